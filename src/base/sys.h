@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sys.h - the system calls that move memory, descriptors and packets
+ *
+ * recvmsg, sendmsg, mmap, futex, memfd_create and openat are called here and
+ * nowhere else. This is also the seam where tests make the n-th call fail:
+ * nn_sys_fault, compiled in everywhere, costs one load when it is off.
+ * Every function returns >= 0 or -errno; EINTR is retried. New descriptors are
+ * close-on-exec. */
+#ifndef NN_BASE_SYS_H
+#define NN_BASE_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* When > 0 it is counted down by each call on any thread; the call that
+ * brings it to 0 fails with nn_sys_fault_errno. Tests only. */
+extern long nn_sys_fault;
+extern int nn_sys_fault_errno;
+
+ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags);
+ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags); /* MSG_NOSIGNAL added */
+int nn_sys_mmap(size_t n_bytes, int prot, int flags, int fd, off_t offset, void **ret_address);
+int nn_sys_munmap(void *address, size_t n_bytes);
+int nn_sys_memfd_create(const char *name, bool sealable);
+int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode);
+
+/* nn_sys_futex_wait() - waits on *word while it holds expected; deadline on
+ * CLOCK_MONOTONIC, UINT64_MAX: none. is_shared: between processes.
+ * Returns: 0 (woken, or spuriously), -EAGAIN (the word differs), -ETIMEDOUT. */
+int nn_sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t deadline_ns,
+                      bool is_shared);
+int nn_sys_futex_wake(const uint32_t *word, int n_waiters, bool is_shared);
+
+/* nn_sys_now_ns() - CLOCK_MONOTONIC. */
+uint64_t nn_sys_now_ns(void);
+
+#endif

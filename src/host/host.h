@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.h - the HAL over a driver in this process
+ *
+ * A host is one open driver: loaded from a module, or taken from a table that
+ * was linked in. It is opened once and shared by any number of sessions. A
+ * session implements struct nn_hal for one client: it validates models and
+ * requests, maps memory, checks bounds, keeps deadlines and quotas, and hands
+ * the driver nothing but validated models and mapped pointers. What a driver
+ * answers is checked as well: a lie becomes NNHAL_GENERAL_FAILURE.
+ *
+ *     nn_host --< session (nn_hal) --< memory, prepared model, execution,
+ *                                      fenced callback
+ *
+ * Sessions share nothing but the driver and the sums of their quotas per uid:
+ * an id of one means nothing to another.
+ *
+ * Threads: a synchronous call runs on its caller's thread from beginning to
+ * end; the host adds none. execute_fenced runs on the host's job threads, and
+ * one more thread waits for the fences of all sessions; both are started by
+ * the first fenced execution and end with the host.
+ * After fork the child must not call into a session: whoever holds one checks
+ * that, once, for all the objects that it made from it.
+ *
+ * Errors: a module that cannot be used and a session that cannot be opened are
+ * -errno, with a sentence. Inside the HAL statuses come with reply->message. */
+#ifndef NN_HOST_HOST_H
+#define NN_HOST_HOST_H
+
+#include "base/cleanup.h"
+#include "hal/hal.h"
+
+#include <nnhal/driver.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nn_host;
+
+/* The sentence that goes with a failure: what is wrong and what to do. */
+struct nn_host_why {
+    char text[512];
+};
+
+/* nn_host_open_module() - loads the driver at path and opens its device.
+ * configuration is what followed ':' in the driver's name, NULL if nothing
+ * did. The module stays loaded for the life of the process. Blocks for as long
+ * as the driver's open() does. why (may be NULL) is set on failure.
+ * Returns: 0, -ENOENT (no such file), -ELIBBAD (cannot be loaded, or exports
+ * no driver), -EPROTO (its table is not one that this host understands),
+ * -ENODEV (the driver refused), -ENOMEM. */
+int nn_host_open_module(const char *path, const char *configuration, struct nn_host_why *why,
+                        struct nn_host **ret_host);
+
+/* nn_host_open_builtin() - the same for a driver that is linked in: main is its
+ * nnhal_driver_main() under whatever name.
+ * Returns: as nn_host_open_module(), without -ENOENT and -ELIBBAD. */
+int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *configuration),
+                         const char *configuration, struct nn_host_why *why,
+                         struct nn_host **ret_host);
+
+/* nn_host_ref() / nn_host_unref() - a session holds one reference; the last
+ * one closes the device, after all that uses it. Any thread. unref accepts
+ * NULL and returns NULL. */
+struct nn_host *nn_host_ref(struct nn_host *host);
+struct nn_host *nn_host_unref(struct nn_host *host);
+
+NN_DEFINE_CLEANUP(struct nn_host, nn_host_unref)
+
+/* nn_host_driver() - the driver's table, with every member that its size does
+ * not cover set to NULL or 0. Lives as long as the host. */
+const struct nnhal_driver *nn_host_driver(const struct nn_host *host);
+
+/* What a session may hold, and what all sessions of a uid may hold together.
+ * 0: the default, NN_HOST_DEFAULT_LIMITS. What goes beyond is answered with
+ * NNHAL_RESOURCE_EXHAUSTED_TRANSIENT. */
+struct nn_host_limits {
+    uint32_t n_memories;
+    uint32_t n_prepared_models;
+    uint32_t n_executions; /* reusable ones */
+    uint32_t n_fenced;     /* fenced executions, until their callback is freed */
+    uint64_t memory_bytes; /* mapped */
+};
+
+#define NN_HOST_DEFAULT_LIMITS                                                                     \
+    ((struct nn_host_limits){.n_memories = 65536,                                                  \
+                             .n_prepared_models = 4096,                                            \
+                             .n_executions = 65536,                                                \
+                             .n_fenced = 1024,                                                     \
+                             .memory_bytes = UINT64_C(1) << 40})
+
+struct nn_host_session_options {
+    uint32_t uid; /* whom the quotas charge */
+    /* The client is another process: memory that it can shrink is mapped
+     * behind the SIGBUS guard, which nn_shm installs in this process. False in
+     * the application's own process, where no signal handler is installed. */
+    bool is_service;
+    struct nn_host_limits limits;     /* of this session */
+    struct nn_host_limits uid_limits; /* of all sessions of uid together */
+    struct nn_hal_listener listener;  /* copied; ctx must outlive the session */
+};
+
+/* nn_host_open_session() - a new session; ends with nn_hal_close(), which waits
+ * for the calls in progress. options are copied; NULL: embedded, defaults.
+ * Any thread. Returns: 0, -ENOMEM. */
+int nn_host_open_session(struct nn_host *host, const struct nn_host_session_options *options,
+                         struct nn_hal **ret_hal);
+
+/* nn_host_session_cancel() - nobody waits for this session's results any more:
+ * tells executions in progress to end early and calls that begin later to
+ * answer NNHAL_DEAD_OBJECT. For a client that died; nn_hal_close() does the
+ * same, then waits. Any thread, does not block. */
+void nn_host_session_cancel(struct nn_hal *hal);
+
+#endif

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # nnhal: a thin layer over Meson. Each target installs what it misses and says so.
 #   make build       build/nnhal, build/nnt, build/libneuralnetworks.so and the drivers
 #   make run         classify pictures with a model of this repository through a service

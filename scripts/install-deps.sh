@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of the Debian packages that a purpose needs, and says what it installs.
 # usage: scripts/install-deps.sh build|test|bench
 set -eu

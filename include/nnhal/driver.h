@@ -67,8 +67,8 @@ struct nnhal_driver_model {
 struct nnhal_prepare {
     size_t size;
     struct nnhal_driver_model model;
-    uint32_t preference; /* enum nnhal_preference */
-    uint32_t priority;   /* enum nnhal_priority */
+    uint32_t preference;  /* enum nnhal_preference */
+    uint32_t priority;    /* enum nnhal_priority */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC, NNHAL_NO_TIME: none; a driver may give up then */
 };
 
@@ -118,14 +118,14 @@ struct nnhal_execution {
 struct nnhal_sandbox {
     uint32_t n_device_nodes;
     uint32_t n_system_calls;
-    const char *const *device_nodes;  /* "/dev/accel/accel0": opened read and write */
-    const char *const *system_calls;  /* names beyond the service's own list */
+    const char *const *device_nodes; /* "/dev/accel/accel0": opened read and write */
+    const char *const *system_calls; /* names beyond the service's own list */
 };
 
 struct nnhal_driver {
     size_t size;
-    uint32_t abi;  /* NNHAL_DRIVER_ABI */
-    uint32_t type; /* enum nnhal_device_type */
+    uint32_t abi;        /* NNHAL_DRIVER_ABI */
+    uint32_t type;       /* enum nnhal_device_type */
     const char *name;    /* [a-z0-9_.-]+, at most NNHAL_MAX_NAME_BYTES */
     const char *version; /* changes whenever behaviour or cache contents change */
     int64_t feature_level;

@@ -274,8 +274,8 @@ struct nnhal_operand {
     uint32_t lifetime; /* enum nnhal_operand_lifetime */
     float scale;
     int32_t zero_point;
-    uint32_t extra_params; /* enum nnhal_extra_params_kind */
-    uint32_t n_dimensions; /* 0: a scalar, or a tensor of unknown rank */
+    uint32_t extra_params;      /* enum nnhal_extra_params_kind */
+    uint32_t n_dimensions;      /* 0: a scalar, or a tensor of unknown rank */
     const uint32_t *dimensions; /* 0: unknown */
     struct nnhal_data_location location;
     struct nnhal_channel_quant channel_quant; /* with NNHAL_EXTRA_CHANNEL_QUANT */
@@ -330,8 +330,8 @@ struct nnhal_request_argument {
 
 /* One of the two: a memory of this session, or a token of allocate(). */
 struct nnhal_request_pool {
-    uint64_t memory; /* 0: see token */
-    uint32_t token;  /* 0: see memory */
+    uint64_t memory;   /* 0: see token */
+    uint32_t token;    /* 0: see memory */
     uint32_t reserved; /* 0 */
 };
 

@@ -12,7 +12,7 @@
 
 #define NN_N_ELEMENTS(array) (sizeof(array) / sizeof((array)[0]))
 #define NN_CONTAINER_OF(pointer, type, member)                                                     \
-    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* steal_ptr() - takes what a pointer owns and leaves NULL. */
 #define steal_ptr(pointer)                                                                         \

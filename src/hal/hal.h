@@ -93,8 +93,8 @@ struct nn_hal_get_supported_operations_reply {
 
 struct nn_hal_prepare_model_args {
     struct nnhal_model model;
-    uint32_t preference; /* enum nnhal_preference */
-    uint32_t priority;   /* enum nnhal_priority */
+    uint32_t preference;  /* enum nnhal_preference */
+    uint32_t priority;    /* enum nnhal_priority */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; NNHAL_NO_TIME: none */
     uint32_t n_model_cache;
     uint32_t n_data_cache;
@@ -370,7 +370,7 @@ struct nn_hal_listener {
 
 struct nn_hal_ops {
 #define X(method)                                                                                  \
-    uint32_t (*method)(struct nn_hal *hal, const struct nn_hal_##method##_args *args,             \
+    uint32_t (*method)(struct nn_hal * hal, const struct nn_hal_##method##_args *args,             \
                        struct nn_hal_##method##_reply *reply, struct nn_arena *arena);
     NN_HAL_METHODS(X)
 #undef X

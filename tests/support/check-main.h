@@ -19,9 +19,8 @@
 #endif
 
 /* The tests of this file, in the order in which they were defined. */
-#define TEST(test_name)                                                                            \
-    START_TEST(test_name)
-#define TEST_END END_TEST
+#define TEST(test_name) START_TEST(test_name)
+#define TEST_END        END_TEST
 
 static inline int check_main(const char *name, const TTest *const *tests, size_t n_tests)
 {

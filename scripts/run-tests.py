@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs the tests, in every configuration that a change must pass.
+
+    scripts/run-tests.py [--long] [CONFIGURATION...]
+
+Configurations: normal (gcc, every test), asan (AddressSanitizer and
+UndefinedBehaviorSanitizer, every test but the lints), tsan (ThreadSanitizer,
+the tests of the suite "threads"), clang (builds with clang, runs nothing).
+The last line is "N passed, N failed, N skipped".
+
+A test that fails beside others is run once more, alone. If it fails again it
+has failed; if it passes it is printed as UNSTABLE, which is a defect of the
+test to be mended, not of the change.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SETUP = {
+    "normal": ["build", []],
+    "asan": ["build-asan", ["-Db_sanitize=address,undefined", "-Db_lundef=false",
+                            "-Doptimization=1"]],
+    "tsan": ["build-tsan", ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]],
+    "clang": ["build-clang", []],
+}
+
+TEST_ARGUMENTS = {
+    "normal": [],
+    "asan": ["--no-suite", "lint"],
+    "tsan": ["--suite", "threads"],
+    "clang": None,
+}
+
+ENVIRONMENT = {
+    "asan": {
+        "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:"
+                        "abort_on_error=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    },
+    "tsan": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
+    "clang": {"CC": "clang", "CXX": "clang++"},
+}
+
+
+def environment(name):
+    env = dict(os.environ)
+    env.update(ENVIRONMENT.get(name, {}))
+    for variable in list(env):
+        if variable.startswith("NNHAL_") and variable != "NNHAL_SHARED":
+            del env[variable]
+    env.setdefault("NNHAL_SHARED", str(ROOT.parent / "shared"))
+    return env
+
+
+def build(name, env):
+    folder, options = SETUP[name]
+    if not (ROOT / folder / "build.ninja").exists():
+        subprocess.run(["meson", "setup", folder, *options], cwd=ROOT, env=env, check=True,
+                       stdout=subprocess.DEVNULL)
+    else:
+        subprocess.run(["meson", "configure", folder, "-Dtests=true"], cwd=ROOT, env=env,
+                       check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run(["ninja", "-C", folder, "--quiet"], cwd=ROOT, env=env)
+    return done.returncode == 0
+
+
+def results(folder):
+    """Reads meson's log: {name: "OK" | "SKIP" | "FAIL" | ...}, {name: text}."""
+    states, texts = {}, {}
+    log = ROOT / folder / "meson-logs" / "testlog.json"
+    for line in log.read_text(errors="replace").splitlines():
+        entry = json.loads(line)
+        states[entry["name"]] = entry["result"]
+        texts[entry["name"]] = (entry.get("stdout") or "") + (entry.get("stderr") or "")
+    return states, texts
+
+
+def run_alone(folder, names, env):
+    """Runs the named tests again, one after the other; returns those that fail."""
+    failed = []
+    for name in names:
+        test = name.split(" / ")[-1]
+        done = subprocess.run(["meson", "test", "-C", folder, "--no-rebuild", "--quiet",
+                               "--num-processes", "1", "--logbase", "again", test],
+                              cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if done.returncode != 0:
+            failed.append(name)
+        else:
+            print(f"UNSTABLE {name}: failed beside others, passed alone", flush=True)
+    return failed
+
+
+def test(name, arguments, env):
+    folder = SETUP[name][0]
+    log = ROOT / folder / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    done = subprocess.run(["meson", "test", "-C", folder, "--no-rebuild", "--quiet", *arguments],
+                          cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if not log.exists():
+        print(done.stdout)
+        return {"passed": 0, "failed": 1, "skipped": 0}
+    states, texts = results(folder)
+    bad = [n for n, s in states.items() if s not in ("OK", "SKIP", "EXPECTEDFAIL")]
+    for one in bad:
+        print(f"---- {name}: {one}: {states[one]}\n{texts[one][-6000:]}", flush=True)
+    for one in (n for n, s in states.items() if s == "SKIP"):
+        reason = (texts[one].strip().splitlines() or ["no reason given"])[-1]
+        print(f"SKIPPED {name}: {one}: {reason}", flush=True)
+    failed = run_alone(folder, bad, env)
+    return {"passed": sum(s in ("OK", "EXPECTEDFAIL") for s in states.values())
+                      + len(bad) - len(failed),
+            "failed": len(failed),
+            "skipped": sum(s == "SKIP" for s in states.values())}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--long", action="store_true", help="also the suite slow, with big counts")
+    parser.add_argument("configuration", nargs="*", choices=[*SETUP, []])
+    options = parser.parse_args()
+    total = {"passed": 0, "failed": 0, "skipped": 0}
+    for name in options.configuration or SETUP:
+        began = time.monotonic()
+        env = environment(name)
+        print(f"== {name}: building", flush=True)
+        if not build(name, env):
+            print(f"== {name}: does not build")
+            total["failed"] += 1
+            continue
+        arguments = TEST_ARGUMENTS[name]
+        counts = {"passed": 0, "failed": 0, "skipped": 0}
+        if arguments is not None:
+            counts = test(name, arguments + ([] if options.long else ["--no-suite", "slow"]), env)
+        for key, n in counts.items():
+            total[key] += n
+        print(f"== {name}: {counts['passed']} passed, {counts['failed']} failed, "
+              f"{counts['skipped']} skipped in {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
+    return 1 if total["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NeuralNetworks.h - the Android Neural Networks API on Linux
+ *
+ * A model is a graph of operations on operands (tensors and scalars). It is
+ * built once, compiled for one device or for whatever suits best, and executed
+ * as often as one likes:
+ *
+ *     ANeuralNetworksModel        create, addOperand.., addOperation..,
+ *                                 identifyInputsAndOutputs, finish
+ *     ANeuralNetworksCompilation  create, set.., finish
+ *     ANeuralNetworksExecution    create, setInput.., setOutput.., compute
+ *
+ * Names, values and behaviour are those of Android's NDK at feature level 8.
+ * Only functions that the library has are declared.
+ *
+ * Errors. Functions return a ResultCode. They look first for pointers that are
+ * NULL (ANEURALNETWORKS_UNEXPECTED_NULL), then at the state of the object
+ * (ANEURALNETWORKS_BAD_STATE), then at the arguments (ANEURALNETWORKS_BAD_DATA);
+ * the few exceptions are noted. A call that failed has changed nothing, except
+ * where noted. errno means nothing. <nnhal/ext.h> gives the sentence that says
+ * what was wrong.
+ *
+ * Threads. An object may be changed by one thread at a time. A finished model
+ * and a finished compilation may be used by any number of threads. Concurrent
+ * computations of one execution are found out and refused with BAD_STATE.
+ *
+ * Lifetimes. Objects keep what they need: a memory or a model may be freed as
+ * soon as nothing new is to be made of it, in any order. The exception is an
+ * execution in flight: its buffers must stay. Every _free accepts NULL.
+ *
+ * After fork() the child's copies of objects answer ANEURALNETWORKS_DEAD_OBJECT
+ * to whatever would talk to a device; they may be freed. */
+#ifndef ANDROID_NEURAL_NETWORKS_H
+#define ANDROID_NEURAL_NETWORKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <android/NeuralNetworksTypes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- devices ---------------------------------------------------------------- */
+
+/* ANeuralNetworks_getDeviceCount() - how many devices there are (feature level 3).
+ * The list is made when it is first asked for and stays as it is. The last
+ * device is "nnapi-reference" where it is built in: plain C code in this process.
+ * Returns: UNEXPECTED_NULL. */
+int ANeuralNetworks_getDeviceCount(uint32_t *numDevices);
+
+/* ANeuralNetworks_getDevice() - the device at an index (feature level 3).
+ * Returns: UNEXPECTED_NULL; BAD_DATA if there is none. */
+int ANeuralNetworks_getDevice(uint32_t devIndex, ANeuralNetworksDevice **device);
+
+/* ANeuralNetworksDevice_getName() - the device's name, which no other one has
+ * (feature level 3). The string is the library's. Returns: UNEXPECTED_NULL. */
+int ANeuralNetworksDevice_getName(const ANeuralNetworksDevice *device, const char **name);
+
+/* ANeuralNetworksDevice_getType() - a DeviceTypeCode (feature level 3).
+ * Returns: UNEXPECTED_NULL. */
+int ANeuralNetworksDevice_getType(const ANeuralNetworksDevice *device, int32_t *type);
+
+/* ANeuralNetworksDevice_getVersion() - the driver's version, which changes
+ * whenever its behaviour does (feature level 3). The string is the library's.
+ * Returns: UNEXPECTED_NULL. */
+int ANeuralNetworksDevice_getVersion(const ANeuralNetworksDevice *device, const char **version);
+
+/* ANeuralNetworksDevice_getFeatureLevel() - the FeatureLevelCode of what the
+ * device can do, at most the runtime's (feature level 3).
+ * Returns: UNEXPECTED_NULL. */
+int ANeuralNetworksDevice_getFeatureLevel(const ANeuralNetworksDevice *device,
+                                          int64_t *featureLevel);
+
+/* ANeuralNetworksDevice_wait() - waits until the device can be used (feature
+ * level 4). Blocks only while its service is down.
+ * Returns: UNEXPECTED_NULL; DEAD_OBJECT if it does not come back. */
+int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice *device);
+
+/* ANeuralNetworks_getRuntimeFeatureLevel() - ANEURALNETWORKS_FEATURE_LEVEL_8
+ * (feature level 5). Cannot fail. */
+int64_t ANeuralNetworks_getRuntimeFeatureLevel(void);
+
+/* ANeuralNetworks_getDefaultLoopTimeout() - how long a WHILE may run if nothing
+ * is said, in nanoseconds (feature level 4). Cannot fail. */
+uint64_t ANeuralNetworks_getDefaultLoopTimeout(void);
+
+/* ANeuralNetworks_getMaximumLoopTimeout() - the longest time that a WHILE may be
+ * given, in nanoseconds (feature level 4). Cannot fail. */
+uint64_t ANeuralNetworks_getMaximumLoopTimeout(void);
+
+/* ANeuralNetworksModel_getSupportedOperationsForDevices() - which operations of
+ * a finished model some device of a list can execute (feature level 3).
+ * supportedOps has one element per operation, in the order in which they were
+ * added. A device that fails counts as one that supports nothing.
+ * Returns: UNEXPECTED_NULL, also for an element of devices; BAD_STATE if the
+ * model is not finished; BAD_DATA if numDevices is 0 or a device is listed twice. */
+int ANeuralNetworksModel_getSupportedOperationsForDevices(
+    const ANeuralNetworksModel *model, const ANeuralNetworksDevice *const *devices,
+    uint32_t numDevices, bool *supportedOps);
+
+/* -- memory ----------------------------------------------------------------- */
+
+/* ANeuralNetworksMemory_createFromFd() - bytes of a file as a memory (feature
+ * level 1). fd is duplicated; protect is PROT_READ, PROT_WRITE or both; offset
+ * may be anything. size and offset are checked when the memory is first used
+ * (UNMAPPABLE then). A file in shared memory (memfd_create, shm_open) is passed to
+ * drivers as it is, without a copy; it must not shrink while it is in use.
+ * *memory is NULL on failure.
+ * Returns: UNEXPECTED_NULL; OP_FAILED if fd cannot be duplicated; OUT_OF_MEMORY. */
+int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t offset,
+                                       ANeuralNetworksMemory **memory);
+
+/* ANeuralNetworksMemory_free() - (feature level 1). Models, compilations and
+ * executions that use the memory keep it for themselves. */
+void ANeuralNetworksMemory_free(ANeuralNetworksMemory *memory);
+
+/* -- models ------------------------------------------------------------------ */
+
+/* ANeuralNetworksModel_create() - an empty model (feature level 1).
+ * Returns: UNEXPECTED_NULL, OUT_OF_MEMORY. */
+int ANeuralNetworksModel_create(ANeuralNetworksModel **model);
+
+/* ANeuralNetworksModel_free() - (feature level 1). Compilations of it live on. */
+void ANeuralNetworksModel_free(ANeuralNetworksModel *model);
+
+/* ANeuralNetworksModel_finish() - no more changes (feature level 1). The model
+ * is checked as a whole: operations may have been added in any order, but none
+ * may depend on its own result; whatever is read must be written once, or be
+ * an input or a constant.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if called before, also if that failed;
+ * BAD_DATA, after which the model can only be freed; OUT_OF_MEMORY. */
+int ANeuralNetworksModel_finish(ANeuralNetworksModel *model);
+
+/* ANeuralNetworksModel_addOperand() - an operand; its index is the number of
+ * operands added before (feature level 1). type is copied.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA if the type is
+ * unknown, a scalar has dimensions, scale or zero point are not what the type
+ * allows, dimensions and dimensionCount do not agree, or the size in bytes
+ * exceeds 32 bits. */
+int ANeuralNetworksModel_addOperand(ANeuralNetworksModel *model,
+                                    const ANeuralNetworksOperandType *type);
+
+/* ANeuralNetworksModel_setOperandValue() - makes an operand a constant (feature
+ * level 1). The bytes are copied before this returns, whatever their number.
+ * buffer NULL with length 0: an optional argument that is left out. A later
+ * value replaces an earlier one.
+ * Returns: UNEXPECTED_NULL if buffer is NULL and length is not 0; BAD_STATE if
+ * finished; BAD_DATA if the index is unknown, the operand is an input, an
+ * output or not fully specified, or length is not its size. */
+int ANeuralNetworksModel_setOperandValue(ANeuralNetworksModel *model, int32_t index,
+                                         const void *buffer, size_t length);
+
+/* ANeuralNetworksModel_setOperandSymmPerChannelQuantParams() - the scales of a
+ * per-channel quantised operand, copied (feature level 3).
+ * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA if the operand has
+ * another type, channelDim is beyond its rank, scaleCount is not that dimension,
+ * or a scale is not above 0 and finite. */
+int ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
+    ANeuralNetworksModel *model, int32_t index,
+    const ANeuralNetworksSymmPerChannelQuantParams *channelQuant);
+
+/* ANeuralNetworksModel_setOperandValueFromMemory() - makes bytes of a memory an
+ * operand's constant value (feature level 1). They are not copied, and must not
+ * change while the model or a compilation of it exists.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA as for
+ * setOperandValue(), or if the bytes do not lie in the memory. */
+int ANeuralNetworksModel_setOperandValueFromMemory(ANeuralNetworksModel *model, int32_t index,
+                                                   const ANeuralNetworksMemory *memory,
+                                                   size_t offset, size_t length);
+
+/* ANeuralNetworksModel_setOperandValueFromModel() - makes a finished model the
+ * value of an operand of type ANEURALNETWORKS_MODEL (feature level 4).
+ * Returns: UNEXPECTED_NULL; BAD_STATE if model is finished or value is not;
+ * BAD_DATA. */
+int ANeuralNetworksModel_setOperandValueFromModel(ANeuralNetworksModel *model, int32_t index,
+                                                  const ANeuralNetworksModel *value);
+
+/* ANeuralNetworksModel_addOperation() - an operation on operands that were added
+ * before (feature level 1). Types and counts are checked here; values may be set
+ * later. The arrays are copied.
+ * Returns: UNEXPECTED_NULL if an array is NULL; BAD_STATE if finished; BAD_DATA
+ * if the operation is unknown, an index is, or the operands do not fit it. */
+int ANeuralNetworksModel_addOperation(ANeuralNetworksModel *model,
+                                      ANeuralNetworksOperationType type, uint32_t inputCount,
+                                      const uint32_t *inputs, uint32_t outputCount,
+                                      const uint32_t *outputs);
+
+/* ANeuralNetworksModel_identifyInputsAndOutputs() - which operands an execution
+ * sets and gets (feature level 1). A later call replaces an earlier one. The
+ * arrays are copied.
+ * Returns: UNEXPECTED_NULL if an array is NULL; BAD_STATE if finished; BAD_DATA
+ * if a count is 0, or an operand is unknown, constant or listed twice. */
+int ANeuralNetworksModel_identifyInputsAndOutputs(ANeuralNetworksModel *model, uint32_t inputCount,
+                                                  const uint32_t *inputs, uint32_t outputCount,
+                                                  const uint32_t *outputs);
+
+/* ANeuralNetworksModel_relaxComputationFloat32toFloat16() - whether 32 bit
+ * floats may be computed with the range and precision of 16 bits (feature
+ * level 2). Returns: UNEXPECTED_NULL; BAD_STATE if finished. */
+int ANeuralNetworksModel_relaxComputationFloat32toFloat16(ANeuralNetworksModel *model, bool allow);
+
+/* -- compilations -------------------------------------------------------------- */
+
+/* ANeuralNetworksCompilation_create() - a compilation of a finished model for
+ * the first device that supports all of it (feature level 1). If that one fails,
+ * the next one is tried, down to the CPU. *compilation is NULL on failure.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if the model is not finished; OUT_OF_MEMORY. */
+int ANeuralNetworksCompilation_create(ANeuralNetworksModel *model,
+                                      ANeuralNetworksCompilation **compilation);
+
+/* ANeuralNetworksCompilation_createForDevices() - a compilation for the devices
+ * of a list, and no others (feature level 3). *compilation is NULL on failure.
+ * Returns: UNEXPECTED_NULL, also for an element of devices; BAD_STATE if the
+ * model is not finished; BAD_DATA if numDevices is 0, or a device is unknown
+ * or listed twice; OUT_OF_MEMORY. */
+int ANeuralNetworksCompilation_createForDevices(ANeuralNetworksModel *model,
+                                                const ANeuralNetworksDevice *const *devices,
+                                                uint32_t numDevices,
+                                                ANeuralNetworksCompilation **compilation);
+
+/* ANeuralNetworksCompilation_free() - (feature level 1). Executions live on. */
+void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation *compilation);
+
+/* ANeuralNetworksCompilation_setPreference() - a PreferenceCode (feature level 1).
+ * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA. */
+int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation *compilation,
+                                             int32_t preference);
+
+/* ANeuralNetworksCompilation_setPriority() - a PriorityCode (feature level 4).
+ * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA. */
+int ANeuralNetworksCompilation_setPriority(ANeuralNetworksCompilation *compilation, int priority);
+
+/* ANeuralNetworksCompilation_setTimeout() - how long finish() may take, in
+ * nanoseconds; 0: as long as it needs (feature level 4). Only for compilations
+ * made by createForDevices() with one device.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA for other
+ * compilations. */
+int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation *compilation,
+                                          uint64_t duration);
+
+/* ANeuralNetworksCompilation_finish() - compiles (feature level 1). Blocks until
+ * it is done. A compilation whose finish() failed can only be freed.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if called before; BAD_DATA if no allowed
+ * device can execute all operations; MISSED_DEADLINE_*; DEAD_OBJECT; OP_FAILED;
+ * UNMAPPABLE; OUT_OF_MEMORY. */
+int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation *compilation);
+
+/* ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(), ..ForOutput(),
+ * ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput(), ..ForOutput() -
+ * what addresses of arguments are best multiples of, and to a multiple of what
+ * their lengths are best padded, in bytes, powers of two (feature level 5).
+ * Returns: UNEXPECTED_NULL; BAD_STATE unless finish() succeeded; BAD_DATA for an
+ * unknown index. */
+int ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(
+    const ANeuralNetworksCompilation *compilation, uint32_t index, uint32_t *alignment);
+int ANeuralNetworksCompilation_getPreferredMemoryPaddingForInput(
+    const ANeuralNetworksCompilation *compilation, uint32_t index, uint32_t *padding);
+int ANeuralNetworksCompilation_getPreferredMemoryAlignmentForOutput(
+    const ANeuralNetworksCompilation *compilation, uint32_t index, uint32_t *alignment);
+int ANeuralNetworksCompilation_getPreferredMemoryPaddingForOutput(
+    const ANeuralNetworksCompilation *compilation, uint32_t index, uint32_t *padding);
+
+/* -- executions ------------------------------------------------------------------
+ *
+ * An execution is prepared (setters), computes, and is completed. A reusable
+ * one may compute again with the same arguments; the bytes in its buffers may
+ * change in between. Setters answer BAD_STATE from the first computation on. */
+
+/* ANeuralNetworksExecution_create() - an execution of a compilation whose
+ * finish() succeeded (feature level 1). *execution is NULL on failure.
+ * Returns: UNEXPECTED_NULL; BAD_STATE; OUT_OF_MEMORY. */
+int ANeuralNetworksExecution_create(ANeuralNetworksCompilation *compilation,
+                                    ANeuralNetworksExecution **execution);
+
+/* ANeuralNetworksExecution_free() - (feature level 1). An execution that is being
+ * computed lives on until it is done; its buffers must live as long. */
+void ANeuralNetworksExecution_free(ANeuralNetworksExecution *execution);
+
+/* ANeuralNetworksExecution_setInput() - the bytes of an input (feature level 1).
+ * type NULL: as in the model; otherwise it says what the model left open, and
+ * its scale and zero point are ignored if they are 0. buffer NULL with length 0: an
+ * optional input that is left out. The buffer must stay as it is until the
+ * computation is done, and for a reusable execution until it is freed.
+ * Returns: UNEXPECTED_NULL if buffer is NULL and length is not 0; BAD_STATE if
+ * computing has begun or the input was set before; BAD_DATA for an unknown
+ * index, a type that contradicts the model's or leaves something open, or a
+ * length that is not the input's size (with padding: less than it). */
+int ANeuralNetworksExecution_setInput(ANeuralNetworksExecution *execution, int32_t index,
+                                      const ANeuralNetworksOperandType *type, const void *buffer,
+                                      size_t length);
+
+/* ANeuralNetworksExecution_setInputFromMemory() - the same, with bytes of a memory
+ * (feature level 1). Returns: as setInput(); BAD_DATA if they do not lie in it. */
+int ANeuralNetworksExecution_setInputFromMemory(ANeuralNetworksExecution *execution, int32_t index,
+                                                const ANeuralNetworksOperandType *type,
+                                                const ANeuralNetworksMemory *memory, size_t offset,
+                                                size_t length);
+
+/* ANeuralNetworksExecution_setOutput() - where an output goes (feature level 1).
+ * As setInput(), but dimensions may stay open; then length is what there is room
+ * for. Returns: as setInput(). */
+int ANeuralNetworksExecution_setOutput(ANeuralNetworksExecution *execution, int32_t index,
+                                       const ANeuralNetworksOperandType *type, void *buffer,
+                                       size_t length);
+
+/* ANeuralNetworksExecution_setOutputFromMemory() - the same, into a memory (feature
+ * level 1). Returns: as setOutput(); BAD_DATA if the bytes do not lie in it. */
+int ANeuralNetworksExecution_setOutputFromMemory(ANeuralNetworksExecution *execution, int32_t index,
+                                                 const ANeuralNetworksOperandType *type,
+                                                 const ANeuralNetworksMemory *memory, size_t offset,
+                                                 size_t length);
+
+/* ANeuralNetworksExecution_enableInputAndOutputPadding() - whether lengths may
+ * exceed the size of the operand (feature level 5). Before all setInput.. and
+ * setOutput... Returns: UNEXPECTED_NULL; BAD_STATE. */
+int ANeuralNetworksExecution_enableInputAndOutputPadding(ANeuralNetworksExecution *execution,
+                                                         bool enable);
+
+/* ANeuralNetworksExecution_setReusable() - whether it may compute more than once
+ * (feature level 5). Returns: UNEXPECTED_NULL; BAD_STATE if computing has begun. */
+int ANeuralNetworksExecution_setReusable(ANeuralNetworksExecution *execution, bool reusable);
+
+/* ANeuralNetworksExecution_setMeasureTiming() - whether getDuration() will have
+ * something to say (feature level 3). Only for compilations made by
+ * createForDevices() with one device.
+ * Returns: UNEXPECTED_NULL; BAD_DATA for other compilations; BAD_STATE if
+ * computing has begun. */
+int ANeuralNetworksExecution_setMeasureTiming(ANeuralNetworksExecution *execution, bool measure);
+
+/* ANeuralNetworksExecution_setTimeout() - how long a computation may take, in
+ * nanoseconds; 0: as long as it needs (feature level 4). Devices look at it now
+ * and then. Only for compilations made by createForDevices() with one device.
+ * Returns: UNEXPECTED_NULL; BAD_DATA for other compilations; BAD_STATE if
+ * computing has begun. */
+int ANeuralNetworksExecution_setTimeout(ANeuralNetworksExecution *execution, uint64_t duration);
+
+/* ANeuralNetworksExecution_setLoopTimeout() - how long each WHILE may run, in
+ * nanoseconds; more than the maximum counts as the maximum (feature level 4).
+ * Returns: UNEXPECTED_NULL; BAD_STATE if computing has begun. */
+int ANeuralNetworksExecution_setLoopTimeout(ANeuralNetworksExecution *execution, uint64_t duration);
+
+/* ANeuralNetworksExecution_compute() - computes, and returns when that is done
+ * (feature level 3). If inputs or outputs are missing, a BAD_DATA completes the
+ * execution. After a failure the contents of outputs are undefined.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if it is computing, or is completed and not
+ * reusable; BAD_DATA; OUTPUT_INSUFFICIENT_SIZE if a buffer for an output with open
+ * dimensions is too small; MISSED_DEADLINE_*; RESOURCE_EXHAUSTED_*; DEAD_OBJECT;
+ * UNMAPPABLE; OP_FAILED. */
+int ANeuralNetworksExecution_compute(ANeuralNetworksExecution *execution);
+
+/* ANeuralNetworksExecution_startCompute() - computes in the background (feature
+ * level 1). The event, to be freed, tells of the end. *event is NULL on failure.
+ * Returns: UNEXPECTED_NULL; BAD_STATE and BAD_DATA as compute(); OUT_OF_MEMORY. */
+int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution *execution,
+                                          ANeuralNetworksEvent **event);
+
+/* ANeuralNetworksExecution_startComputeWithDependencies() - computes once other
+ * events have ended well (feature level 4). duration, in nanoseconds and counted
+ * from then, is as for setTimeout(), 0: none. All outputs must be fully
+ * specified. *event is NULL on failure. An event that ended badly makes this
+ * one end badly.
+ * Returns: UNEXPECTED_NULL; BAD_STATE and BAD_DATA as compute(), BAD_DATA also for a
+ * duration on a compilation without exactly one listed device; OP_FAILED;
+ * OUT_OF_MEMORY. */
+int ANeuralNetworksExecution_startComputeWithDependencies(
+    ANeuralNetworksExecution *execution, const ANeuralNetworksEvent *const *dependencies,
+    uint32_t num_dependencies, uint64_t duration, ANeuralNetworksEvent **event);
+
+/* ANeuralNetworksExecution_getOutputOperandRank() - the rank of an output of a
+ * completed execution, 0 for a scalar (feature level 3).
+ * Returns: UNEXPECTED_NULL; BAD_STATE unless completed with NO_ERROR or
+ * OUTPUT_INSUFFICIENT_SIZE; BAD_DATA for an unknown index;
+ * OUTPUT_INSUFFICIENT_SIZE (with *rank set) if this output's buffer was too small. */
+int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution *execution,
+                                                  int32_t index, uint32_t *rank);
+
+/* ANeuralNetworksExecution_getOutputOperandDimensions() - the dimensions, as many
+ * as the rank (feature level 3). Returns: as getOutputOperandRank(); BAD_DATA also
+ * for a scalar. */
+int ANeuralNetworksExecution_getOutputOperandDimensions(ANeuralNetworksExecution *execution,
+                                                        int32_t index, uint32_t *dimensions);
+
+/* ANeuralNetworksExecution_getDuration() - what a measured execution took, in
+ * nanoseconds (feature level 3). durationCode is a DurationCode. *duration is
+ * UINT64_MAX if the device did not say, and on failure.
+ * Returns: UNEXPECTED_NULL; BAD_DATA for an unknown code; BAD_STATE unless the
+ * execution completed well and setMeasureTiming() was asked for. */
+int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution *execution,
+                                         int32_t durationCode, uint64_t *duration);
+
+/* -- events --------------------------------------------------------------------- */
+
+/* ANeuralNetworksEvent_wait() - waits for the end of a computation (feature level
+ * 1). Any number of threads, any number of times.
+ * Returns: what compute() would have returned; UNEXPECTED_NULL. */
+int ANeuralNetworksEvent_wait(ANeuralNetworksEvent *event);
+
+/* ANeuralNetworksEvent_free() - (feature level 1). Waits for the end first. */
+void ANeuralNetworksEvent_free(ANeuralNetworksEvent *event);
+
+/* ANeuralNetworksEvent_createFromSyncFenceFd() - an event that ends when a fence
+ * signals: the file polls as POLLIN when all went well and as POLLERR otherwise
+ * (feature level 4). The fd is duplicated.
+ * Returns: UNEXPECTED_NULL; BAD_DATA if fd is not open; OUT_OF_MEMORY. */
+int ANeuralNetworksEvent_createFromSyncFenceFd(int sync_fence_fd, ANeuralNetworksEvent **event);
+
+/* ANeuralNetworksEvent_getSyncFenceFd() - a fence that signals when the event ends
+ * (feature level 4). The fd is the caller's. *sync_fence_fd is -1 on failure.
+ * Returns: UNEXPECTED_NULL; BAD_DATA if the event has no fence, as those of
+ * startCompute(). */
+int ANeuralNetworksEvent_getSyncFenceFd(const ANeuralNetworksEvent *event, int *sync_fence_fd);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

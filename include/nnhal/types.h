@@ -35,6 +35,9 @@ extern "C" {
 #define NNHAL_MAX_HINTS                64
 #define NNHAL_MAX_ROLES                4096
 #define NNHAL_CACHE_TOKEN_BYTES        32
+#define NNHAL_MAX_FDS                  128       /* with one message */
+#define NNHAL_MAX_MESSAGE_BYTES        268435456 /* of one message */
+#define NNHAL_MAX_SENTENCE_BYTES       1023      /* that goes with a reply */
 #define NNHAL_DEFAULT_LOOP_TIMEOUT_NS  UINT64_C(2000000000)
 #define NNHAL_MAX_LOOP_TIMEOUT_NS      UINT64_C(15000000000)
 #define NNHAL_NO_TIME                  UINT64_MAX /* an absent deadline, duration or timing, ns */

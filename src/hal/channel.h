@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* channel.h - what a proxy speaks through
+ *
+ * A channel carries one request to whoever serves the HAL and brings back its
+ * reply. Over a connection it is ipc/conn.h; in a test it is the stub itself.
+ * A channel carries messages of up to NNHAL_MAX_MESSAGE_BYTES and
+ * NNHAL_MAX_FDS descriptors: what does not fit a packet travels in a sealed
+ * memfd, below this seam. */
+#ifndef NN_HAL_CHANNEL_H
+#define NN_HAL_CHANNEL_H
+
+#include "hal/codec.h"
+
+struct nn_hal_channel;
+
+struct nn_hal_channel_ops {
+    /* Sends a request and waits for its reply. bytes and fds are borrowed. The
+     * reply's bytes are appended to *reply; its descriptors become the
+     * caller's. Any number of threads at a time.
+     * Returns: 0, -EBADF (one of fds is closed), -EMSGSIZE, -ENOMEM; any other
+     * negative number: the connection is gone. On failure *reply is empty. */
+    int (*call)(struct nn_hal_channel *channel, uint32_t method, const void *bytes, size_t n_bytes,
+                const int *fds, size_t n_fds, struct nn_codec_buffer *reply);
+    /* The last reply was no reply: drops the connection and logs why, once.
+     * Every later call fails. */
+    void (*fail)(struct nn_hal_channel *channel, const char *why);
+    /* Ends the connection; calls in progress end first. Frees channel. */
+    void (*close)(struct nn_hal_channel *channel);
+};
+
+/* The first member of whatever implements a channel. */
+struct nn_hal_channel {
+    const struct nn_hal_channel_ops *ops;
+    uint32_t minor; /* what hello agreed on */
+};
+
+#endif

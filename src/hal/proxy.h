@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proxy.h - the HAL of a device in another process
+ *
+ * A proxy is a struct nn_hal whose methods are messages over a channel. What
+ * the caller gets wrong in form (a list over its limit) is answered with
+ * NNHAL_INVALID_ARGUMENT here, as the host would; everything else is judged on
+ * the other side. A channel that ended answers NNHAL_DEAD_OBJECT; a reply that
+ * is no reply ends the channel. */
+#ifndef NN_HAL_PROXY_H
+#define NN_HAL_PROXY_H
+
+#include "hal/channel.h"
+#include "hal/hal.h"
+
+/* nn_hal_proxy_new() - a session over channel, which it consumes, also on
+ * failure: nn_hal_close() closes it.
+ * Returns: 0, -ENOMEM. */
+int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal);
+
+enum {
+    NN_HAL_PROXY_E_VIOLATION = 1, /* no such event, or not of its form: drop the peer */
+};
+
+/* nn_hal_proxy_event() - an event has arrived: decodes it and calls the
+ * listener. Called by whoever reads the connection's events. Closes fds.
+ * Returns: 0, NN_HAL_PROXY_E_VIOLATION, -ENOMEM. */
+int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor, uint32_t event,
+                       const void *bytes, size_t n_bytes, const int *fds, size_t n_fds);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stub.h - serves a HAL to the other end of a connection
+ *
+ * The mirror of the proxy: a request is decoded, struct nn_hal is called, the
+ * reply is encoded. It keeps no state; what may be called how often, and on
+ * which thread, is the service's business. */
+#ifndef NN_HAL_STUB_H
+#define NN_HAL_STUB_H
+
+#include "hal/codec.h"
+#include "hal/hal.h"
+
+enum {
+    NN_HAL_STUB_E_VIOLATION = 1, /* no such method, or not of its form: drop the peer */
+};
+
+/* nn_hal_stub_call() - answers one request. fds are consumed: they are closed
+ * when the call is over, the host has duplicated what it keeps. The reply is
+ * appended to *reply, whose descriptors are to be closed after it was sent
+ * (nn_codec_buffer_close). Blocks as long as the method does. Any thread.
+ * Returns: 0, NN_HAL_STUB_E_VIOLATION, -ENOMEM (of the reply, or of a request
+ * that decodes to more than is allowed for one). */
+int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, uint32_t method, const void *bytes,
+                     size_t n_bytes, const int *fds, size_t n_fds, struct nn_codec_buffer *reply);
+
+/* nn_hal_stub_event() - the message of an event (enum nn_hal_event and the
+ * struct of that name), to be sent on the connection's event socket.
+ * Returns: 0, -ENOMEM, -EINVAL (not a value of that form: our bug). */
+int nn_hal_stub_event(uint32_t minor, uint32_t event, const void *value,
+                      struct nn_codec_buffer *buffer);
+
+/* nn_hal_method_name() - "prepare_model"; NULL if there is no such method. */
+const char *nn_hal_method_name(uint32_t method);
+
+#endif

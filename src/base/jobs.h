@@ -46,6 +46,11 @@ int nn_jobs_new(const char *name, size_t n_threads, size_t max_queued, struct nn
 /* nn_jobs_free() - cancels what is queued, waits for what runs, joins the threads. */
 struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs);
 
+/* nn_jobs_limit_owner() - at most n_threads of the pool run jobs of one owner at
+ * a time, so that some stay for the others; 0 (the default): no limit. To be
+ * called before the first submit. */
+void nn_jobs_limit_owner(struct nn_jobs *jobs, size_t n_threads);
+
 /* nn_jobs_submit() - queues a job; the caller keeps its storage until run or cancel.
  * Any thread. Does not block.
  * Returns: 0, NN_JOBS_E_FULL, -EAGAIN (no thread could be started), -ECHILD. */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* child.h - a service of our own, in a process that nobody else sees
+ *
+ * The private way: nnhal-host in a child process, over a socketpair. The child
+ * must not disturb the application, which may wait for any child and handle
+ * SIGCHLD: exec gives a child the exit signal SIGCHLD whatever it was made
+ * with, so that the host is started by a short-lived parent, itself made with
+ * no exit signal and waited for here. The host becomes nobody's child; its
+ * death is seen by its socket and its pidfd. It ends by itself when the
+ * application dies, because it watches a pidfd of it. */
+#ifndef NN_IPC_CHILD_H
+#define NN_IPC_CHILD_H
+
+#include <sys/types.h>
+
+/* nn_child_spawn() - starts the host program at path (see nn_places_host) for
+ * the driver called name: nnhal-host --fd 3 NAME. The application's signal mask
+ * and handlers, its descriptors and its standard input do not reach it;
+ * standard output is its standard error.
+ * Returns: 0, -errno (also that of exec). */
+int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pidfd);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* infer.h - output shapes, and the rules that need values (E rules)
+ *
+ * nn_infer() tells the type, shape and quantisation of an operation's outputs,
+ * given the shapes of its inputs and the values of those inputs that decide
+ * shapes, and refuses what NNAPI says must fail at execution. It is used when
+ * a model is prepared (for whatever is known then) and again when it is
+ * executed with shapes that were not.
+ *
+ * Contract of an operation's infer function: every present input is known
+ * (all dimensions; 0 means zero-sized), types and counts match a signature of
+ * the operation, only omittable inputs are omitted, and outputs[] holds what
+ * the model declares (type, scale, zero point), with rank 0 and no dimensions.
+ * The function sets n_dimensions and dimensions of each output with
+ * nn_infer_set(); where the operation computes a scale and zero point (outputs
+ * "same-quant" as an input, SOFTMAX's 1/256) it sets them with
+ * nn_infer_set_quant(); it refuses with nn_refuse(infer->why, ...). It takes
+ * values with nn_infer_i32() and its like, which say so when a value is not
+ * known yet. Zero-sized inputs are the operation's own affair:
+ * nn_infer_refuse_zero_sized() for those that do not take them.
+ * infer.c then merges with declared dimensions and checks sizes; no
+ * operation does that itself. No memory, no I/O, no state: pure functions. */
+#ifndef NN_MODEL_INFER_H
+#define NN_MODEL_INFER_H
+
+#include "model/ops.h"
+
+/* Beside 0 and NN_REFUSED: a shape or a value that decides the result is not
+ * known yet; ask again at execution. */
+enum {
+    NN_INFER_E_UNKNOWN = 2,
+};
+
+struct nn_infer_operand {
+    uint32_t type;
+    uint32_t n_dimensions; /* 0: a scalar, or a declared output of unknown rank */
+    uint32_t dimensions[NNHAL_MAX_RANK];
+    float scale;
+    int32_t zero_point;
+    const struct nnhal_channel_quant *channel_quant; /* NULL: none */
+    /* Inputs: the bytes, stable while nn_infer() runs; NULL: not known yet or
+     * omitted. Only inputs whose value decides something are read. */
+    const void *value;
+    bool is_omitted;
+    bool is_known; /* inputs: rank and every dimension are known; 0 is zero-sized */
+    /* Outputs: type, scale and zero point are fixed by the model (an output of
+     * it), so what is computed must equal them; others are overwritten. */
+    bool is_fixed;
+    /* Outputs, set by infer: bit i says that dimension i is known only after
+     * execution; dimensions[i] is then the largest it can be. */
+    uint32_t late_dimensions;
+};
+
+struct nn_infer {
+    const struct nn_op *op;
+    uint32_t n_inputs;
+    uint32_t n_outputs;
+    const struct nn_infer_operand *inputs;
+    /* In: as declared, dimensions 0 where unknown. Out: computed and merged. */
+    struct nn_infer_operand *outputs;
+    struct nn_why *why;
+};
+
+/* nn_infer_operand_init() - from an operand as the model declares it: is_known
+ * if it is, is_omitted for NO_VALUE, value as given (NULL: not known). Operands
+ * with a known rank above NNHAL_MAX_RANK were refused by validation. */
+void nn_infer_operand_init(struct nn_infer_operand *infer, const struct nnhal_operand *operand,
+                           const void *value);
+
+/* nn_infer() - computes the outputs of infer->op. The types and counts must
+ * have been accepted by nn_operation_validate(). On any outcome but 0 outputs
+ * are unspecified. Not for IF and WHILE.
+ * Returns: 0; NN_REFUSED; NN_INFER_E_UNKNOWN. */
+int nn_infer(struct nn_infer *infer);
+
+/* nn_infer_subgraph_operation() - the same straight from a subgraph's operands:
+ * fills inputs and outputs (room for the operation's counts) from what is
+ * declared, and runs nn_infer(). values[i]: bytes of operand i of the subgraph,
+ * NULL if not known; values itself may be NULL. */
+int nn_infer_subgraph_operation(const struct nnhal_subgraph *subgraph,
+                                const struct nnhal_operation *operation, const void *const *values,
+                                struct nn_infer_operand *inputs, struct nn_infer_operand *outputs,
+                                struct nn_why *why);
+
+/* nn_dimensions_merge() - declared and computed dimensions, 0 (rank and
+ * dimension) being unknown in either.
+ * Returns: false if two known ones differ; *ret is unspecified then. */
+bool nn_dimensions_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
+                         uint32_t *ret_n, uint32_t *ret);
+
+/* -- for infer functions --------------------------------------------------- */
+
+/* nn_infer_set() - the shape of output i. Rank at most NNHAL_MAX_RANK. */
+void nn_infer_set(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
+                  const uint32_t *dimensions);
+
+/* nn_infer_set_like() - output i has the shape of input j. */
+void nn_infer_set_like(struct nn_infer *infer, uint32_t i, uint32_t j);
+
+/* nn_infer_set_quant() - output i has this scale and zero point. */
+void nn_infer_set_quant(struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point);
+
+/* nn_infer_set_quant_like() - output i has the scale and zero point of input j. */
+void nn_infer_set_quant_like(struct nn_infer *infer, uint32_t i, uint32_t j);
+
+/* nn_infer_i32() and the like - the value of scalar input i.
+ * Returns: 0; NN_INFER_E_UNKNOWN if it is not known yet. */
+int nn_infer_i32(const struct nn_infer *infer, uint32_t i, int32_t *ret);
+int nn_infer_bool(const struct nn_infer *infer, uint32_t i, bool *ret);
+/* FLOAT32 or FLOAT16. */
+int nn_infer_float(const struct nn_infer *infer, uint32_t i, float *ret);
+
+/* nn_infer_optional_bool() - as nn_infer_bool(), false if there is no such input. */
+int nn_infer_optional_bool(const struct nn_infer *infer, uint32_t i, bool *ret);
+
+/* nn_infer_i32s() - the values of a rank-1 (or any) TENSOR_INT32 input.
+ * *ret_values stays valid as long as the input's value; it is aligned only as
+ * the value is: read elements with nn_infer_i32_at().
+ * Returns: 0; NN_INFER_E_UNKNOWN. */
+int nn_infer_i32s(const struct nn_infer *infer, uint32_t i, const void **ret_values,
+                  uint64_t *ret_n);
+int32_t nn_infer_i32_at(const void *values, uint64_t i);
+
+/* nn_infer_activation() - refuses a fused activation code (input i) outside
+ * 0..3. One that is not known yet passes: kernels check again.
+ * Returns: 0; NN_REFUSED. */
+int nn_infer_activation(const struct nn_infer *infer, uint32_t i);
+
+/* nn_infer_rank() - refuses input i unless its rank is in [min, max]. */
+int nn_infer_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32_t max);
+
+/* nn_infer_refuse_zero_sized() - refuses if any present input has a dimension 0. */
+int nn_infer_refuse_zero_sized(const struct nn_infer *infer);
+
+/* nn_infer_axis() - input i is an axis in [-rank, rank): made non-negative.
+ * Returns: 0; NN_REFUSED; NN_INFER_E_UNKNOWN. */
+int nn_infer_axis(const struct nn_infer *infer, uint32_t i, uint32_t rank, uint32_t *ret_axis);
+
+/* nn_infer_broadcast() - output 0 gets the broadcast shape of inputs i and j. */
+int nn_infer_broadcast(struct nn_infer *infer, uint32_t i, uint32_t j);
+
+/* nn_infer_bias_scale() - for a TENSOR_INT32 bias: its scale must be the
+ * product of input's and filter's within a millionth, its zero point 0. Other
+ * types and per-channel filters pass. */
+int nn_infer_bias_scale(const struct nn_infer *infer, uint32_t input, uint32_t filter,
+                        uint32_t bias);
+
+#endif

@@ -22,6 +22,7 @@ extern int nn_sys_fault_errno;
 
 ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags); /* MSG_NOSIGNAL added */
+/* With MAP_FIXED in flags, *ret_address is where. */
 int nn_sys_mmap(size_t n_bytes, int prot, int flags, int fd, off_t offset, void **ret_address);
 int nn_sys_munmap(void *address, size_t n_bytes);
 int nn_sys_memfd_create(const char *name, bool sealable);

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues: for each priority a ring of owners that have something queued, each
+ * with a list of jobs in order. Taking a job takes the first of the owner at
+ * the head of the ring, and moves that owner behind the others. An owner's
+ * entry lives while it has jobs queued or running. */
+#include "base/jobs.h"
+
+#include "base/error.h"
+#include "base/sys.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define IDLE_NS UINT64_C(5000000000)
+
+struct owner;
+
+/* The jobs that one owner has queued at one priority. */
+struct lane {
+    struct owner *owner;
+    struct lane *next, *previous; /* in the ring of its priority; NULL: not in it */
+    struct nn_job *first, **last;
+};
+
+struct owner {
+    struct owner *next; /* of the pool's owners */
+    uint64_t id;
+    size_t n_running;
+    size_t n_queued;
+    struct lane lanes[NN_JOBS_PRIORITY_N];
+};
+
+struct nn_jobs {
+    char name[16];
+    pid_t pid; /* of the process that the threads belong to */
+    size_t max_threads, max_queued, owner_limit;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* CLOCK_MONOTONIC: a job was queued, or closing */
+    pthread_cond_t gone; /* a thread ended */
+    size_t n_threads, n_leaving, n_idle, n_queued;
+    bool is_closing;
+    bool has_ended; /* ended is a thread that nobody has joined yet */
+    pthread_t ended;
+    struct owner *owners;
+    struct lane *rings[NN_JOBS_PRIORITY_N]; /* whose turn it is */
+};
+
+/* -- owners and lanes; all under the lock --------------------------------- */
+
+static struct owner *owner_find(struct nn_jobs *jobs, uint64_t id)
+{
+    for (struct owner *owner = jobs->owners; owner; owner = owner->next)
+        if (owner->id == id)
+            return owner;
+    return NULL;
+}
+
+static struct owner *owner_get(struct nn_jobs *jobs, uint64_t id)
+{
+    struct owner *owner = owner_find(jobs, id);
+
+    if (owner)
+        return owner;
+    owner = calloc(1, sizeof(*owner));
+    if (!owner)
+        return NULL;
+    owner->id = id;
+    for (size_t i = 0; i < NN_JOBS_PRIORITY_N; i++) {
+        owner->lanes[i].owner = owner;
+        owner->lanes[i].last = &owner->lanes[i].first;
+    }
+    owner->next = jobs->owners;
+    jobs->owners = owner;
+    return owner;
+}
+
+static void owner_drop_unused(struct nn_jobs *jobs, struct owner *owner)
+{
+    struct owner **link = &jobs->owners;
+
+    if (owner->n_running > 0 || owner->n_queued > 0)
+        return;
+    while (*link != owner)
+        link = &(*link)->next;
+    *link = owner->next;
+    free(owner);
+}
+
+static void ring_insert(struct lane **ring, struct lane *lane)
+{
+    if (!*ring) {
+        lane->next = lane->previous = lane;
+        *ring = lane;
+        return;
+    }
+    /* Last in turn: before the head. */
+    lane->next = *ring;
+    lane->previous = (*ring)->previous;
+    lane->previous->next = lane;
+    lane->next->previous = lane;
+}
+
+static void ring_remove(struct lane **ring, struct lane *lane)
+{
+    if (lane->next == lane) {
+        *ring = NULL;
+    } else {
+        lane->previous->next = lane->next;
+        lane->next->previous = lane->previous;
+        if (*ring == lane)
+            *ring = lane->next;
+    }
+    lane->next = lane->previous = NULL;
+}
+
+static void queue(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
+{
+    struct lane *lane = &owner->lanes[job->priority];
+
+    job->next = NULL;
+    *lane->last = job;
+    lane->last = &job->next;
+    if (!lane->next)
+        ring_insert(&jobs->rings[job->priority], lane);
+    owner->n_queued++;
+    jobs->n_queued++;
+}
+
+static struct nn_job *unqueue(struct nn_jobs *jobs, struct lane *lane, size_t priority)
+{
+    struct nn_job *job = lane->first;
+
+    lane->first = job->next;
+    if (!lane->first) {
+        lane->last = &lane->first;
+        ring_remove(&jobs->rings[priority], lane);
+    }
+    lane->owner->n_queued--;
+    jobs->n_queued--;
+    return job;
+}
+
+static bool owner_may_run(const struct nn_jobs *jobs, const struct owner *owner)
+{
+    return jobs->owner_limit == 0 || owner->n_running < jobs->owner_limit;
+}
+
+/* The next job in turn: of the highest priority, of the owner whose turn it is
+ * among those below their limit. NULL: none may run now. */
+static struct nn_job *take(struct nn_jobs *jobs, struct owner **ret_owner)
+{
+    for (size_t priority = NN_JOBS_PRIORITY_N; priority-- > 0;) {
+        struct lane *head = jobs->rings[priority], *lane = head;
+        struct owner *owner;
+
+        if (!head)
+            continue;
+        while (!owner_may_run(jobs, lane->owner)) {
+            lane = lane->next;
+            if (lane == head)
+                break;
+        }
+        owner = lane->owner;
+        if (!owner_may_run(jobs, owner))
+            continue;
+        jobs->rings[priority] = lane->next; /* lane's next turn is the last */
+        *ret_owner = owner;
+        return unqueue(jobs, lane, priority);
+    }
+    return NULL;
+}
+
+/* -- threads --------------------------------------------------------------- */
+
+/* Waits for work. Returns false when the thread is to end. */
+static bool wait_for_work(struct nn_jobs *jobs)
+{
+    uint64_t until_ns = nn_sys_now_ns() + IDLE_NS;
+    struct timespec until = {
+        .tv_sec = (time_t)(until_ns / 1000000000U),
+        .tv_nsec = (long)(until_ns % 1000000000U),
+    };
+    int r;
+
+    if (jobs->is_closing)
+        return false;
+    jobs->n_idle++;
+    r = pthread_cond_timedwait(&jobs->work, &jobs->lock, &until);
+    jobs->n_idle--;
+    /* Work that came together with the end of the wait is looked at first. */
+    return r != ETIMEDOUT || (jobs->n_queued > 0 && !jobs->is_closing);
+}
+
+static void run_one(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
+{
+    owner->n_running++;
+    pthread_mutex_unlock(&jobs->lock);
+    job->run(job);
+    pthread_mutex_lock(&jobs->lock);
+    owner->n_running--;
+    /* Jobs that waited for this owner's limit may run now; this thread looks
+     * next, and an idle one need not be woken. */
+    owner_drop_unused(jobs, owner);
+}
+
+/* The last steps of a thread, which holds the lock. Each one that ends joins
+ * the one that ended before it, so that at most one is left to join. */
+static void leave(struct nn_jobs *jobs)
+{
+    bool joins = jobs->has_ended;
+    pthread_t before = jobs->ended;
+
+    jobs->has_ended = true;
+    jobs->ended = pthread_self();
+    jobs->n_threads--; /* no job waits for this thread any more */
+    if (joins) {
+        jobs->n_leaving++;
+        pthread_mutex_unlock(&jobs->lock);
+        pthread_join(before, NULL);
+        pthread_mutex_lock(&jobs->lock);
+        jobs->n_leaving--;
+    }
+    pthread_cond_broadcast(&jobs->gone);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void *thread_main(void *argument)
+{
+    struct nn_jobs *jobs = argument;
+    struct owner *owner = NULL;
+
+    pthread_setname_np(pthread_self(), jobs->name);
+    pthread_mutex_lock(&jobs->lock);
+    for (;;) {
+        struct nn_job *job = jobs->is_closing ? NULL : take(jobs, &owner);
+
+        if (job)
+            run_one(jobs, owner, job);
+        else if (!wait_for_work(jobs))
+            break;
+    }
+    leave(jobs);
+    return NULL;
+}
+
+/* A thread that no signal of the application is delivered to. The faults of
+ * the thread's own instructions stay open: a blocked one kills. */
+static int start_thread(struct nn_jobs *jobs)
+{
+    static const int open_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t blocked, saved;
+    pthread_t thread;
+    int r;
+
+    sigfillset(&blocked);
+    for (size_t i = 0; i < NN_N_ELEMENTS(open_signals); i++)
+        sigdelset(&blocked, open_signals[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &saved);
+    r = pthread_create(&thread, NULL, thread_main, jobs);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    return r == 0 ? 0 : nn_error_origin(-EAGAIN);
+}
+
+/* Sees to it that a queued job finds a thread; under the lock. */
+static int provide_thread(struct nn_jobs *jobs)
+{
+    int r;
+
+    /* A thread counts as idle until it has woken, as a job counts as queued
+     * until it is taken: so each idle one stands for one job. Jobs that wait
+     * for their owner's limit count too, which may start a thread too many,
+     * but never leaves a job without one. */
+    pthread_cond_signal(&jobs->work);
+    if (jobs->n_idle >= jobs->n_queued || jobs->n_threads == jobs->max_threads)
+        return 0;
+    r = start_thread(jobs);
+    if (r == 0)
+        jobs->n_threads++;
+    /* Without a new thread the job waits for one of those that there are. */
+    return jobs->n_threads > 0 ? 0 : nn_error_trace(r);
+}
+
+/* -- the pool -------------------------------------------------------------- */
+
+int nn_jobs_new(const char *name, size_t n_threads, size_t max_queued, struct nn_jobs **ret_jobs)
+{
+    struct nn_jobs *jobs = calloc(1, sizeof(*jobs));
+    pthread_condattr_t attributes;
+
+    if (!jobs)
+        return nn_error_origin(-ENOMEM);
+    snprintf(jobs->name, sizeof(jobs->name), "%s", name);
+    jobs->pid = getpid();
+    jobs->max_threads = n_threads > 0 ? n_threads : 1;
+    jobs->max_queued = max_queued;
+    pthread_mutex_init(&jobs->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&jobs->work, &attributes);
+    pthread_cond_init(&jobs->gone, &attributes);
+    pthread_condattr_destroy(&attributes);
+    *ret_jobs = jobs;
+    return 0;
+}
+
+void nn_jobs_limit_owner(struct nn_jobs *jobs, size_t n_threads)
+{
+    jobs->owner_limit = n_threads;
+}
+
+int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
+{
+    struct owner *owner;
+    int r = 0;
+
+    assert((unsigned)job->priority < NN_JOBS_PRIORITY_N);
+    if (jobs->pid != getpid())
+        return nn_error_origin(-ECHILD);
+    pthread_mutex_lock(&jobs->lock);
+    if (jobs->is_closing || jobs->n_queued >= jobs->max_queued) {
+        r = NN_JOBS_E_FULL;
+    } else if (!(owner = owner_get(jobs, job->owner))) {
+        r = nn_error_origin(-EAGAIN);
+    } else {
+        queue(jobs, owner, job);
+        r = provide_thread(jobs);
+        if (r < 0) {
+            /* There is no thread, hence no other job: this is the only one. */
+            unqueue(jobs, &owner->lanes[job->priority], job->priority);
+            owner_drop_unused(jobs, owner);
+        }
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return r;
+}
+
+/* Moves the queued jobs of owner to the end of a list; under the lock. */
+static void collect(struct nn_jobs *jobs, struct owner *owner, struct nn_job ***list_end)
+{
+    for (size_t priority = 0; priority < NN_JOBS_PRIORITY_N; priority++) {
+        while (owner->lanes[priority].first) {
+            struct nn_job *job = unqueue(jobs, &owner->lanes[priority], priority);
+
+            job->next = NULL;
+            **list_end = job;
+            *list_end = &job->next;
+        }
+    }
+    owner_drop_unused(jobs, owner);
+}
+
+static void cancel_all(struct nn_job *list)
+{
+    while (list) {
+        struct nn_job *next = list->next; /* cancel may free the job */
+
+        list->cancel(list);
+        list = next;
+    }
+}
+
+void nn_jobs_cancel_owner(struct nn_jobs *jobs, uint64_t id)
+{
+    struct nn_job *list = NULL, **end = &list;
+    struct owner *owner;
+
+    if (jobs->pid != getpid())
+        return;
+    pthread_mutex_lock(&jobs->lock);
+    owner = owner_find(jobs, id);
+    if (owner)
+        collect(jobs, owner, &end);
+    pthread_mutex_unlock(&jobs->lock);
+    cancel_all(list);
+}
+
+struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs)
+{
+    struct nn_job *list = NULL, **end = &list;
+
+    if (!jobs)
+        return NULL;
+    if (jobs->pid != getpid()) {
+        /* The parent's threads may have been anywhere when this process was
+         * made: the lock and the lists are not to be touched. */
+        free(jobs);
+        return NULL;
+    }
+    pthread_mutex_lock(&jobs->lock);
+    jobs->is_closing = true;
+    for (struct owner *owner = jobs->owners, *next; owner; owner = next) {
+        next = owner->next;
+        collect(jobs, owner, &end);
+    }
+    pthread_cond_broadcast(&jobs->work);
+    pthread_mutex_unlock(&jobs->lock);
+    cancel_all(list);
+
+    pthread_mutex_lock(&jobs->lock);
+    while (jobs->n_threads > 0 || jobs->n_leaving > 0)
+        pthread_cond_wait(&jobs->gone, &jobs->lock);
+    pthread_mutex_unlock(&jobs->lock);
+    if (jobs->has_ended)
+        pthread_join(jobs->ended, NULL);
+    pthread_cond_destroy(&jobs->work);
+    pthread_cond_destroy(&jobs->gone);
+    pthread_mutex_destroy(&jobs->lock);
+    free(jobs);
+    return NULL;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MAX_RULES = 32,
+    MAX_TOPIC = 24,
+    MAX_LINE = 4096,
+    LEVEL_UNSET = -2,
+};
+
+struct rule {
+    char topic[MAX_TOPIC];
+    int level;
+};
+
+/* What the environment asked for: written once, by load(). */
+static struct {
+    struct rule topics[MAX_RULES];
+    size_t n_topics;
+    struct rule traces[MAX_RULES];
+    size_t n_traces;
+    int level; /* of every topic without a rule of its own */
+} asked = {.level = LEVEL_UNSET};
+
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+static int default_level = -1;
+
+static const char *const level_names[] = {"error", "warning", "info", "debug"};
+
+static int level_from(const char *text, size_t n)
+{
+    for (size_t i = 0; i < NN_N_ELEMENTS(level_names); i++)
+        if (strlen(level_names[i]) == n && strncmp(level_names[i], text, n) == 0)
+            return (int)i;
+    return LEVEL_UNSET;
+}
+
+static void rule_add(struct rule *rules, size_t *n_rules, const char *topic, size_t n, int level)
+{
+    struct rule *rule = &rules[*n_rules];
+
+    if (*n_rules == MAX_RULES || n == 0 || n >= MAX_TOPIC)
+        return;
+    memcpy(rule->topic, topic, n);
+    rule->topic[n] = '\0';
+    rule->level = level;
+    (*n_rules)++;
+}
+
+/* One item of NNHAL_LOG: "topic:level", or "level" for all. What cannot be
+ * understood is passed over: a log is not worth a failure. */
+static void load_log_item(const char *item, size_t n)
+{
+    const char *colon = memchr(item, ':', n);
+    int level;
+
+    if (!colon) {
+        level = level_from(item, n);
+        if (level != LEVEL_UNSET)
+            asked.level = level;
+        return;
+    }
+    level = level_from(colon + 1, n - (size_t)(colon - item) - 1);
+    if (level != LEVEL_UNSET)
+        rule_add(asked.topics, &asked.n_topics, item, (size_t)(colon - item), level);
+}
+
+static void load_trace_item(const char *item, size_t n)
+{
+    rule_add(asked.traces, &asked.n_traces, item, n, 0);
+}
+
+static void load_list(const char *list, void (*item)(const char *item, size_t n))
+{
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+
+        item(list, n);
+        list += n;
+        list += *list == ',';
+    }
+}
+
+static void load(void)
+{
+    load_list(secure_getenv("NNHAL_LOG"), load_log_item);
+    load_list(secure_getenv("NNHAL_TRACE"), load_trace_item);
+}
+
+void nn_log_set_default(int level)
+{
+    __atomic_store_n(&default_level, level, __ATOMIC_RELAXED);
+}
+
+bool nn_log_enabled(const char *topic, enum nn_log_level level)
+{
+    pthread_once(&loaded, load);
+    for (size_t i = 0; i < asked.n_topics; i++)
+        if (strcmp(asked.topics[i].topic, topic) == 0)
+            return (int)level <= asked.topics[i].level;
+    if (asked.level != LEVEL_UNSET)
+        return (int)level <= asked.level;
+    return (int)level <= __atomic_load_n(&default_level, __ATOMIC_RELAXED);
+}
+
+bool nn_trace_enabled(const char *trace)
+{
+    pthread_once(&loaded, load);
+    for (size_t i = 0; i < asked.n_traces; i++)
+        if (strcmp(asked.traces[i].topic, trace) == 0)
+            return true;
+    return false;
+}
+
+/* Writes prefix and text as one line. A text that is too long is cut; control
+ * characters, which may come from a peer, do not reach the terminal. */
+__attribute__((__format__(__printf__, 2, 0))) static void
+print_line(const char *prefix, const char *format, va_list arguments)
+{
+    char line[MAX_LINE];
+    int saved = errno, n_prefix, n_text;
+    size_t n;
+
+    n_prefix = snprintf(line, sizeof(line), "%s", prefix);
+    if (n_prefix < 0 || (size_t)n_prefix > sizeof(line) / 2)
+        return;
+    n_text = vsnprintf(line + n_prefix, sizeof(line) - 1 - (size_t)n_prefix, format, arguments);
+    if (n_text < 0)
+        return;
+    n = strlen(line);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+            line[i] = '?';
+    line[n++] = '\n';
+    if (write(STDERR_FILENO, line, n) < 0)
+        errno = saved; /* nobody to tell */
+    errno = saved;
+}
+
+void nn_log(const char *topic, enum nn_log_level level, const char *format, ...)
+{
+    char prefix[64];
+    va_list arguments;
+
+    if (!nn_log_enabled(topic, level))
+        return;
+    snprintf(prefix, sizeof(prefix), "nnhal %s %s: ", topic, level_names[level]);
+    va_start(arguments, format);
+    print_line(prefix, format, arguments);
+    va_end(arguments);
+}
+
+void nn_trace(const char *format, ...)
+{
+    uint64_t now_us = nn_sys_now_ns() / 1000;
+    char prefix[64];
+    va_list arguments;
+
+    snprintf(prefix, sizeof(prefix), "%" PRIu64 ".%06" PRIu64 " ", now_us / 1000000,
+             now_us % 1000000);
+    va_start(arguments, format);
+    print_line(prefix, format, arguments);
+    va_end(arguments);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/sys.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+long nn_sys_fault;
+int nn_sys_fault_errno = EMFILE;
+
+/* Counts one call down. Returns: 0, or what the call is to fail with. */
+static int fault(void)
+{
+    if (__builtin_expect(__atomic_load_n(&nn_sys_fault, __ATOMIC_RELAXED) <= 0, 1))
+        return 0;
+    if (__atomic_sub_fetch(&nn_sys_fault, 1, __ATOMIC_RELAXED) != 0)
+        return 0;
+    return nn_error_origin(-nn_sys_fault_errno);
+}
+
+ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags)
+{
+    ssize_t n;
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    do
+        n = recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? nn_error_origin(-errno) : n;
+}
+
+ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    ssize_t n;
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    do
+        n = sendmsg(fd, message, flags | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? nn_error_origin(-errno) : n;
+}
+
+int nn_sys_mmap(size_t n_bytes, int prot, int flags, int fd, off_t offset, void **ret_address)
+{
+    void *address;
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    /* With MAP_FIXED *ret_address is where; without it a hint that does no harm. */
+    address = mmap(flags & MAP_FIXED ? *ret_address : NULL, n_bytes, prot, flags, fd, offset);
+    if (address == MAP_FAILED)
+        return nn_error_origin(-errno);
+    *ret_address = address;
+    return 0;
+}
+
+int nn_sys_munmap(void *address, size_t n_bytes)
+{
+    return munmap(address, n_bytes) < 0 ? nn_error_origin(-errno) : 0;
+}
+
+int nn_sys_memfd_create(const char *name, bool sealable)
+{
+    unsigned flags = MFD_CLOEXEC | (sealable ? MFD_ALLOW_SEALING : 0U);
+    int fd, r = fault();
+
+    if (r < 0)
+        return r;
+    fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+        fd = memfd_create(name, flags);
+    return fd < 0 ? nn_error_origin(-errno) : fd;
+}
+
+int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode)
+{
+    int fd, r = fault();
+
+    if (r < 0)
+        return r;
+    do
+        fd = openat(dir_fd, path, flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd < 0 ? nn_error_origin(-errno) : fd;
+}
+
+/* FUTEX_WAIT_BITSET takes an absolute time, so that an interrupted wait does
+ * not begin again from its whole length. */
+int nn_sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t deadline_ns, bool is_shared)
+{
+    int op = FUTEX_WAIT_BITSET | (is_shared ? 0 : FUTEX_PRIVATE_FLAG);
+    struct timespec deadline = {
+        .tv_sec = (time_t)(deadline_ns / 1000000000U),
+        .tv_nsec = (long)(deadline_ns % 1000000000U),
+    };
+    long r = fault();
+
+    if (r < 0)
+        return (int)r;
+    do
+        r = syscall(SYS_futex, word, op, expected, deadline_ns == UINT64_MAX ? NULL : &deadline,
+                    NULL, FUTEX_BITSET_MATCH_ANY);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? nn_error_origin(-errno) : 0;
+}
+
+int nn_sys_futex_wake(const uint32_t *word, int n_waiters, bool is_shared)
+{
+    int op = FUTEX_WAKE | (is_shared ? 0 : FUTEX_PRIVATE_FLAG);
+    long r = syscall(SYS_futex, word, op, n_waiters, NULL, NULL, 0);
+
+    return r < 0 ? nn_error_origin(-errno) : (int)r;
+}
+
+uint64_t nn_sys_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include "support/check-main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Standard error as a pipe; what was printed is read back at the end. */
+static int capture(void)
+{
+    int fds[2];
+
+    ck_assert_int_eq(pipe2(fds, O_NONBLOCK), 0);
+    dup2(fds[1], STDERR_FILENO);
+    close(fds[1]);
+    return fds[0];
+}
+
+static const char *printed(int fd)
+{
+    static char text[16384];
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+TEST(nothing_is_printed_unless_asked)
+{
+    int fd = capture();
+
+    unsetenv("NNHAL_LOG");
+    unsetenv("NNHAL_TRACE");
+    nn_log("ipc", NN_LOG_ERROR, "not seen");
+    ck_assert_str_eq(printed(fd), "");
+    ck_assert(!nn_trace_enabled("wire"));
+    nn_log_set_default(NN_LOG_WARNING);
+    nn_log("ipc", NN_LOG_INFO, "not seen either");
+    errno = EDOM;
+    nn_log("ipc", NN_LOG_WARNING, "seen %d", 5);
+    ck_assert_int_eq(errno, EDOM);
+    ck_assert_str_eq(printed(fd), "nnhal ipc warning: seen 5\n");
+}
+TEST_END
+
+TEST(topics_have_levels_of_their_own)
+{
+    setenv("NNHAL_LOG", "info,ipc:debug,,cache:error,bad:loud,:x,nonsense", 1);
+    ck_assert(nn_log_enabled("ipc", NN_LOG_DEBUG));
+    ck_assert(nn_log_enabled("host", NN_LOG_INFO));
+    ck_assert(!nn_log_enabled("host", NN_LOG_DEBUG));
+    ck_assert(nn_log_enabled("cache", NN_LOG_ERROR));
+    ck_assert(!nn_log_enabled("cache", NN_LOG_WARNING));
+    ck_assert(nn_log_enabled("bad", NN_LOG_INFO));
+}
+TEST_END
+
+TEST(a_line_is_one_line)
+{
+    char huge[8000];
+    int fd = capture();
+    const char *text;
+
+    setenv("NNHAL_LOG", "debug", 1);
+    nn_log("ipc", NN_LOG_DEBUG, "%s", "two\nlines\x1b[31m");
+    ck_assert_str_eq(printed(fd), "nnhal ipc debug: two?lines?[31m\n");
+    memset(huge, 'x', sizeof(huge) - 1);
+    huge[sizeof(huge) - 1] = '\0';
+    nn_log("ipc", NN_LOG_DEBUG, "%s", huge);
+    text = printed(fd);
+    ck_assert_uint_lt(strlen(text), sizeof(huge));
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+}
+TEST_END
+
+TEST(traces_are_named)
+{
+    int fd = capture();
+    unsigned s, us;
+    char rest[32];
+
+    setenv("NNHAL_TRACE", "wire,plan", 1);
+    ck_assert(nn_trace_enabled("wire"));
+    ck_assert(nn_trace_enabled("plan"));
+    ck_assert(!nn_trace_enabled("wir"));
+    nn_trace("hello");
+    ck_assert_int_eq(sscanf(printed(fd), "%u.%6u %31s", &s, &us, rest), 3);
+    ck_assert_str_eq(rest, "hello");
+}
+TEST_END
+
+CHECK_MAIN("log", nothing_is_printed_unless_asked, topics_have_levels_of_their_own,
+           a_line_is_one_line, traces_are_named)

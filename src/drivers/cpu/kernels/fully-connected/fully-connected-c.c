@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* FULLY_CONNECTED, plain C: out[b][u] = act(bias[u] + sum over i of in[b][i] * w[u][i]).
+ *
+ * Weights and bias that are constant are packed when the step is lowered,
+ * others into scratch at each run. Output multipliers are always constant. */
+#include "base/arith.h"
+#include "base/cleanup.h"
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/gemm/gemm.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { INPUT, WEIGHTS, BIAS, ACTIVATION };
+
+struct f32_params {
+    float low, high;
+    uint32_t is_packed;
+    uint32_t reserved;
+};
+
+struct q8_params {
+    int32_t low, high;
+    uint32_t is_packed;
+    struct nn_multiplier multiplier;
+};
+
+static bool is_constant(const struct nn_lower *lower)
+{
+    return lower->inputs[WEIGHTS].value && lower->inputs[BIAS].value;
+}
+
+/* ---- float32 and float16 ---- */
+
+static int lower_float(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *weights = &lower->inputs[WEIGHTS];
+    const struct nn_lower_operand *input = &lower->inputs[INPUT];
+    bool is_half = input->type == NNHAL_TENSOR_FLOAT16;
+    struct f32_params *params = lower->params;
+    size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes, row_bytes;
+
+    if (!nn_activation_f32(nn_lower_i32(lower, ACTIVATION, 0), &params->low, &params->high))
+        return nn_lower_refuse(lower, "input 3 is not a fused activation");
+    if (!nn_gemm_bytes_f32(n_cols, k, &n_bytes))
+        return -ENOMEM;
+    /* Float16 rows are widened into each worker's scratch, and results narrowed from it. */
+    if (is_half) {
+        if (!nn_add_size(n_cols, k, &row_bytes) ||
+            !nn_mul_size(row_bytes, NN_GEMM_ROWS_F32 * sizeof(float), &row_bytes))
+            return -ENOMEM;
+        lower->worker_scratch_bytes = row_bytes;
+    }
+    params->is_packed = is_constant(lower);
+    if (!params->is_packed) {
+        lower->scratch_bytes = n_bytes;
+        return 0;
+    }
+    float *block = nn_lower_weights(lower, n_bytes);
+
+    if (!block)
+        return -ENOMEM;
+    if (is_half)
+        nn_gemm_pack_f16(block, weights->value, lower->inputs[BIAS].value, n_cols, k);
+    else
+        nn_gemm_pack_f32(block, weights->value, lower->inputs[BIAS].value, n_cols, k);
+    return 0;
+}
+
+struct f32_job {
+    const struct nn_kernel_args *args;
+    struct nn_gemm_f32 gemm;
+    size_t n_rows;
+};
+
+/* One item is one panel of columns, for all rows. */
+static void columns_f32(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct f32_job *job = ctx;
+    const float *in = job->args->inputs[INPUT].data;
+    float *out = job->args->outputs[0].data;
+    size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
+    size_t last = end * NN_GEMM_COLS_F32 < n_cols ? end * NN_GEMM_COLS_F32 : n_cols;
+
+    for (size_t b = 0; b < job->n_rows; b += NN_GEMM_ROWS_F32) {
+        size_t n = job->n_rows - b < NN_GEMM_ROWS_F32 ? job->n_rows - b : NN_GEMM_ROWS_F32;
+        const float *rows[NN_GEMM_ROWS_F32];
+        float *outs[NN_GEMM_ROWS_F32];
+
+        for (size_t r = 0; r < n; r++) {
+            rows[r] = in + (b + r) * k;
+            outs[r] = out + (b + r) * n_cols;
+        }
+        nn_gemm_run_f32(&job->gemm, n, rows, outs, begin * NN_GEMM_COLS_F32, last);
+    }
+}
+
+/* One item is one tile of rows, for all columns. */
+static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct f32_job *job = ctx;
+    const uint16_t *in = job->args->inputs[INPUT].data;
+    uint16_t *out = job->args->outputs[0].data;
+    size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
+    float *wide = nn_worker_scratch(job->args, worker);
+    float *wide_out = wide + NN_GEMM_ROWS_F32 * k;
+
+    for (size_t b = begin * NN_GEMM_ROWS_F32; b < end * NN_GEMM_ROWS_F32 && b < job->n_rows;
+         b += NN_GEMM_ROWS_F32) {
+        size_t n = job->n_rows - b < NN_GEMM_ROWS_F32 ? job->n_rows - b : NN_GEMM_ROWS_F32;
+        const float *rows[NN_GEMM_ROWS_F32];
+        float *outs[NN_GEMM_ROWS_F32];
+
+        for (size_t i = 0; i < n * k; i++)
+            wide[i] = nn_f16_to_f32(in[b * k + i]);
+        for (size_t r = 0; r < n; r++) {
+            rows[r] = wide + r * k;
+            outs[r] = wide_out + r * n_cols;
+        }
+        nn_gemm_run_f32(&job->gemm, n, rows, outs, 0, n_cols);
+        for (size_t i = 0; i < n * n_cols; i++)
+            out[b * n_cols + i] = nn_f32_to_f16(wide_out[i]);
+    }
+}
+
+static void prepare_float(struct f32_job *job, const struct nn_kernel_args *args)
+{
+    const struct f32_params *params = args->params;
+    const struct nn_tensor *weights = &args->inputs[WEIGHTS];
+    size_t n_cols = weights->dims[0], k = weights->dims[1];
+    float *block = (float *)(void *)args->scratch;
+
+    *job = (struct f32_job){.args = args, .n_rows = args->outputs[0].dims[0]};
+    job->gemm = (struct nn_gemm_f32){
+        .n_cols = n_cols, .k = k, .low = params->low, .high = params->high};
+    if (!params->is_packed && weights->type == NNHAL_TENSOR_FLOAT16)
+        nn_gemm_pack_f16(block, weights->data, args->inputs[BIAS].data, n_cols, k);
+    else if (!params->is_packed)
+        nn_gemm_pack_f32(block, weights->data, args->inputs[BIAS].data, n_cols, k);
+    nn_gemm_use_f32(&job->gemm,
+                    params->is_packed ? (const float *)(const void *)args->weights : block);
+}
+
+static int nn_fully_connected_f32__c(const struct nn_kernel_args *args)
+{
+    struct f32_job job;
+
+    prepare_float(&job, args);
+    nn_parallel_for(args, nn_gemm_columns(job.gemm.n_cols, NN_GEMM_COLS_F32) / NN_GEMM_COLS_F32,
+                    1 + job.n_rows * job.gemm.k / 2, columns_f32, &job);
+    return 0;
+}
+
+static int nn_fully_connected_f16__c(const struct nn_kernel_args *args)
+{
+    struct f32_job job;
+
+    prepare_float(&job, args);
+    nn_parallel_for(args, (job.n_rows + NN_GEMM_ROWS_F32 - 1) / NN_GEMM_ROWS_F32,
+                    1 + job.gemm.n_cols * job.gemm.k / 4, rows_f16, &job);
+    return 0;
+}
+
+/* ---- 8 bits ---- */
+
+static int lower_q8(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[INPUT];
+    const struct nn_lower_operand *weights = &lower->inputs[WEIGHTS];
+    const struct nn_lower_operand *output = &lower->outputs[0];
+    bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    struct q8_params *params = lower->params;
+    size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes, row_bytes;
+
+    if (!nn_activation_q8(nn_lower_i32(lower, ACTIVATION, 0), is_signed, output->scale,
+                          output->zero_point, &params->low, &params->high))
+        return nn_lower_refuse(lower, "input 3 is not a fused activation");
+    if (!nn_gemm_bytes_q8(n_cols, k, &n_bytes) ||
+        !nn_mul_size(nn_gemm_k_q8(k), output->dims[0], &row_bytes) ||
+        !nn_mul_size(row_bytes, sizeof(int16_t), &row_bytes) ||
+        !nn_add_size(row_bytes, n_bytes, &lower->scratch_bytes))
+        return -ENOMEM;
+    params->multiplier = nn_gemm_multiplier(input->scale, weights->scale, output->scale);
+    params->is_packed = is_constant(lower);
+    if (!params->is_packed)
+        return 0;
+    lower->scratch_bytes = row_bytes;
+    uint8_t *block = nn_lower_weights(lower, n_bytes);
+
+    if (!block)
+        return -ENOMEM;
+    nn_gemm_pack_q8(block, weights->value, is_signed, weights->zero_point,
+                    lower->inputs[BIAS].value, n_cols, k);
+    return 0;
+}
+
+struct q8_job {
+    const struct nn_kernel_args *args;
+    struct nn_gemm_q8 gemm;
+    const int16_t *rows;
+    size_t n_rows;
+};
+
+static void columns_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct q8_job *job = ctx;
+    uint8_t *out = job->args->outputs[0].data;
+    size_t stride = nn_gemm_k_q8(job->gemm.k), n_cols = job->gemm.n_cols;
+    size_t last = end * NN_GEMM_COLS_Q8 < n_cols ? end * NN_GEMM_COLS_Q8 : n_cols;
+
+    for (size_t b = 0; b < job->n_rows; b += NN_GEMM_ROWS_Q8) {
+        size_t n = job->n_rows - b < NN_GEMM_ROWS_Q8 ? job->n_rows - b : NN_GEMM_ROWS_Q8;
+        const int16_t *rows[NN_GEMM_ROWS_Q8];
+        uint8_t *outs[NN_GEMM_ROWS_Q8];
+
+        for (size_t r = 0; r < n; r++) {
+            rows[r] = job->rows + (b + r) * stride;
+            outs[r] = out + (b + r) * n_cols;
+        }
+        nn_gemm_run_q8(&job->gemm, n, rows, outs, begin * NN_GEMM_COLS_Q8, last);
+    }
+}
+
+/* Widened rows first, then weights and bias if they are packed here. */
+static void prepare_q8(struct q8_job *job, const struct nn_kernel_args *args)
+{
+    const struct q8_params *params = args->params;
+    const struct nn_tensor *input = &args->inputs[INPUT];
+    const struct nn_tensor *weights = &args->inputs[WEIGHTS];
+    bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    size_t n_cols = weights->dims[0], k = weights->dims[1], stride = nn_gemm_k_q8(k);
+    int16_t *rows = (int16_t *)(void *)args->scratch;
+    uint8_t *block;
+
+    *job = (struct q8_job){.args = args, .rows = rows, .n_rows = args->outputs[0].dims[0]};
+    job->gemm = (struct nn_gemm_q8){.n_cols = n_cols,
+                                    .k = k,
+                                    .multipliers = &params->multiplier,
+                                    .out_zero_point = args->outputs[0].zero_point,
+                                    .low = params->low,
+                                    .high = params->high};
+    for (size_t b = 0; b < job->n_rows; b++) {
+        nn_gemm_widen_q8(rows + b * stride, (const uint8_t *)input->data + b * k, is_signed,
+                         input->zero_point, k);
+        memset(rows + b * stride + k, 0, (stride - k) * sizeof(*rows));
+    }
+    block = args->scratch + job->n_rows * stride * sizeof(*rows);
+    if (!params->is_packed)
+        nn_gemm_pack_q8(block, weights->data, is_signed, weights->zero_point,
+                        args->inputs[BIAS].data, n_cols, k);
+    nn_gemm_use_q8(&job->gemm, params->is_packed ? args->weights : block);
+}
+
+static int nn_fully_connected_q8__c(const struct nn_kernel_args *args)
+{
+    struct q8_job job;
+
+    prepare_q8(&job, args);
+    nn_parallel_for(args, nn_gemm_columns(job.gemm.n_cols, NN_GEMM_COLS_Q8) / NN_GEMM_COLS_Q8,
+                    1 + job.n_rows * job.gemm.k / 8, columns_q8, &job);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "fully_connected_f32__c",
+     .operation = NNHAL_OP_FULLY_CONNECTED,
+     .in0 = NN_T_F32,
+     .params_bytes = sizeof(struct f32_params),
+     .lower = lower_float,
+     .run = nn_fully_connected_f32__c},
+    {.name = "fully_connected_f16__c",
+     .operation = NNHAL_OP_FULLY_CONNECTED,
+     .in0 = NN_T_F16,
+     .params_bytes = sizeof(struct f32_params),
+     .lower = lower_float,
+     .run = nn_fully_connected_f16__c},
+    {.name = "fully_connected_q8__c",
+     .operation = NNHAL_OP_FULLY_CONNECTED,
+     .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct q8_params),
+     .lower = lower_q8,
+     .run = nn_fully_connected_q8__c},
+};
+NN_KERNEL_FAMILY(fully_connected, kernels);

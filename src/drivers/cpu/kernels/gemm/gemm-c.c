@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/gemm/gemm.h"
+
+#include "base/arith.h"
+#include "base/cleanup.h"
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/float16.h"
+
+#include <string.h>
+
+/* Sums of more products than this could leave int32: |a|, |b| <= 255. */
+enum { MAX_K_OF_EXACT_SUM = 32768 };
+
+typedef float v4 __attribute__((__vector_size__(16)));
+
+bool nn_gemm_bytes_f32(size_t n_cols, size_t k, size_t *ret_bytes)
+{
+    size_t rows, n;
+
+    return nn_add_size(n_cols, NN_GEMM_COLS_F32 - 1, &n) && nn_add_size(k, 1, &rows) &&
+           nn_mul_size(nn_gemm_columns(n_cols, NN_GEMM_COLS_F32), rows, &n) &&
+           nn_mul_size(n, sizeof(float), ret_bytes);
+}
+
+/* Where weight [n][k] lies in the panels. */
+static size_t panel_index(size_t n, size_t k, size_t n_k)
+{
+    return (n / NN_GEMM_COLS_F32 * n_k + k) * NN_GEMM_COLS_F32 + n % NN_GEMM_COLS_F32;
+}
+
+void nn_gemm_pack_f32(float *block, const float *weights, const float *bias, size_t n_cols,
+                      size_t k)
+{
+    size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_F32);
+    float *panels = block + columns;
+
+    memset(block, 0, columns * (k + 1) * sizeof(float));
+    memcpy(block, bias, n_cols * sizeof(float));
+    for (size_t n = 0; n < n_cols; n++)
+        for (size_t i = 0; i < k; i++)
+            panels[panel_index(n, i, k)] = weights[n * k + i];
+}
+
+void nn_gemm_pack_f16(float *block, const uint16_t *weights, const uint16_t *bias, size_t n_cols,
+                      size_t k)
+{
+    size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_F32);
+    float *panels = block + columns;
+
+    memset(block, 0, columns * (k + 1) * sizeof(float));
+    for (size_t n = 0; n < n_cols; n++) {
+        block[n] = nn_f16_to_f32(bias[n]);
+        for (size_t i = 0; i < k; i++)
+            panels[panel_index(n, i, k)] = nn_f16_to_f32(weights[n * k + i]);
+    }
+}
+
+void nn_gemm_use_f32(struct nn_gemm_f32 *gemm, const float *block)
+{
+    gemm->bias = block;
+    gemm->panels = block + nn_gemm_columns(gemm->n_cols, NN_GEMM_COLS_F32);
+}
+
+/* Four rows, eight columns: the sums stay in registers. */
+static void tile_f32(size_t k, const float *const *rows, const float *panel,
+                     float acc[NN_GEMM_ROWS_F32][NN_GEMM_COLS_F32])
+{
+    const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
+    v4 sum[NN_GEMM_ROWS_F32][2];
+
+    memcpy(sum, acc, sizeof(sum));
+    for (size_t i = 0; i < k; i++, panel += NN_GEMM_COLS_F32) {
+        v4 w0, w1;
+
+        memcpy(&w0, panel, sizeof(w0));
+        memcpy(&w1, panel + 4, sizeof(w1));
+        sum[0][0] += r0[i] * w0;
+        sum[0][1] += r0[i] * w1;
+        sum[1][0] += r1[i] * w0;
+        sum[1][1] += r1[i] * w1;
+        sum[2][0] += r2[i] * w0;
+        sum[2][1] += r2[i] * w1;
+        sum[3][0] += r3[i] * w0;
+        sum[3][1] += r3[i] * w1;
+    }
+    memcpy(acc, sum, sizeof(sum));
+}
+
+void nn_gemm_run_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const float *const *rows,
+                     float *const *out, size_t first_col, size_t end_col)
+{
+    const float *four[NN_GEMM_ROWS_F32];
+
+    for (size_t r = 0; r < NN_GEMM_ROWS_F32; r++)
+        four[r] = rows[r < n_rows ? r : 0];
+    for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_F32) {
+        float acc[NN_GEMM_ROWS_F32][NN_GEMM_COLS_F32];
+        size_t width = end_col - n < NN_GEMM_COLS_F32 ? end_col - n : NN_GEMM_COLS_F32;
+
+        for (size_t r = 0; r < NN_GEMM_ROWS_F32; r++)
+            memcpy(acc[r], gemm->bias + n, sizeof(acc[r]));
+        tile_f32(gemm->k, four, gemm->panels + n * gemm->k, acc);
+        for (size_t r = 0; r < n_rows; r++)
+            for (size_t c = 0; c < width; c++)
+                out[r][n + c] = nn_clamp_f32(acc[r][c], gemm->low, gemm->high);
+    }
+}
+
+bool nn_gemm_bytes_q8(size_t n_cols, size_t k, size_t *ret_bytes)
+{
+    size_t n, row, columns;
+
+    if (!nn_add_size(n_cols, NN_GEMM_COLS_Q8 - 1, &n) || !nn_align_up(k, 8, &row) ||
+        !nn_mul_size(row, sizeof(int16_t), &row) || !nn_add_size(row, sizeof(int32_t), &row))
+        return false;
+    columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_Q8);
+    return nn_mul_size(columns, row, ret_bytes);
+}
+
+void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero_point, size_t n)
+{
+    const int8_t *s8 = in;
+    const uint8_t *u8 = in;
+    int16_t zero = (int16_t)zero_point;
+
+    if (is_signed) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = (int16_t)(s8[i] - zero);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            out[i] = (int16_t)(u8[i] - zero);
+    }
+}
+
+void nn_gemm_pack_q8(uint8_t *block, const void *weights, bool is_signed, int32_t zero_point,
+                     const int32_t *bias, size_t n_cols, size_t k)
+{
+    size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_Q8);
+    size_t stride = nn_gemm_k_q8(k);
+    int16_t *rows = (int16_t *)(void *)(block + columns * sizeof(int32_t));
+
+    memset(block, 0, columns * (sizeof(int32_t) + stride * sizeof(int16_t)));
+    memcpy(block, bias, n_cols * sizeof(int32_t));
+    for (size_t n = 0; n < n_cols; n++)
+        nn_gemm_widen_q8(rows + n * stride, (const uint8_t *)weights + n * k, is_signed, zero_point,
+                         k);
+}
+
+void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block)
+{
+    size_t columns = nn_gemm_columns(gemm->n_cols, NN_GEMM_COLS_Q8);
+
+    gemm->bias = (const int32_t *)(const void *)block;
+    gemm->weights = (const int16_t *)(const void *)(block + columns * sizeof(int32_t));
+}
+
+/* Two rows, four columns. Compilers turn each sum into one instruction for
+ * eight products. */
+static void tile_q8(size_t k, const int16_t *restrict a0, const int16_t *restrict a1,
+                    const int16_t *restrict b, size_t stride, int32_t *restrict out)
+{
+    const int16_t *b0 = b, *b1 = b + stride, *b2 = b + 2 * stride, *b3 = b + 3 * stride;
+    int32_t s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
+
+    for (size_t i = 0; i < k; i++) {
+        s00 += a0[i] * b0[i];
+        s01 += a0[i] * b1[i];
+        s02 += a0[i] * b2[i];
+        s03 += a0[i] * b3[i];
+        s10 += a1[i] * b0[i];
+        s11 += a1[i] * b1[i];
+        s12 += a1[i] * b2[i];
+        s13 += a1[i] * b3[i];
+    }
+    out[0] = s00;
+    out[1] = s01;
+    out[2] = s02;
+    out[3] = s03;
+    out[4] = s10;
+    out[5] = s11;
+    out[6] = s12;
+    out[7] = s13;
+}
+
+/* The same for any k: blocks whose sums fit, added with wrap-around as the
+ * reference's accumulators do. */
+static void long_tile_q8(size_t k, const int16_t *a0, const int16_t *a1, const int16_t *b,
+                         size_t stride, int32_t *out)
+{
+    uint32_t total[NN_GEMM_ROWS_Q8 * NN_GEMM_COLS_Q8] = {0};
+
+    for (size_t i = 0; i < k; i += MAX_K_OF_EXACT_SUM) {
+        size_t n = k - i < MAX_K_OF_EXACT_SUM ? k - i : MAX_K_OF_EXACT_SUM;
+
+        tile_q8(n, a0 + i, a1 + i, b + i, stride, out);
+        for (size_t j = 0; j < NN_N_ELEMENTS(total); j++)
+            total[j] += (uint32_t)out[j];
+    }
+    memcpy(out, total, sizeof(total));
+}
+
+static uint8_t requantize(const struct nn_gemm_q8 *gemm, int32_t acc, size_t column)
+{
+    int32_t sum = (int32_t)((uint32_t)acc + (uint32_t)gemm->bias[column]);
+    int32_t scaled = nn_multiplier_apply(sum, gemm->multipliers[column * gemm->multiplier_step]);
+
+    scaled = (int32_t)((uint32_t)scaled + (uint32_t)gemm->out_zero_point);
+    return (uint8_t)nn_clamp_i32(scaled, gemm->low, gemm->high);
+}
+
+void nn_gemm_run_q8(const struct nn_gemm_q8 *gemm, size_t n_rows, const int16_t *const *rows,
+                    uint8_t *const *out, size_t first_col, size_t end_col)
+{
+    const int16_t *second = rows[n_rows > 1 ? 1 : 0];
+    size_t stride = nn_gemm_k_q8(gemm->k);
+
+    for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_Q8) {
+        int32_t acc[NN_GEMM_ROWS_Q8 * NN_GEMM_COLS_Q8];
+        size_t width = end_col - n < NN_GEMM_COLS_Q8 ? end_col - n : NN_GEMM_COLS_Q8;
+
+        long_tile_q8(stride, rows[0], second, gemm->weights + n * stride, stride, acc);
+        for (size_t r = 0; r < n_rows; r++)
+            for (size_t c = 0; c < width; c++)
+                out[r][n + c] = requantize(gemm, acc[r * NN_GEMM_COLS_Q8 + c], n + c);
+    }
+}
+
+struct nn_multiplier nn_gemm_multiplier(float input_scale, float filter_scale, float output_scale)
+{
+    float product = input_scale * filter_scale;
+
+    return nn_multiplier_make((double)product / (double)output_scale);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm.h - rows times packed weights: what convolutions and matrices share
+ *
+ * out[r][n] = clamp(bias[n] + sum over k of row[r][k] * weight[n][k])
+ *
+ * Rows are pointers, so that a 1x1 convolution reads its input in place and
+ * other convolutions gather a window first. Weights are packed once into
+ * panels that the inner loop reads from front to back:
+ *
+ *   float   panels of NN_GEMM_COLS_F32 columns, k-major: [n/8][k][8]. Each sum
+ *           runs over k in order, one at a time, so tiles and threads do not
+ *           change a bit.
+ *   8 bits  rows and weights widened to int16 with their zero points taken
+ *           away, [n][k] with each row padded: products of pairs are then one
+ *           instruction on every machine. Sums are exact.
+ *
+ * Columns beyond n in the last panel are zero and are not written out. */
+#ifndef NN_CPU_KERNELS_GEMM_H
+#define NN_CPU_KERNELS_GEMM_H
+
+#include "drivers/cpu/kernels/fixed-point.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    NN_GEMM_ROWS_F32 = 4,
+    NN_GEMM_COLS_F32 = 8,
+    NN_GEMM_ROWS_Q8 = 2,
+    NN_GEMM_COLS_Q8 = 4,
+};
+
+struct nn_gemm_f32 {
+    const float *panels;
+    const float *bias; /* n_cols, padded to a whole panel */
+    size_t n_cols;
+    size_t k;
+    float low, high;
+};
+
+/* nn_gemm_columns() - n_cols rounded up to whole panels of width columns. */
+static inline size_t nn_gemm_columns(size_t n_cols, size_t width)
+{
+    return (n_cols + width - 1) / width * width;
+}
+
+/* nn_gemm_bytes_f32() - of bias and panels, which lie one behind the other. */
+bool nn_gemm_bytes_f32(size_t n_cols, size_t k, size_t *ret_bytes);
+
+/* nn_gemm_pack_f32() - weights [n_cols][k] and bias [n_cols] into that block. */
+void nn_gemm_pack_f32(float *block, const float *weights, const float *bias, size_t n_cols,
+                      size_t k);
+
+/* nn_gemm_pack_f16() - the same from float16. */
+void nn_gemm_pack_f16(float *block, const uint16_t *weights, const uint16_t *bias, size_t n_cols,
+                      size_t k);
+
+/* nn_gemm_use_f32() - points gemm's bias and panels at such a block. */
+void nn_gemm_use_f32(struct nn_gemm_f32 *gemm, const float *block);
+
+/* nn_gemm_run_f32() - columns [first_col, end_col) of n_rows rows, at most
+ * NN_GEMM_ROWS_F32 of them; first_col is a multiple of NN_GEMM_COLS_F32.
+ * out[r] is where column 0 of row r goes. */
+void nn_gemm_run_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const float *const *rows,
+                     float *const *out, size_t first_col, size_t end_col);
+
+struct nn_gemm_q8 {
+    const int16_t *weights;
+    const int32_t *bias;
+    const struct nn_multiplier *multipliers;
+    size_t multiplier_step; /* 1: one for each column, 0: one for all */
+    size_t n_cols;
+    size_t k;
+    int32_t out_zero_point;
+    int32_t low, high;
+};
+
+/* nn_gemm_k_q8() - elements between packed rows, of weights and of gathered rows. */
+static inline size_t nn_gemm_k_q8(size_t k)
+{
+    return (k + 7) / 8 * 8;
+}
+
+/* nn_gemm_bytes_q8() - of bias and weights, which lie one behind the other. */
+bool nn_gemm_bytes_q8(size_t n_cols, size_t k, size_t *ret_bytes);
+
+/* nn_gemm_pack_q8() - weights [n_cols][k] and bias [n_cols]. is_signed: int8, else uint8. */
+void nn_gemm_pack_q8(uint8_t *block, const void *weights, bool is_signed, int32_t zero_point,
+                     const int32_t *bias, size_t n_cols, size_t k);
+
+/* nn_gemm_use_q8() - points gemm's bias and weights at such a block. */
+void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block);
+
+/* nn_gemm_widen_q8() - n bytes to int16, minus the zero point. */
+void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero_point, size_t n);
+
+/* nn_gemm_run_q8() - as nn_gemm_run_f32(); rows come from nn_gemm_widen_q8(),
+ * with room and zeroes up to nn_gemm_k_q8(k). first_col: multiple of NN_GEMM_COLS_Q8. */
+void nn_gemm_run_q8(const struct nn_gemm_q8 *gemm, size_t n_rows, const int16_t *const *rows,
+                    uint8_t *const *out, size_t first_col, size_t end_col);
+
+/* nn_gemm_multiplier() - the output multiplier of a quantised sum of products. */
+struct nn_multiplier nn_gemm_multiplier(float input_scale, float filter_scale, float output_scale);
+
+#endif

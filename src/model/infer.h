@@ -49,6 +49,11 @@ struct nn_infer_operand {
     /* Outputs, set by infer: bit i says that dimension i is known only after
      * execution; dimensions[i] is then the largest it can be. */
     uint32_t late_dimensions;
+    /* Outputs, nn_infer()'s own: what was declared before it began. */
+    float declared_scale;
+    int32_t declared_zero_point;
+    uint32_t n_declared;
+    uint32_t declared[NNHAL_MAX_RANK];
 };
 
 struct nn_infer {

@@ -163,13 +163,16 @@ struct nn_op {
     const char *name;
     unsigned level; /* that brought the operation, 1..8 */
     const struct nn_op_family *family;
-    const struct nn_op_functions *functions;
     uint32_t n_signatures;
     const struct nn_signature *signatures;
 };
 
 /* nn_op_find() - the operation of a code, NULL if there is none (extension and OEM too). */
 const struct nn_op *nn_op_find(uint32_t type);
+
+/* nn_op_find_functions() - the operation's functions in its family. Not NULL once the
+ * family is complete, which a test holds. */
+const struct nn_op_functions *nn_op_find_functions(const struct nn_op *op);
 
 /* nn_op_find_name() - by name, "CONV_2D"; NULL if there is none. */
 const struct nn_op *nn_op_find_name(const char *name);

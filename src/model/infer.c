@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/infer.h"
+
+#include "model/geometry.h"
+#include "model/signature.h"
+
+#include "base/arith.h"
+
+#include <math.h>
+#include <string.h>
+
+void nn_infer_operand_init(struct nn_infer_operand *infer, const struct nnhal_operand *operand,
+                           const void *value)
+{
+    memset(infer, 0, sizeof(*infer));
+    infer->type = operand->type;
+    infer->n_dimensions = operand->n_dimensions;
+    for (uint32_t i = 0; i < operand->n_dimensions && i < NNHAL_MAX_RANK; i++)
+        infer->dimensions[i] = operand->dimensions[i];
+    infer->scale = operand->scale;
+    infer->zero_point = operand->zero_point;
+    if (operand->extra_params == NNHAL_EXTRA_CHANNEL_QUANT)
+        infer->channel_quant = &operand->channel_quant;
+    infer->is_omitted = operand->lifetime == NNHAL_NO_VALUE;
+    infer->is_known = nn_dimensions_known(operand->type, operand->n_dimensions,
+                                          operand->dimensions);
+    infer->is_fixed = operand->lifetime == NNHAL_SUBGRAPH_OUTPUT;
+    infer->value = infer->is_omitted ? NULL : value;
+}
+
+bool nn_dimensions_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
+                         uint32_t *ret_n, uint32_t *ret)
+{
+    if (n_a != 0 && n_b != 0 && n_a != n_b)
+        return false;
+    *ret_n = n_a ? n_a : n_b;
+    for (uint32_t i = 0; i < *ret_n; i++) {
+        uint32_t x = n_a ? a[i] : 0, y = n_b ? b[i] : 0;
+
+        if (x != 0 && y != 0 && x != y)
+            return false;
+        ret[i] = x ? x : y;
+    }
+    return true;
+}
+
+/* -- running one operation -- */
+
+static uint32_t operand_type(const void *ctx, uint32_t i)
+{
+    const struct nn_infer_operand *operands = ctx;
+
+    return operands[i].type;
+}
+
+/* check_inputs() - only omittable inputs are omitted, and the others are known. */
+static int check_inputs(const struct nn_infer *infer)
+{
+    struct nn_signature_side inputs = {infer->n_inputs, infer->inputs, operand_type, NULL};
+    struct nn_signature_side outputs = {infer->n_outputs, infer->outputs, operand_type, NULL};
+    const struct nn_signature *signature = NULL;
+    struct nn_signature_match match;
+
+    for (uint32_t i = 0; i < infer->op->n_signatures && !signature; i++)
+        if (nn_signature_try(&infer->op->signatures[i], &inputs, &outputs, &match))
+            signature = &infer->op->signatures[i];
+    if (!signature || (signature->flags & NN_SIGNATURE_TOLERATED))
+        return nn_refuse(infer->why, "these operand types cannot be executed");
+    for (uint32_t i = 0; i < infer->n_inputs; i++)
+        if (infer->inputs[i].is_omitted && !nn_signature_may_omit(signature, i))
+            return nn_refuse(infer->why, "input %u must not be omitted", i);
+    for (uint32_t i = 0; i < infer->n_inputs; i++)
+        if (!infer->inputs[i].is_omitted && !infer->inputs[i].is_known)
+            return NN_INFER_E_UNKNOWN;
+    return 0;
+}
+
+static bool same_bits(float a, float b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+/* begin_output() - puts the declaration aside; the operation finds no dimensions. */
+static void begin_output(struct nn_infer_operand *out)
+{
+    out->declared_scale = out->scale;
+    out->declared_zero_point = out->zero_point;
+    out->n_declared = out->n_dimensions;
+    memcpy(out->declared, out->dimensions, sizeof(out->declared));
+    memset(out->dimensions, 0, sizeof(out->dimensions));
+    out->n_dimensions = 0;
+    out->late_dimensions = 0;
+}
+
+static int check_output_quant(const struct nn_infer *infer, uint32_t i)
+{
+    const struct nn_infer_operand *out = &infer->outputs[i];
+
+    if (!out->is_fixed ||
+        (same_bits(out->declared_scale, out->scale) && out->declared_zero_point == out->zero_point))
+        return 0;
+    return nn_refuse(infer->why, "output %u must have scale %g and zero point %d, not %g and %d", i,
+                     (double)out->scale, out->zero_point, (double)out->declared_scale,
+                     out->declared_zero_point);
+}
+
+/* merge_output() - computed against declared. A computed 0 is a zero-sized tensor and never
+ * gives way to a declared number. */
+static int merge_output(const struct nn_infer *infer, uint32_t i)
+{
+    struct nn_infer_operand *out = &infer->outputs[i];
+    uint64_t n_bytes;
+
+    if (out->n_declared != 0 && out->n_declared != out->n_dimensions)
+        return nn_refuse(infer->why, "output %u has rank %u, the model says %u", i,
+                         out->n_dimensions, out->n_declared);
+    for (uint32_t d = 0; d < out->n_declared; d++) {
+        bool is_late = out->late_dimensions & (1u << d);
+
+        /* A late dimension is compared after execution, with nn_dimensions_merge(). */
+        if (out->declared[d] != 0 && out->declared[d] != out->dimensions[d] && !is_late)
+            return nn_refuse(infer->why, "dimension %u of output %u is %u, the model says %u", d, i,
+                             out->dimensions[d], out->declared[d]);
+    }
+    if (!nn_operand_bytes(out->type, out->n_dimensions, out->dimensions, &n_bytes))
+        return nn_refuse(infer->why, "output %u is larger than 4 GiB", i);
+    out->is_known = out->late_dimensions == 0;
+    return check_output_quant(infer, i);
+}
+
+static int run(struct nn_infer *infer, int (*function)(struct nn_infer *infer))
+{
+    int r;
+
+    for (uint32_t i = 0; i < infer->n_outputs; i++)
+        begin_output(&infer->outputs[i]);
+    r = function(infer);
+    for (uint32_t i = 0; r == 0 && i < infer->n_outputs; i++)
+        r = merge_output(infer, i);
+    return r;
+}
+
+int nn_infer(struct nn_infer *infer)
+{
+    const struct nn_op_functions *functions = nn_op_find_functions(infer->op);
+    int r;
+
+    if (!functions || !functions->infer)
+        return nn_refuse(infer->why, "%s has no shape inference", infer->op->name);
+    r = check_inputs(infer);
+    if (r == 0)
+        r = run(infer, functions->infer);
+    if (r == NN_REFUSED)
+        return nn_why_prefix(infer->why, "%s: ", infer->op->name);
+    return r;
+}
+
+int nn_infer_subgraph_operation(const struct nnhal_subgraph *subgraph,
+                                const struct nnhal_operation *operation, const void *const *values,
+                                struct nn_infer_operand *inputs, struct nn_infer_operand *outputs,
+                                struct nn_why *why)
+{
+    struct nn_infer infer = {.op = nn_op_find(operation->type),
+                             .n_inputs = operation->n_inputs,
+                             .n_outputs = operation->n_outputs,
+                             .inputs = inputs,
+                             .outputs = outputs,
+                             .why = why};
+
+    if (!infer.op)
+        return nn_refuse(why, "%s has no shape inference", nn_op_name(operation->type));
+    for (uint32_t i = 0; i < operation->n_inputs; i++) {
+        uint32_t index = operation->inputs[i];
+
+        nn_infer_operand_init(&inputs[i], &subgraph->operands[index],
+                              values ? values[index] : NULL);
+    }
+    for (uint32_t i = 0; i < operation->n_outputs; i++)
+        nn_infer_operand_init(&outputs[i], &subgraph->operands[operation->outputs[i]], NULL);
+    return nn_infer(&infer);
+}
+
+/* -- for infer functions -- */
+
+void nn_infer_set(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
+                  const uint32_t *dimensions)
+{
+    struct nn_infer_operand *out = &infer->outputs[i];
+
+    out->n_dimensions = n_dimensions;
+    for (uint32_t d = 0; d < n_dimensions; d++)
+        out->dimensions[d] = dimensions[d];
+}
+
+void nn_infer_set_like(struct nn_infer *infer, uint32_t i, uint32_t j)
+{
+    nn_infer_set(infer, i, infer->inputs[j].n_dimensions, infer->inputs[j].dimensions);
+}
+
+void nn_infer_set_quant(struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point)
+{
+    infer->outputs[i].scale = scale;
+    infer->outputs[i].zero_point = zero_point;
+}
+
+void nn_infer_set_quant_like(struct nn_infer *infer, uint32_t i, uint32_t j)
+{
+    nn_infer_set_quant(infer, i, infer->inputs[j].scale, infer->inputs[j].zero_point);
+}
+
+int nn_infer_i32(const struct nn_infer *infer, uint32_t i, int32_t *ret)
+{
+    if (!infer->inputs[i].value)
+        return NN_INFER_E_UNKNOWN;
+    memcpy(ret, infer->inputs[i].value, sizeof(*ret));
+    return 0;
+}
+
+int nn_infer_bool(const struct nn_infer *infer, uint32_t i, bool *ret)
+{
+    if (!infer->inputs[i].value)
+        return NN_INFER_E_UNKNOWN;
+    *ret = *(const uint8_t *)infer->inputs[i].value != 0;
+    return 0;
+}
+
+int nn_infer_optional_bool(const struct nn_infer *infer, uint32_t i, bool *ret)
+{
+    if (i < infer->n_inputs)
+        return nn_infer_bool(infer, i, ret);
+    *ret = false;
+    return 0;
+}
+
+/* half_to_float() - IEEE binary16, subnormals and infinities included. */
+static float half_to_float(uint16_t half)
+{
+    int exponent = (half >> 10) & 0x1f;
+    float value, fraction = (float)(half & 0x3ff);
+
+    if (exponent == 0x1f)
+        value = half & 0x3ff ? NAN : INFINITY;
+    else if (exponent == 0)
+        value = ldexpf(fraction, -24);
+    else
+        value = ldexpf(fraction + 1024.0f, exponent - 25);
+    return half & 0x8000 ? -value : value;
+}
+
+int nn_infer_float(const struct nn_infer *infer, uint32_t i, float *ret)
+{
+    const struct nn_infer_operand *input = &infer->inputs[i];
+    uint16_t half;
+
+    if (!input->value)
+        return NN_INFER_E_UNKNOWN;
+    if (input->type == NNHAL_FLOAT16) {
+        memcpy(&half, input->value, sizeof(half));
+        *ret = half_to_float(half);
+    } else {
+        memcpy(ret, input->value, sizeof(*ret));
+    }
+    return 0;
+}
+
+int nn_infer_i32s(const struct nn_infer *infer, uint32_t i, const void **ret_values,
+                  uint64_t *ret_n)
+{
+    const struct nn_infer_operand *input = &infer->inputs[i];
+    uint64_t n;
+
+    if (!nn_dimensions_product(input->n_dimensions, input->dimensions, &n))
+        return nn_refuse(infer->why, "input %u is too large", i);
+    /* Nothing is read from a zero-sized tensor, so nothing needs to be known. */
+    if (!input->value && n > 0)
+        return NN_INFER_E_UNKNOWN;
+    *ret_values = input->value;
+    *ret_n = n;
+    return 0;
+}
+
+int32_t nn_infer_i32_at(const void *values, uint64_t i)
+{
+    int32_t value;
+
+    memcpy(&value, (const uint8_t *)values + i * sizeof(value), sizeof(value));
+    return value;
+}
+
+int nn_infer_activation(const struct nn_infer *infer, uint32_t i)
+{
+    int32_t code;
+
+    if (nn_infer_i32(infer, i, &code) != 0 ||
+        (code >= NNHAL_FUSED_NONE && code <= NNHAL_FUSED_RELU6))
+        return 0;
+    return nn_refuse(infer->why, "the fused activation is %d, it must be 0 to 3", code);
+}
+
+int nn_infer_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32_t max)
+{
+    uint32_t rank = infer->inputs[i].n_dimensions;
+
+    if (rank >= min && rank <= max)
+        return 0;
+    if (min == max)
+        return nn_refuse(infer->why, "input %u has rank %u, it must be %u", i, rank, min);
+    return nn_refuse(infer->why, "input %u has rank %u, it must be %u to %u", i, rank, min, max);
+}
+
+int nn_infer_refuse_zero_sized(const struct nn_infer *infer)
+{
+    for (uint32_t i = 0; i < infer->n_inputs; i++) {
+        const struct nn_infer_operand *input = &infer->inputs[i];
+
+        for (uint32_t d = 0; !input->is_omitted && d < input->n_dimensions; d++)
+            if (input->dimensions[d] == 0)
+                return nn_refuse(infer->why, "input %u is zero-sized, which is not taken here", i);
+    }
+    return 0;
+}
+
+int nn_infer_axis(const struct nn_infer *infer, uint32_t i, uint32_t rank, uint32_t *ret_axis)
+{
+    int32_t axis;
+    int r = nn_infer_i32(infer, i, &axis);
+
+    if (r != 0)
+        return r;
+    if (!nn_axis(axis, rank, ret_axis))
+        return nn_refuse(infer->why, "axis %d is outside [-%u, %u)", axis, rank, rank);
+    return 0;
+}
+
+int nn_infer_broadcast(struct nn_infer *infer, uint32_t i, uint32_t j)
+{
+    const struct nn_infer_operand *a = &infer->inputs[i], *b = &infer->inputs[j];
+    uint32_t n, dimensions[NNHAL_MAX_RANK];
+
+    if (!nn_broadcast(a->n_dimensions, a->dimensions, b->n_dimensions, b->dimensions, &n,
+                      dimensions))
+        return nn_refuse(infer->why, "the shapes of inputs %u and %u cannot be broadcast", i, j);
+    nn_infer_set(infer, 0, n, dimensions);
+    return 0;
+}
+
+int nn_infer_bias_scale(const struct nn_infer *infer, uint32_t input, uint32_t filter,
+                        uint32_t bias)
+{
+    const struct nn_infer_operand *b = &infer->inputs[bias];
+    float product = infer->inputs[input].scale * infer->inputs[filter].scale;
+    double difference = fabs((double)product - (double)b->scale);
+
+    if (b->type != NNHAL_TENSOR_INT32 ||
+        infer->inputs[filter].type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL)
+        return 0;
+    if (b->zero_point != 0)
+        return nn_refuse(infer->why, "the bias has zero point %d, it must be 0", b->zero_point);
+    if (difference <= 1e-6 * fmin((double)product, (double)b->scale))
+        return 0;
+    return nn_refuse(infer->why, "the bias has scale %g, input and filter give %g",
+                     (double)b->scale, (double)product);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/types.h"
+
+#include "base/arith.h"
+#include "base/cleanup.h"
+
+enum {
+    TENSOR = 1,
+    QUANTISED = 2,
+};
+
+struct type_facts {
+    const char *name;
+    uint8_t bytes;
+    uint8_t level;
+    uint8_t flags;
+    int32_t zero_point_min;
+    int32_t zero_point_max;
+};
+
+static const struct type_facts base_types[NNHAL_OPERAND_TYPE_N] = {
+    [NNHAL_FLOAT32] = {"FLOAT32", 4, 1, 0, 0, 0},
+    [NNHAL_INT32] = {"INT32", 4, 1, 0, 0, 0},
+    [NNHAL_UINT32] = {"UINT32", 4, 1, 0, 0, 0},
+    [NNHAL_TENSOR_FLOAT32] = {"TENSOR_FLOAT32", 4, 1, TENSOR, 0, 0},
+    [NNHAL_TENSOR_INT32] = {"TENSOR_INT32", 4, 1, TENSOR, 0, 0},
+    [NNHAL_TENSOR_QUANT8_ASYMM] = {"TENSOR_QUANT8_ASYMM", 1, 1, TENSOR | QUANTISED, 0, 255},
+    [NNHAL_BOOL] = {"BOOL", 1, 3, 0, 0, 0},
+    [NNHAL_TENSOR_QUANT16_SYMM] = {"TENSOR_QUANT16_SYMM", 2, 3, TENSOR | QUANTISED, 0, 0},
+    [NNHAL_TENSOR_FLOAT16] = {"TENSOR_FLOAT16", 2, 3, TENSOR, 0, 0},
+    [NNHAL_TENSOR_BOOL8] = {"TENSOR_BOOL8", 1, 3, TENSOR, 0, 0},
+    [NNHAL_FLOAT16] = {"FLOAT16", 2, 3, 0, 0, 0},
+    [NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL] = {"TENSOR_QUANT8_SYMM_PER_CHANNEL", 1, 3, TENSOR, 0, 0},
+    [NNHAL_TENSOR_QUANT16_ASYMM] = {"TENSOR_QUANT16_ASYMM", 2, 3, TENSOR | QUANTISED, 0, 65535},
+    [NNHAL_TENSOR_QUANT8_SYMM] = {"TENSOR_QUANT8_SYMM", 1, 3, TENSOR | QUANTISED, 0, 0},
+    [NNHAL_TENSOR_QUANT8_ASYMM_SIGNED] = {"TENSOR_QUANT8_ASYMM_SIGNED", 1, 4, TENSOR | QUANTISED,
+                                          -128, 127},
+    [NNHAL_SUBGRAPH] = {"SUBGRAPH", 0, 4, 0, 0, 0},
+};
+
+static const int64_t features[NN_LEVEL_MAX + 1] = {
+    0,
+    NNHAL_FEATURE_LEVEL_1,
+    NNHAL_FEATURE_LEVEL_2,
+    NNHAL_FEATURE_LEVEL_3,
+    NNHAL_FEATURE_LEVEL_4,
+    NNHAL_FEATURE_LEVEL_5,
+    NNHAL_FEATURE_LEVEL_6,
+    NNHAL_FEATURE_LEVEL_7,
+    NNHAL_FEATURE_LEVEL_8,
+};
+
+int64_t nn_level_to_feature(unsigned level)
+{
+    return features[level <= NN_LEVEL_MAX ? level : NN_LEVEL_MAX];
+}
+
+unsigned nn_level_from_feature(int64_t feature_level)
+{
+    unsigned level = NN_LEVEL_MAX;
+
+    while (level > 0 && features[level] > feature_level)
+        level--;
+    return level;
+}
+
+bool nn_type_is_oem(uint32_t type)
+{
+    return type == NNHAL_OEM_SCALAR || type == NNHAL_TENSOR_OEM_BYTE;
+}
+
+bool nn_type_is_base(uint32_t type)
+{
+    return type < NNHAL_OPERAND_TYPE_N || nn_type_is_oem(type);
+}
+
+bool nn_type_is_tensor(uint32_t type)
+{
+    if (type < NNHAL_OPERAND_TYPE_N)
+        return base_types[type].flags & TENSOR;
+    return type == NNHAL_TENSOR_OEM_BYTE;
+}
+
+bool nn_type_is_scalar(uint32_t type)
+{
+    return nn_type_is_base(type) && !nn_type_is_tensor(type);
+}
+
+bool nn_type_is_quantised(uint32_t type)
+{
+    return type < NNHAL_OPERAND_TYPE_N && (base_types[type].flags & QUANTISED);
+}
+
+uint32_t nn_type_bytes(uint32_t type)
+{
+    return type < NNHAL_OPERAND_TYPE_N ? base_types[type].bytes : 0;
+}
+
+unsigned nn_type_level(uint32_t type)
+{
+    if (type < NNHAL_OPERAND_TYPE_N)
+        return base_types[type].level;
+    return nn_type_is_oem(type) ? 1 : 0;
+}
+
+const char *nn_type_name(uint32_t type)
+{
+    if (type < NNHAL_OPERAND_TYPE_N)
+        return base_types[type].name;
+    if (type == NNHAL_OEM_SCALAR)
+        return "OEM_SCALAR";
+    if (type == NNHAL_TENSOR_OEM_BYTE)
+        return "TENSOR_OEM_BYTE";
+    return nn_type_is_extension(type) ? "extension type" : "unknown type";
+}
+
+void nn_type_zero_point_range(uint32_t type, int32_t *ret_min, int32_t *ret_max)
+{
+    bool is_known = type < NNHAL_OPERAND_TYPE_N;
+
+    *ret_min = is_known ? base_types[type].zero_point_min : 0;
+    *ret_max = is_known ? base_types[type].zero_point_max : 0;
+}
+
+bool nn_dimensions_known(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions)
+{
+    if (n_dimensions == 0)
+        return !nn_type_is_tensor(type);
+    for (uint32_t i = 0; i < n_dimensions; i++)
+        if (dimensions[i] == 0)
+            return false;
+    return true;
+}
+
+bool nn_dimensions_product(uint32_t n_dimensions, const uint32_t *dimensions, uint64_t *ret)
+{
+    uint64_t product = 1;
+
+    /* A zero anywhere makes the product zero, however large the others are. */
+    for (uint32_t i = 0; i < n_dimensions; i++) {
+        if (dimensions[i] == 0) {
+            *ret = 0;
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < n_dimensions; i++)
+        if (!nn_mul_u64(product, dimensions[i], &product))
+            return false;
+    *ret = product;
+    return true;
+}
+
+bool nn_operand_bytes(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions,
+                      uint64_t *ret_bytes)
+{
+    uint64_t count, n_bytes;
+
+    if (nn_type_is_tensor(type) && n_dimensions == 0) {
+        *ret_bytes = 0;
+        return true;
+    }
+    if (!nn_dimensions_product(n_dimensions, dimensions, &count))
+        return false;
+    if (!nn_mul_u64(count, nn_type_bytes(type), &n_bytes) || n_bytes > UINT32_MAX)
+        return false;
+    *ret_bytes = n_bytes;
+    return true;
+}

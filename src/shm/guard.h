@@ -29,11 +29,12 @@ int nn_guard_install(void);
 bool nn_guard_is_installed(void);
 
 /* nn_guard_add() - looks after n_bytes at address (both whole pages), mapped
- * with prot. The handler sets *broken to 1. Any thread.
+ * with prot. The handler sets *broken to 1 before it changes the mapping, so
+ * that whoever read a zero of its making finds the flag set. Any thread.
  * Returns: 0, -ENOMEM. */
-int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken);
+int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint32_t *ret_slot);
 
-/* nn_guard_remove() - forgets the range at address, before it is unmapped. */
-void nn_guard_remove(void *address);
+/* nn_guard_remove() - forgets a range, before it is unmapped. Any thread. */
+void nn_guard_remove(uint32_t slot);
 
 #endif

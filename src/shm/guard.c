@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shm/guard.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/sys.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    CHUNK_SLOTS = 1024,
+    MAX_CHUNKS = 1024,
+};
+
+/* A range. sequence is odd while the slot is being changed. */
+struct slot {
+    uint32_t sequence;
+    int prot;
+    uintptr_t start;
+    size_t n_bytes; /* 0: unused */
+    uint32_t *broken;
+    uint32_t next_free; /* under the lock */
+};
+
+/* Chunks are published one by one and never freed: the handler may be looking. */
+static struct slot *chunks[MAX_CHUNKS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t n_slots, first_free = UINT32_MAX;
+static struct sigaction before;
+static bool is_installed;
+
+static struct slot *slot_at(uint32_t i)
+{
+    return &__atomic_load_n(&chunks[i / CHUNK_SLOTS], __ATOMIC_ACQUIRE)[i % CHUNK_SLOTS];
+}
+
+/* A stable copy of a slot; false if it is unused or being changed. */
+static bool slot_read(const struct slot *slot, struct slot *ret_copy)
+{
+    uint32_t sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);
+
+    ret_copy->start = __atomic_load_n(&slot->start, __ATOMIC_RELAXED);
+    ret_copy->n_bytes = __atomic_load_n(&slot->n_bytes, __ATOMIC_RELAXED);
+    ret_copy->prot = __atomic_load_n(&slot->prot, __ATOMIC_RELAXED);
+    ret_copy->broken = __atomic_load_n(&slot->broken, __ATOMIC_RELAXED);
+    /* Pairs with the fence in slot_write(): a field of a later version is not
+     * seen together with the earlier sequence. */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return sequence % 2 == 0 && ret_copy->n_bytes > 0 &&
+           __atomic_load_n(&slot->sequence, __ATOMIC_RELAXED) == sequence;
+}
+
+/* Under the lock. */
+static void slot_write(struct slot *slot, uintptr_t start, size_t n_bytes, int prot,
+                       uint32_t *broken)
+{
+    uint32_t sequence = slot->sequence;
+
+    __atomic_store_n(&slot->sequence, sequence + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&slot->start, start, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->n_bytes, n_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->prot, prot, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->broken, broken, __ATOMIC_RELAXED);
+    /* Pairs with the acquire in slot_read(). */
+    __atomic_store_n(&slot->sequence, sequence + 2, __ATOMIC_RELEASE);
+}
+
+/* -- the handler: no locks, no allocation ----------------------------------- */
+
+static bool repair(uintptr_t address)
+{
+    uint32_t n = __atomic_load_n(&n_slots, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct slot range;
+        void *start;
+
+        if (!slot_read(slot_at(i), &range) || address - range.start >= range.n_bytes)
+            continue;
+        __atomic_store_n(range.broken, 1, __ATOMIC_SEQ_CST);
+        start = (void *)range.start;
+        return nn_sys_mmap(range.n_bytes, range.prot,
+                           MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0,
+                           &start) == 0;
+    }
+    return false;
+}
+
+/* What would have happened without us. */
+static void chain(int number, siginfo_t *info, void *context)
+{
+    bool is_fault = info->si_code > 0;
+    struct sigaction action = {.sa_handler = SIG_DFL};
+
+    if (before.sa_flags & SA_SIGINFO) {
+        before.sa_sigaction(number, info, context);
+    } else if (before.sa_handler == SIG_IGN && !is_fault) {
+        return;
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(number);
+    } else {
+        /* A fault comes again at once; a sent signal has to be sent again. */
+        sigaction(SIGBUS, &action, NULL);
+        if (!is_fault)
+            raise(SIGBUS);
+    }
+}
+
+static void on_sigbus(int number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+
+    if (info->si_code <= 0 || !repair((uintptr_t)info->si_addr))
+        chain(number, info, context);
+    errno = saved;
+}
+
+/* -- outside of it ----------------------------------------------------------- */
+
+int nn_guard_install(void)
+{
+    struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_RESTART};
+    int r = 0;
+
+    sigemptyset(&action.sa_mask);
+    pthread_mutex_lock(&lock);
+    if (!is_installed) {
+        if (sigaction(SIGBUS, NULL, &before) < 0 || sigaction(SIGBUS, &action, NULL) < 0)
+            r = nn_error_origin(-errno);
+        __atomic_store_n(&is_installed, r == 0, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+bool nn_guard_is_installed(void)
+{
+    return __atomic_load_n(&is_installed, __ATOMIC_ACQUIRE);
+}
+
+/* An unused slot; under the lock. */
+static int slot_new(uint32_t *ret_slot)
+{
+    uint32_t i = first_free;
+    struct slot *chunk;
+
+    if (i != UINT32_MAX) {
+        first_free = slot_at(i)->next_free;
+        *ret_slot = i;
+        return 0;
+    }
+    i = n_slots;
+    if (i % CHUNK_SLOTS == 0) {
+        if (i / CHUNK_SLOTS == MAX_CHUNKS)
+            return nn_error_origin(-ENOMEM);
+        chunk = calloc(CHUNK_SLOTS, sizeof(*chunk));
+        if (!chunk)
+            return nn_error_origin(-ENOMEM);
+        __atomic_store_n(&chunks[i / CHUNK_SLOTS], chunk, __ATOMIC_RELEASE);
+    }
+    /* Pairs with the acquire in repair(): the chunk is seen with the count. */
+    __atomic_store_n(&n_slots, i + 1, __ATOMIC_RELEASE);
+    *ret_slot = i;
+    return 0;
+}
+
+int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint32_t *ret_slot)
+{
+    uint32_t i = 0;
+    int r;
+
+    pthread_mutex_lock(&lock);
+    r = slot_new(&i);
+    if (r == 0) {
+        slot_write(slot_at(i), (uintptr_t)address, n_bytes, prot, broken);
+        *ret_slot = i;
+    }
+    pthread_mutex_unlock(&lock);
+    return nn_error_trace(r);
+}
+
+void nn_guard_remove(uint32_t i)
+{
+    struct slot *slot;
+
+    pthread_mutex_lock(&lock);
+    slot = slot_at(i);
+    slot_write(slot, 0, 0, 0, NULL);
+    slot->next_free = first_free;
+    first_free = i;
+    pthread_mutex_unlock(&lock);
+}

@@ -56,6 +56,15 @@ int nn_operand_validate_constant(const struct nnhal_operand *operand, uint64_t l
 int nn_operands_compatible(const struct nnhal_operand *a, const struct nnhal_operand *b,
                            struct nn_why *why);
 
+/* nn_controlflow_validate() - whether an IF (first: then, second: else) or a WHILE (first:
+ * condition, second: body), accepted by nn_operation_validate(), agrees with
+ * the subgraphs that it runs; of these operands and the lists of inputs and
+ * outputs are looked at, which must be in range. Returns: 0, NN_REFUSED. */
+int nn_controlflow_validate(const struct nnhal_operand *operands,
+                            const struct nnhal_operation *operation,
+                            const struct nnhal_subgraph *first, const struct nnhal_subgraph *second,
+                            struct nn_why *why);
+
 /* -- requests -------------------------------------------------------------- */
 
 /* The inputs and outputs of a prepared model: lifetimes and locations are 0. */
@@ -81,6 +90,7 @@ struct nn_request_pool_info {
 
 /* nn_request_validate() - judges a request. pools: one per pool of the request,
  * already resolved (unknown ids and tokens are the caller's to refuse).
+ * An input in a buffer of allocate() may leave dimensions open: its owner knows them.
  * Refuses also outputs that overlap an input or another output in one pool.
  * arena serves as scratch. Returns: 0, NN_REFUSED, -ENOMEM. */
 int nn_request_validate(const struct nn_model_io *io, const struct nnhal_request *request,

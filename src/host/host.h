@@ -79,6 +79,7 @@ struct nn_host_limits {
     uint32_t n_prepared_models;
     uint32_t n_executions; /* reusable ones */
     uint32_t n_fenced;     /* fenced executions, until their callback is freed */
+    uint32_t n_fences;     /* descriptors that fenced executions in progress hold */
     uint64_t memory_bytes; /* mapped */
 };
 
@@ -87,13 +88,14 @@ struct nn_host_limits {
                              .n_prepared_models = 4096,                                            \
                              .n_executions = 65536,                                                \
                              .n_fenced = 1024,                                                     \
+                             .n_fences = 512,                                                      \
                              .memory_bytes = UINT64_C(1) << 40})
 
 struct nn_host_session_options {
     uint32_t uid; /* whom the quotas charge */
     /* The client is another process: memory that it can shrink is mapped
-     * behind the SIGBUS guard, which nn_shm installs in this process. False in
-     * the application's own process, where no signal handler is installed. */
+     * behind the SIGBUS guard, which the service has installed (shm/guard.h).
+     * False in the application's own process, where there is none. */
     bool is_service;
     struct nn_host_limits limits;     /* of this session */
     struct nn_host_limits uid_limits; /* of all sessions of uid together */

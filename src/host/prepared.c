@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/prepared.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "host/services.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* -- constants --------------------------------------------------------------- */
+
+static void constants_done(struct nn_constants *constants)
+{
+    for (uint32_t i = 0; i < constants->n_pools; i++)
+        nn_memory_unref(constants->memories[i]);
+    constants->n_pools = 0;
+}
+
+static uint32_t constants_add(struct nn_constants *constants, struct nn_session *session,
+                              uint64_t id, const char **message, struct nn_arena *arena)
+{
+    uint32_t i = constants->n_pools;
+    struct nn_memory *memory = nn_memory_get(session, id);
+
+    if (!memory)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "pool %u of the model is no memory of this session: import it first", i);
+    constants->memories[i] = memory;
+    constants->n_pools++;
+    if (!memory->region)
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "pool %u of the model is a hardware buffer that cannot be read here: put "
+                      "constants into shared memory or a BLOB buffer",
+                      i);
+    if (!memory->is_readable)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "pool %u of the model is not readable: import it with PROT_READ", i);
+    constants->sizes[i] = nn_memory_size(memory);
+    constants->mapped[i] = (struct nnhal_mapped_pool){
+        .data = nn_region_data(memory->region),
+        .size = nn_memory_size(memory),
+    };
+    return NNHAL_NONE;
+}
+
+/* Finds the memories of a model's pools. What is allocated lives in store, the
+ * sentence in arena. constants must be zero, and is to be done also on failure. */
+static uint32_t constants_init(struct nn_constants *constants, struct nn_session *session,
+                               const struct nnhal_model *model, struct nn_arena *store,
+                               const char **message, struct nn_arena *arena)
+{
+    uint32_t status = NNHAL_NONE;
+
+    if (model->n_pools > NNHAL_MAX_POOLS || (model->n_pools && !model->pools))
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "the model has %u pools, at most %d are allowed: put more constants into one",
+                      model->n_pools, NNHAL_MAX_POOLS);
+    constants->memories = nn_arena_new_n(store, struct nn_memory *, model->n_pools);
+    constants->mapped = nn_arena_new_n(store, struct nnhal_mapped_pool, model->n_pools);
+    constants->sizes = nn_arena_new_n(store, uint64_t, model->n_pools);
+    if (!constants->memories || !constants->mapped || !constants->sizes)
+        return nn_say_no_memory(message, arena);
+    for (uint32_t i = 0; i < model->n_pools && status == NNHAL_NONE; i++)
+        status = constants_add(constants, session, model->pools[i], message, arena);
+    return status;
+}
+
+/* Makes the pools of a model coherent for reading, or lets go of them. */
+static uint32_t constants_access(const struct nn_constants *constants, bool is_begin,
+                                 const char **message, struct nn_arena *arena)
+{
+    for (uint32_t i = 0; i < constants->n_pools; i++) {
+        struct nn_region *region = constants->memories[i]->region;
+        int r = is_begin ? nn_region_begin_access(region, false)
+                         : nn_region_end_access(region, false);
+
+        if (r < 0)
+            return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                          "pool %u of the model cannot be read", i);
+    }
+    return NNHAL_NONE;
+}
+
+static bool constants_are_broken(const struct nn_constants *constants)
+{
+    for (uint32_t i = 0; i < constants->n_pools; i++)
+        if (nn_memory_is_broken(constants->memories[i]))
+            return true;
+    return false;
+}
+
+/* -- the object -------------------------------------------------------------- */
+
+struct nn_prepared *nn_prepared_get(struct nn_session *session, uint64_t id)
+{
+    return (struct nn_prepared *)nn_objects_get(&session->objects, id, NN_OBJECT_PREPARED);
+}
+
+struct nn_prepared *nn_prepared_unref(struct nn_prepared *prepared)
+{
+    if (prepared)
+        nn_object_unref(&prepared->object);
+    return NULL;
+}
+
+bool nn_prepared_is_broken(const struct nn_prepared *prepared)
+{
+    return constants_are_broken(&prepared->constants);
+}
+
+static void prepared_destroy(struct nn_object *object)
+{
+    struct nn_prepared *prepared = (struct nn_prepared *)object;
+
+    if (prepared->is_made)
+        prepared->host->driver.release(prepared->driver_prepared);
+    constants_done(&prepared->constants);
+    nn_arena_done(&prepared->arena);
+    nn_quota_release(&prepared->charge);
+    free(prepared);
+}
+
+/* -- what models and drivers are allowed ------------------------------------- */
+
+static uint32_t judge_model(struct nn_session *session, const struct nnhal_model *model,
+                            const struct nn_constants *constants, struct nn_model_facts *facts,
+                            const char **message, struct nn_arena *arena)
+{
+    struct nn_why why = {.text = ""};
+    int r = nn_model_validate(model, constants->sizes, arena, facts, &why);
+
+    if (r == NN_REFUSED)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT, "%s", why.text);
+    if (r != 0)
+        return nn_say_no_memory(message, arena);
+    if (facts->level > session->host->level)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "the model needs feature level %u, device %s has %u: use another device for "
+                      "what is newer",
+                      facts->level, session->host->driver.name, session->host->level);
+    return NNHAL_NONE;
+}
+
+uint32_t nn_driver_lied(const struct nn_host *host, const char **message, struct nn_arena *arena,
+                        const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    nn_log("host", NN_LOG_WARNING, "driver %s is defective: %s", host->driver.name, text);
+    return nn_say(message, arena, NNHAL_GENERAL_FAILURE, "driver %s is defective: %s",
+                  host->driver.name, text);
+}
+
+uint32_t nn_driver_status(const struct nn_host *host, uint32_t status, const char *callback,
+                          const char **message, struct nn_arena *arena)
+{
+    const char *text = nn_services_explanation();
+
+    if (status == NNHAL_NONE)
+        return status;
+    if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE || status >= NNHAL_DEAD_OBJECT)
+        return nn_driver_lied(host, message, arena,
+                              "%s() returned %u, which is not one of its statuses", callback,
+                              status);
+    if (text)
+        return nn_say(message, arena, status, "driver %s: %s", host->driver.name, text);
+    return nn_say(message, arena, status, "driver %s: %s() failed and does not say why",
+                  host->driver.name, callback);
+}
+
+/* -- get_supported_operations ------------------------------------------------ */
+
+/* Operations that models may contain for the sake of a client, but that no
+ * device executes, are never offered to be prepared. */
+static void refuse_tolerated(const struct nnhal_subgraph *subgraph, uint8_t *supported)
+{
+    for (uint32_t i = 0; i < subgraph->n_operations; i++) {
+        struct nn_operation_facts facts;
+
+        if (nn_operation_validate(subgraph->operands, subgraph->n_operands,
+                                  &subgraph->operations[i], &facts, NULL) != 0 ||
+            facts.is_tolerated)
+            supported[i] = 0;
+    }
+}
+
+static uint32_t ask_driver(struct nn_session *session, const struct nnhal_model *model,
+                           const struct nn_constants *constants,
+                           struct nn_hal_get_supported_operations_reply *reply,
+                           struct nn_arena *arena)
+{
+    const struct nn_host *host = session->host;
+    const struct nnhal_driver_model driver_model = {
+        .model = model,
+        .n_pools = constants->n_pools,
+        .pools = constants->mapped,
+    };
+    struct nn_model_facts facts;
+    uint8_t *supported;
+    uint32_t status;
+
+    status = judge_model(session, model, constants, &facts, &reply->message, arena);
+    if (status == NNHAL_NONE)
+        status = constants_access(constants, true, &reply->message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    supported = nn_arena_new_n(arena, uint8_t, model->main.n_operations);
+    if (!supported)
+        return nn_say_no_memory(&reply->message, arena);
+    nn_services_clear();
+    status = nn_driver_status(
+        host, host->driver.get_supported_operations(host->device, &driver_model, supported),
+        "get_supported_operations", &reply->message, arena);
+    constants_access(constants, false, &reply->message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    for (uint32_t i = 0; i < model->main.n_operations; i++)
+        supported[i] = supported[i] != 0;
+    if (facts.has_tolerated)
+        refuse_tolerated(&model->main, supported);
+    reply->supported = supported;
+    reply->n_supported = model->main.n_operations;
+    return NNHAL_NONE;
+}
+
+uint32_t nn_host_get_supported_operations(struct nn_session *session,
+                                          const struct nn_hal_get_supported_operations_args *args,
+                                          struct nn_hal_get_supported_operations_reply *reply,
+                                          struct nn_arena *arena)
+{
+    struct nn_constants constants = {.n_pools = 0};
+    uint32_t status;
+
+    status = constants_init(&constants, session, &args->model, arena, &reply->message, arena);
+    if (status == NNHAL_NONE)
+        status = ask_driver(session, &args->model, &constants, reply, arena);
+    constants_done(&constants);
+    return status;
+}
+
+/* -- prepare_model ------------------------------------------------------------- */
+
+static uint32_t judge_args(const struct nn_hal_prepare_model_args *args, const char **message,
+                           struct nn_arena *arena)
+{
+    if (args->preference > NNHAL_SUSTAINED_SPEED)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "preference %u is not an enum nnhal_preference", args->preference);
+    if (args->priority > NNHAL_PRIORITY_HIGH)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "priority %u is not an enum nnhal_priority", args->priority);
+    return NNHAL_NONE;
+}
+
+static uint32_t judge_deadline(uint64_t deadline_ns, const char **message, struct nn_arena *arena)
+{
+    if (deadline_ns == NNHAL_NO_TIME || nn_sys_now_ns() < deadline_ns)
+        return NNHAL_NONE;
+    return nn_say(message, arena, NNHAL_MISSED_DEADLINE_PERSISTENT,
+                  "the deadline had passed before the model could be prepared: allow more time");
+}
+
+static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_model_args *args,
+                     const char **message, struct nn_arena *arena)
+{
+    const struct nn_host *host = prepared->host;
+    const struct nnhal_prepare prepare = {
+        .size = sizeof(prepare),
+        .model = {.model = &args->model,
+                  .n_pools = prepared->constants.n_pools,
+                  .pools = prepared->constants.mapped},
+        .preference = args->preference,
+        .priority = args->priority,
+        .deadline_ns = args->deadline_ns,
+    };
+    uint32_t status = constants_access(&prepared->constants, true, message, arena);
+
+    if (status != NNHAL_NONE)
+        return status;
+    nn_services_clear();
+    status = host->driver.prepare(host->device, &prepare, &prepared->driver_prepared);
+    prepared->is_made = status == NNHAL_NONE;
+    status = nn_driver_status(host, status, "prepare", message, arena);
+    constants_access(&prepared->constants, false, message, arena);
+    if (status == NNHAL_NONE && nn_prepared_is_broken(prepared))
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "the file of a pool was made smaller while the model was prepared: leave "
+                      "constants alone, or seal the file against shrinking");
+    return status;
+}
+
+static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                        struct nn_prepared *prepared, const char **message, struct nn_arena *arena)
+{
+    struct nn_model_facts facts;
+    uint32_t status;
+
+    status = nn_session_charge(session, NN_QUOTA_PREPARED_MODELS, 1, "prepared models",
+                               &prepared->charge, message, arena);
+    if (status == NNHAL_NONE)
+        status = judge_args(args, message, arena);
+    if (status == NNHAL_NONE)
+        status = constants_init(&prepared->constants, session, &args->model, &prepared->arena,
+                                message, arena);
+    if (status == NNHAL_NONE)
+        status = judge_model(session, &args->model, &prepared->constants, &facts, message, arena);
+    if (status == NNHAL_NONE)
+        status = judge_deadline(args->deadline_ns, message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    if (facts.has_tolerated)
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "the model has an operation that no device executes: ask for the supported "
+                      "operations first");
+    if (nn_model_io_init(&prepared->io, &args->model, &prepared->arena) < 0)
+        return nn_say_no_memory(message, arena);
+    return make(prepared, args, message, arena);
+}
+
+uint32_t nn_host_prepare_model(struct nn_session *session,
+                               const struct nn_hal_prepare_model_args *args,
+                               struct nn_hal_prepare_model_reply *reply, struct nn_arena *arena)
+{
+    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = calloc(1, sizeof(*prepared));
+    uint32_t status;
+
+    if (!prepared)
+        return nn_say_no_memory(&reply->message, arena);
+    nn_object_init(&prepared->object, NN_OBJECT_PREPARED, prepared_destroy);
+    nn_arena_init(&prepared->arena, 0);
+    prepared->host = session->host;
+    prepared->priority = args->priority;
+    status = prepare(session, args, prepared, &reply->message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    if (nn_objects_add(&session->objects, &prepared->object) < 0)
+        return nn_say_no_memory(&reply->message, arena);
+    reply->prepared_model = prepared->object.id;
+    return NNHAL_NONE;
+}
+
+uint32_t nn_host_free_prepared_model(struct nn_session *session,
+                                     const struct nn_hal_free_prepared_model_args *args,
+                                     struct nn_hal_free_prepared_model_reply *reply,
+                                     struct nn_arena *arena)
+{
+    nn_objects_remove(&session->objects, args->prepared_model, NN_OBJECT_PREPARED);
+    return NNHAL_NONE;
+}

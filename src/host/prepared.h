@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prepared.h - a model that the driver has prepared
+ *
+ * It keeps what outlives the model: a copy of its inputs and outputs, which
+ * requests are checked against, and the memories of its constants, which stay
+ * mapped. The driver's own object is released with the last reference. */
+#ifndef NN_HOST_PREPARED_H
+#define NN_HOST_PREPARED_H
+
+#include "host/memory.h"
+#include "model/validate.h"
+
+/* The pools of a model, by memory and as the driver sees them. */
+struct nn_constants {
+    uint32_t n_pools;
+    struct nn_memory **memories;
+    struct nnhal_mapped_pool *mapped;
+    uint64_t *sizes;
+};
+
+struct nn_prepared {
+    struct nn_object object; /* first */
+    struct nn_host *host;    /* the session's, which outlives it */
+    void *driver_prepared;   /* NULL until the driver has made it */
+    bool is_made;
+    uint32_t priority;     /* enum nnhal_priority */
+    struct nn_arena arena; /* of all that it keeps */
+    struct nn_model_io io;
+    struct nn_constants constants;
+    struct nn_quota_charge charge;
+};
+
+/* nn_prepared_get() - a reference to the prepared model of that id, or NULL. */
+struct nn_prepared *nn_prepared_get(struct nn_session *session, uint64_t id);
+
+/* nn_prepared_unref() - accepts NULL; returns NULL. */
+struct nn_prepared *nn_prepared_unref(struct nn_prepared *prepared);
+
+NN_DEFINE_CLEANUP(struct nn_prepared, nn_prepared_unref)
+
+/* nn_prepared_is_broken() - whether a memory of its constants was lost. */
+bool nn_prepared_is_broken(const struct nn_prepared *prepared);
+
+/* nn_driver_status() - what a callback returned, as the host answers it: a
+ * status that this callback cannot return becomes GENERAL_FAILURE. Sets the
+ * sentence, the driver's own if it gave one. */
+uint32_t nn_driver_status(const struct nn_host *host, uint32_t status, const char *callback,
+                          const char **message, struct nn_arena *arena);
+
+/* nn_driver_lied() - GENERAL_FAILURE, with a sentence that says what the driver
+ * did wrong, which is logged too. */
+uint32_t nn_driver_lied(const struct nn_host *host, const char **message, struct nn_arena *arena,
+                        const char *format, ...) __attribute__((__format__(__printf__, 4, 5)));
+
+#endif

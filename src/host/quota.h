@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quota.h - what a session and a uid may hold
+ *
+ * Each session has an account, and all accounts of one uid at one host have a
+ * purse in common: what is taken must fit in both. A charge lives inside
+ * the object that it pays for and is given back when that object goes, which
+ * may be later than its id.
+ *
+ *     nn_quota (the host's) --< purse (a uid's) --< account (a session's) --< charge
+ *
+ * Threads: all functions, any thread. Nothing blocks longer than a few adds. */
+#ifndef NN_HOST_QUOTA_H
+#define NN_HOST_QUOTA_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+enum nn_quota_slot {
+    NN_QUOTA_MEMORIES,
+    NN_QUOTA_MEMORY_BYTES,
+    NN_QUOTA_PREPARED_MODELS,
+    NN_QUOTA_EXECUTIONS,
+    NN_QUOTA_FENCED,
+    NN_QUOTA_FENCES,
+    NN_QUOTA_SLOT_N,
+};
+
+enum {
+    NN_QUOTA_E_SESSION = 1, /* the session's own limit would be exceeded */
+    NN_QUOTA_E_UID = 2,     /* the sum over the uid's sessions would be */
+};
+
+struct nn_quota_purse;
+
+struct nn_quota {
+    pthread_mutex_t lock;
+    struct nn_quota_purse *purses;
+};
+
+struct nn_quota_account {
+    struct nn_quota *quota;
+    struct nn_quota_purse *purse;
+    uint64_t limits[NN_QUOTA_SLOT_N];
+    uint64_t uid_limits[NN_QUOTA_SLOT_N];
+    uint64_t used[NN_QUOTA_SLOT_N];
+};
+
+struct nn_quota_charge {
+    struct nn_quota_account *account; /* NULL: nothing is charged */
+    enum nn_quota_slot slot;
+    uint64_t n;
+};
+
+void nn_quota_init(struct nn_quota *quota);
+
+/* nn_quota_done() - all accounts must be closed. */
+void nn_quota_done(struct nn_quota *quota);
+
+/* nn_quota_account_open() - an account of uid; limits are the caller's to set.
+ * Returns: 0, -ENOMEM. */
+int nn_quota_account_open(struct nn_quota *quota, uint32_t uid, struct nn_quota_account *account);
+
+/* nn_quota_account_close() - every charge must have been given back. */
+void nn_quota_account_close(struct nn_quota_account *account);
+
+/* nn_quota_charge() - takes n of a slot; charge must be zero.
+ * Returns: 0, NN_QUOTA_E_SESSION, NN_QUOTA_E_UID. */
+int nn_quota_charge(struct nn_quota_account *account, enum nn_quota_slot slot, uint64_t n,
+                    struct nn_quota_charge *charge);
+
+/* nn_quota_release() - gives back; a charge of nothing is no error. */
+void nn_quota_release(struct nn_quota_charge *charge);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.c - runs a binding, and checks what the driver says that it did */
+#include "base/sys.h"
+#include "host/binding.h"
+#include "host/services.h"
+
+#include <string.h>
+
+/* -- what a driver may say of an output ---------------------------------------- */
+
+/* Known dimensions must stay as they were; ranks too. A driver may say that a
+ * dimension is 0: unknown if the output was insufficient, empty otherwise. */
+static bool shape_fits(uint32_t type, const struct nnhal_output *before,
+                       const struct nnhal_output *after)
+{
+    if (after->n_dimensions > NNHAL_MAX_RANK)
+        return false;
+    if (before->n_dimensions == 0)
+        return !nn_type_is_scalar(type) || after->n_dimensions == 0;
+    if (after->n_dimensions != before->n_dimensions)
+        return false;
+    for (uint32_t i = 0; i < before->n_dimensions; i++)
+        if (before->dimensions[i] != 0 && after->dimensions[i] != before->dimensions[i])
+            return false;
+    return true;
+}
+
+/* The bytes that the output's shape needs; false: too many for 32 bits. */
+static bool bytes_needed(uint32_t type, const struct nnhal_output *output, uint64_t *ret_bytes)
+{
+    return nn_operand_bytes(type, output->n_dimensions, output->dimensions, ret_bytes);
+}
+
+/* What is wrong with an output that is said to be written, NULL: nothing. */
+static const char *judge_written(uint32_t type, const struct nnhal_output *before,
+                                 const struct nnhal_output *after)
+{
+    uint64_t n_bytes;
+
+    if (before->is_omitted)
+        return NULL;
+    if (nn_type_is_tensor(type) && after->n_dimensions == 0)
+        return "has no rank";
+    if (!bytes_needed(type, after, &n_bytes) || n_bytes > before->capacity)
+        return "is said to be written but does not fit";
+    return NULL;
+}
+
+/* The same for one that is said to be too large for its memory. */
+static const char *judge_insufficient(uint32_t type, const struct nnhal_output *before,
+                                      const struct nnhal_output *after)
+{
+    uint64_t n_bytes;
+
+    if (before->is_omitted || nn_dimensions_known(type, before->n_dimensions, before->dimensions))
+        return "is said to be too large though its shape was agreed";
+    if (bytes_needed(type, after, &n_bytes) && n_bytes > 0 && n_bytes <= before->capacity)
+        return "is said to be too large but fits";
+    return NULL;
+}
+
+static const char *judge_output(uint32_t type, const struct nnhal_output *before,
+                                const struct nnhal_output *after)
+{
+    if (!shape_fits(type, before, after))
+        return "has a shape that contradicts model and request";
+    if (after->is_insufficient)
+        return judge_insufficient(type, before, after);
+    return judge_written(type, before, after);
+}
+
+static uint32_t judge_outputs(const struct nn_binding *binding, const struct nnhal_output *outputs,
+                              uint32_t status, const char **message, struct nn_arena *arena)
+{
+    const struct nn_model_io *io = &binding->prepared->io;
+    const struct nn_host *host = binding->prepared->host;
+    uint32_t n_insufficient = 0;
+
+    for (uint32_t i = 0; i < io->n_outputs; i++) {
+        const char *wrong = judge_output(io->outputs[i].type, &binding->outputs[i], &outputs[i]);
+
+        if (wrong)
+            return nn_driver_lied(host, message, arena, "output %u %s", i, wrong);
+        n_insufficient += outputs[i].is_insufficient != 0;
+    }
+    if ((n_insufficient > 0) != (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE))
+        return nn_driver_lied(host, message, arena,
+                              "%u outputs are said to be too large, and execute() returned %u",
+                              n_insufficient, status);
+    if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return nn_say(message, arena, status,
+                      "%u outputs need more memory than they have: see their shapes",
+                      n_insufficient);
+    return status;
+}
+
+/* -- shapes -------------------------------------------------------------------- */
+
+static uint32_t make_shapes(uint32_t n_outputs, const struct nnhal_output *outputs,
+                            struct nn_binding_result *result, const char **message,
+                            struct nn_arena *arena)
+{
+    struct nnhal_output_shape *shapes = nn_arena_new_n(arena, struct nnhal_output_shape, n_outputs);
+
+    if (!shapes)
+        return nn_say_no_memory(message, arena);
+    for (uint32_t i = 0; i < n_outputs; i++)
+        shapes[i] = (struct nnhal_output_shape){
+            .is_sufficient = !outputs[i].is_insufficient,
+            .n_dimensions = outputs[i].n_dimensions,
+            .dimensions = outputs[i].dimensions,
+        };
+    result->shapes = shapes;
+    result->n_shapes = n_outputs;
+    return NNHAL_NONE;
+}
+
+/* -- around the driver ----------------------------------------------------------- */
+
+/* Ends the access to the first n memories. */
+static void end_access(const struct nn_binding *binding, uint32_t n)
+{
+    while (n-- > 0)
+        if (binding->memories[n].memory->region)
+            nn_region_end_access(binding->memories[n].memory->region,
+                                 binding->memories[n].is_written);
+}
+
+static uint32_t begin_access(const struct nn_binding *binding, const char **message,
+                             struct nn_arena *arena)
+{
+    for (uint32_t i = 0; i < binding->n_memories; i++) {
+        const struct nn_binding_memory *entry = &binding->memories[i];
+
+        if (!entry->memory->region ||
+            nn_region_begin_access(entry->memory->region, entry->is_written) == 0)
+            continue;
+        end_access(binding, i);
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "pool %u of the request cannot be made coherent for the CPU", i);
+    }
+    return NNHAL_NONE;
+}
+
+static bool is_broken(const struct nn_binding *binding)
+{
+    for (uint32_t i = 0; i < binding->n_memories; i++)
+        if (nn_memory_is_broken(binding->memories[i].memory))
+            return true;
+    return nn_prepared_is_broken(binding->prepared);
+}
+
+static uint64_t clamp_loop_timeout(uint64_t timeout_ns)
+{
+    if (timeout_ns == NNHAL_NO_TIME)
+        return NNHAL_DEFAULT_LOOP_TIMEOUT_NS;
+    return timeout_ns < NNHAL_MAX_LOOP_TIMEOUT_NS ? timeout_ns : NNHAL_MAX_LOOP_TIMEOUT_NS;
+}
+
+/* What is not measured, or makes no sense, is absent; the time in the driver
+ * is what the host has seen if the driver does not say. */
+static struct nnhal_timing judge_timing(const struct nnhal_execution *execution, uint64_t begin_ns)
+{
+    struct nnhal_timing timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
+    uint64_t elapsed_ns;
+
+    if (!execution->measure)
+        return timing;
+    elapsed_ns = nn_sys_now_ns() - begin_ns;
+    timing = execution->timing;
+    if (timing.time_in_driver_ns > elapsed_ns)
+        timing.time_in_driver_ns = elapsed_ns;
+    if (timing.time_on_device_ns > timing.time_in_driver_ns)
+        timing.time_on_device_ns = NNHAL_NO_TIME;
+    return timing;
+}
+
+/* The driver's part. outputs are a copy of the binding's. */
+static uint32_t execute(const struct nn_binding *binding, const struct nn_binding_run *run,
+                        struct nnhal_output *outputs, struct nnhal_timing *timing,
+                        const char **message, struct nn_arena *arena)
+{
+    const struct nn_prepared *prepared = binding->prepared;
+    struct nnhal_execution execution = {
+        .size = sizeof(execution),
+        .n_inputs = prepared->io.n_inputs,
+        .n_outputs = prepared->io.n_outputs,
+        .inputs = binding->inputs,
+        .outputs = outputs,
+        .deadline_ns = run->deadline_ns,
+        .loop_timeout_ns = clamp_loop_timeout(run->loop_timeout_ns),
+        .measure = run->measure,
+        .timing = {NNHAL_NO_TIME, NNHAL_NO_TIME},
+        .is_cancelled = run->is_cancelled,
+    };
+    uint64_t begin_ns = run->measure ? nn_sys_now_ns() : 0;
+    uint32_t status;
+
+    nn_services_clear();
+    status = prepared->host->driver.execute(prepared->driver_prepared, &execution);
+    *timing = judge_timing(&execution, begin_ns);
+    if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return status;
+    return nn_driver_status(prepared->host, status, "execute", message, arena);
+}
+
+uint32_t nn_binding_run(const struct nn_binding *binding, const struct nn_binding_run *run,
+                        struct nn_binding_result *result, const char **message,
+                        struct nn_arena *arena)
+{
+    uint32_t n_outputs = binding->prepared->io.n_outputs;
+    struct nnhal_timing timing;
+    struct nnhal_output *outputs;
+    uint32_t status, shapes_status;
+
+    *result = (struct nn_binding_result){.timing = {NNHAL_NO_TIME, NNHAL_NO_TIME}};
+    if (run->deadline_ns != NNHAL_NO_TIME && nn_sys_now_ns() >= run->deadline_ns)
+        return nn_say(message, arena, NNHAL_MISSED_DEADLINE_PERSISTENT,
+                      "the deadline had passed before the execution began: allow more time");
+    outputs = nn_arena_dup(arena, binding->outputs,
+                           (size_t)n_outputs * sizeof(struct nnhal_output));
+    if (!outputs)
+        return nn_say_no_memory(message, arena);
+    status = begin_access(binding, message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    status = execute(binding, run, outputs, &timing, message, arena);
+    end_access(binding, binding->n_memories);
+    if (is_broken(binding))
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "the file of a pool was made smaller while it was in use: leave it alone, "
+                      "or seal it against shrinking");
+    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return status;
+    status = judge_outputs(binding, outputs, status, message, arena);
+    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return status;
+    shapes_status = make_shapes(n_outputs, outputs, result, message, arena);
+    if (shapes_status != NNHAL_NONE)
+        return shapes_status;
+    if (status == NNHAL_NONE)
+        result->timing = timing;
+    return status;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/services.h"
+
+#include "base/arith.h"
+#include "base/log.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALIGNMENT = 64, /* a cache line, and the widest vector register */
+};
+
+static _Thread_local char explanation[256];
+
+static void service_log(void *ctx, uint32_t level, const char *text)
+{
+    if (text)
+        nn_log("driver", level > NNHAL_LOG_DEBUG ? NN_LOG_DEBUG : (enum nn_log_level)level, "%s",
+               text);
+}
+
+static void service_explain(void *ctx, const char *text)
+{
+    size_t n = text ? strnlen(text, sizeof(explanation) - 1) : 0;
+
+    /* memmove: a driver may hand back what it got from its own buffer. */
+    memmove(explanation, text ? text : "", n);
+    explanation[n] = '\0';
+}
+
+static void *service_allocate(void *ctx, size_t n_bytes)
+{
+    size_t n_rounded;
+
+    if (!nn_align_up(n_bytes ? n_bytes : 1, ALIGNMENT, &n_rounded))
+        return NULL;
+    return aligned_alloc(ALIGNMENT, n_rounded);
+}
+
+static void service_release(void *ctx, void *block)
+{
+    free(block);
+}
+
+static uint32_t count_cpus(void)
+{
+    cpu_set_t cpus;
+    int n;
+
+    CPU_ZERO(&cpus);
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
+        return 1;
+    n = CPU_COUNT(&cpus);
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+void nn_services_init(struct nnhal_driver_services *services)
+{
+    *services = (struct nnhal_driver_services){
+        .size = sizeof(*services),
+        .log = service_log,
+        .explain = service_explain,
+        .allocate = service_allocate,
+        .release = service_release,
+        .n_cpus = count_cpus(),
+    };
+}
+
+void nn_services_clear(void)
+{
+    explanation[0] = '\0';
+}
+
+const char *nn_services_explanation(void)
+{
+    return explanation[0] ? explanation : NULL;
+}

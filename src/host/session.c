@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/session.h"
+
+#include "base/error.h"
+#include "host/fencer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- uses ------------------------------------------------------------------ */
+
+bool nn_session_enter(struct nn_session *session)
+{
+    /* Sequentially consistent, as is the store in nn_host_session_cancel():
+     * whoever enters after it sees the flag, and whoever does not see it is
+     * counted before the session's end looks. */
+    __atomic_add_fetch(&session->n_uses, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&session->is_cancelled, __ATOMIC_SEQ_CST))
+        return true;
+    nn_session_leave(session);
+    return false;
+}
+
+void nn_session_leave(struct nn_session *session)
+{
+    if (__atomic_sub_fetch(&session->n_uses, 1, __ATOMIC_ACQ_REL) == 0)
+        sem_post(&session->idle);
+}
+
+/* -- sentences ------------------------------------------------------------- */
+
+uint32_t nn_say(const char **message, struct nn_arena *arena, uint32_t status, const char *format,
+                ...)
+{
+    char text[NNHAL_MAX_SENTENCE_BYTES + 1];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    *message = nn_arena_dup(arena, text, strlen(text) + 1);
+    return status;
+}
+
+uint32_t nn_say_no_memory(const char **message, struct nn_arena *arena)
+{
+    return nn_say(message, arena, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+                  "the driver's process is short of memory: free something or try again later");
+}
+
+uint32_t nn_session_charge(struct nn_session *session, enum nn_quota_slot slot, uint64_t n,
+                           const char *what, struct nn_quota_charge *charge, const char **message,
+                           struct nn_arena *arena)
+{
+    int r = nn_quota_charge(&session->account, slot, n, charge);
+
+    if (r == NN_QUOTA_E_SESSION)
+        return nn_say(message, arena, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+                      "this connection may hold at most %llu %s: free some that are not needed",
+                      (unsigned long long)session->account.limits[slot], what);
+    if (r == NN_QUOTA_E_UID)
+        return nn_say(message, arena, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+                      "all connections of this user may hold at most %llu %s: free some that are "
+                      "not needed, here or in another process",
+                      (unsigned long long)session->account.uid_limits[slot], what);
+    return NNHAL_NONE;
+}
+
+/* -- the table of methods -------------------------------------------------- */
+
+#define X(method)                                                                                  \
+    static uint32_t method(struct nn_hal *hal, const struct nn_hal_##method##_args *args,          \
+                           struct nn_hal_##method##_reply *reply, struct nn_arena *arena)          \
+    {                                                                                              \
+        struct nn_session *session = (struct nn_session *)hal;                                     \
+        uint32_t status;                                                                           \
+                                                                                                   \
+        *reply = (struct nn_hal_##method##_reply){.message = NULL};                                \
+        if (!nn_session_enter(session))                                                            \
+            return NNHAL_DEAD_OBJECT;                                                              \
+        status = nn_host_##method(session, args, reply, arena);                                    \
+        nn_session_leave(session);                                                                 \
+        return status;                                                                             \
+    }
+NN_HAL_METHODS(X)
+#undef X
+
+void nn_host_session_cancel(struct nn_hal *hal)
+{
+    struct nn_session *session = (struct nn_session *)hal;
+
+    __atomic_store_n(&session->is_cancelled, 1, __ATOMIC_SEQ_CST);
+    nn_fencer_cancel(session);
+}
+
+static void session_close(struct nn_hal *hal)
+{
+    struct nn_session *session = (struct nn_session *)hal;
+
+    nn_host_session_cancel(hal);
+    nn_session_leave(session);
+    while (sem_wait(&session->idle) < 0)
+        continue;
+    nn_objects_done(&session->objects);
+    nn_quota_account_close(&session->account);
+    sem_destroy(&session->idle);
+    nn_host_unref(session->host);
+    free(session);
+}
+
+static const struct nn_hal_ops session_ops = {
+#define X(method) .method = method,
+    NN_HAL_METHODS(X)
+#undef X
+        .close = session_close,
+};
+
+/* -- opening --------------------------------------------------------------- */
+
+static void copy_limits(uint64_t *slots, const struct nn_host_limits *limits)
+{
+    const struct nn_host_limits standard = NN_HOST_DEFAULT_LIMITS;
+
+#define LIMIT(member) (limits->member ? limits->member : standard.member)
+    slots[NN_QUOTA_MEMORIES] = LIMIT(n_memories);
+    slots[NN_QUOTA_MEMORY_BYTES] = LIMIT(memory_bytes);
+    slots[NN_QUOTA_PREPARED_MODELS] = LIMIT(n_prepared_models);
+    slots[NN_QUOTA_EXECUTIONS] = LIMIT(n_executions);
+    slots[NN_QUOTA_FENCED] = LIMIT(n_fenced);
+    slots[NN_QUOTA_FENCES] = LIMIT(n_fences);
+#undef LIMIT
+}
+
+int nn_host_open_session(struct nn_host *host, const struct nn_host_session_options *options,
+                         struct nn_hal **ret_hal)
+{
+    const struct nn_host_session_options embedded = {.uid = getuid()};
+    _cleanup_(freep) struct nn_session *session = calloc(1, sizeof(*session));
+    int r;
+
+    if (!session)
+        return nn_error_origin(-ENOMEM);
+    if (!options)
+        options = &embedded;
+    r = nn_quota_account_open(&host->quota, options->uid, &session->account);
+    if (r < 0)
+        return nn_error_trace(r);
+    copy_limits(session->account.limits, &options->limits);
+    copy_limits(session->account.uid_limits, &options->uid_limits);
+    session->hal.ops = &session_ops;
+    session->host = nn_host_ref(host);
+    session->number = __atomic_add_fetch(&host->last_session, 1, __ATOMIC_RELAXED);
+    session->is_service = options->is_service;
+    session->listener = options->listener;
+    nn_objects_init(&session->objects);
+    sem_init(&session->idle, 0, 0);
+    __atomic_store_n(&session->n_uses, 1, __ATOMIC_SEQ_CST);
+    *ret_hal = &steal_ptr(&session)->hal;
+    return 0;
+}

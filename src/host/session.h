@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h - what the host's files share: host, session, and how methods answer
+ *
+ * session.c holds the table of methods. Each enters the session, clears the
+ * reply, calls the body of its name (nn_host_<method>, in memory.c, prepared.c,
+ * execution.c, fenced.c or device.c), and leaves. A session that is being
+ * cancelled lets nobody enter; its end waits until all have left, the fenced
+ * executions in progress included: each of them counts as a use. */
+#ifndef NN_HOST_SESSION_H
+#define NN_HOST_SESSION_H
+
+#include "base/arena.h"
+#include "host/host.h"
+#include "host/object.h"
+#include "host/quota.h"
+
+#include <semaphore.h>
+
+struct nn_fencer;
+
+struct nn_host {
+    uint32_t n_refs;
+    unsigned level; /* the driver's feature level, 1 to 8 */
+    struct nnhal_driver driver;
+    struct nnhal_driver_services services;
+    void *device;
+    struct nn_quota quota;
+    pthread_mutex_t fencer_lock;
+    struct nn_fencer *fencer; /* made by the first fenced execution */
+    uint64_t last_session;
+};
+
+struct nn_session {
+    struct nn_hal hal; /* first */
+    struct nn_host *host;
+    uint64_t number; /* names the session among the host's, for the jobs' turns */
+    bool is_service;
+    struct nn_hal_listener listener;
+    struct nn_quota_account account;
+    struct nn_objects objects;
+    uint32_t is_cancelled;
+    uint32_t n_uses; /* calls in progress, fenced executions, and the owner's one */
+    sem_t idle;      /* posted when n_uses reaches 0 */
+};
+
+/* nn_session_enter() - a use; false if the session is being cancelled. */
+bool nn_session_enter(struct nn_session *session);
+void nn_session_leave(struct nn_session *session);
+
+/* nn_say() - puts a sentence into a reply and returns status. message is the
+ * reply's; the sentence lives in arena, and is missing if that is full. */
+uint32_t nn_say(const char **message, struct nn_arena *arena, uint32_t status, const char *format,
+                ...) __attribute__((__format__(__printf__, 4, 5)));
+
+/* nn_say_no_memory() - the answer when this process is short of memory. */
+uint32_t nn_say_no_memory(const char **message, struct nn_arena *arena);
+
+/* nn_session_charge() - charges the session's account. what names the things in
+ * the sentence. Returns: NNHAL_NONE, or RESOURCE_EXHAUSTED_TRANSIENT. */
+uint32_t nn_session_charge(struct nn_session *session, enum nn_quota_slot slot, uint64_t n,
+                           const char *what, struct nn_quota_charge *charge, const char **message,
+                           struct nn_arena *arena);
+
+/* The bodies of the methods. */
+#define X(method)                                                                                  \
+    uint32_t nn_host_##method(struct nn_session *session,                                          \
+                              const struct nn_hal_##method##_args *args,                           \
+                              struct nn_hal_##method##_reply *reply, struct nn_arena *arena);
+NN_HAL_METHODS(X)
+#undef X
+
+#endif

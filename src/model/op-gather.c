@@ -1,4 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* op-gather.c - GATHER: slabs along an axis, picked by an index tensor
+ *
+ * The indices' values decide nothing here; the kernel checks each. */
 #include "model/infer.h"
 
-const struct nn_op_family nn_op_family_gather = {.name = "gather"};
+#include "base/cleanup.h"
+
+#include <string.h>
+
+static int infer_gather(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0], *indices = &infer->inputs[2];
+    uint32_t dims[2 * NNHAL_MAX_RANK], axis, n;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_axis(infer, 1, input->n_dimensions, &axis);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 2, 1, NNHAL_MAX_RANK);
+    if (r)
+        return r;
+    n = input->n_dimensions - 1 + indices->n_dimensions;
+    if (n > NNHAL_MAX_RANK)
+        return nn_refuse(infer->why, "the output would have rank %u, at most %d is allowed", n,
+                         NNHAL_MAX_RANK);
+    memcpy(dims, input->dimensions, axis * sizeof(dims[0]));
+    memcpy(dims + axis, indices->dimensions, indices->n_dimensions * sizeof(dims[0]));
+    memcpy(dims + axis + indices->n_dimensions, input->dimensions + axis + 1,
+           (input->n_dimensions - axis - 1) * sizeof(dims[0]));
+    nn_infer_set(infer, 0, n, dims);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_GATHER, NULL, infer_gather},
+};
+
+NN_OP_FAMILY(gather, functions);

@@ -1,4 +1,590 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* op-move.c - operations that move elements to other places
+ *
+ * Padding, slicing, tiling, reversing, shuffling, and the conversions between
+ * space, depth and batch. None of them computes with an element. */
+#include "model/geometry.h"
 #include "model/infer.h"
+#include "model/slice.h"
 
-const struct nn_op_family nn_op_family_move = {.name = "move"};
+#include "base/cleanup.h"
+
+#include <string.h>
+
+/* Sets a computed dimension, which may not fit 32 bits. */
+static int set_dimension(const struct nn_infer *infer, uint64_t value, uint32_t *ret)
+{
+    if (value > UINT32_MAX)
+        return nn_refuse(infer->why, "the output is too large");
+    *ret = (uint32_t)value;
+    return 0;
+}
+
+/* The positions of height and width in a rank-4 tensor, and of its channels. */
+struct layout {
+    uint32_t h, w, c;
+};
+
+/* Input 0 is an image with the layout that optional input i says. */
+static int read_layout(const struct nn_infer *infer, uint32_t i, struct layout *ret)
+{
+    bool is_nchw;
+    int r;
+
+    r = nn_infer_rank(infer, 0, 4, 4);
+    if (r)
+        return r;
+    r = nn_infer_optional_bool(infer, i, &is_nchw);
+    if (r)
+        return r;
+    *ret = is_nchw ? (struct layout){2, 3, 1} : (struct layout){1, 2, 3};
+    return 0;
+}
+
+/* -- PAD, PAD_V2, MIRROR_PAD ------------------------------------------------- */
+
+/* A zero point of the input as padding came with level 3. */
+static int validate_zero_point(struct nn_op_context *context)
+{
+    const struct nnhal_operand *input = nn_op_input(context, 0);
+
+    if (input->type == NNHAL_TENSOR_QUANT8_ASYMM && input->zero_point != 0)
+        nn_op_need_level(context, 3);
+    return 0;
+}
+
+/* The paddings of input 1, [rank, 2], as 2 * rank numbers; none is negative. */
+static int read_paddings(struct nn_infer *infer, uint32_t rank, uint32_t *ret)
+{
+    const struct nn_infer_operand *paddings = &infer->inputs[1];
+    const void *values;
+    uint64_t n;
+    int r;
+
+    if (paddings->n_dimensions != 2 || paddings->dimensions[0] != rank ||
+        paddings->dimensions[1] != 2)
+        return nn_refuse(infer->why, "paddings must have the shape [%u, 2]", rank);
+    r = nn_infer_i32s(infer, 1, &values, &n);
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < 2 * rank; i++) {
+        int32_t padding = nn_infer_i32_at(values, i);
+
+        if (padding < 0)
+            return nn_refuse(infer->why, "padding %d of dimension %u is negative", padding, i / 2);
+        ret[i] = (uint32_t)padding;
+    }
+    return 0;
+}
+
+static int set_padded(struct nn_infer *infer, const uint32_t *paddings)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK];
+
+    for (uint32_t d = 0; d < input->n_dimensions; d++)
+        if (set_dimension(infer,
+                          (uint64_t)paddings[2 * d] + input->dimensions[d] + paddings[2 * d + 1],
+                          &dims[d]))
+            return NN_REFUSED;
+    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static int infer_pad(struct nn_infer *infer)
+{
+    uint32_t paddings[2 * NNHAL_MAX_RANK];
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 1, 4);
+    if (r)
+        return r;
+    r = read_paddings(infer, infer->inputs[0].n_dimensions, paddings);
+    if (r)
+        return r;
+    return set_padded(infer, paddings);
+}
+
+/* Input and output of MIRROR_PAD and REVERSE: equal quantisation and known ranks. */
+static int validate_alike(struct nn_op_context *context)
+{
+    const struct nnhal_operand *input = nn_op_input(context, 0);
+    const struct nnhal_operand *output = nn_op_output(context, 0);
+
+    if (nn_type_is_quantised(input->type) &&
+        nn_op_check_same_quant(context, input, output, "input 0 and the output"))
+        return NN_REFUSED;
+    if (input->n_dimensions && output->n_dimensions && input->n_dimensions != output->n_dimensions)
+        return nn_refuse(context->why, "input 0 has rank %u, the output %u", input->n_dimensions,
+                         output->n_dimensions);
+    return 0;
+}
+
+static int validate_mirror_pad(struct nn_op_context *context)
+{
+    const struct nnhal_operand *input = nn_op_input(context, 0);
+    const struct nnhal_operand *paddings = nn_op_input(context, 1);
+
+    if (paddings->n_dimensions) {
+        if (nn_op_check_rank(context, paddings, 2, 2, "input 1"))
+            return NN_REFUSED;
+        if (paddings->dimensions[1] != 0 && paddings->dimensions[1] != 2)
+            return nn_refuse(context->why, "paddings have %u columns, 2 are needed",
+                             paddings->dimensions[1]);
+        if (input->n_dimensions && paddings->dimensions[0] != 0 &&
+            paddings->dimensions[0] != input->n_dimensions)
+            return nn_refuse(context->why, "paddings have %u rows, input 0 has rank %u",
+                             paddings->dimensions[0], input->n_dimensions);
+    }
+    return validate_alike(context);
+}
+
+static int infer_mirror_pad(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t paddings[2 * NNHAL_MAX_RANK];
+    int32_t mode;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_i32(infer, 2, &mode);
+    if (r)
+        return r;
+    if (mode != 0 && mode != 1)
+        return nn_refuse(infer->why, "mode %d is neither 0 (REFLECT) nor 1 (SYMMETRIC)", mode);
+    r = read_paddings(infer, input->n_dimensions, paddings);
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < 2 * input->n_dimensions; i++) {
+        uint32_t most = input->dimensions[i / 2] - (mode == 0 ? 1 : 0);
+
+        if (paddings[i] > most)
+            return nn_refuse(infer->why, "padding %u of dimension %u, at most %u can be mirrored",
+                             paddings[i], i / 2, most);
+    }
+    return set_padded(infer, paddings);
+}
+
+/* -- SLICE, STRIDED_SLICE ---------------------------------------------------- */
+
+/* Input i holds one number per dimension of input 0. */
+static int read_per_dimension(const struct nn_infer *infer, uint32_t i, const void **ret)
+{
+    uint32_t rank = infer->inputs[0].n_dimensions;
+    uint64_t n;
+    int r;
+
+    r = nn_infer_i32s(infer, i, ret, &n);
+    if (r)
+        return r;
+    if (infer->inputs[i].n_dimensions != 1 || n != rank)
+        return nn_refuse(infer->why, "input %u has %llu elements, input 0 has rank %u", i,
+                         (unsigned long long)n, rank);
+    return 0;
+}
+
+static int infer_slice(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK];
+    const void *begins, *sizes;
+    int r;
+
+    r = read_per_dimension(infer, 1, &begins);
+    if (r)
+        return r;
+    r = read_per_dimension(infer, 2, &sizes);
+    if (r)
+        return r;
+    for (uint32_t d = 0; d < input->n_dimensions; d++) {
+        int64_t begin = nn_infer_i32_at(begins, d), size = nn_infer_i32_at(sizes, d);
+        int64_t dim = input->dimensions[d];
+
+        if (size == -1)
+            size = dim - begin;
+        if (begin < 0 || begin > dim || size < 0 || size > dim - begin)
+            return nn_refuse(infer->why, "slice of %lld from %lld of dimension %u, which is %lld",
+                             (long long)size, (long long)begin, d, (long long)dim);
+        dims[d] = (uint32_t)size;
+    }
+    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+struct strided_slice {
+    const void *begins, *ends, *strides;
+    int32_t begin_mask, end_mask, shrink_mask;
+};
+
+static int read_strided_slice(const struct nn_infer *infer, struct strided_slice *slice)
+{
+    int r;
+
+    r = read_per_dimension(infer, 1, &slice->begins);
+    if (r)
+        return r;
+    r = read_per_dimension(infer, 2, &slice->ends);
+    if (r)
+        return r;
+    r = read_per_dimension(infer, 3, &slice->strides);
+    if (r)
+        return r;
+    r = nn_infer_i32(infer, 4, &slice->begin_mask);
+    if (r)
+        return r;
+    r = nn_infer_i32(infer, 5, &slice->end_mask);
+    if (r)
+        return r;
+    return nn_infer_i32(infer, 6, &slice->shrink_mask);
+}
+
+static int infer_strided_slice(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK], n_dims = 0;
+    struct strided_slice slice;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 1, 4);
+    if (r)
+        return r;
+    r = read_strided_slice(infer, &slice);
+    if (r)
+        return r;
+    for (uint32_t d = 0; d < input->n_dimensions; d++) {
+        bool is_shrunk = slice.shrink_mask >> d & 1;
+        struct nn_slice range = {
+            .begin = nn_infer_i32_at(slice.begins, d),
+            .end = nn_infer_i32_at(slice.ends, d),
+            .stride = nn_infer_i32_at(slice.strides, d),
+            .ignores_begin = slice.begin_mask >> d & 1,
+            .ignores_end = slice.end_mask >> d & 1,
+        };
+        int32_t begin;
+        uint32_t n;
+
+        if (!nn_slice_range(&range, input->dimensions[d], &begin, &n))
+            return nn_refuse(infer->why, "the stride of dimension %u is 0", d);
+        if (is_shrunk && (range.stride < 0 || n != 1))
+            return nn_refuse(infer->why, "dimension %u is dropped, but has %u elements, stride %d",
+                             d, n, range.stride);
+        if (!is_shrunk)
+            dims[n_dims++] = n;
+    }
+    if (n_dims == 0)
+        dims[n_dims++] = 1;
+    nn_infer_set(infer, 0, n_dims, dims);
+    return 0;
+}
+
+/* -- TILE, REVERSE, CHANNEL_SHUFFLE ------------------------------------------ */
+
+static int infer_tile(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK];
+    const void *multiples;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = read_per_dimension(infer, 1, &multiples);
+    if (r)
+        return r;
+    for (uint32_t d = 0; d < input->n_dimensions; d++) {
+        int32_t multiple = nn_infer_i32_at(multiples, d);
+
+        if (multiple < 1)
+            return nn_refuse(infer->why, "multiple %d of dimension %u", multiple, d);
+        if (set_dimension(infer, (uint64_t)input->dimensions[d] * (uint32_t)multiple, &dims[d]))
+            return NN_REFUSED;
+    }
+    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static int validate_reverse(struct nn_op_context *context)
+{
+    const struct nnhal_operand *axis = nn_op_input(context, 1);
+
+    if (axis->n_dimensions) {
+        if (nn_op_check_rank(context, axis, 1, 1, "input 1"))
+            return NN_REFUSED;
+        if (axis->dimensions[0] > 1)
+            return nn_refuse(context->why, "the axis tensor has %u elements, 1 is needed",
+                             axis->dimensions[0]);
+    }
+    return validate_alike(context);
+}
+
+static int infer_reverse(struct nn_infer *infer)
+{
+    uint32_t rank = infer->inputs[0].n_dimensions;
+    const void *values;
+    int32_t axis;
+    uint64_t n;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 1, 8);
+    if (r)
+        return r;
+    r = nn_infer_i32s(infer, 1, &values, &n);
+    if (r)
+        return r;
+    if (infer->inputs[1].n_dimensions != 1 || n != 1)
+        return nn_refuse(infer->why, "the axis tensor must have the shape [1]");
+    axis = nn_infer_i32_at(values, 0);
+    if (axis < 0 || (uint32_t)axis >= rank)
+        return nn_refuse(infer->why, "axis %d of a tensor of rank %u", axis, rank);
+    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static int infer_channel_shuffle(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    int32_t n_groups;
+    uint32_t axis;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 1, 4);
+    if (r)
+        return r;
+    r = nn_infer_axis(infer, 2, input->n_dimensions, &axis);
+    if (r)
+        return r;
+    r = nn_infer_i32(infer, 1, &n_groups);
+    if (r)
+        return r;
+    if (n_groups <= 0 || input->dimensions[axis] % (uint32_t)n_groups)
+        return nn_refuse(infer->why, "%d groups of %u channels", n_groups, input->dimensions[axis]);
+    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+/* -- space, depth and batch -------------------------------------------------- */
+
+/* A block size as a scalar. */
+static int read_block(const struct nn_infer *infer, uint32_t i, uint64_t *ret)
+{
+    int32_t block;
+    int r;
+
+    r = nn_infer_i32(infer, i, &block);
+    if (r)
+        return r;
+    if (block < 1)
+        return nn_refuse(infer->why, "block size %d", block);
+    *ret = (uint64_t)block;
+    return 0;
+}
+
+static int infer_depth_to_space(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK];
+    struct layout at;
+    uint64_t block = 1;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = read_layout(infer, 2, &at);
+    if (r)
+        return r;
+    r = read_block(infer, 1, &block);
+    if (r)
+        return r;
+    if (input->dimensions[at.c] % (block * block))
+        return nn_refuse(infer->why, "%u channels are no multiple of the square of block size %u",
+                         input->dimensions[at.c], (unsigned)block);
+    memcpy(dims, input->dimensions, sizeof(dims));
+    dims[at.c] = (uint32_t)(dims[at.c] / (block * block));
+    if (set_dimension(infer, dims[at.h] * block, &dims[at.h]) ||
+        set_dimension(infer, dims[at.w] * block, &dims[at.w]))
+        return NN_REFUSED;
+    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static int infer_space_to_depth(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK];
+    struct layout at;
+    uint64_t block = 1;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = read_layout(infer, 2, &at);
+    if (r)
+        return r;
+    r = read_block(infer, 1, &block);
+    if (r)
+        return r;
+    if (input->dimensions[at.h] % block || input->dimensions[at.w] % block)
+        return nn_refuse(infer->why, "%u x %u is no multiple of block size %u",
+                         input->dimensions[at.h], input->dimensions[at.w], (unsigned)block);
+    memcpy(dims, input->dimensions, sizeof(dims));
+    dims[at.h] /= (uint32_t)block;
+    dims[at.w] /= (uint32_t)block;
+    /* Up to 2^16, its square times any dimension fits 64 bits. */
+    if (block > UINT16_MAX || set_dimension(infer, dims[at.c] * block * block, &dims[at.c]))
+        return nn_refuse(infer->why, "the output is too large");
+    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+/* The block shape of input 1, [2]: height and width. */
+static int read_block_shape(const struct nn_infer *infer, uint32_t ret[2])
+{
+    const void *values;
+    uint64_t n;
+    int r;
+
+    r = nn_infer_i32s(infer, 1, &values, &n);
+    if (r)
+        return r;
+    if (infer->inputs[1].n_dimensions != 1 || n != 2)
+        return nn_refuse(infer->why, "the block shape must have the shape [2]");
+    for (uint32_t i = 0; i < 2; i++) {
+        int32_t block = nn_infer_i32_at(values, i);
+
+        if (block < 1)
+            return nn_refuse(infer->why, "block size %d", block);
+        ret[i] = (uint32_t)block;
+    }
+    return 0;
+}
+
+static int infer_batch_to_space(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK], block[2];
+    struct layout at;
+    uint64_t area;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = read_layout(infer, 2, &at);
+    if (r)
+        return r;
+    r = read_block_shape(infer, block);
+    if (r)
+        return r;
+    area = (uint64_t)block[0] * block[1];
+    if (input->dimensions[0] % area)
+        return nn_refuse(infer->why, "batch %u is no multiple of %u x %u", input->dimensions[0],
+                         block[0], block[1]);
+    memcpy(dims, input->dimensions, sizeof(dims));
+    dims[0] = (uint32_t)(dims[0] / area);
+    if (set_dimension(infer, (uint64_t)dims[at.h] * block[0], &dims[at.h]) ||
+        set_dimension(infer, (uint64_t)dims[at.w] * block[1], &dims[at.w]))
+        return NN_REFUSED;
+    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+/* The paddings of input 2, [2, 2]: top, bottom, left, right. */
+static int read_batch_paddings(const struct nn_infer *infer, uint32_t ret[4])
+{
+    const struct nn_infer_operand *paddings = &infer->inputs[2];
+    const void *values;
+    uint64_t n;
+    int r;
+
+    if (paddings->n_dimensions != 2 || paddings->dimensions[0] != 2 || paddings->dimensions[1] != 2)
+        return nn_refuse(infer->why, "paddings must have the shape [2, 2]");
+    r = nn_infer_i32s(infer, 2, &values, &n);
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < 4; i++) {
+        int32_t padding = nn_infer_i32_at(values, i);
+
+        if (padding < 0)
+            return nn_refuse(infer->why, "padding %d is negative", padding);
+        ret[i] = (uint32_t)padding;
+    }
+    return 0;
+}
+
+static int infer_space_to_batch(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK], block[2], paddings[4];
+    uint64_t height, width;
+    struct layout at;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = read_layout(infer, 3, &at);
+    if (r)
+        return r;
+    r = read_block_shape(infer, block);
+    if (r)
+        return r;
+    r = read_batch_paddings(infer, paddings);
+    if (r)
+        return r;
+    height = (uint64_t)paddings[0] + input->dimensions[at.h] + paddings[1];
+    width = (uint64_t)paddings[2] + input->dimensions[at.w] + paddings[3];
+    if (height % block[0] || width % block[1])
+        return nn_refuse(infer->why, "padded, %llu x %llu is no multiple of %u x %u",
+                         (unsigned long long)height, (unsigned long long)width, block[0], block[1]);
+    memcpy(dims, input->dimensions, sizeof(dims));
+    if (block[0] > UINT16_MAX || block[1] > UINT16_MAX ||
+        set_dimension(infer, (uint64_t)dims[0] * block[0] * block[1], &dims[0]) ||
+        set_dimension(infer, height / block[0], &dims[at.h]) ||
+        set_dimension(infer, width / block[1], &dims[at.w]))
+        return nn_refuse(infer->why, "the output is too large");
+    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_PAD, validate_zero_point, infer_pad},
+    {NNHAL_OP_PAD_V2, NULL, infer_pad},
+    {NNHAL_OP_MIRROR_PAD, validate_mirror_pad, infer_mirror_pad},
+    {NNHAL_OP_SLICE, NULL, infer_slice},
+    {NNHAL_OP_STRIDED_SLICE, NULL, infer_strided_slice},
+    {NNHAL_OP_TILE, NULL, infer_tile},
+    {NNHAL_OP_REVERSE, validate_reverse, infer_reverse},
+    {NNHAL_OP_CHANNEL_SHUFFLE, NULL, infer_channel_shuffle},
+    {NNHAL_OP_DEPTH_TO_SPACE, NULL, infer_depth_to_space},
+    {NNHAL_OP_SPACE_TO_DEPTH, NULL, infer_space_to_depth},
+    {NNHAL_OP_BATCH_TO_SPACE_ND, NULL, infer_batch_to_space},
+    {NNHAL_OP_SPACE_TO_BATCH_ND, validate_zero_point, infer_space_to_batch},
+};
+
+NN_OP_FAMILY(move, functions);

@@ -1,4 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* op-random.c - RANDOM_MULTINOMIAL */
 #include "model/infer.h"
 
-const struct nn_op_family nn_op_family_random = {.name = "random"};
+#include "base/cleanup.h"
+
+static int infer_random_multinomial(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *logits = &infer->inputs[0], *seeds = &infer->inputs[2];
+    int32_t n_samples;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 2, 2);
+    if (r)
+        return r;
+    if (seeds->n_dimensions != 1 || seeds->dimensions[0] != 2)
+        return nn_refuse(infer->why, "the seeds must have the shape [2]");
+    r = nn_infer_i32(infer, 1, &n_samples);
+    if (r)
+        return r;
+    if (n_samples <= 0)
+        return nn_refuse(infer->why, "%d samples", n_samples);
+    nn_infer_set(infer, 0, 2, (uint32_t[]){logits->dimensions[0], (uint32_t)n_samples});
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_RANDOM_MULTINOMIAL, NULL, infer_random_multinomial},
+};
+
+NN_OP_FAMILY(random, functions);

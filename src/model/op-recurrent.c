@@ -1,4 +1,667 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* op-recurrent.c - RNN, LSTM and their sequence forms, SVDF, quantised LSTMs
+ *
+ * Shapes are checked against a few sizes (batch, inputs, cells, outputs) that
+ * are read from the operands that are always there. */
 #include "model/infer.h"
+#include "model/lstm.h"
 
-const struct nn_op_family nn_op_family_recurrent = {.name = "recurrent"};
+#include "base/cleanup.h"
+
+#include <math.h>
+#include <string.h>
+
+/* -- helpers ----------------------------------------------------------------- */
+
+static bool is_present(const struct nn_infer *infer, uint32_t i)
+{
+    return i < infer->n_inputs && !infer->inputs[i].is_omitted;
+}
+
+static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
+{
+    return infer->inputs[i].dimensions[d];
+}
+
+/* Refuses input i unless its shape is [a]. */
+static int expect_1(const struct nn_infer *infer, uint32_t i, uint32_t a)
+{
+    if (infer->inputs[i].n_dimensions != 1 || dimension(infer, i, 0) != a)
+        return nn_refuse(infer->why, "input %u must have the shape [%u]", i, a);
+    return 0;
+}
+
+/* Refuses input i unless its shape is [a, b]. */
+static int expect_2(const struct nn_infer *infer, uint32_t i, uint32_t a, uint32_t b)
+{
+    if (infer->inputs[i].n_dimensions != 2 || dimension(infer, i, 0) != a ||
+        dimension(infer, i, 1) != b)
+        return nn_refuse(infer->why, "input %u must have the shape [%u, %u]", i, a, b);
+    return 0;
+}
+
+/* Refuses an activation (input i) that recurrent operations do not have:
+ * 0 none, 1 relu, 2 relu1, 3 relu6, 4 tanh, 5 sign bit, 6 sigmoid. */
+static int check_activation(const struct nn_infer *infer, uint32_t i)
+{
+    int32_t code;
+
+    if (nn_infer_i32(infer, i, &code) == 0 && (code < 0 || code > 6))
+        return nn_refuse(infer->why, "activation %d is none of 0 to 6", code);
+    return 0;
+}
+
+static int check_clip(const struct nn_infer *infer, uint32_t i)
+{
+    float clip;
+
+    if (nn_infer_float(infer, i, &clip) == 0 && !(clip >= 0.0f))
+        return nn_refuse(infer->why, "input %u, a clipping bound, is not at least 0", i);
+    return 0;
+}
+
+static void set_2(struct nn_infer *infer, uint32_t i, uint32_t a, uint32_t b)
+{
+    nn_infer_set(infer, i, 2, (uint32_t[]){a, b});
+}
+
+/* Steps and batches of a sequence (input 0) in either order. */
+struct sequence {
+    uint32_t n_steps, n_batches;
+    bool is_time_major;
+};
+
+static int read_sequence(const struct nn_infer *infer, bool is_time_major, struct sequence *ret)
+{
+    int r = nn_infer_rank(infer, 0, 3, 3);
+
+    if (r)
+        return r;
+    ret->is_time_major = is_time_major;
+    ret->n_steps = dimension(infer, 0, is_time_major ? 0 : 1);
+    ret->n_batches = dimension(infer, 0, is_time_major ? 1 : 0);
+    return 0;
+}
+
+static void set_sequence(struct nn_infer *infer, uint32_t i, const struct sequence *sequence,
+                         uint32_t size)
+{
+    uint32_t n_steps = sequence->n_steps, n_batches = sequence->n_batches;
+
+    nn_infer_set(infer, i, 3,
+                 sequence->is_time_major ? (uint32_t[]){n_steps, n_batches, size}
+                                         : (uint32_t[]){n_batches, n_steps, size});
+}
+
+/* -- RNN --------------------------------------------------------------------- */
+
+/* The inputs W, R, b and h that begin at input first: [U, n_inputs], [U, U], [U], [B, U]. */
+static int check_rnn(const struct nn_infer *infer, uint32_t first, uint32_t n_batches,
+                     uint32_t n_inputs, uint32_t *ret_n_units)
+{
+    uint32_t n_units;
+    int r;
+
+    r = nn_infer_rank(infer, first, 2, 2);
+    if (r)
+        return r;
+    n_units = dimension(infer, first, 0);
+    if (expect_2(infer, first, n_units, n_inputs) || expect_2(infer, first + 1, n_units, n_units) ||
+        expect_1(infer, first + 2, n_units) || expect_2(infer, first + 3, n_batches, n_units))
+        return NN_REFUSED;
+    *ret_n_units = n_units;
+    return 0;
+}
+
+static int infer_rnn(struct nn_infer *infer)
+{
+    uint32_t n_units;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 2, 2);
+    if (r)
+        return r;
+    r = check_rnn(infer, 1, dimension(infer, 0, 0), dimension(infer, 0, 1), &n_units);
+    if (r)
+        return r;
+    set_2(infer, 0, dimension(infer, 0, 0), n_units);
+    set_2(infer, 1, dimension(infer, 0, 0), n_units);
+    return check_activation(infer, 5);
+}
+
+static int infer_unidirectional_rnn(struct nn_infer *infer)
+{
+    struct sequence sequence;
+    int32_t time_major;
+    uint32_t n_units;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_i32(infer, 6, &time_major);
+    if (r)
+        return r;
+    if (time_major != 0 && time_major != 1)
+        return nn_refuse(infer->why, "input 6 (time major) is %d, neither 0 nor 1", time_major);
+    r = read_sequence(infer, time_major, &sequence);
+    if (r)
+        return r;
+    r = check_rnn(infer, 1, sequence.n_batches, dimension(infer, 0, 2), &n_units);
+    if (r)
+        return r;
+    set_sequence(infer, 0, &sequence, n_units);
+    if (infer->n_outputs > 1)
+        set_2(infer, 1, sequence.n_batches, n_units);
+    return check_activation(infer, 5);
+}
+
+/* The auxiliary inputs of BIDIRECTIONAL_SEQUENCE_RNN: none, the sequence alone
+ * (the backward cell reads it instead of input 0), or with weights for both. */
+static int check_rnn_aux(const struct nn_infer *infer, uint32_t n_forward, uint32_t n_backward)
+{
+    const struct nn_infer_operand *aux = &infer->inputs[9];
+
+    if (is_present(infer, 10) != is_present(infer, 11) ||
+        (is_present(infer, 10) && !is_present(infer, 9)))
+        return nn_refuse(
+            infer->why, "auxiliary weights must be given for both directions and with their input");
+    if (!is_present(infer, 9))
+        return 0;
+    if (aux->n_dimensions != 3 ||
+        memcmp(aux->dimensions, infer->inputs[0].dimensions, 2 * sizeof(aux->dimensions[0])))
+        return nn_refuse(infer->why, "input 9 must have the steps and batches of input 0");
+    if (is_present(infer, 10) && (expect_2(infer, 10, n_forward, aux->dimensions[2]) ||
+                                  expect_2(infer, 11, n_backward, aux->dimensions[2])))
+        return NN_REFUSED;
+    return 0;
+}
+
+/* Refuses a number of outputs that does not fit whether they are merged:
+ * an output fewer, with or without the n_states states. */
+static int check_merge(const struct nn_infer *infer, bool is_merged, uint32_t n_states)
+{
+    uint32_t n_sequences = is_merged ? 1 : 2;
+
+    if (infer->n_outputs != n_sequences && infer->n_outputs != n_sequences + n_states)
+        return nn_refuse(infer->why, "%u outputs, but merging outputs is %s", infer->n_outputs,
+                         is_merged ? "true" : "false");
+    return 0;
+}
+
+static int set_merged(struct nn_infer *infer, const struct sequence *sequence, bool is_merged,
+                      uint32_t n_forward, uint32_t n_backward)
+{
+    if (!is_merged) {
+        set_sequence(infer, 0, sequence, n_forward);
+        set_sequence(infer, 1, sequence, n_backward);
+        return 0;
+    }
+    if ((uint64_t)n_forward + n_backward > UINT32_MAX)
+        return nn_refuse(infer->why, "the output is too large");
+    set_sequence(infer, 0, sequence, n_forward + n_backward);
+    return 0;
+}
+
+static int infer_bidirectional_rnn(struct nn_infer *infer)
+{
+    bool is_time_major, is_merged, is_parallel;
+    uint32_t n_forward, n_backward, first_state;
+    struct sequence sequence;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_bool(infer, 13, &is_time_major);
+    if (r)
+        return r;
+    r = nn_infer_bool(infer, 14, &is_merged);
+    if (r)
+        return r;
+    if (check_merge(infer, is_merged, 2))
+        return NN_REFUSED;
+    r = read_sequence(infer, is_time_major, &sequence);
+    if (r)
+        return r;
+    is_parallel = is_present(infer, 9) && !is_present(infer, 10);
+    if (is_parallel && infer->inputs[9].n_dimensions != 3)
+        return nn_refuse(infer->why, "input 9 must have rank 3");
+    r = check_rnn(infer, 1, sequence.n_batches, dimension(infer, 0, 2), &n_forward);
+    if (r)
+        return r;
+    r = check_rnn(infer, 5, sequence.n_batches, dimension(infer, is_parallel ? 9 : 0, 2),
+                  &n_backward);
+    if (r)
+        return r;
+    if (check_rnn_aux(infer, n_forward, n_backward) ||
+        set_merged(infer, &sequence, is_merged, n_forward, n_backward))
+        return NN_REFUSED;
+    first_state = is_merged ? 1 : 2;
+    if (infer->n_outputs > first_state) {
+        set_2(infer, first_state, sequence.n_batches, n_forward);
+        set_2(infer, first_state + 1, sequence.n_batches, n_backward);
+    }
+    return check_activation(infer, 12);
+}
+
+/* -- SVDF -------------------------------------------------------------------- */
+
+static int infer_svdf(struct nn_infer *infer)
+{
+    uint32_t n_batches, n_filters, n_memory, n_units;
+    uint64_t n_state;
+    int32_t rank;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < 3; i++) {
+        r = nn_infer_rank(infer, i, 2, 2);
+        if (r)
+            return r;
+    }
+    r = nn_infer_i32(infer, 5, &rank);
+    if (r)
+        return r;
+    n_batches = dimension(infer, 0, 0);
+    n_filters = dimension(infer, 1, 0);
+    n_memory = dimension(infer, 2, 1);
+    if (rank < 1 || n_filters % (uint32_t)rank)
+        return nn_refuse(infer->why, "%u filters of rank %d", n_filters, rank);
+    n_units = n_filters / (uint32_t)rank;
+    n_state = (uint64_t)n_memory * n_filters;
+    if (n_state > UINT32_MAX)
+        return nn_refuse(infer->why, "the state is too large");
+    if (expect_2(infer, 1, n_filters, dimension(infer, 0, 1)) ||
+        expect_2(infer, 2, n_filters, n_memory) ||
+        expect_2(infer, 4, n_batches, (uint32_t)n_state) ||
+        (is_present(infer, 3) && expect_1(infer, 3, n_units)))
+        return NN_REFUSED;
+    set_2(infer, 0, n_batches, (uint32_t)n_state);
+    set_2(infer, 1, n_batches, n_units);
+    return check_activation(infer, 6);
+}
+
+/* -- LSTM -------------------------------------------------------------------- */
+
+struct lstm_sizes {
+    uint32_t n_batches, n_inputs, n_cells, n_outputs;
+    uint32_t n_aux;  /* 0: no auxiliary weights */
+    bool is_coupled; /* CIFG: no input gate, it is what the forget gate leaves */
+};
+
+/* Refuses a group of four (first is the input gate's) unless all are there, or,
+ * where they may be, none; a coupled cell has none for the input gate. */
+static int check_group(const struct nn_infer *infer, uint32_t first, bool may_be_missing,
+                       bool is_coupled)
+{
+    bool is_there = is_present(infer, first + NN_LSTM_OUTPUT);
+
+    if (!is_there && !may_be_missing)
+        return nn_refuse(infer->why, "input %u must not be omitted", first + NN_LSTM_OUTPUT);
+    if (is_present(infer, first + NN_LSTM_FORGET) != is_there ||
+        is_present(infer, first + NN_LSTM_CELL) != is_there)
+        return nn_refuse(infer->why, "inputs %u to %u must be given together",
+                         first + NN_LSTM_FORGET, first + NN_LSTM_OUTPUT);
+    if (is_present(infer, first) != (is_there && !is_coupled))
+        return nn_refuse(infer->why, "input %u must be %s", first,
+                         is_there && !is_coupled ? "given" : "omitted");
+    return 0;
+}
+
+static int check_peephole(const struct nn_infer *infer, uint32_t first, bool is_coupled)
+{
+    bool is_there = is_present(infer, first + 2);
+
+    if (is_present(infer, first + 1) != is_there)
+        return nn_refuse(infer->why, "inputs %u and %u must be given together", first + 1,
+                         first + 2);
+    /* A coupled cell has no use for the input gate's, but may have it. */
+    if (is_coupled ? !is_there && is_present(infer, first) : is_present(infer, first) != is_there)
+        return nn_refuse(infer->why, "input %u must be %s", first, is_there ? "given" : "omitted");
+    return 0;
+}
+
+/* Which operands are there. */
+static int check_presence(const struct nn_infer *infer, const struct nn_lstm_map *map,
+                          bool is_coupled)
+{
+    if (check_group(infer, map->weights, false, is_coupled) ||
+        check_group(infer, map->recurrent, false, is_coupled) ||
+        check_peephole(infer, map->peephole, is_coupled) ||
+        check_group(infer, map->bias, false, is_coupled))
+        return NN_REFUSED;
+    if (map->layer_norm < infer->n_inputs && check_group(infer, map->layer_norm, true, is_coupled))
+        return NN_REFUSED;
+    if (map->aux_weights < infer->n_inputs &&
+        check_group(infer, map->aux_weights, true, is_coupled))
+        return NN_REFUSED;
+    if (is_present(infer, map->projection_bias) && !is_present(infer, map->projection))
+        return nn_refuse(infer->why, "input %u, a projection's bias, without a projection",
+                         map->projection_bias);
+    return 0;
+}
+
+/* n operands from first on, those that are there, have the shape [a, b], or [a] with b 0. */
+static int expect_each(const struct nn_infer *infer, uint32_t first, uint32_t n, uint32_t a,
+                       uint32_t b)
+{
+    for (uint32_t i = first; i < first + n; i++)
+        if (is_present(infer, i) && (b ? expect_2(infer, i, a, b) : expect_1(infer, i, a)))
+            return NN_REFUSED;
+    return 0;
+}
+
+static int check_shapes(const struct nn_infer *infer, const struct nn_lstm_map *map,
+                        const struct lstm_sizes *sizes)
+{
+    uint32_t n_cells = sizes->n_cells, n_outputs = sizes->n_outputs;
+
+    if (expect_each(infer, map->weights, 4, n_cells, sizes->n_inputs) ||
+        expect_each(infer, map->recurrent, 4, n_cells, n_outputs) ||
+        expect_each(infer, map->peephole, 3, n_cells, 0) ||
+        expect_each(infer, map->bias, 4, n_cells, 0) ||
+        expect_each(infer, map->projection, 1, n_outputs, n_cells) ||
+        expect_each(infer, map->projection_bias, 1, n_outputs, 0) ||
+        expect_2(infer, map->output_state, sizes->n_batches, n_outputs) ||
+        expect_2(infer, map->cell_state, sizes->n_batches, n_cells))
+        return NN_REFUSED;
+    if (map->layer_norm != NN_LSTM_NO_OPERAND && expect_each(infer, map->layer_norm, 4, n_cells, 0))
+        return NN_REFUSED;
+    if (sizes->n_aux && expect_each(infer, map->aux_weights, 4, n_cells, sizes->n_aux))
+        return NN_REFUSED;
+    if (!is_present(infer, map->projection) && n_cells != n_outputs)
+        return nn_refuse(infer->why, "%u cells, but %u outputs and no projection", n_cells,
+                         n_outputs);
+    return 0;
+}
+
+/* Checks the cell that map describes; sizes has n_batches, n_inputs and n_aux. */
+static int check_lstm(const struct nn_infer *infer, const struct nn_lstm_map *map,
+                      struct lstm_sizes *sizes)
+{
+    uint32_t weights = map->weights + NN_LSTM_OUTPUT, recurrent = map->recurrent + NN_LSTM_OUTPUT;
+    int r;
+
+    sizes->is_coupled = !is_present(infer, map->weights);
+    if (check_presence(infer, map, sizes->is_coupled))
+        return NN_REFUSED;
+    r = nn_infer_rank(infer, weights, 2, 2);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, recurrent, 2, 2);
+    if (r)
+        return r;
+    sizes->n_cells = dimension(infer, weights, 0);
+    sizes->n_outputs = dimension(infer, recurrent, 1);
+    return check_shapes(infer, map, sizes);
+}
+
+static int infer_lstm(struct nn_infer *infer)
+{
+    struct lstm_sizes sizes = {0};
+    uint64_t n_scratch;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 2, 2);
+    if (r)
+        return r;
+    sizes.n_batches = dimension(infer, 0, 0);
+    sizes.n_inputs = dimension(infer, 0, 1);
+    r = check_lstm(infer, &nn_lstm_map_basic, &sizes);
+    if (r)
+        return r;
+    if (check_activation(infer, 20) || check_clip(infer, 21) || check_clip(infer, 22))
+        return NN_REFUSED;
+    n_scratch = (uint64_t)sizes.n_cells * (sizes.is_coupled ? 3 : 4);
+    if (n_scratch > UINT32_MAX)
+        return nn_refuse(infer->why, "the scratch output is too large");
+    set_2(infer, 0, sizes.n_batches, (uint32_t)n_scratch);
+    set_2(infer, 1, sizes.n_batches, sizes.n_outputs);
+    set_2(infer, 2, sizes.n_batches, sizes.n_cells);
+    set_2(infer, 3, sizes.n_batches, sizes.n_outputs);
+    return 0;
+}
+
+static int infer_unidirectional_lstm(struct nn_infer *infer)
+{
+    struct lstm_sizes sizes = {0};
+    struct sequence sequence;
+    bool is_time_major;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_bool(infer, 23, &is_time_major);
+    if (r)
+        return r;
+    r = read_sequence(infer, is_time_major, &sequence);
+    if (r)
+        return r;
+    sizes.n_batches = sequence.n_batches;
+    sizes.n_inputs = dimension(infer, 0, 2);
+    r = check_lstm(infer, &nn_lstm_map_unidirectional, &sizes);
+    if (r)
+        return r;
+    set_sequence(infer, 0, &sequence, sizes.n_outputs);
+    if (infer->n_outputs == 3) {
+        set_2(infer, 1, sizes.n_batches, sizes.n_outputs);
+        set_2(infer, 2, sizes.n_batches, sizes.n_cells);
+    }
+    return check_activation(infer, 20);
+}
+
+/* The auxiliary input of BIDIRECTIONAL_SEQUENCE_LSTM. Returns what the backward
+ * cell reads as its x, and the size for auxiliary weights (0: there are none). */
+static int read_lstm_aux(const struct nn_infer *infer, uint32_t *ret_backward, uint32_t *ret_n_aux)
+{
+    const struct nn_infer_operand *aux = &infer->inputs[NN_BIDIRECTIONAL_LSTM_AUX];
+    bool has_forward = is_present(infer, nn_lstm_map_forward.aux_weights + NN_LSTM_OUTPUT);
+    bool has_backward = is_present(infer, nn_lstm_map_backward.aux_weights + NN_LSTM_OUTPUT);
+    bool has_aux = is_present(infer, NN_BIDIRECTIONAL_LSTM_AUX);
+
+    if (has_forward != has_backward || (has_forward && !has_aux))
+        return nn_refuse(
+            infer->why, "auxiliary weights must be given for both directions and with their input");
+    *ret_backward = has_aux && !has_forward ? NN_BIDIRECTIONAL_LSTM_AUX : 0;
+    *ret_n_aux = 0;
+    if (!has_aux)
+        return 0;
+    if (aux->n_dimensions != 3 ||
+        memcmp(aux->dimensions, infer->inputs[0].dimensions, 2 * sizeof(aux->dimensions[0])))
+        return nn_refuse(infer->why, "input %u must have the steps and batches of input 0",
+                         NN_BIDIRECTIONAL_LSTM_AUX);
+    if (has_forward)
+        *ret_n_aux = aux->dimensions[2];
+    return 0;
+}
+
+static void set_lstm_states(struct nn_infer *infer, uint32_t i, const struct lstm_sizes *sizes)
+{
+    set_2(infer, i, sizes->n_batches, sizes->n_outputs);
+    set_2(infer, i + 1, sizes->n_batches, sizes->n_cells);
+}
+
+static int infer_bidirectional_lstm(struct nn_infer *infer)
+{
+    struct lstm_sizes forward = {0}, backward = {0};
+    bool is_merged, is_time_major;
+    uint32_t backward_x = 0, n_aux = 0, first_state;
+    struct sequence sequence;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_bool(infer, 51, &is_merged);
+    if (r)
+        return r;
+    r = nn_infer_bool(infer, 52, &is_time_major);
+    if (r)
+        return r;
+    if (check_merge(infer, is_merged, 4))
+        return NN_REFUSED;
+    r = read_sequence(infer, is_time_major, &sequence);
+    if (r)
+        return r;
+    r = read_lstm_aux(infer, &backward_x, &n_aux);
+    if (r)
+        return r;
+    forward.n_batches = backward.n_batches = sequence.n_batches;
+    forward.n_aux = backward.n_aux = n_aux;
+    forward.n_inputs = dimension(infer, 0, 2);
+    backward.n_inputs = dimension(infer, backward_x, 2);
+    r = check_lstm(infer, &nn_lstm_map_forward, &forward);
+    if (r)
+        return r;
+    r = check_lstm(infer, &nn_lstm_map_backward, &backward);
+    if (r)
+        return r;
+    if (set_merged(infer, &sequence, is_merged, forward.n_outputs, backward.n_outputs))
+        return NN_REFUSED;
+    first_state = is_merged ? 1 : 2;
+    if (infer->n_outputs > first_state) {
+        set_lstm_states(infer, first_state, &forward);
+        set_lstm_states(infer, first_state + 2, &backward);
+    }
+    if (check_activation(infer, 48) || check_clip(infer, 49) || check_clip(infer, 50))
+        return NN_REFUSED;
+    return 0;
+}
+
+/* -- quantised LSTMs --------------------------------------------------------- */
+
+static int expect_quant(const struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point)
+{
+    const struct nn_infer_operand *input = &infer->inputs[i];
+
+    if (input->scale != scale || input->zero_point != zero_point)
+        return nn_refuse(infer->why, "input %u must have scale %g and zero point %d", i,
+                         (double)scale, zero_point);
+    return 0;
+}
+
+/* A scale that is a power of two to about a thousandth of its exponent. */
+static int read_exponent(const struct nn_infer *infer, uint32_t i, int *ret)
+{
+    double exponent = log2((double)infer->inputs[i].scale);
+
+    if (!(fabs(exponent - round(exponent)) < 1e-3))
+        return nn_refuse(infer->why, "the scale of input %u must be a power of two", i);
+    *ret = (int)round(exponent);
+    return 0;
+}
+
+static int check_16bit_quant(const struct nn_infer *infer)
+{
+    float scale = infer->inputs[1].scale;
+    int exponent;
+
+    if (expect_quant(infer, 0, 1.0f / 128.0f, 128) || expect_quant(infer, 14, 1.0f / 128.0f, 128))
+        return NN_REFUSED;
+    for (uint32_t i = 1; i <= 8; i++)
+        if (expect_quant(infer, i, scale, infer->inputs[1].zero_point))
+            return NN_REFUSED;
+    for (uint32_t i = 9; i <= 12; i++)
+        if (expect_quant(infer, i, scale / 128.0f, 0))
+            return NN_REFUSED;
+    if (read_exponent(infer, 13, &exponent))
+        return NN_REFUSED;
+    if (scale == 0.0f || exponent != -11)
+        return nn_refuse(infer->why, "the scale of input 13 must be 1/2048");
+    return 0;
+}
+
+static int infer_quantized_16bit_lstm(struct nn_infer *infer)
+{
+    uint32_t n_batches, n_inputs, n_outputs;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 2, 2);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 14, 2, 2);
+    if (r)
+        return r;
+    n_batches = dimension(infer, 0, 0);
+    n_inputs = dimension(infer, 0, 1);
+    n_outputs = dimension(infer, 14, 1);
+    if (expect_each(infer, 1, 4, n_outputs, n_inputs) ||
+        expect_each(infer, 5, 4, n_outputs, n_outputs) || expect_each(infer, 9, 4, n_outputs, 0) ||
+        expect_each(infer, 13, 2, n_batches, n_outputs) || check_16bit_quant(infer))
+        return NN_REFUSED;
+    set_2(infer, 0, n_batches, n_outputs);
+    set_2(infer, 1, n_batches, n_outputs);
+    nn_infer_set_quant_like(infer, 0, 13);
+    nn_infer_set_quant(infer, 1, 1.0f / 128.0f, 128);
+    return 0;
+}
+
+/* The scales of the gates and of the hidden state are divisors. */
+static int check_positive(const struct nn_infer *infer, uint32_t i)
+{
+    float value;
+
+    if (nn_infer_float(infer, i, &value) == 0 && !(value > 0.0f && isfinite(value)))
+        return nn_refuse(infer->why, "input %u, a scale, is not above 0", i);
+    return 0;
+}
+
+static int infer_quantized_lstm(struct nn_infer *infer)
+{
+    struct lstm_sizes sizes = {0};
+    int exponent, r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 2, 2);
+    if (r)
+        return r;
+    sizes.n_batches = dimension(infer, 0, 0);
+    sizes.n_inputs = dimension(infer, 0, 1);
+    r = check_lstm(infer, &nn_lstm_map_quantized, &sizes);
+    if (r)
+        return r;
+    r = read_exponent(infer, nn_lstm_map_quantized.cell_state, &exponent);
+    if (r)
+        return r;
+    if (exponent > -9 || exponent < -15)
+        return nn_refuse(infer->why, "the cell state's scale must be in 2^-15 to 2^-9");
+    for (uint32_t i = 26; i < 30; i++)
+        if (check_positive(infer, i))
+            return NN_REFUSED;
+    if (check_positive(infer, 31))
+        return NN_REFUSED;
+    set_2(infer, 0, sizes.n_batches, sizes.n_outputs);
+    set_2(infer, 1, sizes.n_batches, sizes.n_cells);
+    set_2(infer, 2, sizes.n_batches, sizes.n_outputs);
+    nn_infer_set_quant(infer, 0, infer->outputs[2].scale, infer->outputs[2].zero_point);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_LSTM, NULL, infer_lstm},
+    {NNHAL_OP_RNN, NULL, infer_rnn},
+    {NNHAL_OP_SVDF, NULL, infer_svdf},
+    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM, NULL, infer_bidirectional_lstm},
+    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN, NULL, infer_bidirectional_rnn},
+    {NNHAL_OP_QUANTIZED_16BIT_LSTM, NULL, infer_quantized_16bit_lstm},
+    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM, NULL, infer_unidirectional_lstm},
+    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_RNN, NULL, infer_unidirectional_rnn},
+    {NNHAL_OP_QUANTIZED_LSTM, NULL, infer_quantized_lstm},
+};
+
+NN_OP_FAMILY(recurrent, functions);

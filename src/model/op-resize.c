@@ -1,4 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* op-resize.c - RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR
+ *
+ * The new size is given as numbers, or as factors of the old one; width comes
+ * first. Nothing but the batch may be empty. */
 #include "model/infer.h"
 
-const struct nn_op_family nn_op_family_resize = {.name = "resize"};
+#include "base/cleanup.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The size of one axis from input i. */
+static int read_size(const struct nn_infer *infer, uint32_t i, uint32_t old, uint32_t *ret)
+{
+    int32_t size;
+    float factor, product;
+    int r;
+
+    if (infer->inputs[i].type == NNHAL_INT32) {
+        r = nn_infer_i32(infer, i, &size);
+        if (r)
+            return r;
+    } else {
+        r = nn_infer_float(infer, i, &factor);
+        if (r)
+            return r;
+        product = floorf((float)old * factor);
+        /* Written so that a NaN is refused, too. */
+        size = product >= 1.0f && product < 2147483648.0f ? (int32_t)product : 0;
+    }
+    if (size <= 0)
+        return nn_refuse(infer->why, "the new %s is not above 0", i == 1 ? "width" : "height");
+    *ret = (uint32_t)size;
+    return 0;
+}
+
+static int check_corners(const struct nn_infer *infer)
+{
+    bool aligns_corners, has_half_pixels;
+    int r;
+
+    r = nn_infer_optional_bool(infer, 4, &aligns_corners);
+    if (r)
+        return r;
+    r = nn_infer_optional_bool(infer, 5, &has_half_pixels);
+    if (r)
+        return r;
+    if (aligns_corners && has_half_pixels)
+        return nn_refuse(infer->why, "corners cannot be aligned with half pixel centres");
+    return 0;
+}
+
+static int infer_resize(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK], h, w;
+    bool is_nchw;
+    int r;
+
+    r = nn_infer_rank(infer, 0, 4, 4);
+    if (r)
+        return r;
+    if (!input->dimensions[1] || !input->dimensions[2] || !input->dimensions[3])
+        return nn_refuse(infer->why, "only the batch of a resized image may be 0");
+    r = nn_infer_optional_bool(infer, 3, &is_nchw);
+    if (r)
+        return r;
+    r = check_corners(infer);
+    if (r)
+        return r;
+    h = is_nchw ? 2 : 1;
+    w = h + 1;
+    memcpy(dims, input->dimensions, sizeof(dims));
+    r = read_size(infer, 1, input->dimensions[w], &dims[w]);
+    if (r)
+        return r;
+    r = read_size(infer, 2, input->dimensions[h], &dims[h]);
+    if (r)
+        return r;
+    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_RESIZE_BILINEAR, NULL, infer_resize},
+    {NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, NULL, infer_resize},
+};
+
+NN_OP_FAMILY(resize, functions);

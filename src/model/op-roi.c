@@ -1,4 +1,140 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* op-roi.c - ROI_ALIGN, ROI_POOLING, HEATMAP_MAX_KEYPOINT: looking into boxes */
 #include "model/infer.h"
 
-const struct nn_op_family nn_op_family_roi = {.name = "roi"};
+#include "base/cleanup.h"
+
+#include <string.h>
+
+#define BOX_SCALE 0.125f
+
+static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
+{
+    return infer->inputs[i].dimensions[d];
+}
+
+/* Refuses the boxes of input 1 unless they are [n, 4], in eighths if quantised. */
+static int check_boxes(const struct nn_infer *infer)
+{
+    const struct nn_infer_operand *boxes = &infer->inputs[1];
+
+    if (boxes->n_dimensions != 2 || boxes->dimensions[1] != 4)
+        return nn_refuse(infer->why, "boxes must have the shape [boxes, 4]");
+    if (boxes->type == NNHAL_TENSOR_QUANT16_ASYMM &&
+        (boxes->scale != BOX_SCALE || boxes->zero_point != 0))
+        return nn_refuse(infer->why, "input 1 must have scale 0.125 and zero point 0");
+    return 0;
+}
+
+static int check_stride(const struct nn_infer *infer, uint32_t i)
+{
+    float stride;
+
+    if (nn_infer_float(infer, i, &stride) == 0 && !(stride > 0.0f))
+        return nn_refuse(infer->why, "input %u, a stride, is not above 0", i);
+    return 0;
+}
+
+/* What ROI_ALIGN and ROI_POOLING share; input layout is the flag. */
+static int infer_roi(struct nn_infer *infer, uint32_t layout)
+{
+    uint32_t n_boxes, n_channels;
+    int32_t height, width;
+    bool is_nchw;
+    int r;
+
+    r = nn_infer_rank(infer, 0, 4, 4);
+    if (r)
+        return r;
+    if (check_boxes(infer))
+        return NN_REFUSED;
+    n_boxes = dimension(infer, 1, 0);
+    if (infer->inputs[2].n_dimensions != 1 || dimension(infer, 2, 0) != n_boxes)
+        return nn_refuse(infer->why, "batch indexes must have the shape [%u]", n_boxes);
+    r = nn_infer_i32(infer, 3, &height);
+    if (r)
+        return r;
+    r = nn_infer_i32(infer, 4, &width);
+    if (r)
+        return r;
+    r = nn_infer_bool(infer, layout, &is_nchw);
+    if (r)
+        return r;
+    if (height <= 0 || width <= 0)
+        return nn_refuse(infer->why, "output of %d x %d", height, width);
+    if (check_stride(infer, 5) || check_stride(infer, 6))
+        return NN_REFUSED;
+    n_channels = dimension(infer, 0, is_nchw ? 1 : 3);
+    nn_infer_set(infer, 0, 4,
+                 is_nchw ? (uint32_t[]){n_boxes, n_channels, (uint32_t)height, (uint32_t)width}
+                         : (uint32_t[]){n_boxes, (uint32_t)height, (uint32_t)width, n_channels});
+    return 0;
+}
+
+static int infer_roi_align(struct nn_infer *infer)
+{
+    for (uint32_t d = 0; d < infer->inputs[0].n_dimensions; d++)
+        if (dimension(infer, 0, d) == 0)
+            return nn_refuse(infer->why, "input 0 has a dimension of 0");
+    for (uint32_t i = 7; i <= 8; i++) {
+        int32_t ratio;
+
+        if (nn_infer_i32(infer, i, &ratio) == 0 && ratio < 0)
+            return nn_refuse(infer->why, "input %u, a sampling ratio, is %d", i, ratio);
+    }
+    return infer_roi(infer, 9);
+}
+
+static int infer_roi_pooling(struct nn_infer *infer)
+{
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = infer_roi(infer, 7);
+    if (r)
+        return r;
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static int infer_heatmap_max_keypoint(struct nn_infer *infer)
+{
+    uint32_t n_boxes, n_keypoints, h;
+    bool is_nchw;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 4, 4);
+    if (r)
+        return r;
+    if (check_boxes(infer))
+        return NN_REFUSED;
+    r = nn_infer_bool(infer, 2, &is_nchw);
+    if (r)
+        return r;
+    h = is_nchw ? 2 : 1;
+    n_boxes = dimension(infer, 0, 0);
+    n_keypoints = dimension(infer, 0, is_nchw ? 1 : 3);
+    if (dimension(infer, 0, h) != dimension(infer, 0, h + 1) || dimension(infer, 0, h) < 2)
+        return nn_refuse(infer->why, "heat maps of %u x %u are not square with sides of at least 2",
+                         dimension(infer, 0, h), dimension(infer, 0, h + 1));
+    if (dimension(infer, 1, 0) != n_boxes)
+        return nn_refuse(infer->why, "%u boxes for %u heat maps", dimension(infer, 1, 0), n_boxes);
+    nn_infer_set(infer, 0, 2, (uint32_t[]){n_boxes, n_keypoints});
+    nn_infer_set(infer, 1, 3, (uint32_t[]){n_boxes, n_keypoints, 2});
+    if (infer->outputs[1].type == NNHAL_TENSOR_QUANT16_ASYMM)
+        nn_infer_set_quant(infer, 1, BOX_SCALE, 0);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_HEATMAP_MAX_KEYPOINT, NULL, infer_heatmap_max_keypoint},
+    {NNHAL_OP_ROI_ALIGN, NULL, infer_roi_align},
+    {NNHAL_OP_ROI_POOLING, NULL, infer_roi_pooling},
+};
+
+NN_OP_FAMILY(roi, functions);

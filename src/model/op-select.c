@@ -1,4 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* op-select.c - SELECT and TOPK_V2 */
 #include "model/infer.h"
 
-const struct nn_op_family nn_op_family_select = {.name = "select"};
+#include "base/cleanup.h"
+
+#include <string.h>
+
+static int infer_select(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *condition = &infer->inputs[0];
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 1, NNHAL_MAX_RANK);
+    if (r)
+        return r;
+    for (uint32_t i = 1; i < 3; i++) {
+        const struct nn_infer_operand *input = &infer->inputs[i];
+
+        if (input->n_dimensions != condition->n_dimensions ||
+            memcmp(input->dimensions, condition->dimensions,
+                   input->n_dimensions * sizeof(input->dimensions[0])))
+            return nn_refuse(infer->why, "input %u and the condition have different shapes", i);
+    }
+    nn_infer_set_like(infer, 0, 1);
+    return 0;
+}
+
+static int infer_topk(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0];
+    uint32_t dims[NNHAL_MAX_RANK], last;
+    int32_t k;
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (r)
+        return r;
+    r = nn_infer_rank(infer, 0, 1, NNHAL_MAX_RANK);
+    if (r)
+        return r;
+    r = nn_infer_i32(infer, 1, &k);
+    if (r)
+        return r;
+    last = input->n_dimensions - 1;
+    if (k < 1 || (uint32_t)k > input->dimensions[last])
+        return nn_refuse(infer->why, "the largest %d of %u elements", k, input->dimensions[last]);
+    memcpy(dims, input->dimensions, sizeof(dims));
+    dims[last] = (uint32_t)k;
+    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set(infer, 1, input->n_dimensions, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_SELECT, NULL, infer_select},
+    {NNHAL_OP_TOPK_V2, NULL, infer_topk},
+};
+
+NN_OP_FAMILY(select, functions);

@@ -1,20 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op-activation.c - RELU, RELU1, RELU6
- *
- * The shape of the input; zero-sized inputs are taken. */
+/* RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH: all take zero-sized inputs */
 #include "model/infer.h"
 
 #include "base/cleanup.h"
 
-/* infer_clamp() - the output's quantisation is the input's. */
+#include <math.h>
+
 static int infer_clamp(struct nn_infer *infer)
 {
-    int r = nn_infer_rank(infer, 0, 1, 4);
-
-    if (r != 0)
-        return r;
     nn_infer_set_like(infer, 0, 0);
     nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+/* LOGISTIC and TANH bring the input to 4 integer bits by a multiplier above 1. */
+static int infer_smooth(struct nn_infer *infer, float scale, int32_t zero_point,
+                        int32_t zero_point_signed)
+{
+    uint32_t type = infer->inputs[0].type;
+
+    nn_infer_set_like(infer, 0, 0);
+    if (type != NNHAL_TENSOR_QUANT8_ASYMM && type != NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
+        return 0;
+    if (!((double)infer->inputs[0].scale * 0x1p27 > 1.0))
+        return nn_refuse(infer->why, "the input's scale %g is too small",
+                         (double)infer->inputs[0].scale);
+    nn_infer_set_quant(infer, 0, scale,
+                       type == NNHAL_TENSOR_QUANT8_ASYMM ? zero_point : zero_point_signed);
+    return 0;
+}
+
+static int infer_logistic(struct nn_infer *infer)
+{
+    return infer_smooth(infer, 1.0f / 256, 0, -128);
+}
+
+static int infer_tanh(struct nn_infer *infer)
+{
+    return infer_smooth(infer, 1.0f / 128, 128, 0);
+}
+
+static int infer_same_shape(struct nn_infer *infer)
+{
+    nn_infer_set_like(infer, 0, 0);
+    return 0;
+}
+
+/* The fixed-point form needs an output step of at least 1/128 of the input's. */
+static int infer_hard_swish(struct nn_infer *infer)
+{
+    float scale = infer->inputs[0].scale / 128.0f / infer->outputs[0].scale;
+    bool is_quantised = infer->inputs[0].type == NNHAL_TENSOR_QUANT8_ASYMM ||
+                        infer->inputs[0].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    int exponent;
+
+    if (is_quantised) {
+        (void)frexpf(scale, &exponent);
+        if (exponent > 0)
+            return nn_refuse(infer->why,
+                             "the output's scale %g is below 1/128 of the input's scale %g",
+                             (double)infer->outputs[0].scale, (double)infer->inputs[0].scale);
+    }
+    nn_infer_set_like(infer, 0, 0);
     return 0;
 }
 
@@ -22,6 +69,10 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_RELU, NULL, infer_clamp},
     {NNHAL_OP_RELU1, NULL, infer_clamp},
     {NNHAL_OP_RELU6, NULL, infer_clamp},
+    {NNHAL_OP_TANH, NULL, infer_tanh},
+    {NNHAL_OP_LOGISTIC, NULL, infer_logistic},
+    {NNHAL_OP_ELU, NULL, infer_same_shape},
+    {NNHAL_OP_HARD_SWISH, NULL, infer_hard_swish},
 };
 
 NN_OP_FAMILY(activation, functions);

@@ -1,4 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/infer.h"
+/* CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D */
+#include "model/window.h"
 
-const struct nn_op_family nn_op_family_conv = {.name = "conv"};
+#include "base/cleanup.h"
+
+/* Before level 3 an output had to be coarser than a product of the inputs. */
+static void need_level_for_scale(struct nn_op_context *context)
+{
+    const struct nnhal_operand *output = nn_op_output(context, 0);
+    float product = nn_op_input(context, 0)->scale * nn_op_input(context, 1)->scale;
+
+    if (output->type == NNHAL_TENSOR_QUANT8_ASYMM && !(output->scale > product))
+        nn_op_need_level(context, 3);
+}
+
+static int validate_conv(struct nn_op_context *context)
+{
+    need_level_for_scale(context);
+    return nn_op_check_channel_dim(context, nn_op_input(context, 1), 0);
+}
+
+static int validate_depthwise(struct nn_op_context *context)
+{
+    need_level_for_scale(context);
+    return nn_op_check_channel_dim(context, nn_op_input(context, 1), 3);
+}
+
+static int infer_conv(struct nn_infer *infer)
+{
+    struct nn_window_2d window;
+    int r;
+
+    r = nn_infer_activation(infer, nn_window_arguments(infer).activation);
+    if (!r)
+        r = nn_window_2d_read(infer, &window);
+    if (!r)
+        nn_window_2d_set_output(infer, &window);
+    return r;
+}
+
+static int infer_grouped(struct nn_infer *infer)
+{
+    int r = nn_infer_refuse_zero_sized(infer);
+
+    return r ? r : infer_conv(infer);
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_CONV_2D, validate_conv, infer_conv},
+    {NNHAL_OP_DEPTHWISE_CONV_2D, validate_depthwise, infer_conv},
+    {NNHAL_OP_GROUPED_CONV_2D, validate_conv, infer_grouped},
+    {NNHAL_OP_TRANSPOSE_CONV_2D, validate_conv, infer_conv},
+};
+
+NN_OP_FAMILY(conv, functions);

@@ -1,4 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* BATCH_MATMUL */
 #include "model/infer.h"
 
-const struct nn_op_family nn_op_family_matmul = {.name = "matmul"};
+#include "base/cleanup.h"
+
+static int check_shapes(const struct nn_infer *infer)
+{
+    const struct nn_infer_operand *x = &infer->inputs[0];
+    const struct nn_infer_operand *y = &infer->inputs[1];
+    int r;
+
+    r = nn_infer_refuse_zero_sized(infer);
+    if (!r)
+        r = nn_infer_rank(infer, 0, 2, 4);
+    if (r)
+        return r;
+    if (x->n_dimensions != y->n_dimensions)
+        return nn_refuse(infer->why, "inputs 0 and 1 have rank %u and %u, they must be equal",
+                         x->n_dimensions, y->n_dimensions);
+    for (uint32_t i = 0; i + 2 < x->n_dimensions; i++) {
+        if (x->dimensions[i] != y->dimensions[i])
+            return nn_refuse(infer->why, "dimension %u is %u in input 0 and %u in input 1", i,
+                             x->dimensions[i], y->dimensions[i]);
+    }
+    return 0;
+}
+
+static int infer_matmul(struct nn_infer *infer)
+{
+    const uint32_t rank = infer->inputs[0].n_dimensions;
+    const uint32_t *x = infer->inputs[0].dimensions;
+    const uint32_t *y = infer->inputs[1].dimensions;
+    uint32_t dimensions[NNHAL_MAX_RANK];
+    bool adjoint_x;
+    bool adjoint_y;
+    int r;
+
+    r = check_shapes(infer);
+    if (!r)
+        r = nn_infer_bool(infer, 2, &adjoint_x);
+    if (!r)
+        r = nn_infer_bool(infer, 3, &adjoint_y);
+    if (r)
+        return r;
+    if (x[adjoint_x ? rank - 2 : rank - 1] != y[adjoint_y ? rank - 1 : rank - 2])
+        return nn_refuse(infer->why, "the inner dimensions are %u and %u, they must be equal",
+                         x[adjoint_x ? rank - 2 : rank - 1], y[adjoint_y ? rank - 1 : rank - 2]);
+    for (uint32_t i = 0; i + 2 < rank; i++)
+        dimensions[i] = x[i];
+    dimensions[rank - 2] = x[adjoint_x ? rank - 1 : rank - 2];
+    dimensions[rank - 1] = y[adjoint_y ? rank - 2 : rank - 1];
+    nn_infer_set(infer, 0, rank, dimensions);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_BATCH_MATMUL, NULL, infer_matmul},
+};
+
+NN_OP_FAMILY(matmul, functions);

@@ -1,4 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/infer.h"
+/* AVERAGE_POOL_2D, L2_POOL_2D, MAX_POOL_2D */
+#include "model/window.h"
 
-const struct nn_op_family nn_op_family_pool = {.name = "pool"};
+#include "base/cleanup.h"
+
+static int infer_pool(struct nn_infer *infer)
+{
+    struct nn_window_2d window;
+    int r;
+
+    r = nn_infer_activation(infer, nn_window_arguments(infer).activation);
+    if (!r)
+        r = nn_window_2d_read(infer, &window);
+    if (r)
+        return r;
+    nn_window_2d_set_output(infer, &window);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
+}
+
+static const struct nn_op_functions functions[] = {
+    {NNHAL_OP_AVERAGE_POOL_2D, NULL, infer_pool},
+    {NNHAL_OP_L2_POOL_2D, NULL, infer_pool},
+    {NNHAL_OP_MAX_POOL_2D, NULL, infer_pool},
+};
+
+NN_OP_FAMILY(pool, functions);

@@ -14,13 +14,14 @@
 struct nn_hal_channel;
 
 struct nn_hal_channel_ops {
-    /* Sends a request and waits for its reply. bytes and fds are borrowed. The
-     * reply's bytes are appended to *reply; its descriptors become the
-     * caller's. Any number of threads at a time.
-     * Returns: 0, -EBADF (one of fds is closed), -EMSGSIZE, -ENOMEM; any other
-     * negative number: the connection is gone. On failure *reply is empty. */
-    int (*call)(struct nn_hal_channel *channel, uint32_t method, const void *bytes, size_t n_bytes,
-                const int *fds, size_t n_fds, struct nn_codec_buffer *reply);
+    /* Sends a request and waits for its reply. *ret_status is the packet's, not
+     * checked yet. The reply's bytes are appended to *reply; its descriptors
+     * become the caller's. Any number of threads at a time.
+     * Returns: 0, -EBADF (one of fds is closed), -EMSGSIZE, -ENOMEM, -EMFILE;
+     * any other negative number: the connection is gone. On failure *reply is
+     * empty. */
+    int (*call)(struct nn_hal_channel *channel, const struct nn_codec_message *request,
+                uint32_t *ret_status, struct nn_codec_buffer *reply);
     /* The last reply was no reply: drops the connection and logs why, once.
      * Every later call fails. */
     void (*fail)(struct nn_hal_channel *channel, const char *why);

@@ -28,7 +28,8 @@
  * host. Encoding holds the same rules, so that what one side sends is never a
  * violation to the other.
  *
- * No function here blocks, logs or keeps state: any thread. */
+ * No function here blocks or keeps state, and only nn_codec_trace() prints: any
+ * thread. */
 #ifndef NN_HAL_CODEC_H
 #define NN_HAL_CODEC_H
 
@@ -53,9 +54,22 @@ enum {
     NN_CODEC_E_MEMORY = 3,
 };
 
-/* A message: bytes, and the descriptors that travel with them. Who owns the
- * descriptors is said where a buffer is used; nn_codec_buffer_done() frees the
- * bytes only, nn_codec_buffer_close() closes the descriptors. */
+/* A message that has arrived or is about to be sent: borrowed. What does not
+ * apply is 0. */
+struct nn_codec_message {
+    uint64_t serial;
+    uint32_t number; /* of the method or event */
+    uint32_t status; /* of a reply: enum nnhal_error_status, not checked yet */
+    const void *bytes;
+    size_t n_bytes;
+    const int *fds;
+    size_t n_fds;
+};
+
+/* A message in the making: bytes, and the descriptors that travel with them.
+ * Who owns the descriptors is said where a buffer is used;
+ * nn_codec_buffer_done() frees the bytes only, nn_codec_buffer_close() closes
+ * the descriptors. */
 struct nn_codec_buffer { /* all zero: empty */
     uint8_t *bytes;
     size_t n_bytes;
@@ -63,6 +77,10 @@ struct nn_codec_buffer { /* all zero: empty */
     size_t n_fds;
     int fds[NNHAL_MAX_FDS];
 };
+
+/* nn_codec_buffer_append() - bytes at the end of a buffer.
+ * Returns: 0, NN_CODEC_E_INVALID (over NNHAL_MAX_MESSAGE_BYTES), -ENOMEM. */
+int nn_codec_buffer_append(struct nn_codec_buffer *buffer, const void *bytes, size_t n_bytes);
 
 void nn_codec_buffer_done(struct nn_codec_buffer *buffer);
 void nn_codec_buffer_close(struct nn_codec_buffer *buffer);
@@ -75,12 +93,13 @@ void nn_codec_buffer_close(struct nn_codec_buffer *buffer);
 int nn_codec_encode(const struct nn_codec_type *type, uint32_t minor, const void *value,
                     struct nn_codec_buffer *buffer);
 
-/* nn_codec_decode() - reads a value that fills n_bytes exactly. Arrays, strings
- * and bytes are copied into arena; descriptors are numbers from fds, still the
- * caller's. On failure *ret_value is all zero.
+/* nn_codec_decode() - reads a value that fills the message's bytes exactly and
+ * uses all its descriptors. Arrays, strings and bytes are copied into arena;
+ * descriptors are the message's numbers, still owned by whoever owned them. On
+ * failure *ret_value is all zero.
  * Returns: 0, NN_CODEC_E_VIOLATION, NN_CODEC_E_MEMORY; never negative. */
-int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor, const void *bytes,
-                    size_t n_bytes, const int *fds, size_t n_fds, struct nn_arena *arena,
+int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor,
+                    const struct nn_codec_message *message, struct nn_arena *arena,
                     void *ret_value);
 
 /* nn_codec_size() - sizeof the C struct that a type describes. */
@@ -90,8 +109,27 @@ size_t nn_codec_size(const struct nn_codec_type *type);
 const char *nn_codec_name(const struct nn_codec_type *type);
 
 /* nn_codec_print() - the fields of a value for people: "deadline_ns=7,
- * model={...}". Always terminated, cut short with "..." where it does not fit. */
+ * model={...}". Always terminated, cut short with "..." where it does not fit;
+ * n_text is at least 4. */
 void nn_codec_print(const struct nn_codec_type *type, const void *value, char *ret_text,
                     size_t n_text);
+
+enum nn_codec_packet {
+    NN_CODEC_CALL,
+    NN_CODEC_REPLY, /* number is the call's */
+    NN_CODEC_EVENT,
+};
+
+/* nn_codec_print_packet() - a packet as NNHAL_TRACE=wire
+ * shows it, from its value: "device#1.prepare_model(serial=7, ...)". value is
+ * the struct that number and packet name; for a reply with a status
+ * that has no reply, whatever begins with its message. */
+void nn_codec_print_packet(enum nn_codec_packet packet, const struct nn_codec_message *message,
+                           const void *value, char *ret_text, size_t n_text);
+
+/* nn_codec_trace() - prints a packet as one line of the trace "wire", if that
+ * is switched on; sign is "->" or "<-". */
+void nn_codec_trace(const char *sign, enum nn_codec_packet packet,
+                    const struct nn_codec_message *message, const void *value);
 
 #endif

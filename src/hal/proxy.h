@@ -22,9 +22,10 @@ enum {
 };
 
 /* nn_hal_proxy_event() - an event has arrived: decodes it and calls the
- * listener. Called by whoever reads the connection's events. Closes fds.
+ * listener. Called by whoever reads the connection's events. The message is
+ * borrowed, its descriptors stay the caller's.
  * Returns: 0, NN_HAL_PROXY_E_VIOLATION, -ENOMEM. */
-int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor, uint32_t event,
-                       const void *bytes, size_t n_bytes, const int *fds, size_t n_fds);
+int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,
+                       const struct nn_codec_message *event);
 
 #endif

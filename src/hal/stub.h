@@ -14,14 +14,15 @@ enum {
     NN_HAL_STUB_E_VIOLATION = 1, /* no such method, or not of its form: drop the peer */
 };
 
-/* nn_hal_stub_call() - answers one request. fds are consumed: they are closed
- * when the call is over, the host has duplicated what it keeps. The reply is
- * appended to *reply, whose descriptors are to be closed after it was sent
+/* nn_hal_stub_call() - answers one request. Its descriptors are consumed: they
+ * are closed when the call is over, the host has duplicated what it keeps.
+ * *ret_status is for the packet's header, the reply's bytes are appended to
+ * *reply, whose descriptors are to be closed after it was sent
  * (nn_codec_buffer_close). Blocks as long as the method does. Any thread.
- * Returns: 0, NN_HAL_STUB_E_VIOLATION, -ENOMEM (of the reply, or of a request
- * that decodes to more than is allowed for one). */
-int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, uint32_t method, const void *bytes,
-                     size_t n_bytes, const int *fds, size_t n_fds, struct nn_codec_buffer *reply);
+ * Returns: 0, NN_HAL_STUB_E_VIOLATION, -ENOMEM (no memory for the reply; a
+ * request that is too big for ours is answered, not refused). */
+int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, const struct nn_codec_message *request,
+                     uint32_t *ret_status, struct nn_codec_buffer *reply);
 
 /* nn_hal_stub_event() - the message of an event (enum nn_hal_event and the
  * struct of that name), to be sent on the connection's event socket.

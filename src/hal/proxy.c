@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hal/proxy.h"
+
+#include "hal/codec-types.h"
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+    MAX_ARENA_BYTES = 1 << 30, /* of an event */
+};
+
+struct proxy {
+    struct nn_hal hal;
+    struct nn_hal_channel *channel;
+    _Atomic uint64_t n_calls; /* the serial of the last one, for traces */
+};
+
+/* A call on its way: what every step of it needs. */
+struct call {
+    struct proxy *proxy;
+    const struct nn_codec_method *method;
+    struct nn_arena *arena;
+    void *reply;
+    struct nn_codec_message request;
+    struct nn_codec_message answer;
+};
+
+static struct proxy *proxy_of(struct nn_hal *hal)
+{
+    return NN_CONTAINER_OF(hal, struct proxy, hal);
+}
+
+/* Ends a call here, with a sentence. */
+static uint32_t fail(struct call *call, uint32_t status, const char *sentence)
+{
+    const char **message = call->reply;
+
+    memset(call->reply, 0, call->method->reply->size);
+    *message = sentence;
+    return status;
+}
+
+static uint32_t fail_dead(struct call *call)
+{
+    return fail(call, NNHAL_DEAD_OBJECT, "the service is gone");
+}
+
+static uint32_t fail_invalid(struct call *call)
+{
+    return fail(call, NNHAL_INVALID_ARGUMENT,
+                "an argument breaks the limits of the interface (NNHAL_MAX_* in nnhal/types.h)");
+}
+
+static uint32_t fail_memory(struct call *call)
+{
+    return fail(call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT, "no memory or descriptors for this call");
+}
+
+/* The other side broke the protocol: it is not spoken to again. */
+static uint32_t fail_violation(struct call *call, const char *why)
+{
+    call->proxy->channel->ops->fail(call->proxy->channel, why);
+    return fail_dead(call);
+}
+
+static uint32_t fail_channel(struct call *call, int r)
+{
+    switch (r) {
+    case -EBADF:
+        return fail(call, NNHAL_INVALID_ARGUMENT, "a file descriptor is not open");
+    case -EMSGSIZE:
+        return fail_invalid(call);
+    case -ENOMEM:
+    case -EMFILE:
+        return fail_memory(call);
+    default:
+        return fail_dead(call);
+    }
+}
+
+/* A failed method brings its sentence alone. */
+static int decode_failure(struct call *call)
+{
+    struct nn_hal_failure failure;
+    const char **message = call->reply;
+    int r = nn_codec_decode(&nn_codec_failure, call->proxy->channel->minor, &call->answer,
+                            call->arena, &failure);
+
+    memset(call->reply, 0, call->method->reply->size);
+    *message = failure.message;
+    return r;
+}
+
+static uint32_t take_reply(struct call *call)
+{
+    const struct nn_codec_method *method = call->method;
+    uint32_t status = call->answer.status;
+    int r;
+
+    if (status > NNHAL_DEAD_OBJECT)
+        return fail_violation(call, "a reply has no such status");
+    if (status == NNHAL_NONE || (method->also && status == method->also))
+        r = nn_codec_decode(method->reply, call->proxy->channel->minor, &call->answer, call->arena,
+                            call->reply);
+    else
+        r = decode_failure(call);
+    if (r == NN_CODEC_E_VIOLATION)
+        return fail_violation(call, "a reply is not of its form");
+    if (r)
+        return fail_memory(call);
+    nn_codec_trace("<-", NN_CODEC_REPLY, &call->answer, call->reply);
+    return status;
+}
+
+static uint32_t exchange(struct call *call)
+{
+    struct nn_hal_channel *channel = call->proxy->channel;
+    struct nn_codec_buffer buffer = {.bytes = NULL};
+    uint32_t status = 0;
+    int r = channel->ops->call(channel, &call->request, &status, &buffer);
+
+    if (r) {
+        status = fail_channel(call, r);
+    } else {
+        call->answer = (struct nn_codec_message){.serial = call->request.serial,
+                                                 .number = call->request.number,
+                                                 .status = status,
+                                                 .bytes = buffer.bytes,
+                                                 .n_bytes = buffer.n_bytes,
+                                                 .fds = buffer.fds,
+                                                 .n_fds = buffer.n_fds};
+        status = take_reply(call);
+        /* Descriptors that did not become the caller's. */
+        if (status == NNHAL_NONE)
+            buffer.n_fds = 0;
+    }
+    nn_codec_buffer_close(&buffer);
+    nn_codec_buffer_done(&buffer);
+    return status;
+}
+
+static uint32_t proxy_call(struct nn_hal *hal, uint32_t number, const void *args, void *reply,
+                           struct nn_arena *arena)
+{
+    struct call call = {.proxy = proxy_of(hal),
+                        .method = &nn_codec_methods[number],
+                        .arena = arena,
+                        .reply = reply};
+    struct nn_codec_buffer buffer = {.bytes = NULL};
+    uint32_t status;
+    int r = nn_codec_encode(call.method->args, call.proxy->channel->minor, args, &buffer);
+
+    if (r) {
+        status = r > 0 ? fail_invalid(&call) : fail_memory(&call);
+    } else {
+        call.request = (struct nn_codec_message){.serial = ++call.proxy->n_calls,
+                                                 .number = number,
+                                                 .bytes = buffer.bytes,
+                                                 .n_bytes = buffer.n_bytes,
+                                                 .fds = buffer.fds,
+                                                 .n_fds = buffer.n_fds};
+        nn_codec_trace("->", NN_CODEC_CALL, &call.request, args);
+        status = exchange(&call);
+    }
+    nn_codec_buffer_done(&buffer);
+    return status;
+}
+
+#define X(number, method)                                                                          \
+    static uint32_t proxy_##method(struct nn_hal *hal, const struct nn_hal_##method##_args *args,  \
+                                   struct nn_hal_##method##_reply *reply, struct nn_arena *arena)  \
+    {                                                                                              \
+        return proxy_call(hal, number, args, reply, arena);                                        \
+    }
+NN_CODEC_METHODS(X)
+#undef X
+
+static void proxy_close(struct nn_hal *hal)
+{
+    struct proxy *proxy = proxy_of(hal);
+
+    proxy->channel->ops->close(proxy->channel);
+    free(proxy);
+}
+
+static const struct nn_hal_ops proxy_ops = {
+#define X(number, method) .method = proxy_##method,
+    NN_CODEC_METHODS(X)
+#undef X
+        .close = proxy_close,
+};
+
+int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal)
+{
+    struct proxy *proxy = calloc(1, sizeof(*proxy));
+
+    if (!proxy) {
+        channel->ops->close(channel);
+        return nn_error_origin(-ENOMEM);
+    }
+    proxy->hal.ops = &proxy_ops;
+    proxy->channel = channel;
+    *ret_hal = &proxy->hal;
+    return 0;
+}
+
+/* -- events ------------------------------------------------------------------ */
+
+static void deliver(const struct nn_hal_listener *listener, uint32_t number, const void *value)
+{
+    switch (number) {
+#define X(number, event)                                                                           \
+    case number:                                                                                   \
+        if (listener->event)                                                                       \
+            listener->event(listener->ctx, value);                                                 \
+        break;
+        NN_CODEC_EVENTS(X)
+#undef X
+    default:
+        break;
+    }
+}
+
+int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,
+                       const struct nn_codec_message *message)
+{
+    const struct nn_codec_event *event;
+    struct nn_arena arena;
+    void *value;
+    int r = -ENOMEM;
+
+    if (message->number >= nn_codec_n_events)
+        return NN_HAL_PROXY_E_VIOLATION;
+    event = &nn_codec_events[message->number];
+    if (!event->name || event->minor > minor)
+        return NN_HAL_PROXY_E_VIOLATION;
+    nn_arena_init(&arena, MAX_ARENA_BYTES);
+    value = nn_arena_alloc(&arena, event->value->size);
+    if (value)
+        r = nn_codec_decode(event->value, minor, message, &arena, value);
+    if (r == 0) {
+        nn_codec_trace("<-", NN_CODEC_EVENT, message, value);
+        deliver(listener, message->number, value);
+    }
+    nn_arena_done(&arena);
+    if (r == NN_CODEC_E_VIOLATION)
+        return NN_HAL_PROXY_E_VIOLATION;
+    return r == NN_CODEC_E_MEMORY ? nn_error_origin(-ENOMEM) : r;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hal/stub.h"
+
+#include "hal/codec-types.h"
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <string.h>
+
+enum {
+    /* A request decodes to a few times the bytes of its message. */
+    MAX_ARENA_BYTES = 1 << 30,
+};
+
+/* One request on its way: where it came from and what becomes of it. */
+struct request {
+    struct nn_hal *hal;
+    uint32_t minor;
+    const struct nn_codec_message *message;
+    const struct nn_codec_method *method;
+    struct nn_arena *arena;
+    void *args;
+    void *reply;
+};
+
+static uint32_t call_method(const struct request *request)
+{
+    switch (request->message->number) {
+#define X(number, method)                                                                          \
+    case number:                                                                                   \
+        return nn_hal_##method(request->hal, request->args, request->reply, request->arena);
+        NN_CODEC_METHODS(X)
+#undef X
+    default:
+        return NNHAL_GENERAL_FAILURE;
+    }
+}
+
+static const struct nn_codec_method *find_method(uint32_t number, uint32_t minor)
+{
+    const struct nn_codec_method *method;
+
+    if (number >= nn_codec_n_methods)
+        return NULL;
+    method = &nn_codec_methods[number];
+    return method->name && method->minor <= minor ? method : NULL;
+}
+
+const char *nn_hal_method_name(uint32_t method)
+{
+    return method < nn_codec_n_methods ? nn_codec_methods[method].name : NULL;
+}
+
+/* A sentence longer than the wire carries is cut, not refused. */
+static const char *cut(struct nn_arena *arena, const char *sentence)
+{
+    char *copy;
+
+    if (!sentence || strnlen(sentence, NNHAL_MAX_SENTENCE_BYTES + 1) <= NNHAL_MAX_SENTENCE_BYTES)
+        return sentence;
+    copy = nn_arena_dup(arena, sentence, NNHAL_MAX_SENTENCE_BYTES + 1);
+    if (copy)
+        copy[NNHAL_MAX_SENTENCE_BYTES] = '\0';
+    return copy;
+}
+
+static int encode_failure(const struct request *request, const char *sentence,
+                          struct nn_codec_buffer *reply)
+{
+    const struct nn_hal_failure failure = {.message = cut(request->arena, sentence)};
+    int r = nn_codec_encode(&nn_codec_failure, request->minor, &failure, reply);
+
+    return r > 0 ? nn_error_fold(r) : r;
+}
+
+/* Closes the descriptors of a reply that will not be sent, of which the arrays
+ * and structs are not known to be sound: only those directly in it. */
+static void drop_reply_fds(const struct request *request)
+{
+    for (size_t i = 0; i < request->method->reply->n_fields; i++) {
+        const struct nn_codec_field *field = &request->method->reply->fields[i];
+
+        if (field->kind == NN_CODEC_FD && field->form == NN_CODEC_ONE)
+            closep((const int *)(void *)((char *)request->reply + field->offset));
+    }
+}
+
+/* Every reply begins with its message. */
+static const char **message_of(void *reply)
+{
+    return reply;
+}
+
+static int encode_reply(const struct request *request, uint32_t *status,
+                        struct nn_codec_buffer *reply)
+{
+    const struct nn_codec_method *method = request->method;
+    int r;
+
+    if (*status > NNHAL_DEAD_OBJECT)
+        *status = NNHAL_GENERAL_FAILURE;
+    if (*status != NNHAL_NONE && (!method->also || *status != method->also))
+        return encode_failure(request, *message_of(request->reply), reply);
+    *message_of(request->reply) = cut(request->arena, *message_of(request->reply));
+    r = nn_codec_encode(method->reply, request->minor, request->reply, reply);
+    if (r)
+        drop_reply_fds(request);
+    if (r <= 0)
+        return r;
+    /* A driver's lie that the host let through. */
+    *status = NNHAL_GENERAL_FAILURE;
+    return encode_failure(request, "the driver's answer breaks the limits of the interface", reply);
+}
+
+/* Decodes, calls, encodes; the arena is the caller's. */
+static int serve(struct request *request, uint32_t *ret_status, struct nn_codec_buffer *reply)
+{
+    const struct nn_codec_method *method = request->method;
+    struct nn_codec_message answer = {.serial = request->message->serial,
+                                      .number = request->message->number};
+    uint32_t status = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    int r;
+
+    request->args = nn_arena_alloc(request->arena, method->args->size);
+    request->reply = nn_arena_alloc(request->arena, method->reply->size);
+    if (!request->args || !request->reply)
+        return nn_error_origin(-ENOMEM);
+    r = nn_codec_decode(method->args, request->minor, request->message, request->arena,
+                        request->args);
+    if (r == NN_CODEC_E_VIOLATION)
+        return NN_HAL_STUB_E_VIOLATION;
+    nn_codec_trace("<-", NN_CODEC_CALL, request->message, request->args);
+    if (r == NN_CODEC_E_MEMORY)
+        *message_of(request->reply) = "the service has no memory for this request";
+    else
+        status = call_method(request);
+    r = encode_reply(request, &status, reply);
+    if (r)
+        return nn_error_trace(r);
+    answer.status = status;
+    answer.fds = reply->fds;
+    answer.n_fds = reply->n_fds;
+    nn_codec_trace("->", NN_CODEC_REPLY, &answer, request->reply);
+    *ret_status = status;
+    return 0;
+}
+
+int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, const struct nn_codec_message *message,
+                     uint32_t *ret_status, struct nn_codec_buffer *reply)
+{
+    struct nn_arena arena;
+    struct request request = {.hal = hal,
+                              .minor = minor,
+                              .message = message,
+                              .method = find_method(message->number, minor),
+                              .arena = &arena};
+    int r = NN_HAL_STUB_E_VIOLATION;
+
+    nn_arena_init(&arena, MAX_ARENA_BYTES);
+    if (request.method)
+        r = serve(&request, ret_status, reply);
+    nn_arena_done(&arena);
+    for (size_t i = 0; i < message->n_fds; i++)
+        closep(&message->fds[i]);
+    return r;
+}
+
+int nn_hal_stub_event(uint32_t minor, uint32_t event, const void *value,
+                      struct nn_codec_buffer *buffer)
+{
+    const struct nn_codec_message message = {.number = event};
+    int r;
+
+    if (event >= nn_codec_n_events || !nn_codec_events[event].name)
+        return nn_error_origin(-EINVAL);
+    r = nn_codec_encode(nn_codec_events[event].value, minor, value, buffer);
+    if (r > 0)
+        return nn_error_origin(-EINVAL);
+    if (r == 0)
+        nn_codec_trace("->", NN_CODEC_EVENT, &message, value);
+    return r;
+}

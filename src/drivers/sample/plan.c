@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c - from a model to steps
+ *
+ * The model was validated by the host: indexes are in range, operations stand
+ * in an order in which they can be executed, constants have the size that
+ * their type and dimensions say. What is left to decide is whether this device
+ * can do it. */
+#include "sample.h"
+
+#include <string.h>
+
+/* Where a constant's bytes are; NULL for what is no constant. */
+static const unsigned char *constant_bytes(const struct nnhal_driver_model *model,
+                                           const struct nnhal_operand *operand)
+{
+    if (operand->lifetime == NNHAL_CONSTANT_COPY)
+        return model->model->operand_values.data + operand->location.offset;
+    if (operand->lifetime == NNHAL_CONSTANT_REFERENCE)
+        return model->pools[operand->location.pool_index].data + operand->location.offset;
+    return NULL;
+}
+
+static bool accepts_tensor(const struct device *device, const struct nnhal_operand *operand)
+{
+    return operand->type == NNHAL_TENSOR_FLOAT32 && device->config.accepts_float32 &&
+           operand->lifetime != NNHAL_NO_VALUE && operand->n_dimensions <= 4;
+}
+
+/* The activation decides a branch: it is copied once, here. */
+static bool read_activation(const struct nnhal_driver_model *model,
+                            const struct nnhal_operand *operand, uint32_t *ret_activation)
+{
+    const unsigned char *bytes = constant_bytes(model, operand);
+
+    if (!bytes)
+        return false;
+    memcpy(ret_activation, bytes, sizeof(*ret_activation));
+    return *ret_activation <= NNHAL_FUSED_RELU6;
+}
+
+static bool accepts_operation(const struct config *config, uint32_t type)
+{
+    switch (type) {
+    case NNHAL_OP_ADD:
+        return config->accepts_add;
+    case NNHAL_OP_MUL:
+        return config->accepts_mul;
+    case NNHAL_OP_RELU:
+        return config->accepts_relu;
+    default:
+        return false;
+    }
+}
+
+bool plan_supports(const struct device *device, const struct nnhal_driver_model *model,
+                   const struct nnhal_operation *operation)
+{
+    const struct nnhal_operand *operands = model->model->main.operands;
+    uint32_t n_tensors = operation->type == NNHAL_OP_RELU ? 1 : 2, activation;
+
+    if (!accepts_operation(&device->config, operation->type))
+        return false;
+    for (uint32_t i = 0; i < n_tensors; i++)
+        if (!accepts_tensor(device, &operands[operation->inputs[i]]))
+            return false;
+    return accepts_tensor(device, &operands[operation->outputs[0]]) &&
+           (operation->type == NNHAL_OP_RELU ||
+            read_activation(model, &operands[operation->inputs[2]], &activation));
+}
+
+static void fill_value(struct value *value, const struct nnhal_operand *operand,
+                       const struct nnhal_driver_model *model, const unsigned char *operand_values)
+{
+    value->lifetime = operand->lifetime;
+    if (operand->type != NNHAL_TENSOR_FLOAT32)
+        return; /* an activation: it is in its step */
+    value->n_dimensions = operand->n_dimensions;
+    if (operand->n_dimensions)
+        memcpy(value->dimensions, operand->dimensions, operand->n_dimensions * sizeof(uint32_t));
+    if (operand->lifetime == NNHAL_CONSTANT_COPY)
+        value->constant = (const float *)(const void *)(operand_values + operand->location.offset);
+    else
+        value->constant = (const float *)(const void *)constant_bytes(model, operand);
+}
+
+static void fill_values(struct plan *plan, const struct nnhal_driver_model *model)
+{
+    const struct nnhal_subgraph *graph = &model->model->main;
+
+    for (uint32_t i = 0; i < plan->n_values; i++)
+        fill_value(&plan->values[i], &graph->operands[i], model, plan->operand_values);
+    for (uint32_t i = 0; i < graph->n_input_indexes; i++)
+        plan->values[graph->input_indexes[i]].io_index = i;
+    for (uint32_t i = 0; i < graph->n_output_indexes; i++)
+        plan->values[graph->output_indexes[i]].io_index = i;
+}
+
+static void fill_step(struct step *step, const struct nnhal_operation *operation,
+                      const struct nnhal_driver_model *model)
+{
+    const struct nnhal_operand *operands = model->model->main.operands;
+    bool is_binary = operation->type != NNHAL_OP_RELU;
+
+    *step = (struct step){
+        .operation = operation->type,
+        .activation = NNHAL_FUSED_RELU,
+        .inputs = {operation->inputs[0], operation->inputs[is_binary ? 1 : 0]},
+        .output = operation->outputs[0],
+    };
+    /* A pool's bytes may have changed since plan_supports() looked. */
+    if (is_binary && !read_activation(model, &operands[operation->inputs[2]], &step->activation))
+        step->activation = NNHAL_FUSED_NONE;
+}
+
+static void *allocate_zeroed(const struct nnhal_driver_services *services, size_t n_bytes)
+{
+    void *block = services->allocate(services->ctx, n_bytes);
+
+    if (block)
+        memset(block, 0, n_bytes);
+    return block;
+}
+
+/* The host's limits on models keep these products small. */
+static bool allocate_plan(struct plan *plan, const struct nnhal_model *model)
+{
+    const struct nnhal_driver_services *services = plan->device->services;
+
+    plan->values = allocate_zeroed(services, (size_t)model->main.n_operands * sizeof(struct value));
+    plan->steps = allocate_zeroed(services, (size_t)model->main.n_operations * sizeof(struct step));
+    plan->operand_values = allocate_zeroed(services, model->operand_values.size);
+    if (!plan->values || !plan->steps || !plan->operand_values)
+        return false;
+    if (model->operand_values.size)
+        memcpy(plan->operand_values, model->operand_values.data, model->operand_values.size);
+    plan->n_values = model->main.n_operands;
+    plan->n_steps = model->main.n_operations;
+    return true;
+}
+
+uint32_t plan_make(const struct device *device, const struct nnhal_driver_model *model,
+                   struct plan **ret_plan)
+{
+    const struct nnhal_subgraph *graph = &model->model->main;
+    struct plan *plan;
+
+    for (uint32_t i = 0; i < graph->n_operations; i++)
+        if (!plan_supports(device, model, &graph->operations[i]))
+            return explain(device, NNHAL_INVALID_ARGUMENT,
+                           "an operation is not supported: ask get_supported_operations first");
+    plan = allocate_zeroed(device->services, sizeof(*plan));
+    if (!plan)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    plan->device = device;
+    if (!allocate_plan(plan, model->model)) {
+        plan_free(plan);
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    }
+    fill_values(plan, model);
+    for (uint32_t i = 0; i < graph->n_operations; i++)
+        fill_step(&plan->steps[i], &graph->operations[i], model);
+    *ret_plan = plan;
+    return NNHAL_NONE;
+}
+
+void plan_free(struct plan *plan)
+{
+    const struct nnhal_driver_services *services = plan->device->services;
+
+    services->release(services->ctx, plan->values);
+    services->release(services->ctx, plan->steps);
+    services->release(services->ctx, plan->operand_values);
+    services->release(services->ctx, plan);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.c - executes the steps of a plan
+ *
+ * Shapes that the model leaves open are known only now: each step derives its
+ * output's shape from its inputs'. Inputs and outputs are used in place;
+ * results in between live in blocks that are freed at the end. An output that
+ * does not fit is computed into such a block, because later steps may read it. */
+#include "sample.h"
+
+#include <string.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A value during one execution. */
+struct tensor {
+    const float *data;
+    uint32_t n_dimensions;
+    uint32_t dimensions[NNHAL_MAX_RANK];
+    float *block; /* what must be freed, NULL: nothing */
+};
+
+struct run {
+    const struct plan *plan;
+    struct nnhal_execution *execution;
+    struct tensor *tensors; /* one per value */
+    bool is_insufficient;
+};
+
+static bool deadline_passed(uint64_t deadline_ns)
+{
+    struct timespec now;
+
+    if (deadline_ns == NNHAL_NO_TIME)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec >= deadline_ns;
+}
+
+/* -- shapes ------------------------------------------------------------------- */
+
+static uint64_t count_elements(const struct tensor *tensor)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < tensor->n_dimensions; i++)
+        if (__builtin_mul_overflow(n, tensor->dimensions[i], &n))
+            return UINT64_MAX;
+    return n;
+}
+
+/* Dimension i of a tensor seen with a rank: missing ones in front are 1. */
+static uint32_t dimension_at(const struct tensor *tensor, uint32_t rank, uint32_t i)
+{
+    uint32_t n_missing = rank - tensor->n_dimensions;
+
+    return i < n_missing ? 1 : tensor->dimensions[i - n_missing];
+}
+
+/* Broadcasting: dimensions agree, or one of the two is 1. */
+static bool broadcast(const struct tensor *a, const struct tensor *b, struct tensor *out)
+{
+    uint32_t rank = a->n_dimensions > b->n_dimensions ? a->n_dimensions : b->n_dimensions;
+
+    out->n_dimensions = rank;
+    for (uint32_t i = 0; i < rank; i++) {
+        uint32_t n_a = dimension_at(a, rank, i), n_b = dimension_at(b, rank, i);
+
+        if (n_a != n_b && n_a != 1 && n_b != 1)
+            return false;
+        out->dimensions[i] = n_a == 1 ? n_b : n_a;
+    }
+    return true;
+}
+
+static bool matches(const struct tensor *tensor, uint32_t n_dimensions, const uint32_t *dimensions)
+{
+    if (n_dimensions == 0)
+        return true;
+    if (tensor->n_dimensions != n_dimensions)
+        return false;
+    for (uint32_t i = 0; i < n_dimensions; i++)
+        if (dimensions[i] != 0 && dimensions[i] != tensor->dimensions[i])
+            return false;
+    return true;
+}
+
+/* -- arithmetic --------------------------------------------------------------- */
+
+static float activate(uint32_t activation, float x)
+{
+    switch (activation) {
+    case NNHAL_FUSED_RELU:
+        return x < 0.0f ? 0.0f : x;
+    case NNHAL_FUSED_RELU1:
+        return x < -1.0f ? -1.0f : x > 1.0f ? 1.0f : x;
+    case NNHAL_FUSED_RELU6:
+        return x < 0.0f ? 0.0f : x > 6.0f ? 6.0f : x;
+    default:
+        return x;
+    }
+}
+
+/* Floats at any address: requests promise no alignment. */
+static float load(const float *data, uint64_t i)
+{
+    float x;
+
+    memcpy(&x, (const unsigned char *)data + i * sizeof(x), sizeof(x));
+    return x;
+}
+
+static void store(float *data, uint64_t i, float x)
+{
+    memcpy((unsigned char *)data + i * sizeof(x), &x, sizeof(x));
+}
+
+/* Steps from element to element along each dimension of the output; 0 where
+ * the input is repeated. */
+static void strides_of(const struct tensor *tensor, uint32_t rank, uint64_t *strides)
+{
+    uint64_t stride = 1;
+
+    for (uint32_t i = rank; i-- > 0;) {
+        uint32_t n = dimension_at(tensor, rank, i);
+
+        strides[i] = n == 1 ? 0 : stride;
+        stride *= n;
+    }
+}
+
+static float combine(const struct step *step, float a, float b)
+{
+    if (step->operation == NNHAL_OP_ADD)
+        return activate(step->activation, a + b);
+    if (step->operation == NNHAL_OP_MUL)
+        return activate(step->activation, a * b);
+    return activate(step->activation, a);
+}
+
+/* out[i] = activate(a[i] op b[i]), counting through the output's dimensions
+ * like an odometer. */
+static void compute(const struct step *step, const struct tensor *a, const struct tensor *b,
+                    const struct tensor *out, float *data)
+{
+    uint64_t strides_a[NNHAL_MAX_RANK], strides_b[NNHAL_MAX_RANK], n = count_elements(out);
+    uint32_t at[NNHAL_MAX_RANK] = {0}, rank = out->n_dimensions;
+    uint64_t at_a = 0, at_b = 0;
+
+    strides_of(a, rank, strides_a);
+    strides_of(b, rank, strides_b);
+    for (uint64_t i = 0; i < n; i++) {
+        store(data, i, combine(step, load(a->data, at_a), load(b->data, at_b)));
+        for (uint32_t d = rank; d-- > 0;) {
+            at_a += strides_a[d];
+            at_b += strides_b[d];
+            if (++at[d] < out->dimensions[d])
+                break;
+            at_a -= strides_a[d] * at[d];
+            at_b -= strides_b[d] * at[d];
+            at[d] = 0;
+        }
+    }
+}
+
+/* -- steps -------------------------------------------------------------------- */
+
+/* An output of the model: its place, unless it is too small. */
+static float *place_output(struct run *run, const struct value *value, const struct tensor *tensor,
+                           uint64_t n_bytes)
+{
+    struct nnhal_output *output = &run->execution->outputs[value->io_index];
+
+    if (output->is_omitted)
+        return NULL;
+    output->n_dimensions = tensor->n_dimensions;
+    memcpy(output->dimensions, tensor->dimensions, sizeof(output->dimensions));
+    if (n_bytes <= output->capacity)
+        return output->data;
+    output->is_insufficient = 1;
+    run->is_insufficient = true;
+    return NULL;
+}
+
+static const uint32_t *declared_shape(const struct run *run, const struct value *value,
+                                      uint32_t *ret_n)
+{
+    if (value->lifetime == NNHAL_SUBGRAPH_OUTPUT) {
+        const struct nnhal_output *output = &run->execution->outputs[value->io_index];
+
+        *ret_n = output->n_dimensions;
+        return output->dimensions;
+    }
+    *ret_n = value->n_dimensions;
+    return value->dimensions;
+}
+
+static uint32_t run_step(struct run *run, const struct step *step)
+{
+    const struct nnhal_driver_services *services = run->plan->device->services;
+    const struct value *value = &run->plan->values[step->output];
+    const struct tensor *a = &run->tensors[step->inputs[0]], *b = &run->tensors[step->inputs[1]];
+    struct tensor *out = &run->tensors[step->output];
+    const uint32_t *declared;
+    uint32_t n_declared;
+    uint64_t n_bytes;
+    float *data = NULL;
+
+    if (!a->data || !b->data)
+        return explain(run->plan->device, NNHAL_INVALID_ARGUMENT,
+                       "an input was omitted that an operation needs");
+    declared = declared_shape(run, value, &n_declared);
+    if (!broadcast(a, b, out) || !matches(out, n_declared, declared))
+        return explain(run->plan->device, NNHAL_GENERAL_FAILURE,
+                       "the shapes of an operation's operands contradict each other");
+    if (__builtin_mul_overflow(count_elements(out), sizeof(float), &n_bytes))
+        return explain(run->plan->device, NNHAL_GENERAL_FAILURE,
+                       "a result is larger than any memory");
+    if (value->lifetime == NNHAL_SUBGRAPH_OUTPUT)
+        data = place_output(run, value, out, n_bytes);
+    if (!data) {
+        data = out->block = services->allocate(services->ctx, n_bytes);
+        if (!data)
+            return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    }
+    compute(step, a, b, out, data);
+    out->data = data;
+    return NNHAL_NONE;
+}
+
+static void bind_tensors(struct run *run)
+{
+    for (uint32_t i = 0; i < run->plan->n_values; i++) {
+        const struct value *value = &run->plan->values[i];
+        struct tensor *tensor = &run->tensors[i];
+
+        if (value->lifetime == NNHAL_SUBGRAPH_INPUT) {
+            const struct nnhal_input *input = &run->execution->inputs[value->io_index];
+
+            tensor->data = input->data;
+            tensor->n_dimensions = input->n_dimensions;
+            memcpy(tensor->dimensions, input->dimensions, sizeof(tensor->dimensions));
+        } else {
+            tensor->data = value->constant;
+            tensor->n_dimensions = value->n_dimensions;
+            memcpy(tensor->dimensions, value->dimensions, sizeof(tensor->dimensions));
+        }
+    }
+}
+
+static uint32_t run_steps(struct run *run)
+{
+    for (uint32_t i = 0; i < run->plan->n_steps; i++) {
+        uint32_t status;
+
+        if (__atomic_load_n(run->execution->is_cancelled, __ATOMIC_RELAXED))
+            return NNHAL_GENERAL_FAILURE;
+        if (deadline_passed(run->execution->deadline_ns))
+            return explain(run->plan->device, NNHAL_MISSED_DEADLINE_TRANSIENT,
+                           "the deadline passed during the execution");
+        status = run_step(run, &run->plan->steps[i]);
+        if (status != NNHAL_NONE)
+            return status;
+    }
+    return run->is_insufficient ? NNHAL_OUTPUT_INSUFFICIENT_SIZE : NNHAL_NONE;
+}
+
+uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution)
+{
+    const struct nnhal_driver_services *services = plan->device->services;
+    size_t n_bytes = (size_t)plan->n_values * sizeof(struct tensor);
+    struct run run = {.plan = plan, .execution = execution};
+    uint32_t status;
+
+    run.tensors = services->allocate(services->ctx, n_bytes);
+    if (!run.tensors)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    memset(run.tensors, 0, n_bytes);
+    bind_tensors(&run);
+    status = run_steps(&run);
+    for (uint32_t i = 0; i < plan->n_values; i++)
+        services->release(services->ctx, run.tensors[i].block);
+    services->release(services->ctx, run.tensors);
+    return status;
+}

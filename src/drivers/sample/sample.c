@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample.c - the table of the sample driver */
+#include "sample.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* What followed ':' in the name. main() keeps it for open(), which the host
+ * calls next, and which can explain itself. */
+static const char *config_path;
+
+uint32_t explain(const struct device *device, uint32_t status, const char *sentence)
+{
+    device->services->explain(device->services->ctx, sentence);
+    return status;
+}
+
+static uint32_t sample_open(const struct nnhal_driver_services *services, void **ret_device)
+{
+    struct device *device = services->allocate(services->ctx, sizeof(*device));
+    char text[256];
+
+    if (!device)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    device->services = services;
+    if (!config_read(config_path, &device->config, text, sizeof(text))) {
+        services->explain(services->ctx, text);
+        services->release(services->ctx, device);
+        return NNHAL_INVALID_ARGUMENT;
+    }
+    *ret_device = device;
+    return NNHAL_NONE;
+}
+
+static void sample_close(void *ctx)
+{
+    struct device *device = ctx;
+
+    device->services->release(device->services->ctx, device);
+}
+
+static uint32_t sample_get_supported_operations(void *ctx, const struct nnhal_driver_model *model,
+                                                uint8_t *supported)
+{
+    const struct nnhal_subgraph *main_graph = &model->model->main;
+
+    for (uint32_t i = 0; i < main_graph->n_operations; i++)
+        supported[i] = plan_supports(ctx, model, &main_graph->operations[i]);
+    return NNHAL_NONE;
+}
+
+static uint32_t sample_prepare(void *ctx, const struct nnhal_prepare *prepare, void **ret_prepared)
+{
+    struct plan *plan = NULL;
+    uint32_t status = plan_make(ctx, &prepare->model, &plan);
+
+    if (status == NNHAL_NONE)
+        *ret_prepared = plan;
+    return status;
+}
+
+static void sample_release(void *prepared)
+{
+    plan_free(prepared);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution)
+{
+    uint64_t begin_ns = execution->measure ? now_ns() : 0;
+    uint32_t status = run_plan(prepared, execution);
+
+    if (execution->measure && status == NNHAL_NONE) {
+        execution->timing.time_on_device_ns = now_ns() - begin_ns;
+        execution->timing.time_in_driver_ns = execution->timing.time_on_device_ns;
+    }
+    return status;
+}
+
+/* Ratios to the reference: a device that promises nothing gets nothing to do. */
+static const struct nnhal_operand_performance operand_performance[] = {
+    {NNHAL_TENSOR_FLOAT32, {0.9f, 0.9f}},
+};
+
+static const struct nnhal_capabilities capabilities = {
+    .relaxed_scalar = {0.9f, 0.9f},
+    .relaxed_tensor = {0.9f, 0.9f},
+    .if_performance = {1.0f, 1.0f},
+    .while_performance = {1.0f, 1.0f},
+    .n_operand_performance = 1,
+    .operand_performance = operand_performance,
+};
+
+static const struct nnhal_driver sample_driver = {
+    .size = sizeof(struct nnhal_driver),
+    .abi = NNHAL_DRIVER_ABI,
+    .type = NNHAL_DEVICE_CPU,
+    .name = "nnhal-sample",
+    .version = "1",
+    .feature_level = NNHAL_FEATURE_LEVEL_8,
+    .capabilities = &capabilities,
+    .open = sample_open,
+    .close = sample_close,
+    .get_supported_operations = sample_get_supported_operations,
+    .prepare = sample_prepare,
+    .release = sample_release,
+    .execute = sample_execute,
+};
+
+__attribute__((visibility("default"))) const struct nnhal_driver *
+nnhal_driver_main(const char *configuration)
+{
+    config_path = configuration;
+    return &sample_driver;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample.h - the parts of the sample driver: configuration, plan, kernels
+ *
+ *     sample.c   the table: what the host calls
+ *     config.c   which operations and types to accept
+ *     plan.c     from a model to a list of steps, once, in prepare()
+ *     run.c      the steps, with shapes, in execute()
+ *
+ * Copy this folder, rename it, and replace plan.c and run.c by your device. */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include <nnhal/driver.h>
+
+#include <stdbool.h>
+
+/* What the configuration file allows. */
+struct config {
+    bool accepts_add;
+    bool accepts_mul;
+    bool accepts_relu;
+    bool accepts_float32;
+};
+
+/* config_read() - everything without a file (path NULL), else what it allows.
+ * On failure text is the sentence for people. */
+bool config_read(const char *path, struct config *config, char *text, size_t n_text);
+
+struct device {
+    const struct nnhal_driver_services *services;
+    struct config config;
+};
+
+/* An operand of the model, as far as executing it needs. */
+struct value {
+    uint32_t lifetime;
+    uint32_t io_index; /* of an input or output of the model: which one */
+    const float *constant;
+    uint32_t n_dimensions; /* as declared: 0 or a dimension 0 is unknown */
+    uint32_t dimensions[NNHAL_MAX_RANK];
+};
+
+struct step {
+    uint32_t operation; /* enum nnhal_operation_type */
+    uint32_t activation;
+    uint32_t inputs[2]; /* values; RELU has one */
+    uint32_t output;
+};
+
+/* A prepared model. It is not changed by executing. */
+struct plan {
+    const struct device *device;
+    uint32_t n_values;
+    uint32_t n_steps;
+    struct value *values;
+    struct step *steps;
+    unsigned char *operand_values; /* a copy: the model's lives for prepare() only */
+};
+
+/* plan_supports() - whether this operation of the main subgraph can be a step. */
+bool plan_supports(const struct device *device, const struct nnhal_driver_model *model,
+                   const struct nnhal_operation *operation);
+
+uint32_t plan_make(const struct device *device, const struct nnhal_driver_model *model,
+                   struct plan **ret_plan);
+void plan_free(struct plan *plan);
+
+/* run_plan() - executes on the calling thread; any number of threads at a time. */
+uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution);
+
+/* explain() - the sentence for people, then the status: return explain(...). */
+uint32_t explain(const struct device *device, uint32_t status, const char *sentence);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tflite.h - a .tflite file as an NNAPI model
+ *
+ * Loads a TensorFlow Lite flatbuffer and builds the same network through the
+ * public API, operation by operation as TensorFlow Lite's own NNAPI delegate
+ * maps them. Large constants are not copied: they are taken from the file by
+ * descriptor, so the file must not change while the model lives.
+ *
+ * Differences from TensorFlow Lite's interpreter: dimensions that a file leaves
+ * open are taken as the file's shape says (1 where it says nothing); variable
+ * tensors (the states of recurrent layers) start as zero in every execution;
+ * 64-bit integer constants are narrowed to 32 bits; one subgraph is run.
+ *
+ * Threads: an object may be used by any number of threads at a time. */
+#ifndef NNHAL_TFLITE_H
+#define NNHAL_TFLITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <android/NeuralNetworks.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nnhal_tflite;
+
+/* An input or output of the model, in the file's order. */
+struct nnhal_tflite_tensor {
+    const char *name;
+    int32_t type; /* ANEURALNETWORKS_TENSOR_... */
+    uint32_t n_dimensions;
+    const uint32_t *dimensions; /* 0: known after an execution only */
+    uint64_t n_bytes;           /* 0 if a dimension is unknown */
+    float scale;                /* 0: not quantised */
+    int32_t zero_point;
+};
+
+/* nnhal_tflite_load() - reads the file at path and builds its model, finished.
+ * message (message_size bytes, may be NULL with 0) gets a sentence on failure:
+ * what is damaged, or which operation cannot be mapped and why.
+ * Returns: 0; -ENOENT and the like if the file cannot be read; -EINVAL if it is
+ * no intact .tflite file; -ENOTSUP if an operation cannot be mapped; -ENOMEM. */
+int nnhal_tflite_load(const char *path, struct nnhal_tflite **ret_model, char *message,
+                      size_t message_size);
+
+/* nnhal_tflite_free() - frees the model too. Compilations made of it live on. */
+void nnhal_tflite_free(struct nnhal_tflite *model);
+
+/* nnhal_tflite_model() - the finished model, borrowed. */
+ANeuralNetworksModel *nnhal_tflite_model(const struct nnhal_tflite *model);
+
+/* nnhal_tflite_input(), nnhal_tflite_output() - NULL if there is none of that index. */
+uint32_t nnhal_tflite_n_inputs(const struct nnhal_tflite *model);
+uint32_t nnhal_tflite_n_outputs(const struct nnhal_tflite *model);
+const struct nnhal_tflite_tensor *nnhal_tflite_input(const struct nnhal_tflite *model,
+                                                     uint32_t index);
+const struct nnhal_tflite_tensor *nnhal_tflite_output(const struct nnhal_tflite *model,
+                                                      uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* builder.h - operands and operations of the NNAPI model being built
+ *
+ * Operands are made when they are first needed. A function that makes one
+ * returns its index, or NO_OPERAND after something failed; the builder keeps the
+ * first failure and its sentence, every later call does nothing, and an
+ * operation that lists NO_OPERAND is not added. So a mapping reads as the list of
+ * what it emits, and the loop over the operations looks at the failure once. */
+#ifndef NN_TFLITE_BUILDER_H
+#define NN_TFLITE_BUILDER_H
+
+#include "tflite/reader.h"
+
+#include <android/NeuralNetworks.h>
+
+enum { TFL_NO_OPERAND = UINT32_MAX };
+
+/* The type of an operand to be made. */
+struct tfl_form {
+    int32_t type; /* ANEURALNETWORKS_TENSOR_... */
+    uint32_t n_dimensions;
+    uint32_t dimensions[TFL_MAX_RANK];
+    float scale;
+    int32_t zero_point;
+};
+
+struct tfl_builder {
+    const struct tfl_file *file;
+    ANeuralNetworksModel *model;
+    ANeuralNetworksMemory *constants; /* the whole file */
+    uint32_t *operands;               /* by tensor; TFL_NO_OPERAND: not made yet */
+    uint32_t n_operands;
+    void **blocks; /* values that the model refers to until it is finished */
+    size_t n_blocks;
+    const struct tfl_operator *op; /* the one being mapped */
+    int result;                    /* 0, or the first failure: -errno */
+    char *message;
+    size_t message_size;
+};
+
+/* tfl_fail() - keeps the first failure: -ENOTSUP for what cannot be mapped. */
+void tfl_fail(struct tfl_builder *b, int result, const char *format, ...)
+    __attribute__((__format__(__printf__, 3, 4)));
+
+/* tfl_need() - refuses the operation with a reason unless is_met. */
+#define tfl_need(b, is_met, ...)                                                                   \
+    do {                                                                                           \
+        if (!(is_met)) {                                                                           \
+            tfl_fail((b), -ENOTSUP, __VA_ARGS__);                                                  \
+            return;                                                                                \
+        }                                                                                          \
+    } while (0)
+
+/* tfl_keep() - memory that lives until the model is finished. */
+void *tfl_keep(struct tfl_builder *b, size_t n_bytes);
+
+/* -- tensors of the file -- */
+
+/* tfl_in() - the tensor that is input i of the operation; NULL: left out. */
+const struct tfl_tensor *tfl_in(const struct tfl_builder *b, uint32_t i);
+const struct tfl_tensor *tfl_out(const struct tfl_builder *b, uint32_t i);
+
+/* tfl_form_of() - the operand type that a tensor becomes. */
+struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor);
+
+/* tfl_input(), tfl_output() - the operand of the operation's i-th input or output;
+ * a constant gets its value. An input that is left out becomes an operand of
+ * type without value. */
+uint32_t tfl_input(struct tfl_builder *b, uint32_t i);
+uint32_t tfl_input_or_omitted(struct tfl_builder *b, uint32_t i, int32_t type);
+uint32_t tfl_output(struct tfl_builder *b, uint32_t i);
+
+/* tfl_operand() - the operand of a tensor by its number in the file. */
+uint32_t tfl_operand(struct tfl_builder *b, int32_t tensor);
+
+/* tfl_read_i32() - the values of a constant tensor of integers, at most max.
+ * Returns: whether input i is one; *ret_n how many. */
+bool tfl_read_i32(const struct tfl_builder *b, uint32_t i, int32_t *values, uint32_t max,
+                  uint32_t *ret_n);
+
+/* tfl_read_f32() - the values of a constant as floats, dequantised; kept by b. */
+const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor, size_t *ret_n);
+
+/* tfl_is_float() - float32 or float16. */
+bool tfl_is_float(const struct tfl_tensor *tensor);
+bool tfl_is_quantised(const struct tfl_tensor *tensor);
+
+/* -- operands that the file does not have -- */
+
+uint32_t tfl_i32(struct tfl_builder *b, int32_t value);
+uint32_t tfl_f32(struct tfl_builder *b, float value);
+uint32_t tfl_bool(struct tfl_builder *b, bool value);
+uint32_t tfl_i32s(struct tfl_builder *b, const int32_t *values, uint32_t n);
+uint32_t tfl_f32s(struct tfl_builder *b, const float *values, const struct tfl_form *form);
+uint32_t tfl_constant(struct tfl_builder *b, const struct tfl_form *form, const void *value,
+                      size_t n_bytes);
+uint32_t tfl_temporary(struct tfl_builder *b, const struct tfl_form *form);
+uint32_t tfl_omitted(struct tfl_builder *b, int32_t type);
+
+/* tfl_add() - adds an operation. */
+void tfl_add(struct tfl_builder *b, int32_t type, const uint32_t *inputs, uint32_t n_inputs,
+             const uint32_t *outputs, uint32_t n_outputs);
+
+/* tfl_add1() - one with one output: tfl_add1(b, TYPE, output, input, ...). */
+#define tfl_add1(b, type, output, ...)                                                             \
+    tfl_add((b), (type), (const uint32_t[]){__VA_ARGS__},                                          \
+            sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),                            \
+            (const uint32_t[]){output}, 1)
+
+/* tfl_done() - frees what the builder holds, the model and memory too. */
+void tfl_done(struct tfl_builder *b);
+
+#endif

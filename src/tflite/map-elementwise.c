@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* map-elementwise.c - operations on each element: arithmetic, comparison, activations */
+#include "tflite/map.h"
+
+#include <errno.h>
+
+static const struct {
+    int32_t code, nnapi;
+} same_form[] = {
+    {TFL_FLOOR, ANEURALNETWORKS_FLOOR},
+    {TFL_LOGISTIC, ANEURALNETWORKS_LOGISTIC},
+    {TFL_RELU, ANEURALNETWORKS_RELU},
+    {TFL_RELU_N1_TO_1, ANEURALNETWORKS_RELU1},
+    {TFL_RELU6, ANEURALNETWORKS_RELU6},
+    {TFL_TANH, ANEURALNETWORKS_TANH},
+    {TFL_EXP, ANEURALNETWORKS_EXP},
+    {TFL_MAXIMUM, ANEURALNETWORKS_MAXIMUM},
+    {TFL_MINIMUM, ANEURALNETWORKS_MINIMUM},
+    {TFL_LESS, ANEURALNETWORKS_LESS},
+    {TFL_LESS_EQUAL, ANEURALNETWORKS_LESS_EQUAL},
+    {TFL_GREATER, ANEURALNETWORKS_GREATER},
+    {TFL_GREATER_EQUAL, ANEURALNETWORKS_GREATER_EQUAL},
+    {TFL_EQUAL, ANEURALNETWORKS_EQUAL},
+    {TFL_NOT_EQUAL, ANEURALNETWORKS_NOT_EQUAL},
+    {TFL_NEG, ANEURALNETWORKS_NEG},
+    {TFL_SIN, ANEURALNETWORKS_SIN},
+    {TFL_LOG, ANEURALNETWORKS_LOG},
+    {TFL_SQRT, ANEURALNETWORKS_SQRT},
+    {TFL_RSQRT, ANEURALNETWORKS_RSQRT},
+    {TFL_POW, ANEURALNETWORKS_POW},
+    {TFL_ABS, ANEURALNETWORKS_ABS},
+    {TFL_LOGICAL_OR, ANEURALNETWORKS_LOGICAL_OR},
+    {TFL_LOGICAL_AND, ANEURALNETWORKS_LOGICAL_AND},
+    {TFL_LOGICAL_NOT, ANEURALNETWORKS_LOGICAL_NOT},
+    {TFL_HARD_SWISH, ANEURALNETWORKS_HARD_SWISH},
+    {TFL_SELECT, ANEURALNETWORKS_SELECT},
+    {TFL_SELECT_V2, ANEURALNETWORKS_SELECT},
+    {TFL_CAST, ANEURALNETWORKS_CAST},
+    {TFL_PRELU, ANEURALNETWORKS_PRELU},
+};
+
+/* Operations whose inputs NNAPI takes as they are, one to three of them. */
+static void map_same(struct tfl_builder *b)
+{
+    uint32_t inputs[3];
+
+    tfl_need(b, b->op->n_inputs >= 1 && b->op->n_inputs <= 3, "%u inputs", b->op->n_inputs);
+    for (uint32_t i = 0; i < b->op->n_inputs; i++)
+        inputs[i] = tfl_input(b, i);
+    for (size_t i = 0; i < sizeof(same_form) / sizeof(same_form[0]); i++)
+        if (same_form[i].code == b->op->code)
+            tfl_add(b, same_form[i].nnapi, inputs, b->op->n_inputs,
+                    (const uint32_t[]){tfl_output(b, 0)}, 1);
+}
+
+static void map_arithmetic(struct tfl_builder *b)
+{
+    static const struct {
+        int32_t code, nnapi;
+    } codes[] = {
+        {TFL_ADD, ANEURALNETWORKS_ADD},
+        {TFL_SUB, ANEURALNETWORKS_SUB},
+        {TFL_MUL, ANEURALNETWORKS_MUL},
+        {TFL_DIV, ANEURALNETWORKS_DIV},
+    };
+    uint32_t x = tfl_input(b, 0), y = tfl_input(b, 1);
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (codes[i].code == b->op->code)
+            tfl_add1(b, codes[i].nnapi, tfl_output(b, 0), x, y, tfl_activation(b));
+}
+
+static void map_square(struct tfl_builder *b)
+{
+    uint32_t x = tfl_input(b, 0);
+
+    tfl_add1(b, ANEURALNETWORKS_MUL, tfl_output(b, 0), x, x, tfl_i32(b, 0));
+}
+
+static void map_squared_difference(struct tfl_builder *b)
+{
+    uint32_t difference, none = tfl_i32(b, ANEURALNETWORKS_FUSED_NONE);
+    struct tfl_form form;
+
+    tfl_need(b, tfl_out(b, 0), "no output");
+    form = tfl_form_of(b, tfl_out(b, 0));
+    difference = tfl_temporary(b, &form);
+    tfl_add1(b, ANEURALNETWORKS_SUB, difference, tfl_input(b, 0), tfl_input(b, 1), none);
+    tfl_add1(b, ANEURALNETWORKS_MUL, tfl_output(b, 0), difference, difference, none);
+}
+
+/* cos x = sin(x + pi/2) */
+static void map_cos(struct tfl_builder *b)
+{
+    static const float quarter_turn = 1.57079632679489662f;
+    const struct tfl_form one = {
+        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .n_dimensions = 1, .dimensions = {1}};
+    struct tfl_form form;
+    uint32_t shifted;
+
+    tfl_need(b, tfl_in(b, 0) && tfl_in(b, 0)->type == TFL_FLOAT32, "only float32");
+    form = tfl_form_of(b, tfl_in(b, 0));
+    shifted = tfl_temporary(b, &form);
+    tfl_add1(b, ANEURALNETWORKS_ADD, shifted, tfl_input(b, 0), tfl_f32s(b, &quarter_turn, &one),
+             tfl_i32(b, 0));
+    tfl_add1(b, ANEURALNETWORKS_SIN, tfl_output(b, 0), shifted);
+}
+
+static void map_elu(struct tfl_builder *b)
+{
+    tfl_add1(b, ANEURALNETWORKS_ELU, tfl_output(b, 0), tfl_input(b, 0), tfl_f32(b, 1.0f));
+}
+
+/* The slope as a tensor: for quantised types the value 1 in steps of the slope. */
+static void map_leaky_relu(struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0);
+    struct tfl_form form;
+    float slope = b->op->options.alpha;
+    uint8_t one = 1;
+    uint32_t alpha;
+
+    tfl_need(b, x, "no input");
+    form = tfl_form_of(b, x);
+    form.n_dimensions = 1;
+    form.dimensions[0] = 1;
+    form.zero_point = 0;
+    if (form.type == ANEURALNETWORKS_TENSOR_FLOAT32) {
+        alpha = tfl_f32s(b, &slope, &form);
+    } else {
+        tfl_need(b, tfl_is_quantised(x) && x->type != TFL_INT16 && slope > 0,
+                 "only float32 and 8-bit types with a slope above 0");
+        form.scale = slope;
+        alpha = tfl_constant(b, &form, &one, 1);
+    }
+    tfl_add1(b, ANEURALNETWORKS_PRELU, tfl_output(b, 0), tfl_input(b, 0), alpha);
+}
+
+/* A constant is dequantised when the model is built. */
+static void map_dequantize(struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_out(b, 0);
+
+    tfl_need(b, x && y, "no input or output");
+    if (x->data) {
+        uint32_t value = tfl_float_of(b, 0);
+
+        if (b->operands[b->op->outputs[0]] == TFL_NO_OPERAND)
+            b->operands[b->op->outputs[0]] = value;
+        return;
+    }
+    tfl_need(b, x->type != TFL_FLOAT16, "float16 values can be widened only if they are constant");
+    tfl_add1(b, ANEURALNETWORKS_DEQUANTIZE, tfl_output(b, 0), tfl_input(b, 0));
+}
+
+static void map_quantize(struct tfl_builder *b)
+{
+    const struct tfl_tensor *y = tfl_out(b, 0);
+
+    tfl_need(b, y && (y->type == TFL_UINT8 || y->type == TFL_INT8), "only to 8-bit types");
+    tfl_add1(b, ANEURALNETWORKS_QUANTIZE, tfl_output(b, 0), tfl_float_of(b, 0));
+}
+
+const struct tfl_mapping tfl_map_elementwise[] = {
+    {TFL_ADD, map_arithmetic},
+    {TFL_SUB, map_arithmetic},
+    {TFL_MUL, map_arithmetic},
+    {TFL_DIV, map_arithmetic},
+    {TFL_SQUARE, map_square},
+    {TFL_SQUARED_DIFFERENCE, map_squared_difference},
+    {TFL_COS, map_cos},
+    {TFL_ELU, map_elu},
+    {TFL_LEAKY_RELU, map_leaky_relu},
+    {TFL_DEQUANTIZE, map_dequantize},
+    {TFL_QUANTIZE, map_quantize},
+    {TFL_FLOOR, map_same},
+    {TFL_LOGISTIC, map_same},
+    {TFL_RELU, map_same},
+    {TFL_RELU_N1_TO_1, map_same},
+    {TFL_RELU6, map_same},
+    {TFL_TANH, map_same},
+    {TFL_EXP, map_same},
+    {TFL_MAXIMUM, map_same},
+    {TFL_MINIMUM, map_same},
+    {TFL_LESS, map_same},
+    {TFL_LESS_EQUAL, map_same},
+    {TFL_GREATER, map_same},
+    {TFL_GREATER_EQUAL, map_same},
+    {TFL_EQUAL, map_same},
+    {TFL_NOT_EQUAL, map_same},
+    {TFL_NEG, map_same},
+    {TFL_SIN, map_same},
+    {TFL_LOG, map_same},
+    {TFL_SQRT, map_same},
+    {TFL_RSQRT, map_same},
+    {TFL_POW, map_same},
+    {TFL_ABS, map_same},
+    {TFL_LOGICAL_OR, map_same},
+    {TFL_LOGICAL_AND, map_same},
+    {TFL_LOGICAL_NOT, map_same},
+    {TFL_HARD_SWISH, map_same},
+    {TFL_SELECT, map_same},
+    {TFL_SELECT_V2, map_same},
+    {TFL_CAST, map_same},
+    {TFL_PRELU, map_same},
+    {0, NULL},
+};

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* map-layers.c - convolutions, pools, dense layers, softmax, normalisation, detection */
+#include "tflite/map.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The file counts from 0 what NNAPI counts from 1: SAME, VALID. */
+static uint32_t padding(struct tfl_builder *b)
+{
+    return tfl_i32(b, b->op->options.padding == 0 ? ANEURALNETWORKS_PADDING_SAME
+                                                  : ANEURALNETWORKS_PADDING_VALID);
+}
+
+/* A bias of zeros for a layer whose file has none. */
+static uint32_t zero_bias(struct tfl_builder *b, uint32_t n)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *w = tfl_in(b, 1);
+    struct tfl_form form = {.type = ANEURALNETWORKS_TENSOR_FLOAT32, .n_dimensions = 1};
+    void *zeros = tfl_keep(b, (size_t)n * 4);
+
+    form.dimensions[0] = n;
+    if (tfl_is_quantised(x)) {
+        form.type = ANEURALNETWORKS_TENSOR_INT32;
+        form.scale = x->scale * w->scale;
+    }
+    return zeros ? tfl_constant(b, &form, zeros, (size_t)n * 4) : TFL_NO_OPERAND;
+}
+
+static uint32_t bias(struct tfl_builder *b, uint32_t n)
+{
+    return tfl_in(b, 2) ? tfl_input(b, 2) : zero_bias(b, n);
+}
+
+/* Filters of float models that are stored as int8 or float16. */
+static uint32_t weights(struct tfl_builder *b)
+{
+    bool is_hybrid = tfl_is_float(tfl_in(b, 0)) && tfl_is_quantised(tfl_in(b, 1));
+
+    if (is_hybrid && tfl_in(b, 1)->n_scales != 1)
+        tfl_fail(b, -ENOTSUP, "float32 data with 8-bit weights that have a scale per channel");
+    return is_hybrid ? tfl_float_of(b, 1) : tfl_input(b, 1);
+}
+
+static void map_conv(struct tfl_builder *b)
+{
+    const struct tfl_options *o = &b->op->options;
+    const struct tfl_tensor *x = tfl_in(b, 0), *w = tfl_in(b, 1);
+    bool is_dilated = o->dilation_w != 1 || o->dilation_h != 1;
+    uint32_t inputs[10], n = 0, depth;
+
+    tfl_need(b, x && w && x->n_dimensions == 4 && w->n_dimensions == 4, "rank is not 4");
+    depth = w->dimensions[3];
+    inputs[n++] = tfl_input(b, 0);
+    inputs[n++] = weights(b);
+    inputs[n++] = bias(b, w->dimensions[0]);
+    inputs[n++] = padding(b);
+    inputs[n++] = tfl_i32(b, o->stride_w);
+    inputs[n++] = tfl_i32(b, o->stride_h);
+    if (depth && x->dimensions[3] != depth) {
+        tfl_need(b, !is_dilated && x->dimensions[3] % depth == 0, "groups with dilation");
+        inputs[n++] = tfl_i32(b, (int32_t)(x->dimensions[3] / depth));
+        inputs[n++] = tfl_activation(b);
+        inputs[n++] = tfl_bool(b, false);
+        tfl_add(b, ANEURALNETWORKS_GROUPED_CONV_2D, inputs, n, (const uint32_t[]){tfl_output(b, 0)},
+                1);
+        return;
+    }
+    inputs[n++] = tfl_activation(b);
+    if (is_dilated) {
+        inputs[n++] = tfl_bool(b, false);
+        inputs[n++] = tfl_i32(b, o->dilation_w);
+        inputs[n++] = tfl_i32(b, o->dilation_h);
+    }
+    tfl_add(b, ANEURALNETWORKS_CONV_2D, inputs, n, (const uint32_t[]){tfl_output(b, 0)}, 1);
+}
+
+static void map_depthwise(struct tfl_builder *b)
+{
+    const struct tfl_options *o = &b->op->options;
+    const struct tfl_tensor *x = tfl_in(b, 0), *w = tfl_in(b, 1);
+    uint32_t inputs[11], n = 0;
+
+    tfl_need(b, x && w && x->n_dimensions == 4 && w->n_dimensions == 4 && x->dimensions[3],
+             "rank is not 4");
+    inputs[n++] = tfl_input(b, 0);
+    inputs[n++] = weights(b);
+    inputs[n++] = bias(b, w->dimensions[3]);
+    inputs[n++] = padding(b);
+    inputs[n++] = tfl_i32(b, o->stride_w);
+    inputs[n++] = tfl_i32(b, o->stride_h);
+    inputs[n++] = tfl_i32(b, (int32_t)(w->dimensions[3] / x->dimensions[3]));
+    inputs[n++] = tfl_activation(b);
+    if (o->dilation_w != 1 || o->dilation_h != 1) {
+        inputs[n++] = tfl_bool(b, false);
+        inputs[n++] = tfl_i32(b, o->dilation_w);
+        inputs[n++] = tfl_i32(b, o->dilation_h);
+    }
+    tfl_add(b, ANEURALNETWORKS_DEPTHWISE_CONV_2D, inputs, n, (const uint32_t[]){tfl_output(b, 0)},
+            1);
+}
+
+/* Inputs: output shape, filter, data, bias. */
+static void map_transpose_conv(struct tfl_builder *b)
+{
+    const struct tfl_options *o = &b->op->options;
+    const struct tfl_tensor *w = tfl_in(b, 1), *x = tfl_in(b, 2);
+    struct tfl_form form = {.type = ANEURALNETWORKS_TENSOR_FLOAT32, .n_dimensions = 1};
+    uint32_t none, zeros;
+    void *values;
+
+    tfl_need(b, w && x && w->n_dimensions == 4, "rank is not 4");
+    if (tfl_in(b, 3)) {
+        zeros = tfl_input(b, 3);
+    } else {
+        form.dimensions[0] = w->dimensions[0];
+        if (tfl_is_quantised(x)) {
+            form.type = ANEURALNETWORKS_TENSOR_INT32;
+            form.scale = x->scale * w->scale;
+        }
+        values = tfl_keep(b, 4 * (size_t)w->dimensions[0]);
+        zeros = values ? tfl_constant(b, &form, values, 4 * (size_t)w->dimensions[0])
+                       : TFL_NO_OPERAND;
+    }
+    none = tfl_activation(b);
+    tfl_add1(b, ANEURALNETWORKS_TRANSPOSE_CONV_2D, tfl_output(b, 0), tfl_input(b, 2),
+             tfl_input(b, 1), zeros, tfl_input(b, 0), padding(b), tfl_i32(b, o->stride_w),
+             tfl_i32(b, o->stride_h), none, tfl_bool(b, false));
+}
+
+static void map_pool(struct tfl_builder *b)
+{
+    const struct tfl_options *o = &b->op->options;
+    int32_t type = b->op->code == TFL_AVERAGE_POOL_2D ? ANEURALNETWORKS_AVERAGE_POOL_2D
+                   : b->op->code == TFL_MAX_POOL_2D   ? ANEURALNETWORKS_MAX_POOL_2D
+                                                      : ANEURALNETWORKS_L2_POOL_2D;
+
+    tfl_add1(b, type, tfl_output(b, 0), tfl_input(b, 0), padding(b), tfl_i32(b, o->stride_w),
+             tfl_i32(b, o->stride_h), tfl_i32(b, o->filter_w), tfl_i32(b, o->filter_h),
+             tfl_activation(b));
+}
+
+/* NNAPI's result has two dimensions; a file may keep all of the input's. */
+static void map_fully_connected(struct tfl_builder *b)
+{
+    const struct tfl_tensor *w = tfl_in(b, 1), *y = tfl_out(b, 0);
+    uint32_t inputs[4], result, n_rows = 1;
+    struct tfl_form form;
+    int32_t shape[TFL_MAX_RANK];
+
+    tfl_need(b, w && y && w->n_dimensions == 2, "the weights' rank is not 2");
+    tfl_need(b, !b->op->options.is_shuffled, "shuffled weights");
+    tfl_need(b, w->n_scales <= 1, "weights with a scale per channel");
+    inputs[0] = tfl_input(b, 0);
+    inputs[1] = weights(b);
+    inputs[2] = bias(b, w->dimensions[0]);
+    inputs[3] = tfl_activation(b);
+    if (y->n_dimensions == 2) {
+        tfl_add(b, ANEURALNETWORKS_FULLY_CONNECTED, inputs, 4, (const uint32_t[]){tfl_output(b, 0)},
+                1);
+        return;
+    }
+    form = tfl_form_of(b, y);
+    for (uint32_t i = 0; i < form.n_dimensions; i++) {
+        shape[i] = (int32_t)form.dimensions[i];
+        if (i + 1 < form.n_dimensions)
+            n_rows *= form.dimensions[i];
+    }
+    result = tfl_i32s(b, shape, form.n_dimensions);
+    form.n_dimensions = 2;
+    form.dimensions[0] = n_rows;
+    form.dimensions[1] = w->dimensions[0];
+    {
+        uint32_t flat = tfl_temporary(b, &form);
+
+        tfl_add(b, ANEURALNETWORKS_FULLY_CONNECTED, inputs, 4, &flat, 1);
+        tfl_add1(b, ANEURALNETWORKS_RESHAPE, tfl_output(b, 0), flat, result);
+    }
+}
+
+static void map_batch_matmul(struct tfl_builder *b)
+{
+    tfl_add1(b, ANEURALNETWORKS_BATCH_MATMUL, tfl_output(b, 0), tfl_input(b, 0), tfl_input(b, 1),
+             tfl_bool(b, b->op->options.adj_x), tfl_bool(b, b->op->options.adj_y));
+}
+
+static void map_softmax(struct tfl_builder *b)
+{
+    tfl_add1(b, ANEURALNETWORKS_SOFTMAX, tfl_output(b, 0), tfl_input(b, 0),
+             tfl_f32(b, b->op->options.beta));
+}
+
+static void map_log_softmax(struct tfl_builder *b)
+{
+    tfl_add1(b, ANEURALNETWORKS_LOG_SOFTMAX, tfl_output(b, 0), tfl_input(b, 0), tfl_f32(b, 1.0f),
+             tfl_i32(b, -1));
+}
+
+static void map_l2_normalization(struct tfl_builder *b)
+{
+    tfl_need(b, b->op->options.activation == 0, "a fused activation");
+    tfl_add1(b, ANEURALNETWORKS_L2_NORMALIZATION, tfl_output(b, 0), tfl_input(b, 0));
+}
+
+static void map_local_response(struct tfl_builder *b)
+{
+    const struct tfl_options *o = &b->op->options;
+
+    tfl_add1(b, ANEURALNETWORKS_LOCAL_RESPONSE_NORMALIZATION, tfl_output(b, 0), tfl_input(b, 0),
+             tfl_i32(b, o->radius), tfl_f32(b, o->bias), tfl_f32(b, o->alpha), tfl_f32(b, o->beta));
+}
+
+/* Boxes, classes, scores and number of detections, all float32 in the file;
+ * NNAPI gives scores, boxes, classes and number, the latter two as int32. */
+void tfl_map_detection(struct tfl_builder *b)
+{
+    const struct tfl_tensor *scores = tfl_in(b, 1);
+    struct tfl_detection o;
+    struct tfl_form form;
+    uint32_t outputs[4], inputs[14], n = 0;
+
+    tfl_need(b, b->op->n_inputs == 3 && b->op->n_outputs == 4 && scores, "not 3 inputs, 4 outputs");
+    tfl_need(b, tfl_detection_parse(b->op->custom_options, b->op->n_custom_options, &o),
+             "its options are damaged");
+    inputs[n++] = tfl_float_of(b, 1);
+    inputs[n++] = tfl_float_of(b, 0);
+    inputs[n++] = tfl_float_of(b, 2);
+    inputs[n++] = tfl_f32(b, o.y_scale);
+    inputs[n++] = tfl_f32(b, o.x_scale);
+    inputs[n++] = tfl_f32(b, o.h_scale);
+    inputs[n++] = tfl_f32(b, o.w_scale);
+    inputs[n++] = tfl_bool(b, o.use_regular_nms);
+    inputs[n++] = tfl_i32(b, o.max_detections);
+    inputs[n++] = tfl_i32(b, o.max_classes_per_detection);
+    inputs[n++] = tfl_i32(b, o.detections_per_class);
+    inputs[n++] = tfl_f32(b, o.score_threshold);
+    inputs[n++] = tfl_f32(b, o.iou_threshold);
+    inputs[n++] = tfl_bool(b, false);
+    form = (struct tfl_form){.type = ANEURALNETWORKS_TENSOR_INT32, .n_dimensions = 2};
+    form.dimensions[0] = 1;
+    form.dimensions[1] = (uint32_t)o.max_detections;
+    if (!o.use_regular_nms)
+        form.dimensions[1] *= (uint32_t)o.max_classes_per_detection;
+    outputs[0] = tfl_output(b, 2);
+    outputs[1] = tfl_output(b, 0);
+    outputs[2] = tfl_temporary(b, &form);
+    form.n_dimensions = 1;
+    outputs[3] = tfl_temporary(b, &form);
+    tfl_add(b, ANEURALNETWORKS_DETECTION_POSTPROCESSING, inputs, n, outputs, 4);
+    tfl_add1(b, ANEURALNETWORKS_CAST, tfl_output(b, 1), outputs[2]);
+    tfl_add1(b, ANEURALNETWORKS_CAST, tfl_output(b, 3), outputs[3]);
+}
+
+const struct tfl_mapping tfl_map_layers[] = {
+    {TFL_CONV_2D, map_conv},
+    {TFL_DEPTHWISE_CONV_2D, map_depthwise},
+    {TFL_TRANSPOSE_CONV, map_transpose_conv},
+    {TFL_AVERAGE_POOL_2D, map_pool},
+    {TFL_MAX_POOL_2D, map_pool},
+    {TFL_L2_POOL_2D, map_pool},
+    {TFL_FULLY_CONNECTED, map_fully_connected},
+    {TFL_BATCH_MATMUL, map_batch_matmul},
+    {TFL_SOFTMAX, map_softmax},
+    {TFL_LOG_SOFTMAX, map_log_softmax},
+    {TFL_L2_NORMALIZATION, map_l2_normalization},
+    {TFL_LOCAL_RESPONSE_NORMALIZATION, map_local_response},
+    {0, NULL},
+};

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tflite/reader.h"
+
+#include "schema_generated.h"
+
+#include <flatbuffers/flexbuffers.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace fb = nnhal::tflite;
+
+namespace
+{
+
+enum { MAX_TENSORS = 1 << 20, MAX_OPERATORS = 1 << 18, MAX_DEPTH = 64, MAX_TABLES = 1 << 22 };
+
+/* The first thing that is wrong, in words. */
+class Complaint
+{
+  public:
+    Complaint(char *message, size_t size) : message_(message), size_(size)
+    {
+    }
+
+    __attribute__((__format__(__printf__, 2, 3))) int operator()(const char *format, ...)
+    {
+        va_list args;
+
+        va_start(args, format);
+        if (size_)
+            vsnprintf(message_, size_, format, args);
+        va_end(args);
+        return -EINVAL;
+    }
+
+  private:
+    char *message_;
+    size_t size_;
+};
+
+size_t element_bytes(int32_t type)
+{
+    switch (type) {
+    case fb::TensorType_FLOAT32:
+    case fb::TensorType_INT32:
+        return 4;
+    case fb::TensorType_FLOAT16:
+    case fb::TensorType_INT16:
+        return 2;
+    case fb::TensorType_INT64:
+        return 8;
+    case fb::TensorType_UINT8:
+    case fb::TensorType_INT8:
+    case fb::TensorType_BOOL:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+template <typename Options> void take_window(const Options *from, struct tfl_options *to)
+{
+    to->padding = from->padding();
+    to->stride_w = from->stride_w();
+    to->stride_h = from->stride_h();
+    to->activation = from->fused_activation_function();
+}
+
+template <typename Options> void take_lstm(const Options *from, struct tfl_options *to)
+{
+    to->activation = from->fused_activation_function();
+    to->cell_clip = from->cell_clip();
+    to->proj_clip = from->proj_clip();
+}
+
+void take_list(const flatbuffers::Vector<int32_t> *from, struct tfl_options *to)
+{
+    to->list = from ? from->data() : nullptr;
+    to->n_list = from ? from->size() : 0;
+}
+
+void take_strided_slice(const fb::StridedSliceOptions *from, struct tfl_options *to)
+{
+    to->begin_mask = from->begin_mask();
+    to->end_mask = from->end_mask();
+    to->ellipsis_mask = from->ellipsis_mask();
+    to->new_axis_mask = from->new_axis_mask();
+    to->shrink_axis_mask = from->shrink_axis_mask();
+    to->has_offset = from->offset();
+}
+
+void take_convolution(const fb::Operator *op, struct tfl_options *to)
+{
+    if (auto conv = op->builtin_options_as_Conv2DOptions()) {
+        take_window(conv, to);
+        to->dilation_w = conv->dilation_w_factor();
+        to->dilation_h = conv->dilation_h_factor();
+    } else if (auto depthwise = op->builtin_options_as_DepthwiseConv2DOptions()) {
+        take_window(depthwise, to);
+        to->dilation_w = depthwise->dilation_w_factor();
+        to->dilation_h = depthwise->dilation_h_factor();
+        to->depth_multiplier = depthwise->depth_multiplier();
+    } else if (auto transposed = op->builtin_options_as_TransposeConvOptions()) {
+        take_window(transposed, to);
+    } else if (auto pool = op->builtin_options_as_Pool2DOptions()) {
+        take_window(pool, to);
+        to->filter_w = pool->filter_width();
+        to->filter_h = pool->filter_height();
+    } else if (auto dense = op->builtin_options_as_FullyConnectedOptions()) {
+        to->activation = dense->fused_activation_function();
+        to->keep_dims = dense->keep_num_dims();
+        to->is_shuffled = dense->weights_format() != 0;
+    } else if (auto matmul = op->builtin_options_as_BatchMatMulOptions()) {
+        to->adj_x = matmul->adj_x();
+        to->adj_y = matmul->adj_y();
+    }
+}
+
+void take_recurrent(const fb::Operator *op, struct tfl_options *to)
+{
+    if (auto svdf = op->builtin_options_as_SVDFOptions()) {
+        to->rank = svdf->rank();
+        to->activation = svdf->fused_activation_function();
+    } else if (auto rnn = op->builtin_options_as_RNNOptions()) {
+        to->activation = rnn->fused_activation_function();
+    } else if (auto sequence = op->builtin_options_as_SequenceRNNOptions()) {
+        to->activation = sequence->fused_activation_function();
+        to->time_major = sequence->time_major();
+    } else if (auto both = op->builtin_options_as_BidirectionalSequenceRNNOptions()) {
+        to->activation = both->fused_activation_function();
+        to->time_major = both->time_major();
+        to->merge_outputs = both->merge_outputs();
+    } else if (auto lstm = op->builtin_options_as_LSTMOptions()) {
+        take_lstm(lstm, to);
+        to->kernel_type = lstm->kernel_type();
+    } else if (auto unidirectional = op->builtin_options_as_UnidirectionalSequenceLSTMOptions()) {
+        take_lstm(unidirectional, to);
+        to->time_major = unidirectional->time_major();
+    } else if (auto bidirectional = op->builtin_options_as_BidirectionalSequenceLSTMOptions()) {
+        take_lstm(bidirectional, to);
+        to->time_major = bidirectional->time_major();
+        to->merge_outputs = bidirectional->merge_outputs();
+    }
+}
+
+void take_elementwise(const fb::Operator *op, struct tfl_options *to)
+{
+    if (auto add = op->builtin_options_as_AddOptions())
+        to->activation = add->fused_activation_function();
+    else if (auto sub = op->builtin_options_as_SubOptions())
+        to->activation = sub->fused_activation_function();
+    else if (auto mul = op->builtin_options_as_MulOptions())
+        to->activation = mul->fused_activation_function();
+    else if (auto div = op->builtin_options_as_DivOptions())
+        to->activation = div->fused_activation_function();
+    else if (auto l2 = op->builtin_options_as_L2NormOptions())
+        to->activation = l2->fused_activation_function();
+    else if (auto softmax = op->builtin_options_as_SoftmaxOptions())
+        to->beta = softmax->beta();
+    else if (auto leaky = op->builtin_options_as_LeakyReluOptions())
+        to->alpha = leaky->alpha();
+    else if (auto lrn = op->builtin_options_as_LocalResponseNormalizationOptions()) {
+        to->radius = lrn->radius();
+        to->bias = lrn->bias();
+        to->alpha = lrn->alpha();
+        to->beta = lrn->beta();
+    } else if (auto lsh = op->builtin_options_as_LSHProjectionOptions())
+        to->mode = lsh->type();
+    else if (auto reducer = op->builtin_options_as_ReducerOptions())
+        to->keep_dims = reducer->keep_dims();
+}
+
+void take_shape(const fb::Operator *op, struct tfl_options *to)
+{
+    if (auto concatenation = op->builtin_options_as_ConcatenationOptions()) {
+        to->axis = concatenation->axis();
+        to->activation = concatenation->fused_activation_function();
+    } else if (auto bilinear = op->builtin_options_as_ResizeBilinearOptions()) {
+        to->align_corners = bilinear->align_corners();
+        to->half_pixel_centers = bilinear->half_pixel_centers();
+    } else if (auto nearest = op->builtin_options_as_ResizeNearestNeighborOptions()) {
+        to->align_corners = nearest->align_corners();
+        to->half_pixel_centers = nearest->half_pixel_centers();
+    } else if (auto reshape = op->builtin_options_as_ReshapeOptions())
+        take_list(reshape->new_shape(), to);
+    else if (auto squeeze = op->builtin_options_as_SqueezeOptions())
+        take_list(squeeze->squeeze_dims(), to);
+    else if (auto to_depth = op->builtin_options_as_SpaceToDepthOptions())
+        to->block_size = to_depth->block_size();
+    else if (auto to_space = op->builtin_options_as_DepthToSpaceOptions())
+        to->block_size = to_space->block_size();
+    else if (auto gather = op->builtin_options_as_GatherOptions()) {
+        to->axis = gather->axis();
+        to->batch_dims = gather->batch_dims();
+    } else if (auto split = op->builtin_options_as_SplitOptions())
+        to->count = split->num_splits();
+    else if (auto split_v = op->builtin_options_as_SplitVOptions())
+        to->count = split_v->num_splits();
+    else if (auto pack = op->builtin_options_as_PackOptions()) {
+        to->count = pack->values_count();
+        to->axis = pack->axis();
+    } else if (auto unpack = op->builtin_options_as_UnpackOptions()) {
+        to->count = unpack->num();
+        to->axis = unpack->axis();
+    } else if (auto slice = op->builtin_options_as_StridedSliceOptions())
+        take_strided_slice(slice, to);
+    else if (auto mirror = op->builtin_options_as_MirrorPadOptions())
+        to->mode = mirror->mode();
+}
+
+int read_shape(const fb::Tensor *from, struct tfl_tensor *to, uint32_t index, Complaint &complain)
+{
+    auto shape = from->shape();
+
+    to->n_dimensions = shape ? shape->size() : 0;
+    if (to->n_dimensions > TFL_MAX_RANK)
+        return complain("tensor %u has %u dimensions, more than %d", index, to->n_dimensions,
+                        TFL_MAX_RANK);
+    for (uint32_t i = 0; i < to->n_dimensions; i++) {
+        int32_t n = shape->Get(i);
+
+        if (n < -1)
+            return complain("tensor %u has the dimension %d", index, n);
+        to->dimensions[i] = n == -1 ? 1 : static_cast<uint32_t>(n);
+    }
+    return 0;
+}
+
+int read_quantization(const fb::Tensor *from, struct tfl_tensor *to, uint32_t index,
+                      Complaint &complain)
+{
+    auto quantization = from->quantization();
+    auto scales = quantization ? quantization->scale() : nullptr;
+    auto zero_points = quantization ? quantization->zero_point() : nullptr;
+
+    if (!scales || !scales->size())
+        return 0;
+    to->n_scales = scales->size();
+    to->scales = scales->data();
+    if (to->n_scales == 1) {
+        to->scale = scales->Get(0);
+        int64_t zero_point = zero_points && zero_points->size() ? zero_points->Get(0) : 0;
+
+        if (zero_point < INT32_MIN || zero_point > INT32_MAX)
+            return complain("the zero point of tensor %u is not a 32-bit number", index);
+        to->zero_point = static_cast<int32_t>(zero_point);
+    }
+    int32_t dimension = quantization->quantized_dimension();
+
+    if (dimension < 0 ||
+        (to->n_scales > 1 && (static_cast<uint32_t>(dimension) >= to->n_dimensions ||
+                              to->dimensions[dimension] != to->n_scales)))
+        return complain("tensor %u has scales that do not match its shape", index);
+    to->quantized_dimension = static_cast<uint32_t>(dimension);
+    return 0;
+}
+
+int read_data(const fb::Model *model, const fb::Tensor *from, struct tfl_file *file,
+              struct tfl_tensor *to, uint32_t index, Complaint &complain)
+{
+    size_t expected = element_bytes(to->type);
+    const fb::Buffer *buffer;
+
+    if (from->buffer() >= model->buffers()->size())
+        return complain("tensor %u names the buffer %u, which is not there", index, from->buffer());
+    buffer = model->buffers()->Get(from->buffer());
+    if (buffer->data() && buffer->data()->size()) {
+        to->data = buffer->data()->data();
+        to->n_bytes = buffer->data()->size();
+    } else if (buffer->offset() > 1) {
+        if (buffer->offset() > file->n_bytes || buffer->size() > file->n_bytes - buffer->offset())
+            return complain("the data of tensor %u lies outside of the file", index);
+        to->data = file->bytes + buffer->offset();
+        to->n_bytes = buffer->size();
+    }
+    if (!to->data)
+        return 0;
+    to->file_offset = static_cast<size_t>(to->data - file->bytes);
+    for (uint32_t i = 0; i < to->n_dimensions; i++)
+        if (__builtin_mul_overflow(expected, size_t{to->dimensions[i]}, &expected))
+            return complain("tensor %u is too large", index);
+    if (element_bytes(to->type) && !to->is_sparse && expected != to->n_bytes)
+        return complain("tensor %u needs %zu bytes of data and has %zu", index, expected,
+                        to->n_bytes);
+    return 0;
+}
+
+int read_tensors(const fb::Model *model, const fb::SubGraph *graph, struct tfl_file *file,
+                 Complaint &complain)
+{
+    file->n_tensors = graph->tensors() ? graph->tensors()->size() : 0;
+    if (!file->n_tensors || file->n_tensors > MAX_TENSORS)
+        return complain("the model has %u tensors", file->n_tensors);
+    file->tensors = static_cast<struct tfl_tensor *>(
+        calloc(file->n_tensors, sizeof(*file->tensors)));
+    if (!file->tensors)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < file->n_tensors; i++) {
+        const fb::Tensor *from = graph->tensors()->Get(i);
+        struct tfl_tensor *to = &file->tensors[i];
+        int r;
+
+        to->name = from->name() ? from->name()->c_str() : "";
+        to->type = from->type();
+        to->is_variable = from->is_variable();
+        to->is_sparse = from->sparsity() != nullptr;
+        r = read_shape(from, to, i, complain);
+        if (!r)
+            r = read_quantization(from, to, i, complain);
+        if (!r)
+            r = read_data(model, from, file, to, i, complain);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+/* Borrows a list of tensor numbers; -1 is legal where may_omit. */
+int read_indexes(const flatbuffers::Vector<int32_t> *from, const struct tfl_file *file,
+                 bool may_omit, const char *what, uint32_t number, const int32_t **to, uint32_t *n,
+                 Complaint &complain)
+{
+    *n = from ? from->size() : 0;
+    *to = from ? from->data() : nullptr;
+    for (uint32_t i = 0; i < *n; i++) {
+        int32_t index = from->Get(i);
+
+        if (index == -1 && may_omit)
+            continue;
+        if (index < 0 || static_cast<uint32_t>(index) >= file->n_tensors)
+            return complain("%s %u names the tensor %d, which is not there", what, number, index);
+    }
+    return 0;
+}
+
+int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_file *file,
+                  uint32_t number, Complaint &complain)
+{
+    struct tfl_operator *to = &file->operators[number];
+    auto codes = model->operator_codes();
+    int r;
+
+    if (!codes || from->opcode_index() >= codes->size())
+        return complain("operation %u has no operation code", number);
+    auto code = codes->Get(from->opcode_index());
+
+    to->code = code->builtin_code() > code->deprecated_builtin_code()
+                   ? static_cast<int32_t>(code->builtin_code())
+                   : code->deprecated_builtin_code();
+    to->version = code->version();
+    to->name = fb::EnumNameBuiltinOperator(static_cast<fb::BuiltinOperator>(to->code));
+    if (to->code == fb::BuiltinOperator_CUSTOM)
+        to->name = code->custom_code() ? code->custom_code()->c_str() : "";
+    if (from->custom_options()) {
+        to->custom_options = from->custom_options()->data();
+        to->n_custom_options = from->custom_options()->size();
+    }
+    to->options.dilation_w = to->options.dilation_h = 1;
+    take_convolution(from, &to->options);
+    take_recurrent(from, &to->options);
+    take_elementwise(from, &to->options);
+    take_shape(from, &to->options);
+    r = read_indexes(from->inputs(), file, true, "operation", number, &to->inputs, &to->n_inputs,
+                     complain);
+    if (r)
+        return r;
+    return read_indexes(from->outputs(), file, true, "operation", number, &to->outputs,
+                        &to->n_outputs, complain);
+}
+
+int read_graph(const fb::Model *model, struct tfl_file *file, Complaint &complain)
+{
+    const fb::SubGraph *graph;
+    int r;
+
+    if (!model->subgraphs() || !model->subgraphs()->size() || !model->buffers())
+        return complain("the file holds no network");
+    graph = model->subgraphs()->Get(0);
+    r = read_tensors(model, graph, file, complain);
+    if (r)
+        return r;
+    file->n_operators = graph->operators() ? graph->operators()->size() : 0;
+    if (!file->n_operators || file->n_operators > MAX_OPERATORS)
+        return complain("the model has %u operations", file->n_operators);
+    file->operators = static_cast<struct tfl_operator *>(
+        calloc(file->n_operators, sizeof(*file->operators)));
+    if (!file->operators)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < file->n_operators; i++) {
+        r = read_operator(model, graph->operators()->Get(i), file, i, complain);
+        if (r)
+            return r;
+    }
+    r = read_indexes(graph->inputs(), file, false, "the list of inputs, subgraph", 0, &file->inputs,
+                     &file->n_inputs, complain);
+    if (r)
+        return r;
+    return read_indexes(graph->outputs(), file, false, "the list of outputs, subgraph", 0,
+                        &file->outputs, &file->n_outputs, complain);
+}
+
+int parse(struct tfl_file *file, Complaint &complain)
+{
+    flatbuffers::Verifier verifier(file->bytes, file->n_bytes, MAX_DEPTH, MAX_TABLES);
+
+    if (file->n_bytes < 8 || !fb::ModelBufferHasIdentifier(file->bytes))
+        return complain("this is no .tflite file: its identifier is not TFL3");
+    if (!fb::VerifyModelBuffer(verifier))
+        return complain("the file is damaged or cut short");
+    const fb::Model *model = fb::GetModel(file->bytes);
+
+    if (model->version() != 3)
+        return complain("the file's version is %u; only version 3 is known", model->version());
+    return read_graph(model, file, complain);
+}
+
+} // namespace
+
+int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, char *message,
+                   size_t message_size)
+{
+    struct tfl_file file = {};
+    Complaint complain(message, message_size);
+    int r;
+
+    file.bytes = bytes;
+    file.n_bytes = n_bytes;
+    r = parse(&file, complain);
+    if (r)
+        tfl_file_done(&file);
+    else
+        *ret_file = file;
+    return r;
+}
+
+void tfl_file_done(struct tfl_file *file)
+{
+    free(file->bytes);
+    free(file->tensors);
+    free(file->operators);
+    *file = {};
+}
+
+bool tfl_detection_parse(const uint8_t *bytes, size_t n_bytes, struct tfl_detection *ret_options)
+{
+    if (n_bytes < 3 || !flexbuffers::VerifyBuffer(bytes, n_bytes, nullptr))
+        return false;
+    auto root = flexbuffers::GetRoot(bytes, n_bytes);
+
+    if (!root.IsMap())
+        return false;
+    auto map = root.AsMap();
+    auto number = [&map](const char *key, int32_t otherwise) {
+        return map[key].IsNull() ? otherwise : map[key].AsInt32();
+    };
+
+    ret_options->max_detections = number("max_detections", 0);
+    ret_options->max_classes_per_detection = number("max_classes_per_detection", 1);
+    ret_options->detections_per_class = number("detections_per_class", 100);
+    ret_options->n_classes = number("num_classes", 0);
+    ret_options->use_regular_nms = map["use_regular_nms"].AsBool();
+    ret_options->score_threshold = map["nms_score_threshold"].AsFloat();
+    ret_options->iou_threshold = map["nms_iou_threshold"].AsFloat();
+    ret_options->y_scale = map["y_scale"].AsFloat();
+    ret_options->x_scale = map["x_scale"].AsFloat();
+    ret_options->h_scale = map["h_scale"].AsFloat();
+    ret_options->w_scale = map["w_scale"].AsFloat();
+    return true;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <nnhal/tflite.h>
+
+#include "tflite/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PUBLIC __attribute__((__visibility__("default")))
+
+enum { MAX_FILE_BYTES = 1 << 30 };
+
+struct nnhal_tflite {
+    ANeuralNetworksModel *model;
+    uint32_t n_inputs, n_outputs;
+    struct nnhal_tflite_tensor *inputs, *outputs;
+};
+
+static int complain(char *message, size_t size, int result, const char *text)
+{
+    if (size)
+        snprintf(message, size, "%s", text);
+    return result;
+}
+
+/* Reads fd whole. Returns 0, or -errno with a sentence. */
+static int read_file(int fd, uint8_t **ret_bytes, size_t *ret_n, char *message, size_t size)
+{
+    struct stat info;
+    uint8_t *bytes;
+    size_t n = 0;
+
+    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+        return complain(message, size, -EINVAL, "it is not a regular file");
+    if (info.st_size <= 0 || info.st_size > MAX_FILE_BYTES)
+        return complain(message, size, -EINVAL, "its size is 0 or above 1 GiB");
+    bytes = malloc((size_t)info.st_size);
+    if (!bytes)
+        return complain(message, size, -ENOMEM, "out of memory");
+    while (n < (size_t)info.st_size) {
+        ssize_t got = pread(fd, bytes + n, (size_t)info.st_size - n, (off_t)n);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            free(bytes);
+            return complain(message, size, -EIO, "it cannot be read to its end");
+        }
+        n += (size_t)got;
+    }
+    *ret_bytes = bytes;
+    *ret_n = n;
+    return 0;
+}
+
+/* What an application needs to know of the tensors in a list. */
+static int describe(struct tfl_builder *b, const int32_t *list, uint32_t n,
+                    struct nnhal_tflite_tensor **ret_tensors)
+{
+    struct nnhal_tflite_tensor *tensors = calloc(n ? n : 1, sizeof(*tensors));
+
+    *ret_tensors = tensors;
+    if (!tensors)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tfl_tensor *from = &b->file->tensors[list[i]];
+        struct tfl_form form = tfl_form_of(b, from);
+        uint32_t *dimensions = calloc(TFL_MAX_RANK, sizeof(*dimensions));
+        struct nnhal_tflite_tensor *to = &tensors[i];
+
+        to->dimensions = dimensions;
+        to->name = strdup(from->name);
+        if (!dimensions || !to->name)
+            return -ENOMEM;
+        to->type = form.type;
+        to->scale = form.scale;
+        to->zero_point = form.zero_point;
+        to->n_dimensions = form.n_dimensions;
+        memcpy(dimensions, form.dimensions, sizeof(form.dimensions));
+        to->n_bytes = from->type == TFL_FLOAT32 || from->type == TFL_INT32   ? 4
+                      : from->type == TFL_INT16 || from->type == TFL_FLOAT16 ? 2
+                                                                             : 1;
+        for (uint32_t k = 0; k < form.n_dimensions; k++)
+            if (__builtin_mul_overflow(to->n_bytes, (uint64_t)dimensions[k], &to->n_bytes))
+                to->n_bytes = 0;
+    }
+    return 0;
+}
+
+static void build_operations(struct tfl_builder *b)
+{
+    for (uint32_t i = 0; i < b->file->n_inputs; i++)
+        tfl_operand(b, b->file->inputs[i]);
+    for (uint32_t i = 0; i < b->file->n_operators && !b->result; i++) {
+        b->op = &b->file->operators[i];
+        tfl_map(b);
+    }
+    b->op = NULL;
+}
+
+static void finish_model(struct tfl_builder *b)
+{
+    const struct tfl_file *file = b->file;
+    uint32_t *inputs = tfl_keep(b, file->n_inputs * sizeof(*inputs));
+    uint32_t *outputs = tfl_keep(b, file->n_outputs * sizeof(*outputs));
+    int code;
+
+    if (!inputs || !outputs)
+        return;
+    for (uint32_t i = 0; i < file->n_inputs; i++)
+        inputs[i] = tfl_operand(b, file->inputs[i]);
+    for (uint32_t i = 0; i < file->n_outputs; i++)
+        outputs[i] = tfl_operand(b, file->outputs[i]);
+    if (b->result)
+        return;
+    code = ANeuralNetworksModel_identifyInputsAndOutputs(b->model, file->n_inputs, inputs,
+                                                         file->n_outputs, outputs);
+    if (code == ANEURALNETWORKS_NO_ERROR)
+        code = ANeuralNetworksModel_finish(b->model);
+    if (code != ANEURALNETWORKS_NO_ERROR)
+        tfl_fail(b, code == ANEURALNETWORKS_OUT_OF_MEMORY ? -ENOMEM : -ENOTSUP,
+                 "the runtime refuses the network as a whole (code %d): is an input or output "
+                 "constant, or listed twice?",
+                 code);
+}
+
+static void build(struct tfl_builder *b, int fd)
+{
+    const struct tfl_file *file = b->file;
+
+    b->operands = malloc(file->n_tensors * sizeof(*b->operands));
+    if (!b->operands || ANeuralNetworksModel_create(&b->model) != ANEURALNETWORKS_NO_ERROR) {
+        tfl_fail(b, -ENOMEM, "out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < file->n_tensors; i++)
+        b->operands[i] = TFL_NO_OPERAND;
+    if (ANeuralNetworksMemory_createFromFd(file->n_bytes, PROT_READ, fd, 0, &b->constants) !=
+        ANEURALNETWORKS_NO_ERROR) {
+        tfl_fail(b, -EINVAL, "the file cannot be used as a memory");
+        return;
+    }
+    build_operations(b);
+    if (!b->result)
+        finish_model(b);
+}
+
+static int load(int fd, struct nnhal_tflite *model, char *message, size_t size)
+{
+    struct tfl_file file;
+    struct tfl_builder b = {.file = &file, .message = message, .message_size = size};
+    uint8_t *bytes;
+    size_t n_bytes;
+    int r;
+
+    r = read_file(fd, &bytes, &n_bytes, message, size);
+    if (r < 0)
+        return r;
+    r = tfl_file_parse(bytes, n_bytes, &file, message, size);
+    if (r < 0)
+        return r;
+    build(&b, fd);
+    model->n_inputs = file.n_inputs;
+    model->n_outputs = file.n_outputs;
+    if (!b.result && (describe(&b, file.inputs, file.n_inputs, &model->inputs) < 0 ||
+                      describe(&b, file.outputs, file.n_outputs, &model->outputs) < 0))
+        tfl_fail(&b, -ENOMEM, "out of memory");
+    if (!b.result) {
+        model->model = b.model;
+        b.model = NULL;
+    }
+    tfl_done(&b);
+    tfl_file_done(&file);
+    return b.result;
+}
+
+PUBLIC int nnhal_tflite_load(const char *path, struct nnhal_tflite **ret_model, char *message,
+                             size_t message_size)
+{
+    struct nnhal_tflite *model = calloc(1, sizeof(*model));
+    int fd, r;
+
+    if (!model)
+        return complain(message, message_size, -ENOMEM, "out of memory");
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        r = complain(message, message_size, -errno, strerror(errno));
+    } else {
+        r = load(fd, model, message, message_size);
+        close(fd);
+    }
+    if (r < 0)
+        nnhal_tflite_free(model);
+    else
+        *ret_model = model;
+    return r;
+}
+
+static void free_tensors(struct nnhal_tflite_tensor *tensors, uint32_t n)
+{
+    for (uint32_t i = 0; tensors && i < n; i++) {
+        free((char *)(uintptr_t)tensors[i].name);
+        free((uint32_t *)(uintptr_t)tensors[i].dimensions);
+    }
+    free(tensors);
+}
+
+PUBLIC void nnhal_tflite_free(struct nnhal_tflite *model)
+{
+    if (!model)
+        return;
+    free_tensors(model->inputs, model->n_inputs);
+    free_tensors(model->outputs, model->n_outputs);
+    ANeuralNetworksModel_free(model->model);
+    free(model);
+}
+
+PUBLIC ANeuralNetworksModel *nnhal_tflite_model(const struct nnhal_tflite *model)
+{
+    return model->model;
+}
+
+PUBLIC uint32_t nnhal_tflite_n_inputs(const struct nnhal_tflite *model)
+{
+    return model->n_inputs;
+}
+
+PUBLIC uint32_t nnhal_tflite_n_outputs(const struct nnhal_tflite *model)
+{
+    return model->n_outputs;
+}
+
+PUBLIC const struct nnhal_tflite_tensor *nnhal_tflite_input(const struct nnhal_tflite *model,
+                                                            uint32_t index)
+{
+    return index < model->n_inputs ? &model->inputs[index] : NULL;
+}
+
+PUBLIC const struct nnhal_tflite_tensor *nnhal_tflite_output(const struct nnhal_tflite *model,
+                                                             uint32_t index)
+{
+    return index < model->n_outputs ? &model->outputs[index] : NULL;
+}

@@ -24,7 +24,7 @@ import glyphs
 
 SCHEMA = Path(__file__).resolve().parents[2] / "src" / "tflite" / "schema.fbs"
 N_CONVOLUTIONS = 3
-PICTURES = ["7", "A", "e", "R", "2", "G", "k", "W", "4", "n", "q", "S"]
+PICTURES = ["7", "A", "e", "R", "2", "G", "K", "W", "4", "n", "q", "S"]
 
 
 def convolve(x, filters, bias):
@@ -106,7 +106,10 @@ def float_model(weights):
     def value(name, shape, *_):
         return writer.tensor(name, shape, "FLOAT32")
 
-    return writer, constant, constant, value
+    def paper():
+        return writer.tensor("paper", (1,), "FLOAT32", np.ones(1, "<f4"))
+
+    return writer, constant, constant, value, paper
 
 
 def int8_model(weights, ranges):
@@ -130,17 +133,24 @@ def int8_model(weights, ranges):
     def value(name, shape, number):
         if name == "probabilities":
             return writer.tensor(name, shape, "INT8", None, 1 / 256, -128)
-        low, high = min(ranges[number][0], 0.0), max(ranges[number][1], 0.0)
+        low, high = (0.0, 1.0) if number == 0 else (min(ranges[number][0], 0.0),
+                                                    max(ranges[number][1], 0.0))
         scale = np.float32((high - low) / 255)
         value.scale = scale
         return writer.tensor(name, shape, "INT8", None, scale, round(-128 - low / scale))
 
-    return writer, filters, biases, value
+    def paper():
+        return writer.tensor("paper", (1,), "INT8", np.array([127], np.int8), 1 / 255, -128)
+
+    return writer, filters, biases, value, paper
 
 
-def build(path, writer, filters, biases, value):
+def build(path, writer, filters, biases, value, paper):
+    """The picture is light on a scale of 0 to 1, as cameras have it; ink is 1 minus that."""
     size, shape = glyphs.SIZE, (1, glyphs.SIZE, glyphs.SIZE, 1)
-    first = last = value("picture", shape, 0)
+    first = value("picture", shape, 0)
+    last = value("ink", shape, 0)
+    writer.operator("SUB", 41, [paper(), first], last, {}, "SubOptions")
     for k in range(N_CONVOLUTIONS):
         inputs = [last, filters(f"conv{k}.filter"), biases(f"conv{k}.bias")]
         width = writer.tensors[inputs[1]]["shape"][0]
@@ -176,7 +186,7 @@ def write_pictures(folder, fonts):
     folder.mkdir(exist_ok=True)
     rng = random.Random(11)
     for number, character in enumerate(PICTURES):
-        font = ImageFont.truetype(str(fonts[(number * 5 + 2) % len(fonts)]), 48)
+        font = ImageFont.truetype(str(fonts[(number * 5 + 3) % len(fonts)]), 48)
         ink = glyphs.distort(glyphs.render(font, character), rng, 0.6)
         image = Image.fromarray((255 - 225 * ink).astype(np.uint8))
         image.resize((96, 96), Image.BICUBIC).save(folder / f"{number:02d}-{character}.png")

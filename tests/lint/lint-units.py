@@ -12,7 +12,8 @@ def lint():
     named = set()
     for build in tree.files("meson.build"):
         folder = Path(build).parent
-        for name in re.findall(r"'([^']+)'", tree.read(build)):
+        code = re.sub(r"(?m)^\s*#.*$", "", tree.read(build))
+        for name in re.findall(r"'([^'\n]+)'", code):
             named.add(str(folder / name))
             named.add(str(folder / (name + ".c")))
             named.add(str(folder / ("test-" + name + ".c")))

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/binding.h"
 
-#include "base/arith.h"
-
-#include <string.h>
-
 /* -- memories ---------------------------------------------------------------- */
 
 static uint32_t add_pool(struct nn_binding *binding, struct nn_session *session,
@@ -131,77 +127,6 @@ static uint32_t bind_arguments(struct nn_binding *binding, const struct nnhal_re
     return status;
 }
 
-/* -- overlap ------------------------------------------------------------------- */
-
-struct range {
-    uintptr_t start;
-    uintptr_t end;
-    bool is_output;
-};
-
-static int compare_ranges(const void *a, const void *b)
-{
-    const struct range *left = a, *right = b;
-
-    return (left->start > right->start) - (left->start < right->start);
-}
-
-static void add_range(struct range *ranges, uint32_t *n, const void *data, uint64_t size,
-                      bool is_output)
-{
-    if (data && size)
-        ranges[(*n)++] = (struct range){(uintptr_t)data, (uintptr_t)data + size, is_output};
-}
-
-/* Whether something begins inside an output, or an output inside anything. */
-static bool ranges_collide(struct range *ranges, uint32_t n)
-{
-    uintptr_t end = 0, output_end = 0;
-
-    qsort(ranges, n, sizeof(*ranges), compare_ranges);
-    for (uint32_t i = 0; i < n; i++) {
-        if (ranges[i].start < (ranges[i].is_output ? end : output_end))
-            return true;
-        if (ranges[i].end > end)
-            end = ranges[i].end;
-        if (ranges[i].is_output && ranges[i].end > output_end)
-            output_end = ranges[i].end;
-    }
-    return false;
-}
-
-/* Validation has compared the arguments of each pool. Two pools may be one
- * memory: then addresses tell. */
-static bool has_pool_twice(const struct nnhal_request *request)
-{
-    for (uint32_t i = 1; i < request->n_pools; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (request->pools[i].memory == request->pools[j].memory)
-                return true;
-    return false;
-}
-
-static uint32_t judge_overlap(const struct nn_binding *binding, const struct nnhal_request *request,
-                              const char **message, struct nn_arena *arena)
-{
-    struct range *ranges;
-    uint32_t n = 0;
-
-    if (!has_pool_twice(request))
-        return NNHAL_NONE;
-    ranges = nn_arena_new_n(arena, struct range, (size_t)request->n_inputs + request->n_outputs);
-    if (!ranges)
-        return nn_say_no_memory(message, arena);
-    for (uint32_t i = 0; i < request->n_inputs; i++)
-        add_range(ranges, &n, binding->inputs[i].data, binding->inputs[i].size, false);
-    for (uint32_t i = 0; i < request->n_outputs; i++)
-        add_range(ranges, &n, binding->outputs[i].data, binding->outputs[i].capacity, true);
-    if (!ranges_collide(ranges, n))
-        return NNHAL_NONE;
-    return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                  "an output overlaps another argument: give each output bytes of its own");
-}
-
 /* -- making and ending -------------------------------------------------------- */
 
 uint32_t nn_binding_init(struct nn_binding *binding, struct nn_session *session,
@@ -223,10 +148,7 @@ uint32_t nn_binding_init(struct nn_binding *binding, struct nn_session *session,
         return nn_say(message, arena, NNHAL_INVALID_ARGUMENT, "%s", why.text);
     if (r != 0)
         return nn_say_no_memory(message, arena);
-    status = bind_arguments(binding, request, store, message, arena);
-    if (status != NNHAL_NONE)
-        return status;
-    return judge_overlap(binding, request, message, arena);
+    return bind_arguments(binding, request, store, message, arena);
 }
 
 void nn_binding_done(struct nn_binding *binding)

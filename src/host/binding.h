@@ -6,7 +6,7 @@
  * execution, or once per call otherwise, and may be run any number of times, on
  * several threads at once: it is not changed by running.
  *
- *     request --(validate, find memories, check protection and overlap)--> binding
+ *     request --(find memories, validate, check protection)--> binding
  *     binding --(driver->execute)--> outputs --(check for lies)--> shapes
  *
  * Arguments are used in place: no byte of them is copied here.

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/fake-driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct fake fake;
+
+static const struct nnhal_driver_services *services;
+static uint32_t gate_is_closed;
+
+static const struct nnhal_operand_performance performances[] = {
+    {NNHAL_TENSOR_FLOAT32, {0.5f, 0.5f}},
+    {NNHAL_TENSOR_INT32, {0.5f, 0.5f}},
+};
+
+static const struct nnhal_capabilities capabilities = {
+    .relaxed_scalar = {0.5f, 0.5f},
+    .relaxed_tensor = {0.5f, 0.5f},
+    .if_performance = {0.5f, 0.5f},
+    .while_performance = {0.5f, 0.5f},
+    .n_operand_performance = 2,
+    .operand_performance = performances,
+};
+
+static uint32_t count(uint32_t *counter)
+{
+    return __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST);
+}
+
+static uint32_t answer(uint32_t status)
+{
+    if (status != NNHAL_NONE && fake.explanation)
+        services->explain(services->ctx, fake.explanation);
+    return status;
+}
+
+static uint32_t fake_open(const struct nnhal_driver_services *given, void **ret_device)
+{
+    services = given;
+    if (fake.open_status == NNHAL_NONE) {
+        count(&fake.n_opened);
+        *ret_device = &fake;
+    }
+    return answer(fake.open_status);
+}
+
+static void fake_close(void *device)
+{
+    count(&fake.n_closed);
+}
+
+static uint32_t fake_get_supported_operations(void *device, const struct nnhal_driver_model *model,
+                                              uint8_t *supported)
+{
+    /* 7: whatever is not 0 counts as yes. */
+    memset(supported, 7, model->model->main.n_operations);
+    return answer(fake.supported_status);
+}
+
+static uint32_t fake_prepare(void *device, const struct nnhal_prepare *prepare, void **ret_prepared)
+{
+    if (fake.on_prepare)
+        fake.on_prepare(prepare);
+    if (fake.prepare_status == NNHAL_NONE) {
+        count(&fake.n_prepared);
+        *ret_prepared = malloc(1); /* so that a leak or a double release is seen */
+        fake.preference = prepare->preference;
+        fake.priority = prepare->priority;
+    }
+    return answer(fake.prepare_status);
+}
+
+static void fake_release(void *prepared)
+{
+    count(&fake.n_released);
+    free(prepared);
+}
+
+static uint32_t element_bytes(const struct nnhal_input *input)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < input->n_dimensions; i++)
+        n *= input->dimensions[i];
+    return (uint32_t)(input->size / n);
+}
+
+/* The honest work: shapes like input 0, bytes of input 0. */
+static uint32_t fill_output(const struct nnhal_input *input, struct nnhal_output *output)
+{
+    uint64_t n_bytes = element_bytes(input);
+
+    if (output->is_omitted)
+        return NNHAL_NONE;
+    if (output->n_dimensions == 0)
+        output->n_dimensions = input->n_dimensions;
+    for (uint32_t i = 0; i < output->n_dimensions; i++) {
+        if (output->dimensions[i] == 0)
+            output->dimensions[i] = i < input->n_dimensions ? input->dimensions[i] : 1;
+        n_bytes *= output->dimensions[i];
+    }
+    if (n_bytes > output->capacity) {
+        output->is_insufficient = 1;
+        return NNHAL_OUTPUT_INSUFFICIENT_SIZE;
+    }
+    for (uint64_t i = 0; i < n_bytes; i++)
+        ((unsigned char *)output->data)[i] = ((const unsigned char *)input->data)[i % input->size];
+    return NNHAL_NONE;
+}
+
+static uint32_t fill_outputs(struct nnhal_execution *execution)
+{
+    uint32_t status = NNHAL_NONE;
+
+    for (uint32_t i = 0; i < execution->n_outputs && !execution->inputs[0].is_omitted; i++)
+        if (fill_output(&execution->inputs[0], &execution->outputs[i]) != NNHAL_NONE)
+            status = NNHAL_OUTPUT_INSUFFICIENT_SIZE;
+    return status;
+}
+
+static void nap(void)
+{
+    const struct timespec duration = {.tv_nsec = 100000};
+
+    nanosleep(&duration, NULL);
+}
+
+/* Returns: whether the execution was cancelled. */
+static bool pass_gate(const struct nnhal_execution *execution)
+{
+    while (__atomic_load_n(&gate_is_closed, __ATOMIC_SEQ_CST)) {
+        if (__atomic_load_n(execution->is_cancelled, __ATOMIC_SEQ_CST)) {
+            __atomic_store_n(&fake.was_cancelled, 1, __ATOMIC_SEQ_CST);
+            return true;
+        }
+        nap();
+    }
+    return false;
+}
+
+static void remember(const struct nnhal_execution *execution)
+{
+    __atomic_store_n(&fake.deadline_ns, execution->deadline_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&fake.loop_timeout_ns, execution->loop_timeout_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&fake.measure, execution->measure, __ATOMIC_RELAXED);
+    if (execution->n_inputs)
+        __atomic_store_n(&fake.input_data, execution->inputs[0].data, __ATOMIC_RELAXED);
+    if (execution->n_outputs)
+        __atomic_store_n(&fake.output_data, execution->outputs[0].data, __ATOMIC_RELAXED);
+}
+
+static uint32_t work(struct nnhal_execution *execution)
+{
+    uint32_t status = NNHAL_NONE;
+
+    remember(execution);
+    if (pass_gate(execution))
+        return NNHAL_GENERAL_FAILURE;
+    if (!fake.writes_nothing)
+        status = fill_outputs(execution);
+    if (fake.on_execute)
+        fake.on_execute(execution);
+    return fake.execute_status != NNHAL_NONE ? answer(fake.execute_status) : status;
+}
+
+static uint32_t fake_execute(void *prepared, struct nnhal_execution *execution)
+{
+    uint32_t status;
+
+    count(&fake.n_executing);
+    status = work(execution);
+    __atomic_sub_fetch(&fake.n_executing, 1, __ATOMIC_SEQ_CST);
+    count(&fake.n_executed);
+    return status;
+}
+
+void fake_reset(void)
+{
+    gate_is_closed = 0;
+    fake = (struct fake){
+        .driver =
+            {
+                .size = sizeof(struct nnhal_driver),
+                .abi = NNHAL_DRIVER_ABI,
+                .type = NNHAL_DEVICE_OTHER,
+                .name = "fake",
+                .version = "1",
+                .feature_level = NNHAL_FEATURE_LEVEL_8,
+                .capabilities = &capabilities,
+                .open = fake_open,
+                .close = fake_close,
+                .get_supported_operations = fake_get_supported_operations,
+                .prepare = fake_prepare,
+                .release = fake_release,
+                .execute = fake_execute,
+            },
+    };
+}
+
+const struct nnhal_driver *fake_main(const char *configuration)
+{
+    if (configuration && fake.refused_configuration &&
+        strcmp(configuration, fake.refused_configuration) == 0)
+        return NULL;
+    return &fake.driver;
+}
+
+void fake_gate_close(void)
+{
+    __atomic_store_n(&gate_is_closed, 1, __ATOMIC_SEQ_CST);
+}
+
+void fake_gate_open(void)
+{
+    __atomic_store_n(&gate_is_closed, 0, __ATOMIC_SEQ_CST);
+}
+
+void fake_gate_wait(uint32_t n)
+{
+    while (__atomic_load_n(&fake.n_executing, __ATOMIC_SEQ_CST) < n)
+        nap();
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fake-driver.h - a driver that does what a test tells it, lies included
+ *
+ * One per process. It accepts every model, counts what is called, and
+ * computes nothing: each output gets the shape of input 0 where it is open, and
+ * input 0's bytes, again and again, as far as they are needed.
+ *
+ *     fake.execute_status = NNHAL_GENERAL_FAILURE;   a failure
+ *     fake.on_execute = shrink_rank;                 a lie, after the honest work
+ *     fake_gate_close(); ... fake_gate_open();       executions wait in between */
+#ifndef NN_TESTS_FAKE_DRIVER_H
+#define NN_TESTS_FAKE_DRIVER_H
+
+#include <nnhal/driver.h>
+
+#include <stdbool.h>
+
+struct fake {
+    struct nnhal_driver driver; /* what fake_main() returns; fake_reset() fills it */
+
+    uint32_t open_status;
+    uint32_t supported_status;
+    uint32_t prepare_status;
+    uint32_t execute_status;
+    const char *explanation;           /* given before a failure, NULL: none */
+    const char *refused_configuration; /* fake_main() returns NULL for it */
+    bool writes_nothing;
+
+    void (*on_prepare)(const struct nnhal_prepare *prepare);
+    void (*on_execute)(struct nnhal_execution *execution); /* may set execute_status */
+
+    /* What happened; atomic. */
+    uint32_t n_opened, n_closed, n_prepared, n_released, n_executed, n_executing;
+
+    /* Of the last execution and preparation. */
+    uint64_t deadline_ns, loop_timeout_ns;
+    uint32_t measure;
+    uint32_t was_cancelled; /* atomic: an execution saw is_cancelled */
+    const void *input_data; /* of input 0 */
+    void *output_data;      /* of output 0 */
+    uint32_t preference, priority;
+};
+
+extern struct fake fake;
+
+/* fake_reset() - an honest driver of level 8 that succeeds. */
+void fake_reset(void);
+
+const struct nnhal_driver *fake_main(const char *configuration);
+
+/* Executions that begin while the gate is closed wait for it, or for
+ * is_cancelled. fake_gate_wait() waits until n executions are in progress. */
+void fake_gate_close(void);
+void fake_gate_open(void);
+void fake_gate_wait(uint32_t n);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations that move elements without joining tensors, plain C.
+ *
+ * All but the trivial ones are a loop nest (strided.h) that is worked out when
+ * the step is lowered; running it is one function for all of them. */
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/pad/pad.h"
+#include "drivers/cpu/kernels/shape/strided.h"
+
+#include "model/slice.h"
+
+#include <string.h>
+
+/* ---- copies: RESHAPE, SQUEEZE, EXPAND_DIMS ---- */
+
+static int lower_copy(struct nn_lower *lower)
+{
+    return 0;
+}
+
+static int nn_copy__c(const struct nn_kernel_args *args)
+{
+    if (args->inputs[0].data != args->outputs[0].data)
+        memcpy(args->outputs[0].data, args->inputs[0].data, args->outputs[0].size);
+    return 0;
+}
+
+static bool check_copy(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    return n_inputs >= 1 && n_outputs == 1 && inputs[0].size == outputs[0].size;
+}
+
+/* ---- RANK, FILL ---- */
+
+static int nn_rank__c(const struct nn_kernel_args *args)
+{
+    int32_t rank = (int32_t)args->inputs[0].n_dims;
+
+    memcpy(args->outputs[0].data, &rank, sizeof(rank));
+    return 0;
+}
+
+static int nn_fill_value__c(const struct nn_kernel_args *args)
+{
+    const struct nn_tensor *output = &args->outputs[0];
+    uint32_t n_bytes = nn_type_bytes(output->type);
+
+    nn_fill(output->data, output->size / n_bytes, args->inputs[1].data, n_bytes);
+    return 0;
+}
+
+/* ---- loop nests ---- */
+
+/* The nest that lower() makes, and the input's strides. */
+static struct nn_strided *begin_nest(const struct nn_lower *lower, int64_t *ret_strides)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    struct nn_strided *nest = lower->params;
+
+    nn_strided_init(nest, nn_type_bytes(input->type));
+    nn_dims_strides(input->n_dims, input->dims, ret_strides);
+    return nest;
+}
+
+static int lower_transpose(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    bool is_reversed = nn_lower_is_omitted(lower, 1);
+    int64_t strides[NNHAL_MAX_RANK];
+    struct nn_strided *nest = begin_nest(lower, strides);
+
+    for (uint32_t d = 0; d < input->n_dims; d++) {
+        uint32_t from = is_reversed ? input->n_dims - 1 - d
+                                    : (uint32_t)nn_lower_i32_at(lower, 1, d);
+
+        nn_strided_add(nest, input->dims[from], strides[from]);
+    }
+    return 0;
+}
+
+static int lower_slice(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *output = &lower->outputs[0];
+    int64_t strides[NNHAL_MAX_RANK];
+    struct nn_strided *nest = begin_nest(lower, strides);
+
+    for (uint32_t d = 0; d < output->n_dims; d++) {
+        nest->in_first += nn_lower_i32_at(lower, 1, d) * strides[d];
+        nn_strided_add(nest, output->dims[d], strides[d]);
+    }
+    return 0;
+}
+
+static int lower_strided_slice(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    int32_t begin_mask = nn_lower_i32(lower, 4, 0), end_mask = nn_lower_i32(lower, 5, 0);
+    int64_t strides[NNHAL_MAX_RANK];
+    struct nn_strided *nest = begin_nest(lower, strides);
+
+    for (uint32_t d = 0; d < input->n_dims; d++) {
+        struct nn_slice slice = {
+            .begin = nn_lower_i32_at(lower, 1, d),
+            .end = nn_lower_i32_at(lower, 2, d),
+            .stride = nn_lower_i32_at(lower, 3, d),
+            .ignores_begin = begin_mask >> d & 1,
+            .ignores_end = end_mask >> d & 1,
+        };
+        int32_t begin;
+        uint32_t n;
+
+        if (!nn_slice_range(&slice, input->dims[d], &begin, &n))
+            return nn_lower_refuse(lower, "the stride of dimension %u is 0", d);
+        nest->in_first += begin * strides[d];
+        nn_strided_add(nest, n, slice.stride * strides[d]);
+    }
+    return 0;
+}
+
+static int lower_tile(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    int64_t strides[NNHAL_MAX_RANK];
+    struct nn_strided *nest = begin_nest(lower, strides);
+
+    for (uint32_t d = 0; d < input->n_dims; d++) {
+        nn_strided_add(nest, lower->outputs[0].dims[d] / input->dims[d], 0);
+        nn_strided_add(nest, input->dims[d], strides[d]);
+    }
+    return 0;
+}
+
+static int lower_reverse(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    uint32_t axis = (uint32_t)nn_lower_i32_at(lower, 1, 0);
+    int64_t strides[NNHAL_MAX_RANK];
+    struct nn_strided *nest = begin_nest(lower, strides);
+
+    nest->in_first = (int64_t)(input->dims[axis] - 1) * strides[axis];
+    for (uint32_t d = 0; d < input->n_dims; d++)
+        nn_strided_add(nest, input->dims[d], d == axis ? -strides[d] : strides[d]);
+    return 0;
+}
+
+/* Channels in g groups of k become k groups of g. */
+static int lower_channel_shuffle(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    uint32_t axis = nn_lower_axis(lower, 2, input->n_dims);
+    uint32_t n_groups = (uint32_t)nn_lower_i32(lower, 1, 1);
+    uint32_t group = input->dims[axis] / n_groups;
+    int64_t strides[NNHAL_MAX_RANK];
+    struct nn_strided *nest = begin_nest(lower, strides);
+
+    for (uint32_t d = 0; d < input->n_dims; d++) {
+        if (d != axis) {
+            nn_strided_add(nest, input->dims[d], strides[d]);
+            continue;
+        }
+        nn_strided_add(nest, group, strides[d]);
+        nn_strided_add(nest, n_groups, group * strides[d]);
+    }
+    return 0;
+}
+
+/* ---- space, depth and batch ---- */
+
+/* The strides and sizes of an image's dimensions by their meaning. */
+struct image {
+    bool is_nchw;
+    uint32_t n_n, n_h, n_w, n_c;
+    int64_t n, h, w, c;
+};
+
+static void read_image(uint32_t n_dims, const uint32_t *dims, bool is_nchw, struct image *ret)
+{
+    uint32_t h = is_nchw ? 2 : 1, c = is_nchw ? 1 : 3;
+    int64_t strides[NNHAL_MAX_RANK];
+
+    nn_dims_strides(n_dims, dims, strides);
+    *ret = (struct image){.is_nchw = is_nchw,
+                          .n_n = dims[0],
+                          .n_h = dims[h],
+                          .n_w = dims[h + 1],
+                          .n_c = dims[c],
+                          .n = strides[0],
+                          .h = strides[h],
+                          .w = strides[h + 1],
+                          .c = strides[c]};
+}
+
+struct loop {
+    uint32_t n;
+    int64_t step;
+};
+
+/* Adds the loops of an output image in the order of its layout; height, width
+ * and channels are up to three loops each. */
+static void add_image(struct nn_strided *nest, bool is_nchw, const struct loop n[3],
+                      const struct loop h[2], const struct loop w[2], const struct loop c[3])
+{
+    for (uint32_t i = 0; i < 3; i++)
+        nn_strided_add(nest, n[i].n, n[i].step);
+    for (uint32_t i = 0; is_nchw && i < 3; i++)
+        nn_strided_add(nest, c[i].n, c[i].step);
+    for (uint32_t i = 0; i < 2; i++)
+        nn_strided_add(nest, h[i].n, h[i].step);
+    for (uint32_t i = 0; i < 2; i++)
+        nn_strided_add(nest, w[i].n, w[i].step);
+    for (uint32_t i = 0; !is_nchw && i < 3; i++)
+        nn_strided_add(nest, c[i].n, c[i].step);
+}
+
+#define NO_LOOP                                                                                    \
+    {                                                                                              \
+        1, 0                                                                                       \
+    }
+
+static int lower_depth_to_space(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    uint32_t block = (uint32_t)nn_lower_i32(lower, 1, 1);
+    struct nn_strided *nest = lower->params;
+    struct image in;
+    uint32_t n_c;
+
+    nn_strided_init(nest, nn_type_bytes(input->type));
+    read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
+    n_c = in.n_c / (block * block);
+    add_image(nest, in.is_nchw, (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
+              (struct loop[2]){{in.n_h, in.h}, {block, (int64_t)block * n_c * in.c}},
+              (struct loop[2]){{in.n_w, in.w}, {block, n_c * in.c}},
+              (struct loop[3]){NO_LOOP, NO_LOOP, {n_c, in.c}});
+    return 0;
+}
+
+static int lower_space_to_depth(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    uint32_t block = (uint32_t)nn_lower_i32(lower, 1, 1);
+    struct nn_strided *nest = lower->params;
+    struct image in;
+
+    nn_strided_init(nest, nn_type_bytes(input->type));
+    read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
+    add_image(nest, in.is_nchw, (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
+              (struct loop[2]){NO_LOOP, {in.n_h / block, block * in.h}},
+              (struct loop[2]){NO_LOOP, {in.n_w / block, block * in.w}},
+              (struct loop[3]){{block, in.h}, {block, in.w}, {in.n_c, in.c}});
+    return 0;
+}
+
+static int lower_batch_to_space(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    uint32_t block_h = (uint32_t)nn_lower_i32_at(lower, 1, 0);
+    uint32_t block_w = (uint32_t)nn_lower_i32_at(lower, 1, 1);
+    struct nn_strided *nest = lower->params;
+    struct image in;
+    uint32_t n_n;
+
+    nn_strided_init(nest, nn_type_bytes(input->type));
+    read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
+    n_n = in.n_n / (block_h * block_w);
+    add_image(nest, in.is_nchw, (struct loop[3]){NO_LOOP, NO_LOOP, {n_n, in.n}},
+              (struct loop[2]){{in.n_h, in.h}, {block_h, (int64_t)block_w * n_n * in.n}},
+              (struct loop[2]){{in.n_w, in.w}, {block_w, n_n * in.n}},
+              (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_c, in.c}});
+    return 0;
+}
+
+/* With margins, the padded image is made in scratch first. */
+struct space_to_batch_params {
+    struct nn_strided nest;
+    uint32_t before[4], after[4];
+};
+
+static bool has_margins(const struct space_to_batch_params *params)
+{
+    for (uint32_t d = 0; d < 4; d++)
+        if (params->before[d] || params->after[d])
+            return true;
+    return false;
+}
+
+static int lower_space_to_batch(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[0];
+    uint32_t block_h = (uint32_t)nn_lower_i32_at(lower, 1, 0);
+    uint32_t block_w = (uint32_t)nn_lower_i32_at(lower, 1, 1);
+    bool is_nchw = nn_lower_bool(lower, 3, false);
+    struct space_to_batch_params *params = lower->params;
+    uint32_t dims[4], h = is_nchw ? 2 : 1;
+    struct image in;
+
+    memcpy(dims, input->dims, sizeof(dims));
+    for (uint32_t i = 0; i < 2; i++) {
+        params->before[h + i] = (uint32_t)nn_lower_i32_at(lower, 2, 2 * i);
+        params->after[h + i] = (uint32_t)nn_lower_i32_at(lower, 2, 2 * i + 1);
+        dims[h + i] += params->before[h + i] + params->after[h + i];
+    }
+    nn_strided_init(&params->nest, nn_type_bytes(input->type));
+    read_image(4, dims, is_nchw, &in);
+    add_image(&params->nest, is_nchw,
+              (struct loop[3]){{block_h, in.h}, {block_w, in.w}, {in.n_n, in.n}},
+              (struct loop[2]){NO_LOOP, {in.n_h / block_h, block_h * in.h}},
+              (struct loop[2]){NO_LOOP, {in.n_w / block_w, block_w * in.w}},
+              (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_c, in.c}});
+    if (has_margins(params))
+        lower->scratch_bytes = lower->outputs[0].size;
+    return 0;
+}
+
+/* ---- running a nest ---- */
+
+struct job {
+    const struct nn_strided *nest;
+    const void *in;
+    void *out;
+};
+
+static void copy_rounds(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+
+    nn_strided_copy(job->nest, begin, end, job->in, job->out);
+}
+
+static void run_nest(const struct nn_kernel_args *args, const struct nn_strided *nest,
+                     const void *in)
+{
+    struct job job = {nest, in, args->outputs[0].data};
+    size_t n_rounds = nn_strided_rounds(nest);
+    size_t cost = args->outputs[0].size / nest->element_bytes / (n_rounds ? n_rounds : 1);
+
+    nn_parallel_for(args, n_rounds, cost + 1, copy_rounds, &job);
+}
+
+static int nn_strided__c(const struct nn_kernel_args *args)
+{
+    run_nest(args, args->params, args->inputs[0].data);
+    return 0;
+}
+
+static bool check_strided(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                          uint32_t n_outputs, const struct nn_tensor *outputs,
+                          uint64_t weights_bytes)
+{
+    return n_inputs >= 1 && n_outputs == 1 &&
+           nn_strided_fits(params, inputs[0].size, outputs[0].size);
+}
+
+static int nn_space_to_batch__c(const struct nn_kernel_args *args)
+{
+    const struct space_to_batch_params *params = args->params;
+    const struct nn_tensor *input = &args->inputs[0];
+    uint32_t element_bytes = params->nest.element_bytes;
+    struct nn_pad pad = {.rank = 4, .element_bytes = element_bytes};
+    /* Zero, in the tensor's quantisation; of a float all bytes are 0. */
+    uint8_t zero[4] = {element_bytes == 1 ? (uint8_t)input->zero_point : 0};
+
+    if (!has_margins(params)) {
+        run_nest(args, &params->nest, input->data);
+        return 0;
+    }
+    for (uint32_t d = 0; d < 4; d++) {
+        pad.dims[d] = input->dims[d];
+        pad.before[d] = params->before[d];
+        pad.after[d] = params->after[d];
+    }
+    nn_pad_finish(&pad);
+    nn_pad_value(&pad, zero, element_bytes, input->data, args->scratch);
+    run_nest(args, &params->nest, args->scratch);
+    return 0;
+}
+
+static bool check_space_to_batch(const void *params, uint32_t n_inputs,
+                                 const struct nn_tensor *inputs, uint32_t n_outputs,
+                                 const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct space_to_batch_params *p = params;
+    uint64_t n_bytes = p->nest.element_bytes;
+
+    if (n_inputs < 3 || n_outputs != 1 || inputs[0].n_dims != 4 ||
+        n_bytes != nn_type_bytes(inputs[0].type))
+        return false;
+    for (uint32_t d = 0; d < 4; d++)
+        if (__builtin_mul_overflow(
+                n_bytes, (uint64_t)p->before[d] + inputs[0].dims[d] + p->after[d], &n_bytes))
+            return false;
+    /* The padded image has the bytes of the output, which is what scratch has. */
+    return n_bytes == outputs[0].size && nn_strided_fits(&p->nest, n_bytes, outputs[0].size);
+}
+
+/* ---- the table ---- */
+
+#define COPY(op, row_name, values)                                                                 \
+    {                                                                                              \
+        .name = row_name "__c", .operation = NNHAL_OP_##op, .needs_value = (values),               \
+        .in_place = 1, .lower = lower_copy, .run = nn_copy__c, .check = check_copy                 \
+    }
+#define NEST(op, row_name, values)                                                                 \
+    {                                                                                              \
+        .name = #row_name "__c", .operation = NNHAL_OP_##op,                                       \
+        .params_bytes = sizeof(struct nn_strided), .needs_value = (values),                        \
+        .lower = lower_##row_name, .run = nn_strided__c, .check = check_strided                    \
+    }
+
+static const struct nn_kernel kernels[] = {
+    COPY(RESHAPE, "reshape", 1 << 1),
+    COPY(SQUEEZE, "squeeze", 1 << 1),
+    COPY(EXPAND_DIMS, "expand_dims", 0),
+    {.name = "rank__c", .operation = NNHAL_OP_RANK, .lower = lower_copy, .run = nn_rank__c},
+    {.name = "fill__c",
+     .operation = NNHAL_OP_FILL,
+     .needs_value = 1 << 0,
+     .lower = lower_copy,
+     .run = nn_fill_value__c},
+    NEST(TRANSPOSE, transpose, 1 << 1),
+    NEST(SLICE, slice, 1 << 1 | 1 << 2),
+    NEST(STRIDED_SLICE, strided_slice, 1 << 1 | 1 << 2 | 1 << 3),
+    NEST(TILE, tile, 1 << 1),
+    NEST(REVERSE, reverse, 1 << 1),
+    NEST(CHANNEL_SHUFFLE, channel_shuffle, 0),
+    NEST(DEPTH_TO_SPACE, depth_to_space, 0),
+    NEST(SPACE_TO_DEPTH, space_to_depth, 0),
+    NEST(BATCH_TO_SPACE_ND, batch_to_space, 1 << 1),
+    {.name = "space_to_batch__c",
+     .operation = NNHAL_OP_SPACE_TO_BATCH_ND,
+     .params_bytes = sizeof(struct space_to_batch_params),
+     .needs_value = 1 << 1 | 1 << 2,
+     .lower = lower_space_to_batch,
+     .run = nn_space_to_batch__c,
+     .check = check_space_to_batch},
+};
+NN_KERNEL_FAMILY(shape, kernels);

@@ -4,6 +4,7 @@
 #   make run         classify pictures with a model of this repository through a service
 #   make test        everything that a change must pass, sanitizers included
 #   make test-long   the big counts: kills, races, fuzzing
+#   make fuzz        searches for inputs that break a parser
 #   make bench       speed, as ratios within one run
 #   make install     DESTDIR= and prefix= as usual
 prefix ?= /usr/local
@@ -26,10 +27,14 @@ test: deps-test
 test-long: deps-test
 	@python3 scripts/run-tests.py --long
 
+# SECONDS=600 make fuzz: every fuzz target with libFuzzer, that long each (60 s).
+fuzz: deps-test
+	@python3 scripts/run-fuzz.py --seconds $(or $(SECONDS),60)
+
 install: build
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
 clean:
 	rm -rf build build-asan build-tsan build-clang build-fuzz
 
-.PHONY: all build test test-long install clean
+.PHONY: all build test test-long fuzz install clean

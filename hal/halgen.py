@@ -6,7 +6,7 @@
     halgen.py check                     whether what is checked in is up to date
     halgen.py make KIND OUTPUT [FILE...] writes one thing; KIND is types, hal,
                                         codec-h, codec-c or page
-    halgen.py seeds FOLDER [FILE...]    writes fuzz seeds
+    halgen.py seeds FOLDER LIST [FILE...] writes fuzz seeds, and the list of their names
 
 FILEs are .hal files in the order in which they know each other; those of this
 folder if none are given.
@@ -70,8 +70,9 @@ def main(arguments):
             text = MAKERS[arguments[1]](load(arguments[3:]))
             Path(arguments[2]).write_text(text, encoding="utf-8")
             return 0
-        if len(arguments) >= 2 and arguments[0] == "seeds":
-            seeds.write(load(arguments[2:]), Path(arguments[1]))
+        if len(arguments) >= 3 and arguments[0] == "seeds":
+            names = seeds.write(load(arguments[3:]), Path(arguments[1]))
+            Path(arguments[2]).write_text("\n".join(names) + "\n", encoding="utf-8")
             return 0
     except HalError as error:
         print(error, file=sys.stderr)

@@ -145,20 +145,23 @@ def union(item):
     return out + [""]
 
 
+def introduction(member):
+    minor = f", minor {member.minor}" if member.minor else ""
+    return f"Since {member.since}{minor}. {text(member.prose)}".rstrip()
+
+
 def members(interface):
     out = []
     for member in interface.members:
         if isinstance(member, tree.Method):
-            out += [f"### {member.number} {member.name}", "",
-                    f"Since {member.since}. {text(member.prose)}".rstrip(), ""]
+            out += [f"### {member.number} {member.name}", "", introduction(member), ""]
             out += [text(member.args.prose), ""] if member.args.prose else []
             out += ["Arguments:", "", *fields(member.args)]
             out += [text(member.reply.prose), ""] if member.reply.prose else []
             also = f" (also with {member.also})" if member.also else ""
             out += [f"Reply{also}:", "", *fields(member.reply)]
         elif isinstance(member, tree.Event):
-            out += [f"### event {member.number} {member.name}", "",
-                    f"Since {member.since}. {text(member.prose)}".rstrip(), "",
+            out += [f"### event {member.number} {member.name}", "", introduction(member), "",
                     *fields(member.value)]
     return out
 

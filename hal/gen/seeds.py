@@ -29,9 +29,12 @@ class Encoder:
         self.n_fds = 0
 
     def struct(self, struct):
+        """As minor 0 has it: without the fields that are younger."""
         counts = {}
         out = b""
         for item in struct.fields:
+            if item.minor:
+                continue
             if item.type == "count":
                 counts[item.name] = self.random.randint(0, min(item.max, MOST[self.kind]))
                 out += packing.pack("<I", counts[item.name])
@@ -83,10 +86,13 @@ class Encoder:
 
 
 def write(linked, folder):
+    """Three seeds for each type. Returns their names."""
     folder.mkdir(parents=True, exist_ok=True)
+    names = []
     for index, struct in enumerate(linked.structs()):
         for kind in KINDS:
             encoder = Encoder(kind, struct.name)
             message = encoder.struct(struct)
-            seed = bytes((index, encoder.n_fds)) + message
-            (folder / f"{struct.name}-{kind}").write_bytes(seed)
+            names.append(f"{struct.name}-{kind}")
+            (folder / names[-1]).write_bytes(bytes((index, encoder.n_fds)) + message)
+    return names

@@ -220,6 +220,46 @@ TEST(no_mutation_harms)
 }
 TEST_END
 
+/* The generator has an encoder of its own, in Python: two readings of one
+ * declaration, which must agree. */
+static size_t take_seeds(const struct nn_codec_type *type, size_t index, const char *kind)
+{
+    char path[4096];
+    uint8_t bytes[65536];
+    struct sample sample;
+    int fds[NNHAL_MAX_FDS] = {0};
+    FILE *file;
+    size_t n;
+
+    snprintf(path, sizeof(path), "%s/hal/hal-seeds/%s-%s", getenv("NNHAL_BUILD_ROOT"), type->name,
+             kind);
+    file = fopen(path, "rb");
+    ck_assert_msg(file, "%s", path);
+    n = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    ck_assert_uint_gt(n, 2);
+    ck_assert_uint_eq(bytes[0], index);
+    sample_make(&sample, type, 1);
+    sample.message = (struct nn_codec_message){
+        .bytes = bytes + 2, .n_bytes = n - 2, .fds = fds, .n_fds = bytes[1]};
+    ck_assert_msg(sample_decode(&sample) == 0, "%s", path);
+    decode_changed(&sample);
+    sample_done(&sample);
+    return n;
+}
+
+TEST(what_the_generator_encodes_decodes)
+{
+    for (size_t t = 0; t < nn_codec_n_all; t++) {
+        size_t n_least = take_seeds(nn_codec_all[t], t, "least");
+
+        ck_assert_uint_eq(n_least - 2, nn_codec_all[t]->min_bytes);
+        take_seeds(nn_codec_all[t], t, "few");
+        take_seeds(nn_codec_all[t], t, "many");
+    }
+}
+TEST_END
+
 /* -- rules, one by one, on structs where they can be seen ------------------- */
 
 static int encode(const struct nn_codec_type *type, const void *value)
@@ -328,6 +368,76 @@ TEST(floats_travel_by_bits)
 }
 TEST_END
 
+/* A struct whose last fields came with minor 1: what an older peer speaks. */
+struct grown {
+    uint32_t n_old;
+    uint32_t n_new;
+    const uint32_t *old_ones;
+    const uint32_t *new_ones;
+    int32_t new_fd;
+};
+
+static const struct nn_codec_field grown_fields[] = {
+    {.name = "n_old", .kind = NN_CODEC_COUNT, .offset = offsetof(struct grown, n_old), .max = 4},
+    {.name = "old_ones",
+     .kind = NN_CODEC_U32,
+     .form = NN_CODEC_ARRAY,
+     .offset = offsetof(struct grown, old_ones),
+     .count = offsetof(struct grown, n_old)},
+    {.name = "n_new",
+     .kind = NN_CODEC_COUNT,
+     .minor = 1,
+     .offset = offsetof(struct grown, n_new),
+     .max = 4},
+    {.name = "new_ones",
+     .kind = NN_CODEC_U32,
+     .form = NN_CODEC_ARRAY,
+     .minor = 1,
+     .offset = offsetof(struct grown, new_ones),
+     .count = offsetof(struct grown, n_new)},
+    {.name = "new_fd",
+     .kind = NN_CODEC_FD,
+     .is_optional = true,
+     .minor = 1,
+     .offset = offsetof(struct grown, new_fd)},
+};
+static const struct nn_codec_type grown_type = {.name = "grown",
+                                                .size = sizeof(struct grown),
+                                                .min_bytes = 4,
+                                                .n_fields = NN_N_ELEMENTS(grown_fields),
+                                                .fields = grown_fields};
+
+TEST(an_older_peer_gets_what_it_knows)
+{
+    static const uint32_t ones[] = {1, 2, 3};
+    struct grown grown = {.n_old = 2, .old_ones = ones, .new_fd = -1}, decoded;
+    struct nn_codec_buffer old = {.bytes = NULL}, new = {.bytes = NULL};
+    struct nn_codec_message message;
+    struct nn_arena arena;
+
+    nn_arena_init(&arena, 0);
+    ck_assert_int_eq(nn_codec_encode(&grown_type, 0, &grown, &old), 0);
+    ck_assert_uint_eq(old.n_bytes, 12);
+    ck_assert_int_eq(nn_codec_encode(&grown_type, 1, &grown, &new), 0);
+    ck_assert_uint_eq(new.n_bytes, 20);
+    message = (struct nn_codec_message){.bytes = old.bytes, .n_bytes = old.n_bytes};
+    ck_assert_int_eq(nn_codec_decode(&grown_type, 1, &message, &arena, &decoded),
+                     NN_CODEC_E_VIOLATION);
+    ck_assert_int_eq(nn_codec_decode(&grown_type, 0, &message, &arena, &decoded), 0);
+    ck_assert_uint_eq(decoded.n_old, 2);
+    ck_assert_mem_eq(decoded.old_ones, ones, 8);
+    ck_assert_uint_eq(decoded.n_new, 0);
+    ck_assert_ptr_null(decoded.new_ones);
+    ck_assert_int_eq(decoded.new_fd, -1);
+    grown.n_new = 1; /* something that an older peer would not hear */
+    grown.new_ones = ones;
+    ck_assert_int_eq(nn_codec_encode(&grown_type, 0, &grown, &old), NN_CODEC_E_INVALID);
+    nn_codec_buffer_done(&old);
+    nn_codec_buffer_done(&new);
+    nn_arena_done(&arena);
+}
+TEST_END
+
 /* A count within its limit whose elements cannot be there is refused before
  * memory is taken for them; an arena that is too small is no violation. */
 TEST(memory_is_taken_for_what_is_there_only)
@@ -357,5 +467,6 @@ TEST_END
 
 CHECK_MAIN("codec", every_value_comes_back, no_cut_message_is_taken, no_byte_too_many_is_taken,
            every_descriptor_is_used_once_and_in_order, no_word_makes_it_trust, no_mutation_harms,
-           encoding_holds_the_rules_of_decoding, strings_have_no_nul_inside, the_bytes_are_these,
-           floats_travel_by_bits, memory_is_taken_for_what_is_there_only)
+           what_the_generator_encodes_decodes, encoding_holds_the_rules_of_decoding,
+           strings_have_no_nul_inside, the_bytes_are_these, floats_travel_by_bits,
+           an_older_peer_gets_what_it_knows, memory_is_taken_for_what_is_there_only)

@@ -7,10 +7,9 @@
 
 #include "base/error.h"
 #include "base/sys.h"
+#include "base/thread.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -235,7 +234,6 @@ static void *thread_main(void *argument)
     struct nn_jobs *jobs = argument;
     struct owner *owner = NULL;
 
-    pthread_setname_np(pthread_self(), jobs->name);
     pthread_mutex_lock(&jobs->lock);
     for (;;) {
         struct nn_job *job = jobs->is_closing ? NULL : take(jobs, &owner);
@@ -249,27 +247,10 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* A thread that no signal of the application is delivered to. The faults of
- * the thread's own instructions stay open: a blocked one kills. */
-static int start_thread(struct nn_jobs *jobs)
-{
-    static const int open_signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    sigset_t blocked, saved;
-    pthread_t thread;
-    int r;
-
-    sigfillset(&blocked);
-    for (size_t i = 0; i < NN_N_ELEMENTS(open_signals); i++)
-        sigdelset(&blocked, open_signals[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &saved);
-    r = pthread_create(&thread, NULL, thread_main, jobs);
-    pthread_sigmask(SIG_SETMASK, &saved, NULL);
-    return r == 0 ? 0 : nn_error_origin(-EAGAIN);
-}
-
 /* Sees to it that a queued job finds a thread; under the lock. */
 static int provide_thread(struct nn_jobs *jobs)
 {
+    pthread_t thread; /* known to itself, see leave() */
     int r;
 
     /* A thread counts as idle until it has woken, as a job counts as queued
@@ -279,7 +260,7 @@ static int provide_thread(struct nn_jobs *jobs)
     pthread_cond_signal(&jobs->work);
     if (jobs->n_idle >= jobs->n_queued || jobs->n_threads == jobs->max_threads)
         return 0;
-    r = start_thread(jobs);
+    r = nn_thread_start(jobs->name, thread_main, jobs, &thread);
     if (r == 0)
         jobs->n_threads++;
     /* Without a new thread the job waits for one of those that there are. */

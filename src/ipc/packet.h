@@ -20,13 +20,15 @@
 
 #include "base/cleanup.h"
 
+#include <nnhal/types.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define NN_PACKET_MAX_BYTES      65536
-#define NN_PACKET_MAX_BODY_BYTES (UINT64_C(256) << 20)
-#define NN_PACKET_MAX_FDS        128 /* without the one that carries a body */
+#define NN_PACKET_MAX_BODY_BYTES NNHAL_MAX_MESSAGE_BYTES
+#define NN_PACKET_MAX_FDS        NNHAL_MAX_FDS /* without the one that carries a body */
 
 enum {
     NN_PACKET_E_AGAIN = 1,     /* not now: nothing there, or no room (non-blocking only) */

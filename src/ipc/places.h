@@ -5,7 +5,7 @@
  * |---|---|---|
  * | sockets of services, NAME.sock | NNHAL_SOCKET_PATH | /run/nnhal, $XDG_RUNTIME_DIR/nnhal |
  * | drivers, libnnhal-driver-NAME.so | NNHAL_DRIVER_PATH | nnhal-drivers/ beside this library, $libdir/nnhal/drivers |
- * | nnhal-host | NNHAL_HOST | beside this library, $libexecdir/nnhal |
+ * | nnhal-host | NNHAL_HOST | beside this library, $libexecdir |
  *
  * The paths are lists of absolute directories separated by ':'; an empty one
  * means none. All are read through secure_getenv: a program with raised

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread.h - threads of ours in somebody else's process
+ *
+ * The application's signals are not for our threads: they block all but those
+ * that an instruction of their own raises (a blocked one of these kills). */
+#ifndef NN_BASE_THREAD_H
+#define NN_BASE_THREAD_H
+
+#include <pthread.h>
+
+/* nn_thread_start() - a joinable thread. name (at most 15 bytes) is what ps and
+ * gdb show. Returns: 0, -EAGAIN. */
+int nn_thread_start(const char *name, void *(*main)(void *argument), void *argument,
+                    pthread_t *ret_thread);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Three processes: the application; the parent, which it makes without an exit
+ * signal, and which makes the host, hands its pidfd over, and ends; the host,
+ * which execs. Between clone and exec only what a signal handler may do is
+ * done: the application may have threads that hold any lock. */
+#include "ipc/child.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/sys.h"
+#include "ipc/sock.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+enum {
+    HOST_FD = 3,
+    REPORT_FD = 4, /* close-on-exec: its end says that exec succeeded */
+    SAFE_FD = 16,  /* above both, while they are put in place */
+};
+
+/* As fork, but the child has no exit signal and comes with a pidfd. */
+static pid_t clone_with_pidfd(int *ret_pidfd)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, ret_pidfd, 0, 0);
+}
+
+/* What the parent and the host tell the application: errno, with or without
+ * the host's pidfd. */
+static int report(int control, int error, int pidfd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } room;
+    struct iovec part = {.iov_base = &error, .iov_len = sizeof(error)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (pidfd >= 0) {
+        struct cmsghdr *cmsg;
+
+        memset(&room, 0, sizeof(room));
+        message.msg_control = room.bytes;
+        message.msg_controllen = sizeof(room.bytes);
+        cmsg = CMSG_FIRSTHDR(&message);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(cmsg), &pidfd, sizeof(int));
+    }
+    return (int)nn_sys_sendmsg(control, &message, 0);
+}
+
+/* Returns: 0 or 1 (how much was reported), or -errno. */
+static int receive_report(int control, int *ret_error, int *ret_pidfd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } room;
+    struct iovec part = {.iov_base = ret_error, .iov_len = sizeof(*ret_error)};
+    struct msghdr message = {
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = room.bytes,
+        .msg_controllen = sizeof(room.bytes),
+    };
+    ssize_t n = nn_sys_recvmsg(control, &message, 0);
+    struct cmsghdr *cmsg;
+
+    if (n <= 0)
+        return (int)n;
+    cmsg = CMSG_FIRSTHDR(&message);
+    if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
+        memcpy(ret_pidfd, CMSG_DATA(cmsg), sizeof(int));
+    return 1;
+}
+
+/* -- in the host's process, before exec --------------------------------------------- */
+
+static void reset_signals(void)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, &action, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Leaves standard input empty, standard output and error, HOST_FD, REPORT_FD. */
+static int arrange_fds(int host, int control)
+{
+    int null_fd = nn_sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0);
+
+    host = fcntl(host, F_DUPFD, SAFE_FD);
+    control = fcntl(control, F_DUPFD, SAFE_FD);
+    if (null_fd < 0 || host < 0 || control < 0 || dup2(null_fd, STDIN_FILENO) < 0)
+        return nn_error_origin(-errno);
+    if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+        dup2(null_fd, STDERR_FILENO);
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || dup2(host, HOST_FD) < 0 ||
+        dup3(control, REPORT_FD, O_CLOEXEC) < 0)
+        return nn_error_origin(-errno);
+    if (syscall(SYS_close_range, REPORT_FD + 1, UINT32_MAX, 0) < 0)
+        for (int fd = REPORT_FD + 1; fd < 65536; fd++)
+            close(fd);
+    return 0;
+}
+
+__attribute__((__noreturn__)) static void become_host(const char *path, char *const *arguments,
+                                                      int host, int control)
+{
+    int r = arrange_fds(host, control);
+
+    if (r == 0) {
+        setsid(); /* the terminal's signals are the application's */
+        reset_signals();
+        execv(path, arguments);
+        r = -errno;
+        control = REPORT_FD;
+    }
+    report(control, r, -1);
+    _exit(127);
+}
+
+__attribute__((__noreturn__)) static void be_parent(const char *path, char *const *arguments,
+                                                    int host, int control)
+{
+    int pidfd = -1;
+    pid_t pid = clone_with_pidfd(&pidfd);
+
+    if (pid == 0)
+        become_host(path, arguments, host, control);
+    report(control, pid < 0 ? -errno : 0, pidfd);
+    _exit(0);
+}
+
+/* -- in the application ----------------------------------------------------------------- */
+
+/* Makes the parent and waits for its end, with every signal blocked: the
+ * application's handlers must not run in the two processes. */
+static int run_parent(const char *path, char *const *arguments, int host, int control)
+{
+    _cleanup_(closep) int pidfd = -1;
+    sigset_t all, saved;
+    siginfo_t info;
+    pid_t pid;
+    int r = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    pid = clone_with_pidfd(&pidfd);
+    if (pid == 0)
+        be_parent(path, arguments, host, control);
+    if (pid < 0)
+        r = nn_error_origin(-errno);
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    if (r == 0)
+        while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
+            ;
+    return r;
+}
+
+int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pidfd)
+{
+    char *arguments[] = {(char *)"nnhal-host", (char *)"--fd", (char *)"3", NULL, NULL};
+    _cleanup_(closep) int ours = -1, theirs = -1, reports = -1, control = -1, pidfd = -1;
+    int pair[2], error = -EIO, r;
+
+    arguments[3] = (char *)(uintptr_t)name;
+    r = nn_sock_pair(pair);
+    if (r < 0)
+        return nn_error_trace(r);
+    ours = pair[0];
+    theirs = pair[1];
+    r = nn_sock_pair(pair);
+    if (r < 0)
+        return nn_error_trace(r);
+    reports = pair[0];
+    control = pair[1];
+    r = run_parent(path, arguments, theirs, control);
+    if (r < 0)
+        return nn_error_trace(r);
+    closep(&control);
+    control = -1;
+    /* The two reports come in either order; the end of both means success. */
+    while ((r = receive_report(reports, &error, &pidfd)) > 0)
+        if (error < 0)
+            return nn_error_origin(error);
+    if (r < 0)
+        return nn_error_trace(r);
+    if (pidfd < 0)
+        return nn_error_origin(-EIO);
+    *ret_fd = steal_fd(&ours);
+    *ret_pidfd = steal_fd(&pidfd);
+    return 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ipc/child.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+
+#include "support/check-main.h"
+#include "support/fds.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* Orphans come to the test instead of init, which reaps them with it. */
+static void adopt_orphans(void)
+{
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+}
+
+static void reap_orphans(void)
+{
+    while (waitpid(-1, NULL, __WALL) > 0)
+        ;
+}
+
+static void wait_for_death(int pidfd)
+{
+    struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};
+
+    ck_assert_int_eq(poll(&poll_fd, 1, 60000), 1);
+}
+
+static volatile sig_atomic_t n_sigchld;
+
+static void on_sigchld(int number)
+{
+    n_sigchld++;
+}
+
+TEST(the_host_gets_a_socket_a_name_and_nothing_else)
+{
+    size_t n_fds = count_fds();
+    int fd = -1, pidfd = -1, open_fd = open("/dev/null", O_RDONLY); /* stays open over exec */
+    sigset_t set, mask;
+    char text[256] = "";
+
+    adopt_orphans();
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGUSR1, SIG_IGN);
+    ck_assert_int_eq(nn_child_spawn(getenv("NN_TEST_CHILD"), "a-driver", &fd, &pidfd), 0);
+    ck_assert_int_gt(recv(fd, text, sizeof(text) - 1, 0), 0);
+    /* Standard three and the socket; the descriptor 4 closed itself on exec. */
+    ck_assert_str_eq(text, "--fd 3 a-driver fds=4 blocked=0 ignored=0");
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    ck_assert(sigismember(&mask, SIGUSR2));
+    ck_assert(!sigismember(&mask, SIGUSR1));
+    close(fd);
+    wait_for_death(pidfd);
+    close(pidfd);
+    close(open_fd);
+    ck_assert_uint_eq(count_fds(), n_fds);
+    reap_orphans();
+}
+TEST_END
+
+TEST(the_application_sees_no_child_and_no_sigchld)
+{
+    int fd = -1, pidfd = -1;
+
+    signal(SIGCHLD, on_sigchld);
+    ck_assert_int_eq(nn_child_spawn(getenv("NN_TEST_CHILD"), "x", &fd, &pidfd), 0);
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG | __WALL), -1);
+    close(fd);
+    wait_for_death(pidfd);
+    ck_assert_int_eq(n_sigchld, 0);
+    close(pidfd);
+}
+TEST_END
+
+TEST(a_program_that_cannot_be_started_is_an_error)
+{
+    size_t n_fds = count_fds();
+    int fd = -1, pidfd = -1;
+
+    adopt_orphans();
+    ck_assert_int_eq(nn_child_spawn("/nonexistent", "x", &fd, &pidfd), -ENOENT);
+    ck_assert_int_eq(nn_child_spawn("/tmp", "x", &fd, &pidfd), -EACCES);
+    ck_assert_int_eq(fd, -1);
+    ck_assert_uint_eq(count_fds(), n_fds);
+    reap_orphans();
+}
+TEST_END
+
+static void *spawn_some(void *argument)
+{
+    for (size_t i = 0; i < 5; i++) {
+        int fd = -1, pidfd = -1;
+        char byte[256];
+
+        ck_assert_int_eq(nn_child_spawn(getenv("NN_TEST_CHILD"), "x", &fd, &pidfd), 0);
+        ck_assert_int_gt(recv(fd, byte, sizeof(byte), 0), 0);
+        close(fd);
+        wait_for_death(pidfd);
+        close(pidfd);
+    }
+    return NULL;
+}
+
+TEST(threads_spawn_at_once)
+{
+    size_t n_fds = count_fds();
+    pthread_t threads[3];
+
+    adopt_orphans();
+    for (size_t i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, spawn_some, NULL);
+    for (size_t i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(count_fds(), n_fds);
+    reap_orphans();
+}
+TEST_END
+
+TEST(whichever_call_fails_nothing_is_left)
+{
+    size_t n_fds = count_fds();
+
+    adopt_orphans();
+    for (long n = 1;; n++) {
+        int fd = -1, pidfd = -1, r;
+        bool is_done;
+
+        nn_sys_fault_errno = ENOBUFS;
+        nn_sys_fault = n;
+        r = nn_child_spawn(getenv("NN_TEST_CHILD"), "x", &fd, &pidfd);
+        is_done = nn_sys_fault > 0 && r == 0;
+        nn_sys_fault = 0;
+        closep(&fd);
+        if (pidfd >= 0)
+            wait_for_death(pidfd);
+        closep(&pidfd);
+        ck_assert_uint_eq(count_fds(), n_fds);
+        if (is_done)
+            break;
+        ck_assert_int_lt(n, 100);
+    }
+    reap_orphans();
+}
+TEST_END
+
+CHECK_MAIN("child", the_host_gets_a_socket_a_name_and_nothing_else,
+           the_application_sees_no_child_and_no_sigchld,
+           a_program_that_cannot_be_started_is_an_error, threads_spawn_at_once,
+           whichever_call_fails_nothing_is_left)

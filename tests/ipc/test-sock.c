@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ipc/sock.h"
+
+#include "base/cleanup.h"
+
+#include "support/check-main.h"
+#include "support/fds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static char folder[64], path[100];
+
+static void make_folder(void)
+{
+    snprintf(folder, sizeof(folder), "/tmp/nnhal-test-sock-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/a.sock", folder);
+}
+
+static void remove_folder(void)
+{
+    unlink(path);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+TEST(a_client_reaches_a_service_and_each_knows_the_other)
+{
+    struct nn_sock_credentials credentials;
+    int listener = -1, client = -1, server = -1, pidfd = -1;
+    struct stat status;
+
+    make_folder();
+    ck_assert_int_eq(nn_sock_connect(path, &client), NN_SOCK_E_ABSENT);
+    ck_assert_int_eq(nn_sock_listen(path, 0660, &listener), 0);
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 07777, 0660);
+    ck_assert_int_eq(nn_sock_accept(listener, &server), NN_SOCK_E_ABSENT);
+    ck_assert_int_eq(nn_sock_connect(path, &client), 0);
+    ck_assert_int_eq(nn_sock_accept(listener, &server), 0);
+    ck_assert_int_eq(nn_sock_credentials(server, &credentials), 0);
+    ck_assert_int_eq(credentials.pid, getpid());
+    ck_assert_uint_eq(credentials.uid, geteuid());
+    ck_assert_int_eq(nn_sock_pidfd(client, &pidfd), 0);
+    close(pidfd);
+    close(client);
+    close(server);
+    close(listener);
+    /* A service that is gone leaves its socket; nobody answers there. */
+    ck_assert_int_eq(nn_sock_connect(path, &client), NN_SOCK_E_ABSENT);
+    remove_folder();
+}
+TEST_END
+
+TEST(one_service_per_path_and_a_dead_one_is_replaced)
+{
+    int first = -1, second = -1;
+
+    make_folder();
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &first), 0);
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &second), NN_SOCK_E_BUSY);
+    close(first);
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &second), 0);
+    close(second);
+    remove_folder();
+}
+TEST_END
+
+TEST(places_that_others_can_write_are_not_trusted)
+{
+    char file[100], deep[300];
+    size_t n_fds = count_fds();
+    int fd = -1;
+
+    make_folder();
+    ck_assert_int_eq(chmod(folder, 0777), 0);
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), NN_SOCK_E_UNTRUSTED);
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    snprintf(file, sizeof(file), "%s/file", folder);
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    ck_assert_int_eq(nn_sock_listen(file, 0600, &fd), NN_SOCK_E_UNTRUSTED);
+    ck_assert_int_eq(access(file, F_OK), 0);
+    unlink(file);
+    memset(deep, 'x', sizeof(deep) - 1);
+    deep[0] = '/';
+    deep[sizeof(deep) - 1] = '\0';
+    ck_assert_int_eq(nn_sock_listen(deep, 0600, &fd), NN_SOCK_E_BAD_PATH);
+    ck_assert_int_eq(nn_sock_connect(deep, &fd), NN_SOCK_E_BAD_PATH);
+    ck_assert_int_eq(nn_sock_connect("", &fd), NN_SOCK_E_BAD_PATH);
+    ck_assert_int_eq(nn_sock_listen("/nonexistent/nnhal/a.sock", 0600, &fd), -ENOENT);
+    ck_assert_uint_eq(count_fds(), n_fds);
+    remove_folder();
+}
+TEST_END
+
+TEST(the_pidfd_tells_of_the_other_sides_death)
+{
+    struct pollfd poll_fd = {.events = POLLIN};
+    int listener = -1, server = -1, pidfd = -1;
+    pid_t pid;
+
+    make_folder();
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &listener), 0);
+    pid = fork();
+    if (pid == 0) {
+        int fd = -1;
+
+        if (nn_sock_connect(path, &fd) == 0)
+            pause();
+        _exit(1);
+    }
+    poll_fd.fd = listener;
+    ck_assert_int_eq(poll(&poll_fd, 1, 60000), 1);
+    ck_assert_int_eq(nn_sock_accept(listener, &server), 0);
+    ck_assert_int_eq(nn_sock_pidfd(server, &pidfd), 0);
+    poll_fd.fd = pidfd;
+    ck_assert_int_eq(poll(&poll_fd, 1, 0), 0);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(poll(&poll_fd, 1, 60000), 1);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    close(pidfd);
+    close(server);
+    close(listener);
+    remove_folder();
+}
+TEST_END
+
+TEST(a_service_of_another_user_is_not_trusted)
+{
+    int listener = -1, client = -1, status;
+    char text[32];
+    pid_t pid;
+
+    if (geteuid() != 0)
+        return; /* only root can be two users */
+    make_folder();
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    pid = fork();
+    if (pid == 0) {
+        int fd = -1;
+
+        if (chown(folder, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0 &&
+            nn_sock_listen(path, 0666, &fd) == 0)
+            raise(SIGSTOP);
+        _exit(1);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+    ck_assert(WIFSTOPPED(status));
+    ck_assert_int_eq(nn_sock_connect(path, &client), NN_SOCK_E_UNTRUSTED);
+    snprintf(text, sizeof(text), "%d", 65534);
+    setenv("NNHAL_SERVICE_UID", text, 1);
+    ck_assert_int_eq(nn_sock_connect(path, &client), 0);
+    close(client);
+    setenv("NNHAL_SERVICE_UID", "65534x", 1);
+    ck_assert_int_eq(nn_sock_connect(path, &client), NN_SOCK_E_UNTRUSTED);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    closep(&listener);
+    remove_folder();
+}
+TEST_END
+
+CHECK_MAIN("sock", a_client_reaches_a_service_and_each_knows_the_other,
+           one_service_per_path_and_a_dead_one_is_replaced,
+           places_that_others_can_write_are_not_trusted, the_pidfd_tells_of_the_other_sides_death,
+           a_service_of_another_user_is_not_trusted)

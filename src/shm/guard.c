@@ -42,13 +42,12 @@ static bool slot_read(const struct slot *slot, struct slot *ret_copy)
 {
     uint32_t sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);
 
-    ret_copy->start = __atomic_load_n(&slot->start, __ATOMIC_RELAXED);
-    ret_copy->n_bytes = __atomic_load_n(&slot->n_bytes, __ATOMIC_RELAXED);
-    ret_copy->prot = __atomic_load_n(&slot->prot, __ATOMIC_RELAXED);
-    ret_copy->broken = __atomic_load_n(&slot->broken, __ATOMIC_RELAXED);
-    /* Pairs with the fence in slot_write(): a field of a later version is not
-     * seen together with the earlier sequence. */
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    /* Each acquire pairs with that field's release in slot_write(): a field of a
+     * later version is not seen together with the earlier sequence. */
+    ret_copy->start = __atomic_load_n(&slot->start, __ATOMIC_ACQUIRE);
+    ret_copy->n_bytes = __atomic_load_n(&slot->n_bytes, __ATOMIC_ACQUIRE);
+    ret_copy->prot = __atomic_load_n(&slot->prot, __ATOMIC_ACQUIRE);
+    ret_copy->broken = __atomic_load_n(&slot->broken, __ATOMIC_ACQUIRE);
     return sequence % 2 == 0 && ret_copy->n_bytes > 0 &&
            __atomic_load_n(&slot->sequence, __ATOMIC_RELAXED) == sequence;
 }
@@ -60,11 +59,10 @@ static void slot_write(struct slot *slot, uintptr_t start, size_t n_bytes, int p
     uint32_t sequence = slot->sequence;
 
     __atomic_store_n(&slot->sequence, sequence + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    __atomic_store_n(&slot->start, start, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->n_bytes, n_bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->prot, prot, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->broken, broken, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->start, start, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->n_bytes, n_bytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->prot, prot, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->broken, broken, __ATOMIC_RELEASE);
     /* Pairs with the acquire in slot_read(). */
     __atomic_store_n(&slot->sequence, sequence + 2, __ATOMIC_RELEASE);
 }

@@ -75,6 +75,7 @@ struct nn_graph {
     struct nn_node *nodes; /* in an order in which they can run */
     uint32_t *inputs;      /* values, by index of the input */
     uint32_t *outputs;
+    uint32_t *last_use; /* by value: the last live node that reads it + 1; 0: none does */
     bool is_relaxed;
 };
 
@@ -93,6 +94,9 @@ int nn_graph_add_value(struct nn_graph *graph, const struct nn_value *value, uin
 
 /* nn_graph_add_i32() - a constant INT32 scalar. Returns: 0, -ENOMEM. */
 int nn_graph_add_i32(struct nn_graph *graph, int32_t number, uint32_t *ret_index);
+
+/* nn_graph_finish() - after the passes: finds last_use. Returns: 0, -ENOMEM. */
+int nn_graph_finish(struct nn_graph *graph);
 
 /* nn_graph_print() - one line per node, and the inputs and outputs before them:
  * the form that golden tests compare and NNHAL_TRACE=plan prints. */

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/cpu.h"
+
+#include "base/cleanup.h"
+#include "base/sys.h"
+#include "drivers/cpu/exec.h"
+#include "drivers/cpu/lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct device {
+    const struct nnhal_driver_services *services;
+    struct nn_team *team;
+    uint32_t isa;
+};
+
+/* What prepare() returns. */
+struct prepared {
+    struct device *device;
+    struct nn_program *program;
+};
+
+static void explain(const struct device *device, const struct nn_why *why)
+{
+    if (why->text[0] && device->services->explain)
+        device->services->explain(device->services->ctx, why->text);
+}
+
+/* ---- the machine ---- */
+
+static uint32_t cpu_isa(void)
+{
+    uint32_t isa = NN_ISA_C;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        isa |= NN_ISA_AVX2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        isa |= NN_ISA_AVX512;
+    if ((isa & NN_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
+        isa |= NN_ISA_AVX512_VNNI;
+#elif defined(__aarch64__)
+    isa |= NN_ISA_NEON;
+#endif
+    return isa;
+}
+
+/* NNHAL_CPU_ISA takes away: c, avx2, avx512, vnni, neon; each with what it builds on. */
+static uint32_t allowed_isa(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t isa;
+    } names[] = {{"c", NN_ISA_C},
+                 {"avx2", NN_ISA_AVX2},
+                 {"avx512", NN_ISA_AVX2 | NN_ISA_AVX512},
+                 {"vnni", NN_ISA_AVX2 | NN_ISA_AVX512 | NN_ISA_AVX512_VNNI},
+                 {"neon", NN_ISA_NEON}};
+    const char *wanted = secure_getenv("NNHAL_CPU_ISA");
+
+    for (size_t i = 0; wanted && i < NN_N_ELEMENTS(names); i++)
+        if (strcmp(wanted, names[i].name) == 0)
+            return cpu_isa() & names[i].isa;
+    return cpu_isa();
+}
+
+static unsigned team_size(const struct nnhal_driver_services *services)
+{
+    const char *text = secure_getenv("NNHAL_CPU_THREADS");
+    unsigned long wanted = text ? strtoul(text, NULL, 10) : 0;
+    unsigned n = nn_team_n_cpus();
+
+    if (wanted > 0 && wanted < 1024)
+        return (unsigned)wanted;
+    return services->n_cpus > 0 && services->n_cpus < n ? services->n_cpus : n;
+}
+
+static uint32_t open_device(const struct nnhal_driver_services *services, uint32_t isa,
+                            void **ret_device)
+{
+    struct device *device = calloc(1, sizeof(*device));
+
+    if (!device)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    device->services = services;
+    device->isa = isa;
+    if (nn_team_new(team_size(services), &device->team)) {
+        free(device);
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    }
+    *ret_device = device;
+    return NNHAL_NONE;
+}
+
+static uint32_t open_cpu(const struct nnhal_driver_services *services, void **ret_device)
+{
+    return open_device(services, allowed_isa(), ret_device);
+}
+
+static uint32_t open_reference(const struct nnhal_driver_services *services, void **ret_device)
+{
+    return open_device(services, NN_ISA_C, ret_device);
+}
+
+static void close_device(void *opaque)
+{
+    struct device *device = opaque;
+
+    nn_team_free(device->team);
+    free(device);
+}
+
+/* ---- what can be executed ---- */
+
+struct support {
+    uint32_t n_graphs;
+    struct nn_graph *graphs;
+    bool *is_supported; /* each graph with all that it reaches */
+};
+
+static bool is_control(const struct nn_node *node)
+{
+    return node->operation == NNHAL_OP_IF || node->operation == NNHAL_OP_WHILE;
+}
+
+static bool refers_to_supported(const struct support *support, const struct nn_graph *graph,
+                                const struct nn_node *node)
+{
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const struct nn_value *value = &graph->values[node->inputs[i]];
+
+        if (value->kind == NN_VALUE_SUBGRAPH && !support->is_supported[value->index])
+            return false;
+    }
+    return true;
+}
+
+static bool node_is_supported(const struct support *support, const struct nn_graph *graph,
+                              const struct nn_node *node, uint32_t isa)
+{
+    return is_control(node) ? refers_to_supported(support, graph, node)
+                            : nn_lower_supported(graph, node, isa);
+}
+
+/* A graph that cannot be executed makes those that refer to it so, and so on. */
+static void judge_graphs(struct support *support, uint32_t isa)
+{
+    bool has_changed = true;
+
+    for (uint32_t g = 0; g < support->n_graphs; g++) {
+        const struct nn_graph *graph = &support->graphs[g];
+
+        support->is_supported[g] = true;
+        for (uint32_t i = 0; i < graph->n_nodes && support->is_supported[g]; i++)
+            support->is_supported[g] = is_control(&graph->nodes[i]) ||
+                                       nn_lower_supported(graph, &graph->nodes[i], isa);
+    }
+    while (has_changed) {
+        has_changed = false;
+        for (uint32_t g = 0; g < support->n_graphs; g++) {
+            const struct nn_graph *graph = &support->graphs[g];
+
+            for (uint32_t i = 0; i < graph->n_nodes && support->is_supported[g]; i++) {
+                if (!is_control(&graph->nodes[i]) ||
+                    refers_to_supported(support, graph, &graph->nodes[i]))
+                    continue;
+                support->is_supported[g] = false;
+                has_changed = true;
+            }
+        }
+    }
+}
+
+static bool support_init(struct support *support, const struct nnhal_driver_model *model)
+{
+    uint32_t n = model->model->n_referenced + 1;
+
+    support->graphs = calloc(n, sizeof(*support->graphs));
+    support->is_supported = calloc(n, sizeof(*support->is_supported));
+    if (!support->graphs || !support->is_supported)
+        return false;
+    for (; support->n_graphs < n; support->n_graphs++) {
+        uint32_t i = support->n_graphs;
+
+        if (nn_graph_init(&support->graphs[i], model, i ? &model->model->referenced[i - 1] : NULL))
+            return false;
+    }
+    return true;
+}
+
+static void support_done(struct support *support)
+{
+    for (uint32_t i = 0; i < support->n_graphs; i++)
+        nn_graph_done(&support->graphs[i]);
+    free(support->graphs);
+    free(support->is_supported);
+}
+
+static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver_model *model,
+                                         uint8_t *supported)
+{
+    const struct device *device = opaque;
+    struct support support = {0};
+    uint32_t status = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+
+    if (support_init(&support, model)) {
+        judge_graphs(&support, device->isa);
+        for (uint32_t i = 0; i < support.graphs[0].n_nodes; i++)
+            supported[i] = node_is_supported(&support, &support.graphs[0],
+                                             &support.graphs[0].nodes[i], device->isa);
+        status = NNHAL_NONE;
+    }
+    support_done(&support);
+    return status;
+}
+
+/* ---- prepared models ---- */
+
+static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
+{
+    struct device *device = opaque;
+    struct prepared *prepared = calloc(1, sizeof(*prepared));
+    struct nn_why why = {0};
+    int r;
+
+    if (!prepared)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    prepared->device = device;
+    r = nn_program_new(&request->model, device->team, device->isa, &why, &prepared->program);
+    if (r) {
+        explain(device, &why);
+        free(prepared);
+        return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_GENERAL_FAILURE;
+    }
+    *ret_prepared = prepared;
+    return NNHAL_NONE;
+}
+
+static void release(void *opaque)
+{
+    struct prepared *prepared = opaque;
+
+    nn_program_free(prepared->program);
+    free(prepared);
+}
+
+static uint32_t status_of(int r)
+{
+    switch (r) {
+    case 0:
+        return NNHAL_NONE;
+    case NN_EXEC_E_DEADLINE:
+        return NNHAL_MISSED_DEADLINE_TRANSIENT;
+    case NN_EXEC_E_INSUFFICIENT:
+        return NNHAL_OUTPUT_INSUFFICIENT_SIZE;
+    default:
+        return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_GENERAL_FAILURE;
+    }
+}
+
+static uint32_t execute(void *opaque, struct nnhal_execution *execution)
+{
+    struct prepared *prepared = opaque;
+    uint64_t start = execution->measure ? nn_sys_now_ns() : 0;
+    struct nn_why why = {0};
+    int r = nn_exec(prepared->program, execution, &why);
+
+    if (r)
+        explain(prepared->device, &why);
+    if (execution->measure) {
+        execution->timing.time_on_device_ns = nn_sys_now_ns() - start;
+        execution->timing.time_in_driver_ns = execution->timing.time_on_device_ns;
+    }
+    return status_of(r);
+}
+
+/* ---- the tables ---- */
+
+#define TYPES(X, time)                                                                             \
+    X(NNHAL_FLOAT32, time)                                                                         \
+    X(NNHAL_INT32, time)                                                                           \
+    X(NNHAL_UINT32, time)                                                                          \
+    X(NNHAL_TENSOR_FLOAT32, time)                                                                  \
+    X(NNHAL_TENSOR_INT32, time)                                                                    \
+    X(NNHAL_TENSOR_QUANT8_ASYMM, time)                                                             \
+    X(NNHAL_BOOL, time)                                                                            \
+    X(NNHAL_TENSOR_QUANT16_SYMM, time)                                                             \
+    X(NNHAL_TENSOR_FLOAT16, time)                                                                  \
+    X(NNHAL_TENSOR_BOOL8, time)                                                                    \
+    X(NNHAL_FLOAT16, time)                                                                         \
+    X(NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL, time)                                                  \
+    X(NNHAL_TENSOR_QUANT16_ASYMM, time)                                                            \
+    X(NNHAL_TENSOR_QUANT8_SYMM, time)                                                              \
+    X(NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, time)
+#define ROW(operand_type, time) {.type = (operand_type), .info = {(time), (time)}},
+
+static const struct nnhal_operand_performance cpu_performance[] = {TYPES(ROW, 0.5f)};
+static const struct nnhal_operand_performance reference_performance[] = {TYPES(ROW, 1.0f)};
+
+static const struct nnhal_capabilities cpu_capabilities = {
+    .relaxed_scalar = {0.5f, 0.5f},
+    .relaxed_tensor = {0.5f, 0.5f},
+    .if_performance = {0.5f, 0.5f},
+    .while_performance = {0.5f, 0.5f},
+    .n_operand_performance = NN_N_ELEMENTS(cpu_performance),
+    .operand_performance = cpu_performance,
+};
+
+static const struct nnhal_capabilities reference_capabilities = {
+    .relaxed_scalar = {1.0f, 1.0f},
+    .relaxed_tensor = {1.0f, 1.0f},
+    .if_performance = {1.0f, 1.0f},
+    .while_performance = {1.0f, 1.0f},
+    .n_operand_performance = NN_N_ELEMENTS(reference_performance),
+    .operand_performance = reference_performance,
+};
+
+static const struct nnhal_driver cpu_driver = {
+    .size = sizeof(cpu_driver),
+    .abi = NNHAL_DRIVER_ABI,
+    .type = NNHAL_DEVICE_CPU,
+    .name = "nnhal-cpu",
+    .version = "0.1.0",
+    .feature_level = NNHAL_FEATURE_LEVEL_8,
+    .capabilities = &cpu_capabilities,
+    .open = open_cpu,
+    .close = close_device,
+    .get_supported_operations = get_supported_operations,
+    .prepare = prepare,
+    .release = release,
+    .execute = execute,
+};
+
+static const struct nnhal_driver reference_driver = {
+    .size = sizeof(reference_driver),
+    .abi = NNHAL_DRIVER_ABI,
+    .type = NNHAL_DEVICE_CPU,
+    .name = "nnapi-reference",
+    .version = "0.1.0",
+    .feature_level = NNHAL_FEATURE_LEVEL_8,
+    .capabilities = &reference_capabilities,
+    .open = open_reference,
+    .close = close_device,
+    .get_supported_operations = get_supported_operations,
+    .prepare = prepare,
+    .release = release,
+    .execute = execute,
+};
+
+const struct nnhal_driver *nn_cpu_driver_main(const char *configuration)
+{
+    return &cpu_driver;
+}
+
+const struct nnhal_driver *nn_cpu_reference_main(const char *configuration)
+{
+    return &reference_driver;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nnt-run.h"
+
+#include "nnt-build.h"
+#include "nnt-compare.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK ANEURALNETWORKS_NO_ERROR
+
+/* A loop that never ends is stopped after this. */
+#define LOOP_TIMEOUT_NS UINT64_C(10000000)
+
+/* What one model needs while it runs. */
+struct attempt {
+    struct nnt_run *run;
+    const struct nnt_model *model;
+    const struct nnt_subgraph *main;
+    struct nnt_built built;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    uint8_t **outputs; /* one buffer per output */
+};
+
+const char *nnt_path_name(enum nnt_path path)
+{
+    static const char *const names[NNT_PATH_N] = {"sync", "async"};
+
+    return names[path];
+}
+
+static bool say(struct nnt_run *run, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+
+static bool say(struct nnt_run *run, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(run->what, sizeof(run->what), format, args);
+    va_end(args);
+    return false;
+}
+
+static const char *result_name(int result)
+{
+    static const char *const names[] = {
+        "NO_ERROR",
+        "OUT_OF_MEMORY",
+        "INCOMPLETE",
+        "UNEXPECTED_NULL",
+        "BAD_DATA",
+        "OP_FAILED",
+        "BAD_STATE",
+        "UNMAPPABLE",
+        "OUTPUT_INSUFFICIENT_SIZE",
+        "UNAVAILABLE_DEVICE",
+        "MISSED_DEADLINE_TRANSIENT",
+        "MISSED_DEADLINE_PERSISTENT",
+        "RESOURCE_EXHAUSTED_TRANSIENT",
+        "RESOURCE_EXHAUSTED_PERSISTENT",
+        "DEAD_OBJECT",
+    };
+
+    if (result < 0 || (size_t)result >= sizeof(names) / sizeof(names[0]))
+        return "an unknown result";
+    return names[result];
+}
+
+static int called(struct attempt *attempt, const char *call, uint32_t subject, int result)
+{
+    if (result != OK)
+        say(attempt->run, "%s (%u) returned %s", call, subject, result_name(result));
+    return result;
+}
+
+/* -- steps; each returns a result code, with the sentence said -- */
+
+static int build(struct attempt *attempt)
+{
+    int r = nnt_build(&attempt->built, attempt->model);
+
+    return called(attempt, attempt->built.call, attempt->built.subject, r);
+}
+
+static int compile(struct attempt *attempt)
+{
+    ANeuralNetworksModel *model = attempt->built.models[0];
+    const ANeuralNetworksDevice *device = attempt->run->device;
+    int r;
+
+    if (device)
+        r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
+    else
+        r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
+    if (r != OK)
+        return called(attempt, "Compilation_create", 0, r);
+    return called(attempt, "Compilation_finish", 0,
+                  ANeuralNetworksCompilation_finish(attempt->compilation));
+}
+
+static int set_inputs(struct attempt *attempt)
+{
+    const struct nnt_subgraph *main = attempt->main;
+
+    for (uint32_t i = 0; i < main->n_inputs; i++) {
+        const struct nnt_operand *operand = &main->operands[main->inputs[i]];
+        bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
+        int r = ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, NULL,
+                                                  is_omitted ? NULL : operand->data,
+                                                  is_omitted ? 0 : operand->n_bytes);
+
+        if (r != OK)
+            return called(attempt, "Execution_setInput", i, r);
+    }
+    return OK;
+}
+
+static int set_outputs(struct attempt *attempt)
+{
+    const struct nnt_subgraph *main = attempt->main;
+
+    attempt->outputs = calloc(main->n_outputs + 1u, sizeof(*attempt->outputs));
+    if (!attempt->outputs)
+        return called(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+    for (uint32_t i = 0; i < main->n_outputs; i++) {
+        uint32_t n_bytes = main->operands[main->outputs[i]].n_bytes;
+        size_t capacity = n_bytes > 0 ? n_bytes : 1;
+        int r;
+
+        attempt->outputs[i] = malloc(capacity);
+        if (!attempt->outputs[i])
+            return called(attempt, "malloc", i, ANEURALNETWORKS_OUT_OF_MEMORY);
+        /* What is not written shows as something that nobody expects. */
+        memset(attempt->outputs[i], 0xa5, capacity);
+        r = ANeuralNetworksExecution_setOutput(attempt->execution, (int32_t)i, NULL,
+                                               attempt->outputs[i], capacity);
+        if (r != OK)
+            return called(attempt, "Execution_setOutput", i, r);
+    }
+    return OK;
+}
+
+static int start_and_wait(struct attempt *attempt)
+{
+    ANeuralNetworksEvent *event = NULL;
+    int r = called(attempt, "Execution_startCompute", 0,
+                   ANeuralNetworksExecution_startCompute(attempt->execution, &event));
+
+    if (r == OK)
+        r = called(attempt, "Event_wait", 0, ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    return r;
+}
+
+static int execute(struct attempt *attempt)
+{
+    int r = called(attempt, "Execution_create", 0,
+                   ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
+
+    if (r == OK && (attempt->model->flags & NNT_INFINITE_LOOP))
+        r = called(attempt, "Execution_setLoopTimeout", 0,
+                   ANeuralNetworksExecution_setLoopTimeout(attempt->execution, LOOP_TIMEOUT_NS));
+    if (r == OK)
+        r = set_inputs(attempt);
+    if (r == OK)
+        r = set_outputs(attempt);
+    if (r != OK)
+        return r;
+    if (attempt->run->path == NNT_ASYNC)
+        return start_and_wait(attempt);
+    return called(attempt, "Execution_compute", 0,
+                  ANeuralNetworksExecution_compute(attempt->execution));
+}
+
+/* -- what came out -- */
+
+static void print_dimensions(char *text, size_t n_bytes, uint32_t rank, const uint32_t *dimensions)
+{
+    size_t at = (size_t)snprintf(text, n_bytes, "[");
+
+    for (uint32_t i = 0; i < rank && at < n_bytes; i++)
+        at += (size_t)snprintf(text + at, n_bytes - at, "%s%u", i ? "," : "", dimensions[i]);
+    if (at < n_bytes)
+        snprintf(text + at, n_bytes - at, "]");
+}
+
+static bool check_dimensions(struct attempt *attempt, uint32_t i)
+{
+    const struct nnt_operand *operand = &attempt->main->operands[attempt->main->outputs[i]];
+    uint32_t rank = 0, dimensions[64] = {0};
+    char got[100], expected[100];
+    int r = ANeuralNetworksExecution_getOutputOperandRank(attempt->execution, (int32_t)i, &rank);
+
+    if (r != OK)
+        return called(attempt, "Execution_getOutputOperandRank", i, r) == OK;
+    if (rank > 0 && rank <= 64) {
+        r = ANeuralNetworksExecution_getOutputOperandDimensions(attempt->execution, (int32_t)i,
+                                                                dimensions);
+        if (r != OK)
+            return called(attempt, "Execution_getOutputOperandDimensions", i, r) == OK;
+    }
+    if (rank == operand->rank &&
+        (rank == 0 || memcmp(dimensions, operand->expected, rank * sizeof(uint32_t)) == 0))
+        return true;
+    print_dimensions(got, sizeof(got), rank <= 64 ? rank : 64, dimensions);
+    print_dimensions(expected, sizeof(expected), operand->rank, operand->expected);
+    return say(attempt->run, "output %u (operand %u) has dimensions %s, expected %s", i,
+               attempt->main->outputs[i], got, expected);
+}
+
+static bool say_difference(struct attempt *attempt, uint32_t i,
+                           const struct nnt_difference *difference)
+{
+    return say(attempt->run,
+               "output %u (operand %u) element %u: got %.9g, expected %.9g, allowed %.3g", i,
+               attempt->main->outputs[i], difference->element, difference->got,
+               difference->expected, difference->allowed);
+}
+
+static bool check_output(struct attempt *attempt, uint32_t i)
+{
+    const struct nnt_subgraph *main = attempt->main;
+    const struct nnt_operand *operand = &main->operands[main->outputs[i]];
+    struct nnt_difference difference = {0};
+    bool agrees = true;
+
+    if (operand->flags & NNT_IGNORED)
+        return true;
+    if (!check_dimensions(attempt, i))
+        return false;
+    if (operand->flags & NNT_EXPECTED)
+        agrees = nnt_compare(attempt->model, operand, attempt->outputs[i], &difference);
+    else if (attempt->model->flags & NNT_MULTINOMIAL)
+        agrees = nnt_compare_distribution(attempt->model, &main->operands[main->inputs[0]], operand,
+                                          attempt->outputs[i], &difference);
+    return agrees || say_difference(attempt, i, &difference);
+}
+
+static bool check_outputs(struct attempt *attempt)
+{
+    for (uint32_t i = 0; i < attempt->main->n_outputs; i++)
+        if (!check_output(attempt, i))
+            return false;
+    return true;
+}
+
+static bool run_attempt(struct attempt *attempt)
+{
+    int r = build(attempt);
+
+    if (r == OK)
+        r = compile(attempt);
+    if (r == OK)
+        r = execute(attempt);
+    if (attempt->model->flags & NNT_EXPECT_FAILURE)
+        return r != OK || say(attempt->run, "no step failed, one of them must");
+    return r == OK && check_outputs(attempt);
+}
+
+bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)
+{
+    struct attempt attempt = {
+        .run = run, .model = model, .main = &model->subgraphs[0], .built.fd = -1};
+    bool is_right;
+
+    run->what[0] = '\0';
+    is_right = run_attempt(&attempt);
+    ANeuralNetworksExecution_free(attempt.execution);
+    ANeuralNetworksCompilation_free(attempt.compilation);
+    nnt_built_free(&attempt.built);
+    for (uint32_t i = 0; attempt.outputs && i < attempt.main->n_outputs; i++)
+        free(attempt.outputs[i]);
+    free(attempt.outputs);
+    return is_right;
+}

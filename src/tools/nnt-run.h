@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nnt-run.h - one model of vectors through the NNAPI, and what became of it
+ *
+ * Every model is built anew, compiled, executed and compared, through public
+ * functions only. Not for several threads. */
+#ifndef NN_TOOLS_NNT_RUN_H
+#define NN_TOOLS_NNT_RUN_H
+
+#include "nnt-file.h"
+
+#include <android/NeuralNetworks.h>
+
+/* How an execution is started. */
+enum nnt_path {
+    NNT_SYNC = 0,  /* compute */
+    NNT_ASYNC = 1, /* startCompute and an event */
+    NNT_PATH_N = 2,
+};
+
+/* nnt_path_name() - "sync", "async". */
+const char *nnt_path_name(enum nnt_path path);
+
+struct nnt_run {
+    enum nnt_path path;
+    const ANeuralNetworksDevice *device; /* NULL: the runtime chooses */
+    char what[400];                      /* after a failure: what differed, or which call failed */
+};
+
+/* nnt_run_model() - Returns: true if the model did what it must. */
+bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nnt-variant.h"
+
+#define TYPE_QUANT8_ASYMM        5
+#define TYPE_QUANT8_ASYMM_SIGNED 14
+
+const char *nnt_variant_name(enum nnt_variant variant)
+{
+    static const char *const names[NNT_VARIANT_N] = {"plain", "dynamic-output", "signed"};
+
+    return names[variant];
+}
+
+/* leave_open() - the rank of an output stays, its dimensions go. */
+static int leave_open(struct nnt_file *file, struct nnt_operand *operand)
+{
+    if (operand->lifetime != NNT_OUTPUT || operand->rank == 0)
+        return 1;
+    operand->declared = nnt_file_alloc(file, operand->rank, sizeof(uint32_t));
+    return operand->declared ? 1 : -1;
+}
+
+/* turn_signed() - the same real values, 128 lower as codes. */
+static int turn_signed(struct nnt_file *file, struct nnt_operand *operand)
+{
+    uint8_t *data;
+
+    if (operand->type != TYPE_QUANT8_ASYMM)
+        return 1;
+    operand->type = TYPE_QUANT8_ASYMM_SIGNED;
+    operand->zero_point -= 128;
+    if (operand->n_bytes == 0)
+        return 1;
+    data = nnt_file_alloc(file, operand->n_bytes, 1);
+    if (!data)
+        return -1;
+    for (uint32_t i = 0; i < operand->n_bytes; i++)
+        data[i] = operand->data[i] ^ 0x80;
+    operand->data = data;
+    return 1;
+}
+
+int nnt_variant_apply(enum nnt_variant variant, struct nnt_file *file, struct nnt_model *model)
+{
+    int r = 1;
+
+    if (variant == NNT_PLAIN)
+        return 1;
+    if (variant == NNT_DYNAMIC_OUTPUT && (model->flags & NNT_NO_DYNAMIC_OUTPUT))
+        return 0;
+    if (variant == NNT_SIGNED && !(model->flags & NNT_QUANT_COUPLING))
+        return 0;
+    for (uint32_t i = 0; i < model->n_subgraphs; i++) {
+        struct nnt_subgraph *subgraph = &model->subgraphs[i];
+
+        for (uint32_t k = 0; r == 1 && k < subgraph->n_operands; k++)
+            r = variant == NNT_SIGNED ? turn_signed(file, &subgraph->operands[k])
+                                      : leave_open(file, &subgraph->operands[k]);
+    }
+    return r;
+}

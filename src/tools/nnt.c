@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nnt.c - the runner of conformance vectors: files of models through the NNAPI */
+#include "nnt-run.h"
+#include "nnt-variant.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    enum nnt_variant variant;
+    enum nnt_path path;
+    const char *device;
+    const char *name; /* only models whose name contains it */
+    bool is_json;
+};
+
+struct counts {
+    unsigned n_passed;
+    unsigned n_failed;
+    unsigned n_skipped;
+};
+
+static const char usage[] =
+    "usage: nnt [OPTION]... FILE.nnt...\n"
+    "Runs the models of conformance vectors and compares what comes out.\n"
+    "\n"
+    "  --mode embedded|private|service      how devices are reached (NNHAL_MODE)\n"
+    "  --path sync|async                    how executions are started; sync\n"
+    "  --variant plain|dynamic-output|signed  the form of the models; plain\n"
+    "  --device NAME                        this device; else the runtime chooses\n"
+    "  --name TEXT                          only models whose name contains TEXT\n"
+    "  --json                               one object per line\n"
+    "\n"
+    "One line for each model that fails, one for each file, and at last\n"
+    "N passed, N failed, N skipped. The exit status is 0 if none failed.\n";
+
+/* -- what is printed -- */
+
+static void print_json_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (c < 0x20)
+            printf("\\u%04x", c);
+        else
+            putchar(c);
+    }
+    putchar('"');
+}
+
+static void print_failure(const struct options *options, const char *file, const char *model,
+                          const char *what)
+{
+    if (!options->is_json) {
+        printf("%s: %s: %s\n", file, model, what);
+        return;
+    }
+    printf("{\"file\": ");
+    print_json_string(file);
+    printf(", \"model\": ");
+    print_json_string(model);
+    printf(", \"failed\": ");
+    print_json_string(what);
+    printf("}\n");
+}
+
+static void print_counts(const struct options *options, const char *file,
+                         const struct counts *counts)
+{
+    if (options->is_json) {
+        printf("{");
+        if (file) {
+            printf("\"file\": ");
+            print_json_string(file);
+            printf(", ");
+        }
+        printf("\"n_passed\": %u, \"n_failed\": %u, \"n_skipped\": %u}\n", counts->n_passed,
+               counts->n_failed, counts->n_skipped);
+    } else {
+        printf("%s%s%u passed, %u failed, %u skipped\n", file ? file : "", file ? ": " : "",
+               counts->n_passed, counts->n_failed, counts->n_skipped);
+    }
+    fflush(stdout);
+}
+
+/* -- files -- */
+
+/* run_model() - one model, if the options select it. */
+static void run_model(const struct options *options, struct nnt_run *run, struct nnt_file *file,
+                      const char *path, struct nnt_model *model, struct counts *counts)
+{
+    int r = nnt_variant_apply(options->variant, file, model);
+
+    if (r == 0) {
+        counts->n_skipped++;
+    } else if (r < 0) {
+        print_failure(options, path, model->name, "memory is short");
+        counts->n_failed++;
+    } else if (nnt_run_model(run, model)) {
+        counts->n_passed++;
+    } else {
+        print_failure(options, path, model->name, run->what);
+        counts->n_failed++;
+    }
+}
+
+static void run_file(const struct options *options, struct nnt_run *run, const char *path,
+                     struct counts *total)
+{
+    struct nnt_file file;
+    struct nnt_model model;
+    struct counts counts = {0};
+    bool is_open = nnt_file_open(&file, path);
+    int r = -1;
+
+    while (is_open && (r = nnt_file_next(&file, &model)) > 0)
+        if (!options->name || strstr(model.name, options->name))
+            run_model(options, run, &file, path, &model, &counts);
+    /* What cannot be read was not run: that is a failure. */
+    if (r < 0) {
+        print_failure(options, path, "the file", file.error);
+        counts.n_failed++;
+    }
+    nnt_file_close(&file);
+    print_counts(options, path, &counts);
+    total->n_passed += counts.n_passed;
+    total->n_failed += counts.n_failed;
+    total->n_skipped += counts.n_skipped;
+}
+
+/* find_device() - Returns: the device of that name, NULL if there is none. */
+static const ANeuralNetworksDevice *find_device(const char *wanted)
+{
+    uint32_t n = 0;
+
+    if (ANeuralNetworks_getDeviceCount(&n) != ANEURALNETWORKS_NO_ERROR)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        ANeuralNetworksDevice *device = NULL;
+        const char *name = NULL;
+
+        if (ANeuralNetworks_getDevice(i, &device) == ANEURALNETWORKS_NO_ERROR &&
+            ANeuralNetworksDevice_getName(device, &name) == ANEURALNETWORKS_NO_ERROR &&
+            strcmp(name, wanted) == 0)
+            return device;
+    }
+    return NULL;
+}
+
+/* -- the command line -- */
+
+/* find_name() - the number of a name among n, which name_of tells. Returns: -1 if none. */
+static int find_name(const char *wanted, int n, const char *(*name_of)(int i))
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(wanted, name_of(i)) == 0)
+            return i;
+    fprintf(stderr, "nnt: there is no '%s' here; try --help\n", wanted);
+    return -1;
+}
+
+static const char *path_name(int i)
+{
+    return nnt_path_name((enum nnt_path)i);
+}
+
+static const char *variant_name(int i)
+{
+    return nnt_variant_name((enum nnt_variant)i);
+}
+
+static const char *mode_name(int i)
+{
+    static const char *const names[] = {"embedded", "private", "service"};
+
+    return names[i];
+}
+
+/* set_option() - Returns: false if its argument is not understood. */
+static bool set_option(struct options *options, int option)
+{
+    int i;
+
+    switch (option) {
+    case 'm':
+        return find_name(optarg, 3, mode_name) >= 0 && setenv("NNHAL_MODE", optarg, 1) == 0;
+    case 'p':
+        i = find_name(optarg, NNT_PATH_N, path_name);
+        options->path = (enum nnt_path)i;
+        return i >= 0;
+    case 'v':
+        i = find_name(optarg, NNT_VARIANT_N, variant_name);
+        options->variant = (enum nnt_variant)i;
+        return i >= 0;
+    case 'd':
+        options->device = optarg;
+        return true;
+    case 'n':
+        options->name = optarg;
+        return true;
+    case 'j':
+        options->is_json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool parse(struct options *options, int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"mode", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'p'},
+        {"variant", required_argument, NULL, 'v'}, {"device", required_argument, NULL, 'd'},
+        {"name", required_argument, NULL, 'n'},    {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(usage, stdout);
+            exit(EXIT_SUCCESS);
+        }
+        if (!set_option(options, option))
+            return false;
+    }
+    if (optind < argc)
+        return true;
+    fputs(usage, stderr);
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct nnt_run run = {0};
+    struct counts total = {0};
+
+    if (!parse(&options, argc, argv))
+        return 2;
+    run.path = options.path;
+    if (options.device) {
+        run.device = find_device(options.device);
+        if (!run.device) {
+            fprintf(stderr, "nnt: there is no device '%s'\n", options.device);
+            return 2;
+        }
+    }
+    for (int i = optind; i < argc; i++)
+        run_file(&options, &run, argv[i], &total);
+    print_counts(&options, NULL, &total);
+    return total.n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -172,17 +172,17 @@ static int send_call(struct nn_conn *conn, const struct call *call, uint32_t met
         return 0;
     case NN_PACKET_E_TOO_BIG:
         return NN_CONN_E_TOO_BIG;
-    case NN_PACKET_E_CLOSED:
-        return NN_CONN_E_DEAD;
     case -ENOMEM:
+    case -ENOBUFS:
         return nn_error_trace(-ENOMEM);
     case -EMFILE:
     case -ENFILE:
+    case -ETOOMANYREFS:
         return nn_error_trace(-EMFILE);
     case -EBADF:
         return nn_error_trace(-EBADF);
     default:
-        return nn_error_origin(-EIO);
+        return NN_CONN_E_DEAD; /* a socket that cannot send is of no use */
     }
 }
 
@@ -233,7 +233,7 @@ static int read_events(struct nn_conn *conn)
         if (packet.header.type != NN_PACKET_EVENT)
             r = NN_PACKET_E_VIOLATION;
         else if (conn->listener.event)
-            r = conn->listener.event(conn->listener.ctx, &packet);
+            r = conn->listener.event(conn->listener.ctx, conn->hello.minor, &packet);
         nn_packet_done(&packet);
         if (r != 0)
             return NN_PACKET_E_VIOLATION;

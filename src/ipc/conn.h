@@ -39,8 +39,9 @@ enum {
  * taken with steal_fd(). died comes last. */
 struct nn_conn_listener {
     void *ctx;
-    /* Returns: 0, or NN_PACKET_E_VIOLATION to end the connection. */
-    int (*event)(void *ctx, struct nn_packet *packet);
+    /* minor is what both sides speak.
+     * Returns: 0, or NN_PACKET_E_VIOLATION to end the connection. */
+    int (*event)(void *ctx, uint16_t minor, struct nn_packet *packet);
     void (*died)(void *ctx);
 };
 
@@ -69,8 +70,8 @@ void nn_conn_kill(struct nn_conn *conn);
 /* nn_conn_call() - sends a call and waits for its reply. Any thread, many at a
  * time; beyond hello's max_calls they wait for each other. On 0 ret_reply owns
  * the reply (nn_packet_done()); header.status is what the service said.
- * Returns: 0, NN_CONN_E_DEAD, NN_CONN_E_TOO_BIG, -ENOMEM, -EMFILE, -errno (the
- * last ones before anything was sent; the connection lives). */
+ * Returns: 0, NN_CONN_E_DEAD, NN_CONN_E_TOO_BIG, -ENOMEM, -EMFILE, -EBADF (of
+ * the last four nothing was sent, and the connection lives). */
 int nn_conn_call(struct nn_conn *conn, uint32_t method, const struct nn_packet_out *out,
                  struct nn_packet *ret_reply);
 

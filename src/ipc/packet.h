@@ -51,7 +51,7 @@ enum {
 };
 
 struct nn_packet_header {
-    uint64_t serial; /* of a call, never 0 and rising; 0 otherwise */
+    uint64_t serial; /* of a call, never 0, never twice; 0 otherwise */
     uint64_t n_body_bytes;
     uint32_t method; /* of a call or an event, the codec's number */
     uint32_t status; /* of a reply: enum nnhal_error_status */

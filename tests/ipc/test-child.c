@@ -120,6 +120,10 @@ TEST(threads_spawn_at_once)
     size_t n_fds = count_fds();
     pthread_t threads[3];
 
+#ifdef __SANITIZE_THREAD__
+    return; /* it takes the descriptors of the cloned process for this one's */
+#endif
+
     adopt_orphans();
     for (size_t i = 0; i < 3; i++)
         pthread_create(&threads[i], NULL, spawn_some, NULL);

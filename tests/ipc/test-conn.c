@@ -127,7 +127,7 @@ static struct {
     char text[64];
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-static int on_event(void *ctx, struct nn_packet *packet)
+static int on_event(void *ctx, uint16_t minor, struct nn_packet *packet)
 {
     pthread_mutex_lock(&seen.lock);
     seen.n_events++;
@@ -513,14 +513,13 @@ TEST(whichever_call_fails_nothing_is_left)
         ck_assert_int_eq(nn_sock_pair(fds), 0);
         fake.fd = fds[1];
         nn_sys_fault_errno = EMFILE;
-        nn_sys_fault = n;
+        __atomic_store_n(&nn_sys_fault, n, __ATOMIC_RELAXED);
         pthread_create(&thread, NULL, fake_main, &fake);
         nn_hello_init(&hello, 30);
         r = nn_conn_open(fds[0], -1, &hello, HELLO_NS, &listener, &conn);
         for (size_t i = 0; r == 0 && i < 3; i++)
             r = call(conn, METHOD_ECHO, "x");
-        is_done = r == 0 && nn_sys_fault > 0;
-        nn_sys_fault = 0;
+        is_done = r == 0 && __atomic_exchange_n(&nn_sys_fault, 0, __ATOMIC_RELAXED) > 0;
         nn_conn_close(conn);
         pthread_join(thread, NULL);
         ck_assert_uint_eq(count_fds(), n_fds);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* desk.h - a session with a driver, memory and a model, ready to be tried
+ *
+ * desk_open() takes the fake driver, desk_open_sample() the real one. Memories
+ * are sealed memfds; desk_bytes() is the test's own view of one. The model is
+ * z = relu(x * y + x), floats, of any shape.
+ * Requests are written like this:
+ *
+ *     desk_begin(&desk);
+ *     desk_input(&desk, DIMS(2, 2), memory, 0, 16);   dimensions, place
+ *     desk_input(&desk, 0, NULL, memory, 16, 16);
+ *     desk_output(&desk, 0, NULL, memory, 32, 16);
+ *     ck_assert_uint_eq(desk_execute(&desk, prepared), NNHAL_NONE); */
+#ifndef NN_TESTS_HOST_DESK_H
+#define NN_TESTS_HOST_DESK_H
+
+#include "base/arena.h"
+#include "host/host.h"
+#include "model/maker.h"
+
+#include <check.h>
+
+#define DESK_ARGUMENTS 8
+#define DESK_MEMORIES  64
+
+struct desk {
+    struct nn_host *host;
+    struct nn_hal *hal;
+    struct nn_arena arena;
+    struct maker maker;
+    uint32_t n_memories;
+    struct {
+        uint64_t id;
+        void *bytes;
+        size_t size;
+    } memories[DESK_MEMORIES];
+
+    struct nnhal_request_argument inputs[DESK_ARGUMENTS], outputs[DESK_ARGUMENTS];
+    struct nnhal_request_pool pools[DESK_ARGUMENTS];
+    uint32_t dimensions[2 * DESK_ARGUMENTS][NNHAL_MAX_RANK + 1];
+    uint32_t n_dimensions;
+    struct nnhal_request request;
+
+    /* Arguments of desk_execute(), and what it answered. */
+    uint64_t execution;
+    uint64_t deadline_ns;
+    uint64_t loop_timeout_ns;
+    uint32_t measure;
+    struct nn_hal_execute_synchronously_reply reply;
+};
+
+void desk_open(struct desk *desk);
+void desk_open_sample(struct desk *desk, const char *configuration);
+void desk_open_with(struct desk *desk, const struct nn_host_session_options *options);
+
+/* desk_close() - closes the session and the host; checks that all that the
+ * driver has made was released. */
+void desk_close(struct desk *desk);
+
+/* desk_memory() - a new memory of the session, zeroed. */
+uint64_t desk_memory(struct desk *desk, size_t n_bytes);
+void *desk_bytes(struct desk *desk, uint64_t memory);
+
+/* desk_import() - the status of importing fd, which stays the test's. */
+uint32_t desk_import(struct desk *desk, int fd, uint32_t kind, uint32_t prot, uint64_t size,
+                     uint64_t offset, uint64_t *ret_memory);
+
+/* desk_formula() - the model, x, y and z with these dimensions. */
+const struct nnhal_model *desk_formula(struct desk *desk, uint32_t n_dimensions,
+                                       const uint32_t *dimensions);
+
+/* desk_try_prepare() - the status; desk_prepare() - the prepared model. */
+uint32_t desk_try_prepare(struct desk *desk, const struct nnhal_model *model,
+                          uint64_t *ret_prepared);
+uint64_t desk_prepare(struct desk *desk, const struct nnhal_model *model);
+void desk_free_prepared(struct desk *desk, uint64_t prepared);
+
+/* Requests. memory 0: the argument is omitted. */
+void desk_begin(struct desk *desk);
+struct nnhal_request_argument *desk_input(struct desk *desk, uint32_t n_dimensions,
+                                          const uint32_t *dimensions, uint64_t memory,
+                                          uint64_t offset, uint64_t length);
+struct nnhal_request_argument *desk_output(struct desk *desk, uint32_t n_dimensions,
+                                           const uint32_t *dimensions, uint64_t memory,
+                                           uint64_t offset, uint64_t length);
+
+/* desk_formula_request() - x, y and z of n_bytes each, one after the other. */
+void desk_formula_request(struct desk *desk, uint64_t memory, uint64_t n_bytes);
+
+/* desk_execute() - of a prepared model, or of desk->execution if prepared is 0. */
+uint32_t desk_execute(struct desk *desk, uint64_t prepared);
+uint32_t desk_create_execution(struct desk *desk, uint64_t prepared, uint64_t *ret_execution);
+void desk_free_execution(struct desk *desk, uint64_t execution);
+
+/* desk_expect_failure() - what a failed call leaves: nothing but a sentence. */
+#define desk_expect_failure(reply)                                                                 \
+    do {                                                                                           \
+        __typeof__(reply) silent_ = {.message = (reply).message};                                  \
+        ck_assert_ptr_nonnull((reply).message);                                                    \
+        ck_assert_uint_gt(strlen((reply).message), 10);                                            \
+        ck_assert_mem_eq(&silent_, &(reply), sizeof(silent_));                                     \
+    } while (0)
+
+#endif

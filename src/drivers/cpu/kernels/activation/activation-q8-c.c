@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RELU, RELU1, RELU6, TANH, LOGISTIC, HARD_SWISH of 8-bit quantised tensors, plain C:
+ * functions of one code, so each is a table of 256. */
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/fixed-math.h"
+#include "drivers/cpu/kernels/lut8.h"
+#include "drivers/cpu/kernels/quant.h"
+
+/* ---- RELU, RELU1, RELU6 ---- */
+
+struct bounds {
+    int32_t low, high;
+};
+
+static int32_t clamp_code(const void *ctx, int32_t code)
+{
+    const struct bounds *bounds = ctx;
+
+    return nn_clamp_i32(code, bounds->low, bounds->high);
+}
+
+static int lower_clamp(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    int32_t code = lower->operation == NNHAL_OP_RELU    ? NNHAL_FUSED_RELU
+                   : lower->operation == NNHAL_OP_RELU1 ? NNHAL_FUSED_RELU1
+                                                        : NNHAL_FUSED_RELU6;
+    struct bounds bounds;
+
+    nn_activation_q8(code, nn_quant_flip(in->type) != 0, in->scale, in->zero_point, &bounds.low,
+                     &bounds.high);
+    return nn_lut8_lower(lower, clamp_code, &bounds);
+}
+
+/* ---- TANH, LOGISTIC ---- */
+
+/* The input as a number of 4 integer bits; codes beyond the radius saturate. */
+struct smooth {
+    uint32_t type;
+    int32_t zero_point; /* of the input */
+    struct nn_multiplier multiplier;
+    int32_t radius;
+    int32_t (*function)(int32_t a);
+    int drop_bits; /* from Q0 to codes */
+    int32_t out_zero_point;
+};
+
+static int32_t smooth_code(const void *ctx, int32_t code)
+{
+    const struct smooth *smooth = ctx;
+    bool is_signed = smooth->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    int32_t low = nn_quant_low(smooth->type);
+    int32_t high = nn_quant_high(smooth->type);
+    int32_t v = code - smooth->zero_point;
+    /* The signed form saturates at the radius already; one of 0 would take 0 for an end. */
+    int32_t last = is_signed && smooth->radius > 0 ? smooth->radius - 1 : smooth->radius;
+    int32_t a, result;
+
+    if (v > last)
+        return high;
+    if (v < -last)
+        return low;
+    a = nn_srdhm(nn_shl_wrap(v, smooth->multiplier.shift), smooth->multiplier.mantissa);
+    result = nn_rdp(smooth->function(a), smooth->drop_bits) + smooth->out_zero_point;
+    return nn_clamp_i32(result, low, high);
+}
+
+static int lower_smooth(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    bool is_tanh = lower->operation == NNHAL_OP_TANH;
+    struct smooth smooth = {.type = in->type,
+                            .zero_point = in->zero_point,
+                            .multiplier = nn_multiplier_make((double)in->scale * 0x1p27),
+                            .function = is_tanh ? nn_fx_tanh : nn_fx_logistic,
+                            .drop_bits = is_tanh ? 24 : 23,
+                            .out_zero_point = nn_quant_low(in->type) + (is_tanh ? 128 : 0)};
+
+    smooth.radius = nn_fx_radius(4, smooth.multiplier.shift);
+    return nn_lut8_lower(lower, smooth_code, &smooth);
+}
+
+/* ---- HARD_SWISH ---- */
+
+struct hard_swish {
+    uint32_t type;
+    int32_t zero_point, out_zero_point;
+    int32_t out_mantissa, relu_mantissa; /* 16 bits */
+    int out_shift, relu_shift;
+};
+
+static int32_t saturate_16(int64_t x)
+{
+    return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : (int32_t)x;
+}
+
+/* Saturating rounding doubling high multiplication of 16-bit numbers. */
+static int32_t srdhm_16(int32_t a, int32_t b)
+{
+    int32_t product = a * b;
+
+    if (a == INT16_MIN && b == INT16_MIN)
+        return INT16_MAX;
+    return (product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15);
+}
+
+/* relu6(x + 3) / 6 of x, 7 bits finer than its code, as Q0 of 16 bits. */
+static int32_t hard_swish_gate(const struct hard_swish *swish, int32_t fine)
+{
+    int32_t gate = fine;
+
+    if (swish->relu_shift > 0)
+        gate = saturate_16((int64_t)gate * (INT64_C(1) << (swish->relu_shift - 1)));
+    gate = srdhm_16(gate, swish->relu_mantissa);
+    if (swish->relu_shift > 0)
+        gate = saturate_16((int64_t)gate * 2);
+    if (swish->relu_shift < 0)
+        gate = nn_rdp(gate, -swish->relu_shift);
+    return (gate + 32768) >> 1;
+}
+
+static int32_t hard_swish_code(const void *ctx, int32_t code)
+{
+    const struct hard_swish *swish = ctx;
+    int32_t fine = (code - swish->zero_point) * 128;
+    int32_t scaled = srdhm_16(fine, swish->out_mantissa);
+    int32_t product = hard_swish_gate(swish, fine) * scaled / 32768;
+    int32_t result = nn_rdp(product, -swish->out_shift) + swish->out_zero_point;
+
+    return nn_clamp_i32(result, nn_quant_low(swish->type), nn_quant_high(swish->type));
+}
+
+static int32_t mantissa_16(struct nn_multiplier multiplier)
+{
+    return saturate_16(((int64_t)multiplier.mantissa + 32768) >> 16);
+}
+
+static int lower_hard_swish(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    const struct nn_lower_operand *out = &lower->outputs[0];
+    float fine = in->scale / 128.0f;
+    struct nn_multiplier to_out = nn_multiplier_make((double)(fine / out->scale));
+    struct nn_multiplier to_relu = nn_multiplier_make((double)(fine / (3.0f / 32768.0f)));
+    struct hard_swish swish = {.type = in->type,
+                               .zero_point = in->zero_point,
+                               .out_zero_point = out->zero_point,
+                               .out_mantissa = mantissa_16(to_out),
+                               .relu_mantissa = mantissa_16(to_relu),
+                               .out_shift = to_out.shift,
+                               .relu_shift = to_relu.shift};
+
+    if (to_out.shift > 0)
+        return nn_lower_refuse(lower, "the output's scale is below 1/128 of the input's");
+    return nn_lut8_lower(lower, hard_swish_code, &swish);
+}
+
+#define ROW(op_name, op, lower_function)                                                           \
+    {                                                                                              \
+        .name = op_name, .operation = NNHAL_OP_##op, .in0 = NN_T_U8 | NN_T_S8, .in_place = 1,      \
+        .lower = lower_function, .run = nn_lut8_run                                                \
+    }
+
+static const struct nn_kernel kernels[] = {
+    ROW("relu_q8__c", RELU, lower_clamp),
+    ROW("relu1_q8__c", RELU1, lower_clamp),
+    ROW("relu6_q8__c", RELU6, lower_clamp),
+    ROW("tanh_q8__c", TANH, lower_smooth),
+    ROW("logistic_q8__c", LOGISTIC, lower_smooth),
+    ROW("hard_swish_q8__c", HARD_SWISH, lower_hard_swish),
+};
+
+NN_KERNEL_FAMILY(activation_q8, kernels);

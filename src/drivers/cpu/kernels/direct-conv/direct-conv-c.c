@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GROUPED_CONV_2D and TRANSPOSE_CONV_2D, plain C, by the definition: an output is
+ * act(bias + sum over taps and channels of cell * weight), in a fixed order.
+ *
+ * The input is brought to NHWC and, if it is float16, to float32, in scratch;
+ * a float16 filter likewise. 8-bit: int32 sums of differences from the zero points,
+ * then the channel's multiplier; multipliers are the step's weights. */
+#include "base/arith.h"
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/direct-conv/direct-conv.h"
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/vector.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    INPUT,
+    FILTER,
+    BIAS,
+    LANES = 8,
+};
+
+struct conv_params {
+    struct nn_window_2d window;
+    float low, high;
+    int32_t q8_low, q8_high;
+    uint32_t operation;
+};
+
+struct job {
+    const struct nn_kernel_args *args;
+    const struct nn_window_2d *window;
+    struct nn_taps (*taps)(const struct nn_window *window, size_t at);
+    const void *in;     /* [batch, height, width, in_depth], float32 or bytes */
+    const void *filter; /* [out_depth, height, width, depth] */
+    size_t depth;       /* of a group */
+    size_t n_per_group; /* output channels */
+};
+
+static int lower_conv(struct nn_lower *lower)
+{
+    struct conv_params *params = lower->params;
+    const struct nn_lower_operand *out = &lower->outputs[0];
+    int32_t activation = nn_lower_i32(lower, nn_lower_activation_input(lower), 0);
+    bool is_known;
+
+    params->operation = lower->operation;
+    if (nn_is_q8(out->type))
+        is_known = nn_activation_q8(activation, nn_quant_flip(out->type) != 0, out->scale,
+                                    out->zero_point, &params->q8_low, &params->q8_high);
+    else
+        is_known = nn_activation_f32(activation, &params->low, &params->high);
+    if (!is_known)
+        return nn_lower_refuse(lower, "%d is not a fused activation", activation);
+    return nn_lower_window(lower, &params->window);
+}
+
+static bool fits(const struct conv_params *params, const struct nn_tensor *inputs,
+                 const struct nn_tensor *outputs)
+{
+    return (params->operation == NNHAL_OP_GROUPED_CONV_2D ||
+            params->operation == NNHAL_OP_TRANSPOSE_CONV_2D) &&
+           nn_window_fits(&params->window, params->operation, &inputs[INPUT], &inputs[FILTER],
+                          &outputs[0]) &&
+           inputs[BIAS].n_dims == 1 && inputs[BIAS].dims[0] == params->window.out_depth;
+}
+
+static bool check_float(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    return fits(params, inputs, outputs);
+}
+
+static struct job make_job(const struct nn_kernel_args *args)
+{
+    const struct conv_params *params = args->params;
+    const struct nn_window_2d *window = &params->window;
+    bool is_transposed = params->operation == NNHAL_OP_TRANSPOSE_CONV_2D;
+
+    return (struct job){.args = args,
+                        .window = window,
+                        .taps = is_transposed ? nn_transpose_taps : nn_conv_taps,
+                        .in = args->inputs[INPUT].data,
+                        .filter = args->inputs[FILTER].data,
+                        .depth = window->in_depth / (size_t)window->groups,
+                        .n_per_group = window->out_depth / (size_t)window->groups};
+}
+
+/* Where the element for a pixel and channel of the result lies. */
+static size_t out_at(const struct nn_window_2d *window, size_t row, size_t x, size_t channel)
+{
+    size_t y = row % window->out_height, image = row / window->out_height;
+
+    if (window->is_nchw)
+        return ((image * window->out_depth + channel) * window->out_height + y) *
+                   window->out_width +
+               x;
+    return (row * window->out_width + x) * window->out_depth + channel;
+}
+
+static size_t row_cost(const struct job *job)
+{
+    const struct nn_window_2d *window = job->window;
+
+    return (size_t)window->out_width * window->out_depth * window->width.filter *
+               window->height.filter * job->depth / 4 +
+           20;
+}
+
+/* ---- float32 and float16 ---- */
+
+static int lower_float(struct nn_lower *lower)
+{
+    const struct conv_params *params = lower->params;
+    bool is_half = lower->inputs[INPUT].type == NNHAL_TENSOR_FLOAT16;
+    uint64_t n = 0;
+    int r = lower_conv(lower);
+
+    if (r)
+        return r;
+    if (is_half || params->window.is_nchw)
+        n = nn_lower_count(&lower->inputs[INPUT]);
+    if (is_half && !nn_add_u64(n, nn_lower_count(&lower->inputs[FILTER]), &n))
+        return -ENOMEM;
+    /* An NCHW float16 image is turned around before it is widened. */
+    if (is_half && params->window.is_nchw &&
+        !nn_add_u64(n, nn_lower_count(&lower->inputs[INPUT]), &n))
+        return -ENOMEM;
+    return nn_mul_u64(n, sizeof(float), &lower->scratch_bytes) ? 0 : -ENOMEM;
+}
+
+static void prepare_float(struct job *job)
+{
+    const struct nn_tensor *in = &job->args->inputs[INPUT];
+    const struct nn_tensor *filter = &job->args->inputs[FILTER];
+    const struct nn_window_2d *window = job->window;
+    size_t n = nn_tensor_count(in), n_filter = nn_tensor_count(filter);
+    size_t n_pixels = (size_t)window->width.input * window->height.input;
+    float *scratch = (float *)(void *)job->args->scratch;
+
+    if (in->type == NNHAL_TENSOR_FLOAT32) {
+        if (window->is_nchw) {
+            nn_nchw_to_nhwc(scratch, in->data, window->batch, n_pixels, window->in_depth,
+                            sizeof(float));
+            job->in = scratch;
+        }
+        return;
+    }
+    if (window->is_nchw) {
+        uint16_t *turned = (uint16_t *)(void *)(scratch + n + n_filter);
+
+        nn_nchw_to_nhwc(turned, in->data, window->batch, n_pixels, window->in_depth,
+                        sizeof(uint16_t));
+        job->in = turned;
+    }
+    nn_widen(scratch, job->in, n);
+    nn_widen(scratch + n, filter->data, n_filter);
+    job->in = scratch;
+    job->filter = scratch + n;
+}
+
+static float dot(const float *a, const float *b, size_t n)
+{
+    float lanes[LANES] = {0};
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t k = 0; k < LANES; k++)
+            lanes[k] += a[i + k] * b[i + k];
+    }
+    for (size_t k = 0; i < n; i++, k++)
+        lanes[k] += a[i] * b[i];
+    for (size_t k = LANES / 2; k > 0; k /= 2) {
+        for (size_t j = 0; j < k; j++)
+            lanes[j] += lanes[j + k];
+    }
+    return lanes[0];
+}
+
+/* The sum for one output element: cells of the group's channels, weights of its filter. */
+static float sum_float(const struct job *job, const struct nn_taps *ys, const struct nn_taps *xs,
+                       size_t image, size_t channel)
+{
+    const struct nn_window_2d *window = job->window;
+    const float *in = (const float *)job->in + channel / job->n_per_group * job->depth;
+    const float *filter = job->filter;
+    float sum = 0.0f;
+
+    for (size_t i = 0; i < ys->n; i++) {
+        size_t y = (size_t)(ys->cell + (int64_t)i * ys->cell_step);
+        size_t tap_y = channel * window->height.filter + ys->tap + i * ys->tap_step;
+
+        for (size_t j = 0; j < xs->n; j++) {
+            size_t x = (size_t)(xs->cell + (int64_t)j * xs->cell_step);
+            size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
+            size_t cell = (image * window->height.input + y) * window->width.input + x;
+
+            sum += dot(in + cell * window->in_depth, filter + tap * job->depth, job->depth);
+        }
+    }
+    return sum;
+}
+
+static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct conv_params *params = job->args->params;
+    const struct nn_window_2d *window = job->window;
+    const void *bias = job->args->inputs[BIAS].data;
+    void *out = job->args->outputs[0].data;
+    bool is_half = job->args->inputs[BIAS].type == NNHAL_TENSOR_FLOAT16;
+
+    for (size_t row = begin; row < end; row++) {
+        struct nn_taps ys = job->taps(&window->height, row % window->out_height);
+
+        for (size_t x = 0; x < window->out_width; x++) {
+            struct nn_taps xs = job->taps(&window->width, x);
+
+            for (size_t c = 0; c < window->out_depth; c++) {
+                float value = sum_float(job, &ys, &xs, row / window->out_height, c);
+                size_t at = out_at(window, row, x, c);
+
+                value += is_half ? nn_f16_to_f32(((const uint16_t *)bias)[c])
+                                 : ((const float *)bias)[c];
+                value = nn_clamp_f32(value, params->low, params->high);
+                if (is_half)
+                    ((uint16_t *)out)[at] = nn_f32_to_f16(value);
+                else
+                    ((float *)out)[at] = value;
+            }
+        }
+    }
+}
+
+static int nn_direct_conv_float__c(const struct nn_kernel_args *args)
+{
+    struct job job = make_job(args);
+
+    prepare_float(&job);
+    nn_parallel_for(args, (size_t)job.window->batch * job.window->out_height, row_cost(&job),
+                    rows_float, &job);
+    return 0;
+}
+
+/* ---- 8-bit ---- */
+
+/* One multiplier per output channel, also where all are the same. */
+static int lower_q8(struct nn_lower *lower)
+{
+    const struct conv_params *params = lower->params;
+    const struct nn_lower_operand *filter = &lower->inputs[FILTER];
+    const struct nn_lower_operand *in = &lower->inputs[INPUT];
+    bool is_per_channel = filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL;
+    struct nn_multiplier *multipliers;
+    int r = lower_conv(lower);
+
+    if (r)
+        return r;
+    if (is_per_channel && filter->n_channel_scales != params->window.out_depth)
+        return nn_lower_refuse(lower, "the filter has %u scales for %u channels",
+                               filter->n_channel_scales, params->window.out_depth);
+    if (params->window.is_nchw)
+        lower->scratch_bytes = nn_lower_count(in);
+    multipliers = nn_lower_weights(lower,
+                                   (uint64_t)params->window.out_depth * sizeof(*multipliers));
+    if (!multipliers)
+        return -ENOMEM;
+    for (uint32_t c = 0; c < params->window.out_depth; c++) {
+        float scale = is_per_channel ? filter->channel_scales[c] : filter->scale;
+        float product = in->scale * scale;
+
+        multipliers[c] = nn_multiplier_make((double)product / (double)lower->outputs[0].scale);
+    }
+    return 0;
+}
+
+static bool check_q8(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                     uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct conv_params *params = from_params;
+
+    return fits(params, inputs, outputs) &&
+           weights_bytes / sizeof(struct nn_multiplier) >= params->window.out_depth;
+}
+
+/* How bytes of the input and of the filter become differences from their zero points. */
+struct codes {
+    uint32_t in_flip, filter_flip;
+    int32_t in_zero, filter_zero;
+};
+
+static int32_t dot_q8(const uint8_t *a, const uint8_t *b, size_t n, const struct codes *codes)
+{
+    int32_t sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (nn_quant_code(a[i], codes->in_flip) - codes->in_zero) *
+               (nn_quant_code(b[i], codes->filter_flip) - codes->filter_zero);
+    return sum;
+}
+
+static int32_t sum_q8(const struct job *job, const struct codes *codes, const struct nn_taps *ys,
+                      const struct nn_taps *xs, size_t image, size_t channel)
+{
+    const struct nn_window_2d *window = job->window;
+    const uint8_t *in = (const uint8_t *)job->in + channel / job->n_per_group * job->depth;
+    const uint8_t *filter = job->filter;
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < ys->n; i++) {
+        size_t y = (size_t)(ys->cell + (int64_t)i * ys->cell_step);
+        size_t tap_y = channel * window->height.filter + ys->tap + i * ys->tap_step;
+
+        for (size_t j = 0; j < xs->n; j++) {
+            size_t x = (size_t)(xs->cell + (int64_t)j * xs->cell_step);
+            size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
+            size_t cell = (image * window->height.input + y) * window->width.input + x;
+
+            sum += (uint32_t)dot_q8(in + cell * window->in_depth, filter + tap * job->depth,
+                                    job->depth, codes);
+        }
+    }
+    return (int32_t)sum;
+}
+
+static struct codes make_codes(const struct nn_kernel_args *args)
+{
+    const struct nn_tensor *in = &args->inputs[INPUT];
+    const struct nn_tensor *filter = &args->inputs[FILTER];
+    bool is_per_channel = filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL;
+
+    return (struct codes){
+        .in_flip = nn_quant_flip(in->type),
+        .in_zero = in->zero_point,
+        .filter_flip = is_per_channel ? 0x80 : nn_quant_flip(filter->type),
+        .filter_zero = is_per_channel ? 0 : filter->zero_point,
+    };
+}
+
+static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct conv_params *params = job->args->params;
+    const struct nn_multiplier *multipliers =
+        (const struct nn_multiplier *)(const void *)job->args->weights;
+    const struct nn_window_2d *window = job->window;
+    const int32_t *bias = job->args->inputs[BIAS].data;
+    const struct codes codes = make_codes(job->args);
+    uint8_t *out = job->args->outputs[0].data;
+
+    for (size_t row = begin; row < end; row++) {
+        struct nn_taps ys = job->taps(&window->height, row % window->out_height);
+
+        for (size_t x = 0; x < window->out_width; x++) {
+            struct nn_taps xs = job->taps(&window->width, x);
+
+            for (size_t c = 0; c < window->out_depth; c++) {
+                uint32_t sum = (uint32_t)sum_q8(job, &codes, &ys, &xs, row / window->out_height, c);
+                int64_t code = nn_multiplier_apply((int32_t)(sum + (uint32_t)bias[c]),
+                                                   multipliers[c]);
+
+                code += job->args->outputs[0].zero_point;
+                code = code < params->q8_low ? params->q8_low : code;
+                code = code > params->q8_high ? params->q8_high : code;
+                out[out_at(window, row, x, c)] = (uint8_t)code;
+            }
+        }
+    }
+}
+
+static int nn_direct_conv_q8__c(const struct nn_kernel_args *args)
+{
+    struct job job = make_job(args);
+    const struct nn_window_2d *window = job.window;
+
+    if (window->is_nchw) {
+        nn_nchw_to_nhwc(args->scratch, args->inputs[INPUT].data, window->batch,
+                        (size_t)window->width.input * window->height.input, window->in_depth, 1);
+        job.in = args->scratch;
+    }
+    nn_parallel_for(args, (size_t)window->batch * window->out_height, row_cost(&job), rows_q8,
+                    &job);
+    return 0;
+}
+
+#define ROWS(op_name, op)                                                                          \
+    {.name = op_name "_float__c",                                                                  \
+     .operation = NNHAL_OP_##op,                                                                   \
+     .in0 = NN_T_F32 | NN_T_F16,                                                                   \
+     .params_bytes = sizeof(struct conv_params),                                                   \
+     .lower = lower_float,                                                                         \
+     .run = nn_direct_conv_float__c,                                                               \
+     .check = check_float},                                                                        \
+    {                                                                                              \
+        .name = op_name "_q8__c", .operation = NNHAL_OP_##op, .in0 = NN_T_U8 | NN_T_S8,            \
+        .params_bytes = sizeof(struct conv_params), .lower = lower_q8,                             \
+        .run = nn_direct_conv_q8__c, .check = check_q8                                             \
+    }
+
+static const struct nn_kernel kernels[] = {
+    ROWS("grouped_conv_2d", GROUPED_CONV_2D),
+    ROWS("transpose_conv_2d", TRANSPOSE_CONV_2D),
+};
+
+NN_KERNEL_FAMILY(direct_conv, kernels);

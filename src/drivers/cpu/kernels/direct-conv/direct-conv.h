@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* direct-conv.h - which taps of a filter meet which cells, forwards and transposed
+ *
+ * GROUPED_CONV_2D and TRANSPOSE_CONV_2D compute each output pixel from the taps
+ * that meet the image: along one axis these are an arithmetic sequence of taps
+ * and one of cells. A convolution's cells go up with its taps by the dilation; a
+ * transposed one's taps go up by the stride while cells go down by one. */
+#ifndef NN_CPU_KERNELS_DIRECT_CONV_H
+#define NN_CPU_KERNELS_DIRECT_CONV_H
+
+#include "drivers/cpu/kernels/window.h"
+
+/* The t-th of n pairs is tap + t * tap_step and cell + t * cell_step. */
+struct nn_taps {
+    size_t n;
+    size_t tap, tap_step;
+    int64_t cell, cell_step;
+};
+
+/* nn_conv_taps() - of a convolution's output position at, along one axis. */
+static inline struct nn_taps nn_conv_taps(const struct nn_window *window, size_t at)
+{
+    int64_t begin, end;
+    int64_t first = nn_window_clip(window, at, &begin, &end);
+
+    return (struct nn_taps){.n = end > begin ? (size_t)(end - begin) : 0,
+                            .tap = (size_t)begin,
+                            .tap_step = 1,
+                            .cell = first + begin * window->dilation,
+                            .cell_step = window->dilation};
+}
+
+/* nn_transpose_taps() - of a transposed convolution's: at + head = tap + cell * stride. */
+static inline struct nn_taps nn_transpose_taps(const struct nn_window *window, size_t at)
+{
+    int64_t place = (int64_t)at + window->head, stride = window->stride;
+    int64_t tap = place % stride, cell = place / stride;
+    int64_t last_cell = (int64_t)window->input - 1, filter = window->filter;
+    int64_t n;
+
+    if (cell > last_cell) {
+        tap += (cell - last_cell) * stride;
+        cell = last_cell;
+    }
+    n = tap < filter ? (filter - tap + stride - 1) / stride : 0;
+    return (struct nn_taps){.n = (size_t)(n < cell + 1 ? n : cell + 1),
+                            .tap = (size_t)tap,
+                            .tap_step = (size_t)stride,
+                            .cell = cell,
+                            .cell_step = -1};
+}
+
+#endif

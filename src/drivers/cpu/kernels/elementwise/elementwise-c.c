@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, POW, PRELU of float32, float16 and int32,
+ * plain C: out[i] = act(a[i] op b[i]), broadcast. The 8-bit forms are in
+ * elementwise-q8-c.c.
+ *
+ * Integers wrap; a division of integers rounds down, by 0 it gives 0, and
+ * INT32_MIN / -1 wraps. A float16 is widened, computed as float32, rounded once. */
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/broadcast.h"
+#include "drivers/cpu/kernels/vector.h"
+
+#include <math.h>
+
+struct bounds {
+    float low, high;
+};
+
+static int lower_arithmetic(struct nn_lower *lower)
+{
+    struct bounds *bounds = lower->params;
+
+    if (!nn_activation_f32(nn_lower_i32(lower, 2, 0), &bounds->low, &bounds->high))
+        return nn_lower_refuse(lower, "input 2 is not a fused activation");
+    return 0;
+}
+
+static int lower_unbounded(struct nn_lower *lower)
+{
+    struct bounds *bounds = lower->params;
+
+    bounds->low = -INFINITY;
+    bounds->high = INFINITY;
+    return 0;
+}
+
+static int lower_i32(struct nn_lower *lower)
+{
+    if (nn_lower_i32(lower, 2, 0))
+        return nn_lower_refuse(lower, "TENSOR_INT32 takes no activation");
+    return 0;
+}
+
+static int lower_nothing(struct nn_lower *lower)
+{
+    return 0;
+}
+
+/* ---- float32 ---- */
+
+NN_INLINE float apply_f32(uint32_t op, float a, float b)
+{
+    switch (op) {
+    case NNHAL_OP_ADD:
+        return a + b;
+    case NNHAL_OP_SUB:
+        return a - b;
+    case NNHAL_OP_MUL:
+        return a * b;
+    case NNHAL_OP_DIV:
+        return a / b;
+    case NNHAL_OP_MAXIMUM:
+        return a < b ? b : a;
+    case NNHAL_OP_MINIMUM:
+        return b < a ? b : a;
+    case NNHAL_OP_PRELU:
+        return a >= 0.0f ? a : a * b;
+    default:
+        return powf(a, b);
+    }
+}
+
+NN_INLINE void loop_f32(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
+                        float *out, size_t n, struct bounds bounds)
+{
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = nn_clamp_f32(apply_f32(op, a[i * step_a], b[i * step_b]), bounds.low, bounds.high);
+}
+
+/* The three kinds of rows, each with constant steps; a row without steps has one value. */
+NN_INLINE void row_f32(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
+                       float *out, size_t n, struct bounds bounds)
+{
+    if (step_a && step_b) {
+        loop_f32(op, a, 1, b, 1, out, n, bounds);
+    } else if (step_a) {
+        loop_f32(op, a, 1, b, 0, out, n, bounds);
+    } else if (step_b) {
+        loop_f32(op, a, 0, b, 1, out, n, bounds);
+    } else {
+        loop_f32(op, a, 0, b, 0, out, n, bounds);
+    }
+}
+
+NN_INLINE void tensor_row_f32(uint32_t op, const struct nn_kernel_args *args,
+                              const struct nn_row *row)
+{
+    const struct bounds *bounds = args->params;
+    const float *a = args->inputs[0].data;
+    const float *b = args->inputs[1].data;
+    float *out = args->outputs[0].data;
+
+    row_f32(op, a + row->in0, row->step0, b + row->in1, row->step1, out + row->out, row->n,
+            *bounds);
+}
+
+NN_INLINE void tensor_row_f16(uint32_t op, const struct nn_kernel_args *args,
+                              const struct nn_row *row)
+{
+    const struct bounds *bounds = args->params;
+    const uint16_t *a = (const uint16_t *)args->inputs[0].data + row->in0;
+    const uint16_t *b = (const uint16_t *)args->inputs[1].data + row->in1;
+    uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
+    float wide_a[NN_CHUNK];
+    float wide_b[NN_CHUNK];
+
+    for (size_t i = 0; i < row->n; i += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, row->n - i);
+
+        nn_widen(wide_a, a + i * row->step0, row->step0 ? n : 1);
+        nn_widen(wide_b, b + i * row->step1, row->step1 ? n : 1);
+        row_f32(op, wide_a, row->step0, wide_b, row->step1, wide_a, n, *bounds);
+        nn_narrow(out + i, wide_a, n);
+    }
+}
+
+/* ---- int32 ---- */
+
+/* C++'s and C's quotient is truncated; this one is rounded down. */
+static inline int32_t divide_floor(int32_t a, int32_t b)
+{
+    int32_t quotient;
+
+    if (b == 0)
+        return 0;
+    if (b == -1)
+        return (int32_t)(0u - (uint32_t)a);
+    quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+NN_INLINE int32_t apply_i32(uint32_t op, int32_t a, int32_t b)
+{
+    switch (op) {
+    case NNHAL_OP_ADD:
+        return (int32_t)((uint32_t)a + (uint32_t)b);
+    case NNHAL_OP_SUB:
+        return (int32_t)((uint32_t)a - (uint32_t)b);
+    case NNHAL_OP_MUL:
+        return (int32_t)((uint32_t)a * (uint32_t)b);
+    case NNHAL_OP_MAXIMUM:
+        return a < b ? b : a;
+    case NNHAL_OP_MINIMUM:
+        return b < a ? b : a;
+    default:
+        return divide_floor(a, b);
+    }
+}
+
+NN_INLINE void tensor_row_i32(uint32_t op, const struct nn_kernel_args *args,
+                              const struct nn_row *row)
+{
+    const int32_t *a = (const int32_t *)args->inputs[0].data + row->in0;
+    const int32_t *b = (const int32_t *)args->inputs[1].data + row->in1;
+    int32_t *out = (int32_t *)args->outputs[0].data + row->out;
+
+    NN_IVDEP
+    for (size_t i = 0; i < row->n; i++)
+        out[i] = apply_i32(op, a[i * row->step0], b[i * row->step1]);
+}
+
+/* ---- the table ---- */
+
+/* name, operation, cost of a float element in sixteenths of a nanosecond */
+#define FLOAT_OPERATIONS(X)                                                                        \
+    X(add, ADD, 8)                                                                                 \
+    X(sub, SUB, 8)                                                                                 \
+    X(mul, MUL, 8)                                                                                 \
+    X(div, DIV, 16)                                                                                \
+    X(maximum, MAXIMUM, 8)                                                                         \
+    X(minimum, MINIMUM, 8)                                                                         \
+    X(prelu, PRELU, 8)                                                                             \
+    X(pow, POW, 320)
+
+#define INT_OPERATIONS(X)                                                                          \
+    X(add, ADD)                                                                                    \
+    X(sub, SUB)                                                                                    \
+    X(mul, MUL)                                                                                    \
+    X(div, DIV)                                                                                    \
+    X(maximum, MAXIMUM)                                                                            \
+    X(minimum, MINIMUM)
+
+#define DEFINE_FLOAT(name, operation, cost)                                                        \
+    static void name##_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)        \
+    {                                                                                              \
+        tensor_row_f32(NNHAL_OP_##operation, args, row);                                           \
+    }                                                                                              \
+    static void name##_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)        \
+    {                                                                                              \
+        tensor_row_f16(NNHAL_OP_##operation, args, row);                                           \
+    }                                                                                              \
+    static int nn_##name##_f32__c(const struct nn_kernel_args *args)                               \
+    {                                                                                              \
+        nn_broadcast_run(args, cost, name##_row_f32);                                              \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static int nn_##name##_f16__c(const struct nn_kernel_args *args)                               \
+    {                                                                                              \
+        nn_broadcast_run(args, (cost) + 64, name##_row_f16);                                       \
+        return 0;                                                                                  \
+    }
+FLOAT_OPERATIONS(DEFINE_FLOAT)
+
+#define DEFINE_INT(name, operation)                                                                \
+    static void name##_row_i32(const struct nn_kernel_args *args, const struct nn_row *row)        \
+    {                                                                                              \
+        tensor_row_i32(NNHAL_OP_##operation, args, row);                                           \
+    }                                                                                              \
+    static int nn_##name##_i32__c(const struct nn_kernel_args *args)                               \
+    {                                                                                              \
+        nn_broadcast_run(args, 16, name##_row_i32);                                                \
+        return 0;                                                                                  \
+    }
+INT_OPERATIONS(DEFINE_INT)
+
+#define FLOAT_ROWS(op_name, op, lower_function)                                                    \
+    {.name = #op_name "_f32__c",                                                                   \
+     .operation = NNHAL_OP_##op,                                                                   \
+     .in0 = NN_T_F32,                                                                              \
+     .params_bytes = sizeof(struct bounds),                                                        \
+     .in_place = 3,                                                                                \
+     .lower = lower_function,                                                                      \
+     .run = nn_##op_name##_f32__c},                                                                \
+    {                                                                                              \
+        .name = #op_name "_f16__c", .operation = NNHAL_OP_##op, .in0 = NN_T_F16,                   \
+        .params_bytes = sizeof(struct bounds), .in_place = 3, .lower = lower_function,             \
+        .run = nn_##op_name##_f16__c                                                               \
+    }
+
+#define INT_ROW(op_name, op, lower_function)                                                       \
+    {                                                                                              \
+        .name = #op_name "_i32__c", .operation = NNHAL_OP_##op, .in0 = NN_T_I32, .in_place = 3,    \
+        .lower = lower_function, .run = nn_##op_name##_i32__c                                      \
+    }
+
+static const struct nn_kernel kernels[] = {
+    FLOAT_ROWS(add, ADD, lower_arithmetic),
+    FLOAT_ROWS(sub, SUB, lower_arithmetic),
+    FLOAT_ROWS(mul, MUL, lower_arithmetic),
+    FLOAT_ROWS(div, DIV, lower_arithmetic),
+    FLOAT_ROWS(maximum, MAXIMUM, lower_unbounded),
+    FLOAT_ROWS(minimum, MINIMUM, lower_unbounded),
+    FLOAT_ROWS(prelu, PRELU, lower_unbounded),
+    FLOAT_ROWS(pow, POW, lower_unbounded),
+    INT_ROW(add, ADD, lower_i32),
+    INT_ROW(sub, SUB, lower_i32),
+    INT_ROW(mul, MUL, lower_i32),
+    INT_ROW(div, DIV, lower_i32),
+    INT_ROW(maximum, MAXIMUM, lower_nothing),
+    INT_ROW(minimum, MINIMUM, lower_nothing),
+};
+
+NN_KERNEL_FAMILY(elementwise, kernels);

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU of 8-bit quantised tensors, plain C.
+ *
+ * An operand has 256 codes, so whatever depends on one operand only is a table,
+ * made when the step is lowered and kept as its weights: the rescaled operands
+ * of ADD and SUB, the requantised ones of MAXIMUM and MINIMUM, the positive
+ * half of PRELU. Tables are indexed by the code's byte, signed or not. */
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/broadcast.h"
+#include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/vector.h"
+
+#include <errno.h>
+
+struct q8_params {
+    int32_t low, high; /* codes */
+    int32_t zero;      /* of the output */
+    int32_t zeros[2];  /* of the inputs */
+    uint32_t flip;     /* see nn_quant_code() */
+    struct nn_multiplier multiplier;
+};
+
+static void init_params(const struct nn_lower *lower)
+{
+    struct q8_params *params = lower->params;
+    uint32_t type = lower->outputs[0].type;
+
+    params->low = nn_quant_low(type);
+    params->high = nn_quant_high(type);
+    params->zero = lower->outputs[0].zero_point;
+    params->zeros[0] = lower->inputs[0].zero_point;
+    params->zeros[1] = lower->inputs[1].zero_point;
+    params->flip = nn_quant_flip(type);
+}
+
+static int set_activation(struct nn_lower *lower)
+{
+    struct q8_params *params = lower->params;
+    const struct nn_lower_operand *out = &lower->outputs[0];
+
+    if (!nn_activation_q8(nn_lower_i32(lower, 2, 0), params->flip != 0, out->scale, out->zero_point,
+                          &params->low, &params->high))
+        return nn_lower_refuse(lower, "input 2 is not a fused activation");
+    return 0;
+}
+
+/* The reference's multipliers of ADD and MUL are below 1 or it gives up. */
+static bool is_fraction(double real)
+{
+    return real > 0.0 && real < 1.0;
+}
+
+/* ---- ADD, SUB ---- */
+
+/* Each operand, 20 bits finer and brought to twice the coarser scale. */
+static void fill_rescaled(int32_t table[256], const struct nn_lower_operand *operand, double real,
+                          bool negates)
+{
+    struct nn_multiplier multiplier = nn_multiplier_make(real);
+
+    if (negates)
+        multiplier.mantissa = -multiplier.mantissa;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        int32_t value = nn_quant_code((uint8_t)byte, nn_quant_flip(operand->type));
+        int32_t fine = (value - operand->zero_point) * (1 << 20);
+
+        table[byte] = nn_rdp(nn_srdhm(fine, multiplier.mantissa), -multiplier.shift);
+    }
+}
+
+static int lower_sum(struct nn_lower *lower, bool negates)
+{
+    const struct nn_lower_operand *in = lower->inputs;
+    struct q8_params *params = lower->params;
+    float twice = 2.0f * (in[0].scale > in[1].scale ? in[0].scale : in[1].scale);
+    double real = (double)twice / (double)(0x1p20f * lower->outputs[0].scale);
+    int32_t *tables;
+
+    init_params(lower);
+    if (!is_fraction((double)in[0].scale / (double)twice) ||
+        !is_fraction((double)in[1].scale / (double)twice) || !is_fraction(real))
+        return nn_lower_refuse(lower, "the output's scale is too small for the inputs' scales");
+    params->multiplier = nn_multiplier_make(real);
+    tables = nn_lower_weights(lower, 2 * 256 * sizeof(int32_t));
+    if (!tables)
+        return -ENOMEM;
+    fill_rescaled(tables, &in[0], (double)in[0].scale / (double)twice, false);
+    fill_rescaled(tables + 256, &in[1], (double)in[1].scale / (double)twice, negates);
+    return set_activation(lower);
+}
+
+static int lower_add(struct nn_lower *lower)
+{
+    return lower_sum(lower, false);
+}
+
+static int lower_sub(struct nn_lower *lower)
+{
+    return lower_sum(lower, true);
+}
+
+static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const struct q8_params *params = args->params;
+    const int32_t *table_a = (const int32_t *)(const void *)args->weights;
+    const int32_t *table_b = table_a + 256;
+    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
+    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    struct nn_multiplier multiplier = params->multiplier;
+    int32_t low = params->low, high = params->high, zero = params->zero;
+
+    NN_IVDEP
+    for (size_t i = 0; i < row->n; i++) {
+        int32_t sum = table_a[a[i * row->step0]] + table_b[b[i * row->step1]];
+        int32_t code = nn_multiplier_apply(sum, multiplier) + zero;
+
+        out[i] = (uint8_t)nn_clamp_i32(code, low, high);
+    }
+}
+
+static int nn_sum_q8__c(const struct nn_kernel_args *args)
+{
+    nn_broadcast_run(args, 32, sum_row);
+    return 0;
+}
+
+/* ---- MUL ---- */
+
+static int lower_mul(struct nn_lower *lower)
+{
+    struct q8_params *params = lower->params;
+    float product = lower->inputs[0].scale * lower->inputs[1].scale;
+    double real = (double)product / (double)lower->outputs[0].scale;
+
+    init_params(lower);
+    if (!is_fraction(real))
+        return nn_lower_refuse(lower, "the output's scale is not above the product of the inputs'");
+    params->multiplier = nn_multiplier_make(real);
+    return set_activation(lower);
+}
+
+static void mul_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const struct q8_params params = *(const struct q8_params *)args->params;
+    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
+    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+
+    NN_IVDEP
+    for (size_t i = 0; i < row->n; i++) {
+        int32_t x = nn_quant_code(a[i * row->step0], params.flip) - params.zeros[0];
+        int32_t y = nn_quant_code(b[i * row->step1], params.flip) - params.zeros[1];
+        int32_t code = nn_multiplier_apply(x * y, params.multiplier);
+
+        out[i] = (uint8_t)nn_clamp_i32(code + params.zero, params.low, params.high);
+    }
+}
+
+static int nn_mul_q8__c(const struct nn_kernel_args *args)
+{
+    nn_broadcast_run(args, 32, mul_row);
+    return 0;
+}
+
+/* ---- MAXIMUM, MINIMUM ---- */
+
+/* Tables hold codes offset so that they compare as bytes: see flip. */
+static int lower_extreme(struct nn_lower *lower)
+{
+    uint8_t *tables = nn_lower_weights(lower, 2 * 256);
+
+    if (!tables)
+        return -ENOMEM;
+    init_params(lower);
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t byte = 0; byte < 256; byte++)
+            tables[i * 256 + (int)byte] = nn_quant_requant((uint8_t)byte, &lower->inputs[i],
+                                                           &lower->outputs[0]);
+    }
+    return 0;
+}
+
+NN_INLINE void extreme_row(const struct nn_kernel_args *args, const struct nn_row *row, bool is_max)
+{
+    const struct q8_params *params = args->params;
+    const uint8_t *table_a = args->weights;
+    const uint8_t *table_b = table_a + 256;
+    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
+    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    uint8_t flip = (uint8_t)params->flip;
+
+    NN_IVDEP
+    for (size_t i = 0; i < row->n; i++) {
+        uint8_t x = table_a[a[i * row->step0]] ^ flip;
+        uint8_t y = table_b[b[i * row->step1]] ^ flip;
+
+        out[i] = (is_max == (x < y) ? y : x) ^ flip;
+    }
+}
+
+static void maximum_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    extreme_row(args, row, true);
+}
+
+static void minimum_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    extreme_row(args, row, false);
+}
+
+static int nn_maximum_q8__c(const struct nn_kernel_args *args)
+{
+    nn_broadcast_run(args, 24, maximum_row);
+    return 0;
+}
+
+static int nn_minimum_q8__c(const struct nn_kernel_args *args)
+{
+    nn_broadcast_run(args, 24, minimum_row);
+    return 0;
+}
+
+/* ---- PRELU ---- */
+
+static int lower_prelu(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    const struct nn_lower_operand *alpha = &lower->inputs[1];
+    const struct nn_lower_operand *out = &lower->outputs[0];
+    struct nn_multiplier positive = nn_multiplier_make((double)(in->scale / out->scale));
+    struct q8_params *params = lower->params;
+    float product = in->scale * alpha->scale;
+    uint8_t *table = nn_lower_weights(lower, 256);
+
+    if (!table)
+        return -ENOMEM;
+    init_params(lower);
+    params->multiplier = nn_multiplier_make((double)product / (double)out->scale);
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        int32_t value = nn_quant_code((uint8_t)byte, params->flip) - in->zero_point;
+        int64_t code = (int64_t)nn_multiplier_apply(value, positive) + out->zero_point;
+
+        table[byte] = (uint8_t)(code < params->low    ? params->low
+                                : code > params->high ? params->high
+                                                      : (int32_t)code);
+    }
+    return 0;
+}
+
+static void prelu_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const struct q8_params params = *(const struct q8_params *)args->params;
+    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
+    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+
+    for (size_t i = 0; i < row->n; i++) {
+        int32_t x = nn_quant_code(a[i * row->step0], params.flip) - params.zeros[0];
+        int32_t y = nn_quant_code(b[i * row->step1], params.flip) - params.zeros[1];
+        int64_t code = (int64_t)nn_multiplier_apply(x * y, params.multiplier) + params.zero;
+
+        code = code < params.low ? params.low : code > params.high ? params.high : code;
+        out[i] = x >= 0 ? args->weights[a[i * row->step0]] : (uint8_t)code;
+    }
+}
+
+static int nn_prelu_q8__c(const struct nn_kernel_args *args)
+{
+    nn_broadcast_run(args, 48, prelu_row);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+#define ROW(op_name, op, lower_function, run_function)                                             \
+    {                                                                                              \
+        .name = op_name, .operation = NNHAL_OP_##op, .in0 = NN_T_U8 | NN_T_S8,                     \
+        .params_bytes = sizeof(struct q8_params), .in_place = 3, .lower = lower_function,          \
+        .run = run_function                                                                        \
+    }
+
+static const struct nn_kernel kernels[] = {
+    ROW("add_q8__c", ADD, lower_add, nn_sum_q8__c),
+    ROW("sub_q8__c", SUB, lower_sub, nn_sum_q8__c),
+    ROW("mul_q8__c", MUL, lower_mul, nn_mul_q8__c),
+    ROW("maximum_q8__c", MAXIMUM, lower_extreme, nn_maximum_q8__c),
+    ROW("minimum_q8__c", MINIMUM, lower_extreme, nn_minimum_q8__c),
+    ROW("prelu_q8__c", PRELU, lower_prelu, nn_prelu_q8__c),
+};
+
+NN_KERNEL_FAMILY(elementwise_q8, kernels);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT, plain C: any byte but 0 is true, results are 0 or 1. */
+#include "drivers/cpu/kernels/broadcast.h"
+#include "drivers/cpu/kernels/vector.h"
+
+static int lower(struct nn_lower *lower)
+{
+    return 0;
+}
+
+NN_INLINE void row_binary(const struct nn_kernel_args *args, const struct nn_row *row, bool is_and)
+{
+    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
+    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+
+    NN_IVDEP
+    for (size_t i = 0; i < row->n; i++) {
+        uint8_t x = a[i * row->step0] != 0;
+        uint8_t y = b[i * row->step1] != 0;
+
+        out[i] = is_and ? x & y : x | y;
+    }
+}
+
+static void and_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    row_binary(args, row, true);
+}
+
+static void or_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    row_binary(args, row, false);
+}
+
+static void not_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+
+    NN_IVDEP
+    for (size_t i = 0; i < row->n; i++)
+        out[i] = in[i] == 0;
+}
+
+static int nn_logical_and_b8__c(const struct nn_kernel_args *args)
+{
+    nn_broadcast_run(args, 8, and_row);
+    return 0;
+}
+
+static int nn_logical_or_b8__c(const struct nn_kernel_args *args)
+{
+    nn_broadcast_run(args, 8, or_row);
+    return 0;
+}
+
+static int nn_logical_not_b8__c(const struct nn_kernel_args *args)
+{
+    nn_rows_run(args, 4, not_row);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "logical_and_b8__c",
+     .operation = NNHAL_OP_LOGICAL_AND,
+     .in0 = NN_T_B8,
+     .in_place = 3,
+     .lower = lower,
+     .run = nn_logical_and_b8__c},
+    {.name = "logical_or_b8__c",
+     .operation = NNHAL_OP_LOGICAL_OR,
+     .in0 = NN_T_B8,
+     .in_place = 3,
+     .lower = lower,
+     .run = nn_logical_or_b8__c},
+    {.name = "logical_not_b8__c",
+     .operation = NNHAL_OP_LOGICAL_NOT,
+     .in0 = NN_T_B8,
+     .in_place = 1,
+     .lower = lower,
+     .run = nn_logical_not_b8__c},
+};
+
+NN_KERNEL_FAMILY(logical, kernels);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BATCH_MATMUL, plain C: out[b][i][j] = sum over k of x[b][i][k] * y[b][k][j],
+ * either operand transposed.
+ *
+ * y is brought to rows of float32 or int32 (less its zero point) in scratch,
+ * unless it is that already; then a row of the result is accumulated from rows of y,
+ * in the order of k. Integers wrap. */
+#include "base/arith.h"
+#include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernel.h"
+
+#include <errno.h>
+
+struct matmul_params {
+    uint32_t adjoint_x, adjoint_y;
+    struct nn_multiplier multiplier; /* TENSOR_QUANT8_ASYMM_SIGNED */
+};
+
+static bool needs_scratch(uint32_t type, uint32_t adjoint_y)
+{
+    return adjoint_y || (type != NNHAL_TENSOR_FLOAT32 && type != NNHAL_TENSOR_INT32);
+}
+
+static int lower_matmul(struct nn_lower *lower)
+{
+    struct matmul_params *params = lower->params;
+    const struct nn_lower_operand *x = &lower->inputs[0];
+    const struct nn_lower_operand *y = &lower->inputs[1];
+    const struct nn_lower_operand *out = &lower->outputs[0];
+    float product = x->scale * y->scale;
+
+    params->adjoint_x = nn_lower_bool(lower, 2, false);
+    params->adjoint_y = nn_lower_bool(lower, 3, false);
+    if (x->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
+        params->multiplier = nn_multiplier_make((double)product / (double)out->scale);
+    if (needs_scratch(x->type, params->adjoint_y) &&
+        !nn_mul_u64(nn_lower_count(y), sizeof(float), &lower->scratch_bytes))
+        return -ENOMEM;
+    return 0;
+}
+
+struct job {
+    const struct nn_kernel_args *args;
+    const struct matmul_params *params;
+    const void *y; /* [batch][k][n], 32-bit elements */
+    size_t m, n, k;
+};
+
+static bool check_shapes(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                         uint32_t n_outputs, const struct nn_tensor *outputs,
+                         uint64_t weights_bytes)
+{
+    const struct matmul_params *params = from_params;
+    uint32_t rank = inputs[0].n_dims;
+
+    return rank >= 2 && inputs[1].n_dims == rank && outputs[0].n_dims == rank &&
+           inputs[0].dims[params->adjoint_x ? rank - 2 : rank - 1] ==
+               inputs[1].dims[params->adjoint_y ? rank - 1 : rank - 2] &&
+           outputs[0].dims[rank - 2] == inputs[0].dims[params->adjoint_x ? rank - 1 : rank - 2] &&
+           outputs[0].dims[rank - 1] == inputs[1].dims[params->adjoint_y ? rank - 2 : rank - 1];
+}
+
+/* Elements as they are multiplied. */
+static float real_at(const struct nn_tensor *tensor, size_t at)
+{
+    return tensor->type == NNHAL_TENSOR_FLOAT16
+               ? nn_f16_to_f32(((const uint16_t *)tensor->data)[at])
+               : ((const float *)tensor->data)[at];
+}
+
+static int32_t integer_at(const struct nn_tensor *tensor, size_t at)
+{
+    return tensor->type == NNHAL_TENSOR_INT32
+               ? ((const int32_t *)tensor->data)[at]
+               : ((const int8_t *)tensor->data)[at] - tensor->zero_point;
+}
+
+static bool is_float(uint32_t type)
+{
+    return type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_FLOAT16;
+}
+
+/* Rows of y of all batches, in 32 bits. */
+static const void *prepare_y(const struct job *job)
+{
+    const struct nn_tensor *y = &job->args->inputs[1];
+    size_t matrix = job->k * job->n, n = nn_tensor_count(y);
+    void *to = job->args->scratch;
+
+    if (!needs_scratch(y->type, job->params->adjoint_y))
+        return y->data;
+    for (size_t at = 0; at < n; at++) {
+        size_t k = at % matrix / job->n, j = at % matrix % job->n;
+        size_t from = job->params->adjoint_y ? at - at % matrix + j * job->k + k : at;
+
+        if (is_float(y->type))
+            ((float *)to)[at] = real_at(y, from);
+        else
+            ((int32_t *)to)[at] = integer_at(y, from);
+    }
+    return to;
+}
+
+/* Where x's element [row][k] lies; rows of all batches are numbered through. */
+static size_t x_at(const struct job *job, size_t row, size_t k)
+{
+    size_t batch = row / job->m * job->m * job->k;
+
+    return job->params->adjoint_x ? batch + k * job->m + row % job->m : row * job->k + k;
+}
+
+static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct nn_tensor *out = &job->args->outputs[0];
+    float acc[NN_CHUNK];
+
+    for (size_t row = begin; row < end; row++) {
+        const float *y = (const float *)job->y + row / job->m * job->k * job->n;
+
+        for (size_t j = 0; j < job->n; j += NN_CHUNK) {
+            size_t n = nn_min_size(NN_CHUNK, job->n - j);
+
+            for (size_t c = 0; c < n; c++)
+                acc[c] = 0.0f;
+            for (size_t k = 0; k < job->k; k++) {
+                float x = real_at(&job->args->inputs[0], x_at(job, row, k));
+
+                for (size_t c = 0; c < n; c++)
+                    acc[c] += x * y[k * job->n + j + c];
+            }
+            for (size_t c = 0; c < n; c++) {
+                if (out->type == NNHAL_TENSOR_FLOAT16)
+                    ((uint16_t *)out->data)[row * job->n + j + c] = nn_f32_to_f16(acc[c]);
+                else
+                    ((float *)out->data)[row * job->n + j + c] = acc[c];
+            }
+        }
+    }
+}
+
+static void store_integer(const struct job *job, size_t at, int32_t acc)
+{
+    const struct nn_tensor *out = &job->args->outputs[0];
+
+    if (out->type == NNHAL_TENSOR_INT32) {
+        ((int32_t *)out->data)[at] = acc;
+    } else {
+        int64_t code = (int64_t)nn_multiplier_apply(acc, job->params->multiplier) + out->zero_point;
+
+        ((int8_t *)out->data)[at] = (int8_t)(code < -128 ? -128 : code > 127 ? 127 : code);
+    }
+}
+
+static void rows_integer(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    uint32_t acc[NN_CHUNK];
+
+    for (size_t row = begin; row < end; row++) {
+        const uint32_t *y = (const uint32_t *)job->y + row / job->m * job->k * job->n;
+
+        for (size_t j = 0; j < job->n; j += NN_CHUNK) {
+            size_t n = nn_min_size(NN_CHUNK, job->n - j);
+
+            for (size_t c = 0; c < n; c++)
+                acc[c] = 0;
+            for (size_t k = 0; k < job->k; k++) {
+                uint32_t x = (uint32_t)integer_at(&job->args->inputs[0], x_at(job, row, k));
+
+                for (size_t c = 0; c < n; c++)
+                    acc[c] += x * y[k * job->n + j + c];
+            }
+            for (size_t c = 0; c < n; c++)
+                store_integer(job, row * job->n + j + c, (int32_t)acc[c]);
+        }
+    }
+}
+
+static int nn_batch_matmul__c(const struct nn_kernel_args *args)
+{
+    const struct nn_tensor *x = &args->inputs[0];
+    const struct nn_tensor *out = &args->outputs[0];
+    struct job job = {.args = args, .params = args->params};
+    uint32_t rank = x->n_dims;
+
+    job.m = out->dims[rank - 2];
+    job.n = out->dims[rank - 1];
+    job.k = x->dims[job.params->adjoint_x ? rank - 2 : rank - 1];
+    job.y = prepare_y(&job);
+    nn_parallel_for(args, nn_tensor_count(out) / job.n, job.n * job.k / 4 + 10,
+                    is_float(x->type) ? rows_float : rows_integer, &job);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "batch_matmul__c",
+     .operation = NNHAL_OP_BATCH_MATMUL,
+     .in0 = NN_T_F32 | NN_T_F16 | NN_T_I32 | NN_T_S8,
+     .params_bytes = sizeof(struct matmul_params),
+     .lower = lower_matmul,
+     .run = nn_batch_matmul__c,
+     .check = check_shapes},
+};
+
+NN_KERNEL_FAMILY(matmul, kernels);

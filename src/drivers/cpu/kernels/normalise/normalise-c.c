@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION, plain C, along any axis. */
+#include "drivers/cpu/kernels/fixed-math.h"
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/slices.h"
+#include "drivers/cpu/kernels/vector.h"
+
+#include <errno.h>
+#include <math.h>
+
+/* ---- L2_NORMALIZATION ---- */
+
+struct l2_params {
+    uint32_t axis;
+    uint32_t is_last; /* the axis is the last one */
+};
+
+static bool check_axis(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const uint32_t *axis = from_params; /* the first member of both kinds of parameters */
+
+    return *axis < inputs[0].n_dims;
+}
+
+static int lower_l2(struct nn_lower *lower)
+{
+    struct l2_params *params = lower->params;
+    const struct nn_lower_operand *in = &lower->inputs[0];
+
+    if (!nn_lower_axis(lower, 1, -1, &params->axis))
+        return nn_lower_refuse(lower, "input 1 is not an axis of input 0");
+    params->is_last = params->axis == in->n_dims - 1;
+    if (!nn_slices_scratch(in->dims[params->axis], &lower->worker_scratch_bytes))
+        return -ENOMEM;
+    return 0;
+}
+
+/* x / max(|x|, 1e-6): a slice of zeros stays one. */
+static void l2_slice(const struct nn_kernel_args *args, const float *in, float *out, size_t n)
+{
+    double sum = 0.0;
+    float norm;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)in[i] * (double)in[i];
+    norm = sqrtf((float)sum);
+    norm = norm > 1e-6f ? norm : 1e-6f;
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = in[i] / norm;
+}
+
+static int nn_l2_normalization_float__c(const struct nn_kernel_args *args)
+{
+    const struct l2_params *params = args->params;
+
+    nn_slices_run_f32(args, params->axis, 32, l2_slice);
+    return 0;
+}
+
+struct l2_job {
+    const struct nn_kernel_args *args;
+    struct nn_slices slices;
+};
+
+/* 128 d / sqrt(sum). The reference's signed form along the last axis shifts by
+ * 7 after it has been scaled, others before. */
+static int32_t l2_code(int32_t d, int32_t mantissa, int shift, bool shifts_late)
+{
+    if (!shifts_late)
+        return nn_rdp(nn_srdhm(128 * d, mantissa), shift);
+    return nn_multiplier_apply(d, (struct nn_multiplier){mantissa, 7 - shift});
+}
+
+static void l2_slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct l2_job *job = ctx;
+    const struct l2_params *params = job->args->params;
+    const struct nn_tensor *in = &job->args->inputs[0];
+    const struct nn_tensor *out = &job->args->outputs[0];
+    const struct nn_slices *s = &job->slices;
+    uint32_t flip = nn_quant_flip(in->type);
+    int32_t out_zero = flip ? 0 : 128;
+
+    for (size_t item = begin; item < end; item++) {
+        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+        const uint8_t *from = (const uint8_t *)in->data + first;
+        uint8_t *to = (uint8_t *)out->data + first;
+        int64_t sum = 0;
+        int32_t mantissa;
+        int shift;
+
+        for (size_t k = 0; k < s->n; k++) {
+            int32_t d = nn_quant_code(from[k * s->inner], flip) - in->zero_point;
+
+            sum += d * d;
+        }
+        nn_fx_inverse_sqrt(sum, &mantissa, &shift);
+        for (size_t k = 0; k < s->n; k++) {
+            int32_t d = nn_quant_code(from[k * s->inner], flip) - in->zero_point;
+            int32_t code = out_zero + l2_code(d, mantissa, shift, flip && params->is_last);
+
+            to[k * s->inner] = (uint8_t)nn_clamp_i32(code, nn_quant_low(in->type),
+                                                     nn_quant_high(in->type));
+        }
+    }
+}
+
+static int nn_l2_normalization_q8__c(const struct nn_kernel_args *args)
+{
+    const struct l2_params *params = args->params;
+    const struct nn_tensor *in = &args->inputs[0];
+    struct l2_job job = {.args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis)};
+
+    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 4 + 50, l2_slices_q8,
+                    &job);
+    return 0;
+}
+
+/* ---- LOCAL_RESPONSE_NORMALIZATION ---- */
+
+struct local_params {
+    uint32_t axis;
+    int32_t radius;
+    float bias, alpha, beta;
+};
+
+/* A slice is read whole before any of it is written: the scratch holds it. */
+static int lower_local(struct nn_lower *lower)
+{
+    struct local_params *params = lower->params;
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    size_t n;
+
+    params->radius = nn_lower_i32(lower, 1, 0);
+    params->bias = nn_lower_f32(lower, 2, 1.0f);
+    params->alpha = nn_lower_f32(lower, 3, 1.0f);
+    params->beta = nn_lower_f32(lower, 4, 0.5f);
+    if (!nn_lower_axis(lower, 5, -1, &params->axis))
+        return nn_lower_refuse(lower, "input 5 is not an axis of input 0");
+    n = in->dims[params->axis];
+    if (!nn_slices_scratch(n, &lower->worker_scratch_bytes))
+        return -ENOMEM;
+    return 0;
+}
+
+static float to_power(float base, float exponent)
+{
+    if (exponent == 0.5f)
+        return sqrtf(base);
+    return exponent == 1.0f ? base : powf(base, exponent);
+}
+
+static float local_response(const struct local_params *params, const float *in, size_t n, size_t i)
+{
+    size_t radius = nn_min_size((size_t)params->radius, n);
+    size_t begin = i > radius ? i - radius : 0;
+    size_t end = nn_min_size(n, i + radius + 1);
+    float sum = 0.0f;
+
+    for (size_t k = begin; k < end; k++)
+        sum += in[k] * in[k];
+    return in[i] / to_power(params->bias + params->alpha * sum, params->beta);
+}
+
+static void local_slices(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct l2_job *job = ctx;
+    const struct local_params *params = job->args->params;
+    const void *in = job->args->inputs[0].data;
+    void *out = job->args->outputs[0].data;
+    bool is_half = job->args->inputs[0].type == NNHAL_TENSOR_FLOAT16;
+    const struct nn_slices *s = &job->slices;
+    float *slice = nn_worker_scratch(job->args, worker);
+
+    for (size_t item = begin; item < end; item++) {
+        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+
+        for (size_t k = 0; k < s->n; k++) {
+            size_t at = first + k * s->inner;
+
+            slice[k] = is_half ? nn_f16_to_f32(((const uint16_t *)in)[at])
+                               : ((const float *)in)[at];
+        }
+        for (size_t k = 0; k < s->n; k++) {
+            float x = local_response(params, slice, s->n, k);
+
+            if (is_half)
+                ((uint16_t *)out)[first + k * s->inner] = nn_f32_to_f16(x);
+            else
+                ((float *)out)[first + k * s->inner] = x;
+        }
+    }
+}
+
+static int nn_local_response_float__c(const struct nn_kernel_args *args)
+{
+    const struct local_params *params = args->params;
+    const struct nn_tensor *in = &args->inputs[0];
+    struct l2_job job = {.args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis)};
+    size_t width = nn_min_size((size_t)params->radius, job.slices.n);
+
+    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * (20 + 2 * width) + 20,
+                    local_slices, &job);
+    return 0;
+}
+
+static bool check_local(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct local_params *params = from_params;
+
+    return params->axis < inputs[0].n_dims && params->radius >= 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "l2_normalization_float__c",
+     .operation = NNHAL_OP_L2_NORMALIZATION,
+     .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct l2_params),
+     .lower = lower_l2,
+     .run = nn_l2_normalization_float__c,
+     .check = check_axis},
+    {.name = "l2_normalization_q8__c",
+     .operation = NNHAL_OP_L2_NORMALIZATION,
+     .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct l2_params),
+     .lower = lower_l2,
+     .run = nn_l2_normalization_q8__c,
+     .check = check_axis},
+    {.name = "local_response_normalization_float__c",
+     .operation = NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION,
+     .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct local_params),
+     .lower = lower_local,
+     .run = nn_local_response_float__c,
+     .check = check_local},
+};
+
+NN_KERNEL_FAMILY(normalise, kernels);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AVERAGE_POOL_2D, L2_POOL_2D, MAX_POOL_2D, plain C, NHWC and NCHW.
+ *
+ * Only cells inside the image take part and count. An NCHW image is computed
+ * as depth times as many images of one channel. Sums run over a window's rows,
+ * then columns, for a block of channels at a time. */
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/window.h"
+
+#include <math.h>
+
+struct pool_params {
+    struct nn_window_2d window;
+    float low, high;         /* float results */
+    int32_t q8_low, q8_high; /* codes */
+};
+
+static int lower_pool(struct nn_lower *lower)
+{
+    struct pool_params *params = lower->params;
+    const struct nn_lower_operand *out = &lower->outputs[0];
+    int32_t activation = nn_lower_i32(lower, nn_lower_activation_input(lower), 0);
+    bool is_known;
+
+    if (nn_is_q8(out->type))
+        is_known = nn_activation_q8(activation, nn_quant_flip(out->type) != 0, out->scale,
+                                    out->zero_point, &params->q8_low, &params->q8_high);
+    else
+        is_known = nn_activation_f32(activation, &params->low, &params->high);
+    if (!is_known)
+        return nn_lower_refuse(lower, "%d is not a fused activation", activation);
+    return nn_lower_window(lower, &params->window);
+}
+
+static bool check_pool(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct pool_params *params = from_params;
+
+    return nn_window_fits(&params->window, NNHAL_OP_MAX_POOL_2D, &inputs[0], NULL, &outputs[0]);
+}
+
+/* The cells of one window: rows of an image of depth channels. */
+struct cells {
+    size_t first; /* element number of the first cell's channel 0 */
+    size_t n_rows, n_columns;
+    size_t row_stride; /* elements */
+};
+
+typedef void (*pool_fn)(const struct nn_kernel_args *args, const struct cells *cells, size_t out,
+                        size_t depth);
+
+struct job {
+    const struct nn_kernel_args *args;
+    pool_fn fn;
+    size_t depth; /* 1 for NCHW */
+};
+
+/* One item is one row of the output. */
+static void output_rows(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct pool_params *params = job->args->params;
+    const struct nn_window_2d *window = &params->window;
+    size_t height = window->height.input, width = window->width.input;
+
+    for (size_t item = begin; item < end; item++) {
+        size_t image = item / window->out_height;
+        int64_t y_begin, y_end, x_begin, x_end;
+        int64_t y = nn_window_clip(&window->height, item % window->out_height, &y_begin, &y_end);
+
+        for (size_t x_out = 0; x_out < window->out_width; x_out++) {
+            int64_t x = nn_window_clip(&window->width, x_out, &x_begin, &x_end);
+            size_t row = image * height + (size_t)(y + y_begin);
+            struct cells cells = {.first = (row * width + (size_t)(x + x_begin)) * job->depth,
+                                  .n_rows = (size_t)(y_end - y_begin),
+                                  .n_columns = (size_t)(x_end - x_begin),
+                                  .row_stride = width * job->depth};
+
+            job->fn(job->args, &cells, (item * window->out_width + x_out) * job->depth, job->depth);
+        }
+    }
+}
+
+static int run(const struct nn_kernel_args *args, pool_fn fn)
+{
+    const struct pool_params *params = args->params;
+    const struct nn_window_2d *window = &params->window;
+    size_t depth = window->is_nchw ? 1 : window->in_depth;
+    size_t n_images = (size_t)window->batch * (window->is_nchw ? window->in_depth : 1);
+    struct job job = {.args = args, .fn = fn, .depth = depth};
+    size_t cost = (size_t)window->out_width * depth * window->width.filter * window->height.filter;
+
+    nn_parallel_for(args, n_images * window->out_height, cost / 4 + 20, output_rows, &job);
+    return 0;
+}
+
+/* ---- float32 and float16 ---- */
+
+NN_INLINE void start_f32(uint32_t op, float *acc, size_t n)
+{
+    for (size_t c = 0; c < n; c++)
+        acc[c] = op == NNHAL_OP_MAX_POOL_2D ? -INFINITY : 0.0f;
+}
+
+NN_INLINE void add_cell_f32(uint32_t op, float *acc, const float *cell, size_t n)
+{
+    for (size_t c = 0; c < n; c++) {
+        if (op == NNHAL_OP_MAX_POOL_2D)
+            acc[c] = cell[c] > acc[c] ? cell[c] : acc[c];
+        else if (op == NNHAL_OP_L2_POOL_2D)
+            acc[c] += cell[c] * cell[c];
+        else
+            acc[c] += cell[c];
+    }
+}
+
+NN_INLINE void finish_f32(uint32_t op, float *acc, size_t n, float count,
+                          const struct pool_params *params)
+{
+    float low = params->low, high = params->high;
+
+    for (size_t c = 0; c < n; c++) {
+        float x = acc[c];
+
+        if (op == NNHAL_OP_L2_POOL_2D)
+            x = sqrtf(x / count);
+        else if (op == NNHAL_OP_AVERAGE_POOL_2D)
+            x = x / count;
+        acc[c] = nn_clamp_f32(x, low, high);
+    }
+}
+
+NN_INLINE void pool_f32(uint32_t op, const struct nn_kernel_args *args, const struct cells *cells,
+                        size_t out_at, size_t depth)
+{
+    const float *in = args->inputs[0].data;
+    float *out = args->outputs[0].data;
+    float acc[NN_CHUNK];
+
+    for (size_t c = 0; c < depth; c += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, depth - c);
+
+        start_f32(op, acc, n);
+        for (size_t y = 0; y < cells->n_rows; y++) {
+            for (size_t x = 0; x < cells->n_columns; x++)
+                add_cell_f32(op, acc, in + cells->first + y * cells->row_stride + x * depth + c, n);
+        }
+        finish_f32(op, acc, n, (float)(cells->n_rows * cells->n_columns), args->params);
+        for (size_t k = 0; k < n; k++)
+            out[out_at + c + k] = acc[k];
+    }
+}
+
+NN_INLINE void pool_f16(uint32_t op, const struct nn_kernel_args *args, const struct cells *cells,
+                        size_t out_at, size_t depth)
+{
+    const uint16_t *in = args->inputs[0].data;
+    uint16_t *out = args->outputs[0].data;
+    float acc[NN_CHUNK];
+    float cell[NN_CHUNK];
+
+    for (size_t c = 0; c < depth; c += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, depth - c);
+
+        start_f32(op, acc, n);
+        for (size_t y = 0; y < cells->n_rows; y++) {
+            for (size_t x = 0; x < cells->n_columns; x++) {
+                nn_widen(cell, in + cells->first + y * cells->row_stride + x * depth + c, n);
+                add_cell_f32(op, acc, cell, n);
+            }
+        }
+        finish_f32(op, acc, n, (float)(cells->n_rows * cells->n_columns), args->params);
+        nn_narrow(out + out_at + c, acc, n);
+    }
+}
+
+#define DEFINE_FLOAT(op_name, op)                                                                  \
+    static void op_name##_cells_f32(const struct nn_kernel_args *args, const struct cells *cells,  \
+                                    size_t out, size_t depth)                                      \
+    {                                                                                              \
+        pool_f32(NNHAL_OP_##op, args, cells, out, depth);                                          \
+    }                                                                                              \
+    static void op_name##_cells_f16(const struct nn_kernel_args *args, const struct cells *cells,  \
+                                    size_t out, size_t depth)                                      \
+    {                                                                                              \
+        pool_f16(NNHAL_OP_##op, args, cells, out, depth);                                          \
+    }                                                                                              \
+    static int nn_##op_name##_f32__c(const struct nn_kernel_args *args)                            \
+    {                                                                                              \
+        return run(args, op_name##_cells_f32);                                                     \
+    }                                                                                              \
+    static int nn_##op_name##_f16__c(const struct nn_kernel_args *args)                            \
+    {                                                                                              \
+        return run(args, op_name##_cells_f16);                                                     \
+    }
+DEFINE_FLOAT(average_pool, AVERAGE_POOL_2D)
+DEFINE_FLOAT(l2_pool, L2_POOL_2D)
+DEFINE_FLOAT(max_pool, MAX_POOL_2D)
+
+/* ---- 8-bit ---- */
+
+static void max_cells_q8(const struct nn_kernel_args *args, const struct cells *cells,
+                         size_t out_at, size_t depth)
+{
+    const struct pool_params *params = args->params;
+    uint8_t flip = (uint8_t)nn_quant_flip(args->inputs[0].type);
+    uint8_t low = (uint8_t)params->q8_low ^ flip, high = (uint8_t)params->q8_high ^ flip;
+    const uint8_t *in = args->inputs[0].data;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + out_at;
+    uint8_t acc[NN_CHUNK];
+
+    for (size_t c = 0; c < depth; c += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, depth - c);
+
+        for (size_t k = 0; k < n; k++)
+            acc[k] = low;
+        for (size_t y = 0; y < cells->n_rows; y++) {
+            for (size_t x = 0; x < cells->n_columns; x++) {
+                const uint8_t *cell = in + cells->first + y * cells->row_stride + x * depth + c;
+
+                for (size_t k = 0; k < n; k++) {
+                    uint8_t value = cell[k] ^ flip;
+
+                    acc[k] = value > acc[k] ? value : acc[k];
+                }
+            }
+        }
+        for (size_t k = 0; k < n; k++)
+            out[c + k] = (acc[k] < high ? acc[k] : high) ^ flip;
+    }
+}
+
+/* Raw codes are averaged, half away from zero. */
+static int32_t average(int32_t sum, int32_t count)
+{
+    return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
+}
+
+static void average_cells_q8(const struct nn_kernel_args *args, const struct cells *cells,
+                             size_t out_at, size_t depth)
+{
+    const struct pool_params *params = args->params;
+    uint32_t flip = nn_quant_flip(args->inputs[0].type);
+    int32_t count = (int32_t)(cells->n_rows * cells->n_columns);
+    const uint8_t *in = args->inputs[0].data;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + out_at;
+    int32_t acc[NN_CHUNK];
+
+    for (size_t c = 0; c < depth; c += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, depth - c);
+
+        for (size_t k = 0; k < n; k++)
+            acc[k] = 0;
+        for (size_t y = 0; y < cells->n_rows; y++) {
+            for (size_t x = 0; x < cells->n_columns; x++) {
+                const uint8_t *cell = in + cells->first + y * cells->row_stride + x * depth + c;
+
+                for (size_t k = 0; k < n; k++)
+                    acc[k] += nn_quant_code(cell[k], flip);
+            }
+        }
+        for (size_t k = 0; k < n; k++)
+            out[c + k] = (uint8_t)nn_clamp_i32(average(acc[k], count), params->q8_low,
+                                               params->q8_high);
+    }
+}
+
+static int nn_max_pool_q8__c(const struct nn_kernel_args *args)
+{
+    return run(args, max_cells_q8);
+}
+
+static int nn_average_pool_q8__c(const struct nn_kernel_args *args)
+{
+    return run(args, average_cells_q8);
+}
+
+#define ROW(op_name, op, types, run_function)                                                      \
+    {                                                                                              \
+        .name = op_name, .operation = NNHAL_OP_##op, .in0 = (types),                               \
+        .params_bytes = sizeof(struct pool_params), .lower = lower_pool, .run = run_function,      \
+        .check = check_pool                                                                        \
+    }
+
+static const struct nn_kernel kernels[] = {
+    ROW("average_pool_2d_f32__c", AVERAGE_POOL_2D, NN_T_F32, nn_average_pool_f32__c),
+    ROW("average_pool_2d_f16__c", AVERAGE_POOL_2D, NN_T_F16, nn_average_pool_f16__c),
+    ROW("average_pool_2d_q8__c", AVERAGE_POOL_2D, NN_T_U8 | NN_T_S8, nn_average_pool_q8__c),
+    ROW("l2_pool_2d_f32__c", L2_POOL_2D, NN_T_F32, nn_l2_pool_f32__c),
+    ROW("l2_pool_2d_f16__c", L2_POOL_2D, NN_T_F16, nn_l2_pool_f16__c),
+    ROW("max_pool_2d_f32__c", MAX_POOL_2D, NN_T_F32, nn_max_pool_f32__c),
+    ROW("max_pool_2d_f16__c", MAX_POOL_2D, NN_T_F16, nn_max_pool_f16__c),
+    ROW("max_pool_2d_q8__c", MAX_POOL_2D, NN_T_U8 | NN_T_S8, nn_max_pool_q8__c),
+};
+
+NN_KERNEL_FAMILY(pool, kernels);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QUANTIZE, DEQUANTIZE, CAST, plain C. */
+#include "drivers/cpu/kernels/broadcast.h"
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/vector.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int lower_nothing(struct nn_lower *lower)
+{
+    return 0;
+}
+
+/* ---- QUANTIZE ---- */
+
+/* clamp(round(x / scale) + zero point), half away from zero; a NaN gives the
+ * highest code. The bias is the largest float below 1/2: adding it and
+ * truncating rounds every float right. */
+static void quantise_chunk(const float *in, uint8_t *out, size_t n, const struct nn_tensor *to)
+{
+    float scale = to->scale;
+    int32_t zero = to->zero_point;
+    int32_t low = nn_quant_low(to->type);
+    int32_t high = nn_quant_high(to->type);
+
+    for (size_t i = 0; i < n; i++) {
+        float x = in[i] / scale;
+        int32_t code;
+
+        x = x < 1000.0f ? x : 1000.0f;
+        x = x > -1000.0f ? x : -1000.0f;
+        code = (int32_t)(x + (x < 0.0f ? -0x1.fffffep-2f : 0x1.fffffep-2f)) + zero;
+        out[i] = (uint8_t)nn_clamp_i32(code, low, high);
+    }
+}
+
+static void quantise_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    quantise_chunk((const float *)args->inputs[0].data + row->in0,
+                   (uint8_t *)args->outputs[0].data + row->out, row->n, &args->outputs[0]);
+}
+
+static void quantise_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const uint16_t *in = (const uint16_t *)args->inputs[0].data + row->in0;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    float wide[NN_CHUNK];
+
+    for (size_t i = 0; i < row->n; i += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, row->n - i);
+
+        nn_widen(wide, in + i, n);
+        quantise_chunk(wide, out + i, n, &args->outputs[0]);
+    }
+}
+
+static int nn_quantize_f32__c(const struct nn_kernel_args *args)
+{
+    nn_rows_run(args, 24, quantise_row_f32);
+    return 0;
+}
+
+static int nn_quantize_f16__c(const struct nn_kernel_args *args)
+{
+    nn_rows_run(args, 48, quantise_row_f16);
+    return 0;
+}
+
+/* ---- DEQUANTIZE ---- */
+
+/* A code has 256 values: the step's weights are their float32s. Per-channel
+ * scales are weights, too. */
+static int lower_dequantise(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    /* TENSOR_QUANT8_SYMM is signed as well. */
+    uint32_t flip = in->type == NNHAL_TENSOR_QUANT8_ASYMM ? 0 : 0x80;
+    float *table = nn_lower_weights(lower, 256 * sizeof(float));
+
+    if (!table)
+        return -ENOMEM;
+    for (uint32_t byte = 0; byte < 256; byte++)
+        table[byte] = nn_quant_real(nn_quant_code((uint8_t)byte, flip), in->zero_point, in->scale);
+    return 0;
+}
+
+static void dequantise_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const float *table = (const float *)(const void *)args->weights;
+    const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
+
+    if (args->outputs[0].type == NNHAL_TENSOR_FLOAT16) {
+        uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
+
+        for (size_t i = 0; i < row->n; i++)
+            out[i] = nn_f32_to_f16(table[in[i]]);
+    } else {
+        float *out = (float *)args->outputs[0].data + row->out;
+
+        for (size_t i = 0; i < row->n; i++)
+            out[i] = table[in[i]];
+    }
+}
+
+static int nn_dequantize_q8__c(const struct nn_kernel_args *args)
+{
+    nn_rows_run(args, 16, dequantise_row);
+    return 0;
+}
+
+struct channel_params {
+    uint32_t channel_dim;
+    uint32_t n_channels;
+};
+
+static int lower_dequantise_channels(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    struct channel_params *params = lower->params;
+    float *scales;
+
+    if (in->channel_dim >= in->n_dims || in->n_channel_scales != in->dims[in->channel_dim])
+        return nn_lower_refuse(lower, "input 0 has %u scales for another number of channels",
+                               in->n_channel_scales);
+    params->channel_dim = in->channel_dim;
+    params->n_channels = in->n_channel_scales;
+    scales = nn_lower_weights(lower, (uint64_t)in->n_channel_scales * sizeof(float));
+    if (!scales)
+        return -ENOMEM;
+    memcpy(scales, in->channel_scales, in->n_channel_scales * sizeof(float));
+    return 0;
+}
+
+static bool check_channels(const void *from_params, uint32_t n_inputs,
+                           const struct nn_tensor *inputs, uint32_t n_outputs,
+                           const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct channel_params *params = from_params;
+
+    return params->channel_dim < inputs[0].n_dims &&
+           inputs[0].dims[params->channel_dim] == params->n_channels &&
+           weights_bytes / sizeof(float) >= params->n_channels;
+}
+
+static int nn_dequantize_qpc__c(const struct nn_kernel_args *args)
+{
+    const struct channel_params *params = args->params;
+    const struct nn_tensor *in = &args->inputs[0];
+    const float *scales = (const float *)(const void *)args->weights;
+    const int8_t *codes = in->data;
+    size_t n = nn_tensor_count(in), inner = 1;
+
+    for (uint32_t d = params->channel_dim + 1; d < in->n_dims; d++)
+        inner *= in->dims[d];
+    for (size_t i = 0; i < n; i++) {
+        float real = (float)codes[i] * scales[i / inner % params->n_channels];
+
+        if (args->outputs[0].type == NNHAL_TENSOR_FLOAT16)
+            ((uint16_t *)args->outputs[0].data)[i] = nn_f32_to_f16(real);
+        else
+            ((float *)args->outputs[0].data)[i] = real;
+    }
+    return 0;
+}
+
+/* ---- CAST ---- */
+
+/* Every element type fits a double. */
+static void load(const struct nn_tensor *tensor, size_t at, size_t n, double *to)
+{
+    switch (tensor->type) {
+    case NNHAL_TENSOR_FLOAT32:
+        for (size_t i = 0; i < n; i++)
+            to[i] = (double)((const float *)tensor->data)[at + i];
+        break;
+    case NNHAL_TENSOR_FLOAT16:
+        for (size_t i = 0; i < n; i++)
+            to[i] = (double)nn_f16_to_f32(((const uint16_t *)tensor->data)[at + i]);
+        break;
+    case NNHAL_TENSOR_INT32:
+        for (size_t i = 0; i < n; i++)
+            to[i] = ((const int32_t *)tensor->data)[at + i];
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            to[i] = ((const uint8_t *)tensor->data)[at + i];
+        break;
+    }
+}
+
+/* Truncated toward zero and saturated; a NaN gives 0. */
+static int32_t truncate_to(double x, double low, double high)
+{
+    x = x > low ? x : x <= low ? low : 0.0;
+    return (int32_t)(x < high ? x : high);
+}
+
+static void store(const struct nn_tensor *tensor, size_t at, size_t n, const double *from)
+{
+    switch (tensor->type) {
+    case NNHAL_TENSOR_FLOAT32:
+        for (size_t i = 0; i < n; i++)
+            ((float *)tensor->data)[at + i] = (float)from[i];
+        break;
+    case NNHAL_TENSOR_FLOAT16:
+        for (size_t i = 0; i < n; i++)
+            ((uint16_t *)tensor->data)[at + i] = nn_f32_to_f16((float)from[i]);
+        break;
+    case NNHAL_TENSOR_INT32:
+        for (size_t i = 0; i < n; i++)
+            ((int32_t *)tensor->data)[at + i] = truncate_to(from[i], INT32_MIN, INT32_MAX);
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            ((uint8_t *)tensor->data)[at + i] = (uint8_t)truncate_to(from[i], 0, 255);
+        break;
+    }
+}
+
+static void cast_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    double wide[NN_CHUNK];
+
+    for (size_t i = 0; i < row->n; i += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, row->n - i);
+
+        load(&args->inputs[0], row->in0 + i, n, wide);
+        store(&args->outputs[0], row->out + i, n, wide);
+    }
+}
+
+static int nn_cast__c(const struct nn_kernel_args *args)
+{
+    if (args->inputs[0].type == args->outputs[0].type)
+        memmove(args->outputs[0].data, args->inputs[0].data, args->inputs[0].size);
+    else
+        nn_rows_run(args, 40, cast_row);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "quantize_f32__c",
+     .operation = NNHAL_OP_QUANTIZE,
+     .in0 = NN_T_F32,
+     .lower = lower_nothing,
+     .run = nn_quantize_f32__c},
+    {.name = "quantize_f16__c",
+     .operation = NNHAL_OP_QUANTIZE,
+     .in0 = NN_T_F16,
+     .lower = lower_nothing,
+     .run = nn_quantize_f16__c},
+    {.name = "dequantize_q8__c",
+     .operation = NNHAL_OP_DEQUANTIZE,
+     .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM),
+     .lower = lower_dequantise,
+     .run = nn_dequantize_q8__c},
+    {.name = "dequantize_qpc__c",
+     .operation = NNHAL_OP_DEQUANTIZE,
+     .in0 = NN_T_QPC,
+     .params_bytes = sizeof(struct channel_params),
+     .lower = lower_dequantise_channels,
+     .run = nn_dequantize_qpc__c,
+     .check = check_channels},
+    {.name = "cast__c",
+     .operation = NNHAL_OP_CAST,
+     .in0 = NN_T_ANY,
+     .lower = lower_nothing,
+     .run = nn_cast__c},
+};
+
+NN_KERNEL_FAMILY(quantise, kernels);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ARGMAX and ARGMIN, plain C: the first index among ties. Comparisons are strict
+ * and begin with element 0, so a NaN there stays and others never win. */
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/slices.h"
+#include "drivers/cpu/kernels/vector.h"
+
+struct arg_params {
+    uint32_t axis;
+};
+
+static int lower_arg(struct nn_lower *lower)
+{
+    struct arg_params *params = lower->params;
+
+    if (!nn_lower_axis(lower, 1, 0, &params->axis))
+        return nn_lower_refuse(lower, "input 1 is not an axis of input 0");
+    return 0;
+}
+
+static bool check_axis(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct arg_params *params = from_params;
+
+    return params->axis < inputs[0].n_dims &&
+           nn_tensor_count(&outputs[0]) * inputs[0].dims[params->axis] ==
+               nn_tensor_count(&inputs[0]);
+}
+
+struct job {
+    const struct nn_kernel_args *args;
+    struct nn_slices slices;
+    bool is_max;
+};
+
+/* Element type by type: whether a comes before b. */
+static bool wins_f32(float a, float b, bool is_max)
+{
+    return is_max ? a > b : a < b;
+}
+
+static bool wins_i32(int32_t a, int32_t b, bool is_max)
+{
+    return is_max ? a > b : a < b;
+}
+
+/* Whether element a of the input beats element b. */
+NN_INLINE bool wins(const struct nn_tensor *in, size_t a, size_t b, bool is_max)
+{
+    uint32_t flip = nn_quant_flip(in->type);
+    const uint16_t *halves = in->data;
+    const uint8_t *bytes = in->data;
+
+    switch (in->type) {
+    case NNHAL_TENSOR_FLOAT32:
+        return wins_f32(((const float *)in->data)[a], ((const float *)in->data)[b], is_max);
+    case NNHAL_TENSOR_FLOAT16:
+        return wins_f32(nn_f16_to_f32(halves[a]), nn_f16_to_f32(halves[b]), is_max);
+    case NNHAL_TENSOR_INT32:
+        return wins_i32(((const int32_t *)in->data)[a], ((const int32_t *)in->data)[b], is_max);
+    default:
+        return wins_i32(nn_quant_code(bytes[a], flip), nn_quant_code(bytes[b], flip), is_max);
+    }
+}
+
+/* One item is one slice. */
+static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct nn_slices *s = &job->slices;
+    const struct nn_tensor *in = &job->args->inputs[0];
+    int32_t *out = job->args->outputs[0].data;
+
+    for (size_t item = begin; item < end; item++) {
+        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+        size_t best = 0;
+
+        for (size_t k = 1; k < s->n; k++) {
+            if (wins(in, first + k * s->inner, first + best * s->inner, job->is_max))
+                best = k;
+        }
+        out[item] = (int32_t)best;
+    }
+}
+
+static int run(const struct nn_kernel_args *args, bool is_max)
+{
+    const struct arg_params *params = args->params;
+    const struct nn_tensor *in = &args->inputs[0];
+    struct job job = {
+        .args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis), .is_max = is_max};
+
+    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 2 + 5, range, &job);
+    return 0;
+}
+
+static int nn_argmax__c(const struct nn_kernel_args *args)
+{
+    return run(args, true);
+}
+
+static int nn_argmin__c(const struct nn_kernel_args *args)
+{
+    return run(args, false);
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "argmax__c",
+     .operation = NNHAL_OP_ARGMAX,
+     .params_bytes = sizeof(struct arg_params),
+     .lower = lower_arg,
+     .run = nn_argmax__c,
+     .check = check_axis},
+    {.name = "argmin__c",
+     .operation = NNHAL_OP_ARGMIN,
+     .params_bytes = sizeof(struct arg_params),
+     .lower = lower_arg,
+     .run = nn_argmin__c,
+     .check = check_axis},
+};
+
+NN_KERNEL_FAMILY(arg, kernels);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SOFTMAX and LOG_SOFTMAX, plain C, along any axis.
+ *
+ * Float: e^((x - max) beta) / sum, and (x - max) beta - log(sum). Sums run over
+ * eight lanes, added up at the end: the order depends on the length only.
+ * 8-bit: the reference's fixed-point form; e^ of a difference of codes has
+ * 256 values, which are the step's weights. */
+#include "drivers/cpu/kernels/fixed-math.h"
+#include "drivers/cpu/kernels/math-f32.h"
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/slices.h"
+#include "drivers/cpu/kernels/vector.h"
+
+#include <errno.h>
+#include <math.h>
+
+enum { LANES = 8 };
+
+struct softmax_params {
+    float beta;
+    uint32_t axis;
+};
+
+static bool check_axis(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct softmax_params *params = from_params;
+
+    return params->axis < inputs[0].n_dims;
+}
+
+static int lower_float(struct nn_lower *lower)
+{
+    struct softmax_params *params = lower->params;
+
+    params->beta = nn_lower_f32(lower, 1, 1.0f);
+    if (!nn_lower_axis(lower, 2, -1, &params->axis))
+        return nn_lower_refuse(lower, "input 2 is not an axis of input 0");
+    if (!nn_slices_scratch(lower->inputs[0].dims[params->axis], &lower->worker_scratch_bytes))
+        return -ENOMEM;
+    return 0;
+}
+
+static float largest(const float *in, size_t n)
+{
+    float lanes[LANES];
+    size_t i = 0;
+
+    for (size_t k = 0; k < LANES; k++)
+        lanes[k] = in[0];
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t k = 0; k < LANES; k++)
+            lanes[k] = in[i + k] > lanes[k] ? in[i + k] : lanes[k];
+    }
+    for (; i < n; i++)
+        lanes[0] = in[i] > lanes[0] ? in[i] : lanes[0];
+    for (size_t k = 1; k < LANES; k++)
+        lanes[0] = lanes[k] > lanes[0] ? lanes[k] : lanes[0];
+    return lanes[0];
+}
+
+static float sum_of(const float *in, size_t n)
+{
+    float lanes[LANES] = {0};
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t k = 0; k < LANES; k++)
+            lanes[k] += in[i + k];
+    }
+    for (size_t k = 0; i < n; i++, k++)
+        lanes[k] += in[i];
+    for (size_t k = 4; k > 0; k /= 2) {
+        for (size_t j = 0; j < k; j++)
+            lanes[j] += lanes[j + k];
+    }
+    return lanes[0];
+}
+
+static void softmax_slice(const struct nn_kernel_args *args, const float *in, float *out, size_t n)
+{
+    const struct softmax_params *params = args->params;
+    float beta = params->beta;
+    float top = largest(in, n);
+    float sum;
+
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = nn_exp_f32((in[i] - top) * beta);
+    sum = sum_of(out, n);
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = out[i] / sum;
+}
+
+static void log_softmax_slice(const struct nn_kernel_args *args, const float *in, float *out,
+                              size_t n)
+{
+    const struct softmax_params *params = args->params;
+    float beta = params->beta;
+    float top = largest(in, n);
+    float log_sum;
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)nn_exp_f32((in[i] - top) * beta);
+    log_sum = (float)log(sum);
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = (in[i] - top) * beta - log_sum;
+}
+
+static int nn_softmax_float__c(const struct nn_kernel_args *args)
+{
+    const struct softmax_params *params = args->params;
+
+    nn_slices_run_f32(args, params->axis, 64, softmax_slice);
+    return 0;
+}
+
+static int nn_log_softmax_float__c(const struct nn_kernel_args *args)
+{
+    const struct softmax_params *params = args->params;
+
+    nn_slices_run_f32(args, params->axis, 64, log_softmax_slice);
+    return 0;
+}
+
+/* ---- 8-bit ---- */
+
+/* Entry d: e^(-d beta scale) as Q0, or -1 beyond the reach of the fixed-point form. */
+static int lower_q8(struct nn_lower *lower)
+{
+    struct softmax_params *params = lower->params;
+    double scale = (double)nn_lower_f32(lower, 1, 1.0f) * (double)lower->inputs[0].scale * 0x1p26;
+    struct nn_multiplier multiplier = nn_multiplier_make(scale < 2147483647.0 ? scale
+                                                                              : 2147483647.0);
+    int32_t radius = nn_fx_radius(5, multiplier.shift);
+    int32_t *table = nn_lower_weights(lower, 256 * sizeof(int32_t));
+
+    if (!table)
+        return -ENOMEM;
+    if (!nn_lower_axis(lower, 2, -1, &params->axis))
+        return nn_lower_refuse(lower, "input 2 is not an axis of input 0");
+    for (int32_t d = 0; d < 256; d++) {
+        int32_t scaled = nn_srdhm(nn_shl_wrap(-d, multiplier.shift), multiplier.mantissa);
+
+        table[d] = d <= radius ? nn_fx_exp(scaled, 5) : -1;
+    }
+    return 0;
+}
+
+struct q8_job {
+    const struct nn_kernel_args *args;
+    struct nn_slices slices;
+};
+
+/* What one slice's results have in common: out = low + factor * e / 2^shift. */
+struct q8_slice {
+    int32_t factor;
+    int shift;
+};
+
+static struct q8_slice normalise(int64_t sum)
+{
+    int zeros = __builtin_clzll((uint64_t)sum) - 32;
+    uint64_t fraction = zeros >= 0 ? (uint64_t)sum << zeros : (uint64_t)sum >> -zeros;
+    struct q8_slice slice;
+
+    slice.factor = nn_fx_reciprocal((int32_t)(fraction - (UINT64_C(1) << 31)));
+    slice.shift = 12 - zeros + 23;
+    return slice;
+}
+
+/* Codes are flipped to unsigned ones on the way in and out: low becomes 0. */
+static void slice_q8(const int32_t *table, const uint8_t *in, uint8_t *out, size_t n, size_t stride,
+                     uint8_t flip)
+{
+    struct q8_slice slice;
+    int64_t sum = 0;
+    uint8_t top = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint8_t code = in[i * stride] ^ flip;
+
+        top = code > top ? code : top;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int32_t e = table[top - (in[i * stride] ^ flip)];
+
+        sum += e < 0 ? 0 : nn_rdp(e, 12);
+    }
+    slice = normalise(sum);
+    for (size_t i = 0; i < n; i++) {
+        int32_t e = table[top - (in[i * stride] ^ flip)];
+        int32_t product = nn_srdhm(slice.factor, e < 0 ? 0 : e);
+        int32_t code = slice.shift > 31 ? 0 : nn_rdp(product, slice.shift);
+
+        out[i * stride] = (uint8_t)((code > 255 ? 255 : code) ^ flip);
+    }
+}
+
+static void slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct q8_job *job = ctx;
+    const struct nn_slices *s = &job->slices;
+    const int32_t *table = (const int32_t *)(const void *)job->args->weights;
+    uint8_t flip = (uint8_t)nn_quant_flip(job->args->inputs[0].type);
+
+    for (size_t item = begin; item < end; item++) {
+        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+
+        slice_q8(table, (const uint8_t *)job->args->inputs[0].data + first,
+                 (uint8_t *)job->args->outputs[0].data + first, s->n, s->inner, flip);
+    }
+}
+
+static int nn_softmax_q8__c(const struct nn_kernel_args *args)
+{
+    const struct softmax_params *params = args->params;
+    const struct nn_tensor *in = &args->inputs[0];
+    struct q8_job job = {.args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis)};
+
+    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 5 + 100, slices_q8,
+                    &job);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "softmax_float__c",
+     .operation = NNHAL_OP_SOFTMAX,
+     .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct softmax_params),
+     .lower = lower_float,
+     .run = nn_softmax_float__c,
+     .check = check_axis},
+    {.name = "softmax_q8__c",
+     .operation = NNHAL_OP_SOFTMAX,
+     .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct softmax_params),
+     .lower = lower_q8,
+     .run = nn_softmax_q8__c,
+     .check = check_axis},
+    {.name = "log_softmax_float__c",
+     .operation = NNHAL_OP_LOG_SOFTMAX,
+     .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct softmax_params),
+     .lower = lower_float,
+     .run = nn_log_softmax_float__c,
+     .check = check_axis},
+};
+
+NN_KERNEL_FAMILY(softmax, kernels);

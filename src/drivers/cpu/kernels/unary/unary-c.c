@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN, SQRT, plain C. A float16 is widened,
+ * computed as float32, rounded once; int32 wraps; an 8-bit RSQRT is a table. */
+#include "drivers/cpu/kernels/broadcast.h"
+#include "drivers/cpu/kernels/lut8.h"
+#include "drivers/cpu/kernels/math-f32.h"
+#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/vector.h"
+
+#include <math.h>
+
+static int lower(struct nn_lower *lower)
+{
+    return 0;
+}
+
+NN_INLINE float apply(uint32_t op, float x)
+{
+    switch (op) {
+    case NNHAL_OP_ABS:
+        return fabsf(x);
+    case NNHAL_OP_EXP:
+        return nn_exp_f32(x);
+    case NNHAL_OP_FLOOR:
+        return floorf(x);
+    case NNHAL_OP_LOG:
+        return logf(x);
+    case NNHAL_OP_NEG:
+        return -x;
+    case NNHAL_OP_RSQRT:
+        return 1.0f / sqrtf(x);
+    case NNHAL_OP_SIN:
+        return sinf(x);
+    default:
+        return sqrtf(x);
+    }
+}
+
+NN_INLINE void loop(uint32_t op, const float *in, float *out, size_t n)
+{
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = apply(op, in[i]);
+}
+
+NN_INLINE void row_f32(uint32_t op, const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    loop(op, (const float *)args->inputs[0].data + row->in0,
+         (float *)args->outputs[0].data + row->out, row->n);
+}
+
+NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const uint16_t *in = (const uint16_t *)args->inputs[0].data + row->in0;
+    uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
+    float wide[NN_CHUNK];
+
+    for (size_t i = 0; i < row->n; i += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, row->n - i);
+
+        nn_widen(wide, in + i, n);
+        loop(op, wide, wide, n);
+        nn_narrow(out + i, wide, n);
+    }
+}
+
+NN_INLINE void row_i32(bool is_abs, const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const int32_t *in = (const int32_t *)args->inputs[0].data + row->in0;
+    int32_t *out = (int32_t *)args->outputs[0].data + row->out;
+
+    NN_IVDEP
+    for (size_t i = 0; i < row->n; i++) {
+        int32_t negated = (int32_t)(0u - (uint32_t)in[i]);
+
+        out[i] = is_abs && in[i] >= 0 ? in[i] : negated;
+    }
+}
+
+static void abs_row_i32(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    row_i32(true, args, row);
+}
+
+static void neg_row_i32(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    row_i32(false, args, row);
+}
+
+static int nn_abs_i32__c(const struct nn_kernel_args *args)
+{
+    nn_rows_run(args, 8, abs_row_i32);
+    return 0;
+}
+
+static int nn_neg_i32__c(const struct nn_kernel_args *args)
+{
+    nn_rows_run(args, 8, neg_row_i32);
+    return 0;
+}
+
+/* What is not above 0 has no square root: the highest code. */
+static int32_t rsqrt_code(const void *ctx, int32_t code)
+{
+    const struct nn_lower *lowering = ctx;
+    const struct nn_lower_operand *in = &lowering->inputs[0];
+    const struct nn_lower_operand *out = &lowering->outputs[0];
+    float real = nn_quant_real(code, in->zero_point, in->scale);
+    int32_t high = nn_quant_high(out->type);
+    int64_t result;
+
+    if (!(real > 0.0f))
+        return high;
+    result = (int64_t)nn_round_to_i32((double)(1.0f / sqrtf(real) / out->scale)) + out->zero_point;
+    return result > high                      ? high
+           : result < nn_quant_low(out->type) ? nn_quant_low(out->type)
+                                              : (int32_t)result;
+}
+
+static int lower_rsqrt_q8(struct nn_lower *lowering)
+{
+    return nn_lut8_lower(lowering, rsqrt_code, lowering);
+}
+
+/* name, operation, cost of an element in sixteenths of a nanosecond */
+#define OPERATIONS(X)                                                                              \
+    X(abs, ABS, 6)                                                                                 \
+    X(exp, EXP, 40)                                                                                \
+    X(floor, FLOOR, 16)                                                                            \
+    X(log, LOG, 80)                                                                                \
+    X(neg, NEG, 6)                                                                                 \
+    X(rsqrt, RSQRT, 48)                                                                            \
+    X(sin, SIN, 96)                                                                                \
+    X(sqrt, SQRT, 24)
+
+#define DEFINE(op_name, op, cost)                                                                  \
+    static void op_name##_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)     \
+    {                                                                                              \
+        row_f32(NNHAL_OP_##op, args, row);                                                         \
+    }                                                                                              \
+    static void op_name##_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)     \
+    {                                                                                              \
+        row_f16(NNHAL_OP_##op, args, row);                                                         \
+    }                                                                                              \
+    static int nn_##op_name##_f32__c(const struct nn_kernel_args *args)                            \
+    {                                                                                              \
+        nn_rows_run(args, cost, op_name##_row_f32);                                                \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static int nn_##op_name##_f16__c(const struct nn_kernel_args *args)                            \
+    {                                                                                              \
+        nn_rows_run(args, (cost) + 48, op_name##_row_f16);                                         \
+        return 0;                                                                                  \
+    }
+OPERATIONS(DEFINE)
+
+#define ROWS(op_name, op, cost)                                                                    \
+    {.name = #op_name "_f32__c",                                                                   \
+     .operation = NNHAL_OP_##op,                                                                   \
+     .in0 = NN_T_F32,                                                                              \
+     .in_place = 1,                                                                                \
+     .lower = lower,                                                                               \
+     .run = nn_##op_name##_f32__c},                                                                \
+        {.name = #op_name "_f16__c",                                                               \
+         .operation = NNHAL_OP_##op,                                                               \
+         .in0 = NN_T_F16,                                                                          \
+         .in_place = 1,                                                                            \
+         .lower = lower,                                                                           \
+         .run = nn_##op_name##_f16__c},
+
+static const struct nn_kernel kernels[] = {
+    OPERATIONS(ROWS){.name = "abs_i32__c",
+                     .operation = NNHAL_OP_ABS,
+                     .in0 = NN_T_I32,
+                     .in_place = 1,
+                     .lower = lower,
+                     .run = nn_abs_i32__c},
+    {.name = "neg_i32__c",
+     .operation = NNHAL_OP_NEG,
+     .in0 = NN_T_I32,
+     .in_place = 1,
+     .lower = lower,
+     .run = nn_neg_i32__c},
+    {.name = "rsqrt_q8__c",
+     .operation = NNHAL_OP_RSQRT,
+     .in0 = NN_T_U8 | NN_T_S8,
+     .in_place = 1,
+     .lower = lower_rsqrt_q8,
+     .run = nn_lut8_run},
+};
+
+NN_KERNEL_FAMILY(unary, kernels);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vector.h - loops that the compiler turns into vector code
+ *
+ * Plain C kernels are written as short loops over contiguous elements, without
+ * branches and calls, in functions that are always inlined with their options
+ * as constants. NN_IVDEP before a loop promises that an element of the result
+ * depends on no other element of any operand, so that the loop may run in
+ * place: result and operand may be the same memory, but not overlap otherwise. */
+#ifndef NN_CPU_KERNELS_VECTOR_H
+#define NN_CPU_KERNELS_VECTOR_H
+
+#include "drivers/cpu/kernels/float16.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NN_INLINE static inline __attribute__((__always_inline__))
+
+#if defined(__clang__)
+#define NN_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define NN_IVDEP _Pragma("GCC ivdep")
+#endif
+
+/* Float16 is widened in pieces that stay in the nearest cache. */
+enum {
+    NN_CHUNK = 256,
+};
+
+static inline void nn_widen(float *to, const uint16_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = nn_f16_to_f32(from[i]);
+}
+
+static inline void nn_narrow(uint16_t *to, const float *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = nn_f32_to_f16(from[i]);
+}
+
+/* nn_min_size() - the smaller one. */
+static inline size_t nn_min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "base/fence.h"
 #include "base/sys.h"
+#include "base/thread.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -370,22 +370,6 @@ void nn_fencer_cancel(struct nn_session *session)
 
 /* -- making and ending ------------------------------------------------------------------- */
 
-/* Our threads take no signals: those are the application's. */
-static int start_thread(struct nn_fencer *fencer)
-{
-    sigset_t all, old;
-    int r;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    r = pthread_create(&fencer->thread, NULL, fencer_thread, fencer);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (r != 0)
-        return nn_error_origin(-r);
-    pthread_setname_np(fencer->thread, "nnhal-fencer");
-    return 0;
-}
-
 static int fencer_init(struct nn_fencer *fencer, uint32_t n_cpus)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
@@ -399,7 +383,7 @@ static int fencer_init(struct nn_fencer *fencer, uint32_t n_cpus)
     if (fencer->epoll_fd < 0 || fencer->wake_fd < 0 ||
         epoll_ctl(fencer->epoll_fd, EPOLL_CTL_ADD, fencer->wake_fd, &event) < 0)
         return nn_error_origin(-errno);
-    return start_thread(fencer);
+    return nn_error_trace(nn_thread_start("nnhal-fencer", fencer_thread, fencer, &fencer->thread));
 }
 
 static void fencer_done(struct nn_fencer *fencer)

@@ -166,7 +166,7 @@ TEST(cancelling_races_executing)
     begin();
     for (size_t i = 0; i < 3; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, execute_until_dead, NULL), 0);
-    while (__atomic_load_n(&fake.n_executed, __ATOMIC_SEQ_CST) < 100)
+    while (fake.n_executed < 100)
         sched_yield();
     nn_host_session_cancel(desk.hal);
     for (size_t i = 0; i < 3; i++)

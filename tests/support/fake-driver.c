@@ -8,7 +8,7 @@
 struct fake fake;
 
 static const struct nnhal_driver_services *services;
-static uint32_t gate_is_closed;
+static _Atomic uint32_t gate_is_closed;
 
 static const struct nnhal_operand_performance performances[] = {
     {NNHAL_TENSOR_FLOAT32, {0.5f, 0.5f}},
@@ -24,11 +24,6 @@ static const struct nnhal_capabilities capabilities = {
     .operand_performance = performances,
 };
 
-static uint32_t count(uint32_t *counter)
-{
-    return __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST);
-}
-
 static uint32_t answer(uint32_t status)
 {
     if (status != NNHAL_NONE && fake.explanation)
@@ -40,7 +35,7 @@ static uint32_t fake_open(const struct nnhal_driver_services *given, void **ret_
 {
     services = given;
     if (fake.open_status == NNHAL_NONE) {
-        count(&fake.n_opened);
+        fake.n_opened++;
         *ret_device = &fake;
     }
     return answer(fake.open_status);
@@ -48,7 +43,7 @@ static uint32_t fake_open(const struct nnhal_driver_services *given, void **ret_
 
 static void fake_close(void *device)
 {
-    count(&fake.n_closed);
+    fake.n_closed++;
 }
 
 static uint32_t fake_get_supported_operations(void *device, const struct nnhal_driver_model *model,
@@ -64,7 +59,7 @@ static uint32_t fake_prepare(void *device, const struct nnhal_prepare *prepare, 
     if (fake.on_prepare)
         fake.on_prepare(prepare);
     if (fake.prepare_status == NNHAL_NONE) {
-        count(&fake.n_prepared);
+        fake.n_prepared++;
         *ret_prepared = malloc(1); /* so that a leak or a double release is seen */
         fake.preference = prepare->preference;
         fake.priority = prepare->priority;
@@ -74,7 +69,7 @@ static uint32_t fake_prepare(void *device, const struct nnhal_prepare *prepare, 
 
 static void fake_release(void *prepared)
 {
-    count(&fake.n_released);
+    fake.n_released++;
     free(prepared);
 }
 
@@ -130,9 +125,9 @@ static void nap(void)
 /* Returns: whether the execution was cancelled. */
 static bool pass_gate(const struct nnhal_execution *execution)
 {
-    while (__atomic_load_n(&gate_is_closed, __ATOMIC_SEQ_CST)) {
+    while (gate_is_closed) {
         if (__atomic_load_n(execution->is_cancelled, __ATOMIC_SEQ_CST)) {
-            __atomic_store_n(&fake.was_cancelled, 1, __ATOMIC_SEQ_CST);
+            fake.was_cancelled = 1;
             return true;
         }
         nap();
@@ -142,13 +137,13 @@ static bool pass_gate(const struct nnhal_execution *execution)
 
 static void remember(const struct nnhal_execution *execution)
 {
-    __atomic_store_n(&fake.deadline_ns, execution->deadline_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&fake.loop_timeout_ns, execution->loop_timeout_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&fake.measure, execution->measure, __ATOMIC_RELAXED);
+    fake.deadline_ns = execution->deadline_ns;
+    fake.loop_timeout_ns = execution->loop_timeout_ns;
+    fake.measure = execution->measure;
     if (execution->n_inputs)
-        __atomic_store_n(&fake.input_data, execution->inputs[0].data, __ATOMIC_RELAXED);
+        fake.input_data = execution->inputs[0].data;
     if (execution->n_outputs)
-        __atomic_store_n(&fake.output_data, execution->outputs[0].data, __ATOMIC_RELAXED);
+        fake.output_data = execution->outputs[0].data;
 }
 
 static uint32_t work(struct nnhal_execution *execution)
@@ -169,10 +164,10 @@ static uint32_t fake_execute(void *prepared, struct nnhal_execution *execution)
 {
     uint32_t status;
 
-    count(&fake.n_executing);
+    fake.n_executing++;
     status = work(execution);
-    __atomic_sub_fetch(&fake.n_executing, 1, __ATOMIC_SEQ_CST);
-    count(&fake.n_executed);
+    fake.n_executing--;
+    fake.n_executed++;
     return status;
 }
 
@@ -209,16 +204,16 @@ const struct nnhal_driver *fake_main(const char *configuration)
 
 void fake_gate_close(void)
 {
-    __atomic_store_n(&gate_is_closed, 1, __ATOMIC_SEQ_CST);
+    gate_is_closed = 1;
 }
 
 void fake_gate_open(void)
 {
-    __atomic_store_n(&gate_is_closed, 0, __ATOMIC_SEQ_CST);
+    gate_is_closed = 0;
 }
 
 void fake_gate_wait(uint32_t n)
 {
-    while (__atomic_load_n(&fake.n_executing, __ATOMIC_SEQ_CST) < n)
+    while (fake.n_executing < n)
         nap();
 }

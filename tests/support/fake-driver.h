@@ -29,15 +29,15 @@ struct fake {
     void (*on_prepare)(const struct nnhal_prepare *prepare);
     void (*on_execute)(struct nnhal_execution *execution); /* may set execute_status */
 
-    /* What happened; atomic. */
-    uint32_t n_opened, n_closed, n_prepared, n_released, n_executed, n_executing;
+    /* What happened. */
+    _Atomic uint32_t n_opened, n_closed, n_prepared, n_released, n_executed, n_executing;
 
     /* Of the last execution and preparation. */
-    uint64_t deadline_ns, loop_timeout_ns;
-    uint32_t measure;
-    uint32_t was_cancelled; /* atomic: an execution saw is_cancelled */
-    const void *input_data; /* of input 0 */
-    void *output_data;      /* of output 0 */
+    _Atomic uint64_t deadline_ns, loop_timeout_ns;
+    _Atomic uint32_t measure;
+    _Atomic uint32_t was_cancelled; /* an execution saw is_cancelled */
+    const void *_Atomic input_data; /* of input 0 */
+    void *_Atomic output_data;      /* of output 0 */
     uint32_t preference, priority;
 };
 

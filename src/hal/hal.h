@@ -42,7 +42,8 @@ struct nn_hal_queue_descriptor {
 };
 
 /* -- below the HAL: what every connection begins with and every message has
- *    before it (ipc/hello.h and ipc/packet.h have the C of it) */
+ *    before it (ipc/hello.h and ipc/packet.h have the C of it, in the order of
+ *    the machine's bytes) */
 
 #define NN_HAL_HELLO_BUILD_ID_BYTES 64
 

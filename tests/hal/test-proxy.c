@@ -8,8 +8,8 @@
 #include "base/sys.h"
 #include "hal/values.h"
 #include "support/check-main.h"
+#include "support/fds.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,17 +41,6 @@ static struct wire {
     int n_failed;
     bool is_closed;
 } wire;
-
-static int count_fds(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int n = 0;
-
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
-}
 
 static int make_fd(void)
 {
@@ -237,7 +226,7 @@ static void there_and_back(struct nn_hal *hal, uint32_t number, uint64_t seed, u
 
 TEST(every_method_reaches_the_other_side)
 {
-    int n_fds = count_fds();
+    size_t n_fds = count_fds();
     struct nn_hal *hal = open_proxy();
 
     for (uint32_t number = 0; number < nn_codec_n_methods; number++)
@@ -246,7 +235,7 @@ TEST(every_method_reaches_the_other_side)
                 there_and_back(hal, number, seed * 1234567, NNHAL_NONE);
     there_and_back(hal, NN_HAL_METHOD_EXECUTE_SYNCHRONOUSLY, 77, NNHAL_OUTPUT_INSUFFICIENT_SIZE);
     close_proxy(hal);
-    ck_assert_int_eq(count_fds(), n_fds);
+    ck_assert_uint_eq(count_fds(), n_fds);
 }
 TEST_END
 
@@ -344,7 +333,7 @@ TEST_END
 
 TEST(a_reply_that_is_none_ends_the_channel)
 {
-    int n_fds = count_fds();
+    size_t n_fds = count_fds();
     struct nn_hal *hal = open_proxy();
     struct nn_hal_execute_fenced_args args = {.prepared_model = 3};
     struct nn_hal_execute_fenced_reply reply, answer = {.callback = 4};
@@ -367,7 +356,7 @@ TEST(a_reply_that_is_none_ends_the_channel)
     ck_assert_int_eq(wire.n_failed, 2);
     nn_arena_done(&arena);
     close_proxy(hal);
-    ck_assert_int_eq(count_fds(), n_fds);
+    ck_assert_uint_eq(count_fds(), n_fds);
 }
 TEST_END
 
@@ -384,7 +373,7 @@ TEST(a_request_that_is_none_is_a_violation)
 {
     static const uint32_t numbers[] = {
         0, 22, 1000, UINT32_MAX, NN_HAL_METHOD_IMPORT_MEMORY, NN_HAL_METHOD_FREE_MEMORY};
-    int n_fds = count_fds();
+    size_t n_fds = count_fds();
     struct nn_codec_buffer reply;
     uint32_t status;
 
@@ -398,13 +387,13 @@ TEST(a_request_that_is_none_is_a_violation)
         ck_assert_uint_eq(reply.n_bytes, 0);
     }
     ck_assert_int_eq(fake.n_calls, 0);
-    ck_assert_int_eq(count_fds(), n_fds);
+    ck_assert_uint_eq(count_fds(), n_fds);
 }
 TEST_END
 
 TEST(a_reply_that_breaks_a_limit_is_a_failure)
 {
-    int n_fds = count_fds();
+    size_t n_fds = count_fds();
     struct nn_hal *hal = open_proxy();
     struct nn_hal_get_device_info_args args = {.reserved = 0};
     struct nn_hal_get_device_info_reply info, bad = {.name = "x", .type = NNHAL_DEVICE_CPU};
@@ -425,7 +414,7 @@ TEST(a_reply_that_breaks_a_limit_is_a_failure)
     ck_assert_int_eq(wire.n_failed, 0);
     nn_arena_done(&arena);
     close_proxy(hal);
-    ck_assert_int_eq(count_fds(), n_fds);
+    ck_assert_uint_eq(count_fds(), n_fds);
 }
 TEST_END
 

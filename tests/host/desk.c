@@ -3,9 +3,16 @@
 
 #include "base/sys.h"
 #include "support/fake-driver.h"
+#include "support/loopback.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
+
+/* The same tests with proxy and stub in between. */
+static struct nn_hal *in_between(struct nn_hal *hal)
+{
+    return NN_TEST_OVER_WIRE ? loopback_hal(hal, NULL) : hal;
+}
 
 void desk_open_with(struct desk *desk, const struct nn_host_session_options *options)
 {
@@ -13,6 +20,7 @@ void desk_open_with(struct desk *desk, const struct nn_host_session_options *opt
     fake_reset();
     ck_assert_int_eq(nn_host_open_builtin(fake_main, NULL, NULL, &desk->host), 0);
     ck_assert_int_eq(nn_host_open_session(desk->host, options, &desk->hal), 0);
+    desk->hal = in_between(desk->hal);
     nn_arena_init(&desk->arena, 0);
 }
 
@@ -30,6 +38,7 @@ void desk_open_sample(struct desk *desk, const char *configuration)
     ck_assert_msg(nn_host_open_module(NN_TEST_DRIVER_SAMPLE, configuration, &why, &desk->host) == 0,
                   "%s", why.text);
     ck_assert_int_eq(nn_host_open_session(desk->host, NULL, &desk->hal), 0);
+    desk->hal = in_between(desk->hal);
     nn_arena_init(&desk->arena, 0);
 }
 

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CONV_2D, plain C, as rows times packed weights (gemm.h).
+ *
+ * A row is the window of one output position: fH * fW * Ci inputs, zero where
+ * the window hangs over the edge. Windows of 1x1 filters are read where they
+ * lie; others are gathered, a block of positions at a time, so that a panel of weights serves a
+ * whole block while it is in the cache. A block is what threads share out.
+ *
+ * Scratch: the staged input, the staged output, and the weights if they are
+ * not constant, in this order; each worker's is the gathered block. */
+#include "base/arith.h"
+#include "base/cleanup.h"
+#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/conv/conv.h"
+#include "drivers/cpu/kernels/gemm/gemm.h"
+
+#include <string.h>
+
+enum {
+    BLOCK_BYTES = 96 * 1024, /* of gathered rows: with a panel of weights, inside a small L2 */
+    MAX_BLOCK = 64,
+    SLACK = 64, /* bytes that whole vectors may read behind the last element */
+};
+
+struct params {
+    struct nn_conv_shape shape;
+    float low_f32, high_f32;
+    int32_t low_q8, high_q8;
+    uint32_t is_packed;
+    uint32_t block; /* rows */
+};
+
+/* The pieces of scratch, in bytes. */
+struct pieces {
+    size_t input, output, weights;
+    size_t k;
+};
+
+static bool is_direct(const struct nn_conv_shape *shape, const uint32_t *filter)
+{
+    return filter[1] == 1 && filter[2] == 1 && shape->pad_top == 0 && shape->pad_left == 0;
+}
+
+static bool is_constant(const struct nn_lower *lower)
+{
+    return lower->inputs[NN_CONV_FILTER].value && lower->inputs[NN_CONV_BIAS].value;
+}
+
+static bool count_of(const uint32_t *dims, size_t *ret)
+{
+    return nn_mul_size(dims[0], dims[1], ret) && nn_mul_size(*ret, dims[2], ret) &&
+           nn_mul_size(*ret, dims[3], ret);
+}
+
+/* bytes of n elements, with slack, in whole cache lines; 0 for none. */
+static bool piece_bytes(size_t n, size_t element, size_t *ret)
+{
+    return nn_mul_size(n, element, ret) && nn_add_size(*ret, SLACK, ret) &&
+           nn_align_up(*ret, 64, ret);
+}
+
+static bool find_k(const uint32_t *filter, size_t *ret)
+{
+    return nn_mul_size(filter[1], filter[2], ret) && nn_mul_size(*ret, filter[3], ret);
+}
+
+static bool find_pieces_f32(uint32_t type, bool is_nchw, const uint32_t *in, const uint32_t *filter,
+                            const uint32_t *out, struct pieces *ret)
+{
+    size_t n_in, n_out;
+    bool is_staged = nn_conv_is_staged(type, is_nchw);
+
+    *ret = (struct pieces){0};
+    return find_k(filter, &ret->k) && count_of(in, &n_in) && count_of(out, &n_out) &&
+           (!is_staged || (piece_bytes(n_in, sizeof(float), &ret->input) &&
+                           piece_bytes(n_out, sizeof(float), &ret->output))) &&
+           nn_gemm_bytes_f32(filter[0], ret->k, &ret->weights);
+}
+
+static bool find_pieces_q8(bool is_nchw, const uint32_t *in, const uint32_t *filter,
+                           const uint32_t *out, struct pieces *ret)
+{
+    size_t n_in, n_out;
+
+    *ret = (struct pieces){0};
+    return find_k(filter, &ret->k) && count_of(in, &n_in) && count_of(out, &n_out) &&
+           piece_bytes(n_in, sizeof(int16_t), &ret->input) &&
+           (!is_nchw || piece_bytes(n_out, 1, &ret->output)) &&
+           nn_gemm_bytes_q8(filter[0], ret->k, &ret->weights);
+}
+
+/* Scratch for the step, and how many rows a block has: as many as fit, in whole tiles. */
+static bool plan_scratch(struct nn_lower *lower, struct params *params, const struct pieces *pieces,
+                         size_t row_bytes, size_t tile)
+{
+    size_t n = BLOCK_BYTES / (row_bytes ? row_bytes : 1) / tile * tile;
+    size_t total;
+
+    n = n < tile ? tile : n > MAX_BLOCK ? MAX_BLOCK : n;
+    params->block = (uint32_t)n;
+    params->is_packed = is_constant(lower);
+    if (!nn_add_size(pieces->input, pieces->output, &total) ||
+        (!params->is_packed && !nn_add_size(total, pieces->weights, &total)))
+        return false;
+    lower->scratch_bytes = total;
+    if (is_direct(&params->shape, lower->inputs[NN_CONV_FILTER].dims))
+        return true;
+    return nn_mul_size(row_bytes, n, &total) &&
+           nn_add_size(total, SLACK, &lower->worker_scratch_bytes);
+}
+
+/* ---- positions and windows ---- */
+
+struct job {
+    const struct nn_kernel_args *args;
+    const struct params *params;
+    struct nn_conv_sizes in, out;
+    size_t filter_h, filter_w;
+    bool is_direct;
+    const void *input; /* staged: float or int16 */
+    void *output;
+    struct nn_gemm_f32 f32;
+    struct nn_gemm_q8 q8;
+};
+
+static void job_init(struct job *job, const struct nn_kernel_args *args)
+{
+    const struct params *params = args->params;
+    const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
+
+    *job = (struct job){
+        .args = args,
+        .params = params,
+        .in = nn_conv_sizes(args->inputs[NN_CONV_INPUT].dims, params->shape.is_nchw),
+        .out = nn_conv_sizes(args->outputs[0].dims, params->shape.is_nchw),
+        .filter_h = filter[1],
+        .filter_w = filter[2],
+        .is_direct = is_direct(&params->shape, filter)};
+}
+
+/* The first input cell of position's window, as coordinates. */
+static void window_start(const struct job *job, size_t position, size_t *n, int64_t *y, int64_t *x)
+{
+    const struct nn_conv_shape *shape = &job->params->shape;
+
+    *n = position / job->out.w / job->out.h;
+    *y = (int64_t)(position / job->out.w % job->out.h) * shape->stride_h - shape->pad_top;
+    *x = (int64_t)(position % job->out.w) * shape->stride_w - shape->pad_left;
+}
+
+/* Index of the input cell that a direct row begins at. */
+static size_t direct_index(const struct job *job, size_t position)
+{
+    size_t n;
+    int64_t y, x;
+
+    window_start(job, position, &n, &y, &x);
+    return ((n * job->in.h + (size_t)y) * job->in.w + (size_t)x) * job->in.c;
+}
+
+/* One row of the filter: copies taps [first, end) and clears the others. */
+static uint8_t *gather_taps(const struct job *job, uint8_t *to, const uint8_t *cells, int64_t x,
+                            size_t cell_bytes)
+{
+    int64_t dilation = job->params->shape.dilation_w;
+    size_t first, end;
+
+    nn_conv_taps(x, dilation, job->filter_w, job->in.w, &first, &end);
+    memset(to, 0, first * cell_bytes);
+    if (dilation == 1 && end > first) {
+        memcpy(to + first * cell_bytes, cells + (size_t)(x + (int64_t)first) * cell_bytes,
+               (end - first) * cell_bytes);
+    } else {
+        for (size_t t = first; t < end; t++)
+            memcpy(to + t * cell_bytes, cells + (size_t)(x + (int64_t)t * dilation) * cell_bytes,
+                   cell_bytes);
+    }
+    memset(to + end * cell_bytes, 0, (job->filter_w - end) * cell_bytes);
+    return to + job->filter_w * cell_bytes;
+}
+
+/* The window of one position, as a row. */
+static void gather(const struct job *job, size_t position, void *row, size_t element_bytes)
+{
+    size_t cell_bytes = job->in.c * element_bytes, n, first, end;
+    uint8_t *to = row;
+    int64_t y, x;
+
+    window_start(job, position, &n, &y, &x);
+    nn_conv_taps(y, job->params->shape.dilation_h, job->filter_h, job->in.h, &first, &end);
+    for (size_t t = 0; t < job->filter_h; t++) {
+        if (t < first || t >= end) {
+            memset(to, 0, job->filter_w * cell_bytes);
+            to += job->filter_w * cell_bytes;
+        } else {
+            size_t in_y = (size_t)(y + (int64_t)t * job->params->shape.dilation_h);
+            const uint8_t *cells = (const uint8_t *)job->input +
+                                   (n * job->in.h + in_y) * job->in.w * cell_bytes;
+
+            to = gather_taps(job, to, cells, x, cell_bytes);
+        }
+    }
+}
+
+/* ---- blocks ---- */
+
+static void block_f32(const struct job *job, size_t first, size_t n, unsigned worker)
+{
+    float *gathered = nn_worker_scratch(job->args, worker);
+    const float *rows[MAX_BLOCK];
+    float *outs[MAX_BLOCK];
+    size_t n_cols = job->f32.n_cols;
+
+    for (size_t i = 0; i < n; i++) {
+        outs[i] = (float *)job->output + (first + i) * n_cols;
+        if (job->is_direct) {
+            rows[i] = (const float *)job->input + direct_index(job, first + i);
+        } else {
+            gather(job, first + i, gathered + i * job->f32.k, sizeof(float));
+            rows[i] = gathered + i * job->f32.k;
+        }
+    }
+    for (size_t c = 0; c < n_cols; c += NN_GEMM_COLS_F32) {
+        size_t end = n_cols - c < NN_GEMM_COLS_F32 ? n_cols : c + NN_GEMM_COLS_F32;
+
+        for (size_t i = 0; i < n; i += NN_GEMM_ROWS_F32)
+            nn_gemm_run_f32(&job->f32, n - i < NN_GEMM_ROWS_F32 ? n - i : NN_GEMM_ROWS_F32,
+                            rows + i, outs + i, c, end);
+    }
+}
+
+static void block_q8(const struct job *job, size_t first, size_t n, unsigned worker)
+{
+    int16_t *gathered = nn_worker_scratch(job->args, worker);
+    const int16_t *rows[MAX_BLOCK];
+    uint8_t *outs[MAX_BLOCK];
+    size_t n_cols = job->q8.n_cols, stride = nn_gemm_k_q8(job->q8.k);
+
+    for (size_t i = 0; i < n; i++) {
+        outs[i] = (uint8_t *)job->output + (first + i) * n_cols;
+        if (job->is_direct) {
+            rows[i] = (const int16_t *)job->input + direct_index(job, first + i);
+        } else {
+            gather(job, first + i, gathered + i * stride, sizeof(int16_t));
+            rows[i] = gathered + i * stride;
+        }
+    }
+    for (size_t c = 0; c < n_cols; c += NN_GEMM_COLS_Q8) {
+        size_t end = n_cols - c < NN_GEMM_COLS_Q8 ? n_cols : c + NN_GEMM_COLS_Q8;
+
+        for (size_t i = 0; i < n; i += NN_GEMM_ROWS_Q8)
+            nn_gemm_run_q8(&job->q8, n - i < NN_GEMM_ROWS_Q8 ? n - i : NN_GEMM_ROWS_Q8, rows + i,
+                           outs + i, c, end);
+    }
+}
+
+typedef void (*block_fn)(const struct job *job, size_t first, size_t n, unsigned worker);
+
+static void run_blocks(const struct job *job, size_t begin, size_t end, unsigned worker,
+                       block_fn block)
+{
+    size_t n_positions = job->out.n * job->out.h * job->out.w, size = job->params->block;
+
+    for (size_t b = begin; b < end; b++) {
+        size_t first = b * size;
+
+        block(job, first, n_positions - first < size ? n_positions - first : size, worker);
+    }
+}
+
+static void blocks_f32(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    run_blocks(ctx, begin, end, worker, block_f32);
+}
+
+static void blocks_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    run_blocks(ctx, begin, end, worker, block_q8);
+}
+
+static void run_all(struct job *job, size_t row_cost, nn_range_fn blocks)
+{
+    size_t n_positions = job->out.n * job->out.h * job->out.w, size = job->params->block;
+
+    nn_parallel_for(job->args, (n_positions + size - 1) / size, size * row_cost + 1, blocks, job);
+}
+
+/* ---- float32 and float16 ---- */
+
+static int lower_float(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[NN_CONV_INPUT];
+    const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
+    const void *bias = lower->inputs[NN_CONV_BIAS].value;
+    struct params *params = lower->params;
+    struct pieces pieces;
+    float *block;
+    int r = nn_conv_read(lower, &params->shape);
+
+    if (r)
+        return r;
+    if (!nn_activation_f32(params->shape.activation, &params->low_f32, &params->high_f32))
+        return nn_lower_refuse(lower, "not a fused activation");
+    if (!find_pieces_f32(input->type, params->shape.is_nchw, input->dims, filter->dims,
+                         lower->outputs[0].dims, &pieces) ||
+        !plan_scratch(lower, params, &pieces, pieces.k * sizeof(float), NN_GEMM_ROWS_F32))
+        return -ENOMEM;
+    if (!params->is_packed)
+        return 0;
+    block = nn_lower_weights(lower, pieces.weights);
+    if (!block)
+        return -ENOMEM;
+    if (filter->type == NNHAL_TENSOR_FLOAT16)
+        nn_gemm_pack_f16(block, filter->value, bias, filter->dims[0], pieces.k);
+    else
+        nn_gemm_pack_f32(block, filter->value, bias, filter->dims[0], pieces.k);
+    return 0;
+}
+
+static const float *weights_f32(const struct nn_kernel_args *args, const struct pieces *pieces)
+{
+    const struct params *params = args->params;
+    const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
+    const void *bias = args->inputs[NN_CONV_BIAS].data;
+    float *block = (float *)(void *)(args->scratch + pieces->input + pieces->output);
+
+    if (params->is_packed)
+        return (const float *)(const void *)args->weights;
+    if (filter->type == NNHAL_TENSOR_FLOAT16)
+        nn_gemm_pack_f16(block, filter->data, bias, filter->dims[0], pieces->k);
+    else
+        nn_gemm_pack_f32(block, filter->data, bias, filter->dims[0], pieces->k);
+    return block;
+}
+
+static int nn_conv_2d_f32__c(const struct nn_kernel_args *args)
+{
+    const struct params *params = args->params;
+    const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
+    const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
+    bool is_staged = nn_conv_is_staged(input->type, params->shape.is_nchw);
+    struct pieces pieces;
+    struct job job;
+
+    if (!find_pieces_f32(input->type, params->shape.is_nchw, input->dims, filter->dims,
+                         args->outputs[0].dims, &pieces))
+        return -ENOMEM;
+    job_init(&job, args);
+    job.f32 = (struct nn_gemm_f32){
+        .n_cols = filter->dims[0], .k = pieces.k, .low = params->low_f32, .high = params->high_f32};
+    nn_gemm_use_f32(&job.f32, weights_f32(args, &pieces));
+    job.input = nn_conv_stage_f32(args, params->shape.is_nchw, (float *)(void *)args->scratch);
+    job.output = is_staged ? args->scratch + pieces.input : args->outputs[0].data;
+    run_all(&job, 1 + pieces.k * filter->dims[0] / 8, blocks_f32);
+    if (is_staged)
+        nn_conv_unstage_f32(args, params->shape.is_nchw, job.output);
+    return 0;
+}
+
+/* ---- 8 bits ---- */
+
+static bool filter_is_signed(uint32_t type)
+{
+    return type != NNHAL_TENSOR_QUANT8_ASYMM;
+}
+
+/* In the weights: the multipliers, then bias and filter if they are constant. */
+static size_t multiplier_bytes(size_t n_channels)
+{
+    return (n_channels * sizeof(struct nn_multiplier) + 63) / 64 * 64;
+}
+
+static int lower_q8(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[NN_CONV_INPUT];
+    const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
+    const struct nn_lower_operand *output = &lower->outputs[0];
+    bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    struct params *params = lower->params;
+    size_t n_multipliers = multiplier_bytes(filter->dims[0]);
+    struct pieces pieces;
+    uint8_t *block;
+    int r = nn_conv_read(lower, &params->shape);
+
+    if (r)
+        return r;
+    if (!nn_activation_q8(params->shape.activation, is_signed, output->scale, output->zero_point,
+                          &params->low_q8, &params->high_q8))
+        return nn_lower_refuse(lower, "not a fused activation");
+    if (!find_pieces_q8(params->shape.is_nchw, input->dims, filter->dims, output->dims, &pieces) ||
+        !plan_scratch(lower, params, &pieces, nn_gemm_k_q8(pieces.k) * sizeof(int16_t),
+                      NN_GEMM_ROWS_Q8))
+        return -ENOMEM;
+    block = nn_lower_weights(lower, n_multipliers + (params->is_packed ? pieces.weights : 0));
+    if (!block)
+        return -ENOMEM;
+    nn_conv_multipliers(lower, (struct nn_multiplier *)(void *)block, filter->dims[0]);
+    if (params->is_packed)
+        nn_gemm_pack_q8(block + n_multipliers, filter->value, filter_is_signed(filter->type),
+                        filter->zero_point, lower->inputs[NN_CONV_BIAS].value, filter->dims[0],
+                        pieces.k);
+    return 0;
+}
+
+static const uint8_t *weights_q8(const struct nn_kernel_args *args, const struct pieces *pieces)
+{
+    const struct params *params = args->params;
+    const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
+    uint8_t *block = args->scratch + pieces->input + pieces->output;
+
+    if (params->is_packed)
+        return args->weights + multiplier_bytes(filter->dims[0]);
+    nn_gemm_pack_q8(block, filter->data, filter_is_signed(filter->type), filter->zero_point,
+                    args->inputs[NN_CONV_BIAS].data, filter->dims[0], pieces->k);
+    return block;
+}
+
+static int nn_conv_2d_q8__c(const struct nn_kernel_args *args)
+{
+    const struct params *params = args->params;
+    const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
+    const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
+    struct pieces pieces;
+    struct job job;
+
+    if (!find_pieces_q8(params->shape.is_nchw, input->dims, filter->dims, args->outputs[0].dims,
+                        &pieces))
+        return -ENOMEM;
+    job_init(&job, args);
+    job.q8 = (struct nn_gemm_q8){
+        .n_cols = filter->dims[0],
+        .k = pieces.k,
+        .multipliers = (const struct nn_multiplier *)(const void *)args->weights,
+        .multiplier_step = 1,
+        .out_zero_point = args->outputs[0].zero_point,
+        .low = params->low_q8,
+        .high = params->high_q8};
+    nn_gemm_use_q8(&job.q8, weights_q8(args, &pieces));
+    nn_conv_stage_q8(args, params->shape.is_nchw, (int16_t *)(void *)args->scratch);
+    job.input = args->scratch;
+    job.output = params->shape.is_nchw ? args->scratch + pieces.input : args->outputs[0].data;
+    run_all(&job, 1 + pieces.k * filter->dims[0] / 16, blocks_q8);
+    if (params->shape.is_nchw)
+        nn_conv_unstage_q8(args, job.output);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+/* Whatever the windows are, reading stays inside the input; what params can
+ * lead astray is the size of a block and where the weights are. */
+static bool check(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
+                  uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct params *params = bytes;
+    const struct nn_conv_shape *shape = &params->shape;
+    bool is_float = n_inputs > 2 && (NN_T_F32 | NN_T_F16) >> inputs[0].type & 1;
+    size_t k, needed;
+
+    if (n_inputs < 7 || n_outputs != 1 || inputs[0].n_dims != 4 || inputs[1].n_dims != 4 ||
+        outputs[0].n_dims != 4 || params->block == 0 || params->block > MAX_BLOCK ||
+        shape->stride_h < 1 || shape->stride_w < 1 || shape->dilation_h < 1 ||
+        shape->dilation_w < 1 || shape->is_nchw > 1 || !find_k(inputs[1].dims, &k))
+        return false;
+    if (is_float)
+        return !params->is_packed ||
+               (nn_gemm_bytes_f32(inputs[1].dims[0], k, &needed) && needed <= weights_bytes);
+    if (!params->is_packed)
+        return multiplier_bytes(inputs[1].dims[0]) <= weights_bytes;
+    return nn_gemm_bytes_q8(inputs[1].dims[0], k, &needed) &&
+           nn_add_size(needed, multiplier_bytes(inputs[1].dims[0]), &needed) &&
+           needed <= weights_bytes;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "conv_2d_f32__c",
+     .operation = NNHAL_OP_CONV_2D,
+     .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct params),
+     .lower = lower_float,
+     .run = nn_conv_2d_f32__c,
+     .check = check},
+    {.name = "conv_2d_q8__c",
+     .operation = NNHAL_OP_CONV_2D,
+     .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct params),
+     .lower = lower_q8,
+     .run = nn_conv_2d_q8__c,
+     .check = check},
+};
+NN_KERNEL_FAMILY(conv, kernels);

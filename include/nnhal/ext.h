@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ext.h - what libneuralnetworks.so tells beyond Android's API
+ *
+ * Where a device runs, why a call failed, and what was copied. Nothing here
+ * changes what the ANeuralNetworks functions do. */
+#ifndef NNHAL_EXT_H
+#define NNHAL_EXT_H
+
+#include <android/NeuralNetworksTypes.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a driver is reached. */
+enum nnhal_way {
+    NNHAL_WAY_EMBEDDED = 0, /* in this process */
+    NNHAL_WAY_PRIVATE = 1,  /* in a child that serves this process alone */
+    NNHAL_WAY_SERVICE = 2,  /* in a service that others use too */
+};
+
+/* Set size before the call: members beyond it are not touched. Strings live
+ * as long as the process. */
+struct nnhal_where {
+    size_t size;
+    uint32_t way;         /* enum nnhal_way */
+    int32_t pid;          /* of the process that the driver runs in; 0 if it is gone */
+    const char *way_name; /* "embedded", "private", "service" */
+    const char *path;     /* driver or socket; "" for a driver that is linked in */
+};
+
+/* nnhal_device_get_where() - how and where a device runs.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_DATA if size
+ * is too small for way and pid. */
+int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_where *where);
+
+/* nnhal_compilation_get_device() - the device that a finished compilation is for.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless
+ * finish() succeeded. */
+int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
+                                 ANeuralNetworksDevice **device);
+
+/* nnhal_*_get_error() - the sentence that explains the last failure of a call on
+ * an object: what was wrong and what would be right. It is copied to text, cut
+ * to n_bytes - 1 bytes, and NUL-terminated. Any thread.
+ * Returns: the length of the whole sentence; 0 if nothing failed yet, or for NULL. */
+size_t nnhal_model_get_error(const ANeuralNetworksModel *model, char *text, size_t n_bytes);
+size_t nnhal_compilation_get_error(const ANeuralNetworksCompilation *compilation, char *text,
+                                   size_t n_bytes);
+size_t nnhal_execution_get_error(const ANeuralNetworksExecution *execution, char *text,
+                                 size_t n_bytes);
+
+/* nnhal_get_last_error() - the same for the last call that failed on this thread,
+ * also when there is no object that could be asked. */
+size_t nnhal_get_last_error(char *text, size_t n_bytes);
+
+/* nnhal_get_copied_bytes() - bytes of inputs and outputs that the library has
+ * copied in this process so far: those given by pointer. Arguments in memories
+ * are used where they are. */
+uint64_t nnhal_get_copied_bytes(void);
+
+/* nnhal_get_result_name() - "BAD_DATA" for ANEURALNETWORKS_BAD_DATA; never NULL. */
+const char *nnhal_get_result_name(int result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/api.h"
+#include "runtime/builder.h"
+#include "runtime/registry.h"
+#include "runtime/supported.h"
+
+_public_ int ANeuralNetworks_getDeviceCount(uint32_t *numDevices)
+{
+    if (!numDevices)
+        return nn_api_null(__func__);
+    *numDevices = nn_rt_registry_get()->n_devices;
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
+_public_ int ANeuralNetworks_getDevice(uint32_t devIndex, ANeuralNetworksDevice **device)
+{
+    const struct nn_rt_registry *registry = nn_rt_registry_get();
+    struct nn_why why = {0};
+
+    if (!device)
+        return nn_api_null(__func__);
+    if (devIndex >= registry->n_devices)
+        return nn_api_end(__func__, NULL,
+                          nn_fail(&why, ANEURALNETWORKS_BAD_DATA, "no device %u: there are %u",
+                                  devIndex, registry->n_devices),
+                          &why);
+    *device = registry->devices[devIndex];
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
+_public_ int ANeuralNetworksDevice_getName(const ANeuralNetworksDevice *device, const char **name)
+{
+    if (!device || !name)
+        return nn_api_null(__func__);
+    *name = device->name;
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
+_public_ int ANeuralNetworksDevice_getVersion(const ANeuralNetworksDevice *device,
+                                              const char **version)
+{
+    if (!device || !version)
+        return nn_api_null(__func__);
+    *version = device->version;
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
+_public_ int ANeuralNetworksDevice_getType(const ANeuralNetworksDevice *device, int32_t *type)
+{
+    if (!device || !type)
+        return nn_api_null(__func__);
+    *type = device->type;
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
+_public_ int ANeuralNetworksDevice_getFeatureLevel(const ANeuralNetworksDevice *device,
+                                                   int64_t *featureLevel)
+{
+    if (!device || !featureLevel)
+        return nn_api_null(__func__);
+    *featureLevel = device->feature_level;
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
+_public_ int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice *device)
+{
+    struct nn_why why = {0};
+
+    if (!device)
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, NULL, nn_rt_device_wait((ANeuralNetworksDevice *)device, &why),
+                      &why);
+}
+
+_public_ int64_t ANeuralNetworks_getRuntimeFeatureLevel(void)
+{
+    return ANEURALNETWORKS_FEATURE_LEVEL_8;
+}
+
+_public_ uint64_t ANeuralNetworks_getDefaultLoopTimeout(void)
+{
+    return NNHAL_DEFAULT_LOOP_TIMEOUT_NS;
+}
+
+_public_ uint64_t ANeuralNetworks_getMaximumLoopTimeout(void)
+{
+    return NNHAL_MAX_LOOP_TIMEOUT_NS;
+}
+
+static bool has_null(const ANeuralNetworksDevice *const *devices, uint32_t n_devices)
+{
+    for (uint32_t i = 0; i < n_devices; i++)
+        if (!devices[i])
+            return true;
+    return false;
+}
+
+_public_ int
+ANeuralNetworksModel_getSupportedOperationsForDevices(const ANeuralNetworksModel *model,
+                                                      const ANeuralNetworksDevice *const *devices,
+                                                      uint32_t numDevices, bool *supportedOps)
+{
+    struct nn_why why = {0};
+
+    if (!model || !devices || !supportedOps || has_null(devices, numDevices))
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, &model->object,
+                      nn_supported(model, devices, numDevices, &why, supportedOps), &why);
+}

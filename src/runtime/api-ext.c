@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/api.h"
+#include "runtime/builder.h"
+#include "runtime/execution.h"
+
+#include <nnhal/ext.h>
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+_public_ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_where *where)
+{
+    struct nnhal_where full;
+    struct nn_why why = {0};
+    size_t size;
+
+    if (!device || !where)
+        return nn_api_null(__func__);
+    size = where->size < sizeof(full) ? where->size : sizeof(full);
+    if (size < offsetof(struct nnhal_where, way_name))
+        return nn_api_end(__func__, NULL,
+                          nn_fail(&why, ANEURALNETWORKS_BAD_DATA, "size %zu: set it to %zu",
+                                  where->size, sizeof(full)),
+                          &why);
+    nn_rt_device_where((ANeuralNetworksDevice *)device, &full);
+    full.size = where->size;
+    memcpy(where, &full, size);
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
+_public_ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
+                                          ANeuralNetworksDevice **device)
+{
+    struct nn_why why = {0};
+    int r;
+
+    if (!compilation || !device)
+        return nn_api_null(__func__);
+    r = nn_rt_compilation_check_finished(compilation, &why);
+    if (!r)
+        *device = compilation->device;
+    return nn_api_end(__func__, &compilation->object, r, &why);
+}
+
+static size_t get_error(const struct nn_rt_object *object, char *text, size_t n_bytes)
+{
+    return nn_rt_object_get_message((struct nn_rt_object *)object, text, text ? n_bytes : 0);
+}
+
+static size_t no_object(char *text, size_t n_bytes)
+{
+    if (text && n_bytes)
+        text[0] = '\0';
+    return 0;
+}
+
+_public_ size_t nnhal_model_get_error(const ANeuralNetworksModel *model, char *text, size_t n_bytes)
+{
+    return model ? get_error(&model->object, text, n_bytes) : no_object(text, n_bytes);
+}
+
+_public_ size_t nnhal_compilation_get_error(const ANeuralNetworksCompilation *compilation,
+                                            char *text, size_t n_bytes)
+{
+    return compilation ? get_error(&compilation->object, text, n_bytes) : no_object(text, n_bytes);
+}
+
+_public_ size_t nnhal_execution_get_error(const ANeuralNetworksExecution *execution, char *text,
+                                          size_t n_bytes)
+{
+    return execution ? get_error(&execution->object, text, n_bytes) : no_object(text, n_bytes);
+}
+
+_public_ size_t nnhal_get_last_error(char *text, size_t n_bytes)
+{
+    if (text && n_bytes)
+        snprintf(text, n_bytes, "%s", nn_api_last_error());
+    return strlen(nn_api_last_error());
+}
+
+_public_ uint64_t nnhal_get_copied_bytes(void)
+{
+    return nn_copied_bytes();
+}
+
+_public_ const char *nnhal_get_result_name(int result)
+{
+    return nn_result_name(result);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/api.h"
+
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static __thread char last_error[NN_WHY_BYTES + 128];
+
+const char *nn_api_last_error(void)
+{
+    return last_error;
+}
+
+int nn_api_end(const char *function, const struct nn_rt_object *object, int r,
+               const struct nn_why *why)
+{
+    int code = nn_result_from_error(r);
+    const char *sentence = why->text;
+
+    if (code == ANEURALNETWORKS_NO_ERROR)
+        return code;
+    if (!sentence[0])
+        sentence = r < 0 ? strerror(-r) : nn_result_name(code);
+    snprintf(last_error, sizeof(last_error), "%s: %s", function, sentence);
+    if (object)
+        nn_rt_object_set_message((struct nn_rt_object *)object, last_error);
+    nn_log("runtime", NN_LOG_INFO, "%s (%s)", last_error, nn_result_name(code));
+    return code;
+}
+
+int nn_api_null(const char *function)
+{
+    struct nn_why why;
+
+    return nn_api_end(function, NULL,
+                      nn_fail(&why, ANEURALNETWORKS_UNEXPECTED_NULL, "a pointer is NULL"), &why);
+}

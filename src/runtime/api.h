@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.h - what the entry points share
+ *
+ * An entry point checks its pointers, calls one function of the object's
+ * noun, and ends with nn_api_end(), which turns any result into a ResultCode and
+ * keeps the sentence of a failure with the object and with the thread. Results
+ * become ResultCodes here and nowhere else. */
+#ifndef NN_RUNTIME_API_H
+#define NN_RUNTIME_API_H
+
+#include "base/cleanup.h"
+#include "runtime/object.h"
+#include "runtime/result.h"
+
+#include <android/NeuralNetworks.h>
+
+/* nn_api_end() - object NULL: there is none. Returns: the ResultCode of r. */
+int nn_api_end(const char *function, const struct nn_rt_object *object, int r,
+               const struct nn_why *why);
+
+/* nn_api_null() - a pointer that must not be NULL is. Returns: UNEXPECTED_NULL. */
+int nn_api_null(const char *function);
+
+/* nn_api_last_error() - the last sentence of this thread; "" if nothing failed. */
+const char *nn_api_last_error(void);
+
+#endif

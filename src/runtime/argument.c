@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/argument.h"
+
+#include "model/types.h"
+
+#include <string.h>
+
+static int check_type(const struct nn_rt_argument_rules *rules,
+                      const ANeuralNetworksOperandType *type, struct nn_why *why)
+{
+    const struct nnhal_operand *operand = rules->operand;
+
+    if ((uint32_t)type->type != operand->type)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "type %s, but the model's operand is a %s",
+                       nn_type_name((uint32_t)type->type), nn_type_name(operand->type));
+    if (!type->dimensions != !type->dimensionCount)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%u dimensions, but the pointer to them %s",
+                       type->dimensionCount, type->dimensions ? "is not NULL" : "is NULL");
+    if (type->dimensionCount > NNHAL_MAX_RANK)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "rank %u: at most %d is possible",
+                       type->dimensionCount, NNHAL_MAX_RANK);
+    if (type->dimensionCount && nn_type_is_scalar(operand->type))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "a %s has no dimensions",
+                       nn_type_name(operand->type));
+    if (operand->n_dimensions && type->dimensionCount != operand->n_dimensions)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "rank %u, but the model says %u",
+                       type->dimensionCount, operand->n_dimensions);
+    for (uint32_t i = 0; i < operand->n_dimensions; i++)
+        if (operand->dimensions[i] && type->dimensions[i] != operand->dimensions[i])
+            return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                           "dimension %u is %u, but the model says %u", i, type->dimensions[i],
+                           operand->dimensions[i]);
+    return 0;
+}
+
+static int set_dimensions(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
+                          const ANeuralNetworksOperandType *type, struct nn_why *why)
+{
+    const uint32_t *dimensions = type ? type->dimensions : rules->operand->dimensions;
+    int r = type ? check_type(rules, type, why) : 0;
+
+    if (r)
+        return r;
+    argument->has_type = type != NULL;
+    argument->n_dimensions = type ? type->dimensionCount : rules->operand->n_dimensions;
+    if (argument->n_dimensions)
+        memcpy(argument->dimensions, dimensions, argument->n_dimensions * sizeof(*dimensions));
+    return 0;
+}
+
+bool nn_rt_argument_is_specified(const struct nn_rt_argument *argument,
+                                 const struct nnhal_operand *operand)
+{
+    return argument->kind == NN_ARGUMENT_OMITTED ||
+           nn_dimensions_known(operand->type, argument->n_dimensions, argument->dimensions);
+}
+
+static int set_length(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
+                      uint64_t length, struct nn_why *why)
+{
+    uint64_t needed;
+
+    if (length > UINT32_MAX)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%llu bytes: at most 4 GiB are possible",
+                       (unsigned long long)length);
+    if (!nn_operand_bytes(rules->operand->type, argument->n_dimensions, argument->dimensions,
+                          &needed))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
+    if (!nn_rt_argument_is_specified(argument, rules->operand)) {
+        if (rules->is_input)
+            return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                           "a dimension is not known: give a type that says it");
+        needed = 0;
+    }
+    argument->length = needed ? needed : length;
+    if (needed && (length < needed || (length > needed && !rules->has_padding)))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%llu bytes, but the operand needs %llu",
+                       (unsigned long long)length, (unsigned long long)needed);
+    argument->padding = length - argument->length;
+    return 0;
+}
+
+int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
+                               const struct nn_rt_argument_rules *rules,
+                               const ANeuralNetworksOperandType *type, void *pointer,
+                               uint64_t length, struct nn_why *why)
+{
+    struct nn_rt_argument new = {.kind = pointer ? NN_ARGUMENT_POINTER : NN_ARGUMENT_OMITTED};
+    int r;
+
+    r = set_dimensions(&new, rules, type, why);
+    if (r)
+        return r;
+    if (pointer && !length)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "a buffer of 0 bytes; NULL says that the argument is omitted");
+    if (pointer) {
+        new.pointer = pointer;
+        r = set_length(&new, rules, length, why);
+    }
+    if (!r)
+        *argument = new;
+    return r;
+}
+
+int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
+                              const struct nn_rt_argument_rules *rules,
+                              const ANeuralNetworksOperandType *type, ANeuralNetworksMemory *memory,
+                              uint64_t offset, uint64_t length, struct nn_why *why)
+{
+    struct nn_rt_argument new = {.kind = NN_ARGUMENT_MEMORY, .offset = offset};
+    int r;
+
+    r = set_dimensions(&new, rules, type, why);
+    if (!r)
+        r = nn_rt_memory_check_range(memory, offset, length, why);
+    if (!r)
+        r = set_length(&new, rules, length, why);
+    if (r)
+        return r;
+    new.memory = nn_rt_memory_ref(memory);
+    *argument = new;
+    return 0;
+}
+
+void nn_rt_argument_done(struct nn_rt_argument *argument)
+{
+    nn_rt_memory_unref(argument->memory);
+    *argument = (struct nn_rt_argument){0};
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/binding.h"
+
+#include "base/arith.h"
+#include "base/error.h"
+
+#include <string.h>
+
+#define STAGING_ALIGNMENT 64
+
+static uint64_t copied_bytes;
+
+uint64_t nn_copied_bytes(void)
+{
+    return __atomic_load_n(&copied_bytes, __ATOMIC_RELAXED);
+}
+
+static void copy(void *to, const void *from, uint64_t n_bytes)
+{
+    memcpy(to, from, n_bytes);
+    __atomic_add_fetch(&copied_bytes, n_bytes, __ATOMIC_RELAXED);
+}
+
+/* -- the staging pool ------------------------------------------------------------ */
+
+static int place(struct nn_rt_argument *arguments, uint32_t n, uint64_t *size)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t padded;
+
+        if (arguments[i].kind != NN_ARGUMENT_POINTER)
+            continue;
+        arguments[i].offset = *size;
+        if (!nn_align_up(arguments[i].length, STAGING_ALIGNMENT, &padded) ||
+            !nn_add_u64(*size, padded, size))
+            return nn_error_origin(-ENOMEM);
+    }
+    return 0;
+}
+
+/* The sizes of arguments never change once computing has begun, so that a pool
+ * which is there fits. */
+static int stage(struct nn_rt_binding *binding, struct nn_rt_bound *bound)
+{
+    uint64_t size = 0;
+    int r;
+
+    r = place(bound->inputs, bound->n_inputs, &size);
+    if (!r)
+        r = place(bound->outputs, bound->n_outputs, &size);
+    if (r || !size || binding->staging)
+        return r;
+    return nn_rt_memory_new_pool("nnhal-arguments", size, &binding->staging);
+}
+
+static void copy_in(const struct nn_rt_binding *binding, const struct nn_rt_bound *bound)
+{
+    for (uint32_t i = 0; i < bound->n_inputs; i++) {
+        const struct nn_rt_argument *input = &bound->inputs[i];
+
+        if (input->kind == NN_ARGUMENT_POINTER)
+            copy(nn_rt_memory_data(binding->staging) + input->offset, input->pointer,
+                 input->length);
+    }
+}
+
+void nn_rt_binding_copy_out(const struct nn_rt_binding *binding,
+                            const struct nn_rt_argument *output, uint64_t n_bytes)
+{
+    copy(output->pointer, nn_rt_memory_data(binding->staging) + output->offset, n_bytes);
+}
+
+/* -- the request ------------------------------------------------------------------ */
+
+/* The pools that a request names, each memory once. */
+struct pools {
+    struct nn_rt_binding *binding;
+    struct nn_why *why;
+    uint32_t n;
+    ANeuralNetworksMemory **memories;
+    struct nnhal_request_pool *pools;
+};
+
+static int find_pool(struct pools *pools, ANeuralNetworksMemory *memory, uint32_t *ret_index)
+{
+    uint32_t i = pools->n;
+    int r;
+
+    while (i > 0)
+        if (pools->memories[--i] == memory) {
+            *ret_index = i;
+            return 0;
+        }
+    i = pools->n;
+    r = nn_rt_memory_import(memory, pools->binding->prepared->session, pools->why,
+                            &pools->pools[i].memory);
+    if (r)
+        return r;
+    pools->memories[i] = memory;
+    pools->n++;
+    *ret_index = i;
+    return 0;
+}
+
+static int fill_argument(struct pools *pools, struct nn_rt_argument *argument,
+                         struct nnhal_request_argument *ret)
+{
+    ANeuralNetworksMemory *memory = argument->memory;
+
+    if (argument->kind == NN_ARGUMENT_OMITTED) {
+        ret->has_no_value = 1;
+        return 0;
+    }
+    if (argument->kind == NN_ARGUMENT_POINTER)
+        memory = pools->binding->staging;
+    else
+        ret->location.padding = argument->padding;
+    if (argument->has_type) {
+        ret->n_dimensions = argument->n_dimensions;
+        ret->dimensions = argument->dimensions;
+    }
+    ret->location.offset = argument->offset;
+    ret->location.length = argument->length;
+    return find_pool(pools, memory, &ret->location.pool_index);
+}
+
+static int fill_arguments(struct pools *pools, struct nn_rt_argument *arguments, uint32_t n,
+                          const struct nnhal_request_argument **ret)
+{
+    struct nnhal_request_argument *filled = nn_arena_new_n(&pools->binding->arena,
+                                                           struct nnhal_request_argument, n);
+    int r = filled ? 0 : nn_error_origin(-ENOMEM);
+
+    for (uint32_t i = 0; !r && i < n; i++)
+        r = fill_argument(pools, &arguments[i], &filled[i]);
+    *ret = filled;
+    return r;
+}
+
+static int fill_request(struct nn_rt_binding *binding, struct nn_rt_bound *bound,
+                        struct nn_why *why)
+{
+    struct pools pools = {.binding = binding, .why = why};
+    size_t n = (size_t)bound->n_inputs + bound->n_outputs;
+    int r;
+
+    pools.memories = nn_arena_new_n(&binding->arena, ANeuralNetworksMemory *, n);
+    pools.pools = nn_arena_new_n(&binding->arena, struct nnhal_request_pool, n);
+    if (!pools.memories || !pools.pools)
+        return nn_error_origin(-ENOMEM);
+    r = fill_arguments(&pools, bound->inputs, bound->n_inputs, &binding->request.inputs);
+    if (!r)
+        r = fill_arguments(&pools, bound->outputs, bound->n_outputs, &binding->request.outputs);
+    binding->request.n_inputs = bound->n_inputs;
+    binding->request.n_outputs = bound->n_outputs;
+    binding->request.n_pools = pools.n;
+    binding->request.pools = pools.pools;
+    return r;
+}
+
+int nn_rt_binding_make(struct nn_rt_binding *binding, struct nn_rt_bound *bound,
+                       struct nn_rt_prepared *prepared, struct nn_why *why)
+{
+    int r;
+
+    nn_arena_init(&binding->arena, 0);
+    binding->prepared = nn_rt_prepared_ref(prepared);
+    r = stage(binding, bound);
+    if (!r)
+        r = fill_request(binding, bound, why);
+    if (r)
+        nn_rt_binding_drop(binding);
+    return r;
+}
+
+int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run,
+                               struct nn_why *why)
+{
+    struct nn_hal_create_execution_args args = {
+        .prepared_model = binding->prepared->id,
+        .request = binding->request,
+        .measure = run->measure,
+        .loop_timeout_ns = run->loop_timeout_ns,
+    };
+    struct nn_hal_create_execution_reply reply = {0};
+    struct nn_arena arena;
+    uint32_t status;
+    int r;
+
+    nn_arena_init(&arena, 0);
+    status = nn_hal_create_execution(binding->prepared->session->hal, &args, &reply, &arena);
+    r = nn_fail_status(why, status, binding->prepared->device->name, reply.message);
+    if (!r)
+        binding->execution = reply.execution;
+    nn_arena_done(&arena);
+    return r;
+}
+
+uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt_bound *bound,
+                               const struct nn_rt_binding_run *run, struct nn_arena *arena,
+                               struct nn_hal_execute_synchronously_reply *reply)
+{
+    struct nn_hal_execute_synchronously_args args = {
+        .measure = run->measure,
+        .deadline_ns = run->deadline_ns,
+        .loop_timeout_ns = run->loop_timeout_ns,
+    };
+
+    if (!nn_rt_session_is_alive(binding->prepared->session))
+        return NNHAL_DEAD_OBJECT;
+    args.execution = binding->execution;
+    if (!binding->execution) {
+        args.prepared_model = binding->prepared->id;
+        args.request = binding->request;
+    }
+    copy_in(binding, bound);
+    return nn_hal_execute_synchronously(binding->prepared->session->hal, &args, reply, arena);
+}
+
+static void free_execution(struct nn_rt_binding *binding)
+{
+    struct nn_hal_free_execution_args args = {.execution = binding->execution};
+    struct nn_hal_free_execution_reply reply = {0};
+    struct nn_arena arena;
+
+    if (!binding->execution || !nn_rt_session_is_alive(binding->prepared->session))
+        return;
+    nn_arena_init(&arena, 0);
+    nn_hal_free_execution(binding->prepared->session->hal, &args, &reply, &arena);
+    nn_arena_done(&arena);
+}
+
+void nn_rt_binding_drop(struct nn_rt_binding *binding)
+{
+    if (!binding->prepared)
+        return;
+    free_execution(binding);
+    binding->execution = 0;
+    binding->request = (struct nnhal_request){0};
+    nn_arena_done(&binding->arena);
+    binding->prepared = nn_rt_prepared_unref(binding->prepared);
+}
+
+void nn_rt_binding_done(struct nn_rt_binding *binding)
+{
+    nn_rt_binding_drop(binding);
+    binding->staging = nn_rt_memory_unref(binding->staging);
+}

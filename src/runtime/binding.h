@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* binding.h - an execution's arguments as a device has them
+ *
+ * Binding turns arguments into a request on a prepared model: memories are
+ * imported into its session, and what was given by pointer gets a place in one
+ * pool of shared memory, the staging pool, inputs first. Arguments in memories
+ * are used where they are. A reusable execution keeps its binding: the request
+ * was judged once, and each run costs the copies and one call.
+ * One thread at a time. */
+#ifndef NN_RUNTIME_BINDING_H
+#define NN_RUNTIME_BINDING_H
+
+#include "runtime/argument.h"
+#include "runtime/prepared.h"
+
+/* What the application set. */
+struct nn_rt_bound {
+    uint32_t n_inputs;
+    uint32_t n_outputs;
+    struct nn_rt_argument *inputs; /* offset of those by pointer is set by binding */
+    struct nn_rt_argument *outputs;
+};
+
+struct nn_rt_binding {
+    struct nn_arena arena;           /* of request */
+    struct nn_rt_prepared *prepared; /* NULL: not bound */
+    struct nnhal_request request;
+    ANeuralNetworksMemory *staging; /* NULL: no argument by pointer */
+    uint64_t execution;             /* 0: not a reusable one */
+};
+
+/* How to run. */
+struct nn_rt_binding_run {
+    bool measure;
+    uint64_t deadline_ns;
+    uint64_t loop_timeout_ns;
+};
+
+/* nn_rt_binding_make() - from no binding to one. prepared is referenced.
+ * Returns: 0; UNMAPPABLE, DEAD_OBJECT and whatever the device says; -ENOMEM;
+ * nothing is bound then. */
+int nn_rt_binding_make(struct nn_rt_binding *binding, struct nn_rt_bound *bound,
+                       struct nn_rt_prepared *prepared, struct nn_why *why);
+
+/* nn_rt_binding_set_reusable() - lets the device judge the request once for all runs. */
+int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run,
+                               struct nn_why *why);
+
+/* nn_rt_binding_execute() - copies inputs in and runs; blocks. The reply lives in arena.
+ * Returns: the device's enum nnhal_error_status. */
+uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt_bound *bound,
+                               const struct nn_rt_binding_run *run, struct nn_arena *arena,
+                               struct nn_hal_execute_synchronously_reply *reply);
+
+/* nn_rt_binding_copy_out() - n_bytes of an output by pointer, from the staging pool. */
+void nn_rt_binding_copy_out(const struct nn_rt_binding *binding,
+                            const struct nn_rt_argument *output, uint64_t n_bytes);
+
+/* nn_rt_binding_drop() - back to no binding; the staging pool stays for the next. */
+void nn_rt_binding_drop(struct nn_rt_binding *binding);
+
+/* nn_rt_binding_done() - frees the staging pool too. */
+void nn_rt_binding_done(struct nn_rt_binding *binding);
+
+/* nn_copied_bytes() - what all bindings of this process have copied. */
+uint64_t nn_copied_bytes(void);
+
+#endif

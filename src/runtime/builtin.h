@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* builtin.h - drivers that are linked into the library
+ *
+ * Only the build knows which they are: it makes the table (library/meson.build),
+ * and tests make their own. They run in the application's process whatever
+ * NNHAL_MODE says, and stand at the end of the device list, in this order. */
+#ifndef NN_RUNTIME_BUILTIN_H
+#define NN_RUNTIME_BUILTIN_H
+
+#include <nnhal/driver.h>
+
+#include <stddef.h>
+
+struct nn_builtin {
+    const struct nnhal_driver *(*driver_main)(const char *configuration);
+    const char *configuration; /* NULL: none */
+};
+
+extern const struct nn_builtin nn_builtins[]; /* ends with a NULL driver_main */
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/compilation.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "runtime/builder.h"
+#include "runtime/registry.h"
+#include "runtime/deadline.h"
+
+#include <string.h>
+
+static int take_devices(ANeuralNetworksCompilation *compilation,
+                        const ANeuralNetworksDevice *const *devices, uint32_t n_devices)
+{
+    const struct nn_rt_registry *registry = nn_rt_registry_get();
+
+    compilation->is_explicit = devices != NULL;
+    if (!devices) {
+        devices = (const ANeuralNetworksDevice *const *)registry->devices;
+        n_devices = registry->n_devices;
+    }
+    compilation->devices = calloc(n_devices + 1, sizeof(*devices));
+    if (!compilation->devices)
+        return nn_error_origin(-ENOMEM);
+    if (n_devices)
+        memcpy(compilation->devices, devices, n_devices * sizeof(*devices));
+    compilation->n_devices = n_devices;
+    return 0;
+}
+
+int nn_rt_compilation_new(const ANeuralNetworksModel *model,
+                          const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
+                          struct nn_why *why, ANeuralNetworksCompilation **ret_compilation)
+{
+    _cleanup_(nn_rt_compilation_unrefp) ANeuralNetworksCompilation *compilation = NULL;
+    struct nn_rt_frozen *frozen = NULL;
+    int r;
+
+    r = nn_rt_builder_get_frozen(model, why, &frozen);
+    if (!r && devices)
+        r = nn_rt_registry_check_list(devices, n_devices, why);
+    if (r)
+        return r;
+    compilation = calloc(1, sizeof(*compilation));
+    if (!compilation)
+        return nn_error_origin(-ENOMEM);
+    nn_rt_object_init(&compilation->object);
+    pthread_mutex_init(&compilation->lock, NULL);
+    compilation->frozen = nn_rt_frozen_ref(frozen);
+    compilation->preference = NNHAL_FAST_SINGLE_ANSWER;
+    compilation->priority = NNHAL_PRIORITY_MEDIUM;
+    r = take_devices(compilation, devices, n_devices);
+    if (r)
+        return r;
+    *ret_compilation = steal_ptr(&compilation);
+    return 0;
+}
+
+ANeuralNetworksCompilation *nn_rt_compilation_ref(ANeuralNetworksCompilation *compilation)
+{
+    nn_rt_object_ref(&compilation->object);
+    return compilation;
+}
+
+ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *compilation)
+{
+    if (!compilation || !nn_rt_object_unref(&compilation->object))
+        return NULL;
+    nn_rt_prepared_unref(compilation->prepared);
+    nn_rt_frozen_unref(compilation->frozen);
+    free(compilation->devices);
+    pthread_mutex_destroy(&compilation->lock);
+    nn_rt_object_done(&compilation->object);
+    free(compilation);
+    return NULL;
+}
+
+/* -- settings ------------------------------------------------------------------- */
+
+static int check_open(const ANeuralNetworksCompilation *compilation, struct nn_why *why)
+{
+    if (compilation->state == NN_COMPILATION_OPEN)
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
+                   "finish() was called already: the compilation cannot be changed any more");
+}
+
+int nn_rt_compilation_check_finished(const ANeuralNetworksCompilation *compilation,
+                                     struct nn_why *why)
+{
+    if (compilation->state == NN_COMPILATION_FINISHED)
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
+                   compilation->state == NN_COMPILATION_OPEN
+                       ? "the compilation is not finished"
+                       : "the compilation's finish() failed: it can only be freed");
+}
+
+bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilation)
+{
+    return compilation->is_explicit && compilation->n_devices == 1;
+}
+
+int nn_rt_compilation_set_preference(ANeuralNetworksCompilation *compilation, int32_t preference,
+                                     struct nn_why *why)
+{
+    int r = check_open(compilation, why);
+
+    if (r)
+        return r;
+    if (preference < ANEURALNETWORKS_PREFER_LOW_POWER ||
+        preference > ANEURALNETWORKS_PREFER_SUSTAINED_SPEED)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no preference", preference);
+    compilation->preference = (uint32_t)preference;
+    return 0;
+}
+
+int nn_rt_compilation_set_priority(ANeuralNetworksCompilation *compilation, int priority,
+                                   struct nn_why *why)
+{
+    int r = check_open(compilation, why);
+
+    if (r)
+        return r;
+    switch (priority) {
+    case ANEURALNETWORKS_PRIORITY_LOW:
+        compilation->priority = NNHAL_PRIORITY_LOW;
+        return 0;
+    case ANEURALNETWORKS_PRIORITY_MEDIUM:
+        compilation->priority = NNHAL_PRIORITY_MEDIUM;
+        return 0;
+    case ANEURALNETWORKS_PRIORITY_HIGH:
+        compilation->priority = NNHAL_PRIORITY_HIGH;
+        return 0;
+    default:
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no priority: 90, 100 or 110 is",
+                       priority);
+    }
+}
+
+int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint64_t duration_ns,
+                                  struct nn_why *why)
+{
+    int r = check_open(compilation, why);
+
+    if (r)
+        return r;
+    if (!nn_rt_compilation_has_one_device(compilation))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "timeouts need a compilation created for one listed device");
+    compilation->timeout_ns = duration_ns;
+    return 0;
+}
+
+int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilation, uint32_t index,
+                                     bool is_input, struct nn_why *why)
+{
+    const struct nn_model_io *io = &compilation->frozen->io;
+    uint32_t n = is_input ? io->n_inputs : io->n_outputs;
+    int r = nn_rt_compilation_check_finished(compilation, why);
+
+    if (r || index < n)
+        return r;
+    return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no %s %u: the model has %u",
+                   is_input ? "input" : "output", index, n);
+}
+
+/* -- finish ----------------------------------------------------------------------- */
+
+/* Whether a device supports every operation. A device that fails to answer
+ * supports nothing; only one that is gone, or cannot reach the model's
+ * memories, says so.
+ * Returns: 0; BAD_DATA with the operation in why; others. */
+static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
+                         struct nn_why *why)
+{
+    const struct nnhal_subgraph *graph = &compilation->frozen->model.main;
+    const uint8_t *supported;
+    int r;
+
+    r = nn_rt_frozen_get_supported(compilation->frozen, device, why, &supported);
+    if (r < 0 || r == ANEURALNETWORKS_DEAD_OBJECT || r == ANEURALNETWORKS_UNMAPPABLE)
+        return r;
+    if (r)
+        return ANEURALNETWORKS_BAD_DATA;
+    for (uint32_t i = 0; i < graph->n_operations; i++)
+        if (!supported[i])
+            return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)",
+                           device->name, compilation->frozen->original[i],
+                           nn_op_name(graph->operations[i].type));
+    return 0;
+}
+
+static int prepare_first(ANeuralNetworksCompilation *compilation, struct nn_why *why)
+{
+    const struct nn_rt_prepare_options options = {
+        .preference = compilation->preference,
+        .priority = compilation->priority,
+        .deadline_ns = nn_deadline_after(compilation->timeout_ns),
+    };
+    int r = ANEURALNETWORKS_BAD_DATA;
+
+    if (!compilation->n_devices)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no device on this machine");
+    for (uint32_t i = 0; i < compilation->n_devices; i++) {
+        ANeuralNetworksDevice *device = compilation->devices[i];
+        int refused = check_support(compilation, device, why);
+
+        if (!refused)
+            refused = nn_rt_prepared_new(compilation->frozen, device, &options, why,
+                                         &compilation->prepared);
+        nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name,
+               refused ? why->text : "prepared the model");
+        if (!refused) {
+            compilation->device = device;
+            return 0;
+        }
+        if (r == ANEURALNETWORKS_BAD_DATA)
+            r = refused;
+        if (compilation->is_explicit && r != ANEURALNETWORKS_BAD_DATA)
+            return r;
+    }
+    return r;
+}
+
+int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why)
+{
+    int r;
+
+    if (compilation->state != NN_COMPILATION_OPEN)
+        return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "finish() was called already");
+    if (nn_rt_object_is_foreign(&compilation->object))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the compilation was created before fork(); only the parent can use it");
+    r = prepare_first(compilation, why);
+    compilation->state = r ? NN_COMPILATION_FAILED : NN_COMPILATION_FINISHED;
+    return r;
+}
+
+struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation *compilation)
+{
+    struct nn_rt_prepared *prepared;
+
+    pthread_mutex_lock(&compilation->lock);
+    prepared = nn_rt_prepared_ref(compilation->prepared);
+    pthread_mutex_unlock(&compilation->lock);
+    return prepared;
+}

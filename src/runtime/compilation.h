@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compilation.h - a model, a device, and the wish how to run it
+ *
+ *     OPEN --finish()--> FINISHED     executions can be created
+ *       +---------------> FAILED      can only be freed
+ *
+ * Which device: of those listed (all, if none are), the first that supports
+ * every operation. Without a list, a device that then fails to prepare the
+ * model is passed over for the next one. With a list its failure is final.
+ * When a device's process has died, nn_rt_compilation_renew() prepares the model
+ * again, once for all executions that ask.
+ * One thread at a time until finish() has returned, then any. */
+#ifndef NN_RUNTIME_COMPILATION_H
+#define NN_RUNTIME_COMPILATION_H
+
+#include "runtime/object.h"
+#include "runtime/prepared.h"
+
+enum nn_rt_compilation_state {
+    NN_COMPILATION_OPEN,
+    NN_COMPILATION_FINISHED,
+    NN_COMPILATION_FAILED,
+};
+
+struct ANeuralNetworksCompilation {
+    struct nn_rt_object object;
+    enum nn_rt_compilation_state state;
+    bool is_explicit; /* the application listed the devices */
+    uint32_t n_devices;
+    ANeuralNetworksDevice **devices;
+    struct nn_rt_frozen *frozen;
+    uint32_t preference;
+    uint32_t priority;    /* enum nnhal_priority */
+    uint64_t timeout_ns;  /* 0: none */
+    pthread_mutex_t lock; /* of prepared, once FINISHED */
+    struct nn_rt_prepared *prepared;
+    ANeuralNetworksDevice *device; /* the chosen one, once FINISHED */
+};
+
+/* nn_rt_compilation_new() - devices NULL: all. Returns: 0, BAD_STATE, -ENOMEM. */
+int nn_rt_compilation_new(const ANeuralNetworksModel *model,
+                          const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
+                          struct nn_why *why, ANeuralNetworksCompilation **ret_compilation);
+ANeuralNetworksCompilation *nn_rt_compilation_ref(ANeuralNetworksCompilation *compilation);
+ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *compilation);
+
+/* One function per call of the API; Returns: as NeuralNetworks.h says, or -ENOMEM. */
+int nn_rt_compilation_set_preference(ANeuralNetworksCompilation *compilation, int32_t preference,
+                                     struct nn_why *why);
+int nn_rt_compilation_set_priority(ANeuralNetworksCompilation *compilation, int priority,
+                                   struct nn_why *why);
+int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint64_t duration_ns,
+                                  struct nn_why *why);
+int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why);
+
+/* nn_rt_compilation_check_argument() - for the preferred alignments and paddings.
+ * Returns: 0, BAD_STATE, BAD_DATA. */
+int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilation, uint32_t index,
+                                     bool is_input, struct nn_why *why);
+
+/* nn_rt_compilation_check_finished() - Returns: 0, BAD_STATE. */
+int nn_rt_compilation_check_finished(const ANeuralNetworksCompilation *compilation,
+                                     struct nn_why *why);
+
+/* nn_rt_compilation_has_one_device() - whether the application listed exactly one:
+ * timeouts and measuring are for those. */
+bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilation);
+
+/* nn_rt_compilation_get_prepared() - what is executed now; the reference is the caller's. */
+struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation *compilation);
+
+NN_DEFINE_CLEANUP(ANeuralNetworksCompilation, nn_rt_compilation_unref)
+
+#endif

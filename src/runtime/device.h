@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* device.h - a device as the application sees it
+ *
+ * A device is a driver and the way to reach it: in this process, in a private
+ * child, or in a service. What it says of itself is asked once, when the list
+ * of devices is made, and stays. Its session is shared by all that uses the
+ * device; when it died, the next one who needs it opens another, and finds the
+ * same device behind it or none.
+ * Threads: any. */
+#ifndef NN_RUNTIME_DEVICE_H
+#define NN_RUNTIME_DEVICE_H
+
+#include "runtime/result.h"
+#include "runtime/session.h"
+
+#include <nnhal/ext.h>
+
+#include <pthread.h>
+
+struct ANeuralNetworksDevice {
+    char *name;
+    char *version;
+    char *place; /* the name by which its service or driver is found; NULL: linked in */
+    char *path;  /* socket or module; NULL: linked in */
+    int32_t type;
+    int64_t feature_level;
+    enum nnhal_way way;
+    uint32_t fork_generation;
+    struct nn_host *host; /* embedded only */
+    pthread_mutex_t lock; /* of what follows */
+    struct nn_rt_session *session;
+    int32_t pid;
+};
+
+/* nn_rt_device_open() - reaches a driver and asks what it is. place and path are
+ * copied; host is NULL unless way is embedded, and is consumed.
+ * Returns: 0; below 0 if it cannot be used. */
+int nn_rt_device_open(enum nnhal_way way, const char *place, const char *path, struct nn_host *host,
+                      struct nn_why *why, ANeuralNetworksDevice **ret_device);
+ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device);
+
+/* nn_rt_device_is_foreign() - whether it was opened before a fork, by the parent. */
+bool nn_rt_device_is_foreign(const ANeuralNetworksDevice *device);
+
+/* nn_rt_device_get_session() - a session for new work: the shared one, or a new one
+ * if that died. The reference is the caller's.
+ * Returns: 0, DEAD_OBJECT. */
+int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
+                             struct nn_rt_session **ret_session);
+
+/* nn_rt_device_wait() - until nn_rt_device_get_session() succeeds, 10 s at most.
+ * Returns: 0, DEAD_OBJECT. */
+int nn_rt_device_wait(ANeuralNetworksDevice *device, struct nn_why *why);
+
+/* nn_rt_device_where() - how and where it runs; the strings live as long as the device. */
+void nn_rt_device_where(ANeuralNetworksDevice *device, struct nnhal_where *ret_where);
+
+NN_DEFINE_CLEANUP(ANeuralNetworksDevice, nn_rt_device_free)
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/event.h"
+
+#include "base/error.h"
+#include "runtime/registry.h"
+#include "runtime/deadline.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+
+static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event)
+{
+    if (!event || !nn_rt_object_unref(&event->object))
+        return NULL;
+    closep(&event->fence_fd);
+    nn_rt_execution_unref(event->execution);
+    free(event->dependencies);
+    pthread_cond_destroy(&event->changed);
+    pthread_mutex_destroy(&event->lock);
+    nn_rt_object_done(&event->object);
+    free(event);
+    return NULL;
+}
+
+NN_DEFINE_CLEANUP(ANeuralNetworksEvent, event_unref)
+
+static int event_new(ANeuralNetworksEvent **ret_event)
+{
+    ANeuralNetworksEvent *event = calloc(1, sizeof(*event));
+
+    if (!event)
+        return nn_error_origin(-ENOMEM);
+    nn_rt_object_init(&event->object);
+    pthread_mutex_init(&event->lock, NULL);
+    pthread_cond_init(&event->changed, NULL);
+    event->fence_fd = -1;
+    *ret_event = event;
+    return 0;
+}
+
+/* -- fences --------------------------------------------------------------------- */
+
+int nn_rt_event_from_fence(int fd, struct nn_why *why, ANeuralNetworksEvent **ret_event)
+{
+    _cleanup_(event_unrefp) ANeuralNetworksEvent *event = NULL;
+    int r;
+
+    r = event_new(&event);
+    if (r)
+        return r;
+    event->fence_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (event->fence_fd < 0)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "file descriptor %d cannot be duplicated: %m",
+                       fd);
+    *ret_event = steal_ptr(&event);
+    return 0;
+}
+
+int nn_rt_event_get_fence(const ANeuralNetworksEvent *event, struct nn_why *why, int *ret_fd)
+{
+    int fd;
+
+    if (event->fence_fd < 0)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the event has no fence");
+    fd = fcntl(event->fence_fd, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        return nn_error_origin(-errno);
+    *ret_fd = fd;
+    return 0;
+}
+
+static int wait_for_fence(int fd, struct nn_why *why)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    int n;
+
+    do
+        n = poll(&poll_fd, 1, -1);
+    while (n < 0 && errno == EINTR);
+    if (n > 0 && (poll_fd.revents & POLLIN) && !(poll_fd.revents & (POLLERR | POLLNVAL)))
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "the fence tells of a failure");
+}
+
+/* -- computations ------------------------------------------------------------------ */
+
+static int wait_for_dependencies(ANeuralNetworksEvent *event, struct nn_why *why)
+{
+    for (uint32_t i = 0; i < event->n_dependencies; i++) {
+        int r = nn_rt_event_wait(event->dependencies[i], why);
+
+        if (r)
+            return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "dependency %u ended with %s", i,
+                           nn_result_name(r));
+    }
+    return 0;
+}
+
+static void drop_dependencies(ANeuralNetworksEvent *event)
+{
+    for (uint32_t i = 0; i < event->n_dependencies; i++)
+        event_unref(event->dependencies[i]);
+    event->n_dependencies = 0;
+}
+
+/* Takes the job's reference. */
+static void finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
+{
+    if (r && why->text[0])
+        nn_rt_object_set_message(&event->execution->object, why->text);
+    nn_rt_execution_end(event->execution, r);
+    drop_dependencies(event);
+    pthread_mutex_lock(&event->lock);
+    event->is_done = true;
+    event->result = nn_result_from_error(r);
+    pthread_cond_broadcast(&event->changed);
+    pthread_mutex_unlock(&event->lock);
+    event_unref(event);
+}
+
+static void run(struct nn_job *job)
+{
+    ANeuralNetworksEvent *event = NN_CONTAINER_OF(job, ANeuralNetworksEvent, job);
+    struct nn_why why = {0};
+    uint64_t deadline_ns;
+    int r;
+
+    r = wait_for_dependencies(event, &why);
+    if (!r) {
+        deadline_ns = nn_deadline_after(event->duration_ns);
+        if (event->deadline_ns < deadline_ns)
+            deadline_ns = event->deadline_ns;
+        r = nn_rt_execution_run(event->execution, deadline_ns, &why);
+    }
+    finish(event, r, &why);
+}
+
+static void cancel(struct nn_job *job)
+{
+    ANeuralNetworksEvent *event = NN_CONTAINER_OF(job, ANeuralNetworksEvent, job);
+    struct nn_why why = {0};
+
+    finish(event, nn_fail(&why, ANEURALNETWORKS_OP_FAILED, "cancelled"), &why);
+}
+
+static int take_dependencies(ANeuralNetworksEvent *event,
+                             const struct nn_rt_event_dependencies *dependencies)
+{
+    if (!dependencies || !dependencies->n_events)
+        return 0;
+    event->dependencies = calloc(dependencies->n_events, sizeof(*event->dependencies));
+    if (!event->dependencies)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < dependencies->n_events; i++) {
+        event->dependencies[i] = (ANeuralNetworksEvent *)dependencies->events[i];
+        nn_rt_object_ref(&event->dependencies[i]->object);
+    }
+    event->n_dependencies = dependencies->n_events;
+    return 0;
+}
+
+/* Without a thread to be had, the caller computes: late, but right. */
+static void submit(ANeuralNetworksEvent *event)
+{
+    struct nn_jobs *jobs = nn_rt_registry_get()->jobs;
+
+    nn_rt_object_ref(&event->object);
+    event->job = (struct nn_job){.priority = NN_JOBS_MEDIUM, .run = run, .cancel = cancel};
+    if (!jobs || nn_jobs_submit(jobs, &event->job))
+        run(&event->job);
+}
+
+int nn_rt_event_start(ANeuralNetworksExecution *execution,
+                      const struct nn_rt_event_dependencies *dependencies, struct nn_why *why,
+                      ANeuralNetworksEvent **ret_event)
+{
+    _cleanup_(event_unrefp) ANeuralNetworksEvent *event = NULL;
+    int r;
+
+    r = event_new(&event);
+    if (!r)
+        r = take_dependencies(event, dependencies);
+    if (!r)
+        r = nn_rt_execution_begin(execution, why);
+    if (r) {
+        if (event)
+            drop_dependencies(event);
+        return r;
+    }
+    event->execution = nn_rt_execution_ref(execution);
+    event->deadline_ns = nn_deadline_after(execution->timeout_ns);
+    event->duration_ns = dependencies ? dependencies->duration_ns : 0;
+    if (dependencies)
+        r = nn_rt_execution_check_fenced(execution, event->duration_ns, why);
+    if (r) {
+        nn_rt_execution_end(execution, r);
+        drop_dependencies(event);
+        return r;
+    }
+    submit(event);
+    *ret_event = steal_ptr(&event);
+    return 0;
+}
+
+/* -- for everybody ----------------------------------------------------------------------- */
+
+int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
+{
+    int result;
+
+    if (event->fence_fd >= 0)
+        return wait_for_fence(event->fence_fd, why);
+    if (nn_rt_object_is_foreign(&event->object))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the computation was started before fork(); only the parent sees its end");
+    pthread_mutex_lock(&event->lock);
+    while (!event->is_done)
+        pthread_cond_wait(&event->changed, &event->lock);
+    result = event->result;
+    pthread_mutex_unlock(&event->lock);
+    if (result)
+        nn_rt_object_get_message(&event->execution->object, why->text, sizeof(why->text));
+    return result;
+}
+
+ANeuralNetworksEvent *nn_rt_event_free(ANeuralNetworksEvent *event)
+{
+    struct nn_why why = {0};
+
+    if (!event)
+        return NULL;
+    if (event->fence_fd < 0)
+        nn_rt_event_wait(event, &why);
+    return event_unref(event);
+}

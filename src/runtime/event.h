@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* event.h - the end of a computation in the background, or of somebody else's fence
+ *
+ *     computation    runs as a job (base/jobs.h) once its dependencies have ended
+ *     fence          a file descriptor: POLLIN is well, POLLERR is not
+ *
+ * A computation's event is referenced by the application, by its job, and by
+ * events that depend on it. Jobs start in the order in which they were
+ * submitted, and depend on earlier ones and on fences only, so that a bounded
+ * number of threads cannot lock itself up. Threads: any. */
+#ifndef NN_RUNTIME_EVENT_H
+#define NN_RUNTIME_EVENT_H
+
+#include "base/jobs.h"
+#include "runtime/execution.h"
+
+struct ANeuralNetworksEvent {
+    struct nn_rt_object object;
+    int fence_fd; /* -1: a computation */
+    struct nn_job job;
+    ANeuralNetworksExecution *execution;
+    uint64_t deadline_ns; /* of the execution, from the call; NNHAL_NO_TIME: none */
+    uint64_t duration_ns; /* from the end of the dependencies; 0: none */
+    uint32_t n_dependencies;
+    ANeuralNetworksEvent **dependencies;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    bool is_done;
+    int result;
+};
+
+/* What a computation waits for first. */
+struct nn_rt_event_dependencies {
+    uint32_t n_events;
+    const ANeuralNetworksEvent *const *events;
+    uint64_t duration_ns;
+};
+
+/* nn_rt_event_start() - computes in the background. dependencies may be NULL.
+ * Returns: 0; as nn_rt_execution_begin() and nn_rt_execution_check_fenced(); -ENOMEM. */
+int nn_rt_event_start(ANeuralNetworksExecution *execution,
+                      const struct nn_rt_event_dependencies *dependencies, struct nn_why *why,
+                      ANeuralNetworksEvent **ret_event);
+
+/* nn_rt_event_from_fence() - duplicates fd. Returns: 0, BAD_DATA, -ENOMEM. */
+int nn_rt_event_from_fence(int fd, struct nn_why *why, ANeuralNetworksEvent **ret_event);
+
+/* nn_rt_event_get_fence() - a duplicate. Returns: 0, BAD_DATA, -EMFILE. */
+int nn_rt_event_get_fence(const ANeuralNetworksEvent *event, struct nn_why *why, int *ret_fd);
+
+/* nn_rt_event_wait() - Returns: the ResultCode of what it stands for; DEAD_OBJECT in
+ * a forked child. */
+int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why);
+
+/* nn_rt_event_free() - the application's reference; waits for a computation first. */
+ANeuralNetworksEvent *nn_rt_event_free(ANeuralNetworksEvent *event);
+
+#endif

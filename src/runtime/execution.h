@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* execution.h - arguments, a computation, and what became of it
+ *
+ *                 begin, all set                   end
+ *     PREPARATION ---------------> COMPUTATION ---------> COMPLETED
+ *          |                            ^                    |
+ *          | begin, something missing   +--------------------+ begin, reusable
+ *          +-----------------------------------------------> | (BAD_DATA)
+ *
+ * nn_rt_execution_begin() and nn_rt_execution_end() alone change the state, under
+ * the lock; between them the computation belongs to one thread, which needs no
+ * lock for the arguments, the binding and the results. Setters work in
+ * PREPARATION only. Results can be asked for when COMPLETED.
+ * References: the application's, and one per event of a computation in flight. */
+#ifndef NN_RUNTIME_EXECUTION_H
+#define NN_RUNTIME_EXECUTION_H
+
+#include "runtime/binding.h"
+#include "runtime/compilation.h"
+
+enum nn_rt_execution_state {
+    NN_EXECUTION_PREPARATION,
+    NN_EXECUTION_COMPUTATION,
+    NN_EXECUTION_COMPLETED,
+};
+
+/* What is known of an output after a computation. */
+struct nn_rt_execution_shape {
+    bool is_sufficient;
+    uint32_t n_dimensions;
+    uint32_t dimensions[NNHAL_MAX_RANK];
+};
+
+struct ANeuralNetworksExecution {
+    struct nn_rt_object object;
+    ANeuralNetworksCompilation *compilation;
+    pthread_mutex_t lock; /* of state and result */
+    enum nn_rt_execution_state state;
+    int result; /* ResultCode of the last computation */
+    bool is_reusable;
+    bool has_padding;
+    bool has_arguments; /* one was set: padding cannot change any more */
+    bool measure;
+    uint64_t timeout_ns;      /* 0: none */
+    uint64_t loop_timeout_ns; /* NNHAL_NO_TIME: the default */
+    struct nn_rt_bound bound;
+    struct nn_rt_binding binding;
+    struct nn_arena arena; /* of replies */
+    struct nn_rt_execution_shape *shapes;
+    struct nnhal_timing timing;
+};
+
+/* nn_rt_execution_new() - Returns: 0, BAD_STATE, DEAD_OBJECT, -ENOMEM. */
+int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
+                        ANeuralNetworksExecution **ret_execution);
+ANeuralNetworksExecution *nn_rt_execution_ref(ANeuralNetworksExecution *execution);
+ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execution);
+
+/* -- setters; Returns: as NeuralNetworks.h says, or -ENOMEM ------------------- */
+
+/* Which argument a setter is about. */
+struct nn_rt_execution_slot {
+    bool is_input;
+    int32_t index;
+    const ANeuralNetworksOperandType *type;
+};
+
+int nn_rt_execution_set_pointer(ANeuralNetworksExecution *execution,
+                                const struct nn_rt_execution_slot *slot, void *pointer,
+                                uint64_t length, struct nn_why *why);
+int nn_rt_execution_set_memory(ANeuralNetworksExecution *execution,
+                               const struct nn_rt_execution_slot *slot,
+                               ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
+                               struct nn_why *why);
+int nn_rt_execution_set_padding(ANeuralNetworksExecution *execution, bool enable,
+                                struct nn_why *why);
+int nn_rt_execution_set_reusable(ANeuralNetworksExecution *execution, bool enable,
+                                 struct nn_why *why);
+int nn_rt_execution_set_measure(ANeuralNetworksExecution *execution, bool enable,
+                                struct nn_why *why);
+int nn_rt_execution_set_timeout(ANeuralNetworksExecution *execution, uint64_t duration_ns,
+                                struct nn_why *why);
+int nn_rt_execution_set_loop_timeout(ANeuralNetworksExecution *execution, uint64_t duration_ns,
+                                     struct nn_why *why);
+
+/* -- computing ------------------------------------------------------------------ */
+
+/* nn_rt_execution_begin() - Returns: 0: the computation is the caller's, who ends it
+ * with nn_rt_execution_end(); BAD_STATE; BAD_DATA (completed by that); DEAD_OBJECT. */
+int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *why);
+
+/* nn_rt_execution_run() - binds if need be, and computes; blocks.
+ * Returns: as ANeuralNetworksExecution_compute(), or -errno. */
+int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
+                        struct nn_why *why);
+
+/* nn_rt_execution_end() - result is any result of a function here. */
+void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result);
+
+/* nn_rt_execution_compute() - the three together. */
+int nn_rt_execution_compute(ANeuralNetworksExecution *execution, struct nn_why *why);
+
+/* nn_rt_execution_check_fenced() - what startComputeWithDependencies asks beyond
+ * begin: a duration only with one listed device, outputs fully specified.
+ * Returns: 0, BAD_DATA. */
+int nn_rt_execution_check_fenced(const ANeuralNetworksExecution *execution, uint64_t duration_ns,
+                                 struct nn_why *why);
+
+/* -- results; Returns: as NeuralNetworks.h says ------------------------------------- */
+
+int nn_rt_execution_get_rank(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
+                             uint32_t *ret_rank);
+int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t index,
+                                   struct nn_why *why, uint32_t *ret_dimensions);
+int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t code,
+                                 struct nn_why *why, uint64_t *ret_duration_ns);
+
+NN_DEFINE_CLEANUP(ANeuralNetworksExecution, nn_rt_execution_unref)
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/memory.h"
+
+#include "base/arena.h"
+#include "base/arith.h"
+#include "base/error.h"
+#include "shm/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+struct nn_rt_memory_import {
+    struct nn_rt_memory_import *next;
+    struct nn_rt_session *session;
+    uint64_t id;
+};
+
+static int memory_new(ANeuralNetworksMemory **ret_memory)
+{
+    ANeuralNetworksMemory *memory = calloc(1, sizeof(*memory));
+
+    if (!memory)
+        return nn_error_origin(-ENOMEM);
+    nn_rt_object_init(&memory->object);
+    pthread_mutex_init(&memory->lock, NULL);
+    memory->fd = -1;
+    *ret_memory = memory;
+    return 0;
+}
+
+int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struct nn_why *why,
+                         ANeuralNetworksMemory **ret_memory)
+{
+    _cleanup_(nn_rt_memory_unrefp) ANeuralNetworksMemory *memory = NULL;
+    int r;
+
+    r = memory_new(&memory);
+    if (r < 0)
+        return nn_error_trace(r);
+    memory->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (memory->fd < 0)
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                       "file descriptor %d cannot be duplicated: %m", fd);
+    memory->kind = NNHAL_MEMORY_MMAP_FD;
+    memory->prot = (uint32_t)prot;
+    memory->size = size;
+    memory->offset = offset;
+    *ret_memory = steal_ptr(&memory);
+    return 0;
+}
+
+int nn_rt_memory_new_pool(const char *name, uint64_t n_bytes, ANeuralNetworksMemory **ret_memory)
+{
+    _cleanup_(nn_rt_memory_unrefp) ANeuralNetworksMemory *memory = NULL;
+    int r;
+
+    r = memory_new(&memory);
+    if (r < 0)
+        return nn_error_trace(r);
+    r = nn_region_new(name, n_bytes, &memory->region);
+    if (r)
+        return nn_error_fold(r);
+    memory->kind = NNHAL_MEMORY_ASHMEM;
+    memory->prot = PROT_READ | PROT_WRITE;
+    memory->size = n_bytes;
+    *ret_memory = steal_ptr(&memory);
+    return 0;
+}
+
+uint8_t *nn_rt_memory_data(const ANeuralNetworksMemory *memory)
+{
+    return memory->region ? nn_region_data(memory->region) : NULL;
+}
+
+ANeuralNetworksMemory *nn_rt_memory_ref(ANeuralNetworksMemory *memory)
+{
+    nn_rt_object_ref(&memory->object);
+    return memory;
+}
+
+static void import_free(struct nn_rt_memory_import *import)
+{
+    struct nn_hal_free_memory_args args = {.memory = import->id};
+    struct nn_hal_free_memory_reply reply = {0};
+    struct nn_arena arena;
+
+    if (nn_rt_session_is_alive(import->session)) {
+        nn_arena_init(&arena, 0);
+        nn_hal_free_memory(import->session->hal, &args, &reply, &arena);
+        nn_arena_done(&arena);
+    }
+    nn_rt_session_unref(import->session);
+    free(import);
+}
+
+ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory)
+{
+    if (!memory || !nn_rt_object_unref(&memory->object))
+        return NULL;
+    while (memory->imports) {
+        struct nn_rt_memory_import *import = memory->imports;
+
+        memory->imports = import->next;
+        import_free(import);
+    }
+    nn_region_unref(memory->region);
+    closep(&memory->fd);
+    pthread_mutex_destroy(&memory->lock);
+    nn_rt_object_done(&memory->object);
+    free(memory);
+    return NULL;
+}
+
+int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
+                             struct nn_why *why)
+{
+    if (length && nn_range_fits(offset, length, memory->size))
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                   "%llu bytes at offset %llu do not lie in a memory of %llu bytes",
+                   (unsigned long long)length, (unsigned long long)offset,
+                   (unsigned long long)memory->size);
+}
+
+/* Whoever finds the id missing imports under the lock: two threads do not
+ * import the same memory twice. */
+static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
+                      struct nn_why *why, uint64_t *ret_id)
+{
+    struct nn_hal_import_memory_args args = {
+        .kind = memory->kind,
+        .prot = memory->prot,
+        .size = memory->size,
+        .offset = memory->offset,
+        .fd = memory->region ? nn_region_fd(memory->region) : memory->fd,
+    };
+    struct nn_hal_import_memory_reply reply = {0};
+    struct nn_rt_memory_import *import;
+    struct nn_arena arena;
+    uint32_t status;
+    int r;
+
+    import = calloc(1, sizeof(*import));
+    if (!import)
+        return nn_error_origin(-ENOMEM);
+    nn_arena_init(&arena, 0);
+    status = nn_hal_import_memory(session->hal, &args, &reply, &arena);
+    r = nn_fail_status(why, status, "memory", reply.message);
+    nn_arena_done(&arena);
+    if (r) {
+        free(import);
+        /* A range or a protection that the file does not have shows here only. */
+        return status == NNHAL_INVALID_ARGUMENT || status == NNHAL_GENERAL_FAILURE
+                   ? ANEURALNETWORKS_UNMAPPABLE
+                   : r;
+    }
+    *import = (struct nn_rt_memory_import){memory->imports, nn_rt_session_ref(session),
+                                           reply.memory};
+    memory->imports = import;
+    *ret_id = import->id;
+    return 0;
+}
+
+int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
+                        struct nn_why *why, uint64_t *ret_id)
+{
+    int r = 0;
+
+    if (!nn_rt_session_is_alive(session))
+        return nn_fail_status(why, NNHAL_DEAD_OBJECT, "memory", NULL);
+    pthread_mutex_lock(&memory->lock);
+    for (struct nn_rt_memory_import *import = memory->imports; import; import = import->next)
+        if (import->session == session) {
+            *ret_id = import->id;
+            goto unlock;
+        }
+    r = import_now(memory, session, why, ret_id);
+unlock:
+    pthread_mutex_unlock(&memory->lock);
+    return r;
+}

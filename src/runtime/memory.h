@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.h - bytes that devices can reach
+ *
+ * A memory is a file descriptor with a range: what an application gave
+ * (createFromFd), or a pool of our own for large constants and for arguments
+ * given by pointer. It is imported into each session once, when it is first
+ * used there, and then known by its id. Models and executions hold references,
+ * so that the application may free its handle at any time.
+ * Threads: any. */
+#ifndef NN_RUNTIME_MEMORY_H
+#define NN_RUNTIME_MEMORY_H
+
+#include "runtime/object.h"
+#include "runtime/result.h"
+#include "runtime/session.h"
+
+#include <android/NeuralNetworksTypes.h>
+
+struct nn_region;
+struct nn_rt_memory_import;
+
+struct ANeuralNetworksMemory {
+    struct nn_rt_object object;
+    uint32_t kind; /* enum nnhal_memory_kind */
+    uint32_t prot;
+    uint64_t size;
+    uint64_t offset;
+    int fd;
+    struct nn_region *region; /* our own pools only */
+    pthread_mutex_t lock;     /* of imports */
+    struct nn_rt_memory_import *imports;
+};
+
+/* nn_rt_memory_from_fd() - duplicates fd. Returns: 0, OP_FAILED, -ENOMEM. */
+int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struct nn_why *why,
+                         ANeuralNetworksMemory **ret_memory);
+
+/* nn_rt_memory_new_pool() - n_bytes of zeroed sealed memory. name is for /proc.
+ * Returns: 0, -ENOMEM, -errno. */
+int nn_rt_memory_new_pool(const char *name, uint64_t n_bytes, ANeuralNetworksMemory **ret_memory);
+
+/* nn_rt_memory_data() - where our own pool is mapped. */
+uint8_t *nn_rt_memory_data(const ANeuralNetworksMemory *memory);
+
+ANeuralNetworksMemory *nn_rt_memory_ref(ANeuralNetworksMemory *memory);
+ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory);
+
+/* nn_rt_memory_check_range() - whether an argument may lie there: at least one byte,
+ * inside the memory. Returns: 0, BAD_DATA. */
+int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
+                             struct nn_why *why);
+
+/* nn_rt_memory_import() - its id in a session. May call the device.
+ * Returns: 0; UNMAPPABLE, DEAD_OBJECT and whatever the device says; -ENOMEM. */
+int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
+                        struct nn_why *why, uint64_t *ret_id);
+
+NN_DEFINE_CLEANUP(ANeuralNetworksMemory, nn_rt_memory_unref)
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/outcome.h"
+
+#include "model/infer.h"
+#include "model/types.h"
+
+#include <string.h>
+
+/* -- taking -------------------------------------------------------------------- */
+
+static int lie(const ANeuralNetworksExecution *execution, struct nn_why *why, const char *what,
+               uint32_t output)
+{
+    return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "%s: answered with %s (output %u)",
+                   execution->binding.prepared->device->name, what, output);
+}
+
+/* What the application said is what is true if the device says nothing. */
+static void take_declared(struct nn_rt_execution_shape *shape, const struct nn_rt_argument *output)
+{
+    shape->is_sufficient = true;
+    shape->n_dimensions = output->n_dimensions;
+    memcpy(shape->dimensions, output->dimensions, sizeof(shape->dimensions));
+}
+
+static int take_shape(ANeuralNetworksExecution *execution, uint32_t i,
+                      const struct nnhal_output_shape *from, struct nn_why *why)
+{
+    const struct nn_rt_argument *output = &execution->bound.outputs[i];
+    const struct nnhal_operand *operand = &execution->compilation->frozen->io.outputs[i];
+    struct nn_rt_execution_shape *shape = &execution->shapes[i];
+    uint64_t n_bytes;
+
+    shape->is_sufficient = from->is_sufficient;
+    if (output->kind == NN_ARGUMENT_OMITTED)
+        return 0;
+    if (from->n_dimensions > NNHAL_MAX_RANK ||
+        (from->n_dimensions && nn_type_is_scalar(operand->type)) ||
+        !nn_dimensions_merge(output->n_dimensions, output->dimensions, from->n_dimensions,
+                             from->dimensions, &shape->n_dimensions, shape->dimensions))
+        return lie(execution, why, "dimensions that contradict the model's", i);
+    if (!nn_operand_bytes(operand->type, shape->n_dimensions, shape->dimensions, &n_bytes))
+        return lie(execution, why, "dimensions beyond 4 GiB", i);
+    if (!shape->is_sufficient)
+        return 0;
+    if (n_bytes > output->length)
+        return lie(execution, why, "more bytes than there is room for", i);
+    return 0;
+}
+
+static int take_shapes(ANeuralNetworksExecution *execution,
+                       const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why)
+{
+    int r = 0;
+
+    if (reply->n_output_shapes == 0)
+        for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
+            take_declared(&execution->shapes[i], &execution->bound.outputs[i]);
+    else if (reply->n_output_shapes != execution->bound.n_outputs)
+        return lie(execution, why, "another number of outputs than the model has", 0);
+    else
+        for (uint32_t i = 0; !r && i < execution->bound.n_outputs; i++)
+            r = take_shape(execution, i, &reply->output_shapes[i], why);
+    return r;
+}
+
+static uint32_t count_insufficient(const ANeuralNetworksExecution *execution)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
+        n += !execution->shapes[i].is_sufficient;
+    return n;
+}
+
+/* A dimension of 0 in a result is a tensor without elements, which is known;
+ * only a rank that nobody told is not. */
+static int check_ranks(const ANeuralNetworksExecution *execution, struct nn_why *why)
+{
+    const struct nn_model_io *io = &execution->compilation->frozen->io;
+
+    for (uint32_t i = 0; i < io->n_outputs; i++)
+        if (execution->bound.outputs[i].kind != NN_ARGUMENT_OMITTED &&
+            nn_type_is_tensor(io->outputs[i].type) && !execution->shapes[i].n_dimensions)
+            return lie(execution, why, "no dimensions", i);
+    return 0;
+}
+
+static void copy_outputs(ANeuralNetworksExecution *execution)
+{
+    const struct nn_model_io *io = &execution->compilation->frozen->io;
+
+    for (uint32_t i = 0; i < io->n_outputs; i++) {
+        const struct nn_rt_argument *output = &execution->bound.outputs[i];
+        const struct nn_rt_execution_shape *shape = &execution->shapes[i];
+        uint64_t n_bytes = 0;
+
+        if (output->kind != NN_ARGUMENT_POINTER)
+            continue;
+        if (!nn_type_bytes(io->outputs[i].type))
+            n_bytes = output->length;
+        else
+            nn_operand_bytes(io->outputs[i].type, shape->n_dimensions, shape->dimensions, &n_bytes);
+        nn_rt_binding_copy_out(&execution->binding, output, n_bytes);
+    }
+}
+
+int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
+                       const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why)
+{
+    uint32_t n_insufficient;
+    int r;
+
+    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return nn_fail_status(why, status, execution->binding.prepared->device->name,
+                              reply->message);
+    r = take_shapes(execution, reply, why);
+    if (r)
+        return r;
+    n_insufficient = count_insufficient(execution);
+    if ((status == NNHAL_NONE) != (n_insufficient == 0))
+        return lie(execution, why, "a status that its shapes contradict", 0);
+    if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return nn_fail_status(why, status, execution->binding.prepared->device->name, NULL);
+    r = check_ranks(execution, why);
+    if (r)
+        return r;
+    copy_outputs(execution);
+    if (execution->measure)
+        execution->timing = reply->timing;
+    return 0;
+}
+
+/* -- telling -------------------------------------------------------------------- */
+
+/* Results of a computation that completed; with_shapes: insufficient outputs
+ * are told of too. */
+static int check_completed(ANeuralNetworksExecution *execution, bool with_shapes,
+                           struct nn_why *why)
+{
+    enum nn_rt_execution_state state;
+    int result;
+
+    if (nn_rt_object_is_foreign(&execution->object))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the execution was created before fork(); only the parent can use it");
+    pthread_mutex_lock(&execution->lock);
+    state = execution->state;
+    result = execution->result;
+    pthread_mutex_unlock(&execution->lock);
+    if (state != NN_EXECUTION_COMPLETED)
+        return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution has not completed");
+    if (result == ANEURALNETWORKS_NO_ERROR ||
+        (with_shapes && result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE))
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution ended with %s",
+                   nn_result_name(result));
+}
+
+static int find_shape(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
+                      const struct nn_rt_execution_shape **ret_shape)
+{
+    int r = check_completed(execution, true, why);
+
+    if (r)
+        return r;
+    if (index < 0 || (uint32_t)index >= execution->bound.n_outputs)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no output %d: the model has %u",
+                       index, execution->bound.n_outputs);
+    *ret_shape = &execution->shapes[index];
+    return 0;
+}
+
+static int tell_insufficient(const struct nn_rt_execution_shape *shape, int32_t index,
+                             struct nn_why *why)
+{
+    if (shape->is_sufficient)
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output %d needs a larger buffer",
+                   index);
+}
+
+int nn_rt_execution_get_rank(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
+                             uint32_t *ret_rank)
+{
+    const struct nn_rt_execution_shape *shape = NULL;
+    int r = find_shape(execution, index, why, &shape);
+
+    if (r)
+        return r;
+    *ret_rank = shape->n_dimensions;
+    return tell_insufficient(shape, index, why);
+}
+
+int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t index,
+                                   struct nn_why *why, uint32_t *ret_dimensions)
+{
+    const struct nn_rt_execution_shape *shape = NULL;
+    int r = find_shape(execution, index, why, &shape);
+
+    if (r)
+        return r;
+    if (!shape->n_dimensions)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "output %d has no dimensions", index);
+    memcpy(ret_dimensions, shape->dimensions, shape->n_dimensions * sizeof(*ret_dimensions));
+    return tell_insufficient(shape, index, why);
+}
+
+int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t code,
+                                 struct nn_why *why, uint64_t *ret_duration_ns)
+{
+    int r;
+
+    *ret_duration_ns = NNHAL_NO_TIME;
+    if (code < ANEURALNETWORKS_DURATION_ON_HARDWARE ||
+        code > ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no duration", code);
+    r = check_completed(execution, false, why);
+    if (!r && !execution->measure)
+        r = nn_fail(why, ANEURALNETWORKS_BAD_STATE,
+                    "setMeasureTiming() was not called before computing");
+    if (r)
+        return r;
+    *ret_duration_ns = code == ANEURALNETWORKS_DURATION_ON_HARDWARE ||
+                               code == ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE
+                           ? execution->timing.time_on_device_ns
+                           : execution->timing.time_in_driver_ns;
+    return 0;
+}

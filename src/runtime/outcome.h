@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* outcome.h - what a device said of a computation, and what is told of it
+ *
+ * A device in another process may answer anything, so its reply is checked
+ * before it is believed: as many shapes as outputs, dimensions that refine what
+ * was known and never contradict it, sizes that fit the buffers. What breaks
+ * that is OP_FAILED. */
+#ifndef NN_RUNTIME_OUTCOME_H
+#define NN_RUNTIME_OUTCOME_H
+
+#include "runtime/execution.h"
+
+/* nn_rt_outcome_take() - keeps shapes and timing, and copies outputs by pointer out.
+ * Returns: 0; the ResultCode of status; OP_FAILED. */
+int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
+                       const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/prepared.h"
+
+#include "base/error.h"
+
+static int prepare(struct nn_rt_prepared *prepared, struct nn_rt_frozen *frozen,
+                   const struct nn_rt_prepare_options *options, struct nn_why *why)
+{
+    struct nn_hal_prepare_model_args args = {
+        .preference = options->preference,
+        .priority = options->priority,
+        .deadline_ns = options->deadline_ns,
+    };
+    struct nn_hal_prepare_model_reply reply = {0};
+    struct nn_arena arena;
+    int r;
+
+    nn_arena_init(&arena, 0);
+    r = nn_rt_frozen_get_model(frozen, prepared->session, &arena, why, &args.model);
+    if (!r) {
+        uint32_t status = nn_hal_prepare_model(prepared->session->hal, &args, &reply, &arena);
+
+        r = nn_fail_status(why, status, prepared->device->name, reply.message);
+    }
+    if (!r)
+        prepared->id = reply.prepared_model;
+    nn_arena_done(&arena);
+    return r;
+}
+
+int nn_rt_prepared_new(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *device,
+                       const struct nn_rt_prepare_options *options, struct nn_why *why,
+                       struct nn_rt_prepared **ret_prepared)
+{
+    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    int r;
+
+    prepared = calloc(1, sizeof(*prepared));
+    if (!prepared)
+        return nn_error_origin(-ENOMEM);
+    prepared->n_refs = 1;
+    prepared->device = device;
+    r = nn_rt_device_get_session(device, why, &prepared->session);
+    if (!r)
+        r = prepare(prepared, frozen, options, why);
+    if (r)
+        return r;
+    *ret_prepared = steal_ptr(&prepared);
+    return 0;
+}
+
+struct nn_rt_prepared *nn_rt_prepared_ref(struct nn_rt_prepared *prepared)
+{
+    nn_ref(&prepared->n_refs);
+    return prepared;
+}
+
+struct nn_rt_prepared *nn_rt_prepared_unref(struct nn_rt_prepared *prepared)
+{
+    struct nn_hal_free_prepared_model_args args = {0};
+    struct nn_hal_free_prepared_model_reply reply = {0};
+    struct nn_arena arena;
+
+    if (!prepared || !nn_unref(&prepared->n_refs))
+        return NULL;
+    if (prepared->id && nn_rt_session_is_alive(prepared->session)) {
+        args.prepared_model = prepared->id;
+        nn_arena_init(&arena, 0);
+        nn_hal_free_prepared_model(prepared->session->hal, &args, &reply, &arena);
+        nn_arena_done(&arena);
+    }
+    nn_rt_session_unref(prepared->session);
+    free(prepared);
+    return NULL;
+}

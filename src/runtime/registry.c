@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/registry.h"
+
+#include "base/jobs.h"
+#include "base/log.h"
+#include "host/host.h"
+#include "ipc/places.h"
+#include "runtime/builtin.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define REFERENCE_NAME "nnapi-reference"
+#define N_THREADS      64
+#define MAX_QUEUED     65536
+
+enum mode {
+    MODE_AUTO,
+    MODE_SERVICE,
+    MODE_PRIVATE,
+    MODE_EMBEDDED,
+};
+
+static struct nn_rt_registry registry;
+static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
+
+static enum mode read_mode(void)
+{
+    static const char *const names[] = {"auto", "service", "private", "embedded"};
+    const char *value = secure_getenv("NNHAL_MODE");
+
+    for (size_t i = 0; value && i < NN_N_ELEMENTS(names); i++)
+        if (!strcmp(value, names[i]))
+            return (enum mode)i;
+    if (value && value[0])
+        nn_log("runtime", NN_LOG_WARNING, "NNHAL_MODE=%s: not auto, service, private or embedded",
+               value);
+    return MODE_AUTO;
+}
+
+/* Consumes device. */
+static void add(ANeuralNetworksDevice *device)
+{
+    _cleanup_(nn_rt_device_freep) ANeuralNetworksDevice *owned = device;
+    ANeuralNetworksDevice **devices;
+
+    for (uint32_t i = 0; i < registry.n_devices; i++)
+        if (!strcmp(registry.devices[i]->name, owned->name)) {
+            nn_log("runtime", NN_LOG_INFO, "%s (%s) is left out: %s has that name", owned->name,
+                   owned->path, registry.devices[i]->path);
+            return;
+        }
+    devices = realloc(registry.devices, (registry.n_devices + 1) * sizeof(*devices));
+    if (!devices)
+        return;
+    registry.devices = devices;
+    devices[registry.n_devices++] = steal_ptr(&owned);
+}
+
+/* Consumes host. */
+static void open_device(enum nnhal_way way, const struct nn_place *place, struct nn_host *host)
+{
+    ANeuralNetworksDevice *device;
+    struct nn_why why = {0};
+    int r;
+
+    r = nn_rt_device_open(way, place ? place->name : NULL, place ? place->path : NULL, host, &why,
+                          &device);
+    if (r)
+        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", place ? place->path : "built in",
+               why.text[0] ? why.text : strerror(r < 0 ? -r : 0));
+    else
+        add(device);
+}
+
+static void open_module(const struct nn_place *place)
+{
+    struct nn_host_why why = {0};
+    struct nn_host *host;
+    int r;
+
+    r = nn_host_open_module(place->path, NULL, &why, &host);
+    if (r)
+        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", place->path, why.text);
+    else
+        open_device(NNHAL_WAY_EMBEDDED, place, host);
+}
+
+static void open_builtin(const struct nn_builtin *builtin)
+{
+    struct nn_host_why why = {0};
+    struct nn_host *host;
+    int r;
+
+    r = nn_host_open_builtin(builtin->driver_main, builtin->configuration, &why, &host);
+    if (r)
+        nn_log("runtime", NN_LOG_WARNING, "a driver that is linked in is left out: %s", why.text);
+    else
+        open_device(NNHAL_WAY_EMBEDDED, NULL, host);
+}
+
+static void discover_services(void)
+{
+    struct nn_places places = {0};
+
+    if (nn_places_sockets(&places) < 0)
+        return;
+    for (size_t i = 0; i < places.n_entries; i++)
+        open_device(NNHAL_WAY_SERVICE, &places.entries[i], NULL);
+    nn_places_done(&places);
+}
+
+/* A driver is named by its file, and so is its service: no need to load what
+ * a service offers already. */
+static bool is_offered(const char *place)
+{
+    for (uint32_t i = 0; i < registry.n_devices; i++)
+        if (!strcmp(registry.devices[i]->place, place))
+            return true;
+    return false;
+}
+
+static void discover_drivers(enum mode mode)
+{
+    struct nn_places places = {0};
+
+    if (nn_places_drivers(&places) < 0)
+        return;
+    for (size_t i = 0; i < places.n_entries; i++) {
+        if (is_offered(places.entries[i].name))
+            continue;
+        if (mode == MODE_PRIVATE)
+            open_device(NNHAL_WAY_PRIVATE, &places.entries[i], NULL);
+        else
+            open_module(&places.entries[i]);
+    }
+    nn_places_done(&places);
+}
+
+static void discover(void)
+{
+    enum mode mode = read_mode();
+
+    if (nn_jobs_new("nn-compute", N_THREADS, MAX_QUEUED, &registry.jobs) < 0)
+        registry.jobs = NULL;
+    if (mode == MODE_AUTO || mode == MODE_SERVICE)
+        discover_services();
+    if (mode != MODE_SERVICE)
+        discover_drivers(mode);
+    for (const struct nn_builtin *builtin = nn_builtins; builtin->driver_main; builtin++)
+        open_builtin(builtin);
+    registry.has_reference = registry.n_devices &&
+                             !strcmp(registry.devices[registry.n_devices - 1]->name,
+                                     REFERENCE_NAME);
+}
+
+const struct nn_rt_registry *nn_rt_registry_get(void)
+{
+    pthread_once(&registry_once, discover);
+    return &registry;
+}
+
+bool nn_rt_registry_has(const struct nn_rt_registry *list, const ANeuralNetworksDevice *device)
+{
+    for (uint32_t i = 0; i < list->n_devices; i++)
+        if (list->devices[i] == device)
+            return true;
+    return false;
+}
+
+int nn_rt_registry_check_list(const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
+                              struct nn_why *why)
+{
+    const struct nn_rt_registry *list = nn_rt_registry_get();
+
+    if (!n_devices)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the list of devices is empty");
+    for (uint32_t i = 0; i < n_devices; i++) {
+        if (!nn_rt_registry_has(list, devices[i]))
+            return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "element %u is no device of this library",
+                           i);
+        for (uint32_t j = 0; j < i; j++)
+            if (devices[j] == devices[i])
+                return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s is listed twice",
+                               devices[i]->name);
+    }
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registry.h - the devices of this process
+ *
+ * The list is made when it is first asked for, by NNHAL_MODE (secure_getenv):
+ *
+ *     auto      services, then drivers that no service offers, in this process
+ *     service   services only
+ *     private   drivers, each in a child of its own
+ *     embedded  drivers in this process
+ *
+ * and in every mode what is linked in comes last. A name belongs to the first
+ * device that has it. What cannot be used is left out, with a line in the log. */
+#ifndef NN_RUNTIME_REGISTRY_H
+#define NN_RUNTIME_REGISTRY_H
+
+#include "runtime/device.h"
+
+struct nn_jobs;
+
+struct nn_rt_registry {
+    uint32_t n_devices;
+    ANeuralNetworksDevice **devices;
+    bool has_reference;   /* the last device is nnapi-reference */
+    struct nn_jobs *jobs; /* for computations in the background; NULL: no memory */
+};
+
+/* nn_rt_registry_get() - makes the list the first time, which may block. Never NULL. */
+const struct nn_rt_registry *nn_rt_registry_get(void);
+
+/* nn_rt_registry_has() - whether a handle is one of ours. */
+bool nn_rt_registry_has(const struct nn_rt_registry *registry, const ANeuralNetworksDevice *device);
+
+/* nn_rt_registry_check_list() - an application's list of devices, NULLs already refused:
+ * not empty, all known, none twice. Returns: 0, BAD_DATA. */
+int nn_rt_registry_check_list(const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
+                              struct nn_why *why);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/session.h"
+
+#include "base/error.h"
+#include "hal/dial.h"
+#include "host/host.h"
+#include "runtime/object.h"
+
+static void died(void *ctx)
+{
+    struct nn_rt_session *session = ctx;
+
+    __atomic_store_n(&session->is_dead, 1, __ATOMIC_RELEASE);
+}
+
+static int session_new(struct nn_rt_session **ret_session)
+{
+    struct nn_rt_session *session = calloc(1, sizeof(*session));
+
+    if (!session)
+        return nn_error_origin(-ENOMEM);
+    session->n_refs = 1;
+    session->fork_generation = nn_fork_generation();
+    *ret_session = session;
+    return 0;
+}
+
+int nn_rt_session_embedded(struct nn_host *host, struct nn_rt_session **ret_session)
+{
+    _cleanup_(freep) struct nn_rt_session *session = NULL;
+    struct nn_host_session_options options = {0};
+    int r;
+
+    r = session_new(&session);
+    if (r)
+        return r;
+    options.uid = (uint32_t)getuid();
+    options.listener = (struct nn_hal_listener){.ctx = session, .died = died};
+    r = nn_host_open_session(host, &options, &session->hal);
+    if (r)
+        return nn_error_fold(r);
+    *ret_session = steal_ptr(&session);
+    return 0;
+}
+
+static int explain_dial(int r, const char *who, struct nn_why *why)
+{
+    static const char *const texts[] = {
+        [NN_DIAL_E_ABSENT] = "nobody is there",
+        [NN_DIAL_E_UNTRUSTED] = "it runs as somebody else's: see NNHAL_SERVICE_UID",
+        [NN_DIAL_E_REFUSED] = "it ended, or does not speak our language: its log tells why",
+    };
+
+    if (r <= 0)
+        return r;
+    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT, "%s: %s", who,
+                   (size_t)r < NN_N_ELEMENTS(texts) ? texts[r] : "cannot be reached");
+}
+
+static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *listener,
+                               struct nn_hal **ret_hal),
+                const char *where, struct nn_why *why, struct nn_rt_session **ret_session)
+{
+    _cleanup_(freep) struct nn_rt_session *session = NULL;
+    struct nn_hal_listener listener = {.died = died};
+    int r;
+
+    r = session_new(&session);
+    if (r)
+        return r;
+    session->is_wire = true;
+    listener.ctx = session;
+    r = explain_dial(dial_it(where, &listener, &session->hal), where, why);
+    if (r)
+        return r;
+    *ret_session = steal_ptr(&session);
+    return 0;
+}
+
+int nn_rt_session_service(const char *path, struct nn_why *why, struct nn_rt_session **ret_session)
+{
+    return dial(nn_dial_socket, path, why, ret_session);
+}
+
+int nn_rt_session_private(const char *name, struct nn_why *why, struct nn_rt_session **ret_session)
+{
+    return dial(nn_dial_child, name, why, ret_session);
+}
+
+struct nn_rt_session *nn_rt_session_ref(struct nn_rt_session *session)
+{
+    nn_ref(&session->n_refs);
+    return session;
+}
+
+struct nn_rt_session *nn_rt_session_unref(struct nn_rt_session *session)
+{
+    if (!session || !nn_unref(&session->n_refs))
+        return NULL;
+    /* A forked child closes its copies of sockets; what an embedded session
+     * stands on, threads and a host in the parent's state, is not there. */
+    if (session->is_wire || !nn_rt_session_is_foreign(session))
+        nn_hal_close(session->hal);
+    free(session);
+    return NULL;
+}
+
+bool nn_rt_session_is_alive(const struct nn_rt_session *session)
+{
+    return !__atomic_load_n(&session->is_dead, __ATOMIC_ACQUIRE) &&
+           !nn_rt_session_is_foreign(session);
+}
+
+bool nn_rt_session_is_foreign(const struct nn_rt_session *session)
+{
+    return session->fork_generation != nn_fork_generation();
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computing in the background, beside each other, after each other, after a fork. */
+#include "rt.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TEST(an_event_tells_of_the_end)
+{
+    ANeuralNetworksEvent *event = NULL;
+    struct rt_run run;
+    uint32_t value;
+    int fd = 7;
+
+    rt_init();
+    rt_run_init(&run);
+    fake_gate_close();
+    OK(ANeuralNetworksExecution_startCompute(run.execution, &event));
+    fake_gate_wait(1);
+    BAD_STATE(ANeuralNetworksExecution_compute(run.execution));
+    BAD_STATE(ANeuralNetworksExecution_setReusable(run.execution, true));
+    BAD_STATE(ANeuralNetworksExecution_setTimeout(run.execution, 1));
+    BAD_STATE(ANeuralNetworksExecution_getOutputOperandRank(run.execution, 0, &value));
+    BAD_DATA(ANeuralNetworksEvent_getSyncFenceFd(event, &fd));
+    ck_assert_int_eq(fd, -1);
+    fake_gate_open();
+    OK(ANeuralNetworksEvent_wait(event));
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_mem_eq(run.z, run.x, sizeof(run.x));
+    OK(ANeuralNetworksExecution_getOutputOperandRank(run.execution, 0, &value));
+    ANeuralNetworksEvent_free(event);
+    rt_run_done(&run);
+}
+TEST_END
+
+/* Android leaks it, and its event may look at what is gone. */
+TEST(an_execution_may_be_freed_in_flight)
+{
+    ANeuralNetworksEvent *event = NULL;
+    struct rt_run run;
+
+    rt_init();
+    rt_run_init(&run);
+    fake_gate_close();
+    OK(ANeuralNetworksExecution_startCompute(run.execution, &event));
+    fake_gate_wait(1);
+    rt_run_done(&run);
+    ck_assert_uint_eq(fake.n_released, 0);
+    fake_gate_open();
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_mem_eq(run.z, run.x, sizeof(run.x));
+    ANeuralNetworksEvent_free(event);
+}
+TEST_END
+
+struct attempt {
+    ANeuralNetworksExecution *execution;
+    int result;
+};
+
+static void *compute(void *argument)
+{
+    struct attempt *attempt = argument;
+
+    attempt->result = ANeuralNetworksExecution_compute(attempt->execution);
+    return NULL;
+}
+
+TEST(two_threads_cannot_compute_one_execution)
+{
+    struct rt_run run;
+
+    rt_init();
+    rt_run_init(&run);
+    OK(ANeuralNetworksExecution_setReusable(run.execution, true));
+    for (int i = 0; i < 20; i++) {
+        struct attempt first = {.execution = run.execution};
+        pthread_t thread;
+
+        fake_gate_close();
+        ck_assert_int_eq(pthread_create(&thread, NULL, compute, &first), 0);
+        fake_gate_wait(1);
+        BAD_STATE(ANeuralNetworksExecution_compute(run.execution));
+        fake_gate_open();
+        pthread_join(thread, NULL);
+        ck_assert_int_eq(first.result, ANEURALNETWORKS_NO_ERROR);
+    }
+    rt_run_done(&run);
+}
+TEST_END
+
+TEST(executions_of_one_compilation_run_beside_each_other)
+{
+    enum { N = 8 };
+    float x[N][4], y[4] = {0}, z[N][4];
+    ANeuralNetworksExecution *executions[N];
+    ANeuralNetworksEvent *events[N];
+    struct rt_run run;
+
+    rt_init();
+    rt_run_create(&run);
+    fake_gate_close();
+    for (int i = 0; i < N; i++) {
+        x[i][0] = x[i][1] = x[i][2] = x[i][3] = (float)i;
+        OK(ANeuralNetworksExecution_create(run.compilation, &executions[i]));
+        OK(ANeuralNetworksExecution_setInput(executions[i], 0, NULL, x[i], 16));
+        OK(ANeuralNetworksExecution_setInput(executions[i], 1, NULL, y, 16));
+        OK(ANeuralNetworksExecution_setOutput(executions[i], 0, NULL, z[i], 16));
+        OK(ANeuralNetworksExecution_startCompute(executions[i], &events[i]));
+    }
+    fake_gate_wait(N); /* all at once */
+    fake_gate_open();
+    for (int i = 0; i < N; i++) {
+        OK(ANeuralNetworksEvent_wait(events[i]));
+        ck_assert_mem_eq(z[i], x[i], 16);
+        ANeuralNetworksEvent_free(events[i]);
+        ANeuralNetworksExecution_free(executions[i]);
+    }
+    rt_run_done(&run);
+}
+TEST_END
+
+static void *wait_for(void *event)
+{
+    return (void *)(intptr_t)ANeuralNetworksEvent_wait(event);
+}
+
+TEST(any_number_of_threads_may_wait)
+{
+    enum { N = 4 };
+    ANeuralNetworksEvent *event = NULL;
+    pthread_t threads[N];
+    struct rt_run run;
+
+    rt_init();
+    rt_run_init(&run);
+    fake.execute_status = NNHAL_DEVICE_UNAVAILABLE;
+    fake_gate_close();
+    OK(ANeuralNetworksExecution_startCompute(run.execution, &event));
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, wait_for, event), 0);
+    fake_gate_open();
+    for (int i = 0; i < N; i++) {
+        void *result;
+
+        pthread_join(threads[i], &result);
+        ck_assert_int_eq((int)(intptr_t)result, ANEURALNETWORKS_UNAVAILABLE_DEVICE);
+    }
+    ANeuralNetworksEvent_free(event);
+    rt_run_done(&run);
+}
+TEST_END
+
+static uint32_t signals_are_blocked;
+
+static void see_mask(struct nnhal_execution *execution)
+{
+    sigset_t mask;
+
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    signals_are_blocked = sigismember(&mask, SIGTERM) && sigismember(&mask, SIGUSR1);
+}
+
+TEST(our_threads_take_no_signals)
+{
+    ANeuralNetworksEvent *event = NULL;
+    struct rt_run run;
+
+    rt_init();
+    fake.on_execute = see_mask;
+    rt_run_init(&run);
+    OK(ANeuralNetworksExecution_startCompute(run.execution, &event));
+    OK(ANeuralNetworksEvent_wait(event));
+    ck_assert_uint_eq(signals_are_blocked, 1);
+    ANeuralNetworksEvent_free(event);
+    rt_run_done(&run);
+}
+TEST_END
+
+/* -- dependencies ------------------------------------------------------------------- */
+
+/* A fence: one end of a pair with a byte queued towards the signaller. */
+static void make_fence(int fds[2])
+{
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    ck_assert_int_eq(write(fds[0], "", 1), 1);
+}
+
+static void signal_fence(int fd)
+{
+    char byte;
+
+    ck_assert_int_eq(read(fd, &byte, 1), 1);
+    ck_assert_int_eq(write(fd, "", 1), 1);
+}
+
+TEST(fences_are_events)
+{
+    ANeuralNetworksEvent *event = NULL;
+    int fds[2], copy = -1;
+
+    rt_init();
+    BAD_DATA(ANeuralNetworksEvent_createFromSyncFenceFd(-1, &event));
+    BAD_DATA(ANeuralNetworksEvent_createFromSyncFenceFd(12345, &event));
+    ck_assert_ptr_null(event);
+    make_fence(fds);
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &event));
+    close(fds[0]);
+    OK(ANeuralNetworksEvent_getSyncFenceFd(event, &copy));
+    ck_assert_int_ge(copy, 0);
+    signal_fence(fds[1]);
+    OK(ANeuralNetworksEvent_wait(event));
+    OK(ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    close(copy);
+    close(fds[1]);
+
+    make_fence(fds); /* whoever was to signal is gone */
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &event));
+    close(fds[1]);
+    FAILS(ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    close(fds[0]);
+}
+TEST_END
+
+/* Android takes descriptor 0 for none. */
+TEST(descriptor_0_can_be_a_fence)
+{
+    ANeuralNetworksEvent *event = NULL;
+    int fds[2];
+
+    rt_init();
+    make_fence(fds);
+    ck_assert_int_eq(dup2(fds[0], 0), 0);
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(0, &event));
+    signal_fence(fds[1]);
+    OK(ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+}
+TEST_END
+
+TEST(a_computation_waits_for_its_dependencies)
+{
+    ANeuralNetworksEvent *fence = NULL, *first = NULL, *second = NULL;
+    const ANeuralNetworksEvent *on_fence[1], *on_first[1];
+    struct rt_run a, b;
+    int fds[2];
+
+    rt_init();
+    rt_run_init(&a);
+    rt_run_init(&b);
+    make_fence(fds);
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &fence));
+    on_fence[0] = fence;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(a.execution, on_fence, 1, 0, &first));
+    on_first[0] = first;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(b.execution, on_first, 1, 0, &second));
+    ck_assert_uint_eq(fake.n_executed, 0);
+    signal_fence(fds[1]);
+    OK(ANeuralNetworksEvent_wait(second));
+    ck_assert_uint_eq(fake.n_executed, 2);
+    OK(ANeuralNetworksEvent_wait(first));
+    ck_assert_mem_eq(b.z, b.x, sizeof(b.x));
+    ANeuralNetworksEvent_free(second);
+    ANeuralNetworksEvent_free(first);
+    ANeuralNetworksEvent_free(fence);
+    rt_run_done(&a);
+    rt_run_done(&b);
+    close(fds[0]);
+    close(fds[1]);
+}
+TEST_END
+
+/* Android runs on what the failed one left. */
+TEST(a_failed_dependency_fails_what_follows)
+{
+    ANeuralNetworksEvent *fence = NULL, *first = NULL, *second = NULL;
+    const ANeuralNetworksEvent *on_fence[1], *on_first[1];
+    struct rt_run a, b;
+    int fds[2];
+
+    rt_init();
+    rt_run_init(&a);
+    rt_run_init(&b);
+    make_fence(fds);
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &fence));
+    on_fence[0] = fence;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(a.execution, on_fence, 1, 0, &first));
+    on_first[0] = first;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(b.execution, on_first, 1, 0, &second));
+    close(fds[1]);
+    FAILS(ANeuralNetworksEvent_wait(second));
+    FAILS(ANeuralNetworksEvent_wait(first));
+    ck_assert_uint_eq(fake.n_executed, 0);
+    ANeuralNetworksEvent_free(second);
+    ANeuralNetworksEvent_free(first);
+    ANeuralNetworksEvent_free(fence);
+    rt_run_done(&a);
+    rt_run_done(&b);
+    close(fds[0]);
+}
+TEST_END
+
+TEST(dependencies_ask_for_more)
+{
+    const uint32_t dims[] = {4};
+    ANeuralNetworksOperandType four = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 1, dims);
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model = rt_model();
+    ANeuralNetworksEvent *event = NULL;
+    struct rt_run run, open = {.x = {1}};
+
+    rt_init();
+    open.compilation = rt_compilation_of(rt_model_of(ANEURALNETWORKS_ADD, 0));
+    OK(ANeuralNetworksExecution_create(open.compilation, &open.execution));
+    OK(ANeuralNetworksExecution_setInput(open.execution, 0, &four, open.x, 16));
+    OK(ANeuralNetworksExecution_setInput(open.execution, 1, &four, open.x, 16));
+    OK(ANeuralNetworksExecution_setOutput(open.execution, 0, NULL, open.z, 16));
+    BAD_DATA(
+        ANeuralNetworksExecution_startComputeWithDependencies(open.execution, NULL, 0, 0, &event));
+    rt_run_done(&open);
+
+    rt_run_init(&run); /* a duration without one listed device */
+    ANeuralNetworksExecution_free(run.execution);
+    ANeuralNetworksCompilation_free(run.compilation);
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    OK(ANeuralNetworksExecution_create(compilation, &run.execution));
+    run.compilation = compilation;
+    OK(ANeuralNetworksExecution_setInput(run.execution, 0, NULL, run.x, 16));
+    OK(ANeuralNetworksExecution_setInput(run.execution, 1, NULL, run.x, 16));
+    OK(ANeuralNetworksExecution_setOutput(run.execution, 0, NULL, run.z, 16));
+    BAD_DATA(
+        ANeuralNetworksExecution_startComputeWithDependencies(run.execution, NULL, 0, 1, &event));
+    rt_run_done(&run);
+
+    rt_run_init(&run); /* over before it begins */
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(run.execution, NULL, 0, 1, &event));
+    IS(MISSED_DEADLINE_PERSISTENT, ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    rt_run_done(&run);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* -- fork ---------------------------------------------------------------------------- */
+
+static int in_child(struct rt_run *run, struct rt_run *flying, ANeuralNetworksEvent *event)
+{
+    const ANeuralNetworksDevice *device = NULL;
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model = rt_model(); /* local, works */
+
+    IS(DEAD_OBJECT, ANeuralNetworksExecution_compute(run->execution));
+    IS(DEAD_OBJECT, ANeuralNetworksExecution_compute(flying->execution));
+    IS(DEAD_OBJECT, ANeuralNetworksEvent_wait(event));
+    device = RT_FAKE;
+    IS(DEAD_OBJECT, ANeuralNetworksDevice_wait(device));
+    OK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &compilation));
+    IS(DEAD_OBJECT, ANeuralNetworksCompilation_finish(compilation));
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+    ANeuralNetworksEvent_free(event);
+    rt_run_done(run);
+    rt_run_done(flying);
+    return 0;
+}
+
+TEST(a_forked_child_has_dead_objects)
+{
+    ANeuralNetworksEvent *event = NULL;
+    struct rt_run run, flying;
+    int status = -1;
+    pid_t child;
+
+    rt_init();
+    rt_run_init(&run);
+    rt_run_init(&flying);
+    OK(ANeuralNetworksExecution_setReusable(run.execution, true));
+    OK(ANeuralNetworksExecution_compute(run.execution));
+    fake_gate_close();
+    OK(ANeuralNetworksExecution_startCompute(flying.execution, &event));
+    fake_gate_wait(1);
+    child = fork();
+    if (child == 0)
+        _exit(in_child(&run, &flying, event));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    fake_gate_open();
+    OK(ANeuralNetworksEvent_wait(event)); /* the parent's are well */
+    OK(ANeuralNetworksExecution_compute(run.execution));
+    ANeuralNetworksEvent_free(event);
+    rt_run_done(&run);
+    rt_run_done(&flying);
+}
+TEST_END
+
+CHECK_MAIN("event", an_event_tells_of_the_end, an_execution_may_be_freed_in_flight,
+           two_threads_cannot_compute_one_execution,
+           executions_of_one_compilation_run_beside_each_other, any_number_of_threads_may_wait,
+           our_threads_take_no_signals, fences_are_events, descriptor_0_can_be_a_fence,
+           a_computation_waits_for_its_dependencies, a_failed_dependency_fails_what_follows,
+           dependencies_ask_for_more, a_forked_child_has_dead_objects)

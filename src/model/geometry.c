@@ -18,6 +18,9 @@ static const char *check(const struct nn_window *window)
         return "the filter is empty";
     if (window->input == 0)
         return "the input is empty";
+    /* Keeps every sum of this file within 64 bits. */
+    if (nn_window_effective(window) > UINT32_MAX)
+        return "the dilated filter is too large";
     return NULL;
 }
 

@@ -99,7 +99,7 @@ static int squeezed_axes(struct nn_infer *infer, uint32_t *ret_axes)
 
     *ret_axes = 0;
     if (infer->inputs[1].is_omitted) {
-        for (uint32_t d = 0; d < input->n_dimensions; d++)
+        for (uint32_t d = 0; d < input->n_dimensions && d < NNHAL_MAX_RANK; d++)
             *ret_axes |= (uint32_t)(input->dimensions[d] == 1) << d;
         return 0;
     }

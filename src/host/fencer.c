@@ -80,7 +80,7 @@ static void end_wait(const struct nn_fencer *fencer, struct nn_fenced_wait *wait
     close(steal_fd(&wait->fd));
 }
 
-/* The status must be there before the fence says so. Once ended it stays. */
+/* Once ended it stays as it is. The fence tells of it later, in fire(). */
 static void end(struct nn_fencer *fencer, struct nn_fenced *fenced, uint32_t status,
                 const char *text)
 {
@@ -92,20 +92,32 @@ static void end(struct nn_fencer *fencer, struct nn_fenced *fenced, uint32_t sta
     for (uint32_t i = 0; i < fenced->n_waits; i++)
         end_wait(fencer, &fenced->waits[i]);
     unlink_fenced(fencer, fenced);
-    if (status == NNHAL_NONE)
-        nn_fence_signal(steal_fd(&fenced->signaller));
-    else
-        close(steal_fd(&fenced->signaller));
     nn_quota_release(&fenced->fences_charge);
 }
 
-/* Gives back what an execution in progress holds. Not under the lock: it may
- * release objects of the driver, and end the session. */
+/* Tells whoever waits for the execution's own fence. */
+static void fire(int signaller, uint32_t status)
+{
+    if (signaller < 0)
+        return;
+    if (status == NNHAL_NONE)
+        nn_fence_signal(signaller);
+    else
+        close(signaller);
+}
+
+/* Gives back what an ended execution holds, and fires if nobody has. In this
+ * order, so that whoever sees the fence can count on the rest: the status is
+ * there, and what was charged is free again. Not under the lock: it may release
+ * objects of the driver, and end the session. */
 static void release(struct nn_fenced *fenced)
 {
     struct nn_session *session = fenced->session;
+    int signaller = steal_fd(&fenced->signaller);
+    uint32_t status = fenced->status;
 
     nn_object_unref(&fenced->object);
+    fire(signaller, status);
     nn_session_leave(session);
 }
 
@@ -214,6 +226,8 @@ static bool judge_time(struct nn_fencer *fencer, struct nn_fenced *fenced, uint6
         end(fencer, fenced, NNHAL_MISSED_DEADLINE_TRANSIENT,
             is_waiting ? "the deadline passed while the execution waited for its fences"
                        : "the deadline passed during the execution");
+        if (!is_waiting)
+            fire(steal_fd(&fenced->signaller), fenced->status); /* its job goes on */
     }
     return !is_waiting || fenced->state != NN_FENCED_ENDED;
 }

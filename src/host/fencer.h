@@ -54,7 +54,7 @@ struct nn_fenced {
     struct nn_fenced *next, *previous; /* of those in progress */
     enum nn_fenced_state state;
     uint32_t status; /* GENERAL_FAILURE until it ended */
-    int signaller;   /* -1 when it ended */
+    int signaller;   /* -1 when it was told */
     uint64_t due_ns;
     uint64_t signalled_ns; /* when the last fence had signalled */
     struct nnhal_timing timing_launched;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/fail-alloc.h"
+
+#include <stddef.h>
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *block, size_t n);
+void *__real_aligned_alloc(size_t alignment, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *block, size_t n);
+void *__wrap_aligned_alloc(size_t alignment, size_t n);
+
+static _Atomic long countdown; /* 0: off; reaches -1 when the fault has happened */
+
+static bool fails(void)
+{
+    long left = countdown;
+
+    while (left > 0)
+        if (__atomic_compare_exchange_n((long *)&countdown, &left, left > 1 ? left - 1 : -1, false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return left == 1;
+    return false;
+}
+
+void fail_alloc_arm(long n)
+{
+    countdown = n;
+}
+
+bool fail_alloc_disarm(void)
+{
+    bool is_left = countdown > 0;
+
+    countdown = 0;
+    return is_left;
+}
+
+void *__wrap_malloc(size_t n)
+{
+    return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *block, size_t n)
+{
+    return fails() ? NULL : __real_realloc(block, n);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t n)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, n);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fail-alloc.h - the n-th allocation fails
+ *
+ * For programs that link with fail_alloc_args: malloc, calloc, realloc and
+ * aligned_alloc of all that is linked statically are counted while a fault is
+ * armed, on every thread. A loop makes the 1st, 2nd, 3rd ... fail until a run
+ * ends with none left:
+ *
+ *     for (long n = 1; ; n++) {
+ *         fail_alloc_arm(n);
+ *         ... what must not break; no assertions of Check, they allocate too ...
+ *         if (fail_alloc_disarm())
+ *             break;
+ *     } */
+#ifndef NN_TESTS_FAIL_ALLOC_H
+#define NN_TESTS_FAIL_ALLOC_H
+
+#include <stdbool.h>
+
+void fail_alloc_arm(long n);
+
+/* Returns: whether the fault was never reached. */
+bool fail_alloc_disarm(void);
+
+#endif

@@ -113,14 +113,15 @@ NN_INLINE void tensor_row_f16(uint32_t op, const struct nn_kernel_args *args,
     uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
     float wide_a[NN_CHUNK];
     float wide_b[NN_CHUNK];
+    float wide_out[NN_CHUNK]; /* a repeated operand must outlive the loop */
 
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
         nn_widen(wide_a, a + i * row->step0, row->step0 ? n : 1);
         nn_widen(wide_b, b + i * row->step1, row->step1 ? n : 1);
-        row_f32(op, wide_a, row->step0, wide_b, row->step1, wide_a, n, *bounds);
-        nn_narrow(out + i, wide_a, n);
+        row_f32(op, wide_a, row->step0, wide_b, row->step1, wide_out, n, *bounds);
+        nn_narrow(out + i, wide_out, n);
     }
 }
 

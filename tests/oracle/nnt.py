@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models with their inputs and expected outputs, in the .nnt vector format.
+
+Model is a builder for one model; write() puts many of them into one file that
+build/nnt reads. Numbers are little-endian; the format has two areas, the
+models and the data that their operands point into.
+"""
+
+import struct
+import zlib
+
+FLOAT32, INT32, UINT32, F32, I32, Q8, BOOL, Q16Y, F16, B8, FLOAT16, QPC, Q16A, Q8Y, Q8S, SUBGRAPH = range(16)
+
+# struct codes of one element
+ELEMENT = {FLOAT32: 'f', INT32: 'i', UINT32: 'I', F32: 'f', I32: 'i', Q8: 'B', BOOL: '?', Q16Y: 'h',
+           F16: 'e', B8: 'B', FLOAT16: 'e', QPC: 'b', Q16A: 'H', Q8Y: 'b', Q8S: 'b', SUBGRAPH: 'I'}
+SCALARS = (FLOAT32, INT32, UINT32, BOOL, FLOAT16, SUBGRAPH)
+
+INTERNAL, INPUT, OUTPUT, CONST_COPY, CONST_MEMORY, NO_VALUE, SUBGRAPH_VALUE = range(7)
+
+IGNORED, EXPECTED, OMITTED_INPUT = 1, 2, 4
+RELAXED, EXPECT_FAILURE, NO_DYNAMIC_OUTPUT = 1 << 0, 1 << 1, 1 << 3
+HAS_EXPECTED, FP16, MULTI_OP = 1 << 7, 1 << 8, 1 << 9
+
+MAGIC = b'NNTVEC1\n'
+GRAPH = 0xffffffff
+
+OPERATIONS = """ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE
+EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D
+LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU1 RELU6 RESHAPE
+RESIZE_BILINEAR RNN SOFTMAX SPACE_TO_DEPTH SVDF TANH BATCH_TO_SPACE_ND DIV MEAN PAD SPACE_TO_BATCH_ND
+SQUEEZE STRIDED_SLICE SUB TRANSPOSE ABS ARGMAX ARGMIN AXIS_ALIGNED_BBOX_TRANSFORM
+BIDIRECTIONAL_SEQUENCE_LSTM BIDIRECTIONAL_SEQUENCE_RNN BOX_WITH_NMS_LIMIT CAST CHANNEL_SHUFFLE
+DETECTION_POSTPROCESSING EQUAL EXP EXPAND_DIMS GATHER GENERATE_PROPOSALS GREATER GREATER_EQUAL
+GROUPED_CONV_2D HEATMAP_MAX_KEYPOINT INSTANCE_NORMALIZATION LESS LESS_EQUAL LOG LOGICAL_AND LOGICAL_NOT
+LOGICAL_OR LOG_SOFTMAX MAXIMUM MINIMUM NEG NOT_EQUAL PAD_V2 POW PRELU QUANTIZE QUANTIZED_16BIT_LSTM
+RANDOM_MULTINOMIAL REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_SUM ROI_ALIGN
+ROI_POOLING RSQRT SELECT SIN SLICE SPLIT SQRT TILE TOPK_V2 TRANSPOSE_CONV_2D
+UNIDIRECTIONAL_SEQUENCE_LSTM UNIDIRECTIONAL_SEQUENCE_RNN RESIZE_NEAREST_NEIGHBOR QUANTIZED_LSTM IF WHILE
+ELU HARD_SWISH FILL RANK BATCH_MATMUL PACK MIRROR_PAD REVERSE""".split()
+CODES = {name: code for code, name in enumerate(OPERATIONS)}
+
+
+def pack(type_, values):
+    """The bytes of elements; float16 beyond its range becomes infinite."""
+    code = ELEMENT[type_]
+    if code == 'e':
+        return b''.join(_pack_f16(v) for v in values)
+    return struct.pack('<%d%s' % (len(values), code), *values)
+
+
+def _pack_f16(value):
+    try:
+        return struct.pack('<e', value)
+    except OverflowError:
+        return struct.pack('<e', float('inf') if value > 0 else float('-inf'))
+
+
+class Operand:
+    def __init__(self, type_, lifetime, dims=(), scale=0.0, zero_point=0, data=b'', flags=0,
+                 channel_dim=0, channel_scales=()):
+        self.type, self.lifetime, self.dims = type_, lifetime, list(dims)
+        self.scale, self.zero_point = scale, zero_point
+        self.data, self.flags, self.uses = data, flags, 0
+        self.channel_dim, self.channel_scales = channel_dim, list(channel_scales)
+
+    def encode(self, data_area):
+        offset = data_area.add(self.data) if self.data else 0
+        head = struct.pack('<4IfiIIIII', self.type, self.lifetime, self.flags, self.uses, self.scale,
+                           self.zero_point, offset, len(self.data), self.channel_dim,
+                           len(self.channel_scales), len(self.dims))
+        return (head + struct.pack('<%dI' % len(self.dims), *self.dims)
+                + struct.pack('<%df' % len(self.channel_scales), *self.channel_scales))
+
+
+class Model:
+    """One model with one subgraph; operands in the order of operand()."""
+
+    def __init__(self, name, flags=0, quant_tolerance=0, primary=GRAPH):
+        self.name, self.flags, self.quant_tolerance = name, flags, quant_tolerance
+        self.primary = primary
+        self.operands, self.operations = [], []
+
+    def operand(self, operand):
+        self.operands.append(operand)
+        return len(self.operands) - 1
+
+    def operation(self, name, inputs, outputs):
+        for i in inputs:
+            self.operands[i].uses += 1
+        self.operations.append((CODES[name], list(inputs), list(outputs)))
+
+    def _numbers(self, lifetime):
+        return [i for i, o in enumerate(self.operands) if o.lifetime == lifetime]
+
+    def _all_flags(self):
+        flags = self.flags
+        if any(o.flags & EXPECTED for o in self.operands):
+            flags |= HAS_EXPECTED
+        if any(o.type == F16 for o in self.operands):
+            flags |= FP16
+        if len(self.operations) > 1:
+            flags |= MULTI_OP
+        return flags
+
+    def _subgraph(self, data_area):
+        inputs, outputs = self._numbers(INPUT), self._numbers(OUTPUT)
+        parts = [struct.pack('<4I', len(self.operands), len(self.operations), len(inputs), len(outputs))]
+        parts += [o.encode(data_area) for o in self.operands]
+        for code, ins, outs in self.operations:
+            parts.append(struct.pack('<3I', code, len(ins), len(outs)))
+            parts.append(struct.pack('<%dI' % (len(ins) + len(outs)), *ins, *outs))
+        parts.append(struct.pack('<%dI' % (len(inputs) + len(outputs)), *inputs, *outputs))
+        return b''.join(parts)
+
+    def encode(self, data_area):
+        name, source = self.name.encode(), ('AIDL_V3/' + self.name).encode()
+        body = struct.pack('<IIfIIIII', self._all_flags(), 7, 0.0, self.quant_tolerance, self.primary, 1,
+                           len(name), len(source))
+        body += _terminated(name) + _terminated(source) + self._subgraph(data_area)
+        return struct.pack('<I', len(body) + 4) + body
+
+
+def _terminated(text):
+    return text + b'\0' * (4 - len(text) % 4)
+
+
+class DataArea:
+    """Pieces of data at multiples of 4, equal ones stored once."""
+
+    def __init__(self):
+        self.bytes, self.known = bytearray(), {}
+
+    def add(self, data):
+        if data not in self.known:
+            self.known[data] = len(self.bytes)
+            self.bytes += data + b'\0' * (-len(data) % 4)
+        return self.known[data]
+
+
+def write(path, models):
+    area = DataArea()
+    model_area = b''.join(m.encode(area) for m in models)
+    rest = model_area + bytes(area.bytes)
+    with open(path, 'wb') as file:
+        file.write(MAGIC + struct.pack('<8I', 1, len(models), 40, len(model_area), 40 + len(model_area),
+                                       len(area.bytes), zlib.crc32(rest), 0) + rest)

@@ -29,14 +29,21 @@ void desk_open(struct desk *desk)
     desk_open_with(desk, NULL);
 }
 
+const char *desk_sample(void)
+{
+    const char *path = getenv("NNHAL_TEST_SAMPLE");
+
+    return path ? path : NN_TEST_DRIVER_SAMPLE;
+}
+
 void desk_open_sample(struct desk *desk, const char *configuration)
 {
     struct nn_host_why why = {.text = ""};
 
     memset(desk, 0, sizeof(*desk));
     fake_reset();
-    ck_assert_msg(nn_host_open_module(NN_TEST_DRIVER_SAMPLE, configuration, &why, &desk->host) == 0,
-                  "%s", why.text);
+    ck_assert_msg(nn_host_open_module(desk_sample(), configuration, &why, &desk->host) == 0, "%s",
+                  why.text);
     ck_assert_int_eq(nn_host_open_session(desk->host, NULL, &desk->hal), 0);
     desk->hal = in_between(desk->hal);
     nn_arena_init(&desk->arena, 0);

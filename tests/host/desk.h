@@ -51,6 +51,10 @@ struct desk {
 
 void desk_open(struct desk *desk);
 void desk_open_sample(struct desk *desk, const char *configuration);
+
+/* desk_sample() - the sample driver's path: NNHAL_TEST_SAMPLE, or the one of this build. */
+const char *desk_sample(void);
+
 void desk_open_with(struct desk *desk, const struct nn_host_session_options *options);
 
 /* desk_close() - closes the session and the host; checks that all that the

@@ -321,7 +321,7 @@ TEST(a_file_with_an_unknown_word_is_refused)
         struct nn_host_why why;
         struct nn_host *host;
 
-        ck_assert_int_eq(nn_host_open_module(NN_TEST_DRIVER_SAMPLE, path, &why, &host), -ENODEV);
+        ck_assert_int_eq(nn_host_open_module(desk_sample(), path, &why, &host), -ENODEV);
         unlink(path);
         ck_assert_ptr_nonnull(strstr(why.text, "is not known"));
         ck_assert_ptr_nonnull(strstr(why.text, i == 2 ? ":3: " : ":1: "));

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/sandbox.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "service/landlock.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+/* What a service needs once it is open: memory, threads, time, and the
+ * descriptors that it has. Names that the machine does not know are skipped. */
+static const char *const allowed_calls[] = {
+    /* memory */
+    "mmap",
+    "munmap",
+    "mremap",
+    "mprotect",
+    "madvise",
+    "msync",
+    "mincore",
+    "brk",
+    "membarrier",
+    "memfd_create",
+    "get_mempolicy",
+    "set_mempolicy",
+    "mbind",
+    /* threads and their end */
+    "clone",
+    "set_robust_list",
+    "get_robust_list",
+    "rseq",
+    "set_tid_address",
+    "gettid",
+    "exit",
+    "exit_group",
+    "futex",
+    "futex_waitv",
+    "futex_wait",
+    "futex_wake",
+    "futex_requeue",
+    "sched_yield",
+    "sched_getaffinity",
+    "sched_setaffinity",
+    "sched_getparam",
+    "sched_getscheduler",
+    "sched_get_priority_max",
+    "sched_get_priority_min",
+    "getpriority",
+    "arch_prctl",
+    "restart_syscall",
+    /* signals of its own */
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "rt_sigpending",
+    "rt_sigtimedwait",
+    "rt_sigsuspend",
+    "sigaltstack",
+    "signalfd4",
+    "setitimer",
+    "alarm",
+    "pause",
+    /* time */
+    "nanosleep",
+    "clock_nanosleep",
+    "clock_gettime",
+    "clock_getres",
+    "gettimeofday",
+    "time",
+    "timerfd_create",
+    "timerfd_settime",
+    "timerfd_gettime",
+    "times",
+    /* descriptors that it has */
+    "read",
+    "write",
+    "readv",
+    "writev",
+    "pread64",
+    "pwrite64",
+    "preadv",
+    "pwritev",
+    "lseek",
+    "close",
+    "close_range",
+    "dup",
+    "dup2",
+    "dup3",
+    "fcntl",
+    "fstat",
+    "newfstatat",
+    "statx",
+    "fstatfs",
+    "ftruncate",
+    "fallocate",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "flock",
+    "fadvise64",
+    "copy_file_range",
+    "ioctl",
+    "getdents64",
+    "fchmod",
+    "eventfd2",
+    "pipe2",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+    /* sockets that it has */
+    "sendmsg",
+    "recvmsg",
+    "sendto",
+    "recvfrom",
+    "shutdown",
+    "accept",
+    "accept4",
+    "getsockopt",
+    "setsockopt",
+    "getsockname",
+    "getpeername",
+    "pidfd_open",
+    /* who and where it is */
+    "getpid",
+    "getppid",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getresuid",
+    "getresgid",
+    "getgroups",
+    "getcpu",
+    "uname",
+    "sysinfo",
+    "getrlimit",
+    "prlimit64",
+    "getrusage",
+    "getrandom",
+    "getcwd",
+};
+
+/* Files by path: with Landlock, which says which. */
+static const char *const path_calls[] = {
+    "openat",    "open",       "access",  "faccessat", "faccessat2", "stat",     "lstat",
+    "readlink",  "readlinkat", "statfs",  "unlink",    "unlinkat",   "rename",   "renameat",
+    "renameat2", "mkdir",      "mkdirat", "rmdir",     "chmod",      "fchmodat", "utimensat",
+};
+
+/* -- seccomp --------------------------------------------------------------------------------- */
+
+static int allow(scmp_filter_ctx filter, const char *name, bool is_declared)
+{
+    int number = seccomp_syscall_resolve_name(name);
+
+    if (number == __NR_SCMP_ERROR)
+        return is_declared ? nn_error_origin(-EINVAL) : 0;
+    return nn_error_trace(seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0));
+}
+
+static int allow_all(scmp_filter_ctx filter, const char *const *names, size_t n_names,
+                     bool are_declared)
+{
+    for (size_t i = 0; i < n_names; i++) {
+        int r = allow(filter, names[i], are_declared);
+
+        /* -EEXIST, -EACCES: allowed already, or not different from the default. */
+        if (r < 0 && r != -EEXIST && r != -EACCES)
+            return nn_error_trace(r);
+    }
+    return 0;
+}
+
+/* Calls that are allowed with certain arguments only. */
+static int allow_some(scmp_filter_ctx filter)
+{
+    int r;
+
+    /* A pair talks to nobody else; socket() is refused for every family. */
+    r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
+                         SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+    if (r == 0)
+        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+    for (int option = PR_SET_NAME; r == 0 && option <= PR_GET_NAME; option++)
+        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)option));
+    /* clone makes threads only; clone3, whose flags a filter cannot see, is
+     * "unknown", so that the C library falls back to clone. */
+    if (r == 0)
+        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    return nn_error_trace(r);
+}
+
+static int fill(scmp_filter_ctx filter, const struct nnhal_sandbox *driver, bool may_open)
+{
+    int r = allow_some(filter);
+
+    for (size_t i = 0; r == 0 && i < NN_N_ELEMENTS(allowed_calls); i++) {
+        if (strcmp(allowed_calls[i], "clone") == 0)
+            r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+                                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+        else
+            r = allow_all(filter, &allowed_calls[i], 1, false);
+    }
+    if (r == 0 && may_open)
+        r = allow_all(filter, path_calls, NN_N_ELEMENTS(path_calls), false);
+    if (r == 0 && driver)
+        r = allow_all(filter, driver->system_calls, driver->n_system_calls, true);
+    return nn_error_trace(r);
+}
+
+static bool kernel_has_seccomp(void)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+/* For every thread of the process. */
+static int close_calls(const struct nnhal_sandbox *driver, bool may_open)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    int r;
+
+    if (!filter)
+        return nn_error_origin(-ENOMEM);
+    r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    if (r == 0)
+        r = fill(filter, driver, may_open);
+    if (r == 0)
+        r = seccomp_load(filter);
+    seccomp_release(filter);
+    return nn_error_trace(r);
+}
+
+/* -- Landlock ---------------------------------------------------------------------------------- */
+
+static int close_files(const struct nn_sandbox_options *options, int version)
+{
+    /* What the C library and drivers look up about the machine. */
+    static const char *const readable[] = {"/sys/devices/system", "/proc/self", "/proc/cpuinfo",
+                                           "/proc/meminfo", "/etc/localtime"};
+    size_t n_nodes = options->driver ? options->driver->n_device_nodes : 0, n = 0;
+    _cleanup_(freep) struct nn_landlock_rule *rules = calloc(NN_N_ELEMENTS(readable) + n_nodes + 1,
+                                                             sizeof(*rules));
+
+    if (!rules)
+        return nn_error_origin(-ENOMEM);
+    for (size_t i = 0; i < NN_N_ELEMENTS(readable); i++)
+        rules[n++] = (struct nn_landlock_rule){.path = readable[i], .access = NN_LANDLOCK_READ};
+    for (size_t i = 0; i < n_nodes; i++)
+        rules[n++] = (struct nn_landlock_rule){.path = options->driver->device_nodes[i],
+                                               .access = NN_LANDLOCK_DEVICE};
+    if (options->state_dir)
+        rules[n++] = (struct nn_landlock_rule){.path = options->state_dir,
+                                               .access = NN_LANDLOCK_STATE};
+    return nn_error_trace(nn_landlock_close(version, rules, n));
+}
+
+/* -- privileges ---------------------------------------------------------------------------------- */
+
+/* Takes a capability that root has, so that it comes before root is left. */
+static void drop_bounding_set(void)
+{
+    for (int capability = 0; capability < 64; capability++)
+        prctl(PR_CAPBSET_DROP, capability, 0, 0, 0); /* fails for those that do not exist */
+}
+
+static int drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2];
+
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    memset(none, 0, sizeof(none));
+    if (syscall(SYS_capset, &header, none) < 0)
+        return nn_error_origin(-errno);
+    return 0;
+}
+
+/* user is whom root becomes, or NULL. */
+static int drop_privileges(const struct passwd *user)
+{
+    if (geteuid() == 0)
+        drop_bounding_set();
+    if (user &&
+        (setgroups(0, NULL) < 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+         setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
+        return nn_error_origin(-errno);
+    return nn_error_trace(drop_capabilities());
+}
+
+int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox_report *ret_report)
+{
+    struct nn_sandbox_report report = {.landlock_version = nn_landlock_version()};
+    const struct passwd *user = NULL;
+    struct rlimit none = {0};
+    int r = 0;
+
+    if (geteuid() == 0 && options->user) {
+        user = getpwnam(options->user);
+        if (!user)
+            return nn_error_origin(-ENOENT);
+    }
+    setrlimit(RLIMIT_CORE, &none);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return nn_error_origin(-errno);
+    /* The rules' paths are opened with the rights that the process still has. */
+    if (report.landlock_version > 0)
+        r = close_files(options, report.landlock_version);
+    if (r == 0)
+        r = drop_privileges(user);
+    if (r == 0 && kernel_has_seccomp()) {
+        r = close_calls(options->driver, report.landlock_version > 0);
+        report.has_seccomp = r == 0;
+    }
+    if (r < 0)
+        return nn_error_trace(r);
+    report.has_dropped_root = user != NULL;
+    *ret_report = report;
+    return 0;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <nnhal/service.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "host/host.h"
+#include "ipc/places.h"
+#include "ipc/sock.h"
+#include "service/activation.h"
+#include "service/sandbox.h"
+#include "service/service.h"
+
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    EXIT_UNUSABLE = 2,
+    END_TIMEOUT_S = 5, /* for a driver that does not look at is_cancelled */
+};
+
+/* Everything on the way from the options to a running service. */
+struct serving {
+    struct nnhal_serve_options options;
+    char *name;                /* of the driver, without its configuration */
+    const char *configuration; /* within options.driver, or NULL */
+    char *own_path;            /* a socket of ours, to be removed at the end */
+    int fd;
+    bool is_listening;
+    struct nn_host *host;
+};
+
+static struct nn_service *running; /* for the signal handler */
+
+static void on_termination(int number)
+{
+    if (running)
+        nn_service_stop(running);
+}
+
+static void serving_done(struct serving *serving)
+{
+    nn_host_unref(serving->host);
+    closep(&serving->fd);
+    if (serving->own_path)
+        unlink(serving->own_path);
+    free(serving->own_path);
+    free(serving->name);
+}
+
+__attribute__((__format__(__printf__, 2, 3))) static int fail(int status, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    nn_log("service", NN_LOG_ERROR, "%s", text);
+    return status;
+}
+
+/* Copies what the caller's struct has. Returns 0 or an exit status. */
+static int take_options(const struct nnhal_serve_options *options, struct serving *serving)
+{
+    size_t size = options->size < sizeof(*options) ? options->size : sizeof(*options);
+    const char *colon;
+
+    memcpy(&serving->options, options, size);
+    if (!serving->options.driver || *serving->options.driver == '\0')
+        return fail(EXIT_UNUSABLE, "no driver was named");
+    if (serving->options.socket_path && serving->options.fd > 0)
+        return fail(EXIT_UNUSABLE, "a socket's path and a connected socket exclude each other");
+    colon = strchr(serving->options.driver, ':');
+    serving->configuration = colon ? colon + 1 : NULL;
+    serving->name = colon ? strndup(serving->options.driver,
+                                    (size_t)(colon - serving->options.driver))
+                          : strdup(serving->options.driver);
+    return serving->name ? 0 : fail(1, "out of memory");
+}
+
+/* -- the driver ------------------------------------------------------------------------------ */
+
+static int open_driver(struct serving *serving)
+{
+    struct nn_places places = {0};
+    struct nn_host_why why = {.text = ""};
+    const char *path = serving->name;
+    int r = 0;
+
+    if (!strchr(path, '/')) {
+        r = nn_places_drivers(&places);
+        path = r == 0 ? nn_places_find(&places, serving->name) : NULL;
+    }
+    if (!path) {
+        nn_places_done(&places);
+        return fail(1,
+                    "there is no driver called %s: libnnhal-driver-%s.so is in none of the "
+                    "folders of NNHAL_DRIVER_PATH",
+                    serving->name, serving->name);
+    }
+    r = nn_host_open_module(path, serving->configuration, &why, &serving->host);
+    if (r < 0)
+        r = fail(1, "%s: %s (%s)", path, why.text, strerror(-r));
+    nn_places_done(&places);
+    return r;
+}
+
+/* -- the socket -------------------------------------------------------------------------------- */
+
+static const char *why_not_listen(int r)
+{
+    switch (r) {
+    case NN_SOCK_E_BUSY:
+        return "another service listens there";
+    case NN_SOCK_E_UNTRUSTED:
+        return "its folder must belong to this user or root, and be writable by nobody else";
+    case NN_SOCK_E_BAD_PATH:
+        return "the path is too long for a socket, or has no folder";
+    default:
+        return strerror(-r);
+    }
+}
+
+/* The last part of a driver's path, or its name. */
+static const char *base_name(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash ? slash + 1 : name;
+}
+
+static int listen_at_path(struct serving *serving)
+{
+    _cleanup_(freep) char *path = NULL;
+    int r = 0;
+
+    if (serving->options.socket_path) {
+        path = strdup(serving->options.socket_path);
+        if (!path)
+            return fail(1, "out of memory");
+    } else {
+        r = nn_places_socket_for(base_name(serving->name), &path);
+        if (r < 0)
+            return fail(1, "there is no place for the socket: set NNHAL_SOCKET_PATH (%s)",
+                        strerror(-r));
+    }
+    r = nn_sock_listen(path, geteuid() == 0 ? 0666 : 0600, &serving->fd);
+    if (r != 0)
+        return fail(1, "cannot listen at %s: %s", path, why_not_listen(r));
+    nn_log("service", NN_LOG_INFO, "%s listens at %s", serving->name, path);
+    serving->own_path = steal_ptr(&path);
+    serving->is_listening = true;
+    return 0;
+}
+
+static int open_socket(struct serving *serving)
+{
+    int r;
+
+    if (serving->options.fd > 0) {
+        serving->fd = serving->options.fd;
+        return 0;
+    }
+    if (!serving->options.socket_path) {
+        r = nn_activation_take(&serving->fd, &serving->is_listening);
+        if (r == 0)
+            return 0;
+        if (r < 0)
+            return fail(1, "systemd passed something else than one socket of packets");
+    }
+    return listen_at_path(serving);
+}
+
+/* -- the sandbox --------------------------------------------------------------------------------- */
+
+static bool is_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true; /* their own threads and traces need what the sandbox takes */
+#else
+    return false;
+#endif
+}
+
+static int close_sandbox(const struct serving *serving)
+{
+    struct nn_sandbox_options options = {
+        .driver = nn_host_driver(serving->host)->sandbox,
+        .user = serving->options.user,
+    };
+    struct nn_sandbox_report report;
+    int r;
+
+    if ((serving->options.flags & NNHAL_SERVE_NO_SANDBOX) || is_sanitized()) {
+        nn_log("service", NN_LOG_WARNING, "%s runs without a sandbox", serving->name);
+        return 0;
+    }
+    if (!options.user)
+        options.user = getpwnam("nnhal") ? "nnhal" : "nobody";
+    r = nn_sandbox_close(&options, &report);
+    if (r < 0)
+        return fail(1, "the sandbox cannot be closed: %s", strerror(-r));
+    nn_log("service", NN_LOG_INFO, "sandbox: seccomp %s, Landlock version %d (0: none), root %s",
+           report.has_seccomp ? "yes" : "no (the kernel has none)", report.landlock_version,
+           report.has_dropped_root ? "left" : "not left");
+    return 0;
+}
+
+/* -- all of it ------------------------------------------------------------------------------------ */
+
+static int run(struct serving *serving)
+{
+    struct sigaction action = {.sa_handler = on_termination};
+    struct nn_service *service = NULL;
+    int r = nn_service_new(serving->host, &service);
+
+    if (r < 0)
+        return fail(1, "cannot serve: %s", strerror(-r));
+    running = service;
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    if (serving->is_listening)
+        nn_service_listen(service, steal_fd(&serving->fd));
+    else
+        r = nn_service_add(service, steal_fd(&serving->fd));
+    if (r == 0) {
+        nn_activation_notify("READY=1");
+        r = close_sandbox(serving);
+    }
+    if (r == 0)
+        r = nn_service_run(service);
+    /* A driver that never returns does not keep the process. */
+    signal(SIGALRM, SIG_DFL);
+    alarm(END_TIMEOUT_S);
+    running = NULL;
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    nn_service_free(service);
+    if (r < 0)
+        return fail(1, "the service ended: %s", strerror(-r));
+    return r;
+}
+
+_public_ int nnhal_serve(const struct nnhal_serve_options *options)
+{
+    _cleanup_(serving_done) struct serving serving = {.fd = -1};
+    int r;
+
+    nn_log_set_default(NN_LOG_WARNING);
+    r = take_options(options, &serving);
+    if (r == 0)
+        r = open_driver(&serving);
+    if (r == 0)
+        r = open_socket(&serving);
+    if (r == 0)
+        r = run(&serving);
+    return r;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/service.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "ipc/hello.h"
+#include "ipc/sock.h"
+#include "service/session.h"
+#include "shm/guard.h"
+
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#define ACCEPT_PAUSE_NS UINT64_C(100000000)
+
+enum {
+    MAX_CONNECTIONS = 1024,
+    MAX_CONNECTIONS_PER_USER = 256,
+    MAX_BYTES_PER_USER = 512 << 20,
+    MAX_FDS_PER_USER = 4096,
+    MIN_WORKERS = 16,
+    N_CLOSERS = 4,
+    N_OWN_FDS = 2, /* wake, listen */
+};
+
+struct nn_service {
+    struct nn_session_context context;
+    int listen_fd;
+    bool is_stopping; /* atomic */
+    uint64_t last_id;
+    uint64_t no_accept_before_ns; /* after accept failed */
+
+    struct nn_session **sessions;
+    size_t n_sessions;
+    struct pollfd *fds; /* wake, listen, then each session's */
+};
+
+/* -- beginning and end ------------------------------------------------------------------- */
+
+/* Sessions share the process's descriptors: no user gets more than half. */
+static void set_limits(struct nn_session_context *context, size_t n_fds)
+{
+    uint32_t n_memories = n_fds / 2 < 65536 ? (uint32_t)(n_fds / 2) : 65536;
+
+    context->limits = NN_HOST_DEFAULT_LIMITS;
+    context->uid_limits = NN_HOST_DEFAULT_LIMITS;
+    context->limits.n_memories = n_memories;
+    context->uid_limits.n_memories = n_memories;
+}
+
+/* As many descriptors as this process may have. */
+static size_t raise_fds(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 1024;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 && getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 1024;
+    return limit.rlim_cur < 1 << 20 ? (size_t)limit.rlim_cur : 1 << 20;
+}
+
+static int start(struct nn_service *service)
+{
+    struct nn_session_context *context = &service->context;
+    size_t n_fds = raise_fds(), n_workers = 4 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    struct nn_service_quota_limits limits = {
+        .n_connections = MAX_CONNECTIONS,
+        .n_connections_per_user = MAX_CONNECTIONS_PER_USER,
+        .n_bytes_per_user = MAX_BYTES_PER_USER,
+        .n_fds_per_user = n_fds / 4 < MAX_FDS_PER_USER ? n_fds / 4 : MAX_FDS_PER_USER,
+    };
+    int r;
+
+    if (n_workers < MIN_WORKERS)
+        n_workers = MIN_WORKERS;
+    set_limits(context, n_fds);
+    service->fds = calloc(N_OWN_FDS + MAX_CONNECTIONS * NN_SESSION_N_FDS, sizeof(*service->fds));
+    service->sessions = calloc(MAX_CONNECTIONS, sizeof(struct nn_session *));
+    if (!service->fds || !service->sessions)
+        return nn_error_origin(-ENOMEM);
+    context->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (context->wake_fd < 0)
+        return nn_error_origin(-errno);
+    r = nn_guard_install();
+    if (r == 0)
+        r = nn_service_quota_new(&limits, &context->quota);
+    if (r == 0)
+        r = nn_jobs_new("nnhal-call", n_workers, (size_t)MAX_CONNECTIONS * NN_HELLO_MAX_CALLS,
+                        &context->workers);
+    if (r == 0)
+        r = nn_jobs_new("nnhal-close", N_CLOSERS, MAX_CONNECTIONS * 2, &context->closers);
+    if (r == 0)
+        nn_jobs_limit_owner(context->workers, n_workers * 3 / 4);
+    return nn_error_trace(r);
+}
+
+int nn_service_new(struct nn_host *host, struct nn_service **ret_service)
+{
+    _cleanup_(nn_service_freep) struct nn_service *service = calloc(1, sizeof(*service));
+    int r;
+
+    if (!service)
+        return nn_error_origin(-ENOMEM);
+    service->listen_fd = -1;
+    service->context.wake_fd = -1;
+    service->context.host = nn_host_ref(host);
+    r = start(service);
+    if (r < 0)
+        return nn_error_trace(r);
+    *ret_service = steal_ptr(&service);
+    return 0;
+}
+
+static void drain(int wake_fd)
+{
+    uint64_t word;
+
+    while (read(wake_fd, &word, sizeof(word)) < 0 && errno == EINTR)
+        ;
+}
+
+/* Every session that was ended wakes the loop once more when it is freed. */
+static void wait_for_sessions(struct nn_service *service)
+{
+    struct pollfd wake = {.fd = service->context.wake_fd, .events = POLLIN};
+
+    while (__atomic_load_n(&service->context.n_sessions, __ATOMIC_SEQ_CST) > 0) {
+        poll(&wake, 1, -1);
+        drain(wake.fd);
+    }
+}
+
+struct nn_service *nn_service_free(struct nn_service *service)
+{
+    if (!service)
+        return NULL;
+    for (size_t i = 0; i < service->n_sessions; i++)
+        nn_session_end(service->sessions[i]);
+    if (service->context.wake_fd >= 0)
+        wait_for_sessions(service);
+    nn_jobs_free(service->context.workers);
+    nn_jobs_free(service->context.closers);
+    nn_service_quota_free(service->context.quota);
+    nn_host_unref(service->context.host);
+    closep(&service->context.wake_fd);
+    closep(&service->listen_fd);
+    free(service->sessions);
+    free(service->fds);
+    free(service);
+    return NULL;
+}
+
+void nn_service_listen(struct nn_service *service, int fd)
+{
+    closep(&service->listen_fd);
+    service->listen_fd = fd;
+}
+
+int nn_service_add(struct nn_service *service, int fd)
+{
+    struct nn_session *session = NULL;
+    int r;
+
+    if (service->n_sessions == MAX_CONNECTIONS) {
+        closep(&fd);
+        return nn_error_origin(-ECONNREFUSED);
+    }
+    r = nn_session_new(&service->context, fd, ++service->last_id, &session);
+    if (r == NN_SESSION_E_FULL)
+        nn_log("service", NN_LOG_WARNING, "refused a client: its user has too many connections");
+    if (r != 0)
+        return r > 0 ? nn_error_origin(-ECONNREFUSED) : nn_error_trace(r);
+    service->sessions[service->n_sessions++] = session;
+    return 0;
+}
+
+/* -- the loop -------------------------------------------------------------------------------- */
+
+static void accept_clients(struct nn_service *service, uint64_t now_ns)
+{
+    int fd = -1, r;
+
+    while ((r = nn_sock_accept(service->listen_fd, &fd)) == 0)
+        nn_service_add(service, fd);
+    if (r >= 0)
+        return;
+    /* Out of descriptors, most likely: the client stays in the queue. */
+    nn_log("service", NN_LOG_WARNING, "cannot accept: %s", strerror(-r));
+    service->no_accept_before_ns = now_ns + ACCEPT_PAUSE_NS;
+}
+
+static bool may_accept(const struct nn_service *service, uint64_t now_ns)
+{
+    return service->n_sessions < MAX_CONNECTIONS && now_ns >= service->no_accept_before_ns;
+}
+
+static uint64_t earliest(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Fills the array. Returns when to look again though nothing happened. */
+static uint64_t prepare_poll(struct nn_service *service, uint64_t now_ns)
+{
+    uint64_t deadline_ns = NNHAL_NO_TIME;
+    bool accepts = may_accept(service, now_ns);
+
+    service->fds[0] = (struct pollfd){.fd = service->context.wake_fd, .events = POLLIN};
+    service->fds[1] = (struct pollfd){.fd = accepts ? service->listen_fd : -1, .events = POLLIN};
+    if (now_ns < service->no_accept_before_ns)
+        deadline_ns = service->no_accept_before_ns;
+    for (size_t i = 0; i < service->n_sessions; i++) {
+        nn_session_poll(service->sessions[i], &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS]);
+        deadline_ns = earliest(deadline_ns, nn_session_deadline(service->sessions[i]));
+    }
+    return deadline_ns;
+}
+
+static void step_sessions(struct nn_service *service, uint64_t now_ns)
+{
+    size_t n_left = 0;
+
+    for (size_t i = 0; i < service->n_sessions; i++) {
+        struct nn_session *session = service->sessions[i];
+
+        if (nn_session_step(session, &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS], now_ns) == 0)
+            service->sessions[n_left++] = session;
+        else
+            nn_session_end(session);
+    }
+    service->n_sessions = n_left;
+}
+
+static int timeout_ms(uint64_t deadline_ns, uint64_t now_ns)
+{
+    if (deadline_ns == NNHAL_NO_TIME)
+        return -1;
+    return deadline_ns <= now_ns ? 0 : (int)((deadline_ns - now_ns) / 1000000 + 1);
+}
+
+static bool is_over(struct nn_service *service)
+{
+    return __atomic_load_n(&service->is_stopping, __ATOMIC_SEQ_CST) ||
+           (service->listen_fd < 0 && service->n_sessions == 0);
+}
+
+int nn_service_run(struct nn_service *service)
+{
+    while (!is_over(service)) {
+        uint64_t now_ns = nn_sys_now_ns();
+        uint64_t deadline_ns = prepare_poll(service, now_ns);
+        size_t n_fds = N_OWN_FDS + service->n_sessions * NN_SESSION_N_FDS;
+
+        if (poll(service->fds, n_fds, timeout_ms(deadline_ns, now_ns)) < 0) {
+            if (errno == EINTR)
+                continue;
+            return nn_error_origin(-errno);
+        }
+        now_ns = nn_sys_now_ns();
+        if (service->fds[0].revents)
+            drain(service->context.wake_fd);
+        /* Before accepting: a new session has no entry in the array yet. */
+        step_sessions(service, now_ns);
+        if (service->fds[1].revents)
+            accept_clients(service, now_ns);
+    }
+    return 0;
+}
+
+void nn_service_stop(struct nn_service *service)
+{
+    uint64_t one = 1;
+    int saved = errno;
+
+    __atomic_store_n(&service->is_stopping, true, __ATOMIC_SEQ_CST);
+    while (write(service->context.wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+    errno = saved;
+}

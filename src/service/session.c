@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/session.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "hal/stub.h"
+#include "ipc/peer.h"
+#include "ipc/sock.h"
+
+#include <string.h>
+
+#define HELLO_TIMEOUT_NS UINT64_C(10000000000)
+
+enum {
+    READS_PER_STEP = 16, /* so that one busy client does not hold the loop */
+};
+
+struct nn_session {
+    struct nn_session_context *context;
+    uint64_t id;
+    unsigned n_refs; /* the loop's, and one per call */
+    struct nn_sock_credentials client;
+    int pidfd; /* -1: cannot be watched */
+    struct nn_peer *peer;
+    struct nn_service_quota_user *user;
+    struct nn_hello hello; /* what both speak, once it has come */
+    struct nn_hal *hal;    /* NULL until then */
+    uint64_t hello_deadline_ns;
+    uint32_t n_calls;   /* in progress; atomic */
+    uint32_t was_named; /* the line that tells why it was dropped is in the log; atomic */
+    struct nn_job close;
+};
+
+/* A request on its way to a worker and through it. */
+struct call {
+    struct nn_job job;
+    struct nn_session *session;
+    struct nn_packet packet;
+    size_t n_bytes, n_fds; /* charged */
+};
+
+/* -- the end ------------------------------------------------------------------------------ */
+
+/* On a closer's thread, or the loop's if that pool has no thread. */
+static void close_session(struct nn_job *job)
+{
+    struct nn_session *session = NN_CONTAINER_OF(job, struct nn_session, close);
+    struct nn_session_context *context = session->context;
+    uint64_t one = 1;
+
+    session->hal = nn_hal_close(session->hal);
+    session->peer = nn_peer_free(session->peer);
+    closep(&session->pidfd);
+    if (session->user)
+        nn_service_quota_leave(session->user);
+    free(session);
+    __atomic_sub_fetch(&context->n_sessions, 1, __ATOMIC_SEQ_CST);
+    while (write(context->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+static void unref(struct nn_session *session)
+{
+    if (__atomic_sub_fetch(&session->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    session->close = (struct nn_job){
+        .owner = session->id,
+        .priority = NN_JOBS_MEDIUM,
+        .run = close_session,
+        .cancel = close_session,
+    };
+    if (nn_jobs_submit(session->context->closers, &session->close) != 0)
+        close_session(&session->close);
+}
+
+/* Drops a client that broke a rule: one line, however many rules it broke. */
+static void drop(struct nn_session *session, const char *why)
+{
+    if (__atomic_exchange_n(&session->was_named, 1, __ATOMIC_RELAXED) == 0)
+        nn_log("service", NN_LOG_WARNING, "dropped client %d of user %u: %s",
+               (int)session->client.pid, (unsigned)session->client.uid, why);
+    nn_peer_end(session->peer);
+}
+
+struct nn_session *nn_session_end(struct nn_session *session)
+{
+    nn_peer_end(session->peer);
+    nn_jobs_cancel_owner(session->context->workers, session->id);
+    if (session->hal)
+        nn_host_session_cancel(session->hal);
+    unref(session);
+    return NULL;
+}
+
+/* -- calls: the workers' threads ------------------------------------------------------------ */
+
+static void call_free(struct call *call)
+{
+    struct nn_session *session = call->session;
+    uint64_t one = 1;
+
+    nn_service_quota_release(session->user, call->n_bytes, call->n_fds);
+    nn_packet_done(&call->packet);
+    free(call);
+    __atomic_sub_fetch(&session->n_calls, 1, __ATOMIC_SEQ_CST);
+    /* Pairs with the loop, which says that it pauses before it counts again. */
+    if (__atomic_exchange_n(&session->context->is_paused, 0, __ATOMIC_SEQ_CST))
+        while (write(session->context->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+            ;
+    unref(session);
+}
+
+static void cancel_call(struct nn_job *job)
+{
+    call_free(NN_CONTAINER_OF(job, struct call, job));
+}
+
+static void send_reply(struct nn_session *session, const struct nn_packet_header *request,
+                       uint32_t status, const struct nn_codec_buffer *reply)
+{
+    struct nn_packet_header header = {
+        .serial = request->serial,
+        .method = request->method,
+        .status = status,
+        .type = NN_PACKET_REPLY,
+    };
+    struct nn_packet_out out = {
+        .body = reply->bytes,
+        .n_body_bytes = reply->n_bytes,
+        .fds = reply->fds,
+        .n_fds = reply->n_fds,
+    };
+    int r = nn_peer_send(session->peer, false, header, &out);
+
+    if (r == NN_PEER_E_FULL)
+        drop(session, "it does not read its replies");
+    else if (r < 0)
+        drop(session, "a reply could not be sent");
+}
+
+static void run_call(struct nn_job *job)
+{
+    struct call *call = NN_CONTAINER_OF(job, struct call, job);
+    struct nn_session *session = call->session;
+    const struct nn_codec_message message = {
+        .serial = call->packet.header.serial,
+        .number = call->packet.header.method,
+        .bytes = call->packet.body,
+        .n_bytes = (size_t)call->packet.header.n_body_bytes,
+        .fds = call->packet.fds,
+        .n_fds = call->packet.header.n_fds,
+    };
+    struct nn_codec_buffer reply = {.bytes = NULL};
+    uint32_t status = NNHAL_GENERAL_FAILURE;
+    int r;
+
+    if (nn_peer_has_ended(session->peer)) {
+        call_free(call);
+        return;
+    }
+    r = nn_hal_stub_call(session->hal, session->hello.minor, &message, &status, &reply);
+    call->packet.header.n_fds = 0; /* the stub closed them */
+    if (r == 0)
+        send_reply(session, &call->packet.header, status, &reply);
+    else if (r == NN_HAL_STUB_E_VIOLATION)
+        drop(session, "a request is not of the form of any method");
+    else
+        drop(session, "no memory for its request");
+    nn_codec_buffer_close(&reply);
+    nn_codec_buffer_done(&reply);
+    call_free(call);
+}
+
+/* -- events: the host's threads --------------------------------------------------------------- */
+
+static void send_event(struct nn_session *session, uint32_t event, const void *value)
+{
+    struct nn_packet_header header = {.method = event, .type = NN_PACKET_EVENT};
+    struct nn_codec_buffer buffer = {.bytes = NULL};
+    struct nn_packet_out out;
+    int r = nn_hal_stub_event(session->hello.minor, event, value, &buffer);
+
+    if (r == 0) {
+        out = (struct nn_packet_out){.body = buffer.bytes, .n_body_bytes = buffer.n_bytes};
+        r = nn_peer_send(session->peer, true, header, &out);
+    }
+    if (r == NN_PEER_E_FULL)
+        drop(session, "it does not read its events");
+    else if (r < 0)
+        drop(session, "an event could not be sent");
+    nn_codec_buffer_done(&buffer);
+}
+
+static void on_cache_written(void *ctx, const struct nn_hal_cache_written_event *event)
+{
+    send_event(ctx, NN_HAL_EVENT_CACHE_WRITTEN, event);
+}
+
+static void on_get_memories(void *ctx, const struct nn_hal_get_memories_event *event)
+{
+    send_event(ctx, NN_HAL_EVENT_GET_MEMORIES, event);
+}
+
+/* -- the loop ------------------------------------------------------------------------------------ */
+
+int nn_session_new(struct nn_session_context *context, int fd, uint64_t id,
+                   struct nn_session **ret_session)
+{
+    struct nn_session *session = calloc(1, sizeof(*session));
+    int r;
+
+    if (!session) {
+        closep(&fd);
+        return nn_error_origin(-ENOMEM);
+    }
+    session->context = context;
+    session->id = id;
+    session->n_refs = 1;
+    session->pidfd = -1;
+    session->hello_deadline_ns = nn_sys_now_ns() + HELLO_TIMEOUT_NS;
+    __atomic_add_fetch(&context->n_sessions, 1, __ATOMIC_SEQ_CST);
+    r = nn_peer_new(fd, context->wake_fd, &session->peer);
+    if (r == 0)
+        r = nn_sock_credentials(fd, &session->client);
+    if (r == 0) {
+        r = nn_sock_pidfd(fd, &session->pidfd);
+        if (r > 0)
+            r = NN_SESSION_E_ENDED;
+    }
+    if (r == 0) {
+        r = nn_service_quota_enter(context->quota, session->client.uid, &session->user);
+        if (r > 0)
+            r = NN_SESSION_E_FULL;
+    }
+    if (r != 0) {
+        unref(session);
+        return r;
+    }
+    *ret_session = session;
+    return 0;
+}
+
+static bool may_read(struct nn_session *session)
+{
+    if (!session->hal)
+        return true; /* the hello */
+    return __atomic_load_n(&session->n_calls, __ATOMIC_SEQ_CST) < session->hello.max_calls &&
+           nn_service_quota_may_receive(session->user);
+}
+
+void nn_session_poll(struct nn_session *session, struct pollfd *fds)
+{
+    bool reads = may_read(session);
+
+    if (!reads) {
+        __atomic_store_n(&session->context->is_paused, 1, __ATOMIC_SEQ_CST);
+        reads = may_read(session);
+    }
+    fds[0] = (struct pollfd){
+        .fd = nn_peer_fd(session->peer),
+        .events = (short)((reads ? POLLIN : 0) |
+                          (nn_peer_wants_write(session->peer, false) ? POLLOUT : 0)),
+    };
+    fds[1] = (struct pollfd){
+        .fd = nn_peer_events_fd(session->peer),
+        .events = (short)(POLLIN | (nn_peer_wants_write(session->peer, true) ? POLLOUT : 0)),
+    };
+    fds[2] = (struct pollfd){.fd = session->pidfd, .events = POLLIN};
+}
+
+uint64_t nn_session_deadline(const struct nn_session *session)
+{
+    return session->hal ? NNHAL_NO_TIME : session->hello_deadline_ns;
+}
+
+static int greet(struct nn_session *session, struct nn_packet *packet)
+{
+    struct nn_session_context *context = session->context;
+    struct nn_host_session_options options = {
+        .uid = session->client.uid,
+        .is_service = true,
+        .limits = context->limits,
+        .uid_limits = context->uid_limits,
+        .listener =
+            {
+                .ctx = session,
+                .cache_written = on_cache_written,
+                .get_memories = on_get_memories,
+            },
+    };
+    int r;
+
+    nn_hello_init(&session->hello, nn_host_driver(context->host)->feature_level);
+    r = nn_peer_greet(session->peer, packet, &session->hello);
+    if (r != 0) {
+        drop(session, "its hello is not one that this service understands");
+        return NN_SESSION_E_ENDED;
+    }
+    r = nn_host_open_session(context->host, &options, &session->hal);
+    if (r != 0) {
+        drop(session, "no memory for a session");
+        return NN_SESSION_E_ENDED;
+    }
+    nn_log("service", NN_LOG_DEBUG, "client %d of user %u", (int)session->client.pid,
+           (unsigned)session->client.uid);
+    return 0;
+}
+
+/* Hands a request to the workers. Takes what packet owns. */
+static int submit(struct nn_session *session, struct nn_packet *packet)
+{
+    struct call *call = calloc(1, sizeof(*call));
+
+    if (!call) {
+        nn_packet_done(packet);
+        drop(session, "no memory for its request");
+        return NN_SESSION_E_ENDED;
+    }
+    call->job = (struct nn_job){
+        .owner = session->id,
+        .priority = NN_JOBS_MEDIUM,
+        .run = run_call,
+        .cancel = cancel_call,
+    };
+    call->session = session;
+    call->packet = *packet;
+    call->n_bytes = (size_t)packet->header.n_body_bytes;
+    call->n_fds = packet->header.n_fds;
+    __atomic_add_fetch(&session->n_refs, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&session->n_calls, 1, __ATOMIC_SEQ_CST);
+    nn_service_quota_charge(session->user, call->n_bytes, call->n_fds);
+    if (nn_jobs_submit(session->context->workers, &call->job) == 0)
+        return 0;
+    call_free(call);
+    drop(session, "no thread for its request");
+    return NN_SESSION_E_ENDED;
+}
+
+static int take_packet(struct nn_session *session, struct nn_packet *packet)
+{
+    int r;
+
+    if (!session->hal) {
+        r = greet(session, packet);
+        nn_packet_done(packet);
+        return r;
+    }
+    if (packet->header.type != NN_PACKET_CALL || packet->header.serial == 0) {
+        nn_packet_done(packet);
+        drop(session, "it sent what is no call");
+        return NN_SESSION_E_ENDED;
+    }
+    return submit(session, packet);
+}
+
+static int read_packets(struct nn_session *session)
+{
+    size_t max_bytes = session->hal ? (size_t)session->hello.max_body_bytes : NN_PACKET_MAX_BYTES;
+
+    for (size_t i = 0; i < READS_PER_STEP && may_read(session); i++) {
+        struct nn_packet packet;
+        int r = nn_peer_recv(session->peer, max_bytes, &packet);
+
+        switch (r) {
+        case 0:
+            r = take_packet(session, &packet);
+            if (r != 0)
+                return r;
+            break;
+        case NN_PACKET_E_AGAIN:
+            return 0;
+        case NN_PACKET_E_CLOSED:
+            return NN_SESSION_E_ENDED;
+        case NN_PACKET_E_VIOLATION:
+            drop(session, "a packet does not keep the rules of the wire");
+            return NN_SESSION_E_ENDED;
+        default:
+            drop(session, "a packet could not be received");
+            return NN_SESSION_E_ENDED;
+        }
+    }
+    return 0;
+}
+
+int nn_session_step(struct nn_session *session, const struct pollfd *fds, uint64_t now_ns)
+{
+    if (nn_peer_has_ended(session->peer) || fds[2].revents)
+        return NN_SESSION_E_ENDED;
+    if ((fds[0].revents | fds[1].revents) & POLLOUT && nn_peer_flush(session->peer) != 0)
+        return NN_SESSION_E_ENDED;
+    if (fds[1].revents & POLLIN && !(fds[1].revents & POLLHUP)) {
+        drop(session, "it sent something on its events socket");
+        return NN_SESSION_E_ENDED;
+    }
+    if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+        return NN_SESSION_E_ENDED;
+    if (fds[0].revents & POLLIN)
+        return read_packets(session);
+    if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+        return NN_SESSION_E_ENDED;
+    if (now_ns >= nn_session_deadline(session)) {
+        drop(session, "it did not say hello");
+        return NN_SESSION_E_ENDED;
+    }
+    return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nnhal.c - the nnhal program: finds the command and runs it */
+#include "tool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tool_name = "";
+
+static const struct tool_command commands[] = {
+    {"devices", "list the devices and how they are reached", cmd_devices},
+    {"run", "run a .tflite model on files or pictures", cmd_run},
+    {"bench", "measure how fast a .tflite model runs", cmd_bench},
+    {"serve", "offer a driver to other programs", cmd_serve},
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *to)
+{
+    fputs("usage: nnhal COMMAND [OPTION]...\n\n", to);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nnnhal COMMAND --help tells more. Exit status: 0 done, 1 a file cannot be used,\n"
+          "2 wrong usage, 3 no such device, 4 compiling or executing failed.\n",
+          to);
+}
+
+int tool_error(int status, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "nnhal %s: ", tool_name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return status;
+}
+
+bool tool_number(const char *option, const char *text, double low, double high, double *ret)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || !(value >= low && value <= high)) {
+        tool_error(TOOL_USAGE, "%s wants a number from %g to %g, not \"%s\"", option, low, high,
+                   text);
+        return false;
+    }
+    *ret = value;
+    return true;
+}
+
+bool tool_set_mode(const char *mode)
+{
+    static const char *const modes[] = {"auto", "service", "private", "embedded"};
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (strcmp(mode, modes[i]) == 0)
+            return setenv("NNHAL_MODE", mode, 1) == 0;
+    tool_error(TOOL_USAGE, "--mode is auto, service, private or embedded, not \"%s\"", mode);
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return TOOL_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return TOOL_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("nnhal " NNHAL_VERSION);
+        return TOOL_OK;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            tool_name = commands[i].name;
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    fprintf(stderr, "nnhal: there is no command \"%s\"; nnhal --help lists them\n", argv[1]);
+    return TOOL_USAGE;
+}

@@ -12,6 +12,7 @@
  * shm_open, whose lengths are multiples of 64; compute again and again; memories
  * freed before everything else. Writes FOLDER/out0, out1, ... */
 #include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
 #include <nnhal/tflite.h>
 
 #include <dlfcn.h>
@@ -121,6 +122,11 @@ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t 
 void ANeuralNetworksMemory_free(ANeuralNetworksMemory *memory)
 {
     (void)memory;
+}
+
+size_t nnhal_model_get_error(const ANeuralNetworksModel *model, char *text, size_t n_bytes)
+{
+    return NN(nnhal_model_get_error)(model, text, n_bytes);
 }
 
 /* -- the delegate -- */

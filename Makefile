@@ -21,6 +21,9 @@ build/build.ninja:
 build: deps-build build/build.ninja
 	@ninja -C build --quiet
 
+run: build
+	@scripts/run-example.sh build
+
 test: deps-test
 	@python3 scripts/run-tests.py
 
@@ -37,4 +40,4 @@ install: build
 clean:
 	rm -rf build build-asan build-tsan build-clang build-fuzz
 
-.PHONY: all build test test-long fuzz install clean
+.PHONY: all build run test test-long fuzz install clean

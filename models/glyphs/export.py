@@ -93,8 +93,7 @@ class Writer:
             source = Path(folder) / f"{path.stem}.json"
             source.write_text(json.dumps(model))
             subprocess.run(["flatc", "--binary", "-o", folder, SCHEMA, source], check=True)
-            made = next(p for p in Path(folder).iterdir() if p != source)
-            path.write_bytes(made.read_bytes())
+            path.write_bytes(source.with_suffix(".tflite").read_bytes())
 
 
 def float_model(weights):

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tflite/builder.h"
 
+#include <nnhal/ext.h>
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,8 +68,12 @@ static void check(struct tfl_builder *b, int code, const char *what)
 {
     if (code == ANEURALNETWORKS_OUT_OF_MEMORY)
         tfl_fail(b, -ENOMEM, "out of memory");
-    else if (code != ANEURALNETWORKS_NO_ERROR)
-        tfl_fail(b, -ENOTSUP, "the runtime refuses %s (code %d)", what, code);
+    else if (code != ANEURALNETWORKS_NO_ERROR) {
+        char reason[160] = "";
+
+        nnhal_model_get_error(b->model, reason, sizeof(reason));
+        tfl_fail(b, -ENOTSUP, "the runtime refuses %s: %s", what, reason);
+    }
 }
 
 static uint32_t add_operand(struct tfl_builder *b, const struct tfl_form *form)
@@ -98,6 +104,18 @@ const struct tfl_tensor *tfl_out(const struct tfl_builder *b, uint32_t i)
     if (i >= b->op->n_outputs || b->op->outputs[i] < 0)
         return NULL;
     return &b->file->tensors[b->op->outputs[i]];
+}
+
+void tfl_set_output_shape(struct tfl_builder *b, uint32_t i, uint32_t n_dimensions,
+                          const uint32_t *dimensions)
+{
+    struct tfl_tensor *tensor;
+
+    if (!tfl_out(b, i))
+        return;
+    tensor = &b->file->tensors[b->op->outputs[i]];
+    tensor->n_dimensions = n_dimensions;
+    memcpy(tensor->dimensions, dimensions, n_dimensions * sizeof(*dimensions));
 }
 
 bool tfl_is_float(const struct tfl_tensor *tensor)

@@ -25,7 +25,7 @@ struct tfl_form {
 };
 
 struct tfl_builder {
-    const struct tfl_file *file;
+    struct tfl_file *file;
     ANeuralNetworksModel *model;
     ANeuralNetworksMemory *constants; /* the whole file */
     uint32_t *operands;               /* by tensor; TFL_NO_OPERAND: not made yet */
@@ -69,6 +69,11 @@ struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tens
 uint32_t tfl_input(struct tfl_builder *b, uint32_t i);
 uint32_t tfl_input_or_omitted(struct tfl_builder *b, uint32_t i, int32_t type);
 uint32_t tfl_output(struct tfl_builder *b, uint32_t i);
+
+/* tfl_set_output_shape() - what an output's shape is, where the file does not say;
+ * before the operand is made. */
+void tfl_set_output_shape(struct tfl_builder *b, uint32_t i, uint32_t n_dimensions,
+                          const uint32_t *dimensions);
 
 /* tfl_operand() - the operand of a tensor by its number in the file. */
 uint32_t tfl_operand(struct tfl_builder *b, int32_t tensor);

@@ -217,7 +217,7 @@ void tfl_map_detection(struct tfl_builder *b)
     const struct tfl_tensor *scores = tfl_in(b, 1);
     struct tfl_detection o;
     struct tfl_form form;
-    uint32_t outputs[4], inputs[14], n = 0;
+    uint32_t outputs[4], inputs[14], n = 0, n_found;
 
     tfl_need(b, b->op->n_inputs == 3 && b->op->n_outputs == 4 && scores, "not 3 inputs, 4 outputs");
     tfl_need(b, tfl_detection_parse(b->op->custom_options, b->op->n_custom_options, &o),
@@ -236,11 +236,19 @@ void tfl_map_detection(struct tfl_builder *b)
     inputs[n++] = tfl_f32(b, o.score_threshold);
     inputs[n++] = tfl_f32(b, o.iou_threshold);
     inputs[n++] = tfl_bool(b, false);
-    form = (struct tfl_form){.type = ANEURALNETWORKS_TENSOR_INT32, .n_dimensions = 2};
-    form.dimensions[0] = 1;
-    form.dimensions[1] = (uint32_t)o.max_detections;
+    tfl_need(b,
+             o.max_detections > 0 && o.max_classes_per_detection > 0 &&
+                 (int64_t)o.max_detections * o.max_classes_per_detection <= 1 << 20,
+             "%d detections of %d classes", o.max_detections, o.max_classes_per_detection);
+    n_found = (uint32_t)o.max_detections;
     if (!o.use_regular_nms)
-        form.dimensions[1] *= (uint32_t)o.max_classes_per_detection;
+        n_found *= (uint32_t)o.max_classes_per_detection;
+    tfl_set_output_shape(b, 0, 3, (const uint32_t[]){1, n_found, 4});
+    tfl_set_output_shape(b, 1, 2, (const uint32_t[]){1, n_found});
+    tfl_set_output_shape(b, 2, 2, (const uint32_t[]){1, n_found});
+    tfl_set_output_shape(b, 3, 1, (const uint32_t[]){1});
+    form = (struct tfl_form){
+        .type = ANEURALNETWORKS_TENSOR_INT32, .n_dimensions = 2, .dimensions = {1, n_found}};
     outputs[0] = tfl_output(b, 2);
     outputs[1] = tfl_output(b, 0);
     outputs[2] = tfl_temporary(b, &form);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <nnhal/ext.h>
 #include <nnhal/tflite.h>
 
 #include "tflite/map.h"
@@ -123,11 +124,13 @@ static void finish_model(struct tfl_builder *b)
                                                          file->n_outputs, outputs);
     if (code == ANEURALNETWORKS_NO_ERROR)
         code = ANeuralNetworksModel_finish(b->model);
-    if (code != ANEURALNETWORKS_NO_ERROR)
+    if (code != ANEURALNETWORKS_NO_ERROR) {
+        char reason[256] = "";
+
+        nnhal_model_get_error(b->model, reason, sizeof(reason));
         tfl_fail(b, code == ANEURALNETWORKS_OUT_OF_MEMORY ? -ENOMEM : -ENOTSUP,
-                 "the runtime refuses the network as a whole (code %d): is an input or output "
-                 "constant, or listed twice?",
-                 code);
+                 "the runtime refuses the network as a whole: %s", reason);
+    }
 }
 
 static void build(struct tfl_builder *b, int fd)

@@ -1,71 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnhal.c - one program with a subcommand for each thing that people do */
-#include "nnhal.h"
+/* nnhal.c - the nnhal program: finds the command and runs it */
+#include "tool.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
+const char *tool_name = "";
+
+static const struct tool_command commands[] = {
+    {"devices", "list the devices and how they are reached", cmd_devices},
+    {"run", "run a .tflite model on files or pictures", cmd_run},
+    {"bench", "measure how fast a .tflite model runs", cmd_bench},
+    {"serve", "offer a driver to other programs", cmd_serve},
 };
 
-static const struct command commands[] = {
-    {"devices", nnhal_devices, "what devices there are, and where they run"},
-    {"serve", nnhal_serve_command, "offer a driver to other processes"},
-};
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-static int usage(FILE *file, int status)
+static void print_help(FILE *to)
 {
-    fputs("usage: nnhal COMMAND [OPTION]...\n\n", file);
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nnnhal COMMAND --help tells more. The exit status is 0 if all went well, 1 if not,\n"
-          "2 if the command line was not understood.\n",
-          file);
+    fputs("usage: nnhal COMMAND [OPTION]...\n\n", to);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nnnhal COMMAND --help tells more. Exit status: 0 done, 1 a file cannot be used,\n"
+          "2 wrong usage, 3 no such device, 4 compiling or executing failed.\n",
+          to);
+}
+
+int tool_error(int status, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "nnhal %s: ", tool_name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
     return status;
 }
 
-int nnhal_set_mode(const char *mode)
+bool tool_number(const char *option, const char *text, double low, double high, double *ret)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || !(value >= low && value <= high)) {
+        tool_error(TOOL_USAGE, "%s wants a number from %g to %g, not \"%s\"", option, low, high,
+                   text);
+        return false;
+    }
+    *ret = value;
+    return true;
+}
+
+bool tool_set_mode(const char *mode)
 {
     static const char *const modes[] = {"auto", "service", "private", "embedded"};
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-        if (!strcmp(mode, modes[i]))
-            return setenv("NNHAL_MODE", mode, 1) ? NNHAL_EXIT_FAILED : 0;
-    fprintf(stderr, "nnhal: --mode %s: auto, service, private or embedded\n", mode);
-    return NNHAL_EXIT_USAGE;
-}
-
-void nnhal_print_json_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
+        if (strcmp(mode, modes[i]) == 0)
+            return setenv("NNHAL_MODE", mode, 1) == 0;
+    tool_error(TOOL_USAGE, "--mode is auto, service, private or embedded, not \"%s\"", mode);
+    return false;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        return usage(stderr, NNHAL_EXIT_USAGE);
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return usage(stdout, NNHAL_EXIT_OK);
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        if (!strcmp(argv[1], commands[i].name))
+    if (argc < 2) {
+        print_help(stderr);
+        return TOOL_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return TOOL_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("nnhal " NNHAL_VERSION);
+        return TOOL_OK;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            tool_name = commands[i].name;
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "nnhal: there is no command '%s'\n\n", argv[1]);
-    return usage(stderr, NNHAL_EXIT_USAGE);
+        }
+    fprintf(stderr, "nnhal: there is no command \"%s\"; nnhal --help lists them\n", argv[1]);
+    return TOOL_USAGE;
 }

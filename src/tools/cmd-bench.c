@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd-bench.c - nnhal bench: how fast a model runs
+ *
+ * Inputs are zero. A tenth of the runs, at least three, come first and do not
+ * count. Times are of one call of the API, from the application's side. */
+#include "session.h"
+#include "tool.h"
+
+#include <nnhal/ext.h>
+
+#include <cjson/cJSON.h>
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct bench_options {
+    struct session_options session;
+    uint32_t n_runs;
+    bool json;
+};
+
+struct bench_result {
+    double median_ms, p90_ms, p99_ms, load_ms, prepare_ms;
+    double copied_per_run; /* bytes */
+    long peak_kib;         /* resident, of this process */
+};
+
+static const char help[] =
+    "usage: nnhal bench MODEL.tflite [OPTION]...\n\n"
+    "Measures how fast a model runs and what it costs.\n\n"
+    "  --runs N       executions that count (100)\n"
+    "  --threads N    threads of the CPU driver (as many as there are CPUs);\n"
+    "                 not for a service, which has its own setting\n"
+    "  --device NAME  the device to use; nnhal devices lists them\n"
+    "  --mode MODE    auto, service, private or embedded: how the driver is reached\n"
+    "  --path PATH    sync or async: how it is executed\n"
+    "  --json         print JSON\n";
+
+/* Returns TOOL_OK, or the status to end with (-1: after --help). */
+static int parse(int argc, char **argv, struct bench_options *o)
+{
+    static const struct option names[] = {
+        {"runs", required_argument, NULL, 'n'},   {"threads", required_argument, NULL, 't'},
+        {"device", required_argument, NULL, 'd'}, {"mode", required_argument, NULL, 'M'},
+        {"path", required_argument, NULL, 'p'},   {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    double number;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
+        switch (c) {
+        case 'n':
+            if (!tool_number("--runs", optarg, 1, 1e7, &number))
+                return TOOL_USAGE;
+            o->n_runs = (uint32_t)number;
+            break;
+        case 't':
+            if (!tool_number("--threads", optarg, 1, 1024, &number))
+                return TOOL_USAGE;
+            setenv("NNHAL_CPU_THREADS", optarg, 1);
+            break;
+        case 'd':
+            o->session.device = optarg;
+            break;
+        case 'M':
+            if (!tool_set_mode(optarg))
+                return TOOL_USAGE;
+            break;
+        case 'p':
+            if (!session_path_parse(optarg, &o->session.path))
+                return TOOL_USAGE;
+            break;
+        case 'j':
+            o->json = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return -1;
+        default:
+            return TOOL_USAGE;
+        }
+    }
+    if (optind + 1 != argc)
+        return tool_error(TOOL_USAGE, "one MODEL.tflite is needed; nnhal bench --help tells more");
+    o->session.model = argv[optind];
+    return TOOL_OK;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The time below which share of the sorted times lie, ms. */
+static double quantile_ms(const uint64_t *times, uint32_t n, double share)
+{
+    uint32_t index = (uint32_t)((double)n * share);
+
+    return (double)times[index < n ? index : n - 1] / 1e6;
+}
+
+static int measure(struct session *session, const struct bench_options *o,
+                   struct bench_result *ret_result)
+{
+    uint32_t n_warm = o->n_runs / 10 > 3 ? o->n_runs / 10 : 3;
+    uint64_t *times = calloc(o->n_runs, sizeof(*times)), unused, copied;
+    bool is_shown = isatty(STDERR_FILENO);
+    struct rusage usage;
+    int status = times ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
+    uint64_t shown_ns = session_now_ns();
+
+    for (uint32_t i = 0; i < n_warm && status == TOOL_OK; i++)
+        status = session_run(session, &unused);
+    copied = nnhal_get_copied_bytes();
+    for (uint32_t i = 0; i < o->n_runs && status == TOOL_OK; i++) {
+        status = session_run(session, &times[i]);
+        if (is_shown && session_now_ns() - shown_ns > 1000000000u) {
+            fprintf(stderr, "\r%u of %u runs", i + 1, o->n_runs);
+            shown_ns = session_now_ns();
+        }
+    }
+    if (is_shown)
+        fputs("\r                              \r", stderr);
+    if (status == TOOL_OK) {
+        qsort(times, o->n_runs, sizeof(*times), compare_times);
+        getrusage(RUSAGE_SELF, &usage);
+        *ret_result = (struct bench_result){
+            .median_ms = quantile_ms(times, o->n_runs, 0.5),
+            .p90_ms = quantile_ms(times, o->n_runs, 0.9),
+            .p99_ms = quantile_ms(times, o->n_runs, 0.99),
+            .load_ms = (double)session->load_ns / 1e6,
+            .prepare_ms = (double)session->prepare_ns / 1e6,
+            .copied_per_run = (double)(nnhal_get_copied_bytes() - copied) / o->n_runs,
+            .peak_kib = usage.ru_maxrss,
+        };
+    }
+    free(times);
+    return status;
+}
+
+static void print_text(const struct session *session, const struct bench_options *o,
+                       const struct bench_result *r)
+{
+    char where[256];
+
+    session_where(session, where, sizeof(where));
+    printf("%s on %s, %u runs\n", o->session.model, where, o->n_runs);
+    printf("  load         %10.3f ms\n  prepare      %10.3f ms\n", r->load_ms, r->prepare_ms);
+    printf("  run, median  %10.3f ms\n  run, p90     %10.3f ms\n  run, p99     %10.3f ms\n",
+           r->median_ms, r->p90_ms, r->p99_ms);
+    printf("  copied       %10.0f bytes a run\n  peak memory  %10ld KiB in this process\n",
+           r->copied_per_run, r->peak_kib);
+}
+
+static void print_json(const struct session *session, const struct bench_options *o,
+                       const struct bench_result *r)
+{
+    cJSON *root = cJSON_CreateObject();
+    char where[256], *text;
+
+    session_where(session, where, sizeof(where));
+    cJSON_AddStringToObject(root, "model", o->session.model);
+    cJSON_AddStringToObject(root, "device", where);
+    cJSON_AddNumberToObject(root, "runs", o->n_runs);
+    cJSON_AddNumberToObject(root, "load_ms", r->load_ms);
+    cJSON_AddNumberToObject(root, "prepare_ms", r->prepare_ms);
+    cJSON_AddNumberToObject(root, "median_ms", r->median_ms);
+    cJSON_AddNumberToObject(root, "p90_ms", r->p90_ms);
+    cJSON_AddNumberToObject(root, "p99_ms", r->p99_ms);
+    cJSON_AddNumberToObject(root, "copied_bytes_per_run", r->copied_per_run);
+    cJSON_AddNumberToObject(root, "peak_memory_kib", (double)r->peak_kib);
+    text = cJSON_Print(root);
+    puts(text ? text : "{}");
+    free(text);
+    cJSON_Delete(root);
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    struct bench_options o = {.n_runs = 100};
+    struct bench_result result = {0};
+    struct session session;
+    int status = parse(argc, argv, &o);
+
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
+    status = session_open(&o.session, &session);
+    if (status == TOOL_OK)
+        status = measure(&session, &o, &result);
+    if (status == TOOL_OK && o.json)
+        print_json(&session, &o, &result);
+    else if (status == TOOL_OK)
+        print_text(&session, &o, &result);
+    session_close(&session);
+    return status;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd-devices.c - nnhal devices: what there is and how it is reached */
+#include "tool.h"
+
+#include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
+
+#include <cjson/cJSON.h>
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: nnhal devices [OPTION]...\n\n"
+    "Lists the devices in the order in which they are tried.\n\n"
+    "  --mode MODE  auto, service, private or embedded: how drivers are reached\n"
+    "  --json       print JSON\n";
+
+struct device_facts {
+    const char *name, *version;
+    int32_t type;
+    int64_t level;
+    struct nnhal_where where;
+};
+
+static const char *type_name(int32_t type)
+{
+    static const char *const names[] = {"unknown", "other", "CPU", "GPU", "accelerator"};
+
+    return type >= 0 && type < 5 ? names[type] : names[0];
+}
+
+/* 27..31 are levels 1 to 5; from 1000006 on the level is the last digit. */
+static int level_number(int64_t level)
+{
+    return (int)(level >= 1000000 ? level - 1000000 : level - 26);
+}
+
+static struct device_facts facts_of(uint32_t index)
+{
+    struct device_facts facts = {
+        .name = "?", .version = "?", .where = {.size = sizeof(facts.where)}};
+    ANeuralNetworksDevice *device = NULL;
+
+    ANeuralNetworks_getDevice(index, &device);
+    ANeuralNetworksDevice_getName(device, &facts.name);
+    ANeuralNetworksDevice_getVersion(device, &facts.version);
+    ANeuralNetworksDevice_getType(device, &facts.type);
+    ANeuralNetworksDevice_getFeatureLevel(device, &facts.level);
+    nnhal_device_get_where(device, &facts.where);
+    return facts;
+}
+
+static void print_text(uint32_t n)
+{
+    printf("%-20s %-12s %-6s %-9s %-8s %s\n", "NAME", "TYPE", "LEVEL", "REACHED", "PID", "AT");
+    for (uint32_t i = 0; i < n; i++) {
+        struct device_facts facts = facts_of(i);
+
+        printf("%-20s %-12s %-6d %-9s %-8d %s\n", facts.name, type_name(facts.type),
+               level_number(facts.level), facts.where.way_name, facts.where.pid,
+               *facts.where.path ? facts.where.path : "(built in)");
+    }
+}
+
+static void print_json(uint32_t n)
+{
+    cJSON *list = cJSON_CreateArray();
+    char *text;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct device_facts facts = facts_of(i);
+        cJSON *entry = cJSON_CreateObject();
+
+        cJSON_AddStringToObject(entry, "name", facts.name);
+        cJSON_AddStringToObject(entry, "version", facts.version);
+        cJSON_AddStringToObject(entry, "type", type_name(facts.type));
+        cJSON_AddNumberToObject(entry, "feature_level", (double)facts.level);
+        cJSON_AddStringToObject(entry, "mode", facts.where.way_name);
+        cJSON_AddNumberToObject(entry, "pid", facts.where.pid);
+        cJSON_AddStringToObject(entry, "path", facts.where.path);
+        cJSON_AddItemToArray(list, entry);
+    }
+    text = cJSON_Print(list);
+    puts(text ? text : "[]");
+    free(text);
+    cJSON_Delete(list);
+}
+
+int cmd_devices(int argc, char **argv)
+{
+    static const struct option names[] = {{"mode", required_argument, NULL, 'M'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    bool json = false;
+    uint32_t n = 0;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return TOOL_OK;
+        }
+        if (c == 'M' && !tool_set_mode(optarg))
+            return TOOL_USAGE;
+        if (c == '?')
+            return TOOL_USAGE;
+        json |= c == 'j';
+    }
+    if (optind != argc)
+        return tool_error(TOOL_USAGE, "unexpected argument \"%s\"", argv[optind]);
+    ANeuralNetworks_getDeviceCount(&n);
+    if (json)
+        print_json(n);
+    else
+        print_text(n);
+    return TOOL_OK;
+}

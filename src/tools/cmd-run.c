@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd-run.c - nnhal run: a model on files or pictures */
+#include "image.h"
+#include "result.h"
+#include "session.h"
+#include "tool.h"
+
+#include <cjson/cJSON.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILES = 64 };
+
+struct run_options {
+    struct session_options session;
+    const char *inputs[MAX_FILES], *outputs[MAX_FILES], *images[MAX_FILES];
+    uint32_t n_inputs, n_outputs, n_images;
+    const char *labels;
+    uint32_t top, repeat;
+    float mean, deviation;
+    bool json;
+};
+
+static const char help[] =
+    "usage: nnhal run MODEL.tflite [OPTION]...\n\n"
+    "Runs the model and prints what it says.\n\n"
+    "  --image FILE     a picture (PNG, JPEG, BMP, PPM) for the first input, resized to it;\n"
+    "                   may be given many times: one execution each\n"
+    "  --input FILE     the bytes of the next input, in the model's order\n"
+    "  --output FILE    where the bytes of the next output go\n"
+    "  --labels FILE    names of the classes, a line each\n"
+    "  --top K          print the K best classes (5)\n"
+    "  --mean M, --deviation D\n"
+    "                   for float inputs a pixel of 0 to 255 becomes (pixel - M) / D (127.5, "
+    "127.5)\n"
+    "  --device NAME    the device to use; nnhal devices lists them\n"
+    "  --mode MODE      auto, service, private or embedded: how the driver is reached\n"
+    "  --path PATH      sync or async: how it is executed\n"
+    "  --repeat N       execute N times and print the median time\n"
+    "  --json           print JSON\n";
+
+/* Parses argv into options. Returns TOOL_OK, or the status to end with (-1: after --help). */
+static int parse(int argc, char **argv, struct run_options *o)
+{
+    static const struct option names[] = {{"image", required_argument, NULL, 'I'},
+                                          {"input", required_argument, NULL, 'i'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"labels", required_argument, NULL, 'l'},
+                                          {"top", required_argument, NULL, 'k'},
+                                          {"mean", required_argument, NULL, 'm'},
+                                          {"deviation", required_argument, NULL, 's'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"mode", required_argument, NULL, 'M'},
+                                          {"path", required_argument, NULL, 'p'},
+                                          {"repeat", required_argument, NULL, 'r'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    double number;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
+        switch (c) {
+        case 'I':
+        case 'i':
+        case 'o': {
+            uint32_t *n = c == 'I' ? &o->n_images : c == 'i' ? &o->n_inputs : &o->n_outputs;
+            const char **list = c == 'I' ? o->images : c == 'i' ? o->inputs : o->outputs;
+
+            if (*n == MAX_FILES)
+                return tool_error(TOOL_USAGE, "more than %d files of one kind", MAX_FILES);
+            list[(*n)++] = optarg;
+            break;
+        }
+        case 'l':
+            o->labels = optarg;
+            break;
+        case 'k':
+        case 'r':
+            if (!tool_number(c == 'k' ? "--top" : "--repeat", optarg, 1, 1e6, &number))
+                return TOOL_USAGE;
+            *(c == 'k' ? &o->top : &o->repeat) = (uint32_t)number;
+            break;
+        case 'm':
+            if (!tool_number("--mean", optarg, -1e6, 1e6, &number))
+                return TOOL_USAGE;
+            o->mean = (float)number;
+            break;
+        case 's':
+            if (!tool_number("--deviation", optarg, 1e-6, 1e6, &number))
+                return TOOL_USAGE;
+            o->deviation = (float)number;
+            break;
+        case 'd':
+            o->session.device = optarg;
+            break;
+        case 'M':
+            if (!tool_set_mode(optarg))
+                return TOOL_USAGE;
+            break;
+        case 'p':
+            if (!session_path_parse(optarg, &o->session.path))
+                return TOOL_USAGE;
+            break;
+        case 'j':
+            o->json = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return -1;
+        default:
+            return TOOL_USAGE; /* getopt has complained */
+        }
+    }
+    if (optind + 1 != argc)
+        return tool_error(TOOL_USAGE, "one MODEL.tflite is needed; nnhal run --help tells more");
+    o->session.model = argv[optind];
+    return TOOL_OK;
+}
+
+/* A value as the bytes of a tensor's type. */
+static void store(const struct nnhal_tflite_tensor *tensor, const struct run_options *o,
+                  float pixel, uint8_t *data, size_t i)
+{
+    float value = (pixel - o->mean) / o->deviation;
+
+    switch (tensor->type) {
+    case ANEURALNETWORKS_TENSOR_FLOAT32:
+        memcpy(data + 4 * i, &value, sizeof(value));
+        break;
+    case ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED:
+        data[i] = (uint8_t)(int8_t)(lrintf(pixel) - 128);
+        break;
+    default:
+        data[i] = (uint8_t)lrintf(pixel);
+        break;
+    }
+}
+
+/* Fills the first input, [1, height, width, 1 or 3], with a picture. */
+static int use_image(struct session *session, const struct run_options *o, const char *path)
+{
+    const struct nnhal_tflite_tensor *tensor = nnhal_tflite_input(session->net, 0);
+    struct image image;
+    char message[256];
+    float *pixels;
+    size_t n;
+
+    if (!tensor || tensor->n_dimensions != 4 || tensor->dimensions[0] != 1 ||
+        (tensor->dimensions[3] != 1 && tensor->dimensions[3] != 3) ||
+        (tensor->type != ANEURALNETWORKS_TENSOR_FLOAT32 &&
+         tensor->type != ANEURALNETWORKS_TENSOR_QUANT8_ASYMM &&
+         tensor->type != ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED))
+        return tool_error(TOOL_USAGE, "the model's first input is no picture: use --input");
+    if (image_read(path, &image, message, sizeof(message)) < 0)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", path, message);
+    n = (size_t)tensor->dimensions[1] * tensor->dimensions[2] * tensor->dimensions[3];
+    pixels = calloc(n, sizeof(*pixels));
+    if (pixels) {
+        image_resize(&image, tensor->dimensions[2], tensor->dimensions[1], tensor->dimensions[3],
+                     pixels);
+        for (size_t i = 0; i < n; i++)
+            store(tensor, o, pixels[i], session->inputs[0].data, i);
+    }
+    image_done(&image);
+    free(pixels);
+    return pixels ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
+}
+
+/* Reads exactly the bytes of an input. */
+static int use_file(struct session *session, uint32_t index, const char *path)
+{
+    struct session_buffer *input = &session->inputs[index];
+    FILE *file = fopen(path, "rbe");
+    size_t n;
+    bool is_more;
+
+    if (!file)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", path, strerror(errno));
+    n = fread(input->data, 1, input->n_bytes, file);
+    is_more = fgetc(file) != EOF;
+    fclose(file);
+    if (n != input->n_bytes || is_more)
+        return tool_error(TOOL_BAD_FILE, "%s: input %u (%s) needs %zu bytes; the file has %s", path,
+                          index, nnhal_tflite_input(session->net, index)->name, input->n_bytes,
+                          is_more ? "more" : "fewer");
+    return TOOL_OK;
+}
+
+static int write_outputs(const struct session *session, const struct run_options *o)
+{
+    for (uint32_t i = 0; i < o->n_outputs; i++) {
+        FILE *file = fopen(o->outputs[i], "wbe");
+        bool is_written;
+
+        if (!file)
+            return tool_error(TOOL_BAD_FILE, "%s: %s", o->outputs[i], strerror(errno));
+        is_written = fwrite(session->outputs[i].data, 1, session->outputs[i].n_bytes, file) ==
+                     session->outputs[i].n_bytes;
+        if (fclose(file) != 0 || !is_written)
+            return tool_error(TOOL_BAD_FILE, "%s: cannot be written", o->outputs[i]);
+    }
+    return TOOL_OK;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Executes o->repeat times; *ret_ns is the median. */
+static int execute(struct session *session, const struct run_options *o, uint64_t *ret_ns)
+{
+    uint64_t *times = calloc(o->repeat, sizeof(*times));
+    int status = times ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
+
+    for (uint32_t i = 0; i < o->repeat && status == TOOL_OK; i++)
+        status = session_run(session, &times[i]);
+    if (status == TOOL_OK) {
+        qsort(times, o->repeat, sizeof(*times), compare_times);
+        *ret_ns = times[o->repeat / 2];
+    }
+    free(times);
+    return status;
+}
+
+/* One execution and what it says; image is NULL for raw inputs. */
+static int run_once(struct session *session, const struct run_options *o,
+                    const struct result_options *shown, const char *image, cJSON *json)
+{
+    uint64_t took_ns = 0;
+    int status = image ? use_image(session, o, image) : TOOL_OK;
+
+    if (status == TOOL_OK)
+        status = execute(session, o, &took_ns);
+    if (status == TOOL_OK)
+        status = write_outputs(session, o);
+    if (status != TOOL_OK)
+        return status;
+    if (json)
+        cJSON_AddItemToArray(json, result_to_json(session, shown, image, took_ns));
+    else
+        result_print(session, shown, image, took_ns);
+    return TOOL_OK;
+}
+
+static int check_files(const struct session *session, const struct run_options *o)
+{
+    uint32_t n_given = o->n_inputs + (o->n_images ? 1 : 0);
+
+    if (o->n_outputs > session->n_outputs)
+        return tool_error(TOOL_USAGE, "the model has %u outputs", session->n_outputs);
+    if (n_given != session->n_inputs)
+        return tool_error(TOOL_USAGE,
+                          "the model has %u inputs: give each with --input FILE, or the first with "
+                          "--image FILE",
+                          session->n_inputs);
+    return TOOL_OK;
+}
+
+static int run_all(struct session *session, const struct run_options *o,
+                   const struct result_options *shown, cJSON *json)
+{
+    int status = check_files(session, o);
+
+    for (uint32_t i = 0; i < o->n_inputs && status == TOOL_OK; i++)
+        status = use_file(session, i + (o->n_images ? 1 : 0), o->inputs[i]);
+    if (status == TOOL_OK && !o->n_images)
+        return run_once(session, o, shown, NULL, json);
+    for (uint32_t i = 0; i < o->n_images && status == TOOL_OK; i++)
+        status = run_once(session, o, shown, o->images[i], json);
+    return status;
+}
+
+static void print_json(const struct session *session, cJSON *results)
+{
+    cJSON *root = cJSON_CreateObject();
+    char where[256], *text;
+
+    session_where(session, where, sizeof(where));
+    cJSON_AddStringToObject(root, "model", session->options.model);
+    cJSON_AddStringToObject(root, "device", where);
+    cJSON_AddNumberToObject(root, "load_ms", (double)session->load_ns / 1e6);
+    cJSON_AddNumberToObject(root, "prepare_ms", (double)session->prepare_ns / 1e6);
+    cJSON_AddItemToObject(root, "results", results);
+    text = cJSON_Print(root);
+    puts(text ? text : "{}");
+    free(text);
+    cJSON_Delete(root);
+}
+
+static int run_model(const struct run_options *o, const struct result_options *shown)
+{
+    cJSON *json = o->json ? cJSON_CreateArray() : NULL;
+    struct session session;
+    int status = session_open(&o->session, &session);
+
+    if (status == TOOL_OK) {
+        char where[256];
+
+        session_where(&session, where, sizeof(where));
+        if (!json)
+            printf("%s on %s; loaded in %.1f ms, prepared in %.1f ms\n", o->session.model, where,
+                   (double)session.load_ns / 1e6, (double)session.prepare_ns / 1e6);
+        status = run_all(&session, o, shown, json);
+    }
+    if (json && status == TOOL_OK)
+        print_json(&session, json);
+    else
+        cJSON_Delete(json);
+    session_close(&session);
+    return status;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_options o = {.top = 5, .repeat = 1, .mean = 127.5f, .deviation = 127.5f};
+    struct result_options shown;
+    int status = parse(argc, argv, &o);
+
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
+    shown = (struct result_options){.top = o.top};
+    if (o.labels && result_read_labels(o.labels, &shown) < 0)
+        return tool_error(TOOL_BAD_FILE, "%s: the labels cannot be read", o.labels);
+    status = run_model(&o, &shown);
+    result_done(&shown);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image.h - pictures in files: PNG, JPEG, BMP, PPM and PGM
+ *
+ * Whatever the file holds becomes 8-bit RGB, rows from the top. A file is
+ * untrusted: sizes are bounded before memory is taken, and one that is damaged
+ * or cut short is refused with a sentence. */
+#ifndef NN_TOOLS_IMAGE_H
+#define NN_TOOLS_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    IMAGE_MAX_SIDE = 16384, /* pixels */
+    IMAGE_MAX_FILE_BYTES = 64 << 20,
+};
+
+struct image {
+    uint32_t width, height;
+    uint8_t *rgb; /* [height, width, 3], malloc'ed */
+};
+
+/* image_read() - reads the picture at path. Returns: 0, or -1 with a sentence in message. */
+int image_read(const char *path, struct image *ret_image, char *message, size_t message_size);
+
+/* image_parse() - the same from n_bytes at bytes. */
+int image_parse(const uint8_t *bytes, size_t n_bytes, struct image *ret_image, char *message,
+                size_t message_size);
+
+/* image_resize() - to [height, width, n_channels] (1: luma, 3: RGB) of floats from 0
+ * to 255: bilinear between pixel centres where it grows, the mean of the pixels
+ * covered where it shrinks. values holds width * height * n_channels. */
+void image_resize(const struct image *image, uint32_t width, uint32_t height, uint32_t n_channels,
+                  float *values);
+
+void image_done(struct image *image);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.h - a .tflite model, compiled for a device, with its buffers
+ *
+ * Inputs and outputs lie in one shared memory, so that nothing is copied on the
+ * way to the driver and back. Outputs whose size is known only afterwards start
+ * with room for 64 KiB and get what they need. One thread. */
+#ifndef NN_TOOLS_SESSION_H
+#define NN_TOOLS_SESSION_H
+
+#include <android/NeuralNetworks.h>
+#include <nnhal/tflite.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum session_path { SESSION_SYNC, SESSION_ASYNC };
+
+struct session_options {
+    const char *model;
+    const char *device; /* NULL: the first that runs it */
+    enum session_path path;
+};
+
+struct session_buffer {
+    uint8_t *data;
+    size_t offset, capacity, n_bytes;
+    uint32_t n_dimensions;
+    uint32_t dimensions[8];
+};
+
+struct session {
+    struct session_options options;
+    struct nnhal_tflite *net;
+    ANeuralNetworksDevice *device;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemory *memory;
+    ANeuralNetworksExecution *execution;
+    uint8_t *map;
+    size_t n_mapped;
+    uint32_t n_inputs, n_outputs;
+    struct session_buffer *inputs, *outputs;
+    uint64_t load_ns, prepare_ns;
+};
+
+/* session_path_parse() - "sync" or "async"; prints a complaint otherwise. */
+bool session_path_parse(const char *text, enum session_path *ret_path);
+
+/* session_open() - loads, compiles and makes the buffers; inputs are zero.
+ * Returns: TOOL_OK, or a status with the complaint printed. */
+int session_open(const struct session_options *options, struct session *ret_session);
+
+/* session_run() - one execution of what is in the inputs' buffers; outputs and
+ * their dimensions are set. *ret_ns: how long it took.
+ * Returns: TOOL_OK, or TOOL_FAILED with the complaint printed. */
+int session_run(struct session *session, uint64_t *ret_ns);
+
+void session_close(struct session *session);
+
+/* session_where() - "nnhal-cpu, service, pid 123" into text. */
+void session_where(const struct session *session, char *text, size_t size);
+
+/* session_values() - an output's elements as real numbers, dequantised.
+ * Returns: how many; *ret_values is malloc'ed. */
+size_t session_values(const struct session *session, uint32_t output, double **ret_values);
+
+/* session_now_ns() - the monotonic clock. */
+uint64_t session_now_ns(void);
+
+#endif

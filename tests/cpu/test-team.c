@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/team.h"
+
+#include "support/check-main.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { MAX_CHUNKS = 500, MAX_WORKERS = 8 };
+
+struct count {
+    _Atomic uint32_t n_times[MAX_CHUNKS];
+    _Atomic uint32_t is_busy[MAX_WORKERS]; /* workers inside a chunk of this loop */
+    _Atomic uint32_t n_clashes;
+    unsigned n_workers;
+    uint32_t plain[MAX_CHUNKS]; /* written without atomics: the loop's end makes it visible */
+};
+
+static void count_chunk(void *ctx, uint32_t chunk, unsigned worker)
+{
+    struct count *count = ctx;
+
+    if (worker >= count->n_workers || atomic_fetch_add(&count->is_busy[worker], 1) != 0)
+        atomic_fetch_add(&count->n_clashes, 1);
+    atomic_fetch_add(&count->n_times[chunk], 1);
+    count->plain[chunk] += chunk + 1;
+    if (worker < count->n_workers)
+        atomic_fetch_sub(&count->is_busy[worker], 1);
+}
+
+static void run_and_check(struct nn_team *team, uint32_t n_chunks)
+{
+    struct count count;
+
+    memset(&count, 0, sizeof(count));
+    count.n_workers = nn_team_size(team);
+    nn_team_run(team, n_chunks, count_chunk, &count);
+    ck_assert_uint_eq(atomic_load(&count.n_clashes), 0);
+    for (uint32_t i = 0; i < n_chunks; i++) {
+        ck_assert_uint_eq(atomic_load(&count.n_times[i]), 1);
+        ck_assert_uint_eq(count.plain[i], i + 1);
+    }
+}
+
+TEST(every_chunk_runs_once)
+{
+    for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
+        struct nn_team *team;
+
+        ck_assert_int_eq(nn_team_new(n_threads, &team), 0);
+        ck_assert_uint_eq(nn_team_size(team), n_threads);
+        nn_team_enter(team);
+        for (uint32_t n = 0; n < 300; n++)
+            run_and_check(team, n % MAX_CHUNKS);
+        nn_team_leave(team);
+        ck_assert_ptr_null(nn_team_free(team));
+    }
+}
+TEST_END
+
+TEST(workers_that_sleep_are_woken_or_not_needed)
+{
+    struct nn_team *team;
+
+    ck_assert_int_eq(nn_team_new(3, &team), 0);
+    /* Outside enter and leave nobody spins: every loop meets sleepers. */
+    for (uint32_t n = 0; n < 300; n++)
+        run_and_check(team, 7);
+    nn_team_free(team);
+}
+TEST_END
+
+static void *run_many(void *arg)
+{
+    nn_team_enter(arg);
+    for (uint32_t n = 0; n < 200; n++)
+        run_and_check(arg, 1 + n % 40);
+    nn_team_leave(arg);
+    return NULL;
+}
+
+TEST(several_loops_at_once)
+{
+    struct nn_team *team;
+    pthread_t threads[20]; /* more than there are regions */
+
+    ck_assert_int_eq(nn_team_new(4, &team), 0);
+    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, run_many, team), 0);
+    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    nn_team_free(team);
+}
+TEST_END
+
+TEST(team_without_work_ends)
+{
+    struct nn_team *team;
+
+    ck_assert_int_eq(nn_team_new(0, &team), 0);
+    ck_assert_uint_ge(nn_team_size(team), 1);
+    ck_assert_uint_ge(nn_team_n_cpus(), 1);
+    nn_team_free(team);
+    nn_team_free(NULL);
+}
+TEST_END
+
+CHECK_MAIN("team", every_chunk_runs_once, workers_that_sleep_are_woken_or_not_needed,
+           several_loops_at_once, team_without_work_ends)

@@ -104,7 +104,8 @@ static void drop_dependencies(ANeuralNetworksEvent *event)
     event->n_dependencies = 0;
 }
 
-/* Takes the job's reference. */
+/* The job holds no reference: whoever frees the event waits for this to unlock,
+ * so that nothing of a computation is left when its event is gone. */
 static void finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
 {
     if (r && why->text[0])
@@ -116,7 +117,6 @@ static void finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
     event->result = nn_result_from_error(r);
     pthread_cond_broadcast(&event->changed);
     pthread_mutex_unlock(&event->lock);
-    event_unref(event);
 }
 
 static void run(struct nn_job *job)
@@ -165,7 +165,6 @@ static void submit(ANeuralNetworksEvent *event)
 {
     struct nn_jobs *jobs = nn_rt_registry_get()->jobs;
 
-    nn_rt_object_ref(&event->object);
     event->job = (struct nn_job){.priority = NN_JOBS_MEDIUM, .run = run, .cancel = cancel};
     if (!jobs || nn_jobs_submit(jobs, &event->job))
         run(&event->job);

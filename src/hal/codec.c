@@ -119,22 +119,35 @@ int nn_codec_buffer_append(struct nn_codec_buffer *buffer, const void *bytes, si
     return 0;
 }
 
+/* The same, without a call where there is room: capacities are powers of two
+ * up to NNHAL_MAX_MESSAGE_BYTES, so that room is within the limit. */
+static inline int put(struct writer *writer, const void *bytes, size_t n_bytes)
+{
+    struct nn_codec_buffer *buffer = writer->buffer;
+
+    if (n_bytes > buffer->capacity - buffer->n_bytes)
+        return nn_codec_buffer_append(buffer, bytes, n_bytes);
+    memcpy(buffer->bytes + buffer->n_bytes, bytes, n_bytes);
+    buffer->n_bytes += n_bytes;
+    return 0;
+}
+
 static int put_u32(struct writer *writer, uint32_t value)
 {
     value = htole32(value);
-    return nn_codec_buffer_append(writer->buffer, &value, sizeof(value));
+    return put(writer, &value, sizeof(value));
 }
 
 static int put_u64(struct writer *writer, uint64_t value)
 {
     value = htole64(value);
-    return nn_codec_buffer_append(writer->buffer, &value, sizeof(value));
+    return put(writer, &value, sizeof(value));
 }
 
 static int put_u16(struct writer *writer, uint16_t value)
 {
     value = htole16(value);
-    return nn_codec_buffer_append(writer->buffer, &value, sizeof(value));
+    return put(writer, &value, sizeof(value));
 }
 
 static int put_sized(struct writer *writer, const void *bytes, size_t n_bytes)

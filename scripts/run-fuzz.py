@@ -25,6 +25,10 @@ BUILD = ROOT / "build-fuzz"
 OUT = ROOT / "fuzz-out"
 SETUP = ["-Dfuzz=true", "-Dtests=false", "-Db_sanitize=address,undefined", "-Db_lundef=false",
          "-Dc_args=-fsanitize=fuzzer-no-link", "-Doptimization=1"]
+SEEDS = {
+    "hal-decode": [BUILD / "hal/hal-seeds"],
+    "host-stream": [ROOT / "tests/hal/streams"],
+}
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -50,8 +54,7 @@ def folders(name):
     found = OUT / name / "corpus"
     found.mkdir(parents=True, exist_ok=True)
     kept = [ROOT / "fuzz/corpus" / name]
-    if name == "hal-decode":
-        kept.append(BUILD / "hal/hal-seeds")
+    kept += SEEDS.get(name, [])
     return [found, *(k for k in kept if k.is_dir())]
 
 

@@ -340,6 +340,26 @@ static int reserve_operation(ANeuralNetworksModel *model)
     return 0;
 }
 
+/* judge_control_flow() - an IF or WHILE whose operands' types are right: it names models, and
+ * agrees with them. */
+static int judge_control_flow(const ANeuralNetworksModel *model,
+                              const struct nnhal_operation *operation, struct nn_why *why)
+{
+    uint32_t first = operation->type == NNHAL_OP_IF ? 1 : 0;
+    const struct nnhal_subgraph *subgraphs[2];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t index = operation->inputs[first + i];
+
+        if (!model->values[index].model)
+            return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s: operand %u has no model yet",
+                           nn_op_name(operation->type), index);
+        subgraphs[i] = &model->values[index].model->model.main;
+    }
+    return nn_fail_refused(
+        nn_controlflow_validate(model->operands, operation, subgraphs[0], subgraphs[1], why));
+}
+
 static int judge_operation(const ANeuralNetworksModel *model,
                            const struct nnhal_operation *operation, struct nn_why *why)
 {
@@ -355,8 +375,11 @@ static int judge_operation(const ANeuralNetworksModel *model,
         r = check_index(model, operation->outputs[i], why);
     if (r)
         return r;
-    return nn_fail_refused(
+    r = nn_fail_refused(
         nn_operation_validate(model->operands, model->n_operands, operation, NULL, why));
+    if (!r && (operation->type == NNHAL_OP_IF || operation->type == NNHAL_OP_WHILE))
+        r = judge_control_flow(model, operation, why);
+    return r;
 }
 
 int nn_rt_builder_add_operation(ANeuralNetworksModel *model,

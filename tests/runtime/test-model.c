@@ -416,7 +416,14 @@ TEST(models_are_values)
     rt_add_tensor(model, 4);
     rt_add_tensor(model, 4);
     OK(ANeuralNetworksModel_setOperandValueFromModel(model, 1, branch));
+    /* No else branch yet; then one input less and one of another type than the branches take. */
+    BAD_DATA(
+        ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_IF, 5, if_inputs, 1, outputs));
     OK(ANeuralNetworksModel_setOperandValueFromModel(model, 2, branch));
+    BAD_DATA(
+        ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_IF, 4, if_inputs, 1, outputs));
+    BAD_DATA(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_IF, 5,
+                                               (const uint32_t[]){0, 1, 2, 3, 0}, 1, outputs));
     BAD_DATA(ANeuralNetworksModel_setOperandValueFromModel(model, 5, branch));
     BAD_DATA(ANeuralNetworksModel_setOperandValueFromModel(model, 6, branch));
     OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_IF, 5, if_inputs, 1, outputs));

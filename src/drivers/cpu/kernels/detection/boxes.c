@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/detection/boxes.h"
+
+#include <math.h>
+#include <string.h>
+
+struct nn_box nn_box_transform(const struct nn_box *box, const float *deltas)
+{
+    float width = box->x2 - box->x1, height = box->y2 - box->y1;
+    float x = (box->x1 + box->x2) / 2.0f + deltas[0] * width;
+    float y = (box->y1 + box->y2) / 2.0f + deltas[1] * height;
+    float new_width = expf(deltas[2]) * width, new_height = expf(deltas[3]) * height;
+
+    return (struct nn_box){x - new_width / 2.0f, y - new_height / 2.0f, x + new_width / 2.0f,
+                           y + new_height / 2.0f};
+}
+
+static float clip(float value, float bound)
+{
+    return fminf(fmaxf(value, 0.0f), bound);
+}
+
+struct nn_box nn_box_clip(const struct nn_box *box, float width, float height)
+{
+    return (struct nn_box){clip(box->x1, width), clip(box->y1, height), clip(box->x2, width),
+                           clip(box->y2, height)};
+}
+
+static float area(const struct nn_box *box)
+{
+    return (box->x2 - box->x1) * (box->y2 - box->y1);
+}
+
+float nn_box_iou(const struct nn_box *a, const struct nn_box *b)
+{
+    float width = fmaxf(fminf(a->x2, b->x2) - fmaxf(a->x1, b->x1), 0.0f);
+    float height = fmaxf(fminf(a->y2, b->y2) - fmaxf(a->y1, b->y1), 0.0f);
+    float shared = width * height;
+
+    return shared / (area(a) + area(b) - shared);
+}
+
+/* ---- suppression ---- */
+
+static float overlap(const struct nn_nms *nms, uint32_t i, uint32_t j)
+{
+    return nn_box_iou(&nms->boxes[i / nms->scores_per_box], &nms->boxes[j / nms->scores_per_box]);
+}
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+    uint32_t old = *a;
+
+    *a = *b;
+    *b = old;
+}
+
+/* Brings the best of [first, end) to first. */
+static void bring_best(const struct nn_nms *nms, uint32_t *candidates, size_t first, size_t end)
+{
+    size_t best = first;
+
+    for (size_t i = first + 1; i < end; i++)
+        if (nms->scores[candidates[i]] > nms->scores[candidates[best]])
+            best = i;
+    swap(&candidates[best], &candidates[first]);
+}
+
+size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n)
+{
+    size_t n_chosen = 0;
+
+    while (n_chosen < n && n_chosen < nms->max_chosen) {
+        bring_best(nms, candidates, n_chosen, n);
+        for (size_t i = n_chosen + 1; i < n;) {
+            /* The last one takes the place of one that is dropped, and is looked at next. */
+            if (overlap(nms, candidates[i], candidates[n_chosen]) >= nms->iou_threshold)
+                swap(&candidates[i], &candidates[--n]);
+            else
+                i++;
+        }
+        n_chosen++;
+    }
+    return n_chosen;
+}
+
+static float kernel(const struct nn_nms *nms, float iou)
+{
+    switch (nms->kernel) {
+    case NN_NMS_HARD:
+        return iou < nms->iou_threshold ? 1.0f : 0.0f;
+    case NN_NMS_LINEAR:
+        return iou < nms->iou_threshold ? 1.0f : 1.0f - iou;
+    default:
+        return expf(-1.0f * iou * iou / nms->sigma);
+    }
+}
+
+size_t nn_nms_soft(const struct nn_nms *nms, uint32_t *candidates, size_t n)
+{
+    size_t n_chosen = 0;
+
+    while (n_chosen < n && n_chosen < nms->max_chosen) {
+        bring_best(nms, candidates, n_chosen, n);
+        for (size_t i = n_chosen + 1; i < n;) {
+            float *score = &nms->scores[candidates[i]];
+
+            *score *= kernel(nms, overlap(nms, candidates[i], candidates[n_chosen]));
+            if (*score < nms->score_threshold)
+                swap(&candidates[i], &candidates[--n]);
+            else
+                i++;
+        }
+        n_chosen++;
+    }
+    return n_chosen;
+}
+
+/* ---- ranking ---- */
+
+/* A float as an integer that grows while the float falls. */
+static uint32_t falling(float value)
+{
+    uint32_t bits;
+
+    value += 0.0f; /* the two zeros are equal */
+    memcpy(&bits, &value, sizeof(bits));
+    return bits >> 31 ? bits : ~(bits | UINT32_C(0x80000000));
+}
+
+static void sink(uint64_t *keys, size_t n, size_t i)
+{
+    uint64_t key = keys[i];
+
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && keys[child + 1] > keys[child])
+            child++;
+        if (keys[child] <= key)
+            break;
+        keys[i] = keys[child];
+    }
+    keys[i] = key;
+}
+
+static void sort_keys(uint64_t *keys, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sink(keys, n, i);
+    for (size_t left = n; left > 1; left--) {
+        uint64_t largest = keys[0];
+
+        keys[0] = keys[left - 1];
+        keys[left - 1] = largest;
+        sink(keys, left - 1, 0);
+    }
+}
+
+void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t *keys)
+{
+    /* A key is a score above the place in the list; the list is put aside in its lower half. */
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (uint64_t)falling(scores[indexes[i]]) << 32 | i;
+    sort_keys(keys, n);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = indexes[(uint32_t)keys[i]];
+    for (size_t i = 0; i < n; i++)
+        indexes[i] = (uint32_t)keys[i];
+}

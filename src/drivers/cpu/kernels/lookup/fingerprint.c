@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/lookup/fingerprint.h"
+
+#include <string.h>
+
+static const uint64_t k0 = UINT64_C(0xc3a5c85c97cb3127);
+static const uint64_t k1 = UINT64_C(0xb492b66fbe98f273);
+static const uint64_t k2 = UINT64_C(0x9ae16a3b2f90404f);
+
+struct pair {
+    uint64_t first, second;
+};
+
+/* Little-endian, wherever it is. */
+static uint64_t fetch(const uint8_t *bytes, size_t n)
+{
+    uint64_t value = 0;
+
+    for (size_t i = n; i-- > 0;)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static uint64_t fetch64(const uint8_t *bytes)
+{
+    return fetch(bytes, 8);
+}
+
+static uint64_t rotate(uint64_t value, unsigned n)
+{
+    return value >> n | value << (64 - n);
+}
+
+static uint64_t fold(uint64_t value)
+{
+    return value ^ value >> 47;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b, uint64_t factor)
+{
+    uint64_t c = fold((a ^ b) * factor);
+
+    return fold((b ^ c) * factor) * factor;
+}
+
+static uint64_t hash_up_to_16(const uint8_t *s, size_t n)
+{
+    uint64_t factor = k2 + n * 2;
+
+    if (n >= 8) {
+        uint64_t a = fetch64(s) + k2, b = fetch64(s + n - 8);
+
+        return mix(rotate(b, 37) * factor + a, (rotate(a, 25) + b) * factor, factor);
+    }
+    if (n >= 4)
+        return mix(n + (fetch(s, 4) << 3), fetch(s + n - 4, 4), factor);
+    if (n > 0) {
+        uint64_t y = s[0] + ((uint64_t)s[n >> 1] << 8), z = n + ((uint64_t)s[n - 1] << 2);
+
+        return fold(y * k2 ^ z * k0) * k2;
+    }
+    return k2;
+}
+
+static uint64_t hash_up_to_32(const uint8_t *s, size_t n)
+{
+    uint64_t factor = k2 + n * 2;
+    uint64_t a = fetch64(s) * k1, b = fetch64(s + 8);
+    uint64_t c = fetch64(s + n - 8) * factor, d = fetch64(s + n - 16) * k2;
+
+    return mix(rotate(a + b, 43) + rotate(c, 30) + d, a + rotate(b + k2, 18) + c, factor);
+}
+
+static uint64_t hash_up_to_64(const uint8_t *s, size_t n)
+{
+    uint64_t factor = k2 + n * 2;
+    uint64_t a = fetch64(s) * k2, b = fetch64(s + 8);
+    uint64_t c = fetch64(s + n - 8) * factor, d = fetch64(s + n - 16) * k2;
+    uint64_t y = rotate(a + b, 43) + rotate(c, 30) + d;
+    uint64_t z = mix(y, a + rotate(b + k2, 18) + c, factor);
+    uint64_t e = fetch64(s + 16) * factor, f = fetch64(s + 24);
+    uint64_t g = (y + fetch64(s + n - 32)) * factor, h = (z + fetch64(s + n - 24)) * factor;
+
+    return mix(rotate(e + f, 43) + rotate(g, 30) + h, e + rotate(f + a, 18) + g, factor);
+}
+
+static struct pair weak_hash(const uint8_t *s, uint64_t a, uint64_t b)
+{
+    uint64_t w = fetch64(s), x = fetch64(s + 8), y = fetch64(s + 16), z = fetch64(s + 24), c;
+
+    a += w;
+    b = rotate(b + a + z, 21);
+    c = a;
+    a += x + y;
+    b += rotate(a, 44);
+    return (struct pair){a + z, b + c};
+}
+
+/* The state of a long hash, 64 bytes at a time. */
+struct state {
+    uint64_t x, y, z;
+    struct pair v, w;
+};
+
+/* The last block takes the same steps with another factor and more weight on w and v. */
+static void take_block(struct state *st, const uint8_t *s, uint64_t factor, uint64_t weight)
+{
+    uint64_t swap;
+
+    st->x = rotate(st->x + st->y + st->v.first + fetch64(s + 8), 37) * factor;
+    st->y = rotate(st->y + st->v.second + fetch64(s + 48), 42) * factor;
+    st->x ^= st->w.second * weight;
+    st->y += st->v.first * weight + fetch64(s + 40);
+    st->z = rotate(st->z + st->w.first, 33) * factor;
+    st->v = weak_hash(s, st->v.second * factor, st->x + st->w.first);
+    st->w = weak_hash(s + 32, st->z + st->w.second, st->y + fetch64(s + 16));
+    swap = st->z;
+    st->z = st->x;
+    st->x = swap;
+}
+
+static uint64_t hash_long(const uint8_t *s, size_t n)
+{
+    const uint64_t seed = 81;
+    const uint8_t *end = s + (n - 1) / 64 * 64, *last = end + ((n - 1) & 63) - 63;
+    struct state st = {.x = seed * k2 + fetch64(s), .y = seed * k1 + 113};
+    uint64_t factor;
+
+    st.z = fold(st.y * k2 + 113) * k2;
+    for (; s != end; s += 64)
+        take_block(&st, s, k1, 1);
+    factor = k1 + ((st.z & 0xff) << 1);
+    st.w.first += (n - 1) & 63;
+    st.v.first += st.w.first;
+    st.w.first += st.v.first;
+    take_block(&st, last, factor, 9);
+    return mix(mix(st.v.first, st.w.first, factor) + fold(st.y) * k0 + st.z,
+               mix(st.v.second, st.w.second, factor) + st.x, factor);
+}
+
+uint64_t nn_fingerprint64(const void *bytes, size_t n_bytes)
+{
+    if (n_bytes <= 16)
+        return hash_up_to_16(bytes, n_bytes);
+    if (n_bytes <= 32)
+        return hash_up_to_32(bytes, n_bytes);
+    if (n_bytes <= 64)
+        return hash_up_to_64(bytes, n_bytes);
+    return hash_long(bytes, n_bytes);
+}

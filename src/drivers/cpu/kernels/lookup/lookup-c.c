@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GATHER, EMBEDDING_LOOKUP, HASHTABLE_LOOKUP, LSH_PROJECTION, plain C.
+ *
+ * Indices are copied, checked, and only then used: the application may change
+ * its memory while this runs. */
+#include "base/arith.h"
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/lookup/fingerprint.h"
+#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/real.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- GATHER, EMBEDDING_LOOKUP ---- */
+
+struct gather_params {
+    uint32_t axis;
+};
+
+struct gather_job {
+    const int32_t *indices;
+    size_t n_indices;
+    size_t dim;         /* of the axis */
+    size_t inner_bytes; /* moved per index */
+    const char *in;
+    char *out;
+};
+
+static void gather_items(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct gather_job *job = ctx;
+
+    for (size_t i = begin; i < end; i++) {
+        size_t row = i / job->n_indices * job->dim + (size_t)job->indices[i % job->n_indices];
+
+        memcpy(job->out + i * job->inner_bytes, job->in + row * job->inner_bytes, job->inner_bytes);
+    }
+}
+
+/* Copies the indices, so that what is checked is what is used. */
+static int take_indices(const struct nn_kernel_args *args, const struct nn_tensor *tensor,
+                        size_t dim, struct gather_job *job)
+{
+    int32_t *indices = (int32_t *)(void *)args->scratch;
+
+    job->n_indices = tensor->size / sizeof(*indices);
+    memcpy(indices, tensor->data, job->n_indices * sizeof(*indices));
+    for (size_t i = 0; i < job->n_indices; i++)
+        if (indices[i] < 0 || (uint32_t)indices[i] >= dim)
+            return nn_kernel_refuse(args, "index %d is outside [0, %zu)", indices[i], dim);
+    job->indices = indices;
+    job->dim = dim;
+    return 0;
+}
+
+static int gather(const struct nn_kernel_args *args, const struct nn_tensor *values, uint32_t axis,
+                  const struct nn_tensor *indices)
+{
+    struct gather_job job = {.in = values->data, .out = args->outputs[0].data};
+    size_t n_outer = nn_dims_count(values->dims, 0, axis);
+    int r = take_indices(args, indices, values->dims[axis], &job);
+
+    if (r)
+        return r;
+    job.inner_bytes = nn_dims_count(values->dims, axis + 1, values->n_dims) *
+                      nn_type_bytes(values->type);
+    nn_parallel_for(args, n_outer * job.n_indices, 4 + job.inner_bytes / 8, gather_items, &job);
+    return 0;
+}
+
+static int lower_gather(struct nn_lower *lower)
+{
+    struct gather_params *params = lower->params;
+
+    params->axis = nn_lower_axis(lower, 1, lower->inputs[0].n_dims);
+    lower->scratch_bytes = lower->inputs[2].size;
+    return 0;
+}
+
+static int nn_gather__c(const struct nn_kernel_args *args)
+{
+    const struct gather_params *params = args->params;
+
+    return gather(args, &args->inputs[0], params->axis, &args->inputs[2]);
+}
+
+static bool check_gather(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                         uint32_t n_outputs, const struct nn_tensor *outputs,
+                         uint64_t weights_bytes)
+{
+    const struct gather_params *p = params;
+
+    return n_inputs == 3 && n_outputs == 1 && p->axis < inputs[0].n_dims;
+}
+
+static int lower_embedding(struct nn_lower *lower)
+{
+    lower->scratch_bytes = lower->inputs[0].size;
+    return 0;
+}
+
+static int nn_embedding_lookup__c(const struct nn_kernel_args *args)
+{
+    return gather(args, &args->inputs[1], 0, &args->inputs[0]);
+}
+
+/* ---- HASHTABLE_LOOKUP ---- */
+
+static int lower_nothing(struct nn_lower *lower)
+{
+    return 0;
+}
+
+/* Any place at which the key stands, or n. Whatever the keys become meanwhile,
+ * it is one of the two. */
+static size_t find_key(const int32_t *keys, size_t n, int32_t key)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int32_t here = keys[middle];
+
+        if (here == key)
+            return middle;
+        if (here < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return n;
+}
+
+/* A miss is a row of zero bytes: not of the zero point. */
+static int nn_hashtable_lookup__c(const struct nn_kernel_args *args)
+{
+    const struct nn_tensor *values = &args->inputs[2];
+    const int32_t *lookups = args->inputs[0].data, *keys = args->inputs[1].data;
+    size_t n_keys = values->dims[0], n_lookups = args->inputs[0].dims[0];
+    size_t row_bytes = values->size / n_keys;
+    char *out = args->outputs[0].data;
+    uint8_t *hits = args->outputs[1].data;
+
+    for (size_t i = 0; i < n_lookups; i++, out += row_bytes) {
+        size_t row = find_key(keys, n_keys, lookups[i]);
+
+        hits[i] = row < n_keys;
+        if (row < n_keys)
+            memcpy(out, (const char *)values->data + row * row_bytes, row_bytes);
+        else
+            memset(out, 0, row_bytes);
+    }
+    return 0;
+}
+
+/* ---- LSH_PROJECTION ---- */
+
+enum {
+    LSH_SPARSE_DEPRECATED = 1,
+    LSH_DENSE = 2,
+    LSH_SPARSE = 3,
+};
+
+struct lsh_params {
+    int32_t kind;
+};
+
+static int lower_lsh(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[1];
+    struct lsh_params *params = lower->params;
+    size_t n_weights = lower->inputs[1].dims[0];
+
+    params->kind = nn_lower_i32(lower, 3, 0);
+    /* A key is a seed and a row; weights are widened into scratch. */
+    lower->worker_scratch_bytes = sizeof(float) + input->size / input->dims[0];
+    lower->scratch_bytes = n_weights * sizeof(float);
+    return 0;
+}
+
+struct lsh_job {
+    const struct nn_kernel_args *args;
+    const float *weights; /* one per row, or NULL */
+    int32_t kind;
+    uint32_t n_bits;
+};
+
+static bool lsh_bit(const struct lsh_job *job, size_t bit, uint8_t *key)
+{
+    const struct nn_tensor *input = &job->args->inputs[1];
+    size_t n_rows = input->dims[0], row_bytes = input->size / n_rows;
+    double score = 0.0;
+    float seed;
+
+    nn_real_load(&job->args->inputs[0], bit, 1, &seed);
+    memcpy(key, &seed, sizeof(seed));
+    for (size_t r = 0; r < n_rows; r++) {
+        int64_t hash;
+
+        memcpy(key + sizeof(seed), (const char *)input->data + r * row_bytes, row_bytes);
+        hash = (int64_t)nn_fingerprint64(key, sizeof(seed) + row_bytes);
+        score += job->weights ? (double)job->weights[r] * (double)hash : (double)hash;
+    }
+    return score > 0.0;
+}
+
+/* One item is one hash: a number of n_bits bits, or as many numbers of one. */
+static void lsh_items(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct lsh_job *job = ctx;
+    uint8_t *key = nn_worker_scratch(job->args, worker);
+    int32_t *out = job->args->outputs[0].data;
+
+    for (size_t i = begin; i < end; i++) {
+        uint32_t signature = 0;
+
+        for (uint32_t j = 0; j < job->n_bits; j++) {
+            bool bit = lsh_bit(job, i * job->n_bits + j, key);
+
+            signature = signature << 1 | bit;
+            if (job->kind == LSH_DENSE)
+                out[i * job->n_bits + j] = bit;
+        }
+        if (job->kind == LSH_SPARSE)
+            signature += (uint32_t)((uint64_t)i << job->n_bits);
+        if (job->kind != LSH_DENSE)
+            out[i] = (int32_t)signature;
+    }
+}
+
+static int nn_lsh_projection__c(const struct nn_kernel_args *args)
+{
+    const struct lsh_params *params = args->params;
+    const struct nn_tensor *hash = &args->inputs[0];
+    struct lsh_job job = {.args = args, .kind = params->kind, .n_bits = hash->dims[1]};
+    size_t n_rows = args->inputs[1].dims[0];
+
+    if (params->kind == LSH_DENSE) {
+        float *weights = (float *)(void *)args->scratch;
+
+        nn_real_load(&args->inputs[2], 0, n_rows, weights);
+        job.weights = weights;
+    }
+    nn_parallel_for(args, hash->dims[0], 1 + job.n_bits * (args->inputs[1].size / 4 + n_rows * 10),
+                    lsh_items, &job);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "gather__c",
+     .operation = NNHAL_OP_GATHER,
+     .params_bytes = sizeof(struct gather_params),
+     .lower = lower_gather,
+     .run = nn_gather__c,
+     .check = check_gather},
+    {.name = "embedding_lookup__c",
+     .operation = NNHAL_OP_EMBEDDING_LOOKUP,
+     .lower = lower_embedding,
+     .run = nn_embedding_lookup__c},
+    {.name = "hashtable_lookup__c",
+     .operation = NNHAL_OP_HASHTABLE_LOOKUP,
+     .lower = lower_nothing,
+     .run = nn_hashtable_lookup__c},
+    {.name = "lsh_projection__c",
+     .operation = NNHAL_OP_LSH_PROJECTION,
+     .params_bytes = sizeof(struct lsh_params),
+     .lower = lower_lsh,
+     .run = nn_lsh_projection__c},
+};
+NN_KERNEL_FAMILY(lookup, kernels);

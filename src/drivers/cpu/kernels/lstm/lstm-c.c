@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LSTM, UNIDIRECTIONAL_SEQUENCE_LSTM, BIDIRECTIONAL_SEQUENCE_LSTM, plain C.
+ *
+ * All three walk a sequence with one or two cells (cell.h); LSTM's has one
+ * step. One item of work is one batch. */
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/lstm/cell.h"
+#include "drivers/cpu/kernels/rnn/sequence.h"
+#include "drivers/cpu/kernels/wide.h"
+
+#include <string.h>
+
+struct lstm_params {
+    int32_t activation;
+    float cell_clip, projection_clip;
+    uint32_t is_time_major;
+    uint32_t is_merged;
+};
+
+/* One cell on its way through a sequence. */
+struct direction {
+    const struct nn_kernel_args *args;
+    struct nn_lstm_cell cell;
+    struct nn_sequence sequence;
+    const float *x, *aux;
+    const float *h; /* [batches, outputs] */
+    const float *c; /* [batches, cells] */
+    float *out;     /* the first column that is this direction's */
+    size_t out_row; /* columns of a row of it */
+    float *last_h;  /* [batches, outputs], or NULL */
+    float *last_c;  /* [batches, cells]: the state on the way, too */
+};
+
+static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct direction *d = ctx;
+    const struct nn_lstm_cell *cell = &d->cell;
+    float *scratch = nn_worker_scratch(d->args, worker);
+
+    for (size_t b = begin; b < end; b++) {
+        const float *h = d->h + b * cell->n_outputs;
+        float *c = d->last_c + b * cell->n_cells;
+
+        memcpy(c, d->c + b * cell->n_cells, cell->n_cells * sizeof(*c));
+        for (size_t i = 0; i < d->sequence.n_steps; i++) {
+            size_t row = nn_sequence_row(&d->sequence, i, b);
+            float *out = d->out + row * d->out_row;
+
+            nn_lstm_step(cell, d->x + row * cell->n_inputs,
+                         d->aux ? d->aux + row * cell->n_aux : NULL, h, c, out, scratch);
+            h = out;
+        }
+        if (d->last_h)
+            memcpy(d->last_h + b * cell->n_outputs, h, cell->n_outputs * sizeof(*h));
+    }
+}
+
+static void walk(struct direction *direction)
+{
+    const struct nn_lstm_cell *cell = &direction->cell;
+    size_t n_weights = 4 * cell->n_cells * (cell->n_inputs + cell->n_aux + cell->n_outputs);
+
+    nn_parallel_for(direction->args, direction->sequence.n_batches,
+                    1 + direction->sequence.n_steps * (n_weights / 4 + cell->n_cells * 50),
+                    walk_batches, direction);
+}
+
+/* ---- lowering ---- */
+
+static uint32_t largest_cells(const struct nn_lower *lower)
+{
+    uint32_t forward = lower->inputs[nn_lstm_map_basic.weights + NN_LSTM_OUTPUT].dims[0];
+    uint32_t backward = 0;
+
+    if (lower->operation == NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM)
+        backward = lower->inputs[nn_lstm_map_backward.weights + NN_LSTM_OUTPUT].dims[0];
+    return forward > backward ? forward : backward;
+}
+
+/* Copies of every float16 operand, and cell states where there is no output for them. */
+static void add_scratch(struct nn_lower *lower, uint32_t n_batches)
+{
+    uint32_t n_cells = largest_cells(lower);
+
+    for (uint32_t i = 0; i < lower->n_inputs; i++)
+        if (lower->inputs[i].n_dims)
+            lower->scratch_bytes += nn_wide_lower(&lower->inputs[i]);
+    for (uint32_t i = 0; i < lower->n_outputs; i++)
+        lower->scratch_bytes += nn_wide_lower(&lower->outputs[i]);
+    lower->scratch_bytes += 2 * nn_wide_bytes((uint64_t)n_batches * n_cells);
+    lower->worker_scratch_bytes = nn_lstm_scratch(n_cells) * sizeof(float);
+}
+
+static void read_scalars(const struct nn_lower *lower, uint32_t activation,
+                         struct lstm_params *params)
+{
+    params->activation = nn_lower_i32(lower, activation, 0);
+    params->cell_clip = nn_lower_f32(lower, activation + 1, 0.0f);
+    params->projection_clip = nn_lower_f32(lower, activation + 2, 0.0f);
+}
+
+static int lower_lstm(struct nn_lower *lower)
+{
+    read_scalars(lower, 20, lower->params);
+    add_scratch(lower, lower->inputs[0].dims[0]);
+    return 0;
+}
+
+static int lower_unidirectional(struct nn_lower *lower)
+{
+    struct lstm_params *params = lower->params;
+
+    read_scalars(lower, 20, params);
+    params->is_time_major = nn_lower_bool(lower, 23, false);
+    add_scratch(lower, lower->inputs[0].dims[params->is_time_major ? 1 : 0]);
+    return 0;
+}
+
+static int lower_bidirectional(struct nn_lower *lower)
+{
+    struct lstm_params *params = lower->params;
+
+    read_scalars(lower, 48, params);
+    params->is_merged = nn_lower_bool(lower, 51, false);
+    params->is_time_major = nn_lower_bool(lower, 52, false);
+    add_scratch(lower, lower->inputs[0].dims[params->is_time_major ? 1 : 0]);
+    return 0;
+}
+
+/* ---- running ---- */
+
+/* Input i widened, NULL if it is omitted or there is no such input. */
+static const float *take(const struct nn_kernel_args *args, struct nn_wide *wide, uint32_t i)
+{
+    return i < args->n_inputs ? nn_wide_input(wide, &args->inputs[i]) : NULL;
+}
+
+static void take_gates(const struct nn_kernel_args *args, struct nn_wide *wide,
+                       const struct nn_lstm_map *map, struct nn_lstm_cell *cell)
+{
+    static const uint32_t peepholes[NN_LSTM_GATE_N] = {0, 1, NN_LSTM_NO_OPERAND, 2};
+    bool has_aux = map->aux_weights != NN_LSTM_NO_OPERAND;
+
+    for (uint32_t k = 0; k < NN_LSTM_GATE_N; k++) {
+        struct nn_lstm_gate_weights *gate = &cell->gates[k];
+
+        gate->input = take(args, wide, map->weights + k);
+        gate->recurrent = take(args, wide, map->recurrent + k);
+        gate->bias = take(args, wide, map->bias + k);
+        gate->layer_norm = take(args, wide, map->layer_norm + k);
+        if (peepholes[k] != NN_LSTM_NO_OPERAND)
+            gate->peephole = take(args, wide, map->peephole + peepholes[k]);
+        if (has_aux)
+            gate->aux = take(args, wide, map->aux_weights + k);
+    }
+}
+
+static void take_direction(const struct nn_kernel_args *args, struct nn_wide *wide,
+                           const struct nn_lstm_map *map, struct direction *direction)
+{
+    const struct lstm_params *params = args->params;
+    const struct nn_tensor *weights = &args->inputs[map->weights + NN_LSTM_OUTPUT];
+    struct nn_lstm_cell *cell = &direction->cell;
+
+    *direction = (struct direction){.args = args};
+    take_gates(args, wide, map, cell);
+    cell->n_cells = weights->dims[0];
+    cell->n_inputs = weights->dims[1];
+    cell->n_outputs = args->inputs[map->recurrent + NN_LSTM_OUTPUT].dims[1];
+    cell->projection = take(args, wide, map->projection);
+    cell->projection_bias = take(args, wide, map->projection_bias);
+    cell->activation = params->activation;
+    cell->cell_clip = params->cell_clip;
+    cell->projection_clip = params->projection_clip;
+    direction->h = take(args, wide, map->output_state);
+    direction->c = take(args, wide, map->cell_state);
+    direction->out_row = cell->n_outputs;
+}
+
+/* Widened outputs; entries beyond n_outputs stay NULL. */
+static void take_outputs(const struct nn_kernel_args *args, struct nn_wide *wide, float **results)
+{
+    for (uint32_t i = 0; i < args->n_outputs; i++)
+        results[i] = nn_wide_output(wide, &args->outputs[i]);
+}
+
+static void store_outputs(const struct nn_kernel_args *args, float *const *results)
+{
+    for (uint32_t i = 0; i < args->n_outputs; i++)
+        nn_wide_store(&args->outputs[i], results[i]);
+}
+
+/* A place for the cell state on the way, where no output is one. */
+static float *cell_room(const struct direction *direction, struct nn_wide *wide)
+{
+    return nn_wide_take(wide, direction->sequence.n_batches * direction->cell.n_cells);
+}
+
+/* The first output is scratch in the reference; here it is all zeros. */
+static int nn_lstm__c(const struct nn_kernel_args *args)
+{
+    struct nn_wide wide = {args->scratch};
+    struct direction direction;
+    float *results[4];
+
+    take_direction(args, &wide, &nn_lstm_map_basic, &direction);
+    take_outputs(args, &wide, results);
+    direction.sequence = (struct nn_sequence){
+        .n_steps = 1, .n_batches = args->inputs[0].dims[0], .is_time_major = true};
+    direction.x = take(args, &wide, 0);
+    direction.last_h = results[1];
+    direction.last_c = results[2];
+    direction.out = results[3];
+    walk(&direction);
+    for (uint32_t i = 1; i < 4; i++)
+        nn_wide_store(&args->outputs[i], results[i]);
+    memset(args->outputs[0].data, 0, args->outputs[0].size);
+    return 0;
+}
+
+static struct nn_sequence read_sequence(const struct nn_kernel_args *args)
+{
+    const struct lstm_params *params = args->params;
+    const uint32_t *dims = args->inputs[0].dims;
+
+    return (struct nn_sequence){.n_steps = dims[params->is_time_major ? 0 : 1],
+                                .n_batches = dims[params->is_time_major ? 1 : 0],
+                                .is_time_major = params->is_time_major};
+}
+
+static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
+{
+    struct nn_wide wide = {args->scratch};
+    struct direction direction;
+    float *results[3] = {NULL};
+
+    take_direction(args, &wide, &nn_lstm_map_unidirectional, &direction);
+    take_outputs(args, &wide, results);
+    direction.sequence = read_sequence(args);
+    direction.x = take(args, &wide, 0);
+    direction.out = results[0];
+    direction.last_h = results[1];
+    direction.last_c = results[2] ? results[2] : cell_room(&direction, &wide);
+    walk(&direction);
+    store_outputs(args, results);
+    return 0;
+}
+
+/* What the cells read: see model/lstm.h and inference for the three forms. */
+static void take_sequences(const struct nn_kernel_args *args, struct nn_wide *wide,
+                           struct direction *forward, struct direction *backward)
+{
+    const float *aux = take(args, wide, NN_BIDIRECTIONAL_LSTM_AUX);
+    bool has_weights = forward->cell.gates[NN_LSTM_OUTPUT].aux != NULL;
+
+    forward->x = backward->x = take(args, wide, 0);
+    if (aux && has_weights) {
+        forward->aux = backward->aux = aux;
+        forward->cell.n_aux = args->inputs[NN_BIDIRECTIONAL_LSTM_AUX].dims[2];
+        backward->cell.n_aux = forward->cell.n_aux;
+    } else if (aux) {
+        backward->x = aux;
+    }
+}
+
+static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
+{
+    const struct lstm_params *params = args->params;
+    struct nn_wide wide = {args->scratch};
+    struct direction forward, backward;
+    float *results[6] = {NULL};
+    uint32_t state = params->is_merged ? 1 : 2;
+
+    take_direction(args, &wide, &nn_lstm_map_forward, &forward);
+    take_direction(args, &wide, &nn_lstm_map_backward, &backward);
+    take_sequences(args, &wide, &forward, &backward);
+    take_outputs(args, &wide, results);
+    forward.sequence = backward.sequence = read_sequence(args);
+    backward.sequence.is_backward = true;
+    forward.out = results[0];
+    backward.out = results[1];
+    if (params->is_merged) {
+        backward.out = results[0] + forward.cell.n_outputs;
+        forward.out_row += backward.cell.n_outputs;
+        backward.out_row = forward.out_row;
+    }
+    if (args->n_outputs > state) {
+        forward.last_h = results[state];
+        forward.last_c = results[state + 1];
+        backward.last_h = results[state + 2];
+        backward.last_c = results[state + 3];
+    } else {
+        forward.last_c = cell_room(&forward, &wide);
+        backward.last_c = cell_room(&backward, &wide);
+    }
+    walk(&forward);
+    walk(&backward);
+    store_outputs(args, results);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "lstm__c",
+     .operation = NNHAL_OP_LSTM,
+     .params_bytes = sizeof(struct lstm_params),
+     .lower = lower_lstm,
+     .run = nn_lstm__c},
+    {.name = "unidirectional_sequence_lstm__c",
+     .operation = NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM,
+     .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct lstm_params),
+     .lower = lower_unidirectional,
+     .run = nn_unidirectional_sequence_lstm__c},
+    {.name = "bidirectional_sequence_lstm__c",
+     .operation = NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM,
+     .params_bytes = sizeof(struct lstm_params),
+     .lower = lower_bidirectional,
+     .run = nn_bidirectional_sequence_lstm__c},
+};
+NN_KERNEL_FAMILY(lstm, kernels);

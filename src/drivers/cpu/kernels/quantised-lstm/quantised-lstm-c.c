@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QUANTIZED_LSTM, plain C: 8-bit weights and activations, 16-bit cells and gates.
+ *
+ * The sums of a gate are int32, and every later step of it an int16, saturated.
+ * The biases belong to the layer normalisation where there is one, and are added
+ * to the first sum where there is none. One item of work is one batch. */
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/quantised-lstm/fixed16.h"
+
+#include "model/lstm.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAP (&nn_lstm_map_quantized)
+
+enum {
+    CELL_CLIP = 24,
+    PROJECTION_CLIP = 25,
+    INTERMEDIATE_SCALE = 26,
+    HIDDEN_ZERO_POINT = 30,
+    HIDDEN_SCALE = 31,
+};
+
+struct gate_params {
+    struct nn_multiplier input, recurrent, peephole, layer_norm;
+    int32_t lowest_variance;
+};
+
+struct lstm_params {
+    struct gate_params gates[NN_LSTM_GATE_N];
+    struct nn_multiplier hidden, projection;
+    int32_t cell_shift; /* the cell state's scale is 2^cell_shift */
+    int32_t cell_clip;  /* 0: none */
+    int32_t projection_clip;
+    int32_t hidden_zero_point;
+};
+
+/* ---- lowering ---- */
+
+static float scale_of(const struct nn_lower *lower, uint32_t i)
+{
+    return lower->inputs[i].scale;
+}
+
+static void lower_gate(const struct nn_lower *lower, uint32_t k, uint32_t peephole, int cell_shift,
+                       struct gate_params *gate)
+{
+    float inter = nn_lower_f32(lower, INTERMEDIATE_SCALE + k, 1.0f);
+    float input = scale_of(lower, MAP->weights + k) * scale_of(lower, MAP->x);
+    float recurrent = scale_of(lower, MAP->recurrent + k) * scale_of(lower, MAP->output_state);
+    float norm = scale_of(lower, MAP->layer_norm + k);
+
+    gate->input = nn_multiplier_make((double)(input / inter));
+    gate->recurrent = nn_multiplier_make((double)(recurrent / inter));
+    gate->layer_norm = nn_multiplier_make((double)norm);
+    gate->lowest_variance = (int32_t)fminf(1.0f, truncf(10000.0f * norm));
+    if (peephole != NN_LSTM_NO_OPERAND)
+        gate->peephole = nn_multiplier_make(
+            (double)(ldexpf(scale_of(lower, MAP->peephole + peephole), cell_shift) / inter));
+}
+
+/* A bound as a code: 0 if there is none. */
+static int32_t clip_code(float bound, float scale, float lowest, float highest)
+{
+    if (!(bound > 0.0f))
+        return 0;
+    return (int32_t)fminf(fmaxf(bound / scale, lowest), highest);
+}
+
+static int lower_quantised_lstm(struct nn_lower *lower)
+{
+    static const uint32_t peepholes[NN_LSTM_GATE_N] = {0, 1, NN_LSTM_NO_OPERAND, 2};
+    const struct nn_lower_operand *weights = &lower->inputs[MAP->weights + NN_LSTM_OUTPUT];
+    const struct nn_lower_operand *projection = &lower->inputs[MAP->projection];
+    float cell_scale = scale_of(lower, MAP->cell_state);
+    float hidden_scale = nn_lower_f32(lower, HIDDEN_SCALE, 1.0f);
+    struct lstm_params *params = lower->params;
+
+    params->cell_shift = (int32_t)lroundf(log2f(cell_scale));
+    for (uint32_t k = 0; k < NN_LSTM_GATE_N; k++)
+        lower_gate(lower, k, peepholes[k], params->cell_shift, &params->gates[k]);
+    params->hidden = nn_multiplier_make((double)(0x1p-30f / hidden_scale));
+    params->hidden_zero_point = (int8_t)nn_lower_i32(lower, HIDDEN_ZERO_POINT, 0);
+    params->cell_clip = clip_code(nn_lower_f32(lower, CELL_CLIP, 0.0f), cell_scale, -32768.0f,
+                                  32767.0f);
+    if (!projection->is_omitted) {
+        params->projection = nn_multiplier_make(
+            (double)(projection->scale * hidden_scale / scale_of(lower, MAP->output_state)));
+        params->projection_clip = clip_code(nn_lower_f32(lower, PROJECTION_CLIP, 0.0f),
+                                            projection->scale, -128.0f, 127.0f);
+    }
+    lower->worker_scratch_bytes = weights->dims[0] * (NN_LSTM_GATE_N + 1) * sizeof(int16_t);
+    return 0;
+}
+
+/* ---- layer normalisation ---- */
+
+/* 1 / sqrt(n) as a multiplier. */
+static struct nn_multiplier inverse_square_root(int32_t n)
+{
+    const int32_t three_halves = (1 << 28) + (1 << 27);
+    struct nn_multiplier m = {INT32_MAX, 0};
+    int32_t half, x = 1 << 28;
+    int shift = 11, up;
+
+    if (n <= 1)
+        return m;
+    for (; n >= 1 << 29; shift++)
+        n /= 4;
+    up = (__builtin_clz((unsigned)n) - 1) / 2 - 1;
+    shift -= up;
+    n <<= 2 * up;
+    half = nn_rdp(n >> 1, 1);
+    for (int i = 0; i < 5; i++) {
+        int64_t cube = (int64_t)nn_srdhm(nn_srdhm(x, x), x) * 64;
+        int32_t x3 = (int32_t)(cube > INT32_MAX ? INT32_MAX : cube < INT32_MIN ? INT32_MIN : cube);
+        int64_t next = ((int64_t)nn_srdhm(three_halves, x) - nn_srdhm(half, x3)) * 8;
+
+        x = (int32_t)(next > INT32_MAX ? INT32_MAX : next < INT32_MIN ? INT32_MIN : next);
+    }
+    m.mantissa = nn_srdhm(x, 1518500250);
+    if (shift < 0) {
+        m.mantissa = nn_shl_wrap(m.mantissa, -shift);
+        shift = 0;
+    }
+    m.shift = -shift;
+    return m;
+}
+
+static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowest,
+                                       int64_t *ret_mean)
+{
+    int64_t sum = 0, squares = 0, mean, variance, part = (INT64_C(1) << 20) / (int64_t)n;
+
+    for (size_t u = 0; u < n; u++) {
+        sum += q[u];
+        squares += (int64_t)q[u] * q[u];
+    }
+    mean = sum * 1024 / (int64_t)n;
+    variance = (squares * part - mean * mean) / (INT64_C(1) << 20);
+    if (variance < 1)
+        variance = lowest;
+    *ret_mean = mean;
+    return inverse_square_root((int32_t)variance);
+}
+
+static void normalise(int16_t *q, size_t n, const struct gate_params *gate, const int16_t *weights,
+                      const int32_t *bias)
+{
+    struct nn_multiplier out = gate->layer_norm, factor;
+    int64_t mean;
+
+    factor = row_factor(q, n, gate->lowest_variance, &mean);
+    out.shift = out.shift + 12 > 30 ? 30 : out.shift + 12;
+    for (size_t u = 0; u < n; u++) {
+        int32_t v = nn_multiplier_apply((int32_t)(1024 * (int64_t)q[u] - mean), factor);
+        int64_t a = (int64_t)v * weights[u] + bias[u];
+
+        a = (a > 0 ? a + 512 : a - 512) / 1024;
+        q[u] = nn_sat16(nn_multiplier_apply((int32_t)a, out));
+    }
+}
+
+/* ---- gates ---- */
+
+struct cell {
+    const struct nn_kernel_args *args;
+    const struct lstm_params *params;
+    size_t n_inputs, n_cells, n_outputs;
+};
+
+static const void *data_of(const struct cell *cell, uint32_t i)
+{
+    return cell->args->inputs[i].data;
+}
+
+static int32_t dot8(const int8_t *weights, const int8_t *x, int32_t zero_point, size_t n)
+{
+    int32_t sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += weights[i] * (x[i] - zero_point);
+    return sum;
+}
+
+/* A gate of one batch before its activation; peephole counts from the map's first. */
+static void run_gate(const struct cell *cell, uint32_t k, size_t b, uint32_t peephole,
+                     const int16_t *c, int16_t *q)
+{
+    const struct gate_params *gate = &cell->params->gates[k];
+    const struct nn_tensor *x = &cell->args->inputs[MAP->x];
+    const struct nn_tensor *h = &cell->args->inputs[MAP->output_state];
+    const int8_t *input = data_of(cell, MAP->weights + k);
+    const int8_t *recurrent = data_of(cell, MAP->recurrent + k);
+    const int16_t *peepholes = peephole == NN_LSTM_NO_OPERAND
+                                   ? NULL
+                                   : data_of(cell, MAP->peephole + peephole);
+    const int16_t *norm = data_of(cell, MAP->layer_norm + k);
+    const int32_t *bias = data_of(cell, MAP->bias + k);
+
+    for (size_t u = 0; u < cell->n_cells; u++) {
+        int32_t sum = dot8(input + u * cell->n_inputs, (const int8_t *)x->data + b * cell->n_inputs,
+                           x->zero_point, cell->n_inputs);
+
+        if (!norm)
+            sum = (int32_t)((uint32_t)sum + (uint32_t)bias[u]);
+        q[u] = nn_sat16(nn_multiplier_apply(sum, gate->input));
+        sum = dot8(recurrent + u * cell->n_outputs, (const int8_t *)h->data + b * cell->n_outputs,
+                   h->zero_point, cell->n_outputs);
+        q[u] = nn_sat16(nn_multiplier_apply(sum, gate->recurrent) + q[u]);
+        if (peepholes)
+            q[u] = nn_sat16(nn_multiplier_apply(peepholes[u] * c[u], gate->peephole) + q[u]);
+    }
+    if (norm)
+        normalise(q, cell->n_cells, gate, norm, bias);
+}
+
+/* ---- a step ---- */
+
+static void update_cell(const struct cell *cell, const int16_t *i, const int16_t *f,
+                        const int16_t *j, const int16_t *old, int16_t *c)
+{
+    int shift = 30 + cell->params->cell_shift;
+    int32_t clip = cell->params->cell_clip;
+
+    for (size_t u = 0; u < cell->n_cells; u++) {
+        int64_t kept = nn_rdp64((int64_t)f[u] * old[u], 15);
+        int64_t taken = nn_rdp64((int64_t)i[u] * j[u], shift);
+
+        c[u] = nn_sat16((int32_t)(kept + taken));
+        if (clip > 0)
+            c[u] = (int16_t)nn_clamp_i32(c[u], -clip, clip);
+    }
+}
+
+/* The hidden state as codes; stored minus the zero point, used plus it. */
+static void make_hidden(const struct cell *cell, const int16_t *o, const int16_t *c, int8_t *hidden)
+{
+    const struct lstm_params *params = cell->params;
+
+    for (size_t u = 0; u < cell->n_cells; u++) {
+        int32_t product = o[u] * nn_tanh16(c[u], params->cell_shift + 15);
+        int32_t code = nn_multiplier_apply(product, params->hidden) - params->hidden_zero_point;
+
+        hidden[u] = (int8_t)nn_clamp_i32(code, -128, 127);
+    }
+}
+
+static void project(const struct cell *cell, const int8_t *hidden, int8_t *out)
+{
+    const struct lstm_params *params = cell->params;
+    const int8_t *weights = data_of(cell, MAP->projection);
+    const int32_t *bias = data_of(cell, MAP->projection_bias);
+    int32_t zero_point = cell->args->inputs[MAP->output_state].zero_point;
+
+    for (size_t r = 0; r < cell->n_outputs; r++) {
+        int32_t sum = dot8(weights + r * cell->n_cells, hidden, -params->hidden_zero_point,
+                           cell->n_cells);
+        int32_t y;
+
+        if (bias)
+            sum = (int32_t)((uint32_t)sum + (uint32_t)bias[r]);
+        y = nn_multiplier_apply(sum, params->projection) + zero_point;
+        y = nn_clamp_i32(y, -128, 127);
+        if (params->projection_clip > 0)
+            y = nn_clamp_i32(y, -params->projection_clip, params->projection_clip);
+        out[r] = (int8_t)y;
+    }
+}
+
+static void activate(int16_t *q, size_t n)
+{
+    for (size_t u = 0; u < n; u++)
+        q[u] = nn_logistic16(q[u]);
+}
+
+static void run_batch(const struct cell *cell, size_t b, int16_t *scratch)
+{
+    const struct nn_kernel_args *args = cell->args;
+    size_t n = cell->n_cells;
+    int16_t *i = scratch, *f = i + n, *j = f + n, *o = j + n;
+    int8_t *hidden = (int8_t *)(o + n);
+    const int16_t *old = (const int16_t *)data_of(cell, MAP->cell_state) + b * n;
+    int16_t *c = (int16_t *)args->outputs[1].data + b * n;
+    int8_t *out = (int8_t *)args->outputs[2].data + b * cell->n_outputs;
+
+    run_gate(cell, NN_LSTM_FORGET, b, 1, old, f);
+    activate(f, n);
+    run_gate(cell, NN_LSTM_CELL, b, NN_LSTM_NO_OPERAND, old, j);
+    for (size_t u = 0; u < n; u++)
+        j[u] = nn_tanh16(j[u], 3);
+    if (data_of(cell, MAP->weights)) {
+        run_gate(cell, NN_LSTM_INPUT, b, 0, old, i);
+        activate(i, n);
+    } else {
+        for (size_t u = 0; u < n; u++)
+            i[u] = (int16_t)(INT16_MAX - f[u]);
+    }
+    update_cell(cell, i, f, j, old, c);
+    run_gate(cell, NN_LSTM_OUTPUT, b, 2, c, o);
+    activate(o, n);
+    make_hidden(cell, o, c, hidden);
+    if (data_of(cell, MAP->projection))
+        project(cell, hidden, out);
+    else
+        memcpy(out, hidden, n);
+    memcpy((int8_t *)args->outputs[0].data + b * cell->n_outputs, out, cell->n_outputs);
+}
+
+static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct cell *cell = ctx;
+
+    for (size_t b = begin; b < end; b++)
+        run_batch(cell, b, nn_worker_scratch(cell->args, worker));
+}
+
+static int nn_quantised_lstm__c(const struct nn_kernel_args *args)
+{
+    const struct nn_tensor *weights = &args->inputs[MAP->weights + NN_LSTM_OUTPUT];
+    struct cell cell = {
+        .args = args,
+        .params = args->params,
+        .n_inputs = weights->dims[1],
+        .n_cells = weights->dims[0],
+        .n_outputs = args->inputs[MAP->recurrent + NN_LSTM_OUTPUT].dims[1],
+    };
+
+    nn_parallel_for(args, args->inputs[0].dims[0],
+                    1 + cell.n_cells * (cell.n_inputs + cell.n_outputs + 100), run_batches, &cell);
+    return 0;
+}
+
+/* Shifts beyond these would not be defined. */
+static bool check_quantised_lstm(const void *params, uint32_t n_inputs,
+                                 const struct nn_tensor *inputs, uint32_t n_outputs,
+                                 const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct lstm_params *p = params;
+
+    return n_inputs == 32 && n_outputs == 3 && p->cell_shift >= -15 && p->cell_shift <= -9;
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "quantised_lstm__c",
+     .operation = NNHAL_OP_QUANTIZED_LSTM,
+     .params_bytes = sizeof(struct lstm_params),
+     .lower = lower_quantised_lstm,
+     .run = nn_quantised_lstm__c,
+     .check = check_quantised_lstm},
+};
+NN_KERNEL_FAMILY(quantised_lstm, kernels);

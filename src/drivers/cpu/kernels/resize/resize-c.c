@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR, plain C.
+ *
+ * Where output rows and columns come from is worked out once per run, for each
+ * axis by itself; then one item of work is one row of output. An NCHW image is
+ * N * C images of one channel.
+ * The arithmetic is TensorFlow Lite's: float, in the order of its sums, for float
+ * and unsigned codes; for signed codes integers with 10 bits of fraction. */
+#include "base/arith.h"
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/operand.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+struct resize_params {
+    uint32_t is_nchw;
+    uint32_t aligns_corners;
+    uint32_t has_half_pixels;
+};
+
+/* Where one row or column of the output comes from. */
+struct tap {
+    uint32_t low, high; /* rows or columns of the input */
+    union {
+        float fraction; /* of the way from low to high */
+        int32_t steps;  /* the same in 1024ths */
+    };
+};
+
+struct job {
+    const void *in;
+    void *out;
+    uint32_t in_h, in_w, out_h, out_w, n_channels;
+    const struct tap *rows, *columns;
+    size_t element_bytes;
+};
+
+static int lower_resize(struct nn_lower *lower)
+{
+    struct resize_params *params = lower->params;
+    size_t n_taps;
+
+    params->is_nchw = nn_lower_bool(lower, 3, false);
+    params->aligns_corners = nn_lower_bool(lower, 4, false);
+    params->has_half_pixels = nn_lower_bool(lower, 5, false);
+    n_taps = (size_t)lower->outputs[0].dims[1] + lower->outputs[0].dims[2] +
+             lower->outputs[0].dims[3];
+    if (!nn_mul_size(n_taps, sizeof(struct tap), &n_taps))
+        return -ENOMEM;
+    lower->scratch_bytes = n_taps;
+    return 0;
+}
+
+/* ---- taps ---- */
+
+/* Input units per output unit. */
+static float axis_scale(const struct resize_params *params, uint32_t in, uint32_t out)
+{
+    if (params->aligns_corners && out > 1)
+        return (float)(in - 1) / (float)(out - 1);
+    return (float)in / (float)out;
+}
+
+static uint32_t clamp_index(int64_t index, uint32_t n)
+{
+    return (uint32_t)(index < 0 ? 0 : index >= n ? n - 1 : index);
+}
+
+static void make_float_taps(const struct resize_params *params, uint32_t in, uint32_t out,
+                            struct tap *taps)
+{
+    float scale = axis_scale(params, in, out);
+
+    for (uint32_t i = 0; i < out; i++) {
+        float at = params->has_half_pixels ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
+
+        taps[i].low = clamp_index((int64_t)floorf(at), in);
+        taps[i].high = clamp_index((int64_t)ceilf(at), in);
+        taps[i].fraction = at - (float)taps[i].low;
+    }
+}
+
+static void make_integer_taps(const struct resize_params *params, uint32_t in, uint32_t out,
+                              struct tap *taps)
+{
+    int64_t scale = (INT64_C(1024) * in + out / 2) / out;
+
+    if (params->aligns_corners && out > 1)
+        scale = (INT64_C(1024) * (in - 1) + (out - 1) / 2) / (out - 1);
+    for (uint32_t i = 0; i < out; i++) {
+        int64_t at = i * scale + (params->has_half_pixels ? scale / 2 - 512 : 0);
+
+        taps[i].low = clamp_index(at / 1024, in);
+        taps[i].high = clamp_index((at + 1023) / 1024, in);
+        taps[i].steps = (int32_t)(at - INT64_C(1024) * taps[i].low);
+    }
+}
+
+static void make_nearest_taps(const struct resize_params *params, uint32_t in, uint32_t out,
+                              struct tap *taps)
+{
+    float scale = axis_scale(params, in, out);
+
+    for (uint32_t i = 0; i < out; i++) {
+        float at = ((float)i + (params->has_half_pixels ? 0.5f : 0.0f)) * scale;
+
+        taps[i].low = clamp_index((int64_t)(params->aligns_corners ? roundf(at) : floorf(at)), in);
+    }
+}
+
+typedef void (*taps_fn)(const struct resize_params *params, uint32_t in, uint32_t out,
+                        struct tap *taps);
+
+/* Fills the job and runs rows over every row of every image. */
+static int run_rows(const struct nn_kernel_args *args, taps_fn make_taps, nn_range_fn rows,
+                    size_t element_cost)
+{
+    const struct resize_params *params = args->params;
+    const uint32_t *in = args->inputs[0].dims, *out = args->outputs[0].dims;
+    uint32_t h = params->is_nchw ? 2 : 1;
+    struct tap *taps = (struct tap *)(void *)args->scratch;
+    struct job job = {
+        .in = args->inputs[0].data,
+        .out = args->outputs[0].data,
+        .in_h = in[h],
+        .in_w = in[h + 1],
+        .out_h = out[h],
+        .out_w = out[h + 1],
+        .n_channels = params->is_nchw ? 1 : in[3],
+        .rows = taps,
+        .columns = taps + out[h],
+        .element_bytes = nn_type_bytes(args->inputs[0].type),
+    };
+    size_t n_images = params->is_nchw ? (size_t)in[0] * in[1] : in[0];
+
+    make_taps(params, job.in_h, job.out_h, taps);
+    make_taps(params, job.in_w, job.out_w, taps + job.out_h);
+    nn_parallel_for(args, n_images * job.out_h,
+                    1 + (size_t)job.out_w * job.n_channels * element_cost, rows, &job);
+    return 0;
+}
+
+/* ---- bilinear ---- */
+
+/* Offsets, in elements, of the two input rows of an output row, counted through all images. */
+static void input_rows(const struct job *job, size_t row, size_t *ret_low, size_t *ret_high)
+{
+    size_t image = row / job->out_h, row_elements = (size_t)job->in_w * job->n_channels;
+    const struct tap *tap = &job->rows[row % job->out_h];
+
+    *ret_low = (image * job->in_h + tap->low) * row_elements;
+    *ret_high = (image * job->in_h + tap->high) * row_elements;
+}
+
+/* LOAD widens an element, STORE makes one; the products and their sum are in
+ * the reference's order. */
+#define DEFINE_BILINEAR(name, type, LOAD, STORE)                                                   \
+    static void name(void *ctx, size_t begin, size_t end, unsigned worker)                         \
+    {                                                                                              \
+        const struct job *job = ctx;                                                               \
+        size_t n = job->n_channels;                                                                \
+                                                                                                   \
+        for (size_t row = begin; row < end; row++) {                                               \
+            float fy = job->rows[row % job->out_h].fraction;                                       \
+            type *out = (type *)job->out + row * job->out_w * n;                                   \
+            size_t low, high;                                                                      \
+                                                                                                   \
+            input_rows(job, row, &low, &high);                                                     \
+            for (uint32_t x = 0; x < job->out_w; x++, out += n) {                                  \
+                const struct tap *tap = &job->columns[x];                                          \
+                const type *p00 = (const type *)job->in + low + tap->low * n;                      \
+                const type *p10 = (const type *)job->in + high + tap->low * n;                     \
+                const type *p01 = (const type *)job->in + low + tap->high * n;                     \
+                const type *p11 = (const type *)job->in + high + tap->high * n;                    \
+                float fx = tap->fraction;                                                          \
+                                                                                                   \
+                for (size_t c = 0; c < n; c++) {                                                   \
+                    float sum = LOAD(p00[c]) * (1 - fy) * (1 - fx) +                               \
+                                LOAD(p10[c]) * fy * (1 - fx) + LOAD(p01[c]) * (1 - fy) * fx +      \
+                                LOAD(p11[c]) * fy * fx;                                            \
+                                                                                                   \
+                    out[c] = STORE(sum);                                                           \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define SAME(x)       (x)
+#define CODE(x)       ((float)(x))
+#define ROUND_CODE(x) ((uint8_t)((x) + 0.5f))
+
+DEFINE_BILINEAR(bilinear_f32, float, SAME, SAME)
+DEFINE_BILINEAR(bilinear_f16, uint16_t, nn_f16_to_f32, nn_f32_to_f16)
+DEFINE_BILINEAR(bilinear_u8, uint8_t, CODE, ROUND_CODE)
+
+/* A sum in 2^-20ths, rounded half away from zero. */
+static int8_t round_sum(int64_t sum)
+{
+    const int64_t half = INT64_C(1) << 19;
+
+    return (int8_t)((sum + (sum > 0 ? half : -half)) / (half * 2));
+}
+
+static void bilinear_s8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    size_t n = job->n_channels;
+
+    for (size_t row = begin; row < end; row++) {
+        int64_t fy = job->rows[row % job->out_h].steps;
+        int8_t *out = (int8_t *)job->out + row * job->out_w * n;
+        size_t low, high;
+
+        input_rows(job, row, &low, &high);
+        for (uint32_t x = 0; x < job->out_w; x++, out += n) {
+            const struct tap *tap = &job->columns[x];
+            const int8_t *from_low = (const int8_t *)job->in + low;
+            const int8_t *from_high = (const int8_t *)job->in + high;
+            size_t left = tap->low * n, right = tap->high * n;
+            int64_t fx = tap->steps;
+
+            for (size_t c = 0; c < n; c++)
+                out[c] = round_sum(from_low[left + c] * (1024 - fy) * (1024 - fx) +
+                                   from_high[left + c] * fy * (1024 - fx) +
+                                   from_low[right + c] * (1024 - fy) * fx +
+                                   from_high[right + c] * fy * fx);
+        }
+    }
+}
+
+static int nn_resize_bilinear_f32__c(const struct nn_kernel_args *args)
+{
+    return run_rows(args, make_float_taps, bilinear_f32, 2);
+}
+
+static int nn_resize_bilinear_f16__c(const struct nn_kernel_args *args)
+{
+    return run_rows(args, make_float_taps, bilinear_f16, 8);
+}
+
+static int nn_resize_bilinear_u8__c(const struct nn_kernel_args *args)
+{
+    return run_rows(args, make_float_taps, bilinear_u8, 2);
+}
+
+static int nn_resize_bilinear_s8__c(const struct nn_kernel_args *args)
+{
+    return run_rows(args, make_integer_taps, bilinear_s8, 2);
+}
+
+/* ---- nearest neighbour ---- */
+
+/* A pixel's channels are moved together. */
+static void nearest_rows(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    size_t pixel_bytes = job->n_channels * job->element_bytes;
+
+    for (size_t row = begin; row < end; row++) {
+        size_t in_row = row / job->out_h * job->in_h + job->rows[row % job->out_h].low;
+        const char *in = (const char *)job->in + in_row * job->in_w * pixel_bytes;
+        char *out = (char *)job->out + row * job->out_w * pixel_bytes;
+
+        for (uint32_t x = 0; x < job->out_w; x++, out += pixel_bytes)
+            memcpy(out, in + job->columns[x].low * pixel_bytes, pixel_bytes);
+    }
+}
+
+static int nn_resize_nearest__c(const struct nn_kernel_args *args)
+{
+    return run_rows(args, make_nearest_taps, nearest_rows, 1);
+}
+
+#define BILINEAR(type_set, suffix)                                                                 \
+    {                                                                                              \
+        .name = "resize_bilinear_" #suffix "__c", .operation = NNHAL_OP_RESIZE_BILINEAR,           \
+        .in0 = (type_set), .params_bytes = sizeof(struct resize_params), .lower = lower_resize,    \
+        .run = nn_resize_bilinear_##suffix##__c                                                    \
+    }
+
+static const struct nn_kernel kernels[] = {
+    BILINEAR(NN_T_F32, f32),
+    BILINEAR(NN_T_F16, f16),
+    BILINEAR(NN_T_U8, u8),
+    BILINEAR(NN_T_S8, s8),
+    {.name = "resize_nearest__c",
+     .operation = NNHAL_OP_RESIZE_NEAREST_NEIGHBOR,
+     .params_bytes = sizeof(struct resize_params),
+     .lower = lower_resize,
+     .run = nn_resize_nearest__c},
+};
+NN_KERNEL_FAMILY(resize, kernels);

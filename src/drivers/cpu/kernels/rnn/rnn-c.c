@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RNN, UNIDIRECTIONAL_SEQUENCE_RNN, BIDIRECTIONAL_SEQUENCE_RNN, SVDF, plain C.
+ *
+ *     h' = act(W x + R h + b)         and + Waux aux, where there is one
+ *
+ * All arithmetic is float32. The state of a step is the output of the one
+ * before, so it is read where it was written. One item of work is one batch. */
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/rnn/matvec.h"
+#include "drivers/cpu/kernels/rnn/sequence.h"
+#include "drivers/cpu/kernels/wide.h"
+
+#include <string.h>
+
+/* ---- the cell ---- */
+
+struct cell {
+    size_t n_inputs, n_aux, n_units;
+    const float *weights;     /* [units, inputs] */
+    const float *aux_weights; /* [units, aux], or NULL */
+    const float *recurrent;   /* [units, units] */
+    const float *bias;        /* [units] */
+    int32_t activation;
+};
+
+static void step(const struct cell *cell, const float *x, const float *aux, const float *h,
+                 float *out)
+{
+    memcpy(out, cell->bias, cell->n_units * sizeof(*out));
+    nn_matvec_add(out, cell->weights, x, cell->n_units, cell->n_inputs);
+    if (cell->aux_weights)
+        nn_matvec_add(out, cell->aux_weights, aux, cell->n_units, cell->n_aux);
+    nn_matvec_add(out, cell->recurrent, h, cell->n_units, cell->n_units);
+    nn_rnn_activate(cell->activation, out, cell->n_units);
+}
+
+struct direction {
+    struct cell cell;
+    struct nn_sequence sequence;
+    const float *x, *aux;
+    const float *h; /* [batches, units] */
+    float *out;     /* the first column that is this direction's */
+    size_t out_row; /* columns of a row of it */
+    float *last_h;  /* [batches, units], or NULL */
+};
+
+static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct direction *d = ctx;
+    const struct cell *cell = &d->cell;
+
+    for (size_t b = begin; b < end; b++) {
+        const float *h = d->h + b * cell->n_units;
+
+        for (size_t i = 0; i < d->sequence.n_steps; i++) {
+            size_t row = nn_sequence_row(&d->sequence, i, b);
+            float *out = d->out + row * d->out_row;
+
+            step(cell, d->x + row * cell->n_inputs,
+                 cell->aux_weights ? d->aux + row * cell->n_aux : NULL, h, out);
+            h = out;
+        }
+        if (d->last_h)
+            memcpy(d->last_h + b * cell->n_units, h, cell->n_units * sizeof(*h));
+    }
+}
+
+static void walk(const struct nn_kernel_args *args, struct direction *direction)
+{
+    const struct cell *cell = &direction->cell;
+    size_t n_weights = cell->n_units * (cell->n_inputs + cell->n_aux + cell->n_units);
+
+    nn_parallel_for(args, direction->sequence.n_batches,
+                    1 + direction->sequence.n_steps * (n_weights / 4 + cell->n_units * 10),
+                    walk_batches, direction);
+}
+
+/* ---- RNN and the unidirectional sequence ---- */
+
+struct rnn_params {
+    int32_t activation;
+    uint32_t is_time_major;
+    uint32_t is_merged;
+};
+
+/* Scratch for copies of every operand; scalars are not tensors of two bytes or more. */
+static uint64_t wide_scratch(const struct nn_lower *lower)
+{
+    uint64_t n_bytes = 0;
+
+    for (uint32_t i = 0; i < lower->n_inputs; i++)
+        if (lower->inputs[i].n_dims)
+            n_bytes += nn_wide_lower(&lower->inputs[i]);
+    for (uint32_t i = 0; i < lower->n_outputs; i++)
+        n_bytes += nn_wide_lower(&lower->outputs[i]);
+    return n_bytes;
+}
+
+static int lower_rnn(struct nn_lower *lower)
+{
+    struct rnn_params *params = lower->params;
+
+    params->activation = nn_lower_i32(lower, 5, 0);
+    params->is_time_major = nn_lower_i32(lower, 6, 0) == 1;
+    lower->scratch_bytes = wide_scratch(lower);
+    return 0;
+}
+
+/* The cell whose W, R, b and h are inputs first to first + 3. */
+static void take_cell(const struct nn_kernel_args *args, struct nn_wide *wide, uint32_t first,
+                      int32_t activation, struct direction *direction)
+{
+    const struct nn_tensor *weights = &args->inputs[first];
+
+    direction->cell = (struct cell){
+        .n_units = weights->dims[0],
+        .n_inputs = weights->dims[1],
+        .weights = nn_wide_input(wide, weights),
+        .recurrent = nn_wide_input(wide, &args->inputs[first + 1]),
+        .bias = nn_wide_input(wide, &args->inputs[first + 2]),
+        .activation = activation,
+    };
+    direction->h = nn_wide_input(wide, &args->inputs[first + 3]);
+    direction->out_row = direction->cell.n_units;
+}
+
+static int nn_rnn__c(const struct nn_kernel_args *args)
+{
+    const struct rnn_params *params = args->params;
+    struct nn_wide wide = {args->scratch};
+    struct direction direction = {0};
+
+    take_cell(args, &wide, 1, params->activation, &direction);
+    direction.sequence = (struct nn_sequence){
+        .n_steps = 1, .n_batches = args->inputs[0].dims[0], .is_time_major = true};
+    direction.x = nn_wide_input(&wide, &args->inputs[0]);
+    direction.out = nn_wide_output(&wide, &args->outputs[1]);
+    direction.last_h = nn_wide_output(&wide, &args->outputs[0]);
+    walk(args, &direction);
+    nn_wide_store(&args->outputs[0], direction.last_h);
+    nn_wide_store(&args->outputs[1], direction.out);
+    return 0;
+}
+
+static struct nn_sequence read_sequence(const struct nn_tensor *x, bool is_time_major)
+{
+    return (struct nn_sequence){.n_steps = x->dims[is_time_major ? 0 : 1],
+                                .n_batches = x->dims[is_time_major ? 1 : 0],
+                                .is_time_major = is_time_major};
+}
+
+static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
+{
+    const struct rnn_params *params = args->params;
+    struct nn_wide wide = {args->scratch};
+    struct direction direction = {0};
+
+    take_cell(args, &wide, 1, params->activation, &direction);
+    direction.sequence = read_sequence(&args->inputs[0], params->is_time_major);
+    direction.x = nn_wide_input(&wide, &args->inputs[0]);
+    direction.out = nn_wide_output(&wide, &args->outputs[0]);
+    if (args->n_outputs > 1)
+        direction.last_h = nn_wide_output(&wide, &args->outputs[1]);
+    walk(args, &direction);
+    nn_wide_store(&args->outputs[0], direction.out);
+    if (args->n_outputs > 1)
+        nn_wide_store(&args->outputs[1], direction.last_h);
+    return 0;
+}
+
+/* ---- both directions ---- */
+
+enum {
+    AUX = 9,
+    FORWARD_AUX_WEIGHTS = 10,
+    BACKWARD_AUX_WEIGHTS = 11,
+};
+
+static int lower_bidirectional_rnn(struct nn_lower *lower)
+{
+    struct rnn_params *params = lower->params;
+
+    params->activation = nn_lower_i32(lower, 12, 0);
+    params->is_time_major = nn_lower_bool(lower, 13, false);
+    params->is_merged = nn_lower_bool(lower, 14, false);
+    lower->scratch_bytes = wide_scratch(lower);
+    return 0;
+}
+
+/* Both cells read x, and aux through weights of its own; or, if there are no
+ * such weights, the backward cell reads aux instead of x. */
+static void take_inputs(const struct nn_kernel_args *args, struct nn_wide *wide,
+                        struct direction *forward, struct direction *backward)
+{
+    const float *aux = nn_wide_input(wide, &args->inputs[AUX]);
+    size_t n_aux = aux ? args->inputs[AUX].dims[2] : 0;
+
+    forward->x = backward->x = nn_wide_input(wide, &args->inputs[0]);
+    forward->cell.aux_weights = nn_wide_input(wide, &args->inputs[FORWARD_AUX_WEIGHTS]);
+    backward->cell.aux_weights = nn_wide_input(wide, &args->inputs[BACKWARD_AUX_WEIGHTS]);
+    forward->aux = backward->aux = aux;
+    forward->cell.n_aux = backward->cell.n_aux = n_aux;
+    if (aux && !forward->cell.aux_weights)
+        backward->x = aux;
+}
+
+static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
+{
+    const struct rnn_params *params = args->params;
+    struct nn_wide wide = {args->scratch};
+    struct direction forward = {0}, backward = {0};
+    float *results[4] = {NULL};
+    uint32_t state = params->is_merged ? 1 : 2;
+
+    take_cell(args, &wide, 1, params->activation, &forward);
+    take_cell(args, &wide, 5, params->activation, &backward);
+    take_inputs(args, &wide, &forward, &backward);
+    for (uint32_t i = 0; i < args->n_outputs; i++)
+        results[i] = nn_wide_output(&wide, &args->outputs[i]);
+
+    forward.sequence = read_sequence(&args->inputs[0], params->is_time_major);
+    backward.sequence = forward.sequence;
+    backward.sequence.is_backward = true;
+    forward.out = results[0];
+    backward.out = results[1];
+    if (params->is_merged) {
+        backward.out = results[0] + forward.cell.n_units;
+        forward.out_row += backward.cell.n_units;
+        backward.out_row = forward.out_row;
+    }
+    if (args->n_outputs > state) {
+        forward.last_h = results[state];
+        backward.last_h = results[state + 1];
+    }
+    walk(args, &forward);
+    walk(args, &backward);
+    for (uint32_t i = 0; i < args->n_outputs; i++)
+        nn_wide_store(&args->outputs[i], results[i]);
+    return 0;
+}
+
+/* ---- SVDF ---- */
+
+struct svdf_params {
+    int32_t rank;
+    int32_t activation;
+};
+
+struct svdf {
+    size_t n_inputs, n_filters, n_memory, n_units, rank;
+    const float *x, *features, *time, *bias, *state;
+    float *state_out, *out;
+    int32_t activation;
+};
+
+static int lower_svdf(struct nn_lower *lower)
+{
+    struct svdf_params *params = lower->params;
+
+    params->rank = nn_lower_i32(lower, 5, 1);
+    params->activation = nn_lower_i32(lower, 6, 0);
+    lower->scratch_bytes = wide_scratch(lower);
+    return 0;
+}
+
+/* A filter's memory gets the newest feature at its end, is summed up in time, and
+ * moves on by one; its new last place is 0. */
+static float run_filter(const struct svdf *svdf, size_t f, const float *x, const float *state,
+                        float *state_out)
+{
+    const float *time = svdf->time + f * svdf->n_memory;
+    size_t last = svdf->n_memory - 1;
+    float newest = nn_dot(svdf->features + f * svdf->n_inputs, x, svdf->n_inputs);
+
+    for (size_t m = 0; m + 1 < last; m++)
+        state_out[m] = state[m + 1];
+    if (last)
+        state_out[last - 1] = newest;
+    state_out[last] = 0.0f;
+    return nn_dot(state, time, last) + newest * time[last];
+}
+
+static void svdf_batches(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct svdf *svdf = ctx;
+    size_t n_state = svdf->n_filters * svdf->n_memory;
+
+    for (size_t b = begin; b < end; b++) {
+        float *out = svdf->out + b * svdf->n_units;
+
+        for (size_t u = 0; u < svdf->n_units; u++)
+            out[u] = svdf->bias ? svdf->bias[u] : 0.0f;
+        for (size_t f = 0; f < svdf->n_filters; f++)
+            out[f / svdf->rank] += run_filter(svdf, f, svdf->x + b * svdf->n_inputs,
+                                              svdf->state + b * n_state + f * svdf->n_memory,
+                                              svdf->state_out + b * n_state + f * svdf->n_memory);
+        nn_rnn_activate(svdf->activation, out, svdf->n_units);
+    }
+}
+
+static int nn_svdf__c(const struct nn_kernel_args *args)
+{
+    const struct svdf_params *params = args->params;
+    struct nn_wide wide = {args->scratch};
+    struct svdf svdf = {
+        .n_inputs = args->inputs[1].dims[1],
+        .n_filters = args->inputs[1].dims[0],
+        .n_memory = args->inputs[2].dims[1],
+        .n_units = args->outputs[1].dims[1],
+        .rank = (size_t)params->rank,
+        .x = nn_wide_input(&wide, &args->inputs[0]),
+        .features = nn_wide_input(&wide, &args->inputs[1]),
+        .time = nn_wide_input(&wide, &args->inputs[2]),
+        .bias = nn_wide_input(&wide, &args->inputs[3]),
+        .state = nn_wide_input(&wide, &args->inputs[4]),
+        .state_out = nn_wide_output(&wide, &args->outputs[0]),
+        .out = nn_wide_output(&wide, &args->outputs[1]),
+        .activation = params->activation,
+    };
+
+    nn_parallel_for(args, args->inputs[0].dims[0],
+                    1 + svdf.n_filters * (svdf.n_inputs + svdf.n_memory) / 2, svdf_batches, &svdf);
+    nn_wide_store(&args->outputs[0], svdf.state_out);
+    nn_wide_store(&args->outputs[1], svdf.out);
+    return 0;
+}
+
+static bool check_svdf(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct svdf_params *p = params;
+
+    return n_inputs == 7 && n_outputs == 2 && inputs[1].n_dims == 2 && outputs[1].n_dims == 2 &&
+           p->rank > 0 && (uint64_t)outputs[1].dims[1] * (uint64_t)p->rank == inputs[1].dims[0];
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "rnn__c",
+     .operation = NNHAL_OP_RNN,
+     .params_bytes = sizeof(struct rnn_params),
+     .lower = lower_rnn,
+     .run = nn_rnn__c},
+    {.name = "unidirectional_sequence_rnn__c",
+     .operation = NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_RNN,
+     .params_bytes = sizeof(struct rnn_params),
+     .lower = lower_rnn,
+     .run = nn_unidirectional_sequence_rnn__c},
+    {.name = "bidirectional_sequence_rnn__c",
+     .operation = NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN,
+     .params_bytes = sizeof(struct rnn_params),
+     .lower = lower_bidirectional_rnn,
+     .run = nn_bidirectional_sequence_rnn__c},
+    {.name = "svdf__c",
+     .operation = NNHAL_OP_SVDF,
+     .params_bytes = sizeof(struct svdf_params),
+     .lower = lower_svdf,
+     .run = nn_svdf__c,
+     .check = check_svdf},
+};
+NN_KERNEL_FAMILY(rnn, kernels);

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ROI_ALIGN, ROI_POOLING, plain C. One item of work is one region. */
+#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/roi/roi.h"
+#include "drivers/cpu/kernels/wide.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Samples of a cell beyond this many are worth asking whether to stop. */
+#define MANY_SAMPLES 65536
+
+struct roi_params {
+    float height_stride, width_stride;
+    int32_t ratio_h, ratio_w; /* ROI_ALIGN: samples per cell, 0: as many as it has pixels */
+    uint32_t is_nchw;
+};
+
+static uint64_t roi_bytes(uint64_t n_rois)
+{
+    return (n_rois * sizeof(struct nn_roi) + 63) / 64 * 64;
+}
+
+static void lower_roi(struct nn_lower *lower, uint32_t layout)
+{
+    struct roi_params *params = lower->params;
+
+    params->height_stride = nn_lower_f32(lower, 5, 1.0f);
+    params->width_stride = nn_lower_f32(lower, 6, 1.0f);
+    params->is_nchw = nn_lower_bool(lower, layout, false);
+    lower->scratch_bytes = roi_bytes(lower->inputs[1].dims[0]);
+}
+
+/* ---- ROI_ALIGN ---- */
+
+static int lower_roi_align(struct nn_lower *lower)
+{
+    struct roi_params *params = lower->params;
+
+    lower_roi(lower, 9);
+    params->ratio_h = nn_lower_i32(lower, 7, 0);
+    params->ratio_w = nn_lower_i32(lower, 8, 0);
+    if (lower->inputs[0].type == NNHAL_TENSOR_FLOAT16)
+        lower->scratch_bytes += nn_wide_lower(&lower->inputs[0]) +
+                                nn_wide_lower(&lower->outputs[0]);
+    /* Sums of a cell's channels, float or int32. */
+    lower->worker_scratch_bytes = lower->inputs[0].dims[params->is_nchw ? 1 : 3] * sizeof(float);
+    return 0;
+}
+
+struct align {
+    const struct nn_kernel_args *args;
+    const struct roi_params *params;
+    const struct nn_roi *rois;
+    struct nn_roi_image in, out;
+    const void *data;
+    void *result;
+};
+
+/* Where samples lie on one axis: cell j has n of them, spread over size from begin. */
+struct axis {
+    float begin, size;
+    size_t n;
+};
+
+static struct axis make_axis(float begin, float end, size_t n_cells, int32_t ratio)
+{
+    float extent = fmaxf(end - begin, 1.0f), size = extent / (float)n_cells;
+
+    return (struct axis){begin, size, ratio > 0 ? (size_t)ratio : (size_t)ceilf(size)};
+}
+
+/* The two pixels around a sample and how far it is from the first. */
+struct between {
+    size_t low, high;
+    float fraction;
+};
+
+static struct between find_sample(const struct axis *axis, size_t cell, size_t i, size_t n_pixels)
+{
+    float step = axis->size / (float)axis->n;
+    float at = axis->begin + (float)cell * axis->size + ((float)i + 0.5f) * step;
+    size_t low = (size_t)fmaxf(floorf(at), 0.0f);
+
+    if (low >= n_pixels - 1)
+        return (struct between){n_pixels - 1, n_pixels - 1, 0.0f};
+    return (struct between){low, low + 1, at - (float)low};
+}
+
+/* The four pixels around a sample, with their weights. */
+struct corners {
+    size_t offsets[4];
+    float weights[4];
+};
+
+static struct corners find_corners(const struct nn_roi_image *image, const struct between *y,
+                                   const struct between *x)
+{
+    return (struct corners){{y->low * image->row + x->low * image->column,
+                             y->low * image->row + x->high * image->column,
+                             y->high * image->row + x->low * image->column,
+                             y->high * image->row + x->high * image->column},
+                            {(1.0f - x->fraction) * (1.0f - y->fraction),
+                             x->fraction * (1.0f - y->fraction), (1.0f - x->fraction) * y->fraction,
+                             x->fraction * y->fraction}};
+}
+
+typedef void (*add_fn)(const struct align *align, const struct corners *corners, size_t base,
+                       void *sums);
+
+static void add_float(const struct align *align, const struct corners *corners, size_t base,
+                      void *sums)
+{
+    const float *in = (const float *)align->data + base;
+    const float *w = corners->weights;
+    float *sum = sums;
+
+    for (size_t c = 0; c < align->in.n_channels; c++) {
+        const float *at = in + c * align->in.channel;
+
+        sum[c] += w[0] * at[corners->offsets[0]] + w[1] * at[corners->offsets[1]] +
+                  w[2] * at[corners->offsets[2]] + w[3] * at[corners->offsets[3]];
+    }
+}
+
+/* Weights become 255ths. A sum that does not fit wraps. */
+static void add_q8(const struct align *align, const struct corners *corners, size_t base,
+                   void *sums)
+{
+    const struct nn_tensor *input = &align->args->inputs[0];
+    const uint8_t *in = (const uint8_t *)align->data + base;
+    bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    uint32_t *sum = sums;
+
+    for (int i = 0; i < 4; i++) {
+        int32_t weight = (int32_t)roundf(corners->weights[i] * 255.0f);
+        const uint8_t *at = in + corners->offsets[i];
+
+        for (size_t c = 0; c < align->in.n_channels; c++) {
+            uint8_t byte = at[c * align->in.channel];
+            int32_t code = is_signed ? (int8_t)byte : byte;
+
+            sum[c] += (uint32_t)(weight * (code - input->zero_point));
+        }
+    }
+}
+
+/* Adds up the samples of cell (i, j). Returns: false if it is time to stop. */
+static bool sum_cell(const struct align *align, const struct nn_roi *roi, const struct axis *ys,
+                     const struct axis *xs, size_t i, size_t j, add_fn add, void *sums)
+{
+    bool has_many = ys->n * xs->n > MANY_SAMPLES;
+
+    memset(sums, 0, align->in.n_channels * sizeof(float));
+    for (size_t a = 0; a < ys->n; a++) {
+        struct between y = find_sample(ys, i, a, align->in.height);
+
+        if (has_many && nn_kernel_stopped(align->args))
+            return false;
+        for (size_t b = 0; b < xs->n; b++) {
+            struct between x = find_sample(xs, j, b, align->in.width);
+            struct corners corners = find_corners(&align->in, &y, &x);
+
+            add(align, &corners, roi->batch * align->in.batch, sums);
+        }
+    }
+    return true;
+}
+
+static void store_float(const struct align *align, size_t at, size_t n_samples, const void *sums)
+{
+    float *out = (float *)align->result + at;
+    const float *sum = sums;
+
+    for (size_t c = 0; c < align->out.n_channels; c++)
+        out[c * align->out.channel] = sum[c] / (float)n_samples;
+}
+
+/* What a sum of 255ths is worth in output codes. */
+static float q8_factor(const struct align *align, size_t n_samples)
+{
+    return align->args->inputs[0].scale / 255.0f / align->args->outputs[0].scale / (float)n_samples;
+}
+
+static void store_q8(const struct align *align, size_t at, size_t n_samples, const void *sums)
+{
+    const struct nn_tensor *output = &align->args->outputs[0];
+    struct nn_multiplier factor = nn_multiplier_make((double)q8_factor(align, n_samples));
+    bool is_signed = output->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    int32_t low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+    uint8_t *out = (uint8_t *)align->result + at;
+    const int32_t *sum = sums;
+
+    for (size_t c = 0; c < align->out.n_channels; c++) {
+        int32_t code = nn_multiplier_apply(sum[c], factor) + output->zero_point;
+
+        out[c * align->out.channel] = (uint8_t)nn_clamp_i32(code, low, high);
+    }
+}
+
+static void make_axes(const struct align *align, const struct nn_roi *roi, struct axis *ys,
+                      struct axis *xs)
+{
+    *ys = make_axis(roi->y1, roi->y2, align->out.height, align->params->ratio_h);
+    *xs = make_axis(roi->x1, roi->x2, align->out.width, align->params->ratio_w);
+}
+
+typedef void (*store_fn)(const struct align *align, size_t at, size_t n_samples, const void *sums);
+
+static void align_rois(const struct align *align, size_t begin, size_t end, void *sums, add_fn add,
+                       store_fn store)
+{
+    for (size_t r = begin; r < end; r++) {
+        const struct nn_roi *roi = &align->rois[r];
+        struct axis ys, xs;
+
+        make_axes(align, roi, &ys, &xs);
+        for (size_t i = 0; i < align->out.height; i++)
+            for (size_t j = 0; j < align->out.width; j++) {
+                if (!sum_cell(align, roi, &ys, &xs, i, j, add, sums))
+                    return;
+                store(align, r * align->out.batch + i * align->out.row + j * align->out.column,
+                      ys.n * xs.n, sums);
+            }
+    }
+}
+
+static void align_f32(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct align *align = ctx;
+
+    align_rois(align, begin, end, nn_worker_scratch(align->args, worker), add_float, store_float);
+}
+
+static void align_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct align *align = ctx;
+
+    align_rois(align, begin, end, nn_worker_scratch(align->args, worker), add_q8, store_q8);
+}
+
+static int take_align(const struct nn_kernel_args *args, struct align *align)
+{
+    const struct roi_params *params = args->params;
+    struct nn_roi *rois = (struct nn_roi *)(void *)args->scratch;
+
+    *align = (struct align){
+        .args = args,
+        .params = params,
+        .rois = rois,
+        .in = nn_roi_image_read(args->inputs[0].dims, params->is_nchw),
+        .out = nn_roi_image_read(args->outputs[0].dims, params->is_nchw),
+        .data = args->inputs[0].data,
+        .result = args->outputs[0].data,
+    };
+    return nn_roi_take(args, &align->in, params->height_stride, params->width_stride, rois);
+}
+
+static int run_align(struct align *align, nn_range_fn fn)
+{
+    size_t cost = align->out.height * align->out.width * align->in.n_channels * 8;
+
+    nn_parallel_for(align->args, align->out.n_batches, 1 + cost, fn, align);
+    return nn_kernel_stopped(align->args) ? NN_KERNEL_E_CANCELLED : 0;
+}
+
+static int nn_roi_align_float__c(const struct nn_kernel_args *args)
+{
+    struct nn_wide wide = {args->scratch + roi_bytes(args->inputs[1].dims[0])};
+    struct align align;
+    int r = take_align(args, &align);
+
+    if (r)
+        return r;
+    align.data = nn_wide_input(&wide, &args->inputs[0]);
+    align.result = nn_wide_output(&wide, &args->outputs[0]);
+    r = run_align(&align, align_f32);
+    nn_wide_store(&args->outputs[0], align.result);
+    return r;
+}
+
+static int nn_roi_align_q8__c(const struct nn_kernel_args *args)
+{
+    struct align align;
+    int r = take_align(args, &align);
+
+    if (r)
+        return r;
+    for (size_t i = 0; i < align.out.n_batches; i++) {
+        struct axis ys, xs;
+
+        make_axes(&align, &align.rois[i], &ys, &xs);
+        if (!(q8_factor(&align, ys.n * xs.n) < 1.0f))
+            return nn_kernel_refuse(args, "the output's scale is too small for region %zu", i);
+    }
+    return run_align(&align, align_q8);
+}
+
+/* ---- ROI_POOLING ---- */
+
+static int lower_roi_pooling(struct nn_lower *lower)
+{
+    lower_roi(lower, 7);
+    return 0;
+}
+
+/* The pixels of cell i of n_cells along one axis, from begin to end (inclusive). */
+static void pool_range(float begin, float end, size_t i, size_t n_cells, size_t n_pixels,
+                       size_t *ret_first, size_t *ret_last)
+{
+    float first = roundf(begin), extent = fmaxf(roundf(end) - first + 1.0f, 1.0f);
+    float size = extent / (float)n_cells, most = (float)n_pixels;
+
+    *ret_first = (size_t)fminf(first + floorf((float)i * size), most);
+    *ret_last = (size_t)fminf(first + ceilf((float)(i + 1) * size), most);
+}
+
+/* MAX is the larger of two elements as they are stored; EMPTY is a real 0. */
+#define DEFINE_POOL(name, type, IS_LARGER, EMPTY)                                                  \
+    static void name(const struct align *pool, const struct nn_roi *roi, size_t i, size_t j,       \
+                     size_t at)                                                                    \
+    {                                                                                              \
+        const type *in = (const type *)pool->data + roi->batch * pool->in.batch;                   \
+        type *out = (type *)pool->result + at;                                                     \
+        size_t top, bottom, left, right;                                                           \
+                                                                                                   \
+        pool_range(roi->y1, roi->y2, i, pool->out.height, pool->in.height, &top, &bottom);         \
+        pool_range(roi->x1, roi->x2, j, pool->out.width, pool->in.width, &left, &right);           \
+        for (size_t c = 0; c < pool->in.n_channels; c++) {                                         \
+            const type *channel = in + c * pool->in.channel;                                       \
+            type best = (type)(EMPTY);                                                             \
+            bool is_first = true;                                                                  \
+                                                                                                   \
+            for (size_t y = top; y < bottom; y++)                                                  \
+                for (size_t x = left; x < right; x++) {                                            \
+                    type here = channel[y * pool->in.row + x * pool->in.column];                   \
+                                                                                                   \
+                    if (is_first || IS_LARGER(here, best))                                         \
+                        best = here;                                                               \
+                    is_first = false;                                                              \
+                }                                                                                  \
+            out[c * pool->out.channel] = best;                                                     \
+        }                                                                                          \
+    }
+
+#define PLAIN_LARGER(a, b) ((a) > (b))
+#define HALF_LARGER(a, b)  (nn_f16_to_f32(a) > nn_f16_to_f32(b))
+
+DEFINE_POOL(pool_f32, float, PLAIN_LARGER, 0.0f)
+DEFINE_POOL(pool_f16, uint16_t, HALF_LARGER, 0)
+DEFINE_POOL(pool_u8, uint8_t, PLAIN_LARGER, pool->args->inputs[0].zero_point)
+DEFINE_POOL(pool_s8, int8_t, PLAIN_LARGER, pool->args->inputs[0].zero_point)
+
+static void pool_rois(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct align *pool = ctx;
+
+    for (size_t r = begin; r < end; r++)
+        for (size_t i = 0; i < pool->out.height; i++)
+            for (size_t j = 0; j < pool->out.width; j++) {
+                size_t at = r * pool->out.batch + i * pool->out.row + j * pool->out.column;
+
+                switch (pool->args->inputs[0].type) {
+                case NNHAL_TENSOR_FLOAT32:
+                    pool_f32(pool, &pool->rois[r], i, j, at);
+                    break;
+                case NNHAL_TENSOR_FLOAT16:
+                    pool_f16(pool, &pool->rois[r], i, j, at);
+                    break;
+                case NNHAL_TENSOR_QUANT8_ASYMM:
+                    pool_u8(pool, &pool->rois[r], i, j, at);
+                    break;
+                default:
+                    pool_s8(pool, &pool->rois[r], i, j, at);
+                }
+            }
+}
+
+static int nn_roi_pooling__c(const struct nn_kernel_args *args)
+{
+    struct align pool;
+    int r = take_align(args, &pool);
+
+    if (r)
+        return r;
+    return run_align(&pool, pool_rois);
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "roi_align_float__c",
+     .operation = NNHAL_OP_ROI_ALIGN,
+     .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct roi_params),
+     .lower = lower_roi_align,
+     .run = nn_roi_align_float__c},
+    {.name = "roi_align_q8__c",
+     .operation = NNHAL_OP_ROI_ALIGN,
+     .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct roi_params),
+     .lower = lower_roi_align,
+     .run = nn_roi_align_q8__c},
+    {.name = "roi_pooling__c",
+     .operation = NNHAL_OP_ROI_POOLING,
+     .params_bytes = sizeof(struct roi_params),
+     .lower = lower_roi_pooling,
+     .run = nn_roi_pooling__c},
+};
+NN_KERNEL_FAMILY(roi, kernels);

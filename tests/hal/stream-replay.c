@@ -361,20 +361,36 @@ static void do_record(struct replay *replay, uint32_t kind)
     }
 }
 
+/* Opens the stream and reads its head. */
+static void begin(struct replay *replay)
+{
+    char magic[8];
+
+    replay->in = fopen(replay->path, "rb");
+    ck_assert_msg(replay->in, "%s", replay->path);
+    ck_assert(get(replay, magic, sizeof(magic)));
+    ck_assert_mem_eq(magic, STREAM_MAGIC, sizeof(magic));
+    ck_assert_uint_eq(get_u32(replay), NN_HAL_MAJOR);
+    replay->minor = get_u32(replay);
+    ck_assert_uint_le(replay->minor, NN_HAL_MINOR);
+}
+
+uint16_t stream_minor(const char *path)
+{
+    struct replay replay = {.path = path};
+
+    begin(&replay);
+    fclose(replay.in);
+    return (uint16_t)replay.minor;
+}
+
 int stream_replay(const char *path, struct nn_hal_channel *channel)
 {
     struct replay replay = {.path = path, .channel = channel};
-    char magic[8];
     uint32_t kind;
 
     nn_arena_init(&replay.arena, 0);
-    replay.in = fopen(path, "rb");
-    ck_assert_msg(replay.in, "%s", path);
-    ck_assert(get(&replay, magic, sizeof(magic)));
-    ck_assert_mem_eq(magic, STREAM_MAGIC, sizeof(magic));
-    ck_assert_uint_eq(get_u32(&replay), NN_HAL_MAJOR);
-    replay.minor = get_u32(&replay);
-    ck_assert_uint_le(replay.minor, NN_HAL_MINOR);
+    begin(&replay);
     channel->minor = replay.minor;
     while (get(&replay, &kind, sizeof(kind)))
         do_record(&replay, le32toh(kind));

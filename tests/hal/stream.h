@@ -41,6 +41,9 @@ struct stream_recorder *stream_recorder_new(const char *path);
 struct loopback_observer stream_recorder_observer(struct stream_recorder *recorder);
 void stream_recorder_free(struct stream_recorder *recorder);
 
+/* stream_minor() - the minor version that a stream was recorded at. */
+uint16_t stream_minor(const char *path);
+
 /* stream_replay() - says a stream to a channel, at the minor version of the
  * stream; what differs is a failure of the test. Returns how many calls there
  * were. */

@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "drivers/cpu/fold.h"
 #include "drivers/cpu/lower.h"
+#include "drivers/cpu/passes.h"
 #include "model/types.h"
 
 #include <string.h>
@@ -246,6 +248,12 @@ static int copy_graphs(struct nn_program *program, const struct nnhal_driver_mod
         struct nn_graph *graph = &program->graphs[i].graph;
 
         r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL);
+        if (!r)
+            r = nn_graph_finish(graph);
+        if (!r)
+            r = nn_fold_constants(program, i);
+        if (!r)
+            r = nn_passes_run(graph);
         if (!r)
             r = nn_graph_finish(graph);
         if (r)

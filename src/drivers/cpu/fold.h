@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fold.h - what can be computed when the model is prepared
+ *
+ * Operations all of whose inputs are constants (DEQUANTIZE of weights, shape
+ * arithmetic) run once, with the kernels that would run them later, and their
+ * results become constants of the graph. So that folding cannot make a small model
+ * large, results of more than NN_FOLD_MAX_BYTES together are left alone. An
+ * operation that fails is left alone too: it fails where it would have. */
+#ifndef NN_CPU_FOLD_H
+#define NN_CPU_FOLD_H
+
+#include "drivers/cpu/program.h"
+
+#define NN_FOLD_MAX_BYTES (UINT64_C(256) << 20)
+
+/* nn_fold_constants() - folds one graph of the program, which has no plans yet.
+ * Returns: 0, -ENOMEM. */
+int nn_fold_constants(struct nn_program *program, uint32_t graph);
+
+#endif

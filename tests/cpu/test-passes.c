@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs and plans in their printed form, before and after. */
+#include "drivers/cpu/graph.h"
+#include "drivers/cpu/passes.h"
+#include "drivers/cpu/plan.h"
+#include "drivers/cpu/program.h"
+
+#include "cpu/builder.h"
+#include "support/check-main.h"
+
+#include <string.h>
+
+static const uint32_t image[] = {1, 8, 8, 4};
+
+static uint32_t temporary(struct builder *b, const uint32_t *dims)
+{
+    return builder_temporary(b, 0, NNHAL_TENSOR_FLOAT32, 4, dims, 0, 0);
+}
+
+static uint32_t constant(struct builder *b, uint32_t rank, const uint32_t *dims)
+{
+    static const float zeroes[4096];
+    uint32_t count = 1;
+
+    for (uint32_t i = 0; i < rank; i++)
+        count *= dims[i];
+    return builder_constant(b, 0, NNHAL_TENSOR_FLOAT32, rank, dims, 0, 0, zeroes, count * 4, 0);
+}
+
+/* A 3x3 convolution with 4 channels, without padding of its own. */
+static void add_conv(struct builder *b, uint32_t in, uint32_t out)
+{
+    uint32_t filter[] = {4, 3, 3, 4}, four[] = {4};
+    uint32_t operands[] = {in,
+                           constant(b, 4, filter),
+                           constant(b, 1, four),
+                           builder_i32(b, 0, 2),
+                           builder_i32(b, 0, 1),
+                           builder_i32(b, 0, 1),
+                           builder_i32(b, 0, 0)};
+
+    builder_operation(b, 0, NNHAL_OP_CONV_2D, 7, operands, 1, &out);
+}
+
+static void add_pad(struct builder *b, uint32_t in, int32_t rows, int32_t columns, uint32_t out)
+{
+    int32_t amounts[] = {0, 0, rows, rows, columns, columns, 0, 0};
+    uint32_t dims[] = {4, 2};
+    uint32_t operands[] = {
+        in, builder_constant(b, 0, NNHAL_TENSOR_INT32, 2, dims, 0, 0, amounts, sizeof(amounts), 0)};
+
+    builder_operation(b, 0, NNHAL_OP_PAD, 2, operands, 1, &out);
+}
+
+static void check_text(FILE *file, char **text, const char *want)
+{
+    fclose(file);
+    ck_assert_str_eq(*text, want);
+    free(*text);
+}
+
+/* The graph as it is after one pass. */
+static void check_pass(struct builder *b, int (*pass)(struct nn_graph *graph), const char *want)
+{
+    struct nnhal_driver_model model = builder_model(b);
+    struct nn_graph graph;
+    char *text = NULL;
+    size_t n_bytes;
+    FILE *file = open_memstream(&text, &n_bytes);
+
+    ck_assert_int_eq(nn_graph_init(&graph, &model, NULL), 0);
+    ck_assert_int_eq(pass(&graph), 0);
+    nn_graph_print(&graph, file);
+    check_text(file, &text, want);
+    nn_graph_done(&graph);
+}
+
+/* The first plan, as the program makes it. */
+static void check_plan(struct builder *b, const char *want)
+{
+    struct nnhal_driver_model model = builder_model(b);
+    struct nn_program *program;
+    struct nn_team *team;
+    struct nn_why why = {0};
+    char *text = NULL;
+    size_t n_bytes;
+    FILE *file = open_memstream(&text, &n_bytes);
+
+    ck_assert_int_eq(nn_team_new(1, &team), 0);
+    ck_assert_int_eq(nn_program_new(&model, team, 0, &why, &program), 0);
+    ck_assert_ptr_nonnull(program->graphs[0].plans);
+    nn_plan_print(&program->graphs[0].plans->plan, file);
+    check_text(file, &text, want);
+    nn_program_free(program);
+    nn_team_free(team);
+}
+
+static int dead_pass(struct nn_graph *graph)
+{
+    nn_pass_dead(graph);
+    return 0;
+}
+
+TEST(activation_joins_what_is_before)
+{
+    uint32_t small[] = {1, 6, 6, 4};
+    struct builder b;
+    uint32_t in, sum, out;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    sum = temporary(&b, small);
+    add_conv(&b, in, sum);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, small, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_RELU6, 1, &sum, 1, &out);
+    check_pass(&b, nn_pass_activation,
+               "graph(%0 tf32[1,8,8,4])\n"
+               "  %8 tf32[1,6,6,4] = CONV_2D(%0, %2 tf32[4,3,3,4], %3 tf32[4], 2, 1, 1, 3)\n"
+               "  return %8\n");
+    builder_done(&b);
+}
+TEST_END
+
+TEST(activation_stays_where_its_input_is_read_twice)
+{
+    uint32_t small[] = {1, 6, 6, 4};
+    struct builder b;
+    uint32_t in, sum, out, other;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    sum = temporary(&b, small);
+    add_conv(&b, in, sum);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, small, 0, 0);
+    other = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, small, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_RELU6, 1, &sum, 1, &out);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &sum, 1, &other);
+    check_pass(&b, nn_pass_activation,
+               "graph(%0 tf32[1,8,8,4])\n"
+               "  %1 tf32[1,6,6,4] = CONV_2D(%0, %2 tf32[4,3,3,4], %3 tf32[4], 2, 1, 1, 0)\n"
+               "  %8 tf32[1,6,6,4] = RELU6(%1)\n"
+               "  %9 tf32[1,6,6,4] = TANH(%1)\n"
+               "  return %8, %9\n");
+    builder_done(&b);
+}
+TEST_END
+
+static void build_pad(struct builder *b, int32_t rows, int32_t columns)
+{
+    uint32_t padded[] = {1, 8 + 2 * (uint32_t)rows, 8 + 2 * (uint32_t)columns, 4};
+    uint32_t result[] = {1, padded[1] - 2, padded[2] - 2, 4};
+    uint32_t in, middle, out;
+
+    in = builder_input(b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    middle = temporary(b, padded);
+    add_pad(b, in, rows, columns, middle);
+    out = builder_output(b, 0, NNHAL_TENSOR_FLOAT32, 4, result, 0, 0);
+    add_conv(b, middle, out);
+}
+
+TEST(pad_becomes_explicit_padding)
+{
+    struct builder b;
+
+    builder_init(&b, 1);
+    build_pad(&b, 1, 2);
+    check_pass(&b, nn_pass_pad,
+               "graph(%0 tf32[1,8,8,4])\n"
+               "  %3 tf32[1,8,10,4] = CONV_2D(%0, %4 tf32[4,3,3,4], %5 tf32[4], 2, 2, 1, 1, 1, 1, "
+               "0, false, 1, 1)\n"
+               "  return %3\n");
+    builder_done(&b);
+}
+TEST_END
+
+TEST(pad_that_is_wider_than_the_filter_stays)
+{
+    struct builder b;
+
+    builder_init(&b, 1);
+    build_pad(&b, 3, 0);
+    check_pass(&b, nn_pass_pad,
+               "graph(%0 tf32[1,8,8,4])\n"
+               "  %1 tf32[1,14,8,4] = PAD(%0, %2 ti32[4,2])\n"
+               "  %3 tf32[1,12,6,4] = CONV_2D(%1, %4 tf32[4,3,3,4], %5 tf32[4], 2, 1, 1, 0)\n"
+               "  return %3\n");
+    builder_done(&b);
+}
+TEST_END
+
+TEST(what_nobody_reads_is_dead)
+{
+    struct builder b;
+    uint32_t in, unread[2], out;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    unread[0] = temporary(&b, image);
+    unread[1] = temporary(&b, image);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &in, 1, &unread[0]);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &unread[0], 1, &unread[1]);
+    builder_operation(&b, 0, NNHAL_OP_LOGISTIC, 1, &in, 1, &out);
+    check_pass(&b, dead_pass,
+               "graph(%0 tf32[1,8,8,4])\n"
+               "  %3 tf32[1,8,8,4] = LOGISTIC(%0)\n"
+               "  return %3\n");
+    builder_done(&b);
+}
+TEST_END
+
+TEST(constants_are_folded)
+{
+    static const uint8_t bytes[] = {1, 2, 3, 4};
+    uint32_t four[] = {4};
+    struct builder b;
+    uint32_t in, packed, wide, operands[3], out;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 1, four, 0, 0);
+    packed = builder_constant(&b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 1, four, 0.5f, 2, bytes, 4, 0);
+    wide = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 1, four, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_DEQUANTIZE, 1, &packed, 1, &wide);
+    operands[0] = in;
+    operands[1] = wide;
+    operands[2] = builder_i32(&b, 0, 0);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 1, four, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_ADD, 3, operands, 1, &out);
+    check_plan(&b, "plan(nodes 0..2, arena 0, weights 20)\n"
+                   "  1 add_f32__c(slot0, weights+0, weights+16) -> slot4\n"
+                   "  done\n");
+    builder_done(&b);
+}
+TEST_END
+
+TEST(views_and_in_place_need_no_memory)
+{
+    uint32_t flat[] = {2, 128}, half[] = {1, 128};
+    struct builder b;
+    uint32_t in, a, r, operands[2], parts[2], halves[2], out, concat[3];
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    a = temporary(&b, image);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &in, 1, &a);
+    r = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 2, flat, 0, 0);
+    {
+        uint32_t two[] = {2};
+        int32_t shape[] = {2, 128};
+
+        operands[0] = a;
+        operands[1] = builder_constant(&b, 0, NNHAL_TENSOR_INT32, 1, two, 0, 0, shape,
+                                       sizeof(shape), 0);
+    }
+    builder_operation(&b, 0, NNHAL_OP_RESHAPE, 2, operands, 1, &r);
+    parts[0] = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 2, half, 0, 0);
+    parts[1] = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 2, half, 0, 0);
+    concat[0] = r;
+    concat[1] = builder_i32(&b, 0, 0);
+    concat[2] = builder_i32(&b, 0, 2);
+    builder_operation(&b, 0, NNHAL_OP_SPLIT, 3, concat, 2, parts);
+    for (int i = 0; i < 2; i++) {
+        halves[i] = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 2, half, 0, 0);
+        builder_operation(&b, 0, NNHAL_OP_LOGISTIC, 1, &parts[i], 1, &halves[i]);
+    }
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 2, flat, 0, 0);
+    concat[0] = halves[1];
+    concat[1] = halves[0];
+    concat[2] = builder_i32(&b, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_CONCATENATION, 3, concat, 1, &out);
+    /* The split reads where TANH wrote, and both halves are written where they are joined. */
+    check_plan(&b, "plan(nodes 0..6, arena 1024, weights 0)\n"
+                   "  0 tanh_f32__c(slot0) -> arena+0\n"
+                   "  3 logistic_f32__c(arena+0) -> slot10+512\n"
+                   "  4 logistic_f32__c(arena+512) -> slot10\n"
+                   "  done\n");
+    builder_done(&b);
+}
+TEST_END
+
+CHECK_MAIN("passes", activation_joins_what_is_before,
+           activation_stays_where_its_input_is_read_twice, pad_becomes_explicit_padding,
+           pad_that_is_wider_than_the_filter_stays, what_nobody_reads_is_dead, constants_are_folded,
+           views_and_in_place_need_no_memory)

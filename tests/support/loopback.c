@@ -27,6 +27,7 @@ static int loopback_call(struct nn_hal_channel *channel, const struct nn_codec_m
     struct loopback *loopback = loopback_of(channel);
     struct nn_codec_message message = *request;
     int fds[NNHAL_MAX_FDS];
+    int r;
 
     if (loopback->observer.call)
         loopback->observer.call(loopback->observer.ctx, request);
@@ -39,8 +40,9 @@ static int loopback_call(struct nn_hal_channel *channel, const struct nn_codec_m
         }
     }
     message.fds = fds;
-    if (nn_hal_stub_call(loopback->inner, channel->minor, &message, ret_status, reply) != 0)
-        return -EPROTO;
+    r = nn_hal_stub_call(loopback->inner, channel->minor, &message, ret_status, reply);
+    if (r != 0)
+        return r < 0 ? r : -EPROTO;
     message = (struct nn_codec_message){.serial = request->serial,
                                         .number = request->number,
                                         .status = *ret_status,

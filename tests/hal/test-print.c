@@ -2,10 +2,27 @@
 /* What a person reads under NNHAL_TRACE=wire. */
 #include "hal/codec.h"
 
+#include "base/arena.h"
+#include "base/sys.h"
 #include "hal/codec-types.h"
 #include "support/check-main.h"
+#include "support/loopback.h"
 
 #include <string.h>
+
+static uint32_t fake_free_memory(struct nn_hal *hal, const struct nn_hal_free_memory_args *args,
+                                 struct nn_hal_free_memory_reply *reply, struct nn_arena *arena)
+{
+    reply->message = "no";
+    return NNHAL_INVALID_ARGUMENT;
+}
+
+static void fake_close(struct nn_hal *hal)
+{
+}
+
+static const struct nn_hal_ops fake_ops = {.free_memory = fake_free_memory, .close = fake_close};
+static struct nn_hal fake = {.ops = &fake_ops};
 
 static const char *print(enum nn_codec_packet packet, const struct nn_codec_message *message,
                          const void *value)
@@ -99,5 +116,44 @@ TEST(what_does_not_fit_is_cut)
 }
 TEST_END
 
+/* What NNHAL_TRACE=wire prints of one call: both ends, both ways. */
+TEST(traces_show_both_ends)
+{
+    const struct nn_hal_free_memory_args args = {.memory = 6};
+    struct nn_hal_free_memory_reply reply;
+    struct nn_hal *hal = loopback_hal(&fake, NULL);
+    struct nn_arena arena;
+    char text[2000] = "", *line = text;
+    int log = nn_sys_memfd_create("log", true), kept = dup(STDERR_FILENO);
+    static const char *const expected[] = {
+        "-> device#1.free_memory(serial=1, memory=6)",
+        "<- device#1.free_memory(serial=1, memory=6)",
+        "-> free_memory.reply(serial=1, status=INVALID_ARGUMENT, message=\"no\")",
+        "<- free_memory.reply(serial=1, status=INVALID_ARGUMENT, message=\"no\")",
+    };
+
+    ck_assert_int_eq(setenv("NNHAL_TRACE", "wire", 1), 0);
+    nn_arena_init(&arena, 0);
+    ck_assert_int_ge(dup2(log, STDERR_FILENO), 0);
+    nn_hal_free_memory(hal, &args, &reply, &arena);
+    ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
+    ck_assert_int_gt(pread(log, text, sizeof(text) - 1, 0), 0);
+    for (size_t i = 0; i < NN_N_ELEMENTS(expected); i++) {
+        char *end = strchr(line, '\n'), *space = strchr(line, ' ');
+
+        ck_assert_msg(end && space, "%s", text);
+        *end = '\0';
+        ck_assert_uint_eq(strspn(line, "0123456789."), (size_t)(space - line)); /* the time */
+        ck_assert_str_eq(space + 1, expected[i]);
+        line = end + 1;
+    }
+    ck_assert_str_eq(line, "");
+    close(log);
+    close(kept);
+    nn_hal_close(hal);
+    nn_arena_done(&arena);
+}
+TEST_END
+
 CHECK_MAIN("print", calls_name_their_object, replies_say_how_it_ended, events_are_printed,
-           what_does_not_fit_is_cut)
+           what_does_not_fit_is_cut, traces_show_both_ends)

@@ -356,11 +356,11 @@ static int take_packet(struct nn_session *session, struct nn_packet *packet)
 
 static int read_packets(struct nn_session *session)
 {
-    size_t max_bytes = session->hal ? (size_t)session->hello.max_body_bytes : NN_PACKET_MAX_BYTES;
-
     for (size_t i = 0; i < READS_PER_STEP && may_read(session); i++) {
+        /* The first packet, which may be one of these, says what the others may be. */
+        uint64_t max_bytes = session->hal ? session->hello.max_body_bytes : NN_PACKET_MAX_BYTES;
         struct nn_packet packet;
-        int r = nn_peer_recv(session->peer, max_bytes, &packet);
+        int r = nn_peer_recv(session->peer, (size_t)max_bytes, &packet);
 
         switch (r) {
         case 0:

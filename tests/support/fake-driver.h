@@ -38,7 +38,7 @@ struct fake {
     _Atomic uint32_t was_cancelled; /* an execution saw is_cancelled */
     const void *_Atomic input_data; /* of input 0 */
     void *_Atomic output_data;      /* of output 0 */
-    uint32_t preference, priority;
+    _Atomic uint32_t preference, priority;
 };
 
 extern struct fake fake;

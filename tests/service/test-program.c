@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nnhal-host with the sample driver, started in every way that there is. */
+#include "base/sys.h"
+#include "hal/dial.h"
+#include "host/desk.h"
+#include "ipc/sock.h"
+
+#include "support/check-main.h"
+#include "support/fds.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static char folder[64], path[100], notify_path[100];
+
+static void begin(void)
+{
+    /* Private children come to the test when their parent is gone. */
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    snprintf(folder, sizeof(folder), "/tmp/nnhal-test-program-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/sample.sock", folder);
+    snprintf(notify_path, sizeof(notify_path), "%s/notify", folder);
+    setenv("NNHAL_SOCKET_PATH", folder, 1);
+}
+
+static void end(void)
+{
+    while (waitpid(-1, NULL, __WALL) > 0)
+        ;
+    unlink(path);
+    unlink(notify_path);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+/* -- a session, tried --------------------------------------------------------------- */
+
+/* relu(x * y + x) once; returns the status. */
+static uint32_t infer(struct desk *desk, uint64_t memory, uint64_t prepared)
+{
+    float *floats = desk_bytes(desk, memory);
+    uint32_t status;
+
+    for (int i = 0; i < 4; i++) {
+        floats[i] = (float)i - 1.5f;
+        floats[4 + i] = 2;
+        floats[8 + i] = -99;
+    }
+    desk_formula_request(desk, memory, 16);
+    status = desk_execute(desk, prepared);
+    for (int i = 0; status == NNHAL_NONE && i < 4; i++)
+        ck_assert_float_eq(floats[8 + i], i < 2 ? 0.0f : 3 * ((float)i - 1.5f));
+    return status;
+}
+
+static void open_desk(struct desk *desk, struct nn_hal *hal)
+{
+    memset(desk, 0, sizeof(*desk));
+    desk->hal = hal;
+    nn_arena_init(&desk->arena, 0);
+}
+
+static void close_desk(struct desk *desk)
+{
+    nn_hal_close(desk->hal);
+    nn_arena_done(&desk->arena);
+    for (uint32_t i = 0; i < desk->n_memories; i++)
+        munmap(desk->memories[i].bytes, desk->memories[i].size);
+}
+
+/* Runs a model over the session and ends it. Returns the driver's process. */
+static pid_t try_session(struct nn_hal *hal)
+{
+    struct nn_hal_get_device_info_args args = {0};
+    struct nn_hal_get_device_info_reply info;
+    uint64_t memory, prepared;
+    struct desk desk;
+
+    open_desk(&desk, hal);
+    ck_assert_uint_eq(nn_hal_get_device_info(hal, &args, &info, &desk.arena), NNHAL_NONE);
+    ck_assert_str_eq(info.name, "nnhal-sample");
+    ck_assert_int_ne(info.pid, getpid());
+    memory = desk_memory(&desk, 4096);
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(2, 2)));
+    ck_assert_uint_eq(infer(&desk, memory, prepared), NNHAL_NONE);
+    close_desk(&desk);
+    return info.pid;
+}
+
+static void try_path(void)
+{
+    struct nn_hal *hal = NULL;
+
+    ck_assert_int_eq(nn_dial_socket(path, NULL, &hal), 0);
+    try_session(hal);
+}
+
+/* -- the program ------------------------------------------------------------------------ */
+
+/* Starts the program with these arguments. passed (-1: none) becomes its
+ * descriptor 3, as systemd passes a socket. */
+static pid_t start(char *const *arguments, int passed)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        char own_pid[16];
+
+        if (passed >= 0) {
+            snprintf(own_pid, sizeof(own_pid), "%d", (int)getpid());
+            setenv("LISTEN_PID", own_pid, 1);
+            setenv("LISTEN_FDS", "1", 1);
+            if (passed == 3)
+                fcntl(3, F_SETFD, 0);
+            else
+                dup2(passed, 3);
+        }
+        execv(getenv("NNHAL_HOST"), arguments);
+        _exit(99);
+    }
+    ck_assert_int_gt(pid, 0);
+    return pid;
+}
+
+/* Starts it and waits until it says that it is ready. */
+static pid_t start_ready(char *const *arguments, int passed)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    char text[64] = "";
+    pid_t pid;
+
+    memcpy(address.sun_path, notify_path, strlen(notify_path));
+    unlink(notify_path);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    setenv("NOTIFY_SOCKET", notify_path, 1);
+    pid = start(arguments, passed);
+    ck_assert_int_eq(poll(&poll_fd, 1, 60000), 1);
+    ck_assert_int_gt(recv(fd, text, sizeof(text) - 1, 0), 0);
+    ck_assert_str_eq(text, "READY=1");
+    unsetenv("NOTIFY_SOCKET");
+    close(fd);
+    return pid;
+}
+
+static int exit_status(pid_t pid)
+{
+    int status;
+
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static char *const plain[] = {(char *)"nnhal-host", (char *)"sample", NULL};
+
+TEST(it_listens_in_the_usual_place_until_it_is_terminated)
+{
+    pid_t pid;
+
+    begin();
+    pid = start_ready(plain, -1);
+    try_path();
+    try_path();
+    kill(pid, SIGTERM);
+    ck_assert_int_eq(exit_status(pid), 0);
+    end();
+}
+TEST_END
+
+TEST(one_listens_and_the_second_says_why_it_cannot)
+{
+    pid_t first, second;
+
+    begin();
+    first = start_ready(plain, -1);
+    second = start(plain, -1);
+    ck_assert_int_eq(exit_status(second), 1);
+    try_path();
+    kill(first, SIGKILL);
+    ck_assert_int_eq(waitpid(first, NULL, 0), first);
+    /* What is left of the killed one does not keep the next from listening. */
+    first = start_ready(plain, -1);
+    try_path();
+    kill(first, SIGINT);
+    ck_assert_int_eq(exit_status(first), 0);
+    end();
+}
+TEST_END
+
+TEST(it_takes_a_listening_socket_from_systemd)
+{
+    int fd = -1;
+    pid_t pid;
+
+    begin();
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), 0);
+    pid = start_ready(plain, fd);
+    close(fd);
+    try_path();
+    try_path();
+    kill(pid, SIGTERM);
+    ck_assert_int_eq(exit_status(pid), 0);
+    end();
+}
+TEST_END
+
+TEST(it_takes_one_connection_from_systemd)
+{
+    struct nn_hal *hal = NULL;
+    int listener = -1, client = -1, server = -1;
+    pid_t pid;
+
+    begin();
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &listener), 0);
+    ck_assert_int_eq(nn_sock_connect(path, &client), 0);
+    ck_assert_int_eq(nn_sock_accept(listener, &server), 0);
+    pid = start_ready(plain, server);
+    close(server);
+    close(listener);
+    ck_assert_int_eq(nn_dial_fd(client, -1, UINT64_C(60000000000), NULL, &hal), 0);
+    try_session(hal);
+    ck_assert_int_eq(exit_status(pid), 0); /* its one client has gone */
+    end();
+}
+TEST_END
+
+TEST(bad_arguments_and_drivers_are_errors)
+{
+    static char *const cases[][5] = {
+        {(char *)"nnhal-host", NULL},
+        {(char *)"nnhal-host", (char *)"sample", (char *)"more", NULL},
+        {(char *)"nnhal-host", (char *)"--fd", (char *)"x", (char *)"sample", NULL},
+        {(char *)"nnhal-host", (char *)"--unknown", (char *)"sample", NULL},
+        {(char *)"nnhal-host", (char *)"no-such-driver", NULL},
+        {(char *)"nnhal-host", (char *)"/etc/passwd", NULL},
+        {(char *)"nnhal-host", (char *)"--listen", (char *)"/nonexistent/x", (char *)"sample",
+         NULL},
+    };
+    static const int wanted[] = {2, 2, 2, 2, 1, 1, 1};
+
+    begin();
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        ck_assert_int_eq(exit_status(start(cases[i], -1)), wanted[i]);
+    end();
+}
+TEST_END
+
+/* -- the private child --------------------------------------------------------------------- */
+
+static void expect_gone(pid_t pid)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    time_t limit = time(NULL) + 60;
+
+    while (kill(pid, 0) == 0 && time(NULL) < limit) {
+        waitpid(-1, NULL, WNOHANG | __WALL);
+        nanosleep(&pause, NULL);
+    }
+    ck_assert_int_eq(kill(pid, 0), -1);
+}
+
+TEST(a_private_child_lives_as_long_as_its_session)
+{
+    size_t n_fds, n_threads;
+    struct nn_hal *hal = NULL;
+
+    begin();
+    n_fds = count_fds();
+    n_threads = count_threads();
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(nn_dial_child("sample", NULL, &hal), 0);
+        expect_gone(try_session(hal));
+        ck_assert_uint_eq(count_fds(), n_fds);
+    }
+    ck_assert_uint_le(count_threads(), n_threads + 1); /* one may be on its way out */
+    ck_assert_int_eq(nn_dial_child("no-such-driver", NULL, &hal), NN_DIAL_E_REFUSED);
+    ck_assert_uint_eq(count_fds(), n_fds);
+    end();
+}
+TEST_END
+
+struct caller {
+    struct desk desk;
+    uint64_t memory, prepared;
+    uint32_t status;
+};
+
+static void *call_until_dead(void *argument)
+{
+    struct caller *caller = argument;
+
+    do
+        caller->status = infer(&caller->desk, caller->memory, caller->prepared);
+    while (caller->status == NNHAL_NONE);
+    return NULL;
+}
+
+/* Kills the service at some moment of a busy session. */
+static void kill_busy_child(unsigned *seed)
+{
+    struct timespec moment = {.tv_nsec = (long)(rand_r(seed) % 2000000)};
+    struct nn_hal_get_device_info_args args = {0};
+    struct nn_hal_get_device_info_reply info;
+    struct nn_hal *hal = NULL;
+    static struct caller caller;
+    pthread_t thread;
+
+    ck_assert_int_eq(nn_dial_child("sample", NULL, &hal), 0);
+    open_desk(&caller.desk, hal);
+    ck_assert_uint_eq(nn_hal_get_device_info(hal, &args, &info, &caller.desk.arena), NNHAL_NONE);
+    caller.memory = desk_memory(&caller.desk, 4096);
+    caller.prepared = desk_prepare(&caller.desk, desk_formula(&caller.desk, DIMS(2, 2)));
+    pthread_create(&thread, NULL, call_until_dead, &caller);
+    nanosleep(&moment, NULL);
+    ck_assert_int_eq(kill(info.pid, SIGKILL), 0);
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(caller.status, NNHAL_DEAD_OBJECT);
+    close_desk(&caller.desk);
+    expect_gone(info.pid);
+}
+
+TEST(a_child_that_is_killed_ends_its_calls)
+{
+    const char *rounds = getenv("NN_TEST_ROUNDS");
+    size_t n_rounds = rounds ? strtoul(rounds, NULL, 10) : 20, n_fds;
+    unsigned seed = 1;
+
+    begin();
+    n_fds = count_fds();
+    for (size_t i = 0; i < n_rounds; i++)
+        kill_busy_child(&seed);
+    ck_assert_uint_eq(count_fds(), n_fds);
+    ck_assert_uint_eq(count_mappings("memfd:"), 0);
+    end();
+}
+TEST_END
+
+TEST(a_child_ends_with_its_application_though_a_forked_one_is_left)
+{
+    int numbers[2];
+    pid_t application, child = 0, heir = 0;
+
+    begin();
+    ck_assert_int_eq(pipe(numbers), 0);
+    application = fork();
+    if (application == 0) {
+        struct nn_hal_get_device_info_args args = {0};
+        struct nn_hal_get_device_info_reply info;
+        struct nn_hal *hal = NULL;
+        struct nn_arena arena;
+        pid_t pids[2];
+
+        nn_arena_init(&arena, 0);
+        if (nn_dial_child("sample", NULL, &hal) != 0 ||
+            nn_hal_get_device_info(hal, &args, &info, &arena) != NNHAL_NONE)
+            _exit(1);
+        pids[0] = info.pid;
+        pids[1] = fork();
+        if (pids[1] != 0 && write(numbers[1], pids, sizeof(pids)) != sizeof(pids))
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    ck_assert_int_eq(read(numbers[0], &child, sizeof(child)), sizeof(child));
+    ck_assert_int_eq(read(numbers[0], &heir, sizeof(heir)), sizeof(heir));
+    kill(application, SIGKILL);
+    ck_assert_int_eq(waitpid(application, NULL, 0), application);
+    expect_gone(child);
+    ck_assert_int_eq(kill(heir, SIGKILL), 0);
+    close(numbers[0]);
+    close(numbers[1]);
+    end();
+}
+TEST_END
+
+CHECK_MAIN("program", it_listens_in_the_usual_place_until_it_is_terminated,
+           one_listens_and_the_second_says_why_it_cannot, it_takes_a_listening_socket_from_systemd,
+           it_takes_one_connection_from_systemd, bad_arguments_and_drivers_are_errors,
+           a_private_child_lives_as_long_as_its_session, a_child_that_is_killed_ends_its_calls,
+           a_child_ends_with_its_application_though_a_forked_one_is_left)

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Honest clients of a service: what each gets, and what is left of them. */
+#include "service/stand.h"
+
+#include "base/sys.h"
+#include "support/check-main.h"
+#include "support/fake-driver.h"
+#include "support/fds.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static struct stand stand;
+
+/* One inference; returns its status. The fake repeats input 0 in the output. */
+static uint32_t infer(struct desk *desk, uint64_t memory, uint64_t prepared)
+{
+    float *floats = desk_bytes(desk, memory);
+    uint32_t status;
+
+    floats[0] = 5;
+    floats[3] = -7;
+    memset(floats + 8, 0, 16);
+    desk_formula_request(desk, memory, 16);
+    status = desk_execute(desk, prepared);
+    if (status == NNHAL_NONE) {
+        ck_assert_float_eq(floats[8], 5);
+        ck_assert_float_eq(floats[11], -7);
+    }
+    return status;
+}
+
+static void use(struct desk *desk)
+{
+    uint64_t memory = desk_memory(desk, 4096);
+    uint64_t prepared = desk_prepare(desk, desk_formula(desk, DIMS(2, 2)));
+
+    ck_assert_uint_eq(infer(desk, memory, prepared), NNHAL_NONE);
+}
+
+TEST(clients_share_the_driver_and_nothing_else)
+{
+    struct desk one, other;
+    uint64_t memory, prepared;
+
+    stand_open(&stand);
+    stand_desk(&stand, &one);
+    stand_desk(&stand, &other);
+    memory = desk_memory(&one, 4096);
+    prepared = desk_prepare(&one, desk_formula(&one, DIMS(2, 2)));
+    ck_assert_uint_eq(infer(&one, memory, prepared), NNHAL_NONE);
+    use(&other);
+    /* The ids of one mean nothing in the other's session. */
+    desk_begin(&other);
+    desk_formula_request(&other, memory + 1000, 16);
+    ck_assert_uint_eq(desk_execute(&other, prepared + 1000), NNHAL_INVALID_ARGUMENT);
+    stand_desk_close(&other);
+    ck_assert_uint_eq(infer(&one, memory, prepared), NNHAL_NONE);
+    stand_desk_close(&one);
+    stand_expect_no_clients(&stand);
+    stand_close(&stand);
+}
+TEST_END
+
+TEST(a_model_larger_than_a_packet_comes_through)
+{
+    _cleanup_(freep) uint8_t *values = calloc(1, 1 << 20);
+    struct nnhal_model model;
+    struct desk desk;
+
+    stand_open(&stand);
+    stand_desk(&stand, &desk);
+    model = *desk_formula(&desk, DIMS(2, 2));
+    memcpy(values, model.operand_values.data, model.operand_values.size);
+    model.operand_values = (struct nnhal_bytes){.size = 1 << 20, .data = values};
+    desk_prepare(&desk, &model);
+    stand_desk_close(&desk);
+    stand_expect_no_clients(&stand);
+    stand_close(&stand);
+}
+TEST_END
+
+struct client {
+    pthread_t thread;
+    size_t n_rounds;
+};
+
+static void *client_main(void *argument)
+{
+    struct client *client = argument;
+
+    for (size_t i = 0; i < client->n_rounds; i++) {
+        struct desk desk;
+
+        stand_desk(&stand, &desk);
+        use(&desk);
+        use(&desk);
+        stand_desk_close(&desk);
+    }
+    return NULL;
+}
+
+TEST(many_clients_come_and_go)
+{
+    struct client clients[6];
+
+    stand_open(&stand);
+    for (size_t i = 0; i < 6; i++) {
+        clients[i].n_rounds = 10;
+        pthread_create(&clients[i].thread, NULL, client_main, &clients[i]);
+    }
+    for (size_t i = 0; i < 6; i++)
+        pthread_join(clients[i].thread, NULL);
+    stand_expect_no_clients(&stand);
+    stand_close(&stand);
+}
+TEST_END
+
+static void *execute_on_thread(void *argument)
+{
+    struct desk *desk = argument;
+
+    return (void *)(uintptr_t)desk_execute(desk, 0);
+}
+
+TEST(a_stopped_service_ends_the_calls_of_its_clients)
+{
+    uint64_t memory, prepared;
+    pthread_t thread;
+    struct desk desk;
+    void *status;
+
+    stand_open(&stand);
+    stand_desk(&stand, &desk);
+    memory = desk_memory(&desk, 4096);
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(2, 2)));
+    desk_formula_request(&desk, memory, 16);
+    ck_assert_uint_eq(desk_create_execution(&desk, prepared, &desk.execution), NNHAL_NONE);
+    fake_gate_close();
+    pthread_create(&thread, NULL, execute_on_thread, &desk);
+    fake_gate_wait(1);
+    stand_close(&stand); /* the fake looks at is_cancelled */
+    ck_assert_uint_eq(fake.was_cancelled, 1);
+    pthread_join(thread, &status);
+    ck_assert_uint_eq((uintptr_t)status, NNHAL_DEAD_OBJECT);
+    ck_assert_uint_eq(desk_try_prepare(&desk, desk_formula(&desk, DIMS(2, 2)), &prepared),
+                      NNHAL_DEAD_OBJECT);
+    stand_desk_close(&desk);
+}
+TEST_END
+
+/* The sanitizer of threads does not follow them into forked processes. */
+#ifdef __SANITIZE_THREAD__
+#define CAN_FORK false
+#else
+#define CAN_FORK true
+#endif
+
+/* A client in a process of its own, which uses the service for ever. If it has
+ * an heir, that one keeps its sockets open after it. */
+static pid_t start_client(bool has_heir, bool hangs)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct desk desk;
+
+        close(ready[0]);
+        stand_desk(&stand, &desk);
+        if (has_heir && fork() == 0) {
+            close(ready[1]);
+            for (;;)
+                pause();
+        }
+        if (write(ready[1], hangs ? "h" : "r", 1) != 1)
+            _exit(1);
+        close(ready[1]);
+        for (;;) {
+            uint64_t memory = desk_memory(&desk, 4096), prepared;
+
+            prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(2, 2)));
+            infer(&desk, memory, prepared);
+            desk_free_prepared(&desk, prepared);
+            munmap(desk.memories[--desk.n_memories].bytes, 4096);
+        }
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+TEST(nothing_is_left_of_a_client_that_was_killed)
+{
+    const char *rounds = getenv("NN_TEST_ROUNDS");
+    size_t n_rounds = rounds ? strtoul(rounds, NULL, 10) : 50;
+    unsigned seed = 1;
+
+    if (!CAN_FORK)
+        return;
+    stand_open(&stand);
+    for (size_t i = 0; i < n_rounds; i++) {
+        struct timespec moment = {.tv_nsec = (long)(rand_r(&seed) % 3000000)};
+        pid_t pid = start_client(false, false);
+
+        nanosleep(&moment, NULL);
+        kill(pid, SIGKILL);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    }
+    stand_expect_no_clients(&stand);
+    ck_assert_uint_eq(count_mappings("memfd:desk"), 0);
+    stand_close(&stand);
+}
+TEST_END
+
+TEST(nor_if_its_forked_child_keeps_the_sockets)
+{
+    pid_t pid;
+
+    if (!CAN_FORK)
+        return;
+    stand_open(&stand);
+    pid = start_client(true, false);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    stand_expect_no_clients(&stand);
+    stand_close(&stand);
+    /* The heir dies with the test's process group. */
+}
+TEST_END
+
+TEST(an_execution_of_a_dead_client_is_told_to_end)
+{
+    pid_t pid;
+
+    if (!CAN_FORK)
+        return;
+    stand_open(&stand);
+    fake_gate_close();
+    pid = start_client(false, true);
+    fake_gate_wait(1);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    stand_expect_no_clients(&stand);
+    ck_assert_uint_eq(fake.was_cancelled, 1);
+    stand_close(&stand);
+}
+TEST_END
+
+TEST(a_memory_that_shrinks_fails_that_execution_alone)
+{
+    const struct nn_hal_import_memory_args import = {
+        .kind = NNHAL_MEMORY_ASHMEM,
+        .size = 4096,
+        .fd = nn_sys_memfd_create("desk-shrinks", true),
+    };
+    struct nn_hal_import_memory_reply reply;
+    uint64_t memory, prepared;
+    struct desk desk;
+
+    stand_open(&stand);
+    stand_desk(&stand, &desk);
+    memory = desk_memory(&desk, 4096);
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(2, 2)));
+    ck_assert_int_eq(ftruncate(import.fd, 4096), 0);
+    ck_assert_uint_eq(nn_hal_import_memory(desk.hal, &import, &reply, &desk.arena), NNHAL_NONE);
+    ck_assert_int_eq(ftruncate(import.fd, 0), 0);
+    desk_formula_request(&desk, reply.memory, 16);
+    ck_assert_uint_eq(desk_execute(&desk, prepared), NNHAL_GENERAL_FAILURE);
+    ck_assert_uint_eq(infer(&desk, memory, prepared), NNHAL_NONE);
+    close(import.fd);
+    stand_desk_close(&desk);
+    stand_close(&stand);
+}
+TEST_END
+
+CHECK_MAIN("service", clients_share_the_driver_and_nothing_else,
+           a_model_larger_than_a_packet_comes_through, many_clients_come_and_go,
+           a_stopped_service_ends_the_calls_of_its_clients,
+           nothing_is_left_of_a_client_that_was_killed, nor_if_its_forked_child_keeps_the_sockets,
+           an_execution_of_a_dead_client_is_told_to_end,
+           a_memory_that_shrinks_fails_that_execution_alone)

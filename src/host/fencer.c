@@ -389,9 +389,10 @@ static int fencer_init(struct nn_fencer *fencer, uint32_t n_cpus)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     int r;
 
-    r = nn_jobs_new("nnhal-fenced", n_cpus, MAX_QUEUED, &fencer->jobs);
+    r = nn_jobs_new("nnhal-fenced", n_cpus + 1, MAX_QUEUED, &fencer->jobs);
     if (r < 0)
         return nn_error_trace(r);
+    nn_jobs_limit_owner(fencer->jobs, n_cpus); /* one session leaves a thread to the others */
     fencer->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     fencer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fencer->epoll_fd < 0 || fencer->wake_fd < 0 ||

@@ -81,6 +81,7 @@ struct nn_host_limits {
     uint32_t n_fenced;     /* fenced executions, until their callback is freed */
     uint32_t n_fences;     /* descriptors that fenced executions in progress hold */
     uint64_t memory_bytes; /* mapped */
+    uint64_t model_bytes;  /* of prepared models: their values, operands and pools */
 };
 
 #define NN_HOST_DEFAULT_LIMITS                                                                     \
@@ -89,7 +90,8 @@ struct nn_host_limits {
                              .n_executions = 65536,                                                \
                              .n_fenced = 1024,                                                     \
                              .n_fences = 512,                                                      \
-                             .memory_bytes = UINT64_C(1) << 40})
+                             .memory_bytes = UINT64_C(1) << 40,                                    \
+                             .model_bytes = UINT64_C(1) << 36})
 
 struct nn_host_session_options {
     uint32_t uid; /* whom the quotas charge */

@@ -118,6 +118,7 @@ static void prepared_destroy(struct nn_object *object)
         prepared->host->driver.release(prepared->driver_prepared);
     constants_done(&prepared->constants);
     nn_arena_done(&prepared->arena);
+    nn_quota_release(&prepared->bytes_charge);
     nn_quota_release(&prepared->charge);
     free(prepared);
 }
@@ -266,6 +267,19 @@ static uint32_t judge_deadline(uint64_t deadline_ns, const char **message, struc
                   "the deadline had passed before the model could be prepared: allow more time");
 }
 
+/* About what a driver keeps of a model: its values and operands, and once more
+ * the pools, which it may pack. The model is valid: nothing overflows. */
+static uint64_t model_bytes(const struct nnhal_model *model, const struct nn_constants *constants)
+{
+    uint64_t n_bytes = model->operand_values.size;
+
+    for (uint32_t i = 0; i < model->n_referenced; i++)
+        n_bytes += model->referenced[i].n_operands * sizeof(struct nnhal_operand);
+    for (uint32_t i = 0; i < constants->n_pools; i++)
+        n_bytes += constants->sizes[i];
+    return n_bytes + model->main.n_operands * sizeof(struct nnhal_operand);
+}
+
 static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_model_args *args,
                      const char **message, struct nn_arena *arena)
 {
@@ -312,6 +326,10 @@ static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_
         status = judge_model(session, &args->model, &prepared->constants, &facts, message, arena);
     if (status == NNHAL_NONE)
         status = judge_deadline(args->deadline_ns, message, arena);
+    if (status == NNHAL_NONE)
+        status = nn_session_charge(
+            session, NN_QUOTA_MODEL_BYTES, model_bytes(&args->model, &prepared->constants),
+            "bytes of prepared models", &prepared->bytes_charge, message, arena);
     if (status != NNHAL_NONE)
         return status;
     if (facts.has_tolerated)

@@ -28,6 +28,7 @@ struct nn_prepared {
     struct nn_model_io io;
     struct nn_constants constants;
     struct nn_quota_charge charge;
+    struct nn_quota_charge bytes_charge;
 };
 
 /* nn_prepared_get() - a reference to the prepared model of that id, or NULL. */

@@ -126,6 +126,7 @@ static void copy_limits(uint64_t *slots, const struct nn_host_limits *limits)
     slots[NN_QUOTA_MEMORIES] = LIMIT(n_memories);
     slots[NN_QUOTA_MEMORY_BYTES] = LIMIT(memory_bytes);
     slots[NN_QUOTA_PREPARED_MODELS] = LIMIT(n_prepared_models);
+    slots[NN_QUOTA_MODEL_BYTES] = LIMIT(model_bytes);
     slots[NN_QUOTA_EXECUTIONS] = LIMIT(n_executions);
     slots[NN_QUOTA_FENCED] = LIMIT(n_fenced);
     slots[NN_QUOTA_FENCES] = LIMIT(n_fences);

@@ -290,6 +290,30 @@ TEST(pools_stay_mapped_while_the_prepared_model_lives)
 }
 TEST_END
 
+static void shrink_pool(const struct nnhal_prepare *prepare)
+{
+    ck_assert_int_eq(ftruncate(shrinking_fd, 0), 0);
+    ck_assert_uint_eq(*(const volatile uint8_t *)prepare->model.pools[0].data, 0);
+}
+
+TEST(a_pool_that_shrinks_ends_the_preparation)
+{
+    const struct nn_host_session_options options = {.is_service = true};
+    uint64_t pool, id;
+
+    desk_open_with(&desk, &options);
+    shrinking_fd = memfd_create("shrinking", MFD_CLOEXEC);
+    ck_assert_int_eq(ftruncate(shrinking_fd, 4096), 0);
+    ck_assert_uint_eq(desk_import(&desk, shrinking_fd, NNHAL_MEMORY_ASHMEM, 0, 4096, 0, &pool),
+                      NNHAL_NONE);
+    fake.on_prepare = shrink_pool;
+    ck_assert_uint_eq(desk_try_prepare(&desk, make_pooled(pool), &id), NNHAL_GENERAL_FAILURE);
+    close(shrinking_fd);
+    desk_close(&desk);
+    ck_assert_uint_eq(fake.n_released, 1);
+}
+TEST_END
+
 TEST(pools_that_cannot_hold_constants_are_refused)
 {
     struct nn_hal_get_supported_operations_reply reply;
@@ -450,6 +474,27 @@ TEST(a_session_holds_its_limits)
 }
 TEST_END
 
+TEST(models_are_charged_with_their_pools)
+{
+    const struct nn_host_session_options options = {.uid = 1, .limits = {.model_bytes = 8192}};
+    uint64_t small, large, id;
+
+    desk_open_with(&desk, &options);
+    small = desk_memory(&desk, 4096);
+    large = desk_memory(&desk, 8192);
+    ck_assert_uint_eq(desk_try_prepare(&desk, make_pooled(large), &id),
+                      NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    for (int i = 0; i < 3; i++) {
+        id = desk_prepare(&desk, make_pooled(small));
+        desk_free_prepared(&desk, id);
+    }
+    desk_prepare(&desk, make_pooled(small));
+    ck_assert_uint_eq(desk_try_prepare(&desk, make_pooled(small), &id),
+                      NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    desk_close(&desk);
+}
+TEST_END
+
 TEST(sessions_of_a_uid_share_a_limit)
 {
     const struct nn_host_session_options options = {.uid = 1,
@@ -541,9 +586,10 @@ CHECK_MAIN("session", the_device_tells_what_the_driver_says, malformed_memories_
            supported_operations_are_ones_and_zeroes, a_model_that_breaks_a_rule_reaches_no_driver,
            preference_priority_and_deadline_are_checked,
            pools_stay_mapped_while_the_prepared_model_lives,
-           pools_that_cannot_hold_constants_are_refused, a_driver_gets_nothing_newer_than_its_level,
-           deadlines_and_loop_timeouts_reach_the_driver,
+           a_pool_that_shrinks_ends_the_preparation, pools_that_cannot_hold_constants_are_refused,
+           a_driver_gets_nothing_newer_than_its_level, deadlines_and_loop_timeouts_reach_the_driver,
            a_steady_reusable_execution_takes_no_memory,
            what_no_driver_has_yet_is_answered_with_a_sentence, a_session_holds_its_limits,
-           sessions_of_a_uid_share_a_limit, closing_waits_for_calls_and_tells_them_to_end,
-           a_cancelled_session_is_a_dead_object, closing_leaves_nothing_behind)
+           models_are_charged_with_their_pools, sessions_of_a_uid_share_a_limit,
+           closing_waits_for_calls_and_tells_them_to_end, a_cancelled_session_is_a_dead_object,
+           closing_leaves_nothing_behind)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues: for each priority a ring of owners that have something queued, each
- * with a list of jobs in order. Taking a job takes the first of the owner at
- * the head of the ring, and moves that owner behind the others. An owner's
- * entry lives while it has jobs queued or running. */
+/* Queues: the owners that have something queued stand in a ring, and take turns.
+ * Each has a list of jobs in order per priority; in its turn the first job of
+ * its highest priority runs. An owner's entry lives while it has jobs queued or
+ * running. */
 #include "base/jobs.h"
 
 #include "base/error.h"
@@ -17,17 +17,14 @@
 
 #define IDLE_NS UINT64_C(5000000000)
 
-struct owner;
-
 /* The jobs that one owner has queued at one priority. */
 struct lane {
-    struct owner *owner;
-    struct lane *next, *previous; /* in the ring of its priority; NULL: not in it */
     struct nn_job *first, **last;
 };
 
 struct owner {
-    struct owner *next; /* of the pool's owners */
+    struct owner *next;           /* of the pool's owners */
+    struct owner *after, *before; /* in the ring; NULL: not in it */
     uint64_t id;
     size_t n_running;
     size_t n_queued;
@@ -47,7 +44,7 @@ struct nn_jobs {
     bool has_ended; /* ended is a thread that nobody has joined yet */
     pthread_t ended;
     struct owner *owners;
-    struct lane *rings[NN_JOBS_PRIORITY_N]; /* whose turn it is */
+    struct owner *ring; /* whose turn it is */
 };
 
 /* -- owners and lanes; all under the lock --------------------------------- */
@@ -70,10 +67,8 @@ static struct owner *owner_get(struct nn_jobs *jobs, uint64_t id)
     if (!owner)
         return NULL;
     owner->id = id;
-    for (size_t i = 0; i < NN_JOBS_PRIORITY_N; i++) {
-        owner->lanes[i].owner = owner;
+    for (size_t i = 0; i < NN_JOBS_PRIORITY_N; i++)
         owner->lanes[i].last = &owner->lanes[i].first;
-    }
     owner->next = jobs->owners;
     jobs->owners = owner;
     return owner;
@@ -91,31 +86,31 @@ static void owner_drop_unused(struct nn_jobs *jobs, struct owner *owner)
     free(owner);
 }
 
-static void ring_insert(struct lane **ring, struct lane *lane)
+static void ring_insert(struct nn_jobs *jobs, struct owner *owner)
 {
-    if (!*ring) {
-        lane->next = lane->previous = lane;
-        *ring = lane;
+    if (!jobs->ring) {
+        owner->after = owner->before = owner;
+        jobs->ring = owner;
         return;
     }
     /* Last in turn: before the head. */
-    lane->next = *ring;
-    lane->previous = (*ring)->previous;
-    lane->previous->next = lane;
-    lane->next->previous = lane;
+    owner->after = jobs->ring;
+    owner->before = jobs->ring->before;
+    owner->before->after = owner;
+    owner->after->before = owner;
 }
 
-static void ring_remove(struct lane **ring, struct lane *lane)
+static void ring_remove(struct nn_jobs *jobs, struct owner *owner)
 {
-    if (lane->next == lane) {
-        *ring = NULL;
+    if (owner->after == owner) {
+        jobs->ring = NULL;
     } else {
-        lane->previous->next = lane->next;
-        lane->next->previous = lane->previous;
-        if (*ring == lane)
-            *ring = lane->next;
+        owner->before->after = owner->after;
+        owner->after->before = owner->before;
+        if (jobs->ring == owner)
+            jobs->ring = owner->after;
     }
-    lane->next = lane->previous = NULL;
+    owner->after = owner->before = NULL;
 }
 
 static void queue(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
@@ -125,22 +120,20 @@ static void queue(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
     job->next = NULL;
     *lane->last = job;
     lane->last = &job->next;
-    if (!lane->next)
-        ring_insert(&jobs->rings[job->priority], lane);
-    owner->n_queued++;
+    if (owner->n_queued++ == 0)
+        ring_insert(jobs, owner);
     jobs->n_queued++;
 }
 
-static struct nn_job *unqueue(struct nn_jobs *jobs, struct lane *lane, size_t priority)
+static struct nn_job *unqueue(struct nn_jobs *jobs, struct owner *owner, struct lane *lane)
 {
     struct nn_job *job = lane->first;
 
     lane->first = job->next;
-    if (!lane->first) {
+    if (!lane->first)
         lane->last = &lane->first;
-        ring_remove(&jobs->rings[priority], lane);
-    }
-    lane->owner->n_queued--;
+    if (--owner->n_queued == 0)
+        ring_remove(jobs, owner);
     jobs->n_queued--;
     return job;
 }
@@ -150,29 +143,25 @@ static bool owner_may_run(const struct nn_jobs *jobs, const struct owner *owner)
     return jobs->owner_limit == 0 || owner->n_running < jobs->owner_limit;
 }
 
-/* The next job in turn: of the highest priority, of the owner whose turn it is
- * among those below their limit. NULL: none may run now. */
+/* The next job in turn: of the owner whose turn it is among those below their
+ * limit, the first of its highest priority. NULL: none may run now. */
 static struct nn_job *take(struct nn_jobs *jobs, struct owner **ret_owner)
 {
-    for (size_t priority = NN_JOBS_PRIORITY_N; priority-- > 0;) {
-        struct lane *head = jobs->rings[priority], *lane = head;
-        struct owner *owner;
+    struct owner *owner = jobs->ring;
+    size_t priority = NN_JOBS_PRIORITY_N - 1;
 
-        if (!head)
-            continue;
-        while (!owner_may_run(jobs, lane->owner)) {
-            lane = lane->next;
-            if (lane == head)
-                break;
-        }
-        owner = lane->owner;
-        if (!owner_may_run(jobs, owner))
-            continue;
-        jobs->rings[priority] = lane->next; /* lane's next turn is the last */
-        *ret_owner = owner;
-        return unqueue(jobs, lane, priority);
+    if (!owner)
+        return NULL;
+    while (!owner_may_run(jobs, owner)) {
+        owner = owner->after;
+        if (owner == jobs->ring)
+            return NULL;
     }
-    return NULL;
+    while (!owner->lanes[priority].first)
+        priority--;
+    jobs->ring = owner->after; /* its next turn is the last */
+    *ret_owner = owner;
+    return unqueue(jobs, owner, &owner->lanes[priority]);
 }
 
 /* -- threads --------------------------------------------------------------- */
@@ -313,7 +302,7 @@ int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
         r = provide_thread(jobs);
         if (r < 0) {
             /* There is no thread, hence no other job: this is the only one. */
-            unqueue(jobs, &owner->lanes[job->priority], job->priority);
+            unqueue(jobs, owner, &owner->lanes[job->priority]);
             owner_drop_unused(jobs, owner);
         }
     }
@@ -326,7 +315,7 @@ static void collect(struct nn_jobs *jobs, struct owner *owner, struct nn_job ***
 {
     for (size_t priority = 0; priority < NN_JOBS_PRIORITY_N; priority++) {
         while (owner->lanes[priority].first) {
-            struct nn_job *job = unqueue(jobs, &owner->lanes[priority], priority);
+            struct nn_job *job = unqueue(jobs, owner, &owner->lanes[priority]);
 
             job->next = NULL;
             **list_end = job;

@@ -4,8 +4,9 @@
  * Work that must not run on the thread that asks for it: executions in a
  * service, asynchronous ones in the runtime, deferred compilations. Threads are
  * started when needed, at most n_threads, and end after being idle for a
- * while. Our threads block all signals. Within a priority, jobs of different
- * owners take turns, so that one client cannot starve another.
+ * while. Our threads block all signals. Owners take turns, whatever their
+ * priorities, so that one client cannot starve another: a priority says which
+ * of its owner's jobs comes first.
  * After fork the child has no threads: nn_jobs_submit answers -ECHILD there.
  *
  * A job runs exactly once, or is cancelled before it begins (cancel is then

@@ -124,9 +124,9 @@ static void wait_for_threads(size_t n)
     ck_assert_uint_le(n_threads_of_process(), n);
 }
 
-TEST(higher_priorities_first_and_owners_take_turns)
+TEST(owners_take_turns_and_have_higher_priorities_first)
 {
-    static const uint64_t wanted[] = {1, 30, 31, 10, 20, 11, 21, 12, 22, 5};
+    static const uint64_t wanted[] = {1, 30, 20, 31, 21, 10, 22, 11, 12, 5};
     struct nn_jobs *jobs = NULL;
 
     ck_assert_int_eq(nn_jobs_new("test", 1, 100, &jobs), 0);
@@ -263,7 +263,7 @@ TEST(a_forked_child_has_no_threads_and_says_so)
 }
 TEST_END
 
-CHECK_MAIN("jobs", higher_priorities_first_and_owners_take_turns,
+CHECK_MAIN("jobs", owners_take_turns_and_have_higher_priorities_first,
            threads_are_bounded_blocked_for_signals_and_gone_afterwards,
            a_full_queue_says_so_and_cancelled_jobs_do_not_run,
            freeing_cancels_what_is_queued_and_waits_for_what_runs,

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+#include <endian.h>
 #include <string.h>
 
 enum {
@@ -164,6 +165,17 @@ int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, const struct nn_codec_m
     for (size_t i = 0; i < message->n_fds; i++)
         closep(&message->fds[i]);
     return r;
+}
+
+void nn_hal_stub_subject(const struct nn_codec_message *message, uint64_t *ret_prepared_model,
+                         uint64_t *ret_execution)
+{
+    uint64_t ids[2] = {0, 0};
+
+    if (message->number == NN_HAL_METHOD_EXECUTE_SYNCHRONOUSLY && message->n_bytes >= sizeof(ids))
+        memcpy(ids, message->bytes, sizeof(ids));
+    *ret_prepared_model = le64toh(ids[0]);
+    *ret_execution = le64toh(ids[1]);
 }
 
 int nn_hal_stub_event(uint32_t minor, uint32_t event, const void *value,

@@ -81,6 +81,24 @@ uint32_t nn_execution_judge_form(uint64_t execution, uint64_t prepared_model,
     return NNHAL_NONE;
 }
 
+uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t execution)
+{
+    struct nn_session *session = (struct nn_session *)hal;
+    uint32_t priority = NNHAL_PRIORITY_MEDIUM;
+    struct nn_object *object;
+
+    if (execution)
+        object = nn_objects_get(&session->objects, execution, NN_OBJECT_EXECUTION);
+    else
+        object = nn_objects_get(&session->objects, prepared_model, NN_OBJECT_PREPARED);
+    if (object && execution)
+        priority = ((struct nn_execution *)object)->binding.prepared->priority;
+    else if (object)
+        priority = ((struct nn_prepared *)object)->priority;
+    nn_object_unref(object);
+    return priority;
+}
+
 /* -- reusable executions ------------------------------------------------------- */
 
 uint32_t nn_host_create_execution(struct nn_session *session,

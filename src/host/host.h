@@ -110,6 +110,12 @@ struct nn_host_session_options {
 int nn_host_open_session(struct nn_host *host, const struct nn_host_session_options *options,
                          struct nn_hal **ret_hal);
 
+/* nn_host_priority() - with which priority an execution is to be scheduled: the one
+ * that its model was prepared with. Either id may be 0; for ids that are none
+ * of this session it is MEDIUM. Any thread, does not block.
+ * Returns: an enum nnhal_priority. */
+uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t execution);
+
 /* nn_host_session_cancel() - nobody waits for this session's results any more:
  * tells executions in progress to end early and calls that begin later to
  * answer NNHAL_DEAD_OBJECT. For a client that died; nn_hal_close() does the

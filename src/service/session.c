@@ -307,6 +307,21 @@ static int greet(struct nn_session *session, struct nn_packet *packet)
     return 0;
 }
 
+/* Executions have the priority of their model, everything else is in between. */
+static enum nn_jobs_priority priority_of(const struct nn_session *session,
+                                         const struct nn_packet *packet)
+{
+    const struct nn_codec_message message = {
+        .number = packet->header.method,
+        .bytes = packet->body,
+        .n_bytes = (size_t)packet->header.n_body_bytes,
+    };
+    uint64_t prepared_model, execution;
+
+    nn_hal_stub_subject(&message, &prepared_model, &execution);
+    return (enum nn_jobs_priority)nn_host_priority(session->hal, prepared_model, execution);
+}
+
 /* Hands a request to the workers. Takes what packet owns. */
 static int submit(struct nn_session *session, struct nn_packet *packet)
 {
@@ -319,7 +334,7 @@ static int submit(struct nn_session *session, struct nn_packet *packet)
     }
     call->job = (struct nn_job){
         .owner = session->id,
-        .priority = NN_JOBS_MEDIUM,
+        .priority = priority_of(session, packet),
         .run = run_call,
         .cancel = cancel_call,
     };

@@ -164,8 +164,8 @@ static void compare_field(const struct nn_codec_field *field, const char *then, 
         return;
     if (field->form == NN_CODEC_ARRAY) {
         memcpy(&n, then + field->count, sizeof(n)); /* compared: a field before this one */
-        memcpy(&a, a, sizeof(a));
-        memcpy(&b, b, sizeof(b));
+        memcpy(&a, then + field->offset, sizeof(a));
+        memcpy(&b, now + field->offset, sizeof(b));
     }
     for (uint32_t i = 0; i < n; i++, a += size, b += size) {
         if (field->kind == NN_CODEC_STRUCT)

@@ -183,12 +183,14 @@ int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt
         .loop_timeout_ns = run->loop_timeout_ns,
     };
     struct nn_hal_create_execution_reply reply = {0};
+    struct nn_rt_session *session = binding->prepared->session;
     struct nn_arena arena;
     uint32_t status;
     int r;
 
     nn_arena_init(&arena, 0);
-    status = nn_hal_create_execution(binding->prepared->session->hal, &args, &reply, &arena);
+    status = nn_rt_session_note(session,
+                                nn_hal_create_execution(session->hal, &args, &reply, &arena));
     r = nn_fail_status(why, status, binding->prepared->device->name, reply.message);
     if (!r)
         binding->execution = reply.execution;
@@ -205,8 +207,9 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt
         .deadline_ns = run->deadline_ns,
         .loop_timeout_ns = run->loop_timeout_ns,
     };
+    struct nn_rt_session *session = binding->prepared->session;
 
-    if (!nn_rt_session_is_alive(binding->prepared->session))
+    if (!nn_rt_session_is_alive(session))
         return NNHAL_DEAD_OBJECT;
     args.execution = binding->execution;
     if (!binding->execution) {
@@ -214,7 +217,8 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt
         args.request = binding->request;
     }
     copy_in(binding, bound);
-    return nn_hal_execute_synchronously(binding->prepared->session->hal, &args, reply, arena);
+    return nn_rt_session_note(session,
+                              nn_hal_execute_synchronously(session->hal, &args, reply, arena));
 }
 
 static void free_execution(struct nn_rt_binding *binding)

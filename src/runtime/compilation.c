@@ -191,36 +191,55 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
     return 0;
 }
 
-static int prepare_first(ANeuralNetworksCompilation *compilation, struct nn_why *why)
+/* Asks a device and lets it prepare the model. */
+static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
+                      struct nn_why *why, struct nn_rt_prepared **ret_prepared)
 {
     const struct nn_rt_prepare_options options = {
         .preference = compilation->preference,
         .priority = compilation->priority,
         .deadline_ns = nn_deadline_after(compilation->timeout_ns),
     };
-    int r = ANEURALNETWORKS_BAD_DATA;
+    int r;
+
+    r = check_support(compilation, device, why);
+    if (!r)
+        r = nn_rt_prepared_new(compilation->frozen, device, &options, why, ret_prepared);
+    nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name,
+           r ? why->text : "prepared the model");
+    return r;
+}
+
+static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
+                      struct nn_why *why)
+{
+    int r;
+
+    r = try_device(compilation, device, why, &compilation->prepared);
+    if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device, why))
+        r = try_device(compilation, device, why, &compilation->prepared);
+    if (!r)
+        compilation->device = device;
+    return r;
+}
+
+static int prepare_first(ANeuralNetworksCompilation *compilation, struct nn_why *why)
+{
+    int first = ANEURALNETWORKS_BAD_DATA;
 
     if (!compilation->n_devices)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no device on this machine");
     for (uint32_t i = 0; i < compilation->n_devices; i++) {
-        ANeuralNetworksDevice *device = compilation->devices[i];
-        int refused = check_support(compilation, device, why);
+        int r = prepare_on(compilation, compilation->devices[i], why);
 
-        if (!refused)
-            refused = nn_rt_prepared_new(compilation->frozen, device, &options, why,
-                                         &compilation->prepared);
-        nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name,
-               refused ? why->text : "prepared the model");
-        if (!refused) {
-            compilation->device = device;
+        if (!r)
             return 0;
-        }
-        if (r == ANEURALNETWORKS_BAD_DATA)
-            r = refused;
+        if (first == ANEURALNETWORKS_BAD_DATA)
+            first = r;
         if (compilation->is_explicit && r != ANEURALNETWORKS_BAD_DATA)
             return r;
     }
-    return r;
+    return first;
 }
 
 int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why)
@@ -245,4 +264,23 @@ struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation
     prepared = nn_rt_prepared_ref(compilation->prepared);
     pthread_mutex_unlock(&compilation->lock);
     return prepared;
+}
+
+int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
+                            const struct nn_rt_prepared *dead, struct nn_why *why)
+{
+    struct nn_rt_prepared *prepared = NULL;
+    int r = 0;
+
+    pthread_mutex_lock(&compilation->lock);
+    if (compilation->prepared == dead)
+        r = nn_rt_device_may_recover(compilation->device, why);
+    if (!r && compilation->prepared == dead)
+        r = try_device(compilation, compilation->device, why, &prepared);
+    if (prepared) {
+        nn_rt_prepared_unref(compilation->prepared);
+        compilation->prepared = prepared;
+    }
+    pthread_mutex_unlock(&compilation->lock);
+    return r;
 }

@@ -69,6 +69,12 @@ bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilat
 /* nn_rt_compilation_get_prepared() - what is executed now; the reference is the caller's. */
 struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation *compilation);
 
+/* nn_rt_compilation_renew() - what was prepared has died with its process: prepares
+ * the model again, unless another thread has done so meanwhile.
+ * Returns: 0; DEAD_OBJECT and whatever the device says; -ENOMEM. */
+int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
+                            const struct nn_rt_prepared *dead, struct nn_why *why);
+
 NN_DEFINE_CLEANUP(ANeuralNetworksCompilation, nn_rt_compilation_unref)
 
 #endif

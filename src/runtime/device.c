@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "host/host.h"
 #include "runtime/object.h"
 
@@ -13,6 +14,9 @@
 
 #define WAIT_STEP_NS (20 * 1000 * 1000)
 #define WAIT_STEPS   500
+
+/* One that dies of the same model again and again is left dead. */
+#define MAX_RECOVERIES 3
 
 static int open_session(const ANeuralNetworksDevice *device, struct nn_why *why,
                         struct nn_rt_session **ret_session)
@@ -155,6 +159,31 @@ int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
         *ret_session = nn_rt_session_ref(device->session);
     pthread_mutex_unlock(&device->lock);
     return r;
+}
+
+static bool is_recovery_off(void)
+{
+    const char *value = secure_getenv("NNHAL_RECOVERY");
+
+    return value && !strcmp(value, "off");
+}
+
+int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why)
+{
+    if (device->way == NNHAL_WAY_EMBEDDED || nn_rt_device_is_foreign(device) || is_recovery_off())
+        return ANEURALNETWORKS_DEAD_OBJECT;
+    if (__atomic_add_fetch(&device->n_recoveries, 1, __ATOMIC_RELAXED) > MAX_RECOVERIES)
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "%s: its process died %d times in a row; it is not started again for this",
+                       device->name, MAX_RECOVERIES + 1);
+    nn_log("runtime", NN_LOG_WARNING, "%s: its process died; starting it again", device->name);
+    return 0;
+}
+
+void nn_rt_device_works(ANeuralNetworksDevice *device)
+{
+    if (__atomic_load_n(&device->n_recoveries, __ATOMIC_RELAXED))
+        __atomic_store_n(&device->n_recoveries, 0, __ATOMIC_RELAXED);
 }
 
 int nn_rt_device_wait(ANeuralNetworksDevice *device, struct nn_why *why)

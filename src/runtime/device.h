@@ -30,6 +30,7 @@ struct ANeuralNetworksDevice {
     pthread_mutex_t lock; /* of what follows */
     struct nn_rt_session *session;
     int32_t pid;
+    uint32_t n_recoveries; /* in a row, without a computation that succeeded */
 };
 
 /* nn_rt_device_open() - reaches a driver and asks what it is. place and path are
@@ -47,6 +48,15 @@ bool nn_rt_device_is_foreign(const ANeuralNetworksDevice *device);
  * Returns: 0, DEAD_OBJECT. */
 int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
                              struct nn_rt_session **ret_session);
+
+/* nn_rt_device_may_recover() - whether what died with a session of this device may be
+ * made again without asking the application: not with NNHAL_RECOVERY=off, and
+ * not the fourth time in a row. Counts.
+ * Returns: 0; DEAD_OBJECT. */
+int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why);
+
+/* nn_rt_device_works() - a computation has succeeded. */
+void nn_rt_device_works(ANeuralNetworksDevice *device);
 
 /* nn_rt_device_wait() - until nn_rt_device_get_session() succeeds, 10 s at most.
  * Returns: 0, DEAD_OBJECT. */

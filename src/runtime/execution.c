@@ -265,12 +265,10 @@ void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result)
 }
 
 static int bind_to_device(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
-                          struct nn_why *why)
+                          struct nn_rt_prepared *prepared, struct nn_why *why)
 {
-    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
     int r;
 
-    prepared = nn_rt_compilation_get_prepared(execution->compilation);
     if (execution->binding.prepared == prepared)
         return 0;
     nn_rt_binding_drop(&execution->binding);
@@ -283,19 +281,38 @@ static int bind_to_device(ANeuralNetworksExecution *execution, const struct nn_r
 }
 
 static int run_once(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
-                    struct nn_why *why)
+                    struct nn_rt_prepared *prepared, struct nn_why *why)
 {
     struct nn_hal_execute_synchronously_reply reply = {0};
     uint32_t status;
     int r;
 
-    r = bind_to_device(execution, run, why);
+    r = bind_to_device(execution, run, prepared, why);
     if (r)
         return r;
     nn_arena_reset(&execution->arena);
     status = nn_rt_binding_execute(&execution->binding, &execution->bound, run, &execution->arena,
                                    &reply);
     return nn_rt_outcome_take(execution, status, &reply, why);
+}
+
+/* When the device dies under it, once more on what takes its place. */
+static int run_twice(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
+                     struct nn_why *why)
+{
+    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    int r;
+
+    prepared = nn_rt_compilation_get_prepared(execution->compilation);
+    r = run_once(execution, run, prepared, why);
+    if (r != ANEURALNETWORKS_DEAD_OBJECT)
+        return r;
+    r = nn_rt_compilation_renew(execution->compilation, prepared, why);
+    if (r)
+        return r;
+    nn_rt_prepared_unref(prepared);
+    prepared = nn_rt_compilation_get_prepared(execution->compilation);
+    return run_once(execution, run, prepared, why);
 }
 
 int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
@@ -309,7 +326,9 @@ int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_n
     int r;
 
     execution->timing = (struct nnhal_timing){NNHAL_NO_TIME, NNHAL_NO_TIME};
-    r = run_once(execution, &run, why);
+    r = run_twice(execution, &run, why);
+    if (!r)
+        nn_rt_device_works(execution->compilation->device);
     if (!execution->is_reusable)
         nn_rt_binding_drop(&execution->binding);
     return r;

@@ -283,7 +283,8 @@ static int ask_device(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *device
     nn_arena_init(&arena, 0);
     r = nn_rt_frozen_get_model(frozen, session, &arena, why, &args.model);
     if (!r) {
-        status = nn_hal_get_supported_operations(session->hal, &args, &reply, &arena);
+        status = nn_rt_session_note(
+            session, nn_hal_get_supported_operations(session->hal, &args, &reply, &arena));
         r = nn_fail_status(why, status, device->name, reply.message);
     }
     if (!r && reply.n_supported != frozen->model.main.n_operations)

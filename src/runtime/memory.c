@@ -145,7 +145,7 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
     if (!import)
         return nn_error_origin(-ENOMEM);
     nn_arena_init(&arena, 0);
-    status = nn_hal_import_memory(session->hal, &args, &reply, &arena);
+    status = nn_rt_session_note(session, nn_hal_import_memory(session->hal, &args, &reply, &arena));
     r = nn_fail_status(why, status, "memory", reply.message);
     nn_arena_done(&arena);
     if (r) {

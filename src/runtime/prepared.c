@@ -18,7 +18,8 @@ static int prepare(struct nn_rt_prepared *prepared, struct nn_rt_frozen *frozen,
     nn_arena_init(&arena, 0);
     r = nn_rt_frozen_get_model(frozen, prepared->session, &arena, why, &args.model);
     if (!r) {
-        uint32_t status = nn_hal_prepare_model(prepared->session->hal, &args, &reply, &arena);
+        uint32_t status = nn_rt_session_note(
+            prepared->session, nn_hal_prepare_model(prepared->session->hal, &args, &reply, &arena));
 
         r = nn_fail_status(why, status, prepared->device->name, reply.message);
     }

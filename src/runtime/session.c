@@ -111,6 +111,13 @@ bool nn_rt_session_is_alive(const struct nn_rt_session *session)
            !nn_rt_session_is_foreign(session);
 }
 
+uint32_t nn_rt_session_note(struct nn_rt_session *session, uint32_t status)
+{
+    if (status == NNHAL_DEAD_OBJECT)
+        died(session);
+    return status;
+}
+
 bool nn_rt_session_is_foreign(const struct nn_rt_session *session)
 {
     return session->fork_generation != nn_fork_generation();

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that die: the driver's under the application, and applications
+ * under the service. NNHAL_TEST_KILLS says how often (20). */
+#include "ways.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A call that is answered at all is answered by then, also on a busy machine. */
+#define BOUND_NS UINT64_C(2000000000)
+
+static int n_kills(void)
+{
+    const char *value = getenv("NNHAL_TEST_KILLS");
+
+    return value ? atoi(value) : 20;
+}
+
+static void revive(void)
+{
+    if (ways_is("service"))
+        ways_start_service();
+}
+
+static void kill_driver(pid_t pid)
+{
+    if (ways_is("service"))
+        ways_kill_service(SIGKILL);
+    else
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+}
+
+TEST(a_dead_driver_is_told_of)
+{
+    struct ways_formula formula;
+
+    ways_begin();
+    setenv("NNHAL_RECOVERY", "off", 1);
+    OK(ways_formula_compile(&formula));
+    ways_formula_bind(&formula, true);
+    OK(ways_formula_run(&formula, 1));
+    kill_driver(ways_pid());
+    IS(DEAD_OBJECT, ways_formula_run(&formula, 2));
+    IS(DEAD_OBJECT, ways_formula_run(&formula, 3));
+    ways_formula_done(&formula);
+    revive();
+    OK(ANeuralNetworksDevice_wait(ways_device()));
+    OK(ways_formula_compile(&formula)); /* new work runs on a new process */
+    ways_formula_bind(&formula, true);
+    OK(ways_formula_run(&formula, 4));
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
+TEST(a_dead_driver_is_replaced)
+{
+    struct ways_formula formula;
+    pid_t before;
+
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    ways_formula_bind(&formula, false);
+    OK(ways_formula_run(&formula, 1));
+    for (int i = 0; i < 6; i++) {
+        before = ways_pid();
+        kill_driver(before);
+        revive();
+        OK(ways_formula_run(&formula, i));
+        ck_assert_int_ne(ways_pid(), before);
+    }
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
+/* -- at random moments --------------------------------------------------------------- */
+
+struct victim {
+    pid_t pid;
+    uint64_t delay_ns;
+};
+
+static void *kill_later(void *argument)
+{
+    const struct victim *victim = argument;
+
+    ways_nap(victim->delay_ns);
+    kill(victim->pid, SIGKILL);
+    return NULL;
+}
+
+/* One life of an application, under which the driver dies somewhere. */
+static void live_once(int seed)
+{
+    struct victim victim = {.pid = ways_pid(), .delay_ns = (uint64_t)(rand() % 2000000)};
+    struct ways_formula formula;
+    pthread_t thread;
+    int result;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, kill_later, &victim), 0);
+    do {
+        uint64_t begin_ns = ways_now_ns();
+
+        result = ways_formula_compile(&formula);
+        if (result == ANEURALNETWORKS_NO_ERROR) {
+            ways_formula_bind(&formula, seed & 1);
+            for (int i = 0; result == ANEURALNETWORKS_NO_ERROR && i < 5; i++)
+                result = ways_formula_run(&formula, i);
+        }
+        ways_formula_done(&formula);
+        ck_assert_uint_lt(ways_now_ns() - begin_ns, BOUND_NS);
+    } while (result == ANEURALNETWORKS_NO_ERROR && kill(victim.pid, 0) == 0);
+    if (result != ANEURALNETWORKS_NO_ERROR)
+        ck_assert_int_eq(result, ANEURALNETWORKS_DEAD_OBJECT);
+    pthread_join(thread, NULL);
+    if (ways_is("service"))
+        ways_kill_service(SIGKILL); /* buries it */
+}
+
+TEST(a_driver_may_die_at_any_moment)
+{
+    size_t n_fds, n_mappings, n_threads;
+
+    ways_begin();
+    setenv("NNHAL_RECOVERY", "off", 1);
+    srand((unsigned)getpid());
+    live_once(0);
+    revive();
+    OK(ANeuralNetworksDevice_wait(ways_device()));
+    n_fds = count_fds();
+    n_mappings = count_mappings("memfd:");
+    n_threads = count_threads();
+    for (int i = 0; i < n_kills(); i++) {
+        live_once(i);
+        revive();
+        OK(ANeuralNetworksDevice_wait(ways_device()));
+        ck_assert_msg(count_fds() == n_fds, "seed %d, kill %d: %zu descriptors, were %zu",
+                      (int)getpid(), i, count_fds(), n_fds);
+        ck_assert_uint_eq(count_mappings("memfd:"), n_mappings);
+        ck_assert_uint_eq(count_threads(), n_threads);
+    }
+    ways_end();
+}
+TEST_END
+
+/* -- applications die under a service -------------------------------------------------- */
+
+static void be_a_client(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0;; i++) {
+        struct ways_formula formula;
+
+        OK(ways_formula_compile(&formula));
+        ways_formula_bind(&formula, i & 1);
+        for (int j = 0; j < 5; j++)
+            OK(ways_formula_run(&formula, j));
+        ways_formula_done(&formula);
+    }
+}
+
+static size_t count_service_fds(void)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)ways_service());
+    return count_entries(path);
+}
+
+/* The service notices a client's end by itself, soon. */
+static void wait_for_service_fds(size_t n)
+{
+    uint64_t limit_ns = ways_now_ns() + BOUND_NS;
+
+    while (count_service_fds() > n) {
+        ck_assert_msg(ways_now_ns() < limit_ns, "the service holds %zu descriptors, held %zu",
+                      count_service_fds(), n);
+        ways_nap(1000000);
+    }
+}
+
+TEST(an_application_may_die_at_any_moment)
+{
+    size_t n_fds;
+
+    if (!ways_is("service"))
+        return;
+    ways_begin();
+    srand((unsigned)getpid());
+    wait_for_service_fds(count_service_fds());
+    n_fds = count_service_fds();
+    for (int i = 0; i < n_kills(); i++) {
+        pid_t client = fork();
+
+        if (client == 0)
+            be_a_client();
+        ways_nap((uint64_t)(rand() % 20000000));
+        kill(client, SIGKILL);
+        ck_assert_int_eq(waitpid(client, NULL, 0), client);
+        wait_for_service_fds(n_fds);
+        ck_assert_int_eq(waitpid(ways_service(), NULL, WNOHANG), 0);
+    }
+    {
+        struct ways_formula formula; /* others are served as before */
+
+        OK(ways_formula_compile(&formula));
+        ways_formula_bind(&formula, true);
+        OK(ways_formula_run(&formula, 1));
+        ways_formula_done(&formula);
+    }
+    ways_end();
+}
+TEST_END
+
+CHECK_MAIN("kill-" WAY, a_dead_driver_is_told_of, a_dead_driver_is_replaced,
+           a_driver_may_die_at_any_moment, an_application_may_die_at_any_moment)

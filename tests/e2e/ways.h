@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ways.h - an application's view of the sample driver, in each of the three ways
+ *
+ * Programs are built once per way (-DWAY="embedded", "private", "service") and
+ * link libneuralnetworks.so like any application. ways_begin() sets the
+ * environment so that there is nothing but the sample driver, and starts its
+ * service where the way needs one; it dies with the test. */
+#ifndef NN_TESTS_E2E_WAYS_H
+#define NN_TESTS_E2E_WAYS_H
+
+#include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
+
+#include "support/check-main.h"
+#include "support/fds.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define OK(call)       ck_assert_int_eq((call), ANEURALNETWORKS_NO_ERROR)
+#define IS(code, call) ck_assert_int_eq((call), ANEURALNETWORKS_##code)
+
+void ways_begin(void);
+void ways_end(void);
+
+bool ways_is(const char *way);
+
+/* ways_start_service(), ways_kill_service() - in the way "service" only. */
+void ways_start_service(void);
+void ways_kill_service(int signal_number);
+pid_t ways_service(void);
+
+/* ways_device() - the sample. ways_pid() - the process that it runs in. */
+ANeuralNetworksDevice *ways_device(void);
+pid_t ways_pid(void);
+
+/* ways_now_ns(), ways_nap() - CLOCK_MONOTONIC. */
+uint64_t ways_now_ns(void);
+void ways_nap(uint64_t duration_ns);
+
+/* z = relu(x * y + x), by pointer or in a memory of its own. */
+struct ways_formula {
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    ANeuralNetworksMemory *memory; /* NULL: by pointer */
+    float *x, *y, *z;              /* four each */
+    float buffer[12];
+};
+
+/* ways_formula_compile() - Returns: the code of finish(). */
+int ways_formula_compile(struct ways_formula *formula);
+/* ways_formula_bind() - a reusable execution. */
+void ways_formula_bind(struct ways_formula *formula, bool in_memory);
+/* ways_formula_run() - new numbers from seed; whether z is right is asserted.
+ * Returns: the code of compute(). */
+int ways_formula_run(struct ways_formula *formula, int seed);
+void ways_formula_done(struct ways_formula *formula);
+
+#endif

@@ -65,20 +65,20 @@ static int infer_hashtable_lookup(struct nn_infer *infer)
     return 0;
 }
 
-/* A weight per row of the input for the dense kind, none for the sparse ones. */
+/* A weight per row of the input for the dense kind. That the sparse ones take
+ * none is for the kernel to say: an input of the model may still be omitted when
+ * it is executed. */
 static int check_lsh_weight(const struct nn_infer *infer, int32_t kind)
 {
     const struct nn_infer_operand *weight = &infer->inputs[2];
 
-    if (kind == LSH_DENSE) {
-        if (weight->is_omitted)
-            return nn_refuse(infer->why, "the dense kind needs weights");
-        if (weight->n_dimensions != 1 || weight->dimensions[0] != infer->inputs[1].dimensions[0])
-            return nn_refuse(infer->why, "%u weights for %u rows", weight->dimensions[0],
-                             infer->inputs[1].dimensions[0]);
-    } else if (!weight->is_omitted) {
-        return nn_refuse(infer->why, "the sparse kinds take no weights");
-    }
+    if (kind != LSH_DENSE)
+        return 0;
+    if (weight->is_omitted)
+        return nn_refuse(infer->why, "the dense kind needs weights");
+    if (weight->n_dimensions != 1 || weight->dimensions[0] != infer->inputs[1].dimensions[0])
+        return nn_refuse(infer->why, "%u weights for %u rows", weight->dimensions[0],
+                         infer->inputs[1].dimensions[0]);
     return 0;
 }
 

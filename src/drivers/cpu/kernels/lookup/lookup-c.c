@@ -236,6 +236,8 @@ static int nn_lsh_projection__c(const struct nn_kernel_args *args)
     struct lsh_job job = {.args = args, .kind = params->kind, .n_bits = hash->dims[1]};
     size_t n_rows = args->inputs[1].dims[0];
 
+    if (params->kind != LSH_DENSE && args->inputs[2].data)
+        return nn_kernel_refuse(args, "the sparse kinds take no weights");
     if (params->kind == LSH_DENSE) {
         float *weights = (float *)(void *)args->scratch;
 

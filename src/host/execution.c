@@ -81,21 +81,27 @@ uint32_t nn_execution_judge_form(uint64_t execution, uint64_t prepared_model,
     return NNHAL_NONE;
 }
 
+/* -- priorities ---------------------------------------------------------------- */
+
+static void see_execution(const struct nn_object *object, void *ctx)
+{
+    *(uint32_t *)ctx = ((const struct nn_execution *)object)->binding.prepared->priority;
+}
+
+static void see_prepared(const struct nn_object *object, void *ctx)
+{
+    *(uint32_t *)ctx = ((const struct nn_prepared *)object)->priority;
+}
+
 uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t execution)
 {
-    struct nn_session *session = (struct nn_session *)hal;
+    struct nn_objects *objects = &((struct nn_session *)hal)->objects;
     uint32_t priority = NNHAL_PRIORITY_MEDIUM;
-    struct nn_object *object;
 
     if (execution)
-        object = nn_objects_get(&session->objects, execution, NN_OBJECT_EXECUTION);
+        nn_objects_visit(objects, execution, NN_OBJECT_EXECUTION, see_execution, &priority);
     else
-        object = nn_objects_get(&session->objects, prepared_model, NN_OBJECT_PREPARED);
-    if (object && execution)
-        priority = ((struct nn_execution *)object)->binding.prepared->priority;
-    else if (object)
-        priority = ((struct nn_prepared *)object)->priority;
-    nn_object_unref(object);
+        nn_objects_visit(objects, prepared_model, NN_OBJECT_PREPARED, see_prepared, &priority);
     return priority;
 }
 

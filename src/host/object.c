@@ -149,13 +149,14 @@ void nn_objects_remove(struct nn_objects *objects, uint64_t id, enum nn_object_k
     nn_object_unref(object);
 }
 
-void nn_objects_each(struct nn_objects *objects, enum nn_object_kind kind,
-                     void (*visit)(struct nn_object *object, void *ctx), void *ctx)
+void nn_objects_visit(struct nn_objects *objects, uint64_t id, enum nn_object_kind kind,
+                      void (*visit)(const struct nn_object *object, void *ctx), void *ctx)
 {
+    struct nn_object **at;
+
     pthread_mutex_lock(&objects->lock);
-    for (size_t i = 0; i < objects->n_buckets; i++)
-        for (struct nn_object *object = objects->buckets[i]; object; object = object->next)
-            if (object->kind == kind)
-                visit(object, ctx);
+    at = find(objects, id, kind);
+    if (at)
+        visit(*at, ctx);
     pthread_mutex_unlock(&objects->lock);
 }

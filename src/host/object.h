@@ -67,9 +67,10 @@ struct nn_object *nn_objects_get(struct nn_objects *objects, uint64_t id, enum n
  * that names nothing of this kind is no error. */
 void nn_objects_remove(struct nn_objects *objects, uint64_t id, enum nn_object_kind kind);
 
-/* nn_objects_each() - calls visit for each object of a kind, with the table locked:
- * visit must not come back to the table, nor drop a last reference. */
-void nn_objects_each(struct nn_objects *objects, enum nn_object_kind kind,
-                     void (*visit)(struct nn_object *object, void *ctx), void *ctx);
+/* nn_objects_visit() - calls visit for the object that has this id and kind, if
+ * there is one, with the table locked: without a reference, which might turn
+ * out to be the last. visit must not come back to the table. */
+void nn_objects_visit(struct nn_objects *objects, uint64_t id, enum nn_object_kind kind,
+                      void (*visit)(const struct nn_object *object, void *ctx), void *ctx);
 
 #endif

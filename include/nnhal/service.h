@@ -33,8 +33,8 @@ struct nnhal_serve_options {
 };
 
 /* Must be called while the process has one thread. Errors and what became of
- * the sandbox are lines on standard error, as far as NNHAL_LOG (warning, if it
- * is not set) lets them.
+ * the sandbox are lines on standard error, as far as NNHAL_LOG lets them; if it
+ * is not set, warnings and errors, and nothing at all with fd.
  * Returns what main() is to return: 0 after a termination that was asked for,
  * 1 if it could not serve, 2 if the options make no sense. */
 int nnhal_serve(const struct nnhal_serve_options *options);

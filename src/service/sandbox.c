@@ -295,14 +295,37 @@ static int drop_capabilities(void)
     return 0;
 }
 
-/* user is whom root becomes, or NULL. */
-static int drop_privileges(const struct passwd *user)
+/* Whom root becomes: looked up while files can still be opened. The groups are
+ * the user's own, which is how device nodes are given to it. */
+struct identity {
+    uid_t uid;
+    gid_t gid;
+    int n_groups;
+    gid_t groups[64];
+};
+
+static int look_up(const char *name, struct identity *identity)
+{
+    const struct passwd *user = getpwnam(name);
+
+    if (!user)
+        return nn_error_origin(-ENOENT);
+    identity->uid = user->pw_uid;
+    identity->gid = user->pw_gid;
+    identity->n_groups = NN_N_ELEMENTS(identity->groups);
+    if (getgrouplist(name, user->pw_gid, identity->groups, &identity->n_groups) < 0)
+        identity->n_groups = 0;
+    return 0;
+}
+
+/* user is NULL for whoever stays who it is. */
+static int drop_privileges(const struct identity *user)
 {
     if (geteuid() == 0)
         drop_bounding_set();
-    if (user &&
-        (setgroups(0, NULL) < 0 || setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-         setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
+    if (user && (setgroups((size_t)user->n_groups, user->groups) < 0 ||
+                 setresgid(user->gid, user->gid, user->gid) < 0 ||
+                 setresuid(user->uid, user->uid, user->uid) < 0))
         return nn_error_origin(-errno);
     return nn_error_trace(drop_capabilities());
 }
@@ -310,15 +333,13 @@ static int drop_privileges(const struct passwd *user)
 int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox_report *ret_report)
 {
     struct nn_sandbox_report report = {.landlock_version = nn_landlock_version()};
-    const struct passwd *user = NULL;
+    bool leaves_root = geteuid() == 0 && options->user;
+    struct identity user;
     struct rlimit none = {0};
-    int r = 0;
+    int r = leaves_root ? look_up(options->user, &user) : 0;
 
-    if (geteuid() == 0 && options->user) {
-        user = getpwnam(options->user);
-        if (!user)
-            return nn_error_origin(-ENOENT);
-    }
+    if (r < 0)
+        return nn_error_trace(r);
     setrlimit(RLIMIT_CORE, &none);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return nn_error_origin(-errno);
@@ -326,14 +347,14 @@ int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox
     if (report.landlock_version > 0)
         r = close_files(options, report.landlock_version);
     if (r == 0)
-        r = drop_privileges(user);
+        r = drop_privileges(leaves_root ? &user : NULL);
     if (r == 0 && kernel_has_seccomp()) {
         r = close_calls(options->driver, report.landlock_version > 0);
         report.has_seccomp = r == 0;
     }
     if (r < 0)
         return nn_error_trace(r);
-    report.has_dropped_root = user != NULL;
+    report.has_dropped_root = leaves_root;
     *ret_report = report;
     return 0;
 }

@@ -105,7 +105,7 @@ static int open_driver(struct serving *serving)
     }
     r = nn_host_open_module(path, serving->configuration, &why, &serving->host);
     if (r < 0)
-        r = fail(1, "%s: %s (%s)", path, why.text, strerror(-r));
+        r = fail(1, "%s", why.text[0] ? why.text : strerror(-r));
     nn_places_done(&places);
     return r;
 }
@@ -253,6 +253,9 @@ _public_ int nnhal_serve(const struct nnhal_serve_options *options)
 
     nn_log_set_default(NN_LOG_WARNING);
     r = take_options(options, &serving);
+    /* A private child is a guest at the application's standard error. */
+    nn_log_set_default(serving.options.fd > 0 ? -1 : NN_LOG_WARNING);
+    signal(SIGPIPE, SIG_IGN); /* nobody reads the log any more */
     if (r == 0)
         r = open_driver(&serving);
     if (r == 0)

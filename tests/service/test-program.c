@@ -4,6 +4,7 @@
 #include "hal/dial.h"
 #include "host/desk.h"
 #include "ipc/sock.h"
+#include "service/landlock.h"
 
 #include "support/check-main.h"
 #include "support/fds.h"
@@ -255,6 +256,46 @@ TEST(bad_arguments_and_drivers_are_errors)
 }
 TEST_END
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANDBOX false
+#else
+#define HAS_SANDBOX true
+#endif
+
+/* What the driver that reaches for too much was told, served with an option. */
+static void expect_reached(char *option, const char *wanted)
+{
+    char *const arguments[] = {
+        (char *)"nnhal-host", (char *)"--listen", path, option, getenv("NN_TEST_NAUGHTY"), NULL};
+    struct nn_hal_prepare_model_args args = {.deadline_ns = NNHAL_NO_TIME};
+    struct nn_hal_prepare_model_reply reply;
+    struct nn_hal *hal = NULL;
+    struct desk desk;
+    pid_t pid = start_ready(arguments, -1);
+
+    ck_assert_int_eq(nn_dial_socket(path, NULL, &hal), 0);
+    open_desk(&desk, hal);
+    args.model = *desk_formula(&desk, DIMS(2, 2));
+    args.preference = NNHAL_FAST_SINGLE_ANSWER;
+    args.priority = NNHAL_PRIORITY_MEDIUM;
+    ck_assert_uint_eq(nn_hal_prepare_model(hal, &args, &reply, &desk.arena), NNHAL_GENERAL_FAILURE);
+    ck_assert_ptr_nonnull(strstr(reply.message, wanted));
+    close_desk(&desk);
+    kill(pid, SIGTERM);
+    ck_assert_int_eq(exit_status(pid), 0);
+}
+
+TEST(a_driver_gets_what_it_declared_and_nothing_else)
+{
+    begin();
+    expect_reached((char *)"--no-sandbox", "file got, socket got, device got, declared device got");
+    if (HAS_SANDBOX && nn_landlock_version() > 0)
+        expect_reached((char *)"--user=nobody",
+                       "file refused, socket refused, device refused, declared device got");
+    end();
+}
+TEST_END
+
 /* -- the private child --------------------------------------------------------------------- */
 
 static void expect_gone(pid_t pid)
@@ -386,5 +427,6 @@ TEST_END
 CHECK_MAIN("program", it_listens_in_the_usual_place_until_it_is_terminated,
            one_listens_and_the_second_says_why_it_cannot, it_takes_a_listening_socket_from_systemd,
            it_takes_one_connection_from_systemd, bad_arguments_and_drivers_are_errors,
+           a_driver_gets_what_it_declared_and_nothing_else,
            a_private_child_lives_as_long_as_its_session, a_child_that_is_killed_ends_its_calls,
            a_child_ends_with_its_application_though_a_forked_one_is_left)

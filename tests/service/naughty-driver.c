@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* naughty-driver - a driver that reaches for what it did not declare
+ *
+ * Preparing any model fails, with a sentence that tells what became of each
+ * attempt: "got" or "refused". */
+#include <nnhal/driver.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const struct nnhal_driver_services *services;
+
+static const char *outcome(int fd)
+{
+    if (fd < 0)
+        return "refused";
+    close(fd);
+    return "got";
+}
+
+static uint32_t naughty_open(const struct nnhal_driver_services *given, void **ret_device)
+{
+    services = given;
+    *ret_device = &services;
+    return NNHAL_NONE;
+}
+
+static void naughty_close(void *device)
+{
+}
+
+static uint32_t naughty_supported(void *device, const struct nnhal_driver_model *model,
+                                  uint8_t *supported)
+{
+    return NNHAL_GENERAL_FAILURE;
+}
+
+static uint32_t naughty_prepare(void *device, const struct nnhal_prepare *prepare,
+                                void **ret_prepared)
+{
+    char text[200];
+    int n;
+
+    n = snprintf(text, sizeof(text), "file %s", outcome(open("/etc/passwd", O_RDONLY)));
+    n += snprintf(text + n, sizeof(text) - (size_t)n, ", socket %s",
+                  outcome(socket(AF_INET, SOCK_STREAM, 0)));
+    n += snprintf(text + n, sizeof(text) - (size_t)n, ", device %s",
+                  outcome(open("/dev/null", O_RDWR)));
+    snprintf(text + n, sizeof(text) - (size_t)n, ", declared device %s",
+             outcome(open("/dev/zero", O_RDWR)));
+    services->explain(services->ctx, text);
+    return NNHAL_GENERAL_FAILURE;
+}
+
+static void naughty_release(void *prepared)
+{
+}
+
+static uint32_t naughty_execute(void *prepared, struct nnhal_execution *execution)
+{
+    return NNHAL_GENERAL_FAILURE;
+}
+
+__attribute__((__visibility__("default"))) const struct nnhal_driver *
+nnhal_driver_main(const char *configuration)
+{
+    static const char *const nodes[] = {"/dev/zero"};
+    static const struct nnhal_sandbox sandbox = {.n_device_nodes = 1, .device_nodes = nodes};
+    static const struct nnhal_capabilities capabilities = {
+        .relaxed_scalar = {1, 1},
+        .relaxed_tensor = {1, 1},
+        .if_performance = {1, 1},
+        .while_performance = {1, 1},
+    };
+    static const struct nnhal_driver driver = {
+        .size = sizeof(driver),
+        .abi = NNHAL_DRIVER_ABI,
+        .type = NNHAL_DEVICE_OTHER,
+        .name = "naughty",
+        .version = "1",
+        .feature_level = NNHAL_FEATURE_LEVEL_8,
+        .capabilities = &capabilities,
+        .sandbox = &sandbox,
+        .open = naughty_open,
+        .close = naughty_close,
+        .get_supported_operations = naughty_supported,
+        .prepare = naughty_prepare,
+        .release = naughty_release,
+        .execute = naughty_execute,
+    };
+
+    return &driver;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/quota.h"
+
+#include "support/check-main.h"
+
+static const struct nn_service_quota_limits limits = {
+    .n_connections = 5,
+    .n_connections_per_user = 3,
+    .n_bytes_per_user = 1000,
+    .n_fds_per_user = 10,
+};
+
+TEST(connections_are_bounded_per_user_and_together)
+{
+    struct nn_service_quota_user *users[5], *refused = NULL;
+    struct nn_service_quota *quota = NULL;
+
+    ck_assert_int_eq(nn_service_quota_new(&limits, &quota), 0);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(nn_service_quota_enter(quota, 1000, &users[i]), 0);
+    ck_assert_ptr_eq(users[0], users[2]);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1000, &refused), NN_SERVICE_QUOTA_E_FULL);
+    for (size_t i = 3; i < 5; i++)
+        ck_assert_int_eq(nn_service_quota_enter(quota, 1001, &users[i]), 0);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1002, &refused), NN_SERVICE_QUOTA_E_FULL);
+    ck_assert_ptr_null(refused);
+    nn_service_quota_leave(users[0]);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1002, &users[0]), 0);
+    for (size_t i = 0; i < 5; i++)
+        nn_service_quota_leave(users[i]);
+    nn_service_quota_free(quota);
+}
+TEST_END
+
+TEST(what_is_not_answered_holds_back_that_user_alone)
+{
+    struct nn_service_quota_user *one = NULL, *other = NULL;
+    struct nn_service_quota *quota = NULL;
+
+    ck_assert_int_eq(nn_service_quota_new(&limits, &quota), 0);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1000, &one), 0);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1001, &other), 0);
+    nn_service_quota_charge(one, 999, 9);
+    ck_assert(nn_service_quota_may_receive(one));
+    nn_service_quota_charge(one, 5000, 0); /* one request may go beyond */
+    ck_assert(!nn_service_quota_may_receive(one));
+    ck_assert(nn_service_quota_may_receive(other));
+    nn_service_quota_release(one, 5000, 0);
+    ck_assert(nn_service_quota_may_receive(one));
+    nn_service_quota_charge(one, 0, 1);
+    ck_assert(!nn_service_quota_may_receive(one));
+    nn_service_quota_release(one, 999, 10);
+    ck_assert(nn_service_quota_may_receive(one));
+    nn_service_quota_leave(one);
+    nn_service_quota_leave(other);
+    nn_service_quota_free(quota);
+}
+TEST_END
+
+CHECK_MAIN("quota", connections_are_bounded_per_user_and_together,
+           what_is_not_answered_holds_back_that_user_alone)

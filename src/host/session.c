@@ -76,7 +76,7 @@ uint32_t nn_session_charge(struct nn_session *session, enum nn_quota_slot slot, 
         struct nn_session *session = (struct nn_session *)hal;                                     \
         uint32_t status;                                                                           \
                                                                                                    \
-        *reply = (struct nn_hal_##method##_reply){.message = NULL};                                \
+        memset(reply, 0, sizeof(*reply));                                                          \
         if (!nn_session_enter(session))                                                            \
             return NNHAL_DEAD_OBJECT;                                                              \
         status = nn_host_##method(session, args, reply, arena);                                    \

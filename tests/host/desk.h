@@ -99,7 +99,9 @@ void desk_free_execution(struct desk *desk, uint64_t execution);
 /* desk_expect_failure() - what a failed call leaves: nothing but a sentence. */
 #define desk_expect_failure(reply)                                                                 \
     do {                                                                                           \
-        __typeof__(reply) silent_ = {.message = (reply).message};                                  \
+        __typeof__(reply) silent_;                                                                 \
+        memset(&silent_, 0, sizeof(silent_));                                                      \
+        silent_.message = (reply).message;                                                         \
         ck_assert_ptr_nonnull((reply).message);                                                    \
         ck_assert_uint_gt(strlen((reply).message), 10);                                            \
         ck_assert_mem_eq(&silent_, &(reply), sizeof(silent_));                                     \

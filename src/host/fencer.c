@@ -140,6 +140,8 @@ static void job_run(struct nn_job *job)
     nn_arena_init(&arena, 0);
     status = nn_binding_run(&fenced->execution->binding, &how, &result, &message, &arena);
     now_ns = nn_sys_now_ns();
+    if (status == NNHAL_MISSED_DEADLINE_PERSISTENT && now_ns >= fenced->due_ns)
+        status = NNHAL_MISSED_DEADLINE_TRANSIENT; /* it waited for a thread */
     nn_fencer_lock(fencer);
     if (fenced->measure && status == NNHAL_NONE && fenced->state != NN_FENCED_ENDED) {
         fenced->timing_launched = (struct nnhal_timing){result.timing.time_on_device_ns,

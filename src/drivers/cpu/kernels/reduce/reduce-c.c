@@ -40,10 +40,23 @@ static int lower_reduce(struct nn_lower *lower)
     return 0;
 }
 
-/* [k0, r0, k1, r1, k2]: even ones are kept, odd ones reduced. */
+/* [k0, r0, k1, r1, k2]: even ones are kept, odd ones reduced. The innermost ones
+ * are as far right as they can be, where the loops are contiguous. */
 struct walk {
     size_t sizes[5];
 };
+
+static void move_right(struct walk *walk)
+{
+    size_t *s = walk->sizes;
+
+    for (int i = 0; i < 2 && s[3] == 1 && s[4] == 1; i++) {
+        s[4] = s[2];
+        s[3] = s[1];
+        s[2] = s[0];
+        s[1] = s[0] = 1;
+    }
+}
 
 static bool make_walk(const struct nn_tensor *in, uint32_t axes, struct walk *ret)
 {
@@ -61,6 +74,7 @@ static bool make_walk(const struct nn_tensor *in, uint32_t axes, struct walk *re
             return false;
         walk.sizes[slot] *= in->dims[d];
     }
+    move_right(&walk);
     *ret = walk;
     return true;
 }

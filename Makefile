@@ -34,10 +34,13 @@ test-long: deps-test
 fuzz: deps-test
 	@python3 scripts/run-fuzz.py --seconds $(or $(SECONDS),60)
 
+bench: build
+	@python3 scripts/run-bench.py
+
 install: build
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
 clean:
 	rm -rf build build-asan build-tsan build-clang build-fuzz
 
-.PHONY: all build run test test-long fuzz install clean
+.PHONY: all build run test test-long bench fuzz install clean

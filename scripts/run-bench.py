@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures models and round trips: what `make bench` prints.
+
+    scripts/run-bench.py [--build BUILD] [--rounds N] [--runs N] [MODEL.tflite...]
+
+Models are those of models/ and, where it is there, $NNHAL_SHARED/models. Each
+runs with one and with two threads, embedded; the rounds over all models are
+interleaved and the medians of the rounds' medians are printed, because machines
+are shared and noisy. Then the round trip of a one-element ADD on the sample
+driver in every way, beside a raw ping-pong of the same run.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+THREADS = (1, 2)
+
+
+def models():
+    shared = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared")) / "models"
+    found = sorted((ROOT / "models").glob("*/*.tflite")) + sorted(shared.glob("*/model.tflite"))
+    if not shared.is_dir():
+        print(f"no {shared}: only the models of this repository are measured")
+    return found
+
+
+def name_of(path):
+    return path.parent.name if path.stem == "model" else path.stem
+
+
+def measure(build, path, threads, runs):
+    """One round: the JSON of nnhal bench, or None with the reason printed."""
+    done = subprocess.run([build / "nnhal", "bench", path, "--json", "--runs", str(runs),
+                           "--threads", str(threads), "--mode", "embedded",
+                           "--device", "nnhal-cpu"],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        print(f"{name_of(path)}: {done.stderr.strip()}")
+        return None
+    return json.loads(done.stdout)
+
+
+def runs_for(first_ms, most):
+    """As many runs as fit into about half a second."""
+    return max(5, min(most, int(500 / max(first_ms, 0.001))))
+
+
+def table(build, paths, rounds, most_runs):
+    results = {(path, threads): [] for path in paths for threads in THREADS}
+    counts = {}
+    for path in list(paths):
+        first = measure(build, path, 1, 3)
+        if first is None:
+            paths.remove(path)
+        else:
+            counts[path] = runs_for(first["median_ms"], most_runs)
+    for _ in range(rounds):
+        for path in paths:
+            for threads in THREADS:
+                result = measure(build, path, threads, counts[path])
+                if result:
+                    results[path, threads].append(result)
+    print(f"{'model':46} {'prepare':>9} {'1 thread':>9} {'p90':>9} {'2 threads':>9} {'2 : 1':>6}"
+          f" {'copied':>7}   (ms; bytes a run)")
+    for path in paths:
+        one, two = results[path, 1], results[path, 2]
+        median = [statistics.median(r["median_ms"] for r in rs) for rs in (one, two)]
+        print(f"{name_of(path):46} {statistics.median(r['prepare_ms'] for r in one):9.3f} "
+              f"{median[0]:9.3f} {statistics.median(r['p90_ms'] for r in one):9.3f} "
+              f"{median[1]:9.3f} {median[1] / median[0]:6.2f} "
+              f"{one[0]['copied_bytes_per_run']:7.0f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=200, help="at most, in a round")
+    parser.add_argument("model", nargs="*", type=Path)
+    options = parser.parse_args()
+    table(options.build, options.model or models(), options.rounds, options.runs)
+    roundtrip = options.build / "bench" / "roundtrip"
+    if roundtrip.exists() and not options.model:
+        print(flush=True)
+        return subprocess.run([roundtrip]).returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,12 +11,14 @@
 #include <android/NeuralNetworks.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -192,16 +194,19 @@ static pid_t start_service(int peer_cpu)
 {
     char path[4096];
     struct stat info;
-    pid_t pid = fork();
+    pid_t pid;
 
+    snprintf(path, sizeof(path), "%s/sample.sock", folder);
+    unlink(path);
+    pid = fork();
     if (pid < 0)
         die("fork");
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         pin(peer_cpu);
         execl(host, "nnhal-host", "sample", (char *)NULL);
         _exit(127);
     }
-    snprintf(path, sizeof(path), "%s/sample.sock", folder);
     while (stat(path, &info) < 0) {
         if (waitpid(pid, NULL, WNOHANG) == pid)
             die(host);
@@ -242,8 +247,8 @@ static double measure_apart(int way, int cpu, int peer_cpu)
     int pipe_fds[2];
     pid_t pid;
 
-    if (pipe(pipe_fds) < 0)
-        die("pipe");
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+        die("pipe2");
     pid = fork();
     if (pid < 0)
         die("fork");

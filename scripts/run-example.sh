@@ -45,6 +45,7 @@ rm -f "$folder/sample.sock"
 echo "== pictures of characters, on a service of the CPU driver"
 serve cpu
 set --
-for picture in "$root"/models/glyphs/pictures/*.png; do set -- "$@" --image "$picture"; done
-"$build/nnhal" run "$root/models/glyphs/glyphs-int8.tflite" --device nnhal-cpu --top 2 \
-    --labels "$root/models/glyphs/labels.txt" "$@"
+cd "$root"
+for picture in models/glyphs/pictures/*.png; do set -- "$@" --image "$picture"; done
+"$build/nnhal" run models/glyphs/glyphs-int8.tflite --device nnhal-cpu --top 2 \
+    --labels models/glyphs/labels.txt "$@"

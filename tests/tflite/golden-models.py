@@ -22,6 +22,9 @@ from pathlib import Path
 
 ROOT = Path(os.environ.get("NNHAL_SOURCE_ROOT") or Path(__file__).resolve().parents[2])
 MODELS = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared")) / "models"
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import service  # noqa: E402
+
 CODES = {"FLOAT32": "f", "INT32": "i", "UINT8": "B", "INT8": "b", "INT16": "h", "BOOL": "B"}
 FLOAT_TOLERANCE = 1e-4
 
@@ -45,16 +48,17 @@ def difference(got, wanted, kind):
     return worst / largest, FLOAT_TOLERANCE
 
 
-def run_set(nnhal, mode, folder, meta, number):
+def run_set(nnhal, environment, folder, meta, number):
     """Runs one recorded set; yields (output, difference, allowed) or raises RuntimeError."""
     with tempfile.TemporaryDirectory() as temporary:
         outputs = [Path(temporary) / f"out{i}" for i in range(len(meta["outputs"]))]
-        command = [nnhal, "run", folder / "model.tflite", "--mode", mode]
+        command = [nnhal, "run", folder / "model.tflite", "--device", "nnhal-cpu"]
         for i in range(len(meta["inputs"])):
             command += ["--input", folder / f"in{number}_{i}.bin"]
         for path in outputs:
             command += ["--output", path]
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env=environment)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip()
                                else f"exit status {done.returncode}")
@@ -67,13 +71,13 @@ def run_set(nnhal, mode, folder, meta, number):
             yield i, worst, allowed
 
 
-def check(nnhal, mode, folder, table):
+def check(nnhal, environment, folder, table):
     """The sentences that say what is wrong with one model."""
     meta = json.loads((folder / "meta.json").read_text())
     worst_of_all = 0.0
     for one in meta["sets"]:
         try:
-            for i, worst, allowed in run_set(nnhal, mode, folder, meta, one["set"]):
+            for i, worst, allowed in run_set(nnhal, environment, folder, meta, one["set"]):
                 worst_of_all = max(worst_of_all, worst)
                 if not worst <= allowed:
                     yield f"set {one['set']}, output {i}: differs by {worst:g}, allowed {allowed:g}"
@@ -96,11 +100,12 @@ def main():
     folders = sorted(p.parent for p in MODELS.glob("*/meta.json")
                      if not options.model or p.parent.name in options.model)
     n_bad = 0
-    for folder in folders:
-        complaints = list(check(options.nnhal, options.mode, folder, options.table))
-        for complaint in complaints:
-            print(f"{folder.name}: {complaint}", flush=True)
-        n_bad += bool(complaints)
+    with service.way(Path(options.nnhal).resolve().parent, options.mode, "cpu") as environment:
+        for folder in folders:
+            complaints = list(check(options.nnhal, environment, folder, options.table))
+            for complaint in complaints:
+                print(f"{folder.name}: {complaint}", flush=True)
+            n_bad += bool(complaints)
     print(f"{len(folders) - n_bad} of {len(folders)} models as recorded, mode {options.mode}")
     return 1 if n_bad or not folders else 0
 

@@ -26,15 +26,15 @@ spec.loader.exec_module(golden)
 MODELS = ["mobilenet_v1_0.25_128_quant", "kws_ref_int8", "resnet8_float"]
 
 
-def check(client, mode, folder):
+def check(client, environment, folder):
     meta = json.loads((folder / "meta.json").read_text())
     number = meta["sets"][0]["set"]
     inputs = [folder / f"in{number}_{i}.bin" for i in range(len(meta["inputs"]))]
     recorded = meta.get("max_abs_diff_tflite_optimised_vs_golden") or [0] * len(meta["outputs"])
     with tempfile.TemporaryDirectory() as temporary:
         done = subprocess.run([client, folder / "model.tflite", temporary, *inputs],
-                              env=dict(os.environ, NNHAL_MODE=mode), capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL)
+                              env=environment, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL)
         if done.returncode:
             yield f"exit status {done.returncode}: {done.stderr.strip()}"
             return
@@ -55,10 +55,12 @@ def main():
         print(f"no {golden.MODELS}: TensorFlow Lite's calls were not made (set NNHAL_SHARED)")
         return 77
     bad = 0
-    for name in MODELS:
-        for complaint in check(options.client, options.mode, golden.MODELS / name):
-            print(f"{name}: {complaint}")
-            bad += 1
+    build = Path(os.environ["NNHAL_BUILD_ROOT"])
+    with golden.service.way(build, options.mode, "cpu") as environment:
+        for name in MODELS:
+            for complaint in check(options.client, environment, golden.MODELS / name):
+                print(f"{name}: {complaint}")
+                bad += 1
     return 1 if bad else 0
 
 

@@ -99,19 +99,25 @@ static int nn_neg_i32__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-/* What is not above 0 has no square root: the highest code. */
+/* What is not above 0 has no square root: the highest code. Else as TensorFlow
+ * Lite: 1 / sqrt of the code in steps of 2^-20, times the scales' multiplier. */
 static int32_t rsqrt_code(const void *ctx, int32_t code)
 {
+    enum { FRACTION_BITS = 20 };
     const struct nn_lower *lowering = ctx;
     const struct nn_lower_operand *in = &lowering->inputs[0];
     const struct nn_lower_operand *out = &lowering->outputs[0];
-    float real = nn_quant_real(code, in->zero_point, in->scale);
-    int32_t high = nn_quant_high(out->type);
+    struct nn_multiplier scale = nn_multiplier_make(1.0 / (double)(sqrtf(in->scale) * out->scale));
+    int32_t value = code - in->zero_point, high = nn_quant_high(out->type), inverse;
     int64_t result;
 
-    if (!(real > 0.0f))
+    if (value <= 0)
         return high;
-    result = (int64_t)nn_round_to_i32((double)(1.0f / sqrtf(real) / out->scale)) + out->zero_point;
+    inverse = (int32_t)round((1 << FRACTION_BITS) / sqrt((double)value));
+    scale.shift -= FRACTION_BITS;
+    if (scale.shift < -31)
+        return nn_clamp_i32(out->zero_point, nn_quant_low(out->type), high);
+    result = (int64_t)nn_multiplier_apply(inverse, scale) + out->zero_point;
     return result > high                      ? high
            : result < nn_quant_low(out->type) ? nn_quant_low(out->type)
                                               : (int32_t)result;

@@ -4,8 +4,10 @@
 
 #include <math.h>
 
+/* check_dimensions() - what is known of them must fit: an unknown one is at least 1. */
 static int check_dimensions(const struct nnhal_operand *operand, struct nn_why *why)
 {
+    uint32_t least[NNHAL_MAX_RANK];
     uint64_t n_bytes;
 
     if (operand->n_dimensions == 0)
@@ -15,7 +17,9 @@ static int check_dimensions(const struct nnhal_operand *operand, struct nn_why *
     if (operand->n_dimensions > NNHAL_MAX_RANK)
         return nn_refuse(why, "the rank is %u, at most %d is supported", operand->n_dimensions,
                          NNHAL_MAX_RANK);
-    if (!nn_operand_bytes(operand->type, operand->n_dimensions, operand->dimensions, &n_bytes))
+    for (uint32_t i = 0; i < operand->n_dimensions; i++)
+        least[i] = operand->dimensions[i] ? operand->dimensions[i] : 1;
+    if (!nn_operand_bytes(operand->type, operand->n_dimensions, least, &n_bytes))
         return nn_refuse(why, "the size of the tensor does not fit 32 bits");
     return 0;
 }

@@ -72,6 +72,7 @@ static const char *result_name(int result)
 
 static int called(struct attempt *attempt, const char *call, uint32_t subject, int result)
 {
+    attempt->run->result = result;
     if (result != OK)
         say(attempt->run, "%s (%u) returned %s", call, subject, result_name(result));
     return result;
@@ -83,6 +84,7 @@ static int build(struct attempt *attempt)
 {
     int r = nnt_build(&attempt->built, attempt->model);
 
+    attempt->run->is_built = r == OK;
     return called(attempt, attempt->built.call, attempt->built.subject, r);
 }
 
@@ -158,12 +160,15 @@ static int start_and_wait(struct attempt *attempt)
 
 static int execute(struct attempt *attempt)
 {
+    uint64_t loop_timeout_ns = (attempt->model->flags & NNT_INFINITE_LOOP)
+                                   ? LOOP_TIMEOUT_NS
+                                   : attempt->run->loop_timeout_ns;
     int r = called(attempt, "Execution_create", 0,
                    ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
 
-    if (r == OK && (attempt->model->flags & NNT_INFINITE_LOOP))
+    if (r == OK && loop_timeout_ns > 0)
         r = called(attempt, "Execution_setLoopTimeout", 0,
-                   ANeuralNetworksExecution_setLoopTimeout(attempt->execution, LOOP_TIMEOUT_NS));
+                   ANeuralNetworksExecution_setLoopTimeout(attempt->execution, loop_timeout_ns));
     if (r == OK)
         r = set_inputs(attempt);
     if (r == OK)

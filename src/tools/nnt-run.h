@@ -23,6 +23,9 @@ const char *nnt_path_name(enum nnt_path path);
 struct nnt_run {
     enum nnt_path path;
     const ANeuralNetworksDevice *device; /* NULL: the runtime chooses */
+    uint64_t loop_timeout_ns;            /* for each WHILE; 0: the runtime's own */
+    int result;                          /* of the last call that was made */
+    bool is_built;                       /* every call before compilation succeeded */
     char what[400];                      /* after a failure: what differed, or which call failed */
 };
 

@@ -97,6 +97,12 @@ BREAK(size_above_32_bits)
     MAIN->dimensions[0][1] = 1;
 }
 
+BREAK(known_part_above_32_bits)
+{
+    MAIN->dimensions[0][0] = 1u << 30;
+    MAIN->dimensions[0][1] = 0;
+}
+
 BREAK(float_with_scale)
 {
     OPERAND(0)->scale = 1;
@@ -499,6 +505,7 @@ static const struct {
     RULE(rank_above_limit, "operand 12: the rank is 17"),
     RULE(size_overflow, "operand 0: the size of the tensor does not fit"),
     RULE(size_above_32_bits, "operand 0: the size of the tensor does not fit"),
+    RULE(known_part_above_32_bits, "operand 0: the size of the tensor does not fit"),
     RULE(float_with_scale, "operand 0: TENSOR_FLOAT32 takes no scale"),
     RULE(quantised_without_scale, "operand 12: TENSOR_QUANT8_ASYMM needs a scale above 0"),
     RULE(negative_scale, "operand 12: TENSOR_QUANT8_ASYMM needs a scale above 0"),

@@ -48,7 +48,9 @@ int nn_blob_extend(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_
         if (r)
             return nn_error_trace(r);
     }
-    memset(blob->bytes + blob->size, 0, end - blob->size);
+    /* An empty blob may have no bytes at all yet. */
+    if (end > blob->size)
+        memset(blob->bytes + blob->size, 0, end - blob->size);
     blob->size = end;
     *ret_offset = start;
     return 0;

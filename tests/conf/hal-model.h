@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-model.h - a model of vectors in the HAL's terms
+ *
+ * For asking a session directly, past the runtime. Every constant is copied
+ * into operand_values; the arrays live as long as the model in the file. */
+#ifndef NN_TESTS_CONF_HAL_MODEL_H
+#define NN_TESTS_CONF_HAL_MODEL_H
+
+#include "nnt-file.h"
+
+#include <nnhal/types.h>
+
+/* hal_model_make() - Returns: false if memory is short. */
+bool hal_model_make(struct nnt_file *file, const struct nnt_model *model, struct nnhal_model *ret);
+
+#endif

@@ -19,15 +19,17 @@ struct nn_multiplier {
     int32_t shift; /* > 0: left */
 };
 
-/* nn_srdhm() - saturating rounding doubling high multiplication: a * b / 2^31. */
+/* nn_srdhm() - saturating rounding doubling high multiplication: a * b / 2^31.
+ * The reference adds 2^30, or 1 - 2^30 to a negative product, and truncates;
+ * that is floor((p + 2^30) / 2^31) for either sign: for p = -q it is
+ * -floor((q + 2^30 - 1) / 2^31) both ways. */
 static inline int32_t nn_srdhm(int32_t a, int32_t b)
 {
     int64_t product = (int64_t)a * b;
-    int64_t nudge = product >= 0 ? INT64_C(1) << 30 : 1 - (INT64_C(1) << 30);
 
     if (a == INT32_MIN && b == INT32_MIN)
         return INT32_MAX;
-    return (int32_t)((product + nudge) / (INT64_C(1) << 31));
+    return (int32_t)((product + (INT64_C(1) << 30)) >> 31);
 }
 
 /* nn_rdp() - x / 2^exponent, rounded half away from zero; exponent in [0, 31]. */
@@ -71,13 +73,15 @@ static inline struct nn_multiplier nn_multiplier_make(double real)
     return m;
 }
 
-/* nn_multiplier_apply() - x * m, rounded twice as the reference does. */
+/* nn_multiplier_apply() - x * m, rounded twice as the reference does. A mantissa
+ * is never negative, so that the product cannot saturate. */
 static inline int32_t nn_multiplier_apply(int32_t x, struct nn_multiplier m)
 {
     int left = m.shift > 0 ? m.shift : 0;
     int right = m.shift > 0 ? 0 : -m.shift;
+    int64_t product = (int64_t)nn_shl_wrap(x, left) * m.mantissa;
 
-    return nn_rdp(nn_srdhm(nn_shl_wrap(x, left), m.mantissa), right);
+    return nn_rdp((int32_t)((product + (INT64_C(1) << 30)) >> 31), right);
 }
 
 static inline int32_t nn_clamp_i32(int32_t x, int32_t low, int32_t high)

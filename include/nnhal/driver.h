@@ -12,7 +12,10 @@
  * on the same object too. The host calls release() of an object only when no
  * call on it is in progress.
  * Results: callbacks return an enum nnhal_error_status. A driver may explain a
- * failure with services->explain(), just before it returns it.
+ * failure with services->explain(), just before it returns it. The host checks
+ * what a driver answers: a status that a callback cannot have, a shape that
+ * contradicts model and request, an output larger than its memory end the call
+ * with NNHAL_GENERAL_FAILURE, and the driver is reported as defective.
  * Tables begin with their size, so that either side may know more members
  * than the other: members beyond the other's size count as NULL or 0. */
 #ifndef NNHAL_DRIVER_H
@@ -107,7 +110,9 @@ struct nnhal_execution {
     uint64_t loop_timeout_ns; /* for each WHILE */
     uint32_t measure;
     uint32_t reserved;
-    struct nnhal_timing timing; /* set by the driver if measure, else left NNHAL_NO_TIME */
+    /* Set by the driver if measure, else left NNHAL_NO_TIME. The host keeps
+     * what makes sense: device within driver, driver within the call. */
+    struct nnhal_timing timing;
     /* Set by the host when nobody waits for the result any more (the client
      * died): a long execution looks now and then, and returns
      * NNHAL_GENERAL_FAILURE. Never NULL; read with __atomic_load_n. */
@@ -151,8 +156,10 @@ struct nnhal_driver {
 };
 
 /* The one exported symbol. configuration is what follows ':' in the name that
- * the driver was asked for ("sample:accept.conf"), NULL if nothing does. The
- * table stays valid for the life of the process. NULL: cannot be used. */
+ * the driver was asked for ("sample:accept.conf"), NULL if nothing does; it
+ * stays valid until open(), which the host calls next and with no other call in
+ * between. The table stays valid for the life of the process. NULL: cannot be
+ * used; better let open() fail, which can explain itself. */
 const struct nnhal_driver *nnhal_driver_main(const char *configuration);
 
 #ifdef __cplusplus

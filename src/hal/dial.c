@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define SOCKET_TIMEOUT_NS UINT64_C(10000000000)
+#define SOCKET_TIMEOUT_NS UINT64_C(30000000000)
 #define CHILD_TIMEOUT_NS  UINT64_C(60000000000)
 
 /* A channel over a connection. */

@@ -111,6 +111,8 @@ static int driver_folders(struct folders *folders)
     own = own_folder();
     if (own)
         r = folders_add(folders, join("%s/nnhal-drivers", own));
+    if (own && r == 0) /* as installed, wherever that was moved to */
+        r = folders_add(folders, join("%s/nnhal/drivers", own));
     if (r == 0)
         r = folders_add(folders, strdup(NN_DRIVER_DIR));
     return nn_error_trace(r);

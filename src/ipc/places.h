@@ -4,7 +4,7 @@
  * | what | override | else |
  * |---|---|---|
  * | sockets of services, NAME.sock | NNHAL_SOCKET_PATH | /run/nnhal, $XDG_RUNTIME_DIR/nnhal |
- * | drivers, libnnhal-driver-NAME.so | NNHAL_DRIVER_PATH | nnhal-drivers/ beside this library, $libdir/nnhal/drivers |
+ * | drivers, libnnhal-driver-NAME.so | NNHAL_DRIVER_PATH | nnhal-drivers/ and nnhal/drivers/ beside this library, $libdir/nnhal/drivers |
  * | nnhal-host | NNHAL_HOST | beside this library, $libexecdir |
  *
  * The paths are lists of absolute directories separated by ':'; an empty one

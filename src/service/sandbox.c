@@ -180,8 +180,8 @@ static int allow_all(scmp_filter_ctx filter, const char *const *names, size_t n_
     for (size_t i = 0; i < n_names; i++) {
         int r = allow(filter, names[i], are_declared);
 
-        /* -EEXIST, -EACCES: allowed already, or not different from the default. */
-        if (r < 0 && r != -EEXIST && r != -EACCES)
+        /* Allowed already; no different from the default; not of this machine. */
+        if (r < 0 && r != -EEXIST && r != -EACCES && (r != -EDOM || are_declared))
             return nn_error_trace(r);
     }
     return 0;

@@ -30,7 +30,7 @@ struct nn_service {
     int listen_fd;
     bool is_stopping; /* atomic */
     uint64_t last_id;
-    uint64_t no_accept_before_ns; /* after accept failed */
+    uint64_t no_accept_before_ns; /* after accept failed; 0: it did not */
 
     struct nn_session **sessions;
     size_t n_sessions;
@@ -182,14 +182,18 @@ int nn_service_add(struct nn_service *service, int fd)
 
 static void accept_clients(struct nn_service *service, uint64_t now_ns)
 {
-    int fd = -1, r;
+    int fd = -1, r = 0;
 
-    while ((r = nn_sock_accept(service->listen_fd, &fd)) == 0)
+    while (service->n_sessions < MAX_CONNECTIONS &&
+           (r = nn_sock_accept(service->listen_fd, &fd)) == 0) {
+        service->no_accept_before_ns = 0;
         nn_service_add(service, fd);
+    }
     if (r >= 0)
         return;
     /* Out of descriptors, most likely: the client stays in the queue. */
-    nn_log("service", NN_LOG_WARNING, "cannot accept: %s", strerror(-r));
+    if (service->no_accept_before_ns == 0)
+        nn_log("service", NN_LOG_WARNING, "cannot accept: %s", strerror(-r));
     service->no_accept_before_ns = now_ns + ACCEPT_PAUSE_NS;
 }
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define HELLO_TIMEOUT_NS UINT64_C(10000000000)
+#define HELLO_TIMEOUT_NS UINT64_C(30000000000)
 
 enum {
     READS_PER_STEP = 16, /* so that one busy client does not hold the loop */

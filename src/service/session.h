@@ -9,7 +9,7 @@
  * whichever comes first.
  *
  *     greeting --hello--> open --end, death, violation--> ended
- *        '-------------10 s, anything but a hello---------^
+ *        '-------------30 s, anything but a hello---------^
  *
  * An ended session answers nothing. It is freed when its last call is over:
  * what the host holds for it goes on a thread of the closers' pool, because

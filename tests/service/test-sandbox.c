@@ -166,7 +166,7 @@ static int declared_things_work(void)
         EXPECT(unlink(at("state")) == 0);
     }
     EXPECT(syscall(SYS_sched_setaffinity, 0, 0, NULL) < 0 && errno != EPERM);
-    EXPECT(setpriority(PRIO_PROCESS, 0, 1) == 0);
+    EXPECT(setpriority(PRIO_PROCESS, 0, 19) == 0); /* a lower one needs privileges */
     return 0;
 }
 

@@ -250,34 +250,63 @@ TEST(descriptors_that_nobody_asked_for_are_closed)
 }
 TEST_END
 
+/* Everything that a client does once: a session, a memory, a model, an
+ * execution. Returns the status of the first step that failed. */
+static uint32_t use_once(struct desk *desk, struct nn_hal *hal, int memory_fd)
+{
+    struct nn_hal_import_memory_args import = {
+        .kind = NNHAL_MEMORY_ASHMEM, .size = 4096, .fd = memory_fd};
+    struct nn_hal_import_memory_reply imported;
+    struct nn_hal_prepare_model_args prepare = {
+        .preference = NNHAL_FAST_SINGLE_ANSWER,
+        .priority = NNHAL_PRIORITY_MEDIUM,
+        .deadline_ns = NNHAL_NO_TIME,
+    };
+    struct nn_hal_prepare_model_reply prepared;
+    uint32_t status;
+
+    desk->hal = hal;
+    status = nn_hal_import_memory(hal, &import, &imported, &desk->arena);
+    if (status != NNHAL_NONE)
+        return status;
+    prepare.model = *desk_formula(desk, DIMS(2, 2));
+    status = nn_hal_prepare_model(hal, &prepare, &prepared, &desk->arena);
+    if (status != NNHAL_NONE)
+        return status;
+    desk_formula_request(desk, imported.memory, 16);
+    return desk_execute(desk, prepared.prepared_model);
+}
+
 /* The n-th system call of the process fails, whoever makes it: client, service
  * or host. Whatever becomes of that client, nothing is left of it. */
 TEST(whichever_call_fails_nothing_is_left)
 {
+    int memory_fd = nn_sys_memfd_create("test-hostile", true);
     bool is_done = false;
 
     nn_sys_fault_errno = EMFILE;
+    ck_assert_int_eq(ftruncate(memory_fd, 4096), 0);
     stand_open(&stand);
     for (long n = 1; !is_done; n++) {
         struct nn_hal *hal = NULL;
-        struct nn_arena arena;
-        struct nn_hal_get_device_info_args args = {0};
-        struct nn_hal_get_device_info_reply reply;
         uint32_t status = NNHAL_DEAD_OBJECT;
+        struct desk desk = {.n_memories = 0};
 
-        nn_arena_init(&arena, 0);
+        nn_arena_init(&desk.arena, 0);
         __atomic_store_n(&nn_sys_fault, n, __ATOMIC_RELAXED);
         if (nn_dial_socket(stand.path, NULL, &hal) == 0)
-            status = nn_hal_get_device_info(hal, &args, &reply, &arena);
+            status = use_once(&desk, hal, memory_fd);
         is_done = __atomic_exchange_n(&nn_sys_fault, 0, __ATOMIC_RELAXED) > 0;
         if (is_done)
             ck_assert_uint_eq(status, NNHAL_NONE);
         nn_hal_close(hal);
-        nn_arena_done(&arena);
+        nn_arena_done(&desk.arena);
         stand_expect_no_clients(&stand);
+        ck_assert_uint_eq(count_mappings("test-hostile"), 0);
         ck_assert_int_lt(n, 1000);
     }
     stand_close(&stand);
+    close(memory_fd);
 }
 TEST_END
 

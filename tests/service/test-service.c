@@ -124,6 +124,24 @@ static void *execute_on_thread(void *argument)
     return (void *)(uintptr_t)desk_execute(desk, 0);
 }
 
+/* The same from a thread beside others: the desk's own arena is not shared. */
+static void *execute_alone(void *argument)
+{
+    const struct desk *desk = argument;
+    struct nn_hal_execute_synchronously_args args = {
+        .execution = desk->execution,
+        .deadline_ns = NNHAL_NO_TIME,
+        .loop_timeout_ns = NNHAL_NO_TIME,
+    };
+    struct nn_hal_execute_synchronously_reply reply;
+    struct nn_arena arena;
+
+    nn_arena_init(&arena, 0);
+    ck_assert_uint_eq(nn_hal_execute_synchronously(desk->hal, &args, &reply, &arena), NNHAL_NONE);
+    nn_arena_done(&arena);
+    return NULL;
+}
+
 TEST(a_stopped_service_ends_the_calls_of_its_clients)
 {
     uint64_t memory, prepared;
@@ -147,6 +165,35 @@ TEST(a_stopped_service_ends_the_calls_of_its_clients)
     ck_assert_uint_eq(desk_try_prepare(&desk, desk_formula(&desk, DIMS(2, 2)), &prepared),
                       NNHAL_DEAD_OBJECT);
     stand_desk_close(&desk);
+}
+TEST_END
+
+TEST(a_client_that_takes_all_it_can_does_not_stop_another)
+{
+    pthread_t threads[40];
+    struct desk greedy, other;
+    uint64_t memory, prepared;
+
+    stand_open(&stand);
+    stand_desk(&stand, &greedy);
+    stand_desk(&stand, &other);
+    memory = desk_memory(&greedy, 4096);
+    prepared = desk_prepare(&greedy, desk_formula(&greedy, DIMS(2, 2)));
+    desk_formula_request(&greedy, memory, 16);
+    ck_assert_uint_eq(desk_create_execution(&greedy, prepared, &greedy.execution), NNHAL_NONE);
+    fake_gate_close();
+    for (size_t i = 0; i < 40; i++)
+        pthread_create(&threads[i], NULL, execute_alone, &greedy);
+    fake_gate_wait(4);
+    desk_memory(&other, 4096);
+    desk_prepare(&other, desk_formula(&other, DIMS(2, 2)));
+    fake_gate_open();
+    for (size_t i = 0; i < 40; i++)
+        pthread_join(threads[i], NULL);
+    stand_desk_close(&greedy);
+    stand_desk_close(&other);
+    stand_expect_no_clients(&stand);
+    stand_close(&stand);
 }
 TEST_END
 
@@ -282,6 +329,7 @@ TEST_END
 CHECK_MAIN("service", clients_share_the_driver_and_nothing_else,
            a_model_larger_than_a_packet_comes_through, many_clients_come_and_go,
            a_stopped_service_ends_the_calls_of_its_clients,
+           a_client_that_takes_all_it_can_does_not_stop_another,
            nothing_is_left_of_a_client_that_was_killed, nor_if_its_forked_child_keeps_the_sockets,
            an_execution_of_a_dead_client_is_told_to_end,
            a_memory_that_shrinks_fails_that_execution_alone)

@@ -50,7 +50,7 @@ static int stage(struct nn_rt_binding *binding, struct nn_rt_bound *bound)
         r = place(bound->outputs, bound->n_outputs, &size);
     if (r || !size || binding->staging)
         return r;
-    return nn_rt_memory_new_pool("nnhal-arguments", size, &binding->staging);
+    return nn_rt_staging_take(binding->pools, size, &binding->staging);
 }
 
 static void copy_in(const struct nn_rt_binding *binding, const struct nn_rt_bound *bound)
@@ -248,5 +248,6 @@ void nn_rt_binding_drop(struct nn_rt_binding *binding)
 void nn_rt_binding_done(struct nn_rt_binding *binding)
 {
     nn_rt_binding_drop(binding);
-    binding->staging = nn_rt_memory_unref(binding->staging);
+    if (binding->staging)
+        binding->staging = nn_rt_staging_give(binding->pools, binding->staging);
 }

@@ -12,6 +12,7 @@
 
 #include "runtime/argument.h"
 #include "runtime/prepared.h"
+#include "runtime/staging.h"
 
 /* What the application set. */
 struct nn_rt_bound {
@@ -25,6 +26,7 @@ struct nn_rt_binding {
     struct nn_arena arena;           /* of request */
     struct nn_rt_prepared *prepared; /* NULL: not bound */
     struct nnhal_request request;
+    struct nn_rt_staging *pools;    /* where staging comes from and goes to */
     ANeuralNetworksMemory *staging; /* NULL: no argument by pointer */
     uint64_t execution;             /* 0: not a reusable one */
 };
@@ -59,7 +61,7 @@ void nn_rt_binding_copy_out(const struct nn_rt_binding *binding,
 /* nn_rt_binding_drop() - back to no binding; the staging pool stays for the next. */
 void nn_rt_binding_drop(struct nn_rt_binding *binding);
 
-/* nn_rt_binding_done() - frees the staging pool too. */
+/* nn_rt_binding_done() - gives the staging pool back too. */
 void nn_rt_binding_done(struct nn_rt_binding *binding);
 
 /* nn_copied_bytes() - what all bindings of this process have copied. */

@@ -46,6 +46,7 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
         return nn_error_origin(-ENOMEM);
     nn_rt_object_init(&compilation->object);
     pthread_mutex_init(&compilation->lock, NULL);
+    nn_rt_staging_init(&compilation->staging);
     compilation->frozen = nn_rt_frozen_ref(frozen);
     compilation->preference = NNHAL_FAST_SINGLE_ANSWER;
     compilation->priority = NNHAL_PRIORITY_MEDIUM;
@@ -66,6 +67,7 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
 {
     if (!compilation || !nn_rt_object_unref(&compilation->object))
         return NULL;
+    nn_rt_staging_done(&compilation->staging);
     nn_rt_prepared_unref(compilation->prepared);
     nn_rt_frozen_unref(compilation->frozen);
     free(compilation->devices);

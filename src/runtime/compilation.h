@@ -15,6 +15,7 @@
 
 #include "runtime/object.h"
 #include "runtime/prepared.h"
+#include "runtime/staging.h"
 
 enum nn_rt_compilation_state {
     NN_COMPILATION_OPEN,
@@ -35,6 +36,7 @@ struct ANeuralNetworksCompilation {
     pthread_mutex_t lock; /* of prepared, once FINISHED */
     struct nn_rt_prepared *prepared;
     ANeuralNetworksDevice *device; /* the chosen one, once FINISHED */
+    struct nn_rt_staging staging;  /* of executions */
 };
 
 /* nn_rt_compilation_new() - devices NULL: all. Returns: 0, BAD_STATE, -ENOMEM. */

@@ -24,6 +24,7 @@ int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *
     pthread_mutex_init(&execution->lock, NULL);
     nn_arena_init(&execution->arena, 0);
     execution->compilation = nn_rt_compilation_ref(compilation);
+    execution->binding.pools = &compilation->staging;
     execution->loop_timeout_ns = NNHAL_NO_TIME;
     execution->bound.inputs = calloc(io->n_inputs, sizeof(*execution->bound.inputs));
     execution->bound.outputs = calloc(io->n_outputs, sizeof(*execution->bound.outputs));

@@ -162,6 +162,23 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
     return 0;
 }
 
+/* Drops what was imported into sessions that died: it holds their sockets. */
+static void forget_dead(ANeuralNetworksMemory *memory)
+{
+    struct nn_rt_memory_import **link = &memory->imports;
+
+    while (*link) {
+        struct nn_rt_memory_import *import = *link;
+
+        if (nn_rt_session_is_alive(import->session)) {
+            link = &import->next;
+            continue;
+        }
+        *link = import->next;
+        import_free(import);
+    }
+}
+
 int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                         struct nn_why *why, uint64_t *ret_id)
 {
@@ -175,6 +192,7 @@ int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *ses
             *ret_id = import->id;
             goto unlock;
         }
+    forget_dead(memory);
     r = import_now(memory, session, why, ret_id);
 unlock:
     pthread_mutex_unlock(&memory->lock);

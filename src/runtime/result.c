@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int nn_fail(struct nn_why *why, int code, const char *format, ...)
 {
@@ -48,8 +49,11 @@ int nn_fail_status(struct nn_why *why, uint32_t status, const char *who, const c
 {
     if (status == NNHAL_NONE)
         return 0;
-    return nn_fail(why, nn_result_from_status(status), "%s: %s", who,
-                   message && message[0] ? message : describe_status(status));
+    if (!message || !message[0])
+        message = describe_status(status);
+    if (strstr(message, who))
+        return nn_fail(why, nn_result_from_status(status), "%s", message);
+    return nn_fail(why, nn_result_from_status(status), "%s: %s", who, message);
 }
 
 int nn_result_from_status(uint32_t status)

@@ -10,8 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A call that is answered at all is answered by then, also on a busy machine. */
-#define BOUND_NS UINT64_C(2000000000)
+/* By when a call is answered. Where kills are counted in earnest nothing else
+ * runs on the machine; elsewhere a hang is what is longer than any load. */
+static uint64_t bound_ns(void)
+{
+    return UINT64_C(1000000000) * (getenv("NNHAL_TEST_KILLS") ? 2 : 20);
+}
 
 static int n_kills(void)
 {
@@ -60,18 +64,21 @@ TEST_END
 TEST(a_dead_driver_is_replaced)
 {
     struct ways_formula formula;
+    size_t n_fds;
     pid_t before;
 
     ways_begin();
     OK(ways_formula_compile(&formula));
     ways_formula_bind(&formula, false);
     OK(ways_formula_run(&formula, 1));
+    n_fds = count_fds();
     for (int i = 0; i < 6; i++) {
         before = ways_pid();
         kill_driver(before);
         revive();
         OK(ways_formula_run(&formula, i));
         ck_assert_int_ne(ways_pid(), before);
+        ck_assert_uint_eq(count_fds(), n_fds);
     }
     ways_formula_done(&formula);
     ways_end();
@@ -113,7 +120,7 @@ static void live_once(int seed)
                 result = ways_formula_run(&formula, i);
         }
         ways_formula_done(&formula);
-        ck_assert_uint_lt(ways_now_ns() - begin_ns, BOUND_NS);
+        ck_assert_uint_lt(ways_now_ns() - begin_ns, bound_ns());
     } while (result == ANEURALNETWORKS_NO_ERROR && kill(victim.pid, 0) == 0);
     if (result != ANEURALNETWORKS_NO_ERROR)
         ck_assert_int_eq(result, ANEURALNETWORKS_DEAD_OBJECT);
@@ -175,7 +182,7 @@ static size_t count_service_fds(void)
 /* The service notices a client's end by itself, soon. */
 static void wait_for_service_fds(size_t n)
 {
-    uint64_t limit_ns = ways_now_ns() + BOUND_NS;
+    uint64_t limit_ns = ways_now_ns() + bound_ns();
 
     while (count_service_fds() > n) {
         ck_assert_msg(ways_now_ns() < limit_ns, "the service holds %zu descriptors, held %zu",
@@ -192,8 +199,7 @@ TEST(an_application_may_die_at_any_moment)
         return;
     ways_begin();
     srand((unsigned)getpid());
-    wait_for_service_fds(count_service_fds());
-    n_fds = count_service_fds();
+    n_fds = count_service_fds() + 2; /* what it opens for the first client and keeps */
     for (int i = 0; i < n_kills(); i++) {
         pid_t client = fork();
 

@@ -177,16 +177,36 @@ uint32_t nn_driver_status(const struct nn_host *host, uint32_t status, const cha
 
 /* -- get_supported_operations ------------------------------------------------ */
 
-/* Operations that models may contain for the sake of a client, but that no
- * device executes, are never offered to be prepared. */
-static void refuse_tolerated(const struct nnhal_subgraph *subgraph, uint8_t *supported)
+static bool is_tolerated(const struct nnhal_subgraph *subgraph, uint32_t i)
 {
-    for (uint32_t i = 0; i < subgraph->n_operations; i++) {
-        struct nn_operation_facts facts;
+    struct nn_operation_facts facts;
 
-        if (nn_operation_validate(subgraph->operands, subgraph->n_operands,
-                                  &subgraph->operations[i], &facts, NULL) != 0 ||
-            facts.is_tolerated)
+    return nn_operation_validate(subgraph->operands, subgraph->n_operands, &subgraph->operations[i],
+                                 &facts, NULL) != 0 ||
+           facts.is_tolerated;
+}
+
+static bool any_is_tolerated(const struct nnhal_subgraph *subgraphs, uint32_t n)
+{
+    for (uint32_t g = 0; g < n; g++)
+        for (uint32_t i = 0; i < subgraphs[g].n_operations; i++)
+            if (is_tolerated(&subgraphs[g], i))
+                return true;
+    return false;
+}
+
+/* Operations that models may contain for the sake of a client, but that no
+ * device executes, are never offered to be prepared; nor is control flow where
+ * a subgraph has one, whichever it is. */
+static void refuse_tolerated(const struct nnhal_model *model, uint8_t *supported)
+{
+    bool is_inside = any_is_tolerated(model->referenced, model->n_referenced);
+
+    for (uint32_t i = 0; i < model->main.n_operations; i++) {
+        uint32_t type = model->main.operations[i].type;
+
+        if (is_tolerated(&model->main, i) ||
+            (is_inside && (type == NNHAL_OP_IF || type == NNHAL_OP_WHILE)))
             supported[i] = 0;
     }
 }
@@ -224,7 +244,7 @@ static uint32_t ask_driver(struct nn_session *session, const struct nnhal_model 
     for (uint32_t i = 0; i < model->main.n_operations; i++)
         supported[i] = supported[i] != 0;
     if (facts.has_tolerated)
-        refuse_tolerated(&model->main, supported);
+        refuse_tolerated(model, supported);
     reply->supported = supported;
     reply->n_supported = model->main.n_operations;
     return NNHAL_NONE;

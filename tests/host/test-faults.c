@@ -11,6 +11,7 @@
 #include "support/fds.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 static struct desk desk;
 static int memory_fd;
@@ -217,6 +218,38 @@ TEST(any_system_call_may_fail)
 }
 TEST_END
 
+/* No descriptor is left: what needs one fails, and everything else goes on. */
+TEST(descriptors_may_run_out)
+{
+    struct rlimit limit, none;
+    struct story story;
+    size_t n_fds;
+
+    begin();
+    ck_assert(tell(&story));
+    ck_assert_uint_eq(story.status, NNHAL_NONE);
+    n_fds = count_fds();
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){.rlim_cur = 3, .rlim_max = limit.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    tell_import(&story);
+    none.rlim_cur = limit.rlim_cur;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ck_assert_uint_eq(story.status, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    ck_assert_uint_eq(story.memory, 0);
+    ck_assert(tell_import(&story));
+    none.rlim_cur = 3;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    tell_fenced(&story);
+    none.rlim_cur = limit.rlim_cur;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ck_assert_uint_eq(story.status, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    expect_recovery(&story);
+    ck_assert_uint_le(count_fds(), n_fds);
+    end();
+}
+TEST_END
+
 static void expect_sample_survives(const struct nnhal_model *model)
 {
     bool is_done = false;
@@ -256,4 +289,4 @@ TEST(the_drivers_allocations_may_fail)
 TEST_END
 
 CHECK_MAIN("faults", any_allocation_may_fail, opening_a_host_may_fail, any_system_call_may_fail,
-           the_drivers_allocations_may_fail)
+           descriptors_may_run_out, the_drivers_allocations_may_fail)

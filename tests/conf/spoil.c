@@ -234,11 +234,13 @@ static enum spoil_outcome spoil_operation(struct nnt_file *file, struct nnt_mode
 
 /* -- values -- */
 
-/* A number in a constant or an input: axes, paddings, strides, indices, conditions. */
+/* A number in a constant or an input: axes, paddings, strides, indices, conditions. Scalars get no
+ * huge ones: a sampling ratio of two thousand million is legal, and never done. */
 static enum spoil_outcome spoil_value(struct nnt_file *file, struct nnt_model *model)
 {
     static const int32_t numbers[] = {INT32_MIN, -1000, -1, 0, 1, 2, 5, 100, 65536, INT32_MAX};
     struct nnt_operand *operand = any_operand(model);
+    uint32_t n_numbers = is_scalar(operand->type) ? 8 : 10;
     uint8_t *data;
 
     if (operand->n_bytes < 4 || operand->lifetime == NNT_SUBGRAPH)
@@ -247,7 +249,7 @@ static enum spoil_outcome spoil_value(struct nnt_file *file, struct nnt_model *m
     if (!data)
         return SPOIL_NOTHING;
     memcpy(data, operand->data, operand->n_bytes);
-    memcpy(data + below(operand->n_bytes / 4) * 4, &numbers[below(10)], 4);
+    memcpy(data + below(operand->n_bytes / 4) * 4, &numbers[below(n_numbers)], 4);
     operand->data = data;
     return SPOIL_MAY_BE_LEGAL;
 }

@@ -2,11 +2,12 @@
 #include "runtime/event.h"
 
 #include "base/error.h"
+#include "base/fence.h"
+#include "runtime/fenced.h"
 #include "runtime/registry.h"
 #include "runtime/deadline.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <stddef.h>
 
 static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event)
@@ -72,13 +73,7 @@ int nn_rt_event_get_fence(const ANeuralNetworksEvent *event, struct nn_why *why,
 
 static int wait_for_fence(int fd, struct nn_why *why)
 {
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-    int n;
-
-    do
-        n = poll(&poll_fd, 1, -1);
-    while (n < 0 && errno == EINTR);
-    if (n > 0 && (poll_fd.revents & POLLIN) && !(poll_fd.revents & (POLLERR | POLLNVAL)))
+    if (nn_fence_wait(fd, NNHAL_NO_TIME) == 0)
         return 0;
     return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "the fence tells of a failure");
 }
@@ -170,6 +165,24 @@ static void submit(ANeuralNetworksEvent *event)
         run(&event->job);
 }
 
+/* By the device if it can, else by a job. */
+static int launch(ANeuralNetworksEvent *event, const struct nn_rt_event_dependencies *dependencies,
+                  struct nn_why *why)
+{
+    int r = NN_RT_FENCED_E_UNSUITED;
+
+    if (dependencies)
+        r = nn_rt_fenced_launch(event, dependencies, why);
+    if (r == NN_RT_FENCED_E_UNSUITED) {
+        submit(event);
+        return 0;
+    }
+    drop_dependencies(event);
+    if (r)
+        nn_rt_execution_end(event->execution, r);
+    return r;
+}
+
 int nn_rt_event_start(ANeuralNetworksExecution *execution,
                       const struct nn_rt_event_dependencies *dependencies, struct nn_why *why,
                       ANeuralNetworksEvent **ret_event)
@@ -197,23 +210,40 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
         drop_dependencies(event);
         return r;
     }
-    submit(event);
+    r = launch(event, dependencies, why);
+    if (r)
+        return r;
     *ret_event = steal_ptr(&event);
     return 0;
 }
 
 /* -- for everybody ----------------------------------------------------------------------- */
 
-int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
+/* The first who waits collects for all. */
+static void end_fenced(ANeuralNetworksEvent *event)
+{
+    struct nn_why why = {0};
+    int r;
+
+    if (event->is_done)
+        return;
+    r = nn_rt_fenced_collect(event, &why);
+    if (r && why.text[0])
+        nn_rt_object_set_message(&event->execution->object, why.text);
+    nn_rt_execution_end(event->execution, r);
+    event->is_done = true;
+    event->result = nn_result_from_error(r);
+}
+
+static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
 {
     int result;
 
-    if (event->fence_fd >= 0)
-        return wait_for_fence(event->fence_fd, why);
-    if (nn_rt_object_is_foreign(&event->object))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "the computation was started before fork(); only the parent sees its end");
+    if (event->callback && event->fence_fd >= 0)
+        nn_fence_wait(event->fence_fd, NNHAL_NO_TIME);
     pthread_mutex_lock(&event->lock);
+    if (event->callback)
+        end_fenced(event);
     while (!event->is_done)
         pthread_cond_wait(&event->changed, &event->lock);
     result = event->result;
@@ -223,13 +253,23 @@ int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
     return result;
 }
 
+int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
+{
+    if (!event->execution)
+        return wait_for_fence(event->fence_fd, why);
+    if (nn_rt_object_is_foreign(&event->object))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the computation was started before fork(); only the parent sees its end");
+    return wait_for_computation(event, why);
+}
+
 ANeuralNetworksEvent *nn_rt_event_free(ANeuralNetworksEvent *event)
 {
     struct nn_why why = {0};
 
     if (!event)
         return NULL;
-    if (event->fence_fd < 0)
+    if (event->execution)
         nn_rt_event_wait(event, &why);
     return event_unref(event);
 }

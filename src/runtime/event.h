@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* event.h - the end of a computation in the background, or of somebody else's fence
  *
- *     computation    runs as a job (base/jobs.h) once its dependencies have ended
- *     fence          a file descriptor: POLLIN is well, POLLERR is not
+ *     job        a computation that a thread of ours makes (base/jobs.h), once its
+ *                dependencies have ended
+ *     fenced     a computation that its device starts and ends by fences (fenced.h)
+ *     fence      somebody else's file descriptor: POLLIN is well, POLLERR is not
  *
  * A computation's event is referenced by the application, who waits for its end
  * before the reference goes, and by events that depend on it. Jobs start in the order in which they were
@@ -16,7 +18,8 @@
 
 struct ANeuralNetworksEvent {
     struct nn_rt_object object;
-    int fence_fd; /* -1: a computation */
+    int fence_fd;      /* -1: a computation by a job */
+    uint64_t callback; /* 0: a job, or somebody else's fence */
     struct nn_job job;
     ANeuralNetworksExecution *execution;
     uint64_t deadline_ns; /* of the execution, from the call; NNHAL_NO_TIME: none */

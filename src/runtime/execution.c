@@ -5,6 +5,8 @@
 #include "runtime/outcome.h"
 #include "runtime/deadline.h"
 
+static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
+
 int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
                         ANeuralNetworksExecution **ret_execution)
 {
@@ -316,6 +318,19 @@ static int run_twice(ANeuralNetworksExecution *execution, const struct nn_rt_bin
     return run_once(execution, run, prepared, why);
 }
 
+int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why)
+{
+    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    const struct nn_rt_binding_run run = {
+        .measure = execution->measure,
+        .loop_timeout_ns = execution->loop_timeout_ns,
+    };
+
+    execution->timing = execution->timing_fenced = no_timing;
+    prepared = nn_rt_compilation_get_prepared(execution->compilation);
+    return bind_to_device(execution, &run, prepared, why);
+}
+
 int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
                         struct nn_why *why)
 {
@@ -326,7 +341,7 @@ int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_n
     };
     int r;
 
-    execution->timing = (struct nnhal_timing){NNHAL_NO_TIME, NNHAL_NO_TIME};
+    execution->timing = execution->timing_fenced = no_timing;
     r = run_twice(execution, &run, why);
     if (!r)
         nn_rt_device_works(execution->compilation->device);

@@ -48,6 +48,7 @@ struct ANeuralNetworksExecution {
     struct nn_arena arena; /* of replies */
     struct nn_rt_execution_shape *shapes;
     struct nnhal_timing timing;
+    struct nnhal_timing timing_fenced; /* from the end of the dependencies */
 };
 
 /* nn_rt_execution_new() - Returns: 0, BAD_STATE, DEAD_OBJECT, -ENOMEM. */
@@ -88,6 +89,10 @@ int nn_rt_execution_set_loop_timeout(ANeuralNetworksExecution *execution, uint64
 /* nn_rt_execution_begin() - Returns: 0: the computation is the caller's, who ends it
  * with nn_rt_execution_end(); BAD_STATE; BAD_DATA (completed by that); DEAD_OBJECT. */
 int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *why);
+
+/* nn_rt_execution_bind() - binds the arguments to what the device has prepared, if they
+ * are not yet. Between begin and end. Returns: as nn_rt_binding_make(). */
+int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why);
 
 /* nn_rt_execution_run() - binds if need be, and computes; blocks.
  * Returns: as ANeuralNetworksExecution_compute(), or -errno. */

@@ -127,8 +127,19 @@ int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
         return r;
     copy_outputs(execution);
     if (execution->measure)
-        execution->timing = reply->timing;
+        execution->timing = execution->timing_fenced = reply->timing;
     return 0;
+}
+
+void nn_rt_outcome_take_fenced(ANeuralNetworksExecution *execution,
+                               const struct nn_hal_get_fenced_info_reply *info)
+{
+    for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
+        take_declared(&execution->shapes[i], &execution->bound.outputs[i]);
+    if (execution->measure) {
+        execution->timing = info->timing_launched;
+        execution->timing_fenced = info->timing_fenced;
+    }
 }
 
 /* -- telling -------------------------------------------------------------------- */
@@ -209,6 +220,7 @@ int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t 
 int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t code,
                                  struct nn_why *why, uint64_t *ret_duration_ns)
 {
+    const struct nnhal_timing *timing;
     int r;
 
     *ret_duration_ns = NNHAL_NO_TIME;
@@ -221,9 +233,11 @@ int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t co
                     "setMeasureTiming() was not called before computing");
     if (r)
         return r;
+    timing = code >= ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE ? &execution->timing_fenced
+                                                                 : &execution->timing;
     *ret_duration_ns = code == ANEURALNETWORKS_DURATION_ON_HARDWARE ||
                                code == ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE
-                           ? execution->timing.time_on_device_ns
-                           : execution->timing.time_in_driver_ns;
+                           ? timing->time_on_device_ns
+                           : timing->time_in_driver_ns;
     return 0;
 }

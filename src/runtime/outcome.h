@@ -15,4 +15,9 @@
 int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
                        const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why);
 
+/* nn_rt_outcome_take_fenced() - the same for a fenced computation that went well: its
+ * outputs were fully specified, and lie in memories. */
+void nn_rt_outcome_take_fenced(ANeuralNetworksExecution *execution,
+                               const struct nn_hal_get_fenced_info_reply *info);
+
 #endif

@@ -142,6 +142,39 @@ TEST(events_and_timing)
 }
 TEST_END
 
+TEST(devices_wait_for_each_other)
+{
+    ANeuralNetworksEvent *first = NULL, *second = NULL;
+    const ANeuralNetworksEvent *after[1];
+    struct ways_formula a, b;
+    int fence = -1;
+
+    ways_begin();
+    OK(ways_formula_compile(&a));
+    OK(ways_formula_compile(&b));
+    ways_formula_bind(&a, true);
+    ways_formula_bind(&b, true);
+    for (int i = 1; i < 20; i++) {
+        a.x[0] = b.x[0] = (float)i;
+        a.y[0] = b.y[0] = 2;
+        OK(ANeuralNetworksExecution_startComputeWithDependencies(a.execution, NULL, 0, 0, &first));
+        after[0] = first;
+        OK(ANeuralNetworksExecution_startComputeWithDependencies(b.execution, after, 1, 0,
+                                                                 &second));
+        OK(ANeuralNetworksEvent_getSyncFenceFd(second, &fence));
+        close(fence);
+        OK(ANeuralNetworksEvent_wait(second));
+        ck_assert_float_eq(b.z[0], (float)(3 * i));
+        ANeuralNetworksEvent_free(second);
+        ANeuralNetworksEvent_free(first);
+        ck_assert_float_eq(a.z[0], (float)(3 * i));
+    }
+    ways_formula_done(&a);
+    ways_formula_done(&b);
+    ways_end();
+}
+TEST_END
+
 TEST(nothing_is_left)
 {
     struct ways_formula formula;
@@ -165,4 +198,4 @@ TEST_END
 
 CHECK_MAIN("ways-" WAY, the_formula_is_right, it_runs_where_it_says,
            unsupported_operations_are_told_apart, threads_share_the_device, events_and_timing,
-           nothing_is_left)
+           devices_wait_for_each_other, nothing_is_left)

@@ -348,6 +348,128 @@ TEST(dependencies_ask_for_more)
 }
 TEST_END
 
+/* -- started and ended by the device --------------------------------------------------- */
+
+/* z = x, all in one memory: x, y at 0, z at 64. */
+struct in_memory {
+    struct rt_run run;
+    float *x, *z;
+};
+
+static void in_memory_init(struct in_memory *all, bool is_reusable)
+{
+    ANeuralNetworksMemory *memory;
+    void *bytes;
+
+    rt_run_create(&all->run);
+    memory = rt_memory(4096, &bytes);
+    all->x = bytes;
+    all->z = all->x + 16;
+    all->x[0] = 7;
+    OK(ANeuralNetworksExecution_setReusable(all->run.execution, is_reusable));
+    OK(ANeuralNetworksExecution_setMeasureTiming(all->run.execution, true));
+    OK(ANeuralNetworksExecution_setInputFromMemory(all->run.execution, 0, NULL, memory, 0, 16));
+    OK(ANeuralNetworksExecution_setInputFromMemory(all->run.execution, 1, NULL, memory, 0, 16));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(all->run.execution, 0, NULL, memory, 64, 16));
+    ANeuralNetworksMemory_free(memory);
+}
+
+static void take_time(struct nnhal_execution *execution)
+{
+    execution->timing = (struct nnhal_timing){.time_on_device_ns = 7, .time_in_driver_ns = 11};
+}
+
+TEST(a_device_waits_for_fences_by_itself)
+{
+    ANeuralNetworksEvent *fence = NULL, *first = NULL, *second = NULL;
+    const ANeuralNetworksEvent *on_fence[1], *on_first[1];
+    struct in_memory a, b;
+    uint64_t duration = 0;
+    uint32_t rank = 9;
+    int fds[2], copy = -1;
+
+    rt_init();
+    fake.on_execute = take_time;
+    in_memory_init(&a, false);
+    in_memory_init(&b, true);
+    make_fence(fds);
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &fence));
+    on_fence[0] = fence;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(a.run.execution, on_fence, 1, 0,
+                                                             &first));
+    BAD_STATE(ANeuralNetworksExecution_compute(a.run.execution));
+    BAD_STATE(ANeuralNetworksExecution_getOutputOperandRank(a.run.execution, 0, &rank));
+    on_first[0] = first;
+    for (int i = 0; i < 3; i++) {
+        OK(ANeuralNetworksExecution_startComputeWithDependencies(b.run.execution, on_first, 1, 0,
+                                                                 &second));
+        OK(ANeuralNetworksEvent_getSyncFenceFd(second, &copy)); /* others can wait for it */
+        close(copy);
+        if (i == 0)
+            signal_fence(fds[1]);
+        OK(ANeuralNetworksEvent_wait(second));
+        OK(ANeuralNetworksEvent_wait(second));
+        ck_assert_float_eq(b.z[0], 7);
+        ANeuralNetworksEvent_free(second);
+    }
+    OK(ANeuralNetworksEvent_wait(first));
+    OK(ANeuralNetworksExecution_getOutputOperandRank(a.run.execution, 0, &rank));
+    ck_assert_uint_eq(rank, 1);
+    OK(ANeuralNetworksExecution_getDuration(a.run.execution, ANEURALNETWORKS_DURATION_IN_DRIVER,
+                                            &duration));
+    ck_assert_uint_ge(duration, 7);
+    OK(ANeuralNetworksExecution_getDuration(
+        a.run.execution, ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE, &duration));
+    ck_assert_uint_eq(duration, 7);
+    ANeuralNetworksEvent_free(first);
+    ANeuralNetworksEvent_free(fence);
+    rt_run_done(&a.run);
+    rt_run_done(&b.run);
+    close(fds[0]);
+    close(fds[1]);
+}
+TEST_END
+
+TEST(a_device_passes_failures_on)
+{
+    ANeuralNetworksEvent *fence = NULL, *first = NULL, *second = NULL;
+    const ANeuralNetworksEvent *on_fence[1], *on_first[1];
+    struct in_memory a, b;
+    uint64_t duration;
+    int fds[2];
+
+    rt_init();
+    in_memory_init(&a, false);
+    in_memory_init(&b, false);
+    make_fence(fds);
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &fence));
+    on_fence[0] = fence;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(a.run.execution, on_fence, 1, 0,
+                                                             &first));
+    on_first[0] = first;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(b.run.execution, on_first, 1, 0,
+                                                             &second));
+    close(fds[1]); /* whoever was to signal is gone */
+    FAILS(ANeuralNetworksEvent_wait(second));
+    FAILS(ANeuralNetworksEvent_wait(first));
+    ck_assert_uint_eq(fake.n_executed, 0);
+    BAD_STATE(ANeuralNetworksExecution_getDuration(a.run.execution, 0, &duration));
+    ANeuralNetworksEvent_free(second);
+    ANeuralNetworksEvent_free(first);
+    ANeuralNetworksEvent_free(fence);
+    rt_run_done(&a.run);
+    rt_run_done(&b.run);
+    close(fds[0]);
+
+    in_memory_init(&a, false); /* codes come through here too */
+    fake.execute_status = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(a.run.execution, NULL, 0, 0, &first));
+    IS(RESOURCE_EXHAUSTED_TRANSIENT, ANeuralNetworksEvent_wait(first));
+    ANeuralNetworksEvent_free(first);
+    rt_run_done(&a.run);
+}
+TEST_END
+
 /* -- fork ---------------------------------------------------------------------------- */
 
 static int in_child(struct rt_run *run, struct rt_run *flying, ANeuralNetworksEvent *event)
@@ -405,4 +527,5 @@ CHECK_MAIN("event", an_event_tells_of_the_end, an_execution_may_be_freed_in_flig
            executions_of_one_compilation_run_beside_each_other, any_number_of_threads_may_wait,
            our_threads_take_no_signals, fences_are_events, descriptor_0_can_be_a_fence,
            a_computation_waits_for_its_dependencies, a_failed_dependency_fails_what_follows,
-           dependencies_ask_for_more, a_forked_child_has_dead_objects)
+           dependencies_ask_for_more, a_device_waits_for_fences_by_itself,
+           a_device_passes_failures_on, a_forked_child_has_dead_objects)

@@ -143,13 +143,15 @@ static void check_one(const struct problem *p, int32_t n, int32_t oy, int32_t ox
     size_t at = data_index(p, p->oh, p->ow, p->co, n, oy, ox, oc);
     float scale = p->is_per_channel ? p->channel_scales[oc] : p->scale_filter;
     int32_t low = p->is_signed ? -128 : 0, want;
+    double product;
 
     if (p->is_float) {
         ck_assert_double_le(fabs(output[0].f32[at] - sum.real), 1e-4);
         return;
     }
-    want = nn_multiplier_apply(
-        sum.exact, nn_multiplier_make((double)(p->scale_in * scale) / (double)p->scale_out));
+    /* TensorFlow Lite multiplies the scales in double for int8, in float for uint8. */
+    product = p->is_signed ? (double)p->scale_in * (double)scale : (double)(p->scale_in * scale);
+    want = nn_multiplier_apply(sum.exact, nn_multiplier_make(product / (double)p->scale_out));
     want = nn_clamp_i32(want + p->zero_out, low, low + 255);
     ck_assert_int_eq(quantised(output[0].q8, at, p->is_signed), want);
 }

@@ -135,7 +135,8 @@ static void try_quantised(uint32_t *seed, int is_signed, int is_constant)
 
                 sum += ((is_signed ? (int8_t)x : x) - zx) * ((is_signed ? (int8_t)w : w) - zw);
             }
-            want = nn_clamp_i32(nn_multiplier_apply(sum, m) + zo, base, base + 255);
+            want = is_signed ? nn_multiplier_apply_once(sum, m) : nn_multiplier_apply(sum, m);
+            want = nn_clamp_i32(want + zo, base, base + 255);
             ck_assert_int_eq(is_signed ? (int8_t)got : got, want);
         }
     }

@@ -24,8 +24,13 @@ static void trace(void (*print)(const void *noun, FILE *file), const void *noun)
     if (!file)
         return;
     print(noun, file);
-    if (fclose(file) == 0)
-        nn_trace("%s", text);
+    if (fclose(file) == 0) {
+        char *rest = text, *line;
+
+        while ((line = strsep(&rest, "\n")))
+            if (*line)
+                nn_trace("%s", line);
+    }
     free(text);
 }
 

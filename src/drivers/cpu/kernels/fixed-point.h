@@ -84,6 +84,15 @@ static inline int32_t nn_multiplier_apply(int32_t x, struct nn_multiplier m)
     return nn_rdp((int32_t)((product + (INT64_C(1) << 30)) >> 31), right);
 }
 
+/* nn_multiplier_apply_once() - x * m, rounded once, half up: what the reference
+ * of FULLY_CONNECTED does for int8. */
+static inline int32_t nn_multiplier_apply_once(int32_t x, struct nn_multiplier m)
+{
+    int shift = 31 - m.shift; /* 1 to 62 */
+
+    return (int32_t)(((int64_t)x * m.mantissa + (INT64_C(1) << (shift - 1))) >> shift);
+}
+
 static inline int32_t nn_clamp_i32(int32_t x, int32_t low, int32_t high)
 {
     return x < low ? low : x > high ? high : x;

@@ -55,7 +55,8 @@ static inline void nn_conv_taps(int64_t start, int64_t dilation, size_t n_taps, 
 }
 
 /* nn_conv_multipliers() - the output multipliers of all channels: one per scale
- * of a per-channel filter, else the same for all. */
+ * of a per-channel filter, else the same for all. As in TensorFlow Lite, the
+ * product of the scales is made in double for int8 and in float for uint8. */
 void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *multipliers,
                          size_t n_channels);
 

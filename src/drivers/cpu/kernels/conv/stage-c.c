@@ -65,9 +65,14 @@ void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *mul
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     float in = lower->inputs[NN_CONV_INPUT].scale, out = lower->outputs[0].scale;
 
-    for (size_t c = 0; c < n_channels; c++)
-        multipliers[c] = nn_gemm_multiplier(
-            in, c < filter->n_channel_scales ? filter->channel_scales[c] : filter->scale, out);
+    bool is_signed = lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+
+    for (size_t c = 0; c < n_channels; c++) {
+        float scale = c < filter->n_channel_scales ? filter->channel_scales[c] : filter->scale;
+
+        multipliers[c] = is_signed ? nn_multiplier_make((double)in * (double)scale / (double)out)
+                                   : nn_gemm_multiplier(in, scale, out);
+    }
 }
 
 /* ---- staging ---- */

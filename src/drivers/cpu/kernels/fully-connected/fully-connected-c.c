@@ -240,7 +240,8 @@ static void prepare_q8(struct q8_job *job, const struct nn_kernel_args *args)
                                     .multipliers = &params->multiplier,
                                     .out_zero_point = args->outputs[0].zero_point,
                                     .low = params->low,
-                                    .high = params->high};
+                                    .high = params->high,
+                                    .rounds_once = is_signed};
     for (size_t b = 0; b < job->n_rows; b++) {
         nn_gemm_widen_q8(rows + b * stride, (const uint8_t *)input->data + b * k, is_signed,
                          input->zero_point, k);

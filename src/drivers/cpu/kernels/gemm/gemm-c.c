@@ -202,7 +202,9 @@ static void long_tile_q8(size_t k, const int16_t *a0, const int16_t *a1, const i
 static uint8_t requantize(const struct nn_gemm_q8 *gemm, int32_t acc, size_t column)
 {
     int32_t sum = (int32_t)((uint32_t)acc + (uint32_t)gemm->bias[column]);
-    int32_t scaled = nn_multiplier_apply(sum, gemm->multipliers[column * gemm->multiplier_step]);
+    struct nn_multiplier m = gemm->multipliers[column * gemm->multiplier_step];
+    int32_t scaled = gemm->rounds_once ? nn_multiplier_apply_once(sum, m)
+                                       : nn_multiplier_apply(sum, m);
 
     scaled = (int32_t)((uint32_t)scaled + (uint32_t)gemm->out_zero_point);
     return (uint8_t)nn_clamp_i32(scaled, gemm->low, gemm->high);

@@ -74,6 +74,7 @@ struct nn_gemm_q8 {
     size_t k;
     int32_t out_zero_point;
     int32_t low, high;
+    bool rounds_once; /* nn_multiplier_apply_once() */
 };
 
 /* nn_gemm_k_q8() - elements between packed rows, of weights and of gathered rows. */

@@ -83,6 +83,11 @@ def mbqm(x, m, shift):
     return rdp(srdhm(wrap32(x << max(shift, 0)), m), max(-shift, 0))
 
 
+def mbqm_once(x, m, shift):
+    """The same rounded once, half up."""
+    return (x * m + (1 << (30 - shift))) >> (31 - shift)
+
+
 def shl_sat(x, k):
     return clamp(x << k, INT32_MIN, INT32_MAX)
 

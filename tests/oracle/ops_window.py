@@ -5,7 +5,7 @@ import math
 
 import nnt
 from case import FLOATS, QUANTS, count, indices, offset, operation, to_nchw
-from num import (RANGE, activation_bounds, activation_real, clamp, f32, mbqm, qm, tdiv)
+from num import (RANGE, activation_bounds, activation_real, clamp, f32, mbqm, mbqm_once, qm, tdiv)
 
 
 class Axis:
@@ -136,8 +136,11 @@ def pool(case, name):
 class Layer:
     """The operands that all convolutions and FULLY_CONNECTED share."""
 
-    def __init__(self, case, type_, data, filter_dims, channel_dim, n_out):
+    def __init__(self, case, type_, data, filter_dims, channel_dim, n_out, is_tflite=False,
+                 rounds_once=False):
+        # TensorFlow Lite's int8: scales are multiplied in double; FULLY_CONNECTED rounds once.
         self.type, self.data = type_, data
+        self.rounds_once = rounds_once and type_ == nnt.Q8S
         per_channel = type_ in QUANTS and channel_dim is not None and case.coin()
         if per_channel:
             self.filter = case.per_channel(filter_dims, channel_dim)
@@ -154,6 +157,8 @@ class Layer:
         reach = 60 * math.sqrt(count(filter_dims) / n_out) * max(products)
         self.scale = f32(reach * case.rng.uniform(0.5, 2.0))
         self.zero_point = case.zero_point(type_)
+        if type_ == nnt.Q8S and is_tflite:
+            products = [data.scale * s for s in scales]
         self.multipliers = [qm(p / self.scale) for p in products]
 
     def element(self, pairs, channel, act):
@@ -163,7 +168,8 @@ class Layer:
             total = math.fsum([a.values[i] * f.values[j] for i, j in pairs])
             return activation_real(act, total + self.bias.values[channel])
         acc = sum((a.values[i] - a.zero_point) * (f.values[j] - f.zero_point) for i, j in pairs)
-        code = mbqm(acc + self.bias.values[channel], *self.multipliers[channel]) + self.zero_point
+        scale = mbqm_once if self.rounds_once else mbqm
+        code = scale(acc + self.bias.values[channel], *self.multipliers[channel]) + self.zero_point
         return clamp(code, *activation_bounds(act, self.type, self.scale, self.zero_point))
 
     def quant(self):
@@ -195,7 +201,7 @@ def convolution(case, name):
     else:
         filter_dims, channel_dim = [n_out] + taps + [depth], 0
     data = random_data(case, type_, [batch, axes[0].size, axes[1].size, depth], nchw)
-    layer = Layer(case, type_, data, filter_dims, channel_dim, n_out)
+    layer = Layer(case, type_, data, filter_dims, channel_dim, n_out, name != 'GROUPED_CONV_2D')
     act = case.between(0, 3)
     inputs = [data, layer.filter, layer.bias] + padding_arguments(case, axes, code) + strides(case, axes)
     inputs += [case.i32(groups)] if name != 'CONV_2D' else []
@@ -256,7 +262,7 @@ def fully_connected(case, name):
     depth, units, batch = case.between(1, 40), case.between(1, 12), case.between(1, 5)
     dims = case.choose([batch, depth], [batch, 1, depth], [1, batch, 1, depth], [depth, batch])
     data = case.tensor(type_, dims, scale=case.scale(0.01, 0.05))
-    layer = Layer(case, type_, data, [units, depth], None, units)
+    layer = Layer(case, type_, data, [units, depth], None, units, rounds_once=True)
     act = case.between(0, 3)
     values = [layer.element([(b * depth + i, u * depth + i) for i in range(depth)], u, act)
               for b in range(batch) for u in range(units)]

@@ -185,6 +185,11 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
         return r;
     if (r)
         return ANEURALNETWORKS_BAD_DATA;
+    if (nn_rt_frozen_is_newer(compilation->frozen, device))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "%s knows feature level %lld; the model needs %lld", device->name,
+                       (long long)device->feature_level,
+                       (long long)nn_level_to_feature(compilation->frozen->facts.level));
     for (uint32_t i = 0; i < graph->n_operations; i++)
         if (!supported[i])
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)",

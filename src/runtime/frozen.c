@@ -267,6 +267,11 @@ int nn_rt_frozen_get_model(struct nn_rt_frozen *frozen, struct nn_rt_session *se
     return 0;
 }
 
+bool nn_rt_frozen_is_newer(const struct nn_rt_frozen *frozen, const ANeuralNetworksDevice *device)
+{
+    return frozen->facts.level > nn_level_from_feature(device->feature_level);
+}
+
 static int ask_device(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *device,
                       struct nn_why *why, uint8_t *supported)
 {
@@ -277,6 +282,8 @@ static int ask_device(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *device
     uint32_t status;
     int r;
 
+    if (nn_rt_frozen_is_newer(frozen, device))
+        return 0; /* supported says no to everything */
     r = nn_rt_device_get_session(device, why, &session);
     if (r)
         return r;

@@ -63,6 +63,10 @@ int nn_rt_frozen_get_model(struct nn_rt_frozen *frozen, struct nn_rt_session *se
                            struct nn_arena *arena, struct nn_why *why,
                            struct nnhal_model *ret_model);
 
+/* nn_rt_frozen_is_newer() - whether the model uses what came after a device: it is not
+ * sent there. */
+bool nn_rt_frozen_is_newer(const struct nn_rt_frozen *frozen, const ANeuralNetworksDevice *device);
+
 /* nn_rt_frozen_get_supported() - which operations a device says it can execute, in the
  * order of execution: one byte each, kept with the model and asked once.
  * Returns: 0 with *ret_supported borrowed; DEAD_OBJECT and whatever the device

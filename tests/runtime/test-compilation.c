@@ -291,6 +291,57 @@ TEST(with_a_list_a_failure_is_final)
 }
 TEST_END
 
+/* PACK came with level 6. */
+static ANeuralNetworksModel *model_of_level_6(void)
+{
+    const uint32_t inputs[] = {0, 1}, input = 1, output = 2, n = 4, dims[] = {1, 4};
+    const ANeuralNetworksOperandType scalar = rt_scalar(ANEURALNETWORKS_INT32),
+                                     in = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n),
+                                     out = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 2, dims);
+    const int32_t axis = 0;
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    OK(ANeuralNetworksModel_addOperand(model, &scalar));
+    OK(ANeuralNetworksModel_addOperand(model, &in));
+    OK(ANeuralNetworksModel_addOperand(model, &out));
+    OK(ANeuralNetworksModel_setOperandValue(model, 0, &axis, sizeof(axis)));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_PACK, 2, inputs, 1, &output));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}
+
+TEST(an_older_device_is_not_asked)
+{
+    const ANeuralNetworksDevice *device[1];
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+    bool supported[1] = {true};
+    int64_t level = 0;
+    char text[256];
+
+    rt_init();
+    fake.driver.feature_level = NNHAL_FEATURE_LEVEL_5;
+    device[0] = RT_FAKE;
+    OK(ANeuralNetworksDevice_getFeatureLevel(device[0], &level));
+    ck_assert_int_eq(level, ANEURALNETWORKS_FEATURE_LEVEL_5);
+    model = model_of_level_6();
+    OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, device, 1, supported));
+    ck_assert(!supported[0]);
+    compilation = open_for(model, RT_FAKE);
+    BAD_DATA(ANeuralNetworksCompilation_finish(compilation));
+    nnhal_compilation_get_error(compilation, text, sizeof(text));
+    ck_assert_ptr_nonnull(strstr(text, "1000006"));
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+    model = rt_model(); /* level 1 */
+    OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, device, 1, supported));
+    ck_assert(supported[0]);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
 TEST(a_deadline_reaches_the_driver)
 {
     ANeuralNetworksCompilation *compilation;
@@ -366,5 +417,5 @@ CHECK_MAIN("compilation", devices_tell_what_they_are, where_grows_by_its_size,
            lists_of_devices_are_checked, a_device_that_fails_to_answer_supports_nothing,
            settings_are_checked, states, a_failed_finish_is_final,
            the_first_device_that_supports_all_is_chosen, without_a_list_the_next_device_is_tried,
-           with_a_list_a_failure_is_final, a_deadline_reaches_the_driver,
-           memories_are_judged_when_used, errors_have_sentences)
+           with_a_list_a_failure_is_final, an_older_device_is_not_asked,
+           a_deadline_reaches_the_driver, memories_are_judged_when_used, errors_have_sentences)

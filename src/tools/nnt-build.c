@@ -86,8 +86,8 @@ static int add_operand(struct nnt_built *built, ANeuralNetworksModel *model,
 {
     ANeuralNetworksOperandType type = {
         .type = (int32_t)operand->type,
-        .dimensionCount = operand->rank,
-        .dimensions = operand->rank > 0 ? operand->declared : NULL,
+        .dimensionCount = operand->declared_rank,
+        .dimensions = operand->declared_rank > 0 ? operand->declared : NULL,
         .scale = operand->scale,
         .zeroPoint = operand->zero_point,
     };

@@ -271,6 +271,7 @@ static bool parse_operand(struct cursor *cursor, struct nnt_operand *operand)
     operand->n_scales = take_u32(cursor);
     operand->rank = take_u32(cursor);
     operand->declared = take(cursor, operand->rank, sizeof(uint32_t));
+    operand->declared_rank = operand->rank;
     operand->expected = operand->declared;
     operand->scales = take(cursor, operand->n_scales, sizeof(float));
     if (!cursor->ok)

@@ -55,7 +55,8 @@ struct nnt_operand {
     uint32_t channel_dim;
     uint32_t n_scales;
     uint32_t rank;
-    const uint32_t *declared; /* dimensions as the model is to be built */
+    uint32_t declared_rank;   /* as the model is to be built; 0: left open */
+    const uint32_t *declared; /* dimensions likewise */
     const uint32_t *expected; /* dimensions that an execution reports */
     const float *scales;
 };

@@ -104,16 +104,30 @@ static int compile(struct attempt *attempt)
                   ANeuralNetworksCompilation_finish(attempt->compilation));
 }
 
+/* set_input() - with its shape if the model leaves it open. */
+static int set_input(struct attempt *attempt, uint32_t i, const struct nnt_operand *operand)
+{
+    ANeuralNetworksOperandType type = {
+        .type = (int32_t)operand->type,
+        .dimensionCount = operand->rank,
+        .dimensions = operand->expected,
+        .scale = operand->scale,
+        .zeroPoint = operand->zero_point,
+    };
+    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
+    bool is_open = !is_omitted && operand->declared_rank != operand->rank;
+
+    return ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, is_open ? &type : NULL,
+                                             is_omitted ? NULL : operand->data,
+                                             is_omitted ? 0 : operand->n_bytes);
+}
+
 static int set_inputs(struct attempt *attempt)
 {
     const struct nnt_subgraph *main = attempt->main;
 
     for (uint32_t i = 0; i < main->n_inputs; i++) {
-        const struct nnt_operand *operand = &main->operands[main->inputs[i]];
-        bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
-        int r = ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, NULL,
-                                                  is_omitted ? NULL : operand->data,
-                                                  is_omitted ? 0 : operand->n_bytes);
+        int r = set_input(attempt, i, &main->operands[main->inputs[i]]);
 
         if (r != OK)
             return called(attempt, "Execution_setInput", i, r);

@@ -9,10 +9,11 @@ enum nnt_variant {
     NNT_PLAIN = 0,
     NNT_DYNAMIC_OUTPUT = 1, /* the dimensions of every output are left open */
     NNT_SIGNED = 2,         /* unsigned quantised operands and data become signed */
-    NNT_VARIANT_N = 3,
+    NNT_OPEN_SHAPES = 3,    /* every rank is left open, those of inputs until execution */
+    NNT_VARIANT_N = 4,
 };
 
-/* nnt_variant_name() - "plain", "dynamic-output", "signed". */
+/* nnt_variant_name() - "plain", "dynamic-output", "signed", "open-shapes". */
 const char *nnt_variant_name(enum nnt_variant variant);
 
 /* nnt_variant_apply() - changes a model that was just read into its variant.

@@ -76,7 +76,7 @@ static enum spoil_outcome spoil_type(struct nnt_file *file, struct nnt_model *mo
     operand->scale = is_quantised(type) ? 0.5f : 0.0f;
     operand->zero_point = 0;
     if (is_scalar(type))
-        operand->rank = 0;
+        operand->rank = operand->declared_rank = 0;
     return SPOIL_MAY_BE_LEGAL;
 }
 
@@ -104,6 +104,8 @@ static enum spoil_outcome spoil_rank(struct nnt_file *file, struct nnt_model *mo
             dimensions[operand->rank++] = 1;
     }
     operand->declared = dimensions;
+    operand->expected = dimensions;
+    operand->declared_rank = operand->rank;
     return was_scalar ? SPOIL_NEVER_LEGAL : SPOIL_MAY_BE_LEGAL;
 }
 

@@ -166,6 +166,12 @@ class Variants(Runner):
         fixed = add_model(name="fixed", flags=v.NO_DYNAMIC_OUTPUT)
         self.expect([add_model(), fixed], 1, 0, 1, "--variant", "dynamic-output")
 
+    def test_open_shapes(self):
+        self.expect([add_model(), add_model(name="fixed", flags=v.NO_DYNAMIC_OUTPUT)], 1, 0, 1,
+                    "--variant", "open-shapes")
+        lines = self.expect([add_model((0, 22, 33, 44))], 0, 1, 0, "--variant", "open-shapes")
+        self.assertIn("got 11, expected 0", lines[0])
+
     def test_signed_codes(self):
         models = [quant_model([12, 10, 255], "coupled", v.QUANT_COUPLING),
                   quant_model([12, 10, 255], "alone"), add_model()]

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 TEST(the_formula_is_right)
@@ -175,6 +176,42 @@ TEST(devices_wait_for_each_other)
 }
 TEST_END
 
+/* In this process it would be the application's own SIGBUS. */
+TEST(a_file_that_shrinks_ends_its_computation_only)
+{
+    struct ways_formula formula, other;
+    ANeuralNetworksMemory *memory = NULL;
+    float z[4];
+    int fd;
+
+    if (ways_is("embedded"))
+        return;
+    ways_begin();
+    fd = memfd_create("shrinks", MFD_CLOEXEC);
+    ck_assert_int_eq(ftruncate(fd, 2 << 20), 0);
+    OK(ANeuralNetworksMemory_createFromFd(2 << 20, PROT_READ | PROT_WRITE, fd, 0, &memory));
+    OK(ways_formula_compile(&formula));
+    OK(ANeuralNetworksExecution_create(formula.compilation, &formula.execution));
+    OK(ANeuralNetworksExecution_setReusable(formula.execution, true));
+    OK(ANeuralNetworksExecution_setInputFromMemory(formula.execution, 0, NULL, memory, 1 << 20,
+                                                   16));
+    OK(ANeuralNetworksExecution_setInputFromMemory(formula.execution, 1, NULL, memory, 0, 16));
+    OK(ANeuralNetworksExecution_setOutput(formula.execution, 0, NULL, z, sizeof(z)));
+    ANeuralNetworksMemory_free(memory);
+    OK(ANeuralNetworksExecution_compute(formula.execution));
+    ck_assert_float_eq(z[0], 0);
+    ck_assert_int_eq(ftruncate(fd, 4096), 0);
+    IS(OP_FAILED, ANeuralNetworksExecution_compute(formula.execution));
+    OK(ways_formula_compile(&other));
+    ways_formula_bind(&other, false);
+    OK(ways_formula_run(&other, 1));
+    ways_formula_done(&other);
+    ways_formula_done(&formula);
+    close(fd);
+    ways_end();
+}
+TEST_END
+
 TEST(nothing_is_left)
 {
     struct ways_formula formula;
@@ -198,4 +235,5 @@ TEST_END
 
 CHECK_MAIN("ways-" WAY, the_formula_is_right, it_runs_where_it_says,
            unsupported_operations_are_told_apart, threads_share_the_device, events_and_timing,
-           devices_wait_for_each_other, nothing_is_left)
+           devices_wait_for_each_other, a_file_that_shrinks_ends_its_computation_only,
+           nothing_is_left)

@@ -129,6 +129,67 @@ static void *wait_for(void *event)
     return (void *)(intptr_t)ANeuralNetworksEvent_wait(event);
 }
 
+/* One finished model, and one finished compilation, in many hands. */
+struct shared {
+    ANeuralNetworksModel *model;
+    ANeuralNetworksCompilation *compilation;
+};
+
+static void use_compilation(ANeuralNetworksCompilation *compilation)
+{
+    float x[4] = {1, 2, 3, 4}, z[4];
+
+    for (int i = 0; i < 20; i++) {
+        ANeuralNetworksExecution *execution = NULL;
+
+        x[0] = (float)i;
+        OK(ANeuralNetworksExecution_create(compilation, &execution));
+        OK(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)));
+        OK(ANeuralNetworksExecution_setInput(execution, 1, NULL, x, sizeof(x)));
+        OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, z, sizeof(z)));
+        OK(ANeuralNetworksExecution_compute(execution));
+        ck_assert_mem_eq(x, z, sizeof(x));
+        ANeuralNetworksExecution_free(execution);
+    }
+}
+
+static void *use_model(void *argument)
+{
+    const struct shared *shared = argument;
+    const ANeuralNetworksDevice *device = RT_PICKY;
+    ANeuralNetworksCompilation *compilation = NULL;
+    bool supported[1] = {false};
+
+    OK(ANeuralNetworksModel_getSupportedOperationsForDevices(shared->model, &device, 1, supported));
+    ck_assert(supported[0]);
+    OK(ANeuralNetworksCompilation_create(shared->model, &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    use_compilation(compilation);
+    use_compilation(shared->compilation);
+    ANeuralNetworksCompilation_free(compilation);
+    return NULL;
+}
+
+TEST(models_and_compilations_are_shared_by_threads)
+{
+    enum { N = 6 };
+    struct shared shared;
+    pthread_t threads[N];
+
+    rt_init();
+    shared.model = rt_model();
+    shared.compilation = rt_compilation();
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, use_model, &shared), 0);
+    for (int i = 0; i < N; i++)
+        pthread_join(threads[i], NULL);
+    ANeuralNetworksCompilation_free(shared.compilation);
+    ANeuralNetworksModel_free(shared.model);
+    ck_assert_uint_eq(fake.n_prepared, N + 1);
+    ck_assert_uint_eq(fake.n_released, N + 1);
+}
+TEST_END
+
 TEST(any_number_of_threads_may_wait)
 {
     enum { N = 4 };
@@ -524,7 +585,8 @@ TEST_END
 
 CHECK_MAIN("event", an_event_tells_of_the_end, an_execution_may_be_freed_in_flight,
            two_threads_cannot_compute_one_execution,
-           executions_of_one_compilation_run_beside_each_other, any_number_of_threads_may_wait,
+           executions_of_one_compilation_run_beside_each_other,
+           models_and_compilations_are_shared_by_threads, any_number_of_threads_may_wait,
            our_threads_take_no_signals, fences_are_events, descriptor_0_can_be_a_fence,
            a_computation_waits_for_its_dependencies, a_failed_dependency_fails_what_follows,
            dependencies_ask_for_more, a_device_waits_for_fences_by_itself,

@@ -19,6 +19,19 @@ struct nn_row {
     size_t n;
 };
 
+/* NN_ROW_STEPS() - calls loop(args, row, step0, step1), an inlined function, with the
+ * row's steps as constants, so that it vectorises. (A row whose steps are both 0 has one
+ * element; any steps do for it.) */
+#define NN_ROW_STEPS(loop, args, row)                                                              \
+    do {                                                                                           \
+        if ((row)->step0 && (row)->step1)                                                          \
+            loop(args, row, 1, 1);                                                                 \
+        else if ((row)->step0)                                                                     \
+            loop(args, row, 1, 0);                                                                 \
+        else                                                                                       \
+            loop(args, row, 0, 1);                                                                 \
+    } while (0)
+
 typedef void (*nn_row_fn)(const struct nn_kernel_args *args, const struct nn_row *row);
 
 /* nn_broadcast_run() - calls fn for rows that cover output 0, whose inputs are 0 and 1.

@@ -22,8 +22,9 @@ static void look_up(const struct nn_kernel_args *args, const struct nn_row *row)
     const uint8_t *table = args->weights;
     const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    size_t n = row->n;
 
-    for (size_t i = 0; i < row->n; i++)
+    for (size_t i = 0; i < n; i++)
         out[i] = table[in[i]];
 }
 

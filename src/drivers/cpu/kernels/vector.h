@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 #define NN_INLINE static inline __attribute__((__always_inline__))
 
 #if defined(__clang__)
@@ -29,13 +33,27 @@ enum {
 
 static inline void nn_widen(float *to, const uint16_t *from, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+
+#ifdef __F16C__
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(
+            to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i))));
+#endif
+    for (; i < n; i++)
         to[i] = nn_f16_to_f32(from[i]);
 }
 
 static inline void nn_narrow(uint16_t *to, const float *from, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+
+#ifdef __F16C__
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(void *)(to + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    for (; i < n; i++)
         to[i] = nn_f32_to_f16(from[i]);
 }
 

@@ -4,6 +4,7 @@
 
 #include "drivers/cpu/kernels/broadcast.h"
 #include "drivers/cpu/kernels/math-f32.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 /* What a function needs beside x: bounds, or alpha. */
@@ -133,14 +134,16 @@ NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const str
 OPERATIONS(DEFINE)
 
 #define ROWS(op_name, op, lower_function, cost)                                                    \
-    {.name = #op_name "_f32__c",                                                                   \
+    {.name = NN_VARIANT_NAME(#op_name "_f32"),                                                     \
+     .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32,                                                                              \
      .params_bytes = sizeof(struct params),                                                        \
      .in_place = 1,                                                                                \
      .lower = lower_function,                                                                      \
      .run = nn_##op_name##_f32__c},                                                                \
-        {.name = #op_name "_f16__c",                                                               \
+        {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
+         .isa = NN_VARIANT_ISA,                                                                    \
          .operation = NNHAL_OP_##op,                                                               \
          .in0 = NN_T_F16,                                                                          \
          .params_bytes = sizeof(struct params),                                                    \
@@ -150,4 +153,4 @@ OPERATIONS(DEFINE)
 
 static const struct nn_kernel kernels[] = {OPERATIONS(ROWS)};
 
-NN_KERNEL_FAMILY(activation, kernels);
+NN_VARIANT_FAMILY(activation, kernels);

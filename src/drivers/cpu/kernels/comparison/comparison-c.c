@@ -7,6 +7,7 @@
  * float32 exactly, so there are two loops. */
 #include "drivers/cpu/kernels/broadcast.h"
 #include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 static int lower(struct nn_lower *lower)
@@ -72,23 +73,41 @@ NN_INLINE uint8_t compare_i32(uint32_t op, int32_t a, int32_t b)
     }
 }
 
+NN_INLINE void loop_real(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
+                         uint8_t *out, size_t n)
+{
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = compare_f32(op, a[i * step_a], b[i * step_b]);
+}
+
 NN_INLINE void row_real(uint32_t op, const struct nn_kernel_args *args, const struct nn_row *row)
 {
+    const struct nn_tensor *in = args->inputs;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
     float buffer_a[NN_CHUNK];
     float buffer_b[NN_CHUNK];
 
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
-        const float *a = load(&args->inputs[0], row->in0 + i * row->step0, row->step0 ? n : 1,
-                              buffer_a);
-        const float *b = load(&args->inputs[1], row->in1 + i * row->step1, row->step1 ? n : 1,
-                              buffer_b);
+        const float *a = load(&in[0], row->in0 + i * row->step0, row->step0 ? n : 1, buffer_a);
+        const float *b = load(&in[1], row->in1 + i * row->step1, row->step1 ? n : 1, buffer_b);
 
-        NN_IVDEP
-        for (size_t k = 0; k < n; k++)
-            out[i + k] = compare_f32(op, a[k * row->step0], b[k * row->step1]);
+        if (row->step0 && row->step1)
+            loop_real(op, a, 1, b, 1, out + i, n);
+        else if (row->step0)
+            loop_real(op, a, 1, b, 0, out + i, n);
+        else
+            loop_real(op, a, 0, b, 1, out + i, n);
     }
+}
+
+NN_INLINE void loop_i32(uint32_t op, const int32_t *a, size_t step_a, const int32_t *b,
+                        size_t step_b, uint8_t *out, size_t n)
+{
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = compare_i32(op, a[i * step_a], b[i * step_b]);
 }
 
 NN_INLINE void row_i32(uint32_t op, const struct nn_kernel_args *args, const struct nn_row *row)
@@ -97,8 +116,12 @@ NN_INLINE void row_i32(uint32_t op, const struct nn_kernel_args *args, const str
     const int32_t *b = (const int32_t *)args->inputs[1].data + row->in1;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
 
-    for (size_t i = 0; i < row->n; i++)
-        out[i] = compare_i32(op, a[i * row->step0], b[i * row->step1]);
+    if (row->step0 && row->step1)
+        loop_i32(op, a, 1, b, 1, out, row->n);
+    else if (row->step0)
+        loop_i32(op, a, 1, b, 0, out, row->n);
+    else
+        loop_i32(op, a, 0, b, 1, out, row->n);
 }
 
 #define OPERATIONS(X)                                                                              \
@@ -131,12 +154,14 @@ NN_INLINE void row_i32(uint32_t op, const struct nn_kernel_args *args, const str
 OPERATIONS(DEFINE)
 
 #define ROWS(op_name, op)                                                                          \
-    {.name = #op_name "_i32__c",                                                                   \
+    {.name = NN_VARIANT_NAME(#op_name "_i32"),                                                     \
+     .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_I32,                                                                              \
      .lower = lower,                                                                               \
      .run = nn_##op_name##_i32__c},                                                                \
-        {.name = #op_name "_real__c",                                                              \
+        {.name = NN_VARIANT_NAME(#op_name "_real"),                                                \
+         .isa = NN_VARIANT_ISA,                                                                    \
          .operation = NNHAL_OP_##op,                                                               \
          .in0 = NN_T_F32 | NN_T_F16 | NN_T_U8 | NN_T_S8 | NN_T_B8,                                 \
          .lower = lower,                                                                           \
@@ -144,4 +169,4 @@ OPERATIONS(DEFINE)
 
 static const struct nn_kernel kernels[] = {OPERATIONS(ROWS)};
 
-NN_KERNEL_FAMILY(comparison, kernels);
+NN_VARIANT_FAMILY(comparison, kernels);

@@ -7,6 +7,7 @@
  * INT32_MIN / -1 wraps. A float16 is widened, computed as float32, rounded once. */
 #include "drivers/cpu/kernels/activation.h"
 #include "drivers/cpu/kernels/broadcast.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 #include <math.h>
@@ -158,6 +159,14 @@ NN_INLINE int32_t apply_i32(uint32_t op, int32_t a, int32_t b)
     }
 }
 
+NN_INLINE void loop_i32(uint32_t op, const int32_t *a, size_t step_a, const int32_t *b,
+                        size_t step_b, int32_t *out, size_t n)
+{
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = apply_i32(op, a[i * step_a], b[i * step_b]);
+}
+
 NN_INLINE void tensor_row_i32(uint32_t op, const struct nn_kernel_args *args,
                               const struct nn_row *row)
 {
@@ -165,9 +174,12 @@ NN_INLINE void tensor_row_i32(uint32_t op, const struct nn_kernel_args *args,
     const int32_t *b = (const int32_t *)args->inputs[1].data + row->in1;
     int32_t *out = (int32_t *)args->outputs[0].data + row->out;
 
-    NN_IVDEP
-    for (size_t i = 0; i < row->n; i++)
-        out[i] = apply_i32(op, a[i * row->step0], b[i * row->step1]);
+    if (row->step0 && row->step1)
+        loop_i32(op, a, 1, b, 1, out, row->n);
+    else if (row->step0)
+        loop_i32(op, a, 1, b, 0, out, row->n);
+    else
+        loop_i32(op, a, 0, b, 1, out, row->n);
 }
 
 /* ---- the table ---- */
@@ -225,7 +237,8 @@ FLOAT_OPERATIONS(DEFINE_FLOAT)
 INT_OPERATIONS(DEFINE_INT)
 
 #define FLOAT_ROWS(op_name, op, lower_function)                                                    \
-    {.name = #op_name "_f32__c",                                                                   \
+    {.name = NN_VARIANT_NAME(#op_name "_f32"),                                                     \
+     .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32,                                                                              \
      .params_bytes = sizeof(struct bounds),                                                        \
@@ -233,15 +246,16 @@ INT_OPERATIONS(DEFINE_INT)
      .lower = lower_function,                                                                      \
      .run = nn_##op_name##_f32__c},                                                                \
     {                                                                                              \
-        .name = #op_name "_f16__c", .operation = NNHAL_OP_##op, .in0 = NN_T_F16,                   \
-        .params_bytes = sizeof(struct bounds), .in_place = 3, .lower = lower_function,             \
-        .run = nn_##op_name##_f16__c                                                               \
+        .name = NN_VARIANT_NAME(#op_name "_f16"), .isa = NN_VARIANT_ISA,                           \
+        .operation = NNHAL_OP_##op, .in0 = NN_T_F16, .params_bytes = sizeof(struct bounds),        \
+        .in_place = 3, .lower = lower_function, .run = nn_##op_name##_f16__c                       \
     }
 
 #define INT_ROW(op_name, op, lower_function)                                                       \
     {                                                                                              \
-        .name = #op_name "_i32__c", .operation = NNHAL_OP_##op, .in0 = NN_T_I32, .in_place = 3,    \
-        .lower = lower_function, .run = nn_##op_name##_i32__c                                      \
+        .name = NN_VARIANT_NAME(#op_name "_i32"), .isa = NN_VARIANT_ISA,                           \
+        .operation = NNHAL_OP_##op, .in0 = NN_T_I32, .in_place = 3, .lower = lower_function,       \
+        .run = nn_##op_name##_i32__c                                                               \
     }
 
 static const struct nn_kernel kernels[] = {
@@ -261,4 +275,4 @@ static const struct nn_kernel kernels[] = {
     INT_ROW(minimum, MINIMUM, lower_nothing),
 };
 
-NN_KERNEL_FAMILY(elementwise, kernels);
+NN_VARIANT_FAMILY(elementwise, kernels);

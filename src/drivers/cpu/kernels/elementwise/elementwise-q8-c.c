@@ -9,6 +9,7 @@
 #include "drivers/cpu/kernels/broadcast.h"
 #include "drivers/cpu/kernels/fixed-point.h"
 #include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 #include <errno.h>
@@ -48,7 +49,16 @@ static int set_activation(struct nn_lower *lower)
 /* The reference's multipliers of ADD and MUL are below 1 or it gives up. */
 static bool is_fraction(double real)
 {
-    return real > 0.0 && real < 1.0;
+    return real > 0.0 && real < 1.0 && nn_multiplier_make(real).shift <= 0;
+}
+
+/* nn_multiplier_apply() for such a multiplier: nothing saturates, nothing is shifted
+ * left, and the unsigned shift keeps the same 32 bits, so that it vectorises. */
+NN_INLINE int32_t scale_down(int32_t x, struct nn_multiplier multiplier)
+{
+    uint64_t product = (uint64_t)((int64_t)x * multiplier.mantissa) + (UINT64_C(1) << 30);
+
+    return nn_rdp((int32_t)(uint32_t)(product >> 31), -multiplier.shift);
 }
 
 /* ---- ADD, SUB ---- */
@@ -100,7 +110,8 @@ static int lower_sub(struct nn_lower *lower)
     return lower_sum(lower, true);
 }
 
-static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)
+NN_INLINE void sum_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
+                        size_t step1)
 {
     const struct q8_params *params = args->params;
     const int32_t *table_a = (const int32_t *)(const void *)args->weights;
@@ -110,14 +121,20 @@ static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
     struct nn_multiplier multiplier = params->multiplier;
     int32_t low = params->low, high = params->high, zero = params->zero;
+    size_t n = row->n;
 
     NN_IVDEP
-    for (size_t i = 0; i < row->n; i++) {
-        int32_t sum = table_a[a[i * row->step0]] + table_b[b[i * row->step1]];
-        int32_t code = nn_multiplier_apply(sum, multiplier) + zero;
+    for (size_t i = 0; i < n; i++) {
+        int32_t sum = table_a[a[i * step0]] + table_b[b[i * step1]];
+        int32_t code = scale_down(sum, multiplier) + zero;
 
         out[i] = (uint8_t)nn_clamp_i32(code, low, high);
     }
+}
+
+static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    NN_ROW_STEPS(sum_loop, args, row);
 }
 
 static int nn_sum_q8__c(const struct nn_kernel_args *args)
@@ -141,21 +158,28 @@ static int lower_mul(struct nn_lower *lower)
     return set_activation(lower);
 }
 
-static void mul_row(const struct nn_kernel_args *args, const struct nn_row *row)
+NN_INLINE void mul_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
+                        size_t step1)
 {
     const struct q8_params params = *(const struct q8_params *)args->params;
     const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
     const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    size_t n = row->n;
 
     NN_IVDEP
-    for (size_t i = 0; i < row->n; i++) {
-        int32_t x = nn_quant_code(a[i * row->step0], params.flip) - params.zeros[0];
-        int32_t y = nn_quant_code(b[i * row->step1], params.flip) - params.zeros[1];
-        int32_t code = nn_multiplier_apply(x * y, params.multiplier);
+    for (size_t i = 0; i < n; i++) {
+        int32_t x = nn_quant_code(a[i * step0], params.flip) - params.zeros[0];
+        int32_t y = nn_quant_code(b[i * step1], params.flip) - params.zeros[1];
+        int32_t code = scale_down(x * y, params.multiplier);
 
         out[i] = (uint8_t)nn_clamp_i32(code + params.zero, params.low, params.high);
     }
+}
+
+static void mul_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    NN_ROW_STEPS(mul_loop, args, row);
 }
 
 static int nn_mul_q8__c(const struct nn_kernel_args *args)
@@ -182,7 +206,8 @@ static int lower_extreme(struct nn_lower *lower)
     return 0;
 }
 
-NN_INLINE void extreme_row(const struct nn_kernel_args *args, const struct nn_row *row, bool is_max)
+NN_INLINE void extreme_loop(const struct nn_kernel_args *args, const struct nn_row *row,
+                            size_t step0, size_t step1, bool is_max)
 {
     const struct q8_params *params = args->params;
     const uint8_t *table_a = args->weights;
@@ -191,24 +216,37 @@ NN_INLINE void extreme_row(const struct nn_kernel_args *args, const struct nn_ro
     const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
     uint8_t flip = (uint8_t)params->flip;
+    size_t n = row->n;
 
     NN_IVDEP
-    for (size_t i = 0; i < row->n; i++) {
-        uint8_t x = table_a[a[i * row->step0]] ^ flip;
-        uint8_t y = table_b[b[i * row->step1]] ^ flip;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t x = table_a[a[i * step0]] ^ flip;
+        uint8_t y = table_b[b[i * step1]] ^ flip;
 
         out[i] = (is_max == (x < y) ? y : x) ^ flip;
     }
 }
 
+NN_INLINE void maximum_loop(const struct nn_kernel_args *args, const struct nn_row *row,
+                            size_t step0, size_t step1)
+{
+    extreme_loop(args, row, step0, step1, true);
+}
+
+NN_INLINE void minimum_loop(const struct nn_kernel_args *args, const struct nn_row *row,
+                            size_t step0, size_t step1)
+{
+    extreme_loop(args, row, step0, step1, false);
+}
+
 static void maximum_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    extreme_row(args, row, true);
+    NN_ROW_STEPS(maximum_loop, args, row);
 }
 
 static void minimum_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    extreme_row(args, row, false);
+    NN_ROW_STEPS(minimum_loop, args, row);
 }
 
 static int nn_maximum_q8__c(const struct nn_kernel_args *args)
@@ -250,21 +288,28 @@ static int lower_prelu(struct nn_lower *lower)
     return 0;
 }
 
-static void prelu_row(const struct nn_kernel_args *args, const struct nn_row *row)
+NN_INLINE void prelu_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
+                          size_t step1)
 {
     const struct q8_params params = *(const struct q8_params *)args->params;
     const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
     const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    size_t n = row->n;
 
-    for (size_t i = 0; i < row->n; i++) {
-        int32_t x = nn_quant_code(a[i * row->step0], params.flip) - params.zeros[0];
-        int32_t y = nn_quant_code(b[i * row->step1], params.flip) - params.zeros[1];
+    for (size_t i = 0; i < n; i++) {
+        int32_t x = nn_quant_code(a[i * step0], params.flip) - params.zeros[0];
+        int32_t y = nn_quant_code(b[i * step1], params.flip) - params.zeros[1];
         int64_t code = (int64_t)nn_multiplier_apply(x * y, params.multiplier) + params.zero;
 
         code = code < params.low ? params.low : code > params.high ? params.high : code;
-        out[i] = x >= 0 ? args->weights[a[i * row->step0]] : (uint8_t)code;
+        out[i] = x >= 0 ? args->weights[a[i * step0]] : (uint8_t)code;
     }
+}
+
+static void prelu_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    NN_ROW_STEPS(prelu_loop, args, row);
 }
 
 static int nn_prelu_q8__c(const struct nn_kernel_args *args)
@@ -277,18 +322,18 @@ static int nn_prelu_q8__c(const struct nn_kernel_args *args)
 
 #define ROW(op_name, op, lower_function, run_function)                                             \
     {                                                                                              \
-        .name = op_name, .operation = NNHAL_OP_##op, .in0 = NN_T_U8 | NN_T_S8,                     \
-        .params_bytes = sizeof(struct q8_params), .in_place = 3, .lower = lower_function,          \
-        .run = run_function                                                                        \
+        .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
+        .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct q8_params), .in_place = 3,         \
+        .lower = lower_function, .run = run_function                                               \
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("add_q8__c", ADD, lower_add, nn_sum_q8__c),
-    ROW("sub_q8__c", SUB, lower_sub, nn_sum_q8__c),
-    ROW("mul_q8__c", MUL, lower_mul, nn_mul_q8__c),
-    ROW("maximum_q8__c", MAXIMUM, lower_extreme, nn_maximum_q8__c),
-    ROW("minimum_q8__c", MINIMUM, lower_extreme, nn_minimum_q8__c),
-    ROW("prelu_q8__c", PRELU, lower_prelu, nn_prelu_q8__c),
+    ROW("add_q8", ADD, lower_add, nn_sum_q8__c),
+    ROW("sub_q8", SUB, lower_sub, nn_sum_q8__c),
+    ROW("mul_q8", MUL, lower_mul, nn_mul_q8__c),
+    ROW("maximum_q8", MAXIMUM, lower_extreme, nn_maximum_q8__c),
+    ROW("minimum_q8", MINIMUM, lower_extreme, nn_minimum_q8__c),
+    ROW("prelu_q8", PRELU, lower_prelu, nn_prelu_q8__c),
 };
 
-NN_KERNEL_FAMILY(elementwise_q8, kernels);
+NN_VARIANT_FAMILY(elementwise_q8, kernels);

@@ -8,38 +8,50 @@ static int lower(struct nn_lower *lower)
     return 0;
 }
 
-NN_INLINE void row_binary(const struct nn_kernel_args *args, const struct nn_row *row, bool is_and)
+NN_INLINE void and_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
+                        size_t step1)
 {
     const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
     const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    size_t n = row->n;
 
     NN_IVDEP
-    for (size_t i = 0; i < row->n; i++) {
-        uint8_t x = a[i * row->step0] != 0;
-        uint8_t y = b[i * row->step1] != 0;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (a[i * step0] != 0) & (b[i * step1] != 0);
+}
 
-        out[i] = is_and ? x & y : x | y;
-    }
+NN_INLINE void or_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
+                       size_t step1)
+{
+    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
+    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    size_t n = row->n;
+
+    NN_IVDEP
+    for (size_t i = 0; i < n; i++)
+        out[i] = (a[i * step0] | b[i * step1]) != 0;
 }
 
 static void and_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    row_binary(args, row, true);
+    NN_ROW_STEPS(and_loop, args, row);
 }
 
 static void or_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    row_binary(args, row, false);
+    NN_ROW_STEPS(or_loop, args, row);
 }
 
 static void not_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
     const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    size_t n = row->n;
 
     NN_IVDEP
-    for (size_t i = 0; i < row->n; i++)
+    for (size_t i = 0; i < n; i++)
         out[i] = in[i] == 0;
 }
 

@@ -7,6 +7,7 @@
  * in the order of k. Integers wrap. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 #include "drivers/cpu/kernel.h"
 
@@ -110,6 +111,43 @@ static size_t x_at(const struct job *job, size_t row, size_t k)
     return job->params->adjoint_x ? batch + k * job->m + row % job->m : row * job->k + k;
 }
 
+/* n elements of a row of the result. Four rows of y at a time keep the sums in
+ * registers for longer; each sum still runs in the order of k. */
+static void accumulate_float(const struct job *job, size_t row, const float *y, float *acc,
+                             size_t n)
+{
+    const struct nn_tensor *x = &job->args->inputs[0];
+    size_t stride = job->n, k = 0;
+
+    for (; k + 4 <= job->k; k += 4, y += 4 * stride) {
+        const float x0 = real_at(x, x_at(job, row, k));
+        const float x1 = real_at(x, x_at(job, row, k + 1));
+        const float x2 = real_at(x, x_at(job, row, k + 2));
+        const float x3 = real_at(x, x_at(job, row, k + 3));
+
+        for (size_t c = 0; c < n; c++)
+            acc[c] = acc[c] + x0 * y[c] + x1 * y[stride + c] + x2 * y[2 * stride + c] +
+                     x3 * y[3 * stride + c];
+    }
+    for (; k < job->k; k++, y += stride) {
+        const float x0 = real_at(x, x_at(job, row, k));
+
+        for (size_t c = 0; c < n; c++)
+            acc[c] += x0 * y[c];
+    }
+}
+
+static void accumulate_integer(const struct job *job, size_t row, const uint32_t *y, uint32_t *acc,
+                               size_t n)
+{
+    for (size_t k = 0; k < job->k; k++, y += job->n) {
+        const uint32_t x = (uint32_t)integer_at(&job->args->inputs[0], x_at(job, row, k));
+
+        for (size_t c = 0; c < n; c++)
+            acc[c] += x * y[c];
+    }
+}
+
 static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
@@ -124,12 +162,7 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
 
             for (size_t c = 0; c < n; c++)
                 acc[c] = 0.0f;
-            for (size_t k = 0; k < job->k; k++) {
-                float x = real_at(&job->args->inputs[0], x_at(job, row, k));
-
-                for (size_t c = 0; c < n; c++)
-                    acc[c] += x * y[k * job->n + j + c];
-            }
+            accumulate_float(job, row, y + j, acc, n);
             for (size_t c = 0; c < n; c++) {
                 if (out->type == NNHAL_TENSOR_FLOAT16)
                     ((uint16_t *)out->data)[row * job->n + j + c] = nn_f32_to_f16(acc[c]);
@@ -166,12 +199,7 @@ static void rows_integer(void *ctx, size_t begin, size_t end, unsigned worker)
 
             for (size_t c = 0; c < n; c++)
                 acc[c] = 0;
-            for (size_t k = 0; k < job->k; k++) {
-                uint32_t x = (uint32_t)integer_at(&job->args->inputs[0], x_at(job, row, k));
-
-                for (size_t c = 0; c < n; c++)
-                    acc[c] += x * y[k * job->n + j + c];
-            }
+            accumulate_integer(job, row, y + j, acc, n);
             for (size_t c = 0; c < n; c++)
                 store_integer(job, row * job->n + j + c, (int32_t)acc[c]);
         }
@@ -195,7 +223,8 @@ static int nn_batch_matmul__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "batch_matmul__c",
+    {.name = NN_VARIANT_NAME("batch_matmul"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_BATCH_MATMUL,
      .in0 = NN_T_F32 | NN_T_F16 | NN_T_I32 | NN_T_S8,
      .params_bytes = sizeof(struct matmul_params),
@@ -204,4 +233,4 @@ static const struct nn_kernel kernels[] = {
      .check = check_shapes},
 };
 
-NN_KERNEL_FAMILY(matmul, kernels);
+NN_VARIANT_FAMILY(matmul, kernels);

@@ -3,6 +3,7 @@
 #include "drivers/cpu/kernels/fixed-math.h"
 #include "drivers/cpu/kernels/quant.h"
 #include "drivers/cpu/kernels/slices.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 #include <errno.h>
@@ -149,6 +150,8 @@ static float to_power(float base, float exponent)
 {
     if (exponent == 0.5f)
         return sqrtf(base);
+    if (exponent == 0.75f)
+        return sqrtf(base) * sqrtf(sqrtf(base));
     return exponent == 1.0f ? base : powf(base, exponent);
 }
 
@@ -215,21 +218,24 @@ static bool check_local(const void *from_params, uint32_t n_inputs, const struct
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "l2_normalization_float__c",
+    {.name = NN_VARIANT_NAME("l2_normalization_float"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_L2_NORMALIZATION,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct l2_params),
      .lower = lower_l2,
      .run = nn_l2_normalization_float__c,
      .check = check_axis},
-    {.name = "l2_normalization_q8__c",
+    {.name = NN_VARIANT_NAME("l2_normalization_q8"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_L2_NORMALIZATION,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct l2_params),
      .lower = lower_l2,
      .run = nn_l2_normalization_q8__c,
      .check = check_axis},
-    {.name = "local_response_normalization_float__c",
+    {.name = NN_VARIANT_NAME("local_response_normalization_float"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct local_params),
@@ -238,4 +244,4 @@ static const struct nn_kernel kernels[] = {
      .check = check_local},
 };
 
-NN_KERNEL_FAMILY(normalise, kernels);
+NN_VARIANT_FAMILY(normalise, kernels);

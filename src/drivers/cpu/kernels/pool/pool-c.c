@@ -6,6 +6,7 @@
  * then columns, for a block of channels at a time. */
 #include "drivers/cpu/kernels/activation.h"
 #include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 #include "drivers/cpu/kernels/window.h"
 
@@ -280,20 +281,20 @@ static int nn_average_pool_q8__c(const struct nn_kernel_args *args)
 
 #define ROW(op_name, op, types, run_function)                                                      \
     {                                                                                              \
-        .name = op_name, .operation = NNHAL_OP_##op, .in0 = (types),                               \
-        .params_bytes = sizeof(struct pool_params), .lower = lower_pool, .run = run_function,      \
-        .check = check_pool                                                                        \
+        .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
+        .in0 = (types), .params_bytes = sizeof(struct pool_params), .lower = lower_pool,           \
+        .run = run_function, .check = check_pool                                                   \
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("average_pool_2d_f32__c", AVERAGE_POOL_2D, NN_T_F32, nn_average_pool_f32__c),
-    ROW("average_pool_2d_f16__c", AVERAGE_POOL_2D, NN_T_F16, nn_average_pool_f16__c),
-    ROW("average_pool_2d_q8__c", AVERAGE_POOL_2D, NN_T_U8 | NN_T_S8, nn_average_pool_q8__c),
-    ROW("l2_pool_2d_f32__c", L2_POOL_2D, NN_T_F32, nn_l2_pool_f32__c),
-    ROW("l2_pool_2d_f16__c", L2_POOL_2D, NN_T_F16, nn_l2_pool_f16__c),
-    ROW("max_pool_2d_f32__c", MAX_POOL_2D, NN_T_F32, nn_max_pool_f32__c),
-    ROW("max_pool_2d_f16__c", MAX_POOL_2D, NN_T_F16, nn_max_pool_f16__c),
-    ROW("max_pool_2d_q8__c", MAX_POOL_2D, NN_T_U8 | NN_T_S8, nn_max_pool_q8__c),
+    ROW("average_pool_2d_f32", AVERAGE_POOL_2D, NN_T_F32, nn_average_pool_f32__c),
+    ROW("average_pool_2d_f16", AVERAGE_POOL_2D, NN_T_F16, nn_average_pool_f16__c),
+    ROW("average_pool_2d_q8", AVERAGE_POOL_2D, NN_T_U8 | NN_T_S8, nn_average_pool_q8__c),
+    ROW("l2_pool_2d_f32", L2_POOL_2D, NN_T_F32, nn_l2_pool_f32__c),
+    ROW("l2_pool_2d_f16", L2_POOL_2D, NN_T_F16, nn_l2_pool_f16__c),
+    ROW("max_pool_2d_f32", MAX_POOL_2D, NN_T_F32, nn_max_pool_f32__c),
+    ROW("max_pool_2d_f16", MAX_POOL_2D, NN_T_F16, nn_max_pool_f16__c),
+    ROW("max_pool_2d_q8", MAX_POOL_2D, NN_T_U8 | NN_T_S8, nn_max_pool_q8__c),
 };
 
-NN_KERNEL_FAMILY(pool, kernels);
+NN_VARIANT_FAMILY(pool, kernels);

@@ -2,6 +2,7 @@
 /* QUANTIZE, DEQUANTIZE, CAST, plain C. */
 #include "drivers/cpu/kernels/broadcast.h"
 #include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 #include <errno.h>
@@ -89,16 +90,17 @@ static void dequantise_row(const struct nn_kernel_args *args, const struct nn_ro
 {
     const float *table = (const float *)(const void *)args->weights;
     const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
+    size_t n = row->n;
 
     if (args->outputs[0].type == NNHAL_TENSOR_FLOAT16) {
         uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
 
-        for (size_t i = 0; i < row->n; i++)
+        for (size_t i = 0; i < n; i++)
             out[i] = nn_f32_to_f16(table[in[i]]);
     } else {
         float *out = (float *)args->outputs[0].data + row->out;
 
-        for (size_t i = 0; i < row->n; i++)
+        for (size_t i = 0; i < n; i++)
             out[i] = table[in[i]];
     }
 }
@@ -240,33 +242,38 @@ static int nn_cast__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "quantize_f32__c",
+    {.name = NN_VARIANT_NAME("quantize_f32"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_QUANTIZE,
      .in0 = NN_T_F32,
      .lower = lower_nothing,
      .run = nn_quantize_f32__c},
-    {.name = "quantize_f16__c",
+    {.name = NN_VARIANT_NAME("quantize_f16"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_QUANTIZE,
      .in0 = NN_T_F16,
      .lower = lower_nothing,
      .run = nn_quantize_f16__c},
-    {.name = "dequantize_q8__c",
+    {.name = NN_VARIANT_NAME("dequantize_q8"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEQUANTIZE,
      .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM),
      .lower = lower_dequantise,
      .run = nn_dequantize_q8__c},
-    {.name = "dequantize_qpc__c",
+    {.name = NN_VARIANT_NAME("dequantize_qpc"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEQUANTIZE,
      .in0 = NN_T_QPC,
      .params_bytes = sizeof(struct channel_params),
      .lower = lower_dequantise_channels,
      .run = nn_dequantize_qpc__c,
      .check = check_channels},
-    {.name = "cast__c",
+    {.name = NN_VARIANT_NAME("cast"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_CAST,
      .in0 = NN_T_ANY,
      .lower = lower_nothing,
      .run = nn_cast__c},
 };
 
-NN_KERNEL_FAMILY(quantise, kernels);
+NN_VARIANT_FAMILY(quantise, kernels);

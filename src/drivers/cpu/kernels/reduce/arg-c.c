@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ARGMAX and ARGMIN, plain C: the first index among ties. Comparisons are strict
  * and begin with element 0, so a NaN there stays and others never win. */
-#include "drivers/cpu/kernels/quant.h"
 #include "drivers/cpu/kernels/slices.h"
 #include "drivers/cpu/kernels/vector.h"
 
@@ -45,42 +44,66 @@ static bool wins_i32(int32_t a, int32_t b, bool is_max)
     return is_max ? a > b : a < b;
 }
 
-/* Whether element a of the input beats element b. */
-NN_INLINE bool wins(const struct nn_tensor *in, size_t a, size_t b, bool is_max)
+/* Whether element a of the input beats element b; type is a constant where it is inlined. */
+NN_INLINE bool wins(uint32_t type, const void *data, size_t a, size_t b, bool is_max)
 {
-    uint32_t flip = nn_quant_flip(in->type);
-    const uint16_t *halves = in->data;
-    const uint8_t *bytes = in->data;
+    const uint16_t *halves = data;
+    const uint8_t *bytes = data;
 
-    switch (in->type) {
+    switch (type) {
     case NNHAL_TENSOR_FLOAT32:
-        return wins_f32(((const float *)in->data)[a], ((const float *)in->data)[b], is_max);
+        return wins_f32(((const float *)data)[a], ((const float *)data)[b], is_max);
     case NNHAL_TENSOR_FLOAT16:
         return wins_f32(nn_f16_to_f32(halves[a]), nn_f16_to_f32(halves[b]), is_max);
     case NNHAL_TENSOR_INT32:
-        return wins_i32(((const int32_t *)in->data)[a], ((const int32_t *)in->data)[b], is_max);
+        return wins_i32(((const int32_t *)data)[a], ((const int32_t *)data)[b], is_max);
+    case NNHAL_TENSOR_QUANT8_ASYMM:
+        return wins_i32(bytes[a], bytes[b], is_max);
     default:
-        return wins_i32(nn_quant_code(bytes[a], flip), nn_quant_code(bytes[b], flip), is_max);
+        return wins_i32(((const int8_t *)data)[a], ((const int8_t *)data)[b], is_max);
     }
 }
 
-/* One item is one slice. */
-static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+/* The slices [begin, end). */
+NN_INLINE void find(const struct job *job, uint32_t type, size_t begin, size_t end)
 {
-    const struct job *job = ctx;
-    const struct nn_slices *s = &job->slices;
-    const struct nn_tensor *in = &job->args->inputs[0];
+    const struct nn_slices s = job->slices;
+    const void *data = job->args->inputs[0].data;
     int32_t *out = job->args->outputs[0].data;
+    bool is_max = job->is_max;
 
     for (size_t item = begin; item < end; item++) {
-        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+        size_t first = item / s.inner * s.n * s.inner + item % s.inner;
         size_t best = 0;
 
-        for (size_t k = 1; k < s->n; k++) {
-            if (wins(in, first + k * s->inner, first + best * s->inner, job->is_max))
+        for (size_t k = 1; k < s.n; k++) {
+            if (wins(type, data, first + k * s.inner, first + best * s.inner, is_max))
                 best = k;
         }
         out[item] = (int32_t)best;
+    }
+}
+
+static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+
+    switch (job->args->inputs[0].type) {
+    case NNHAL_TENSOR_FLOAT32:
+        find(job, NNHAL_TENSOR_FLOAT32, begin, end);
+        break;
+    case NNHAL_TENSOR_FLOAT16:
+        find(job, NNHAL_TENSOR_FLOAT16, begin, end);
+        break;
+    case NNHAL_TENSOR_INT32:
+        find(job, NNHAL_TENSOR_INT32, begin, end);
+        break;
+    case NNHAL_TENSOR_QUANT8_ASYMM:
+        find(job, NNHAL_TENSOR_QUANT8_ASYMM, begin, end);
+        break;
+    default:
+        find(job, NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, begin, end);
+        break;
     }
 }
 

@@ -4,9 +4,10 @@
  * Neighbouring dimensions that share a fate are joined; what is left of four
  * dimensions is [kept, reduced, kept, reduced, kept], any of them 1. A result is
  * accumulated over the reduced ones in row-major order, in blocks of the last kept one, so
- * that the inner loop is contiguous; if that is a single element, over eight lanes
+ * that the inner loop is contiguous; if that is a single element, over sixteen lanes
  * of the inner reduced one. The order depends on the shape only. */
 #include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 #include "model/geometry.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 
 enum {
-    LANES = 8,
+    LANES = 16,
     MAX_RANK = 4,
 };
 
@@ -361,22 +362,22 @@ DEFINE_BYTE(reduce_any, REDUCE_ANY)
 
 #define ROW(op_name, op, types, run_function)                                                      \
     {                                                                                              \
-        .name = op_name, .operation = NNHAL_OP_##op, .in0 = (types),                               \
-        .params_bytes = sizeof(struct reduce_params), .needs_value = 1 << 1,                       \
+        .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
+        .in0 = (types), .params_bytes = sizeof(struct reduce_params), .needs_value = 1 << 1,       \
         .lower = lower_reduce, .run = run_function, .check = check_axes                            \
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("mean_float__c", MEAN, NN_T_F32 | NN_T_F16, nn_mean_float__c),
-    ROW("mean_q8__c", MEAN, NN_T_U8 | NN_T_S8, nn_mean_byte__c),
-    ROW("reduce_max_float__c", REDUCE_MAX, NN_T_F32 | NN_T_F16, nn_reduce_max_bounded__c),
-    ROW("reduce_max_q8__c", REDUCE_MAX, NN_T_U8 | NN_T_S8, nn_reduce_max_byte__c),
-    ROW("reduce_min_float__c", REDUCE_MIN, NN_T_F32 | NN_T_F16, nn_reduce_min_bounded__c),
-    ROW("reduce_min_q8__c", REDUCE_MIN, NN_T_U8 | NN_T_S8, nn_reduce_min_byte__c),
-    ROW("reduce_prod_float__c", REDUCE_PROD, NN_T_F32 | NN_T_F16, nn_reduce_prod_float__c),
-    ROW("reduce_sum_float__c", REDUCE_SUM, NN_T_F32 | NN_T_F16, nn_reduce_sum_float__c),
-    ROW("reduce_all_b8__c", REDUCE_ALL, NN_T_B8, nn_reduce_all_byte__c),
-    ROW("reduce_any_b8__c", REDUCE_ANY, NN_T_B8, nn_reduce_any_byte__c),
+    ROW("mean_float", MEAN, NN_T_F32 | NN_T_F16, nn_mean_float__c),
+    ROW("mean_q8", MEAN, NN_T_U8 | NN_T_S8, nn_mean_byte__c),
+    ROW("reduce_max_float", REDUCE_MAX, NN_T_F32 | NN_T_F16, nn_reduce_max_bounded__c),
+    ROW("reduce_max_q8", REDUCE_MAX, NN_T_U8 | NN_T_S8, nn_reduce_max_byte__c),
+    ROW("reduce_min_float", REDUCE_MIN, NN_T_F32 | NN_T_F16, nn_reduce_min_bounded__c),
+    ROW("reduce_min_q8", REDUCE_MIN, NN_T_U8 | NN_T_S8, nn_reduce_min_byte__c),
+    ROW("reduce_prod_float", REDUCE_PROD, NN_T_F32 | NN_T_F16, nn_reduce_prod_float__c),
+    ROW("reduce_sum_float", REDUCE_SUM, NN_T_F32 | NN_T_F16, nn_reduce_sum_float__c),
+    ROW("reduce_all_b8", REDUCE_ALL, NN_T_B8, nn_reduce_all_byte__c),
+    ROW("reduce_any_b8", REDUCE_ANY, NN_T_B8, nn_reduce_any_byte__c),
 };
 
-NN_KERNEL_FAMILY(reduce, kernels);
+NN_VARIANT_FAMILY(reduce, kernels);

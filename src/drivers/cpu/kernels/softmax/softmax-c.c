@@ -9,6 +9,7 @@
 #include "drivers/cpu/kernels/math-f32.h"
 #include "drivers/cpu/kernels/quant.h"
 #include "drivers/cpu/kernels/slices.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 #include <errno.h>
@@ -227,21 +228,24 @@ static int nn_softmax_q8__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "softmax_float__c",
+    {.name = NN_VARIANT_NAME("softmax_float"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_SOFTMAX,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct softmax_params),
      .lower = lower_float,
      .run = nn_softmax_float__c,
      .check = check_axis},
-    {.name = "softmax_q8__c",
+    {.name = NN_VARIANT_NAME("softmax_q8"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_SOFTMAX,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct softmax_params),
      .lower = lower_q8,
      .run = nn_softmax_q8__c,
      .check = check_axis},
-    {.name = "log_softmax_float__c",
+    {.name = NN_VARIANT_NAME("log_softmax_float"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_LOG_SOFTMAX,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct softmax_params),
@@ -250,4 +254,4 @@ static const struct nn_kernel kernels[] = {
      .check = check_axis},
 };
 
-NN_KERNEL_FAMILY(softmax, kernels);
+NN_VARIANT_FAMILY(softmax, kernels);

@@ -5,6 +5,7 @@
 #include "drivers/cpu/kernels/lut8.h"
 #include "drivers/cpu/kernels/math-f32.h"
 #include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 #include <math.h>
@@ -68,9 +69,10 @@ NN_INLINE void row_i32(bool is_abs, const struct nn_kernel_args *args, const str
 {
     const int32_t *in = (const int32_t *)args->inputs[0].data + row->in0;
     int32_t *out = (int32_t *)args->outputs[0].data + row->out;
+    size_t n = row->n;
 
     NN_IVDEP
-    for (size_t i = 0; i < row->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         int32_t negated = (int32_t)(0u - (uint32_t)in[i]);
 
         out[i] = is_abs && in[i] >= 0 ? in[i] : negated;
@@ -161,13 +163,15 @@ static int lower_rsqrt_q8(struct nn_lower *lowering)
 OPERATIONS(DEFINE)
 
 #define ROWS(op_name, op, cost)                                                                    \
-    {.name = #op_name "_f32__c",                                                                   \
+    {.name = NN_VARIANT_NAME(#op_name "_f32"),                                                     \
+     .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32,                                                                              \
      .in_place = 1,                                                                                \
      .lower = lower,                                                                               \
      .run = nn_##op_name##_f32__c},                                                                \
-        {.name = #op_name "_f16__c",                                                               \
+        {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
+         .isa = NN_VARIANT_ISA,                                                                    \
          .operation = NNHAL_OP_##op,                                                               \
          .in0 = NN_T_F16,                                                                          \
          .in_place = 1,                                                                            \
@@ -175,19 +179,22 @@ OPERATIONS(DEFINE)
          .run = nn_##op_name##_f16__c},
 
 static const struct nn_kernel kernels[] = {
-    OPERATIONS(ROWS){.name = "abs_i32__c",
+    OPERATIONS(ROWS){.name = NN_VARIANT_NAME("abs_i32"),
+                     .isa = NN_VARIANT_ISA,
                      .operation = NNHAL_OP_ABS,
                      .in0 = NN_T_I32,
                      .in_place = 1,
                      .lower = lower,
                      .run = nn_abs_i32__c},
-    {.name = "neg_i32__c",
+    {.name = NN_VARIANT_NAME("neg_i32"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_NEG,
      .in0 = NN_T_I32,
      .in_place = 1,
      .lower = lower,
      .run = nn_neg_i32__c},
-    {.name = "rsqrt_q8__c",
+    {.name = NN_VARIANT_NAME("rsqrt_q8"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_RSQRT,
      .in0 = NN_T_U8 | NN_T_S8,
      .in_place = 1,
@@ -195,4 +202,4 @@ static const struct nn_kernel kernels[] = {
      .run = nn_lut8_run},
 };
 
-NN_KERNEL_FAMILY(unary, kernels);
+NN_VARIANT_FAMILY(unary, kernels);

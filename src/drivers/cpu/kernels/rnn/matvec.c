@@ -1,69 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/kernels/rnn/matvec.h"
 
+#include "drivers/cpu/kernels/math-f32.h"
+
 #include <math.h>
 #include <string.h>
 
 /* Lanes of a vector that gcc and clang keep in registers, whatever the machine has. */
 typedef float lanes __attribute__((__vector_size__(16)));
 
-#define N_LANES  4
-#define N_CHAINS 4 /* sums at a time, so that additions do not wait for each other */
+#define N_LANES 4
+#define N_ROWS  4 /* rows at a time: x is loaded once for all, and additions overlap */
+
+static inline lanes load(const float *from)
+{
+    lanes value;
+
+    memcpy(&value, from, sizeof(value));
+    return value;
+}
+
+/* The sums of n_rows rows, each in two vectors, then their lanes, then the rest:
+ * in the same order for every number of rows. */
+static inline __attribute__((__always_inline__)) void
+dot_rows(size_t n_rows, const float *weights, const float *x, size_t n, float *sums)
+{
+    lanes even[N_ROWS] = {{0}}, odd[N_ROWS] = {{0}};
+    size_t i = 0;
+
+    for (; i + 2 * N_LANES <= n; i += 2 * N_LANES) {
+        lanes x0 = load(x + i), x1 = load(x + i + N_LANES);
+
+        for (size_t r = 0; r < n_rows; r++) {
+            even[r] += load(weights + r * n + i) * x0;
+            odd[r] += load(weights + r * n + i + N_LANES) * x1;
+        }
+    }
+    for (; i + N_LANES <= n; i += N_LANES)
+        for (size_t r = 0; r < n_rows; r++)
+            even[r] += load(weights + r * n + i) * load(x + i);
+    for (size_t r = 0; r < n_rows; r++) {
+        even[r] += odd[r];
+        sums[r] = (even[r][0] + even[r][1]) + (even[r][2] + even[r][3]);
+        for (size_t k = i; k < n; k++)
+            sums[r] += weights[r * n + k] * x[k];
+    }
+}
 
 float nn_dot(const float *a, const float *b, size_t n)
 {
-    lanes sums[N_CHAINS] = {{0}};
-    size_t i = 0;
     float sum;
 
-    for (; i + N_CHAINS * N_LANES <= n; i += N_CHAINS * N_LANES) {
-        lanes x[N_CHAINS], y[N_CHAINS];
-
-        memcpy(x, a + i, sizeof(x));
-        memcpy(y, b + i, sizeof(y));
-        for (int j = 0; j < N_CHAINS; j++)
-            sums[j] += x[j] * y[j];
-    }
-    sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    sum = (sums[0][0] + sums[0][1]) + (sums[0][2] + sums[0][3]);
-    for (; i < n; i++)
-        sum += a[i] * b[i];
+    dot_rows(1, a, b, n, &sum);
     return sum;
 }
 
 void nn_matvec_add(float *out, const float *weights, const float *x, size_t n_rows, size_t n)
 {
-    for (size_t r = 0; r < n_rows; r++)
+    size_t r = 0;
+
+    for (; r + N_ROWS <= n_rows; r += N_ROWS) {
+        float sums[N_ROWS];
+
+        dot_rows(N_ROWS, weights + r * n, x, n, sums);
+        for (size_t k = 0; k < N_ROWS; k++)
+            out[r + k] += sums[k];
+    }
+    for (; r < n_rows; r++)
         out[r] += nn_dot(weights + r * n, x, n);
 }
 
-static float clamp(float x, float low, float high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
-static float activate(int32_t code, float x)
-{
-    switch (code) {
-    case NN_RNN_RELU:
-        return x < 0.0f ? 0.0f : x;
-    case NN_RNN_RELU1:
-        return clamp(x, -1.0f, 1.0f);
-    case NN_RNN_RELU6:
-        return clamp(x, 0.0f, 6.0f);
-    case NN_RNN_TANH:
-        return tanhf(x);
-    case NN_RNN_SIGN_BIT:
-        return signbit(x) ? 1.0f : 0.0f;
-    case NN_RNN_SIGMOID:
-        return 1.0f / (1.0f + expf(-x));
-    default:
-        return x;
-    }
-}
+#define EACH(expression)                                                                           \
+    for (size_t i = 0; i < n; i++) {                                                               \
+        float x = values[i];                                                                       \
+                                                                                                   \
+        values[i] = (expression);                                                                  \
+    }                                                                                              \
+    break
 
 void nn_rnn_activate(int32_t code, float *values, size_t n)
 {
-    for (size_t i = 0; code != NN_RNN_NONE && i < n; i++)
-        values[i] = activate(code, values[i]);
+    switch (code) {
+    case NN_RNN_RELU:
+        EACH(x < 0.0f ? 0.0f : x);
+    case NN_RNN_RELU1:
+        EACH(x < -1.0f ? -1.0f : x > 1.0f ? 1.0f : x);
+    case NN_RNN_RELU6:
+        EACH(x < 0.0f ? 0.0f : x > 6.0f ? 6.0f : x);
+    case NN_RNN_TANH:
+        EACH(nn_tanh_f32(x));
+    case NN_RNN_SIGN_BIT:
+        EACH(signbit(x) ? 1.0f : 0.0f);
+    case NN_RNN_SIGMOID:
+        EACH(nn_logistic_f32(x));
+    default:
+        break;
+    }
 }

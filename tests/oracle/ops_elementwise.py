@@ -186,12 +186,15 @@ def unary(case, name):
     scale, zero = case.scale(), case.zero_point(type_)
     lo, hi = RANGE[type_]
 
-    def one(x):
-        if x <= 0:
+    # TensorFlow Lite's way: the root of the code in steps of 2^-20, times the scales' multiplier.
+    m, shift = qm(1 / f32(f32(math.sqrt(a.scale)) * f32(scale)))
+
+    def one(q):
+        if q <= a.zero_point:
             return hi
-        root = f32(1 / f32(math.sqrt(x)))
-        return clamp(round_away(f32(root / scale)) + zero, lo, hi)
-    out = case.output(type_, a.dims, [one(x) for x in a.real()], scale, zero)
+        inverse = round_away(2**20 / math.sqrt(q - a.zero_point))
+        return clamp(mbqm(inverse, m, shift - 20) + zero, lo, hi)
+    out = case.output(type_, a.dims, [one(q) for q in a.values], scale, zero)
     return case.model(name, [a], [out])
 
 

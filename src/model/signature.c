@@ -245,6 +245,22 @@ bool nn_signature_may_omit(const struct nn_signature *signature, uint32_t input)
     return false;
 }
 
+uint32_t nn_signature_last_tail(const struct nn_signature *signature, uint32_t n, char *ret_c)
+{
+    const char *pattern = signature->pattern;
+    uint32_t n_seen = 0, start = n;
+    struct item item;
+
+    while (n_seen < n && next_item(&pattern, &item)) {
+        if (item.tail_level > 0) {
+            start = n_seen;
+            *ret_c = item.c;
+        }
+        n_seen += item.repeat;
+    }
+    return start;
+}
+
 void nn_signature_counts(const struct nn_signature *signature, bool is_output,
                          void (*each)(void *ctx, uint32_t n, bool or_more), void *ctx)
 {

@@ -37,6 +37,10 @@ bool nn_signature_try(const struct nn_signature *signature, const struct nn_sign
  * UINT32_MAX for T, U, t and '*'. */
 uint32_t nn_signature_type(char c);
 
+/* nn_signature_last_tail() - where the tail begins that is the last of n inputs, and its
+ * character; tails are of one character each. n if the last input is in no tail. */
+uint32_t nn_signature_last_tail(const struct nn_signature *signature, uint32_t n, char *ret_c);
+
 /* nn_signature_counts() - the numbers of inputs (or outputs) that a row allows:
  * calls each(ctx, n, or_more) for each. */
 void nn_signature_counts(const struct nn_signature *signature, bool is_output,

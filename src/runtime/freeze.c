@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "model/copy.h"
+#include "model/defaults.h"
 #include "model/ops.h"
 
 #include <string.h>
@@ -336,6 +337,25 @@ static int lay_out(struct layout *layout)
 
 /* -- all together ------------------------------------------------------------------ */
 
+static const void *value_of(const void *ctx, uint32_t operand)
+{
+    const ANeuralNetworksModel *model = ctx;
+
+    return model->values[operand].bytes;
+}
+
+/* What says only what is meant anyway would keep older devices from taking the operation. */
+static uint32_t count_inputs(const ANeuralNetworksModel *model,
+                             const struct nnhal_operation *operation)
+{
+    struct nn_operation_facts facts = {0};
+
+    if (nn_operation_validate(model->operands, model->n_operands, operation, &facts, NULL) != 0 ||
+        !facts.signature)
+        return operation->n_inputs;
+    return nn_operation_without_defaults(operation, facts.signature, value_of, model);
+}
+
 static int copy_operations(const ANeuralNetworksModel *model, struct nn_rt_frozen *frozen)
 {
     struct nnhal_operation *operations = nn_arena_new_n(&frozen->arena, struct nnhal_operation,
@@ -347,8 +367,9 @@ static int copy_operations(const ANeuralNetworksModel *model, struct nn_rt_froze
         const struct nnhal_operation *from = &model->operations[frozen->original[i]];
 
         operations[i] = *from;
+        operations[i].n_inputs = count_inputs(model, from);
         operations[i].inputs = nn_arena_dup(&frozen->arena, from->inputs,
-                                            from->n_inputs * sizeof(uint32_t));
+                                            operations[i].n_inputs * sizeof(uint32_t));
         operations[i].outputs = nn_arena_dup(&frozen->arena, from->outputs,
                                              from->n_outputs * sizeof(uint32_t));
         if (!operations[i].inputs || !operations[i].outputs)

@@ -174,11 +174,11 @@ static int run_parent(const char *path, char *const *arguments, int host, int co
 
 int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pidfd)
 {
-    char *arguments[] = {(char *)"nnhal-host", (char *)"--fd", (char *)"3", NULL, NULL};
+    char *arguments[] = {(char *)"nnhal-host", (char *)"--fd",          (char *)"3",
+                         (char *)"--",         (char *)(uintptr_t)name, NULL};
     _cleanup_(closep) int ours = -1, theirs = -1, reports = -1, control = -1, pidfd = -1;
     int pair[2], error = -EIO, r;
 
-    arguments[3] = (char *)(uintptr_t)name;
     r = nn_sock_pair(pair);
     if (r < 0)
         return nn_error_trace(r);

@@ -40,7 +40,7 @@ int nn_hello_check(const struct nn_packet *packet, uint32_t n_fds, struct nn_hel
     struct nn_hello hello;
 
     if (packet->header.type != NN_PACKET_HELLO || packet->header.n_fds != n_fds ||
-        packet->header.n_body_bytes < sizeof(hello))
+        packet->header.n_body_bytes < sizeof(hello) || !packet->body)
         return NN_PACKET_E_VIOLATION;
     memcpy(&hello, packet->body, sizeof(hello));
     hello.build_id[sizeof(hello.build_id) - 1] = '\0';

@@ -29,6 +29,9 @@ void nn_packet_done(struct nn_packet *packet)
 {
     free(packet->body);
     packet->body = NULL;
+    if (packet->has_unread)
+        closep(&packet->body_fd);
+    packet->has_unread = false;
     for (uint32_t i = 0; i < packet->header.n_fds; i++)
         closep(&packet->fds[i]);
     packet->header.n_fds = 0;
@@ -254,10 +257,10 @@ static uint8_t *fit_body(struct raw *raw)
     return fitting;
 }
 
-int nn_packet_recv(int fd, size_t max_body_bytes, bool is_nonblocking, struct nn_packet *packet)
+int nn_packet_recv_unread(int fd, size_t max_body_bytes, bool is_nonblocking,
+                          struct nn_packet *packet)
 {
     _cleanup_(raw_done) struct raw raw = {.n_fds = 0};
-    uint8_t *body = NULL;
     size_t first = 0;
     int r;
 
@@ -269,17 +272,38 @@ int nn_packet_recv(int fd, size_t max_body_bytes, bool is_nonblocking, struct nn
         return r;
     if (!is_consistent(&raw, max_body_bytes))
         return NN_PACKET_E_VIOLATION;
-    if (raw.header.flags & NN_PACKET_SEALED) {
-        r = read_body(raw.fds[0], (size_t)raw.header.n_body_bytes, &body);
-        if (r != 0)
-            return r;
-        first = 1;
-    } else {
-        body = fit_body(&raw);
-    }
     packet->header = raw.header;
-    packet->body = body;
+    packet->has_unread = (raw.header.flags & NN_PACKET_SEALED) != 0;
+    packet->body = NULL;
+    if (packet->has_unread)
+        packet->body_fd = steal_fd(&raw.fds[first++]);
+    else
+        packet->body = fit_body(&raw);
     for (uint32_t i = 0; i < raw.header.n_fds; i++)
         packet->fds[i] = steal_fd(&raw.fds[first + i]);
     return 0;
+}
+
+int nn_packet_read_body(struct nn_packet *packet)
+{
+    int r;
+
+    if (!packet->has_unread)
+        return 0;
+    r = read_body(packet->body_fd, (size_t)packet->header.n_body_bytes, &packet->body);
+    closep(&packet->body_fd);
+    packet->has_unread = false;
+    return r;
+}
+
+int nn_packet_recv(int fd, size_t max_body_bytes, bool is_nonblocking, struct nn_packet *packet)
+{
+    int r = nn_packet_recv_unread(fd, max_body_bytes, is_nonblocking, packet);
+
+    if (r != 0)
+        return r;
+    r = nn_packet_read_body(packet);
+    if (r != 0)
+        nn_packet_done(packet);
+    return r;
 }

@@ -64,8 +64,10 @@ struct nn_packet_header {
  * takes one leaves -1 (steal_fd). */
 struct nn_packet {
     struct nn_packet_header header;
-    uint8_t *body; /* aligned to 16; NULL if there is none */
+    uint8_t *body; /* aligned to 16; NULL if there is none, or it is not read yet */
     int fds[NN_PACKET_MAX_FDS];
+    bool has_unread; /* the body is still in body_fd */
+    int body_fd;
 };
 
 /* A message to send. Borrowed for the call. */
@@ -85,10 +87,21 @@ void nn_packet_done(struct nn_packet *packet);
 int nn_packet_send(int fd, struct nn_packet_header header, const struct nn_packet_out *out,
                    bool is_nonblocking);
 
-/* nn_packet_recv() - receives one message into packet, which needs no init and
- * owns something only if 0 is returned. Blocks unless is_nonblocking.
- * max_body_bytes bounds what a sealed body may cost.
+/* nn_packet_recv_unread() - receives one message into packet, which needs no init
+ * and owns something only if 0 is returned. A sealed body is left for
+ * nn_packet_read_body(): it may be large, and whoever receives for many does
+ * not copy it. Blocks unless is_nonblocking. max_body_bytes bounds what a
+ * sealed body may cost.
  * Returns: 0, AGAIN, CLOSED, VIOLATION, -ENOMEM, other -errno. */
+int nn_packet_recv_unread(int fd, size_t max_body_bytes, bool is_nonblocking,
+                          struct nn_packet *packet);
+
+/* nn_packet_read_body() - copies the body that is still unread; without one it
+ * does nothing. On failure the packet is still to be freed.
+ * Returns: 0, VIOLATION (it is not sealed, or not of the size it should have), -ENOMEM. */
+int nn_packet_read_body(struct nn_packet *packet);
+
+/* nn_packet_recv() - both at once. */
 int nn_packet_recv(int fd, size_t max_body_bytes, bool is_nonblocking, struct nn_packet *packet);
 
 #endif

@@ -180,7 +180,7 @@ bool nn_peer_wants_write(struct nn_peer *peer, bool is_events)
 
 int nn_peer_recv(struct nn_peer *peer, size_t max_body_bytes, struct nn_packet *packet)
 {
-    return nn_packet_recv(peer->fd, max_body_bytes, true, packet);
+    return nn_packet_recv_unread(peer->fd, max_body_bytes, true, packet);
 }
 
 /* Under the lock. */

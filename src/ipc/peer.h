@@ -48,8 +48,9 @@ int nn_peer_events_fd(const struct nn_peer *peer);
 /* nn_peer_wants_write() - whether packets are queued on either socket. */
 bool nn_peer_wants_write(struct nn_peer *peer, bool is_events);
 
-/* nn_peer_recv() - the next packet of the calls socket, without blocking.
- * Returns: as nn_packet_recv(). */
+/* nn_peer_recv() - the next packet of the calls socket, without blocking. A
+ * sealed body is still to be read (nn_packet_read_body()), by another thread.
+ * Returns: as nn_packet_recv_unread(). */
 int nn_peer_recv(struct nn_peer *peer, size_t max_body_bytes, struct nn_packet *packet);
 
 /* nn_peer_send() - sends or queues a message; is_event chooses the socket. out

@@ -126,25 +126,32 @@ static const char *why_not_listen(int r)
     }
 }
 
-/* The last part of a driver's path, or its name. */
-static const char *base_name(const char *name)
+/* NAME, also of .../libnnhal-driver-NAME.so. */
+static char *short_name(const char *driver)
 {
-    const char *slash = strrchr(name, '/');
+    static const char prefix[] = "libnnhal-driver-", suffix[] = ".so";
+    const char *slash = strrchr(driver, '/'), *name = slash ? slash + 1 : driver;
+    size_t n;
 
-    return slash ? slash + 1 : name;
+    if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+        name += sizeof(prefix) - 1;
+    n = strlen(name);
+    if (slash && n > sizeof(suffix) - 1 && strcmp(name + n - (sizeof(suffix) - 1), suffix) == 0)
+        n -= sizeof(suffix) - 1;
+    return strndup(name, n);
 }
 
 static int listen_at_path(struct serving *serving)
 {
-    _cleanup_(freep) char *path = NULL;
+    _cleanup_(freep) char *path = NULL, *name = short_name(serving->name);
     int r = 0;
 
-    if (serving->options.socket_path) {
+    if (serving->options.socket_path)
         path = strdup(serving->options.socket_path);
-        if (!path)
-            return fail(1, "out of memory");
-    } else {
-        r = nn_places_socket_for(base_name(serving->name), &path);
+    if (!name || (serving->options.socket_path && !path))
+        return fail(1, "out of memory");
+    if (!path) {
+        r = nn_places_socket_for(name, &path);
         if (r < 0)
             return fail(1, "there is no place for the socket: set NNHAL_SOCKET_PATH (%s)",
                         strerror(-r));

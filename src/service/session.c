@@ -139,36 +139,47 @@ static void send_reply(struct nn_session *session, const struct nn_packet_header
         drop(session, "a reply could not be sent");
 }
 
-static void run_call(struct nn_job *job)
+/* Answers a request, or drops whoever made it. */
+static void answer(struct nn_session *session, struct nn_packet *packet)
 {
-    struct call *call = NN_CONTAINER_OF(job, struct call, job);
-    struct nn_session *session = call->session;
     const struct nn_codec_message message = {
-        .serial = call->packet.header.serial,
-        .number = call->packet.header.method,
-        .bytes = call->packet.body,
-        .n_bytes = (size_t)call->packet.header.n_body_bytes,
-        .fds = call->packet.fds,
-        .n_fds = call->packet.header.n_fds,
+        .serial = packet->header.serial,
+        .number = packet->header.method,
+        .bytes = packet->body,
+        .n_bytes = (size_t)packet->header.n_body_bytes,
+        .fds = packet->fds,
+        .n_fds = packet->header.n_fds,
     };
     struct nn_codec_buffer reply = {.bytes = NULL};
     uint32_t status = NNHAL_GENERAL_FAILURE;
-    int r;
+    int r = nn_hal_stub_call(session->hal, session->hello.minor, &message, &status, &reply);
 
-    if (nn_peer_has_ended(session->peer)) {
-        call_free(call);
-        return;
-    }
-    r = nn_hal_stub_call(session->hal, session->hello.minor, &message, &status, &reply);
-    call->packet.header.n_fds = 0; /* the stub closed them */
+    packet->header.n_fds = 0; /* the stub closed them */
     if (r == 0)
-        send_reply(session, &call->packet.header, status, &reply);
+        send_reply(session, &packet->header, status, &reply);
     else if (r == NN_HAL_STUB_E_VIOLATION)
         drop(session, "a request is not of the form of any method");
     else
         drop(session, "no memory for its request");
     nn_codec_buffer_close(&reply);
     nn_codec_buffer_done(&reply);
+}
+
+static void run_call(struct nn_job *job)
+{
+    struct call *call = NN_CONTAINER_OF(job, struct call, job);
+    struct nn_session *session = call->session;
+    int r;
+
+    if (!nn_peer_has_ended(session->peer)) {
+        r = nn_packet_read_body(&call->packet);
+        if (r == 0)
+            answer(session, &call->packet);
+        else if (r == NN_PACKET_E_VIOLATION)
+            drop(session, "a packet does not keep the rules of the wire");
+        else
+            drop(session, "no memory for its request");
+    }
     call_free(call);
 }
 
@@ -292,7 +303,9 @@ static int greet(struct nn_session *session, struct nn_packet *packet)
     int r;
 
     nn_hello_init(&session->hello, nn_host_driver(context->host)->feature_level);
-    r = nn_peer_greet(session->peer, packet, &session->hello);
+    r = nn_packet_read_body(packet);
+    if (r == 0)
+        r = nn_peer_greet(session->peer, packet, &session->hello);
     if (r != 0) {
         drop(session, "its hello is not one that this service understands");
         return NN_SESSION_E_ENDED;
@@ -314,7 +327,7 @@ static enum nn_jobs_priority priority_of(const struct nn_session *session,
     const struct nn_codec_message message = {
         .number = packet->header.method,
         .bytes = packet->body,
-        .n_bytes = (size_t)packet->header.n_body_bytes,
+        .n_bytes = packet->has_unread ? 0 : (size_t)packet->header.n_body_bytes,
     };
     uint64_t prepared_model, execution;
 

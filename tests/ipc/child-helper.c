@@ -29,9 +29,9 @@ int main(int argc, char **argv)
 
     sigprocmask(SIG_SETMASK, NULL, &mask);
     sigaction(SIGUSR1, NULL, &action);
-    n = snprintf(text, sizeof(text), "%s %s %s fds=%d blocked=%d ignored=%d", argv[1], argv[2],
-                 argc > 3 ? argv[3] : "-", n_fds(), sigismember(&mask, SIGUSR2),
-                 action.sa_handler == SIG_IGN);
+    n = snprintf(text, sizeof(text), "%s %s %s %s fds=%d blocked=%d ignored=%d", argv[1], argv[2],
+                 argc > 3 ? argv[3] : "", argc > 4 ? argv[4] : "", n_fds(),
+                 sigismember(&mask, SIGUSR2), action.sa_handler == SIG_IGN);
     if (send(3, text, (size_t)n, MSG_NOSIGNAL) < 0)
         return 1;
     return recv(3, text, sizeof(text), 0) > 0;

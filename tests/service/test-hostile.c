@@ -107,7 +107,11 @@ TEST(packets_that_lie_about_themselves)
     expect_violation(&packet, n, 0);
     packet = call(1, 1 << 20);
     packet.header.flags = NN_PACKET_SEALED;
-    expect_violation(&packet, n, 1); /* not sealed, and empty */
+    expect_violation(&packet, n, 1);       /* not sealed, and empty */
+    packet = call(1, NN_PACKET_MAX_BYTES); /* as large as a hello may be */
+    packet.header.flags = NN_PACKET_SEALED;
+    packet.header.type = NN_PACKET_HELLO;
+    expect_violation(&packet, n, 1);
     packet = call(1, 0);
     packet.header.flags = 0x8000;
     expect_violation(&packet, n, 0);
@@ -166,8 +170,9 @@ TEST(a_client_that_does_not_greet_properly)
     struct raw_packet packet;
 
     begin();
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 6; i++) {
         struct raw_client client;
+        size_t n = i == 4 ? 20 : i == 5 ? 0 : sizeof(hello), n_fds = i == 3 ? 0 : i == 5 ? 2 : 1;
         int pair[2];
 
         ck_assert_int_eq(nn_sock_connect(stand.path, &client.fd), 0);
@@ -179,8 +184,11 @@ TEST(a_client_that_does_not_greet_properly)
         packet.header.type = i == 2 ? NN_PACKET_CALL : NN_PACKET_HELLO;
         packet.header.n_fds = i != 3;
         memcpy(packet.body, &hello, sizeof(hello));
-        raw_send(client.fd, &packet, sizeof(packet.header) + (i == 4 ? 20 : sizeof(hello)), pair[1],
-                 i != 3);
+        if (i == 5) { /* its body is said to be in a memfd, and is not */
+            packet.header.flags = NN_PACKET_SEALED;
+            packet.header.n_body_bytes = NN_PACKET_MAX_BYTES;
+        }
+        raw_send(client.fd, &packet, sizeof(packet.header) + n, pair[1], n_fds);
         client.events_fd = pair[0];
         close(pair[1]);
         expect_dropped(&client);

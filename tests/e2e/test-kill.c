@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that die: the driver's under the application, and applications
- * under the service. NNHAL_TEST_KILLS says how often (20). */
+ * under the service. NN_TEST_ROUNDS says how often (20). */
 #include "ways.h"
 
 #include <pthread.h>
@@ -14,12 +14,12 @@
  * runs on the machine; elsewhere a hang is what is longer than any load. */
 static uint64_t bound_ns(void)
 {
-    return UINT64_C(1000000000) * (getenv("NNHAL_TEST_KILLS") ? 2 : 20);
+    return UINT64_C(1000000000) * (getenv("NN_TEST_ROUNDS") ? 2 : 20);
 }
 
 static int n_kills(void)
 {
-    const char *value = getenv("NNHAL_TEST_KILLS");
+    const char *value = getenv("NN_TEST_ROUNDS");
 
     return value ? atoi(value) : 20;
 }

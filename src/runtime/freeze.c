@@ -380,6 +380,30 @@ static int copy_operations(const ANeuralNetworksModel *model, struct nn_rt_froze
     return 0;
 }
 
+/* retire_unused() - a constant that nothing reads any more becomes an omitted INT32, so that its
+ * type asks for no level. */
+static int retire_unused(const ANeuralNetworksModel *model, struct nn_rt_frozen *frozen,
+                         struct nnhal_operand *operands)
+{
+    const struct nnhal_subgraph *graph = &frozen->part.graph;
+    bool *is_read = nn_arena_new_n(&frozen->arena, bool, model->n_operands);
+
+    if (!is_read)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < graph->n_operations; i++)
+        for (uint32_t j = 0; j < graph->operations[i].n_inputs; j++)
+            is_read[graph->operations[i].inputs[j]] = true;
+    for (uint32_t i = 0; i < model->n_operations; i++)
+        for (uint32_t j = 0; j < model->operations[i].n_inputs; j++) {
+            uint32_t input = model->operations[i].inputs[j];
+
+            if (!is_read[input])
+                operands[input] = (struct nnhal_operand){.type = NNHAL_INT32,
+                                                         .lifetime = NNHAL_NO_VALUE};
+        }
+    return 0;
+}
+
 static int copy_lists(const ANeuralNetworksModel *model, struct nn_rt_frozen *frozen)
 {
     struct nnhal_subgraph *graph = &frozen->part.graph;
@@ -430,6 +454,8 @@ int nn_freeze(const ANeuralNetworksModel *model, struct nn_why *why,
         r = lay_out(&layout);
     if (!r)
         r = copy_operations(model, frozen);
+    if (!r)
+        r = retire_unused(model, frozen, layout.operands);
     if (!r)
         r = copy_lists(model, frozen);
     if (r)

@@ -342,6 +342,50 @@ TEST(an_older_device_is_not_asked)
 }
 TEST_END
 
+/* SPACE_TO_DEPTH by 2 of [1,2,2,1], with its layout (level 3) as a constant. */
+static ANeuralNetworksModel *model_with_layout(uint8_t is_nchw)
+{
+    const uint32_t in_dims[] = {1, 2, 2, 1}, out_dims[] = {1, 1, 1, 4}, inputs[] = {0, 1, 2};
+    const uint32_t input = 0, output = 3;
+    ANeuralNetworksOperandType in = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 4, in_dims),
+                               block = rt_scalar(ANEURALNETWORKS_INT32),
+                               layout = rt_scalar(ANEURALNETWORKS_BOOL),
+                               out = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 4, out_dims);
+    const int32_t two = 2;
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    OK(ANeuralNetworksModel_addOperand(model, &in));
+    OK(ANeuralNetworksModel_addOperand(model, &block));
+    OK(ANeuralNetworksModel_addOperand(model, &layout));
+    OK(ANeuralNetworksModel_addOperand(model, &out));
+    OK(ANeuralNetworksModel_setOperandValue(model, 1, &two, sizeof(two)));
+    OK(ANeuralNetworksModel_setOperandValue(model, 2, &is_nchw, sizeof(is_nchw)));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_SPACE_TO_DEPTH, 3, inputs, 1,
+                                         &output));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}
+
+TEST(a_default_said_asks_for_no_level)
+{
+    const ANeuralNetworksDevice *device[1];
+    bool supported[1];
+
+    rt_init();
+    fake.driver.feature_level = NNHAL_FEATURE_LEVEL_1;
+    device[0] = RT_FAKE;
+    for (uint8_t is_nchw = 0; is_nchw < 2; is_nchw++) {
+        ANeuralNetworksModel *model = model_with_layout(is_nchw);
+
+        OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, device, 1, supported));
+        ck_assert_int_eq(supported[0], !is_nchw);
+        ANeuralNetworksModel_free(model);
+    }
+}
+TEST_END
+
 TEST(a_deadline_reaches_the_driver)
 {
     ANeuralNetworksCompilation *compilation;
@@ -418,4 +462,5 @@ CHECK_MAIN("compilation", devices_tell_what_they_are, where_grows_by_its_size,
            settings_are_checked, states, a_failed_finish_is_final,
            the_first_device_that_supports_all_is_chosen, without_a_list_the_next_device_is_tried,
            with_a_list_a_failure_is_final, an_older_device_is_not_asked,
-           a_deadline_reaches_the_driver, memories_are_judged_when_used, errors_have_sentences)
+           a_default_said_asks_for_no_level, a_deadline_reaches_the_driver,
+           memories_are_judged_when_used, errors_have_sentences)

@@ -6,9 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* Columns of a block: so many lines of 64 bytes fit a first level cache many times. */
-#define BLOCK 32
-
 void nn_strided_init(struct nn_strided *strided, uint32_t element_bytes)
 {
     strided->n_loops = 0;
@@ -104,69 +101,138 @@ static void make_nest(const struct nn_strided *strided, struct nest *nest)
     }
 }
 
-/* One function per run length, so that it is a constant in its loop. */
-#define DEFINE_COPY_ROW(bytes)                                                                     \
-    static void copy_row_##bytes(const struct step *step, size_t n, const char *in, char *out)     \
+/* The two innermost loops in tiles: in a transposition the columns jump from
+ * line to line of the input, perhaps to lines that exclude each other from the
+ * cache, so few are taken at a time, and as many rows as use up their lines.
+ * One function per run length, so that it is a constant in its loop. */
+#define DEFINE_COPY_PLANE(bytes, tile_rows, tile_columns)                                          \
+    static void copy_plane_##bytes(const struct step *rows, const struct step *columns,            \
+                                   const char *in, char *out)                                      \
     {                                                                                              \
-        const ptrdiff_t in_step = step->in, out_step = step->out;                                  \
+        for (size_t top = 0; top < rows->n; top += (tile_rows))                                    \
+            for (size_t left = 0; left < columns->n; left += (tile_columns)) {                     \
+                size_t bottom = min_size(top + (tile_rows), rows->n);                              \
+                size_t right = min_size(left + (tile_columns), columns->n);                        \
                                                                                                    \
-        for (size_t i = 0; i < n; i++, in += in_step, out += out_step)                             \
-            memcpy(out, in, bytes);                                                                \
+                for (size_t i = top; i < bottom; i++) {                                            \
+                    const char *from = in + (ptrdiff_t)i * rows->in +                              \
+                                       (ptrdiff_t)left * columns->in;                              \
+                    char *to = out + (ptrdiff_t)i * rows->out + (ptrdiff_t)left * columns->out;    \
+                                                                                                   \
+                    for (size_t j = left; j < right; j++) {                                        \
+                        memcpy(to, from, bytes);                                                   \
+                        from += columns->in;                                                       \
+                        to += columns->out;                                                        \
+                    }                                                                              \
+                }                                                                                  \
+            }                                                                                      \
     }
 
-DEFINE_COPY_ROW(1)
-DEFINE_COPY_ROW(2)
-DEFINE_COPY_ROW(4)
-DEFINE_COPY_ROW(8)
-DEFINE_COPY_ROW(16)
-
-static void copy_row(const struct step *step, size_t n, size_t run_bytes, const char *in, char *out)
+static size_t min_size(size_t a, size_t b)
 {
-    switch (run_bytes) {
-    case 1:
-        copy_row_1(step, n, in, out);
-        break;
-    case 2:
-        copy_row_2(step, n, in, out);
-        break;
-    case 4:
-        copy_row_4(step, n, in, out);
-        break;
-    case 8:
-        copy_row_8(step, n, in, out);
-        break;
-    case 16:
-        copy_row_16(step, n, in, out);
-        break;
-    default:
-        for (size_t i = 0; i < n; i++, in += step->in, out += step->out)
-            memcpy(out, in, run_bytes);
+    return a < b ? a : b;
+}
+
+DEFINE_COPY_PLANE(1, 256, 32)
+DEFINE_COPY_PLANE(2, 32, 32)
+DEFINE_COPY_PLANE(4, 16, 8)
+DEFINE_COPY_PLANE(8, 16, 8)
+
+/* Rows of 8 bytes as columns: blocks of 4, 2 and 1 bytes change places across the diagonal. */
+static void transpose_block(const char *in, ptrdiff_t in_step, char *out, ptrdiff_t out_step)
+{
+    static const uint64_t masks[] = {UINT64_C(0x00000000ffffffff), UINT64_C(0x0000ffff0000ffff),
+                                     UINT64_C(0x00ff00ff00ff00ff)};
+    uint64_t words[8];
+
+    for (int j = 0; j < 8; j++)
+        memcpy(&words[j], in + j * in_step, sizeof(words[j]));
+    for (int stage = 0, n = 4; stage < 3; stage++, n /= 2)
+        for (int j = 0; j < 8; j++) {
+            uint64_t changed;
+
+            if (j & n)
+                continue;
+            changed = (words[j] >> (8 * n) ^ words[j + n]) & masks[stage];
+            words[j + n] ^= changed;
+            words[j] ^= changed << (8 * n);
+        }
+    for (int i = 0; i < 8; i++)
+        memcpy(out + i * out_step, &words[i], sizeof(words[i]));
+}
+
+/* Bytes that are contiguous on both sides, across: blocks of 8 x 8, then what is left. */
+static void transpose_bytes(const struct step *rows, const struct step *columns, const char *in,
+                            char *out)
+{
+    size_t n_rows = rows->n / 8 * 8, n_columns = columns->n / 8 * 8;
+    struct step left = {columns->n - n_columns, columns->in, columns->out};
+    struct step below = {rows->n - n_rows, rows->in, rows->out};
+    struct step top = {n_rows, rows->in, rows->out};
+
+    for (size_t i = 0; i < n_rows; i += 8)
+        for (size_t j = 0; j < n_columns; j += 8)
+            transpose_block(in + i + (ptrdiff_t)j * columns->in, columns->in,
+                            out + (ptrdiff_t)i * rows->out + j, rows->out);
+    if (left.n)
+        copy_plane_1(&top, &left, in + (ptrdiff_t)n_columns * columns->in, out + n_columns);
+    if (below.n)
+        copy_plane_1(&below, columns, in + n_rows, out + (ptrdiff_t)n_rows * rows->out);
+}
+
+static bool is_little_endian(void)
+{
+    const uint16_t one = 1;
+
+    return *(const uint8_t *)&one == 1;
+}
+
+/* Longer runs fill lines by themselves. */
+static void copy_runs(const struct step *rows, const struct step *columns, size_t run_bytes,
+                      const char *in, char *out)
+{
+    for (size_t i = 0; i < rows->n; i++, in += rows->in, out += rows->out) {
+        const char *from = in;
+        char *to = out;
+
+        for (size_t j = 0; j < columns->n; j++, from += columns->in, to += columns->out)
+            memcpy(to, from, run_bytes);
     }
 }
 
-/* The two innermost loops in blocks: in a transposition the columns jump from
- * line to line of the input, and a block comes back while its lines are warm. */
 static void copy_plane(const struct step *rows, const struct step *columns, size_t run_bytes,
                        const char *in, char *out)
 {
-    for (size_t j = 0; j < columns->n; j += BLOCK) {
-        size_t n = columns->n - j < BLOCK ? columns->n - j : BLOCK;
-        const char *in_row = in + (ptrdiff_t)j * columns->in;
-        char *out_row = out + (ptrdiff_t)j * columns->out;
-
-        for (size_t i = 0; i < rows->n; i++, in_row += rows->in, out_row += rows->out)
-            copy_row(columns, n, run_bytes, in_row, out_row);
+    switch (run_bytes) {
+    case 1:
+        if (rows->in == 1 && columns->out == 1 && is_little_endian())
+            transpose_bytes(rows, columns, in, out);
+        else
+            copy_plane_1(rows, columns, in, out);
+        break;
+    case 2:
+        copy_plane_2(rows, columns, in, out);
+        break;
+    case 4:
+        copy_plane_4(rows, columns, in, out);
+        break;
+    case 8:
+        copy_plane_8(rows, columns, in, out);
+        break;
+    default:
+        copy_runs(rows, columns, run_bytes, in, out);
     }
 }
 
 static void copy_steps(const struct nest *nest, const struct step *step, const char *in, char *out)
 {
+    static const struct step once = {.n = 1};
     size_t n_left = (size_t)(nest->steps + nest->n_steps - step);
 
     if (n_left == 0)
         memcpy(out, in, nest->run_bytes);
     else if (n_left == 1)
-        copy_row(step, step->n, nest->run_bytes, in, out);
+        copy_plane(&once, step, nest->run_bytes, in, out);
     else if (n_left == 2)
         copy_plane(step, step + 1, nest->run_bytes, in, out);
     else

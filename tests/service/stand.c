@@ -21,15 +21,20 @@ static void *service_main(void *argument)
     return NULL;
 }
 
+void stand_place(struct stand *stand)
+{
+    snprintf(stand->folder, sizeof(stand->folder), "/tmp/nnhal-test-service-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(stand->folder));
+    snprintf(stand->path, sizeof(stand->path), "%s/fake.sock", stand->folder);
+}
+
 void stand_open(struct stand *stand)
 {
     int fd = -1;
 
-    memset(stand, 0, sizeof(*stand));
     fake_reset();
-    snprintf(stand->folder, sizeof(stand->folder), "/tmp/nnhal-test-service-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(stand->folder));
-    snprintf(stand->path, sizeof(stand->path), "%s/fake.sock", stand->folder);
+    if (stand->folder[0] == '\0')
+        stand_place(stand);
     ck_assert_int_eq(nn_host_open_builtin(fake_main, NULL, NULL, &stand->host), 0);
     ck_assert_int_eq(nn_service_new(stand->host, &stand->service), 0);
     ck_assert_int_eq(nn_sock_listen(stand->path, 0600, &fd), 0);

@@ -21,6 +21,9 @@ struct stand {
     size_t n_fds; /* of the process, while it has no client */
 };
 
+/* stand_open() - starts the service; stand_place() before it, if the path is to
+ * be known earlier. stand is all zero. */
+void stand_place(struct stand *stand);
 void stand_open(struct stand *stand);
 
 /* stand_close() - stops the service; checks that the driver is left with nothing. */

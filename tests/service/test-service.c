@@ -7,9 +7,9 @@
 #include "support/fake-driver.h"
 #include "support/fds.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 static struct stand stand;
 
@@ -198,48 +198,75 @@ TEST(a_client_that_takes_all_it_can_does_not_stop_another)
 }
 TEST_END
 
-/* The sanitizer of threads does not follow them into forked processes. */
-#ifdef __SANITIZE_THREAD__
-#define CAN_FORK false
-#else
-#define CAN_FORK true
-#endif
+/* -- clients in processes of their own ------------------------------------------------ */
 
-/* A client in a process of its own, which uses the service for ever. If it has
- * an heir, that one keeps its sockets open after it. */
-static pid_t start_client(bool has_heir, bool hangs)
+enum {
+    CLIENT_ALONE = 1,
+    CLIENT_WITH_HEIR = 2, /* a forked child of it keeps its sockets open */
+};
+
+/* Uses the service for ever, after it has told its number. */
+__attribute__((__noreturn__)) static void be_client(int kind, int number_fd)
 {
-    int ready[2];
-    char byte;
-    pid_t pid;
+    pid_t pid = getpid();
+    struct desk desk;
 
-    ck_assert_int_eq(pipe(ready), 0);
-    pid = fork();
-    if (pid == 0) {
-        struct desk desk;
+    stand_desk(&stand, &desk);
+    if (kind == CLIENT_WITH_HEIR && fork() == 0)
+        for (;;)
+            pause();
+    if (write(number_fd, &pid, sizeof(pid)) != sizeof(pid))
+        _exit(1);
+    for (;;) {
+        uint64_t memory = desk_memory(&desk, 4096), prepared;
 
-        close(ready[0]);
-        stand_desk(&stand, &desk);
-        if (has_heir && fork() == 0) {
-            close(ready[1]);
-            for (;;)
-                pause();
-        }
-        if (write(ready[1], hangs ? "h" : "r", 1) != 1)
-            _exit(1);
-        close(ready[1]);
-        for (;;) {
-            uint64_t memory = desk_memory(&desk, 4096), prepared;
-
-            prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(2, 2)));
-            infer(&desk, memory, prepared);
-            desk_free_prepared(&desk, prepared);
-            munmap(desk.memories[--desk.n_memories].bytes, 4096);
-        }
+        prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(2, 2)));
+        infer(&desk, memory, prepared);
+        desk_free_prepared(&desk, prepared);
+        munmap(desk.memories[--desk.n_memories].bytes, 4096);
     }
-    close(ready[1]);
-    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-    close(ready[0]);
+}
+
+/* Makes clients: a process of one thread, because one that was forked off
+ * beside the service's threads might find any lock taken. It ends when the test
+ * does; Check kills what is left of the test's group. */
+static struct nursery {
+    int requests, numbers;
+} nursery;
+
+static void nursery_open(void)
+{
+    int requests[2], numbers[2];
+    char kind;
+
+    ck_assert_int_eq(pipe2(requests, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(numbers, O_CLOEXEC), 0);
+    if (fork() == 0) {
+        close(requests[1]);
+        signal(SIGCHLD, SIG_IGN); /* the kernel reaps them */
+        while (read(requests[0], &kind, 1) == 1)
+            if (fork() == 0)
+                be_client(kind, numbers[1]);
+        _exit(0);
+    }
+    close(requests[0]);
+    close(numbers[1]);
+    nursery = (struct nursery){.requests = requests[1], .numbers = numbers[0]};
+}
+
+static void open_with_nursery(void)
+{
+    stand_place(&stand);
+    nursery_open();
+    stand_open(&stand);
+}
+
+static pid_t start_client(char kind)
+{
+    pid_t pid = 0;
+
+    ck_assert_int_eq(write(nursery.requests, &kind, 1), 1);
+    ck_assert_int_eq(read(nursery.numbers, &pid, sizeof(pid)), sizeof(pid));
     return pid;
 }
 
@@ -249,16 +276,13 @@ TEST(nothing_is_left_of_a_client_that_was_killed)
     size_t n_rounds = rounds ? strtoul(rounds, NULL, 10) : 50;
     unsigned seed = 1;
 
-    if (!CAN_FORK)
-        return;
-    stand_open(&stand);
+    open_with_nursery();
     for (size_t i = 0; i < n_rounds; i++) {
         struct timespec moment = {.tv_nsec = (long)(rand_r(&seed) % 3000000)};
-        pid_t pid = start_client(false, false);
+        pid_t pid = start_client(CLIENT_ALONE);
 
         nanosleep(&moment, NULL);
-        kill(pid, SIGKILL);
-        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
     }
     stand_expect_no_clients(&stand);
     ck_assert_uint_eq(count_mappings("memfd:desk"), 0);
@@ -268,17 +292,10 @@ TEST_END
 
 TEST(nor_if_its_forked_child_keeps_the_sockets)
 {
-    pid_t pid;
-
-    if (!CAN_FORK)
-        return;
-    stand_open(&stand);
-    pid = start_client(true, false);
-    kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    open_with_nursery();
+    ck_assert_int_eq(kill(start_client(CLIENT_WITH_HEIR), SIGKILL), 0);
     stand_expect_no_clients(&stand);
     stand_close(&stand);
-    /* The heir dies with the test's process group. */
 }
 TEST_END
 
@@ -286,14 +303,11 @@ TEST(an_execution_of_a_dead_client_is_told_to_end)
 {
     pid_t pid;
 
-    if (!CAN_FORK)
-        return;
-    stand_open(&stand);
+    open_with_nursery();
     fake_gate_close();
-    pid = start_client(false, true);
+    pid = start_client(CLIENT_ALONE);
     fake_gate_wait(1);
-    kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
     stand_expect_no_clients(&stand);
     ck_assert_uint_eq(fake.was_cancelled, 1);
     stand_close(&stand);

@@ -480,6 +480,9 @@ TEST(after_fork_the_connection_is_dead_in_the_child_and_lives_in_the_parent)
     int status;
     pid_t pid;
 
+#ifdef __SANITIZE_ADDRESS__
+    return; /* its allocator's lock may be taken by the other thread for ever */
+#endif
     start(&setup);
     pid = fork();
     if (pid == 0) {

@@ -7,9 +7,9 @@
  *     fence      somebody else's file descriptor: POLLIN is well, POLLERR is not
  *
  * A computation's event is referenced by the application, who waits for its end
- * before the reference goes, and by events that depend on it. Jobs start in the order in which they were
- * submitted, and depend on earlier ones and on fences only, so that a bounded
- * number of threads cannot lock itself up. Threads: any. */
+ * before the reference goes, and by events that depend on it. Jobs start in the
+ * order in which they were submitted, and depend on earlier ones and on fences
+ * only, so that a bounded number of threads cannot lock itself up. Threads: any. */
 #ifndef NN_RUNTIME_EVENT_H
 #define NN_RUNTIME_EVENT_H
 

@@ -48,19 +48,30 @@ static int take_shape(ANeuralNetworksExecution *execution, uint32_t i,
     return 0;
 }
 
+/* Without shapes everything is as the application said, if it said everything. */
+static int take_all_declared(ANeuralNetworksExecution *execution, struct nn_why *why)
+{
+    const struct nn_model_io *io = &execution->compilation->frozen->io;
+
+    for (uint32_t i = 0; i < io->n_outputs; i++) {
+        if (!nn_rt_argument_is_specified(&execution->bound.outputs[i], &io->outputs[i]))
+            return lie(execution, why, "no dimensions", i);
+        take_declared(&execution->shapes[i], &execution->bound.outputs[i]);
+    }
+    return 0;
+}
+
 static int take_shapes(ANeuralNetworksExecution *execution,
                        const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why)
 {
     int r = 0;
 
     if (reply->n_output_shapes == 0)
-        for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
-            take_declared(&execution->shapes[i], &execution->bound.outputs[i]);
-    else if (reply->n_output_shapes != execution->bound.n_outputs)
+        return take_all_declared(execution, why);
+    if (reply->n_output_shapes != execution->bound.n_outputs)
         return lie(execution, why, "another number of outputs than the model has", 0);
-    else
-        for (uint32_t i = 0; !r && i < execution->bound.n_outputs; i++)
-            r = take_shape(execution, i, &reply->output_shapes[i], why);
+    for (uint32_t i = 0; !r && i < execution->bound.n_outputs; i++)
+        r = take_shape(execution, i, &reply->output_shapes[i], why);
     return r;
 }
 

@@ -10,9 +10,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#define REFERENCE_NAME "nnapi-reference"
-#define N_THREADS      64
-#define MAX_QUEUED     65536
+#define N_THREADS  64
+#define MAX_QUEUED 65536
 
 enum mode {
     MODE_AUTO,
@@ -149,9 +148,6 @@ static void discover(void)
         discover_drivers(mode);
     for (const struct nn_builtin *builtin = nn_builtins; builtin->driver_main; builtin++)
         open_builtin(builtin);
-    registry.has_reference = registry.n_devices &&
-                             !strcmp(registry.devices[registry.n_devices - 1]->name,
-                                     REFERENCE_NAME);
 }
 
 const struct nn_rt_registry *nn_rt_registry_get(void)

@@ -20,7 +20,6 @@ struct nn_jobs;
 struct nn_rt_registry {
     uint32_t n_devices;
     ANeuralNetworksDevice **devices;
-    bool has_reference;   /* the last device is nnapi-reference */
     struct nn_jobs *jobs; /* for computations in the background; NULL: no memory */
 };
 

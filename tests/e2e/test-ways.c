@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(the_formula_is_right)
@@ -212,6 +213,30 @@ TEST(a_file_that_shrinks_ends_its_computation_only)
 }
 TEST_END
 
+TEST(a_forked_child_leaves_the_parent_alone)
+{
+    struct ways_formula formula;
+    int status = -1;
+    pid_t child;
+
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    ways_formula_bind(&formula, true);
+    OK(ways_formula_run(&formula, 1));
+    child = fork();
+    if (child == 0) {
+        IS(DEAD_OBJECT, ANeuralNetworksExecution_compute(formula.execution));
+        ways_formula_done(&formula);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    OK(ways_formula_run(&formula, 2));
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
 TEST(nothing_is_left)
 {
     struct ways_formula formula;
@@ -236,4 +261,4 @@ TEST_END
 CHECK_MAIN("ways-" WAY, the_formula_is_right, it_runs_where_it_says,
            unsupported_operations_are_told_apart, threads_share_the_device, events_and_timing,
            devices_wait_for_each_other, a_file_that_shrinks_ends_its_computation_only,
-           nothing_is_left)
+           a_forked_child_leaves_the_parent_alone, nothing_is_left)

@@ -255,8 +255,9 @@ static int close_calls(const struct nnhal_sandbox *driver, bool may_open)
 static int close_files(const struct nn_sandbox_options *options, int version)
 {
     /* What the C library and drivers look up about the machine. */
-    static const char *const readable[] = {"/sys/devices/system", "/proc/self", "/proc/cpuinfo",
-                                           "/proc/meminfo", "/etc/localtime"};
+    static const char *const readable[] = {"/sys/devices/system", "/sys/fs/cgroup",
+                                           "/proc/self",          "/proc/cpuinfo",
+                                           "/proc/meminfo",       "/etc/localtime"};
     size_t n_nodes = options->driver ? options->driver->n_device_nodes : 0, n = 0;
     _cleanup_(freep) struct nn_landlock_rule *rules = calloc(NN_N_ELEMENTS(readable) + n_nodes + 1,
                                                              sizeof(*rules));

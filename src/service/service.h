@@ -34,7 +34,7 @@ struct nn_service *nn_service_free(struct nn_service *service);
 void nn_service_listen(struct nn_service *service, int fd);
 
 /* nn_service_add() - serves a connected socket, which is consumed.
- * Returns: 0, -ECONNREFUSED (the client is gone, or has too many), -errno. */
+ * Returns: 0, -ECONNREFUSED (its user has too many), -errno. */
 int nn_service_add(struct nn_service *service, int fd);
 
 /* nn_service_run() - serves until nn_service_stop(), or without a listening

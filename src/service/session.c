@@ -235,9 +235,10 @@ int nn_session_new(struct nn_session_context *context, int fd, uint64_t id,
     if (r == 0)
         r = nn_sock_credentials(fd, &session->client);
     if (r == 0) {
+        /* One that cannot be watched is seen by its sockets alone. */
         r = nn_sock_pidfd(fd, &session->pidfd);
         if (r > 0)
-            r = NN_SESSION_E_ENDED;
+            r = 0;
     }
     if (r == 0) {
         r = nn_service_quota_enter(context->quota, session->client.uid, &session->user);

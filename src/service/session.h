@@ -49,8 +49,7 @@ enum {
 enum { NN_SESSION_N_FDS = 3 };
 
 /* nn_session_new() - over a connected socket. Consumes fd. id is never used twice.
- * Returns: 0, NN_SESSION_E_FULL, NN_SESSION_E_ENDED (the client is gone already),
- * -errno. */
+ * Returns: 0, NN_SESSION_E_FULL, -errno. */
 int nn_session_new(struct nn_session_context *context, int fd, uint64_t id,
                    struct nn_session **ret_session);
 

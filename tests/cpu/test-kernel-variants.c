@@ -99,6 +99,35 @@ static void product(void)
     output();
 }
 
+static void grouped(void)
+{
+    static const int32_t arguments[] = {1, 1, 2, 7, 0};
+    const uint32_t filter[] = {14, 3, 2, c.inputs[0].dims[1] / 7};
+    uint32_t n_out = 14;
+    uint64_t seed = 3;
+    bool is_half = c.inputs[0].type == F16, is_float = is_half || c.inputs[0].type == F32;
+    void *bias = kernel_case_random(is_float ? c.inputs[0].type : NNHAL_TENSOR_INT32, n_out, &seed);
+
+    add_tensor(c.inputs[0].type, filter);
+    kernel_case_tensor(&c, is_float ? c.inputs[0].type : NNHAL_TENSOR_INT32, 1, &n_out, bias);
+    free(bias);
+    if (!is_float)
+        c.inputs[2].scale = c.inputs[0].scale * c.inputs[1].scale;
+    for (size_t i = 0; i < 5; i++)
+        kernel_case_i32(&c, arguments[i]);
+    kernel_case_bool(&c, true);
+    output();
+}
+
+static void instance(void)
+{
+    kernel_case_f32(&c, 1.5f);
+    kernel_case_f32(&c, 0.5f);
+    kernel_case_f32(&c, 0.01f);
+    kernel_case_bool(&c, false);
+    output();
+}
+
 static void to_codes(void)
 {
     kernel_case_output(&c, Q8)->scale = 0.013f;
@@ -143,6 +172,13 @@ static const struct variant variants[] = {
     {NNHAL_OP_AVERAGE_POOL_2D, F32, FAMILY(pool), window, {1, 9, 7, 301}},
     {NNHAL_OP_L2_POOL_2D, F16, FAMILY(pool), window, {1, 9, 7, 301}},
     {NNHAL_OP_AVERAGE_POOL_2D, Q8S, FAMILY(pool), window, {1, 9, 7, 301}},
+    {NNHAL_OP_GROUPED_CONV_2D, F32, FAMILY(direct_conv), grouped, {1, 7 * 19, 9, 7}},
+    {NNHAL_OP_GROUPED_CONV_2D, Q8, FAMILY(direct_conv), grouped, {1, 7 * 19, 9, 7}},
+    {NNHAL_OP_INSTANCE_NORMALIZATION,
+     F32,
+     FAMILY(instance_normalisation),
+     instance,
+     {2, 9, 7, 301}},
     {NNHAL_OP_BATCH_MATMUL, F32, FAMILY(matmul), product, {1, 2, 37, 101}},
 };
 

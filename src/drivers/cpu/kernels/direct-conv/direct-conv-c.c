@@ -9,6 +9,7 @@
 #include "drivers/cpu/kernels/activation.h"
 #include "drivers/cpu/kernels/direct-conv/direct-conv.h"
 #include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/variant.h"
 #include "drivers/cpu/kernels/vector.h"
 
 #include <errno.h>
@@ -160,11 +161,19 @@ static void prepare_float(struct job *job)
     job->filter = scratch + n;
 }
 
+/* Short ones one by one, long ones over lanes. */
 static float dot(const float *a, const float *b, size_t n)
 {
     float lanes[LANES] = {0};
     size_t i = 0;
 
+    if (n < LANES) {
+        float sum = 0.0f;
+
+        for (; i < n; i++)
+            sum += a[i] * b[i];
+        return sum;
+    }
     for (; i + LANES <= n; i += LANES) {
         for (size_t k = 0; k < LANES; k++)
             lanes[k] += a[i + k] * b[i + k];
@@ -385,7 +394,8 @@ static int nn_direct_conv_q8__c(const struct nn_kernel_args *args)
 }
 
 #define ROWS(op_name, op)                                                                          \
-    {.name = op_name "_float__c",                                                                  \
+    {.name = NN_VARIANT_NAME(op_name "_float"),                                                    \
+     .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32 | NN_T_F16,                                                                   \
      .params_bytes = sizeof(struct conv_params),                                                   \
@@ -393,8 +403,8 @@ static int nn_direct_conv_q8__c(const struct nn_kernel_args *args)
      .run = nn_direct_conv_float__c,                                                               \
      .check = check_float},                                                                        \
     {                                                                                              \
-        .name = op_name "_q8__c", .operation = NNHAL_OP_##op, .in0 = NN_T_U8 | NN_T_S8,            \
-        .params_bytes = sizeof(struct conv_params), .lower = lower_q8,                             \
+        .name = NN_VARIANT_NAME(op_name "_q8"), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op, \
+        .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct conv_params), .lower = lower_q8,   \
         .run = nn_direct_conv_q8__c, .check = check_q8                                             \
     }
 
@@ -403,4 +413,4 @@ static const struct nn_kernel kernels[] = {
     ROWS("transpose_conv_2d", TRANSPOSE_CONV_2D),
 };
 
-NN_KERNEL_FAMILY(direct_conv, kernels);
+NN_VARIANT_FAMILY(direct_conv, kernels);

@@ -5,9 +5,11 @@
  * Two passes, the second over differences from the mean: values around 200 with a
  * small variance would cancel otherwise. Sums are doubles, in the order of pixels. */
 #include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/variant.h"
+#include "drivers/cpu/kernels/vector.h"
 
 #include <math.h>
+#include <string.h>
 
 struct params {
     float gamma, beta, epsilon;
@@ -28,52 +30,121 @@ static int lower_instance(struct nn_lower *lower)
 struct job {
     const struct nn_kernel_args *args;
     size_t n_pixels, depth;
-    size_t pixel_stride, channel_stride;
     bool is_half;
 };
 
-static float read_at(const struct job *job, size_t at)
+/* n elements from at on, as floats: in place for float32, else in buffer. */
+static const float *load(const struct job *job, size_t at, size_t n, float buffer[NN_CHUNK])
 {
     const void *data = job->args->inputs[0].data;
 
-    return job->is_half ? nn_f16_to_f32(((const uint16_t *)data)[at]) : ((const float *)data)[at];
+    if (!job->is_half)
+        return (const float *)data + at;
+    nn_widen(buffer, (const uint16_t *)data + at, n);
+    return buffer;
 }
 
-static void write_at(const struct job *job, size_t at, float x)
+static void store(const struct job *job, size_t at, size_t n, const float *from)
 {
     void *data = job->args->outputs[0].data;
 
     if (job->is_half)
-        ((uint16_t *)data)[at] = nn_f32_to_f16(x);
+        nn_narrow((uint16_t *)data + at, from, n);
     else
-        ((float *)data)[at] = x;
+        memcpy((float *)data + at, from, n * sizeof(*from));
 }
 
-/* One item is one channel of one image. */
+/* What a channel's elements become: (x - mean) * scale + beta. */
+static float scale_of(const struct params *params, double squares, size_t n)
+{
+    return params->gamma / sqrtf((float)(squares / (double)n) + params->epsilon);
+}
+
+/* NHWC: one item is a block of channels of one image, which are walked side by side. */
+static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct params *params = job->args->params;
+    size_t n_blocks = (job->depth + NN_CHUNK - 1) / NN_CHUNK;
+    double sums[NN_CHUNK];
+    float mean[NN_CHUNK], scale[NN_CHUNK], buffer[NN_CHUNK];
+
+    for (size_t item = begin; item < end; item++) {
+        size_t channel = item % n_blocks * NN_CHUNK;
+        size_t first = item / n_blocks * job->n_pixels * job->depth + channel;
+        size_t n = nn_min_size(NN_CHUNK, job->depth - channel);
+
+        for (size_t c = 0; c < n; c++)
+            sums[c] = 0.0;
+        for (size_t i = 0; i < job->n_pixels; i++) {
+            const float *x = load(job, first + i * job->depth, n, buffer);
+
+            for (size_t c = 0; c < n; c++)
+                sums[c] += (double)x[c];
+        }
+        for (size_t c = 0; c < n; c++) {
+            mean[c] = (float)(sums[c] / (double)job->n_pixels);
+            sums[c] = 0.0;
+        }
+        for (size_t i = 0; i < job->n_pixels; i++) {
+            const float *x = load(job, first + i * job->depth, n, buffer);
+
+            for (size_t c = 0; c < n; c++) {
+                double d = (double)(x[c] - mean[c]);
+
+                sums[c] += d * d;
+            }
+        }
+        for (size_t c = 0; c < n; c++)
+            scale[c] = scale_of(params, sums[c], job->n_pixels);
+        for (size_t i = 0; i < job->n_pixels; i++) {
+            const float *x = load(job, first + i * job->depth, n, buffer);
+
+            for (size_t c = 0; c < n; c++)
+                buffer[c] = (x[c] - mean[c]) * scale[c] + params->beta;
+            store(job, first + i * job->depth, n, buffer);
+        }
+    }
+}
+
+/* NCHW: one item is one channel of one image, contiguous. */
 static void channels(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
     const struct params *params = job->args->params;
+    float buffer[NN_CHUNK];
 
     for (size_t item = begin; item < end; item++) {
-        size_t first = item / job->depth * job->depth * job->n_pixels +
-                       item % job->depth * job->channel_stride;
+        size_t first = item * job->n_pixels;
         double sum = 0.0, squares = 0.0;
         float mean, scale;
 
-        for (size_t i = 0; i < job->n_pixels; i++)
-            sum += (double)read_at(job, first + i * job->pixel_stride);
-        mean = (float)(sum / (double)job->n_pixels);
-        for (size_t i = 0; i < job->n_pixels; i++) {
-            double d = (double)(read_at(job, first + i * job->pixel_stride) - mean);
+        for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
+            size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
+            const float *x = load(job, first + i, n, buffer);
 
-            squares += d * d;
+            for (size_t k = 0; k < n; k++)
+                sum += (double)x[k];
         }
-        scale = params->gamma / sqrtf((float)(squares / (double)job->n_pixels) + params->epsilon);
-        for (size_t i = 0; i < job->n_pixels; i++) {
-            size_t at = first + i * job->pixel_stride;
+        mean = (float)(sum / (double)job->n_pixels);
+        for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
+            size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
+            const float *x = load(job, first + i, n, buffer);
 
-            write_at(job, at, (read_at(job, at) - mean) * scale + params->beta);
+            for (size_t k = 0; k < n; k++) {
+                double d = (double)(x[k] - mean);
+
+                squares += d * d;
+            }
+        }
+        scale = scale_of(params, squares, job->n_pixels);
+        for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
+            size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
+            const float *x = load(job, first + i, n, buffer);
+
+            for (size_t k = 0; k < n; k++)
+                buffer[k] = (x[k] - mean) * scale + params->beta;
+            store(job, first + i, n, buffer);
         }
     }
 }
@@ -87,14 +158,17 @@ static int nn_instance_normalization_float__c(const struct nn_kernel_args *args)
 
     job.depth = dims[params->is_nchw ? 1 : 3];
     job.n_pixels = nn_tensor_count(in) / dims[0] / job.depth;
-    job.pixel_stride = params->is_nchw ? 1 : job.depth;
-    job.channel_stride = params->is_nchw ? job.n_pixels : 1;
-    nn_parallel_for(args, dims[0] * job.depth, job.n_pixels * 6, channels, &job);
+    if (params->is_nchw)
+        nn_parallel_for(args, dims[0] * job.depth, job.n_pixels * 3, channels, &job);
+    else
+        nn_parallel_for(args, dims[0] * ((job.depth + NN_CHUNK - 1) / NN_CHUNK),
+                        job.n_pixels * nn_min_size(job.depth, NN_CHUNK), blocks_of_channels, &job);
     return 0;
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "instance_normalization_float__c",
+    {.name = NN_VARIANT_NAME("instance_normalization_float"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_INSTANCE_NORMALIZATION,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
@@ -102,4 +176,4 @@ static const struct nn_kernel kernels[] = {
      .run = nn_instance_normalization_float__c},
 };
 
-NN_KERNEL_FAMILY(instance_normalisation, kernels);
+NN_VARIANT_FAMILY(instance_normalisation, kernels);

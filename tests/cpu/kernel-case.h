@@ -44,7 +44,8 @@ struct kernel_case {
     const struct nn_kernel_family *family;
     uint32_t n_inputs, n_outputs;
     struct kernel_operand inputs[KERNEL_CASE_MAX], outputs[KERNEL_CASE_MAX];
-    char why[512]; /* the sentence of the last refusal */
+    bool is_stopped; /* what nn_kernel_stopped() says: a deadline has passed */
+    char why[512];   /* the sentence of the last refusal */
 };
 
 void kernel_case_init(struct kernel_case *c, uint32_t operation,
@@ -65,7 +66,8 @@ struct kernel_operand *kernel_case_omit(struct kernel_case *c, uint32_t type);
 struct kernel_operand *kernel_case_output(struct kernel_case *c, uint32_t type);
 
 /* kernel_case_try() - infers, lowers and runs.
- * Returns: 0, NN_KERNEL_E_REFUSED from any of the three with c->why; fails the test on others. */
+ * Returns: 0; NN_KERNEL_E_REFUSED from any of the three with c->why; NN_KERNEL_E_CANCELLED;
+ * fails the test on others. */
 int kernel_case_try(struct kernel_case *c);
 
 /* kernel_case_run() - the same, and fails the test unless it succeeds. */

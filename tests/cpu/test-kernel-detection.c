@@ -224,6 +224,15 @@ TEST(nms_limit_may_find_nothing)
 }
 TEST_END
 
+TEST(nms_limit_stops_when_asked)
+{
+    nms_limit(3, nms_scores, nms_boxes, (int32_t[]){5, 5, 9}, -1);
+    c.is_stopped = true;
+    ck_assert_int_eq(kernel_case_try(&c), NN_KERNEL_E_CANCELLED);
+    kernel_case_done(&c);
+}
+TEST_END
+
 TEST(nms_limit_refuses_corners_out_of_order)
 {
     float boxes[36];
@@ -354,5 +363,5 @@ CHECK_MAIN("kernel-detection", overlap_of_boxes, suppression_keeps_the_first_of_
            soft_suppression_lowers_scores, ranking_is_stable_and_survives_nan,
            bbox_transform_moves_and_clips, bbox_transform_refuses, bbox_transform_in_eighths,
            nms_limit_orders_by_batch_class_and_score, nms_limit_may_find_nothing,
-           nms_limit_refuses_corners_out_of_order, detection_in_both_modes,
-           detection_decodes_anchors, proposals_by_falling_score)
+           nms_limit_stops_when_asked, nms_limit_refuses_corners_out_of_order,
+           detection_in_both_modes, detection_decodes_anchors, proposals_by_falling_score)

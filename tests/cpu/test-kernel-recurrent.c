@@ -473,6 +473,21 @@ TEST(sequence_lstm_is_its_steps)
 }
 TEST_END
 
+TEST(long_sequences_stop_when_asked)
+{
+    uint64_t seed = 3;
+
+    sequence_lstm(true, 200, 1, &seed);
+    c.is_stopped = true;
+    ck_assert_int_eq(kernel_case_try(&c), NN_KERNEL_E_CANCELLED);
+    kernel_case_done(&c);
+    sequence_rnn(true, 200, 1);
+    c.is_stopped = true;
+    ck_assert_int_eq(kernel_case_try(&c), NN_KERNEL_E_CANCELLED);
+    kernel_case_done(&c);
+}
+TEST_END
+
 enum { ALONE, MERGED, WITH_STATES };
 
 /* Both directions have the same weights; x reads the same in both directions. */
@@ -536,4 +551,4 @@ TEST_END
 CHECK_MAIN("kernel-recurrent", dot_products_of_every_length, rnn_is_a_fully_connected_step,
            sequence_rnn_carries_its_state, svdf_moves_its_memory, lstm_in_all_its_forms,
            lstm_refuses_half_given_parts, sequence_lstm_is_its_steps,
-           bidirectional_lstm_walks_backwards)
+           long_sequences_stop_when_asked, bidirectional_lstm_walks_backwards)

@@ -103,6 +103,15 @@ TEST(align_stays_in_the_map)
 }
 TEST_END
 
+TEST(align_stops_when_asked)
+{
+    roi(NNHAL_OP_ROI_ALIGN, false, (float[]){0, 0, 4, 4}, 1, (int32_t[]){0}, 1, INT32_MAX);
+    c.is_stopped = true;
+    ck_assert_int_eq(kernel_case_try(&c), NN_KERNEL_E_CANCELLED);
+    kernel_case_done(&c);
+}
+TEST_END
+
 TEST(align_of_no_region)
 {
     roi(NNHAL_OP_ROI_ALIGN, false, NULL, 0, NULL, 2, 0);
@@ -245,7 +254,7 @@ TEST(keypoint_of_a_flat_map_is_its_first_pixel)
 }
 TEST_END
 
-CHECK_MAIN("kernel-roi", align_samples_a_plane, align_stays_in_the_map, align_of_no_region,
-           pooling_takes_the_largest, pooling_outside_is_zero, regions_outside_are_refused,
-           align_of_codes, keypoint_is_the_top_of_the_surface,
+CHECK_MAIN("kernel-roi", align_samples_a_plane, align_stays_in_the_map, align_stops_when_asked,
+           align_of_no_region, pooling_takes_the_largest, pooling_outside_is_zero,
+           regions_outside_are_refused, align_of_codes, keypoint_is_the_top_of_the_surface,
            keypoint_of_a_flat_map_is_its_first_pixel)

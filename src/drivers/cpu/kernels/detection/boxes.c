@@ -66,11 +66,18 @@ static void bring_best(const struct nn_nms *nms, uint32_t *candidates, size_t fi
     swap(&candidates[best], &candidates[first]);
 }
 
+/* Suppression is quadratic, so it looks up after each choice. */
+static bool goes_on(const struct nn_nms *nms, size_t n_chosen, size_t n)
+{
+    return n_chosen < n && n_chosen < nms->max_chosen &&
+           !(nms->args && nn_kernel_stopped(nms->args));
+}
+
 size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n)
 {
     size_t n_chosen = 0;
 
-    while (n_chosen < n && n_chosen < nms->max_chosen) {
+    while (goes_on(nms, n_chosen, n)) {
         bring_best(nms, candidates, n_chosen, n);
         for (size_t i = n_chosen + 1; i < n;) {
             /* The last one takes the place of one that is dropped, and is looked at next. */
@@ -100,7 +107,7 @@ size_t nn_nms_soft(const struct nn_nms *nms, uint32_t *candidates, size_t n)
 {
     size_t n_chosen = 0;
 
-    while (n_chosen < n && n_chosen < nms->max_chosen) {
+    while (goes_on(nms, n_chosen, n)) {
         bring_best(nms, candidates, n_chosen, n);
         for (size_t i = n_chosen + 1; i < n;) {
             float *score = &nms->scores[candidates[i]];

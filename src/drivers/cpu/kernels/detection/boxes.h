@@ -8,6 +8,8 @@
 #ifndef NN_CPU_DETECTION_BOXES_H
 #define NN_CPU_DETECTION_BOXES_H
 
+#include "drivers/cpu/kernel.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +49,8 @@ struct nn_nms {
     float iou_threshold;
     enum nn_nms_kernel kernel; /* nn_nms_soft() only, and the two below */
     float sigma;
-    float score_threshold; /* what falls below it is dropped */
+    float score_threshold;             /* what falls below it is dropped */
+    const struct nn_kernel_args *args; /* asked now and then whether to stop early; or NULL */
 };
 
 /* nn_nms_hard() - takes the best (the first of equals), drops what overlaps it

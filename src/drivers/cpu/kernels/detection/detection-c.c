@@ -78,6 +78,7 @@ struct nms_limit_params {
 
 /* Widened inputs; candidates, which become the result; keys for ranking. */
 struct nms_limit {
+    const struct nn_kernel_args *args;
     const struct nms_limit_params *params;
     size_t n_rows, n_classes;
     float *scores;        /* [rows, classes] */
@@ -108,7 +109,8 @@ static int lower_nms_limit(struct nn_lower *lower)
 static struct nms_limit take_nms_limit(const struct nn_kernel_args *args)
 {
     size_t n_rows = args->inputs[0].dims[0], n = n_rows * args->inputs[0].dims[1];
-    struct nms_limit limit = {.params = args->params,
+    struct nms_limit limit = {.args = args,
+                              .params = args->params,
                               .n_rows = n_rows,
                               .n_classes = args->inputs[0].dims[1],
                               .keys = (uint64_t *)(void *)args->scratch};
@@ -137,7 +139,8 @@ static size_t choose_class(const struct nms_limit *limit, size_t begin, size_t e
                          .iou_threshold = params->iou_threshold,
                          .kernel = (enum nn_nms_kernel)params->kernel,
                          .sigma = params->sigma,
-                         .score_threshold = params->nms_score_threshold};
+                         .score_threshold = params->nms_score_threshold,
+                         .args = limit->args};
 
     for (size_t r = begin; r < end; r++)
         if (limit->scores[r * limit->n_classes + c] > params->score_threshold)
@@ -203,6 +206,8 @@ static int nn_box_with_nms_limit__c(const struct nn_kernel_args *args)
         n += choose_batch(&limit, begin, end, limit.chosen + n);
         begin = end;
     }
+    if (nn_kernel_stopped(args))
+        return NN_KERNEL_E_CANCELLED;
     r = resize_found(args, n);
     for (size_t i = 0; r == 0 && i < n; i++) {
         uint32_t from = limit.chosen[i], row = from / (uint32_t)limit.n_classes;
@@ -229,6 +234,7 @@ struct post_params {
 
 /* Widened inputs of one batch, and room to choose. */
 struct post {
+    const struct nn_kernel_args *args;
     const struct post_params *params;
     size_t n_anchors, n_classes, n_deltas, room;
     float *scores;        /* [anchors, classes] */
@@ -276,7 +282,8 @@ static int lower_post(struct nn_lower *lower)
 static struct post take_post(const struct nn_kernel_args *args)
 {
     const uint32_t *dims = args->inputs[0].dims;
-    struct post post = {.params = args->params,
+    struct post post = {.args = args,
+                        .params = args->params,
                         .n_anchors = dims[1],
                         .n_classes = dims[2],
                         .n_deltas = args->inputs[1].dims[2],
@@ -334,7 +341,8 @@ static void choose_regular(struct post *post)
                          .boxes = post->boxes,
                          .scores_per_box = post->n_classes,
                          .max_chosen = (size_t)params->max_per_class,
-                         .iou_threshold = params->iou_threshold};
+                         .iou_threshold = params->iou_threshold,
+                         .args = post->args};
     size_t n = 0;
 
     for (size_t c = 1; c < post->n_classes; c++) {
@@ -371,7 +379,8 @@ static void choose_fast(struct post *post)
                          .boxes = post->boxes,
                          .scores_per_box = 1,
                          .max_chosen = (size_t)params->max_detections,
-                         .iou_threshold = params->iou_threshold};
+                         .iou_threshold = params->iou_threshold,
+                         .args = post->args};
     size_t n = 0;
 
     for (size_t a = 0; a < post->n_anchors; a++) {
@@ -416,9 +425,9 @@ static int nn_detection_postprocessing__c(const struct nn_kernel_args *args)
     struct post post = take_post(args);
 
     for (size_t b = 0; b < args->inputs[0].dims[0]; b++) {
+        run_batch(args, &post, b);
         if (nn_kernel_stopped(args))
             return NN_KERNEL_E_CANCELLED;
-        run_batch(args, &post, b);
     }
     return 0;
 }

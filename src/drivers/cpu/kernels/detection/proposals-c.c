@@ -138,7 +138,8 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
                          .boxes = boxes,
                          .scores_per_box = 1,
                          .max_chosen = params->post_nms > 0 ? (size_t)params->post_nms : p->n_cells,
-                         .iou_threshold = params->iou_threshold};
+                         .iou_threshold = params->iou_threshold,
+                         .args = args};
     size_t n = p->n_cells;
 
     nn_real_load(&args->inputs[IMAGES], b * 2, 2, image);
@@ -168,9 +169,9 @@ static int nn_generate_proposals__c(const struct nn_kernel_args *args)
         if (!nn_box_is_ordered(&p.anchors[a]))
             return nn_kernel_refuse(args, "the corners of anchor %zu are not in order", a);
     for (size_t b = 0; b < p.n_batches; b++) {
+        n += choose_batch(args, &p, b, p.chosen + n);
         if (nn_kernel_stopped(args))
             return NN_KERNEL_E_CANCELLED;
-        n += choose_batch(args, &p, b, p.chosen + n);
     }
     for (uint32_t i = 0; r == 0 && i < args->n_outputs; i++)
         r = nn_output_resize(args, i, i == 1 ? 2 : 1, (uint32_t[]){(uint32_t)n, 4});

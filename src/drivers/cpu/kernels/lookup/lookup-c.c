@@ -215,6 +215,8 @@ static void lsh_items(void *ctx, size_t begin, size_t end, unsigned worker)
     for (size_t i = begin; i < end; i++) {
         uint32_t signature = 0;
 
+        if (nn_kernel_stopped(job->args))
+            return;
         for (uint32_t j = 0; j < job->n_bits; j++) {
             bool bit = lsh_bit(job, i * job->n_bits + j, key);
 
@@ -246,7 +248,7 @@ static int nn_lsh_projection__c(const struct nn_kernel_args *args)
     }
     nn_parallel_for(args, hash->dims[0], 1 + job.n_bits * (args->inputs[1].size / 4 + n_rows * 10),
                     lsh_items, &job);
-    return 0;
+    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
 static const struct nn_kernel kernels[] = {

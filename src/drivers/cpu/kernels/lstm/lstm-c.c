@@ -46,6 +46,9 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             size_t row = nn_sequence_row(&d->sequence, i, b);
             float *out = d->out + row * d->out_row;
 
+            if (i % NN_STEPS_BETWEEN_LOOKS == NN_STEPS_BETWEEN_LOOKS - 1 &&
+                nn_kernel_stopped(d->args))
+                return;
             nn_lstm_step(cell, d->x + row * cell->n_inputs,
                          d->aux ? d->aux + row * cell->n_aux : NULL, h, c, out, scratch);
             h = out;
@@ -243,7 +246,7 @@ static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
     direction.last_c = results[2] ? results[2] : cell_room(&direction, &wide);
     walk(&direction);
     store_outputs(args, results);
-    return 0;
+    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
 /* What the cells read: see model/lstm.h and inference for the three forms. */
@@ -296,7 +299,7 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
     walk(&forward);
     walk(&backward);
     store_outputs(args, results);
-    return 0;
+    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
 static const struct nn_kernel kernels[] = {

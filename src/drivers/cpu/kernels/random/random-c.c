@@ -11,6 +11,9 @@
 #include <sys/random.h>
 #include <time.h>
 
+/* How many samples are taken before a look whether to stop. */
+#define SAMPLES_BETWEEN_LOOKS 65536
+
 struct philox {
     uint32_t key[2];
     uint32_t counter[4];
@@ -148,6 +151,8 @@ static int nn_random_multinomial__c(const struct nn_kernel_args *args)
         for (size_t i = 0; i < n_samples; i++) {
             double x = philox_double(&philox) * sums[n_classes - 1];
 
+            if (i % SAMPLES_BETWEEN_LOOKS == SAMPLES_BETWEEN_LOOKS - 1 && nn_kernel_stopped(args))
+                return NN_KERNEL_E_CANCELLED;
             *out++ = (int32_t)find_class(sums, n_classes, x);
         }
     }

@@ -35,6 +35,7 @@ static void step(const struct cell *cell, const float *x, const float *aux, cons
 }
 
 struct direction {
+    const struct nn_kernel_args *args;
     struct cell cell;
     struct nn_sequence sequence;
     const float *x, *aux;
@@ -56,6 +57,9 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             size_t row = nn_sequence_row(&d->sequence, i, b);
             float *out = d->out + row * d->out_row;
 
+            if (i % NN_STEPS_BETWEEN_LOOKS == NN_STEPS_BETWEEN_LOOKS - 1 &&
+                nn_kernel_stopped(d->args))
+                return;
             step(cell, d->x + row * cell->n_inputs,
                  cell->aux_weights ? d->aux + row * cell->n_aux : NULL, h, out);
             h = out;
@@ -112,6 +116,7 @@ static void take_cell(const struct nn_kernel_args *args, struct nn_wide *wide, u
 {
     const struct nn_tensor *weights = &args->inputs[first];
 
+    direction->args = args;
     direction->cell = (struct cell){
         .n_units = weights->dims[0],
         .n_inputs = weights->dims[1],
@@ -165,7 +170,7 @@ static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     nn_wide_store(&args->outputs[0], direction.out);
     if (args->n_outputs > 1)
         nn_wide_store(&args->outputs[1], direction.last_h);
-    return 0;
+    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
 /* ---- both directions ---- */
@@ -236,7 +241,7 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     walk(args, &backward);
     for (uint32_t i = 0; i < args->n_outputs; i++)
         nn_wide_store(&args->outputs[i], results[i]);
-    return 0;
+    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
 /* ---- SVDF ---- */

@@ -69,11 +69,17 @@ int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_
 {
     struct nn_run *run = args->run;
     const struct nn_graph *graph = &run->program->graphs[run->graph].graph;
-    uint32_t index = graph->nodes[run->step->node].outputs[output];
-    const struct nn_value *value = &graph->values[index];
-    struct nn_slot *slot = &run->frame->slots[index];
-    int r = nn_slot_shape(slot, value->type, n_dims, dims);
+    const struct nn_node *node = &graph->nodes[run->step->node];
+    const struct nn_value *value;
+    struct nn_slot *slot;
+    int r;
 
+    if (output >= node->n_outputs ||
+        graph->values[node->outputs[output]].type != args->outputs[output].type)
+        return nn_kernel_refuse(args, "the plan is another model's");
+    value = &graph->values[node->outputs[output]];
+    slot = &run->frame->slots[node->outputs[output]];
+    r = nn_slot_shape(slot, value->type, n_dims, dims);
     if (!r)
         r = nn_slot_reserve(slot, value->type);
     if (r)
@@ -236,6 +242,16 @@ static void look_up(struct nn_run *run)
     }
 }
 
+/* A slot that is smaller than the plan believes has no address: a plan that was made for
+ * other slots. */
+static bool has_memory(const struct nn_tensor *tensors, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!tensors[i].data && tensors[i].size)
+            return false;
+    return true;
+}
+
 static int run_step(struct nn_run *run, const struct nn_plan_step *step,
                     struct nn_kernel_args *args)
 {
@@ -251,6 +267,11 @@ static int run_step(struct nn_run *run, const struct nn_plan_step *step,
     args->n_outputs = step->n_outputs;
     args->inputs = run->workspace->tensors + step->first_ref;
     args->outputs = run->workspace->tensors + step->first_ref + step->n_inputs;
+    if (!has_memory(args->inputs, args->n_inputs) ||
+        (!kernel->is_dynamic && !has_memory(args->outputs, args->n_outputs))) {
+        nn_refuse(&run->why, "%s: an operand is not where the plan says", kernel->name);
+        return NN_EXEC_E_REFUSED;
+    }
     r = kernel->run(args);
     if (r == NN_KERNEL_E_CANCELLED) {
         r = nn_run_stopped(run);

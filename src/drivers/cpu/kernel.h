@@ -215,6 +215,12 @@ struct nn_kernel {
      * A kernel whose params hold no size, stride or offset needs none. */
     bool (*check)(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
                   uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes);
+    /* Optional: the scratch that run() uses with these params and shapes, which
+     * check() has passed; for kernels whose params decide how much.
+     * Returns: false if it does not fit a size. */
+    bool (*find_scratch)(const void *params, const struct nn_tensor *inputs,
+                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                         size_t *ret_worker_scratch_bytes);
 };
 
 struct nn_kernel_family {

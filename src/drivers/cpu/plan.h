@@ -15,8 +15,8 @@
  * The block steers every address that is computed, so it is not trusted after
  * it has been out of our hands: nn_plan_verify() checks that every index and
  * offset stays inside, that steps write only to the arena and to slots that
- * the plan says it writes, and that params have the kernel's size and pass its
- * check(). The checksum in it finds accidents; that nobody made it on
+ * the plan says it writes, that operands are such as the operation takes and
+ * makes, and that params have the kernel's size and pass its check(). The checksum in it finds accidents; that nobody made it on
  * purpose is what the cache's hash is for.
  *
  * A plan is good for the frames that nn_plan_matches(): the same shapes of the
@@ -155,6 +155,9 @@ struct nn_plan_world {
 /* nn_plan_verify() - block and weights came from outside. block must be aligned and have n_bytes.
  * Returns: 0, NN_PLAN_E_INVALID. */
 int nn_plan_verify(const struct nn_plan *plan, uint64_t n_bytes, const struct nn_plan_world *world);
+
+/* nn_plan_checksum() - of a block of n_bytes, at least a header, with its checksum as 0. */
+uint64_t nn_plan_checksum(const uint8_t *block, uint64_t n_bytes);
 
 /* nn_plan_seal() - sets the header's checksum; the last thing that a maker does. */
 void nn_plan_seal(struct nn_plan *plan);

@@ -11,6 +11,7 @@
 #define NN_CPU_KERNELS_FIXED_POINT_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A real multiplier: mantissa * 2^(shift - 31). */
@@ -71,6 +72,12 @@ static inline struct nn_multiplier nn_multiplier_make(double real)
     m.mantissa = (int32_t)mantissa;
     m.shift = shift;
     return m;
+}
+
+/* nn_multiplier_is_valid() - whether it is one that nn_multiplier_make() can return. */
+static inline bool nn_multiplier_is_valid(struct nn_multiplier m)
+{
+    return m.mantissa >= 0 && m.shift >= -31 && m.shift <= 30;
 }
 
 /* nn_multiplier_apply() - x * m, rounded twice as the reference does. A mantissa

@@ -89,24 +89,31 @@ static bool find_pieces_q8(bool is_nchw, const uint32_t *in, const uint32_t *fil
            nn_gemm_bytes_q8(filter[0], ret->k, &ret->weights);
 }
 
-/* Scratch for the step, and how many rows a block has: as many as fit, in whole tiles. */
+/* Scratch of the step and of each worker, whose block of gathered rows it is. */
+static bool find_bytes(const struct params *params, const struct pieces *pieces,
+                       const uint32_t *filter, size_t row_bytes, size_t *ret_scratch,
+                       size_t *ret_worker)
+{
+    *ret_worker = 0;
+    if (!nn_add_size(pieces->input, pieces->output, ret_scratch) ||
+        (!params->is_packed && !nn_add_size(*ret_scratch, pieces->weights, ret_scratch)))
+        return false;
+    return is_direct(&params->shape, filter) ||
+           (nn_mul_size(row_bytes, params->block, ret_worker) &&
+            nn_add_size(*ret_worker, SLACK, ret_worker));
+}
+
+/* How many rows a block has, as many as fit, in whole tiles; and with it, scratch. */
 static bool plan_scratch(struct nn_lower *lower, struct params *params, const struct pieces *pieces,
                          size_t row_bytes, size_t tile)
 {
     size_t n = BLOCK_BYTES / (row_bytes ? row_bytes : 1) / tile * tile;
-    size_t total;
 
     n = n < tile ? tile : n > MAX_BLOCK ? MAX_BLOCK : n;
     params->block = (uint32_t)n;
     params->is_packed = is_constant(lower);
-    if (!nn_add_size(pieces->input, pieces->output, &total) ||
-        (!params->is_packed && !nn_add_size(total, pieces->weights, &total)))
-        return false;
-    lower->scratch_bytes = total;
-    if (is_direct(&params->shape, lower->inputs[NN_CONV_FILTER].dims))
-        return true;
-    return nn_mul_size(row_bytes, n, &total) &&
-           nn_add_size(total, SLACK, &lower->worker_scratch_bytes);
+    return find_bytes(params, pieces, lower->inputs[NN_CONV_FILTER].dims, row_bytes,
+                      &lower->scratch_bytes, &lower->worker_scratch_bytes);
 }
 
 /* ---- positions and windows ---- */
@@ -472,6 +479,25 @@ static bool check(const void *bytes, uint32_t n_inputs, const struct nn_tensor *
            needed <= weights_bytes;
 }
 
+static bool find_scratch(const void *bytes, const struct nn_tensor *inputs,
+                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                         size_t *ret_worker_scratch_bytes)
+{
+    const struct params *params = bytes;
+    const uint32_t *filter = inputs[NN_CONV_FILTER].dims;
+    bool is_float = (NN_T_F32 | NN_T_F16) >> inputs[0].type & 1, fits;
+    struct pieces pieces;
+    size_t row_bytes;
+
+    fits = is_float ? find_pieces_f32(inputs[0].type, params->shape.is_nchw, inputs[0].dims, filter,
+                                      outputs[0].dims, &pieces)
+                    : find_pieces_q8(params->shape.is_nchw, inputs[0].dims, filter, outputs[0].dims,
+                                     &pieces);
+    row_bytes = is_float ? pieces.k * sizeof(float) : nn_gemm_k_q8(pieces.k) * sizeof(int16_t);
+    return fits && find_bytes(params, &pieces, filter, row_bytes, ret_scratch_bytes,
+                              ret_worker_scratch_bytes);
+}
+
 static const struct nn_kernel kernels[] = {
     {.name = "conv_2d_f32__c",
      .operation = NNHAL_OP_CONV_2D,
@@ -479,13 +505,15 @@ static const struct nn_kernel kernels[] = {
      .params_bytes = sizeof(struct params),
      .lower = lower_float,
      .run = nn_conv_2d_f32__c,
-     .check = check},
+     .check = check,
+     .find_scratch = find_scratch},
     {.name = "conv_2d_q8__c",
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
      .lower = lower_q8,
      .run = nn_conv_2d_q8__c,
-     .check = check},
+     .check = check,
+     .find_scratch = find_scratch},
 };
 NN_KERNEL_FAMILY(conv, kernels);

@@ -68,6 +68,13 @@ static bool find_pieces(bool is_float, uint32_t type, const struct nn_conv_shape
     return true;
 }
 
+/* Each piece is far below the largest size, so that sums are too. */
+static size_t scratch_bytes(const struct params *params, const struct pieces *pieces)
+{
+    return pieces->input + pieces->repeated + pieces->output +
+           (params->is_packed ? 0 : pieces->bias + pieces->filter);
+}
+
 static bool is_float_type(uint32_t type)
 {
     return type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_FLOAT16;
@@ -132,8 +139,7 @@ static int lower_depthwise(struct nn_lower *lower)
                      lower->outputs[0].dims, &pieces))
         return -ENOMEM;
     params->is_packed = filter->value && bias->value;
-    lower->scratch_bytes = pieces.input + pieces.repeated + pieces.output +
-                           (params->is_packed ? 0 : pieces.bias + pieces.filter);
+    lower->scratch_bytes = scratch_bytes(params, &pieces);
     if (!params->is_packed && is_float)
         return 0;
     block = nn_lower_weights(lower, pieces.multipliers +
@@ -397,6 +403,21 @@ static bool check(const void *bytes, uint32_t n_inputs, const struct nn_tensor *
                weights_bytes;
 }
 
+static bool find_scratch(const void *bytes, const struct nn_tensor *inputs,
+                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                         size_t *ret_worker_scratch_bytes)
+{
+    const struct params *params = bytes;
+    struct pieces pieces;
+
+    if (!find_pieces(is_float_type(inputs[0].type), inputs[0].type, &params->shape, inputs[0].dims,
+                     inputs[1].dims, outputs[0].dims, &pieces))
+        return false;
+    *ret_scratch_bytes = scratch_bytes(params, &pieces);
+    *ret_worker_scratch_bytes = 0;
+    return true;
+}
+
 static const struct nn_kernel kernels[] = {
     {.name = "depthwise_conv_2d_f32__c",
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
@@ -404,13 +425,15 @@ static const struct nn_kernel kernels[] = {
      .params_bytes = sizeof(struct params),
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_f32__c,
-     .check = check},
+     .check = check,
+     .find_scratch = find_scratch},
     {.name = "depthwise_conv_2d_q8__c",
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_q8__c,
-     .check = check},
+     .check = check,
+     .find_scratch = find_scratch},
 };
 NN_KERNEL_FAMILY(depthwise, kernels);

@@ -32,6 +32,28 @@ static bool is_constant(const struct nn_lower *lower)
     return lower->inputs[WEIGHTS].value && lower->inputs[BIAS].value;
 }
 
+/* What run() needs: weights that are packed there, and rows that are widened:
+ * float16 rows in each worker's scratch with their results, 8-bit rows once for all. */
+static bool scratch_f32(bool is_half, bool is_packed, size_t n_cols, size_t k, size_t *ret_scratch,
+                        size_t *ret_worker)
+{
+    *ret_scratch = *ret_worker = 0;
+    if (!is_packed && !nn_gemm_bytes_f32(n_cols, k, ret_scratch))
+        return false;
+    return !is_half || (nn_add_size(n_cols, k, ret_worker) &&
+                        nn_mul_size(*ret_worker, NN_GEMM_ROWS_F32 * sizeof(float), ret_worker));
+}
+
+static bool scratch_q8(bool is_packed, size_t n_rows, size_t n_cols, size_t k, size_t *ret_scratch)
+{
+    size_t n_bytes = 0;
+
+    return (is_packed || nn_gemm_bytes_q8(n_cols, k, &n_bytes)) &&
+           nn_mul_size(nn_gemm_k_q8(k), n_rows, ret_scratch) &&
+           nn_mul_size(*ret_scratch, sizeof(int16_t), ret_scratch) &&
+           nn_add_size(*ret_scratch, n_bytes, ret_scratch);
+}
+
 /* ---- float32 and float16 ---- */
 
 static int lower_float(struct nn_lower *lower)
@@ -40,26 +62,19 @@ static int lower_float(struct nn_lower *lower)
     const struct nn_lower_operand *input = &lower->inputs[INPUT];
     bool is_half = input->type == NNHAL_TENSOR_FLOAT16;
     struct f32_params *params = lower->params;
-    size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes, row_bytes;
+    size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes;
+    float *block;
 
     if (!nn_activation_f32(nn_lower_i32(lower, ACTIVATION, 0), &params->low, &params->high))
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
-    if (!nn_gemm_bytes_f32(n_cols, k, &n_bytes))
-        return -ENOMEM;
-    /* Float16 rows are widened into each worker's scratch, and results narrowed from it. */
-    if (is_half) {
-        if (!nn_add_size(n_cols, k, &row_bytes) ||
-            !nn_mul_size(row_bytes, NN_GEMM_ROWS_F32 * sizeof(float), &row_bytes))
-            return -ENOMEM;
-        lower->worker_scratch_bytes = row_bytes;
-    }
     params->is_packed = is_constant(lower);
-    if (!params->is_packed) {
-        lower->scratch_bytes = n_bytes;
+    if (!nn_gemm_bytes_f32(n_cols, k, &n_bytes) ||
+        !scratch_f32(is_half, params->is_packed, n_cols, k, &lower->scratch_bytes,
+                     &lower->worker_scratch_bytes))
+        return -ENOMEM;
+    if (!params->is_packed)
         return 0;
-    }
-    float *block = nn_lower_weights(lower, n_bytes);
-
+    block = nn_lower_weights(lower, n_bytes);
     if (!block)
         return -ENOMEM;
     if (is_half)
@@ -172,23 +187,20 @@ static int lower_q8(struct nn_lower *lower)
     const struct nn_lower_operand *output = &lower->outputs[0];
     bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     struct q8_params *params = lower->params;
-    size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes, row_bytes;
+    size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes;
+    uint8_t *block;
 
     if (!nn_activation_q8(nn_lower_i32(lower, ACTIVATION, 0), is_signed, output->scale,
                           output->zero_point, &params->low, &params->high))
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
-    if (!nn_gemm_bytes_q8(n_cols, k, &n_bytes) ||
-        !nn_mul_size(nn_gemm_k_q8(k), output->dims[0], &row_bytes) ||
-        !nn_mul_size(row_bytes, sizeof(int16_t), &row_bytes) ||
-        !nn_add_size(row_bytes, n_bytes, &lower->scratch_bytes))
-        return -ENOMEM;
     params->multiplier = nn_gemm_multiplier(input->scale, weights->scale, output->scale);
     params->is_packed = is_constant(lower);
+    if (!nn_gemm_bytes_q8(n_cols, k, &n_bytes) ||
+        !scratch_q8(params->is_packed, output->dims[0], n_cols, k, &lower->scratch_bytes))
+        return -ENOMEM;
     if (!params->is_packed)
         return 0;
-    lower->scratch_bytes = row_bytes;
-    uint8_t *block = nn_lower_weights(lower, n_bytes);
-
+    block = nn_lower_weights(lower, n_bytes);
     if (!block)
         return -ENOMEM;
     nn_gemm_pack_q8(block, weights->value, is_signed, weights->zero_point,
@@ -264,24 +276,69 @@ static int nn_fully_connected_q8__c(const struct nn_kernel_args *args)
     return 0;
 }
 
+static bool is_float(const struct nn_tensor *tensor)
+{
+    return tensor->type == NNHAL_TENSOR_FLOAT32 || tensor->type == NNHAL_TENSOR_FLOAT16;
+}
+
+static bool params_are_packed(const void *params, const struct nn_tensor *input)
+{
+    return is_float(input) ? ((const struct f32_params *)params)->is_packed
+                           : ((const struct q8_params *)params)->is_packed;
+}
+
+/* Shapes are the operation's; params say where the weights are, and how far to shift. */
+static bool check(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                  uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    size_t n_cols = inputs[WEIGHTS].dims[0], k = inputs[WEIGHTS].dims[1], needed;
+    bool fits = is_float(&inputs[INPUT]) ? nn_gemm_bytes_f32(n_cols, k, &needed)
+                                         : nn_gemm_bytes_q8(n_cols, k, &needed);
+
+    if (!is_float(&inputs[INPUT]) &&
+        !nn_multiplier_is_valid(((const struct q8_params *)params)->multiplier))
+        return false;
+    return fits && (!params_are_packed(params, &inputs[INPUT]) || needed <= weights_bytes);
+}
+
+static bool find_scratch(const void *params, const struct nn_tensor *inputs,
+                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                         size_t *ret_worker_scratch_bytes)
+{
+    size_t n_cols = inputs[WEIGHTS].dims[0], k = inputs[WEIGHTS].dims[1];
+    bool is_packed = params_are_packed(params, &inputs[INPUT]);
+
+    if (is_float(&inputs[INPUT]))
+        return scratch_f32(inputs[INPUT].type == NNHAL_TENSOR_FLOAT16, is_packed, n_cols, k,
+                           ret_scratch_bytes, ret_worker_scratch_bytes);
+    *ret_worker_scratch_bytes = 0;
+    return scratch_q8(is_packed, outputs[0].dims[0], n_cols, k, ret_scratch_bytes);
+}
+
 static const struct nn_kernel kernels[] = {
     {.name = "fully_connected_f32__c",
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_F32,
      .params_bytes = sizeof(struct f32_params),
      .lower = lower_float,
-     .run = nn_fully_connected_f32__c},
+     .run = nn_fully_connected_f32__c,
+     .check = check,
+     .find_scratch = find_scratch},
     {.name = "fully_connected_f16__c",
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_F16,
      .params_bytes = sizeof(struct f32_params),
      .lower = lower_float,
-     .run = nn_fully_connected_f16__c},
+     .run = nn_fully_connected_f16__c,
+     .check = check,
+     .find_scratch = find_scratch},
     {.name = "fully_connected_q8__c",
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct q8_params),
      .lower = lower_q8,
-     .run = nn_fully_connected_q8__c},
+     .run = nn_fully_connected_q8__c,
+     .check = check,
+     .find_scratch = find_scratch},
 };
 NN_KERNEL_FAMILY(fully_connected, kernels);

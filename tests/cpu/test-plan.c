@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan that was damaged is refused, or at least harmless (under ASan). */
+#include "drivers/cpu/exec.h"
+#include "drivers/cpu/plan.h"
+
+#include "cpu/builder.h"
+#include "support/check-main.h"
+
+#include <string.h>
+
+enum {
+    MAX_BLOCK = 1 << 16,
+    UNITS = 100, /* their weights are too large for a private copy: they stay in the pool */
+};
+
+struct subject {
+    struct builder b;
+    struct nn_team *team;
+    struct nn_program *program;
+    struct nn_plan *plan;
+    struct nn_plan_world world;
+    uint64_t pool_bytes;
+    uint64_t n_bytes;
+    _Alignas(64) uint8_t original[MAX_BLOCK];
+};
+
+static uint32_t constant(struct builder *b, uint32_t type, uint32_t rank, const uint32_t *dims,
+                         float scale, int32_t zero_point, uint32_t element)
+{
+    static uint8_t bytes[1 << 14];
+    uint32_t n = element;
+
+    for (uint32_t i = 0; i < rank; i++)
+        n *= dims[i];
+    for (uint32_t i = 0; i < n; i++)
+        bytes[i] = element == 1 ? (uint8_t)(i * 7) : 0;
+    return builder_constant(b, 0, type, rank, dims, scale, zero_point, bytes, n, n > 64);
+}
+
+/* Convolution, depthwise convolution, reshape and a fully connected layer, in uint8. */
+static void build(struct builder *b)
+{
+    const uint32_t type = NNHAL_TENSOR_QUANT8_ASYMM;
+    uint32_t in_dims[] = {1, 6, 6, 4}, conv_filter[] = {8, 3, 3, 4}, conv_out[] = {1, 6, 6, 8};
+    uint32_t dw_filter[] = {1, 3, 3, 8}, dw_out[] = {1, 3, 3, 8}, flat[] = {1, 72}, two[] = {2};
+    uint32_t weights[] = {UNITS, 72}, out_dims[] = {1, UNITS}, n8[] = {8}, units[] = {UNITS};
+    int32_t shape[] = {1, 72};
+    uint32_t o[16], conv, dw, reshaped, out;
+
+    o[0] = builder_input(b, 0, type, 4, in_dims, 0.1f, 100);
+    o[1] = constant(b, type, 4, conv_filter, 0.1f, 90, 1);
+    o[2] = constant(b, NNHAL_TENSOR_INT32, 1, n8, 0.1f * 0.1f, 0, 4);
+    o[3] = builder_i32(b, 0, 1);
+    o[4] = o[5] = builder_i32(b, 0, 1);
+    o[6] = builder_i32(b, 0, 1);
+    conv = builder_temporary(b, 0, type, 4, conv_out, 1.0f, 0);
+    builder_operation(b, 0, NNHAL_OP_CONV_2D, 7, o, 1, &conv);
+
+    o[0] = conv;
+    o[1] = constant(b, type, 4, dw_filter, 0.1f, 90, 1);
+    o[2] = constant(b, NNHAL_TENSOR_INT32, 1, n8, 1.0f * 0.1f, 0, 4);
+    o[4] = o[5] = builder_i32(b, 0, 2);
+    o[6] = builder_i32(b, 0, 1);
+    o[7] = builder_i32(b, 0, 0);
+    dw = builder_temporary(b, 0, type, 4, dw_out, 1.0f, 0);
+    builder_operation(b, 0, NNHAL_OP_DEPTHWISE_CONV_2D, 8, o, 1, &dw);
+
+    o[0] = dw;
+    o[1] = builder_constant(b, 0, NNHAL_TENSOR_INT32, 1, two, 0, 0, shape, sizeof(shape), 0);
+    reshaped = builder_temporary(b, 0, type, 2, flat, 1.0f, 0);
+    builder_operation(b, 0, NNHAL_OP_RESHAPE, 2, o, 1, &reshaped);
+
+    o[0] = reshaped;
+    o[1] = constant(b, type, 2, weights, 0.1f, 90, 1);
+    o[2] = constant(b, NNHAL_TENSOR_INT32, 1, units, 1.0f * 0.1f, 0, 4);
+    o[3] = builder_i32(b, 0, 0);
+    out = builder_output(b, 0, type, 2, out_dims, 1.0f, 128);
+    builder_operation(b, 0, NNHAL_OP_FULLY_CONNECTED, 4, o, 1, &out);
+}
+
+static void subject_init(struct subject *s)
+{
+    struct nnhal_driver_model model;
+    struct nn_why why = {0};
+    int r;
+
+    builder_init(&s->b, 1);
+    build(&s->b);
+    model = builder_model(&s->b);
+    ck_assert_int_eq(nn_team_new(1, &s->team), 0);
+    r = nn_program_new(&model, s->team, NN_ISA_C, &why, &s->program);
+    ck_assert_msg(r == 0, "%s", why.text);
+    s->plan = &s->program->graphs[0].plans->plan;
+    s->n_bytes = nn_plan_header(s->plan)->n_bytes;
+    ck_assert_uint_le(s->n_bytes, MAX_BLOCK);
+    memcpy(s->original, s->plan->block, s->n_bytes);
+    s->pool_bytes = s->b.mapped.size;
+    s->world = (struct nn_plan_world){.n_values = s->program->graphs[0].graph.n_values,
+                                      .n_nodes = s->program->graphs[0].graph.n_nodes,
+                                      .n_pools = 1,
+                                      .pool_bytes = &s->pool_bytes,
+                                      .isa = NN_ISA_C};
+}
+
+static void subject_done(struct subject *s)
+{
+    nn_program_free(s->program);
+    nn_team_free(s->team);
+    builder_done(&s->b);
+}
+
+static int verify(struct subject *s)
+{
+    return nn_plan_verify(s->plan, s->n_bytes, &s->world);
+}
+
+static int execute(struct subject *s, uint8_t out[UNITS])
+{
+    uint8_t in[6 * 6 * 4];
+    struct builder_run run;
+    struct nn_why why;
+
+    for (size_t i = 0; i < sizeof(in); i++)
+        in[i] = (uint8_t)(i * 5);
+    builder_run_init(&run, &s->b);
+    builder_run_input(&run, 0, in, sizeof(in));
+    builder_run_output(&run, 0, out, UNITS);
+    return nn_exec(s->program, &run.execution, &why);
+}
+
+TEST(plan_is_accepted_and_can_be_moved)
+{
+    static struct subject s;
+    uint8_t *moved, *old, first[UNITS] = {0}, second[UNITS] = {1};
+
+    subject_init(&s);
+    ck_assert_int_eq(verify(&s), 0);
+    ck_assert_int_eq(execute(&s, first), 0);
+    /* The same bytes at another address: nothing in them is a pointer. */
+    moved = aligned_alloc(64, (s.n_bytes + 63) / 64 * 64);
+    memcpy(moved, s.original, s.n_bytes);
+    old = s.plan->block;
+    memset(old, 0xee, s.n_bytes);
+    s.plan->block = moved;
+    free(old);
+    ck_assert_int_eq(verify(&s), 0);
+    ck_assert_int_eq(execute(&s, second), 0);
+    ck_assert(memcmp(first, second, UNITS) == 0);
+    subject_done(&s);
+}
+TEST_END
+
+TEST(any_changed_byte_is_refused)
+{
+    static struct subject s;
+
+    subject_init(&s);
+    for (uint64_t i = 0; i < s.n_bytes; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            s.plan->block[i] ^= (uint8_t)(1 << bit);
+            ck_assert_int_eq(verify(&s), NN_PLAN_E_INVALID);
+            s.plan->block[i] = s.original[i];
+        }
+    }
+    ck_assert_int_eq(verify(&s), 0);
+    s.n_bytes--;
+    ck_assert_int_eq(verify(&s), NN_PLAN_E_INVALID);
+    subject_done(&s);
+}
+TEST_END
+
+static void seal(struct subject *s)
+{
+    struct nn_plan_header *header = (struct nn_plan_header *)(void *)s->plan->block;
+
+    header->checksum = nn_plan_checksum(s->plan->block, s->n_bytes);
+}
+
+/* Somebody changed a byte and made the checksum good again: what is accepted
+ * must not read or write where it may not. */
+TEST(changed_on_purpose_is_harmless)
+{
+    static const uint8_t changes[] = {1, 2, 4, 0x10, 0x80, 0xff};
+    static struct subject s;
+    uint64_t n_accepted = 0, n_refused = 0;
+    uint8_t out[UNITS];
+
+    subject_init(&s);
+    for (uint64_t i = 0; i < s.n_bytes; i++) {
+        for (size_t c = 0; c < sizeof(changes); c++) {
+            s.plan->block[i] ^= changes[c];
+            seal(&s);
+            if (verify(&s) == 0) {
+                n_accepted++;
+                execute(&s, out);
+                /* A plan that no longer fits the frame was replaced: back to this one. */
+                while (&s.program->graphs[0].plans->plan != s.plan) {
+                    struct nn_program_plan *other = s.program->graphs[0].plans;
+
+                    s.program->graphs[0].plans = other->next;
+                    nn_plan_done(&other->plan);
+                    free(other);
+                }
+            } else {
+                n_refused++;
+            }
+            memcpy(s.plan->block, s.original, s.n_bytes);
+        }
+    }
+    ck_assert_uint_gt(n_refused, n_accepted);
+    ck_assert_uint_gt(n_accepted, 0);
+    subject_done(&s);
+}
+TEST_END
+
+TEST(plan_of_another_model_is_refused)
+{
+    static struct subject s;
+
+    subject_init(&s);
+    s.world.n_values = 3;
+    ck_assert_int_eq(verify(&s), NN_PLAN_E_INVALID);
+    s.world.n_values = s.program->graphs[0].graph.n_values;
+    s.pool_bytes = 100;
+    ck_assert_int_eq(verify(&s), NN_PLAN_E_INVALID);
+    s.pool_bytes = s.b.mapped.size;
+    s.plan->weights_bytes -= 64;
+    ck_assert_int_eq(verify(&s), NN_PLAN_E_INVALID);
+    subject_done(&s);
+}
+TEST_END
+
+CHECK_MAIN("plan", plan_is_accepted_and_can_be_moved, any_changed_byte_is_refused,
+           changed_on_purpose_is_harmless, plan_of_another_model_is_refused)

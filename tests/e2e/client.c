@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An application that computes until somebody kills it. The environment says
+ * where its driver is. */
+#include "ways.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+
+int main(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0;; i++) {
+        struct ways_formula formula;
+
+        OK(ways_formula_compile(&formula));
+        ways_formula_bind(&formula, i & 1);
+        for (int j = 0; j < 5; j++)
+            OK(ways_formula_run(&formula, j));
+        ways_formula_done(&formula);
+    }
+}

@@ -81,11 +81,12 @@ static inline bool nn_multiplier_is_valid(struct nn_multiplier m)
 }
 
 /* nn_multiplier_apply() - x * m, rounded twice as the reference does. A mantissa
- * is never negative, so that the product cannot saturate. */
+ * is never negative, so that the product cannot saturate. Multipliers lie in
+ * the packed weights, whose bytes are not trusted: any shift is defined. */
 static inline int32_t nn_multiplier_apply(int32_t x, struct nn_multiplier m)
 {
-    int left = m.shift > 0 ? m.shift : 0;
-    int right = m.shift > 0 ? 0 : -m.shift;
+    int left = m.shift > 0 ? m.shift & 31 : 0;
+    int right = m.shift > 0 ? 0 : (int)((0u - (uint32_t)m.shift) & 31);
     int64_t product = (int64_t)nn_shl_wrap(x, left) * m.mantissa;
 
     return nn_rdp((int32_t)((product + (INT64_C(1) << 30)) >> 31), right);

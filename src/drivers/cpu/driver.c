@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "drivers/cpu/cpus.h"
 #include "drivers/cpu/exec.h"
 #include "drivers/cpu/lower.h"
 
@@ -69,7 +70,7 @@ static unsigned team_size(const struct nnhal_driver_services *services)
 {
     const char *text = secure_getenv("NNHAL_CPU_THREADS");
     unsigned long wanted = text ? strtoul(text, NULL, 10) : 0;
-    unsigned n = nn_team_n_cpus();
+    unsigned n = nn_cpus_allowed();
 
     if (wanted > 0 && wanted < 1024)
         return (unsigned)wanted;

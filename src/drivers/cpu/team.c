@@ -3,10 +3,10 @@
 
 #include "base/error.h"
 #include "base/sys.h"
+#include "drivers/cpu/cpus.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -167,16 +167,6 @@ static void start(struct nn_team *team)
     pthread_mutex_unlock(&team->lock);
 }
 
-unsigned nn_team_n_cpus(void)
-{
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) < 1)
-        return 1;
-    return (unsigned)CPU_COUNT(&set);
-}
-
 int nn_team_new(unsigned n_threads, struct nn_team **ret_team)
 {
     struct nn_team *team = aligned_alloc(128, sizeof(*team));
@@ -184,7 +174,7 @@ int nn_team_new(unsigned n_threads, struct nn_team **ret_team)
     if (!team)
         return nn_error_origin(-ENOMEM);
     memset(team, 0, sizeof(*team));
-    team->n_threads = n_threads ? n_threads : nn_team_n_cpus();
+    team->n_threads = n_threads ? n_threads : nn_cpus_allowed();
     if (team->n_threads > MAX_THREADS)
         team->n_threads = MAX_THREADS;
     pthread_mutex_init(&team->lock, NULL);

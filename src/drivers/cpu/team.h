@@ -35,7 +35,7 @@
 struct nn_team;
 
 /* nn_team_new() - a team of n_threads, the callers' own included (at least 1);
- * 0: as many as the process may use. No thread is started yet.
+ * 0: nn_cpus_allowed(). No thread is started yet.
  * Returns: 0, -ENOMEM. */
 int nn_team_new(unsigned n_threads, struct nn_team **ret_team);
 
@@ -57,9 +57,6 @@ typedef void (*nn_chunk_fn)(void *ctx, uint32_t chunk, unsigned worker);
  * and by whoever helps; returns when all are done. What chunks wrote is
  * visible to the caller then. Any thread, but not from within a chunk. */
 void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *ctx);
-
-/* nn_team_n_cpus() - CPUs in this thread's affinity mask, at least 1. */
-unsigned nn_team_n_cpus(void);
 
 NN_DEFINE_CLEANUP(struct nn_team, nn_team_free)
 

@@ -136,8 +136,7 @@ def pool(case, name):
 class Layer:
     """The operands that all convolutions and FULLY_CONNECTED share."""
 
-    def __init__(self, case, type_, data, filter_dims, channel_dim, n_out, is_tflite=False,
-                 rounds_once=False):
+    def __init__(self, case, type_, data, filter_dims, channel_dim, n_out, rounds_once=False):
         # TensorFlow Lite's int8: scales are multiplied in double; FULLY_CONNECTED rounds once.
         self.type, self.data = type_, data
         self.rounds_once = rounds_once and type_ == nnt.Q8S
@@ -157,7 +156,7 @@ class Layer:
         reach = 60 * math.sqrt(count(filter_dims) / n_out) * max(products)
         self.scale = f32(reach * case.rng.uniform(0.5, 2.0))
         self.zero_point = case.zero_point(type_)
-        if type_ == nnt.Q8S and is_tflite:
+        if type_ == nnt.Q8S and not rounds_once:
             products = [data.scale * s for s in scales]
         self.multipliers = [qm(p / self.scale) for p in products]
 
@@ -201,7 +200,7 @@ def convolution(case, name):
     else:
         filter_dims, channel_dim = [n_out] + taps + [depth], 0
     data = random_data(case, type_, [batch, axes[0].size, axes[1].size, depth], nchw)
-    layer = Layer(case, type_, data, filter_dims, channel_dim, n_out, name != 'GROUPED_CONV_2D')
+    layer = Layer(case, type_, data, filter_dims, channel_dim, n_out)
     act = case.between(0, 3)
     inputs = [data, layer.filter, layer.bias] + padding_arguments(case, axes, code) + strides(case, axes)
     inputs += [case.i32(groups)] if name != 'CONV_2D' else []

@@ -254,13 +254,15 @@ static int nn_direct_conv_float__c(const struct nn_kernel_args *args)
 
 /* ---- 8-bit ---- */
 
-/* One multiplier per output channel, also where all are the same. */
+/* One multiplier per output channel, also where all are the same. As in TensorFlow Lite,
+ * scales are multiplied in double for int8 and in float for uint8. */
 static int lower_q8(struct nn_lower *lower)
 {
     const struct conv_params *params = lower->params;
     const struct nn_lower_operand *filter = &lower->inputs[FILTER];
     const struct nn_lower_operand *in = &lower->inputs[INPUT];
     bool is_per_channel = filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL;
+    bool is_signed = in->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     struct nn_multiplier *multipliers;
     int r = lower_conv(lower);
 
@@ -278,8 +280,10 @@ static int lower_q8(struct nn_lower *lower)
     for (uint32_t c = 0; c < params->window.out_depth; c++) {
         float scale = is_per_channel ? filter->channel_scales[c] : filter->scale;
         float product = in->scale * scale;
+        double exact = (double)in->scale * (double)scale;
 
-        multipliers[c] = nn_multiplier_make((double)product / (double)lower->outputs[0].scale);
+        multipliers[c] = nn_multiplier_make((is_signed ? exact : (double)product) /
+                                            (double)lower->outputs[0].scale);
     }
     return 0;
 }

@@ -31,12 +31,21 @@ struct tap {
 };
 
 struct job {
+    const struct nn_kernel_args *args;
     const void *in;
     void *out;
     uint32_t in_h, in_w, out_h, out_w, n_channels;
     const struct tap *rows, *columns;
     size_t element_bytes;
 };
+
+/* Two rows of an image, as float. */
+static uint64_t row_bytes(const uint32_t *dims, bool is_nchw)
+{
+    uint64_t n = is_nchw ? dims[3] : (uint64_t)dims[2] * dims[3];
+
+    return 2 * n * sizeof(float);
+}
 
 static int lower_resize(struct nn_lower *lower)
 {
@@ -51,6 +60,8 @@ static int lower_resize(struct nn_lower *lower)
     if (!nn_mul_size(n_taps, sizeof(struct tap), &n_taps))
         return -ENOMEM;
     lower->scratch_bytes = n_taps;
+    if (lower->inputs[0].type == NNHAL_TENSOR_FLOAT16)
+        lower->worker_scratch_bytes = row_bytes(lower->inputs[0].dims, params->is_nchw);
     return 0;
 }
 
@@ -95,7 +106,9 @@ static void make_integer_taps(const struct resize_params *params, uint32_t in, u
 
         taps[i].low = clamp_index(at / 1024, in);
         taps[i].high = clamp_index((at + 1023) / 1024, in);
-        taps[i].steps = (int32_t)(at - INT64_C(1024) * taps[i].low);
+        /* Between a pixel and itself every fraction is the same; 0 keeps sums small. */
+        taps[i].steps = taps[i].low == taps[i].high ? 0
+                                                    : (int32_t)(at - INT64_C(1024) * taps[i].low);
     }
 }
 
@@ -123,6 +136,7 @@ static int run_rows(const struct nn_kernel_args *args, taps_fn make_taps, nn_ran
     uint32_t h = params->is_nchw ? 2 : 1;
     struct tap *taps = (struct tap *)(void *)args->scratch;
     struct job job = {
+        .args = args,
         .in = args->inputs[0].data,
         .out = args->outputs[0].data,
         .in_h = in[h],
@@ -193,15 +207,19 @@ static void input_rows(const struct job *job, size_t row, size_t *ret_low, size_
 #define ROUND_CODE(x) ((uint8_t)((x) + 0.5f))
 
 DEFINE_BILINEAR(bilinear_f32, float, SAME, SAME)
-DEFINE_BILINEAR(bilinear_f16, uint16_t, nn_f16_to_f32, nn_f32_to_f16)
 DEFINE_BILINEAR(bilinear_u8, uint8_t, CODE, ROUND_CODE)
 
-/* A sum in 2^-20ths, rounded half away from zero. */
-static int8_t round_sum(int64_t sum)
+/* Codes by their weights, 2^-20ths that add up to 1, so that sums are below 2^27;
+ * rounded half away from zero. */
+static void blend_s8(const int8_t *const p[4], const int32_t w[4], size_t n, int8_t *out)
 {
-    const int64_t half = INT64_C(1) << 19;
+    const int32_t half = 1 << 19;
 
-    return (int8_t)((sum + (sum > 0 ? half : -half)) / (half * 2));
+    for (size_t c = 0; c < n; c++) {
+        int32_t sum = p[0][c] * w[0] + p[1][c] * w[1] + p[2][c] * w[2] + p[3][c] * w[3];
+
+        out[c] = (int8_t)((sum + (sum > 0 ? half : -half)) / (half * 2));
+    }
 }
 
 static void bilinear_s8(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -210,23 +228,53 @@ static void bilinear_s8(void *ctx, size_t begin, size_t end, unsigned worker)
     size_t n = job->n_channels;
 
     for (size_t row = begin; row < end; row++) {
-        int64_t fy = job->rows[row % job->out_h].steps;
+        int32_t fy = job->rows[row % job->out_h].steps;
         int8_t *out = (int8_t *)job->out + row * job->out_w * n;
         size_t low, high;
 
         input_rows(job, row, &low, &high);
         for (uint32_t x = 0; x < job->out_w; x++, out += n) {
             const struct tap *tap = &job->columns[x];
-            const int8_t *from_low = (const int8_t *)job->in + low;
-            const int8_t *from_high = (const int8_t *)job->in + high;
+            const int8_t *above = (const int8_t *)job->in + low;
+            const int8_t *below = (const int8_t *)job->in + high;
             size_t left = tap->low * n, right = tap->high * n;
-            int64_t fx = tap->steps;
+            int32_t fx = tap->steps;
+
+            blend_s8(
+                (const int8_t *[]){above + left, below + left, above + right, below + right},
+                (int32_t[]){(1024 - fy) * (1024 - fx), fy * (1024 - fx), (1024 - fy) * fx, fy * fx},
+                n, out);
+        }
+    }
+}
+
+/* Two rows of the input are widened, and then are rows of float. */
+static void bilinear_f16(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    size_t n = job->n_channels, row_elements = job->in_w * n;
+    float *above = nn_worker_scratch(job->args, worker), *below = above + row_elements;
+    const uint16_t *in = job->in;
+
+    for (size_t row = begin; row < end; row++) {
+        float fy = job->rows[row % job->out_h].fraction;
+        uint16_t *out = (uint16_t *)job->out + row * job->out_w * n;
+        size_t low, high;
+
+        input_rows(job, row, &low, &high);
+        for (size_t i = 0; i < row_elements; i++) {
+            above[i] = nn_f16_to_f32(in[low + i]);
+            below[i] = nn_f16_to_f32(in[high + i]);
+        }
+        for (uint32_t x = 0; x < job->out_w; x++, out += n) {
+            const struct tap *tap = &job->columns[x];
+            size_t left = tap->low * n, right = tap->high * n;
+            float fx = tap->fraction;
 
             for (size_t c = 0; c < n; c++)
-                out[c] = round_sum(from_low[left + c] * (1024 - fy) * (1024 - fx) +
-                                   from_high[left + c] * fy * (1024 - fx) +
-                                   from_low[right + c] * (1024 - fy) * fx +
-                                   from_high[right + c] * fy * fx);
+                out[c] = nn_f32_to_f16(
+                    above[left + c] * (1 - fy) * (1 - fx) + below[left + c] * fy * (1 - fx) +
+                    above[right + c] * (1 - fy) * fx + below[right + c] * fy * fx);
         }
     }
 }

@@ -258,6 +258,8 @@ static void run_with(const struct problem *p, unsigned n_threads, void *out)
     void *prepared;
     uint32_t status;
 
+    /* Plain C, and the same for wider vectors where the CPU has them. */
+    setenv("NNHAL_CPU_ISA", n_threads == 1 ? "c" : n_threads == 2 ? "avx2" : "vnni", 1);
     builder_init(&b, n_threads);
     build(&b, p);
     prepared = builder_prepare(&b);

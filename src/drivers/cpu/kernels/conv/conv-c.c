@@ -13,6 +13,7 @@
 #include "drivers/cpu/kernels/activation.h"
 #include "drivers/cpu/kernels/conv/conv.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
+#include "drivers/cpu/kernels/variant.h"
 
 #include <string.h>
 
@@ -499,7 +500,8 @@ static bool find_scratch(const void *bytes, const struct nn_tensor *inputs,
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "conv_2d_f32__c",
+    {.name = NN_VARIANT_NAME("conv_2d_f32"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
@@ -507,7 +509,8 @@ static const struct nn_kernel kernels[] = {
      .run = nn_conv_2d_f32__c,
      .check = check,
      .find_scratch = find_scratch},
-    {.name = "conv_2d_q8__c",
+    {.name = NN_VARIANT_NAME("conv_2d_q8"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
@@ -516,4 +519,4 @@ static const struct nn_kernel kernels[] = {
      .check = check,
      .find_scratch = find_scratch},
 };
-NN_KERNEL_FAMILY(conv, kernels);
+NN_VARIANT_FAMILY(conv, kernels);

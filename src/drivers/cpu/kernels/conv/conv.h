@@ -11,6 +11,14 @@
 #include "drivers/cpu/kernel.h"
 
 #include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/variant.h"
+
+#define nn_conv_read        NN_VARIANT_SYMBOL(nn_conv_read)
+#define nn_conv_multipliers NN_VARIANT_SYMBOL(nn_conv_multipliers)
+#define nn_conv_stage_f32   NN_VARIANT_SYMBOL(nn_conv_stage_f32)
+#define nn_conv_stage_q8    NN_VARIANT_SYMBOL(nn_conv_stage_q8)
+#define nn_conv_unstage_f32 NN_VARIANT_SYMBOL(nn_conv_unstage_f32)
+#define nn_conv_unstage_q8  NN_VARIANT_SYMBOL(nn_conv_unstage_q8)
 
 enum { NN_CONV_INPUT = 0, NN_CONV_FILTER = 1, NN_CONV_BIAS = 2 };
 

@@ -14,6 +14,7 @@
 #include "drivers/cpu/kernels/conv/conv.h"
 #include "drivers/cpu/kernels/float16.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
+#include "drivers/cpu/kernels/variant.h"
 
 #include <string.h>
 
@@ -419,7 +420,8 @@ static bool find_scratch(const void *bytes, const struct nn_tensor *inputs,
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "depthwise_conv_2d_f32__c",
+    {.name = NN_VARIANT_NAME("depthwise_conv_2d_f32"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
@@ -427,7 +429,8 @@ static const struct nn_kernel kernels[] = {
      .run = nn_depthwise_conv_2d_f32__c,
      .check = check,
      .find_scratch = find_scratch},
-    {.name = "depthwise_conv_2d_q8__c",
+    {.name = NN_VARIANT_NAME("depthwise_conv_2d_q8"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
@@ -436,4 +439,4 @@ static const struct nn_kernel kernels[] = {
      .check = check,
      .find_scratch = find_scratch},
 };
-NN_KERNEL_FAMILY(depthwise, kernels);
+NN_VARIANT_FAMILY(depthwise, kernels);

@@ -9,6 +9,7 @@
 #include "drivers/cpu/kernels/activation.h"
 #include "drivers/cpu/kernels/float16.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
+#include "drivers/cpu/kernels/variant.h"
 
 #include <errno.h>
 #include <string.h>
@@ -316,7 +317,8 @@ static bool find_scratch(const void *params, const struct nn_tensor *inputs,
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "fully_connected_f32__c",
+    {.name = NN_VARIANT_NAME("fully_connected_f32"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_F32,
      .params_bytes = sizeof(struct f32_params),
@@ -324,7 +326,8 @@ static const struct nn_kernel kernels[] = {
      .run = nn_fully_connected_f32__c,
      .check = check,
      .find_scratch = find_scratch},
-    {.name = "fully_connected_f16__c",
+    {.name = NN_VARIANT_NAME("fully_connected_f16"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_F16,
      .params_bytes = sizeof(struct f32_params),
@@ -332,7 +335,8 @@ static const struct nn_kernel kernels[] = {
      .run = nn_fully_connected_f16__c,
      .check = check,
      .find_scratch = find_scratch},
-    {.name = "fully_connected_q8__c",
+    {.name = NN_VARIANT_NAME("fully_connected_q8"),
+     .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct q8_params),
@@ -341,4 +345,4 @@ static const struct nn_kernel kernels[] = {
      .check = check,
      .find_scratch = find_scratch},
 };
-NN_KERNEL_FAMILY(fully_connected, kernels);
+NN_VARIANT_FAMILY(fully_connected, kernels);

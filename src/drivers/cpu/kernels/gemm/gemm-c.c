@@ -11,7 +11,9 @@
 /* Sums of more products than this could leave int32: |a|, |b| <= 255. */
 enum { MAX_K_OF_EXACT_SUM = 32768 };
 
-typedef float v4 __attribute__((__vector_size__(16)));
+typedef float vector __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
+
+enum { LANES = NN_VARIANT_VECTOR_BYTES / 4 };
 
 bool nn_gemm_bytes_f32(size_t n_cols, size_t k, size_t *ret_bytes)
 {
@@ -61,19 +63,19 @@ void nn_gemm_use_f32(struct nn_gemm_f32 *gemm, const float *block)
     gemm->panels = block + nn_gemm_columns(gemm->n_cols, NN_GEMM_COLS_F32);
 }
 
-/* Four rows, eight columns: the sums stay in registers. */
+/* Four rows, two vectors of columns: the sums stay in registers. */
 static void tile_f32(size_t k, const float *const *rows, const float *panel,
                      float acc[NN_GEMM_ROWS_F32][NN_GEMM_COLS_F32])
 {
     const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
-    v4 sum[NN_GEMM_ROWS_F32][2];
+    vector sum[NN_GEMM_ROWS_F32][2];
 
     memcpy(sum, acc, sizeof(sum));
     for (size_t i = 0; i < k; i++, panel += NN_GEMM_COLS_F32) {
-        v4 w0, w1;
+        vector w0, w1;
 
         memcpy(&w0, panel, sizeof(w0));
-        memcpy(&w1, panel + 4, sizeof(w1));
+        memcpy(&w1, panel + LANES, sizeof(w1));
         sum[0][0] += r0[i] * w0;
         sum[0][1] += r0[i] * w1;
         sum[1][0] += r1[i] * w0;
@@ -110,7 +112,7 @@ bool nn_gemm_bytes_q8(size_t n_cols, size_t k, size_t *ret_bytes)
 {
     size_t n, row, columns;
 
-    if (!nn_add_size(n_cols, NN_GEMM_COLS_Q8 - 1, &n) || !nn_align_up(k, 8, &row) ||
+    if (!nn_add_size(n_cols, NN_GEMM_COLS_Q8 - 1, &n) || !nn_align_up(k, NN_GEMM_PAD_Q8, &row) ||
         !nn_mul_size(row, sizeof(int16_t), &row) || !nn_add_size(row, sizeof(int32_t), &row))
         return false;
     columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_Q8);
@@ -154,8 +156,8 @@ void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block)
     gemm->weights = (const int16_t *)(const void *)(block + columns * sizeof(int32_t));
 }
 
-/* Two rows, four columns. Compilers turn each sum into one instruction for
- * eight products. */
+/* Two rows, four columns. Compilers turn each sum into one instruction for a
+ * vector of products; k is a whole number of vectors. */
 static void tile_q8(size_t k, const int16_t *restrict a0, const int16_t *restrict a1,
                     const int16_t *restrict b, size_t stride, int32_t *restrict out)
 {

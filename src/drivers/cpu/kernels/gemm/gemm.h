@@ -7,9 +7,9 @@
  * other convolutions gather a window first. Weights are packed once into
  * panels that the inner loop reads from front to back:
  *
- *   float   panels of NN_GEMM_COLS_F32 columns, k-major: [n/8][k][8]. Each sum
- *           runs over k in order, one at a time, so tiles and threads do not
- *           change a bit.
+ *   float   panels of NN_GEMM_COLS_F32 columns, two vectors wide, k-major:
+ *           [n/8][k][8] in plain C. Each sum runs over k in order, one at a
+ *           time, so tiles, threads and the width of vectors do not change a bit.
  *   8 bits  rows and weights widened to int16 with their zero points taken
  *           away, [n][k] with each row padded: products of pairs are then one
  *           instruction on every machine. Sums are exact.
@@ -19,6 +19,7 @@
 #define NN_CPU_KERNELS_GEMM_H
 
 #include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/variant.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,10 +27,23 @@
 
 enum {
     NN_GEMM_ROWS_F32 = 4,
-    NN_GEMM_COLS_F32 = 8,
+    NN_GEMM_COLS_F32 = 2 * NN_VARIANT_VECTOR_BYTES / 4,
     NN_GEMM_ROWS_Q8 = 2,
     NN_GEMM_COLS_Q8 = 4,
+    NN_GEMM_PAD_Q8 = NN_VARIANT_VECTOR_BYTES / 2, /* rows are whole vectors of int16 */
 };
+
+#define nn_gemm_bytes_f32  NN_VARIANT_SYMBOL(nn_gemm_bytes_f32)
+#define nn_gemm_pack_f32   NN_VARIANT_SYMBOL(nn_gemm_pack_f32)
+#define nn_gemm_pack_f16   NN_VARIANT_SYMBOL(nn_gemm_pack_f16)
+#define nn_gemm_use_f32    NN_VARIANT_SYMBOL(nn_gemm_use_f32)
+#define nn_gemm_run_f32    NN_VARIANT_SYMBOL(nn_gemm_run_f32)
+#define nn_gemm_bytes_q8   NN_VARIANT_SYMBOL(nn_gemm_bytes_q8)
+#define nn_gemm_pack_q8    NN_VARIANT_SYMBOL(nn_gemm_pack_q8)
+#define nn_gemm_use_q8     NN_VARIANT_SYMBOL(nn_gemm_use_q8)
+#define nn_gemm_widen_q8   NN_VARIANT_SYMBOL(nn_gemm_widen_q8)
+#define nn_gemm_run_q8     NN_VARIANT_SYMBOL(nn_gemm_run_q8)
+#define nn_gemm_multiplier NN_VARIANT_SYMBOL(nn_gemm_multiplier)
 
 struct nn_gemm_f32 {
     const float *panels;
@@ -80,7 +94,7 @@ struct nn_gemm_q8 {
 /* nn_gemm_k_q8() - elements between packed rows, of weights and of gathered rows. */
 static inline size_t nn_gemm_k_q8(size_t k)
 {
-    return (k + 7) / 8 * 8;
+    return (k + NN_GEMM_PAD_Q8 - 1) / NN_GEMM_PAD_Q8 * NN_GEMM_PAD_Q8;
 }
 
 /* nn_gemm_bytes_q8() - of bias and weights, which lie one behind the other. */

@@ -120,6 +120,31 @@ int nn_sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t deadline
     return r < 0 ? nn_error_origin(-errno) : 0;
 }
 
+int nn_sys_futex_waitv(const struct nn_sys_futex *futexes, size_t n_futexes, uint64_t deadline_ns)
+{
+    struct futex_waitv waiters[NN_SYS_MAX_FUTEXES] = {0};
+    struct timespec deadline = {
+        .tv_sec = (time_t)(deadline_ns / 1000000000U),
+        .tv_nsec = (long)(deadline_ns % 1000000000U),
+    };
+    long r = fault();
+
+    if (r < 0)
+        return (int)r;
+    if (n_futexes > NN_SYS_MAX_FUTEXES)
+        return nn_error_origin(-EINVAL);
+    for (size_t i = 0; i < n_futexes; i++) {
+        waiters[i].val = futexes[i].expected;
+        waiters[i].uaddr = (uintptr_t)futexes[i].word;
+        waiters[i].flags = FUTEX_32 | (futexes[i].is_shared ? 0 : FUTEX_PRIVATE_FLAG);
+    }
+    do
+        r = syscall(SYS_futex_waitv, waiters, n_futexes, 0,
+                    deadline_ns == UINT64_MAX ? NULL : &deadline, CLOCK_MONOTONIC);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? nn_error_origin(-errno) : 0;
+}
+
 int nn_sys_futex_wake(const uint32_t *word, int n_waiters, bool is_shared)
 {
     int op = FUTEX_WAKE | (is_shared ? 0 : FUTEX_PRIVATE_FLAG);

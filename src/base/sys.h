@@ -33,6 +33,18 @@ int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode);
  * Returns: 0 (woken, or spuriously), -EAGAIN (the word differs), -ETIMEDOUT. */
 int nn_sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t deadline_ns,
                       bool is_shared);
+/* nn_sys_futex_waitv() - waits while each of the words (at most
+ * NN_SYS_MAX_FUTEXES) holds what is expected of it: any wake or change ends it.
+ * Returns: 0 (woken, or spuriously), -EAGAIN (a word differs), -ETIMEDOUT,
+ * -ENOSYS (before Linux 5.16). */
+#define NN_SYS_MAX_FUTEXES 4
+struct nn_sys_futex {
+    const uint32_t *word;
+    uint32_t expected;
+    bool is_shared;
+};
+int nn_sys_futex_waitv(const struct nn_sys_futex *futexes, size_t n_futexes, uint64_t deadline_ns);
+
 int nn_sys_futex_wake(const uint32_t *word, int n_waiters, bool is_shared);
 
 /* nn_sys_now_ns() - CLOCK_MONOTONIC. */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ring.h - a queue of fixed-size elements in one sealed memfd
+ *
+ * nnhal/fmq.h is the specification: layout, ordering, flavours, what a hostile
+ * peer can do. Here is what this side keeps for itself: each side's own counter
+ * is private and only stored to shared memory, never loaded from it again; the
+ * peer's is loaded when the last known value says full or empty, held against
+ * what is possible, and kept.
+ *
+ * One writing thread and one reading thread at a time. nn_ring_close() from any
+ * thread. The functions answer as the nnhal_fmq_ functions of their names. */
+#ifndef NN_SHM_RING_H
+#define NN_SHM_RING_H
+
+#include "base/cleanup.h"
+
+#include <nnhal/fmq.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nn_evflag;
+struct nn_ring;
+
+int nn_ring_new(uint32_t n_elements, uint32_t element_size, uint32_t flavour,
+                struct nn_evflag *flag, struct nn_ring **ret_ring);
+int nn_ring_attach(const struct nnhal_fmq_descriptor *descriptor, struct nn_evflag *flag,
+                   struct nn_ring **ret_ring);
+struct nn_ring *nn_ring_free(struct nn_ring *ring);
+void nn_ring_descriptor(const struct nn_ring *ring, struct nnhal_fmq_descriptor *ret);
+
+void nn_ring_close(struct nn_ring *ring);
+void nn_ring_set_spin(struct nn_ring *ring, uint64_t spin_ns);
+
+uint32_t nn_ring_available_to_read(struct nn_ring *ring);
+uint32_t nn_ring_available_to_write(struct nn_ring *ring);
+
+int nn_ring_write(struct nn_ring *ring, const void *elements, uint32_t n_elements);
+int nn_ring_read(struct nn_ring *ring, void *ret_elements, uint32_t n_elements);
+int nn_ring_write_blocking(struct nn_ring *ring, const void *elements, uint32_t n_elements,
+                           uint64_t deadline_ns);
+int nn_ring_read_blocking(struct nn_ring *ring, void *ret_elements, uint32_t n_elements,
+                          uint64_t deadline_ns);
+int nn_ring_wait_to_write(struct nn_ring *ring, uint32_t n_elements, uint64_t deadline_ns);
+int nn_ring_wait_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t deadline_ns);
+
+int nn_ring_begin_write(struct nn_ring *ring, uint32_t n_elements,
+                        struct nnhal_fmq_transaction *ret_transaction);
+int nn_ring_commit_write(struct nn_ring *ring, uint32_t n_elements);
+int nn_ring_begin_read(struct nn_ring *ring, uint32_t n_elements,
+                       struct nnhal_fmq_transaction *ret_transaction);
+int nn_ring_commit_read(struct nn_ring *ring, uint32_t n_elements);
+
+NN_DEFINE_CLEANUP(struct nn_ring, nn_ring_free)
+
+#endif

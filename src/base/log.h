@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.h - lines for people, by topic
  *
- * Nothing is printed unless NNHAL_LOG asks: "ipc:debug,cache:info", or a level
+ * Nothing is printed unless NNHAL_LOG asks: "host:debug,service:info", or a level
  * alone for every topic; services start with warning. NNHAL_TRACE=wire,plan
  * switches traces on. Both are read through secure_getenv, once. Lines go to
  * standard error, each with one write, so that threads do not mix.

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Manual pages are well formed, are installed, and name every variable of the environment."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import tree
+
+if not shutil.which("mandoc"):
+    print("mandoc is not installed: the manual pages were not checked")
+    sys.exit(77)
+
+READ = re.compile(r'\bsecure_getenv\("(NNHAL_\w+)"\)')
+
+
+def lint():
+    pages = [p for p in tree.files(".1") if p.startswith("doc/man/")]
+    installed = tree.read("doc/meson.build")
+    for page in pages:
+        done = subprocess.run(["mandoc", "-T", "lint", "-W", "error", page], cwd=tree.ROOT,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            yield page, 1, done.stdout.strip()
+        if page.removeprefix("doc/") not in installed:
+            yield page, 1, "doc/meson.build does not install it"
+    places = {"README.md": "`{}`", "doc/man/nnhal.1": ".It Ev {}\n"}
+    for path in tree.files(".c"):
+        for name in READ.findall(tree.read(path)) if path.startswith("src/") else ():
+            for place, form in places.items():
+                if form.format(name) not in tree.read(place):
+                    yield path, 1, f"{place} does not tell of {name}"
+
+
+tree.run(lint)

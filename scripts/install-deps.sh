@@ -1,20 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of the Debian packages that a purpose needs, and says what it installs.
-# usage: scripts/install-deps.sh build|test|bench
+# usage: scripts/install-deps.sh build|test
 set -eu
 
 BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler libpng-dev
        libjpeg62-turbo-dev libcjson-dev libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev
        linux-libc-dev libc6-dev python3"
 TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc"
-BENCH=""
 
 case "${1-}" in
 build) wanted=$BUILD ;;
 test) wanted="$BUILD $TEST" ;;
-bench) wanted="$BUILD $BENCH" ;;
-*) echo "usage: $0 build|test|bench" >&2; exit 2 ;;
+*) echo "usage: $0 build|test" >&2; exit 2 ;;
 esac
 
 missing=

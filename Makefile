@@ -37,7 +37,11 @@ fuzz: deps-test
 bench: build
 	@python3 scripts/run-bench.py
 
-install: build
+# What was built for another prefix is brought to this one first: programs know where they lie.
+install: deps-build build/build.ninja
+	@meson introspect build --buildoptions | grep -Eq '"name": "prefix", "value": "$(prefix)"' || \
+		meson configure build --prefix $(prefix) >/dev/null
+	@ninja -C build --quiet
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
 clean:

@@ -72,16 +72,6 @@ bool nn_codec_is_legal(const struct nn_codec_field *field, uint32_t value)
     }
 }
 
-size_t nn_codec_size(const struct nn_codec_type *type)
-{
-    return type->size;
-}
-
-const char *nn_codec_name(const struct nn_codec_type *type)
-{
-    return type->name;
-}
-
 void nn_codec_buffer_done(struct nn_codec_buffer *buffer)
 {
     free(buffer->bytes);

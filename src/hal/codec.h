@@ -102,12 +102,6 @@ int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor,
                     const struct nn_codec_message *message, struct nn_arena *arena,
                     void *ret_value);
 
-/* nn_codec_size() - sizeof the C struct that a type describes. */
-size_t nn_codec_size(const struct nn_codec_type *type);
-
-/* nn_codec_name() - "prepare_model_args". */
-const char *nn_codec_name(const struct nn_codec_type *type);
-
 /* nn_codec_print() - the fields of a value for people: "deadline_ns=7,
  * model={...}". Always terminated, cut short with "..." where it does not fit;
  * n_text is at least 4. */

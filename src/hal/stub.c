@@ -48,11 +48,6 @@ static const struct nn_codec_method *find_method(uint32_t number, uint32_t minor
     return method->name && method->minor <= minor ? method : NULL;
 }
 
-const char *nn_hal_method_name(uint32_t method)
-{
-    return method < nn_codec_n_methods ? nn_codec_methods[method].name : NULL;
-}
-
 /* A sentence longer than the wire carries is cut, not refused. */
 static const char *cut(struct nn_arena *arena, const char *sentence)
 {

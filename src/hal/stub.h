@@ -36,7 +36,4 @@ void nn_hal_stub_subject(const struct nn_codec_message *message, uint64_t *ret_p
 int nn_hal_stub_event(uint32_t minor, uint32_t event, const void *value,
                       struct nn_codec_buffer *buffer);
 
-/* nn_hal_method_name() - "prepare_model"; NULL if there is no such method. */
-const char *nn_hal_method_name(uint32_t method);
-
 #endif

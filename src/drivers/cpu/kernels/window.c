@@ -151,9 +151,3 @@ void nn_nchw_to_nhwc(void *to, const void *from, size_t n, size_t n_pixels, size
 {
     transpose(to, from, n, depth, n_pixels, bytes);
 }
-
-void nn_nhwc_to_nchw(void *to, const void *from, size_t n, size_t n_pixels, size_t depth,
-                     size_t bytes)
-{
-    transpose(to, from, n, n_pixels, depth, bytes);
-}

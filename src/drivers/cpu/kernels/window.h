@@ -40,11 +40,9 @@ static inline int64_t nn_window_clip(const struct nn_window *window, size_t at, 
     return first;
 }
 
-/* nn_nchw_to_nhwc(), nn_nhwc_to_nchw() - copies an image of [n, height * width, depth]
- * resp. [n, depth, height * width] elements to the other layout. bytes: of an element, 1, 2 or 4. */
+/* nn_nchw_to_nhwc() - copies an image of [n, depth, height * width] elements to
+ * [n, height * width, depth]. bytes: of an element, 1, 2 or 4. */
 void nn_nchw_to_nhwc(void *to, const void *from, size_t n, size_t n_pixels, size_t depth,
-                     size_t bytes);
-void nn_nhwc_to_nchw(void *to, const void *from, size_t n, size_t n_pixels, size_t depth,
                      size_t bytes);
 
 #endif

@@ -48,7 +48,7 @@ static uint32_t cpu_isa(void)
 }
 
 /* NNHAL_CPU_ISA takes away: c, avx2, avx512, vnni, neon; each with what it builds on. */
-static uint32_t allowed_isa(void)
+static uint32_t allowed_isa(const struct nnhal_driver_services *services)
 {
     static const struct {
         const char *name;
@@ -63,6 +63,10 @@ static uint32_t allowed_isa(void)
     for (size_t i = 0; wanted && i < NN_N_ELEMENTS(names); i++)
         if (strcmp(wanted, names[i].name) == 0)
             return cpu_isa() & names[i].isa;
+    if (wanted && wanted[0] && services->log)
+        services->log(
+            services->ctx, NNHAL_LOG_WARNING,
+            "NNHAL_CPU_ISA is none of c, avx2, avx512, vnni and neon: all kernels are used");
     return cpu_isa();
 }
 
@@ -96,7 +100,7 @@ static uint32_t open_device(const struct nnhal_driver_services *services, uint32
 
 static uint32_t open_cpu(const struct nnhal_driver_services *services, void **ret_device)
 {
-    return open_device(services, allowed_isa(), ret_device);
+    return open_device(services, allowed_isa(services), ret_device);
 }
 
 static uint32_t open_reference(const struct nnhal_driver_services *services, void **ret_device)

@@ -67,12 +67,44 @@ struct nnhal_driver_model {
     const struct nnhal_mapped_pool *pools;
 };
 
+/* What a driver keeps of a compiled model, to be prepared from it the next
+ * time: one buffer for each file that the table announces. */
+struct nnhal_cache_buffer {
+    const void *bytes;
+    uint64_t size;
+};
+
+/* Model cache: all that decides an address or a branch. The host makes sure
+ * that it comes back exactly as it was handed over, or not at all. Data cache:
+ * the rest, such as packed weights; damage is found, malice is not: whatever it
+ * holds must not do worse than wrong results. */
+struct nnhal_cache {
+    size_t size;
+    uint32_t n_model_files;
+    uint32_t n_data_files;
+    struct nnhal_cache_buffer *model_files;
+    struct nnhal_cache_buffer *data_files;
+};
+
 struct nnhal_prepare {
     size_t size;
     struct nnhal_driver_model model;
     uint32_t preference;  /* enum nnhal_preference */
     uint32_t priority;    /* enum nnhal_priority */
     uint64_t deadline_ns; /* CLOCK_MONOTONIC, NNHAL_NO_TIME: none; a driver may give up then */
+    /* NULL: nothing is to be kept. Else all buffers are empty, and a driver that
+     * succeeds sets them to memory of its own that stays as it is until
+     * release(); or it leaves all of them empty: this model is not kept. */
+    struct nnhal_cache *cache;
+};
+
+struct nnhal_prepare_from_cache {
+    size_t size;
+    /* What prepare() of the same version of this driver has handed over. The
+     * bytes are private to this process, each buffer aligned to 64, and stay
+     * until release(); the structs are for the call. */
+    const struct nnhal_cache *cache;
+    uint64_t deadline_ns; /* as in struct nnhal_prepare */
 };
 
 /* An input, validated: data holds exactly the bytes of type and dimensions.
@@ -153,6 +185,16 @@ struct nnhal_driver {
 
     /* Runs to the end on the calling thread and whatever threads the driver has. */
     uint32_t (*execute)(void *prepared, struct nnhal_execution *execution);
+
+    /* Compilation cache: how many files a model takes, at most
+     * NNHAL_MAX_CACHE_FILES of each kind. All 0 and NULL: there is none.
+     * prepare_from_cache() makes what prepare() made, without the model and its
+     * pools; what it cannot use (another processor, say) it answers with
+     * NNHAL_GENERAL_FAILURE, and prepare() follows. */
+    uint32_t n_model_cache_files;
+    uint32_t n_data_cache_files;
+    uint32_t (*prepare_from_cache)(void *device, const struct nnhal_prepare_from_cache *prepare,
+                                   void **ret_prepared);
 };
 
 /* The one exported symbol. configuration is what follows ':' in the name that

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -98,6 +99,77 @@ int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode)
         fd = openat(dir_fd, path, flags | O_CLOEXEC, mode);
     while (fd < 0 && errno == EINTR);
     return fd < 0 ? nn_error_origin(-errno) : fd;
+}
+
+/* One transfer of a file moves at most 2 GiB, so both go on until all is moved. */
+ssize_t nn_sys_pread(int fd, void *bytes, size_t n_bytes, off_t offset)
+{
+    size_t done = 0;
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    while (done < n_bytes) {
+        ssize_t n = pread(fd, (char *)bytes + done, n_bytes - done, offset + (off_t)done);
+
+        if (n == 0)
+            break;
+        if (n > 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            return nn_error_origin(-errno);
+    }
+    return (ssize_t)done;
+}
+
+int nn_sys_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
+{
+    size_t done = 0;
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    while (done < n_bytes) {
+        ssize_t n = pwrite(fd, (const char *)bytes + done, n_bytes - done, offset + (off_t)done);
+
+        if (n == 0)
+            return nn_error_origin(-EIO);
+        if (n > 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            return nn_error_origin(-errno);
+    }
+    return 0;
+}
+
+int nn_sys_ftruncate(int fd, off_t n_bytes)
+{
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    do
+        r = ftruncate(fd, n_bytes);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? nn_error_origin(-errno) : 0;
+}
+
+int nn_sys_fdatasync(int fd)
+{
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    return fdatasync(fd) < 0 ? nn_error_origin(-errno) : 0;
+}
+
+int nn_sys_renameat(int dir_fd, const char *from, const char *to)
+{
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    return renameat(dir_fd, from, dir_fd, to) < 0 ? nn_error_origin(-errno) : 0;
 }
 
 /* FUTEX_WAIT_BITSET takes an absolute time, so that an interrupted wait does

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sys.h - the system calls that move memory, descriptors and packets
+/* sys.h - the system calls that move memory, descriptors, packets and files
  *
  * recvmsg, sendmsg, mmap, futex, memfd_create and openat are called here and
- * nowhere else. This is also the seam where tests make the n-th call fail:
+ * nowhere else; so are the calls that write files of the cache. This is also the seam where tests make the n-th call fail:
  * nn_sys_fault, compiled in everywhere, costs one load when it is off.
  * Every function returns >= 0 or -errno; EINTR is retried. New descriptors are
  * close-on-exec. */
@@ -27,6 +27,13 @@ int nn_sys_mmap(size_t n_bytes, int prot, int flags, int fd, off_t offset, void 
 int nn_sys_munmap(void *address, size_t n_bytes);
 int nn_sys_memfd_create(const char *name, bool sealable);
 int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode);
+
+/* All n_bytes, unless the file ends before: pread returns what there was. */
+ssize_t nn_sys_pread(int fd, void *bytes, size_t n_bytes, off_t offset);
+int nn_sys_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset);
+int nn_sys_ftruncate(int fd, off_t n_bytes);
+int nn_sys_fdatasync(int fd);
+int nn_sys_renameat(int dir_fd, const char *from, const char *to);
 
 /* nn_sys_futex_wait() - waits on *word while it holds expected; deadline on
  * CLOCK_MONOTONIC, UINT64_MAX: none. is_shared: between processes.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - what a device says of itself, and the methods that no driver has yet */
-#include "host/session.h"
+#include "host/cache.h"
 
 uint32_t nn_host_get_device_info(struct nn_session *session,
                                  const struct nn_hal_get_device_info_args *args,
@@ -15,6 +15,7 @@ uint32_t nn_host_get_device_info(struct nn_session *session,
     reply->n_extensions = driver->n_extensions;
     reply->extensions = driver->extensions;
     reply->capabilities = *driver->capabilities;
+    nn_cache_n_files(session->host, &reply->n_model_cache_files, &reply->n_data_cache_files);
     reply->pid = getpid();
     return NNHAL_NONE;
 }
@@ -37,7 +38,6 @@ uint32_t nn_host_get_device_info(struct nn_session *session,
         return NNHAL_NONE;                                                                         \
     }
 
-CANNOT(prepare_model_from_cache, "this device keeps no compilation cache: prepare the model anew")
 CANNOT(allocate, "this device has no memory of its own: use shared memory instead")
 CANNOT(copy_to, "this device has no memory of its own: use shared memory instead")
 CANNOT(copy_from, "this device has no memory of its own: use shared memory instead")

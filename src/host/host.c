@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "host/cache.h"
 #include "host/fencer.h"
 #include "host/load.h"
 #include "host/services.h"
@@ -61,6 +62,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
     host->n_refs = 1;
     nn_quota_init(&host->quota);
     pthread_mutex_init(&host->fencer_lock, NULL);
+    pthread_mutex_init(&host->tokens_lock, NULL);
     *ret_host = steal_ptr(&host);
     return 0;
 }
@@ -90,6 +92,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     nn_fencer_free(host->fencer);
     if (host->driver.close)
         host->driver.close(host->device);
+    nn_cache_close(host);
     nn_quota_done(&host->quota);
     pthread_mutex_destroy(&host->fencer_lock);
     free(host);

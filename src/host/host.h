@@ -59,6 +59,13 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
                          const char *configuration, struct nn_host_why *why,
                          struct nn_host **ret_host);
 
+/* nn_host_open_tokens() - opens what the compilation cache has to remember, in
+ * folder (NULL: where a driver of this name keeps its state). It is opened by
+ * itself when it is first needed; a process that soon can open no files any
+ * more calls this before. A driver without a cache opens nothing. Any thread.
+ * Returns: 0, -EIO (nothing will be cached), -ENOMEM. */
+int nn_host_open_tokens(struct nn_host *host, const char *folder);
+
 /* nn_host_ref() / nn_host_unref() - a session holds one reference; the last
  * one closes the device, after all that uses it. Any thread. unref accepts
  * NULL and returns NULL. */

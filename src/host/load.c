@@ -165,6 +165,16 @@ static const char *judge_callbacks(const struct nnhal_driver *driver)
     return NULL;
 }
 
+static const char *judge_cache(const struct nnhal_driver *driver)
+{
+    if (driver->n_model_cache_files > NNHAL_MAX_CACHE_FILES ||
+        driver->n_data_cache_files > NNHAL_MAX_CACHE_FILES)
+        return "it needs too many cache files";
+    if ((driver->n_model_cache_files || driver->n_data_cache_files) && !driver->prepare_from_cache)
+        return "it has cache files, but prepare_from_cache is NULL";
+    return NULL;
+}
+
 static const char *judge_driver(const struct nnhal_driver *driver)
 {
     const char *wrong = judge_identity(driver);
@@ -175,6 +185,8 @@ static const char *judge_driver(const struct nnhal_driver *driver)
         wrong = judge_extensions(driver);
     if (!wrong)
         wrong = judge_callbacks(driver);
+    if (!wrong)
+        wrong = judge_cache(driver);
     return wrong;
 }
 

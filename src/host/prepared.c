@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "host/cache.h"
 #include "host/services.h"
 
 #include <stdarg.h>
@@ -117,6 +118,8 @@ static void prepared_destroy(struct nn_object *object)
     if (prepared->is_made)
         prepared->host->driver.release(prepared->driver_prepared);
     constants_done(&prepared->constants);
+    for (uint32_t i = 0; i < prepared->cached.n_files; i++)
+        free(prepared->cached.files[i]);
     nn_arena_done(&prepared->arena);
     nn_quota_release(&prepared->bytes_charge);
     nn_quota_release(&prepared->charge);
@@ -301,7 +304,7 @@ static uint64_t model_bytes(const struct nnhal_model *model, const struct nn_con
 }
 
 static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_model_args *args,
-                     const char **message, struct nn_arena *arena)
+                     struct nnhal_cache *cache, const char **message, struct nn_arena *arena)
 {
     const struct nn_host *host = prepared->host;
     const struct nnhal_prepare prepare = {
@@ -312,6 +315,7 @@ static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_m
         .preference = args->preference,
         .priority = args->priority,
         .deadline_ns = args->deadline_ns,
+        .cache = cache,
     };
     uint32_t status = constants_access(&prepared->constants, true, message, arena);
 
@@ -330,7 +334,8 @@ static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_m
 }
 
 static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
-                        struct nn_prepared *prepared, const char **message, struct nn_arena *arena)
+                        struct nn_prepared *prepared, struct nnhal_cache *cache,
+                        const char **message, struct nn_arena *arena)
 {
     struct nn_model_facts facts;
     uint32_t status;
@@ -358,23 +363,87 @@ static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_
                       "operations first");
     if (nn_model_io_init(&prepared->io, &args->model, &prepared->arena) < 0)
         return nn_say_no_memory(message, arena);
-    return make(prepared, args, message, arena);
+    return make(prepared, args, cache, message, arena);
+}
+
+static struct nn_prepared *prepared_new(struct nn_session *session)
+{
+    struct nn_prepared *prepared = calloc(1, sizeof(*prepared));
+
+    if (!prepared)
+        return NULL;
+    nn_object_init(&prepared->object, NN_OBJECT_PREPARED, prepared_destroy);
+    nn_arena_init(&prepared->arena, 0);
+    prepared->host = session->host;
+    return prepared;
+}
+
+static void tell_written(struct nn_session *session, uint64_t prepared_model)
+{
+    const struct nn_hal_cache_written_event event = {.prepared_model = prepared_model};
+
+    if (session->listener.cache_written)
+        session->listener.cache_written(session->listener.ctx, &event);
 }
 
 uint32_t nn_host_prepare_model(struct nn_session *session,
                                const struct nn_hal_prepare_model_args *args,
                                struct nn_hal_prepare_model_reply *reply, struct nn_arena *arena)
 {
-    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = calloc(1, sizeof(*prepared));
+    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(session);
+    struct nnhal_cache *cache;
     uint32_t status;
 
     if (!prepared)
         return nn_say_no_memory(&reply->message, arena);
-    nn_object_init(&prepared->object, NN_OBJECT_PREPARED, prepared_destroy);
-    nn_arena_init(&prepared->arena, 0);
-    prepared->host = session->host;
     prepared->priority = args->priority;
-    status = prepare(session, args, prepared, &reply->message, arena);
+    nn_cache_wanted(session, args, arena, &cache);
+    status = prepare(session, args, prepared, cache, &reply->message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    if (nn_objects_add(&session->objects, &prepared->object) < 0)
+        return nn_say_no_memory(&reply->message, arena);
+    reply->prepared_model = prepared->object.id;
+    if (cache && nn_cache_save(session, args, cache, prepared))
+        tell_written(session, reply->prepared_model);
+    return NNHAL_NONE;
+}
+
+/* -- prepare_model_from_cache ------------------------------------------------------ */
+
+static uint32_t make_from_cache(struct nn_prepared *prepared, const struct nnhal_cache *cache,
+                                uint64_t deadline_ns, const char **message, struct nn_arena *arena)
+{
+    const struct nn_host *host = prepared->host;
+    const struct nnhal_prepare_from_cache prepare = {
+        .size = sizeof(prepare), .cache = cache, .deadline_ns = deadline_ns};
+    uint32_t status;
+
+    nn_services_clear();
+    status = host->driver.prepare_from_cache(host->device, &prepare, &prepared->driver_prepared);
+    prepared->is_made = status == NNHAL_NONE;
+    return nn_driver_status(host, status, "prepare_from_cache", message, arena);
+}
+
+uint32_t nn_host_prepare_model_from_cache(struct nn_session *session,
+                                          const struct nn_hal_prepare_model_from_cache_args *args,
+                                          struct nn_hal_prepare_model_from_cache_reply *reply,
+                                          struct nn_arena *arena)
+{
+    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(session);
+    struct nnhal_cache *cache;
+    uint32_t status;
+
+    if (!prepared)
+        return nn_say_no_memory(&reply->message, arena);
+    status = nn_session_charge(session, NN_QUOTA_PREPARED_MODELS, 1, "prepared models",
+                               &prepared->charge, &reply->message, arena);
+    if (status == NNHAL_NONE)
+        status = judge_deadline(args->deadline_ns, &reply->message, arena);
+    if (status == NNHAL_NONE)
+        status = nn_cache_load(session, args, prepared, &cache, &reply->message, arena);
+    if (status == NNHAL_NONE)
+        status = make_from_cache(prepared, cache, args->deadline_ns, &reply->message, arena);
     if (status != NNHAL_NONE)
         return status;
     if (nn_objects_add(&session->objects, &prepared->object) < 0)

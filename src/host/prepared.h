@@ -18,6 +18,12 @@ struct nn_constants {
     uint64_t *sizes;
 };
 
+/* What was read of the cache, each to be freed. */
+struct nn_cached {
+    uint32_t n_files;
+    uint8_t **files;
+};
+
 struct nn_prepared {
     struct nn_object object; /* first */
     struct nn_host *host;    /* the session's, which outlives it */
@@ -26,7 +32,8 @@ struct nn_prepared {
     uint32_t priority;     /* enum nnhal_priority */
     struct nn_arena arena; /* of all that it keeps */
     struct nn_model_io io;
-    struct nn_constants constants;
+    struct nn_constants constants; /* none if it comes from the cache */
+    struct nn_cached cached;
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };

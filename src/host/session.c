@@ -152,6 +152,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
     session->hal.ops = &session_ops;
     session->host = nn_host_ref(host);
     session->number = __atomic_add_fetch(&host->last_session, 1, __ATOMIC_RELAXED);
+    session->uid = options->uid;
     session->is_service = options->is_service;
     session->listener = options->listener;
     nn_objects_init(&session->objects);

@@ -17,6 +17,7 @@
 #include <semaphore.h>
 
 struct nn_fencer;
+struct nn_token_map;
 
 struct nn_host {
     uint32_t n_refs;
@@ -28,12 +29,16 @@ struct nn_host {
     pthread_mutex_t fencer_lock;
     struct nn_fencer *fencer; /* made by the first fenced execution */
     uint64_t last_session;
+    pthread_mutex_t tokens_lock;
+    struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
+    bool has_no_tokens;          /* opening it has failed */
 };
 
 struct nn_session {
     struct nn_hal hal; /* first */
     struct nn_host *host;
     uint64_t number; /* names the session among the host's, for the jobs' turns */
+    uint32_t uid;    /* of the client */
     bool is_service;
     struct nn_hal_listener listener;
     struct nn_quota_account account;

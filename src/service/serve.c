@@ -207,6 +207,7 @@ static int close_sandbox(const struct serving *serving)
         nn_log("service", NN_LOG_WARNING, "%s runs without a sandbox", serving->name);
         return 0;
     }
+    nn_host_open_tokens(serving->host, NULL); /* what fails is said there */
     if (!options.user)
         options.user = getpwnam("nnhal") ? "nnhal" : "nobody";
     r = nn_sandbox_close(&options, &report);

@@ -233,7 +233,6 @@ TEST(what_no_driver_has_yet_is_answered_with_a_sentence)
                           NNHAL_GENERAL_FAILURE);                                                  \
         desk_expect_failure(reply);                                                                \
     } while (0)
-    CANNOT(prepare_model_from_cache);
     CANNOT(allocate);
     CANNOT(copy_to);
     CANNOT(copy_from);

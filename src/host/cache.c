@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/cache.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cache/entry.h"
+#include "cache/token-map.h"
+#include "host/cache-head.h"
+#include "host/epoch.h"
+
+#include <string.h>
+
+/* -- the token map of a host ----------------------------------------------------- */
+
+void nn_cache_n_files(const struct nn_host *host, uint32_t *ret_n_model, uint32_t *ret_n_data)
+{
+    *ret_n_model = host->driver.n_model_cache_files;
+    *ret_n_data = host->driver.n_data_cache_files;
+    if (*ret_n_data && !*ret_n_model)
+        *ret_n_model = 1; /* for the head */
+}
+
+static bool has_cache(const struct nn_host *host)
+{
+    return host->driver.n_model_cache_files || host->driver.n_data_cache_files;
+}
+
+static int open_map(struct nn_host *host, const char *folder)
+{
+    _cleanup_(freep) char *standard = NULL;
+    struct nn_hash epoch;
+    int r = nn_epoch_of(&host->driver, &epoch);
+
+    if (r == 0 && !folder)
+        r = nn_state_folder(host->driver.name, &standard);
+    if (r == 0)
+        r = nn_token_map_open(folder ? folder : standard, &epoch, &host->tokens);
+    if (r < 0)
+        nn_log("cache", NN_LOG_WARNING,
+               "driver %s caches nothing: %s cannot be used as its folder (set NNHAL_STATE_PATH)",
+               host->driver.name,
+               folder     ? folder
+               : standard ? standard
+                          : "no place");
+    return r == -ENOENT ? nn_error_origin(-EIO) : nn_error_trace(r);
+}
+
+/* Once: what could not be opened is not tried again for each model. */
+int nn_host_open_tokens(struct nn_host *host, const char *folder)
+{
+    int r = 0;
+
+    if (!has_cache(host))
+        return 0;
+    pthread_mutex_lock(&host->tokens_lock);
+    if (!host->tokens && !host->has_no_tokens) {
+        r = open_map(host, folder);
+        host->has_no_tokens = r < 0;
+    }
+    if (host->has_no_tokens && r == 0)
+        r = nn_error_origin(-EIO);
+    pthread_mutex_unlock(&host->tokens_lock);
+    return r;
+}
+
+void nn_cache_close(struct nn_host *host)
+{
+    nn_token_map_free(host->tokens);
+    pthread_mutex_destroy(&host->tokens_lock);
+}
+
+/* -- saving -------------------------------------------------------------------------- */
+
+static bool is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
+{
+    static const uint8_t none[NNHAL_CACHE_TOKEN_BYTES];
+
+    return memcmp(token, none, sizeof(none)) != 0;
+}
+
+static bool are_writable(uint32_t n, const int32_t *fds)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!nn_entry_is_writable(fds[i]))
+            return false;
+    return true;
+}
+
+/* Room for as many buffers as the driver announced. */
+static struct nnhal_cache *cache_new(const struct nn_host *host, struct nn_arena *arena)
+{
+    struct nnhal_cache *cache = nn_arena_new(arena, struct nnhal_cache);
+
+    if (!cache)
+        return NULL;
+    cache->size = sizeof(*cache);
+    cache->n_model_files = host->driver.n_model_cache_files;
+    cache->n_data_files = host->driver.n_data_cache_files;
+    cache->model_files = nn_arena_new_n(arena, struct nnhal_cache_buffer, cache->n_model_files);
+    cache->data_files = nn_arena_new_n(arena, struct nnhal_cache_buffer, cache->n_data_files);
+    return cache->model_files && cache->data_files ? cache : NULL;
+}
+
+void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                     struct nn_arena *arena, struct nnhal_cache **ret_cache)
+{
+    uint32_t n_model, n_data;
+
+    *ret_cache = NULL;
+    nn_cache_n_files(session->host, &n_model, &n_data);
+    if (!n_model || !is_token(args->token) || args->n_model_cache != n_model ||
+        args->n_data_cache != n_data || !are_writable(n_model, args->model_cache) ||
+        !are_writable(n_data, args->data_cache) || nn_host_open_tokens(session->host, NULL) < 0)
+        return;
+    *ret_cache = cache_new(session->host, arena);
+}
+
+/* A driver hands over all or nothing; what is too large is nothing. */
+static bool is_filled(const struct nnhal_cache *cache)
+{
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < cache->n_model_files + cache->n_data_files; i++) {
+        const struct nnhal_cache_buffer *buffer =
+            i < cache->n_model_files ? &cache->model_files[i]
+                                     : &cache->data_files[i - cache->n_model_files];
+
+        if (buffer->size > NN_ENTRY_MAX_BYTES / 2 || (buffer->size && !buffer->bytes))
+            return false;
+        is_any = is_any || buffer->size;
+    }
+    return is_any;
+}
+
+/* What is to stand in the files: parts[0] is the head, then come the buffers. */
+struct image {
+    uint32_t n_model; /* buffers of the driver */
+    uint32_t n_data;
+    struct nn_hash_part *parts;
+};
+
+static int make_image(const struct nnhal_cache *cache, const struct nn_prepared *prepared,
+                      struct nn_arena *arena, struct image *image)
+{
+    struct nn_cache_head head = {.priority = prepared->priority, .io = prepared->io};
+    const uint8_t *bytes;
+    int r;
+
+    image->n_model = cache->n_model_files;
+    image->n_data = cache->n_data_files;
+    head.n_files = image->n_model + image->n_data;
+    image->parts = nn_arena_new_n(arena, struct nn_hash_part, head.n_files + 1);
+    head.files = nn_arena_new_n(arena, struct nn_cache_file, head.n_files);
+    if (!image->parts || !head.files)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < head.n_files; i++) {
+        bool is_data = i >= image->n_model;
+        const struct nnhal_cache_buffer *buffer = is_data ? &cache->data_files[i - image->n_model]
+                                                          : &cache->model_files[i];
+
+        image->parts[i + 1] = (struct nn_hash_part){buffer->bytes, buffer->size};
+        head.files[i] = (struct nn_cache_file){
+            .size = buffer->size,
+            .sum = is_data ? nn_hash_sum(buffer->bytes, buffer->size) : 0,
+        };
+    }
+    r = nn_cache_head_encode(&head, arena, &bytes, &image->parts[0].size);
+    image->parts[0].bytes = bytes;
+    return nn_error_trace(r);
+}
+
+/* The sizes of the model files, then their bytes: what judge_hash() does with what it has read. */
+static int hash_image(const struct image *image, struct nn_arena *arena, struct nn_hash *ret_hash)
+{
+    uint32_t n_files = image->n_model ? image->n_model : 1;
+    struct nn_hash_part *parts = nn_arena_new_n(arena, struct nn_hash_part, image->n_model + 2);
+    uint64_t *sizes = nn_arena_new_n(arena, uint64_t, n_files);
+
+    if (!parts || !sizes)
+        return nn_error_origin(-ENOMEM);
+    parts[0] = (struct nn_hash_part){sizes, n_files * sizeof(*sizes)};
+    memcpy(&parts[1], image->parts, (image->n_model + 1) * sizeof(*parts));
+    sizes[0] = image->parts[0].size;
+    for (uint32_t i = 0; i < image->n_model; i++)
+        sizes[i] += image->parts[i + 1].size;
+    return nn_error_trace(nn_hash_make(parts, image->n_model + 2, ret_hash));
+}
+
+/* The first model file comes last, and is empty until then: with it the files are whole. */
+static int write_files(const struct image *image, const struct nn_hal_prepare_model_args *args)
+{
+    int r = nn_entry_write(args->model_cache[0], NULL, 0);
+
+    for (uint32_t i = 0; r == 0 && i < args->n_data_cache; i++)
+        r = nn_entry_write(args->data_cache[i], &image->parts[image->n_model + 1 + i], 1);
+    for (uint32_t i = 1; r == 0 && i < args->n_model_cache; i++)
+        r = nn_entry_write(args->model_cache[i], &image->parts[i + 1], 1);
+    if (r == 0)
+        r = nn_entry_write(args->model_cache[0], image->parts, image->n_model ? 2 : 1);
+    if (r < 0)
+        nn_entry_write(args->model_cache[0], NULL, 0);
+    return nn_error_trace(r);
+}
+
+bool nn_cache_save(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                   const struct nnhal_cache *cache, const struct nn_prepared *prepared)
+{
+    struct nn_arena arena;
+    struct nn_hash hash;
+    struct image image;
+    int r;
+
+    if (!is_filled(cache))
+        return false;
+    nn_arena_init(&arena, 0);
+    r = make_image(cache, prepared, &arena, &image);
+    if (r == 0)
+        r = hash_image(&image, &arena, &hash);
+    if (r == 0)
+        r = nn_token_map_put(session->host->tokens, session->uid, args->token, &hash);
+    if (r == 0)
+        r = write_files(&image, args);
+    nn_arena_done(&arena);
+    if (r < 0)
+        nn_log("cache", NN_LOG_INFO, "a compiled model was not cached: %s", strerror(-r));
+    return r == 0;
+}
+
+/* -- loading ------------------------------------------------------------------------- */
+
+static uint32_t judge_files(const struct nn_host *host,
+                            const struct nn_hal_prepare_model_from_cache_args *args,
+                            const char **message, struct nn_arena *arena)
+{
+    uint32_t n_model, n_data;
+
+    nn_cache_n_files(host, &n_model, &n_data);
+    if (!n_model)
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "driver %s keeps no compilation cache: prepare the model anew",
+                      host->driver.name);
+    if (args->n_model_cache != n_model || args->n_data_cache != n_data)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "there are %u and %u cache files, driver %s has %u and %u",
+                      args->n_model_cache, args->n_data_cache, host->driver.name, n_model, n_data);
+    for (uint32_t i = 0; i < n_model + n_data; i++)
+        if ((i < n_model ? args->model_cache[i] : args->data_cache[i - n_model]) < 0)
+            return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                          "a cache file comes without a descriptor");
+    return NNHAL_NONE;
+}
+
+/* Bytes of all files, charged to the session before memory is taken. */
+static uint32_t measure_files(struct nn_session *session, uint32_t n_files, const int32_t *fds,
+                              struct nn_hash_part *files, struct nn_prepared *prepared,
+                              const char **message, struct nn_arena *arena)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < n_files; i++) {
+        if (nn_entry_size(fds[i], &files[i].size) != 0)
+            return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                          "a cache file cannot be read: open it for reading and writing");
+        sum += files[i].size;
+    }
+    return nn_session_charge(session, NN_QUOTA_MODEL_BYTES, sum, "bytes of prepared models",
+                             &prepared->bytes_charge, message, arena);
+}
+
+static uint32_t read_files(uint32_t n_files, const int32_t *fds, struct nn_hash_part *files,
+                           struct nn_prepared *prepared, const char **message,
+                           struct nn_arena *arena)
+{
+    struct nn_cached *cached = &prepared->cached;
+
+    cached->files = nn_arena_new_n(&prepared->arena, uint8_t *, n_files);
+    if (!cached->files)
+        return nn_say_no_memory(message, arena);
+    for (uint32_t i = 0; i < n_files; i++) {
+        int r = nn_entry_read(fds[i], files[i].size, &cached->files[i]);
+
+        if (r < 0)
+            return nn_say_no_memory(message, arena);
+        if (r > 0)
+            return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                          "a cache file became shorter while it was read");
+        files[i].bytes = cached->files[i];
+        cached->n_files++;
+    }
+    return NNHAL_NONE;
+}
+
+/* -- from here on no file is read any more -------------------------------------------- */
+
+static uint32_t judge_hash(const struct nn_host *host, const struct nn_hash *wanted,
+                           uint32_t n_files, const struct nn_hash_part *files, const char **message,
+                           struct nn_arena *arena)
+{
+    struct nn_hash_part *parts = nn_arena_new_n(arena, struct nn_hash_part, n_files + 1);
+    uint64_t *sizes = nn_arena_new_n(arena, uint64_t, n_files);
+    struct nn_hash found;
+
+    if (!parts || !sizes)
+        return nn_say_no_memory(message, arena);
+    parts[0] = (struct nn_hash_part){sizes, n_files * sizeof(*sizes)};
+    for (uint32_t i = 0; i < n_files; i++) {
+        sizes[i] = files[i].size;
+        parts[i + 1] = files[i];
+    }
+    if (nn_hash_make(parts, n_files + 1, &found) < 0)
+        return nn_say_no_memory(message, arena);
+    if (memcmp(wanted, &found, sizeof(found)) != 0)
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "the model cache is not what driver %s wrote for this token last",
+                      host->driver.name);
+    return NNHAL_NONE;
+}
+
+/* Whether the buffers are as the head says; then the driver gets them. */
+static bool take_buffers(const struct nn_host *host, const struct nn_cache_head *head,
+                         const struct nn_hash_part *files, uint64_t head_bytes,
+                         struct nnhal_cache *cache)
+{
+    uint32_t n_model = host->driver.n_model_cache_files;
+
+    if (head->n_files != n_model + host->driver.n_data_cache_files)
+        return false;
+    for (uint32_t i = 0; i < head->n_files; i++) {
+        bool is_data = i >= n_model;
+        const struct nn_hash_part *file = &files[n_model ? i : i + 1];
+        uint64_t skipped = !is_data && i == 0 ? head_bytes : 0;
+        struct nnhal_cache_buffer buffer = {(const uint8_t *)file->bytes + skipped,
+                                            file->size - skipped};
+
+        if (buffer.size != head->files[i].size ||
+            (is_data && nn_hash_sum(buffer.bytes, buffer.size) != head->files[i].sum))
+            return false;
+        *(is_data ? &cache->data_files[i - n_model] : &cache->model_files[i]) = buffer;
+    }
+    return true;
+}
+
+static uint32_t judge_contents(struct nn_prepared *prepared, const struct nn_hash_part *files,
+                               struct nnhal_cache *cache, const char **message,
+                               struct nn_arena *arena)
+{
+    struct nn_cache_head head;
+    uint64_t head_bytes;
+
+    if (!nn_cache_head_decode(files[0].bytes, files[0].size, &prepared->arena, &head,
+                              &head_bytes) ||
+        !take_buffers(prepared->host, &head, files, head_bytes, cache))
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "the data cache is damaged, or belongs to another model cache");
+    prepared->priority = head.priority;
+    prepared->io = head.io;
+    return NNHAL_NONE;
+}
+
+static uint32_t load(struct nn_session *session, const int32_t *fds, uint32_t n_model,
+                     uint32_t n_data, const struct nn_hash *wanted, struct nn_prepared *prepared,
+                     struct nnhal_cache *cache, const char **message, struct nn_arena *arena)
+{
+    uint32_t n_files = n_model + n_data, status;
+    struct nn_hash_part *files = nn_arena_new_n(arena, struct nn_hash_part, n_files);
+
+    if (!files)
+        return nn_say_no_memory(message, arena);
+    status = measure_files(session, n_files, fds, files, prepared, message, arena);
+    if (status == NNHAL_NONE)
+        status = read_files(n_files, fds, files, prepared, message, arena);
+    if (status == NNHAL_NONE)
+        status = judge_hash(session->host, wanted, n_model, files, message, arena);
+    if (status == NNHAL_NONE)
+        status = judge_contents(prepared, files, cache, message, arena);
+    return status;
+}
+
+uint32_t nn_cache_load(struct nn_session *session,
+                       const struct nn_hal_prepare_model_from_cache_args *args,
+                       struct nn_prepared *prepared, struct nnhal_cache **ret_cache,
+                       const char **message, struct nn_arena *arena)
+{
+    uint32_t n_model = args->n_model_cache, n_data = args->n_data_cache;
+    uint32_t status = judge_files(session->host, args, message, arena);
+    struct nn_hash wanted;
+    int32_t *fds;
+
+    if (status != NNHAL_NONE)
+        return status;
+    if (nn_host_open_tokens(session->host, NULL) < 0 ||
+        nn_token_map_get(session->host->tokens, session->uid, args->token, &wanted) != 0)
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "driver %s, as it is now, has compiled nothing for this token",
+                      session->host->driver.name);
+    *ret_cache = cache_new(session->host, arena);
+    fds = nn_arena_new_n(arena, int32_t, n_model + n_data);
+    if (!*ret_cache || !fds)
+        return nn_say_no_memory(message, arena);
+    memcpy(fds, args->model_cache, n_model * sizeof(*fds));
+    if (n_data)
+        memcpy(fds + n_model, args->data_cache, n_data * sizeof(*fds));
+    return load(session, fds, n_model, n_data, &wanted, prepared, *ret_cache, message, arena);
+}

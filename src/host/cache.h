@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache.h - prepared models in the files of a client
+ *
+ * A driver hands over buffers when it has compiled a model (model cache and
+ * data cache, driver.h), and gets the same bytes back the next time. The
+ * files are the client's: it opens them, hands them over, keeps or loses them,
+ * and may write anything into them. What is done here makes that harmless:
+ *
+ *   save   hash the buffers; commit {user, token} -> hash to the token map;
+ *          then write the files, the first model file last: while it is empty
+ *          there is nothing in the others
+ *   load   read each file whole; hash what was read; compare with the map;
+ *          then look into it, and give the driver that copy
+ *
+ * The hash covers the model cache. The first model file begins with a head of
+ * ours: what requests are judged by (inputs, outputs, priority), and size and sum
+ * of every other buffer, so that damage of the data cache is found too.
+ *
+ *   model file 0: head, padding to 64, the driver's first model buffer
+ *   others:       the driver's buffer
+ *
+ * A failure to save is no failure to prepare. Every failure to load is
+ * GENERAL_FAILURE, but for arguments that cannot be meant (INVALID_ARGUMENT):
+ * the client prepares the model anew. */
+#ifndef NN_HOST_CACHE_H
+#define NN_HOST_CACHE_H
+
+#include "host/prepared.h"
+
+/* nn_cache_n_files() - files that a client is to bring; both 0: there is no cache. */
+void nn_cache_n_files(const struct nn_host *host, uint32_t *ret_n_model, uint32_t *ret_n_data);
+
+/* nn_cache_wanted() - whether the model that args prepares is to be kept and can
+ * be: a token, the right number of files, each an ordinary one open for reading and
+ * writing. Then *ret_cache is what the driver fills, in arena; else NULL. */
+void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                     struct nn_arena *arena, struct nnhal_cache **ret_cache);
+
+/* nn_cache_save() - writes what the driver has put into cache.
+ * Returns: whether the files are whole now. */
+bool nn_cache_save(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                   const struct nnhal_cache *cache, const struct nn_prepared *prepared);
+
+/* nn_cache_load() - reads and judges the files; sets what prepared keeps of a
+ * model; *ret_cache lives in arena, the bytes as long as prepared.
+ * Returns: NNHAL_NONE, or the status with *message set. */
+uint32_t nn_cache_load(struct nn_session *session,
+                       const struct nn_hal_prepare_model_from_cache_args *args,
+                       struct nn_prepared *prepared, struct nnhal_cache **ret_cache,
+                       const char **message, struct nn_arena *arena);
+
+/* nn_cache_close() - of a host that ends. */
+void nn_cache_close(struct nn_host *host);
+
+#endif

@@ -2,11 +2,14 @@
 #include "drivers/cpu/cpu.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/sys.h"
 #include "drivers/cpu/cpus.h"
 #include "drivers/cpu/exec.h"
+#include "drivers/cpu/keep.h"
 #include "drivers/cpu/lower.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +23,7 @@ struct device {
 struct prepared {
     struct device *device;
     struct nn_program *program;
+    uint8_t *kept; /* handed over to be cached */
 };
 
 static void explain(const struct device *device, const struct nn_why *why)
@@ -222,6 +226,22 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
 
 /* ---- prepared models ---- */
 
+/* Hands the program over, if it is one that can be kept. What fails here fails nothing else. */
+static int keep(struct prepared *prepared, struct nnhal_cache *cache)
+{
+    struct nn_kept kept = {0};
+    int r = nn_keep_make(prepared->program, &kept);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    if (r == NN_KEEP_E_UNFIT)
+        return 0;
+    prepared->kept = kept.model;
+    cache->model_files[0] = (struct nnhal_cache_buffer){kept.model, kept.model_bytes};
+    cache->data_files[0] = (struct nnhal_cache_buffer){kept.weights, kept.weights_bytes};
+    return 0;
+}
+
 static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
 {
     struct device *device = opaque;
@@ -233,8 +253,11 @@ static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void 
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     prepared->device = device;
     r = nn_program_new(&request->model, device->team, device->isa, &why, &prepared->program);
+    if (r == 0 && request->size > offsetof(struct nnhal_prepare, cache) && request->cache)
+        r = keep(prepared, request->cache);
     if (r) {
         explain(device, &why);
+        nn_program_free(prepared->program);
         free(prepared);
         return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_GENERAL_FAILURE;
     }
@@ -247,7 +270,35 @@ static void release(void *opaque)
     struct prepared *prepared = opaque;
 
     nn_program_free(prepared->program);
+    free(prepared->kept);
     free(prepared);
+}
+
+static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from_cache *request,
+                                   void **ret_prepared)
+{
+    struct device *device = opaque;
+    struct prepared *prepared = calloc(1, sizeof(*prepared));
+    const struct nnhal_cache *cache = request->cache;
+    const struct nn_kept kept = {.model = (uint8_t *)(uintptr_t)cache->model_files[0].bytes,
+                                 .model_bytes = cache->model_files[0].size,
+                                 .weights = cache->data_files[0].bytes,
+                                 .weights_bytes = cache->data_files[0].size};
+    struct nn_why why = {0};
+    int r;
+
+    if (!prepared)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    prepared->device = device;
+    r = nn_keep_open(&kept, device->team, device->isa, &prepared->program);
+    if (r) {
+        nn_refuse(&why, "the plan in the cache is for another processor, or malformed");
+        explain(device, &why);
+        free(prepared);
+        return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_GENERAL_FAILURE;
+    }
+    *ret_prepared = prepared;
+    return NNHAL_NONE;
 }
 
 static uint32_t status_of(int r)
@@ -335,6 +386,9 @@ static const struct nnhal_driver cpu_driver = {
     .prepare = prepare,
     .release = release,
     .execute = execute,
+    .n_model_cache_files = 1,
+    .n_data_cache_files = 1,
+    .prepare_from_cache = prepare_from_cache,
 };
 
 static const struct nnhal_driver reference_driver = {
@@ -351,6 +405,9 @@ static const struct nnhal_driver reference_driver = {
     .prepare = prepare,
     .release = release,
     .execute = execute,
+    .n_model_cache_files = 1,
+    .n_data_cache_files = 1,
+    .prepare_from_cache = prepare_from_cache,
 };
 
 const struct nnhal_driver *nn_cpu_driver_main(const char *configuration)

@@ -69,11 +69,14 @@ int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_
 {
     struct nn_run *run = args->run;
     const struct nn_graph *graph = &run->program->graphs[run->graph].graph;
-    const struct nn_node *node = &graph->nodes[run->step->node];
+    const struct nn_node *node;
     const struct nn_value *value;
     struct nn_slot *slot;
     int r;
 
+    if (run->program->is_kept)
+        return nn_kernel_refuse(args, "a result has another shape than when it was compiled");
+    node = &graph->nodes[run->step->node];
     if (output >= node->n_outputs ||
         graph->values[node->outputs[output]].type != args->outputs[output].type)
         return nn_kernel_refuse(args, "the plan is another model's");

@@ -77,8 +77,10 @@ bool nn_plan_matches(const struct nn_plan *plan, const struct nn_frame *frame)
 
 void nn_plan_done(struct nn_plan *plan)
 {
-    free(plan->block);
-    free(plan->weights);
+    if (!plan->is_borrowed) {
+        free(plan->block);
+        free(plan->weights);
+    }
     *plan = (struct nn_plan){0};
 }
 

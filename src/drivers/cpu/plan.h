@@ -130,6 +130,7 @@ struct nn_plan {
     uint8_t *block; /* a struct nn_plan_header first; aligned to NN_PLAN_ALIGNMENT */
     uint8_t *weights;
     uint64_t weights_bytes;
+    bool is_borrowed; /* both blocks are somebody else's */
 };
 
 static inline const struct nn_plan_header *nn_plan_header(const struct nn_plan *plan)
@@ -165,7 +166,7 @@ void nn_plan_seal(struct nn_plan *plan);
 /* nn_plan_matches() - whether the plan is good for the frame as it is now. */
 bool nn_plan_matches(const struct nn_plan *plan, const struct nn_frame *frame);
 
-/* nn_plan_done() - frees both blocks. */
+/* nn_plan_done() - frees both blocks, unless they are borrowed. */
 void nn_plan_done(struct nn_plan *plan);
 
 /* nn_plan_table_id() - changes with every change of the kernel table. */

@@ -122,6 +122,10 @@ int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t fir
     pthread_mutex_lock(&program->lock);
     plan = find_plan(&program->graphs[graph], first_node, frame);
     pthread_mutex_unlock(&program->lock);
+    if (!plan && program->is_kept) {
+        nn_refuse(why, "an input that the model cannot do without was omitted");
+        return NN_PROGRAM_E_REFUSED;
+    }
     if (!plan) {
         r = make_plan(program, graph, first_node, frame, why, &plan);
         if (r == NN_LOWER_E_UNKNOWN)
@@ -308,6 +312,26 @@ static int make_first_plan(struct nn_program *program, struct nn_why *why)
         return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_REFUSED;
     plan->n_refs = 1;
     add_plan(&program->graphs[0], plan);
+    return 0;
+}
+
+int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+{
+    struct nn_program *program = calloc(1, sizeof(*program));
+
+    if (!program)
+        return nn_error_origin(-ENOMEM);
+    pthread_mutex_init(&program->lock, NULL);
+    program->team = team;
+    program->isa = isa;
+    program->is_kept = true;
+    program->graphs = calloc(1, sizeof(*program->graphs));
+    if (!program->graphs) {
+        nn_program_free(program);
+        return nn_error_origin(-ENOMEM);
+    }
+    program->n_graphs = 1;
+    *ret_program = program;
     return 0;
 }
 

@@ -61,6 +61,7 @@ struct nn_program_graph {
 struct nn_program {
     struct nn_team *team; /* borrowed */
     uint32_t isa;
+    bool is_kept; /* it came from the cache: no plans are made */
     uint32_t n_graphs;
     uint32_t n_pools;
     struct nn_program_graph *graphs;
@@ -75,6 +76,11 @@ struct nn_program {
  * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
 int nn_program_new(const struct nnhal_driver_model *model, struct nn_team *team, uint32_t isa,
                    struct nn_why *why, struct nn_program **ret_program);
+
+/* nn_program_new_kept() - one with an empty graph and no model: it executes the
+ * plan that its maker (keep.h) gives it, and can make no other.
+ * Returns: 0, -ENOMEM. */
+int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program);
 
 /* nn_program_free() - no execution may be in progress. */
 struct nn_program *nn_program_free(struct nn_program *program);

@@ -82,7 +82,8 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case 'k':
         case 'r':
-            if (!tool_number(c == 'k' ? "--top" : "--repeat", optarg, 1, 1e6, &number))
+            if (!tool_number(c == 'k' ? "--top" : "--repeat", optarg, 1, c == 'k' ? 1000 : 1e6,
+                             &number))
                 return TOOL_USAGE;
             *(c == 'k' ? &o->top : &o->repeat) = (uint32_t)number;
             break;

@@ -117,23 +117,31 @@ static void print_classes(const struct session *session, const struct result_opt
     free(values);
 }
 
+/* A count or class that a model gave: 0 for what is none. */
+static size_t count_of(double value)
+{
+    return value >= 0 && value < 1e9 ? (size_t)value : 0;
+}
+
 /* boxes [1, N, 4] as top, left, bottom, right in parts of the picture */
 static void print_detections(const struct session *session, const struct result_options *options)
 {
     double *values[4];
-    size_t n = 0;
+    size_t n = SIZE_MAX;
     char text[32];
 
-    for (uint32_t i = 0; i < 4; i++)
-        if (session_values(session, i, &values[i]) && i == 3)
-            n = values[3][0] > 0 ? (size_t)values[3][0] : 0;
-    if (n > session->outputs[1].dimensions[1])
-        n = session->outputs[1].dimensions[1];
+    for (uint32_t i = 0; i < 4; i++) {
+        size_t n_values = session_values(session, i, &values[i]);
+
+        if (i == 3)
+            n_values = n_values ? count_of(values[3][0]) : 0;
+        n = n < n_values ? n : n_values;
+    }
     for (size_t i = 0; i < n; i++) {
         const double *box = values[0] + 4 * i;
 
         printf("  %6.2f %%  %-16s  left %.3f, top %.3f, right %.3f, bottom %.3f\n",
-               100 * values[2][i], label_of(options, (size_t)values[1][i], text), box[1], box[0],
+               100 * values[2][i], label_of(options, count_of(values[1][i]), text), box[1], box[0],
                box[3], box[2]);
     }
     for (int i = 0; i < 4; i++)

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The nnhal program as a person uses it: what it prints, writes and returns.
+
+    nnhal.py --nnhal build/nnhal [NAME...]
+
+Pictures of the repository's model get the labels in their names, in three ways;
+other models and pictures come from $NNHAL_SHARED where it is there. The same
+inputs give the same bytes with any number of threads, again, and in every way.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(os.environ["NNHAL_SOURCE_ROOT"])
+SHARED = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared"))
+GLYPHS = ROOT / "models" / "glyphs"
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import service  # noqa: E402
+
+NNHAL = None
+WAYS = ("embedded", "private", "service")
+
+
+def nnhal(*arguments, environment=None):
+    return subprocess.run([NNHAL, *map(str, arguments)], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=300,
+                          env=environment or dict(os.environ, NNHAL_MODE="embedded"))
+
+
+def way(mode):
+    return service.way(NNHAL.parent, mode, "cpu")
+
+
+def expect(is_met, what):
+    if not is_met:
+        raise AssertionError(what)
+
+
+def best_labels(model, labels, pictures, *options, environment=None):
+    """The best label of each picture, from the JSON."""
+    images = [x for picture in pictures for x in ("--image", picture)]
+    done = nnhal("run", model, "--device", "nnhal-cpu", "--labels", labels, "--top", 3, "--json",
+                 *options, *images, environment=environment)
+    expect(done.returncode == 0, done.stderr)
+    return [r["classes"][0]["label"] for r in json.loads(done.stdout)["results"]]
+
+
+def glyphs_are_read():
+    pictures = sorted((GLYPHS / "pictures").glob("*.png"))
+    wanted = [p.stem.split("-")[1] for p in pictures]
+    wanted = [w if w in (GLYPHS / "labels.txt").read_text().split("\n") else w.upper()
+              for w in wanted]
+    expect(len(wanted) >= 8, "fewer than eight pictures")
+    for mode in WAYS:
+        with way(mode) as environment:
+            for model, options in (("glyphs-int8.tflite", ()),
+                                   ("glyphs-float.tflite", ("--mean", 0, "--deviation", 255))):
+                got = best_labels(GLYPHS / model, GLYPHS / "labels.txt", pictures, *options,
+                                  environment=environment)
+                expect(got == wanted, f"{model}, {mode}: {got}, wanted {wanted}")
+
+
+def text_says_label_time_and_device():
+    done = nnhal("run", GLYPHS / "glyphs-int8.tflite", "--device", "nnhal-cpu", "--top", 1,
+                 "--labels", GLYPHS / "labels.txt", "--image", GLYPHS / "pictures" / "01-A.png")
+    lines = done.stdout.splitlines()
+    expect(len(lines) == 3, done.stdout)
+    expect("nnhal-cpu, embedded, pid" in lines[0] and "prepared in" in lines[0], lines[0])
+    expect("01-A.png: executed in" in lines[1], lines[1])
+    expect(lines[2].split()[-1] == "A" and "%" in lines[2], lines[2])
+
+
+def the_cat_is_a_cat():
+    if not SHARED.is_dir():
+        print(f"SKIPPED: no {SHARED}, so no cat")
+        return
+    images = SHARED / "images"
+    got = best_labels(SHARED / "models" / "mobilenet_v1_0.5_160_quant" / "model.tflite",
+                      images / "imagenet_labels.txt",
+                      [images / n for n in ("cat.bmp", "bird.bmp", "sunflower.bmp")])
+    expect(got == ["Egyptian cat", "chickadee", "daisy"], got)
+    done = nnhal("run", SHARED / "models" / "coco_ssd_mobilenet_v1_quant" / "model.tflite",
+                 "--labels", images / "coco_labels.txt", "--image", images / "cat.bmp")
+    expect(" cat " in done.stdout and "left" in done.stdout, done.stdout + done.stderr)
+
+
+def same_inputs_give_same_bytes():
+    models = [GLYPHS / "glyphs-float.tflite", GLYPHS / "glyphs-int8.tflite"]
+    models += [m for name in ("mobilenet_v1_0.25_224_float", "vww_96_int8", "resnet8_float")
+               for m in [SHARED / "models" / name / "model.tflite"] if m.exists()]
+    with tempfile.TemporaryDirectory() as folder, way("service") as served:
+        out, given = Path(folder) / "out", Path(folder) / "in"
+        for model in models:
+            seen = set()
+            size = input_bytes(model)
+            given.write_bytes(bytes((i * 37 + i // 251) % 61 for i in range(size)))
+            runs = [dict(os.environ, NNHAL_MODE="embedded", NNHAL_CPU_THREADS=n)
+                    for n in ("1", "2", "2", "3")]
+            runs += [dict(os.environ, NNHAL_MODE="private"), served]
+            for environment in runs:
+                done = nnhal("run", model, "--device", "nnhal-cpu", "--input", given, "--output",
+                             out, environment=environment)
+                expect(done.returncode == 0, done.stderr)
+                seen.add(out.read_bytes())
+            expect(len(seen) == 1, f"{model}: {len(seen)} different results")
+
+
+def input_bytes(model):
+    """How many bytes the model's input needs, from the complaint about none."""
+    done = nnhal("run", model, "--input", os.devnull)
+    return int(done.stderr.split(" needs ")[1].split()[0])
+
+
+def wrong_usage_is_told():
+    model = GLYPHS / "glyphs-int8.tflite"
+    picture = GLYPHS / "pictures" / "00-7.png"
+    for status, says, *arguments in (
+            (2, "usage"), (2, "no command", "fly"), (2, "MODEL.tflite is needed", "run"),
+            (2, "inputs", "run", model), (2, "--mode is", "run", model, "--mode", "x"),
+            (2, "--path is", "bench", model, "--path", "x"), (2, "a number", "bench", model,
+                                                              "--runs", "many"),
+            (1, "No such file", "run", "/nonexistent.tflite"),
+            (1, "identifier", "run", picture, "--image", picture),
+            (1, "neither PNG", "run", model, "--image", model),
+            (1, "needs 1024 bytes", "run", model, "--input", picture),
+            (1, "labels", "run", model, "--labels", "/nonexistent", "--image", picture),
+            (3, "no device", "run", model, "--device", "x", "--image", picture)):
+        done = nnhal(*arguments)
+        expect(done.returncode == status and says in done.stderr,
+               f"{arguments}: {done.returncode}, {done.stderr!r}")
+
+
+def help_is_given():
+    for command in ("devices", "run", "bench", "serve"):
+        done = nnhal(command, "--help")
+        expect(done.returncode == 0 and done.stdout.startswith(f"usage: nnhal {command}"), command)
+    expect(nnhal("--version").stdout.startswith("nnhal 0."), "--version")
+
+
+def devices_and_bench_speak_json():
+    devices = json.loads(nnhal("devices", "--json").stdout)
+    expect("nnhal-cpu" in [d["name"] for d in devices], devices)
+    expect(devices[-1]["name"] == "nnapi-reference", devices)
+    done = nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--runs", 5, "--json")
+    result = json.loads(done.stdout)
+    expect(0 < result["median_ms"] <= result["p90_ms"] <= result["p99_ms"], result)
+    expect(result["copied_bytes_per_run"] == 0, result)
+
+
+TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,
+         same_inputs_give_same_bytes, wrong_usage_is_told, help_is_given,
+         devices_and_bench_speak_json]
+
+
+def main():
+    global NNHAL
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--nnhal", required=True, type=Path)
+    parser.add_argument("name", nargs="*")
+    options = parser.parse_args()
+    NNHAL = options.nnhal.resolve()
+    n_failed = 0
+    for test in TESTS:
+        if options.name and test.__name__ not in options.name:
+            continue
+        try:
+            test()
+        except AssertionError as error:
+            print(f"{test.__name__}: {error}")
+            n_failed += 1
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -224,6 +224,16 @@ int ANeuralNetworksCompilation_createForDevices(ANeuralNetworksModel *model,
 /* ANeuralNetworksCompilation_free() - (feature level 1). Executions live on. */
 void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation *compilation);
 
+/* ANeuralNetworksCompilation_setCaching() - where compiled models are kept, and
+ * what names this one (feature level 3). cacheDir is a folder of the application's own;
+ * token has ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes: it stands for the
+ * model and all that the application made of it, its large constants too, which are not
+ * looked at. Both are copied; the last call counts. A cache that cannot be used
+ * fails nothing: see nnhal_compilation_get_cache_info() in nnhal/ext.h.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if finished; OUT_OF_MEMORY. */
+int ANeuralNetworksCompilation_setCaching(ANeuralNetworksCompilation *compilation,
+                                          const char *cacheDir, const uint8_t *token);
+
 /* ANeuralNetworksCompilation_setPreference() - a PreferenceCode (feature level 1).
  * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA. */
 int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation *compilation,

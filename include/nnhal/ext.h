@@ -43,6 +43,29 @@ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_whe
 int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
                                  ANeuralNetworksDevice **device);
 
+/* What became of the cache that ANeuralNetworksCompilation_setCaching() asked for. */
+enum nnhal_cache_outcome {
+    NNHAL_CACHE_NONE = 0,     /* no cache was asked for */
+    NNHAL_CACHE_HIT = 1,      /* prepared from the cache, nothing was compiled */
+    NNHAL_CACHE_COMPILED = 2, /* compiled, and kept for the next time */
+    NNHAL_CACHE_UNCACHED = 3, /* compiled, and not kept */
+};
+
+/* Set size before the call: members beyond it are not touched. why is a
+ * sentence, "" for NNHAL_CACHE_NONE; it lives as long as the compilation. */
+struct nnhal_cache_info {
+    size_t size;
+    uint32_t outcome; /* enum nnhal_cache_outcome */
+    uint32_t reserved;
+    const char *why;
+};
+
+/* nnhal_compilation_get_cache_info() - whether finish() used the cache, and why not.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless
+ * finish() succeeded; ANEURALNETWORKS_BAD_DATA if size is too small for outcome. */
+int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *compilation,
+                                     struct nnhal_cache_info *info);
+
 /* nnhal_*_get_error() - the sentence that explains the last failure of a call on
  * an object: what was wrong and what would be right. It is copied to text, cut
  * to n_bytes - 1 bytes, and NUL-terminated. Any thread.

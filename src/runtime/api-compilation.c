@@ -41,6 +41,17 @@ _public_ void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation *compil
     nn_rt_compilation_unref(compilation);
 }
 
+_public_ int ANeuralNetworksCompilation_setCaching(ANeuralNetworksCompilation *compilation,
+                                                   const char *cacheDir, const uint8_t *token)
+{
+    struct nn_why why = {0};
+
+    if (!compilation || !cacheDir || !token)
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, &compilation->object,
+                      nn_rt_compilation_set_caching(compilation, cacheDir, token, &why), &why);
+}
+
 _public_ int ANeuralNetworksCompilation_setPreference(ANeuralNetworksCompilation *compilation,
                                                       int32_t preference)
 {

@@ -43,6 +43,30 @@ _public_ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *comp
     return nn_api_end(__func__, &compilation->object, r, &why);
 }
 
+_public_ int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *compilation,
+                                              struct nnhal_cache_info *info)
+{
+    struct nnhal_cache_info full = {0};
+    struct nn_why why = {0};
+    size_t size;
+    int r;
+
+    if (!compilation || !info)
+        return nn_api_null(__func__);
+    size = info->size < sizeof(full) ? info->size : sizeof(full);
+    r = nn_rt_compilation_check_finished(compilation, &why);
+    if (!r && size < offsetof(struct nnhal_cache_info, why))
+        r = nn_fail(&why, ANEURALNETWORKS_BAD_DATA, "size %zu: set it to %zu", info->size,
+                    sizeof(full));
+    if (r)
+        return nn_api_end(__func__, &compilation->object, r, &why);
+    full.size = info->size;
+    full.outcome = compilation->cache.outcome;
+    full.why = compilation->cache.why;
+    memcpy(info, &full, size);
+    return ANEURALNETWORKS_NO_ERROR;
+}
+
 static size_t get_error(const struct nn_rt_object *object, char *text, size_t n_bytes)
 {
     return nn_rt_object_get_message((struct nn_rt_object *)object, text, text ? n_bytes : 0);

@@ -71,6 +71,7 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
     nn_rt_prepared_unref(compilation->prepared);
     nn_rt_frozen_unref(compilation->frozen);
     free(compilation->devices);
+    free(compilation->cache.path);
     pthread_mutex_destroy(&compilation->lock);
     nn_rt_object_done(&compilation->object);
     free(compilation);
@@ -154,6 +155,23 @@ int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint6
     return 0;
 }
 
+int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const char *path,
+                                  const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_why *why)
+{
+    int r = check_open(compilation, why);
+    char *copy;
+
+    if (r)
+        return r;
+    copy = strdup(path);
+    if (!copy)
+        return nn_error_origin(-ENOMEM);
+    free(compilation->cache.path);
+    compilation->cache.path = copy;
+    memcpy(compilation->cache.token, token, sizeof(compilation->cache.token));
+    return 0;
+}
+
 int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilation, uint32_t index,
                                      bool is_input, struct nn_why *why)
 {
@@ -200,12 +218,14 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
 
 /* Asks a device and lets it prepare the model. */
 static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
-                      struct nn_why *why, struct nn_rt_prepared **ret_prepared)
+                      struct nn_rt_cache *cache, struct nn_why *why,
+                      struct nn_rt_prepared **ret_prepared)
 {
     const struct nn_rt_prepare_options options = {
         .preference = compilation->preference,
         .priority = compilation->priority,
         .deadline_ns = nn_deadline_after(compilation->timeout_ns),
+        .cache = cache,
     };
     int r;
 
@@ -220,11 +240,12 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
 static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
                       struct nn_why *why)
 {
+    struct nn_rt_cache *cache = compilation->cache.path ? &compilation->cache : NULL;
     int r;
 
-    r = try_device(compilation, device, why, &compilation->prepared);
+    r = try_device(compilation, device, cache, why, &compilation->prepared);
     if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device, why))
-        r = try_device(compilation, device, why, &compilation->prepared);
+        r = try_device(compilation, device, cache, why, &compilation->prepared);
     if (!r)
         compilation->device = device;
     return r;
@@ -277,13 +298,15 @@ int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
                             const struct nn_rt_prepared *dead, struct nn_why *why)
 {
     struct nn_rt_prepared *prepared = NULL;
+    struct nn_rt_cache cache = compilation->cache; /* what finish() said stays */
     int r = 0;
 
     pthread_mutex_lock(&compilation->lock);
     if (compilation->prepared == dead)
         r = nn_rt_device_may_recover(compilation->device, why);
     if (!r && compilation->prepared == dead)
-        r = try_device(compilation, compilation->device, why, &prepared);
+        r = try_device(compilation, compilation->device, cache.path ? &cache : NULL, why,
+                       &prepared);
     if (prepared) {
         nn_rt_prepared_unref(compilation->prepared);
         compilation->prepared = prepared;

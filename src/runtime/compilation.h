@@ -13,6 +13,7 @@
 #ifndef NN_RUNTIME_COMPILATION_H
 #define NN_RUNTIME_COMPILATION_H
 
+#include "runtime/cached.h"
 #include "runtime/object.h"
 #include "runtime/prepared.h"
 #include "runtime/staging.h"
@@ -31,9 +32,10 @@ struct ANeuralNetworksCompilation {
     ANeuralNetworksDevice **devices;
     struct nn_rt_frozen *frozen;
     uint32_t preference;
-    uint32_t priority;    /* enum nnhal_priority */
-    uint64_t timeout_ns;  /* 0: none */
-    pthread_mutex_t lock; /* of prepared, once FINISHED */
+    uint32_t priority;        /* enum nnhal_priority */
+    uint64_t timeout_ns;      /* 0: none */
+    struct nn_rt_cache cache; /* does not change once FINISHED */
+    pthread_mutex_t lock;     /* of prepared, once FINISHED */
     struct nn_rt_prepared *prepared;
     ANeuralNetworksDevice *device; /* the chosen one, once FINISHED */
     struct nn_rt_staging staging;  /* of executions */
@@ -53,6 +55,8 @@ int nn_rt_compilation_set_priority(ANeuralNetworksCompilation *compilation, int 
                                    struct nn_why *why);
 int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint64_t duration_ns,
                                   struct nn_why *why);
+int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const char *path,
+                                  const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_why *why);
 int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why);
 
 /* nn_rt_compilation_check_argument() - for the preferred alignments and paddings.

@@ -53,6 +53,8 @@ static int fill(ANeuralNetworksDevice *device, struct nn_why *why)
         device->type = (int32_t)info.type;
         device->feature_level = info.feature_level < NNHAL_FEATURE_LEVEL_8 ? info.feature_level
                                                                            : NNHAL_FEATURE_LEVEL_8;
+        device->n_model_cache = info.n_model_cache_files;
+        device->n_data_cache = info.n_data_cache_files;
         device->pid = info.pid;
         r = device->name && device->version ? 0 : nn_error_origin(-ENOMEM);
     }

@@ -24,6 +24,8 @@ struct ANeuralNetworksDevice {
     char *path;  /* socket or module; NULL: linked in */
     int32_t type;
     int64_t feature_level;
+    uint32_t n_model_cache; /* files that a cached model takes; both 0: it has no cache */
+    uint32_t n_data_cache;
     enum nnhal_way way;
     uint32_t fork_generation;
     struct nn_host *host; /* embedded only */

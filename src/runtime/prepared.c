@@ -2,21 +2,41 @@
 #include "runtime/prepared.h"
 
 #include "base/error.h"
+#include "runtime/cached.h"
 
-static int prepare(struct nn_rt_prepared *prepared, struct nn_rt_frozen *frozen,
-                   const struct nn_rt_prepare_options *options, struct nn_why *why)
+#include <string.h>
+
+/* One preparation on its way. */
+struct preparation {
+    struct nn_rt_prepared *prepared;
+    struct nn_rt_frozen *frozen;
+    const struct nn_rt_prepare_options *options;
+};
+
+/* set and token are NULL where nothing is to be kept. */
+static int compile(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+                   struct nn_why *why)
 {
+    const struct preparation *preparation = ctx;
+    struct nn_rt_prepared *prepared = preparation->prepared;
     struct nn_hal_prepare_model_args args = {
-        .preference = options->preference,
-        .priority = options->priority,
-        .deadline_ns = options->deadline_ns,
+        .preference = preparation->options->preference,
+        .priority = preparation->options->priority,
+        .deadline_ns = preparation->options->deadline_ns,
     };
     struct nn_hal_prepare_model_reply reply = {0};
     struct nn_arena arena;
     int r;
 
+    if (set) {
+        args.n_model_cache = set->n_model;
+        args.n_data_cache = set->n_data;
+        args.model_cache = set->model;
+        args.data_cache = set->data;
+        memcpy(args.token, token, sizeof(args.token));
+    }
     nn_arena_init(&arena, 0);
-    r = nn_rt_frozen_get_model(frozen, prepared->session, &arena, why, &args.model);
+    r = nn_rt_frozen_get_model(preparation->frozen, prepared->session, &arena, why, &args.model);
     if (!r) {
         uint32_t status = nn_rt_session_note(
             prepared->session, nn_hal_prepare_model(prepared->session->hal, &args, &reply, &arena));
@@ -27,6 +47,46 @@ static int prepare(struct nn_rt_prepared *prepared, struct nn_rt_frozen *frozen,
         prepared->id = reply.prepared_model;
     nn_arena_done(&arena);
     return r;
+}
+
+static int from_cache(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+                      struct nn_why *why)
+{
+    const struct preparation *preparation = ctx;
+    struct nn_rt_prepared *prepared = preparation->prepared;
+    struct nn_hal_prepare_model_from_cache_args args = {
+        .deadline_ns = preparation->options->deadline_ns,
+        .n_model_cache = set->n_model,
+        .n_data_cache = set->n_data,
+        .model_cache = set->model,
+        .data_cache = set->data,
+    };
+    struct nn_hal_prepare_model_from_cache_reply reply = {0};
+    struct nn_arena arena;
+    uint32_t status;
+    int r;
+
+    memcpy(args.token, token, sizeof(args.token));
+    nn_arena_init(&arena, 0);
+    status = nn_rt_session_note(
+        prepared->session,
+        nn_hal_prepare_model_from_cache(prepared->session->hal, &args, &reply, &arena));
+    r = nn_fail_status(why, status, prepared->device->name, reply.message);
+    if (!r)
+        prepared->id = reply.prepared_model;
+    nn_arena_done(&arena);
+    return r;
+}
+
+static int prepare(struct nn_rt_prepared *prepared, struct nn_rt_frozen *frozen,
+                   const struct nn_rt_prepare_options *options, struct nn_why *why)
+{
+    struct preparation preparation = {prepared, frozen, options};
+    const struct nn_rt_cached_calls calls = {&preparation, from_cache, compile};
+
+    if (!options->cache)
+        return compile(&preparation, NULL, NULL, why);
+    return nn_rt_cached_prepare(options->cache, frozen, prepared->device, options, &calls, why);
 }
 
 int nn_rt_prepared_new(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *device,

@@ -16,11 +16,14 @@ struct nn_rt_prepared {
     uint64_t id;
 };
 
+struct nn_rt_cache;
+
 /* How a model is to be prepared. */
 struct nn_rt_prepare_options {
     uint32_t preference; /* enum nnhal_preference */
     uint32_t priority;   /* enum nnhal_priority */
     uint64_t deadline_ns;
+    struct nn_rt_cache *cache; /* NULL: none (cached.h) */
 };
 
 /* nn_rt_prepared_new() - lets a device prepare a model; blocks.

@@ -80,6 +80,7 @@ TEST(compilation_calls)
 {
     const ANeuralNetworksDevice *devices[] = {NULL};
     ANeuralNetworksCompilation *compilation, *none;
+    const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {1};
     ANeuralNetworksModel *model;
     uint32_t value;
 
@@ -95,6 +96,9 @@ TEST(compilation_calls)
     NULLED(ANeuralNetworksCompilation_createForDevices(NULL, devices, 0, &none));
     NULLED(ANeuralNetworksCompilation_createForDevices(model, devices, 0, NULL));
     NULLED(ANeuralNetworksCompilation_setPreference(NULL, 0));
+    NULLED(ANeuralNetworksCompilation_setCaching(NULL, "", token));
+    NULLED(ANeuralNetworksCompilation_setCaching(compilation, NULL, token));
+    NULLED(ANeuralNetworksCompilation_setCaching(compilation, "", NULL));
     NULLED(ANeuralNetworksCompilation_setPriority(NULL, 100));
     NULLED(ANeuralNetworksCompilation_setTimeout(NULL, 1));
     NULLED(ANeuralNetworksCompilation_finish(NULL));
@@ -183,6 +187,7 @@ TEST_END
 TEST(extension_calls)
 {
     struct nnhal_where where = {.size = sizeof(where)};
+    struct nnhal_cache_info info = {.size = sizeof(info)};
     ANeuralNetworksDevice *device;
     struct rt_run run;
     char text[8] = "full";
@@ -191,6 +196,8 @@ TEST(extension_calls)
     rt_run_create(&run);
     NULLED(nnhal_device_get_where(NULL, &where));
     NULLED(nnhal_device_get_where(RT_FAKE, NULL));
+    NULLED(nnhal_compilation_get_cache_info(NULL, &info));
+    NULLED(nnhal_compilation_get_cache_info(run.compilation, NULL));
     NULLED(nnhal_compilation_get_device(NULL, &device));
     NULLED(nnhal_compilation_get_device(run.compilation, NULL));
     ck_assert_uint_eq(nnhal_model_get_error(NULL, text, sizeof(text)), 0);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache/folder.h"
+
+#include "base/error.h"
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+    KEY_CHARACTERS = 2 * NN_HASH_BYTES,
+    NAME_BYTES = KEY_CHARACTERS + 64,
+    MAX_FILES = 65536,      /* looked at when room is made */
+    STALE_S = 3600,         /* a temporary file whose maker must be gone */
+    FIRST_NAP_NS = 1000000, /* while somebody else compiles */
+    LONGEST_NAP_NS = 20000000,
+};
+
+/* -- the folder and its lock ------------------------------------------------------ */
+
+int nn_folder_open(const char *path, struct nn_folder *ret_folder)
+{
+    int fd = nn_sys_openat(AT_FDCWD, path[0] ? path : ".", O_RDONLY | O_DIRECTORY, 0);
+
+    if (fd < 0)
+        return nn_error_trace(fd);
+    *ret_folder = (struct nn_folder){.fd = fd, .lock_fd = -1};
+    return 0;
+}
+
+void nn_folder_unlock(struct nn_folder *folder)
+{
+    closep(&folder->lock_fd);
+    folder->lock_fd = -1;
+}
+
+void nn_folder_close(struct nn_folder *folder)
+{
+    nn_folder_unlock(folder);
+    closep(&folder->fd);
+    folder->fd = -1;
+}
+
+/* Whether it is an ordinary file of ours. */
+static bool is_ours(int fd, struct stat *ret)
+{
+    return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_uid == geteuid();
+}
+
+static int open_ours(const struct nn_folder *folder, const char *name, int flags)
+{
+    int fd = nn_sys_openat(folder->fd, name, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct stat status;
+
+    if (fd >= 0 && !is_ours(fd, &status)) {
+        close(fd);
+        return nn_error_origin(-EPERM);
+    }
+    return fd;
+}
+
+static void nap(uint64_t *n_ns)
+{
+    const struct timespec time = {.tv_nsec = (long)*n_ns};
+
+    nanosleep(&time, NULL);
+    if (*n_ns < LONGEST_NAP_NS)
+        *n_ns *= 2;
+}
+
+int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns,
+                   bool *ret_has_waited)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    uint64_t place, wait_ns = FIRST_NAP_NS;
+    int fd = open_ours(folder, "lock", O_CREAT);
+
+    if (fd < 0)
+        return nn_error_trace(fd);
+    memcpy(&place, key->bytes, sizeof(place));
+    lock.l_start = (off_t)(place >> 2);
+    *ret_has_waited = false;
+    while (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+        if ((errno != EAGAIN && errno != EACCES && errno != EINTR) ||
+            nn_sys_now_ns() >= deadline_ns) {
+            int r = errno == EAGAIN || errno == EACCES ? NN_FOLDER_E_BUSY : -errno;
+
+            close(fd);
+            return r;
+        }
+        *ret_has_waited = true;
+        nap(&wait_ns);
+    }
+    folder->lock_fd = fd;
+    return 0;
+}
+
+/* -- names --------------------------------------------------------------------------- */
+
+static void put_key(const struct nn_hash *key, char *name)
+{
+    for (size_t i = 0; i < NN_HASH_BYTES; i++)
+        snprintf(name + 2 * i, 3, "%02x", key->bytes[i]);
+}
+
+static void put_name(const struct nn_entry_set *set, bool is_model, uint32_t i, bool is_temporary,
+                     char name[NAME_BYTES])
+{
+    put_key(&set->key, name);
+    if (is_temporary)
+        snprintf(name + KEY_CHARACTERS, NAME_BYTES - KEY_CHARACTERS, "-%c%u.%llx.tmp",
+                 is_model ? 'm' : 'd', i, (unsigned long long)set->temporary);
+    else
+        snprintf(name + KEY_CHARACTERS, NAME_BYTES - KEY_CHARACTERS, "-%c%u", is_model ? 'm' : 'd',
+                 i);
+}
+
+/* -- entries -------------------------------------------------------------------------- */
+
+void nn_entry_set_init(struct nn_entry_set *set)
+{
+    *set = (struct nn_entry_set){0};
+}
+
+void nn_entry_set_done(struct nn_entry_set *set)
+{
+    char name[NAME_BYTES];
+
+    for (uint32_t i = 0; i < set->n_model + set->n_data; i++) {
+        bool is_model = i < set->n_model;
+        uint32_t k = is_model ? i : i - set->n_model;
+
+        closep(is_model ? &set->model[k] : &set->data[k]);
+        if (!set->temporary)
+            continue;
+        put_name(set, is_model, k, true, name);
+        unlinkat(set->folder->fd, name, 0);
+    }
+    nn_entry_set_init(set);
+}
+
+/* Opens the files; what is not there is made if flags say so. */
+static int open_set(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                    uint32_t n_data, uint64_t temporary, int flags, struct nn_entry_set *set)
+{
+    char name[NAME_BYTES];
+
+    *set = (struct nn_entry_set){.folder = folder, .key = *key, .temporary = temporary};
+    while (set->n_model < n_model || set->n_data < n_data) {
+        bool is_model = set->n_model < n_model;
+        uint32_t k = is_model ? set->n_model : set->n_data;
+        int fd;
+
+        put_name(set, is_model, k, temporary != 0, name);
+        fd = open_ours(folder, name, flags);
+        if (fd < 0) {
+            nn_entry_set_done(set);
+            return nn_error_trace(fd);
+        }
+        if (is_model)
+            set->model[set->n_model++] = fd;
+        else
+            set->data[set->n_data++] = fd;
+    }
+    return 0;
+}
+
+int nn_entry_set_find(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                      uint32_t n_data, struct nn_entry_set *ret_set)
+{
+    if (open_set(folder, key, n_model, n_data, 0, 0, ret_set) < 0)
+        return NN_FOLDER_E_NONE;
+    if (!nn_entry_set_is_written(ret_set)) {
+        nn_entry_set_done(ret_set);
+        return NN_FOLDER_E_NONE;
+    }
+    futimens(ret_set->model[0], NULL); /* used now */
+    return 0;
+}
+
+int nn_entry_set_make(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                      uint32_t n_data, struct nn_entry_set *ret_set)
+{
+    static uint32_t last;
+    uint64_t number = ((uint64_t)getpid() << 32) | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+
+    return nn_error_trace(
+        open_set(folder, key, n_model, n_data, number, O_CREAT | O_EXCL | O_TRUNC, ret_set));
+}
+
+bool nn_entry_set_is_written(const struct nn_entry_set *set)
+{
+    struct stat status;
+
+    return set->n_model && fstat(set->model[0], &status) == 0 && status.st_size > 0;
+}
+
+/* -- room --------------------------------------------------------------------------------- */
+
+struct file {
+    char name[NAME_BYTES];
+    uint64_t size;
+    int64_t time_s;
+};
+
+static bool is_entry_name(const char *name)
+{
+    return strlen(name) < NAME_BYTES && strspn(name, "0123456789abcdef") == KEY_CHARACTERS &&
+           name[KEY_CHARACTERS] == '-';
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+}
+
+/* The entry files of a folder, sorted by key. */
+static size_t list_files(const struct nn_folder *folder, struct file **ret_files)
+{
+    int fd = nn_sys_openat(folder->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct file *files = NULL;
+    struct dirent *entry;
+    size_t n = 0;
+
+    if (fd >= 0 && !dir)
+        close(fd);
+    while (dir && n < MAX_FILES && (entry = readdir(dir))) {
+        struct stat status;
+        struct file *grown;
+
+        if (!is_entry_name(entry->d_name) ||
+            fstatat(folder->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        grown = (n & (n - 1)) ? files : realloc(files, (n ? 2 * n : 1) * sizeof(*files));
+        if (!grown)
+            break;
+        files = grown;
+        snprintf(files[n].name, sizeof(files[n].name), "%s", entry->d_name);
+        files[n].size = (uint64_t)status.st_size;
+        files[n++].time_s = status.st_mtime;
+    }
+    if (dir)
+        closedir(dir);
+    if (n)
+        qsort(files, n, sizeof(*files), by_key);
+    *ret_files = files;
+    return n;
+}
+
+static bool is_stale(const struct file *file)
+{
+    const char *end = strrchr(file->name, '.');
+
+    return end && strcmp(end, ".tmp") == 0 && file->time_s + STALE_S < time(NULL);
+}
+
+/* The entry whose files were all used least recently: [*ret_first, *ret_end). */
+static void find_oldest(const struct file *files, size_t n, size_t *ret_first, size_t *ret_end)
+{
+    int64_t oldest = INT64_MAX;
+    size_t end;
+
+    for (size_t first = 0; first < n; first = end) {
+        int64_t newest = INT64_MIN;
+
+        for (end = first; end < n && !memcmp(files[end].name, files[first].name, KEY_CHARACTERS);
+             end++)
+            if (files[end].size && files[end].time_s > newest)
+                newest = files[end].time_s;
+        if (newest != INT64_MIN && newest < oldest) {
+            oldest = newest;
+            *ret_first = first;
+            *ret_end = end;
+        }
+    }
+}
+
+/* Removes the oldest entries until the rest has at most max_bytes; never the one called own. */
+static void make_room(const struct nn_folder *folder, const struct nn_hash *own, uint64_t max_bytes)
+{
+    struct file *files;
+    size_t n = list_files(folder, &files);
+    char own_name[KEY_CHARACTERS + 1];
+    uint64_t sum = 0;
+
+    put_key(own, own_name);
+    for (size_t i = 0; i < n; i++) {
+        if (is_stale(&files[i])) {
+            unlinkat(folder->fd, files[i].name, 0);
+            files[i].size = 0;
+        }
+        sum += files[i].size;
+        if (!memcmp(files[i].name, own_name, KEY_CHARACTERS))
+            files[i].size = 0; /* counted, not to be found below */
+    }
+    while (sum > max_bytes) {
+        size_t first = n, end = n;
+
+        find_oldest(files, n, &first, &end);
+        if (first == end)
+            break;
+        for (size_t i = first; i < end; i++) {
+            unlinkat(folder->fd, files[i].name, 0);
+            sum -= files[i].size;
+            files[i].size = 0;
+        }
+    }
+    free(files);
+}
+
+/* -- keeping ------------------------------------------------------------------------------- */
+
+static int keep_one(struct nn_entry_set *set, bool is_model, uint32_t k)
+{
+    char from[NAME_BYTES], to[NAME_BYTES];
+
+    put_name(set, is_model, k, true, from);
+    put_name(set, is_model, k, false, to);
+    return nn_error_trace(nn_sys_renameat(set->folder->fd, from, to));
+}
+
+/* The first model file comes last: with it the entry is there. */
+int nn_entry_set_keep(struct nn_entry_set *set, uint64_t max_bytes)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < set->n_data; i++)
+        r = keep_one(set, false, i);
+    for (uint32_t i = set->n_model; r == 0 && i-- > 0;)
+        r = keep_one(set, true, i);
+    if (r < 0)
+        return nn_error_trace(r);
+    set->temporary = 0;
+    make_room(set->folder, &set->key, max_bytes);
+    return 0;
+}

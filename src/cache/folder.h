@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* folder.h - an application's folder of cache entries
+ *
+ * An entry is a set of files named after its key, a hash of all that decides what
+ * is in them: NAME-m0, NAME-m1, ... (model cache), NAME-d0, ... (data cache).
+ * What is in the files is the driver's affair; nothing is added here.
+ *
+ *   hit    nn_entry_set_find() opens them, for reading and writing
+ *   miss   nn_entry_set_make() makes empty files under other names;
+ *          nn_entry_set_keep() gives them their names, nn_entry_set_free() removes them
+ *
+ * An entry is seen whole or not at all, but for a process that ends between two
+ * renames; the driver's hash refuses what does not belong together. Safety is that
+ * hash: the lock only saves work. It is a byte of the file "lock", which is never
+ * removed; the byte's offset comes from the key, so that two keys hardly ever meet.
+ * Its descriptor stays here: one that is handed on would hand on the lock.
+ *
+ * Files are ordinary ones of this user; links are not followed. */
+#ifndef NN_CACHE_FOLDER_H
+#define NN_CACHE_FOLDER_H
+
+#include "base/cleanup.h"
+#include "cache/hash.h"
+
+#include <nnhal/types.h>
+
+#include <stdbool.h>
+
+/* Bytes of all entries together; beyond, those that were not used for longest go. */
+#define NN_FOLDER_MAX_BYTES (UINT64_C(1) << 30)
+
+enum {
+    NN_FOLDER_E_NONE = 1, /* nn_entry_set_find(): there is no such entry, or it is not usable */
+    NN_FOLDER_E_BUSY = 2, /* nn_folder_lock(): somebody else has it still */
+};
+
+struct nn_folder {
+    int fd;
+    int lock_fd; /* -1: nothing is locked */
+};
+
+struct nn_entry_set {
+    struct nn_folder *folder;
+    struct nn_hash key;
+    uint32_t n_model;
+    uint32_t n_data;
+    int32_t model[NNHAL_MAX_CACHE_FILES]; /* -1, or open */
+    int32_t data[NNHAL_MAX_CACHE_FILES];
+    uint64_t temporary; /* number in the names until they are kept; 0: none */
+};
+
+/* nn_folder_open() - path must exist. Returns: 0, -errno. */
+int nn_folder_open(const char *path, struct nn_folder *ret_folder);
+
+/* nn_folder_close() - also unlocks. */
+void nn_folder_close(struct nn_folder *folder);
+
+/* nn_folder_lock() - only one at a time, here and in other processes, compiles for a key. Waits
+ * until deadline_ns (CLOCK_MONOTONIC).
+ * Returns: 0 with whether it had to wait, NN_FOLDER_E_BUSY, -errno. */
+int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns,
+                   bool *ret_has_waited);
+void nn_folder_unlock(struct nn_folder *folder);
+
+/* nn_entry_set_find() - opens the files of a key, of which the first model file is not
+ * empty, and notes that they were used. Returns: 0, NN_FOLDER_E_NONE. */
+int nn_entry_set_find(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                      uint32_t n_data, struct nn_entry_set *ret_set);
+
+/* nn_entry_set_make() - empty files. Returns: 0, -errno. */
+int nn_entry_set_make(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                      uint32_t n_data, struct nn_entry_set *ret_set);
+
+/* nn_entry_set_is_written() - whether the driver has written into it: it writes the first
+ * model file last. */
+bool nn_entry_set_is_written(const struct nn_entry_set *set);
+
+/* nn_entry_set_keep() - the files take the place of those of the key; then makes room.
+ * Returns: 0, -errno. */
+int nn_entry_set_keep(struct nn_entry_set *set, uint64_t max_bytes);
+
+/* nn_entry_set_free() - closes; removes what was not kept. Zero is fine after
+ * nn_entry_set_init(). */
+void nn_entry_set_init(struct nn_entry_set *set);
+void nn_entry_set_done(struct nn_entry_set *set);
+
+#endif

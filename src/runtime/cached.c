@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/cached.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/sys.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LONGEST_WAIT_NS (UINT64_C(10) * 1000000000) /* for another process that compiles */
+#define FORMAT          1                           /* of folders and keys */
+
+__attribute__((__format__(__printf__, 3, 4))) static void
+conclude(struct nn_rt_cache *cache, enum nnhal_cache_outcome outcome, const char *format, ...)
+{
+    va_list arguments;
+
+    cache->outcome = outcome;
+    va_start(arguments, format);
+    vsnprintf(cache->why, sizeof(cache->why), format, arguments);
+    va_end(arguments);
+    nn_log("cache", NN_LOG_INFO, "%s", cache->why);
+}
+
+/* -- the key ---------------------------------------------------------------------- */
+
+/* Fields one after the other, each with its length before it. */
+struct fields {
+    FILE *file;
+};
+
+static void put(const struct fields *fields, const void *bytes, uint64_t n_bytes)
+{
+    fwrite(&n_bytes, sizeof(n_bytes), 1, fields->file);
+    if (n_bytes)
+        fwrite(bytes, 1, n_bytes, fields->file);
+}
+
+static void put_u64(const struct fields *fields, uint64_t number)
+{
+    put(fields, &number, sizeof(number));
+}
+
+static void put_operand(const struct fields *fields, const struct nnhal_operand *operand)
+{
+    const uint64_t numbers[] = {operand->type,
+                                operand->lifetime,
+                                (uint64_t)(int64_t)operand->zero_point,
+                                operand->extra_params,
+                                operand->location.pool_index,
+                                operand->location.offset,
+                                operand->location.length,
+                                operand->channel_quant.channel_dim};
+
+    put(fields, numbers, sizeof(numbers));
+    put(fields, &operand->scale, sizeof(operand->scale));
+    put(fields, operand->dimensions, operand->n_dimensions * sizeof(uint32_t));
+    put(fields, operand->channel_quant.scales, operand->channel_quant.n_scales * sizeof(float));
+    put(fields, operand->extension_data.data, operand->extension_data.size);
+}
+
+static void put_subgraph(const struct fields *fields, const struct nnhal_subgraph *graph)
+{
+    put_u64(fields, graph->n_operands);
+    for (uint32_t i = 0; i < graph->n_operands; i++)
+        put_operand(fields, &graph->operands[i]);
+    put_u64(fields, graph->n_operations);
+    for (uint32_t i = 0; i < graph->n_operations; i++) {
+        const struct nnhal_operation *operation = &graph->operations[i];
+
+        put_u64(fields, operation->type);
+        put(fields, operation->inputs, operation->n_inputs * sizeof(uint32_t));
+        put(fields, operation->outputs, operation->n_outputs * sizeof(uint32_t));
+    }
+    put(fields, graph->input_indexes, graph->n_input_indexes * sizeof(uint32_t));
+    put(fields, graph->output_indexes, graph->n_output_indexes * sizeof(uint32_t));
+}
+
+/* The structure and the small values: large ones are what the token stands for. */
+static void put_model(const struct fields *fields, const struct nnhal_model *model)
+{
+    put_u64(fields, model->relax_computation_float32_to_float16);
+    put(fields, model->operand_values.data, model->operand_values.size);
+    put_subgraph(fields, &model->main);
+    put_u64(fields, model->n_referenced);
+    for (uint32_t i = 0; i < model->n_referenced; i++)
+        put_subgraph(fields, &model->referenced[i]);
+    put_u64(fields, model->n_extension_prefixes);
+    for (uint32_t i = 0; i < model->n_extension_prefixes; i++) {
+        put(fields, model->extension_prefixes[i].name, strlen(model->extension_prefixes[i].name));
+        put_u64(fields, model->extension_prefixes[i].prefix);
+    }
+}
+
+/* What decides what is compiled, all of it. */
+static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_frozen *frozen,
+                    const ANeuralNetworksDevice *device,
+                    const struct nn_rt_prepare_options *options, struct nn_hash *ret_key)
+{
+    _cleanup_(freep) char *bytes = NULL;
+    size_t n_bytes = 0;
+    const struct fields fields = {.file = open_memstream(&bytes, &n_bytes)};
+    struct nn_hash_part part;
+    bool is_short;
+
+    if (!fields.file)
+        return nn_error_origin(-ENOMEM);
+    put_u64(&fields, FORMAT);
+    put(&fields, cache->token, sizeof(cache->token));
+    put(&fields, device->name, strlen(device->name));
+    put(&fields, device->version, strlen(device->version));
+    put_u64(&fields, options->preference);
+    put_u64(&fields, options->priority);
+    put_model(&fields, &frozen->model);
+    is_short = ferror(fields.file) != 0;
+    if (fclose(fields.file) != 0 || is_short)
+        return nn_error_origin(-ENOMEM);
+    part = (struct nn_hash_part){bytes, n_bytes};
+    return nn_error_trace(nn_hash_make(&part, 1, ret_key));
+}
+
+/* -- hit and miss -------------------------------------------------------------------- */
+
+struct attempt {
+    struct nn_rt_cache *cache;
+    const ANeuralNetworksDevice *device;
+    const struct nn_rt_cached_calls *calls;
+    struct nn_folder folder;
+    struct nn_hash key;
+};
+
+/* Returns: whether it was a hit; else cache->why says why not. */
+static bool try_hit(struct attempt *attempt)
+{
+    struct nn_entry_set set;
+    struct nn_why why = {0};
+    int r;
+
+    if (nn_entry_set_find(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
+                          attempt->device->n_data_cache, &set) != 0) {
+        conclude(attempt->cache, NNHAL_CACHE_COMPILED, "there was no entry for this model");
+        return false;
+    }
+    r = attempt->calls->from_cache(attempt->calls->ctx, &set, attempt->key.bytes, &why);
+    nn_entry_set_done(&set);
+    if (r)
+        conclude(attempt->cache, NNHAL_CACHE_COMPILED, "the entry was refused: %s", why.text);
+    else
+        conclude(attempt->cache, NNHAL_CACHE_HIT, "prepared from the cache");
+    return r == 0;
+}
+
+static int compile_uncached(struct attempt *attempt, struct nn_why *why)
+{
+    attempt->cache->outcome = NNHAL_CACHE_UNCACHED;
+    return attempt->calls->compile(attempt->calls->ctx, NULL, NULL, why);
+}
+
+static void keep(struct attempt *attempt, struct nn_entry_set *set)
+{
+    int r;
+
+    if (!nn_entry_set_is_written(set)) {
+        conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
+                 "%s kept nothing: it cannot keep this model, or has no place for what it must "
+                 "remember",
+                 attempt->device->name);
+        return;
+    }
+    r = nn_entry_set_keep(set, NN_FOLDER_MAX_BYTES);
+    if (r < 0)
+        conclude(attempt->cache, NNHAL_CACHE_UNCACHED, "the entry cannot be kept: %s",
+                 strerror(-r));
+}
+
+static int compile(struct attempt *attempt, struct nn_why *why)
+{
+    struct nn_entry_set set;
+    int r = nn_entry_set_make(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
+                              attempt->device->n_data_cache, &set);
+
+    if (r < 0) {
+        conclude(attempt->cache, NNHAL_CACHE_UNCACHED, "%s cannot be written: %s",
+                 attempt->cache->path, strerror(-r));
+        return compile_uncached(attempt, why);
+    }
+    r = attempt->calls->compile(attempt->calls->ctx, &set, attempt->key.bytes, why);
+    if (r == 0)
+        keep(attempt, &set);
+    nn_entry_set_done(&set);
+    return r;
+}
+
+static int compile_alone(struct attempt *attempt, uint64_t deadline_ns, struct nn_why *why)
+{
+    uint64_t until_ns = nn_sys_now_ns() + LONGEST_WAIT_NS;
+    bool has_waited = false;
+    int r = nn_folder_lock(&attempt->folder, &attempt->key,
+                           deadline_ns < until_ns ? deadline_ns : until_ns, &has_waited);
+
+    if (r != 0) {
+        conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
+                 r > 0 ? "another process has been compiling this model for too long"
+                       : "the folder's lock cannot be had: it must be writable");
+        return compile_uncached(attempt, why);
+    }
+    if (has_waited && try_hit(attempt))
+        return 0;
+    return compile(attempt, why);
+}
+
+int nn_rt_cached_prepare(struct nn_rt_cache *cache, const struct nn_rt_frozen *frozen,
+                         const ANeuralNetworksDevice *device,
+                         const struct nn_rt_prepare_options *options,
+                         const struct nn_rt_cached_calls *calls, struct nn_why *why)
+{
+    struct attempt attempt = {.cache = cache, .device = device, .calls = calls};
+    int r;
+
+    if (!device->n_model_cache) {
+        conclude(cache, NNHAL_CACHE_UNCACHED, "%s has no compilation cache", device->name);
+        return compile_uncached(&attempt, why);
+    }
+    r = make_key(cache, frozen, device, options, &attempt.key);
+    if (r == 0)
+        r = nn_folder_open(cache->path, &attempt.folder);
+    if (r < 0) {
+        conclude(cache, NNHAL_CACHE_UNCACHED, "%s cannot be used: %s", cache->path, strerror(-r));
+        return compile_uncached(&attempt, why);
+    }
+    r = try_hit(&attempt) ? 0 : compile_alone(&attempt, options->deadline_ns, why);
+    nn_folder_close(&attempt.folder);
+    return r;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cached.h - preparing a model with an application's cache folder
+ *
+ *   find entry --found--> prepare_model_from_cache --good--> HIT
+ *       |none                     |refused
+ *       +-------------------------+--> lock --> (waited? find again) --> make files
+ *                  --> prepare_model --the driver wrote--> keep them: COMPILED
+ *                                    --it did not-------> remove them: UNCACHED
+ *
+ * Whatever fails here fails no compilation: it is prepared without a cache, and
+ * why says what was the matter. */
+#ifndef NN_RUNTIME_CACHED_H
+#define NN_RUNTIME_CACHED_H
+
+#include "cache/folder.h"
+#include "runtime/prepared.h"
+
+#include <nnhal/ext.h>
+
+/* What an application asked for, and what became of it. */
+struct nn_rt_cache {
+    char *path; /* NULL: no cache was asked for */
+    uint8_t token[NNHAL_CACHE_TOKEN_BYTES];
+    enum nnhal_cache_outcome outcome;
+    char why[256];
+};
+
+/* How the HAL is asked, by prepared.c. An fd array belongs to the set. */
+struct nn_rt_cached_calls {
+    void *ctx;
+    /* Returns: 0; whatever the device says. */
+    int (*from_cache)(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+                      struct nn_why *why);
+    int (*compile)(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+                   struct nn_why *why);
+};
+
+/* nn_rt_cached_prepare() - as drawn above; cache->outcome and why are set.
+ * Returns: what compile() returned, or 0 for a hit. */
+int nn_rt_cached_prepare(struct nn_rt_cache *cache, const struct nn_rt_frozen *frozen,
+                         const ANeuralNetworksDevice *device,
+                         const struct nn_rt_prepare_options *options,
+                         const struct nn_rt_cached_calls *calls, struct nn_why *why);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache/folder.h"
+
+#include "base/sys.h"
+#include "support/check-main.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static char path[64];
+static struct nn_folder folder;
+
+static void folder_init(void)
+{
+    const char *parent = getenv("TMPDIR");
+
+    snprintf(path, sizeof(path), "%.36s/nnhal-folder-XXXXXX", parent ? parent : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    ck_assert_int_eq(nn_folder_open(path, &folder), 0);
+}
+
+static int remove_one(const char *name, const struct stat *status, int flag, struct FTW *ftw)
+{
+    return remove(name);
+}
+
+static void folder_done(void)
+{
+    nn_folder_close(&folder);
+    ck_assert_int_eq(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static struct nn_hash key_of(unsigned number)
+{
+    struct nn_hash key = {{0}};
+
+    key.bytes[4] = (uint8_t)number;
+    key.bytes[31] = 1;
+    return key;
+}
+
+/* An entry of 100 bytes that was last used at time_s. */
+static void put(unsigned number, time_t time_s, uint64_t max_bytes)
+{
+    const struct timespec times[2] = {{.tv_sec = time_s}, {.tv_sec = time_s}};
+    struct nn_hash key = key_of(number);
+    struct nn_entry_set set;
+
+    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 1, 1, &set), 0);
+    ck_assert(!nn_entry_set_is_written(&set));
+    ck_assert_int_eq(ftruncate(set.model[0], 60), 0);
+    ck_assert_int_eq(ftruncate(set.data[0], 40), 0);
+    ck_assert_int_eq(futimens(set.model[0], times), 0);
+    ck_assert_int_eq(futimens(set.data[0], times), 0);
+    ck_assert_int_eq(nn_entry_set_keep(&set, max_bytes), 0);
+    nn_entry_set_done(&set);
+}
+
+/* Looks without making the entry look used. */
+static bool is_there(unsigned number)
+{
+    struct nn_hash key = key_of(number);
+    char name[80] = "";
+    struct stat status;
+
+    for (size_t i = 0; i < NN_HASH_BYTES; i++)
+        snprintf(name + 2 * i, 3, "%02x", key.bytes[i]);
+    strcat(name, "-m0");
+    return fstatat(folder.fd, name, &status, 0) == 0;
+}
+
+TEST(what_was_not_used_for_longest_goes_first)
+{
+    struct nn_hash key = key_of(1);
+    struct nn_entry_set set;
+
+    folder_init();
+    put(1, 1000, 1000);
+    put(2, 2000, 1000);
+    put(3, 3000, 1000);
+    /* Looking 1 up makes it the newest. */
+    ck_assert_int_eq(nn_entry_set_find(&folder, &key, 1, 1, &set), 0);
+    nn_entry_set_done(&set);
+    put(4, 4000, 250);
+    ck_assert(is_there(1));
+    ck_assert(!is_there(2));
+    ck_assert(!is_there(3));
+    ck_assert(is_there(4));
+    /* The newest entry stays, though it alone is too large. */
+    put(5, 5000, 50);
+    ck_assert(!is_there(1));
+    ck_assert(!is_there(4));
+    ck_assert(is_there(5));
+    folder_done();
+}
+TEST_END
+
+TEST(what_is_not_kept_leaves_nothing)
+{
+    struct nn_hash key = key_of(1);
+    struct nn_entry_set set;
+
+    folder_init();
+    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 2, 3, &set), 0);
+    ck_assert_int_eq(ftruncate(set.model[0], 60), 0);
+    nn_entry_set_done(&set);
+    ck_assert_int_eq(nn_entry_set_find(&folder, &key, 2, 3, &set), NN_FOLDER_E_NONE);
+    nn_folder_close(&folder);
+    ck_assert_int_eq(rmdir(path), 0);
+}
+TEST_END
+
+TEST(files_of_a_maker_that_died_are_removed_later)
+{
+    const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    struct nn_hash key = key_of(1);
+    struct nn_entry_set dead, alive, other;
+    struct stat status;
+
+    folder_init();
+    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 1, 0, &dead), 0);
+    ck_assert_int_eq(futimens(dead.model[0], long_ago), 0);
+    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 1, 0, &alive), 0);
+    put(2, 2000, 1000);
+    ck_assert_int_eq(fstat(dead.model[0], &status), 0);
+    ck_assert_uint_eq(status.st_nlink, 0);
+    ck_assert_int_eq(fstat(alive.model[0], &status), 0);
+    ck_assert_uint_eq(status.st_nlink, 1);
+    nn_entry_set_done(&alive);
+    nn_entry_set_done(&dead);
+    key = key_of(2);
+    ck_assert_int_eq(nn_entry_set_find(&folder, &key, 1, 1, &other), 0);
+    nn_entry_set_done(&other);
+    folder_done();
+}
+TEST_END
+
+TEST(a_lock_is_one_keys_and_ends_with_its_process)
+{
+    struct nn_hash key = key_of(1), other = key_of(2);
+    struct nn_folder second;
+    int ready[2], status;
+    bool has_waited;
+    char byte = 0;
+    pid_t child;
+
+    folder_init();
+    ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+    child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        if (nn_folder_open(path, &second) || nn_folder_lock(&second, &key, 0, &has_waited) ||
+            write(ready[1], &byte, 1) != 1)
+            _exit(1);
+        pause();
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_int_eq(nn_folder_lock(&folder, &key, 0, &has_waited), NN_FOLDER_E_BUSY);
+    ck_assert_int_eq(nn_folder_lock(&folder, &other, 0, &has_waited), 0);
+    ck_assert(!has_waited);
+    nn_folder_unlock(&folder);
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(nn_folder_lock(&folder, &key, 0, &has_waited), 0);
+    nn_folder_unlock(&folder);
+    close(ready[0]);
+    close(ready[1]);
+    folder_done();
+}
+TEST_END
+
+/* Each system call of making and keeping fails once: there is an entry, or there is none. */
+TEST(an_entry_is_there_whole_or_not_at_all)
+{
+    struct nn_hash key = key_of(1);
+    bool is_kept = false;
+
+    folder_init();
+    for (long n = 1; !is_kept; n++) {
+        struct nn_entry_set set;
+        int r;
+
+        nn_sys_fault_errno = ENOSPC;
+        nn_sys_fault = n;
+        r = nn_entry_set_make(&folder, &key, 2, 2, &set);
+        if (r == 0) {
+            ck_assert_int_eq(ftruncate(set.model[0], 1), 0);
+            is_kept = nn_entry_set_keep(&set, 1000) == 0;
+            nn_entry_set_done(&set);
+        }
+        nn_sys_fault = 0;
+        r = nn_entry_set_find(&folder, &key, 2, 2, &set);
+        ck_assert_int_eq(r, is_kept ? 0 : NN_FOLDER_E_NONE);
+        if (r == 0)
+            nn_entry_set_done(&set);
+        ck_assert_int_lt(n, 100);
+    }
+    folder_done();
+}
+TEST_END
+
+CHECK_MAIN("folder", what_was_not_used_for_longest_goes_first, what_is_not_kept_leaves_nothing,
+           files_of_a_maker_that_died_are_removed_later,
+           a_lock_is_one_keys_and_ends_with_its_process, an_entry_is_there_whole_or_not_at_all)

@@ -17,7 +17,7 @@ enum {
     MAX_ID_BYTES = 64,
 };
 
-/* Of the files. It also marks the object that this file is linked into. */
+/* Of the files: changes when the host writes them in another way. */
 static const uint32_t formats = 1;
 
 struct build_id {
@@ -99,13 +99,12 @@ static void find_build_id(const void *address, struct build_id *id)
 
 int nn_epoch_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
 {
-    struct build_id theirs, ours;
+    struct build_id theirs;
     void *prepare;
 
     /* POSIX says that functions and data have pointers of one size. */
     memcpy(&prepare, &driver->prepare, sizeof(prepare));
     find_build_id(prepare, &theirs);
-    find_build_id(&formats, &ours);
 
     const struct nn_hash_part parts[] = {
         {&formats, sizeof(formats)},
@@ -113,7 +112,6 @@ int nn_epoch_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
         {driver->version, strlen(driver->version) + 1},
         {&theirs.n_bytes, sizeof(theirs.n_bytes)},
         {theirs.bytes, theirs.n_bytes},
-        {ours.bytes, ours.n_bytes},
     };
 
     return nn_error_trace(nn_hash_make(parts, sizeof(parts) / sizeof(parts[0]), ret_epoch));

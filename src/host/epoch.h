@@ -7,7 +7,8 @@
 
 #include <nnhal/driver.h>
 
-/* nn_epoch_of() - changes with the driver's name, version and code, and with the host's.
+/* nn_epoch_of() - changes with the driver's name, version and code, and with the form of the
+ * host's files. It is the same for every way in which one driver is reached.
  * Returns: 0, -ENOMEM. */
 int nn_epoch_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch);
 

@@ -43,5 +43,8 @@ int main(void)
     ANeuralNetworksDevice_getName(device, &name);
     printf("z = %g %g %g %g, by %s (%s, pid %d)\n", z[0], z[1], z[2], z[3], name, where.way_name,
            where.pid);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
     return 0;
 }

@@ -26,9 +26,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 SETUP = {
     "normal": ["build", []],
+    # Warnings are held in normal and clang; instrumented code brings gcc to guesses of its own.
     "asan": ["build-asan", ["-Db_sanitize=address,undefined", "-Db_lundef=false",
-                            "-Doptimization=1"]],
-    "tsan": ["build-tsan", ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1"]],
+                            "-Doptimization=1", "-Dwerror=false"]],
+    "tsan": ["build-tsan", ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1",
+                            "-Dwerror=false"]],
     "clang": ["build-clang", []],
 }
 

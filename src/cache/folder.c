@@ -231,17 +231,18 @@ static size_t list_files(const struct nn_folder *folder, struct file **ret_files
     if (fd >= 0 && !dir)
         close(fd);
     while (dir && n < MAX_FILES && (entry = readdir(dir))) {
+        size_t n_name = strlen(entry->d_name) + 1;
         struct stat status;
         struct file *grown;
 
-        if (!is_entry_name(entry->d_name) ||
+        if (n_name > sizeof(files->name) || !is_entry_name(entry->d_name) ||
             fstatat(folder->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         grown = (n & (n - 1)) ? files : realloc(files, (n ? 2 * n : 1) * sizeof(*files));
         if (!grown)
             break;
         files = grown;
-        snprintf(files[n].name, sizeof(files[n].name), "%s", entry->d_name);
+        memcpy(files[n].name, entry->d_name, n_name);
         files[n].size = (uint64_t)status.st_size;
         files[n++].time_s = status.st_mtime;
     }

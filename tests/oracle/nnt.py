@@ -21,6 +21,8 @@ INTERNAL, INPUT, OUTPUT, CONST_COPY, CONST_MEMORY, NO_VALUE, SUBGRAPH_VALUE = ra
 IGNORED, EXPECTED, OMITTED_INPUT = 1, 2, 4
 RELAXED, EXPECT_FAILURE, NO_DYNAMIC_OUTPUT = 1 << 0, 1 << 1, 1 << 3
 HAS_EXPECTED, FP16, MULTI_OP = 1 << 7, 1 << 8, 1 << 9
+CONTROL_FLOW = 1 << 13
+SUBGRAPH = 15
 
 MAGIC = b'NNTVEC1\n'
 GRAPH = 0xffffffff
@@ -74,12 +76,13 @@ class Operand:
 
 
 class Model:
-    """One model with one subgraph; operands in the order of operand()."""
+    """One model: its main subgraph, operands in the order of operand(), and those it refers to,
+    which are Models too."""
 
     def __init__(self, name, flags=0, quant_tolerance=0, primary=GRAPH):
         self.name, self.flags, self.quant_tolerance = name, flags, quant_tolerance
         self.primary = primary
-        self.operands, self.operations = [], []
+        self.operands, self.operations, self.referenced = [], [], []
 
     def operand(self, operand):
         self.operands.append(operand)
@@ -89,6 +92,12 @@ class Model:
         for i in inputs:
             self.operands[i].uses += 1
         self.operations.append((CODES[name], list(inputs), list(outputs)))
+
+    def refer(self, model):
+        """An operand that stands for a referenced model."""
+        self.referenced.append(model)
+        number = struct.pack('<I', len(self.referenced) - 1)
+        return self.operand(Operand(SUBGRAPH, SUBGRAPH_VALUE, data=number))
 
     def _numbers(self, lifetime):
         return [i for i, o in enumerate(self.operands) if o.lifetime == lifetime]
@@ -101,6 +110,8 @@ class Model:
             flags |= FP16
         if len(self.operations) > 1:
             flags |= MULTI_OP
+        if self.referenced:
+            flags |= CONTROL_FLOW | NO_DYNAMIC_OUTPUT
         return flags
 
     def _subgraph(self, data_area):
@@ -115,9 +126,10 @@ class Model:
 
     def encode(self, data_area):
         name, source = self.name.encode(), ('AIDL_V3/' + self.name).encode()
-        body = struct.pack('<IIfIIIII', self._all_flags(), 7, 0.0, self.quant_tolerance, self.primary, 1,
-                           len(name), len(source))
-        body += _terminated(name) + _terminated(source) + self._subgraph(data_area)
+        body = struct.pack('<IIfIIIII', self._all_flags(), 7, 0.0, self.quant_tolerance, self.primary,
+                           1 + len(self.referenced), len(name), len(source))
+        body += _terminated(name) + _terminated(source)
+        body += b''.join(m._subgraph(data_area) for m in [self, *self.referenced])
         return struct.pack('<I', len(body) + 4) + body
 
 

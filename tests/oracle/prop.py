@@ -45,12 +45,8 @@ def arguments():
     return parser.parse_args()
 
 
-# Their bodies are models of their own: tests/cpu/test-control.c has them.
-CONTROL_FLOW = {'IF', 'WHILE'}
-
-
 def chosen(options):
-    missing = set(nnt.OPERATIONS) - CONTROL_FLOW - set(case.GENERATORS)
+    missing = set(nnt.OPERATIONS) - set(case.GENERATORS)
     if missing:
         sys.exit('no generator for ' + ', '.join(sorted(missing)))
     names = options.op or sorted(case.GENERATORS)

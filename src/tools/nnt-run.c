@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "nnt-run.h"
 
-#include "nnt-build.h"
 #include "nnt-compare.h"
+#include "nnt-path.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,24 +13,6 @@
 
 /* A loop that never ends is stopped after this. */
 #define LOOP_TIMEOUT_NS UINT64_C(10000000)
-
-/* What one model needs while it runs. */
-struct attempt {
-    struct nnt_run *run;
-    const struct nnt_model *model;
-    const struct nnt_subgraph *main;
-    struct nnt_built built;
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
-    uint8_t **outputs; /* one buffer per output */
-};
-
-const char *nnt_path_name(enum nnt_path path)
-{
-    static const char *const names[NNT_PATH_N] = {"sync", "async"};
-
-    return names[path];
-}
 
 static bool say(struct nnt_run *run, const char *format, ...)
     __attribute__((__format__(__printf__, 2, 3)));
@@ -70,7 +52,7 @@ static const char *result_name(int result)
     return names[result];
 }
 
-static int called(struct attempt *attempt, const char *call, uint32_t subject, int result)
+int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result)
 {
     attempt->run->result = result;
     if (result != OK)
@@ -80,119 +62,53 @@ static int called(struct attempt *attempt, const char *call, uint32_t subject, i
 
 /* -- steps; each returns a result code, with the sentence said -- */
 
-static int build(struct attempt *attempt)
+static int build(struct nnt_attempt *attempt)
 {
     int r = nnt_build(&attempt->built, attempt->model);
 
     attempt->run->is_built = r == OK;
-    return called(attempt, attempt->built.call, attempt->built.subject, r);
+    return nnt_called(attempt, attempt->built.call, attempt->built.subject, r);
 }
 
-static int compile(struct attempt *attempt)
-{
-    ANeuralNetworksModel *model = attempt->built.models[0];
-    const ANeuralNetworksDevice *device = attempt->run->device;
-    int r;
-
-    if (device)
-        r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
-    else
-        r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
-    if (r != OK)
-        return called(attempt, "Compilation_create", 0, r);
-    return called(attempt, "Compilation_finish", 0,
-                  ANeuralNetworksCompilation_finish(attempt->compilation));
-}
-
-/* set_input() - with its shape if the model leaves it open. */
-static int set_input(struct attempt *attempt, uint32_t i, const struct nnt_operand *operand)
-{
-    ANeuralNetworksOperandType type = {
-        .type = (int32_t)operand->type,
-        .dimensionCount = operand->rank,
-        .dimensions = operand->expected,
-        .scale = operand->scale,
-        .zeroPoint = operand->zero_point,
-    };
-    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
-    bool is_open = !is_omitted && operand->declared_rank != operand->rank;
-
-    return ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, is_open ? &type : NULL,
-                                             is_omitted ? NULL : operand->data,
-                                             is_omitted ? 0 : operand->n_bytes);
-}
-
-static int set_inputs(struct attempt *attempt)
-{
-    const struct nnt_subgraph *main = attempt->main;
-
-    for (uint32_t i = 0; i < main->n_inputs; i++) {
-        int r = set_input(attempt, i, &main->operands[main->inputs[i]]);
-
-        if (r != OK)
-            return called(attempt, "Execution_setInput", i, r);
-    }
-    return OK;
-}
-
-static int set_outputs(struct attempt *attempt)
+static int make_outputs(struct nnt_attempt *attempt)
 {
     const struct nnt_subgraph *main = attempt->main;
 
     attempt->outputs = calloc(main->n_outputs + 1u, sizeof(*attempt->outputs));
     if (!attempt->outputs)
-        return called(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+        return nnt_called(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
     for (uint32_t i = 0; i < main->n_outputs; i++) {
         uint32_t n_bytes = main->operands[main->outputs[i]].n_bytes;
         size_t capacity = n_bytes > 0 ? n_bytes : 1;
-        int r;
 
         attempt->outputs[i] = malloc(capacity);
         if (!attempt->outputs[i])
-            return called(attempt, "malloc", i, ANEURALNETWORKS_OUT_OF_MEMORY);
+            return nnt_called(attempt, "malloc", i, ANEURALNETWORKS_OUT_OF_MEMORY);
         /* What is not written shows as something that nobody expects. */
         memset(attempt->outputs[i], 0xa5, capacity);
-        r = ANeuralNetworksExecution_setOutput(attempt->execution, (int32_t)i, NULL,
-                                               attempt->outputs[i], capacity);
-        if (r != OK)
-            return called(attempt, "Execution_setOutput", i, r);
     }
     return OK;
 }
 
-static int start_and_wait(struct attempt *attempt)
-{
-    ANeuralNetworksEvent *event = NULL;
-    int r = called(attempt, "Execution_startCompute", 0,
-                   ANeuralNetworksExecution_startCompute(attempt->execution, &event));
-
-    if (r == OK)
-        r = called(attempt, "Event_wait", 0, ANeuralNetworksEvent_wait(event));
-    ANeuralNetworksEvent_free(event);
-    return r;
-}
-
-static int execute(struct attempt *attempt)
+static int execute(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
     uint64_t loop_timeout_ns = (attempt->model->flags & NNT_INFINITE_LOOP)
                                    ? LOOP_TIMEOUT_NS
                                    : attempt->run->loop_timeout_ns;
-    int r = called(attempt, "Execution_create", 0,
-                   ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
+    int r = nnt_called(attempt, "Execution_create", 0,
+                       ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
 
     if (r == OK && loop_timeout_ns > 0)
-        r = called(attempt, "Execution_setLoopTimeout", 0,
-                   ANeuralNetworksExecution_setLoopTimeout(attempt->execution, loop_timeout_ns));
+        r = nnt_called(
+            attempt, "Execution_setLoopTimeout", 0,
+            ANeuralNetworksExecution_setLoopTimeout(attempt->execution, loop_timeout_ns));
     if (r == OK)
-        r = set_inputs(attempt);
+        r = make_outputs(attempt);
     if (r == OK)
-        r = set_outputs(attempt);
-    if (r != OK)
-        return r;
-    if (attempt->run->path == NNT_ASYNC)
-        return start_and_wait(attempt);
-    return called(attempt, "Execution_compute", 0,
-                  ANeuralNetworksExecution_compute(attempt->execution));
+        r = steps->set_arguments(attempt);
+    if (r == OK)
+        r = steps->run(attempt);
+    return r == OK && steps->fetch ? steps->fetch(attempt) : r;
 }
 
 /* -- what came out -- */
@@ -207,7 +123,7 @@ static void print_dimensions(char *text, size_t n_bytes, uint32_t rank, const ui
         snprintf(text + at, n_bytes - at, "]");
 }
 
-static bool check_dimensions(struct attempt *attempt, uint32_t i)
+static bool check_dimensions(struct nnt_attempt *attempt, uint32_t i)
 {
     const struct nnt_operand *operand = &attempt->main->operands[attempt->main->outputs[i]];
     uint32_t rank = 0, dimensions[64] = {0};
@@ -215,12 +131,12 @@ static bool check_dimensions(struct attempt *attempt, uint32_t i)
     int r = ANeuralNetworksExecution_getOutputOperandRank(attempt->execution, (int32_t)i, &rank);
 
     if (r != OK)
-        return called(attempt, "Execution_getOutputOperandRank", i, r) == OK;
+        return nnt_called(attempt, "Execution_getOutputOperandRank", i, r) == OK;
     if (rank > 0 && rank <= 64) {
         r = ANeuralNetworksExecution_getOutputOperandDimensions(attempt->execution, (int32_t)i,
                                                                 dimensions);
         if (r != OK)
-            return called(attempt, "Execution_getOutputOperandDimensions", i, r) == OK;
+            return nnt_called(attempt, "Execution_getOutputOperandDimensions", i, r) == OK;
     }
     if (rank == operand->rank &&
         (rank == 0 || memcmp(dimensions, operand->expected, rank * sizeof(uint32_t)) == 0))
@@ -231,7 +147,7 @@ static bool check_dimensions(struct attempt *attempt, uint32_t i)
                attempt->main->outputs[i], got, expected);
 }
 
-static bool say_difference(struct attempt *attempt, uint32_t i,
+static bool say_difference(struct nnt_attempt *attempt, uint32_t i,
                            const struct nnt_difference *difference)
 {
     return say(attempt->run,
@@ -240,7 +156,7 @@ static bool say_difference(struct attempt *attempt, uint32_t i,
                difference->expected, difference->allowed);
 }
 
-static bool check_output(struct attempt *attempt, uint32_t i)
+static bool check_output(struct nnt_attempt *attempt, uint32_t i)
 {
     const struct nnt_subgraph *main = attempt->main;
     const struct nnt_operand *operand = &main->operands[main->outputs[i]];
@@ -259,7 +175,7 @@ static bool check_output(struct attempt *attempt, uint32_t i)
     return agrees || say_difference(attempt, i, &difference);
 }
 
-static bool check_outputs(struct attempt *attempt)
+static bool check_outputs(struct nnt_attempt *attempt)
 {
     for (uint32_t i = 0; i < attempt->main->n_outputs; i++)
         if (!check_output(attempt, i))
@@ -267,14 +183,14 @@ static bool check_outputs(struct attempt *attempt)
     return true;
 }
 
-static bool run_attempt(struct attempt *attempt)
+static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
     int r = build(attempt);
 
     if (r == OK)
-        r = compile(attempt);
+        r = steps->compile(attempt);
     if (r == OK)
-        r = execute(attempt);
+        r = execute(attempt, steps);
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
         return r != OK || say(attempt->run, "no step failed, one of them must");
     return r == OK && check_outputs(attempt);
@@ -282,13 +198,16 @@ static bool run_attempt(struct attempt *attempt)
 
 bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)
 {
-    struct attempt attempt = {
+    const struct nnt_path_steps *steps = nnt_path_steps(run->path);
+    struct nnt_attempt attempt = {
         .run = run, .model = model, .main = &model->subgraphs[0], .built.fd = -1};
     bool is_right;
 
     run->what[0] = '\0';
-    is_right = run_attempt(&attempt);
+    is_right = run_attempt(&attempt, steps);
     ANeuralNetworksExecution_free(attempt.execution);
+    if (steps->release)
+        steps->release(&attempt);
     ANeuralNetworksCompilation_free(attempt.compilation);
     nnt_built_free(&attempt.built);
     for (uint32_t i = 0; attempt.outputs && i < attempt.main->n_outputs; i++)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nnt-path.h"
+
+#define OK ANEURALNETWORKS_NO_ERROR
+
+bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type)
+{
+    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
+
+    if (is_omitted || operand->declared_rank == operand->rank)
+        return false;
+    *ret_type = (ANeuralNetworksOperandType){
+        .type = (int32_t)operand->type,
+        .dimensionCount = operand->rank,
+        .dimensions = operand->expected,
+        .scale = operand->scale,
+        .zeroPoint = operand->zero_point,
+    };
+    return true;
+}
+
+/* -- compilations -- */
+
+static int compile(struct nnt_attempt *attempt)
+{
+    ANeuralNetworksModel *model = attempt->built.models[0];
+    const ANeuralNetworksDevice *device = attempt->run->device;
+    int r;
+
+    if (device)
+        r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
+    else
+        r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
+    if (r != OK)
+        return nnt_called(attempt, "Compilation_create", 0, r);
+    return nnt_called(attempt, "Compilation_finish", 0,
+                      ANeuralNetworksCompilation_finish(attempt->compilation));
+}
+
+/* -- arguments by pointer -- */
+
+static int set_input(struct nnt_attempt *attempt, uint32_t i)
+{
+    const struct nnt_operand *operand = &attempt->main->operands[attempt->main->inputs[i]];
+    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
+    ANeuralNetworksOperandType type;
+    bool is_open = nnt_input_type(operand, &type);
+
+    return ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, is_open ? &type : NULL,
+                                             is_omitted ? NULL : operand->data,
+                                             is_omitted ? 0 : operand->n_bytes);
+}
+
+static int set_output(struct nnt_attempt *attempt, uint32_t i)
+{
+    uint32_t n_bytes = attempt->main->operands[attempt->main->outputs[i]].n_bytes;
+
+    return ANeuralNetworksExecution_setOutput(attempt->execution, (int32_t)i, NULL,
+                                              attempt->outputs[i], n_bytes > 0 ? n_bytes : 1);
+}
+
+static int set_pointers(struct nnt_attempt *attempt)
+{
+    int r = OK;
+
+    for (uint32_t i = 0; r == OK && i < attempt->main->n_inputs; i++)
+        r = nnt_called(attempt, "Execution_setInput", i, set_input(attempt, i));
+    for (uint32_t i = 0; r == OK && i < attempt->main->n_outputs; i++)
+        r = nnt_called(attempt, "Execution_setOutput", i, set_output(attempt, i));
+    return r;
+}
+
+/* -- runs -- */
+
+static int compute(struct nnt_attempt *attempt)
+{
+    return nnt_called(attempt, "Execution_compute", 0,
+                      ANeuralNetworksExecution_compute(attempt->execution));
+}
+
+static int start_and_wait(struct nnt_attempt *attempt)
+{
+    ANeuralNetworksEvent *event = NULL;
+    int r = nnt_called(attempt, "Execution_startCompute", 0,
+                       ANeuralNetworksExecution_startCompute(attempt->execution, &event));
+
+    if (r == OK)
+        r = nnt_called(attempt, "Event_wait", 0, ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    return r;
+}
+
+/* -- the table -- */
+
+static const struct nnt_path_steps paths[NNT_PATH_N] = {
+    [NNT_SYNC] = {"sync", compile, set_pointers, compute, NULL, NULL},
+    [NNT_ASYNC] = {"async", compile, set_pointers, start_and_wait, NULL, NULL},
+};
+
+const struct nnt_path_steps *nnt_path_steps(enum nnt_path path)
+{
+    return &paths[path];
+}
+
+const char *nnt_path_name(enum nnt_path path)
+{
+    return paths[path].name;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nnt-path.h - the ways to bring one built model to its outputs
+ *
+ * A path is a row of functions: how the model becomes a compilation, where the
+ * bytes of arguments lie, and how an execution is run. Whatever the path, the
+ * outputs' bytes stand in attempt->outputs after it, to be compared. A path may
+ * keep what it needs in attempt->own, which its release() frees. */
+#ifndef NN_TOOLS_NNT_PATH_H
+#define NN_TOOLS_NNT_PATH_H
+
+#include "nnt-build.h"
+#include "nnt-run.h"
+
+/* What one model needs while it runs. */
+struct nnt_attempt {
+    struct nnt_run *run;
+    const struct nnt_model *model;
+    const struct nnt_subgraph *main;
+    struct nnt_built built;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    uint8_t **outputs; /* one buffer per output, each of at least one byte */
+    void *own;         /* the path's */
+};
+
+/* Functions return an ANeuralNetworks result code, with the sentence said
+ * (nnt_called) if it is none of success. */
+struct nnt_path_steps {
+    const char *name;
+    /* From attempt->built to attempt->compilation, which is finished. */
+    int (*compile)(struct nnt_attempt *attempt);
+    /* Binds all arguments to attempt->execution. */
+    int (*set_arguments)(struct nnt_attempt *attempt);
+    /* Runs attempt->execution to its end. */
+    int (*run)(struct nnt_attempt *attempt);
+    /* Brings the outputs to attempt->outputs; NULL: they are there. */
+    int (*fetch)(struct nnt_attempt *attempt);
+    /* Frees attempt->own, after the execution and before the compilation; NULL: there is none. */
+    void (*release)(struct nnt_attempt *attempt);
+};
+
+/* nnt_path_steps() - never NULL, no member but fetch and release is. */
+const struct nnt_path_steps *nnt_path_steps(enum nnt_path path);
+
+/* nnt_called() - notes what a call returned, with a sentence if it failed. subject is the
+ * number of the argument, operand or operation that it was about. Returns: result. */
+int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result);
+
+/* nnt_input_type() - the full type of an input that the model leaves open.
+ * Returns: false if the model says all, and no type is to be given. */
+bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type);
+
+#endif

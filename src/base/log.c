@@ -171,3 +171,14 @@ void nn_trace(const char *format, ...)
     print_line(prefix, format, arguments);
     va_end(arguments);
 }
+
+void nn_trace_text(const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        if (n)
+            nn_trace("%.*s", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}

@@ -35,4 +35,7 @@ bool nn_trace_enabled(const char *trace);
 /* nn_trace() - prints one line, "seconds.microseconds text". errno is kept. */
 void nn_trace(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 
+/* nn_trace_text() - nn_trace() of each line of a text that is not empty. */
+void nn_trace_text(const char *text);
+
 #endif

@@ -87,18 +87,12 @@ static void check_plan(struct builder *b, const char *want)
     FILE *file = open_memstream(&text, &n_bytes);
 
     ck_assert_int_eq(nn_team_new(1, &team), 0);
-    ck_assert_int_eq(nn_program_new(&model, team, 0, &why, &program), 0);
+    ck_assert_int_eq(nn_program_new(&model, NN_PASSES_ALL, team, 0, &why, &program), 0);
     ck_assert_ptr_nonnull(program->graphs[0].plans);
     nn_plan_print(&program->graphs[0].plans->plan, file);
     check_text(file, &text, want);
     nn_program_free(program);
     nn_team_free(team);
-}
-
-static int dead_pass(struct nn_graph *graph)
-{
-    nn_pass_dead(graph);
-    return 0;
 }
 
 TEST(activation_joins_what_is_before)
@@ -201,7 +195,7 @@ TEST(what_nobody_reads_is_dead)
     builder_operation(&b, 0, NNHAL_OP_TANH, 1, &in, 1, &unread[0]);
     builder_operation(&b, 0, NNHAL_OP_TANH, 1, &unread[0], 1, &unread[1]);
     builder_operation(&b, 0, NNHAL_OP_LOGISTIC, 1, &in, 1, &out);
-    check_pass(&b, dead_pass,
+    check_pass(&b, nn_pass_dead,
                "graph(%0 tf32[1,8,8,4])\n"
                "  %3 tf32[1,8,8,4] = LOGISTIC(%0)\n"
                "  return %3\n");

@@ -89,7 +89,7 @@ static void subject_init(struct subject *s)
     build(&s->b);
     model = builder_model(&s->b);
     ck_assert_int_eq(nn_team_new(1, &s->team), 0);
-    r = nn_program_new(&model, s->team, NN_ISA_C, &why, &s->program);
+    r = nn_program_new(&model, NN_PASSES_ALL, s->team, NN_ISA_C, &why, &s->program);
     ck_assert_msg(r == 0, "%s", why.text);
     s->plan = &s->program->graphs[0].plans->plan;
     s->n_bytes = nn_plan_header(s->plan)->n_bytes;

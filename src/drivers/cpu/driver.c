@@ -252,7 +252,8 @@ static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void 
     if (!prepared)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     prepared->device = device;
-    r = nn_program_new(&request->model, device->team, device->isa, &why, &prepared->program);
+    r = nn_program_new(&request->model, NN_PASSES_ALL, device->team, device->isa, &why,
+                       &prepared->program);
     if (r == 0 && request->size > offsetof(struct nnhal_prepare, cache) && request->cache)
         r = keep(prepared, request->cache);
     if (r) {

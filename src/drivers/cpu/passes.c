@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/passes.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "drivers/cpu/fold.h"
 
 #include <string.h>
 
@@ -327,12 +330,12 @@ static bool is_wanted(const struct nn_node *node, const bool *is_read)
     return false;
 }
 
-void nn_pass_dead(struct nn_graph *graph)
+int nn_pass_dead(struct nn_graph *graph)
 {
     bool *is_read = nn_arena_new_n(&graph->arena, bool, graph->n_values);
 
     if (!is_read)
-        return;
+        return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; i < graph->n_outputs; i++)
         is_read[graph->outputs[i]] = true;
     for (uint32_t i = graph->n_nodes; i-- > 0;) {
@@ -342,15 +345,71 @@ void nn_pass_dead(struct nn_graph *graph)
         for (uint32_t j = 0; !node->is_dead && j < node->n_inputs; j++)
             is_read[node->inputs[j]] = true;
     }
+    return 0;
 }
 
-int nn_passes_run(struct nn_graph *graph)
+/* ---- the table ---- */
+
+/* A pass over the graph alone, or one that runs kernels. */
+struct pass {
+    const char *name;
+    enum nn_passes set; /* the smallest that has it */
+    int (*run)(struct nn_graph *graph);
+    int (*run_program)(struct nn_program *program, uint32_t graph);
+};
+
+static const struct pass passes[] = {
+    {.name = "fold", .set = NN_PASSES_QUICK, .run_program = nn_fold_constants},
+    {.name = "pad", .set = NN_PASSES_ALL, .run = nn_pass_pad},
+    {.name = "activation", .set = NN_PASSES_ALL, .run = nn_pass_activation},
+    {.name = "dead", .set = NN_PASSES_QUICK, .run = nn_pass_dead},
+};
+
+/* Prints the graph if it is not what it was when *last was printed. */
+static void trace(const struct nn_graph *graph, const char *title, char **last)
 {
-    int r = nn_pass_pad(graph);
+    char *text = NULL;
+    size_t n_bytes = 0;
+    FILE *file;
+
+    if (!nn_trace_enabled("passes"))
+        return;
+    file = open_memstream(&text, &n_bytes);
+    if (!file)
+        return;
+    nn_graph_print(graph, file);
+    if (fclose(file) || (*last && strcmp(*last, text) == 0)) {
+        free(text);
+        return;
+    }
+    nn_trace("---- %s", title);
+    nn_trace_text(text);
+    free(*last);
+    *last = text;
+}
+
+static int run_pass(struct nn_program *program, uint32_t index, const struct pass *pass)
+{
+    struct nn_graph *graph = &program->graphs[index].graph;
+    int r = pass->run ? pass->run(graph) : pass->run_program(program, index);
 
     if (!r)
-        r = nn_pass_activation(graph);
-    if (!r)
-        nn_pass_dead(graph);
+        r = nn_graph_finish(graph);
+    return nn_error_trace(r);
+}
+
+int nn_passes_run(struct nn_program *program, uint32_t index, enum nn_passes set)
+{
+    struct nn_graph *graph = &program->graphs[index].graph;
+    _cleanup_(freep) char *last = NULL;
+    int r = nn_graph_finish(graph);
+
+    trace(graph, "model", &last);
+    for (size_t i = 0; !r && i < NN_N_ELEMENTS(passes); i++) {
+        if (passes[i].set > set)
+            continue;
+        r = run_pass(program, index, &passes[i]);
+        trace(graph, passes[i].name, &last);
+    }
     return nn_error_trace(r);
 }

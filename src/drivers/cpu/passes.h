@@ -4,7 +4,11 @@
  * Each pass is a function over one graph that changes nothing that can be
  * observed: the outputs of the graph keep their bits (adding zeroes that PAD
  * wrote apart, where a float's sign of zero may differ). A pass needs no shapes:
- * what is unknown stays as it is. Their order is that of nn_passes_run().
+ * what is unknown stays as it is. Their order is that of the table in passes.c.
+ *
+ * Plans are right without any of them. The quick ones cost next to nothing and
+ * spare what each execution, or each plan, would otherwise do again; the others make
+ * executions faster, and a compilation that must be quick may leave them for later.
  *
  * Whether two operations are one is decided by operands alone: kernels see
  * ordinary operations and know of no pass. */
@@ -12,6 +16,7 @@
 #define NN_CPU_PASSES_H
 
 #include "drivers/cpu/graph.h"
+#include "drivers/cpu/program.h"
 
 /* nn_pass_activation() - RELU, RELU1 and RELU6 become the fused activation of
  * the operation before, if that has none and nothing else reads its result.
@@ -23,11 +28,14 @@ int nn_pass_activation(struct nn_graph *graph);
 int nn_pass_pad(struct nn_graph *graph);
 
 /* nn_pass_dead() - operations whose results nobody reads are dead; not IF and
- * WHILE, which may be stopped by their time. */
-void nn_pass_dead(struct nn_graph *graph);
+ * WHILE, which may be stopped by their time. Returns: 0, -ENOMEM. */
+int nn_pass_dead(struct nn_graph *graph);
 
-/* nn_passes_run() - all of them. Returns: 0, -ENOMEM. */
-int nn_passes_run(struct nn_graph *graph);
+/* nn_passes_run() - the passes of that set over one graph of the program, which has no plans yet,
+ * nn_graph_finish() included. NNHAL_TRACE=passes prints the graph before them
+ * and after each pass that changes it.
+ * Returns: 0, -ENOMEM. */
+int nn_passes_run(struct nn_program *program, uint32_t graph, enum nn_passes passes);
 
 /* nn_graph_count_uses() - how many times live nodes and the graph's outputs read
  * each value; n_uses has n_values elements. */

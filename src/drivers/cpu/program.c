@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "drivers/cpu/fold.h"
 #include "drivers/cpu/lower.h"
 #include "drivers/cpu/passes.h"
 #include "model/types.h"
@@ -24,13 +23,8 @@ static void trace(void (*print)(const void *noun, FILE *file), const void *noun)
     if (!file)
         return;
     print(noun, file);
-    if (fclose(file) == 0) {
-        char *rest = text, *line;
-
-        while ((line = strsep(&rest, "\n")))
-            if (*line)
-                nn_trace("%s", line);
-    }
+    if (fclose(file) == 0)
+        nn_trace_text(text);
     free(text);
 }
 
@@ -240,7 +234,8 @@ void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *w
 
 /* ---- the whole ---- */
 
-static int copy_graphs(struct nn_program *program, const struct nnhal_driver_model *model)
+static int copy_graphs(struct nn_program *program, const struct nnhal_driver_model *model,
+                       enum nn_passes passes)
 {
     const struct nnhal_model *from = model->model;
     int r;
@@ -258,13 +253,7 @@ static int copy_graphs(struct nn_program *program, const struct nnhal_driver_mod
 
         r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL);
         if (!r)
-            r = nn_graph_finish(graph);
-        if (!r)
-            r = nn_fold_constants(program, i);
-        if (!r)
-            r = nn_passes_run(graph);
-        if (!r)
-            r = nn_graph_finish(graph);
+            r = nn_passes_run(program, i, passes);
         if (r)
             return nn_error_trace(r);
         trace(print_graph, graph);
@@ -335,8 +324,9 @@ int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **
     return 0;
 }
 
-int nn_program_new(const struct nnhal_driver_model *model, struct nn_team *team, uint32_t isa,
-                   struct nn_why *why, struct nn_program **ret_program)
+int nn_program_new(const struct nnhal_driver_model *model, enum nn_passes passes,
+                   struct nn_team *team, uint32_t isa, struct nn_why *why,
+                   struct nn_program **ret_program)
 {
     _cleanup_(nn_program_freep) struct nn_program *program = calloc(1, sizeof(*program));
     int r;
@@ -346,7 +336,7 @@ int nn_program_new(const struct nnhal_driver_model *model, struct nn_team *team,
     pthread_mutex_init(&program->lock, NULL);
     program->team = team;
     program->isa = isa;
-    r = copy_graphs(program, model);
+    r = copy_graphs(program, model, passes);
     if (!r)
         r = make_first_plan(program, why);
     if (r)

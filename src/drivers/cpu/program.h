@@ -31,6 +31,12 @@ enum {
     NN_PROGRAM_E_REFUSED = 2, /* why says what cannot be executed */
 };
 
+/* Which passes run over a graph (passes.h). */
+enum nn_passes {
+    NN_PASSES_QUICK = 0, /* constants folded, dead operations gone */
+    NN_PASSES_ALL = 1,
+};
+
 struct nn_program_plan {
     struct nn_program_plan *next; /* in the table, most recently used first */
     struct nn_plan plan;
@@ -74,8 +80,9 @@ struct nn_program {
 /* nn_program_new() - copies the model, runs the passes, and makes the plans
  * that can be made. The pools must stay mapped.
  * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
-int nn_program_new(const struct nnhal_driver_model *model, struct nn_team *team, uint32_t isa,
-                   struct nn_why *why, struct nn_program **ret_program);
+int nn_program_new(const struct nnhal_driver_model *model, enum nn_passes passes,
+                   struct nn_team *team, uint32_t isa, struct nn_why *why,
+                   struct nn_program **ret_program);
 
 /* nn_program_new_kept() - one with an empty graph and no model: it executes the
  * plan that its maker (keep.h) gives it, and can make no other.

@@ -18,6 +18,11 @@
 #define SPINS_PER_CLOCK 64
 #define MAX_SPIN_NS     UINT64_C(1000000000)
 
+enum {
+    STOP_CLOSED = 1,
+    STOP_INTERRUPTED = 2, /* the reader's wait, once */
+};
+
 struct ring_page {
     uint32_t magic;
     uint32_t version;
@@ -58,7 +63,7 @@ struct nn_ring {
     uint64_t spin_ns;
     struct nn_evflag own_flag;
     struct nn_evflag *flag;
-    uint32_t is_closed;
+    uint32_t stop; /* why waits end: STOP_CLOSED, STOP_INTERRUPTED */
     struct ring_side writer;
     struct ring_side reader;
 };
@@ -184,7 +189,13 @@ void nn_ring_descriptor(const struct nn_ring *ring, struct nnhal_fmq_descriptor 
 
 void nn_ring_close(struct nn_ring *ring)
 {
-    nn_word_store32(&ring->is_closed, 1);
+    nn_word_or32(&ring->stop, STOP_CLOSED);
+    nn_evflag_poke(ring->flag);
+}
+
+void nn_ring_interrupt(struct nn_ring *ring)
+{
+    nn_word_or32(&ring->stop, STOP_INTERRUPTED);
     nn_evflag_poke(ring->flag);
 }
 
@@ -428,19 +439,26 @@ static int can_read(void *ctx)
            ring->reader.is_broken;
 }
 
-/* Either is ready or the ring was closed: a close pokes the flag. */
-static int can_write_or_closed(void *ctx)
+/* Either is ready or somebody stopped the wait, who has poked the flag. */
+static int can_write_or_stopped(void *ctx)
 {
     struct nn_ring *ring = ctx;
 
-    return can_write(ring) || nn_word_load32(&ring->is_closed);
+    return can_write(ring) || (nn_word_load32(&ring->stop) & STOP_CLOSED);
 }
 
-static int can_read_or_closed(void *ctx)
+static int can_read_or_stopped(void *ctx)
 {
     struct nn_ring *ring = ctx;
 
-    return can_read(ring) || nn_word_load32(&ring->is_closed);
+    return can_read(ring) || nn_word_load32(&ring->stop);
+}
+
+/* Why the reader's wait ended with nothing to read; an interruption is used up. */
+static int take_stop(struct nn_ring *ring)
+{
+    return nn_word_and32(&ring->stop, STOP_CLOSED) & STOP_CLOSED ? NNHAL_FMQ_E_CLOSED
+                                                                 : NN_RING_E_INTERRUPTED;
 }
 
 static void relax(void)
@@ -481,8 +499,8 @@ int nn_ring_wait_to_write(struct nn_ring *ring, uint32_t n_elements, uint64_t de
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
     ring->writer.n_wanted = n_elements;
-    if (!spin(ring, can_write_or_closed, deadline_ns)) {
-        r = nn_evflag_wait(ring->flag, can_write_or_closed, ring, deadline_ns);
+    if (!spin(ring, can_write_or_stopped, deadline_ns)) {
+        r = nn_evflag_wait(ring->flag, can_write_or_stopped, ring, deadline_ns);
         if (r != 0)
             return r;
     }
@@ -498,14 +516,14 @@ int nn_ring_wait_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t dea
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
     ring->reader.n_wanted = n_elements;
-    if (!spin(ring, can_read_or_closed, deadline_ns)) {
-        r = nn_evflag_wait(ring->flag, can_read_or_closed, ring, deadline_ns);
+    if (!spin(ring, can_read_or_stopped, deadline_ns)) {
+        r = nn_evflag_wait(ring->flag, can_read_or_stopped, ring, deadline_ns);
         if (r != 0)
             return r;
     }
     if (ring->reader.is_broken)
         return NNHAL_FMQ_E_BROKEN;
-    return can_read(ring) ? 0 : NNHAL_FMQ_E_CLOSED;
+    return can_read(ring) ? 0 : take_stop(ring);
 }
 
 int nn_ring_write_blocking(struct nn_ring *ring, const void *elements, uint32_t n_elements,

@@ -7,8 +7,9 @@
  * peer's is loaded when the last known value says full or empty, held against
  * what is possible, and kept.
  *
- * One writing thread and one reading thread at a time. nn_ring_close() from any
- * thread. The functions answer as the nnhal_fmq_ functions of their names. */
+ * One writing thread and one reading thread at a time. nn_ring_close() and
+ * nn_ring_interrupt() from any thread. The functions answer as the nnhal_fmq_
+ * functions of their names. */
 #ifndef NN_SHM_RING_H
 #define NN_SHM_RING_H
 
@@ -22,6 +23,10 @@
 struct nn_evflag;
 struct nn_ring;
 
+enum {
+    NN_RING_E_INTERRUPTED = 32, /* waiting to read: see nn_ring_interrupt() */
+};
+
 int nn_ring_new(uint32_t n_elements, uint32_t element_size, uint32_t flavour,
                 struct nn_evflag *flag, struct nn_ring **ret_ring);
 int nn_ring_attach(const struct nnhal_fmq_descriptor *descriptor, struct nn_evflag *flag,
@@ -30,6 +35,11 @@ struct nn_ring *nn_ring_free(struct nn_ring *ring);
 void nn_ring_descriptor(const struct nn_ring *ring, struct nnhal_fmq_descriptor *ret);
 
 void nn_ring_close(struct nn_ring *ring);
+
+/* nn_ring_interrupt() - the wait to read that is in progress, or else the next,
+ * ends with NN_RING_E_INTERRUPTED, once, unless there is something to read. Any
+ * thread. What has no interruption (nnhal_fmq_) never sees the outcome. */
+void nn_ring_interrupt(struct nn_ring *ring);
 void nn_ring_set_spin(struct nn_ring *ring, uint64_t spin_ns);
 
 uint32_t nn_ring_available_to_read(struct nn_ring *ring);

@@ -68,6 +68,19 @@ static inline void nn_word_add32(uint32_t *word, uint32_t n)
     __atomic_add_fetch(word, n, __ATOMIC_SEQ_CST);
 }
 
+/* nn_word_or32(), nn_word_and32() - Returns: what was there before. */
+static inline uint32_t nn_word_or32(uint32_t *word, uint32_t bits)
+{
+    nn_word_step();
+    return __atomic_fetch_or(word, bits, __ATOMIC_SEQ_CST);
+}
+
+static inline uint32_t nn_word_and32(uint32_t *word, uint32_t bits)
+{
+    nn_word_step();
+    return __atomic_fetch_and(word, bits, __ATOMIC_SEQ_CST);
+}
+
 /* nn_word_fence() - orders stores of spans after the claim, and loads of spans
  * before it. ThreadSanitizer knows no fences; spans are outside of its sight. */
 static inline void nn_word_fence(void)

@@ -216,7 +216,7 @@ static void reset_ring(struct nn_ring *ring)
     struct ring_page *page = ring->page;
 
     memset(&page->write, 0, nn_region_size(ring->region) - offsetof(struct ring_page, write));
-    ring->is_closed = 0;
+    ring->stop = 0;
     nn_evflag_init(&ring->own_flag, &page->words);
     init_sides(ring);
 }
@@ -231,7 +231,7 @@ static uint64_t hash_world(void)
     for (size_t i = 0; i < n_words; i++)
         hash = mix(hash, words[i]);
     for (int i = 0; i < 2; i++)
-        hash = mix(hash, (uint64_t)rings[i]->is_closed << 32 | rings[i]->own_flag.poke);
+        hash = mix(hash, (uint64_t)rings[i]->stop << 32 | rings[i]->own_flag.poke);
     for (size_t i = 0; i < n_threads; i++)
         hash = mix(hash,
                    threads[i].history * 4 + (threads[i].n_sleeps_on > 0) * 2 + threads[i].is_done);

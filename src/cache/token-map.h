@@ -14,7 +14,8 @@
  * The journal is held in memory and the database stays open, so that a
  * sandboxed process needs no file but the open one.
  *
- * Threads: any; one at a time inside. After fork the child must not use it. */
+ * Threads: any; one at a time inside. After fork the child's map knows nothing and takes nothing
+ * (db.h). */
 #ifndef NN_CACHE_TOKEN_MAP_H
 #define NN_CACHE_TOKEN_MAP_H
 

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache/db.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/sys.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    BUSY_MS = 2000, /* longer than any transaction of another process */
+};
+
+/* -- one at a time ----------------------------------------------------------------- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t lock_once = PTHREAD_ONCE_INIT;
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void nn_db_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(take_lock, nn_db_unlock, nn_db_unlock);
+}
+
+void nn_db_lock(void)
+{
+    pthread_once(&lock_once, watch_forks);
+    take_lock();
+}
+
+/* -- the folder and the file ------------------------------------------------------- */
+
+static int make_folder(const char *folder)
+{
+    _cleanup_(freep) char *path = strdup(folder);
+
+    if (!path)
+        return nn_error_origin(-ENOMEM);
+    for (char *at = path + 1; *path && *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        mkdir(path, 0755);
+        *at = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : nn_error_origin(-errno);
+}
+
+/* Whatever links lead to it: SQLite follows none. */
+static int find_folder(const char *folder, char **ret_path)
+{
+    _cleanup_(freep) char *path = NULL;
+    struct stat status;
+    int r = make_folder(folder);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    path = realpath(folder, NULL);
+    if (!path || stat(path, &status) < 0)
+        return nn_error_origin(-errno);
+    if (!S_ISDIR(status.st_mode))
+        return nn_error_origin(-ENOTDIR);
+    if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))
+        return nn_error_origin(-EPERM);
+    *ret_path = steal_ptr(&path);
+    return 0;
+}
+
+/* The file is ours and an ordinary one, and nobody else can read it. One that is there is not
+ * opened: closing any descriptor of it would drop the locks that SQLite has in this process. */
+static int make_file(const char *path)
+{
+    struct stat status;
+    int fd;
+
+    if (lstat(path, &status) == 0) {
+        if (S_ISREG(status.st_mode) && status.st_uid == geteuid())
+            return 0;
+        if (unlink(path) < 0)
+            return nn_error_origin(-errno);
+    }
+    fd = nn_sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return fd == -EEXIST ? 0 : nn_error_trace(fd);
+    close(fd);
+    return 0;
+}
+
+/* -- opening and closing ------------------------------------------------------------- */
+
+/* What a file says about itself is not to be believed. */
+static void harden(sqlite3 *sqlite)
+{
+    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(sqlite, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_exec(sqlite, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+}
+
+/* Whether a failure was the file's fault, and not that of others or of the machine. */
+static bool is_damage(int failure)
+{
+    switch (failure & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static int error_of(int failure)
+{
+    switch (failure & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return nn_error_origin(-EBUSY);
+    case SQLITE_NOMEM:
+        return nn_error_origin(-ENOMEM);
+    case SQLITE_FULL:
+        return nn_error_origin(-ENOSPC);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+        return nn_error_origin(-EACCES);
+    default:
+        return nn_error_origin(-EIO);
+    }
+}
+
+static void close_handle(struct nn_db *db)
+{
+    bool is_ours = db->pid == getpid();
+
+    for (size_t i = 0; i < NN_DB_MAX_STATEMENTS; i++) {
+        if (is_ours)
+            sqlite3_finalize(db->statements[i]);
+        db->statements[i] = NULL;
+    }
+    if (is_ours)
+        sqlite3_close(db->sqlite);
+    db->sqlite = NULL;
+}
+
+static int open_handle(struct nn_db *db)
+{
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+    struct stat status;
+    int r = make_file(db->path);
+
+    db->failure = SQLITE_OK;
+    if (r < 0)
+        return nn_error_trace(r);
+    db->pid = getpid();
+    db->failure = sqlite3_open_v2(db->path, &db->sqlite, flags, NULL);
+    if (db->failure == SQLITE_OK && stat(db->path, &status) < 0)
+        db->failure = SQLITE_CANTOPEN;
+    if (db->failure == SQLITE_OK) {
+        db->device = status.st_dev;
+        db->inode = status.st_ino;
+        sqlite3_busy_timeout(db->sqlite, BUSY_MS);
+        harden(db->sqlite);
+        db->failure = sqlite3_exec(db->sqlite, db->schema, NULL, NULL, NULL);
+    }
+    if (db->failure == SQLITE_OK)
+        return 0;
+    close_handle(db);
+    return nn_error_trace(error_of(db->failure));
+}
+
+/* Whatever is wrong with it: an empty one instead. */
+static int replace(struct nn_db *db)
+{
+    _cleanup_(freep) char *journal = NULL;
+
+    nn_log("cache", NN_LOG_DEBUG, "%s is damaged and is replaced", db->path);
+    close_handle(db);
+    if (asprintf(&journal, "%s-journal", db->path) < 0) {
+        journal = NULL;
+        return nn_error_origin(-ENOMEM);
+    }
+    unlink(journal);
+    unlink(db->path);
+    db->n_replaced++;
+    return nn_error_trace(open_handle(db));
+}
+
+static int open_or_replace(struct nn_db *db)
+{
+    int r = open_handle(db);
+
+    return r < 0 && is_damage(db->failure) ? nn_error_trace(replace(db)) : nn_error_trace(r);
+}
+
+int nn_db_open(struct nn_db *db, const char *folder, const char *name, const char *schema)
+{
+    _cleanup_(freep) char *path = NULL;
+    int r;
+
+    *db = (struct nn_db){.schema = schema};
+    r = find_folder(folder, &path);
+    if (r < 0)
+        return nn_error_trace(r);
+    if (asprintf(&db->path, "%s/%s", path, name) < 0) {
+        db->path = NULL;
+        return nn_error_origin(-ENOMEM);
+    }
+    r = open_or_replace(db);
+    if (r < 0)
+        nn_db_close(db);
+    return nn_error_trace(r);
+}
+
+void nn_db_close(struct nn_db *db)
+{
+    close_handle(db);
+    free(db->path);
+    *db = (struct nn_db){0};
+}
+
+/* -- use ----------------------------------------------------------------------------------- */
+
+/* What cannot be looked at has not moved: a service that has left its privileges keeps what
+ * it has open. */
+static bool has_moved(const struct nn_db *db)
+{
+    struct stat status;
+
+    if (stat(db->path, &status) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return status.st_dev != db->device || status.st_ino != db->inode;
+}
+
+int nn_db_ready(struct nn_db *db)
+{
+    struct nn_db next;
+    int r;
+
+    if (!db->path || db->pid != getpid())
+        return NN_DB_E_FORKED;
+    if (db->sqlite && !has_moved(db))
+        return 0;
+    next = (struct nn_db){.path = db->path, .schema = db->schema, .n_replaced = db->n_replaced};
+    r = open_or_replace(&next);
+    if (r < 0)
+        return db->sqlite ? 0 : nn_error_trace(r);
+    close_handle(db);
+    *db = next;
+    return NN_DB_E_REPLACED;
+}
+
+sqlite3_stmt *nn_db_statement(struct nn_db *db, unsigned i, const char *sql)
+{
+    if (!db->sqlite) {
+        db->failure = SQLITE_CANTOPEN;
+        return NULL;
+    }
+    if (!db->statements[i])
+        db->failure = sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                         &db->statements[i], NULL);
+    return db->statements[i];
+}
+
+void nn_db_reset(sqlite3_stmt *statement)
+{
+    if (!statement)
+        return;
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+}
+
+int nn_db_step(struct nn_db *db, sqlite3_stmt *statement)
+{
+    int r = statement ? sqlite3_step(statement) : db->failure;
+
+    if (r == SQLITE_ROW || r == SQLITE_DONE)
+        return r;
+    db->failure = r;
+    return 0;
+}
+
+bool nn_db_run(struct nn_db *db, const char *sql)
+{
+    db->failure = db->sqlite ? sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) : SQLITE_CANTOPEN;
+    return db->failure == SQLITE_OK;
+}
+
+int nn_db_failed(struct nn_db *db)
+{
+    int r;
+
+    if (db->sqlite && !sqlite3_get_autocommit(db->sqlite))
+        sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
+    if (!is_damage(db->failure))
+        return nn_error_trace(error_of(db->failure));
+    r = replace(db);
+    return r < 0 ? nn_error_trace(r) : NN_DB_E_REPLACED;
+}

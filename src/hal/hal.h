@@ -261,12 +261,15 @@ struct nn_hal_configure_execution_burst_args {
     uint64_t prepared_model;
     struct nn_hal_queue_descriptor requests;
     struct nn_hal_queue_descriptor results;
-    uint64_t spin_ns;
+    uint64_t spin_ns; /* at most, per wait of the driver's side; 0: never */
 };
 
+/* n_threads: of an execution, which a waiting client leaves CPUs to. */
 struct nn_hal_configure_execution_burst_reply {
     const char *message;
     uint64_t burst;
+    uint32_t n_threads;
+    uint32_t reserved; /* 0 */
 };
 
 struct nn_hal_free_execution_args {

@@ -9,6 +9,7 @@
 #include "host/services.h"
 #include "host/session.h"
 #include "model/types.h"
+#include "shm/spin.h"
 
 #include <string.h>
 
@@ -61,6 +62,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
         return nn_error_trace(r);
     host->n_refs = 1;
     nn_quota_init(&host->quota);
+    nn_spin_prepare();
     pthread_mutex_init(&host->fencer_lock, NULL);
     pthread_mutex_init(&host->tokens_lock, NULL);
     *ret_host = steal_ptr(&host);

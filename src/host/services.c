@@ -2,9 +2,9 @@
 #include "host/services.h"
 
 #include "base/arith.h"
+#include "base/cpus.h"
 #include "base/log.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,18 +44,6 @@ static void service_release(void *ctx, void *block)
     free(block);
 }
 
-static uint32_t count_cpus(void)
-{
-    cpu_set_t cpus;
-    int n;
-
-    CPU_ZERO(&cpus);
-    if (sched_getaffinity(0, sizeof(cpus), &cpus) < 0)
-        return 1;
-    n = CPU_COUNT(&cpus);
-    return n > 0 ? (uint32_t)n : 1;
-}
-
 void nn_services_init(struct nnhal_driver_services *services)
 {
     *services = (struct nnhal_driver_services){
@@ -64,7 +52,7 @@ void nn_services_init(struct nnhal_driver_services *services)
         .explain = service_explain,
         .allocate = service_allocate,
         .release = service_release,
-        .n_cpus = count_cpus(),
+        .n_cpus = nn_cpus_allowed(),
     };
 }
 

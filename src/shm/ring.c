@@ -471,15 +471,16 @@ static void relax(void)
 }
 
 /* Looks for at most spin_ns. Returns: whether is_ready. */
-static bool spin(struct nn_ring *ring, int (*is_ready)(void *ctx), uint64_t deadline_ns)
+static bool spin(struct nn_ring *ring, int (*is_ready)(void *ctx), uint64_t spin_ns,
+                 uint64_t deadline_ns)
 {
     uint64_t end_ns;
 
     if (is_ready(ring))
         return true;
-    if (ring->spin_ns == 0)
+    if (spin_ns == 0)
         return false;
-    end_ns = nn_sys_now_ns() + ring->spin_ns;
+    end_ns = nn_sys_now_ns() + spin_ns;
     if (end_ns > deadline_ns)
         end_ns = deadline_ns;
     do
@@ -499,7 +500,7 @@ int nn_ring_wait_to_write(struct nn_ring *ring, uint32_t n_elements, uint64_t de
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
     ring->writer.n_wanted = n_elements;
-    if (!spin(ring, can_write_or_stopped, deadline_ns)) {
+    if (!spin(ring, can_write_or_stopped, ring->spin_ns, deadline_ns)) {
         r = nn_evflag_wait(ring->flag, can_write_or_stopped, ring, deadline_ns);
         if (r != 0)
             return r;
@@ -516,7 +517,7 @@ int nn_ring_wait_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t dea
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
     ring->reader.n_wanted = n_elements;
-    if (!spin(ring, can_read_or_stopped, deadline_ns)) {
+    if (!spin(ring, can_read_or_stopped, ring->spin_ns, deadline_ns)) {
         r = nn_evflag_wait(ring->flag, can_read_or_stopped, ring, deadline_ns);
         if (r != 0)
             return r;
@@ -524,6 +525,14 @@ int nn_ring_wait_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t dea
     if (ring->reader.is_broken)
         return NNHAL_FMQ_E_BROKEN;
     return can_read(ring) ? 0 : take_stop(ring);
+}
+
+bool nn_ring_spin_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t spin_ns,
+                          uint64_t deadline_ns)
+{
+    ring->reader.n_wanted = n_elements;
+    return spin(ring, can_read_or_stopped, spin_ns < MAX_SPIN_NS ? spin_ns : MAX_SPIN_NS,
+                deadline_ns);
 }
 
 int nn_ring_write_blocking(struct nn_ring *ring, const void *elements, uint32_t n_elements,

@@ -54,6 +54,12 @@ int nn_ring_read_blocking(struct nn_ring *ring, void *ret_elements, uint32_t n_e
 int nn_ring_wait_to_write(struct nn_ring *ring, uint32_t n_elements, uint64_t deadline_ns);
 int nn_ring_wait_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t deadline_ns);
 
+/* nn_ring_spin_to_read() - looks for spin_ns (at most 1 s) without sleeping. Returns:
+ * whether n_elements can be read, or the ring is broken, closed or interrupted:
+ * a wait would not sleep. */
+bool nn_ring_spin_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t spin_ns,
+                          uint64_t deadline_ns);
+
 int nn_ring_begin_write(struct nn_ring *ring, uint32_t n_elements,
                         struct nnhal_fmq_transaction *ret_transaction);
 int nn_ring_commit_write(struct nn_ring *ring, uint32_t n_elements);

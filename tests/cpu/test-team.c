@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/cpu/cpus.h"
 #include "drivers/cpu/team.h"
 
 #include "support/check-main.h"
@@ -106,17 +105,5 @@ TEST(team_without_work_ends)
 }
 TEST_END
 
-TEST(quotas_are_whole_cpus)
-{
-    ck_assert_uint_eq(nn_cpus_of_quota("max 100000\n"), 0);
-    ck_assert_uint_eq(nn_cpus_of_quota("200000 100000\n"), 2);
-    ck_assert_uint_eq(nn_cpus_of_quota("150000 100000\n"), 2);
-    ck_assert_uint_eq(nn_cpus_of_quota("1000 100000\n"), 1);
-    ck_assert_uint_eq(nn_cpus_of_quota("99 0\n"), 0);
-    ck_assert_uint_eq(nn_cpus_of_quota(""), 0);
-    ck_assert_uint_ge(nn_cpus_allowed(), 1);
-}
-TEST_END
-
 CHECK_MAIN("team", every_chunk_runs_once, workers_that_sleep_are_woken_or_not_needed,
-           several_loops_at_once, team_without_work_ends, quotas_are_whole_cpus)
+           several_loops_at_once, team_without_work_ends)

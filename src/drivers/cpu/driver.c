@@ -2,9 +2,9 @@
 #include "drivers/cpu/cpu.h"
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/error.h"
 #include "base/sys.h"
-#include "drivers/cpu/cpus.h"
 #include "drivers/cpu/exec.h"
 #include "drivers/cpu/keep.h"
 #include "drivers/cpu/lower.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/team.h"
 
+#include "base/cpus.h"
 #include "base/error.h"
 #include "base/sys.h"
-#include "drivers/cpu/cpus.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/cpu/cpus.h"
+#include "base/cpus.h"
 
 #include <sched.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * The least of two: CPUs in the affinity mask, and what the control group's
  * cpu.max leaves (version 2; every group up to the root that can be read). A
  * team that is larger would be put to sleep in the middle of its loops. */
-#ifndef NN_CPU_CPUS_H
-#define NN_CPU_CPUS_H
+#ifndef NN_BASE_CPUS_H
+#define NN_BASE_CPUS_H
 
 /* nn_cpus_allowed() - at least 1. Reads files: call it before a sandbox is closed. */
 unsigned nn_cpus_allowed(void);

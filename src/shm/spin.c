@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shm/spin.h"
+
+#include "base/cpus.h"
+#include "base/sys.h"
+#include "shm/ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define NS_PER_US UINT64_C(1000)
+#define MAX_US    UINT64_C(1000000)
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static uint32_t n_cpus;
+static uint64_t forced_ns; /* NN_SPIN_UNLIMITED: nothing is forced */
+
+static uint32_t n_spinners; /* of this process; atomic */
+
+static void learn(void)
+{
+    const char *text = secure_getenv("NNHAL_BURST_SPIN_US");
+    unsigned long long us;
+    char *end;
+
+    n_cpus = nn_cpus_allowed();
+    forced_ns = NN_SPIN_UNLIMITED;
+    if (!text || *text < '0' || *text > '9')
+        return;
+    errno = 0;
+    us = strtoull(text, &end, 10);
+    if (*end == '\0' && errno == 0)
+        forced_ns = (us < MAX_US ? us : MAX_US) * NS_PER_US;
+}
+
+void nn_spin_prepare(void)
+{
+    pthread_once(&once, learn);
+}
+
+void nn_spin_init(struct nn_spin *spin, uint64_t wish_ns, uint32_t n_threads)
+{
+    nn_spin_prepare();
+    *spin = (struct nn_spin){
+        .bound_ns = wish_ns < NN_SPIN_BOUND_NS ? wish_ns : NN_SPIN_BOUND_NS,
+        .n_threads = n_threads ? n_threads : 1,
+    };
+    if (forced_ns != NN_SPIN_UNLIMITED && wish_ns != 0) {
+        spin->bound_ns = forced_ns;
+        spin->is_forced = true;
+    }
+}
+
+/* Whether this wait should spin; if so it is counted until stop(). */
+static bool start(const struct nn_spin *spin)
+{
+    uint32_t n_others;
+
+    if (spin->bound_ns == 0)
+        return false;
+    if (!spin->is_forced && spin->n_long >= NN_SPIN_PATIENCE &&
+        spin->n_long % NN_SPIN_PROBE_EVERY != 0)
+        return false;
+    n_others = __atomic_fetch_add(&n_spinners, 1, __ATOMIC_RELAXED);
+    if (spin->is_forced || n_cpus > (uint64_t)spin->n_threads + n_others)
+        return true;
+    __atomic_sub_fetch(&n_spinners, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+static void stop(void)
+{
+    __atomic_sub_fetch(&n_spinners, 1, __ATOMIC_RELAXED);
+}
+
+/* Blocks, and learns from how long it took. */
+static int sleep_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_elements,
+                         uint64_t deadline_ns)
+{
+    uint64_t begin_ns;
+    int r;
+
+    if (spin->bound_ns == 0)
+        return nn_ring_wait_to_read(ring, n_elements, deadline_ns);
+    begin_ns = nn_sys_now_ns();
+    r = nn_ring_wait_to_read(ring, n_elements, deadline_ns);
+    spin->n_long = nn_sys_now_ns() - begin_ns < spin->bound_ns ? 0 : spin->n_long + 1;
+    return r;
+}
+
+int nn_spin_wait_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_elements,
+                         uint64_t deadline_ns)
+{
+    bool is_there;
+
+    if (!start(spin))
+        return sleep_to_read(spin, ring, n_elements, deadline_ns);
+    is_there = nn_ring_spin_to_read(ring, n_elements, spin->bound_ns, deadline_ns);
+    stop();
+    if (is_there)
+        spin->n_long = 0;
+    else
+        spin->n_long++;
+    return nn_ring_wait_to_read(ring, n_elements, deadline_ns);
+}

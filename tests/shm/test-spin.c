@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a wait spins: seen in whether its wait was counted as long, and in the
+ * time of its thread's CPU. */
+#include "shm/spin.h"
+
+#include "base/cpus.h"
+#include "base/sys.h"
+#include "shm/ring.h"
+#include "support/check-main.h"
+
+#include <nnhal/fmq.h>
+
+#include <pthread.h>
+#include <time.h>
+
+#define NS_PER_MS UINT64_C(1000000)
+
+static struct nn_ring *ring;
+static struct nn_spin spin;
+
+static void begin(const char *environment, uint64_t wish_ns, uint32_t n_threads)
+{
+    const uint32_t word = 7;
+
+    if (environment)
+        setenv("NNHAL_BURST_SPIN_US", environment, 1);
+    else
+        unsetenv("NNHAL_BURST_SPIN_US");
+    ck_assert_int_eq(nn_ring_new(8, sizeof(word), NNHAL_FMQ_SYNCHRONIZED, NULL, &ring), 0);
+    nn_spin_init(&spin, wish_ns, n_threads);
+}
+
+static void end(void)
+{
+    nn_ring_free(ring);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000 * NS_PER_MS + (uint64_t)time.tv_nsec;
+}
+
+/* Waits for nothing, for 2 ms. Returns the CPU time that it took. */
+static uint64_t wait_in_vain(void)
+{
+    uint64_t begin_ns = cpu_ns();
+
+    ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, nn_sys_now_ns() + 2 * NS_PER_MS),
+                     NNHAL_FMQ_E_TIMED_OUT);
+    return cpu_ns() - begin_ns;
+}
+
+TEST(what_is_there_is_short_and_needs_no_wait)
+{
+    const uint32_t word = 7;
+    uint32_t read;
+
+    begin(NULL, NN_SPIN_UNLIMITED, 1);
+    spin.n_long = 2;
+    ck_assert_int_eq(nn_ring_write(ring, &word, 1), 0);
+    ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, 0), 0);
+    ck_assert_uint_eq(spin.n_long, nn_cpus_allowed() > 1 ? 0 : spin.n_long);
+    ck_assert_int_eq(nn_ring_read(ring, &read, 1), 0);
+    ck_assert_uint_eq(read, 7);
+    end();
+}
+TEST_END
+
+TEST(long_waits_are_counted_and_end_the_spinning)
+{
+    begin(NULL, NN_SPIN_UNLIMITED, 1);
+    ck_assert_uint_eq(spin.bound_ns, NN_SPIN_BOUND_NS);
+    for (uint32_t i = 1; i <= NN_SPIN_PROBE_EVERY + 2; i++) {
+        wait_in_vain();
+        ck_assert_uint_eq(spin.n_long, i);
+    }
+    end();
+}
+TEST_END
+
+TEST(a_short_sleep_lets_spinning_begin_again)
+{
+    const uint32_t word = 7;
+
+    begin(NULL, NN_SPIN_UNLIMITED, 1);
+    spin.n_long = NN_SPIN_PATIENCE + 1;
+    ck_assert_int_eq(nn_ring_write(ring, &word, 1), 0);
+    ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, UINT64_MAX), 0);
+    ck_assert_uint_eq(spin.n_long, 0);
+    end();
+}
+TEST_END
+
+TEST(a_wish_bounds_and_0_is_never)
+{
+    begin(NULL, 1000, 0);
+    ck_assert_uint_eq(spin.bound_ns, 1000);
+    ck_assert_uint_eq(spin.n_threads, 1);
+    end();
+    begin(NULL, 0, 1);
+    ck_assert_uint_eq(spin.bound_ns, 0);
+    wait_in_vain();
+    ck_assert_uint_eq(spin.n_long, 0);
+    end();
+}
+TEST_END
+
+TEST(the_environment_forces_it)
+{
+    uint64_t most_ns = 0;
+
+    begin("1500", NN_SPIN_UNLIMITED, 1000);
+    ck_assert_uint_eq(spin.bound_ns, 1500000);
+    /* The machine may be busy: once in a few times it must have had the CPU. */
+    for (int i = 0; i < 50 && most_ns < NS_PER_MS; i++) {
+        uint64_t spent_ns = wait_in_vain();
+
+        most_ns = spent_ns > most_ns ? spent_ns : most_ns;
+    }
+    ck_assert_uint_ge(most_ns, NS_PER_MS);
+    end();
+}
+TEST_END
+
+TEST(the_environment_does_not_force_low_power)
+{
+    begin("1500", 0, 1);
+    ck_assert_uint_eq(spin.bound_ns, 0);
+    end();
+}
+TEST_END
+
+TEST(the_environment_turns_it_off)
+{
+    begin("0", NN_SPIN_UNLIMITED, 1);
+    ck_assert_uint_eq(spin.bound_ns, 0);
+    end();
+}
+TEST_END
+
+TEST(nonsense_in_the_environment_is_ignored)
+{
+    begin("fast", NN_SPIN_UNLIMITED, 1);
+    ck_assert_uint_eq(spin.bound_ns, NN_SPIN_BOUND_NS);
+    end();
+}
+TEST_END
+
+TEST(an_execution_that_takes_every_cpu_leaves_none)
+{
+    begin(NULL, 1000000000, nn_cpus_allowed());
+    spin.bound_ns = 1500000; /* long enough to be seen */
+    ck_assert_uint_lt(wait_in_vain(), NS_PER_MS);
+    end();
+}
+TEST_END
+
+static void *close_soon(void *ctx)
+{
+    const struct timespec nap = {.tv_nsec = 3000000};
+
+    nanosleep(&nap, NULL);
+    nn_ring_close(ring);
+    return NULL;
+}
+
+TEST(a_close_ends_spinning_and_sleeping)
+{
+    pthread_t thread;
+
+    for (int is_forced = 0; is_forced < 2; is_forced++) {
+        begin(NULL, NN_SPIN_UNLIMITED, 1);
+        if (is_forced)
+            spin = (struct nn_spin){.bound_ns = 1000000000, .n_threads = 1, .is_forced = true};
+        ck_assert_int_eq(pthread_create(&thread, NULL, close_soon, NULL), 0);
+        ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, UINT64_MAX), NNHAL_FMQ_E_CLOSED);
+        pthread_join(thread, NULL);
+        end();
+    }
+}
+TEST_END
+
+CHECK_MAIN("spin", what_is_there_is_short_and_needs_no_wait,
+           long_waits_are_counted_and_end_the_spinning, a_short_sleep_lets_spinning_begin_again,
+           a_wish_bounds_and_0_is_never, the_environment_forces_it,
+           the_environment_does_not_force_low_power, the_environment_turns_it_off,
+           nonsense_in_the_environment_is_ignored, an_execution_that_takes_every_cpu_leaves_none,
+           a_close_ends_spinning_and_sleeping)

@@ -63,6 +63,19 @@ static void on_cache_written(void *ctx, const struct nn_hal_cache_written_event 
     desk->written_model = event->prepared_model;
 }
 
+static void open_driver(struct cache_desk *desk)
+{
+    struct nn_host_why why = {.text = ""};
+    int r;
+
+    if (desk->driver == CACHE_SAMPLE)
+        r = nn_host_open_module(desk_sample(), desk->configuration, &why, &desk->desk.host);
+    else
+        r = nn_host_open_builtin(desk->driver == CACHE_CPU ? nn_cpu_driver_main : fake_main, NULL,
+                                 &why, &desk->desk.host);
+    ck_assert_msg(r == 0, "%s", why.text);
+}
+
 static void open_host(struct cache_desk *desk, uint32_t uid)
 {
     const struct nn_host_session_options options = {
@@ -71,10 +84,7 @@ static void open_host(struct cache_desk *desk, uint32_t uid)
     struct nn_hal_get_device_info_reply reply;
     char state[sizeof(desk->folder) + 8];
 
-    ck_assert_int_eq(
-        nn_host_open_builtin(desk->driver == CACHE_CPU ? nn_cpu_driver_main : fake_main, NULL, NULL,
-                             &desk->desk.host),
-        0);
+    open_driver(desk);
     snprintf(state, sizeof(state), "%s/state", desk->folder);
     ck_assert_int_eq(nn_host_open_tokens(desk->desk.host, state), 0);
     ck_assert_int_eq(nn_host_open_session(desk->desk.host, &options, &desk->desk.hal), 0);
@@ -87,6 +97,11 @@ static void open_host(struct cache_desk *desk, uint32_t uid)
     desk->n_data = reply.n_data_cache_files;
     desk->written_model = 0;
     desk->memory = desk_memory(&desk->desk, 4096);
+}
+
+bool cache_can(enum cache_driver driver, const struct cache_chain *chain)
+{
+    return driver != CACHE_SAMPLE || chain->type == NNHAL_TENSOR_FLOAT32;
 }
 
 void cache_open(struct cache_desk *desk, enum cache_driver driver)
@@ -325,7 +340,7 @@ uint32_t cache_load(struct cache_desk *desk, const struct cache_files *files, co
 bool cache_runs(struct cache_desk *desk, const struct cache_chain *chain, uint64_t prepared)
 {
     bool is_float = chain->type == NNHAL_TENSOR_FLOAT32;
-    uint32_t added = chain->operation == NNHAL_OP_ADD && desk->driver == CACHE_CPU
+    uint32_t added = chain->operation == NNHAL_OP_ADD && desk->driver != CACHE_FAKE
                          ? chain->n_operations
                          : 0;
     uint32_t n_bytes = N_ELEMENTS * (is_float ? 4 : 1);

@@ -14,7 +14,7 @@
 
 #include "host/desk.h"
 
-enum cache_driver { CACHE_FAKE, CACHE_CPU, CACHE_DRIVER_N };
+enum cache_driver { CACHE_FAKE, CACHE_CPU, CACHE_SAMPLE, CACHE_DRIVER_N };
 
 struct cache_chain {
     uint32_t operation; /* NNHAL_OP_ADD or NNHAL_OP_MUL */
@@ -26,7 +26,8 @@ struct cache_chain {
 struct cache_desk {
     struct desk desk;
     enum cache_driver driver;
-    char folder[64]; /* state/ and files lie in it */
+    const char *configuration; /* of the sample, from the next cache_reopen() on */
+    char folder[64];           /* state/ and files lie in it */
     uint32_t n_model, n_data;
     uint64_t memory;
     uint64_t written_model; /* of the last cache_written event */
@@ -38,6 +39,9 @@ struct cache_files {
     int32_t model[NNHAL_MAX_CACHE_FILES];
     int32_t data[NNHAL_MAX_CACHE_FILES];
 };
+
+/* cache_can() - whether the driver prepares such models: the sample has floats alone. */
+bool cache_can(enum cache_driver driver, const struct cache_chain *chain);
 
 /* cache_open() - a driver and an empty folder. cache_reopen() - another host of the
  * same driver, and a session for uid. */

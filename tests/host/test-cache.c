@@ -35,11 +35,12 @@ static struct cache_chain mul_of(const struct cache_chain *chain)
     return mul;
 }
 
-/* Each driver with each chain. */
+/* Each driver with each chain that it can do. */
 #define EACH(desk, chain)                                                                          \
     for (unsigned each_ = 0; each_ < CACHE_DRIVER_N * NN_N_ELEMENTS(chains); each_++)              \
         for (const struct cache_chain *chain = &chains[each_ / CACHE_DRIVER_N], *once_ = chain;    \
-             once_ && (cache_open(&(desk), each_ % CACHE_DRIVER_N), true);                         \
+             once_ && cache_can(each_ % CACHE_DRIVER_N, chain) &&                                  \
+             (cache_open(&(desk), each_ % CACHE_DRIVER_N), true);                                  \
              once_ = NULL, cache_close(&(desk)))
 
 static uint32_t random_of(uint32_t *seed)
@@ -474,6 +475,29 @@ TEST(a_plan_for_another_processor_is_refused)
 }
 TEST_END
 
+/* A driver may refuse what it has kept: then the model is compiled, or not. */
+TEST(a_plan_that_the_configuration_forbids_is_refused)
+{
+    const struct cache_chain mul = mul_of(SMALL);
+    struct cache_desk desk;
+    char path[128];
+    uint64_t prepared;
+
+    cache_open(&desk, CACHE_SAMPLE);
+    cache_save(&desk, &mul, "x", token_a);
+    snprintf(path, sizeof(path), "%s/accept.conf", desk.folder);
+    cache_write(path, (const uint8_t *)"operations ADD\n", 15);
+    desk.configuration = path;
+    cache_reopen(&desk, 1000);
+    ck_assert_uint_eq(cache_try(&desk, "x", token_a, &prepared), NNHAL_GENERAL_FAILURE);
+    desk.configuration = NULL;
+    cache_reopen(&desk, 1000);
+    ck_assert_uint_eq(cache_try(&desk, "x", token_a, &prepared), NNHAL_NONE);
+    ck_assert(cache_runs(&desk, &mul, prepared));
+    cache_close(&desk);
+}
+TEST_END
+
 TEST(without_a_token_nothing_is_cached)
 {
     static const uint8_t none[NNHAL_CACHE_TOKEN_BYTES];
@@ -733,7 +757,8 @@ CHECK_MAIN("cache", what_was_saved_is_retrieved_and_runs, offsets_and_old_conten
            each_flipped_bit_and_each_cut_of_a_model_cache_is_refused, random_damage_is_refused,
            another_token_is_refused, another_users_token_is_refused,
            another_version_of_the_driver_starts_with_nothing,
-           a_plan_for_another_processor_is_refused, without_a_token_nothing_is_cached,
+           a_plan_for_another_processor_is_refused,
+           a_plan_that_the_configuration_forbids_is_refused, without_a_token_nothing_is_cached,
            a_driver_without_a_cache_prepares_and_has_nothing_to_load,
            requests_are_judged_as_for_a_compiled_model, a_model_with_open_shapes_is_not_kept,
            files_rewritten_while_they_are_saved_give_the_right_model_or_none,

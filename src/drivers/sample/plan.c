@@ -38,7 +38,7 @@ static bool read_activation(const struct nnhal_driver_model *model,
     return *ret_activation <= NNHAL_FUSED_RELU6;
 }
 
-static bool accepts_operation(const struct config *config, uint32_t type)
+bool accepts_operation(const struct config *config, uint32_t type)
 {
     switch (type) {
     case NNHAL_OP_ADD:
@@ -122,40 +122,42 @@ static void *allocate_zeroed(const struct nnhal_driver_services *services, size_
 }
 
 /* The host's limits on models keep these products small. */
-static bool allocate_plan(struct plan *plan, const struct nnhal_model *model)
+struct plan *plan_new(const struct device *device, uint32_t n_values, uint32_t n_steps,
+                      uint64_t n_bytes)
 {
-    const struct nnhal_driver_services *services = plan->device->services;
+    const struct nnhal_driver_services *services = device->services;
+    struct plan *plan = allocate_zeroed(services, sizeof(*plan));
 
-    plan->values = allocate_zeroed(services, (size_t)model->main.n_operands * sizeof(struct value));
-    plan->steps = allocate_zeroed(services, (size_t)model->main.n_operations * sizeof(struct step));
-    plan->operand_values = allocate_zeroed(services, model->operand_values.size);
-    if (!plan->values || !plan->steps || !plan->operand_values)
-        return false;
-    if (model->operand_values.size)
-        memcpy(plan->operand_values, model->operand_values.data, model->operand_values.size);
-    plan->n_values = model->main.n_operands;
-    plan->n_steps = model->main.n_operations;
-    return true;
+    if (!plan)
+        return NULL;
+    plan->device = device;
+    plan->n_values = n_values;
+    plan->n_steps = n_steps;
+    plan->values = allocate_zeroed(services, n_values * sizeof(struct value));
+    plan->steps = allocate_zeroed(services, n_steps * sizeof(struct step));
+    plan->operand_values = allocate_zeroed(services, n_bytes);
+    if (plan->values && plan->steps && plan->operand_values)
+        return plan;
+    plan_free(plan);
+    return NULL;
 }
 
 uint32_t plan_make(const struct device *device, const struct nnhal_driver_model *model,
                    struct plan **ret_plan)
 {
     const struct nnhal_subgraph *graph = &model->model->main;
+    const struct nnhal_bytes *bytes = &model->model->operand_values;
     struct plan *plan;
 
     for (uint32_t i = 0; i < graph->n_operations; i++)
         if (!plan_supports(device, model, &graph->operations[i]))
             return explain(device, NNHAL_INVALID_ARGUMENT,
                            "an operation is not supported: ask get_supported_operations first");
-    plan = allocate_zeroed(device->services, sizeof(*plan));
+    plan = plan_new(device, graph->n_operands, graph->n_operations, bytes->size);
     if (!plan)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
-    plan->device = device;
-    if (!allocate_plan(plan, model->model)) {
-        plan_free(plan);
-        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
-    }
+    if (bytes->size)
+        memcpy(plan->operand_values, bytes->data, bytes->size);
     fill_values(plan, model);
     for (uint32_t i = 0; i < graph->n_operations; i++)
         fill_step(&plan->steps[i], &graph->operations[i], model);
@@ -170,5 +172,7 @@ void plan_free(struct plan *plan)
     services->release(services->ctx, plan->values);
     services->release(services->ctx, plan->steps);
     services->release(services->ctx, plan->operand_values);
+    services->release(services->ctx, plan->kept_model);
+    services->release(services->ctx, plan->kept_data);
     services->release(services->ctx, plan);
 }

@@ -56,6 +56,20 @@ static uint32_t sample_prepare(void *ctx, const struct nnhal_prepare *prepare, v
     struct plan *plan = NULL;
     uint32_t status = plan_make(ctx, &prepare->model, &plan);
 
+    if (status != NNHAL_NONE)
+        return status;
+    if (prepare->cache)
+        keep_plan(plan, prepare->cache);
+    *ret_prepared = plan;
+    return NNHAL_NONE;
+}
+
+static uint32_t sample_prepare_from_cache(void *ctx, const struct nnhal_prepare_from_cache *prepare,
+                                          void **ret_prepared)
+{
+    struct plan *plan = NULL;
+    uint32_t status = keep_take(ctx, prepare->cache, &plan);
+
     if (status == NNHAL_NONE)
         *ret_prepared = plan;
     return status;
@@ -114,6 +128,9 @@ static const struct nnhal_driver sample_driver = {
     .prepare = sample_prepare,
     .release = sample_release,
     .execute = sample_execute,
+    .n_model_cache_files = 1,
+    .n_data_cache_files = 1,
+    .prepare_from_cache = sample_prepare_from_cache,
 };
 
 __attribute__((visibility("default"))) const struct nnhal_driver *

@@ -5,8 +5,9 @@
  *     config.c   which operations and types to accept
  *     plan.c     from a model to a list of steps, once, in prepare()
  *     run.c      the steps, with shapes, in execute()
+ *     keep.c     a plan as the bytes of a compilation cache, and back
  *
- * Copy this folder, rename it, and replace plan.c and run.c by your device. */
+ * Copy this folder, rename it, and replace plan.c, run.c and keep.c by your device. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
@@ -55,15 +56,28 @@ struct plan {
     struct value *values;
     struct step *steps;
     unsigned char *operand_values; /* a copy: the model's lives for prepare() only */
+    void *kept_model, *kept_data;  /* what was handed over to be kept; NULL: nothing */
 };
+
+/* accepts_operation() - whether the configuration allows it. */
+bool accepts_operation(const struct config *config, uint32_t type);
 
 /* plan_supports() - whether this operation of the main subgraph can be a step. */
 bool plan_supports(const struct device *device, const struct nnhal_driver_model *model,
                    const struct nnhal_operation *operation);
 
+/* plan_new() - zeroed, with n_bytes for operand values. Returns: NULL if memory is short. */
+struct plan *plan_new(const struct device *device, uint32_t n_values, uint32_t n_steps,
+                      uint64_t n_bytes);
 uint32_t plan_make(const struct device *device, const struct nnhal_driver_model *model,
                    struct plan **ret_plan);
 void plan_free(struct plan *plan);
+
+/* keep_plan() - fills the buffers of a cache, or leaves them empty. */
+void keep_plan(struct plan *plan, struct nnhal_cache *cache);
+/* keep_take() - the plan that keep_plan() was given, from its buffers. */
+uint32_t keep_take(const struct device *device, const struct nnhal_cache *cache,
+                   struct plan **ret_plan);
 
 /* run_plan() - executes on the calling thread; any number of threads at a time. */
 uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution);

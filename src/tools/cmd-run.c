@@ -41,6 +41,7 @@ static const char help[] =
     "  --device NAME    the device to use; nnhal devices lists them\n"
     "  --mode MODE      auto, service, private or embedded: how the driver is reached\n"
     "  --path PATH      sync or async: how it is executed\n"
+    "  --cache DIR      keep the compiled model in DIR, and take it from there the next time\n"
     "  --repeat N       execute N times and print the median time\n"
     "  --json           print JSON\n";
 
@@ -57,6 +58,7 @@ static int parse(int argc, char **argv, struct run_options *o)
                                           {"device", required_argument, NULL, 'd'},
                                           {"mode", required_argument, NULL, 'M'},
                                           {"path", required_argument, NULL, 'p'},
+                                          {"cache", required_argument, NULL, 'c'},
                                           {"repeat", required_argument, NULL, 'r'},
                                           {"json", no_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
@@ -107,6 +109,9 @@ static int parse(int argc, char **argv, struct run_options *o)
         case 'p':
             if (!session_path_parse(optarg, &o->session.path))
                 return TOOL_USAGE;
+            break;
+        case 'c':
+            o->session.cache = optarg;
             break;
         case 'j':
             o->json = true;
@@ -290,11 +295,26 @@ static void print_json(const struct session *session, cJSON *results)
     cJSON_AddStringToObject(root, "device", where);
     cJSON_AddNumberToObject(root, "load_ms", (double)session->load_ns / 1e6);
     cJSON_AddNumberToObject(root, "prepare_ms", (double)session->prepare_ns / 1e6);
+    if (session->options.cache) {
+        cJSON_AddStringToObject(root, "cache", session_cache_name(session));
+        cJSON_AddStringToObject(root, "cache_why", session->cache.why);
+    }
     cJSON_AddItemToObject(root, "results", results);
     text = cJSON_Print(root);
     puts(text ? text : "{}");
     free(text);
     cJSON_Delete(root);
+}
+
+static void print_head(const struct session *session)
+{
+    char where[256];
+
+    session_where(session, where, sizeof(where));
+    printf("%s on %s; loaded in %.1f ms, prepared in %.1f ms\n", session->options.model, where,
+           (double)session->load_ns / 1e6, (double)session->prepare_ns / 1e6);
+    if (session->options.cache)
+        printf("cache: %s: %s\n", session_cache_name(session), session->cache.why);
 }
 
 static int run_model(const struct run_options *o, const struct result_options *shown)
@@ -303,15 +323,10 @@ static int run_model(const struct run_options *o, const struct result_options *s
     struct session session;
     int status = session_open(&o->session, &session);
 
-    if (status == TOOL_OK) {
-        char where[256];
-
-        session_where(&session, where, sizeof(where));
-        if (!json)
-            printf("%s on %s; loaded in %.1f ms, prepared in %.1f ms\n", o->session.model, where,
-                   (double)session.load_ns / 1e6, (double)session.prepare_ns / 1e6);
+    if (status == TOOL_OK && !json)
+        print_head(&session);
+    if (status == TOOL_OK)
         status = run_all(&session, o, shown, json);
-    }
     if (json && status == TOOL_OK)
         print_json(&session, json);
     else

@@ -3,12 +3,14 @@
 
 #include "tool.h"
 
-#include <nnhal/ext.h>
+#include <openssl/evp.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,31 +65,85 @@ static int find_device(struct session *session)
                       session->options.device);
 }
 
-static int compile(struct session *session)
+/* The SHA-256 of the model's file: another file is another token. */
+static int hash_model(struct session *session)
+{
+    uint8_t *token = session->token;
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    FILE *file = fopen(session->options.model, "rbe");
+    bool is_good = context && file && EVP_DigestInit_ex(context, EVP_sha256(), NULL);
+    uint8_t bytes[65536];
+    size_t n;
+
+    while (is_good && (n = fread(bytes, 1, sizeof(bytes), file)) > 0)
+        is_good = EVP_DigestUpdate(context, bytes, n);
+    is_good = is_good && !ferror(file) && EVP_DigestFinal_ex(context, token, NULL);
+    EVP_MD_CTX_free(context);
+    if (file)
+        fclose(file);
+    if (!is_good)
+        return tool_error(TOOL_BAD_FILE, "%s: cannot be read", session->options.model);
+    return TOOL_OK;
+}
+
+static int open_cache(struct session *session)
+{
+    const char *folder = session->options.cache;
+
+    if (!folder)
+        return TOOL_OK;
+    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", folder, strerror(errno));
+    return hash_model(session);
+}
+
+const char *session_cache_name(const struct session *session)
+{
+    switch (session->cache.outcome) {
+    case NNHAL_CACHE_HIT:
+        return "hit";
+    case NNHAL_CACHE_COMPILED:
+        return "compiled";
+    case NNHAL_CACHE_UNCACHED:
+        return "uncached";
+    default:
+        return "none";
+    }
+}
+
+static int create_compilation(struct session *session)
 {
     ANeuralNetworksModel *model = nnhal_tflite_model(session->net);
-    const ANeuralNetworksDevice *device;
+    const ANeuralNetworksDevice *device = session->device;
+
+    return session->options.device
+               ? ANeuralNetworksCompilation_createForDevices(model, &device, 1,
+                                                             &session->compilation)
+               : ANeuralNetworksCompilation_create(model, &session->compilation);
+}
+
+int session_compile(struct session *session)
+{
+    uint64_t began = session_now_ns();
     int code;
 
-    if (session->options.device) {
-        int status = find_device(session);
-
-        if (status != TOOL_OK)
-            return status;
-        device = session->device;
-        code = ANeuralNetworksCompilation_createForDevices(model, &device, 1,
-                                                           &session->compilation);
-    } else {
-        code = ANeuralNetworksCompilation_create(model, &session->compilation);
-    }
+    ANeuralNetworksCompilation_free(session->compilation);
+    session->compilation = NULL;
+    code = create_compilation(session);
     if (code == ANEURALNETWORKS_NO_ERROR)
         code = ANeuralNetworksCompilation_setPreference(session->compilation,
                                                         ANEURALNETWORKS_PREFER_SUSTAINED_SPEED);
+    if (code == ANEURALNETWORKS_NO_ERROR && session->options.cache)
+        code = ANeuralNetworksCompilation_setCaching(session->compilation, session->options.cache,
+                                                     session->token);
     if (code == ANEURALNETWORKS_NO_ERROR)
         code = ANeuralNetworksCompilation_finish(session->compilation);
     if (code != ANEURALNETWORKS_NO_ERROR)
         return library_error(TOOL_FAILED, "the model cannot be compiled", code);
+    session->prepare_ns = session_now_ns() - began;
     nnhal_compilation_get_device(session->compilation, &session->device);
+    session->cache.size = sizeof(session->cache);
+    nnhal_compilation_get_cache_info(session->compilation, &session->cache);
     return TOOL_OK;
 }
 
@@ -196,13 +252,15 @@ int session_open(const struct session_options *options, struct session *ret_sess
     char message[384] = "";
     int status;
 
-    *session = (struct session){.options = *options};
+    *session = (struct session){.options = *options, .cache.why = ""};
     if (nnhal_tflite_load(options->model, &session->net, message, sizeof(message)) < 0)
         return tool_error(TOOL_BAD_FILE, "%s: %s", options->model, message);
+    status = open_cache(session);
     session->load_ns = session_now_ns() - began;
-    began = session_now_ns();
-    status = compile(session);
-    session->prepare_ns = session_now_ns() - began;
+    if (status == TOOL_OK && options->device)
+        status = find_device(session);
+    if (status == TOOL_OK)
+        status = session_compile(session);
     if (status == TOOL_OK)
         status = make_buffers(session);
     if (status == TOOL_OK)

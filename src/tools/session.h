@@ -8,6 +8,7 @@
 #define NN_TOOLS_SESSION_H
 
 #include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
 #include <nnhal/tflite.h>
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ enum session_path { SESSION_SYNC, SESSION_ASYNC };
 struct session_options {
     const char *model;
     const char *device; /* NULL: the first that runs it */
+    const char *cache;  /* folder of compiled models, made if it is missing; NULL: none */
     enum session_path path;
 };
 
@@ -33,6 +35,7 @@ struct session {
     struct session_options options;
     struct nnhal_tflite *net;
     ANeuralNetworksDevice *device;
+    uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN]; /* of the cache: the file's hash */
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksMemory *memory;
     ANeuralNetworksExecution *execution;
@@ -41,6 +44,7 @@ struct session {
     uint32_t n_inputs, n_outputs;
     struct session_buffer *inputs, *outputs;
     uint64_t load_ns, prepare_ns;
+    struct nnhal_cache_info cache; /* why lives as long as the compilation */
 };
 
 /* session_path_parse() - "sync" or "async"; prints a complaint otherwise. */
@@ -56,6 +60,13 @@ int session_open(const struct session_options *options, struct session *ret_sess
 int session_run(struct session *session, uint64_t *ret_ns);
 
 void session_close(struct session *session);
+
+/* session_compile() - compiles once more, into session->compilation; prepare_ns, device and
+ * cache are set. Returns: TOOL_OK, or a status with the complaint printed. */
+int session_compile(struct session *session);
+
+/* session_cache_name() - "hit", "compiled" (and kept), "uncached", "none". */
+const char *session_cache_name(const struct session *session);
 
 /* session_where() - "nnhal-cpu, service, pid 123" into text. */
 void session_where(const struct session *session, char *text, size_t size);

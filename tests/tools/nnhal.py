@@ -117,6 +117,29 @@ def input_bytes(model):
     return int(done.stderr.split(" needs ")[1].split()[0])
 
 
+def the_second_run_comes_from_the_cache():
+    model, picture = GLYPHS / "glyphs-int8.tflite", GLYPHS / "pictures" / "01-A.png"
+    for mode in WAYS:
+        with tempfile.TemporaryDirectory() as folder, way(mode) as environment:
+            cache = Path(folder) / "made when it is missing"
+            results = []
+            for wanted in "compiled", "hit", "hit":
+                done = nnhal("run", model, "--device", "nnhal-cpu", "--cache", cache, "--image",
+                             picture, "--json", environment=environment)
+                expect(done.returncode == 0, done.stderr)
+                said = json.loads(done.stdout)
+                expect(said["cache"] == wanted and said["cache_why"], f"{mode}: {said}")
+                results.append(said["results"][0]["outputs"])
+            expect(results[0] == results[1] == results[2], f"{mode}: {results}")
+            done = nnhal("run", model, "--device", "nnhal-cpu", "--cache", cache, "--image",
+                         picture, environment=environment)
+            expect("\ncache: hit: " in done.stdout, done.stdout)
+    done = nnhal("run", model, "--cache", model, "--image", picture)
+    expect(done.returncode == 0 and "cache: uncached: " in done.stdout, done.stdout)
+    done = nnhal("run", model, "--cache", "/nowhere/at/all", "--image", picture)
+    expect(done.returncode == 1 and "/nowhere/at/all" in done.stderr, done.stderr)
+
+
 def wrong_usage_is_told():
     model = GLYPHS / "glyphs-int8.tflite"
     picture = GLYPHS / "pictures" / "00-7.png"
@@ -154,7 +177,7 @@ def devices_and_bench_speak_json():
 
 
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,
-         same_inputs_give_same_bytes, wrong_usage_is_told, help_is_given,
+         same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, wrong_usage_is_told, help_is_given,
          devices_and_bench_speak_json]
 
 

@@ -21,7 +21,7 @@ bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandTyp
 
 /* -- compilations -- */
 
-static int compile(struct nnt_attempt *attempt)
+int nnt_create_compilation(struct nnt_attempt *attempt)
 {
     ANeuralNetworksModel *model = attempt->built.models[0];
     const ANeuralNetworksDevice *device = attempt->run->device;
@@ -31,10 +31,17 @@ static int compile(struct nnt_attempt *attempt)
         r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
     else
         r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
-    if (r != OK)
-        return nnt_called(attempt, "Compilation_create", 0, r);
-    return nnt_called(attempt, "Compilation_finish", 0,
-                      ANeuralNetworksCompilation_finish(attempt->compilation));
+    return nnt_called(attempt, "Compilation_create", 0, r);
+}
+
+static int compile(struct nnt_attempt *attempt)
+{
+    int r = nnt_create_compilation(attempt);
+
+    if (r == OK)
+        r = nnt_called(attempt, "Compilation_finish", 0,
+                       ANeuralNetworksCompilation_finish(attempt->compilation));
+    return r;
 }
 
 /* -- arguments by pointer -- */
@@ -95,6 +102,7 @@ static int start_and_wait(struct nnt_attempt *attempt)
 static const struct nnt_path_steps paths[NNT_PATH_N] = {
     [NNT_SYNC] = {"sync", compile, set_pointers, compute, NULL, NULL},
     [NNT_ASYNC] = {"async", compile, set_pointers, start_and_wait, NULL, NULL},
+    [NNT_CACHED] = {"cached", nnt_compile_cached, set_pointers, compute, NULL, NULL},
 };
 
 const struct nnt_path_steps *nnt_path_steps(enum nnt_path path)

@@ -46,6 +46,12 @@ const struct nnt_path_steps *nnt_path_steps(enum nnt_path path);
  * number of the argument, operand or operation that it was about. Returns: result. */
 int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result);
 
+/* nnt_create_compilation() - attempt->compilation, not finished, for the run's device. */
+int nnt_create_compilation(struct nnt_attempt *attempt);
+
+/* nnt_compile_cached() - compile() of the path "cached" (nnt-cached.c). */
+int nnt_compile_cached(struct nnt_attempt *attempt);
+
 /* nnt_input_type() - the full type of an input that the model leaves open.
  * Returns: false if the model says all, and no type is to be given. */
 bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type);

@@ -14,10 +14,11 @@
 enum nnt_path {
     NNT_SYNC = 0,  /* compute */
     NNT_ASYNC = 1, /* startCompute and an event */
-    NNT_PATH_N = 2,
+    NNT_CACHED,    /* compute, compiled from the cache */
+    NNT_PATH_N,
 };
 
-/* nnt_path_name() - "sync", "async". */
+/* nnt_path_name() - "sync", "async", "cached". */
 const char *nnt_path_name(enum nnt_path path);
 
 struct nnt_run {
@@ -26,6 +27,7 @@ struct nnt_run {
     uint64_t loop_timeout_ns;            /* for each WHILE; 0: the runtime's own */
     int result;                          /* of the last call that was made */
     bool is_built;                       /* every call before compilation succeeded */
+    unsigned n_from_cache;               /* models that the path "cached" did not compile */
     char what[400];                      /* after a failure: what differed, or which call failed */
 };
 

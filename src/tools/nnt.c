@@ -27,7 +27,8 @@ static const char usage[] =
     "Runs the models of conformance vectors and compares what comes out.\n"
     "\n"
     "  --mode MODE        how devices are reached: embedded, private, service (NNHAL_MODE)\n"
-    "  --path PATH        how executions are started: sync (as if given), async\n"
+    "  --path PATH        how models are run: sync (as if given), async,\n"
+    "                     cached (compiled, dropped, and compiled from the cache)\n"
     "  --variant VARIANT  the form of the models: plain (as if given), dynamic-output,\n"
     "                     signed, open-shapes\n"
     "  --device NAME      this device; else the runtime chooses\n"
@@ -255,6 +256,8 @@ int main(int argc, char **argv)
     }
     for (int i = optind; i < argc; i++)
         run_file(&options, &run, argv[i], &total);
+    if (options.path == NNT_CACHED && !options.is_json)
+        printf("%u came from the cache\n", run.n_from_cache);
     print_counts(&options, NULL, &total);
     return total.n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -44,6 +44,8 @@ static bool may_be_omitted(uint32_t operation, uint32_t input)
         return input != 0 && input != 18 && input != 19;
     case NNHAL_OP_SVDF:
         return input != 0 && input != 4;
+    case NNHAL_OP_LSH_PROJECTION:
+        return input == 2;
     case NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM:
     case NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN:
     case NNHAL_OP_QUANTIZED_LSTM:

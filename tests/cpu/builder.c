@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu/builder.h"
 
-#include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 22 };
+
+/* Fuzz targets and tools use this file too: it knows no test framework. */
+static void must(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "builder: %s\n", what);
+    abort();
+}
 
 static void keep_why(void *ctx, const char *text)
 {
@@ -28,7 +37,7 @@ void builder_init(struct builder *b, unsigned n_threads)
     b->graphs = calloc(BUILDER_MAX_GRAPHS, sizeof(*b->graphs));
     b->values = calloc(1, MAX_BYTES);
     b->pool = calloc(1, MAX_BYTES);
-    ck_assert(b->graphs && b->values && b->pool);
+    must(b->graphs && b->values && b->pool, "out of memory");
     b->n_graphs = 1;
     snprintf(text, sizeof(text), "%u", n_threads);
     setenv("NNHAL_CPU_THREADS", text, 1);
@@ -38,7 +47,7 @@ void builder_init(struct builder *b, unsigned n_threads)
                                                  .explain = keep_why,
                                                  .n_cpus = n_threads};
     b->driver = nn_cpu_driver_main(NULL);
-    ck_assert_uint_eq(b->driver->open(&b->services, &b->device), NNHAL_NONE);
+    must(b->driver->open(&b->services, &b->device) == NNHAL_NONE, "the driver does not open");
 }
 
 void builder_done(struct builder *b)
@@ -55,7 +64,7 @@ uint32_t builder_operand(struct builder *b, uint32_t graph, uint32_t type, uint3
 {
     struct builder_graph *g = &b->graphs[graph];
 
-    ck_assert_uint_lt(g->n_operands, BUILDER_MAX_OPERANDS);
+    must(g->n_operands < BUILDER_MAX_OPERANDS, "too many operands");
     g->operands[g->n_operands] = (struct nnhal_operand){
         .type = type,
         .lifetime = lifetime,
@@ -73,7 +82,7 @@ uint32_t builder_input(struct builder *b, uint32_t graph, uint32_t type, uint32_
     uint32_t index = builder_operand(b, graph, type, NNHAL_SUBGRAPH_INPUT, rank, dims, scale,
                                      zero_point);
 
-    ck_assert_uint_lt(g->n_inputs, BUILDER_MAX_IO);
+    must(g->n_inputs < BUILDER_MAX_IO, "too many inputs");
     g->inputs[g->n_inputs++] = index;
     return index;
 }
@@ -85,7 +94,7 @@ uint32_t builder_output(struct builder *b, uint32_t graph, uint32_t type, uint32
     uint32_t index = builder_operand(b, graph, type, NNHAL_SUBGRAPH_OUTPUT, rank, dims, scale,
                                      zero_point);
 
-    ck_assert_uint_lt(g->n_outputs, BUILDER_MAX_IO);
+    must(g->n_outputs < BUILDER_MAX_IO, "too many outputs");
     g->outputs[g->n_outputs++] = index;
     return index;
 }
@@ -107,7 +116,7 @@ uint32_t builder_constant(struct builder *b, uint32_t graph, uint32_t type, uint
     uint8_t *to = in_pool ? b->pool : b->values;
     size_t *n = in_pool ? &b->n_pool : &b->n_values;
 
-    ck_assert_uint_le(*n + n_bytes + 16, MAX_BYTES);
+    must(*n + n_bytes + 16 <= MAX_BYTES, "constants are too large");
     memcpy(to + *n, bytes, n_bytes);
     at->offset = *n;
     at->length = n_bytes;
@@ -142,7 +151,7 @@ uint32_t builder_subgraph(struct builder *b, uint32_t graph, uint32_t referred)
 
 uint32_t builder_add_graph(struct builder *b)
 {
-    ck_assert_uint_lt(b->n_graphs, BUILDER_MAX_GRAPHS);
+    must(b->n_graphs < BUILDER_MAX_GRAPHS, "too many graphs");
     return b->n_graphs++;
 }
 
@@ -151,7 +160,7 @@ void builder_operation(struct builder *b, uint32_t graph, uint32_t type, uint32_
 {
     struct builder_graph *g = &b->graphs[graph];
 
-    ck_assert_uint_lt(g->n_operations, BUILDER_MAX_NODES);
+    must(g->n_operations < BUILDER_MAX_NODES, "too many operations");
     g->operations[g->n_operations++] = (struct nnhal_operation){
         .type = type,
         .n_inputs = n_inputs,
@@ -195,9 +204,8 @@ void *builder_prepare(struct builder *b)
                                     .priority = NNHAL_PRIORITY_MEDIUM,
                                     .deadline_ns = NNHAL_NO_TIME};
     void *prepared = NULL;
-    uint32_t status = b->driver->prepare(b->device, &request, &prepared);
 
-    ck_assert_msg(status == NNHAL_NONE, "prepare: %u (%s)", status, b->why);
+    must(b->driver->prepare(b->device, &request, &prepared) == NNHAL_NONE, b->why);
     return prepared;
 }
 

@@ -3,7 +3,7 @@
 #include "drivers/cpu/exec.h"
 #include "drivers/cpu/plan.h"
 
-#include "cpu/builder.h"
+#include "cpu/cases.h"
 #include "support/check-main.h"
 
 #include <malloc.h>
@@ -11,7 +11,7 @@
 
 enum {
     MAX_BLOCK = 1 << 16,
-    UNITS = 100, /* their weights are too large for a private copy: they stay in the pool */
+    UNITS = 100, /* of the first case */
 };
 
 struct subject {
@@ -25,60 +25,6 @@ struct subject {
     _Alignas(64) uint8_t original[MAX_BLOCK];
 };
 
-static uint32_t constant(struct builder *b, uint32_t type, uint32_t rank, const uint32_t *dims,
-                         float scale, int32_t zero_point, uint32_t element)
-{
-    static uint8_t bytes[1 << 14];
-    uint32_t n = element;
-
-    for (uint32_t i = 0; i < rank; i++)
-        n *= dims[i];
-    for (uint32_t i = 0; i < n; i++)
-        bytes[i] = element == 1 ? (uint8_t)(i * 7) : 0;
-    return builder_constant(b, 0, type, rank, dims, scale, zero_point, bytes, n, n > 64);
-}
-
-/* Convolution, depthwise convolution, reshape and a fully connected layer, in uint8. */
-static void build(struct builder *b)
-{
-    const uint32_t type = NNHAL_TENSOR_QUANT8_ASYMM;
-    uint32_t in_dims[] = {1, 6, 6, 4}, conv_filter[] = {8, 3, 3, 4}, conv_out[] = {1, 6, 6, 8};
-    uint32_t dw_filter[] = {1, 3, 3, 8}, dw_out[] = {1, 3, 3, 8}, flat[] = {1, 72}, two[] = {2};
-    uint32_t weights[] = {UNITS, 72}, out_dims[] = {1, UNITS}, n8[] = {8}, units[] = {UNITS};
-    int32_t shape[] = {1, 72};
-    uint32_t o[16], conv, dw, reshaped, out;
-
-    o[0] = builder_input(b, 0, type, 4, in_dims, 0.1f, 100);
-    o[1] = constant(b, type, 4, conv_filter, 0.1f, 90, 1);
-    o[2] = constant(b, NNHAL_TENSOR_INT32, 1, n8, 0.1f * 0.1f, 0, 4);
-    o[3] = builder_i32(b, 0, 1);
-    o[4] = o[5] = builder_i32(b, 0, 1);
-    o[6] = builder_i32(b, 0, 1);
-    conv = builder_temporary(b, 0, type, 4, conv_out, 1.0f, 0);
-    builder_operation(b, 0, NNHAL_OP_CONV_2D, 7, o, 1, &conv);
-
-    o[0] = conv;
-    o[1] = constant(b, type, 4, dw_filter, 0.1f, 90, 1);
-    o[2] = constant(b, NNHAL_TENSOR_INT32, 1, n8, 1.0f * 0.1f, 0, 4);
-    o[4] = o[5] = builder_i32(b, 0, 2);
-    o[6] = builder_i32(b, 0, 1);
-    o[7] = builder_i32(b, 0, 0);
-    dw = builder_temporary(b, 0, type, 4, dw_out, 1.0f, 0);
-    builder_operation(b, 0, NNHAL_OP_DEPTHWISE_CONV_2D, 8, o, 1, &dw);
-
-    o[0] = dw;
-    o[1] = builder_constant(b, 0, NNHAL_TENSOR_INT32, 1, two, 0, 0, shape, sizeof(shape), 0);
-    reshaped = builder_temporary(b, 0, type, 2, flat, 1.0f, 0);
-    builder_operation(b, 0, NNHAL_OP_RESHAPE, 2, o, 1, &reshaped);
-
-    o[0] = reshaped;
-    o[1] = constant(b, type, 2, weights, 0.1f, 90, 1);
-    o[2] = constant(b, NNHAL_TENSOR_INT32, 1, units, 1.0f * 0.1f, 0, 4);
-    o[3] = builder_i32(b, 0, 0);
-    out = builder_output(b, 0, type, 2, out_dims, 1.0f, 128);
-    builder_operation(b, 0, NNHAL_OP_FULLY_CONNECTED, 4, o, 1, &out);
-}
-
 static void subject_init(struct subject *s)
 {
     struct nnhal_driver_model model;
@@ -86,7 +32,7 @@ static void subject_init(struct subject *s)
     int r;
 
     builder_init(&s->b, 1);
-    build(&s->b);
+    cpu_cases[0].build(&s->b);
     model = builder_model(&s->b);
     ck_assert_int_eq(nn_team_new(1, &s->team), 0);
     r = nn_program_new(&model, NN_PASSES_ALL, s->team, NN_ISA_C, &why, &s->program);

@@ -23,7 +23,8 @@ struct device {
 struct prepared {
     struct device *device;
     struct nn_program *program;
-    uint8_t *kept; /* handed over to be cached */
+    uint8_t *kept; /* handed over to be cached, and what it needs beyond the program */
+    uint8_t *kept_weights;
 };
 
 static void explain(const struct device *device, const struct nn_why *why)
@@ -227,16 +228,18 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
 /* ---- prepared models ---- */
 
 /* Hands the program over, if it is one that can be kept. What fails here fails nothing else. */
-static int keep(struct prepared *prepared, struct nnhal_cache *cache)
+static int keep(struct prepared *prepared, const struct nnhal_driver_model *model,
+                struct nnhal_cache *cache)
 {
     struct nn_kept kept = {0};
-    int r = nn_keep_make(prepared->program, &kept);
+    int r = nn_keep_make(prepared->program, model, &kept);
 
     if (r < 0)
         return nn_error_trace(r);
     if (r == NN_KEEP_E_UNFIT)
         return 0;
     prepared->kept = kept.model;
+    prepared->kept_weights = kept.own_weights;
     cache->model_files[0] = (struct nnhal_cache_buffer){kept.model, kept.model_bytes};
     cache->data_files[0] = (struct nnhal_cache_buffer){kept.weights, kept.weights_bytes};
     return 0;
@@ -255,7 +258,7 @@ static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void 
     r = nn_program_new(&request->model, NN_PASSES_ALL, device->team, device->isa, &why,
                        &prepared->program);
     if (r == 0 && request->size > offsetof(struct nnhal_prepare, cache) && request->cache)
-        r = keep(prepared, request->cache);
+        r = keep(prepared, &request->model, request->cache);
     if (r) {
         explain(device, &why);
         nn_program_free(prepared->program);
@@ -272,6 +275,7 @@ static void release(void *opaque)
 
     nn_program_free(prepared->program);
     free(prepared->kept);
+    free(prepared->kept_weights);
     free(prepared);
 }
 

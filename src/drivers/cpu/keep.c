@@ -5,17 +5,23 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "drivers/cpu/blob.h"
+#include "drivers/cpu/kept-model.h"
 #include "model/types.h"
 
 #include <string.h>
 
-#define MAGIC UINT64_C(0x317065656b6e6e) /* "nnkeep1" */
+#define MAGIC UINT64_C(0x327065656b6e6e) /* "nnkeep2" */
 
 struct header {
     uint64_t magic;
     uint64_t plan; /* offset of the plan's block */
     uint64_t plan_bytes;
-    uint64_t weights_bytes;
+    uint64_t model_bytes;   /* of an open program's model, behind the header; 0: closed */
+    uint64_t weights_bytes; /* of the plan */
+    uint64_t pool;          /* open: offset of the constants in the data cache */
+    uint64_t pool_bytes;
+    uint32_t passes; /* open: enum nn_passes, by which graphs are made */
+    uint32_t reserved;
     uint32_t n_values;
     uint32_t n_nodes;
     uint32_t n_inputs;
@@ -32,7 +38,7 @@ struct argument {
     uint32_t dims[NNHAL_MAX_RANK];
 };
 
-/* ---- which programs can be kept ---- */
+/* ---- which programs are closed ---- */
 
 /* Operations that do without some of their inputs. A plan is for one choice of
  * them; those that the application may omit must be inputs that cannot be. */
@@ -161,18 +167,26 @@ static int put_arguments(struct nn_blob *blob, const struct nn_graph *graph, uin
     return nn_error_trace(r);
 }
 
-static int put_all(struct nn_blob *blob, const struct nn_graph *graph, const struct nn_plan *plan)
+static int finish(struct nn_blob *blob, const struct header *header, struct nn_kept *ret_kept)
 {
+    memcpy(blob->bytes, header, sizeof(*header));
+    return nn_error_trace(nn_blob_take(blob, &ret_kept->model, &ret_kept->model_bytes));
+}
+
+static int put_closed(struct nn_program *program, struct nn_blob *blob, struct nn_kept *ret_kept)
+{
+    const struct nn_graph *graph = &program->graphs[0].graph;
+    struct nn_plan *plan = &program->graphs[0].plans->plan;
     struct header header = {.magic = MAGIC,
-                            .plan_bytes = nn_plan_header(plan)->n_bytes,
-                            .weights_bytes = plan->weights_bytes,
                             .n_values = graph->n_values,
                             .n_nodes = graph->n_nodes,
                             .n_inputs = graph->n_inputs,
                             .n_outputs = graph->n_outputs};
     size_t offset;
-    int r = nn_blob_append(blob, &header, sizeof(header), NN_PLAN_ALIGNMENT, &offset);
+    int r = take_pools(program, plan);
 
+    if (r == 0)
+        r = nn_blob_append(blob, &header, sizeof(header), NN_PLAN_ALIGNMENT, &offset);
     for (uint32_t i = 0; r == 0 && i < graph->n_values; i++)
         r = nn_blob_append(blob, &graph->values[i].type, sizeof(uint32_t), 4, &offset);
     if (r == 0)
@@ -180,52 +194,152 @@ static int put_all(struct nn_blob *blob, const struct nn_graph *graph, const str
     if (r == 0)
         r = put_arguments(blob, graph, graph->n_outputs, graph->outputs);
     if (r == 0)
-        r = nn_blob_append(blob, plan->block, header.plan_bytes, NN_PLAN_ALIGNMENT, &offset);
+        r = nn_blob_append(blob, plan->block, nn_plan_header(plan)->n_bytes, NN_PLAN_ALIGNMENT,
+                           &offset);
     if (r)
         return nn_error_trace(r);
     header.plan = offset;
-    memcpy(blob->bytes, &header, sizeof(header));
+    header.plan_bytes = nn_plan_header(plan)->n_bytes;
+    header.weights_bytes = plan->weights_bytes;
+    ret_kept->weights = plan->weights;
+    ret_kept->weights_bytes = plan->weights_bytes;
+    ret_kept->own_weights = NULL;
+    return finish(blob, &header, ret_kept);
+}
+
+/* The plan as it is when the kept constants are its only pool. */
+static int put_moved_plan(struct nn_blob *blob, const struct nn_plan *plan,
+                          const struct nn_kept_ranges *ranges, struct header *header)
+{
+    uint64_t n_bytes = nn_plan_header(plan)->n_bytes;
+    struct nn_plan moved = {0};
+    struct nn_plan_value *values;
+    size_t offset;
+    int r = nn_blob_append(blob, plan->block, n_bytes, NN_PLAN_ALIGNMENT, &offset);
+
+    if (r)
+        return nn_error_trace(r);
+    moved.block = blob->bytes + offset;
+    values = (struct nn_plan_value *)(void *)(moved.block + nn_plan_header(plan)->values.offset);
+    for (uint32_t i = 0; i < nn_plan_header(plan)->values.n; i++) {
+        if (values[i].space != NN_SPACE_POOL)
+            continue;
+        if (!nn_kept_ranges_find(ranges, values[i].index, values[i].offset, values[i].size,
+                                 &values[i].offset))
+            return NN_KEEP_E_UNFIT;
+        values[i].index = 0;
+    }
+    nn_plan_seal(&moved);
+    header->plan = offset;
+    header->plan_bytes = n_bytes;
+    header->weights_bytes = plan->weights_bytes;
     return 0;
 }
 
-int nn_keep_make(struct nn_program *program, struct nn_kept *ret_kept)
+static int put_open(struct nn_program *program, const struct nnhal_driver_model *model,
+                    struct nn_arena *arena, struct nn_blob *blob, struct nn_blob *data,
+                    struct nn_kept *ret_kept)
 {
-    struct nn_program_plan *first = program->graphs[0].plans;
-    struct nn_blob blob = {0};
+    const struct nn_program_plan *first = program->graphs[0].plans;
+    struct header header = {.magic = MAGIC, .passes = program->passes};
+    struct nn_kept_ranges ranges;
+    size_t offset;
+    int r = nn_blob_append(blob, &header, sizeof(header), NN_PLAN_ALIGNMENT, &offset);
+
+    if (r == 0 && first)
+        r = nn_blob_append(data, first->plan.weights, first->plan.weights_bytes, NN_PLAN_ALIGNMENT,
+                           &offset);
+    if (r == 0)
+        r = nn_kept_model_make(model, arena, blob, data, &header.pool, &ranges);
+    if (r)
+        return r;
+    header.model_bytes = blob->size - sizeof(header);
+    header.pool_bytes = data->size - header.pool;
+    if (first)
+        r = put_moved_plan(blob, &first->plan, &ranges, &header);
+    if (r == 0)
+        r = nn_blob_take(data, &ret_kept->own_weights, &ret_kept->weights_bytes);
+    if (r)
+        return r;
+    ret_kept->weights = ret_kept->own_weights;
+    r = finish(blob, &header, ret_kept);
+    if (r)
+        free(ret_kept->own_weights);
+    return r;
+}
+
+static bool is_closed(const struct nn_program *program)
+{
+    const struct nn_program_plan *first = program->graphs[0].plans;
+
+    return program->n_graphs == 1 && first && is_whole(&first->plan) &&
+           !depends_on_omission(&program->graphs[0].graph);
+}
+
+int nn_keep_make(struct nn_program *program, const struct nnhal_driver_model *model,
+                 struct nn_kept *ret_kept)
+{
+    struct nn_blob blob = {0}, data = {0};
+    struct nn_arena arena;
     int r;
 
-    if (program->n_graphs != 1 || !first || !is_whole(&first->plan) ||
-        depends_on_omission(&program->graphs[0].graph))
-        return NN_KEEP_E_UNFIT;
-    r = take_pools(program, &first->plan);
-    if (r == 0)
-        r = put_all(&blob, &program->graphs[0].graph, &first->plan);
-    if (r == 0)
-        r = nn_blob_take(&blob, &ret_kept->model, &ret_kept->model_bytes);
+    nn_arena_init(&arena, 0);
+    r = is_closed(program) ? put_closed(program, &blob, ret_kept)
+                           : put_open(program, model, &arena, &blob, &data, ret_kept);
     nn_blob_done(&blob);
-    if (r)
-        return nn_error_trace(r);
-    ret_kept->weights = first->plan.weights;
-    ret_kept->weights_bytes = first->plan.weights_bytes;
-    return 0;
+    nn_blob_done(&data);
+    nn_arena_done(&arena);
+    return r < 0 ? nn_error_trace(r) : r ? NN_KEEP_E_UNFIT : 0;
 }
 
 /* ---- opening ---- */
 
-/* What comes before the plan has exactly the place that the numbers need. */
-static bool header_fits(const struct header *header, const struct nn_kept *kept)
+/* Where the plan of a closed program has to be, whose numbers are in bounds. */
+static bool find_closed_plan(const struct header *header, size_t *ret_plan)
 {
     uint64_t n_arguments = (uint64_t)header->n_inputs + header->n_outputs;
-    size_t plan;
 
-    return header->magic == MAGIC && header->n_values <= NNHAL_MAX_OPERANDS * UINT64_C(4) &&
-           n_arguments <= UINT64_C(2) * NNHAL_MAX_OPERANDS &&
+    return header->n_values <= NNHAL_MAX_OPERANDS * UINT64_C(4) &&
+           n_arguments <= UINT64_C(2) * NNHAL_MAX_OPERANDS && header->pool_bytes == 0 &&
            nn_align_up(sizeof(*header) + header->n_values * sizeof(uint32_t) +
                            n_arguments * sizeof(struct argument),
-                       NN_PLAN_ALIGNMENT, &plan) &&
-           header->plan == plan && header->weights_bytes == kept->weights_bytes &&
-           nn_range_fits(header->plan, header->plan_bytes, kept->model_bytes) &&
-           header->plan + header->plan_bytes == kept->model_bytes;
+                       NN_PLAN_ALIGNMENT, ret_plan);
+}
+
+static bool find_open_plan(const struct header *header, size_t *ret_plan)
+{
+    uint64_t end;
+
+    return nn_add_u64(sizeof(*header), header->model_bytes, &end) &&
+           nn_align_up(end, NN_PLAN_ALIGNMENT, ret_plan);
+}
+
+/* What comes before the plan has exactly the place that the numbers need, and the plan
+ * is the rest; an open program without one ends with its model. */
+static bool model_fits(const struct header *header, uint64_t n_bytes)
+{
+    size_t plan;
+
+    if (header->model_bytes && !header->plan_bytes)
+        return header->model_bytes == n_bytes - sizeof(*header) && header->weights_bytes == 0;
+    return (header->model_bytes ? find_open_plan(header, &plan)
+                                : find_closed_plan(header, &plan)) &&
+           header->plan == plan && nn_range_fits(plan, header->plan_bytes, n_bytes) &&
+           plan + header->plan_bytes == n_bytes;
+}
+
+static bool data_fits(const struct header *header, uint64_t n_bytes)
+{
+    if (!header->model_bytes)
+        return header->weights_bytes == n_bytes;
+    return header->pool % NN_PLAN_ALIGNMENT == 0 && header->weights_bytes <= header->pool &&
+           nn_range_fits(header->pool, header->pool_bytes, n_bytes);
+}
+
+static bool header_fits(const struct header *header, const struct nn_kept *kept)
+{
+    return header->magic == MAGIC && header->passes <= NN_PASSES_ALL &&
+           model_fits(header, kept->model_bytes) && data_fits(header, kept->weights_bytes);
 }
 
 static int take_arguments(struct nn_graph *graph, const uint8_t *at, uint32_t n,
@@ -285,6 +399,8 @@ static int take_plan(struct nn_program *program, const struct header *header,
 {
     const struct nn_plan_world world = {.n_values = program->graphs[0].graph.n_values,
                                         .n_nodes = program->graphs[0].graph.n_nodes,
+                                        .n_pools = program->n_pools,
+                                        .pool_bytes = &header->pool_bytes,
                                         .isa = program->isa};
     struct nn_program_plan *plan = calloc(1, sizeof(*plan));
 
@@ -293,18 +409,69 @@ static int take_plan(struct nn_program *program, const struct header *header,
     plan->n_refs = 1;
     plan->plan = (struct nn_plan){.block = kept->model + header->plan,
                                   .weights = (uint8_t *)(uintptr_t)kept->weights,
-                                  .weights_bytes = kept->weights_bytes,
+                                  .weights_bytes = header->weights_bytes,
                                   .is_borrowed = true};
     program->graphs[0].plans = plan;
-    return nn_plan_verify(&plan->plan, header->plan_bytes, &world) == 0 && is_whole(&plan->plan)
-               ? 0
-               : NN_KEEP_E_INVALID;
+    return nn_plan_verify(&plan->plan, header->plan_bytes, &world) ? NN_KEEP_E_INVALID : 0;
+}
+
+static int open_closed(const struct nn_kept *kept, const struct header *header,
+                       struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+{
+    _cleanup_(nn_program_freep) struct nn_program *program = NULL;
+    int r = nn_program_new_kept(team, isa, &program);
+
+    if (r == 0)
+        r = take_graph(&program->graphs[0].graph, header, kept->model);
+    if (r == 0)
+        r = take_plan(program, header, kept);
+    if (r == 0 && !is_whole(&program->graphs[0].plans->plan))
+        r = NN_KEEP_E_INVALID;
+    if (r)
+        return r;
+    *ret_program = steal_ptr(&program);
+    return 0;
+}
+
+/* Whether what the plan ends with is there. */
+static bool continues(const struct nn_graph *graph, const struct nn_plan *plan)
+{
+    const struct nn_plan_header *header = nn_plan_header(plan);
+    uint32_t operation;
+
+    if (header->end == NN_PLAN_DONE)
+        return true;
+    if (header->end == NN_PLAN_CUT)
+        return header->end_node > header->first_node;
+    operation = graph->nodes[header->end_node].operation;
+    return operation == NNHAL_OP_IF || operation == NNHAL_OP_WHILE;
+}
+
+static int open_open(const struct nn_kept *kept, const struct header *header, struct nn_team *team,
+                     uint32_t isa, struct nn_arena *arena, struct nn_program **ret_program)
+{
+    _cleanup_(nn_program_freep) struct nn_program *program = NULL;
+    struct nnhal_driver_model model;
+    int r = nn_kept_model_open(kept->model + sizeof(*header), header->model_bytes,
+                               kept->weights + header->pool, header->pool_bytes, arena, &model);
+
+    if (r == 0)
+        r = nn_program_new_graphs(&model, header->passes, team, isa, &program);
+    if (r == 0 && header->plan_bytes)
+        r = take_plan(program, header, kept);
+    if (r == 0 && header->plan_bytes &&
+        !continues(&program->graphs[0].graph, &program->graphs[0].plans->plan))
+        r = NN_KEEP_E_INVALID;
+    if (r)
+        return r < 0 ? nn_error_trace(r) : NN_KEEP_E_INVALID;
+    *ret_program = steal_ptr(&program);
+    return 0;
 }
 
 int nn_keep_open(const struct nn_kept *kept, struct nn_team *team, uint32_t isa,
                  struct nn_program **ret_program)
 {
-    _cleanup_(nn_program_freep) struct nn_program *program = NULL;
+    struct nn_arena arena;
     struct header header;
     int r;
 
@@ -313,13 +480,10 @@ int nn_keep_open(const struct nn_kept *kept, struct nn_team *team, uint32_t isa,
     memcpy(&header, kept->model, sizeof(header));
     if (!header_fits(&header, kept))
         return NN_KEEP_E_INVALID;
-    r = nn_program_new_kept(team, isa, &program);
-    if (r == 0)
-        r = take_graph(&program->graphs[0].graph, &header, kept->model);
-    if (r == 0)
-        r = take_plan(program, &header, kept);
-    if (r)
-        return r;
-    *ret_program = steal_ptr(&program);
-    return 0;
+    if (!header.model_bytes)
+        return open_closed(kept, &header, team, isa, ret_program);
+    nn_arena_init(&arena, 0);
+    r = open_open(kept, &header, team, isa, &arena, ret_program);
+    nn_arena_done(&arena);
+    return r;
 }

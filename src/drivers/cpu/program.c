@@ -304,23 +304,46 @@ static int make_first_plan(struct nn_program *program, struct nn_why *why)
     return 0;
 }
 
-int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+static struct nn_program *program_new(struct nn_team *team, uint32_t isa)
 {
     struct nn_program *program = calloc(1, sizeof(*program));
 
     if (!program)
-        return nn_error_origin(-ENOMEM);
+        return NULL;
     pthread_mutex_init(&program->lock, NULL);
     program->team = team;
     program->isa = isa;
+    return program;
+}
+
+int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+{
+    _cleanup_(nn_program_freep) struct nn_program *program = program_new(team, isa);
+
+    if (!program)
+        return nn_error_origin(-ENOMEM);
     program->is_kept = true;
     program->graphs = calloc(1, sizeof(*program->graphs));
-    if (!program->graphs) {
-        nn_program_free(program);
+    if (!program->graphs)
         return nn_error_origin(-ENOMEM);
-    }
     program->n_graphs = 1;
-    *ret_program = program;
+    *ret_program = steal_ptr(&program);
+    return 0;
+}
+
+int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_passes passes,
+                          struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+{
+    _cleanup_(nn_program_freep) struct nn_program *program = program_new(team, isa);
+    int r;
+
+    if (!program)
+        return nn_error_origin(-ENOMEM);
+    program->passes = passes;
+    r = copy_graphs(program, model, passes);
+    if (r)
+        return nn_error_trace(r);
+    *ret_program = steal_ptr(&program);
     return 0;
 }
 
@@ -328,15 +351,9 @@ int nn_program_new(const struct nnhal_driver_model *model, enum nn_passes passes
                    struct nn_team *team, uint32_t isa, struct nn_why *why,
                    struct nn_program **ret_program)
 {
-    _cleanup_(nn_program_freep) struct nn_program *program = calloc(1, sizeof(*program));
-    int r;
+    _cleanup_(nn_program_freep) struct nn_program *program = NULL;
+    int r = nn_program_new_graphs(model, passes, team, isa, &program);
 
-    if (!program)
-        return nn_error_origin(-ENOMEM);
-    pthread_mutex_init(&program->lock, NULL);
-    program->team = team;
-    program->isa = isa;
-    r = copy_graphs(program, model, passes);
     if (!r)
         r = make_first_plan(program, why);
     if (r)

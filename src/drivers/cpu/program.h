@@ -67,7 +67,8 @@ struct nn_program_graph {
 struct nn_program {
     struct nn_team *team; /* borrowed */
     uint32_t isa;
-    bool is_kept; /* it came from the cache: no plans are made */
+    enum nn_passes passes;
+    bool is_kept; /* it came from the cache without its model: no plans are made */
     uint32_t n_graphs;
     uint32_t n_pools;
     struct nn_program_graph *graphs;
@@ -83,6 +84,11 @@ struct nn_program {
 int nn_program_new(const struct nnhal_driver_model *model, enum nn_passes passes,
                    struct nn_team *team, uint32_t isa, struct nn_why *why,
                    struct nn_program **ret_program);
+
+/* nn_program_new_graphs() - the same without a plan: executions make what they need.
+ * Returns: 0, -ENOMEM. */
+int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_passes passes,
+                          struct nn_team *team, uint32_t isa, struct nn_program **ret_program);
 
 /* nn_program_new_kept() - one with an empty graph and no model: it executes the
  * plan that its maker (keep.h) gives it, and can make no other.

@@ -18,7 +18,7 @@
 #include <nnhal/driver.h>
 
 #define BUILDER_MAX_GRAPHS   8
-#define BUILDER_MAX_OPERANDS 128
+#define BUILDER_MAX_OPERANDS 256
 #define BUILDER_MAX_NODES    64
 #define BUILDER_MAX_IO       16
 

@@ -203,6 +203,89 @@ TEST(what_nobody_reads_is_dead)
 }
 TEST_END
 
+/* A residual block: conv(x) + pool(x), then an activation that is an operation of its own. */
+static void build_residual(struct builder *b)
+{
+    uint32_t small[] = {1, 6, 6, 4}, in, straight, pooled, sum, out, operands[7];
+
+    in = builder_input(b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    straight = temporary(b, small);
+    add_conv(b, in, straight);
+    pooled = temporary(b, small);
+    operands[0] = in;
+    operands[1] = builder_i32(b, 0, 2);
+    operands[2] = operands[3] = builder_i32(b, 0, 1);
+    operands[4] = operands[5] = builder_i32(b, 0, 3);
+    operands[6] = builder_i32(b, 0, 0);
+    builder_operation(b, 0, NNHAL_OP_MAX_POOL_2D, 7, operands, 1, &pooled);
+    sum = temporary(b, small);
+    operands[0] = straight;
+    operands[1] = pooled;
+    operands[2] = builder_i32(b, 0, 1);
+    builder_operation(b, 0, NNHAL_OP_ADD, 3, operands, 1, &sum);
+    out = builder_output(b, 0, NNHAL_TENSOR_FLOAT32, 4, small, 0, 0);
+    builder_operation(b, 0, NNHAL_OP_TANH, 1, &sum, 1, &out);
+}
+
+TEST(residual_joins_the_convolution)
+{
+    struct builder b;
+
+    builder_init(&b, 1);
+    build_residual(&b);
+    check_pass(&b, nn_pass_join,
+               "graph(%0 tf32[1,8,8,4])\n"
+               "  %8 tf32[1,6,6,4] = MAX_POOL_2D(%0, 2, 1, 1, 3, 3, 0)\n"
+               "  %1 tf32[1,6,6,4] = CONV_2D(%0, %2 tf32[4,3,3,4], %3 tf32[4], 2, 1, 1, 0)\n"
+               "  + %13 tf32[1,6,6,4] = ADD(%1, %8, 1)\n"
+               "  + %15 tf32[1,6,6,4] = TANH(%13)\n"
+               "  return %15\n");
+    builder_done(&b);
+}
+TEST_END
+
+/* All three compute where the output belongs; the pooled value outlives the convolution. */
+TEST(joined_steps_share_their_memory)
+{
+    struct builder b;
+
+    builder_init(&b, 1);
+    build_residual(&b);
+    check_plan(&b, "plan(nodes 0..4, arena 576, weights 1908)\n"
+                   "  0 max_pool_2d_f32__c(slot0, weights+1184, weights+1200, weights+1200, "
+                   "weights+1216, weights+1216, weights+1232) -> arena+0\n"
+                   "  1 conv_2d_f32__c(slot0, weights+1248, weights+1824, weights+1840, "
+                   "weights+1856, weights+1872, weights+1888) -> slot15\n"
+                   "  + 2 add_f32__c(slot15, arena+0, weights+1904) -> slot15\n"
+                   "  + 3 tanh_f32__c(slot15) -> slot15\n"
+                   "  done\n");
+    builder_done(&b);
+}
+TEST_END
+
+TEST(chain_that_is_broadcast_does_not_run_joined)
+{
+    uint32_t row[] = {1, 1, 8, 4}, in, other, thin, operands[3], out;
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, row, 0, 0);
+    other = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    thin = temporary(&b, row);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &in, 1, &thin);
+    operands[0] = thin;
+    operands[1] = other;
+    operands[2] = builder_i32(&b, 0, 0);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_ADD, 3, operands, 1, &out);
+    check_plan(&b, "plan(nodes 0..2, arena 128, weights 4)\n"
+                   "  0 tanh_f32__c(slot0) -> arena+0\n"
+                   "  1 add_f32__c(arena+0, slot1, weights+0) -> slot4\n"
+                   "  done\n");
+    builder_done(&b);
+}
+TEST_END
+
 TEST(constants_are_folded)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4};
@@ -274,5 +357,7 @@ TEST_END
 
 CHECK_MAIN("passes", activation_joins_what_is_before,
            activation_stays_where_its_input_is_read_twice, pad_becomes_explicit_padding,
-           pad_that_is_wider_than_the_filter_stays, what_nobody_reads_is_dead, constants_are_folded,
+           pad_that_is_wider_than_the_filter_stays, what_nobody_reads_is_dead,
+           residual_joins_the_convolution, joined_steps_share_their_memory,
+           chain_that_is_broadcast_does_not_run_joined, constants_are_folded,
            views_and_in_place_need_no_memory)

@@ -123,6 +123,7 @@ static int add_step(struct emitter *emitter, const struct nn_segment_step *from)
                                 .first_ref = (uint32_t)(emitter->refs.size / sizeof(uint32_t)),
                                 .n_inputs = node->n_inputs,
                                 .n_outputs = node->n_outputs,
+                                .is_joined = from->is_joined,
                                 .weights = from->weights,
                                 .weights_bytes = from->weights_bytes};
     size_t at;

@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/sys.h"
+#include "drivers/cpu/tail.h"
 #include "model/infer.h"
 #include "model/types.h"
 
@@ -255,15 +256,10 @@ static bool has_memory(const struct nn_tensor *tensors, uint32_t n)
     return true;
 }
 
-static int run_step(struct nn_run *run, const struct nn_plan_step *step,
-                    struct nn_kernel_args *args)
+/* What the kernel of one step is called with. */
+static int fill_args(struct nn_run *run, const struct nn_plan_step *step,
+                     const struct nn_kernel *kernel, struct nn_kernel_args *args)
 {
-    const struct nn_kernel *kernel = nn_kernel_at(step->kernel);
-    int r = nn_run_stopped(run);
-
-    if (r)
-        return r;
-    run->step = step;
     args->params = run->plan->block + step->params;
     args->weights = step->weights_bytes ? run->plan->weights + step->weights : NULL;
     args->n_inputs = step->n_inputs;
@@ -275,7 +271,30 @@ static int run_step(struct nn_run *run, const struct nn_plan_step *step,
         nn_refuse(&run->why, "%s: an operand is not where the plan says", kernel->name);
         return NN_EXEC_E_REFUSED;
     }
-    r = kernel->run(args);
+    return 0;
+}
+
+/* Runs a step and the n_tail steps behind it that have joined it. */
+static int run_step(struct nn_run *run, const struct nn_plan_step *step, uint32_t n_tail,
+                    struct nn_kernel_args *args)
+{
+    const struct nn_kernel *kernel = nn_kernel_at(step->kernel);
+    struct nn_tail_step tail[NN_TAIL_MAX];
+    int r = nn_run_stopped(run);
+
+    if (!r)
+        r = fill_args(run, step, kernel, args);
+    for (uint32_t i = 0; !r && i < n_tail; i++) {
+        tail[i] = (struct nn_tail_step){nn_kernel_at(step[i + 1].kernel), *args};
+        r = fill_args(run, &step[i + 1], tail[i].kernel, &tail[i].args);
+    }
+    if (r)
+        return r;
+    run->step = step;
+    args->tail = tail;
+    args->n_tail = n_tail;
+    r = nn_tail_run_head(kernel, args);
+    args->n_tail = 0;
     if (r == NN_KERNEL_E_CANCELLED) {
         r = nn_run_stopped(run);
         return r ? r : NN_EXEC_E_CANCELLED;
@@ -283,6 +302,15 @@ static int run_step(struct nn_run *run, const struct nn_plan_step *step,
     if (r > 0)
         nn_why_prefix(&run->why, "%s: ", kernel->name);
     return r > 0 ? NN_EXEC_E_REFUSED : nn_error_trace(r);
+}
+
+static uint32_t count_joined(const struct nn_plan_step *steps, uint32_t n)
+{
+    uint32_t count = 0;
+
+    while (count < n && count < NN_TAIL_MAX && steps[count].is_joined)
+        count++;
+    return count;
 }
 
 static int run_plan(struct nn_run *run)
@@ -302,8 +330,10 @@ static int run_plan(struct nn_run *run)
     args.scratch = run->workspace->arena + scratch;
     args.worker_scratch = run->workspace->arena + workers;
     look_up(run);
-    for (uint32_t i = 0; !r && i < header->steps.n; i++)
-        r = run_step(run, &steps[i], &args);
+    for (uint32_t i = 0, n_tail; !r && i < header->steps.n; i += 1 + n_tail) {
+        n_tail = count_joined(steps + i + 1, header->steps.n - i - 1);
+        r = run_step(run, &steps[i], n_tail, &args);
+    }
     return r;
 }
 

@@ -285,7 +285,7 @@ static void print_operand(const struct nn_graph *graph, uint32_t index, FILE *fi
 static void print_node(const struct nn_graph *graph, const struct nn_node *node, FILE *file)
 {
     for (uint32_t i = 0; i < node->n_outputs; i++) {
-        fputs(i ? ", " : "  ", file);
+        fputs(i ? ", " : node->is_joined ? "  + " : "  ", file);
         print_value(graph, node->outputs[i], file);
     }
     fprintf(file, " = %s(", nn_op_name(node->operation));

@@ -64,6 +64,8 @@ struct nn_node {
     uint32_t *outputs;
     uint32_t origin; /* index of the operation in the subgraph that it came from */
     bool is_dead;    /* removed by a pass */
+    /* It follows the node before, elementwise on its result, and may run with it, range by range. */
+    bool is_joined;
 };
 
 struct nn_graph {

@@ -157,7 +157,13 @@ struct nn_kernel_args {
     uint32_t n_outputs;
     const struct nn_tensor *inputs;
     struct nn_tensor *outputs;
-    struct nn_run *run; /* the core's */
+    /* Elementwise kernels: only elements [part_begin, part_end) of output 0, on
+     * this thread (broadcast.h sees to it). */
+    bool is_part;
+    size_t part_begin, part_end;
+    uint32_t n_tail;
+    const struct nn_tail_step *tail; /* the core's; see nn_tail_run() */
+    struct nn_run *run;              /* the core's */
 };
 
 /* nn_tensor_count() - the number of elements. */
@@ -177,6 +183,16 @@ static inline void *nn_worker_scratch(const struct nn_kernel_args *args, unsigne
 {
     return args->worker_scratch + worker * args->worker_scratch_stride;
 }
+
+/* nn_tail_run() - the steps that have joined this one: elementwise, each on the result of the one
+ * before. A kernel whose row has runs_tail calls it once for each range of
+ * elements of output 0, as soon as the range is written and while it is in the
+ * nearest cache, on any thread; ranges are disjoint. The tail computes over the
+ * range and may write to it: do not read it again. Nothing happens without a tail. */
+void nn_tail_run(const struct nn_kernel_args *args, size_t begin, size_t end);
+
+/* nn_tail_run_all() - nn_tail_run() for the whole output, on all threads. */
+void nn_tail_run_all(const struct nn_kernel_args *args);
 
 /* nn_kernel_stopped() - whether deadline or cancellation asks to stop: for
  * kernels that may run for tens of milliseconds, between their outer loops.
@@ -208,6 +224,10 @@ struct nn_kernel {
      * have the same size in bytes and the input is not needed afterwards:
      * element k of the output may depend on no element of that input but k. */
     uint64_t in_place;
+    /* Element k of output 0 comes from element k, or a broadcast one, of each input; run() only
+     * calls nn_rows_run() or nn_broadcast_run(), and returns 0. */
+    uint32_t is_elementwise;
+    uint32_t runs_tail;  /* run() calls nn_tail_run() for all of output 0 */
     uint32_t is_dynamic; /* outputs get their shapes in run(), by nn_output_resize() */
     int (*lower)(struct nn_lower *lower);
     int (*run)(const struct nn_kernel_args *args);

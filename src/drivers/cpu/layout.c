@@ -12,11 +12,12 @@
  * What keeps this sound: memory of a root is taken from the first step that
  * writes any value in it to the last one that reads any; a step writes in place
  * only into a root of which nothing is read afterwards; and a root that has a slot
- * is exactly that value. */
+ * is exactly that value. Steps that run joined (tail.h) count as one moment. */
 #include "drivers/cpu/lower.h"
 
 #include "base/error.h"
 #include "drivers/cpu/memory-plan.h"
+#include "drivers/cpu/tail.h"
 
 #include <string.h>
 
@@ -53,17 +54,61 @@ static bool is_free(const struct nn_segment_value *root)
     return root->is_local && !root->is_late && root->slot == NN_NOWHERE;
 }
 
+static const struct nn_node *step_node(const struct nn_segment *segment, uint32_t step)
+{
+    return &segment->graph->nodes[segment->steps[step].node];
+}
+
+/* ---- joined steps ---- */
+
+/* Whether the step can run inside the one before: that one's result is as large
+ * as its own, and nobody else's. What the graph says is only that it would be good. */
+static bool may_follow(const struct nn_segment *segment, uint32_t step)
+{
+    const struct nn_node *node = step_node(segment, step), *before;
+    const struct nn_segment_value *out, *in;
+    uint32_t n_reads = 0;
+
+    if (step == 0 || !node->is_joined || !segment->steps[step].row->is_elementwise ||
+        !nn_tail_takes(segment->steps[step - 1].row))
+        return false;
+    before = step_node(segment, step - 1);
+    out = &segment->values[node->outputs[0]];
+    in = &segment->values[before->outputs[0]];
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        n_reads += node->inputs[i] == before->outputs[0];
+    return node->n_outputs == 1 && before->n_outputs == 1 && n_reads == 1 && !in->is_slot &&
+           !in->is_late && !out->is_late && in->n_dims == out->n_dims &&
+           memcmp(in->dims, out->dims, in->n_dims * sizeof(*in->dims)) == 0;
+}
+
+static void join_steps(struct nn_segment *segment)
+{
+    uint32_t n = 0;
+
+    for (uint32_t s = 0; s < segment->n_steps; s++) {
+        n = n < NN_TAIL_MAX && may_follow(segment, s) ? n + 1 : 0;
+        segment->steps[s].is_joined = n > 0;
+    }
+}
+
+/* The steps that run together with a step: they read and write at the same time. */
+static void find_group(const struct nn_segment *segment, uint32_t step, uint32_t *ret_first,
+                       uint32_t *ret_last)
+{
+    *ret_first = *ret_last = step;
+    while (segment->steps[*ret_first].is_joined)
+        (*ret_first)--;
+    while (*ret_last + 1 < segment->n_steps && segment->steps[*ret_last + 1].is_joined)
+        (*ret_last)++;
+}
+
 /* ---- lifetimes ---- */
 
 static bool is_read_later(const struct nn_segment *segment, uint32_t value)
 {
     return segment->graph->values[value].kind == NN_VALUE_OUTPUT ||
            segment->graph->last_use[value] > segment->end_node;
-}
-
-static const struct nn_node *step_node(const struct nn_segment *segment, uint32_t step)
-{
-    return &segment->graph->nodes[segment->steps[step].node];
 }
 
 static void find_lifetimes(struct nn_segment *segment)
@@ -77,14 +122,17 @@ static void find_lifetimes(struct nn_segment *segment)
         if (state->is_slot)
             state->slot = v;
     }
+    join_steps(segment);
     for (uint32_t s = 0; s < segment->n_steps; s++) {
         const struct nn_node *node = step_node(segment, s);
+        uint32_t first, last;
 
+        find_group(segment, s, &first, &last);
         for (uint32_t i = 0; i < node->n_inputs; i++)
-            segment->values[node->inputs[i]].last_step = s;
+            segment->values[node->inputs[i]].last_step = last;
         for (uint32_t i = 0; i < node->n_outputs; i++) {
-            segment->values[node->outputs[i]].first_step = s;
-            segment->values[node->outputs[i]].last_step = s;
+            segment->values[node->outputs[i]].first_step = first;
+            segment->values[node->outputs[i]].last_step = last;
         }
     }
 }
@@ -219,21 +267,44 @@ static bool others_agree(struct nn_segment *segment, const struct nn_node *node,
     return true;
 }
 
+/* Whether another step of the group reads in this root: while one range is written, it may
+ * read another. What a step before this one passed on to the next is done with. */
+static bool group_needs(struct nn_segment *segment, uint32_t step, uint32_t first, uint32_t last,
+                        uint32_t root)
+{
+    uint64_t delta;
+
+    for (uint32_t s = first; s <= last; s++) {
+        const struct nn_node *node = step_node(segment, s);
+
+        for (uint32_t i = 0; s != step && i < node->n_inputs; i++) {
+            bool is_passed_on = s > first && s < step &&
+                                node->inputs[i] == step_node(segment, s - 1)->outputs[0];
+
+            if (!is_passed_on && find_root(segment, node->inputs[i], &delta) == root)
+                return true;
+        }
+    }
+    return false;
+}
+
 static void work_in_place(struct nn_segment *segment, uint32_t step)
 {
     const struct nn_node *node = step_node(segment, step);
     uint64_t in_place = segment->steps[step].row->in_place, delta;
-    uint32_t out = node->outputs[0];
+    uint32_t out = node->outputs[0], first, last;
     uint64_t size = segment->values[out].size;
 
     if (segment->values[out].is_late || size == 0)
         return;
+    find_group(segment, step, &first, &last);
     for (uint32_t i = 0; i < node->n_inputs && i < 64; i++) {
         uint32_t root = find_root(segment, node->inputs[i], &delta);
         const struct nn_segment_value *r = &segment->values[root];
 
-        if ((in_place >> i & 1) && is_free(r) && r->last_step == step && delta == 0 &&
-            r->size == size && root != out && others_agree(segment, node, root, in_place, size)) {
+        if ((in_place >> i & 1) && is_free(r) && r->last_step == last && delta == 0 &&
+            r->size == size && root != out && others_agree(segment, node, root, in_place, size) &&
+            !group_needs(segment, step, first, last, root)) {
             join(segment, out, root, 0);
             return;
         }

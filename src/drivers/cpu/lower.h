@@ -69,6 +69,7 @@ struct nn_segment_step {
     size_t weights, weights_bytes;
     size_t scratch_bytes, worker_scratch_bytes;
     bool is_dropped; /* a view: nothing to do */
+    bool is_joined;  /* it runs inside the step before */
 };
 
 struct nn_segment_condition {

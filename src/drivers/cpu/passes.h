@@ -27,6 +27,12 @@ int nn_pass_activation(struct nn_graph *graph);
  * convolution behind it. Returns: 0, -ENOMEM. */
 int nn_pass_pad(struct nn_graph *graph);
 
+/* nn_pass_join() - an elementwise operation that alone reads the result of a convolution, or of
+ * another elementwise one, stands right behind it and is marked as joined: a
+ * residual ADD, a chain. Whether they run as one is decided when shapes are known (tail.h).
+ * Returns: 0, -ENOMEM. */
+int nn_pass_join(struct nn_graph *graph);
+
 /* nn_pass_dead() - operations whose results nobody reads are dead; not IF and
  * WHILE, which may be stopped by their time. Returns: 0, -ENOMEM. */
 int nn_pass_dead(struct nn_graph *graph);
@@ -36,9 +42,5 @@ int nn_pass_dead(struct nn_graph *graph);
  * and after each pass that changes it.
  * Returns: 0, -ENOMEM. */
 int nn_passes_run(struct nn_program *program, uint32_t graph, enum nn_passes passes);
-
-/* nn_graph_count_uses() - how many times live nodes and the graph's outputs read
- * each value; n_uses has n_values elements. */
-void nn_graph_count_uses(const struct nn_graph *graph, uint32_t *n_uses);
 
 #endif

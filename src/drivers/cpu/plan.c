@@ -130,7 +130,8 @@ void nn_plan_print(const struct nn_plan *plan, FILE *file)
     fprintf(file, "plan(nodes %" PRIu32 "..%" PRIu32 ", arena %" PRIu64 ", weights %" PRIu64 ")\n",
             header->first_node, header->end_node, header->arena_bytes, header->weights_bytes);
     for (uint32_t i = 0; i < header->steps.n; i++) {
-        fprintf(file, "  %" PRIu32 " %s(", steps[i].node, nn_kernel_at(steps[i].kernel)->name);
+        fprintf(file, "%s%" PRIu32 " %s(", steps[i].is_joined ? "  + " : "  ", steps[i].node,
+                nn_kernel_at(steps[i].kernel)->name);
         print_refs(plan, steps[i].first_ref, steps[i].n_inputs, file);
         fputs(") -> ", file);
         print_refs(plan, steps[i].first_ref + steps[i].n_inputs, steps[i].n_outputs, file);

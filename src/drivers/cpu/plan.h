@@ -29,7 +29,7 @@
 
 #include <stdio.h>
 
-#define NN_PLAN_MAGIC     UINT64_C(0x314e414c504e4e) /* "NNPLAN1" */
+#define NN_PLAN_MAGIC     UINT64_C(0x324e414c504e4e) /* "NNPLAN2" */
 #define NN_PLAN_ALIGNMENT 64
 #define NN_PLAN_NO_VALUE  UINT32_MAX
 
@@ -73,9 +73,9 @@ struct nn_plan_step {
     uint32_t first_ref; /* refs: n_inputs values, then n_outputs */
     uint32_t n_inputs;
     uint32_t n_outputs;
-    uint32_t reserved;
-    uint64_t params;  /* offset in the block, aligned to 16 */
-    uint64_t weights; /* offset in the weights */
+    uint32_t is_joined; /* it runs inside the step before (tail.h) */
+    uint64_t params;    /* offset in the block, aligned to 16 */
+    uint64_t weights;   /* offset in the weights */
     uint64_t weights_bytes;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/arith.h"
 #include "base/cleanup.h"
+#include "drivers/cpu/tail.h"
 #include "model/infer.h"
 #include "model/ops.h"
 #include "model/types.h"
@@ -313,6 +314,31 @@ static bool operation_agrees(const struct verifier *v, const struct nn_plan_step
     return agrees;
 }
 
+static bool same_shape(const struct verifier *v, const struct nn_plan_value *a,
+                       const struct nn_plan_value *b)
+{
+    return a->n_dims == b->n_dims &&
+           (a->n_dims == 0 || memcmp(v->dims + a->first_dim, v->dims + b->first_dim,
+                                     a->n_dims * sizeof(*v->dims)) == 0);
+}
+
+/* A joined step is elementwise, and walks over its output as the step before does. */
+static bool join_fits(const struct verifier *v, const struct nn_plan_step *step,
+                      const struct nn_kernel *kernel)
+{
+    uint32_t index = (uint32_t)(step - v->steps), n = 0;
+    const struct nn_plan_step *before = step - 1;
+
+    if (!step->is_joined)
+        return true;
+    while (n < index && v->steps[index - n].is_joined)
+        n++;
+    return index > 0 && n <= NN_TAIL_MAX && kernel->is_elementwise && step->n_outputs == 1 &&
+           nn_tail_takes(nn_kernel_at(before->kernel)) && before->n_outputs == 1 &&
+           same_shape(v, &v->values[v->refs[before->first_ref + before->n_inputs]],
+                      &v->values[v->refs[step->first_ref + step->n_inputs]]);
+}
+
 static bool step_fits(const struct verifier *v, const struct nn_plan_step *step)
 {
     const struct nn_kernel *kernel = nn_kernel_at(step->kernel);
@@ -335,7 +361,8 @@ static bool step_fits(const struct verifier *v, const struct nn_plan_step *step)
             (v->values[ref].space != NN_SPACE_SLOT || !is_written_slot(v, v->values[ref].index)))
             return false;
     }
-    return operation_agrees(v, step, kernel) && params_pass(v, step, kernel);
+    return join_fits(v, step, kernel) && operation_agrees(v, step, kernel) &&
+           params_pass(v, step, kernel);
 }
 
 /* No arena is larger than all that lies in it side by side. */

@@ -91,12 +91,8 @@ static void locate(const struct walk *walk, size_t at, struct nn_row *row, size_
     }
 }
 
-static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+static void elements(const struct job *job, size_t at, size_t last)
 {
-    const struct job *job = ctx;
-    size_t at = begin * BLOCK;
-    size_t last = nn_min_size(end * BLOCK, job->n);
-
     while (at < last) {
         struct nn_row row = {.step0 = job->walk.strides[0][0], .step1 = job->walk.strides[1][0]};
         size_t inner;
@@ -108,11 +104,21 @@ static void range(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
+static void blocks(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+
+    elements(job, begin * BLOCK, nn_min_size(end * BLOCK, job->n));
+}
+
 static void run(struct job *job, size_t cost)
 {
-    if (!job->n)
-        return;
-    nn_parallel_for(job->args, (job->n + BLOCK - 1) / BLOCK, cost * BLOCK / 16, range, job);
+    const struct nn_kernel_args *args = job->args;
+
+    if (args->is_part)
+        elements(job, args->part_begin, args->part_end);
+    else if (job->n)
+        nn_parallel_for(args, (job->n + BLOCK - 1) / BLOCK, cost * BLOCK / 16, blocks, job);
 }
 
 void nn_broadcast_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn)

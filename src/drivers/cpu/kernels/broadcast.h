@@ -34,7 +34,8 @@ struct nn_row {
 
 typedef void (*nn_row_fn)(const struct nn_kernel_args *args, const struct nn_row *row);
 
-/* nn_broadcast_run() - calls fn for rows that cover output 0, whose inputs are 0 and 1.
+/* nn_broadcast_run() - calls fn for rows that cover output 0, or the part of
+ * it that args asks for; its inputs are 0 and 1.
  * The shapes agree (inference has seen to it). cost: of one element, in
  * sixteenths of a nanosecond, roughly. Rows run on several threads at once. */
 void nn_broadcast_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn);

@@ -140,6 +140,7 @@ OPERATIONS(DEFINE)
      .in0 = NN_T_F32,                                                                              \
      .params_bytes = sizeof(struct params),                                                        \
      .in_place = 1,                                                                                \
+     .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
      .run = nn_##op_name##_f32__c},                                                                \
         {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
@@ -148,6 +149,7 @@ OPERATIONS(DEFINE)
          .in0 = NN_T_F16,                                                                          \
          .params_bytes = sizeof(struct params),                                                    \
          .in_place = 1,                                                                            \
+         .is_elementwise = 1,                                                                      \
          .lower = lower_function,                                                                  \
          .run = nn_##op_name##_f16__c},
 

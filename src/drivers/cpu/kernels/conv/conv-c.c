@@ -127,6 +127,7 @@ struct job {
     bool is_direct;
     const void *input; /* staged: float or int16 */
     void *output;
+    bool is_output_staged;
     struct nn_gemm_f32 f32;
     struct nn_gemm_q8 q8;
 };
@@ -270,9 +271,11 @@ static void run_blocks(const struct job *job, size_t begin, size_t end, unsigned
     size_t n_positions = job->out.n * job->out.h * job->out.w, size = job->params->block;
 
     for (size_t b = begin; b < end; b++) {
-        size_t first = b * size;
+        size_t first = b * size, n = n_positions - first < size ? n_positions - first : size;
 
-        block(job, first, n_positions - first < size ? n_positions - first : size, worker);
+        block(job, first, n, worker);
+        if (!job->is_output_staged)
+            nn_tail_run(job->args, first * job->out.c, (first + n) * job->out.c);
     }
 }
 
@@ -358,10 +361,13 @@ static int nn_conv_2d_f32__c(const struct nn_kernel_args *args)
         .n_cols = filter->dims[0], .k = pieces.k, .low = params->low_f32, .high = params->high_f32};
     nn_gemm_use_f32(&job.f32, weights_f32(args, &pieces));
     job.input = nn_conv_stage_f32(args, params->shape.is_nchw, (float *)(void *)args->scratch);
+    job.is_output_staged = is_staged;
     job.output = is_staged ? args->scratch + pieces.input : args->outputs[0].data;
     run_all(&job, 1 + pieces.k * filter->dims[0] / 8, blocks_f32);
-    if (is_staged)
+    if (is_staged) {
         nn_conv_unstage_f32(args, params->shape.is_nchw, job.output);
+        nn_tail_run_all(args);
+    }
     return 0;
 }
 
@@ -446,10 +452,13 @@ static int nn_conv_2d_q8__c(const struct nn_kernel_args *args)
     nn_gemm_use_q8(&job.q8, weights_q8(args, &pieces));
     nn_conv_stage_q8(args, params->shape.is_nchw, (int16_t *)(void *)args->scratch);
     job.input = args->scratch;
-    job.output = params->shape.is_nchw ? args->scratch + pieces.input : args->outputs[0].data;
+    job.is_output_staged = params->shape.is_nchw;
+    job.output = job.is_output_staged ? args->scratch + pieces.input : args->outputs[0].data;
     run_all(&job, 1 + pieces.k * filter->dims[0] / 16, blocks_q8);
-    if (params->shape.is_nchw)
+    if (job.is_output_staged) {
         nn_conv_unstage_q8(args, job.output);
+        nn_tail_run_all(args);
+    }
     return 0;
 }
 
@@ -505,6 +514,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
+     .runs_tail = 1,
      .lower = lower_float,
      .run = nn_conv_2d_f32__c,
      .check = check,
@@ -514,6 +524,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
+     .runs_tail = 1,
      .lower = lower_q8,
      .run = nn_conv_2d_q8__c,
      .check = check,

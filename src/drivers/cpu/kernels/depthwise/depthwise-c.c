@@ -164,6 +164,7 @@ struct job {
     size_t filter_h, filter_w;
     const void *input, *filter, *bias;
     void *output;
+    bool is_output_staged;
     const struct nn_multiplier *multipliers;
 };
 
@@ -262,16 +263,28 @@ static void lanes_q8(const struct job *job, const struct window *w, size_t c, si
     }
 }
 
+/* Rows [begin, end) are written. */
+static void run_tail(const struct job *job, size_t begin, size_t end)
+{
+    size_t row = job->out.w * job->out.c;
+
+    if (!job->is_output_staged)
+        nn_tail_run(job->args, begin * row, end * row);
+}
+
 static void rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
 
-    for (size_t cell = begin * job->out.w; cell < end * job->out.w; cell++) {
-        struct window w = find_window(job, cell / job->out.w, cell % job->out.w);
-        float *out = (float *)job->output + cell * job->out.c;
+    for (size_t row = begin; row < end; row++) {
+        for (size_t x = 0; x < job->out.w; x++) {
+            struct window w = find_window(job, row, x);
+            float *out = (float *)job->output + (row * job->out.w + x) * job->out.c;
 
-        for (size_t c = 0; c < job->out.c; c += LANES)
-            lanes_f32(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
+            for (size_t c = 0; c < job->out.c; c += LANES)
+                lanes_f32(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
+        }
+        run_tail(job, row, row + 1);
     }
 }
 
@@ -279,12 +292,15 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
 
-    for (size_t cell = begin * job->out.w; cell < end * job->out.w; cell++) {
-        struct window w = find_window(job, cell / job->out.w, cell % job->out.w);
-        uint8_t *out = (uint8_t *)job->output + cell * job->out.c;
+    for (size_t row = begin; row < end; row++) {
+        for (size_t x = 0; x < job->out.w; x++) {
+            struct window w = find_window(job, row, x);
+            uint8_t *out = (uint8_t *)job->output + (row * job->out.w + x) * job->out.c;
 
-        for (size_t c = 0; c < job->out.c; c += LANES)
-            lanes_q8(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
+            for (size_t c = 0; c < job->out.c; c += LANES)
+                lanes_q8(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
+        }
+        run_tail(job, row, row + 1);
     }
 }
 
@@ -359,6 +375,7 @@ static int run_depthwise(const struct nn_kernel_args *args)
                       .filter = block + pieces.bias,
                       .output = pieces.output ? args->scratch + pieces.input + pieces.repeated
                                               : args->outputs[0].data,
+                      .is_output_staged = pieces.output != 0,
                       .multipliers = (const struct nn_multiplier *)(const void *)args->weights};
 
     job.in.c = job.out.c;
@@ -369,6 +386,8 @@ static int run_depthwise(const struct nn_kernel_args *args)
         nn_conv_unstage_f32(args, params->shape.is_nchw, job.output);
     else if (pieces.output)
         nn_conv_unstage_q8(args, job.output);
+    if (pieces.output)
+        nn_tail_run_all(args);
     return 0;
 }
 
@@ -425,6 +444,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
+     .runs_tail = 1,
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_f32__c,
      .check = check,
@@ -434,6 +454,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
+     .runs_tail = 1,
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_q8__c,
      .check = check,

@@ -243,19 +243,20 @@ INT_OPERATIONS(DEFINE_INT)
      .in0 = NN_T_F32,                                                                              \
      .params_bytes = sizeof(struct bounds),                                                        \
      .in_place = 3,                                                                                \
+     .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
      .run = nn_##op_name##_f32__c},                                                                \
     {                                                                                              \
         .name = NN_VARIANT_NAME(#op_name "_f16"), .isa = NN_VARIANT_ISA,                           \
         .operation = NNHAL_OP_##op, .in0 = NN_T_F16, .params_bytes = sizeof(struct bounds),        \
-        .in_place = 3, .lower = lower_function, .run = nn_##op_name##_f16__c                       \
+        .in_place = 3, .is_elementwise = 1, .lower = lower_function, .run = nn_##op_name##_f16__c  \
     }
 
 #define INT_ROW(op_name, op, lower_function)                                                       \
     {                                                                                              \
         .name = NN_VARIANT_NAME(#op_name "_i32"), .isa = NN_VARIANT_ISA,                           \
-        .operation = NNHAL_OP_##op, .in0 = NN_T_I32, .in_place = 3, .lower = lower_function,       \
-        .run = nn_##op_name##_i32__c                                                               \
+        .operation = NNHAL_OP_##op, .in0 = NN_T_I32, .in_place = 3, .is_elementwise = 1,           \
+        .lower = lower_function, .run = nn_##op_name##_i32__c                                      \
     }
 
 static const struct nn_kernel kernels[] = {

@@ -324,7 +324,7 @@ static int nn_prelu_q8__c(const struct nn_kernel_args *args)
     {                                                                                              \
         .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
         .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct q8_params), .in_place = 3,         \
-        .lower = lower_function, .run = run_function                                               \
+        .is_elementwise = 1, .lower = lower_function, .run = run_function                          \
     }
 
 static const struct nn_kernel kernels[] = {

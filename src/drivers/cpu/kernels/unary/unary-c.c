@@ -168,6 +168,7 @@ OPERATIONS(DEFINE)
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32,                                                                              \
      .in_place = 1,                                                                                \
+     .is_elementwise = 1,                                                                          \
      .lower = lower,                                                                               \
      .run = nn_##op_name##_f32__c},                                                                \
         {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
@@ -175,6 +176,7 @@ OPERATIONS(DEFINE)
          .operation = NNHAL_OP_##op,                                                               \
          .in0 = NN_T_F16,                                                                          \
          .in_place = 1,                                                                            \
+         .is_elementwise = 1,                                                                      \
          .lower = lower,                                                                           \
          .run = nn_##op_name##_f16__c},
 
@@ -184,6 +186,7 @@ static const struct nn_kernel kernels[] = {
                      .operation = NNHAL_OP_ABS,
                      .in0 = NN_T_I32,
                      .in_place = 1,
+                     .is_elementwise = 1,
                      .lower = lower,
                      .run = nn_abs_i32__c},
     {.name = NN_VARIANT_NAME("neg_i32"),
@@ -191,6 +194,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_NEG,
      .in0 = NN_T_I32,
      .in_place = 1,
+     .is_elementwise = 1,
      .lower = lower,
      .run = nn_neg_i32__c},
     {.name = NN_VARIANT_NAME("rsqrt_q8"),
@@ -198,6 +202,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_RSQRT,
      .in0 = NN_T_U8 | NN_T_S8,
      .in_place = 1,
+     .is_elementwise = 1,
      .lower = lower_rsqrt_q8,
      .run = nn_lut8_run},
 };

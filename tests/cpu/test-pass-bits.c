@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes change no bit: random models, with and without the passes that optimise. */
+#include "drivers/cpu/exec.h"
+#include "drivers/cpu/plan.h"
+#include "drivers/cpu/program.h"
+
+#include "cpu/builder.h"
+#include "support/check-main.h"
+
+#include <string.h>
+
+enum {
+    SIDE = 6,
+    CHANNELS = 8,
+    MAX_BYTES = 4 * SIDE * SIDE * CHANNELS,
+    MAX_TENSORS = 16,
+    N_STEPS = 9,
+    N_MODELS = 400,
+};
+
+/* A tensor of the model, [1, SIDE, SIDE, CHANNELS] or in the other order. */
+struct tensor {
+    uint32_t operand;
+    uint32_t type;
+    float scale;
+    int32_t zero_point;
+    bool is_nchw;
+};
+
+struct maker {
+    struct builder *b;
+    uint32_t seed;
+    uint32_t type; /* of quantised tensors */
+    uint32_t n;
+    struct tensor tensors[MAX_TENSORS];
+};
+
+static uint32_t pick(struct maker *m, uint32_t n)
+{
+    return (builder_random(&m->seed) >> 8) % n;
+}
+
+static const uint32_t *dims_of(bool is_nchw)
+{
+    static const uint32_t nhwc[] = {1, SIDE, SIDE, CHANNELS}, nchw[] = {1, CHANNELS, SIDE, SIDE};
+
+    return is_nchw ? nchw : nhwc;
+}
+
+static bool is_float(const struct tensor *t)
+{
+    return t->type == NNHAL_TENSOR_FLOAT32;
+}
+
+/* What a new result of this type is like; the last one is the model's output. */
+static struct tensor *new_tensor(struct maker *m, uint32_t type, bool is_nchw, bool is_last)
+{
+    struct tensor *t = &m->tensors[m->n++];
+
+    *t = (struct tensor){.type = type, .is_nchw = is_nchw};
+    if (!is_float(t)) {
+        t->scale = 0.05f;
+        t->zero_point = type == NNHAL_TENSOR_QUANT8_ASYMM ? 120 : -8;
+    }
+    t->operand = (is_last ? builder_output : builder_temporary)(m->b, 0, type, 4, dims_of(is_nchw),
+                                                                t->scale, t->zero_point);
+    return t;
+}
+
+/* Any tensor, recent ones more often. */
+static struct tensor *any(struct maker *m)
+{
+    uint32_t back = pick(m, 2) ? 0 : pick(m, m->n);
+
+    return &m->tensors[m->n - 1 - back];
+}
+
+/* Another of the same type, layout and rank, or NULL. */
+static struct tensor *like(struct maker *m, const struct tensor *t)
+{
+    for (uint32_t tries = 0; tries < 8; tries++) {
+        struct tensor *other = &m->tensors[pick(m, m->n)];
+
+        if (other->type == t->type && other->is_nchw == t->is_nchw)
+            return other;
+    }
+    return NULL;
+}
+
+static uint32_t random_constant(struct maker *m, uint32_t type, uint32_t rank, const uint32_t *dims,
+                                float scale, int32_t zero_point)
+{
+    uint8_t bytes[16 * 1024];
+    uint32_t n = 1;
+
+    for (uint32_t i = 0; i < rank; i++)
+        n *= dims[i];
+    for (uint32_t i = 0; i < n; i++) {
+        if (type == NNHAL_TENSOR_FLOAT32) {
+            float x = builder_random_float(&m->seed, -0.5f, 0.5f);
+
+            memcpy(bytes + i * 4, &x, 4);
+        } else if (type == NNHAL_TENSOR_INT32) {
+            int32_t x = builder_random_int(&m->seed, -500, 500);
+
+            memcpy(bytes + i * 4, &x, 4);
+        } else {
+            bytes[i] = (uint8_t)builder_random(&m->seed);
+        }
+    }
+    if (type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_INT32)
+        n *= 4;
+    return builder_constant(m->b, 0, type, rank, dims, scale, zero_point, bytes, n, n > 512);
+}
+
+static void add_conv(struct maker *m, bool is_last)
+{
+    const struct tensor *in = any(m);
+    bool is_depthwise = pick(m, 3) == 0;
+    uint32_t side = pick(m, 2) ? 3 : 1, eight[] = {CHANNELS}, n = 0, o[12];
+    uint32_t filter[] = {is_depthwise ? 1 : CHANNELS, side, side, CHANNELS};
+    struct tensor out = *new_tensor(m, in->type, in->is_nchw, is_last);
+
+    o[n++] = in->operand;
+    o[n++] = random_constant(m, in->type, 4, filter, is_float(in) ? 0 : 0.01f,
+                             is_float(in)                            ? 0
+                             : in->type == NNHAL_TENSOR_QUANT8_ASYMM ? 130
+                                                                     : 2);
+    o[n++] = random_constant(m, is_float(in) ? in->type : NNHAL_TENSOR_INT32, 1, eight,
+                             is_float(in) ? 0 : in->scale * 0.01f, 0);
+    o[n++] = builder_i32(m->b, 0, 1);
+    o[n] = o[n + 1] = builder_i32(m->b, 0, 1);
+    n += 2;
+    if (is_depthwise)
+        o[n++] = builder_i32(m->b, 0, 1);
+    o[n++] = builder_i32(m->b, 0, (int32_t)pick(m, 4));
+    o[n++] = builder_bool(m->b, 0, in->is_nchw);
+    builder_operation(m->b, 0, is_depthwise ? NNHAL_OP_DEPTHWISE_CONV_2D : NNHAL_OP_CONV_2D, n, o,
+                      1, &out.operand);
+}
+
+static void add_pool(struct maker *m, bool is_last)
+{
+    const struct tensor *in = any(m);
+    struct tensor out = *new_tensor(m, in->type, in->is_nchw, is_last);
+    uint32_t o[8] = {in->operand, builder_i32(m->b, 0, 1)};
+
+    out.zero_point = in->zero_point;
+    o[2] = o[3] = o[1];
+    o[4] = o[5] = builder_i32(m->b, 0, 3);
+    o[6] = builder_i32(m->b, 0, (int32_t)pick(m, 4));
+    o[7] = builder_bool(m->b, 0, in->is_nchw);
+    builder_operation(m->b, 0, pick(m, 2) ? NNHAL_OP_MAX_POOL_2D : NNHAL_OP_AVERAGE_POOL_2D, 8, o,
+                      1, &out.operand);
+}
+
+static void add_binary(struct maker *m, bool is_last)
+{
+    static const uint32_t operations[] = {NNHAL_OP_ADD, NNHAL_OP_ADD, NNHAL_OP_MUL, NNHAL_OP_SUB,
+                                          NNHAL_OP_MAXIMUM};
+    uint32_t operation = operations[pick(m, 5)], channels[] = {CHANNELS}, o[3];
+    const struct tensor *a = any(m), *b = like(m, a);
+    struct tensor out;
+
+    o[0] = a->operand;
+    if (b && (pick(m, 3) || a->is_nchw))
+        o[1] = b->operand;
+    else if (a->is_nchw)
+        o[1] = a->operand;
+    else
+        o[1] = random_constant(m, a->type, 1, channels, is_float(a) ? 0 : 0.05f, a->zero_point);
+    if (pick(m, 2) && !a->is_nchw) {
+        uint32_t first = o[0];
+
+        o[0] = o[1];
+        o[1] = first;
+    }
+    o[2] = operation == NNHAL_OP_MAXIMUM ? 0 : builder_i32(m->b, 0, (int32_t)pick(m, 4));
+    out = *new_tensor(m, a->type, a->is_nchw, is_last);
+    builder_operation(m->b, 0, operation, operation == NNHAL_OP_MAXIMUM ? 2 : 3, o, 1,
+                      &out.operand);
+}
+
+static void add_unary(struct maker *m, bool is_last)
+{
+    static const uint32_t both[] = {NNHAL_OP_RELU, NNHAL_OP_RELU6, NNHAL_OP_HARD_SWISH};
+    static const uint32_t real[] = {NNHAL_OP_TANH, NNHAL_OP_LOGISTIC, NNHAL_OP_ABS, NNHAL_OP_EXP};
+    const struct tensor *in = any(m);
+    bool is_real = is_float(in) && pick(m, 2);
+    uint32_t operation = is_real ? real[pick(m, 4)] : both[pick(m, 3)];
+    struct tensor out = *new_tensor(m, in->type, in->is_nchw, is_last);
+
+    builder_operation(m->b, 0, operation, 1, &in->operand, 1, &out.operand);
+}
+
+static void add_conversion(struct maker *m, bool is_last)
+{
+    const struct tensor *in = any(m);
+    struct tensor out = *new_tensor(m, is_float(in) ? m->type : NNHAL_TENSOR_FLOAT32, in->is_nchw,
+                                    is_last);
+
+    builder_operation(m->b, 0, is_float(in) ? NNHAL_OP_QUANTIZE : NNHAL_OP_DEQUANTIZE, 1,
+                      &in->operand, 1, &out.operand);
+}
+
+static void add_transpose(struct maker *m, bool is_last)
+{
+    static const int32_t orders[2][4] = {{0, 3, 1, 2}, {0, 2, 3, 1}};
+    const struct tensor *in = any(m);
+    struct tensor out = *new_tensor(m, in->type, !in->is_nchw, is_last);
+    uint32_t four[] = {4}, o[2] = {in->operand};
+
+    o[1] = builder_constant(m->b, 0, NNHAL_TENSOR_INT32, 1, four, 0, 0, orders[in->is_nchw], 16, 0);
+    builder_operation(m->b, 0, NNHAL_OP_TRANSPOSE, 2, o, 1, &out.operand);
+}
+
+static void add_step(struct maker *m, bool is_last)
+{
+    switch (pick(m, 12)) {
+    case 0:
+    case 1:
+    case 2:
+        return add_conv(m, is_last);
+    case 3:
+        return add_pool(m, is_last);
+    case 4:
+    case 5:
+    case 6:
+        return add_binary(m, is_last);
+    case 7:
+    case 8:
+        return add_unary(m, is_last);
+    case 9:
+    case 10:
+        return add_conversion(m, is_last);
+    default:
+        return add_transpose(m, is_last);
+    }
+}
+
+static void make_model(struct builder *b, uint32_t seed)
+{
+    struct maker m = {.b = b, .seed = seed * 7919 + 1};
+    uint32_t type;
+
+    m.type = pick(&m, 2) ? NNHAL_TENSOR_QUANT8_ASYMM : NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    type = pick(&m, 2) ? m.type : NNHAL_TENSOR_FLOAT32;
+    m.tensors[0] = (struct tensor){.type = type, .is_nchw = pick(&m, 2) != 0};
+    if (type != NNHAL_TENSOR_FLOAT32) {
+        m.tensors[0].scale = 0.05f;
+        m.tensors[0].zero_point = type == NNHAL_TENSOR_QUANT8_ASYMM ? 120 : -8;
+    }
+    m.tensors[0].operand = builder_input(b, 0, type, 4, dims_of(m.tensors[0].is_nchw),
+                                         m.tensors[0].scale, m.tensors[0].zero_point);
+    m.n = 1;
+    for (uint32_t i = 0; i < N_STEPS; i++)
+        add_step(&m, i >= N_STEPS - 2);
+}
+
+/* ---- running ---- */
+
+struct results {
+    uint8_t bytes[2][MAX_BYTES];
+};
+
+static void run(struct builder *b, enum nn_passes passes, uint32_t isa, unsigned n_threads,
+                uint32_t seed, struct results *results)
+{
+    struct nnhal_driver_model model = builder_model(b);
+    struct nn_program *program;
+    struct nn_team *team;
+    struct nn_why why = {0};
+    struct builder_run execution;
+    uint8_t input[MAX_BYTES];
+    int r;
+
+    memset(results, 0xee, sizeof(*results));
+    for (uint32_t i = 0; i < MAX_BYTES; i += 4) {
+        float x = builder_random_float(&seed, -4.0f, 4.0f);
+
+        if (b->graphs[0].operands[0].type == NNHAL_TENSOR_FLOAT32)
+            memcpy(input + i, &x, 4);
+        else
+            memset(input + i, (int)(builder_random(&seed) >> 9), 4);
+    }
+    ck_assert_int_eq(nn_team_new(n_threads, &team), 0);
+    r = nn_program_new(&model, passes, team, isa, &why, &program);
+    ck_assert_msg(r == 0, "%s", why.text);
+    builder_run_init(&execution, b);
+    builder_run_input(&execution, 0, input,
+                      b->graphs[0].operands[0].type == NNHAL_TENSOR_FLOAT32 ? MAX_BYTES
+                                                                            : MAX_BYTES / 4);
+    for (uint32_t i = 0; i < b->graphs[0].n_outputs; i++)
+        builder_run_output(&execution, i, results->bytes[i],
+                           b->graphs[0].operands[b->graphs[0].outputs[i]].type ==
+                                   NNHAL_TENSOR_FLOAT32
+                               ? MAX_BYTES
+                               : MAX_BYTES / 4);
+    r = nn_exec(program, &execution.execution, &why);
+    ck_assert_msg(r == 0, "%s", why.text);
+    nn_program_free(program);
+    nn_team_free(team);
+}
+
+TEST(random_models_keep_their_bits)
+{
+    static const uint32_t sets[] = {NN_ISA_C, NN_ISA_AVX2, NN_ISA_AVX2 | NN_ISA_AVX512};
+    static struct results plain, optimised;
+
+    for (uint32_t seed = 0; seed < N_MODELS; seed++) {
+        uint32_t isa = sets[seed % 3];
+        struct builder b;
+
+        if (((isa & NN_ISA_AVX2) && !__builtin_cpu_supports("avx2")) ||
+            ((isa & NN_ISA_AVX512) && !__builtin_cpu_supports("avx512vl")))
+            isa = NN_ISA_C;
+        builder_init(&b, 1);
+        make_model(&b, seed);
+        run(&b, NN_PASSES_QUICK, isa, 1, seed, &plain);
+        run(&b, NN_PASSES_ALL, isa, 1 + seed / 3 % 2, seed, &optimised);
+        ck_assert_msg(memcmp(&plain, &optimised, sizeof(plain)) == 0, "model %u differs", seed);
+        builder_done(&b);
+    }
+}
+TEST_END
+
+CHECK_MAIN("pass-bits", random_models_keep_their_bits)

@@ -113,9 +113,69 @@ int ANeuralNetworksModel_getSupportedOperationsForDevices(
 int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t offset,
                                        ANeuralNetworksMemory **memory);
 
+/* ANeuralNetworksMemory_createFromDesc() - a memory that a device lays out as it
+ * likes, for the inputs and outputs that a finished descriptor names (feature
+ * level 4): state that stays there between executions, or results that become
+ * inputs. Where the device has none to give, shared memory serves, if the size is
+ * known and no compilation of a role has a list of devices.
+ * It is uninitialised until it has been copied into or computed into; an
+ * execution or copy into it that fails makes it so again, and so does the death of
+ * the device's driver. It is used as a whole: offset and length are 0, and not
+ * for constants. The descriptor may be freed. *memory is NULL on failure.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if desc is not finished; OP_FAILED if there
+ * is none to be had; RESOURCE_EXHAUSTED_*; DEAD_OBJECT; OUT_OF_MEMORY. */
+int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc *desc,
+                                         ANeuralNetworksMemory **memory);
+
+/* ANeuralNetworksMemory_copy() - all bytes of src to dst (feature level 4). Blocks.
+ * Sizes must be equal; memories made from descriptors must agree in type and
+ * dimensions, and dst gets those of src. If it fails, a dst made from a descriptor
+ * is uninitialised. A memory copied to itself stays as it is.
+ * Returns: UNEXPECTED_NULL; BAD_DATA if src is not initialised or does not fit dst;
+ * UNMAPPABLE; OP_FAILED, also while an execution uses either; DEAD_OBJECT;
+ * OUT_OF_MEMORY. */
+int ANeuralNetworksMemory_copy(const ANeuralNetworksMemory *src, const ANeuralNetworksMemory *dst);
+
 /* ANeuralNetworksMemory_free() - (feature level 1). Models, compilations and
  * executions that use the memory keep it for themselves. */
 void ANeuralNetworksMemory_free(ANeuralNetworksMemory *memory);
+
+/* -- memory descriptors --------------------------------------------------------
+ *
+ * What a memory is to be used for: roles, which are inputs and outputs of
+ * compilations, and dimensions that those leave open. */
+
+/* ANeuralNetworksMemoryDesc_create() - (feature level 4). *desc is NULL on failure.
+ * Returns: UNEXPECTED_NULL; OUT_OF_MEMORY. */
+int ANeuralNetworksMemoryDesc_create(ANeuralNetworksMemoryDesc **desc);
+
+/* ANeuralNetworksMemoryDesc_free() - (feature level 4). */
+void ANeuralNetworksMemoryDesc_free(ANeuralNetworksMemoryDesc *desc);
+
+/* ANeuralNetworksMemoryDesc_addInputRole(), ..addOutputRole() - the memory may be
+ * this input or output (feature level 4). frequency, above 0 and at most 1, says how
+ * often, as a hint to the device.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if desc is finished; BAD_DATA if the
+ * compilation is not finished or failed, for an unknown index, a role named
+ * twice, a frequency out of range, or an operand that differs in type, scale,
+ * zero point or known dimensions from the roles so far; OUT_OF_MEMORY. */
+int ANeuralNetworksMemoryDesc_addInputRole(ANeuralNetworksMemoryDesc *desc,
+                                           const ANeuralNetworksCompilation *compilation,
+                                           uint32_t index, float frequency);
+int ANeuralNetworksMemoryDesc_addOutputRole(ANeuralNetworksMemoryDesc *desc,
+                                            const ANeuralNetworksCompilation *compilation,
+                                            uint32_t index, float frequency);
+
+/* ANeuralNetworksMemoryDesc_setDimensions() - what is known of the dimensions (feature
+ * level 4); 0: not known. Adds to what roles and earlier calls said.
+ * Returns: UNEXPECTED_NULL; BAD_STATE if desc is finished; BAD_DATA if it
+ * contradicts them, or the roles are scalars. */
+int ANeuralNetworksMemoryDesc_setDimensions(ANeuralNetworksMemoryDesc *desc, uint32_t rank,
+                                            const uint32_t *dimensions);
+
+/* ANeuralNetworksMemoryDesc_finish() - (feature level 4).
+ * Returns: UNEXPECTED_NULL; BAD_STATE if called before; BAD_DATA without any role. */
+int ANeuralNetworksMemoryDesc_finish(ANeuralNetworksMemoryDesc *desc);
 
 /* -- models ------------------------------------------------------------------ */
 

@@ -240,6 +240,7 @@ typedef enum {
 
 /* Objects. Each is made by a _create function and freed by its _free. */
 typedef struct ANeuralNetworksMemory ANeuralNetworksMemory;
+typedef struct ANeuralNetworksMemoryDesc ANeuralNetworksMemoryDesc;
 typedef struct ANeuralNetworksModel ANeuralNetworksModel;
 typedef struct ANeuralNetworksCompilation ANeuralNetworksCompilation;
 typedef struct ANeuralNetworksExecution ANeuralNetworksExecution;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/argument.h"
 
+#include "model/infer.h"
 #include "model/types.h"
+#include "runtime/domain.h"
 
 #include <string.h>
 
@@ -80,6 +82,41 @@ static int set_length(struct nn_rt_argument *argument, const struct nn_rt_argume
     return 0;
 }
 
+static int set_range(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
+                     const ANeuralNetworksMemory *memory, uint64_t length, struct nn_why *why)
+{
+    int r = nn_rt_memory_check_range(memory, argument->offset, length, why);
+
+    return r ? r : set_length(argument, rules, length, why);
+}
+
+/* A memory made from a descriptor. What it knows of its dimensions, the
+ * argument knows too; in a device, the rest is the device's to say. */
+static int set_whole(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
+                     const ANeuralNetworksMemory *memory, uint64_t length, struct nn_why *why)
+{
+    const struct nn_rt_roles *roles = &memory->domain->roles;
+    uint32_t n, dimensions[NNHAL_MAX_RANK];
+    uint64_t n_bytes;
+
+    if (argument->offset || length)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "a memory made from a descriptor is used as a whole: offset and length "
+                       "must be 0");
+    if (!nn_dimensions_merge(argument->n_dimensions, argument->dimensions, roles->n_dimensions,
+                             roles->dimensions, &n, dimensions))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "the dimensions contradict those of the memory");
+    argument->n_dimensions = n;
+    memcpy(argument->dimensions, dimensions, n * sizeof(*dimensions));
+    if (!nn_operand_bytes(rules->operand->type, n, dimensions, &n_bytes))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
+    if (n && nn_dimensions_known(rules->operand->type, n, dimensions))
+        argument->has_type = true;
+    argument->length = n_bytes ? n_bytes : UINT32_MAX;
+    return 0;
+}
+
 int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
                                const struct nn_rt_argument_rules *rules,
                                const ANeuralNetworksOperandType *type, void *pointer,
@@ -112,10 +149,10 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
     int r;
 
     r = set_dimensions(&new, rules, type, why);
-    if (!r)
-        r = nn_rt_memory_check_range(memory, offset, length, why);
-    if (!r)
-        r = set_length(&new, rules, length, why);
+    if (!r && memory->domain)
+        r = set_whole(&new, rules, memory, length, why);
+    else if (!r)
+        r = set_range(&new, rules, memory, length, why);
     if (r)
         return r;
     new.memory = nn_rt_memory_ref(memory);

@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "runtime/domain.h"
 
 #include <string.h>
 
@@ -81,6 +82,20 @@ struct pools {
     struct nnhal_request_pool *pools;
 };
 
+static int name_pool(struct pools *pools, ANeuralNetworksMemory *memory,
+                     struct nnhal_request_pool *ret_pool)
+{
+    struct nn_rt_session *session = pools->binding->prepared->session;
+    struct nn_rt_domain_place place = {0};
+    int r;
+
+    if (!nn_rt_memory_is_in_device(memory))
+        return nn_rt_memory_import(memory, session, pools->why, &ret_pool->memory);
+    r = nn_rt_domain_find(memory->domain, session, pools->why, &place);
+    ret_pool->token = place.token;
+    return r;
+}
+
 static int find_pool(struct pools *pools, ANeuralNetworksMemory *memory, uint32_t *ret_index)
 {
     uint32_t i = pools->n;
@@ -92,8 +107,7 @@ static int find_pool(struct pools *pools, ANeuralNetworksMemory *memory, uint32_
             return 0;
         }
     i = pools->n;
-    r = nn_rt_memory_import(memory, pools->binding->prepared->session, pools->why,
-                            &pools->pools[i].memory);
+    r = name_pool(pools, memory, &pools->pools[i]);
     if (r)
         return r;
     pools->memories[i] = memory;
@@ -119,8 +133,10 @@ static int fill_argument(struct pools *pools, struct nn_rt_argument *argument,
         ret->n_dimensions = argument->n_dimensions;
         ret->dimensions = argument->dimensions;
     }
-    ret->location.offset = argument->offset;
-    ret->location.length = argument->length;
+    if (!nn_rt_memory_is_in_device(memory)) {
+        ret->location.offset = argument->offset;
+        ret->location.length = argument->length;
+    }
     return find_pool(pools, memory, &ret->location.pool_index);
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/execution.h"
 
 #include "base/error.h"
+#include "runtime/domain.h"
 #include "runtime/outcome.h"
 #include "runtime/deadline.h"
 
@@ -145,6 +146,9 @@ int nn_rt_execution_set_memory(ANeuralNetworksExecution *execution,
     int r;
 
     r = find_slot(execution, slot, why, &argument, &rules);
+    if (!r && memory->domain)
+        r = nn_rt_domain_check_role(memory->domain, execution->compilation, slot->is_input,
+                                    (uint32_t)slot->index, why);
     if (!r)
         r = nn_rt_argument_set_memory(argument, &rules, slot->type, memory, offset, length, why);
     if (!r)
@@ -283,6 +287,19 @@ static int bind_to_device(ANeuralNetworksExecution *execution, const struct nn_r
     return r;
 }
 
+int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; !r && i < execution->bound.n_inputs; i++) {
+        const struct nn_rt_argument *input = &execution->bound.inputs[i];
+
+        if (input->kind == NN_ARGUMENT_MEMORY && input->memory->domain)
+            r = nn_rt_domain_check_input(input->memory->domain, input, why);
+    }
+    return r;
+}
+
 static int run_once(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
                     struct nn_rt_prepared *prepared, struct nn_why *why)
 {
@@ -291,6 +308,8 @@ static int run_once(ANeuralNetworksExecution *execution, const struct nn_rt_bind
     int r;
 
     r = bind_to_device(execution, run, prepared, why);
+    if (!r)
+        r = nn_rt_execution_check_inputs(execution, why);
     if (r)
         return r;
     nn_arena_reset(&execution->arena);
@@ -343,6 +362,7 @@ int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_n
 
     execution->timing = execution->timing_fenced = no_timing;
     r = run_twice(execution, &run, why);
+    nn_rt_outcome_note_outputs(execution, r == 0);
     if (!r)
         nn_rt_device_works(execution->compilation->device);
     if (!execution->is_reusable)

@@ -94,6 +94,10 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *wh
  * are not yet. Between begin and end. Returns: as nn_rt_binding_make(). */
 int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why);
 
+/* nn_rt_execution_check_inputs() - whether memories made from a descriptor hold what the
+ * inputs need. Returns: 0, OP_FAILED. */
+int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why);
+
 /* nn_rt_execution_run() - binds if need be, and computes; blocks.
  * Returns: as ANeuralNetworksExecution_compute(), or -errno. */
 int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,

@@ -68,6 +68,9 @@ int nn_rt_fenced_launch(ANeuralNetworksEvent *event,
     r = nn_rt_execution_bind(execution, why);
     if (r)
         return r == ANEURALNETWORKS_DEAD_OBJECT ? NN_RT_FENCED_E_UNSUITED : r;
+    r = nn_rt_execution_check_inputs(execution, why);
+    if (r)
+        return r;
     for (uint32_t i = 0; i < dependencies->n_events; i++)
         fences[i] = dependencies->events[i]->fence_fd;
     args.wait_for = fences;
@@ -76,7 +79,11 @@ int nn_rt_fenced_launch(ANeuralNetworksEvent *event,
         args.prepared_model = execution->binding.prepared->id;
         args.request = execution->binding.request;
     }
-    return launch(event, &args, why);
+    r = launch(event, &args, why);
+    /* What comes after this in a chain of fences is launched before this has ended. */
+    if (!r)
+        nn_rt_outcome_take_declared(execution);
+    return r;
 }
 
 static void free_callback(struct nn_rt_session *session, uint64_t callback, struct nn_arena *arena)
@@ -97,8 +104,10 @@ int nn_rt_fenced_collect(ANeuralNetworksEvent *event, struct nn_why *why)
     uint32_t status;
     int r;
 
-    if (!nn_rt_session_is_alive(prepared->session))
+    if (!nn_rt_session_is_alive(prepared->session)) {
+        nn_rt_outcome_note_outputs(event->execution, false);
         return nn_fail_status(why, NNHAL_DEAD_OBJECT, prepared->device->name, NULL);
+    }
     nn_arena_init(&arena, 0);
     status = nn_rt_session_note(
         prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));
@@ -107,6 +116,8 @@ int nn_rt_fenced_collect(ANeuralNetworksEvent *event, struct nn_why *why)
     r = nn_fail_status(why, status, prepared->device->name, info.message);
     if (!r)
         nn_rt_outcome_take_fenced(event->execution, &info);
+    else
+        nn_rt_outcome_note_outputs(event->execution, false);
     free_callback(prepared->session, event->callback, &arena);
     nn_arena_done(&arena);
     return r;

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/error.h"
+#include "runtime/domain.h"
 #include "shm/region.h"
 
 #include <errno.h>
@@ -68,6 +69,52 @@ int nn_rt_memory_new_pool(const char *name, uint64_t n_bytes, ANeuralNetworksMem
     return 0;
 }
 
+int nn_rt_memory_from_domain(struct nn_rt_domain *domain, uint64_t n_bytes,
+                             ANeuralNetworksMemory **ret_memory)
+{
+    ANeuralNetworksMemory *memory;
+    int r;
+
+    r = memory_new(&memory);
+    if (r < 0)
+        return nn_error_trace(r);
+    memory->size = n_bytes;
+    memory->domain = domain;
+    *ret_memory = memory;
+    return 0;
+}
+
+bool nn_rt_memory_is_in_device(const ANeuralNetworksMemory *memory)
+{
+    return memory->domain && !memory->region;
+}
+
+int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
+                     struct nn_region **ret_region)
+{
+    const struct nn_region_params params = {
+        .kind = memory->kind,
+        .prot = memory->prot,
+        .size = memory->size,
+        .offset = memory->offset,
+    };
+    int r, fd;
+
+    if (memory->region) {
+        *ret_region = nn_region_ref(memory->region);
+        return 0;
+    }
+    fd = fcntl(memory->fd, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        return nn_error_origin(-errno);
+    r = nn_region_import(fd, &params, 0, ret_region);
+    if (r == NN_REGION_E_INVALID || r == NN_REGION_E_UNMAPPABLE)
+        return nn_fail(why, ANEURALNETWORKS_UNMAPPABLE,
+                       "the memory's file cannot be mapped: %llu bytes at offset %llu",
+                       (unsigned long long)memory->size, (unsigned long long)memory->offset);
+    return nn_error_fold(r);
+}
+
 uint8_t *nn_rt_memory_data(const ANeuralNetworksMemory *memory)
 {
     return memory->region ? nn_region_data(memory->region) : NULL;
@@ -104,6 +151,7 @@ ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory)
         memory->imports = import->next;
         import_free(import);
     }
+    nn_rt_domain_free(memory->domain);
     nn_region_unref(memory->region);
     closep(&memory->fd);
     pthread_mutex_destroy(&memory->lock);
@@ -115,6 +163,10 @@ ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory)
 int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
                              struct nn_why *why)
 {
+    if (memory->domain)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "a memory made from a descriptor holds inputs and outputs of its roles, "
+                       "no constants");
     if (length && nn_range_fits(offset, length, memory->size))
         return 0;
     return nn_fail(why, ANEURALNETWORKS_BAD_DATA,

@@ -3,7 +3,8 @@
  *
  * A memory is a file descriptor with a range: what an application gave
  * (createFromFd), or a pool of our own for large constants and for arguments
- * given by pointer. It is imported into each session once, when it is first
+ * given by pointer. Or it lies in a device and has no descriptor (domain.h).
+ * It is imported into each session once, when it is first
  * used there, and then known by its id. Models and executions hold references,
  * so that the application may free its handle at any time.
  * Threads: any. */
@@ -17,6 +18,7 @@
 #include <android/NeuralNetworksTypes.h>
 
 struct nn_region;
+struct nn_rt_domain;
 struct nn_rt_memory_import;
 
 struct ANeuralNetworksMemory {
@@ -26,8 +28,9 @@ struct ANeuralNetworksMemory {
     uint64_t size;
     uint64_t offset;
     int fd;
-    struct nn_region *region; /* our own pools only */
-    pthread_mutex_t lock;     /* of imports */
+    struct nn_region *region;    /* our own pools only */
+    struct nn_rt_domain *domain; /* made from a descriptor; NULL: it was not */
+    pthread_mutex_t lock;        /* of imports */
     struct nn_rt_memory_import *imports;
 };
 
@@ -38,6 +41,19 @@ int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struc
 /* nn_rt_memory_new_pool() - n_bytes of zeroed sealed memory. name is for /proc.
  * Returns: 0, -ENOMEM, -errno. */
 int nn_rt_memory_new_pool(const char *name, uint64_t n_bytes, ANeuralNetworksMemory **ret_memory);
+
+/* nn_rt_memory_from_domain() - what lies in a device. Consumes domain on success.
+ * n_bytes 0: not known. Returns: 0, -ENOMEM. */
+int nn_rt_memory_from_domain(struct nn_rt_domain *domain, uint64_t n_bytes,
+                             ANeuralNetworksMemory **ret_memory);
+
+/* nn_rt_memory_is_in_device() - whether it has no bytes that this process could reach. */
+bool nn_rt_memory_is_in_device(const ANeuralNetworksMemory *memory);
+
+/* nn_rt_memory_map() - its bytes, as long as the reference is held.
+ * Returns: 0; UNMAPPABLE; BAD_DATA; -ENOMEM. */
+int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
+                     struct nn_region **ret_region);
 
 /* nn_rt_memory_data() - where our own pool is mapped. */
 uint8_t *nn_rt_memory_data(const ANeuralNetworksMemory *memory);

@@ -3,6 +3,7 @@
 
 #include "model/infer.h"
 #include "model/types.h"
+#include "runtime/domain.h"
 
 #include <string.h>
 
@@ -142,11 +143,31 @@ int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
     return 0;
 }
 
-void nn_rt_outcome_take_fenced(ANeuralNetworksExecution *execution,
-                               const struct nn_hal_get_fenced_info_reply *info)
+void nn_rt_outcome_take_declared(ANeuralNetworksExecution *execution)
 {
     for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
         take_declared(&execution->shapes[i], &execution->bound.outputs[i]);
+    nn_rt_outcome_note_outputs(execution, true);
+}
+
+void nn_rt_outcome_note_outputs(ANeuralNetworksExecution *execution, bool is_computed)
+{
+    for (uint32_t i = 0; i < execution->bound.n_outputs; i++) {
+        const struct nn_rt_argument *output = &execution->bound.outputs[i];
+        const struct nn_rt_execution_shape *shape = &execution->shapes[i];
+
+        if (output->kind != NN_ARGUMENT_MEMORY || !output->memory->domain)
+            continue;
+        if (is_computed)
+            nn_rt_domain_set(output->memory->domain, shape->n_dimensions, shape->dimensions);
+        else
+            nn_rt_domain_clear(output->memory->domain);
+    }
+}
+
+void nn_rt_outcome_take_fenced(ANeuralNetworksExecution *execution,
+                               const struct nn_hal_get_fenced_info_reply *info)
+{
     if (execution->measure) {
         execution->timing = info->timing_launched;
         execution->timing_fenced = info->timing_fenced;

@@ -15,8 +15,15 @@
 int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
                        const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why);
 
-/* nn_rt_outcome_take_fenced() - the same for a fenced computation that went well: its
- * outputs were fully specified, and lie in memories. */
+/* nn_rt_outcome_take_declared() - of a fenced computation that has been launched: its
+ * outputs are fully specified, and lie in memories, which from now on count as initialised. */
+void nn_rt_outcome_take_declared(ANeuralNetworksExecution *execution);
+
+/* nn_rt_outcome_note_outputs() - tells the memories made from descriptors that outputs lie
+ * in whether they hold results. */
+void nn_rt_outcome_note_outputs(ANeuralNetworksExecution *execution, bool is_computed);
+
+/* nn_rt_outcome_take_fenced() - the timing of a fenced computation that went well. */
 void nn_rt_outcome_take_fenced(ANeuralNetworksExecution *execution,
                                const struct nn_hal_get_fenced_info_reply *info);
 

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/domain.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "model/infer.h"
+#include "model/types.h"
+
+#include <string.h>
+
+/* -- a buffer in the device ----------------------------------------------------------- */
+
+/* What allocate() takes. Each role brings its own entry of prepared models; the
+ * same one may stand there more than once. */
+struct allocation {
+    struct nn_rt_session *session;
+    const char *device;
+    uint64_t *prepared_models;
+    struct nnhal_buffer_role *input_roles;
+    struct nnhal_buffer_role *output_roles;
+    struct nn_hal_allocate_args args;
+};
+
+static void add_role(struct allocation *allocation, const struct nn_rt_role *role,
+                     uint64_t prepared_model)
+{
+    struct nn_hal_allocate_args *args = &allocation->args;
+    struct nnhal_buffer_role *to = role->is_input
+                                       ? &allocation->input_roles[args->n_input_roles++]
+                                       : &allocation->output_roles[args->n_output_roles++];
+    uint32_t i = 0;
+
+    while (i < args->n_prepared_models && allocation->prepared_models[i] != prepared_model)
+        i++;
+    if (i == args->n_prepared_models)
+        allocation->prepared_models[args->n_prepared_models++] = prepared_model;
+    *to = (struct nnhal_buffer_role){
+        .model_index = i, .io_index = role->index, .frequency = role->frequency};
+}
+
+static int call_allocate(struct allocation *allocation, const struct nn_rt_roles *roles,
+                         struct nn_arena *arena, struct nn_why *why,
+                         struct nn_hal_allocate_reply *reply)
+{
+    struct nn_hal_allocate_args *args = &allocation->args;
+    uint32_t status;
+
+    args->n_dimensions = roles->n_dimensions;
+    args->dimensions = roles->dimensions;
+    args->prepared_models = allocation->prepared_models;
+    args->input_roles = allocation->input_roles;
+    args->output_roles = allocation->output_roles;
+    status = nn_rt_session_note(allocation->session,
+                                nn_hal_allocate(allocation->session->hal, args, reply, arena));
+    return nn_fail_status(why, status, allocation->device, reply->message);
+}
+
+/* The prepared model of a role, alive: a session that died is no reason to fail. */
+static int get_prepared(const struct nn_rt_role *role, struct nn_why *why,
+                        struct nn_rt_prepared **ret_prepared)
+{
+    struct nn_rt_prepared *prepared = nn_rt_compilation_get_prepared(role->compilation);
+    int r;
+
+    if (!nn_rt_session_is_alive(prepared->session)) {
+        r = nn_rt_compilation_renew(role->compilation, prepared, why);
+        nn_rt_prepared_unref(prepared);
+        if (r)
+            return r;
+        prepared = nn_rt_compilation_get_prepared(role->compilation);
+    }
+    *ret_prepared = prepared;
+    return 0;
+}
+
+static int take_role(struct allocation *allocation, const struct nn_rt_role *role,
+                     struct nn_rt_prepared *prepared, struct nn_why *why)
+{
+    if (!allocation->session) {
+        allocation->session = nn_rt_session_ref(prepared->session);
+        allocation->device = prepared->device->name;
+        if (prepared->device->feature_level < NNHAL_FEATURE_LEVEL_4)
+            return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "%s has no memories of its own",
+                           prepared->device->name);
+    }
+    if (prepared->session != allocation->session)
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "the roles belong to more than one device");
+    add_role(allocation, role, prepared->id);
+    return 0;
+}
+
+static int make_buffer(struct nn_rt_domain *domain, struct allocation *allocation,
+                       struct nn_arena *arena, struct nn_why *why)
+{
+    const struct nn_rt_roles *roles = &domain->roles;
+    struct nn_hal_allocate_reply reply = {0};
+    int r = 0;
+
+    allocation->prepared_models = nn_arena_new_n(arena, uint64_t, roles->n_roles);
+    allocation->input_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, roles->n_roles);
+    allocation->output_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, roles->n_roles);
+    if (!allocation->prepared_models || !allocation->input_roles || !allocation->output_roles)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; !r && i < roles->n_roles; i++) {
+        _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+
+        r = get_prepared(&roles->roles[i], why, &prepared);
+        if (!r)
+            r = take_role(allocation, &roles->roles[i], prepared, why);
+    }
+    if (!r)
+        r = call_allocate(allocation, roles, arena, why, &reply);
+    if (r)
+        return r;
+    domain->buffer = reply.buffer;
+    domain->token = reply.token;
+    return 0;
+}
+
+/* Gives the domain a buffer, in the session that all roles are in now. */
+static int allocate(struct nn_rt_domain *domain, struct nn_why *why)
+{
+    struct allocation allocation = {0};
+    struct nn_arena arena;
+    int r;
+
+    nn_arena_init(&arena, 0);
+    r = make_buffer(domain, &allocation, &arena, why);
+    nn_arena_done(&arena);
+    if (r) {
+        nn_rt_session_unref(allocation.session);
+        return r;
+    }
+    domain->session = allocation.session;
+    return 0;
+}
+
+static void free_buffer(struct nn_rt_domain *domain)
+{
+    const struct nn_hal_free_buffer_args args = {.buffer = domain->buffer};
+    struct nn_hal_free_buffer_reply reply = {0};
+    struct nn_arena arena;
+
+    if (!domain->session)
+        return;
+    if (nn_rt_session_is_alive(domain->session)) {
+        nn_arena_init(&arena, 0);
+        nn_hal_free_buffer(domain->session->hal, &args, &reply, &arena);
+        nn_arena_done(&arena);
+    }
+    domain->session = nn_rt_session_unref(domain->session);
+    domain->buffer = 0;
+    domain->token = 0;
+}
+
+/* -- making and ending ------------------------------------------------------------------ */
+
+static bool may_share(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
+{
+    for (uint32_t i = 0; i < roles->n_roles; i++)
+        if (roles->roles[i].compilation->is_explicit)
+            return false;
+    return nn_dimensions_known(roles->operand->type, roles->n_dimensions, roles->dimensions) &&
+           nn_operand_bytes(roles->operand->type, roles->n_dimensions, roles->dimensions,
+                            ret_bytes) &&
+           *ret_bytes;
+}
+
+static int domain_new(const struct nn_rt_roles *roles, struct nn_rt_domain **ret_domain)
+{
+    struct nn_rt_domain *domain = calloc(1, sizeof(*domain));
+    int r;
+
+    if (!domain)
+        return nn_error_origin(-ENOMEM);
+    r = nn_rt_roles_copy(&domain->roles, roles);
+    if (r) {
+        free(domain);
+        return r;
+    }
+    pthread_mutex_init(&domain->lock, NULL);
+    *ret_domain = domain;
+    return 0;
+}
+
+struct nn_rt_domain *nn_rt_domain_free(struct nn_rt_domain *domain)
+{
+    if (!domain)
+        return NULL;
+    free_buffer(domain);
+    nn_rt_roles_done(&domain->roles);
+    pthread_mutex_destroy(&domain->lock);
+    free(domain);
+    return NULL;
+}
+
+int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why,
+                            ANeuralNetworksMemory **ret_memory)
+{
+    struct nn_rt_domain *domain = NULL;
+    uint64_t n_bytes = 0;
+    int r;
+
+    if (!desc->is_finished)
+        return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the descriptor is not finished");
+    r = domain_new(&desc->roles, &domain);
+    if (!r)
+        r = allocate(domain, why);
+    if (!r) {
+        nn_operand_bytes(desc->roles.operand->type, desc->roles.n_dimensions,
+                         desc->roles.dimensions, &n_bytes);
+        r = nn_rt_memory_from_domain(domain, n_bytes, ret_memory);
+    } else if (r > 0 && may_share(&desc->roles, &n_bytes)) {
+        nn_log("memory", NN_LOG_INFO, "%s; shared memory serves instead", why->text);
+        r = nn_rt_memory_new_pool("nnhal-domain", n_bytes, ret_memory);
+        if (!r)
+            (*ret_memory)->domain = domain;
+    }
+    if (r)
+        nn_rt_domain_free(domain);
+    return r;
+}
+
+/* -- use ---------------------------------------------------------------------------------- */
+
+int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
+                            const ANeuralNetworksCompilation *compilation, bool is_input,
+                            uint32_t index, struct nn_why *why)
+{
+    if (nn_rt_roles_has(&domain->roles, compilation, is_input, index))
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                   "the memory's descriptor does not name %s %u of this compilation as a role",
+                   is_input ? "input" : "output", index);
+}
+
+int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
+                             struct nn_rt_session **ret_session,
+                             struct nn_rt_domain_place *ret_place)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&domain->lock);
+    if (!domain->session || !nn_rt_session_is_alive(domain->session)) {
+        domain->is_initialized = false;
+        free_buffer(domain);
+        r = allocate(domain, why);
+    }
+    if (!r) {
+        *ret_session = nn_rt_session_ref(domain->session);
+        *ret_place = (struct nn_rt_domain_place){domain->buffer, domain->token};
+    }
+    pthread_mutex_unlock(&domain->lock);
+    return r;
+}
+
+int nn_rt_domain_find(struct nn_rt_domain *domain, struct nn_rt_session *session,
+                      struct nn_why *why, struct nn_rt_domain_place *ret_place)
+{
+    _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *own = NULL;
+    int r = nn_rt_domain_get_session(domain, why, &own, ret_place);
+
+    if (!r && own != session)
+        r = nn_fail_status(why, NNHAL_DEAD_OBJECT, "memory", NULL);
+    return r;
+}
+
+bool nn_rt_domain_get(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_t *ret)
+{
+    bool is_initialized;
+
+    pthread_mutex_lock(&domain->lock);
+    is_initialized = domain->is_initialized &&
+                     (!domain->session || nn_rt_session_is_alive(domain->session));
+    *ret_n = domain->n_dimensions;
+    memcpy(ret, domain->dimensions, sizeof(domain->dimensions));
+    pthread_mutex_unlock(&domain->lock);
+    return is_initialized;
+}
+
+int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_argument *input,
+                             struct nn_why *why)
+{
+    uint32_t n, dimensions[NNHAL_MAX_RANK], n_merged, merged[NNHAL_MAX_RANK];
+
+    if (!nn_rt_domain_get(domain, &n, dimensions))
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                       "the memory is not initialised: copy into it, or compute into it, first");
+    if (!nn_dimensions_merge(n, dimensions, input->n_dimensions, input->dimensions, &n_merged,
+                             merged))
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                       "the memory's contents have other dimensions than the input");
+    return 0;
+}
+
+void nn_rt_domain_set(struct nn_rt_domain *domain, uint32_t n_dimensions,
+                      const uint32_t *dimensions)
+{
+    pthread_mutex_lock(&domain->lock);
+    domain->is_initialized = true;
+    domain->n_dimensions = n_dimensions;
+    if (n_dimensions)
+        memcpy(domain->dimensions, dimensions, n_dimensions * sizeof(*dimensions));
+    pthread_mutex_unlock(&domain->lock);
+}
+
+void nn_rt_domain_clear(struct nn_rt_domain *domain)
+{
+    pthread_mutex_lock(&domain->lock);
+    domain->is_initialized = false;
+    pthread_mutex_unlock(&domain->lock);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* domain.h - what a memory made from a descriptor has beyond its bytes
+ *
+ * Such a memory lies in the device, as a buffer that the device lays out as it
+ * likes, or, where that cannot be had and the rules allow it, in a pool of
+ * shared memory. Its owner need not know which: it may be used in its roles
+ * only, always as a whole, and has a state.
+ *
+ *     uninitialised --copied into, or output of a success--> initialised
+ *           ^------copying or computing into it failed, its driver died---'
+ *
+ * Its dimensions are those that roles and descriptor agreed on; what they left
+ * open each initialisation decides. The buffer belongs to one session: when that
+ * dies, the next use makes a new one, whose contents are gone.
+ * Threads: any. The lock is held while the device makes a buffer, and never
+ * while it copies or computes. */
+#ifndef NN_RUNTIME_DOMAIN_H
+#define NN_RUNTIME_DOMAIN_H
+
+#include "runtime/argument.h"
+#include "runtime/roles.h"
+
+struct nn_rt_domain {
+    struct nn_rt_roles roles;
+    pthread_mutex_t lock; /* of what follows */
+    bool is_initialized;
+    uint32_t n_dimensions; /* of the contents, while initialised */
+    uint32_t dimensions[NNHAL_MAX_RANK];
+    struct nn_rt_session *session; /* that the buffer is of; NULL: a pool of ours */
+    uint64_t buffer;
+    uint32_t token;
+};
+
+/* What the device calls it. */
+struct nn_rt_domain_place {
+    uint64_t buffer;
+    uint32_t token; /* in requests */
+};
+
+/* nn_rt_domain_new_memory() - a memory in the device that all roles belong to. If there is
+ * none, or it refuses, in shared memory: only if the size is known and no role's
+ * compilation has a list of devices.
+ * Returns: 0; BAD_STATE; whatever the device says; OP_FAILED; -ENOMEM. */
+int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why,
+                            ANeuralNetworksMemory **ret_memory);
+
+/* nn_rt_domain_free() - accepts NULL; returns NULL. */
+struct nn_rt_domain *nn_rt_domain_free(struct nn_rt_domain *domain);
+
+/* nn_rt_domain_check_role() - Returns: 0, BAD_DATA. */
+int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
+                            const ANeuralNetworksCompilation *compilation, bool is_input,
+                            uint32_t index, struct nn_why *why);
+
+/* nn_rt_domain_find() - the buffer of a memory in a device, for a session; made anew if the
+ * one that had it died. Returns: 0; DEAD_OBJECT and whatever the device says; -ENOMEM. */
+int nn_rt_domain_find(struct nn_rt_domain *domain, struct nn_rt_session *session,
+                      struct nn_why *why, struct nn_rt_domain_place *ret_place);
+
+/* nn_rt_domain_get_session() - the same for whoever has no session yet: the one that the
+ * buffer is of. The reference is the caller's.
+ * Returns: as nn_rt_domain_find(). */
+int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
+                             struct nn_rt_session **ret_session,
+                             struct nn_rt_domain_place *ret_place);
+
+/* nn_rt_domain_check_input() - whether there are contents, of the argument's dimensions.
+ * Returns: 0, OP_FAILED. */
+int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_argument *input,
+                             struct nn_why *why);
+
+/* nn_rt_domain_set() - what became of it: contents of these dimensions. */
+void nn_rt_domain_set(struct nn_rt_domain *domain, uint32_t n_dimensions,
+                      const uint32_t *dimensions);
+
+/* nn_rt_domain_clear() - its contents are not to be used. */
+void nn_rt_domain_clear(struct nn_rt_domain *domain);
+
+/* nn_rt_domain_get() - Returns: false if it is not initialised. ret has room for
+ * NNHAL_MAX_RANK. */
+bool nn_rt_domain_get(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_t *ret);
+
+#endif

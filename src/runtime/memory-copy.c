@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/memory-copy.h"
+
+#include "base/error.h"
+#include "model/infer.h"
+#include "model/types.h"
+#include "runtime/domain.h"
+#include "shm/region.h"
+
+#include <string.h>
+
+struct copy {
+    ANeuralNetworksMemory *from;
+    ANeuralNetworksMemory *to;
+    struct nn_why *why;
+    /* Of the contents; 0: nobody told. */
+    uint32_t n_dimensions;
+    uint32_t dimensions[NNHAL_MAX_RANK];
+    uint64_t n_bytes;
+};
+
+/* -- whether it may be ------------------------------------------------------------------ */
+
+/* What is to be copied, as the source knows it. */
+static int look_at_source(struct copy *copy)
+{
+    const struct nn_rt_domain *domain = copy->from->domain;
+
+    copy->n_bytes = copy->from->size;
+    if (!domain)
+        return 0;
+    if (!nn_rt_domain_get(copy->from->domain, &copy->n_dimensions, copy->dimensions))
+        return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
+                       "the source is not initialised: copy into it, or compute into it, first");
+    if (!nn_operand_bytes(domain->roles.operand->type, copy->n_dimensions, copy->dimensions,
+                          &copy->n_bytes))
+        return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA, "the source holds more than 4 GiB");
+    return 0;
+}
+
+static int check_domain(struct copy *copy)
+{
+    const struct nn_rt_roles *roles = &copy->to->domain->roles;
+    uint64_t n_bytes;
+    int r = 0;
+
+    if (copy->from->domain)
+        r = nn_fail_refused(
+            nn_operands_compatible(copy->from->domain->roles.operand, roles->operand, copy->why));
+    if (r)
+        return r;
+    if (!nn_dimensions_merge(copy->n_dimensions, copy->dimensions, roles->n_dimensions,
+                             roles->dimensions, &copy->n_dimensions, copy->dimensions))
+        return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
+                       "the source has other dimensions than the destination");
+    if (!nn_dimensions_known(roles->operand->type, copy->n_dimensions, copy->dimensions))
+        return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
+                       "the destination's dimensions are open, and the source has none to tell");
+    if (nn_operand_bytes(roles->operand->type, copy->n_dimensions, copy->dimensions, &n_bytes) &&
+        n_bytes == copy->n_bytes)
+        return 0;
+    return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
+                   "the source has %llu bytes, the destination's dimensions need another number",
+                   (unsigned long long)copy->n_bytes);
+}
+
+static int check(struct copy *copy)
+{
+    int r = look_at_source(copy);
+
+    if (r)
+        return r;
+    if (copy->to->domain)
+        return check_domain(copy);
+    if (copy->to->size == copy->n_bytes)
+        return 0;
+    return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
+                   "the source has %llu bytes, the destination %llu",
+                   (unsigned long long)copy->n_bytes, (unsigned long long)copy->to->size);
+}
+
+/* -- the four ways ------------------------------------------------------------------------ */
+
+static int copy_mapped(struct copy *copy)
+{
+    _cleanup_(nn_region_unrefp) struct nn_region *from = NULL, *to = NULL;
+    int r;
+
+    r = nn_rt_memory_map(copy->from, copy->why, &from);
+    if (!r)
+        r = nn_rt_memory_map(copy->to, copy->why, &to);
+    if (r)
+        return r;
+    if (!nn_region_is_writable(to))
+        return nn_fail(copy->why, ANEURALNETWORKS_UNMAPPABLE, "the destination cannot be written");
+    r = nn_region_begin_access(from, false);
+    if (!r)
+        r = nn_region_begin_access(to, true);
+    if (r)
+        return nn_error_trace(r);
+    /* Two memories may be ranges of one file. */
+    memmove(nn_region_data(to), nn_region_data(from), copy->n_bytes);
+    r = nn_region_end_access(to, true);
+    nn_region_end_access(from, false);
+    return r;
+}
+
+/* The session that a memory in a device is in, and its buffer there. */
+static int find_buffer(const struct copy *copy, const ANeuralNetworksMemory *memory,
+                       struct nn_rt_session **ret_session, uint64_t *ret_buffer)
+{
+    struct nn_rt_domain_place place = {0};
+    int r = nn_rt_domain_get_session(memory->domain, copy->why, ret_session, &place);
+
+    *ret_buffer = place.buffer;
+    return r;
+}
+
+static int copy_out(struct copy *copy, ANeuralNetworksMemory *to)
+{
+    _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
+    struct nn_hal_copy_to_args args = {0};
+    struct nn_hal_copy_to_reply reply = {0};
+    struct nn_arena arena;
+    uint32_t status;
+    int r;
+
+    r = find_buffer(copy, copy->from, &session, &args.buffer);
+    if (!r)
+        r = nn_rt_memory_import(to, session, copy->why, &args.memory);
+    if (r)
+        return r;
+    nn_arena_init(&arena, 0);
+    status = nn_rt_session_note(session, nn_hal_copy_to(session->hal, &args, &reply, &arena));
+    r = nn_fail_status(copy->why, status, "memory", reply.message);
+    nn_arena_done(&arena);
+    return r;
+}
+
+static int copy_in(struct copy *copy, ANeuralNetworksMemory *from)
+{
+    _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
+    struct nn_hal_copy_from_args args = {
+        .n_dimensions = copy->n_dimensions,
+        .dimensions = copy->dimensions,
+    };
+    struct nn_hal_copy_from_reply reply = {0};
+    struct nn_arena arena;
+    uint32_t status;
+    int r;
+
+    r = find_buffer(copy, copy->to, &session, &args.buffer);
+    if (!r)
+        r = nn_rt_memory_import(from, session, copy->why, &args.memory);
+    if (r)
+        return r;
+    nn_arena_init(&arena, 0);
+    status = nn_rt_session_note(session, nn_hal_copy_from(session->hal, &args, &reply, &arena));
+    r = nn_fail_status(copy->why, status, "memory", reply.message);
+    nn_arena_done(&arena);
+    return r;
+}
+
+static int copy_through_pool(struct copy *copy)
+{
+    _cleanup_(nn_rt_memory_unrefp) ANeuralNetworksMemory *pool = NULL;
+    int r = nn_rt_memory_new_pool("nnhal-copy", copy->n_bytes, &pool);
+
+    if (!r)
+        r = copy_out(copy, pool);
+    if (!r)
+        r = copy_in(copy, pool);
+    return r;
+}
+
+static int copy_bytes(struct copy *copy)
+{
+    bool is_from_device = nn_rt_memory_is_in_device(copy->from);
+    bool is_to_device = nn_rt_memory_is_in_device(copy->to);
+
+    if (is_from_device && is_to_device)
+        return copy_through_pool(copy);
+    if (is_from_device)
+        return copy_out(copy, copy->to);
+    return is_to_device ? copy_in(copy, copy->from) : copy_mapped(copy);
+}
+
+int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, struct nn_why *why)
+{
+    struct copy copy = {.from = from, .to = to, .why = why};
+    int r;
+
+    if (from == to)
+        return 0;
+    if (nn_rt_object_is_foreign(&from->object) || nn_rt_object_is_foreign(&to->object))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "a memory was created before fork(); only the parent can copy it");
+    r = check(&copy);
+    if (!r)
+        r = copy_bytes(&copy);
+    if (!to->domain)
+        return r;
+    if (r)
+        nn_rt_domain_clear(to->domain);
+    else
+        nn_rt_domain_set(to->domain, copy.n_dimensions, copy.dimensions);
+    return r;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test-domain.c - memories made from descriptors: in shared memory, where a device has none
+ * to give or must not, and in the device */
+#include "rt.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Where the memories of a test lie. */
+enum where { SHARED, DEVICE };
+
+/* A test of both places. */
+#define EACH(name)                                                                                 \
+    static void name##_in(enum where where);                                                       \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        name##_in(SHARED);                                                                         \
+    }                                                                                              \
+    TEST_END                                                                                       \
+    static void name##_in(enum where where)
+
+static const uint32_t four = 4;
+
+static ANeuralNetworksCompilation *compile(enum where where, uint32_t n)
+{
+    ANeuralNetworksModel *model = rt_model_of(ANEURALNETWORKS_ADD, n);
+    ANeuralNetworksCompilation *compilation = NULL;
+
+    if (where == DEVICE)
+        return rt_compilation_of(model);
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    ANeuralNetworksModel_free(model);
+    return compilation;
+}
+
+/* Input 0 and output 0 of a compilation, of n floats if n is not 0. */
+static ANeuralNetworksMemory *memory_for(ANeuralNetworksCompilation *compilation, uint32_t n)
+{
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    ANeuralNetworksMemory *memory = NULL;
+
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
+    OK(ANeuralNetworksMemoryDesc_addOutputRole(desc, compilation, 0, 0.5f));
+    if (n)
+        OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, &n));
+    OK(ANeuralNetworksMemoryDesc_finish(desc));
+    OK(ANeuralNetworksMemory_createFromDesc(desc, &memory));
+    ANeuralNetworksMemoryDesc_free(desc);
+    return memory;
+}
+
+/* One execution of z = x in memories; y is of no account. type NULL: as the model says. */
+static int run_with(ANeuralNetworksCompilation *compilation, const ANeuralNetworksMemory *from,
+                    const ANeuralNetworksMemory *to, const ANeuralNetworksOperandType *type)
+{
+    ANeuralNetworksExecution *execution = NULL;
+    static const float y[8] = {0};
+    int r;
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, type, from, 0, 0));
+    OK(ANeuralNetworksExecution_setInput(execution, 1, type, y,
+                                         type ? type->dimensions[0] * sizeof(*y) : 16));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, to, 0, 0));
+    r = ANeuralNetworksExecution_compute(execution);
+    ANeuralNetworksExecution_free(execution);
+    return r;
+}
+
+static void check_floats(const float *found, const float *expected, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ck_assert_float_eq(found[i], expected[i]);
+}
+
+/* -- descriptors -------------------------------------------------------------------- */
+
+TEST(descriptors_say_what_they_do_not_take)
+{
+    ANeuralNetworksCompilation *compilation, *open = NULL, *other;
+    ANeuralNetworksModel *model;
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    const uint32_t five = 5, matrix[] = {2, 2}, unknown = 0;
+
+    rt_init();
+    compilation = rt_compilation();
+    other = compile(DEVICE, 5);
+    model = rt_model();
+    OK(ANeuralNetworksCompilation_create(model, &open));
+    NULLED(ANeuralNetworksMemoryDesc_create(NULL));
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    NULLED(ANeuralNetworksMemoryDesc_addInputRole(NULL, compilation, 0, 1.0f));
+    NULLED(ANeuralNetworksMemoryDesc_addInputRole(desc, NULL, 0, 1.0f));
+    NULLED(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, NULL));
+    NULLED(ANeuralNetworksMemoryDesc_finish(NULL));
+    BAD_DATA(ANeuralNetworksMemoryDesc_finish(desc));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, open, 0, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 2, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addOutputRole(desc, compilation, 1, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 0.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.5f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, -0.0f / 0.0f));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, other, 0, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, &five));
+    BAD_DATA(ANeuralNetworksMemoryDesc_setDimensions(desc, 2, matrix));
+    OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, &unknown));
+    OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, &four));
+    OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 0, NULL));
+    OK(ANeuralNetworksMemoryDesc_finish(desc));
+    BAD_STATE(ANeuralNetworksMemoryDesc_finish(desc));
+    BAD_STATE(ANeuralNetworksMemoryDesc_addOutputRole(desc, compilation, 0, 1.0f));
+    BAD_STATE(ANeuralNetworksMemoryDesc_setDimensions(desc, 1, &four));
+    ANeuralNetworksMemoryDesc_free(desc);
+    ANeuralNetworksMemoryDesc_free(NULL);
+    ANeuralNetworksCompilation_free(open);
+    ANeuralNetworksModel_free(model);
+    ANeuralNetworksCompilation_free(other);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
+TEST(dimensions_set_twice_add_up)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    const uint32_t two_open[] = {2, 0}, open_three[] = {0, 3}, contradiction[] = {2, 4};
+
+    rt_init();
+    compilation = compile(SHARED, 4);
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 2, two_open));
+    OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 2, open_three));
+    BAD_DATA(ANeuralNetworksMemoryDesc_setDimensions(desc, 2, contradiction));
+    /* The role is a vector. */
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
+    ANeuralNetworksMemoryDesc_free(desc);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
+TEST(a_memory_needs_a_finished_descriptor)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    ANeuralNetworksMemory *memory = (ANeuralNetworksMemory *)&desc;
+
+    rt_init();
+    compilation = rt_compilation();
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
+    BAD_STATE(ANeuralNetworksMemory_createFromDesc(desc, &memory));
+    ck_assert_ptr_null(memory);
+    NULLED(ANeuralNetworksMemory_createFromDesc(desc, NULL));
+    NULLED(ANeuralNetworksMemory_createFromDesc(NULL, &memory));
+    ANeuralNetworksMemoryDesc_free(desc);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
+/* -- use -------------------------------------------------------------------------------- */
+
+EACH(state_goes_from_execution_to_execution)
+{
+    static const float values[] = {1, 2, 3, 4};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemory *in, *out, *bytes;
+    void *mapped = NULL;
+
+    rt_init();
+    compilation = compile(where, 4);
+    in = memory_for(compilation, 0);
+    out = memory_for(compilation, 0);
+    bytes = rt_memory(sizeof(values), &mapped);
+    memcpy(mapped, values, sizeof(values));
+    FAILS(run_with(compilation, in, out, NULL));
+    OK(ANeuralNetworksMemory_copy(bytes, in));
+    OK(run_with(compilation, in, out, NULL));
+    OK(run_with(compilation, out, in, NULL));
+    memset(mapped, 0, sizeof(values));
+    OK(ANeuralNetworksMemory_copy(in, bytes));
+    check_floats(mapped, values, 4);
+    ANeuralNetworksMemory_free(in);
+    ANeuralNetworksMemory_free(out);
+    ANeuralNetworksMemory_free(bytes);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+EACH(a_memory_is_used_in_its_roles_and_as_a_whole)
+{
+    ANeuralNetworksCompilation *compilation, *other;
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksMemory *memory;
+    ANeuralNetworksModel *model;
+    const uint32_t five = 5;
+    const ANeuralNetworksOperandType of_five = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 1, &five);
+
+    rt_init();
+    compilation = compile(where, 4);
+    other = compile(where, 4);
+    memory = memory_for(compilation, 0);
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    BAD_DATA(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, memory, 0, 0));
+    BAD_DATA(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, memory, 0, 16));
+    BAD_DATA(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, memory, 4, 0));
+    BAD_DATA(ANeuralNetworksExecution_setInputFromMemory(execution, 0, &of_five, memory, 0, 0));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, memory, 0, 0));
+    ANeuralNetworksExecution_free(execution);
+    OK(ANeuralNetworksExecution_create(other, &execution));
+    BAD_DATA(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, memory, 0, 0));
+    ANeuralNetworksExecution_free(execution);
+    model = rt_open_model(4);
+    BAD_DATA(ANeuralNetworksModel_setOperandValueFromMemory(model, 0, memory, 0, 16));
+    ANeuralNetworksModel_free(model);
+    ANeuralNetworksMemory_free(memory);
+    ANeuralNetworksCompilation_free(other);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+EACH(a_failure_leaves_it_uninitialised)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemory *in, *out, *bytes, *too_large;
+
+    rt_init();
+    compilation = compile(where, 4);
+    in = memory_for(compilation, 0);
+    out = memory_for(compilation, 0);
+    bytes = rt_memory(16, NULL);
+    too_large = rt_memory(20, NULL);
+    OK(ANeuralNetworksMemory_copy(bytes, in));
+    OK(run_with(compilation, in, out, NULL));
+    OK(ANeuralNetworksMemory_copy(out, bytes));
+    fake.execute_status = NNHAL_GENERAL_FAILURE;
+    FAILS(run_with(compilation, in, out, NULL));
+    fake.execute_status = NNHAL_NONE;
+    BAD_DATA(ANeuralNetworksMemory_copy(out, bytes));
+    /* The input of it is as it was. */
+    OK(ANeuralNetworksMemory_copy(in, bytes));
+    BAD_DATA(ANeuralNetworksMemory_copy(in, too_large));
+    BAD_DATA(ANeuralNetworksMemory_copy(too_large, in));
+    FAILS(run_with(compilation, in, out, NULL));
+    ANeuralNetworksMemory_free(in);
+    ANeuralNetworksMemory_free(out);
+    ANeuralNetworksMemory_free(bytes);
+    ANeuralNetworksMemory_free(too_large);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+EACH(memories_are_copied_to_each_other)
+{
+    static const float values[] = {5, 6, 7, 8};
+    ANeuralNetworksCompilation *compilation, *of_five;
+    ANeuralNetworksMemory *a, *b, *five, *bytes, *more;
+    void *mapped = NULL, *mapped_more = NULL;
+
+    rt_init();
+    compilation = compile(where, 4);
+    of_five = compile(where, 5);
+    a = memory_for(compilation, 0);
+    b = memory_for(compilation, 0);
+    five = memory_for(of_five, 0);
+    bytes = rt_memory(sizeof(values), &mapped);
+    more = rt_memory(sizeof(values), &mapped_more);
+    memcpy(mapped, values, sizeof(values));
+    NULLED(ANeuralNetworksMemory_copy(NULL, a));
+    NULLED(ANeuralNetworksMemory_copy(a, NULL));
+    BAD_DATA(ANeuralNetworksMemory_copy(a, b));
+    OK(ANeuralNetworksMemory_copy(a, a));
+    BAD_DATA(ANeuralNetworksMemory_copy(a, b)); /* which did not initialise it */
+    OK(ANeuralNetworksMemory_copy(bytes, a));
+    OK(ANeuralNetworksMemory_copy(a, b));
+    OK(ANeuralNetworksMemory_copy(b, more));
+    check_floats(mapped_more, values, 4);
+    BAD_DATA(ANeuralNetworksMemory_copy(b, five));
+    memset(mapped_more, 0, sizeof(values));
+    OK(ANeuralNetworksMemory_copy(bytes, more));
+    check_floats(mapped_more, values, 4);
+    ANeuralNetworksMemory_free(a);
+    ANeuralNetworksMemory_free(b);
+    ANeuralNetworksMemory_free(five);
+    ANeuralNetworksMemory_free(bytes);
+    ANeuralNetworksMemory_free(more);
+    ANeuralNetworksCompilation_free(of_five);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+TEST(a_destination_that_cannot_be_written_is_unmappable)
+{
+    ANeuralNetworksMemory *bytes, *closed = NULL;
+    int fd;
+
+    rt_init();
+    bytes = rt_memory(16, NULL);
+    fd = memfd_create("test", MFD_CLOEXEC);
+    ck_assert_int_eq(ftruncate(fd, 16), 0);
+    OK(ANeuralNetworksMemory_createFromFd(16, PROT_READ, fd, 0, &closed));
+    close(fd);
+    IS(UNMAPPABLE, ANeuralNetworksMemory_copy(bytes, closed));
+    OK(ANeuralNetworksMemory_copy(closed, bytes));
+    ANeuralNetworksMemory_free(bytes);
+    ANeuralNetworksMemory_free(closed);
+}
+TEST_END
+
+EACH(all_may_be_freed_in_any_order)
+{
+    static const float values[] = {1, 2, 3, 4};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksMemory *in, *bytes;
+    float y[4] = {0}, z[4] = {0};
+    void *mapped = NULL;
+
+    rt_init();
+    compilation = compile(where, 4);
+    in = memory_for(compilation, 0);
+    bytes = rt_memory(sizeof(values), &mapped);
+    memcpy(mapped, values, sizeof(values));
+    OK(ANeuralNetworksMemory_copy(bytes, in));
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, in, 0, 0));
+    OK(ANeuralNetworksExecution_setInput(execution, 1, NULL, y, sizeof(y)));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, z, sizeof(z)));
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksMemory_free(in);
+    ANeuralNetworksMemory_free(bytes);
+    OK(ANeuralNetworksExecution_compute(execution));
+    check_floats(z, values, 4);
+    ANeuralNetworksExecution_free(execution);
+}
+
+/* -- where it lies ------------------------------------------------------------------------ */
+
+TEST(open_dimensions_need_a_device)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    ANeuralNetworksMemory *memory = NULL;
+
+    rt_init();
+    fake.driver.feature_level = NNHAL_FEATURE_LEVEL_3;
+    compilation = compile(SHARED, 0);
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
+    OK(ANeuralNetworksMemoryDesc_finish(desc));
+    FAILS(ANeuralNetworksMemory_createFromDesc(desc, &memory));
+    ck_assert_ptr_null(memory);
+    ANeuralNetworksMemoryDesc_free(desc);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
+TEST(a_listed_device_gets_no_substitute)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    ANeuralNetworksMemory *memory = NULL;
+
+    rt_init();
+    fake.driver.feature_level = NNHAL_FEATURE_LEVEL_3;
+    compilation = compile(DEVICE, 4);
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
+    OK(ANeuralNetworksMemoryDesc_finish(desc));
+    FAILS(ANeuralNetworksMemory_createFromDesc(desc, &memory));
+    ANeuralNetworksMemoryDesc_free(desc);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
+CHECK_MAIN("domain", descriptors_say_what_they_do_not_take, dimensions_set_twice_add_up,
+           a_memory_needs_a_finished_descriptor, state_goes_from_execution_to_execution,
+           a_memory_is_used_in_its_roles_and_as_a_whole, a_failure_leaves_it_uninitialised,
+           memories_are_copied_to_each_other, a_destination_that_cannot_be_written_is_unmappable,
+           all_may_be_freed_in_any_order, open_dimensions_need_a_device,
+           a_listed_device_gets_no_substitute)

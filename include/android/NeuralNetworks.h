@@ -421,6 +421,26 @@ int ANeuralNetworksExecution_setLoopTimeout(ANeuralNetworksExecution *execution,
  * UNMAPPABLE; OP_FAILED. */
 int ANeuralNetworksExecution_compute(ANeuralNetworksExecution *execution);
 
+/* ANeuralNetworksBurst_create() - for a sequence of computations of one compilation
+ * that follow each other closely (feature level 3): camera frames, blocks of sound.
+ * While it exists the device stays ready, keeps memories mapped that the burst has
+ * used until they are freed, and is reached without a system call where that is
+ * possible. It may be freed before and after memories, executions and the
+ * compilation, but not while it computes.
+ * Returns: UNEXPECTED_NULL; BAD_STATE unless the compilation is finished;
+ * DEAD_OBJECT in a forked child. */
+int ANeuralNetworksBurst_create(ANeuralNetworksCompilation *compilation,
+                                ANeuralNetworksBurst **burst);
+void ANeuralNetworksBurst_free(ANeuralNetworksBurst *burst);
+
+/* ANeuralNetworksExecution_burstCompute() - as compute(), on a burst (feature level 3).
+ * One computation at a time runs on a burst.
+ * Returns: UNEXPECTED_NULL; BAD_DATA if execution and burst are of different
+ * compilations, which leaves the execution as it was; BAD_STATE if the burst is
+ * computing; others as compute(). */
+int ANeuralNetworksExecution_burstCompute(ANeuralNetworksExecution *execution,
+                                          ANeuralNetworksBurst *burst);
+
 /* ANeuralNetworksExecution_startCompute() - computes in the background (feature
  * level 1). The event, to be freed, tells of the end. *event is NULL on failure.
  * Returns: UNEXPECTED_NULL; BAD_STATE and BAD_DATA as compute(); OUT_OF_MEMORY. */

@@ -244,6 +244,7 @@ typedef struct ANeuralNetworksMemoryDesc ANeuralNetworksMemoryDesc;
 typedef struct ANeuralNetworksModel ANeuralNetworksModel;
 typedef struct ANeuralNetworksCompilation ANeuralNetworksCompilation;
 typedef struct ANeuralNetworksExecution ANeuralNetworksExecution;
+typedef struct ANeuralNetworksBurst ANeuralNetworksBurst;
 typedef struct ANeuralNetworksEvent ANeuralNetworksEvent;
 /* Devices live as long as the process and are not freed. */
 typedef struct ANeuralNetworksDevice ANeuralNetworksDevice;

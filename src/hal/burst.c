@@ -7,6 +7,7 @@
 #include "hal/burst-packet.h"
 #include "hal/burst-slots.h"
 #include "shm/ring.h"
+#include "shm/spin.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct nn_burst {
     uint64_t id; /* 0: the device's side was never made */
     struct nn_ring *requests;
     struct nn_ring *results;
+    struct nn_spin spin; /* of waits for results */
     uint32_t n_result_elements;
     struct nnhal_fmq_result_datum *result; /* the copy that is judged */
     uint32_t sequence;                     /* of the last request */
@@ -83,6 +85,7 @@ int nn_burst_open(struct nn_hal *hal, const struct nn_burst_params *params, uint
     if (!burst)
         return nn_error_origin(-ENOMEM);
     burst->hal = hal;
+    nn_spin_init(&burst->spin, params->spin_ns, 1);
     pthread_mutex_init(&burst->lock, NULL);
     nn_burst_slots_init(&burst->slots);
     r = make_queues(burst, params);
@@ -130,11 +133,6 @@ struct nn_burst *nn_burst_free(struct nn_burst *burst, bool is_alive)
 uint64_t nn_burst_id(const struct nn_burst *burst)
 {
     return burst->id;
-}
-
-void nn_burst_set_spin(struct nn_burst *burst, uint64_t spin_ns)
-{
-    nn_ring_set_spin(burst->results, spin_ns);
 }
 
 void nn_burst_stop(struct nn_burst *burst)
@@ -348,7 +346,7 @@ static uint32_t receive(struct nn_burst *burst, uint32_t *ret_n_data)
         if (r == 0)
             return NNHAL_NONE;
         if (r == NN_BURST_E_EMPTY)
-            r = nn_ring_wait_to_read(burst->results, 1, NNHAL_NO_TIME);
+            r = nn_spin_wait_to_read(&burst->spin, burst->results, 1, NNHAL_NO_TIME);
         if (r == NNHAL_FMQ_E_CLOSED)
             return NNHAL_DEAD_OBJECT;
         if (r == NN_RING_E_INTERRUPTED)

@@ -46,7 +46,7 @@ struct nn_burst_params {
     uint64_t prepared_model;
     uint32_t n_request_elements; /* of the longest request */
     uint32_t n_result_elements;  /* of the longest result */
-    uint64_t spin_ns;            /* how long the device's listener may look before it sleeps */
+    uint64_t spin_ns;            /* how long either side may look before it sleeps (shm/spin.h) */
 };
 
 /* nn_burst_open() - makes the queues and the device's side. hal is borrowed and
@@ -83,9 +83,6 @@ bool nn_burst_packet_is_for(const struct nn_burst_packet *packet, uint64_t burst
 int nn_burst_execute(struct nn_burst *burst, struct nn_burst_packet *packet, uint64_t deadline_ns,
                      struct nn_arena *arena, uint32_t *ret_status,
                      struct nn_hal_execute_synchronously_reply *reply);
-
-/* nn_burst_set_spin() - how long this side looks for a result before it sleeps. */
-void nn_burst_set_spin(struct nn_burst *burst, uint64_t spin_ns);
 
 /* nn_burst_drop_memory() - nothing that was packed names the memory any more:
  * frees its slot, if it has one. is_alive: as in nn_burst_free(). */

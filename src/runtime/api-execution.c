@@ -149,7 +149,8 @@ _public_ int ANeuralNetworksExecution_compute(ANeuralNetworksExecution *executio
 
     if (!execution)
         return nn_api_null(__func__);
-    return nn_api_end(__func__, &execution->object, nn_rt_execution_compute(execution, &why), &why);
+    return nn_api_end(__func__, &execution->object, nn_rt_execution_compute(execution, NULL, &why),
+                      &why);
 }
 
 _public_ int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution *execution,

@@ -214,6 +214,38 @@ int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt
     return r;
 }
 
+/* Packs the request for the burst, unless that has been done. */
+static int pack(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run)
+{
+    const struct nn_burst_pack_options options = {run->measure, run->loop_timeout_ns};
+    struct nn_burst *burst = run->channel->burst;
+    uint64_t id = nn_burst_id(burst);
+    int r;
+
+    if (binding->packet && nn_burst_packet_is_for(binding->packet, id))
+        return 0;
+    if (binding->unfit == id)
+        return NN_BURST_E_UNSENT;
+    binding->packet = nn_burst_packet_free(binding->packet);
+    r = nn_burst_pack(burst, &binding->request, &options, &binding->packet);
+    if (r == NN_BURST_E_UNSENT)
+        binding->unfit = id;
+    return r;
+}
+
+/* Returns: 0 with the status; others: nothing was sent. */
+static int execute_in_burst(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run,
+                            struct nn_arena *arena, uint32_t *ret_status,
+                            struct nn_hal_execute_synchronously_reply *reply)
+{
+    int r = pack(binding, run);
+
+    if (r)
+        return r;
+    return nn_burst_execute(run->channel->burst, binding->packet, run->deadline_ns, arena,
+                            ret_status, reply);
+}
+
 uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt_bound *bound,
                                const struct nn_rt_binding_run *run, struct nn_arena *arena,
                                struct nn_hal_execute_synchronously_reply *reply)
@@ -224,15 +256,18 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt
         .loop_timeout_ns = run->loop_timeout_ns,
     };
     struct nn_rt_session *session = binding->prepared->session;
+    uint32_t status;
 
     if (!nn_rt_session_is_alive(session))
         return NNHAL_DEAD_OBJECT;
+    copy_in(binding, bound);
+    if (run->channel && !execute_in_burst(binding, run, arena, &status, reply))
+        return nn_rt_session_note(session, status);
     args.execution = binding->execution;
     if (!binding->execution) {
         args.prepared_model = binding->prepared->id;
         args.request = binding->request;
     }
-    copy_in(binding, bound);
     return nn_rt_session_note(session,
                               nn_hal_execute_synchronously(session->hal, &args, reply, arena));
 }
@@ -256,6 +291,8 @@ void nn_rt_binding_drop(struct nn_rt_binding *binding)
         return;
     free_execution(binding);
     binding->execution = 0;
+    binding->packet = nn_burst_packet_free(binding->packet);
+    binding->unfit = 0;
     binding->request = (struct nnhal_request){0};
     nn_arena_done(&binding->arena);
     binding->prepared = nn_rt_prepared_unref(binding->prepared);

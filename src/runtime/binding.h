@@ -11,6 +11,7 @@
 #define NN_RUNTIME_BINDING_H
 
 #include "runtime/argument.h"
+#include "runtime/channel.h"
 #include "runtime/prepared.h"
 #include "runtime/staging.h"
 
@@ -29,6 +30,8 @@ struct nn_rt_binding {
     struct nn_rt_staging *pools;    /* where staging comes from and goes to */
     ANeuralNetworksMemory *staging; /* NULL: no argument by pointer */
     uint64_t execution;             /* 0: not a reusable one */
+    struct nn_burst_packet *packet; /* the request as a burst sends it; NULL: not packed */
+    uint64_t unfit;                 /* the burst that has no place for the request */
 };
 
 /* How to run. */
@@ -36,6 +39,7 @@ struct nn_rt_binding_run {
     bool measure;
     uint64_t deadline_ns;
     uint64_t loop_timeout_ns;
+    struct nn_rt_channel *channel; /* to binding's prepared model; NULL: without a burst */
 };
 
 /* nn_rt_binding_make() - from no binding to one. prepared is referenced.
@@ -48,7 +52,8 @@ int nn_rt_binding_make(struct nn_rt_binding *binding, struct nn_rt_bound *bound,
 int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run,
                                struct nn_why *why);
 
-/* nn_rt_binding_execute() - copies inputs in and runs; blocks. The reply lives in arena.
+/* nn_rt_binding_execute() - copies inputs in and runs, through the burst if that has a
+ * place for the request; blocks. The reply lives in arena.
  * Returns: the device's enum nnhal_error_status. */
 uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt_bound *bound,
                                const struct nn_rt_binding_run *run, struct nn_arena *arena,

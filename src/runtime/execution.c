@@ -2,9 +2,10 @@
 #include "runtime/execution.h"
 
 #include "base/error.h"
+#include "runtime/burst.h"
+#include "runtime/deadline.h"
 #include "runtime/domain.h"
 #include "runtime/outcome.h"
-#include "runtime/deadline.h"
 
 static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
 
@@ -300,27 +301,33 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
     return r;
 }
 
-static int run_once(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
+/* How a computation is to be run: a binding's run, and on which burst. */
+struct run {
+    struct nn_rt_binding_run binding;
+    ANeuralNetworksBurst *burst; /* NULL: none */
+};
+
+static int run_once(ANeuralNetworksExecution *execution, struct run *run,
                     struct nn_rt_prepared *prepared, struct nn_why *why)
 {
     struct nn_hal_execute_synchronously_reply reply = {0};
     uint32_t status;
     int r;
 
-    r = bind_to_device(execution, run, prepared, why);
+    r = bind_to_device(execution, &run->binding, prepared, why);
     if (!r)
         r = nn_rt_execution_check_inputs(execution, why);
     if (r)
         return r;
+    run->binding.channel = run->burst ? nn_rt_burst_get_channel(run->burst, prepared) : NULL;
     nn_arena_reset(&execution->arena);
-    status = nn_rt_binding_execute(&execution->binding, &execution->bound, run, &execution->arena,
-                                   &reply);
+    status = nn_rt_binding_execute(&execution->binding, &execution->bound, &run->binding,
+                                   &execution->arena, &reply);
     return nn_rt_outcome_take(execution, status, &reply, why);
 }
 
 /* When the device dies under it, once more on what takes its place. */
-static int run_twice(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
-                     struct nn_why *why)
+static int run_twice(ANeuralNetworksExecution *execution, struct run *run, struct nn_why *why)
 {
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
     int r;
@@ -350,13 +357,14 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why
     return bind_to_device(execution, &run, prepared, why);
 }
 
-int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
-                        struct nn_why *why)
+int nn_rt_execution_run(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
+                        uint64_t deadline_ns, struct nn_why *why)
 {
-    const struct nn_rt_binding_run run = {
-        .measure = execution->measure,
-        .deadline_ns = deadline_ns,
-        .loop_timeout_ns = execution->loop_timeout_ns,
+    struct run run = {
+        .binding = {.measure = execution->measure,
+                    .deadline_ns = deadline_ns,
+                    .loop_timeout_ns = execution->loop_timeout_ns},
+        .burst = burst,
     };
     int r;
 
@@ -366,17 +374,18 @@ int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_n
     if (!r)
         nn_rt_device_works(execution->compilation->device);
     if (!execution->is_reusable)
-        nn_rt_binding_drop(&execution->binding);
+        nn_rt_binding_done(&execution->binding);
     return r;
 }
 
-int nn_rt_execution_compute(ANeuralNetworksExecution *execution, struct nn_why *why)
+int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
+                            struct nn_why *why)
 {
     int r = nn_rt_execution_begin(execution, why);
 
     if (r)
         return r;
-    r = nn_rt_execution_run(execution, nn_deadline_after(execution->timeout_ns), why);
+    r = nn_rt_execution_run(execution, burst, nn_deadline_after(execution->timeout_ns), why);
     nn_rt_execution_end(execution, r);
     return r;
 }

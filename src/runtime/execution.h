@@ -98,16 +98,18 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why
  * inputs need. Returns: 0, OP_FAILED. */
 int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why);
 
-/* nn_rt_execution_run() - binds if need be, and computes; blocks.
+/* nn_rt_execution_run() - binds if need be, and computes; blocks. burst: NULL, or the
+ * one that the calling thread owns.
  * Returns: as ANeuralNetworksExecution_compute(), or -errno. */
-int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
-                        struct nn_why *why);
+int nn_rt_execution_run(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
+                        uint64_t deadline_ns, struct nn_why *why);
 
 /* nn_rt_execution_end() - result is any result of a function here. */
 void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result);
 
 /* nn_rt_execution_compute() - the three together. */
-int nn_rt_execution_compute(ANeuralNetworksExecution *execution, struct nn_why *why);
+int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
+                            struct nn_why *why);
 
 /* nn_rt_execution_check_fenced() - what startComputeWithDependencies asks beyond
  * begin: a duration only with one listed device, outputs fully specified.

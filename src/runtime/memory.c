@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/error.h"
+#include "runtime/channel.h"
 #include "runtime/domain.h"
 #include "shm/region.h"
 
@@ -133,6 +134,7 @@ static void import_free(struct nn_rt_memory_import *import)
     struct nn_arena arena;
 
     if (nn_rt_session_is_alive(import->session)) {
+        nn_rt_channel_drop_memory(import->session, import->id);
         nn_arena_init(&arena, 0);
         nn_hal_free_memory(import->session->hal, &args, &reply, &arena);
         nn_arena_done(&arena);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "hal/dial.h"
 #include "host/host.h"
+#include "runtime/channel.h"
 #include "runtime/object.h"
 
 static void died(void *ctx)
@@ -11,6 +12,12 @@ static void died(void *ctx)
     struct nn_rt_session *session = ctx;
 
     __atomic_store_n(&session->is_dead, 1, __ATOMIC_RELEASE);
+    nn_rt_channel_stop_all(session);
+}
+
+static void get_memories(void *ctx, const struct nn_hal_get_memories_event *event)
+{
+    nn_rt_channel_want(ctx, event);
 }
 
 static int session_new(struct nn_rt_session **ret_session)
@@ -21,6 +28,7 @@ static int session_new(struct nn_rt_session **ret_session)
         return nn_error_origin(-ENOMEM);
     session->n_refs = 1;
     session->fork_generation = nn_fork_generation();
+    pthread_mutex_init(&session->lock, NULL);
     *ret_session = session;
     return 0;
 }
@@ -62,7 +70,7 @@ static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *
                 const char *where, struct nn_why *why, struct nn_rt_session **ret_session)
 {
     _cleanup_(freep) struct nn_rt_session *session = NULL;
-    struct nn_hal_listener listener = {.died = died};
+    struct nn_hal_listener listener = {.get_memories = get_memories, .died = died};
     int r;
 
     r = session_new(&session);
@@ -101,6 +109,7 @@ struct nn_rt_session *nn_rt_session_unref(struct nn_rt_session *session)
      * stands on, threads and a host in the parent's state, is not there. */
     if (session->is_wire || !nn_rt_session_is_foreign(session))
         nn_hal_close(session->hal);
+    pthread_mutex_destroy(&session->lock);
     free(session);
     return NULL;
 }
@@ -113,7 +122,7 @@ bool nn_rt_session_is_alive(const struct nn_rt_session *session)
 
 uint32_t nn_rt_session_note(struct nn_rt_session *session, uint32_t status)
 {
-    if (status == NNHAL_DEAD_OBJECT)
+    if (status == NNHAL_DEAD_OBJECT && nn_rt_session_is_alive(session))
         died(session);
     return status;
 }

@@ -13,10 +13,12 @@
 #include "hal/hal.h"
 #include "runtime/result.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct nn_host;
+struct nn_rt_channel;
 
 struct nn_rt_session {
     uint32_t n_refs;
@@ -24,6 +26,8 @@ struct nn_rt_session {
     uint32_t is_dead; /* set by whatever thread finds out */
     bool is_wire;     /* the driver runs in another process */
     struct nn_hal *hal;
+    pthread_mutex_t lock; /* of channels */
+    struct nn_rt_channel *channels;
 };
 
 /* nn_rt_session_embedded() - a session of a host in this process.

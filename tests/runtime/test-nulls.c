@@ -118,6 +118,7 @@ TEST_END
 TEST(execution_calls)
 {
     ANeuralNetworksExecution *none = NULL;
+    ANeuralNetworksBurst *burst = NULL;
     ANeuralNetworksMemory *memory;
     struct rt_run run;
     uint64_t duration;
@@ -144,6 +145,10 @@ TEST(execution_calls)
     NULLED(ANeuralNetworksExecution_setTimeout(NULL, 1));
     NULLED(ANeuralNetworksExecution_setLoopTimeout(NULL, 1));
     NULLED(ANeuralNetworksExecution_compute(NULL));
+    NULLED(ANeuralNetworksBurst_create(NULL, &burst));
+    NULLED(ANeuralNetworksBurst_create(run.compilation, NULL));
+    NULLED(ANeuralNetworksExecution_burstCompute(NULL, NULL));
+    NULLED(ANeuralNetworksExecution_burstCompute(run.execution, NULL));
     NULLED(ANeuralNetworksExecution_getOutputOperandRank(NULL, 0, &value));
     NULLED(ANeuralNetworksExecution_getOutputOperandRank(run.execution, 0, NULL));
     NULLED(ANeuralNetworksExecution_getOutputOperandDimensions(NULL, 0, &value));
@@ -214,6 +219,7 @@ TEST(free_of_null)
     ANeuralNetworksModel_free(NULL);
     ANeuralNetworksCompilation_free(NULL);
     ANeuralNetworksExecution_free(NULL);
+    ANeuralNetworksBurst_free(NULL);
     ANeuralNetworksEvent_free(NULL);
 }
 TEST_END

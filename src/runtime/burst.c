@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/burst.h"
+
+#include "base/error.h"
+
+int nn_rt_burst_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
+                    ANeuralNetworksBurst **ret_burst)
+{
+    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    ANeuralNetworksBurst *burst;
+    int r = nn_rt_compilation_check_finished(compilation, why);
+
+    if (r)
+        return r;
+    if (nn_rt_object_is_foreign(&compilation->object))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the compilation was created before fork(); only the parent can use it");
+    burst = calloc(1, sizeof(*burst));
+    if (!burst)
+        return nn_error_origin(-ENOMEM);
+    nn_rt_object_init(&burst->object);
+    burst->compilation = nn_rt_compilation_ref(compilation);
+    prepared = nn_rt_compilation_get_prepared(compilation);
+    nn_rt_burst_get_channel(burst, prepared);
+    *ret_burst = burst;
+    return 0;
+}
+
+ANeuralNetworksBurst *nn_rt_burst_unref(ANeuralNetworksBurst *burst)
+{
+    if (!burst || !nn_rt_object_unref(&burst->object))
+        return NULL;
+    nn_rt_channel_unref(burst->channel);
+    nn_rt_prepared_unref(burst->prepared);
+    nn_rt_compilation_unref(burst->compilation);
+    nn_rt_object_done(&burst->object);
+    free(burst);
+    return NULL;
+}
+
+struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,
+                                              struct nn_rt_prepared *prepared)
+{
+    const ANeuralNetworksCompilation *compilation = burst->compilation;
+
+    if (burst->prepared == prepared)
+        return burst->channel;
+    nn_rt_channel_unref(burst->channel);
+    nn_rt_prepared_unref(burst->prepared);
+    burst->prepared = nn_rt_prepared_ref(prepared);
+    burst->channel = nn_rt_channel_open(prepared, &compilation->frozen->io,
+                                        compilation->preference != NNHAL_LOW_POWER);
+    return burst->channel;
+}
+
+int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *execution,
+                        struct nn_why *why)
+{
+    uint32_t is_idle = 0;
+    int r;
+
+    if (nn_rt_object_is_foreign(&burst->object))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the burst was created before fork(); only the parent can use it");
+    if (execution->compilation != burst->compilation)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "the execution and the burst are of different compilations");
+    if (!__atomic_compare_exchange_n(&burst->is_busy, &is_idle, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
+                       "another execution is being computed on this burst");
+    nn_rt_object_ref(&burst->object);
+    r = nn_rt_execution_compute(execution, burst, why);
+    __atomic_store_n(&burst->is_busy, 0, __ATOMIC_RELEASE);
+    nn_rt_burst_unref(burst);
+    return r;
+}

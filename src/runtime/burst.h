@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* burst.h - computations of one compilation, one after the other
+ *
+ * An application's burst is a channel to what is prepared now: requests and
+ * results go through queues in shared memory (hal/burst.h). It is opened when
+ * the burst is created, and once more when the device has died and the model
+ * was prepared again. Where there is none (the device has no bursts, or is in
+ * this process) computations go the ordinary way, with the same results.
+ *
+ * One computation at a time; the burst says BAD_STATE to another. References:
+ * the application's, and that of a computation in progress. */
+#ifndef NN_RUNTIME_BURST_H
+#define NN_RUNTIME_BURST_H
+
+#include "runtime/channel.h"
+#include "runtime/execution.h"
+
+struct ANeuralNetworksBurst {
+    struct nn_rt_object object;
+    ANeuralNetworksCompilation *compilation;
+    uint32_t is_busy;                /* owns what follows */
+    struct nn_rt_prepared *prepared; /* that the channel is for */
+    struct nn_rt_channel *channel;   /* NULL: the ordinary way */
+};
+
+/* nn_rt_burst_new() - Returns: 0, BAD_STATE, DEAD_OBJECT, -ENOMEM. */
+int nn_rt_burst_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
+                    ANeuralNetworksBurst **ret_burst);
+ANeuralNetworksBurst *nn_rt_burst_unref(ANeuralNetworksBurst *burst);
+
+/* nn_rt_burst_compute() - Returns: as ANeuralNetworksExecution_burstCompute(), or -errno. */
+int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *execution,
+                        struct nn_why *why);
+
+/* nn_rt_burst_get_channel() - to prepared; NULL: there is none. By the thread that computes. */
+struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,
+                                              struct nn_rt_prepared *prepared);
+
+NN_DEFINE_CLEANUP(ANeuralNetworksBurst, nn_rt_burst_unref)
+
+#endif

@@ -100,14 +100,21 @@ static int start_and_wait(struct nnt_attempt *attempt)
 /* -- the table -- */
 
 static const struct nnt_path_steps paths[NNT_PATH_N] = {
-    [NNT_SYNC] = {"sync", compile, set_pointers, compute, NULL, NULL},
-    [NNT_ASYNC] = {"async", compile, set_pointers, start_and_wait, NULL, NULL},
-    [NNT_CACHED] = {"cached", nnt_compile_cached, set_pointers, compute, NULL, NULL},
+    [NNT_SYNC] = {"sync", 0, compile, set_pointers, compute, NULL, NULL},
+    [NNT_ASYNC] = {"async", 0, compile, set_pointers, start_and_wait, NULL, NULL},
+    [NNT_CACHED] = {"cached", 0, nnt_compile_cached, set_pointers, compute, NULL, NULL},
+    [NNT_DOMAIN] = {"domain", NNT_DEVICE_MEMORY, compile, nnt_domain_set_arguments, compute,
+                    nnt_domain_fetch, nnt_domain_release},
 };
 
 const struct nnt_path_steps *nnt_path_steps(enum nnt_path path)
 {
     return &paths[path];
+}
+
+bool nnt_path_has(enum nnt_path path, const struct nnt_model *model)
+{
+    return (model->flags & paths[path].needs) == paths[path].needs;
 }
 
 const char *nnt_path_name(enum nnt_path path)

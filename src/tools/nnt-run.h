@@ -15,11 +15,15 @@ enum nnt_path {
     NNT_SYNC = 0,  /* compute */
     NNT_ASYNC = 1, /* startCompute and an event */
     NNT_CACHED,    /* compute, compiled from the cache */
+    NNT_DOMAIN,    /* compute, arguments in memories of the device */
     NNT_PATH_N,
 };
 
-/* nnt_path_name() - "sync", "async", "cached". */
+/* nnt_path_name() - "sync", "async", "cached", "domain". */
 const char *nnt_path_name(enum nnt_path path);
+
+/* nnt_path_has() - whether a model can be run so; the file says. */
+bool nnt_path_has(enum nnt_path path, const struct nnt_model *model);
 
 struct nnt_run {
     enum nnt_path path;

@@ -28,7 +28,8 @@ static const char usage[] =
     "\n"
     "  --mode MODE        how devices are reached: embedded, private, service (NNHAL_MODE)\n"
     "  --path PATH        how models are run: sync (as if given), async,\n"
-    "                     cached (compiled, dropped, and compiled from the cache)\n"
+    "                     cached (compiled, dropped, and compiled from the cache),\n"
+    "                     domain (arguments in memories of the device)\n"
     "  --variant VARIANT  the form of the models: plain (as if given), dynamic-output,\n"
     "                     signed, open-shapes\n"
     "  --device NAME      this device; else the runtime chooses\n"
@@ -97,7 +98,8 @@ static void print_counts(const struct options *options, const char *file,
 static void run_model(const struct options *options, struct nnt_run *run, struct nnt_file *file,
                       const char *path, struct nnt_model *model, struct counts *counts)
 {
-    int r = nnt_variant_apply(options->variant, file, model);
+    int r = nnt_path_has(options->path, model) ? nnt_variant_apply(options->variant, file, model)
+                                               : 0;
 
     if (r == 0) {
         counts->n_skipped++;

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nnt-domain.c - the path "domain": arguments in memories of the device
+ *
+ * Each input and each output is a memory made from a descriptor with that one
+ * role. Inputs are copied into theirs before the execution, and outputs out of
+ * theirs after it. What the model leaves open of an output, its memory leaves
+ * open too; of an input it cannot, because bytes alone do not say their shape. */
+#include "nnt-path.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define OK ANEURALNETWORKS_NO_ERROR
+
+/* -- memories of this process ------------------------------------------------------- */
+
+static int new_shared(struct nnt_attempt *attempt, size_t n_bytes, uint8_t **ret_bytes,
+                      ANeuralNetworksMemory **ret_memory)
+{
+    int fd = memfd_create("nnt", MFD_CLOEXEC);
+    void *bytes = MAP_FAILED;
+    int r;
+
+    if (fd >= 0 && ftruncate(fd, (off_t)n_bytes) == 0)
+        bytes = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED) {
+        if (fd >= 0)
+            close(fd);
+        return nnt_called(attempt, "mmap", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+    }
+    r = nnt_called(
+        attempt, "Memory_createFromFd", 0,
+        ANeuralNetworksMemory_createFromFd(n_bytes, PROT_READ | PROT_WRITE, fd, 0, ret_memory));
+    close(fd);
+    if (r == OK)
+        *ret_bytes = bytes;
+    else
+        munmap(bytes, n_bytes);
+    return r;
+}
+
+/* Brings bytes into a memory of the device, or out of it. */
+static int transfer(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMemory *memory,
+                    const uint8_t *in, uint8_t *out, size_t n_bytes)
+{
+    ANeuralNetworksMemory *shared = NULL;
+    uint8_t *bytes = NULL;
+    int r = new_shared(attempt, n_bytes, &bytes, &shared);
+
+    if (r != OK)
+        return r;
+    if (in)
+        memcpy(bytes, in, n_bytes);
+    r = nnt_called(attempt, "Memory_copy", i,
+                   in ? ANeuralNetworksMemory_copy(shared, memory)
+                      : ANeuralNetworksMemory_copy(memory, shared));
+    if (r == OK && out)
+        memcpy(out, bytes, n_bytes);
+    ANeuralNetworksMemory_free(shared);
+    munmap(bytes, n_bytes);
+    return r;
+}
+
+/* -- memories of the device ----------------------------------------------------------- */
+
+static int add_role(struct nnt_attempt *attempt, ANeuralNetworksMemoryDesc *desc, bool is_input,
+                    uint32_t i)
+{
+    if (is_input)
+        return nnt_called(
+            attempt, "MemoryDesc_addInputRole", i,
+            ANeuralNetworksMemoryDesc_addInputRole(desc, attempt->compilation, i, 1.0f));
+    return nnt_called(attempt, "MemoryDesc_addOutputRole", i,
+                      ANeuralNetworksMemoryDesc_addOutputRole(desc, attempt->compilation, i, 1.0f));
+}
+
+static int new_memory(struct nnt_attempt *attempt, bool is_input, uint32_t i,
+                      const ANeuralNetworksOperandType *type, ANeuralNetworksMemory **ret_memory)
+{
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    int r = nnt_called(attempt, "MemoryDesc_create", i, ANeuralNetworksMemoryDesc_create(&desc));
+
+    if (r == OK)
+        r = add_role(attempt, desc, is_input, i);
+    if (r == OK && type)
+        r = nnt_called(
+            attempt, "MemoryDesc_setDimensions", i,
+            ANeuralNetworksMemoryDesc_setDimensions(desc, type->dimensionCount, type->dimensions));
+    if (r == OK)
+        r = nnt_called(attempt, "MemoryDesc_finish", i, ANeuralNetworksMemoryDesc_finish(desc));
+    if (r == OK)
+        r = nnt_called(attempt, "Memory_createFromDesc", i,
+                       ANeuralNetworksMemory_createFromDesc(desc, ret_memory));
+    ANeuralNetworksMemoryDesc_free(desc);
+    return r;
+}
+
+static int set_input(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMemory **memory)
+{
+    const struct nnt_operand *operand = &attempt->main->operands[attempt->main->inputs[i]];
+    ANeuralNetworksOperandType type;
+    bool is_open = nnt_input_type(operand, &type);
+    int r;
+
+    if ((operand->flags & NNT_OMITTED_INPUT) || operand->n_bytes == 0)
+        return nnt_called(
+            attempt, "Execution_setInput", i,
+            ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, NULL, NULL, 0));
+    r = new_memory(attempt, true, i, is_open ? &type : NULL, memory);
+    if (r == OK)
+        r = transfer(attempt, i, *memory, operand->data, NULL, operand->n_bytes);
+    if (r == OK)
+        r = nnt_called(attempt, "Execution_setInputFromMemory", i,
+                       ANeuralNetworksExecution_setInputFromMemory(attempt->execution, (int32_t)i,
+                                                                   NULL, *memory, 0, 0));
+    return r;
+}
+
+static int set_output(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMemory **memory)
+{
+    int r = new_memory(attempt, false, i, NULL, memory);
+
+    if (r == OK)
+        r = nnt_called(attempt, "Execution_setOutputFromMemory", i,
+                       ANeuralNetworksExecution_setOutputFromMemory(attempt->execution, (int32_t)i,
+                                                                    NULL, *memory, 0, 0));
+    return r;
+}
+
+/* -- the path's steps -------------------------------------------------------------------- */
+
+int nnt_domain_set_arguments(struct nnt_attempt *attempt)
+{
+    const struct nnt_subgraph *main = attempt->main;
+    /* The inputs', then the outputs'; NULL where an argument has no bytes. */
+    ANeuralNetworksMemory **memories = calloc((size_t)main->n_inputs + main->n_outputs,
+                                              sizeof(ANeuralNetworksMemory *));
+    int r = OK;
+
+    if (!memories)
+        return nnt_called(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+    attempt->own = memories;
+    for (uint32_t i = 0; r == OK && i < main->n_inputs; i++)
+        r = set_input(attempt, i, &memories[i]);
+    for (uint32_t i = 0; r == OK && i < main->n_outputs; i++)
+        r = set_output(attempt, i, &memories[main->n_inputs + i]);
+    return r;
+}
+
+int nnt_domain_fetch(struct nnt_attempt *attempt)
+{
+    const struct nnt_subgraph *main = attempt->main;
+    ANeuralNetworksMemory *const *memories = attempt->own;
+    int r = OK;
+
+    for (uint32_t i = 0; r == OK && i < main->n_outputs; i++)
+        r = transfer(attempt, i, memories[main->n_inputs + i], NULL, attempt->outputs[i],
+                     main->operands[main->outputs[i]].n_bytes);
+    return r;
+}
+
+void nnt_domain_release(struct nnt_attempt *attempt)
+{
+    ANeuralNetworksMemory **memories = attempt->own;
+
+    for (uint32_t i = 0; memories && i < attempt->main->n_inputs + attempt->main->n_outputs; i++)
+        ANeuralNetworksMemory_free(memories[i]);
+    free(memories);
+}

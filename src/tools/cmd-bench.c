@@ -36,7 +36,7 @@ static const char help[] =
     "                 not for a service, which has its own setting\n"
     "  --device NAME  the device to use; nnhal devices lists them\n"
     "  --mode MODE    auto, service, private or embedded: how the driver is reached\n"
-    "  --path PATH    sync or async: how it is executed\n"
+    "  --path PATH    sync, async or burst: how it is executed\n"
     "  --json         print JSON\n";
 
 /* Returns TOOL_OK, or the status to end with (-1: after --help). */

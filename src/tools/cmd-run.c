@@ -40,7 +40,7 @@ static const char help[] =
     "127.5)\n"
     "  --device NAME    the device to use; nnhal devices lists them\n"
     "  --mode MODE      auto, service, private or embedded: how the driver is reached\n"
-    "  --path PATH      sync or async: how it is executed\n"
+    "  --path PATH      sync, async or burst: how it is executed\n"
     "  --cache DIR      keep the compiled model in DIR, and take it from there the next time\n"
     "  --repeat N       execute N times and print the median time\n"
     "  --json           print JSON\n";

@@ -97,6 +97,33 @@ static int start_and_wait(struct nnt_attempt *attempt)
     return r;
 }
 
+/* The second computation finds the slots of the first one's memories. */
+static int burst_compute(struct nnt_attempt *attempt)
+{
+    ANeuralNetworksBurst *burst = NULL;
+    int r = nnt_called(attempt, "Burst_create", 0,
+                       ANeuralNetworksBurst_create(attempt->compilation, &burst));
+
+    attempt->own = burst;
+    for (int i = 0; i < 2 && r == OK; i++)
+        r = nnt_called(attempt, "Execution_burstCompute", 0,
+                       ANeuralNetworksExecution_burstCompute(attempt->execution, burst));
+    return r;
+}
+
+static int set_reusable(struct nnt_attempt *attempt)
+{
+    int r = nnt_called(attempt, "Execution_setReusable", 0,
+                       ANeuralNetworksExecution_setReusable(attempt->execution, true));
+
+    return r == OK ? set_pointers(attempt) : r;
+}
+
+static void free_burst(struct nnt_attempt *attempt)
+{
+    ANeuralNetworksBurst_free(attempt->own);
+}
+
 /* -- the table -- */
 
 static const struct nnt_path_steps paths[NNT_PATH_N] = {
@@ -105,6 +132,7 @@ static const struct nnt_path_steps paths[NNT_PATH_N] = {
     [NNT_CACHED] = {"cached", 0, nnt_compile_cached, set_pointers, compute, NULL, NULL},
     [NNT_DOMAIN] = {"domain", NNT_DEVICE_MEMORY, compile, nnt_domain_set_arguments, compute,
                     nnt_domain_fetch, nnt_domain_release},
+    [NNT_BURST] = {"burst", 0, compile, set_reusable, burst_compute, NULL, free_burst},
 };
 
 const struct nnt_path_steps *nnt_path_steps(enum nnt_path path)

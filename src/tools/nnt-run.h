@@ -16,10 +16,11 @@ enum nnt_path {
     NNT_ASYNC = 1, /* startCompute and an event */
     NNT_CACHED,    /* compute, compiled from the cache */
     NNT_DOMAIN,    /* compute, arguments in memories of the device */
+    NNT_BURST,     /* burstCompute, twice */
     NNT_PATH_N,
 };
 
-/* nnt_path_name() - "sync", "async", "cached", "domain". */
+/* nnt_path_name() - "sync", "async", "cached", "domain", "burst". */
 const char *nnt_path_name(enum nnt_path path);
 
 /* nnt_path_has() - whether a model can be run so; the file says. */

@@ -30,8 +30,11 @@ bool session_path_parse(const char *text, enum session_path *ret_path)
         *ret_path = SESSION_SYNC;
     else if (strcmp(text, "async") == 0)
         *ret_path = SESSION_ASYNC;
+    else if (strcmp(text, "burst") == 0)
+        *ret_path = SESSION_BURST;
     else
-        return tool_error(TOOL_USAGE, "--path is sync or async, not \"%s\"", text) == TOOL_OK;
+        return tool_error(TOOL_USAGE, "--path is sync, async or burst, not \"%s\"", text) ==
+               TOOL_OK;
     return true;
 }
 
@@ -127,6 +130,8 @@ int session_compile(struct session *session)
     uint64_t began = session_now_ns();
     int code;
 
+    ANeuralNetworksBurst_free(session->burst);
+    session->burst = NULL;
     ANeuralNetworksCompilation_free(session->compilation);
     session->compilation = NULL;
     code = create_compilation(session);
@@ -138,6 +143,8 @@ int session_compile(struct session *session)
                                                      session->token);
     if (code == ANEURALNETWORKS_NO_ERROR)
         code = ANeuralNetworksCompilation_finish(session->compilation);
+    if (code == ANEURALNETWORKS_NO_ERROR && session->options.path == SESSION_BURST)
+        code = ANeuralNetworksBurst_create(session->compilation, &session->burst);
     if (code != ANEURALNETWORKS_NO_ERROR)
         return library_error(TOOL_FAILED, "the model cannot be compiled", code);
     session->prepare_ns = session_now_ns() - began;
@@ -271,6 +278,7 @@ int session_open(const struct session_options *options, struct session *ret_sess
 void session_close(struct session *session)
 {
     unmap(session);
+    ANeuralNetworksBurst_free(session->burst);
     ANeuralNetworksCompilation_free(session->compilation);
     nnhal_tflite_free(session->net);
     free(session->inputs);
@@ -285,6 +293,8 @@ static int compute(struct session *session)
 
     if (session->options.path == SESSION_SYNC)
         return ANeuralNetworksExecution_compute(session->execution);
+    if (session->options.path == SESSION_BURST)
+        return ANeuralNetworksExecution_burstCompute(session->execution, session->burst);
     code = ANeuralNetworksExecution_startCompute(session->execution, &event);
     if (code == ANEURALNETWORKS_NO_ERROR)
         code = ANeuralNetworksEvent_wait(event);

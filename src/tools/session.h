@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum session_path { SESSION_SYNC, SESSION_ASYNC };
+enum session_path { SESSION_SYNC, SESSION_ASYNC, SESSION_BURST };
 
 struct session_options {
     const char *model;
@@ -39,6 +39,7 @@ struct session {
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksMemory *memory;
     ANeuralNetworksExecution *execution;
+    ANeuralNetworksBurst *burst; /* of the path burst */
     uint8_t *map;
     size_t n_mapped;
     uint32_t n_inputs, n_outputs;
@@ -47,7 +48,7 @@ struct session {
     struct nnhal_cache_info cache; /* why lives as long as the compilation */
 };
 
-/* session_path_parse() - "sync" or "async"; prints a complaint otherwise. */
+/* session_path_parse() - "sync", "async" or "burst"; prints a complaint otherwise. */
 bool session_path_parse(const char *text, enum session_path *ret_path);
 
 /* session_open() - loads, compiles and makes the buffers; inputs are zero.

@@ -100,12 +100,13 @@ def same_inputs_give_same_bytes():
             seen = set()
             size = input_bytes(model)
             given.write_bytes(bytes((i * 37 + i // 251) % 61 for i in range(size)))
-            runs = [dict(os.environ, NNHAL_MODE="embedded", NNHAL_CPU_THREADS=n)
+            runs = [("sync", dict(os.environ, NNHAL_MODE="embedded", NNHAL_CPU_THREADS=n))
                     for n in ("1", "2", "2", "3")]
-            runs += [dict(os.environ, NNHAL_MODE="private"), served]
-            for environment in runs:
+            runs += [(path, environment) for path in ("sync", "burst") for environment in
+                     (dict(os.environ, NNHAL_MODE="private"), served)]
+            for path, environment in runs:
                 done = nnhal("run", model, "--device", "nnhal-cpu", "--input", given, "--output",
-                             out, environment=environment)
+                             out, "--path", path, environment=environment)
                 expect(done.returncode == 0, done.stderr)
                 seen.add(out.read_bytes())
             expect(len(seen) == 1, f"{model}: {len(seen)} different results")

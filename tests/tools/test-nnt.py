@@ -104,7 +104,7 @@ class Runner(unittest.TestCase):
 
 class Results(Runner):
     def test_a_right_model_passes(self):
-        for path in "sync", "async":
+        for path in "sync", "async", "burst":
             self.expect([add_model()], 1, 0, 0, "--path", path)
 
     def test_one_wrong_expected_value_fails_and_is_named(self):

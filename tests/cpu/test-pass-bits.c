@@ -263,6 +263,19 @@ struct results {
     uint8_t bytes[2][MAX_BYTES];
 };
 
+/* What passes make is accepted when it comes back from the cache. */
+static void verify(const struct builder *b, const struct nn_program *program, uint32_t isa)
+{
+    const struct nn_plan *plan = &program->graphs[0].plans->plan;
+    struct nn_plan_world world = {.n_values = program->graphs[0].graph.n_values,
+                                  .n_nodes = program->graphs[0].graph.n_nodes,
+                                  .n_pools = 1,
+                                  .pool_bytes = &b->mapped.size,
+                                  .isa = isa};
+
+    ck_assert_int_eq(nn_plan_verify(plan, nn_plan_header(plan)->n_bytes, &world), 0);
+}
+
 static void run(struct builder *b, enum nn_passes passes, uint32_t isa, unsigned n_threads,
                 uint32_t seed, struct results *results)
 {
@@ -286,6 +299,7 @@ static void run(struct builder *b, enum nn_passes passes, uint32_t isa, unsigned
     ck_assert_int_eq(nn_team_new(n_threads, &team), 0);
     r = nn_program_new(&model, passes, team, isa, &why, &program);
     ck_assert_msg(r == 0, "%s", why.text);
+    verify(b, program, isa);
     builder_run_init(&execution, b);
     builder_run_input(&execution, 0, input,
                       b->graphs[0].operands[0].type == NNHAL_TENSOR_FLOAT32 ? MAX_BYTES

@@ -286,6 +286,72 @@ TEST(chain_that_is_broadcast_does_not_run_joined)
 }
 TEST_END
 
+/* DEQUANTIZE, an operation in between or none (NNHAL_OPERATION_TYPE_N), QUANTIZE,
+ * and DEQUANTIZE again. */
+static void build_bytes(struct builder *b, uint32_t between, float scale)
+{
+    uint32_t in, real, quantised, out;
+
+    in = builder_input(b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 4, image, 0.5f, 7);
+    real = temporary(b, image);
+    builder_operation(b, 0, NNHAL_OP_DEQUANTIZE, 1, &in, 1, &real);
+    if (between != NNHAL_OPERATION_TYPE_N) {
+        uint32_t result = temporary(b, image);
+
+        builder_operation(b, 0, between, 1, &real, 1, &result);
+        real = result;
+    }
+    quantised = builder_temporary(b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 4, image, scale, 7);
+    builder_operation(b, 0, NNHAL_OP_QUANTIZE, 1, &real, 1, &quantised);
+    out = builder_output(b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    builder_operation(b, 0, NNHAL_OP_DEQUANTIZE, 1, &quantised, 1, &out);
+}
+
+static int settled_bytes(struct nn_graph *graph)
+{
+    int r = nn_pass_infer(graph);
+
+    if (!r)
+        r = nn_pass_bytes(graph);
+    return r ? r : nn_pass_dead(graph);
+}
+
+TEST(there_and_back_is_nothing)
+{
+    struct builder b;
+
+    builder_init(&b, 1);
+    build_bytes(&b, NNHAL_OPERATION_TYPE_N, 0.5f);
+    check_pass(&b, settled_bytes,
+               "graph(%0 tu8[1,8,8,4]*0.5-7)\n"
+               "  %3 tf32[1,8,8,4] = DEQUANTIZE(%0)\n"
+               "  return %3\n");
+    builder_done(&b);
+}
+TEST_END
+
+TEST(chain_between_bytes_becomes_a_table)
+{
+    struct builder b;
+
+    builder_init(&b, 1);
+    build_bytes(&b, NNHAL_OP_TANH, 0.5f);
+    check_pass(&b, settled_bytes,
+               "graph(%0 tu8[1,8,8,4]*0.5-7)\n"
+               "  %6 tf32[256] = DEQUANTIZE(%5 tu8[256]*0.5-7)\n"
+               "  %7 tf32[256] = TANH(%6)\n"
+               "  %8 tu8[256]*0.5-7 = QUANTIZE(%7)\n"
+               "  %3 tu8[1,8,8,4]*0.5-7 = LOOKUP(%0, %8)\n"
+               "  %4 tf32[1,8,8,4] = DEQUANTIZE(%3)\n"
+               "  return %4\n");
+    check_plan(&b, "plan(nodes 0..5, arena 256, weights 1280)\n"
+                   "  3 lookup_q8__c(slot0, weights+1024) -> arena+0\n"
+                   "  + 4 dequantize_q8__c(arena+0) -> slot4\n"
+                   "  done\n");
+    builder_done(&b);
+}
+TEST_END
+
 TEST(constants_are_folded)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4};
@@ -359,5 +425,6 @@ CHECK_MAIN("passes", activation_joins_what_is_before,
            activation_stays_where_its_input_is_read_twice, pad_becomes_explicit_padding,
            pad_that_is_wider_than_the_filter_stays, what_nobody_reads_is_dead,
            residual_joins_the_convolution, joined_steps_share_their_memory,
-           chain_that_is_broadcast_does_not_run_joined, constants_are_folded,
+           chain_that_is_broadcast_does_not_run_joined, there_and_back_is_nothing,
+           chain_between_bytes_becomes_a_table, constants_are_folded,
            views_and_in_place_need_no_memory)

@@ -3,7 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "model/ops.h"
+#include "drivers/cpu/own-op.h"
 #include "model/types.h"
 
 #include <inttypes.h>
@@ -288,7 +288,7 @@ static void print_node(const struct nn_graph *graph, const struct nn_node *node,
         fputs(i ? ", " : node->is_joined ? "  + " : "  ", file);
         print_value(graph, node->outputs[i], file);
     }
-    fprintf(file, " = %s(", nn_op_name(node->operation));
+    fprintf(file, " = %s(", nn_own_op_name(node->operation));
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         if (i)
             fputs(", ", file);

@@ -47,7 +47,8 @@ struct nn_value {
     float scale;
     int32_t zero_point;
     struct nnhal_channel_quant channel_quant; /* n_scales 0: none */
-    uint32_t index; /* INPUT, OUTPUT: which; SUBGRAPH: which graph of the program */
+    bool is_settled; /* shape and quantisation are what they will be when it is computed */
+    uint32_t index;  /* INPUT, OUTPUT: which; SUBGRAPH: which graph of the program */
     /* CONSTANT: data is never NULL but for size 0. pool and offset say where it
      * lies if it was not copied, NN_POOL_NONE if it was. */
     const void *data;
@@ -57,7 +58,7 @@ struct nn_value {
 };
 
 struct nn_node {
-    uint32_t operation; /* enum nnhal_operation_type */
+    uint32_t operation; /* enum nnhal_operation_type, or one of own-op.h */
     uint32_t n_inputs;
     uint32_t n_outputs;
     uint32_t *inputs; /* indices of values */
@@ -71,7 +72,7 @@ struct nn_node {
 struct nn_graph {
     struct nn_arena arena;
     uint32_t n_values, n_values_allocated;
-    uint32_t n_nodes, n_nodes_allocated;
+    uint32_t n_nodes;
     uint32_t n_inputs, n_outputs;
     struct nn_value *values;
     struct nn_node *nodes; /* in an order in which they can run */

@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/own-op.h"
 #include "model/infer.h"
 #include "model/types.h"
 
@@ -297,7 +298,7 @@ static int infer_once(struct node_work *work)
                          &work->segment->values[work->node->inputs[i]], &work->inputs[i]);
     for (uint32_t i = 0; i < infer.n_outputs; i++)
         fill_infer_output(&graph->values[work->node->outputs[i]], &work->outputs[i]);
-    return nn_infer(&infer);
+    return infer.op ? nn_infer(&infer) : nn_own_op_infer(&infer);
 }
 
 static int infer_outputs(struct node_work *work, const struct nn_kernel *row)
@@ -479,7 +480,7 @@ static int walk(struct nn_segment *segment)
         }
         if (r == NN_LOWER_E_REFUSED)
             nn_why_prefix(segment->why, "operation %u (%s): ", graph->nodes[i].origin,
-                          nn_op_name(graph->nodes[i].operation));
+                          nn_own_op_name(graph->nodes[i].operation));
         if (r)
             return r;
     }

@@ -20,6 +20,9 @@ static const struct pass passes[] = {
     {.name = "fold", .set = NN_PASSES_QUICK, .run_program = nn_fold_constants},
     {.name = "pad", .set = NN_PASSES_ALL, .run = nn_pass_pad},
     {.name = "activation", .set = NN_PASSES_ALL, .run = nn_pass_activation},
+    {.name = "infer", .set = NN_PASSES_ALL, .run = nn_pass_infer},
+    {.name = "bytes", .set = NN_PASSES_ALL, .run = nn_pass_bytes},
+    {.name = "fold", .set = NN_PASSES_ALL, .run_program = nn_fold_constants},
     {.name = "dead", .set = NN_PASSES_QUICK, .run = nn_pass_dead},
     {.name = "join", .set = NN_PASSES_ALL, .run = nn_pass_join},
 };

@@ -27,6 +27,16 @@ int nn_pass_activation(struct nn_graph *graph);
  * convolution behind it. Returns: 0, -ENOMEM. */
 int nn_pass_pad(struct nn_graph *graph);
 
+/* nn_pass_infer() - temporaries and outputs get the shapes and quantisations that inference
+ * gives them, and are settled, as far as the model alone decides. Returns: 0, -ENOMEM. */
+int nn_pass_infer(struct nn_graph *graph);
+
+/* nn_pass_bytes() - a chain of elementwise operations from one 8-bit tensor to
+ * another, DEQUANTIZE and QUANTIZE between them, becomes one LOOKUP (own-op.h), whose table
+ * is computed by the chain itself when constants are folded; or nothing, where
+ * bytes stay what they are. Settled values only. Returns: 0, -ENOMEM. */
+int nn_pass_bytes(struct nn_graph *graph);
+
 /* nn_pass_join() - an elementwise operation that alone reads the result of a convolution, or of
  * another elementwise one, stands right behind it and is marked as joined: a
  * residual ADD, a chain. Whether they run as one is decided when shapes are known (tail.h).

@@ -11,6 +11,7 @@
 
 #include "base/arith.h"
 #include "base/cleanup.h"
+#include "drivers/cpu/own-op.h"
 #include "drivers/cpu/tail.h"
 #include "model/infer.h"
 #include "model/ops.h"
@@ -283,8 +284,9 @@ static bool model_agrees(const struct nn_plan_step *step, const struct nn_kernel
                              .inputs = m->infer,
                              .outputs = m->infer + n_in};
 
-    if (nn_operation_validate(m->operands, n_in + n_out, &operation, NULL, NULL) ||
-        nn_infer(&infer))
+    if (infer.op ? nn_operation_validate(m->operands, n_in + n_out, &operation, NULL, NULL) ||
+                       nn_infer(&infer)
+                 : nn_own_op_infer(&infer))
         return false;
     for (uint32_t i = 0; i < n_out; i++)
         if (m->infer[n_in + i].is_omitted == false &&

@@ -10,43 +10,9 @@
 
 #include <string.h>
 
-static bool is_elementwise(uint32_t operation)
-{
-    switch (operation) {
-    case NNHAL_OP_ABS:
-    case NNHAL_OP_ADD:
-    case NNHAL_OP_DEQUANTIZE:
-    case NNHAL_OP_DIV:
-    case NNHAL_OP_ELU:
-    case NNHAL_OP_EXP:
-    case NNHAL_OP_FLOOR:
-    case NNHAL_OP_HARD_SWISH:
-    case NNHAL_OP_LOG:
-    case NNHAL_OP_LOGISTIC:
-    case NNHAL_OP_MAXIMUM:
-    case NNHAL_OP_MINIMUM:
-    case NNHAL_OP_MUL:
-    case NNHAL_OP_NEG:
-    case NNHAL_OP_POW:
-    case NNHAL_OP_PRELU:
-    case NNHAL_OP_QUANTIZE:
-    case NNHAL_OP_RELU:
-    case NNHAL_OP_RELU1:
-    case NNHAL_OP_RELU6:
-    case NNHAL_OP_RSQRT:
-    case NNHAL_OP_SIN:
-    case NNHAL_OP_SQRT:
-    case NNHAL_OP_SUB:
-    case NNHAL_OP_TANH:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool may_head(uint32_t operation)
 {
-    return is_elementwise(operation) || operation == NNHAL_OP_CONV_2D ||
+    return nn_view_is_elementwise(operation) || operation == NNHAL_OP_CONV_2D ||
            operation == NNHAL_OP_DEPTHWISE_CONV_2D;
 }
 
@@ -70,7 +36,7 @@ static uint32_t find_before(const struct nn_view *view, const struct nn_node *no
 {
     uint32_t before = 0;
 
-    if (node->is_dead || !is_elementwise(node->operation) || node->n_outputs != 1 ||
+    if (node->is_dead || !nn_view_is_elementwise(node->operation) || node->n_outputs != 1 ||
         !is_settled(view->graph, node))
         return 0;
     for (uint32_t i = 0; i < node->n_inputs; i++) {

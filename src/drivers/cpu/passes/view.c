@@ -2,6 +2,7 @@
 #include "drivers/cpu/passes/view.h"
 
 #include "base/error.h"
+#include "drivers/cpu/own-op.h"
 
 #include <string.h>
 
@@ -36,6 +37,13 @@ int nn_view_init(struct nn_view *view, struct nn_graph *graph)
     return 0;
 }
 
+struct nn_node *nn_view_producer(const struct nn_view *view, uint32_t value)
+{
+    if (value >= view->n || !view->producers[value])
+        return NULL;
+    return &view->graph->nodes[view->producers[value] - 1];
+}
+
 struct nn_node *nn_view_only_producer(const struct nn_view *view, uint32_t value)
 {
     if (value >= view->n || view->graph->values[value].kind != NN_VALUE_TEMPORARY ||
@@ -63,4 +71,39 @@ bool nn_view_same_form(const struct nn_value *a, const struct nn_value *b)
 {
     return a->type == b->type && a->type != NNHAL_TENSOR_INT32 && a->scale == b->scale &&
            a->zero_point == b->zero_point;
+}
+
+bool nn_view_is_elementwise(uint32_t operation)
+{
+    switch (operation) {
+    case NNHAL_OP_ABS:
+    case NNHAL_OP_ADD:
+    case NNHAL_OP_DEQUANTIZE:
+    case NNHAL_OP_DIV:
+    case NNHAL_OP_ELU:
+    case NNHAL_OP_EXP:
+    case NNHAL_OP_FLOOR:
+    case NNHAL_OP_HARD_SWISH:
+    case NNHAL_OP_LOG:
+    case NNHAL_OP_LOGISTIC:
+    case NNHAL_OP_MAXIMUM:
+    case NNHAL_OP_MINIMUM:
+    case NNHAL_OP_MUL:
+    case NNHAL_OP_NEG:
+    case NNHAL_OP_POW:
+    case NNHAL_OP_PRELU:
+    case NNHAL_OP_QUANTIZE:
+    case NNHAL_OP_RELU:
+    case NNHAL_OP_RELU1:
+    case NNHAL_OP_RELU6:
+    case NNHAL_OP_RSQRT:
+    case NNHAL_OP_SIN:
+    case NNHAL_OP_SQRT:
+    case NNHAL_OP_SUB:
+    case NNHAL_OP_TANH:
+    case NN_OWN_OP_LOOKUP:
+        return true;
+    default:
+        return false;
+    }
 }

@@ -17,6 +17,9 @@ struct nn_view {
 /* nn_view_init() - of the live nodes; its arrays are the graph's. Returns: 0, -ENOMEM. */
 int nn_view_init(struct nn_view *view, struct nn_graph *graph);
 
+/* nn_view_producer() - the node that computes the value, or NULL. */
+struct nn_node *nn_view_producer(const struct nn_view *view, uint32_t value);
+
 /* nn_view_only_producer() - the node that computes a temporary which nothing but
  * one node reads, or NULL. */
 struct nn_node *nn_view_only_producer(const struct nn_view *view, uint32_t value);
@@ -33,5 +36,9 @@ bool nn_graph_is_bool(const struct nn_graph *graph, const struct nn_node *node, 
 
 /* nn_view_same_form() - whether the same bytes are the same numbers in both; not for int32. */
 bool nn_view_same_form(const struct nn_value *a, const struct nn_value *b);
+
+/* nn_view_is_elementwise() - whether element k of the result comes from element
+ * k, or a broadcast one, of each input. Lowering asks the kernel again. */
+bool nn_view_is_elementwise(uint32_t operation);
 
 #endif

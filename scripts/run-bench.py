@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures models and round trips: what `make bench` prints.
 
-    scripts/run-bench.py [--build BUILD] [--rounds N] [--runs N] [MODEL.tflite...]
+    scripts/run-bench.py [--build BUILD] [--rounds N] [--runs N] [--only TABLE] [MODEL.tflite...]
 
 Models are those of models/ and, where it is there, $NNHAL_SHARED/models. Each
 runs with one and with two threads, embedded; the rounds over all models are
 interleaved and the medians of the rounds' medians are printed, because machines
-are shared and noisy. Then the round trip of a one-element ADD on the sample
-driver in every way, beside a raw ping-pong of the same run.
+are shared and noisy. Then what it takes to compile each model and to take it
+from a cache in a new process, beside reading the same bytes and checking them
+with SHA-256: from the cache it should take at most twice as long as that plus
+1 ms, and at most 1 ms longer than compiling. Then the round trip of a
+one-element ADD on the sample driver in every way, beside a raw ping-pong of
+the same run.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,15 +83,53 @@ def table(build, paths, rounds, most_runs):
               f"{one[0]['copied_bytes_per_run']:7.0f}")
 
 
+def measure_cache(build, path, state):
+    """The JSON of nnhal bench --cache, or None with the reason printed."""
+    done = subprocess.run([build / "nnhal", "bench", path, "--cache", "--json", "--mode", "embedded",
+                           "--device", "nnhal-cpu"], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, env=dict(os.environ, NNHAL_STATE_PATH=state))
+    if done.returncode:
+        print(f"{name_of(path)}: {done.stderr.strip()}")
+        return None
+    return json.loads(done.stdout)
+
+
+def cache_table(build, paths):
+    n_good = n_measured = 0
+    print(f"\n{'model':46} {'KiB':>7} {'compile':>9} {'and keep':>9} {'cached':>9} {'read':>9}"
+          f" {'c : r':>6}   (ms, in a new process)")
+    for path in paths:
+        with tempfile.TemporaryDirectory() as state:
+            r = measure_cache(build, path, state)
+        if not r:
+            continue
+        if r["why_not"]:
+            print(f"{name_of(path):46} not cached: {r['why_not']}")
+            continue
+        cached, read, compiled = r["from_cache_first_ms"], r["read_ms"], r["compile_first_ms"]
+        is_good = cached <= 2 * read + 1 and cached <= compiled + 1
+        n_good += is_good
+        n_measured += 1
+        print(f"{name_of(path):46} {r['bytes'] / 1024:7.0f} {compiled:9.3f} {r['keep_ms']:9.3f} "
+              f"{cached:9.3f} {read:9.3f} {cached / read:6.2f}{'' if is_good else '   SLOW'}",
+              flush=True)
+    print(f"{n_good} of {n_measured} within 2 x read + 1 ms and within compile + 1 ms")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=200, help="at most, in a round")
+    parser.add_argument("--only", choices=["run", "cache"], help="this table alone")
     parser.add_argument("model", nargs="*", type=Path)
     options = parser.parse_args()
-    table(options.build, options.model or models(), options.rounds, options.runs)
-    if options.model:
+    paths = options.model or models()
+    if options.only != "cache":
+        table(options.build, paths, options.rounds, options.runs)
+    if options.only != "run":
+        cache_table(options.build, paths)
+    if options.model or options.only:
         return 0
     sample = options.build / "nnhal-drivers" / "libnnhal-driver-sample.so"
     for command in ([options.build / "bench" / "layers", sample],

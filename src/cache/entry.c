@@ -7,7 +7,10 @@
 #include "base/sys.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+
+#define HUGE_PAGE (UINT64_C(1) << 21)
 
 bool nn_entry_is_writable(int fd)
 {
@@ -49,14 +52,25 @@ int nn_entry_size(int fd, uint64_t *ret_size)
     return 0;
 }
 
-int nn_entry_read(int fd, uint64_t size, uint8_t **ret_bytes)
+/* Touching memory for the first time costs more than copying into it: large files get large pages
+ * where the kernel has them. */
+static uint8_t *new_block(uint64_t size)
 {
-    _cleanup_(freep) uint8_t *bytes = NULL;
-    size_t whole;
+    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : NN_ENTRY_ALIGNMENT, whole;
+    uint8_t *block;
 
     if (!nn_align_up(size ? (size_t)size : 1, NN_ENTRY_ALIGNMENT, &whole))
-        return nn_error_origin(-ENOMEM);
-    bytes = aligned_alloc(NN_ENTRY_ALIGNMENT, whole);
+        return NULL;
+    block = aligned_alloc(alignment, whole);
+    if (block && alignment == HUGE_PAGE)
+        madvise(block, whole & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+    return block;
+}
+
+int nn_entry_read(int fd, uint64_t size, uint8_t **ret_bytes)
+{
+    _cleanup_(freep) uint8_t *bytes = new_block(size);
+
     if (!bytes)
         return nn_error_origin(-ENOMEM);
     if (nn_sys_pread(fd, bytes, (size_t)size, 0) != (ssize_t)size)

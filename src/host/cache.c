@@ -189,8 +189,11 @@ static int hash_image(const struct image *image, struct nn_arena *arena, struct 
 /* The first model file comes last, and is empty until then: with it the files are whole. */
 static int write_files(const struct image *image, const struct nn_hal_prepare_model_args *args)
 {
-    int r = nn_entry_write(args->model_cache[0], NULL, 0);
+    uint64_t size = 0;
+    int r = 0;
 
+    if (nn_entry_size(args->model_cache[0], &size) != 0 || size)
+        r = nn_entry_write(args->model_cache[0], NULL, 0);
     for (uint32_t i = 0; r == 0 && i < args->n_data_cache; i++)
         r = nn_entry_write(args->data_cache[i], &image->parts[image->n_model + 1 + i], 1);
     for (uint32_t i = 1; r == 0 && i < args->n_model_cache; i++)

@@ -3,6 +3,7 @@
  *
  * Inputs are zero. A tenth of the runs, at least three, come first and do not
  * count. Times are of one call of the API, from the application's side. */
+#include "bench-cache.h"
 #include "session.h"
 #include "tool.h"
 
@@ -19,6 +20,7 @@
 struct bench_options {
     struct session_options session;
     uint32_t n_runs;
+    bool cache;
     bool json;
 };
 
@@ -37,16 +39,21 @@ static const char help[] =
     "  --device NAME  the device to use; nnhal devices lists them\n"
     "  --mode MODE    auto, service, private or embedded: how the driver is reached\n"
     "  --path PATH    sync, async or burst: how it is executed\n"
+    "  --cache        instead: what it takes to compile the model, and to take it from a cache\n"
     "  --json         print JSON\n";
 
 /* Returns TOOL_OK, or the status to end with (-1: after --help). */
 static int parse(int argc, char **argv, struct bench_options *o)
 {
-    static const struct option names[] = {
-        {"runs", required_argument, NULL, 'n'},   {"threads", required_argument, NULL, 't'},
-        {"device", required_argument, NULL, 'd'}, {"mode", required_argument, NULL, 'M'},
-        {"path", required_argument, NULL, 'p'},   {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"runs", required_argument, NULL, 'n'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"device", required_argument, NULL, 'd'},
+                                          {"mode", required_argument, NULL, 'M'},
+                                          {"path", required_argument, NULL, 'p'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"cache", no_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     double number;
     int c;
 
@@ -72,6 +79,9 @@ static int parse(int argc, char **argv, struct bench_options *o)
         case 'p':
             if (!session_path_parse(optarg, &o->session.path))
                 return TOOL_USAGE;
+            break;
+        case 'c':
+            o->cache = true;
             break;
         case 'j':
             o->json = true;
@@ -180,6 +190,63 @@ static void print_json(const struct session *session, const struct bench_options
     cJSON_Delete(root);
 }
 
+/* -- of a cache ------------------------------------------------------------------------- */
+
+static double ms(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static void print_cache_text(const struct bench_options *o, const struct cache_times *t)
+{
+    printf("%s\n  compile             %10.3f ms, again %.3f ms\n", o->session.model,
+           ms(t->compile_first_ns), ms(t->compile_ns));
+    if (t->why_not[0]) {
+        printf("  is not cached: %s\n", t->why_not);
+        return;
+    }
+    printf("  compile and keep    %10.3f ms, %llu bytes\n", ms(t->keep_ns),
+           (unsigned long long)t->n_bytes);
+    printf("  from the cache      %10.3f ms in another process, again %.3f ms\n",
+           ms(t->from_cache_first_ns), ms(t->from_cache_ns));
+    printf("  read and check      %10.3f ms, of which from the cache is %.2f times\n",
+           ms(t->read_ns), (double)t->from_cache_first_ns / (double)t->read_ns);
+}
+
+static void print_cache_json(const struct bench_options *o, const struct cache_times *t)
+{
+    cJSON *root = cJSON_CreateObject();
+    char *text;
+
+    cJSON_AddStringToObject(root, "model", o->session.model);
+    cJSON_AddStringToObject(root, "why_not", t->why_not);
+    cJSON_AddNumberToObject(root, "bytes", (double)t->n_bytes);
+    cJSON_AddNumberToObject(root, "compile_first_ms", ms(t->compile_first_ns));
+    cJSON_AddNumberToObject(root, "compile_ms", ms(t->compile_ns));
+    cJSON_AddNumberToObject(root, "keep_ms", ms(t->keep_ns));
+    cJSON_AddNumberToObject(root, "from_cache_first_ms", ms(t->from_cache_first_ns));
+    cJSON_AddNumberToObject(root, "from_cache_ms", ms(t->from_cache_ns));
+    cJSON_AddNumberToObject(root, "read_ms", ms(t->read_ns));
+    text = cJSON_Print(root);
+    puts(text ? text : "{}");
+    free(text);
+    cJSON_Delete(root);
+}
+
+static int measure_cache(const struct bench_options *o)
+{
+    struct cache_times times;
+    int status = bench_cache(&o->session, &times);
+
+    if (status == TOOL_OK && o->json)
+        print_cache_json(o, &times);
+    else if (status == TOOL_OK)
+        print_cache_text(o, &times);
+    return status;
+}
+
+/* -- the command ------------------------------------------------------------------------- */
+
 int cmd_bench(int argc, char **argv)
 {
     struct bench_options o = {.n_runs = 100};
@@ -189,6 +256,8 @@ int cmd_bench(int argc, char **argv)
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
+    if (o.cache)
+        return measure_cache(&o);
     status = session_open(&o.session, &session);
     if (status == TOOL_OK)
         status = measure(&session, &o, &result);

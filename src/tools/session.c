@@ -252,26 +252,32 @@ static int make_execution(struct session *session)
     return TOOL_OK;
 }
 
-int session_open(const struct session_options *options, struct session *ret_session)
+int session_load(const struct session_options *options, struct session *ret_session)
 {
-    struct session *session = ret_session;
     uint64_t began = session_now_ns();
     char message[384] = "";
     int status;
 
-    *session = (struct session){.options = *options, .cache.why = ""};
-    if (nnhal_tflite_load(options->model, &session->net, message, sizeof(message)) < 0)
+    *ret_session = (struct session){.options = *options, .cache.why = ""};
+    if (nnhal_tflite_load(options->model, &ret_session->net, message, sizeof(message)) < 0)
         return tool_error(TOOL_BAD_FILE, "%s: %s", options->model, message);
-    status = open_cache(session);
-    session->load_ns = session_now_ns() - began;
+    status = open_cache(ret_session);
+    ret_session->load_ns = session_now_ns() - began;
     if (status == TOOL_OK && options->device)
-        status = find_device(session);
+        status = find_device(ret_session);
+    return status;
+}
+
+int session_open(const struct session_options *options, struct session *ret_session)
+{
+    int status = session_load(options, ret_session);
+
     if (status == TOOL_OK)
-        status = session_compile(session);
+        status = session_compile(ret_session);
     if (status == TOOL_OK)
-        status = make_buffers(session);
+        status = make_buffers(ret_session);
     if (status == TOOL_OK)
-        status = make_execution(session);
+        status = make_execution(ret_session);
     return status;
 }
 

@@ -55,16 +55,20 @@ bool session_path_parse(const char *text, enum session_path *ret_path);
  * Returns: TOOL_OK, or a status with the complaint printed. */
 int session_open(const struct session_options *options, struct session *ret_session);
 
+/* session_load() - the first step of it alone: the model, the device that was named, and the
+ * cache's token. Returns: as session_open(). */
+int session_load(const struct session_options *options, struct session *ret_session);
+
+/* session_compile() - the second: compiles, also once more, into session->compilation; prepare_ns,
+ * device and cache are set. Returns: as session_open(). */
+int session_compile(struct session *session);
+
 /* session_run() - one execution of what is in the inputs' buffers; outputs and
  * their dimensions are set. *ret_ns: how long it took.
  * Returns: TOOL_OK, or TOOL_FAILED with the complaint printed. */
 int session_run(struct session *session, uint64_t *ret_ns);
 
 void session_close(struct session *session);
-
-/* session_compile() - compiles once more, into session->compilation; prepare_ns, device and
- * cache are set. Returns: TOOL_OK, or a status with the complaint printed. */
-int session_compile(struct session *session);
 
 /* session_cache_name() - "hit", "compiled" (and kept), "uncached", "none". */
 const char *session_cache_name(const struct session *session);

@@ -175,6 +175,14 @@ def devices_and_bench_speak_json():
     result = json.loads(done.stdout)
     expect(0 < result["median_ms"] <= result["p90_ms"] <= result["p99_ms"], result)
     expect(result["copied_bytes_per_run"] == 0, result)
+    result = json.loads(nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--device", "nnhal-cpu",
+                              "--cache", "--json").stdout)
+    expect(result["why_not"] == "" and result["bytes"] > 10000, result)
+    for name in "compile_first", "compile", "keep", "from_cache_first", "from_cache", "read":
+        expect(result[name + "_ms"] > 0, result)
+    done = nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--cache",
+                 environment=dict(os.environ, TMPDIR="/nowhere"))
+    expect(done.returncode == 1 and "set TMPDIR" in done.stderr, done.stderr)
 
 
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,

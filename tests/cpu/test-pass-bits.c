@@ -214,9 +214,25 @@ static void add_transpose(struct maker *m, bool is_last)
     builder_operation(m->b, 0, NNHAL_OP_TRANSPOSE, 2, o, 1, &out.operand);
 }
 
+/* The same size in both directions, by any of the rules. */
+static void add_resize(struct maker *m, bool is_last)
+{
+    const struct tensor *in = any(m);
+    struct tensor out = *new_tensor(m, in->type, in->is_nchw, is_last);
+    uint32_t o[6] = {in->operand};
+
+    o[1] = o[2] = builder_i32(m->b, 0, SIDE);
+    o[3] = builder_bool(m->b, 0, in->is_nchw);
+    o[4] = builder_bool(m->b, 0, 0);
+    o[5] = builder_bool(m->b, 0, (int)pick(m, 2));
+    builder_operation(m->b, 0,
+                      pick(m, 2) ? NNHAL_OP_RESIZE_BILINEAR : NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, 6,
+                      o, 1, &out.operand);
+}
+
 static void add_step(struct maker *m, bool is_last)
 {
-    switch (pick(m, 12)) {
+    switch (pick(m, 14)) {
     case 0:
     case 1:
     case 2:
@@ -233,6 +249,8 @@ static void add_step(struct maker *m, bool is_last)
     case 9:
     case 10:
         return add_conversion(m, is_last);
+    case 11:
+        return add_resize(m, is_last);
     default:
         return add_transpose(m, is_last);
     }

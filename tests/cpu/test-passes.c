@@ -352,6 +352,85 @@ TEST(chain_between_bytes_becomes_a_table)
 }
 TEST_END
 
+/* A pool of 1x1 in [N,C,H,W]. */
+static void add_nchw_pool(struct builder *b, uint32_t in, uint32_t out)
+{
+    uint32_t one = builder_i32(b, 0, 1), zero = builder_i32(b, 0, 0);
+    uint32_t operands[] = {in, zero, one, one, one, one, zero, builder_bool(b, 0, 1)};
+
+    builder_operation(b, 0, NNHAL_OP_MAX_POOL_2D, 8, operands, 1, &out);
+}
+
+static int nchw_and_dead(struct nn_graph *graph)
+{
+    int r = nn_pass_nchw(graph);
+
+    return r ? r : nn_pass_dead(graph);
+}
+
+TEST(nchw_is_left_at_the_edges)
+{
+    uint32_t planes[] = {1, 4, 8, 8}, both[] = {1, 8, 8, 8};
+    uint32_t in, pooled, real, operands[3], out;
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, planes, 0, 0);
+    pooled = temporary(&b, planes);
+    add_nchw_pool(&b, in, pooled);
+    real = temporary(&b, planes);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &pooled, 1, &real);
+    operands[0] = pooled;
+    operands[1] = real;
+    operands[2] = builder_i32(&b, 0, 1);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, both, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_CONCATENATION, 3, operands, 1, &out);
+    check_pass(&b, nchw_and_dead,
+               "graph(%0 tf32[1,4,8,8])\n"
+               "  %8 tf32[1,8,8,4] = TRANSPOSE(%0, %9 ti32[4])\n"
+               "  %11 tf32[1,8,8,4] = MAX_POOL_2D(%8, 0, 1, 1, 1, 1, 0, false)\n"
+               "  %13 tf32[1,8,8,4] = TANH(%11)\n"
+               "  %15 tf32[1,8,8,8] = CONCATENATION(%11, %13, 3)\n"
+               "  %7 tf32[1,8,8,8] = TRANSPOSE(%15, %12 ti32[4])\n"
+               "  return %7\n");
+    builder_done(&b);
+}
+TEST_END
+
+static void add_transpose(struct builder *b, uint32_t in, const int32_t order[4], uint32_t out)
+{
+    uint32_t four[] = {4};
+    uint32_t operands[] = {in,
+                           builder_constant(b, 0, NNHAL_TENSOR_INT32, 1, four, 0, 0, order, 16, 0)};
+
+    builder_operation(b, 0, NNHAL_OP_TRANSPOSE, 2, operands, 1, &out);
+}
+
+TEST(transpositions_around_operations_cancel)
+{
+    static const int32_t to_nchw[] = {0, 3, 1, 2}, to_nhwc[] = {0, 2, 3, 1};
+    uint32_t planes[] = {1, 4, 8, 8}, in, turned, pooled, real, out;
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    turned = temporary(&b, planes);
+    add_transpose(&b, in, to_nchw, turned);
+    pooled = temporary(&b, planes);
+    add_nchw_pool(&b, turned, pooled);
+    real = temporary(&b, image);
+    add_transpose(&b, pooled, to_nhwc, real);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &real, 1, &out);
+    check_pass(&b, nchw_and_dead,
+               "graph(%0 tf32[1,8,8,4])\n"
+               "  %11 tf32[1,8,8,4] = MAX_POOL_2D(%0, 0, 1, 1, 1, 1, 0, false)\n"
+               "  %9 tf32[1,8,8,4] = TANH(%11)\n"
+               "  return %9\n");
+    builder_done(&b);
+}
+TEST_END
+
 TEST(constants_are_folded)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4};
@@ -426,5 +505,6 @@ CHECK_MAIN("passes", activation_joins_what_is_before,
            pad_that_is_wider_than_the_filter_stays, what_nobody_reads_is_dead,
            residual_joins_the_convolution, joined_steps_share_their_memory,
            chain_that_is_broadcast_does_not_run_joined, there_and_back_is_nothing,
-           chain_between_bytes_becomes_a_table, constants_are_folded,
+           chain_between_bytes_becomes_a_table, nchw_is_left_at_the_edges,
+           transpositions_around_operations_cancel, constants_are_folded,
            views_and_in_place_need_no_memory)

@@ -60,6 +60,18 @@ int nn_graph_add_i32(struct nn_graph *graph, int32_t number, uint32_t *ret_index
     return nn_graph_add_value(graph, &value, ret_index);
 }
 
+int nn_graph_add_bool(struct nn_graph *graph, bool truth, uint32_t *ret_index)
+{
+    struct nn_value value = {
+        .type = NNHAL_BOOL, .kind = NN_VALUE_CONSTANT, .pool = NN_POOL_NONE, .size = 1};
+    uint8_t byte = truth;
+
+    value.data = nn_arena_dup(&graph->arena, &byte, 1);
+    if (!value.data)
+        return nn_error_origin(-ENOMEM);
+    return nn_graph_add_value(graph, &value, ret_index);
+}
+
 /* ---- from the model ---- */
 
 static enum nn_value_kind kind_of(uint32_t lifetime)

@@ -98,6 +98,9 @@ int nn_graph_add_value(struct nn_graph *graph, const struct nn_value *value, uin
 /* nn_graph_add_i32() - a constant INT32 scalar. Returns: 0, -ENOMEM. */
 int nn_graph_add_i32(struct nn_graph *graph, int32_t number, uint32_t *ret_index);
 
+/* nn_graph_add_bool() - a constant BOOL scalar. Returns: 0, -ENOMEM. */
+int nn_graph_add_bool(struct nn_graph *graph, bool truth, uint32_t *ret_index);
+
 /* nn_graph_finish() - after the passes: finds last_use. Returns: 0, -ENOMEM. */
 int nn_graph_finish(struct nn_graph *graph);
 

@@ -21,6 +21,8 @@ static const struct pass passes[] = {
     {.name = "pad", .set = NN_PASSES_ALL, .run = nn_pass_pad},
     {.name = "activation", .set = NN_PASSES_ALL, .run = nn_pass_activation},
     {.name = "infer", .set = NN_PASSES_ALL, .run = nn_pass_infer},
+    {.name = "nchw", .set = NN_PASSES_ALL, .run = nn_pass_nchw},
+    {.name = "dead", .set = NN_PASSES_ALL, .run = nn_pass_dead},
     {.name = "bytes", .set = NN_PASSES_ALL, .run = nn_pass_bytes},
     {.name = "fold", .set = NN_PASSES_ALL, .run_program = nn_fold_constants},
     {.name = "dead", .set = NN_PASSES_QUICK, .run = nn_pass_dead},

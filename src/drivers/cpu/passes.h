@@ -31,6 +31,11 @@ int nn_pass_pad(struct nn_graph *graph);
  * gives them, and are settled, as far as the model alone decides. Returns: 0, -ENOMEM. */
 int nn_pass_infer(struct nn_graph *graph);
 
+/* nn_pass_nchw() - operations in [N,C,H,W] are computed in [N,H,W,C], between
+ * transpositions that stand at the edges of what can be; those of the model
+ * that undo each other vanish. Returns: 0, -ENOMEM. */
+int nn_pass_nchw(struct nn_graph *graph);
+
 /* nn_pass_bytes() - a chain of elementwise operations from one 8-bit tensor to
  * another, DEQUANTIZE and QUANTIZE between them, becomes one LOOKUP (own-op.h), whose table
  * is computed by the chain itself when constants are folded; or nothing, where

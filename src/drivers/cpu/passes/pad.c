@@ -87,18 +87,6 @@ static bool add_padding(const struct nn_graph *graph, const struct nn_node *pad,
     return true;
 }
 
-static int add_bool(struct nn_graph *graph, bool truth, uint32_t *ret_index)
-{
-    struct nn_value value = {
-        .type = NNHAL_BOOL, .kind = NN_VALUE_CONSTANT, .pool = NN_POOL_NONE, .size = 1};
-    uint8_t byte = truth;
-
-    value.data = nn_arena_dup(&graph->arena, &byte, 1);
-    if (!value.data)
-        return nn_error_origin(-ENOMEM);
-    return nn_graph_add_value(graph, &value, ret_index);
-}
-
 /* The inputs of the explicit form: what the old one has, and defaults. */
 static int make_explicit(struct nn_graph *graph, struct nn_node *node, uint32_t data,
                          const struct conv *conv)
@@ -119,7 +107,7 @@ static int make_explicit(struct nn_graph *graph, struct nn_node *node, uint32_t 
     if (conv->layout)
         inputs[n++] = node->inputs[conv->layout];
     else if (!r)
-        r = add_bool(graph, false, &inputs[n++]);
+        r = nn_graph_add_bool(graph, false, &inputs[n++]);
     for (int i = 0; !r && i < 2; i++) {
         if (conv->dilations[i])
             inputs[n++] = node->inputs[conv->dilations[i]];

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
-enum {
-    BUSY_MS = 2000, /* longer than any transaction of another process */
-};
+#define BUSY_NS UINT64_C(2000000000) /* longer than any transaction of another process */
+#define NAP_NS  1000000
 
 /* -- one at a time ----------------------------------------------------------------- */
 
@@ -60,23 +60,16 @@ static int make_folder(const char *folder)
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : nn_error_origin(-errno);
 }
 
-/* Whatever links lead to it: SQLite follows none. */
-static int find_folder(const char *folder, char **ret_path)
+static int judge_folder(const char *folder)
 {
-    _cleanup_(freep) char *path = NULL;
     struct stat status;
-    int r = make_folder(folder);
 
-    if (r < 0)
-        return nn_error_trace(r);
-    path = realpath(folder, NULL);
-    if (!path || stat(path, &status) < 0)
+    if (stat(folder, &status) < 0)
         return nn_error_origin(-errno);
     if (!S_ISDIR(status.st_mode))
         return nn_error_origin(-ENOTDIR);
     if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))
         return nn_error_origin(-EPERM);
-    *ret_path = steal_ptr(&path);
     return 0;
 }
 
@@ -101,6 +94,18 @@ static int make_file(const char *path)
 }
 
 /* -- opening and closing ------------------------------------------------------------- */
+
+/* Short naps, all alike: whoever waits longest is not the one who looks least. */
+static int wait_for_others(void *ctx, int n_tries)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    struct nn_db *db = ctx;
+
+    if (n_tries == 0)
+        db->busy_since_ns = nn_sys_now_ns();
+    nanosleep(&nap, NULL);
+    return nn_sys_now_ns() - db->busy_since_ns < BUSY_NS;
+}
 
 /* What a file says about itself is not to be believed. */
 static void harden(sqlite3 *sqlite)
@@ -180,7 +185,7 @@ static int open_handle(struct nn_db *db)
     if (db->failure == SQLITE_OK) {
         db->device = status.st_dev;
         db->inode = status.st_ino;
-        sqlite3_busy_timeout(db->sqlite, BUSY_MS);
+        sqlite3_busy_handler(db->sqlite, wait_for_others, db);
         harden(db->sqlite);
         db->failure = sqlite3_exec(db->sqlite, db->schema, NULL, NULL, NULL);
     }
@@ -214,20 +219,31 @@ static int open_or_replace(struct nn_db *db)
     return r < 0 && is_damage(db->failure) ? nn_error_trace(replace(db)) : nn_error_trace(r);
 }
 
-int nn_db_open(struct nn_db *db, const char *folder, const char *name, const char *schema)
+/* SQLite follows no link, so there is none in the path. */
+static int set_paths(struct nn_db *db, const char *folder, const char *name)
 {
-    _cleanup_(freep) char *path = NULL;
-    int r;
-
-    *db = (struct nn_db){.schema = schema};
-    r = find_folder(folder, &path);
-    if (r < 0)
-        return nn_error_trace(r);
-    if (asprintf(&db->path, "%s/%s", path, name) < 0) {
+    db->folder = realpath(folder, NULL);
+    if (!db->folder)
+        return nn_error_origin(-errno);
+    if (asprintf(&db->path, "%s/%s", db->folder, name) < 0) {
         db->path = NULL;
         return nn_error_origin(-ENOMEM);
     }
-    r = open_or_replace(db);
+    return 0;
+}
+
+int nn_db_open(struct nn_db *db, const char *folder, const char *name, const char *schema)
+{
+    int r;
+
+    *db = (struct nn_db){.schema = schema};
+    r = make_folder(folder);
+    if (r == 0)
+        r = set_paths(db, folder, name);
+    if (r == 0)
+        r = judge_folder(db->folder);
+    if (r == 0)
+        r = open_or_replace(db);
     if (r < 0)
         nn_db_close(db);
     return nn_error_trace(r);
@@ -236,6 +252,7 @@ int nn_db_open(struct nn_db *db, const char *folder, const char *name, const cha
 void nn_db_close(struct nn_db *db)
 {
     close_handle(db);
+    free(db->folder);
     free(db->path);
     *db = (struct nn_db){0};
 }
@@ -262,12 +279,18 @@ int nn_db_ready(struct nn_db *db)
         return NN_DB_E_FORKED;
     if (db->sqlite && !has_moved(db))
         return 0;
-    next = (struct nn_db){.path = db->path, .schema = db->schema, .n_replaced = db->n_replaced};
-    r = open_or_replace(&next);
+    next = (struct nn_db){
+        .folder = db->folder, .path = db->path, .schema = db->schema, .n_replaced = db->n_replaced};
+    r = make_folder(db->folder);
+    if (r == 0)
+        r = judge_folder(db->folder);
+    if (r == 0)
+        r = open_or_replace(&next);
     if (r < 0)
         return db->sqlite ? 0 : nn_error_trace(r);
     close_handle(db);
     *db = next;
+    sqlite3_busy_handler(db->sqlite, wait_for_others, db);
     return NN_DB_E_REPLACED;
 }
 

@@ -28,8 +28,10 @@ enum {
     NN_DB_E_REPLACED = 2, /* there is an empty one now, or another process's: look again */
 };
 
+/* It stays where it is while it is open. */
 struct nn_db {
     sqlite3 *sqlite; /* NULL: closed, or cannot be opened at the moment */
+    char *folder;    /* without links */
     char *path;
     const char *schema; /* what is executed after opening; borrowed */
     pid_t pid;
@@ -37,6 +39,7 @@ struct nn_db {
     ino_t inode;
     int failure;         /* what SQLite said last when something failed */
     uint32_t n_replaced; /* times that the file was damaged */
+    uint64_t busy_since_ns;
     sqlite3_stmt *statements[NN_DB_MAX_STATEMENTS];
 };
 
@@ -71,8 +74,8 @@ int nn_db_step(struct nn_db *db, sqlite3_stmt *statement);
  * Returns: whether it did; see nn_db_failed(). */
 bool nn_db_run(struct nn_db *db, const char *sql);
 
-/* nn_db_failed() - after something failed, all statements being reset: ends the transaction, and replaces the database
- * if it is damaged.
+/* nn_db_failed() - after something failed, all statements being reset: ends the transaction, and
+ * replaces the database if it is damaged.
  * Returns: NN_DB_E_REPLACED, -EBUSY (another process had it for too long), -ENOSPC, -EACCES,
  * -ENOMEM, -EIO. */
 int nn_db_failed(struct nn_db *db);

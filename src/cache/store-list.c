@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is in a store, for people: statistics, the list of entries, and whether they are whole. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/sys.h"
+#include "cache/store.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* -- statistics ------------------------------------------------------------------------- */
+
+static bool take_stats(struct nnhal_store *store, void *ctx)
+{
+    struct nnhal_store_stats *stats = ctx;
+    const struct nn_store_state *state = &store->state;
+    uint64_t n_pages, n_free;
+
+    if (!nn_store_pages(store, &n_pages, &n_free))
+        return false;
+    *stats = (struct nnhal_store_stats){
+        .n_entries = state->n_entries,
+        .n_bytes = state->n_bytes,
+        .disk_bytes = n_pages * NN_STORE_BLOCK_BYTES + state->file_bytes,
+        .n_hits = state->n_hits,
+        .n_misses = state->n_misses,
+        .n_sets = state->n_sets,
+        .n_evictions = state->n_evictions,
+        .n_damaged = state->n_damaged,
+    };
+    return true;
+}
+
+_public_ int nnhal_store_get_stats(struct nnhal_store *store, struct nnhal_store_stats *stats)
+{
+    const size_t first = offsetof(struct nnhal_store_stats, n_entries);
+    struct nnhal_store_stats all = {0};
+    size_t size = stats->size;
+    int r;
+
+    if (size < first + sizeof(stats->n_entries))
+        return nn_error_origin(-EINVAL);
+    nn_db_lock();
+    r = nn_store_transact(store, take_stats, &all);
+    nn_db_unlock();
+    if (r != 0)
+        return r;
+    if (size > sizeof(all))
+        size = sizeof(all);
+    memcpy((char *)stats + first, (const char *)&all + first, size - first);
+    return 0;
+}
+
+/* -- lists ------------------------------------------------------------------------------ */
+
+static bool take_list(struct nnhal_store *store, void *ctx)
+{
+    return nn_store_list_rows(store, ctx);
+}
+
+static int list(struct nnhal_store *store, struct nn_store_rows *ret_rows)
+{
+    int r;
+
+    nn_db_lock();
+    r = nn_store_transact(store, take_list, ret_rows);
+    nn_db_unlock();
+    return r;
+}
+
+static void rows_done(struct nn_store_rows *rows)
+{
+    free(rows->entries);
+    free(rows->ids);
+}
+
+_public_ int nnhal_store_list(struct nnhal_store *store, nnhal_store_visit visit, void *ctx)
+{
+    _cleanup_(rows_done) struct nn_store_rows rows = {0};
+    int r = list(store, &rows);
+
+    for (size_t i = 0; r == 0 && i < rows.n; i++)
+        r = visit(ctx, &rows.entries[i]);
+    return r;
+}
+
+/* -- verifying -------------------------------------------------------------------------- */
+
+struct judging {
+    int64_t id;
+    bool is_gone;
+    bool is_damaged;
+};
+
+/* Returns: whether the value is what was set. */
+static bool judge(const struct nn_store_found *found)
+{
+    uint64_t n_value = found->row.n_bytes - found->n_key;
+    _cleanup_(freep) uint8_t *read = NULL;
+    const uint8_t *value = found->value;
+
+    if (!value) {
+        value = read = malloc((size_t)n_value);
+        if (!read || found->fd < 0 ||
+            nn_sys_pread(found->fd, read, (size_t)n_value, 0) != (ssize_t)n_value)
+            return false;
+    }
+    return nn_store_is_right(found->key, found->n_key, value, n_value, &found->row.hash);
+}
+
+/* Removes an entry that is not what was set. The whole database is held so long: nobody can
+ * replace it in between. */
+static bool judge_entry(struct nnhal_store *store, void *ctx)
+{
+    struct judging *judging = ctx;
+    struct nn_store_found found;
+    bool is_good = nn_store_find_id(store, judging->id, &found);
+
+    judging->is_gone = is_good && !found.row.id;
+    judging->is_damaged = is_good && found.row.id && !judge(&found);
+    if (judging->is_damaged) {
+        store->state.n_damaged++;
+        is_good = nn_store_delete(store, &found.row);
+    }
+    nn_store_found_done(&found);
+    return is_good;
+}
+
+_public_ int nnhal_store_verify(struct nnhal_store *store, nnhal_store_visit visit, void *ctx)
+{
+    _cleanup_(rows_done) struct nn_store_rows rows = {0};
+    int r = list(store, &rows);
+
+    for (size_t i = 0; r == 0 && i < rows.n; i++) {
+        struct judging judging = {.id = rows.ids[i]};
+
+        nn_db_lock();
+        r = nn_store_transact(store, judge_entry, &judging);
+        nn_db_unlock();
+        rows.entries[i].is_damaged = judging.is_damaged;
+        if (r == 0 && visit && !judging.is_gone)
+            r = visit(ctx, &rows.entries[i]);
+    }
+    return r;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache/store.h"
+
+#include <stdio.h>
+
+enum {
+    RECORD_BYTES = 256,  /* of an entry, beside key and value */
+    USABLE_BYTES = 4000, /* of a page */
+    SPARE_PAGES = 8,     /* that an insertion may need beside the entry's own */
+    EMPTY_PAGES = 8,     /* of a database without entries */
+};
+
+/* What is there when the old entry has gone, and what is to come. */
+struct room {
+    const struct nn_store_row *old;
+    uint64_t n_bytes;    /* of the new entry */
+    uint64_t file_bytes; /* of its file */
+    uint64_t n_pages;    /* that it may need in the database */
+};
+
+static bool evict(struct nnhal_store *store, const struct room *room)
+{
+    struct nn_store_row row;
+
+    if (!nn_store_choose(store, room->old->id, &row) || !nn_store_delete(store, &row))
+        return false;
+    store->state.n_evictions++;
+    return true;
+}
+
+/* Entries without the one that is replaced. */
+static uint64_t others(const struct nnhal_store *store, const struct room *room)
+{
+    return store->state.n_entries - (room->old->id ? 1 : 0);
+}
+
+static uint64_t bytes_of_others(const struct nnhal_store *store, const struct room *room)
+{
+    return store->state.n_bytes - room->old->n_bytes;
+}
+
+/* What the sum of the others is brought down to if the new entry does not fit; false: it is
+ * refused. */
+static bool choose_target(const struct nnhal_store *store, uint64_t n_bytes, uint64_t *ret_target)
+{
+    const uint64_t max = store->max_total_bytes;
+
+    switch (store->capacity) {
+    case NNHAL_STORE_HALVE:
+        *ret_target = max / 2;
+        return true;
+    case NNHAL_STORE_FIT_HALVE:
+        *ret_target = n_bytes <= max / 2 ? max / 2 - n_bytes : 0;
+        return n_bytes <= max / 2;
+    default:
+        *ret_target = max - n_bytes;
+        return true;
+    }
+}
+
+/* -- the directory ------------------------------------------------------------------------ */
+
+/* Pages in use and files, with the new entry. */
+static bool measure(struct nnhal_store *store, const struct room *room, uint64_t *ret_used,
+                    uint64_t *ret_n_pages, uint64_t *ret_n_free)
+{
+    if (!nn_store_pages(store, ret_n_pages, ret_n_free))
+        return false;
+    *ret_used = (*ret_n_pages - *ret_n_free + room->n_pages) * NN_STORE_BLOCK_BYTES +
+                store->state.file_bytes - room->old->file_bytes + room->file_bytes;
+    return true;
+}
+
+/* Gives free pages back, as many as the new entry will not fill. */
+static bool shrink(struct nnhal_store *store, const struct room *room, uint64_t used,
+                   uint64_t n_pages, uint64_t n_free)
+{
+    uint64_t n_spare = n_free > room->n_pages ? n_free - room->n_pages : 0;
+    char sql[64];
+
+    if (n_spare == 0 || used + n_spare * NN_STORE_BLOCK_BYTES <= store->max_disk_bytes)
+        return true;
+    snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%llu)", (unsigned long long)n_spare);
+    return nn_db_run(&store->db, sql);
+}
+
+static bool make_room_on_disk(struct nnhal_store *store, const struct room *room, bool *ret_fits)
+{
+    uint64_t used, n_pages, n_free;
+
+    if (!measure(store, room, &used, &n_pages, &n_free))
+        return false;
+    while (used > store->max_disk_bytes && others(store, room))
+        if (!evict(store, room) || !measure(store, room, &used, &n_pages, &n_free))
+            return false;
+    *ret_fits = used <= store->max_disk_bytes;
+    return shrink(store, room, used, n_pages, n_free);
+}
+
+/* -- both ------------------------------------------------------------------------------------ */
+
+static bool make_room_in_total(struct nnhal_store *store, const struct room *room, bool *ret_fits)
+{
+    const uint64_t max = store->max_total_bytes;
+    uint64_t target;
+
+    *ret_fits = bytes_of_others(store, room) + room->n_bytes <= max;
+    if (*ret_fits || !choose_target(store, room->n_bytes, &target))
+        return true;
+    while (bytes_of_others(store, room) > target && others(store, room))
+        if (!evict(store, room))
+            return false;
+    *ret_fits = bytes_of_others(store, room) + room->n_bytes <= max;
+    return true;
+}
+
+bool nn_store_make_room(struct nnhal_store *store, const struct nn_store_row *old,
+                        const struct nn_store_row *row, uint64_t db_bytes, bool *ret_fits)
+{
+    const struct room room = {
+        .old = old,
+        .n_bytes = row->n_bytes,
+        .file_bytes = row->file_bytes,
+        .n_pages = (db_bytes + RECORD_BYTES) / USABLE_BYTES + 1 + SPARE_PAGES,
+    };
+
+    /* What an empty directory has no room for evicts nothing. */
+    *ret_fits = room.file_bytes + (room.n_pages + EMPTY_PAGES) * NN_STORE_BLOCK_BYTES <=
+                store->max_disk_bytes;
+    if (!*ret_fits)
+        return true;
+    return make_room_in_total(store, &room, ret_fits) &&
+           (!*ret_fits || make_room_on_disk(store, &room, ret_fits));
+}

@@ -69,6 +69,7 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
         return NULL;
     nn_rt_staging_done(&compilation->staging);
     nn_rt_prepared_unref(compilation->prepared);
+    nn_rt_prepared_unref(compilation->fallback);
     nn_rt_frozen_unref(compilation->frozen);
     free(compilation->devices);
     free(compilation->cache.path);
@@ -311,6 +312,21 @@ int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
         nn_rt_prepared_unref(compilation->prepared);
         compilation->prepared = prepared;
     }
+    pthread_mutex_unlock(&compilation->lock);
+    return r;
+}
+
+int nn_rt_compilation_get_fallback(ANeuralNetworksCompilation *compilation,
+                                   ANeuralNetworksDevice *device, struct nn_why *why,
+                                   struct nn_rt_prepared **ret_prepared)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&compilation->lock);
+    if (!compilation->fallback)
+        r = try_device(compilation, device, NULL, why, &compilation->fallback);
+    if (!r)
+        *ret_prepared = nn_rt_prepared_ref(compilation->fallback);
     pthread_mutex_unlock(&compilation->lock);
     return r;
 }

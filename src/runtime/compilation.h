@@ -37,8 +37,9 @@ struct ANeuralNetworksCompilation {
     struct nn_rt_cache cache; /* does not change once FINISHED */
     pthread_mutex_t lock;     /* of prepared, once FINISHED */
     struct nn_rt_prepared *prepared;
-    ANeuralNetworksDevice *device; /* the chosen one, once FINISHED */
-    struct nn_rt_staging staging;  /* of executions */
+    ANeuralNetworksDevice *device;   /* the chosen one, once FINISHED */
+    struct nn_rt_prepared *fallback; /* where failures are computed again; NULL: none yet */
+    struct nn_rt_staging staging;    /* of executions */
 };
 
 /* nn_rt_compilation_new() - devices NULL: all. Returns: 0, BAD_STATE, -ENOMEM. */
@@ -80,6 +81,13 @@ struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation
  * Returns: 0; DEAD_OBJECT and whatever the device says; -ENOMEM. */
 int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
                             const struct nn_rt_prepared *dead, struct nn_why *why);
+
+/* nn_rt_compilation_get_fallback() - the model as this device has prepared it, the first
+ * time now; the reference is the caller's.
+ * Returns: 0; whatever the device says; -ENOMEM. */
+int nn_rt_compilation_get_fallback(ANeuralNetworksCompilation *compilation,
+                                   ANeuralNetworksDevice *device, struct nn_why *why,
+                                   struct nn_rt_prepared **ret_prepared);
 
 NN_DEFINE_CLEANUP(ANeuralNetworksCompilation, nn_rt_compilation_unref)
 

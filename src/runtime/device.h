@@ -20,8 +20,8 @@
 struct ANeuralNetworksDevice {
     char *name;
     char *version;
-    char *place; /* the name by which its service or driver is found; NULL: linked in */
-    char *path;  /* socket or module; NULL: linked in */
+    char *place; /* the name by which its service or driver is found; "": linked in */
+    char *path;  /* socket or module; "": linked in */
     int32_t type;
     int64_t feature_level;
     uint32_t n_model_cache; /* files that a cached model takes; both 0: it has no cache */

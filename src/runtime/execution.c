@@ -5,6 +5,7 @@
 #include "runtime/burst.h"
 #include "runtime/deadline.h"
 #include "runtime/domain.h"
+#include "runtime/fallback.h"
 #include "runtime/outcome.h"
 
 static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
@@ -370,9 +371,11 @@ int nn_rt_execution_run(ANeuralNetworksExecution *execution, ANeuralNetworksBurs
 
     execution->timing = execution->timing_fenced = no_timing;
     r = run_twice(execution, &run, why);
-    nn_rt_outcome_note_outputs(execution, r == 0);
-    if (!r)
+    if (nn_rt_fallback_may(execution, r))
+        r = nn_rt_fallback_run(execution, &run.binding, r, why);
+    else if (!r)
         nn_rt_device_works(execution->compilation->device);
+    nn_rt_outcome_note_outputs(execution, r == 0);
     if (!execution->is_reusable)
         nn_rt_binding_done(&execution->binding);
     return r;

@@ -185,6 +185,16 @@ static int copy_bytes(struct copy *copy)
     return is_to_device ? copy_in(copy, copy->from) : copy_mapped(copy);
 }
 
+int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, uint32_t n_dimensions,
+                      const uint32_t *dimensions, struct nn_why *why)
+{
+    struct copy copy = {.from = pool, .to = to, .why = why, .n_dimensions = n_dimensions};
+
+    if (n_dimensions)
+        memcpy(copy.dimensions, dimensions, n_dimensions * sizeof(*dimensions));
+    return copy_in(&copy, pool);
+}
+
 int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, struct nn_why *why)
 {
     struct copy copy = {.from = from, .to = to, .why = why};

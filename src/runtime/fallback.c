@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/fallback.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "model/types.h"
+#include "runtime/domain.h"
+#include "runtime/memory-copy.h"
+#include "runtime/outcome.h"
+#include "runtime/registry.h"
+
+#include <string.h>
+
+/* -- whether and where ----------------------------------------------------------------- */
+
+static bool is_off(void)
+{
+    const char *value = secure_getenv("NNHAL_FALLBACK");
+
+    return value && strcmp(value, "off") == 0;
+}
+
+static ANeuralNetworksDevice *find_device(void)
+{
+    const struct nn_rt_registry *registry = nn_rt_registry_get();
+    ANeuralNetworksDevice *last = registry->n_devices ? registry->devices[registry->n_devices - 1]
+                                                      : NULL;
+
+    return last && !last->path[0] ? last : NULL;
+}
+
+bool nn_rt_fallback_may(const ANeuralNetworksExecution *execution, int r)
+{
+    const ANeuralNetworksCompilation *compilation = execution->compilation;
+    const ANeuralNetworksDevice *device = find_device();
+
+    switch (r) {
+    case ANEURALNETWORKS_OP_FAILED:
+    case ANEURALNETWORKS_DEAD_OBJECT:
+    case ANEURALNETWORKS_UNMAPPABLE:
+    case ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT:
+    case ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT:
+        return !compilation->is_explicit && device && device != compilation->device && !is_off();
+    default:
+        return false;
+    }
+}
+
+/* -- arguments that lie in the device ------------------------------------------------------ */
+
+/* The execution's arguments, those in the device moved to pools of ours. It owns
+ * arrays and pools; the other memories are the execution's. */
+struct substitute {
+    struct nn_rt_bound bound;
+    uint32_t n_pools;
+    ANeuralNetworksMemory **pools;
+};
+
+static bool is_in_device(const struct nn_rt_argument *argument)
+{
+    return argument->kind == NN_ARGUMENT_MEMORY && nn_rt_memory_is_in_device(argument->memory);
+}
+
+static int new_pool(struct substitute *substitute, uint64_t n_bytes,
+                    ANeuralNetworksMemory **ret_pool)
+{
+    int r = nn_rt_memory_new_pool("nnhal-fallback", n_bytes, ret_pool);
+
+    if (!r)
+        substitute->pools[substitute->n_pools++] = *ret_pool;
+    return r;
+}
+
+/* An input's contents decide what the model left open. */
+static int move_input(struct substitute *substitute, struct nn_rt_argument *input, uint32_t type,
+                      struct nn_why *why)
+{
+    ANeuralNetworksMemory *pool = NULL, *memory = input->memory;
+    int r;
+
+    if (!nn_rt_domain_get(memory->domain, &input->n_dimensions, input->dimensions) ||
+        !nn_operand_bytes(type, input->n_dimensions, input->dimensions, &input->length))
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "an input in the device has no contents");
+    r = new_pool(substitute, input->length, &pool);
+    if (r)
+        return r;
+    input->has_type = input->n_dimensions > 0;
+    input->memory = pool;
+    return nn_rt_memory_copy(memory, pool, why);
+}
+
+static int move_output(struct substitute *substitute, struct nn_rt_argument *output,
+                       struct nn_why *why)
+{
+    if (output->length == UINT32_MAX)
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                       "the size of an output in the device is not known");
+    return new_pool(substitute, output->length, &output->memory);
+}
+
+static int substitute_init(struct substitute *substitute, const ANeuralNetworksExecution *execution,
+                           struct nn_why *why)
+{
+    const struct nn_model_io *io = &execution->compilation->frozen->io;
+    struct nn_rt_bound *bound = &substitute->bound;
+    int r = 0;
+
+    *bound = execution->bound;
+    bound->inputs = calloc(bound->n_inputs, sizeof(*bound->inputs));
+    bound->outputs = calloc(bound->n_outputs, sizeof(*bound->outputs));
+    substitute->pools = calloc((size_t)bound->n_inputs + bound->n_outputs, sizeof(void *));
+    if (!bound->inputs || !bound->outputs || !substitute->pools)
+        return nn_error_origin(-ENOMEM);
+    memcpy(bound->inputs, execution->bound.inputs, bound->n_inputs * sizeof(*bound->inputs));
+    memcpy(bound->outputs, execution->bound.outputs, bound->n_outputs * sizeof(*bound->outputs));
+    for (uint32_t i = 0; !r && i < bound->n_inputs; i++)
+        if (is_in_device(&bound->inputs[i]))
+            r = move_input(substitute, &bound->inputs[i], io->inputs[i].type, why);
+    for (uint32_t i = 0; !r && i < bound->n_outputs; i++)
+        if (is_in_device(&bound->outputs[i]))
+            r = move_output(substitute, &bound->outputs[i], why);
+    return r;
+}
+
+static void substitute_done(struct substitute *substitute)
+{
+    for (uint32_t i = 0; i < substitute->n_pools; i++)
+        nn_rt_memory_unref(substitute->pools[i]);
+    free(substitute->pools);
+    free(substitute->bound.inputs);
+    free(substitute->bound.outputs);
+}
+
+/* Brings outputs back to the device, with the dimensions that they have now. */
+static int copy_back(const struct substitute *substitute, const ANeuralNetworksExecution *execution,
+                     struct nn_why *why)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; !r && i < execution->bound.n_outputs; i++) {
+        const struct nn_rt_argument *output = &execution->bound.outputs[i];
+        const struct nn_rt_execution_shape *shape = &execution->shapes[i];
+
+        if (is_in_device(output))
+            r = nn_rt_memory_fill(output->memory, substitute->bound.outputs[i].memory,
+                                  shape->n_dimensions, shape->dimensions, why);
+    }
+    return r;
+}
+
+/* -- computing ---------------------------------------------------------------------------------- */
+
+static int compute(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
+                   const struct nn_rt_binding_run *run, struct nn_why *why)
+{
+    struct nn_hal_execute_synchronously_reply reply = {0};
+    uint32_t status;
+    int r;
+
+    r = nn_rt_binding_make(&execution->binding, &execution->bound, prepared, why);
+    if (r)
+        return r;
+    nn_arena_reset(&execution->arena);
+    status = nn_rt_binding_execute(&execution->binding, &execution->bound, run, &execution->arena,
+                                   &reply);
+    return nn_rt_outcome_take(execution, status, &reply, why);
+}
+
+/* The computation is this thread's own: what it binds may stand in the execution's place. */
+static int compute_instead(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
+                           struct substitute *substitute, const struct nn_rt_binding_run *run,
+                           struct nn_why *why)
+{
+    const struct nn_rt_bound bound = execution->bound;
+    const struct nn_rt_binding binding = execution->binding;
+    struct nn_rt_binding_run plain = *run;
+    int r;
+
+    plain.channel = NULL;
+    execution->bound = substitute->bound;
+    execution->binding = (struct nn_rt_binding){.pools = binding.pools};
+    r = compute(execution, prepared, &plain, why);
+    nn_rt_binding_done(&execution->binding);
+    execution->bound = bound;
+    execution->binding = binding;
+    return r;
+}
+
+int nn_rt_fallback_run(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
+                       int failed, struct nn_why *why)
+{
+    ANeuralNetworksCompilation *compilation = execution->compilation;
+    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    struct substitute substitute = {0};
+    struct nn_why own = {0};
+    int r;
+
+    r = nn_rt_execution_check_inputs(execution, &own);
+    if (r)
+        return failed; /* which is this one, and the application's */
+    r = nn_rt_compilation_get_fallback(compilation, find_device(), &own, &prepared);
+    if (!r)
+        r = substitute_init(&substitute, execution, &own);
+    if (!r)
+        r = compute_instead(execution, prepared, &substitute, run, &own);
+    if (!r)
+        r = copy_back(&substitute, execution, &own);
+    substitute_done(&substitute);
+    nn_log("execution", NN_LOG_WARNING, "%s%s%s", why->text,
+           r ? "; another device cannot help: " : "; another device has computed instead",
+           own.text);
+    if (r == 0 || r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) {
+        *why = own;
+        return r;
+    }
+    return failed;
+}

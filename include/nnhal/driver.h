@@ -108,21 +108,25 @@ struct nnhal_prepare_from_cache {
 };
 
 /* An input, validated: data holds exactly the bytes of type and dimensions.
- * data is NULL if the argument is omitted. The application may change the
- * bytes at any time. */
+ * data is NULL if the argument is omitted, or lies in a buffer that the driver
+ * has allocated: that one is buffer then. The application may change the bytes
+ * at any time, other than a buffer's. */
 struct nnhal_input {
     const void *data;
     uint64_t size; /* bytes */
     uint32_t n_dimensions;
     uint32_t is_omitted;
     uint32_t dimensions[NNHAL_MAX_RANK];
+    const void *buffer; /* NULL: data has the bytes */
 };
 
 /* An output. On entry dimensions is what model and request say (n_dimensions
  * 0: unknown rank; 0: unknown). The driver sets the true dimensions, and
  * writes to data only if they need at most capacity bytes; otherwise it sets
  * is_insufficient, goes on with the other outputs, and returns
- * NNHAL_OUTPUT_INSUFFICIENT_SIZE. data is NULL if the argument is omitted. */
+ * NNHAL_OUTPUT_INSUFFICIENT_SIZE. data is NULL if the argument is omitted, or goes
+ * to a buffer that the driver has allocated: capacity bounds that one, too, and
+ * where its shape is open the host raises capacity and executes once more. */
 struct nnhal_output {
     void *data;
     uint64_t capacity; /* bytes */
@@ -130,6 +134,7 @@ struct nnhal_output {
     uint32_t is_omitted;
     uint32_t is_insufficient;
     uint32_t dimensions[NNHAL_MAX_RANK];
+    void *buffer; /* NULL: data has room for the bytes */
 };
 
 struct nnhal_execution {
@@ -149,6 +154,26 @@ struct nnhal_execution {
      * died): a long execution looks now and then, and returns
      * NNHAL_GENERAL_FAILURE. Never NULL; read with __atomic_load_n. */
     const uint32_t *is_cancelled;
+};
+
+/* What a buffer is to be used as: an input or an output of a prepared model,
+ * which may be released while the buffer lives. */
+struct nnhal_driver_role {
+    void *prepared;
+    uint32_t is_output;
+    uint32_t index;
+    float frequency; /* how likely: above 0, at most 1 */
+    uint32_t reserved;
+};
+
+/* A buffer that somebody asks for: a validated description, for the call only. */
+struct nnhal_allocate {
+    size_t size;
+    /* Type, scale and the like of all roles, and the dimensions that they agree
+     * on; 0 (rank and dimension) where they leave it open. */
+    const struct nnhal_operand *operand;
+    uint32_t n_roles;
+    const struct nnhal_driver_role *roles;
 };
 
 /* What a driver's process may do after the sandbox is closed. */
@@ -195,6 +220,23 @@ struct nnhal_driver {
     uint32_t n_data_cache_files;
     uint32_t (*prepare_from_cache)(void *device, const struct nnhal_prepare_from_cache *prepare,
                                    void **ret_prepared);
+
+    /* Memory domains: buffers that live in the device, in whatever layout it
+     * likes. All NULL: the host holds buffers itself, as plain memory, and the
+     * driver need not know. allocate_buffer() may take a buffer; or leave it to
+     * the host (NNHAL_NONE and NULL); or refuse it (NNHAL_GENERAL_FAILURE), say
+     * for an open shape or for its size. Contents are undefined at first: nobody
+     * reads what was not written. Outside a value is dense, the last dimension
+     * running fastest: copy_to() gives out the value as it was last written,
+     * which has n_bytes; copy_from() takes one of these dimensions, all known.
+     * A failed copy_from() or execution leaves nothing that anybody will read.
+     * The host lets in readers together, or one writer alone. */
+    uint32_t (*allocate_buffer)(void *device, const struct nnhal_allocate *allocate,
+                                void **ret_buffer);
+    void (*release_buffer)(void *buffer);
+    uint32_t (*copy_to)(void *buffer, void *data, uint64_t n_bytes);
+    uint32_t (*copy_from)(void *buffer, uint32_t n_dimensions, const uint32_t *dimensions,
+                          const void *data, uint64_t n_bytes);
 };
 
 /* The one exported symbol. configuration is what follows ':' in the name that

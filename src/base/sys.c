@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -170,6 +171,19 @@ int nn_sys_renameat(int dir_fd, const char *from, const char *to)
     if (r < 0)
         return r;
     return renameat(dir_fd, from, dir_fd, to) < 0 ? nn_error_origin(-errno) : 0;
+}
+
+int nn_sys_getrandom(void *bytes, size_t n_bytes)
+{
+    ssize_t n;
+    int r = fault();
+
+    if (r < 0)
+        return r;
+    do /* up to 256 bytes come whole, once the kernel has any */
+        n = getrandom(bytes, n_bytes, 0);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? nn_error_origin(-errno) : 0;
 }
 
 /* FUTEX_WAIT_BITSET takes an absolute time, so that an interrupted wait does

@@ -35,6 +35,9 @@ int nn_sys_ftruncate(int fd, off_t n_bytes);
 int nn_sys_fdatasync(int fd);
 int nn_sys_renameat(int dir_fd, const char *from, const char *to);
 
+/* nn_sys_getrandom() - n_bytes (at most 256) that nobody can guess. */
+int nn_sys_getrandom(void *bytes, size_t n_bytes);
+
 /* nn_sys_futex_wait() - waits on *word while it holds expected; deadline on
  * CLOCK_MONOTONIC, UINT64_MAX: none. is_shared: between processes.
  * Returns: 0 (woken, or spuriously), -EAGAIN (the word differs), -ETIMEDOUT. */

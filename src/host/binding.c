@@ -1,30 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/binding.h"
 
-/* -- memories ---------------------------------------------------------------- */
+/* -- pools --------------------------------------------------------------------- */
+
+static uint32_t find_buffer(struct nn_binding_pool *ret_pool, uint32_t i,
+                            struct nn_session *session, uint32_t token,
+                            struct nn_request_pool_info *info, const char **message,
+                            struct nn_arena *arena)
+{
+    ret_pool->buffer = nn_buffer_find(session, token);
+    if (!ret_pool->buffer)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "pool %u of the request: token %u names no buffer of this session", i, token);
+    *info = (struct nn_request_pool_info){.is_buffer = true};
+    return NNHAL_NONE;
+}
+
+static uint32_t find_memory(struct nn_binding_pool *ret_pool, uint32_t i,
+                            struct nn_session *session, uint64_t id,
+                            struct nn_request_pool_info *info, const char **message,
+                            struct nn_arena *arena)
+{
+    ret_pool->memory = nn_memory_get(session, id);
+    if (!ret_pool->memory)
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "pool %u of the request is no memory of this session: import it first", i);
+    *info = (struct nn_request_pool_info){.size = nn_memory_size(ret_pool->memory)};
+    return NNHAL_NONE;
+}
 
 static uint32_t add_pool(struct nn_binding *binding, struct nn_session *session,
                          const struct nnhal_request_pool *pool, struct nn_request_pool_info *info,
                          const char **message, struct nn_arena *arena)
 {
-    uint32_t i = binding->n_memories;
-    struct nn_memory *memory;
+    uint32_t i = binding->n_pools++;
 
     if ((pool->memory != 0) == (pool->token != 0))
         return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
                       "pool %u of the request must be a memory or a token, one of the two", i);
     if (pool->token != 0)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "pool %u of the request: token %u names no buffer of this session", i,
-                      pool->token);
-    memory = nn_memory_get(session, pool->memory);
-    if (!memory)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "pool %u of the request is no memory of this session: import it first", i);
-    binding->memories[i].memory = memory;
-    binding->n_memories++;
-    *info = (struct nn_request_pool_info){.size = nn_memory_size(memory)};
-    return NNHAL_NONE;
+        return find_buffer(&binding->pools[i], i, session, pool->token, info, message, arena);
+    return find_memory(&binding->pools[i], i, session, pool->memory, info, message, arena);
 }
 
 static uint32_t add_pools(struct nn_binding *binding, struct nn_session *session,
@@ -40,8 +56,8 @@ static uint32_t add_pools(struct nn_binding *binding, struct nn_session *session
                       "the request has %u pools, at most %d are allowed", request->n_pools,
                       NNHAL_MAX_POOLS);
     infos = nn_arena_new_n(arena, struct nn_request_pool_info, request->n_pools);
-    binding->memories = nn_arena_new_n(store, struct nn_binding_memory, request->n_pools);
-    if (!infos || !binding->memories)
+    binding->pools = nn_arena_new_n(store, struct nn_binding_pool, request->n_pools);
+    if (!infos || !binding->pools)
         return nn_say_no_memory(message, arena);
     for (uint32_t i = 0; i < request->n_pools && status == NNHAL_NONE; i++)
         status = add_pool(binding, session, &request->pools[i], &infos[i], message, arena);
@@ -56,8 +72,8 @@ static uint32_t locate(struct nn_binding *binding, const struct nnhal_data_locat
                        bool is_output, void **ret_data, const char **message,
                        struct nn_arena *arena)
 {
-    struct nn_binding_memory *entry = &binding->memories[location->pool_index];
-    const struct nn_memory *memory = entry->memory;
+    struct nn_binding_pool *pool = &binding->pools[location->pool_index];
+    const struct nn_memory *memory = pool->memory;
 
     if (!memory->region)
         return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
@@ -69,8 +85,51 @@ static uint32_t locate(struct nn_binding *binding, const struct nnhal_data_locat
                       "pool %u of the request holds an %s but is not %s: import it with %s",
                       location->pool_index, is_output ? "output" : "input",
                       is_output ? "writable" : "readable", is_output ? "PROT_WRITE" : "PROT_READ");
-    entry->is_written |= is_output;
+    pool->is_read |= !is_output;
+    pool->is_written |= is_output;
     *ret_data = (char *)nn_region_data(memory->region) + location->offset;
+    return NNHAL_NONE;
+}
+
+/* Whether another pool of the request, or this one, uses the buffer already, as
+ * what it may not be beside a writer. */
+static bool is_taken(const struct nn_binding *binding, const struct nn_buffer *buffer,
+                     bool is_output)
+{
+    for (uint32_t i = 0; i < binding->n_pools; i++)
+        if (binding->pools[i].buffer == buffer &&
+            (binding->pools[i].is_written || (is_output && binding->pools[i].is_read)))
+            return true;
+    return false;
+}
+
+/* An argument that lies in a buffer: n_dimensions and dimensions are what model and
+ * request say of it. */
+static uint32_t bind_use(struct nn_binding *binding, uint32_t pool_index, uint32_t i,
+                         bool is_output, uint32_t n_dimensions, const uint32_t *dimensions,
+                         const char **message, struct nn_arena *arena)
+{
+    struct nn_binding_pool *pool = &binding->pools[pool_index];
+    const char *what = is_output ? "output" : "input";
+
+    if (!nn_buffer_serves_as(pool->buffer, binding->prepared, is_output, i))
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "the buffer of pool %u was not allocated to be %s %u of this model",
+                      pool_index, what, i);
+    if (is_output && !nn_buffer_fits(pool->buffer, n_dimensions, dimensions))
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "output %u: its dimensions contradict those that its buffer was allocated "
+                      "with",
+                      i);
+    if (is_taken(binding, pool->buffer, is_output))
+        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
+                      "%s %u: its buffer is another argument already; as an output it can be that "
+                      "one only",
+                      what, i);
+    pool->is_read |= !is_output;
+    pool->is_written |= is_output;
+    binding->uses[binding->n_uses++] = (struct nn_binding_use){
+        .pool = pool_index, .argument = i, .is_output = is_output};
     return NNHAL_NONE;
 }
 
@@ -87,6 +146,9 @@ static uint32_t bind_input(struct nn_binding *binding, uint32_t i,
     input->is_omitted = argument->has_no_value != 0;
     if (input->is_omitted)
         return NNHAL_NONE;
+    if (binding->pools[argument->location.pool_index].buffer)
+        return bind_use(binding, argument->location.pool_index, i, false, input->n_dimensions,
+                        input->dimensions, message, arena);
     status = locate(binding, &argument->location, false, &data, message, arena);
     input->data = data;
     input->size = argument->location.length;
@@ -106,6 +168,9 @@ static uint32_t bind_output(struct nn_binding *binding, uint32_t i,
     output->is_omitted = argument->has_no_value != 0;
     if (output->is_omitted)
         return NNHAL_NONE;
+    if (binding->pools[argument->location.pool_index].buffer)
+        return bind_use(binding, argument->location.pool_index, i, true, output->n_dimensions,
+                        output->dimensions, message, arena);
     output->capacity = argument->location.length;
     return locate(binding, &argument->location, true, &output->data, message, arena);
 }
@@ -117,7 +182,9 @@ static uint32_t bind_arguments(struct nn_binding *binding, const struct nnhal_re
 
     binding->inputs = nn_arena_new_n(store, struct nnhal_input, request->n_inputs);
     binding->outputs = nn_arena_new_n(store, struct nnhal_output, request->n_outputs);
-    if (!binding->inputs || !binding->outputs)
+    binding->uses = nn_arena_new_n(store, struct nn_binding_use,
+                                   (size_t)request->n_inputs + request->n_outputs);
+    if (!binding->inputs || !binding->outputs || !binding->uses)
         return nn_say_no_memory(message, arena);
     binding->is_specified = true;
     for (uint32_t i = 0; i < request->n_inputs && status == NNHAL_NONE; i++)
@@ -153,8 +220,10 @@ uint32_t nn_binding_init(struct nn_binding *binding, struct nn_session *session,
 
 void nn_binding_done(struct nn_binding *binding)
 {
-    for (uint32_t i = 0; i < binding->n_memories; i++)
-        nn_memory_unref(binding->memories[i].memory);
+    for (uint32_t i = 0; i < binding->n_pools; i++) {
+        nn_memory_unref(binding->pools[i].memory);
+        nn_buffer_unref(binding->pools[i].buffer);
+    }
     nn_prepared_unref(binding->prepared);
     *binding = (struct nn_binding){.prepared = NULL};
 }

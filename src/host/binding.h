@@ -9,25 +9,39 @@
  *     request --(find memories, validate, check protection)--> binding
  *     binding --(driver->execute)--> outputs --(check for lies)--> shapes
  *
- * Arguments are used in place: no byte of them is copied here.
+ * Arguments are used in place: no byte of them is copied here. For those in
+ * buffers of allocate() what cannot change is judged when they are bound (the
+ * token, the role, the agreed dimensions, one writer), the rest when they are run.
  * Running takes nothing from the system once the caller's arena has a chunk. */
 #ifndef NN_HOST_BINDING_H
 #define NN_HOST_BINDING_H
 
-#include "host/prepared.h"
+#include "host/buffer.h"
 
-struct nn_binding_memory {
+/* A pool of the request: one of the two, with a reference. */
+struct nn_binding_pool {
     struct nn_memory *memory;
+    struct nn_buffer *buffer;
+    bool is_read;
     bool is_written;
+};
+
+/* An argument that lies in a buffer; its place and size come with each run (lease.h). */
+struct nn_binding_use {
+    uint32_t pool;
+    uint32_t argument;
+    bool is_output;
 };
 
 struct nn_binding {
     struct nn_prepared *prepared;
-    uint32_t n_memories;
-    struct nn_binding_memory *memories;
+    uint32_t n_pools;
+    struct nn_binding_pool *pools;
     struct nnhal_input *inputs;   /* as many as the prepared model's io says */
     struct nnhal_output *outputs; /* as on entry; each run works on a copy */
-    bool is_specified;            /* the shape of every output is known */
+    uint32_t n_uses;
+    struct nn_binding_use *uses;
+    bool is_specified; /* the shape of every output is known */
 };
 
 /* nn_binding_init() - judges request and binds it. Takes over the reference to

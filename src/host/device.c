@@ -38,10 +38,6 @@ uint32_t nn_host_get_device_info(struct nn_session *session,
         return NNHAL_NONE;                                                                         \
     }
 
-CANNOT(allocate, "this device has no memory of its own: use shared memory instead")
-CANNOT(copy_to, "this device has no memory of its own: use shared memory instead")
-CANNOT(copy_from, "this device has no memory of its own: use shared memory instead")
-NOTHING_TO_FREE(free_buffer)
 CANNOT(configure_execution_burst, "this device has no bursts: execute without one")
 CANNOT(set_burst_memory, "this device has no bursts: execute without one")
 NOTHING_TO_FREE(free_burst_memory)

@@ -9,7 +9,7 @@
  * answers is checked as well: a lie becomes NNHAL_GENERAL_FAILURE.
  *
  *     nn_host --< session (nn_hal) --< memory, prepared model, execution,
- *                                      fenced callback
+ *                                      fenced callback, buffer
  *
  * Sessions share nothing but the driver and the sums of their quotas per uid:
  * an id of one means nothing to another.
@@ -87,8 +87,10 @@ struct nn_host_limits {
     uint32_t n_executions; /* reusable ones */
     uint32_t n_fenced;     /* fenced executions, until their callback is freed */
     uint32_t n_fences;     /* descriptors that fenced executions in progress hold */
+    uint32_t n_buffers;    /* of allocate() */
     uint64_t memory_bytes; /* mapped */
     uint64_t model_bytes;  /* of prepared models: their values, operands and pools */
+    uint64_t buffer_bytes; /* in buffers */
 };
 
 #define NN_HOST_DEFAULT_LIMITS                                                                     \
@@ -97,8 +99,10 @@ struct nn_host_limits {
                              .n_executions = 65536,                                                \
                              .n_fenced = 1024,                                                     \
                              .n_fences = 512,                                                      \
+                             .n_buffers = 4096,                                                    \
                              .memory_bytes = UINT64_C(1) << 40,                                    \
-                             .model_bytes = UINT64_C(1) << 36})
+                             .model_bytes = UINT64_C(1) << 36,                                     \
+                             .buffer_bytes = UINT64_C(1) << 32})
 
 struct nn_host_session_options {
     uint32_t uid; /* whom the quotas charge */

@@ -175,6 +175,16 @@ static const char *judge_cache(const struct nnhal_driver *driver)
     return NULL;
 }
 
+static const char *judge_buffers(const struct nnhal_driver *driver)
+{
+    int n = !!driver->allocate_buffer + !!driver->release_buffer + !!driver->copy_to +
+            !!driver->copy_from;
+
+    return n == 0 || n == 4 ? NULL
+                            : "it has one of allocate_buffer, release_buffer, copy_to and "
+                              "copy_from, but not all four";
+}
+
 static const char *judge_driver(const struct nnhal_driver *driver)
 {
     const char *wrong = judge_identity(driver);
@@ -187,6 +197,8 @@ static const char *judge_driver(const struct nnhal_driver *driver)
         wrong = judge_callbacks(driver);
     if (!wrong)
         wrong = judge_cache(driver);
+    if (!wrong)
+        wrong = judge_buffers(driver);
     return wrong;
 }
 

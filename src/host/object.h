@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object.h - what a session holds, by id
  *
- * Memories, prepared models, executions and fenced callbacks are objects: a u64
+ * Memories, prepared models, executions, fenced callbacks and buffers are objects: a u64
  * id that is never used twice in its session, a kind, and a reference count.
  * The table holds one reference; who uses an object holds another one, so that
  * freeing an id while a call uses it only takes the id away: the object goes
@@ -21,6 +21,7 @@ enum nn_object_kind {
     NN_OBJECT_PREPARED,
     NN_OBJECT_EXECUTION,
     NN_OBJECT_FENCED,
+    NN_OBJECT_BUFFER,
     NN_OBJECT_KIND_N,
 };
 

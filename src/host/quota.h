@@ -23,6 +23,8 @@ enum nn_quota_slot {
     NN_QUOTA_EXECUTIONS,
     NN_QUOTA_FENCED,
     NN_QUOTA_FENCES,
+    NN_QUOTA_BUFFERS,
+    NN_QUOTA_BUFFER_BYTES,
     NN_QUOTA_SLOT_N,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - runs a binding, and checks what the driver says that it did */
 #include "base/sys.h"
-#include "host/binding.h"
+#include "host/lease.h"
 #include "host/services.h"
 
 #include <string.h>
@@ -69,15 +69,15 @@ static const char *judge_output(uint32_t type, const struct nnhal_output *before
     return judge_written(type, before, after);
 }
 
-static uint32_t judge_outputs(const struct nn_binding *binding, const struct nnhal_output *outputs,
+static uint32_t judge_outputs(const struct nn_lease *lease, const struct nnhal_output *outputs,
                               uint32_t status, const char **message, struct nn_arena *arena)
 {
-    const struct nn_model_io *io = &binding->prepared->io;
-    const struct nn_host *host = binding->prepared->host;
+    const struct nn_model_io *io = &lease->binding->prepared->io;
+    const struct nn_host *host = lease->binding->prepared->host;
     uint32_t n_insufficient = 0;
 
     for (uint32_t i = 0; i < io->n_outputs; i++) {
-        const char *wrong = judge_output(io->outputs[i].type, &binding->outputs[i], &outputs[i]);
+        const char *wrong = judge_output(io->outputs[i].type, &lease->outputs[i], &outputs[i]);
 
         if (wrong)
             return nn_driver_lied(host, message, arena, "output %u %s", i, wrong);
@@ -117,23 +117,25 @@ static uint32_t make_shapes(uint32_t n_outputs, const struct nnhal_output *outpu
 
 /* -- around the driver ----------------------------------------------------------- */
 
-/* Ends the access to the first n memories. */
+/* Ends the access to the first n pools. */
 static void end_access(const struct nn_binding *binding, uint32_t n)
 {
-    while (n-- > 0)
-        if (binding->memories[n].memory->region)
-            nn_region_end_access(binding->memories[n].memory->region,
-                                 binding->memories[n].is_written);
+    while (n-- > 0) {
+        const struct nn_binding_pool *pool = &binding->pools[n];
+
+        if (pool->memory && pool->memory->region)
+            nn_region_end_access(pool->memory->region, pool->is_written);
+    }
 }
 
 static uint32_t begin_access(const struct nn_binding *binding, const char **message,
                              struct nn_arena *arena)
 {
-    for (uint32_t i = 0; i < binding->n_memories; i++) {
-        const struct nn_binding_memory *entry = &binding->memories[i];
+    for (uint32_t i = 0; i < binding->n_pools; i++) {
+        const struct nn_binding_pool *pool = &binding->pools[i];
 
-        if (!entry->memory->region ||
-            nn_region_begin_access(entry->memory->region, entry->is_written) == 0)
+        if (!pool->memory || !pool->memory->region ||
+            nn_region_begin_access(pool->memory->region, pool->is_written) == 0)
             continue;
         end_access(binding, i);
         return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
@@ -144,8 +146,8 @@ static uint32_t begin_access(const struct nn_binding *binding, const char **mess
 
 static bool is_broken(const struct nn_binding *binding)
 {
-    for (uint32_t i = 0; i < binding->n_memories; i++)
-        if (nn_memory_is_broken(binding->memories[i].memory))
+    for (uint32_t i = 0; i < binding->n_pools; i++)
+        if (binding->pools[i].memory && nn_memory_is_broken(binding->pools[i].memory))
             return true;
     return nn_prepared_is_broken(binding->prepared);
 }
@@ -175,17 +177,17 @@ static struct nnhal_timing judge_timing(const struct nnhal_execution *execution,
     return timing;
 }
 
-/* The driver's part. outputs are a copy of the binding's. */
-static uint32_t execute(const struct nn_binding *binding, const struct nn_binding_run *run,
+/* The driver's part. outputs are a copy of the lease's. */
+static uint32_t execute(const struct nn_lease *lease, const struct nn_binding_run *run,
                         struct nnhal_output *outputs, struct nnhal_timing *timing,
                         const char **message, struct nn_arena *arena)
 {
-    const struct nn_prepared *prepared = binding->prepared;
+    const struct nn_prepared *prepared = lease->binding->prepared;
     struct nnhal_execution execution = {
         .size = sizeof(execution),
         .n_inputs = prepared->io.n_inputs,
         .n_outputs = prepared->io.n_outputs,
-        .inputs = binding->inputs,
+        .inputs = lease->inputs,
         .outputs = outputs,
         .deadline_ns = run->deadline_ns,
         .loop_timeout_ns = clamp_loop_timeout(run->loop_timeout_ns),
@@ -204,40 +206,78 @@ static uint32_t execute(const struct nn_binding *binding, const struct nn_bindin
     return nn_driver_status(prepared->host, status, "execute", message, arena);
 }
 
-uint32_t nn_binding_run(const struct nn_binding *binding, const struct nn_binding_run *run,
-                        struct nn_binding_result *result, const char **message,
-                        struct nn_arena *arena)
+/* Lets the driver execute once, and judges what it says of the outputs. */
+static uint32_t run_once(const struct nn_lease *lease, const struct nn_binding_run *run,
+                         struct nnhal_output *outputs, struct nnhal_timing *timing,
+                         const char **message, struct nn_arena *arena)
 {
+    const struct nn_binding *binding = lease->binding;
     uint32_t n_outputs = binding->prepared->io.n_outputs;
-    struct nnhal_timing timing;
-    struct nnhal_output *outputs;
-    uint32_t status, shapes_status;
+    uint32_t status;
 
-    *result = (struct nn_binding_result){.timing = {NNHAL_NO_TIME, NNHAL_NO_TIME}};
-    if (run->deadline_ns != NNHAL_NO_TIME && nn_sys_now_ns() >= run->deadline_ns)
-        return nn_say(message, arena, NNHAL_MISSED_DEADLINE_PERSISTENT,
-                      "the deadline had passed before the execution began: allow more time");
-    outputs = nn_arena_dup(arena, binding->outputs,
-                           (size_t)n_outputs * sizeof(struct nnhal_output));
-    if (!outputs)
-        return nn_say_no_memory(message, arena);
     status = begin_access(binding, message, arena);
     if (status != NNHAL_NONE)
         return status;
-    status = execute(binding, run, outputs, &timing, message, arena);
-    end_access(binding, binding->n_memories);
+    if (n_outputs)
+        memcpy(outputs, lease->outputs, n_outputs * sizeof(outputs[0]));
+    status = execute(lease, run, outputs, timing, message, arena);
+    end_access(binding, binding->n_pools);
     if (is_broken(binding))
         return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
                       "the file of a pool was made smaller while it was in use: leave it alone, "
                       "or seal it against shrinking");
     if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;
-    status = judge_outputs(binding, outputs, status, message, arena);
-    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+    return judge_outputs(lease, outputs, status, message, arena);
+}
+
+/* Once, and again for as long as buffers have to grow. */
+static uint32_t run_leased(struct nn_lease *lease, const struct nn_binding_run *run,
+                           struct nnhal_output *outputs, struct nnhal_timing *timing,
+                           const char **message, struct nn_arena *arena)
+{
+    uint32_t status, room_status;
+    bool is_again;
+
+    do {
+        *message = NULL;
+        is_again = false;
+        status = run_once(lease, run, outputs, timing, message, arena);
+        if (status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+            continue;
+        room_status = nn_lease_grow(lease, outputs, &is_again, message, arena);
+        if (room_status != NNHAL_NONE)
+            return room_status;
+    } while (is_again);
+    return status == NNHAL_NONE ? nn_lease_judge(lease, outputs, message, arena) : status;
+}
+
+uint32_t nn_binding_run(const struct nn_binding *binding, const struct nn_binding_run *run,
+                        struct nn_binding_result *result, const char **message,
+                        struct nn_arena *arena)
+{
+    uint32_t n_outputs = binding->prepared->io.n_outputs, status, shapes_status;
+    struct nnhal_timing timing;
+    struct nnhal_output *outputs;
+    struct nn_lease lease;
+
+    *result = (struct nn_binding_result){.timing = {NNHAL_NO_TIME, NNHAL_NO_TIME}};
+    if (run->deadline_ns != NNHAL_NO_TIME && nn_sys_now_ns() >= run->deadline_ns)
+        return nn_say(message, arena, NNHAL_MISSED_DEADLINE_PERSISTENT,
+                      "the deadline had passed before the execution began: allow more time");
+    outputs = nn_arena_new_n(arena, struct nnhal_output, n_outputs);
+    if (!outputs)
+        return nn_say_no_memory(message, arena);
+    status = nn_lease_begin(&lease, binding, message, arena);
+    if (status != NNHAL_NONE)
         return status;
-    shapes_status = make_shapes(n_outputs, outputs, result, message, arena);
-    if (shapes_status != NNHAL_NONE)
-        return shapes_status;
+    status = run_leased(&lease, run, outputs, &timing, message, arena);
+    if (status == NNHAL_NONE || status == NNHAL_OUTPUT_INSUFFICIENT_SIZE) {
+        shapes_status = make_shapes(n_outputs, outputs, result, message, arena);
+        if (shapes_status != NNHAL_NONE)
+            status = shapes_status;
+    }
+    nn_lease_end(&lease, status == NNHAL_NONE, outputs);
     if (status == NNHAL_NONE)
         result->timing = timing;
     return status;

@@ -103,6 +103,7 @@ static void session_close(struct nn_hal *hal)
     while (sem_wait(&session->idle) < 0)
         continue;
     nn_objects_done(&session->objects);
+    nn_buffers_done(&session->buffers);
     nn_quota_account_close(&session->account);
     sem_destroy(&session->idle);
     nn_host_unref(session->host);
@@ -130,6 +131,8 @@ static void copy_limits(uint64_t *slots, const struct nn_host_limits *limits)
     slots[NN_QUOTA_EXECUTIONS] = LIMIT(n_executions);
     slots[NN_QUOTA_FENCED] = LIMIT(n_fenced);
     slots[NN_QUOTA_FENCES] = LIMIT(n_fences);
+    slots[NN_QUOTA_BUFFERS] = LIMIT(n_buffers);
+    slots[NN_QUOTA_BUFFER_BYTES] = LIMIT(buffer_bytes);
 #undef LIMIT
 }
 
@@ -156,6 +159,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
     session->is_service = options->is_service;
     session->listener = options->listener;
     nn_objects_init(&session->objects);
+    nn_buffers_init(&session->buffers);
     sem_init(&session->idle, 0, 0);
     __atomic_store_n(&session->n_uses, 1, __ATOMIC_SEQ_CST);
     *ret_hal = &steal_ptr(&session)->hal;

@@ -2,8 +2,8 @@
 /* session.h - what the host's files share: host, session, and how methods answer
  *
  * session.c holds the table of methods. Each enters the session, clears the
- * reply, calls the body of its name (nn_host_<method>, in memory.c, prepared.c,
- * execution.c, fenced.c or device.c), and leaves. A session that is being
+ * reply, calls the body of its name (nn_host_<method>, in the file of its noun),
+ * and leaves. A session that is being
  * cancelled lets nobody enter; its end waits until all have left, the fenced
  * executions in progress included: each of them counts as a use. */
 #ifndef NN_HOST_SESSION_H
@@ -16,6 +16,7 @@
 
 #include <semaphore.h>
 
+struct nn_buffer;
 struct nn_fencer;
 struct nn_token_map;
 
@@ -34,6 +35,17 @@ struct nn_host {
     bool has_no_tokens;          /* opening it has failed */
 };
 
+/* The live buffers of a session by token (buffer.h). Any thread. */
+#define NN_BUFFER_CHAINS 64
+
+struct nn_buffers {
+    pthread_mutex_t lock;
+    struct nn_buffer *chains[NN_BUFFER_CHAINS];
+};
+
+void nn_buffers_init(struct nn_buffers *buffers);
+void nn_buffers_done(struct nn_buffers *buffers);
+
 struct nn_session {
     struct nn_hal hal; /* first */
     struct nn_host *host;
@@ -43,6 +55,7 @@ struct nn_session {
     struct nn_hal_listener listener;
     struct nn_quota_account account;
     struct nn_objects objects;
+    struct nn_buffers buffers;
     uint32_t is_cancelled;
     uint32_t n_uses; /* calls in progress, fenced executions, and the owner's one */
     sem_t idle;      /* posted when n_uses reaches 0 */

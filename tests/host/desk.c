@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/desk.h"
 
+#include "base/fence.h"
 #include "base/sys.h"
 #include "support/fake-driver.h"
 #include "support/loopback.h"
@@ -128,6 +129,22 @@ const struct nnhal_model *desk_formula(struct desk *desk, uint32_t n_dimensions,
     return maker_bind(maker);
 }
 
+const struct nnhal_model *desk_sum(struct desk *desk, uint32_t type, uint32_t n_dimensions,
+                                   const uint32_t *dimensions)
+{
+    struct maker *maker = &desk->maker;
+    struct maker_graph *graph = &maker->graphs[0];
+    uint32_t x, y, none, z;
+
+    maker_init(maker, 1);
+    x = maker_operand(graph, type, NNHAL_SUBGRAPH_INPUT, n_dimensions, dimensions);
+    y = maker_operand(graph, type, NNHAL_SUBGRAPH_INPUT, n_dimensions, dimensions);
+    none = maker_i32(maker, graph, NNHAL_FUSED_NONE);
+    z = maker_operand(graph, type, NNHAL_SUBGRAPH_OUTPUT, n_dimensions, dimensions);
+    maker_operation(graph, NNHAL_OP_ADD, DIMS(x, y, none), 1, &z);
+    return maker_bind(maker);
+}
+
 uint32_t desk_try_prepare(struct desk *desk, const struct nnhal_model *model,
                           uint64_t *ret_prepared)
 {
@@ -177,32 +194,40 @@ void desk_begin(struct desk *desk)
     desk->measure = 0;
 }
 
-static uint32_t pool_of(struct desk *desk, uint64_t memory)
+static uint32_t pool_of(struct desk *desk, uint64_t memory, uint32_t token)
 {
     uint32_t i = 0;
 
-    while (i < desk->request.n_pools && desk->pools[i].memory != memory)
+    while (i < desk->request.n_pools &&
+           (desk->pools[i].memory != memory || desk->pools[i].token != token))
         i++;
     if (i == desk->request.n_pools)
-        desk->pools[desk->request.n_pools++] = (struct nnhal_request_pool){.memory = memory};
+        desk->pools[desk->request.n_pools++] = (struct nnhal_request_pool){.memory = memory,
+                                                                           .token = token};
     return i;
 }
 
-static void fill_argument(struct desk *desk, struct nnhal_request_argument *argument,
-                          uint32_t n_dimensions, const uint32_t *dimensions, uint64_t memory,
-                          uint64_t offset, uint64_t length)
+static void fill_shape(struct desk *desk, struct nnhal_request_argument *argument,
+                       uint32_t n_dimensions, const uint32_t *dimensions)
 {
     uint32_t *copy = desk->dimensions[desk->n_dimensions++];
 
     *argument = (struct nnhal_request_argument){.n_dimensions = n_dimensions, .dimensions = copy};
     if (n_dimensions)
         memcpy(copy, dimensions, n_dimensions * sizeof(*copy));
+}
+
+static void fill_argument(struct desk *desk, struct nnhal_request_argument *argument,
+                          uint32_t n_dimensions, const uint32_t *dimensions, uint64_t memory,
+                          uint64_t offset, uint64_t length)
+{
+    fill_shape(desk, argument, n_dimensions, dimensions);
     if (memory == 0) {
         argument->has_no_value = 1;
         return;
     }
     argument->location = (struct nnhal_data_location){
-        .pool_index = pool_of(desk, memory), .offset = offset, .length = length};
+        .pool_index = pool_of(desk, memory, 0), .offset = offset, .length = length};
 }
 
 struct nnhal_request_argument *desk_input(struct desk *desk, uint32_t n_dimensions,
@@ -222,6 +247,26 @@ struct nnhal_request_argument *desk_output(struct desk *desk, uint32_t n_dimensi
     struct nnhal_request_argument *argument = &desk->outputs[desk->request.n_outputs++];
 
     fill_argument(desk, argument, n_dimensions, dimensions, memory, offset, length);
+    return argument;
+}
+
+struct nnhal_request_argument *desk_input_token(struct desk *desk, uint32_t n_dimensions,
+                                                const uint32_t *dimensions, uint32_t token)
+{
+    struct nnhal_request_argument *argument = &desk->inputs[desk->request.n_inputs++];
+
+    fill_shape(desk, argument, n_dimensions, dimensions);
+    argument->location.pool_index = pool_of(desk, 0, token);
+    return argument;
+}
+
+struct nnhal_request_argument *desk_output_token(struct desk *desk, uint32_t n_dimensions,
+                                                 const uint32_t *dimensions, uint32_t token)
+{
+    struct nnhal_request_argument *argument = &desk->outputs[desk->request.n_outputs++];
+
+    fill_shape(desk, argument, n_dimensions, dimensions);
+    argument->location.pool_index = pool_of(desk, 0, token);
     return argument;
 }
 
@@ -276,4 +321,114 @@ void desk_free_execution(struct desk *desk, uint64_t execution)
     struct nn_hal_free_execution_reply reply;
 
     ck_assert_uint_eq(nn_hal_free_execution(desk->hal, &args, &reply, &desk->arena), NNHAL_NONE);
+}
+
+uint32_t desk_execute_fenced(struct desk *desk, uint64_t prepared)
+{
+    struct nn_hal_execute_fenced_args args = {
+        .prepared_model = prepared,
+        .measure = prepared ? desk->measure : 0,
+        .deadline_ns = desk->deadline_ns,
+        .loop_timeout_ns = desk->loop_timeout_ns,
+        .timeout_after_fence_ns = NNHAL_NO_TIME,
+    };
+    struct nn_hal_get_fenced_info_args info_args;
+    struct nn_hal_get_fenced_info_reply info_reply;
+    struct nn_hal_execute_fenced_reply reply;
+    uint32_t status;
+
+    if (prepared)
+        args.request = desk->request;
+    else
+        args.execution = desk->execution;
+    status = nn_hal_execute_fenced(desk->hal, &args, &reply, &desk->arena);
+    if (status != NNHAL_NONE) {
+        desk_expect_failure(reply);
+        return status;
+    }
+    nn_fence_wait(reply.sync_fence, UINT64_MAX);
+    close(reply.sync_fence);
+    info_args.callback = reply.callback;
+    ck_assert_uint_eq(nn_hal_get_fenced_info(desk->hal, &info_args, &info_reply, &desk->arena),
+                      NNHAL_NONE);
+    return info_reply.status;
+}
+
+/* -- buffers -------------------------------------------------------------------- */
+
+struct desk_wish desk_wish(uint64_t prepared, int input, int output)
+{
+    struct desk_wish wish = {.n_prepared = 1, .prepared = {prepared}};
+
+    if (input >= 0)
+        wish.inputs[wish.n_inputs++] = (struct nnhal_buffer_role){.io_index = (uint32_t)input,
+                                                                  .frequency = 1.0f};
+    if (output >= 0)
+        wish.outputs[wish.n_outputs++] = (struct nnhal_buffer_role){.io_index = (uint32_t)output,
+                                                                    .frequency = 1.0f};
+    return wish;
+}
+
+uint32_t desk_try_allocate(struct desk *desk, const struct desk_wish *wish,
+                           struct desk_buffer *ret_buffer)
+{
+    const struct nn_hal_allocate_args args = {
+        .n_dimensions = wish->n_dimensions,
+        .dimensions = wish->dimensions,
+        .n_prepared_models = wish->n_prepared,
+        .prepared_models = wish->prepared,
+        .n_input_roles = wish->n_inputs,
+        .input_roles = wish->inputs,
+        .n_output_roles = wish->n_outputs,
+        .output_roles = wish->outputs,
+    };
+    struct nn_hal_allocate_reply reply;
+    uint32_t status = nn_hal_allocate(desk->hal, &args, &reply, &desk->arena);
+
+    if (status != NNHAL_NONE)
+        desk_expect_failure(reply);
+    *ret_buffer = (struct desk_buffer){.id = reply.buffer, .token = reply.token};
+    return status;
+}
+
+struct desk_buffer desk_allocate(struct desk *desk, const struct desk_wish *wish)
+{
+    struct desk_buffer buffer;
+
+    ck_assert_uint_eq(desk_try_allocate(desk, wish, &buffer), NNHAL_NONE);
+    ck_assert_uint_ne(buffer.id, 0);
+    ck_assert_uint_ne(buffer.token, 0);
+    return buffer;
+}
+
+void desk_free_buffer(struct desk *desk, uint64_t buffer)
+{
+    const struct nn_hal_free_buffer_args args = {.buffer = buffer};
+    struct nn_hal_free_buffer_reply reply;
+
+    ck_assert_uint_eq(nn_hal_free_buffer(desk->hal, &args, &reply, &desk->arena), NNHAL_NONE);
+}
+
+uint32_t desk_copy_to(struct desk *desk, uint64_t buffer, uint64_t memory)
+{
+    const struct nn_hal_copy_to_args args = {.buffer = buffer, .memory = memory};
+    struct nn_hal_copy_to_reply reply;
+    uint32_t status = nn_hal_copy_to(desk->hal, &args, &reply, &desk->arena);
+
+    if (status != NNHAL_NONE)
+        desk_expect_failure(reply);
+    return status;
+}
+
+uint32_t desk_copy_from(struct desk *desk, uint64_t buffer, uint64_t memory, uint32_t n_dimensions,
+                        const uint32_t *dimensions)
+{
+    const struct nn_hal_copy_from_args args = {
+        .buffer = buffer, .memory = memory, .n_dimensions = n_dimensions, .dimensions = dimensions};
+    struct nn_hal_copy_from_reply reply;
+    uint32_t status = nn_hal_copy_from(desk->hal, &args, &reply, &desk->arena);
+
+    if (status != NNHAL_NONE)
+        desk_expect_failure(reply);
+    return status;
 }

@@ -88,6 +88,12 @@ struct nnhal_request_argument *desk_output(struct desk *desk, uint32_t n_dimensi
                                            const uint32_t *dimensions, uint64_t memory,
                                            uint64_t offset, uint64_t length);
 
+/* The same in a buffer. */
+struct nnhal_request_argument *desk_input_token(struct desk *desk, uint32_t n_dimensions,
+                                                const uint32_t *dimensions, uint32_t token);
+struct nnhal_request_argument *desk_output_token(struct desk *desk, uint32_t n_dimensions,
+                                                 const uint32_t *dimensions, uint32_t token);
+
 /* desk_formula_request() - x, y and z of n_bytes each, one after the other. */
 void desk_formula_request(struct desk *desk, uint64_t memory, uint64_t n_bytes);
 
@@ -95,6 +101,44 @@ void desk_formula_request(struct desk *desk, uint64_t memory, uint64_t n_bytes);
 uint32_t desk_execute(struct desk *desk, uint64_t prepared);
 uint32_t desk_create_execution(struct desk *desk, uint64_t prepared, uint64_t *ret_execution);
 void desk_free_execution(struct desk *desk, uint64_t execution);
+
+/* A fence is waited for: the status of a fenced execution of prepared, or of
+ * desk->execution if it is 0, from its launch or from its end. */
+uint32_t desk_execute_fenced(struct desk *desk, uint64_t prepared);
+
+/* -- buffers -------------------------------------------------------------------- */
+
+#define DESK_ROLES 8
+
+/* What to allocate: filled with desk_wish_*(), freely spoilt. */
+struct desk_wish {
+    uint32_t n_dimensions;
+    const uint32_t *dimensions;
+    uint32_t n_prepared;
+    uint64_t prepared[DESK_ROLES];
+    uint32_t n_inputs, n_outputs;
+    struct nnhal_buffer_role inputs[DESK_ROLES], outputs[DESK_ROLES];
+};
+
+/* desk_wish() - one input and one output of a prepared model; -1: no such role. */
+struct desk_wish desk_wish(uint64_t prepared, int input, int output);
+
+struct desk_buffer {
+    uint64_t id;
+    uint32_t token;
+};
+
+uint32_t desk_try_allocate(struct desk *desk, const struct desk_wish *wish,
+                           struct desk_buffer *ret_buffer);
+struct desk_buffer desk_allocate(struct desk *desk, const struct desk_wish *wish);
+void desk_free_buffer(struct desk *desk, uint64_t buffer);
+uint32_t desk_copy_to(struct desk *desk, uint64_t buffer, uint64_t memory);
+uint32_t desk_copy_from(struct desk *desk, uint64_t buffer, uint64_t memory, uint32_t n_dimensions,
+                        const uint32_t *dimensions);
+
+/* desk_sum() - the model z = x + y, operands of that type and these dimensions. */
+const struct nnhal_model *desk_sum(struct desk *desk, uint32_t type, uint32_t n_dimensions,
+                                   const uint32_t *dimensions);
 
 /* desk_expect_failure() - what a failed call leaves: nothing but a sentence. */
 #define desk_expect_failure(reply)                                                                 \

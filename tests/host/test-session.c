@@ -233,9 +233,6 @@ TEST(what_no_driver_has_yet_is_answered_with_a_sentence)
                           NNHAL_GENERAL_FAILURE);                                                  \
         desk_expect_failure(reply);                                                                \
     } while (0)
-    CANNOT(allocate);
-    CANNOT(copy_to);
-    CANNOT(copy_from);
     CANNOT(configure_execution_burst);
     CANNOT(set_burst_memory);
 #undef CANNOT

@@ -20,12 +20,15 @@
 
 long nn_sys_fault;
 int nn_sys_fault_errno = EMFILE;
+void (*nn_sys_observer)(const char *call, int fd);
 
 /* Counts one call down. Returns: 0, or what the call is to fail with. */
-static int fault(void)
+static int fault(const char *call, int fd)
 {
     if (__builtin_expect(__atomic_load_n(&nn_sys_fault, __ATOMIC_RELAXED) <= 0, 1))
         return 0;
+    if (nn_sys_observer)
+        nn_sys_observer(call, fd);
     if (__atomic_sub_fetch(&nn_sys_fault, 1, __ATOMIC_RELAXED) != 0)
         return 0;
     return nn_error_origin(-nn_sys_fault_errno);
@@ -34,7 +37,7 @@ static int fault(void)
 ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags)
 {
     ssize_t n;
-    int r = fault();
+    int r = fault("recvmsg", fd);
 
     if (r < 0)
         return r;
@@ -47,7 +50,7 @@ ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags)
 ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     ssize_t n;
-    int r = fault();
+    int r = fault("sendmsg", fd);
 
     if (r < 0)
         return r;
@@ -60,7 +63,7 @@ ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags)
 int nn_sys_mmap(size_t n_bytes, int prot, int flags, int fd, off_t offset, void **ret_address)
 {
     void *address;
-    int r = fault();
+    int r = fault("mmap", fd);
 
     if (r < 0)
         return r;
@@ -80,7 +83,7 @@ int nn_sys_munmap(void *address, size_t n_bytes)
 int nn_sys_memfd_create(const char *name, bool sealable)
 {
     unsigned flags = MFD_CLOEXEC | (sealable ? MFD_ALLOW_SEALING : 0U);
-    int fd, r = fault();
+    int fd, r = fault("memfd_create", -1);
 
     if (r < 0)
         return r;
@@ -92,7 +95,7 @@ int nn_sys_memfd_create(const char *name, bool sealable)
 
 int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode)
 {
-    int fd, r = fault();
+    int fd, r = fault("openat", dir_fd);
 
     if (r < 0)
         return r;
@@ -106,7 +109,7 @@ int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode)
 ssize_t nn_sys_pread(int fd, void *bytes, size_t n_bytes, off_t offset)
 {
     size_t done = 0;
-    int r = fault();
+    int r = fault("pread", fd);
 
     if (r < 0)
         return r;
@@ -126,7 +129,7 @@ ssize_t nn_sys_pread(int fd, void *bytes, size_t n_bytes, off_t offset)
 int nn_sys_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
 {
     size_t done = 0;
-    int r = fault();
+    int r = fault("pwrite", fd);
 
     if (r < 0)
         return r;
@@ -145,7 +148,7 @@ int nn_sys_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
 
 int nn_sys_ftruncate(int fd, off_t n_bytes)
 {
-    int r = fault();
+    int r = fault("ftruncate", fd);
 
     if (r < 0)
         return r;
@@ -157,7 +160,7 @@ int nn_sys_ftruncate(int fd, off_t n_bytes)
 
 int nn_sys_fdatasync(int fd)
 {
-    int r = fault();
+    int r = fault("fdatasync", fd);
 
     if (r < 0)
         return r;
@@ -166,7 +169,7 @@ int nn_sys_fdatasync(int fd)
 
 int nn_sys_renameat(int dir_fd, const char *from, const char *to)
 {
-    int r = fault();
+    int r = fault("renameat", dir_fd);
 
     if (r < 0)
         return r;
@@ -195,7 +198,7 @@ int nn_sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t deadline
         .tv_sec = (time_t)(deadline_ns / 1000000000U),
         .tv_nsec = (long)(deadline_ns % 1000000000U),
     };
-    long r = fault();
+    long r = fault("futex_wait", -1);
 
     if (r < 0)
         return (int)r;
@@ -213,7 +216,7 @@ int nn_sys_futex_waitv(const struct nn_sys_futex *futexes, size_t n_futexes, uin
         .tv_sec = (time_t)(deadline_ns / 1000000000U),
         .tv_nsec = (long)(deadline_ns % 1000000000U),
     };
-    long r = fault();
+    long r = fault("futex_waitv", -1);
 
     if (r < 0)
         return (int)r;

@@ -2,8 +2,9 @@
 /* sys.h - the system calls that move memory, descriptors, packets and files
  *
  * recvmsg, sendmsg, mmap, futex, memfd_create and openat are called here and
- * nowhere else; so are the calls that write files of the cache. This is also the seam where tests make the n-th call fail:
- * nn_sys_fault, compiled in everywhere, costs one load when it is off.
+ * nowhere else; so are the calls that write files of the cache. This is also the
+ * seam where tests make the n-th call fail, or watch the calls: nn_sys_fault,
+ * compiled in everywhere, costs one load when it is off.
  * Every function returns >= 0 or -errno; EINTR is retried. New descriptors are
  * close-on-exec. */
 #ifndef NN_BASE_SYS_H
@@ -16,9 +17,12 @@
 #include <sys/types.h>
 
 /* When > 0 it is counted down by each call on any thread; the call that
- * brings it to 0 fails with nn_sys_fault_errno. Tests only. */
+ * brings it to 0 fails with nn_sys_fault_errno. Until then nn_sys_observer, if
+ * there is one, is told of each call before it is made: its name, and the
+ * descriptor that it is for (-1: none). Tests only. */
 extern long nn_sys_fault;
 extern int nn_sys_fault_errno;
+extern void (*nn_sys_observer)(const char *call, int fd);
 
 ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags); /* MSG_NOSIGNAL added */

@@ -8,9 +8,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #define LONGEST_WAIT_NS (UINT64_C(10) * 1000000000) /* for another process that compiles */
 #define FORMAT          1                           /* of folders and keys */
+
+/* An application that compiles a hundred models on a full disk is told once. */
+static void complain(const char *why)
+{
+    static uint64_t last;
+    uint64_t sum = nn_hash_sum(why, strlen(why));
+    bool is_known = __atomic_exchange_n(&last, sum, __ATOMIC_RELAXED) == sum;
+
+    nn_log("cache", is_known ? NN_LOG_DEBUG : NN_LOG_WARNING, "not cached: %s", why);
+}
 
 __attribute__((__format__(__printf__, 3, 4))) static void
 conclude(struct nn_rt_cache *cache, enum nnhal_cache_outcome outcome, const char *format, ...)
@@ -21,7 +32,10 @@ conclude(struct nn_rt_cache *cache, enum nnhal_cache_outcome outcome, const char
     va_start(arguments, format);
     vsnprintf(cache->why, sizeof(cache->why), format, arguments);
     va_end(arguments);
-    nn_log("cache", NN_LOG_INFO, "%s", cache->why);
+    if (outcome != NNHAL_CACHE_UNCACHED)
+        nn_log("cache", NN_LOG_INFO, "%s", cache->why);
+    else
+        complain(cache->why);
 }
 
 /* -- the key ---------------------------------------------------------------------- */
@@ -158,15 +172,27 @@ static int compile_uncached(struct attempt *attempt, struct nn_why *why)
     return attempt->calls->compile(attempt->calls->ctx, NULL, NULL, why);
 }
 
+/* The driver's side does not tell why it wrote nothing; what it did write is still there. */
+static void conclude_unwritten(struct attempt *attempt)
+{
+    struct statvfs space;
+
+    if (fstatvfs(attempt->folder.fd, &space) == 0 && space.f_bavail == 0)
+        conclude(attempt->cache, NNHAL_CACHE_UNCACHED, "there is no room left in %s",
+                 attempt->cache->path);
+    else
+        conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
+                 "%s kept nothing: it cannot keep this model, or has no place for what it must "
+                 "remember",
+                 attempt->device->name);
+}
+
 static void keep(struct attempt *attempt, struct nn_entry_set *set)
 {
     int r;
 
     if (!nn_entry_set_is_written(set)) {
-        conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
-                 "%s kept nothing: it cannot keep this model, or has no place for what it must "
-                 "remember",
-                 attempt->device->name);
+        conclude_unwritten(attempt);
         return;
     }
     r = nn_entry_set_keep(set, NN_FOLDER_MAX_BYTES);

@@ -8,7 +8,8 @@
  *                                    --it did not-------> remove them: UNCACHED
  *
  * Whatever fails here fails no compilation: it is prepared without a cache, and
- * why says what was the matter. */
+ * why says what was the matter. That is logged as a warning, too, but not twice in
+ * a row. */
 #ifndef NN_RUNTIME_CACHED_H
 #define NN_RUNTIME_CACHED_H
 

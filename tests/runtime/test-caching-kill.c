@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that dies while it saves, and the order in which it saves: each call
+ * at the seam of base/sys.c, and each call with which SQLite writes, is a moment
+ * at which it may end. */
+#include "caching.h"
+
+#include "base/sys.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_CALLS = 400, DATA_BYTES = 200000 };
+
+/* -- every call is seen ------------------------------------------------------------------ */
+
+/* The calls so far, a letter each, repetitions left out. */
+static char calls[MOST_CALLS];
+static unsigned n_calls, last_call;
+
+/* The n_calls-th call is not made: the process ends there. */
+static void note(char letter)
+{
+    size_t n = strlen(calls);
+
+    if (++n_calls == last_call)
+        raise(SIGKILL);
+    if (letter && (n == 0 || calls[n - 1] != letter) && n + 1 < sizeof(calls))
+        calls[n] = letter;
+}
+
+static void on_sys_call(const char *call, int fd)
+{
+    static const char *const names[] = {"pwrite", "ftruncate", "fdatasync", "renameat"};
+    char letter = '\0';
+
+    for (unsigned i = 0; i < 4; i++)
+        if (strcmp(call, names[i]) == 0)
+            letter = "wtsr"[i];
+    note(letter);
+}
+
+/* -- SQLite's, by its own seam ------------------------------------------------------------- */
+
+static ssize_t (*map_pwrite)(int fd, const void *bytes, size_t n_bytes, off_t offset);
+static int (*map_unlink)(const char *path);
+static int (*map_ftruncate)(int fd, off_t n_bytes);
+
+static ssize_t see_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
+{
+    note('M');
+    return map_pwrite(fd, bytes, n_bytes, offset);
+}
+
+static int see_unlink(const char *path)
+{
+    note('M');
+    return map_unlink(path);
+}
+
+static int see_ftruncate(int fd, off_t n_bytes)
+{
+    note('M');
+    return map_ftruncate(fd, n_bytes);
+}
+
+static sqlite3_syscall_ptr take_over(const char *name, sqlite3_syscall_ptr mine)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    sqlite3_syscall_ptr theirs = vfs->xGetSystemCall(vfs, name);
+
+    if (theirs)
+        ck_assert_int_eq(vfs->xSetSystemCall(vfs, name, mine), SQLITE_OK);
+    return theirs;
+}
+
+static void take_over_all(void)
+{
+    sqlite3_syscall_ptr writes = take_over("pwrite64", (sqlite3_syscall_ptr)see_pwrite);
+
+    if (!writes)
+        writes = take_over("pwrite", (sqlite3_syscall_ptr)see_pwrite);
+    ck_assert_ptr_nonnull(writes);
+    map_pwrite = (__typeof__(map_pwrite))writes;
+    map_unlink = (__typeof__(map_unlink))take_over("unlink", (sqlite3_syscall_ptr)see_unlink);
+    map_ftruncate = (__typeof__(map_ftruncate))take_over("ftruncate",
+                                                         (sqlite3_syscall_ptr)see_ftruncate);
+}
+
+static void watch(unsigned last)
+{
+    if (!map_pwrite)
+        take_over_all();
+    memset(calls, 0, sizeof(calls));
+    n_calls = 0;
+    last_call = last;
+    nn_sys_observer = on_sys_call;
+    nn_sys_fault = LONG_MAX;
+}
+
+static void unwatch(void)
+{
+    nn_sys_fault = 0;
+    nn_sys_observer = NULL;
+    last_call = 0;
+}
+
+/* -- the order ------------------------------------------------------------------------------ */
+
+static unsigned find(char letter)
+{
+    const char *at = strchr(calls, letter);
+
+    ck_assert_msg(at, "no %c in %s", letter, calls);
+    return (unsigned)(at - calls);
+}
+
+/* What the driver remembers is on the disk before a byte of a file is; files are whole and on
+ * the disk before they get their names. */
+TEST(the_map_comes_first_and_the_names_last)
+{
+    caching_init(DATA_BYTES);
+    watch(0);
+    EXPECT(NNHAL_CACHE_COMPILED, USUAL);
+    unwatch();
+    ck_assert_msg(strcmp(calls + find('w'), "wtswtsr") == 0, "%s", calls);
+    ck_assert_uint_lt(find('M'), find('w'));
+    /* And once more over what is there. */
+    char path[512];
+
+    caching_path("-m0", path, sizeof(path));
+    ck_assert_int_eq(truncate(path, 3), 0);
+    watch(0);
+    EXPECT(NNHAL_CACHE_COMPILED, USUAL);
+    unwatch();
+    ck_assert_msg(strcmp(calls, "MwtswtsR") == 0 || strcmp(calls, "Mwtswtsr") == 0, "%s", calls);
+    caching_done();
+}
+TEST_END
+
+/* -- death ------------------------------------------------------------------------------------ */
+
+static int save_and_die(void *ctx)
+{
+    char why[256];
+
+    watch(*(const unsigned *)ctx);
+    caching_compile(USUAL, why);
+    return n_calls >= *(const unsigned *)ctx ? 2 : 0; /* 0: there are no more calls */
+}
+
+/* The next start, and the one after it. */
+static int start_again(void *ctx)
+{
+    char why[256];
+    uint32_t outcome = caching_compile(USUAL, why);
+
+    if (outcome != NNHAL_CACHE_HIT && outcome != NNHAL_CACHE_COMPILED)
+        return 1;
+    return caching_compile(USUAL, why) == NNHAL_CACHE_HIT ? 0 : 2;
+}
+
+static void spoil(void)
+{
+    char path[512];
+
+    caching_path("-m0", path, sizeof(path));
+    ck_assert_int_eq(truncate(path, 100), 0);
+}
+
+/* Ends a save before its n-th call, for each n: with a folder and a map that are empty, or that
+ * hold an entry that has to be replaced. Returns: how many calls there are. */
+static unsigned die_everywhere(bool is_replaced)
+{
+    unsigned n = 0;
+    int status;
+
+    do {
+        caching_init(DATA_BYTES);
+        if (is_replaced) {
+            status = caching_in_child(start_again, NULL);
+            ck_assert_int_eq(status, 0);
+            spoil();
+        }
+        n++;
+        status = caching_in_child(save_and_die, &n);
+        ck_assert_msg(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : status == 0,
+                      "call %u: status %x", n, status);
+        ck_assert_msg(caching_in_child(start_again, NULL) == 0, "after call %u", n);
+        caching_done();
+        ck_assert_uint_lt(n, MOST_CALLS);
+    } while (WIFSIGNALED(status));
+    return n - 1;
+}
+
+TEST(a_first_save_may_end_at_any_call)
+{
+    ck_assert_uint_gt(die_everywhere(false), 15);
+}
+TEST_END
+
+TEST(a_save_over_an_entry_may_end_at_any_call)
+{
+    ck_assert_uint_gt(die_everywhere(true), 10);
+}
+TEST_END
+
+CHECK_MAIN("caching-kill", the_map_comes_first_and_the_names_last, a_first_save_may_end_at_any_call,
+           a_save_over_an_entry_may_end_at_any_call)

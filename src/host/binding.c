@@ -16,12 +16,14 @@ static uint32_t find_buffer(struct nn_binding_pool *ret_pool, uint32_t i,
     return NNHAL_NONE;
 }
 
+/* given: the memory, if it is known already. */
 static uint32_t find_memory(struct nn_binding_pool *ret_pool, uint32_t i,
-                            struct nn_session *session, uint64_t id,
+                            struct nn_session *session, uint64_t id, struct nn_memory *given,
                             struct nn_request_pool_info *info, const char **message,
                             struct nn_arena *arena)
 {
-    ret_pool->memory = nn_memory_get(session, id);
+    ret_pool->memory = given ? (struct nn_memory *)nn_object_ref(&given->object)
+                             : nn_memory_get(session, id);
     if (!ret_pool->memory)
         return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
                       "pool %u of the request is no memory of this session: import it first", i);
@@ -30,8 +32,9 @@ static uint32_t find_memory(struct nn_binding_pool *ret_pool, uint32_t i,
 }
 
 static uint32_t add_pool(struct nn_binding *binding, struct nn_session *session,
-                         const struct nnhal_request_pool *pool, struct nn_request_pool_info *info,
-                         const char **message, struct nn_arena *arena)
+                         const struct nnhal_request_pool *pool, struct nn_memory *given,
+                         struct nn_request_pool_info *info, const char **message,
+                         struct nn_arena *arena)
 {
     uint32_t i = binding->n_pools++;
 
@@ -40,13 +43,13 @@ static uint32_t add_pool(struct nn_binding *binding, struct nn_session *session,
                       "pool %u of the request must be a memory or a token, one of the two", i);
     if (pool->token != 0)
         return find_buffer(&binding->pools[i], i, session, pool->token, info, message, arena);
-    return find_memory(&binding->pools[i], i, session, pool->memory, info, message, arena);
+    return find_memory(&binding->pools[i], i, session, pool->memory, given, info, message, arena);
 }
 
 static uint32_t add_pools(struct nn_binding *binding, struct nn_session *session,
-                          const struct nnhal_request *request, struct nn_arena *store,
-                          struct nn_request_pool_info **ret_infos, const char **message,
-                          struct nn_arena *arena)
+                          const struct nnhal_request *request, struct nn_memory *const *memories,
+                          struct nn_arena *store, struct nn_request_pool_info **ret_infos,
+                          const char **message, struct nn_arena *arena)
 {
     struct nn_request_pool_info *infos;
     uint32_t status = NNHAL_NONE;
@@ -60,7 +63,8 @@ static uint32_t add_pools(struct nn_binding *binding, struct nn_session *session
     if (!infos || !binding->pools)
         return nn_say_no_memory(message, arena);
     for (uint32_t i = 0; i < request->n_pools && status == NNHAL_NONE; i++)
-        status = add_pool(binding, session, &request->pools[i], &infos[i], message, arena);
+        status = add_pool(binding, session, &request->pools[i], memories ? memories[i] : NULL,
+                          &infos[i], message, arena);
     *ret_infos = infos;
     return status;
 }
@@ -198,8 +202,8 @@ static uint32_t bind_arguments(struct nn_binding *binding, const struct nnhal_re
 
 uint32_t nn_binding_init(struct nn_binding *binding, struct nn_session *session,
                          struct nn_prepared *prepared, const struct nnhal_request *request,
-                         unsigned flags, struct nn_arena *store, const char **message,
-                         struct nn_arena *arena)
+                         struct nn_memory *const *memories, unsigned flags, struct nn_arena *store,
+                         const char **message, struct nn_arena *arena)
 {
     struct nn_request_pool_info *infos = NULL;
     struct nn_why why = {.text = ""};
@@ -207,7 +211,7 @@ uint32_t nn_binding_init(struct nn_binding *binding, struct nn_session *session,
     int r;
 
     *binding = (struct nn_binding){.prepared = prepared};
-    status = add_pools(binding, session, request, store, &infos, message, arena);
+    status = add_pools(binding, session, request, memories, store, &infos, message, arena);
     if (status != NNHAL_NONE)
         return status;
     r = nn_request_validate(&prepared->io, request, infos, flags, arena, &why);

@@ -45,14 +45,15 @@ struct nn_binding {
 };
 
 /* nn_binding_init() - judges request and binds it. Takes over the reference to
- * prepared, also on failure. What is allocated lives in store, the sentence in
- * arena (they may be one). binding is to be done also on failure.
+ * prepared, also on failure. memories: the memory of each pool that has one,
+ * borrowed; NULL: they are found by their ids. What is allocated lives in store,
+ * the sentence in arena (they may be one). binding is to be done also on failure.
  * flags: NN_REQUEST_FENCED.
  * Returns: NNHAL_NONE, or the status with *message set. */
 uint32_t nn_binding_init(struct nn_binding *binding, struct nn_session *session,
                          struct nn_prepared *prepared, const struct nnhal_request *request,
-                         unsigned flags, struct nn_arena *store, const char **message,
-                         struct nn_arena *arena);
+                         struct nn_memory *const *memories, unsigned flags, struct nn_arena *store,
+                         const char **message, struct nn_arena *arena);
 
 /* nn_binding_done() - drops the references; a zero binding is no error. */
 void nn_binding_done(struct nn_binding *binding);

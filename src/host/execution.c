@@ -49,7 +49,7 @@ uint32_t nn_execution_new(struct nn_session *session, uint64_t prepared_model,
     nn_arena_init(&execution->arena, 0);
     status = find_prepared(session, prepared_model, message, arena, &prepared);
     if (status == NNHAL_NONE)
-        status = nn_binding_init(&execution->binding, session, prepared, request, flags,
+        status = nn_binding_init(&execution->binding, session, prepared, request, NULL, flags,
                                  &execution->arena, message, arena);
     if (status == NNHAL_NONE)
         *ret_execution = steal_ptr(&execution);
@@ -190,8 +190,8 @@ static uint32_t run_once(struct nn_session *session,
     status = find_prepared(session, args->prepared_model, &reply->message, arena, &prepared);
     if (status != NNHAL_NONE)
         return status;
-    status = nn_binding_init(&binding, session, prepared, &args->request, 0, arena, &reply->message,
-                             arena);
+    status = nn_binding_init(&binding, session, prepared, &args->request, NULL, 0, arena,
+                             &reply->message, arena);
     if (status == NNHAL_NONE)
         status = run(&binding, &how, reply, arena);
     nn_binding_done(&binding);

@@ -9,7 +9,7 @@
  * answers is checked as well: a lie becomes NNHAL_GENERAL_FAILURE.
  *
  *     nn_host --< session (nn_hal) --< memory, prepared model, execution,
- *                                      fenced callback, buffer
+ *                                      fenced callback, buffer, burst
  *
  * Sessions share nothing but the driver and the sums of their quotas per uid:
  * an id of one means nothing to another.
@@ -17,7 +17,7 @@
  * Threads: a synchronous call runs on its caller's thread from beginning to
  * end; the host adds none. execute_fenced runs on the host's job threads, and
  * one more thread waits for the fences of all sessions; both are started by
- * the first fenced execution and end with the host.
+ * the first fenced execution and end with the host. Each burst has a thread.
  * After fork the child must not call into a session: whoever holds one checks
  * that, once, for all the objects that it made from it.
  *
@@ -88,9 +88,11 @@ struct nn_host_limits {
     uint32_t n_fenced;     /* fenced executions, until their callback is freed */
     uint32_t n_fences;     /* descriptors that fenced executions in progress hold */
     uint32_t n_buffers;    /* of allocate() */
+    uint32_t n_bursts;     /* each has a thread */
     uint64_t memory_bytes; /* mapped */
     uint64_t model_bytes;  /* of prepared models: their values, operands and pools */
     uint64_t buffer_bytes; /* in buffers */
+    uint64_t burst_bytes;  /* of the queues of bursts */
 };
 
 #define NN_HOST_DEFAULT_LIMITS                                                                     \
@@ -100,9 +102,11 @@ struct nn_host_limits {
                              .n_fenced = 1024,                                                     \
                              .n_fences = 512,                                                      \
                              .n_buffers = 4096,                                                    \
+                             .n_bursts = 256,                                                      \
                              .memory_bytes = UINT64_C(1) << 40,                                    \
                              .model_bytes = UINT64_C(1) << 36,                                     \
-                             .buffer_bytes = UINT64_C(1) << 32})
+                             .buffer_bytes = UINT64_C(1) << 32,                                    \
+                             .burst_bytes = UINT64_C(1) << 28})
 
 struct nn_host_session_options {
     uint32_t uid; /* whom the quotas charge */

@@ -15,16 +15,25 @@ void nn_objects_init(struct nn_objects *objects)
     pthread_mutex_init(&objects->lock, NULL);
 }
 
+static struct nn_object *pop(struct nn_objects *objects, struct nn_object **bucket)
+{
+    struct nn_object *object;
+
+    pthread_mutex_lock(&objects->lock);
+    object = *bucket;
+    if (object)
+        *bucket = object->next;
+    pthread_mutex_unlock(&objects->lock);
+    return object;
+}
+
 void nn_objects_done(struct nn_objects *objects)
 {
-    for (size_t i = 0; i < objects->n_buckets; i++) {
-        while (objects->buckets[i]) {
-            struct nn_object *object = objects->buckets[i];
+    struct nn_object *object;
 
-            objects->buckets[i] = object->next;
+    for (size_t i = 0; i < objects->n_buckets; i++)
+        while ((object = pop(objects, &objects->buckets[i])))
             nn_object_unref(object);
-        }
-    }
     free(objects->buckets);
     pthread_mutex_destroy(&objects->lock);
 }
@@ -158,5 +167,16 @@ void nn_objects_visit(struct nn_objects *objects, uint64_t id, enum nn_object_ki
     at = find(objects, id, kind);
     if (at)
         visit(*at, ctx);
+    pthread_mutex_unlock(&objects->lock);
+}
+
+void nn_objects_visit_all(struct nn_objects *objects, enum nn_object_kind kind,
+                          void (*visit)(struct nn_object *object, void *ctx), void *ctx)
+{
+    pthread_mutex_lock(&objects->lock);
+    for (size_t i = 0; i < objects->n_buckets; i++)
+        for (struct nn_object *object = objects->buckets[i]; object; object = object->next)
+            if (object->kind == kind)
+                visit(object, ctx);
     pthread_mutex_unlock(&objects->lock);
 }

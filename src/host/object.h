@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object.h - what a session holds, by id
  *
- * Memories, prepared models, executions, fenced callbacks and buffers are objects: a u64
- * id that is never used twice in its session, a kind, and a reference count.
+ * Memories, prepared models, executions, fenced callbacks, buffers and bursts are
+ * objects: a u64 id that is never used twice in its session, a kind, and a
+ * reference count.
  * The table holds one reference; who uses an object holds another one, so that
  * freeing an id while a call uses it only takes the id away: the object goes
  * when its last user is done.
@@ -22,6 +23,7 @@ enum nn_object_kind {
     NN_OBJECT_EXECUTION,
     NN_OBJECT_FENCED,
     NN_OBJECT_BUFFER,
+    NN_OBJECT_BURST,
     NN_OBJECT_KIND_N,
 };
 
@@ -44,7 +46,8 @@ struct nn_objects {
 
 void nn_objects_init(struct nn_objects *objects);
 
-/* nn_objects_done() - takes every object out and drops the table's references. */
+/* nn_objects_done() - takes every object out, one after the other, and drops the
+ * table's references; until then other objects' threads may look into the table. */
 void nn_objects_done(struct nn_objects *objects);
 
 /* nn_object_init() - one reference, the caller's. */
@@ -73,5 +76,9 @@ void nn_objects_remove(struct nn_objects *objects, uint64_t id, enum nn_object_k
  * out to be the last. visit must not come back to the table. */
 void nn_objects_visit(struct nn_objects *objects, uint64_t id, enum nn_object_kind kind,
                       void (*visit)(const struct nn_object *object, void *ctx), void *ctx);
+
+/* nn_objects_visit_all() - the same for every object of a kind. */
+void nn_objects_visit_all(struct nn_objects *objects, enum nn_object_kind kind,
+                          void (*visit)(struct nn_object *object, void *ctx), void *ctx);
 
 #endif

@@ -25,6 +25,8 @@ enum nn_quota_slot {
     NN_QUOTA_FENCES,
     NN_QUOTA_BUFFERS,
     NN_QUOTA_BUFFER_BYTES,
+    NN_QUOTA_BURSTS,
+    NN_QUOTA_BURST_BYTES,
     NN_QUOTA_SLOT_N,
 };
 

@@ -2,6 +2,7 @@
 #include "host/session.h"
 
 #include "base/error.h"
+#include "host/burst.h"
 #include "host/fencer.h"
 
 #include <stdarg.h>
@@ -92,6 +93,7 @@ void nn_host_session_cancel(struct nn_hal *hal)
 
     __atomic_store_n(&session->is_cancelled, 1, __ATOMIC_SEQ_CST);
     nn_fencer_cancel(session);
+    nn_bursts_cancel(session);
 }
 
 static void session_close(struct nn_hal *hal)
@@ -133,6 +135,8 @@ static void copy_limits(uint64_t *slots, const struct nn_host_limits *limits)
     slots[NN_QUOTA_FENCES] = LIMIT(n_fences);
     slots[NN_QUOTA_BUFFERS] = LIMIT(n_buffers);
     slots[NN_QUOTA_BUFFER_BYTES] = LIMIT(buffer_bytes);
+    slots[NN_QUOTA_BURSTS] = LIMIT(n_bursts);
+    slots[NN_QUOTA_BURST_BYTES] = LIMIT(burst_bytes);
 #undef LIMIT
 }
 

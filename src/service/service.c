@@ -48,6 +48,9 @@ static void set_limits(struct nn_session_context *context, size_t n_fds)
     context->uid_limits = NN_HOST_DEFAULT_LIMITS;
     context->limits.n_memories = n_memories;
     context->uid_limits.n_memories = n_memories;
+    /* Two queues each. */
+    if (n_fds / 16 < context->limits.n_bursts)
+        context->limits.n_bursts = context->uid_limits.n_bursts = (uint32_t)(n_fds / 16);
 }
 
 /* As many descriptors as this process may have. */

@@ -221,21 +221,9 @@ TEST(a_steady_reusable_execution_takes_no_memory)
 }
 TEST_END
 
-TEST(what_no_driver_has_yet_is_answered_with_a_sentence)
+TEST(freeing_what_does_not_exist_is_no_error)
 {
     desk_open(&desk);
-#define CANNOT(method)                                                                             \
-    do {                                                                                           \
-        const struct nn_hal_##method##_args args = {0};                                            \
-        struct nn_hal_##method##_reply reply;                                                      \
-                                                                                                   \
-        ck_assert_uint_eq(nn_hal_##method(desk.hal, &args, &reply, &desk.arena),                   \
-                          NNHAL_GENERAL_FAILURE);                                                  \
-        desk_expect_failure(reply);                                                                \
-    } while (0)
-    CANNOT(configure_execution_burst);
-    CANNOT(set_burst_memory);
-#undef CANNOT
 #define FREES_NOTHING(method)                                                                      \
     do {                                                                                           \
         const struct nn_hal_##method##_args args = {0};                                            \
@@ -374,7 +362,7 @@ CHECK_MAIN("session", the_device_tells_what_the_driver_says, malformed_memories_
            a_memory_is_mapped_once_and_unmapped_with_its_last_user, arguments_are_used_in_place,
            a_file_that_shrinks_ends_the_execution_and_nothing_else,
            deadlines_and_loop_timeouts_reach_the_driver,
-           a_steady_reusable_execution_takes_no_memory,
-           what_no_driver_has_yet_is_answered_with_a_sentence, a_session_holds_its_limits,
-           sessions_of_a_uid_share_a_limit, closing_waits_for_calls_and_tells_them_to_end,
-           a_cancelled_session_is_a_dead_object, closing_leaves_nothing_behind)
+           a_steady_reusable_execution_takes_no_memory, freeing_what_does_not_exist_is_no_error,
+           a_session_holds_its_limits, sessions_of_a_uid_share_a_limit,
+           closing_waits_for_calls_and_tells_them_to_end, a_cancelled_session_is_a_dead_object,
+           closing_leaves_nothing_behind)

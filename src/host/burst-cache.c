@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/burst-cache.h"
+
+#include "base/sys.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+void nn_burst_cache_init(struct nn_burst_cache *cache)
+{
+    pthread_condattr_t attributes;
+
+    memset(cache, 0, sizeof(*cache));
+    pthread_mutex_init(&cache->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&cache->filled, &attributes);
+    pthread_condattr_destroy(&attributes);
+    for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++)
+        nn_arena_init(&cache->bound[i].arena, 0);
+}
+
+/* Empties one of the bindings, but keeps a chunk of memory for the next. */
+static void drop(struct nn_burst_bound *bound)
+{
+    nn_binding_done(&bound->binding);
+    nn_arena_reset(&bound->arena);
+    *bound = (struct nn_burst_bound){.arena = bound->arena};
+}
+
+void nn_burst_cache_done(struct nn_burst_cache *cache)
+{
+    for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++) {
+        drop(&cache->bound[i]);
+        nn_arena_done(&cache->bound[i].arena);
+    }
+    for (uint32_t i = 0; i < NN_BURST_CACHE_SLOTS; i++)
+        nn_memory_unref(cache->slots[i]);
+    pthread_cond_destroy(&cache->filled);
+    pthread_mutex_destroy(&cache->lock);
+}
+
+void nn_burst_cache_close(struct nn_burst_cache *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->is_closed = true;
+    pthread_cond_broadcast(&cache->filled);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* -- slots ------------------------------------------------------------------- */
+
+static bool is_slot(int32_t slot)
+{
+    return slot >= 0 && slot < NN_BURST_CACHE_SLOTS;
+}
+
+int nn_burst_cache_set(struct nn_burst_cache *cache, int32_t slot, struct nn_memory *memory)
+{
+    int r = 0;
+
+    if (!is_slot(slot))
+        return NN_BURST_CACHE_E_RANGE;
+    pthread_mutex_lock(&cache->lock);
+    if (!cache->slots[slot]) {
+        nn_object_ref(&memory->object);
+        cache->slots[slot] = memory;
+        pthread_cond_broadcast(&cache->filled);
+    } else if (cache->slots[slot] != memory) {
+        r = NN_BURST_CACHE_E_TAKEN;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return r;
+}
+
+static bool uses(const struct nn_burst_bound *bound, int32_t slot)
+{
+    for (uint32_t i = 0; i < bound->n_pools; i++)
+        if (bound->pools[i].slot == slot)
+            return true;
+    return false;
+}
+
+void nn_burst_cache_free(struct nn_burst_cache *cache, int32_t slot)
+{
+    if (!is_slot(slot))
+        return;
+    pthread_mutex_lock(&cache->lock);
+    cache->slots[slot] = nn_memory_unref(cache->slots[slot]);
+    cache->n_freed++;
+    for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++) {
+        struct nn_burst_bound *bound = &cache->bound[i];
+
+        if (!uses(bound, slot))
+            continue;
+        if (bound->is_running)
+            bound->is_stale = true;
+        else
+            drop(bound);
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+int nn_burst_cache_missing(struct nn_burst_cache *cache, const struct nn_burst_pool *pools,
+                           uint32_t n_pools, int32_t *ret_slots, uint32_t *ret_n_slots)
+{
+    uint64_t is_seen[NN_BURST_CACHE_SLOTS / 64] = {0};
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < n_pools; i++)
+        if (pools[i].slot >= NN_BURST_CACHE_SLOTS)
+            return NN_BURST_CACHE_E_RANGE;
+    pthread_mutex_lock(&cache->lock);
+    for (uint32_t i = 0; i < n_pools; i++) {
+        int32_t slot = pools[i].slot;
+
+        if (slot < 0 || cache->slots[slot] || (is_seen[slot / 64] >> (slot % 64) & 1))
+            continue;
+        is_seen[slot / 64] |= UINT64_C(1) << (slot % 64);
+        ret_slots[n++] = slot;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    *ret_n_slots = n;
+    return 0;
+}
+
+static bool all_filled(const struct nn_burst_cache *cache, const int32_t *slots, uint32_t n_slots)
+{
+    for (uint32_t i = 0; i < n_slots; i++)
+        if (!cache->slots[slots[i]])
+            return false;
+    return true;
+}
+
+int nn_burst_cache_wait(struct nn_burst_cache *cache, const int32_t *slots, uint32_t n_slots,
+                        uint64_t deadline_ns)
+{
+    const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_S),
+                                      .tv_nsec = (long)(deadline_ns % NS_PER_S)};
+    bool are_filled;
+    int r = 0;
+
+    pthread_mutex_lock(&cache->lock);
+    for (;;) {
+        are_filled = all_filled(cache, slots, n_slots);
+        if (are_filled || cache->is_closed || r != 0)
+            break;
+        r = pthread_cond_timedwait(&cache->filled, &cache->lock, &deadline);
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return are_filled ? 0 : NN_BURST_CACHE_E_MISSING;
+}
+
+/* -- bindings ------------------------------------------------------------------ */
+
+/* Whether two elements say the same. What differs from time to time is the
+ * number, which is not the element's own, and the deadline of the last one. */
+static bool same_datum(const struct nnhal_fmq_request_datum *a,
+                       const struct nnhal_fmq_request_datum *b)
+{
+    const size_t begin = offsetof(struct nnhal_fmq_request_datum, of);
+
+    if (a->kind != b->kind)
+        return false;
+    if (a->kind != NNHAL_FMQ_REQUEST_MEASURE_TIMING)
+        return memcmp((const char *)a + begin, (const char *)b + begin, sizeof(*a) - begin) == 0;
+    return a->of.measure_timing.measure == b->of.measure_timing.measure &&
+           a->of.measure_timing.reserved == b->of.measure_timing.reserved &&
+           a->of.measure_timing.loop_timeout_ns == b->of.measure_timing.loop_timeout_ns;
+}
+
+static bool is_of(const struct nn_burst_bound *bound, const struct nnhal_fmq_request_datum *data,
+                  uint32_t n_data)
+{
+    if (bound->n_data != n_data || bound->is_running || bound->is_stale)
+        return false;
+    for (uint32_t i = 0; i < n_data; i++)
+        if (!same_datum(&bound->data[i], &data[i]))
+            return false;
+    return true;
+}
+
+struct nn_burst_bound *nn_burst_cache_find(struct nn_burst_cache *cache,
+                                           const struct nnhal_fmq_request_datum *data,
+                                           uint32_t n_data)
+{
+    struct nn_burst_bound *found = NULL;
+
+    pthread_mutex_lock(&cache->lock);
+    for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS && !found; i++) {
+        uint32_t at = (cache->last + i) % NN_BURST_CACHE_BINDINGS;
+
+        if (is_of(&cache->bound[at], data, n_data)) {
+            found = &cache->bound[at];
+            found->is_running = true;
+            cache->last = at;
+        }
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return found;
+}
+
+/* The place for one more: the one after the last used that does not run. */
+static struct nn_burst_bound *make_room(struct nn_burst_cache *cache)
+{
+    struct nn_burst_bound *bound;
+
+    do {
+        cache->last = (cache->last + 1) % NN_BURST_CACHE_BINDINGS;
+        bound = &cache->bound[cache->last];
+    } while (bound->is_running);
+    drop(bound);
+    bound->is_running = true;
+    return bound;
+}
+
+/* References to the memories of the pools that are slots; under the lock.
+ * Returns: false if a slot is empty. */
+static bool take_memories(const struct nn_burst_cache *cache, const struct nn_burst_pool *pools,
+                          uint32_t n_pools, struct nn_memory **memories,
+                          struct nnhal_request_pool *request_pools)
+{
+    for (uint32_t i = 0; i < n_pools; i++) {
+        request_pools[i] = (struct nnhal_request_pool){.token = pools[i].token};
+        if (pools[i].slot < 0)
+            continue;
+        memories[i] = cache->slots[pools[i].slot];
+        if (!memories[i])
+            return false;
+        nn_object_ref(&memories[i]->object);
+        request_pools[i].memory = memories[i]->object.id;
+    }
+    return true;
+}
+
+/* What a request is known by when it comes again. */
+struct kept {
+    const struct nnhal_fmq_request_datum *data;
+    const struct nn_burst_pool *pools;
+};
+
+static bool keep(struct nn_arena *arena, const struct nn_burst_request *request,
+                 const struct nnhal_fmq_request_datum *data, uint32_t n_data, struct kept *kept)
+{
+    kept->data = nn_arena_dup(arena, data, n_data * sizeof(*data));
+    kept->pools = nn_arena_dup(arena, request->pools, request->n_pools * sizeof(*request->pools));
+    return kept->data && kept->pools;
+}
+
+static bool has_token(const struct nn_burst_request *request)
+{
+    for (uint32_t i = 0; i < request->n_pools; i++)
+        if (request->pools[i].slot < 0)
+            return true;
+    return false;
+}
+
+uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *session,
+                             struct nn_prepared *prepared, const struct nn_burst_request *request,
+                             const struct nnhal_fmq_request_datum *data, uint32_t n_data,
+                             const char **message, struct nn_arena *arena,
+                             struct nn_burst_bound **ret_bound)
+{
+    struct nnhal_request_pool *pools = nn_arena_new_n(arena, struct nnhal_request_pool,
+                                                      request->n_pools);
+    struct nn_memory **memories = nn_arena_new_n(arena, struct nn_memory *, request->n_pools);
+    const struct nnhal_request bare = {.n_inputs = request->n_inputs,
+                                       .n_outputs = request->n_outputs,
+                                       .n_pools = request->n_pools,
+                                       .inputs = request->inputs,
+                                       .outputs = request->outputs,
+                                       .pools = pools};
+    struct nn_burst_bound *bound;
+    struct kept kept = {.data = NULL};
+    uint32_t status = NNHAL_NONE;
+    uint64_t n_freed;
+
+    if (!pools || !memories)
+        return nn_say_no_memory(message, arena);
+    pthread_mutex_lock(&cache->lock);
+    bound = make_room(cache);
+    n_freed = cache->n_freed;
+    if (!take_memories(cache, request->pools, request->n_pools, memories, pools))
+        status = nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                        "a slot of the request is empty: set_burst_memory fills it");
+    pthread_mutex_unlock(&cache->lock);
+    if (status == NNHAL_NONE) {
+        nn_object_ref(&prepared->object);
+        status = nn_binding_init(&bound->binding, session, prepared, &bare, memories, 0,
+                                 &bound->arena, message, arena);
+    }
+    for (uint32_t i = 0; i < request->n_pools; i++)
+        nn_memory_unref(memories[i]);
+    if (status == NNHAL_NONE && !keep(&bound->arena, request, data, n_data, &kept))
+        status = nn_say_no_memory(message, arena);
+    pthread_mutex_lock(&cache->lock);
+    bound->data = kept.data;
+    bound->n_data = n_data;
+    bound->pools = kept.pools;
+    bound->n_pools = kept.pools ? request->n_pools : 0;
+    bound->is_stale = cache->n_freed != n_freed || status != NNHAL_NONE || has_token(request);
+    pthread_mutex_unlock(&cache->lock);
+    if (status == NNHAL_NONE)
+        *ret_bound = bound;
+    else
+        nn_burst_cache_end(cache, bound);
+    return status;
+}
+
+void nn_burst_cache_end(struct nn_burst_cache *cache, struct nn_burst_bound *bound)
+{
+    pthread_mutex_lock(&cache->lock);
+    bound->is_running = false;
+    if (bound->is_stale)
+        drop(bound);
+    pthread_mutex_unlock(&cache->lock);
+}

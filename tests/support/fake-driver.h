@@ -21,7 +21,7 @@ struct fake {
     uint32_t open_status;
     uint32_t supported_status;
     uint32_t prepare_status;
-    uint32_t execute_status;
+    _Atomic uint32_t execute_status;   /* bursts execute on threads of their own */
     const char *explanation;           /* given before a failure, NULL: none */
     const char *refused_configuration; /* fake_main() returns NULL for it */
     bool writes_nothing;

@@ -179,7 +179,7 @@ int nn_sys_renameat(int dir_fd, const char *from, const char *to)
 int nn_sys_getrandom(void *bytes, size_t n_bytes)
 {
     ssize_t n;
-    int r = fault();
+    int r = fault("getrandom", -1);
 
     if (r < 0)
         return r;

@@ -105,6 +105,15 @@ static bool value_fits(const struct verifier *v, const struct nn_plan_value *val
            nn_mul_u64(count, element, &bytes) && bytes == value->size;
 }
 
+/* All of them are looked up, whether a step has them or not. */
+static bool refs_fit(const struct verifier *v)
+{
+    for (uint32_t i = 0; i < v->header->refs.n; i++)
+        if (v->refs[i] >= v->header->values.n)
+            return false;
+    return true;
+}
+
 static bool is_written_slot(const struct verifier *v, uint32_t slot)
 {
     for (uint32_t i = 0; i < v->header->writes.n; i++)
@@ -356,8 +365,6 @@ static bool step_fits(const struct verifier *v, const struct nn_plan_step *step)
     for (uint64_t i = 0; i < n; i++) {
         uint32_t ref = v->refs[step->first_ref + i];
 
-        if (ref >= v->header->values.n)
-            return false;
         if (i >= step->n_inputs && v->values[ref].space != NN_SPACE_ARENA &&
             v->values[ref].space != NN_SPACE_NONE &&
             (v->values[ref].space != NN_SPACE_SLOT || !is_written_slot(v, v->values[ref].index)))
@@ -387,7 +394,7 @@ int nn_plan_verify(const struct nn_plan *plan, uint64_t n_bytes, const struct nn
     for (uint32_t i = 0; i < v.header->values.n; i++)
         if (!value_fits(&v, &v.values[i]))
             return NN_PLAN_E_INVALID;
-    if (!arena_fits(&v) || !writes_fit(&v) || !conditions_fit(&v))
+    if (!arena_fits(&v) || !refs_fit(&v) || !writes_fit(&v) || !conditions_fit(&v))
         return NN_PLAN_E_INVALID;
     for (uint32_t i = 0; i < v.header->steps.n; i++)
         if (!step_fits(&v, &v.steps[i]))

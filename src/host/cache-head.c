@@ -11,7 +11,7 @@ enum {
     MAX_FILES = 2 * NNHAL_MAX_CACHE_FILES,
 };
 
-#define MAGIC UINT64_C(0x3165686361636e6e) /* "nncache1" */
+#define MAGIC UINT64_C(0x3265686361636e6e) /* "nncache2" */
 
 struct head {
     uint64_t magic;

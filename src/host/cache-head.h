@@ -12,6 +12,7 @@
 #define NN_HOST_CACHE_HEAD_H
 
 #include "base/arena.h"
+#include "cache/hash.h"
 #include "model/validate.h"
 
 #include <nnhal/driver.h>
@@ -21,6 +22,7 @@
 struct nn_cache_file {
     uint64_t size;
     uint64_t sum;
+    struct nn_hash hash; /* of a data buffer whose saver has hashed it; else zeroes */
 };
 
 struct nn_cache_head {

@@ -69,7 +69,7 @@ void nn_cache_close(struct nn_host *host)
     pthread_mutex_destroy(&host->tokens_lock);
 }
 
-/* -- saving -------------------------------------------------------------------------- */
+/* -- what is wanted -------------------------------------------------------------------- */
 
 static bool is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
 {
@@ -84,6 +84,23 @@ static bool are_writable(uint32_t n, const int32_t *fds)
         if (!nn_entry_is_writable(fds[i]))
             return false;
     return true;
+}
+
+/* A driver hands over all or nothing; what is too large is nothing. */
+static bool is_filled(const struct nnhal_cache *cache)
+{
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < cache->n_model_files + cache->n_data_files; i++) {
+        const struct nnhal_cache_buffer *buffer =
+            i < cache->n_model_files ? &cache->model_files[i]
+                                     : &cache->data_files[i - cache->n_model_files];
+
+        if (buffer->size > NN_ENTRY_MAX_BYTES / 2 || (buffer->size && !buffer->bytes))
+            return false;
+        is_any = is_any || buffer->size;
+    }
+    return is_any;
 }
 
 /* Room for as many buffers as the driver announced. */
@@ -115,22 +132,31 @@ void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_mod
     *ret_cache = cache_new(session->host, arena);
 }
 
-/* A driver hands over all or nothing; what is too large is nothing. */
-static bool is_filled(const struct nnhal_cache *cache)
+/* -- sharing ------------------------------------------------------------------------- */
+
+static uint32_t sharing_uid(const struct nn_session *session)
 {
-    bool is_any = false;
-
-    for (uint32_t i = 0; i < cache->n_model_files + cache->n_data_files; i++) {
-        const struct nnhal_cache_buffer *buffer =
-            i < cache->n_model_files ? &cache->model_files[i]
-                                     : &cache->data_files[i - cache->n_model_files];
-
-        if (buffer->size > NN_ENTRY_MAX_BYTES / 2 || (buffer->size && !buffer->bytes))
-            return false;
-        is_any = is_any || buffer->size;
-    }
-    return is_any;
+    return session->host->sharing == NN_HOST_SHARING_ALL ? UINT32_MAX : session->uid;
 }
+
+bool nn_cache_share(struct nn_session *session, struct nnhal_cache *cache,
+                    struct nn_prepared *prepared)
+{
+    struct nn_cached *cached = &prepared->cached;
+    int r;
+
+    if (session->host->sharing == NN_HOST_SHARING_NONE || !cache->n_data_files || !is_filled(cache))
+        return false;
+    r = nn_cached_init(cached, cache->n_model_files, cache->n_data_files, &prepared->arena);
+    for (uint32_t i = 0; r == 0 && i < cache->n_model_files; i++)
+        r = nn_cached_copy(cached, &cache->model_files[i]);
+    for (uint32_t i = 0; r == 0 && i < cache->n_data_files; i++)
+        r = nn_cached_share(cached, &session->host->weights, sharing_uid(session),
+                            &cache->data_files[i]);
+    return r == 0;
+}
+
+/* -- saving -------------------------------------------------------------------------- */
 
 /* What is to stand in the files: parts[0] is the head, then come the buffers. */
 struct image {
@@ -163,6 +189,8 @@ static int make_image(const struct nnhal_cache *cache, const struct nn_prepared 
             .size = buffer->size,
             .sum = is_data ? nn_hash_sum(buffer->bytes, buffer->size) : 0,
         };
+        if (is_data && i - image->n_model < prepared->cached.n_weights)
+            head.files[i].hash = *nn_weights_hash(prepared->cached.weights[i - image->n_model]);
     }
     r = nn_cache_head_encode(&head, arena, &bytes, &image->parts[0].size);
     image->parts[0].bytes = bytes;
@@ -270,30 +298,30 @@ static uint32_t measure_files(struct nn_session *session, uint32_t n_files, cons
                              &prepared->bytes_charge, message, arena);
 }
 
-static uint32_t read_files(uint32_t n_files, const int32_t *fds, struct nn_hash_part *files,
-                           struct nn_prepared *prepared, const char **message,
-                           struct nn_arena *arena)
+static uint32_t say_unread(int r, const char **message, struct nn_arena *arena)
 {
-    struct nn_cached *cached = &prepared->cached;
-
-    cached->files = nn_arena_new_n(&prepared->arena, uint8_t *, n_files);
-    if (!cached->files)
+    if (r < 0)
         return nn_say_no_memory(message, arena);
-    for (uint32_t i = 0; i < n_files; i++) {
-        int r = nn_entry_read(fds[i], files[i].size, &cached->files[i]);
+    if (r == NN_CACHED_E_SHORT)
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "a cache file became shorter while it was read");
+    return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                  "the data cache is damaged, or belongs to another model cache");
+}
 
-        if (r < 0)
-            return nn_say_no_memory(message, arena);
-        if (r > 0)
-            return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                          "a cache file became shorter while it was read");
-        files[i].bytes = cached->files[i];
-        cached->n_files++;
+static uint32_t read_model(uint32_t n_files, const int32_t *fds, struct nn_hash_part *files,
+                           struct nn_cached *cached, const char **message, struct nn_arena *arena)
+{
+    for (uint32_t i = 0; i < n_files; i++) {
+        struct nnhal_cache_buffer buffer;
+        int r = nn_cached_read(cached, fds[i], files[i].size, &buffer);
+
+        if (r)
+            return say_unread(r, message, arena);
+        files[i].bytes = buffer.bytes;
     }
     return NNHAL_NONE;
 }
-
-/* -- from here on no file is read any more -------------------------------------------- */
 
 static uint32_t judge_hash(const struct nn_host *host, const struct nn_hash *wanted,
                            uint32_t n_files, const struct nn_hash_part *files, const char **message,
@@ -319,44 +347,48 @@ static uint32_t judge_hash(const struct nn_host *host, const struct nn_hash *wan
     return NNHAL_NONE;
 }
 
-/* Whether the buffers are as the head says; then the driver gets them. */
-static bool take_buffers(const struct nn_host *host, const struct nn_cache_head *head,
-                         const struct nn_hash_part *files, uint64_t head_bytes,
-                         struct nnhal_cache *cache)
+/* -- the model files are not read any more --------------------------------------------- */
+
+/* Whether the model buffers are as the head says; then the driver gets them. */
+static bool take_model(const struct nn_host *host, const struct nn_cache_head *head,
+                       const struct nn_hash_part *files, uint64_t head_bytes,
+                       struct nnhal_cache *cache)
 {
     uint32_t n_model = host->driver.n_model_cache_files;
 
     if (head->n_files != n_model + host->driver.n_data_cache_files)
         return false;
-    for (uint32_t i = 0; i < head->n_files; i++) {
-        bool is_data = i >= n_model;
-        const struct nn_hash_part *file = &files[n_model ? i : i + 1];
-        uint64_t skipped = !is_data && i == 0 ? head_bytes : 0;
-        struct nnhal_cache_buffer buffer = {(const uint8_t *)file->bytes + skipped,
-                                            file->size - skipped};
+    for (uint32_t i = 0; i < n_model; i++) {
+        uint64_t skipped = i == 0 ? head_bytes : 0;
 
-        if (buffer.size != head->files[i].size ||
-            (is_data && nn_hash_sum(buffer.bytes, buffer.size) != head->files[i].sum))
+        if (files[i].size - skipped != head->files[i].size)
             return false;
-        *(is_data ? &cache->data_files[i - n_model] : &cache->model_files[i]) = buffer;
+        cache->model_files[i] = (struct nnhal_cache_buffer){
+            (const uint8_t *)files[i].bytes + skipped, files[i].size - skipped};
     }
     return true;
 }
 
-static uint32_t judge_contents(struct nn_prepared *prepared, const struct nn_hash_part *files,
-                               struct nnhal_cache *cache, const char **message,
-                               struct nn_arena *arena)
+static uint32_t take_data(struct nn_session *session, const struct nn_cache_head *head,
+                          const int32_t *fds, const struct nn_hash_part *files,
+                          struct nn_cached *cached, struct nnhal_cache *cache, const char **message,
+                          struct nn_arena *arena)
 {
-    struct nn_cache_head head;
-    uint64_t head_bytes;
+    const struct nn_cache_file *said = head->files + session->host->driver.n_model_cache_files;
 
-    if (!nn_cache_head_decode(files[0].bytes, files[0].size, &prepared->arena, &head,
-                              &head_bytes) ||
-        !take_buffers(prepared->host, &head, files, head_bytes, cache))
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "the data cache is damaged, or belongs to another model cache");
-    prepared->priority = head.priority;
-    prepared->io = head.io;
+    for (uint32_t i = 0; i < cache->n_data_files; i++) {
+        int r;
+
+        if (files[i].size != said[i].size)
+            r = NN_CACHED_E_DAMAGED;
+        else if (session->host->sharing == NN_HOST_SHARING_NONE)
+            r = nn_cached_read_data(cached, fds[i], &said[i], &cache->data_files[i]);
+        else
+            r = nn_cached_find_data(cached, &session->host->weights, sharing_uid(session), fds[i],
+                                    &said[i], &cache->data_files[i]);
+        if (r)
+            return say_unread(r, message, arena);
+    }
     return NNHAL_NONE;
 }
 
@@ -364,19 +396,28 @@ static uint32_t load(struct nn_session *session, const int32_t *fds, uint32_t n_
                      uint32_t n_data, const struct nn_hash *wanted, struct nn_prepared *prepared,
                      struct nnhal_cache *cache, const char **message, struct nn_arena *arena)
 {
-    uint32_t n_files = n_model + n_data, status;
-    struct nn_hash_part *files = nn_arena_new_n(arena, struct nn_hash_part, n_files);
+    struct nn_hash_part *files = nn_arena_new_n(arena, struct nn_hash_part, n_model + n_data);
+    struct nn_cached *cached = &prepared->cached;
+    struct nn_cache_head head;
+    uint64_t head_bytes;
+    uint32_t status;
 
-    if (!files)
+    if (!files || nn_cached_init(cached, n_model + n_data, n_data, &prepared->arena) < 0)
         return nn_say_no_memory(message, arena);
-    status = measure_files(session, n_files, fds, files, prepared, message, arena);
+    status = measure_files(session, n_model + n_data, fds, files, prepared, message, arena);
     if (status == NNHAL_NONE)
-        status = read_files(n_files, fds, files, prepared, message, arena);
+        status = read_model(n_model, fds, files, cached, message, arena);
     if (status == NNHAL_NONE)
         status = judge_hash(session->host, wanted, n_model, files, message, arena);
-    if (status == NNHAL_NONE)
-        status = judge_contents(prepared, files, cache, message, arena);
-    return status;
+    if (status != NNHAL_NONE)
+        return status;
+    if (!nn_cache_head_decode(files[0].bytes, files[0].size, &prepared->arena, &head,
+                              &head_bytes) ||
+        !take_model(session->host, &head, files, head_bytes, cache))
+        return say_unread(NN_CACHED_E_DAMAGED, message, arena);
+    prepared->priority = head.priority;
+    prepared->io = head.io;
+    return take_data(session, &head, fds + n_model, files + n_model, cached, cache, message, arena);
 }
 
 uint32_t nn_cache_load(struct nn_session *session,

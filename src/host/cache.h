@@ -9,8 +9,9 @@
  *   save   hash the buffers; commit {user, token} -> hash to the token map;
  *          then write the files, the first model file last: while it is empty
  *          there is nothing in the others
- *   load   read each file whole; hash what was read; compare with the map;
- *          then look into it, and give the driver that copy
+ *   load   read the model files whole; hash what was read; compare with the map;
+ *          then look into it, read the data files or find them in memory, and
+ *          give the driver those copies
  *
  * The hash covers the model cache. The first model file begins with a head of
  * ours: what requests are judged by (inputs, outputs, priority), and size and sum
@@ -35,6 +36,12 @@ void nn_cache_n_files(const struct nn_host *host, uint32_t *ret_n_model, uint32_
  * writing. Then *ret_cache is what the driver fills, in arena; else NULL. */
 void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
                      struct nn_arena *arena, struct nnhal_cache **ret_cache);
+
+/* nn_cache_share() - where the host shares weights: replaces the buffers that the
+ * driver has put into cache by copies that stay, those of data in shared memory. prepared
+ * gets them. Returns: whether all of them are replaced; else they are as good as before. */
+bool nn_cache_share(struct nn_session *session, struct nnhal_cache *cache,
+                    struct nn_prepared *prepared);
 
 /* nn_cache_save() - writes what the driver has put into cache.
  * Returns: whether the files are whole now. */

@@ -65,6 +65,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
     nn_spin_prepare();
     pthread_mutex_init(&host->fencer_lock, NULL);
     pthread_mutex_init(&host->tokens_lock, NULL);
+    nn_weights_table_init(&host->weights);
     *ret_host = steal_ptr(&host);
     return 0;
 }
@@ -95,10 +96,16 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     if (host->driver.close)
         host->driver.close(host->device);
     nn_cache_close(host);
+    nn_weights_table_done(&host->weights);
     nn_quota_done(&host->quota);
     pthread_mutex_destroy(&host->fencer_lock);
     free(host);
     return NULL;
+}
+
+void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing)
+{
+    host->sharing = sharing;
 }
 
 const struct nnhal_driver *nn_host_driver(const struct nn_host *host)

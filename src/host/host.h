@@ -66,6 +66,16 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
  * Returns: 0, -EIO (nothing will be cached), -ENOMEM. */
 int nn_host_open_tokens(struct nn_host *host, const char *folder);
 
+/* Whose prepared models may share one copy of the same data cache (weights.h). */
+enum nn_host_sharing {
+    NN_HOST_SHARING_NONE = 0, /* for a process with one client; the default */
+    NN_HOST_SHARING_UID = 1,
+    NN_HOST_SHARING_ALL = 2,
+};
+
+/* nn_host_share_weights() - before the first session. */
+void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing);
+
 /* nn_host_ref() / nn_host_unref() - a session holds one reference; the last
  * one closes the device, after all that uses it. Any thread. unref accepts
  * NULL and returns NULL. */

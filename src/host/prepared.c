@@ -118,8 +118,7 @@ static void prepared_destroy(struct nn_object *object)
     if (prepared->is_made)
         prepared->host->driver.release(prepared->driver_prepared);
     constants_done(&prepared->constants);
-    for (uint32_t i = 0; i < prepared->cached.n_files; i++)
-        free(prepared->cached.files[i]);
+    nn_cached_done(&prepared->cached);
     nn_arena_done(&prepared->arena);
     nn_quota_release(&prepared->bytes_charge);
     nn_quota_release(&prepared->charge);
@@ -386,12 +385,45 @@ static void tell_written(struct nn_session *session, uint64_t prepared_model)
         session->listener.cache_written(session->listener.ctx, &event);
 }
 
+/* What prepare() made, without the model: *ret_prepared is the driver's. */
+static uint32_t make_from_cache(const struct nn_host *host, const struct nnhal_cache *cache,
+                                uint64_t deadline_ns, void **ret_prepared, const char **message,
+                                struct nn_arena *arena)
+{
+    const struct nnhal_prepare_from_cache prepare = {
+        .size = sizeof(prepare), .cache = cache, .deadline_ns = deadline_ns};
+    uint32_t status;
+
+    nn_services_clear();
+    status = host->driver.prepare_from_cache(host->device, &prepare, ret_prepared);
+    return nn_driver_status(host, status, "prepare_from_cache", message, arena);
+}
+
+/* In a service the driver's own weights give way to memory that other clients can share:
+ * what prepare() has made is replaced by the same from the cache, and needs its pools no more.
+ * What fails here leaves it as it is. */
+static void share(const struct nn_host *host, const struct nnhal_cache *cache,
+                  struct nn_prepared *prepared, uint64_t deadline_ns, struct nn_arena *arena)
+{
+    const char *message = NULL;
+    void *shared;
+
+    if (make_from_cache(host, cache, deadline_ns, &shared, &message, arena) != NNHAL_NONE) {
+        nn_cached_done(&prepared->cached);
+        return;
+    }
+    host->driver.release(prepared->driver_prepared);
+    prepared->driver_prepared = shared;
+    constants_done(&prepared->constants);
+}
+
 uint32_t nn_host_prepare_model(struct nn_session *session,
                                const struct nn_hal_prepare_model_args *args,
                                struct nn_hal_prepare_model_reply *reply, struct nn_arena *arena)
 {
     _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(session);
     struct nnhal_cache *cache;
+    bool is_written = false;
     uint32_t status;
 
     if (!prepared)
@@ -401,29 +433,24 @@ uint32_t nn_host_prepare_model(struct nn_session *session,
     status = prepare(session, args, prepared, cache, &reply->message, arena);
     if (status != NNHAL_NONE)
         return status;
+    if (cache) {
+        bool is_shared = nn_cache_share(session, cache, prepared);
+
+        is_written = nn_cache_save(session, args, cache, prepared);
+        if (is_shared)
+            share(session->host, cache, prepared, args->deadline_ns, arena);
+        else
+            nn_cached_done(&prepared->cached);
+    }
     if (nn_objects_add(&session->objects, &prepared->object) < 0)
         return nn_say_no_memory(&reply->message, arena);
     reply->prepared_model = prepared->object.id;
-    if (cache && nn_cache_save(session, args, cache, prepared))
+    if (is_written)
         tell_written(session, reply->prepared_model);
     return NNHAL_NONE;
 }
 
 /* -- prepare_model_from_cache ------------------------------------------------------ */
-
-static uint32_t make_from_cache(struct nn_prepared *prepared, const struct nnhal_cache *cache,
-                                uint64_t deadline_ns, const char **message, struct nn_arena *arena)
-{
-    const struct nn_host *host = prepared->host;
-    const struct nnhal_prepare_from_cache prepare = {
-        .size = sizeof(prepare), .cache = cache, .deadline_ns = deadline_ns};
-    uint32_t status;
-
-    nn_services_clear();
-    status = host->driver.prepare_from_cache(host->device, &prepare, &prepared->driver_prepared);
-    prepared->is_made = status == NNHAL_NONE;
-    return nn_driver_status(host, status, "prepare_from_cache", message, arena);
-}
 
 uint32_t nn_host_prepare_model_from_cache(struct nn_session *session,
                                           const struct nn_hal_prepare_model_from_cache_args *args,
@@ -443,7 +470,9 @@ uint32_t nn_host_prepare_model_from_cache(struct nn_session *session,
     if (status == NNHAL_NONE)
         status = nn_cache_load(session, args, prepared, &cache, &reply->message, arena);
     if (status == NNHAL_NONE)
-        status = make_from_cache(prepared, cache, args->deadline_ns, &reply->message, arena);
+        status = make_from_cache(session->host, cache, args->deadline_ns,
+                                 &prepared->driver_prepared, &reply->message, arena);
+    prepared->is_made = status == NNHAL_NONE;
     if (status != NNHAL_NONE)
         return status;
     if (nn_objects_add(&session->objects, &prepared->object) < 0)

@@ -7,6 +7,7 @@
 #ifndef NN_HOST_PREPARED_H
 #define NN_HOST_PREPARED_H
 
+#include "host/cached.h"
 #include "host/memory.h"
 #include "model/validate.h"
 
@@ -16,12 +17,6 @@ struct nn_constants {
     struct nn_memory **memories;
     struct nnhal_mapped_pool *mapped;
     uint64_t *sizes;
-};
-
-/* What was read of the cache, each to be freed. */
-struct nn_cached {
-    uint32_t n_files;
-    uint8_t **files;
 };
 
 struct nn_prepared {

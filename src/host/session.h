@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "host/object.h"
 #include "host/quota.h"
+#include "host/weights.h"
 
 #include <semaphore.h>
 
@@ -33,6 +34,8 @@ struct nn_host {
     pthread_mutex_t tokens_lock;
     struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
     bool has_no_tokens;          /* opening it has failed */
+    enum nn_host_sharing sharing;
+    struct nn_weights_table weights; /* what sessions share of data caches (weights.h) */
 };
 
 /* The live buffers of a session by token (buffer.h). Any thread. */

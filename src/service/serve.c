@@ -110,6 +110,29 @@ static int open_driver(struct serving *serving)
     return r;
 }
 
+/* A client that is alone shares with nobody. */
+static void share_weights(const struct serving *serving)
+{
+    static const struct {
+        const char *name;
+        enum nn_host_sharing sharing;
+    } names[] = {
+        {"off", NN_HOST_SHARING_NONE}, {"uid", NN_HOST_SHARING_UID}, {"all", NN_HOST_SHARING_ALL}};
+    const char *wanted = secure_getenv("NNHAL_SHARE_WEIGHTS");
+
+    if (!serving->is_listening)
+        return;
+    nn_host_share_weights(serving->host, NN_HOST_SHARING_UID);
+    for (size_t i = 0; wanted && i < NN_N_ELEMENTS(names); i++) {
+        if (strcmp(wanted, names[i].name) != 0)
+            continue;
+        nn_host_share_weights(serving->host, names[i].sharing);
+        return;
+    }
+    if (wanted)
+        nn_log("service", NN_LOG_WARNING, "NNHAL_SHARE_WEIGHTS is none of uid, all and off: uid");
+}
+
 /* -- the socket -------------------------------------------------------------------------------- */
 
 static const char *why_not_listen(int r)
@@ -232,6 +255,7 @@ static int run(struct serving *serving)
     running = service;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    share_weights(serving);
     if (serving->is_listening)
         nn_service_listen(service, steal_fd(&serving->fd));
     else

@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 #include <android/NeuralNetworksTypes.h>
+#include <android/hardware_buffer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -135,6 +136,16 @@ int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc *desc,
  * UNMAPPABLE; OP_FAILED, also while an execution uses either; DEAD_OBJECT;
  * OUT_OF_MEMORY. */
 int ANeuralNetworksMemory_copy(const ANeuralNetworksMemory *src, const ANeuralNetworksMemory *dst);
+
+/* ANeuralNetworksMemory_createFromAHardwareBuffer() - a hardware buffer as a memory
+ * (feature level 3), which keeps a reference to it. A BLOB is a memory of width
+ * bytes. Any other format can only be an argument of an execution, as a whole:
+ * offset and length 0, no constant; a device that takes its pixels as they lie
+ * wants as many bytes as the tensor has. What a device cannot decode it does
+ * not support; preparing and executing with it is OP_FAILED.
+ * *memory is NULL on failure. Returns: UNEXPECTED_NULL; OUT_OF_MEMORY. */
+int ANeuralNetworksMemory_createFromAHardwareBuffer(const AHardwareBuffer *ahwb,
+                                                    ANeuralNetworksMemory **memory);
 
 /* ANeuralNetworksMemory_free() - (feature level 1). Models, compilations and
  * executions that use the memory keep it for themselves. */

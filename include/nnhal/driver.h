@@ -51,10 +51,30 @@ struct nnhal_driver_services {
     uint32_t n_cpus;
 };
 
-/* A pool of the model, mapped; readable while the prepared model lives. */
+/* A memory as it is: for a driver whose device reads descriptors, dma-bufs above
+ * all, by itself. The struct is for the call; fd, data and buffer are the host's
+ * and stay until release_memory(). */
+struct nnhal_memory_handle {
+    size_t size;
+    uint32_t kind; /* enum nnhal_memory_kind */
+    int32_t fd;
+    /* The mapped view: n_bytes, which is all of it. NULL if no CPU can read it. Of
+     * an mmap_fd it begins at some offset in fd. */
+    void *data;
+    uint64_t n_bytes;
+    /* NULL unless kind is one of a hardware buffer. Format, sizes, stride and
+     * planes agree with what fd is. */
+    const struct nnhal_hardware_buffer *buffer;
+    uint32_t is_writable;
+    uint32_t reserved;
+};
+
+/* A pool of the model, mapped; readable while the prepared model lives. memory is
+ * what import_memory() made of it. */
 struct nnhal_mapped_pool {
     const uint8_t *data;
     uint64_t size;
+    void *memory;
 };
 
 /* A validated model. The model, its arrays and operand_values live for the
@@ -110,7 +130,10 @@ struct nnhal_prepare_from_cache {
 /* An input, validated: data holds exactly the bytes of type and dimensions.
  * data is NULL if the argument is omitted, or lies in a buffer that the driver
  * has allocated: that one is buffer then. The application may change the bytes
- * at any time, other than a buffer's. */
+ * at any time, other than a buffer's. memory is what import_memory() made of the
+ * memory that data lies in, offset bytes from its beginning. A hardware_buffer whose
+ * pixels are not exactly the tensor's bytes has no data, only memory, and reaches
+ * only drivers that keep something in import_memory(). */
 struct nnhal_input {
     const void *data;
     uint64_t size; /* bytes */
@@ -118,6 +141,8 @@ struct nnhal_input {
     uint32_t is_omitted;
     uint32_t dimensions[NNHAL_MAX_RANK];
     const void *buffer; /* NULL: data has the bytes */
+    void *memory;
+    uint64_t offset;
 };
 
 /* An output. On entry dimensions is what model and request say (n_dimensions
@@ -126,7 +151,8 @@ struct nnhal_input {
  * is_insufficient, goes on with the other outputs, and returns
  * NNHAL_OUTPUT_INSUFFICIENT_SIZE. data is NULL if the argument is omitted, or goes
  * to a buffer that the driver has allocated: capacity bounds that one, too, and
- * where its shape is open the host raises capacity and executes once more. */
+ * where its shape is open the host raises capacity and executes once more.
+ * memory and offset are as in struct nnhal_input. */
 struct nnhal_output {
     void *data;
     uint64_t capacity; /* bytes */
@@ -135,6 +161,8 @@ struct nnhal_output {
     uint32_t is_insufficient;
     uint32_t dimensions[NNHAL_MAX_RANK];
     void *buffer; /* NULL: data has room for the bytes */
+    void *memory;
+    uint64_t offset;
 };
 
 struct nnhal_execution {
@@ -237,6 +265,18 @@ struct nnhal_driver {
     uint32_t (*copy_to)(void *buffer, void *data, uint64_t n_bytes);
     uint32_t (*copy_from)(void *buffer, uint32_t n_dimensions, const uint32_t *dimensions,
                           const void *data, uint64_t n_bytes);
+
+    /* Memories: called once for each that a client makes known, before anything is
+     * done with it. NNHAL_NONE: this driver can decode it. It may keep something of
+     * its own (an imported dma-buf, say) in *ret_memory, which then comes with
+     * whatever lies in that memory, until release_memory(). Leaving it NULL means
+     * that the mapped view is all that it wants. Any other status: operations with
+     * constants in it are not supported, preparing and executing with it is
+     * GENERAL_FAILURE with this call's explanation. NULL: every memory that has a
+     * view is taken. */
+    uint32_t (*import_memory)(void *device, const struct nnhal_memory_handle *handle,
+                              void **ret_memory);
+    void (*release_memory)(void *memory);
 };
 
 /* The one exported symbol. configuration is what follows ':' in the name that

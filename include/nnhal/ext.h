@@ -7,6 +7,8 @@
 #define NNHAL_EXT_H
 
 #include <android/NeuralNetworksTypes.h>
+#include <android/hardware_buffer.h>
+#include <nnhal/types.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -84,6 +86,46 @@ size_t nnhal_get_last_error(char *text, size_t n_bytes);
  * copied in this process so far: those given by pointer. Arguments in memories
  * are used where they are. */
 uint64_t nnhal_get_copied_bytes(void);
+
+/* nnhal_get_imported_memories() - memories that this process has made known to
+ * devices so far. Each is sent to a device, and mapped there, once, however often
+ * it is used. */
+uint64_t nnhal_get_imported_memories(void);
+
+/* -- hardware buffers ------------------------------------------------------------ */
+
+/* What a hardware buffer is made of. */
+enum nnhal_backing {
+    NNHAL_BACKING_DMA_HEAP = 0, /* a dma-buf of /dev/dma_heap/system */
+    NNHAL_BACKING_UDMABUF = 1,  /* a dma-buf of /dev/udmabuf */
+    NNHAL_BACKING_MEMFD = 2,    /* a sealed memfd: this machine gives no dma-bufs */
+    NNHAL_BACKING_IMPORTED = 3, /* imported, or received from another process */
+};
+
+/* Set size before the call: members beyond it are not touched. fd and layout are
+ * the buffer's and live as long as it does. */
+struct nnhal_hardware_buffer_info {
+    size_t size;
+    uint32_t backing; /* enum nnhal_backing */
+    int32_t fd;
+    const char *backing_name; /* "dma_heap", "udmabuf", "memfd", "imported" */
+    const struct nnhal_hardware_buffer *layout;
+};
+
+/* nnhal_hardware_buffer_get_info() - what Android does not tell of a buffer.
+ * Returns: 0; -EINVAL (a NULL, or size is too small for backing). */
+int nnhal_hardware_buffer_get_info(const AHardwareBuffer *buffer,
+                                   struct nnhal_hardware_buffer_info *info);
+
+/* nnhal_hardware_buffer_import() - makes a buffer of a dma-buf that a camera, a
+ * display or another process has made, or of a memfd that is sealed against
+ * shrinking. Consumes fd, also on failure. layout is borrowed for the call; its
+ * planes, stride and size must lie within what fd is. Pixels in an order of the
+ * device's own (a modifier other than 0) reach drivers that know it, and no CPU.
+ * Returns: 0; -EINVAL (a NULL; fd is no memory, or not what layout says), -EPERM
+ * (it could be made smaller), -ENOMEM. */
+int nnhal_hardware_buffer_import(int fd, const struct nnhal_hardware_buffer *layout,
+                                 AHardwareBuffer **buffer);
 
 /* nnhal_get_result_name() - "BAD_DATA" for ANEURALNETWORKS_BAD_DATA; never NULL. */
 const char *nnhal_get_result_name(int result);

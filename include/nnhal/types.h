@@ -38,6 +38,7 @@ extern "C" {
 #define NNHAL_MAX_HINTS                64
 #define NNHAL_MAX_HINT_BYTES           65536
 #define NNHAL_MAX_ROLES                4096
+#define NNHAL_MAX_PLANES               4 /* of a hardware buffer */
 #define NNHAL_CACHE_TOKEN_BYTES        32
 #define NNHAL_MAX_FDS                  128       /* with one message */
 #define NNHAL_MAX_MESSAGE_BYTES        268435456 /* of one message */
@@ -259,6 +260,30 @@ enum nnhal_memory_kind {
 struct nnhal_bytes {
     uint64_t size;
     const uint8_t *data;
+};
+
+/* Where a plane of an image begins, and how its rows and pixels lie. */
+struct nnhal_buffer_plane {
+    uint64_t offset;      /* bytes, from the beginning of each layer */
+    uint32_t row_bytes;   /* from row to row */
+    uint32_t pixel_bytes; /* from pixel to pixel */
+};
+
+/* A hardware buffer: the numbers of Android's AHardwareBuffer_Desc, and what a
+ * device needs to know to read the descriptor that goes with it. Layers lie one
+ * after the other, size / layers bytes each. A blob is width bytes, with height
+ * and layers 1 and no planes. */
+struct nnhal_hardware_buffer {
+    uint32_t format; /* AHARDWAREBUFFER_FORMAT_* */
+    uint32_t width;  /* pixels; of a blob: bytes */
+    uint32_t height;
+    uint32_t layers;
+    uint64_t usage;    /* AHARDWAREBUFFER_USAGE_* */
+    uint64_t modifier; /* DRM_FORMAT_MOD_*; 0: rows of pixels, as planes say */
+    uint64_t size;     /* bytes of the descriptor that it takes */
+    uint32_t stride;   /* pixels from row to row */
+    uint32_t n_planes;
+    const struct nnhal_buffer_plane *planes;
 };
 
 /* Where a value lies: in the model's operand_values or in a pool, bytes. */

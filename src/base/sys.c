@@ -7,10 +7,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +25,7 @@
 long nn_sys_fault;
 int nn_sys_fault_errno = EMFILE;
 void (*nn_sys_observer)(const char *call, int fd);
+const struct nn_sys_fakes *nn_sys_fakes;
 
 /* Counts one call down. Returns: 0, or what the call is to fail with. */
 static int fault(const char *call, int fd)
@@ -99,10 +104,64 @@ int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode)
 
     if (r < 0)
         return r;
+    if (nn_sys_fakes && nn_sys_fakes->openat)
+        return nn_sys_fakes->openat(dir_fd, path, flags, mode);
     do
         fd = openat(dir_fd, path, flags | O_CLOEXEC, mode);
     while (fd < 0 && errno == EINTR);
     return fd < 0 ? nn_error_origin(-errno) : fd;
+}
+
+int nn_sys_ioctl(int fd, unsigned long request, void *argument)
+{
+    int r = fault("ioctl", fd);
+
+    if (r < 0)
+        return r;
+    if (nn_sys_fakes && nn_sys_fakes->ioctl)
+        return nn_sys_fakes->ioctl(fd, request, argument);
+    do
+        r = ioctl(fd, request, argument);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? nn_error_origin(-errno) : r;
+}
+
+/* A dma-buf has no type in its mode, and its file system answers by itself; the
+ * size of one is where it ends. */
+static int inspect_anonymous(int fd, struct nn_sys_file *ret_file)
+{
+    struct statfs system;
+    off_t end;
+
+    if (fstatfs(fd, &system) < 0)
+        return nn_error_origin(-errno);
+    if (system.f_type != DMA_BUF_MAGIC)
+        return 0;
+    end = lseek(fd, 0, SEEK_END);
+    if (end < 0)
+        return nn_error_origin(-errno);
+    *ret_file = (struct nn_sys_file){NN_SYS_DMA_BUF, (uint64_t)end};
+    return 0;
+}
+
+/* fstat() of a file may ask whoever serves it; seals are answered by shared
+ * memory alone, and by the kernel. */
+int nn_sys_inspect(int fd, struct nn_sys_file *ret_file)
+{
+    struct statx status;
+
+    if (nn_sys_fakes && nn_sys_fakes->inspect)
+        return nn_sys_fakes->inspect(fd, ret_file);
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE, &status) < 0)
+        return nn_error_origin(-errno);
+    *ret_file = (struct nn_sys_file){NN_SYS_OTHER, 0};
+    if ((status.stx_mode & S_IFMT) == 0)
+        return inspect_anonymous(fd, ret_file);
+    if (!S_ISREG(status.stx_mode))
+        return 0;
+    ret_file->kind = fcntl(fd, F_GET_SEALS) >= 0 ? NN_SYS_SHARED : NN_SYS_SLOW_FILE;
+    ret_file->n_bytes = status.stx_size;
+    return 0;
 }
 
 /* One transfer of a file moves at most 2 GiB, so both go on until all is moved. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sys.h - the system calls that move memory, descriptors, packets and files
  *
- * recvmsg, sendmsg, mmap, futex, memfd_create and openat are called here and
- * nowhere else; so are the calls that write files of the cache. This is also the
- * seam where tests make the n-th call fail, or watch the calls: nn_sys_fault,
- * compiled in everywhere, costs one load when it is off.
+ * recvmsg, sendmsg, mmap, futex, memfd_create, openat and the ioctls of devices
+ * are called here and nowhere else; so are the calls that write files of the
+ * cache. This is also the seam where tests make the n-th call fail, or watch the
+ * calls: nn_sys_fault, compiled in everywhere, costs one load when it is off.
  * Every function returns >= 0 or -errno; EINTR is retried. New descriptors are
  * close-on-exec. */
 #ifndef NN_BASE_SYS_H
@@ -24,6 +24,16 @@ extern long nn_sys_fault;
 extern int nn_sys_fault_errno;
 extern void (*nn_sys_observer)(const char *call, int fd);
 
+/* Devices that a machine may not have: where set, called instead of the system.
+ * Tests only. They answer as the functions of their names do. */
+struct nn_sys_file;
+struct nn_sys_fakes {
+    int (*openat)(int dir_fd, const char *path, int flags, unsigned mode);
+    int (*ioctl)(int fd, unsigned long request, void *argument);
+    int (*inspect)(int fd, struct nn_sys_file *ret_file);
+};
+extern const struct nn_sys_fakes *nn_sys_fakes;
+
 ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags); /* MSG_NOSIGNAL added */
 /* With MAP_FIXED in flags, *ret_address is where. */
@@ -31,6 +41,25 @@ int nn_sys_mmap(size_t n_bytes, int prot, int flags, int fd, off_t offset, void 
 int nn_sys_munmap(void *address, size_t n_bytes);
 int nn_sys_memfd_create(const char *name, bool sealable);
 int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode);
+
+int nn_sys_ioctl(int fd, unsigned long request, void *argument);
+
+/* What kind of file a descriptor is, as far as memory is concerned. */
+enum nn_sys_file_kind {
+    NN_SYS_OTHER,  /* no memory: a directory, a socket, a device.. */
+    NN_SYS_SHARED, /* a memfd, or a file of tmpfs or hugetlbfs */
+    NN_SYS_DMA_BUF,
+    NN_SYS_SLOW_FILE, /* another file: whoever touches it may wait for somebody else */
+};
+
+struct nn_sys_file {
+    enum nn_sys_file_kind kind;
+    uint64_t n_bytes;
+};
+
+/* nn_sys_inspect() - looks at a descriptor without asking whoever serves its file
+ * system, who might not answer. Returns: 0, -EBADF, -errno. */
+int nn_sys_inspect(int fd, struct nn_sys_file *ret_file);
 
 /* All n_bytes, unless the file ends before: pread returns what there was. */
 ssize_t nn_sys_pread(int fd, void *bytes, size_t n_bytes, off_t offset);

@@ -93,19 +93,14 @@ struct nn_hal_get_device_info_reply {
 
 /* -- memory -------------------------------------------------------------- */
 
-/* A memory object: registered once, then used by id. size is 0 for a
- * hardware_buffer. width..stride describe hardware buffers only. */
+/* size is 0 for a hardware_buffer, which is used as a whole, and the
+ * width of a hardware_buffer_blob. buffer is all 0 for the others. */
 struct nn_hal_import_memory_args {
     uint32_t kind; /* enum nnhal_memory_kind */
     uint32_t prot; /* PROT_READ | PROT_WRITE, mmap_fd only */
     uint64_t size;
     uint64_t offset; /* any, mmap_fd only */
-    uint32_t format;
-    uint32_t width;
-    uint32_t height;
-    uint32_t layers;
-    uint64_t usage;
-    uint32_t stride;
+    struct nnhal_hardware_buffer buffer;
     int32_t fd;
 };
 

@@ -71,19 +71,44 @@ static uint32_t add_pools(struct nn_binding *binding, struct nn_session *session
 
 /* -- arguments --------------------------------------------------------------- */
 
-/* Where a present argument's bytes are, if its memory can be used that way. */
+/* Where a present argument's bytes are. */
+struct place {
+    void *data; /* NULL: the driver knows by memory */
+    uint64_t n_bytes;
+    void *memory;
+    uint64_t offset;
+};
+
+/* A buffer that is used as a whole: its view, if that is what the tensor needs
+ * (0: not known yet). */
+static uint32_t locate_whole(const struct nn_memory *memory, uint32_t i, uint64_t n_needed,
+                             struct place *ret_place, const char **message, struct nn_arena *arena)
+{
+    bool fits = memory->view && (n_needed == 0 || n_needed == memory->n_view);
+
+    ret_place->memory = memory->driver_memory;
+    ret_place->n_bytes = memory->n_view;
+    ret_place->data = fits ? memory->view : NULL;
+    if (fits || memory->driver_memory)
+        return NNHAL_NONE;
+    return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                  "pool %u of the request is a hardware buffer of %llu bytes of pixels, the tensor "
+                  "in it has %llu: make them the same",
+                  i, (unsigned long long)memory->n_view, (unsigned long long)n_needed);
+}
+
+/* The same for any memory, if it can be used that way. */
 static uint32_t locate(struct nn_binding *binding, const struct nnhal_data_location *location,
-                       bool is_output, void **ret_data, const char **message,
-                       struct nn_arena *arena)
+                       bool is_output, uint64_t n_needed, struct place *ret_place,
+                       const char **message, struct nn_arena *arena)
 {
     struct nn_binding_pool *pool = &binding->pools[location->pool_index];
     const struct nn_memory *memory = pool->memory;
+    uint32_t status = nn_memory_check_decoded(memory, "request", location->pool_index, message,
+                                              arena);
 
-    if (!memory->region)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "pool %u of the request is a hardware buffer that this device cannot map: "
-                      "use shared memory or a BLOB buffer",
-                      location->pool_index);
+    if (status != NNHAL_NONE)
+        return status;
     if (is_output ? !memory->is_writable : !memory->is_readable)
         return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
                       "pool %u of the request holds an %s but is not %s: import it with %s",
@@ -91,8 +116,26 @@ static uint32_t locate(struct nn_binding *binding, const struct nnhal_data_locat
                       is_output ? "writable" : "readable", is_output ? "PROT_WRITE" : "PROT_READ");
     pool->is_read |= !is_output;
     pool->is_written |= is_output;
-    *ret_data = (char *)nn_region_data(memory->region) + location->offset;
+    *ret_place = (struct place){.data = NULL};
+    if (memory->is_whole)
+        return locate_whole(memory, location->pool_index, n_needed, ret_place, message, arena);
+    *ret_place = (struct place){
+        .data = (char *)memory->view + location->offset,
+        .n_bytes = location->length,
+        .memory = memory->driver_memory,
+        .offset = location->offset,
+    };
     return NNHAL_NONE;
+}
+
+/* Bytes of an argument whose shape is known, else 0. The request is valid. */
+static uint64_t bytes_needed(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions)
+{
+    uint64_t n_bytes = 0;
+
+    if (!nn_operand_bytes(type, n_dimensions, dimensions, &n_bytes))
+        return 0;
+    return n_bytes;
 }
 
 /* Whether another pool of the request, or this one, uses the buffer already, as
@@ -141,22 +184,28 @@ static uint32_t bind_input(struct nn_binding *binding, uint32_t i,
                            const struct nnhal_request_argument *argument, const char **message,
                            struct nn_arena *arena)
 {
+    const struct nnhal_operand *operand = &binding->prepared->io.inputs[i];
     struct nnhal_input *input = &binding->inputs[i];
-    void *data = NULL;
+    struct place place;
     uint32_t status;
 
-    nn_request_dimensions(&binding->prepared->io.inputs[i], argument, &input->n_dimensions,
-                          input->dimensions);
+    nn_request_dimensions(operand, argument, &input->n_dimensions, input->dimensions);
     input->is_omitted = argument->has_no_value != 0;
     if (input->is_omitted)
         return NNHAL_NONE;
     if (binding->pools[argument->location.pool_index].buffer)
         return bind_use(binding, argument->location.pool_index, i, false, input->n_dimensions,
                         input->dimensions, message, arena);
-    status = locate(binding, &argument->location, false, &data, message, arena);
-    input->data = data;
-    input->size = argument->location.length;
-    return status;
+    status = locate(binding, &argument->location, false,
+                    bytes_needed(operand->type, input->n_dimensions, input->dimensions), &place,
+                    message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    input->data = place.data;
+    input->size = place.n_bytes;
+    input->memory = place.memory;
+    input->offset = place.offset;
+    return NNHAL_NONE;
 }
 
 static uint32_t bind_output(struct nn_binding *binding, uint32_t i,
@@ -165,6 +214,8 @@ static uint32_t bind_output(struct nn_binding *binding, uint32_t i,
 {
     const struct nnhal_operand *operand = &binding->prepared->io.outputs[i];
     struct nnhal_output *output = &binding->outputs[i];
+    struct place place;
+    uint32_t status;
 
     nn_request_dimensions(operand, argument, &output->n_dimensions, output->dimensions);
     if (!nn_dimensions_known(operand->type, output->n_dimensions, output->dimensions))
@@ -175,8 +226,16 @@ static uint32_t bind_output(struct nn_binding *binding, uint32_t i,
     if (binding->pools[argument->location.pool_index].buffer)
         return bind_use(binding, argument->location.pool_index, i, true, output->n_dimensions,
                         output->dimensions, message, arena);
-    output->capacity = argument->location.length;
-    return locate(binding, &argument->location, true, &output->data, message, arena);
+    status = locate(binding, &argument->location, true,
+                    bytes_needed(operand->type, output->n_dimensions, output->dimensions), &place,
+                    message, arena);
+    if (status != NNHAL_NONE)
+        return status;
+    output->data = place.data;
+    output->capacity = place.n_bytes;
+    output->memory = place.memory;
+    output->offset = place.offset;
+    return NNHAL_NONE;
 }
 
 static uint32_t bind_arguments(struct nn_binding *binding, const struct nnhal_request *request,

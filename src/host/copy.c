@@ -51,10 +51,11 @@ static uint32_t judge_memory(const struct copy *copy, uint64_t n_bytes, bool is_
 {
     const struct nn_memory *memory = copy->memory;
 
-    if (!memory->region)
-        return nn_say(copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
-                      "the memory is a hardware buffer that this device cannot map: use shared "
-                      "memory or a BLOB buffer");
+    if (memory->is_whole)
+        return nn_say(
+            copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
+            "the memory is a hardware buffer that is no BLOB, whose pixels are not copied: "
+            "use shared memory or a BLOB buffer");
     if (is_written ? !memory->is_writable : !memory->is_readable)
         return nn_say(copy->message, copy->arena, NNHAL_INVALID_ARGUMENT,
                       "the memory is not %s: import it with %s",

@@ -159,6 +159,8 @@ static const char *judge_callbacks(const struct nnhal_driver *driver)
     if (!driver->open || !driver->get_supported_operations || !driver->prepare ||
         !driver->release || !driver->execute)
         return "one of open, get_supported_operations, prepare, release and execute is NULL";
+    if (driver->release_memory && !driver->import_memory)
+        return "release_memory is there without import_memory";
     if (driver->sandbox && ((driver->sandbox->n_device_nodes && !driver->sandbox->device_nodes) ||
                             (driver->sandbox->n_system_calls && !driver->sandbox->system_calls)))
         return "an array of sandbox is NULL";

@@ -2,10 +2,16 @@
 #include "host/memory.h"
 
 #include "base/error.h"
+#include "host/services.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+enum {
+    BUFFER_LEVEL = 3, /* the feature level that has hardware buffers */
+};
 
 struct nn_memory *nn_memory_get(struct nn_session *session, uint64_t id)
 {
@@ -21,22 +27,29 @@ struct nn_memory *nn_memory_unref(struct nn_memory *memory)
 
 uint64_t nn_memory_size(const struct nn_memory *memory)
 {
-    return memory->region ? nn_region_size(memory->region) : UINT64_MAX;
+    return memory->is_whole ? UINT64_MAX : memory->n_view;
 }
 
 bool nn_memory_is_broken(const struct nn_memory *memory)
 {
-    return memory->region && nn_region_is_broken(memory->region);
+    return nn_region_is_broken(memory->region);
 }
 
 static void memory_destroy(struct nn_object *object)
 {
     struct nn_memory *memory = (struct nn_memory *)object;
 
+    if (memory->driver_memory && memory->host->driver.release_memory)
+        memory->host->driver.release_memory(memory->driver_memory);
     nn_region_unref(memory->region);
     nn_quota_release(&memory->bytes_charge);
     nn_quota_release(&memory->charge);
     free(memory);
+}
+
+static bool is_buffer(uint32_t kind)
+{
+    return kind == NNHAL_MEMORY_HARDWARE_BUFFER_BLOB || kind == NNHAL_MEMORY_HARDWARE_BUFFER;
 }
 
 /* What the region needs to know; the form of a memory is judged there. */
@@ -48,6 +61,7 @@ static int map(const struct nn_session *session, const struct nn_hal_import_memo
         .prot = args->prot,
         .size = args->size,
         .offset = args->offset,
+        .buffer = is_buffer(args->kind) ? &args->buffer : NULL,
     };
     int fd = fcntl(args->fd, F_DUPFD_CLOEXEC, 0);
 
@@ -57,9 +71,87 @@ static int map(const struct nn_session *session, const struct nn_hal_import_memo
         nn_region_import(fd, &params, session->is_service ? NN_REGION_GUARD : 0, ret_region));
 }
 
+/* Where arguments lie in it: all of a sized memory, the pixels of a buffer. */
+static void find_view(struct nn_memory *memory)
+{
+    uint64_t offset = 0;
+
+    memory->n_view = nn_region_size(memory->region);
+    memory->view = nn_region_data(memory->region);
+    if (!memory->is_whole)
+        return;
+    if (memory->view && nn_layout_view(&memory->layout.buffer, &offset, &memory->n_view))
+        memory->view = (char *)memory->view + offset;
+    else
+        memory->view = NULL;
+}
+
+/* -- the driver's opinion ------------------------------------------------------------ */
+
+static const char *kind_name(uint32_t kind)
+{
+    static const char *const names[] = {"ashmem", "mmap_fd", "hardware_buffer_blob",
+                                        "hardware_buffer"};
+
+    return names[kind];
+}
+
+static uint32_t ask_driver(struct nn_memory *memory)
+{
+    const struct nnhal_driver *driver = &memory->host->driver;
+    const struct nnhal_memory_handle handle = {
+        .size = sizeof(handle),
+        .kind = memory->kind,
+        .fd = nn_region_fd(memory->region),
+        .data = nn_region_data(memory->region),
+        .n_bytes = nn_region_size(memory->region),
+        .buffer = is_buffer(memory->kind) ? &memory->layout.buffer : NULL,
+        .is_writable = memory->is_writable,
+    };
+
+    if (!driver->import_memory)
+        return NNHAL_NONE;
+    nn_services_clear();
+    return driver->import_memory(memory->host->device, &handle, &memory->driver_memory);
+}
+
+static void decode(struct nn_memory *memory)
+{
+    const char *text = NULL;
+
+    if (ask_driver(memory) != NNHAL_NONE) {
+        memory->driver_memory = NULL;
+        text = nn_services_explanation() ? nn_services_explanation() : "it does not say why";
+    } else if (!memory->view && !memory->driver_memory) {
+        text = "its pixels do not lie in a row: allocate it for the CPU, or use a BLOB buffer";
+    }
+    memory->is_decoded = text == NULL;
+    if (text)
+        snprintf(memory->refusal, sizeof(memory->refusal), "driver %s cannot decode this %s: %s",
+                 memory->host->driver.name, kind_name(memory->kind), text);
+}
+
+uint32_t nn_memory_check_decoded(const struct nn_memory *memory, const char *whose, uint32_t i,
+                                 const char **message, struct nn_arena *arena)
+{
+    if (memory->is_decoded)
+        return NNHAL_NONE;
+    return nn_say(message, arena, NNHAL_GENERAL_FAILURE, "pool %u of the %s: %s", i, whose,
+                  memory->refusal);
+}
+
+/* -- import_memory ---------------------------------------------------------------------- */
+
 static uint32_t say_unmapped(const struct nn_hal_import_memory_args *args, int r,
                              struct nn_hal_import_memory_reply *reply, struct nn_arena *arena)
 {
+    if ((r == NN_REGION_E_INVALID || r == -EBADF) && is_buffer(args->kind))
+        return nn_say(&reply->message, arena, NNHAL_INVALID_ARGUMENT,
+                      "the hardware buffer is malformed: format 0x%x, %u x %u x %u, stride %u, %u "
+                      "planes and %llu bytes must agree with each other and with the descriptor",
+                      args->buffer.format, args->buffer.width, args->buffer.height,
+                      args->buffer.layers, args->buffer.stride, args->buffer.n_planes,
+                      (unsigned long long)args->buffer.size);
     if (r == NN_REGION_E_INVALID || r == -EBADF)
         return nn_say(&reply->message, arena, NNHAL_INVALID_ARGUMENT,
                       "the memory is malformed: kind %u, %llu bytes at offset %llu, protection %u "
@@ -76,6 +168,12 @@ static uint32_t say_unmapped(const struct nn_hal_import_memory_args *args, int r
                   strerror(-nn_error_fold(r)));
 }
 
+/* What it takes of the quota: what it says that it maps. */
+static uint64_t n_bytes(const struct nn_hal_import_memory_args *args)
+{
+    return args->kind == NNHAL_MEMORY_HARDWARE_BUFFER ? args->buffer.size : args->size;
+}
+
 static uint32_t import(struct nn_session *session, const struct nn_hal_import_memory_args *args,
                        struct nn_memory *memory, struct nn_hal_import_memory_reply *reply,
                        struct nn_arena *arena)
@@ -87,21 +185,28 @@ static uint32_t import(struct nn_session *session, const struct nn_hal_import_me
                                &reply->message, arena);
     if (status != NNHAL_NONE)
         return status;
-    if (args->kind == NNHAL_MEMORY_HARDWARE_BUFFER) {
-        if (args->size != 0 || fcntl(args->fd, F_GETFD) < 0)
-            return say_unmapped(args, NN_REGION_E_INVALID, reply, arena);
-    } else {
-        status = nn_session_charge(session, NN_QUOTA_MEMORY_BYTES, args->size,
-                                   "bytes of shared memory", &memory->bytes_charge, &reply->message,
-                                   arena);
-        if (status != NNHAL_NONE)
-            return status;
-        r = map(session, args, &memory->region);
-        if (r != 0)
-            return say_unmapped(args, r, reply, arena);
-        memory->is_readable = args->kind != NNHAL_MEMORY_MMAP_FD || (args->prot & PROT_READ);
-        memory->is_writable = nn_region_is_writable(memory->region);
-    }
+    status = nn_session_charge(session, NN_QUOTA_MEMORY_BYTES, n_bytes(args),
+                               "bytes of shared memory", &memory->bytes_charge, &reply->message,
+                               arena);
+    if (status != NNHAL_NONE)
+        return status;
+    if (is_buffer(args->kind) && session->host->level < BUFFER_LEVEL)
+        return nn_say(&reply->message, arena, NNHAL_GENERAL_FAILURE,
+                      "device %s is of a feature level that knows no hardware buffers: use shared "
+                      "memory",
+                      session->host->driver.name);
+    r = map(session, args, &memory->region);
+    if (r != 0)
+        return say_unmapped(args, r, reply, arena);
+    memory->host = session->host;
+    memory->kind = args->kind;
+    memory->is_whole = args->kind == NNHAL_MEMORY_HARDWARE_BUFFER;
+    memory->is_readable = args->kind != NNHAL_MEMORY_MMAP_FD || (args->prot & PROT_READ);
+    memory->is_writable = nn_region_is_writable(memory->region);
+    if (is_buffer(args->kind))
+        nn_layout_copy(&args->buffer, &memory->layout);
+    find_view(memory);
+    decode(memory);
     if (nn_objects_add(&session->objects, &memory->object) < 0)
         return nn_say_no_memory(&reply->message, arena);
     reply->memory = memory->object.id;

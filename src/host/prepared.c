@@ -30,19 +30,40 @@ static uint32_t constants_add(struct nn_constants *constants, struct nn_session 
                       "pool %u of the model is no memory of this session: import it first", i);
     constants->memories[i] = memory;
     constants->n_pools++;
-    if (!memory->region)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "pool %u of the model is a hardware buffer that cannot be read here: put "
-                      "constants into shared memory or a BLOB buffer",
-                      i);
     if (!memory->is_readable)
         return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
                       "pool %u of the model is not readable: import it with PROT_READ", i);
-    constants->sizes[i] = nn_memory_size(memory);
+    constants->sizes[i] = nn_region_size(memory->region);
     constants->mapped[i] = (struct nnhal_mapped_pool){
-        .data = nn_region_data(memory->region),
-        .size = nn_memory_size(memory),
+        .data = memory->is_whole ? NULL : memory->view,
+        .size = memory->is_whole ? 0 : memory->n_view,
+        .memory = memory->driver_memory,
     };
+    return NNHAL_NONE;
+}
+
+/* Constants lie in memories with a size that the driver can decode. */
+static bool can_hold_constants(const struct nn_memory *memory)
+{
+    return memory->is_decoded && !memory->is_whole;
+}
+
+static uint32_t constants_judge(const struct nn_constants *constants, const char **message,
+                                struct nn_arena *arena)
+{
+    for (uint32_t i = 0; i < constants->n_pools; i++) {
+        const struct nn_memory *memory = constants->memories[i];
+        uint32_t status = nn_memory_check_decoded(memory, "model", i, message, arena);
+
+        if (status != NNHAL_NONE)
+            return status;
+        if (!can_hold_constants(memory))
+            return nn_say(
+                message, arena, NNHAL_GENERAL_FAILURE,
+                "pool %u of the model is a hardware buffer that is no BLOB: put constants "
+                "into shared memory or a BLOB buffer",
+                i);
+    }
     return NNHAL_NONE;
 }
 
@@ -179,38 +200,60 @@ uint32_t nn_driver_status(const struct nn_host *host, uint32_t status, const cha
 
 /* -- get_supported_operations ------------------------------------------------ */
 
-static bool is_tolerated(const struct nnhal_subgraph *subgraph, uint32_t i)
+/* What no driver is asked to execute, though models may contain it: operations
+ * that are there for the sake of a client, and such as read a constant that lies
+ * where the driver cannot reach it. */
+static bool is_refused(const struct nn_constants *constants, const struct nnhal_subgraph *subgraph,
+                       uint32_t i)
 {
+    const struct nnhal_operation *operation = &subgraph->operations[i];
     struct nn_operation_facts facts;
 
-    return nn_operation_validate(subgraph->operands, subgraph->n_operands, &subgraph->operations[i],
-                                 &facts, NULL) != 0 ||
-           facts.is_tolerated;
+    if (nn_operation_validate(subgraph->operands, subgraph->n_operands, operation, &facts, NULL) !=
+            0 ||
+        facts.is_tolerated)
+        return true;
+    for (uint32_t j = 0; j < operation->n_inputs; j++) {
+        const struct nnhal_operand *operand = &subgraph->operands[operation->inputs[j]];
+
+        if (operand->lifetime == NNHAL_CONSTANT_REFERENCE &&
+            !can_hold_constants(constants->memories[operand->location.pool_index]))
+            return true;
+    }
+    return false;
 }
 
-static bool any_is_tolerated(const struct nnhal_subgraph *subgraphs, uint32_t n)
+static bool any_is_refused(const struct nn_constants *constants,
+                           const struct nnhal_subgraph *subgraphs, uint32_t n)
 {
     for (uint32_t g = 0; g < n; g++)
         for (uint32_t i = 0; i < subgraphs[g].n_operations; i++)
-            if (is_tolerated(&subgraphs[g], i))
+            if (is_refused(constants, &subgraphs[g], i))
                 return true;
     return false;
 }
 
-/* Operations that models may contain for the sake of a client, but that no
- * device executes, are never offered to be prepared; nor is control flow where
- * a subgraph has one, whichever it is. */
-static void refuse_tolerated(const struct nnhal_model *model, uint8_t *supported)
+/* Control flow is refused where a subgraph has such an operation, whichever it is. */
+static void refuse(const struct nn_constants *constants, const struct nnhal_model *model,
+                   uint8_t *supported)
 {
-    bool is_inside = any_is_tolerated(model->referenced, model->n_referenced);
+    bool is_inside = any_is_refused(constants, model->referenced, model->n_referenced);
 
     for (uint32_t i = 0; i < model->main.n_operations; i++) {
         uint32_t type = model->main.operations[i].type;
 
-        if (is_tolerated(&model->main, i) ||
+        if (is_refused(constants, &model->main, i) ||
             (is_inside && (type == NNHAL_OP_IF || type == NNHAL_OP_WHILE)))
             supported[i] = 0;
     }
+}
+
+static bool has_all_mapped(const struct nn_constants *constants)
+{
+    for (uint32_t i = 0; i < constants->n_pools; i++)
+        if (constants->memories[i]->is_whole)
+            return false;
+    return true;
 }
 
 static uint32_t ask_driver(struct nn_session *session, const struct nnhal_model *model,
@@ -224,6 +267,7 @@ static uint32_t ask_driver(struct nn_session *session, const struct nnhal_model 
         .n_pools = constants->n_pools,
         .pools = constants->mapped,
     };
+    const char *why_not = NULL;
     struct nn_model_facts facts;
     uint8_t *supported;
     uint32_t status;
@@ -237,16 +281,18 @@ static uint32_t ask_driver(struct nn_session *session, const struct nnhal_model 
     if (!supported)
         return nn_say_no_memory(&reply->message, arena);
     nn_services_clear();
-    status = nn_driver_status(
-        host, host->driver.get_supported_operations(host->device, &driver_model, supported),
-        "get_supported_operations", &reply->message, arena);
+    /* A driver is not asked about what it might look for where nothing is. */
+    if (has_all_mapped(constants))
+        status = nn_driver_status(
+            host, host->driver.get_supported_operations(host->device, &driver_model, supported),
+            "get_supported_operations", &reply->message, arena);
     constants_access(constants, false, &reply->message, arena);
     if (status != NNHAL_NONE)
         return status;
     for (uint32_t i = 0; i < model->main.n_operations; i++)
         supported[i] = supported[i] != 0;
-    if (facts.has_tolerated)
-        refuse_tolerated(model, supported);
+    if (facts.has_tolerated || constants_judge(constants, &why_not, arena) != NNHAL_NONE)
+        refuse(constants, model, supported);
     reply->supported = supported;
     reply->n_supported = model->main.n_operations;
     return NNHAL_NONE;
@@ -346,6 +392,8 @@ static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_
     if (status == NNHAL_NONE)
         status = constants_init(&prepared->constants, session, &args->model, &prepared->arena,
                                 message, arena);
+    if (status == NNHAL_NONE)
+        status = constants_judge(&prepared->constants, message, arena);
     if (status == NNHAL_NONE)
         status = judge_model(session, &args->model, &prepared->constants, &facts, message, arena);
     if (status == NNHAL_NONE)

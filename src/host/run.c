@@ -123,7 +123,7 @@ static void end_access(const struct nn_binding *binding, uint32_t n)
     while (n-- > 0) {
         const struct nn_binding_pool *pool = &binding->pools[n];
 
-        if (pool->memory && pool->memory->region)
+        if (pool->memory)
             nn_region_end_access(pool->memory->region, pool->is_written);
     }
 }
@@ -134,8 +134,7 @@ static uint32_t begin_access(const struct nn_binding *binding, const char **mess
     for (uint32_t i = 0; i < binding->n_pools; i++) {
         const struct nn_binding_pool *pool = &binding->pools[i];
 
-        if (!pool->memory || !pool->memory->region ||
-            nn_region_begin_access(pool->memory->region, pool->is_written) == 0)
+        if (!pool->memory || nn_region_begin_access(pool->memory->region, pool->is_written) == 0)
             continue;
         end_access(binding, i);
         return nn_say(message, arena, NNHAL_GENERAL_FAILURE,

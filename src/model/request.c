@@ -188,13 +188,14 @@ static size_t add_spans(const struct check *check, const struct nnhal_request_ar
     for (uint32_t i = 0; i < n; i++) {
         const struct nnhal_data_location *location = &arguments[i].location;
 
-        /* Buffers and layouts of their own have length 0: admission is their owner's affair. */
-        if (arguments[i].has_no_value || location->length == 0)
+        /* The admission of buffers is their owner's affair. */
+        if (arguments[i].has_no_value || check->pools[location->pool_index].is_buffer)
             continue;
         spans[n_spans++] = (struct span){
             .memory = check->request->pools[location->pool_index].memory,
             .begin = location->offset,
-            .end = location->offset + location->length,
+            /* A memory that is used as a whole has length 0. */
+            .end = location->offset + (location->length ? location->length : 1),
             .argument = i,
             .is_output = is_output,
         };

@@ -108,6 +108,11 @@ _public_ uint64_t nnhal_get_copied_bytes(void)
     return nn_copied_bytes();
 }
 
+_public_ uint64_t nnhal_get_imported_memories(void)
+{
+    return nn_rt_memory_n_imports();
+}
+
 _public_ const char *nnhal_get_result_name(int result)
 {
     return nn_result_name(result);

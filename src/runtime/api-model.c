@@ -17,6 +17,18 @@ _public_ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd
                       &why);
 }
 
+_public_ int ANeuralNetworksMemory_createFromAHardwareBuffer(const AHardwareBuffer *ahwb,
+                                                             ANeuralNetworksMemory **memory)
+{
+    struct nn_why why = {0};
+
+    if (!ahwb || !memory)
+        return nn_api_null(__func__);
+    *memory = NULL;
+    return nn_api_end(__func__, NULL, nn_rt_memory_from_buffer((AHardwareBuffer *)ahwb, memory),
+                      &why);
+}
+
 _public_ void ANeuralNetworksMemory_free(ANeuralNetworksMemory *memory)
 {
     nn_rt_memory_unref(memory);

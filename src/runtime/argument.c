@@ -117,6 +117,17 @@ static int set_whole(struct nn_rt_argument *argument, const struct nn_rt_argumen
     return 0;
 }
 
+/* An image is its whole length, whatever that is; the device compares. */
+static int set_image(const struct nn_rt_argument *argument,
+                     const struct nn_rt_argument_rules *rules, const ANeuralNetworksMemory *memory,
+                     uint64_t length, struct nn_why *why)
+{
+    if (rules->is_input && !nn_rt_argument_is_specified(argument, rules->operand))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "a dimension is not known: give a type that says it");
+    return nn_rt_memory_check_range(memory, argument->offset, length, why);
+}
+
 int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
                                const struct nn_rt_argument_rules *rules,
                                const ANeuralNetworksOperandType *type, void *pointer,
@@ -151,6 +162,8 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
     r = set_dimensions(&new, rules, type, why);
     if (!r && memory->domain)
         r = set_whole(&new, rules, memory, length, why);
+    else if (!r && nn_rt_memory_is_whole(memory))
+        r = set_image(&new, rules, memory, length, why);
     else if (!r)
         r = set_range(&new, rules, memory, length, why);
     if (r)
@@ -158,6 +171,11 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
     new.memory = nn_rt_memory_ref(memory);
     *argument = new;
     return 0;
+}
+
+bool nn_rt_argument_is_whole(const struct nn_rt_argument *argument)
+{
+    return argument->memory && nn_rt_memory_is_whole(argument->memory);
 }
 
 void nn_rt_argument_done(struct nn_rt_argument *argument)

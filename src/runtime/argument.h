@@ -54,6 +54,9 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
 
 void nn_rt_argument_done(struct nn_rt_argument *argument);
 
+/* nn_rt_argument_is_whole() - it is all of a memory whose size is the device's affair. */
+bool nn_rt_argument_is_whole(const struct nn_rt_argument *argument);
+
 /* nn_rt_argument_is_specified() - every dimension of what is not omitted is known. */
 bool nn_rt_argument_is_specified(const struct nn_rt_argument *argument,
                                  const struct nnhal_operand *operand);

@@ -291,6 +291,10 @@ int nn_rt_builder_set_value_from_memory(ANeuralNetworksModel *model, int32_t ind
     int r;
 
     r = check_settable(model, index, why);
+    if (!r && nn_rt_memory_is_whole(memory))
+        r = nn_fail(
+            why, ANEURALNETWORKS_BAD_DATA,
+            "a hardware buffer that is no BLOB holds arguments of executions, no constants");
     if (!r)
         r = nn_fail_refused(nn_operand_validate_constant(&model->operands[index], n_bytes, why));
     if (!r)

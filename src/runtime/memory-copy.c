@@ -66,8 +66,13 @@ static int check_domain(struct copy *copy)
 
 static int check(struct copy *copy)
 {
-    int r = look_at_source(copy);
+    int r;
 
+    if (nn_rt_memory_is_whole(copy->from) || nn_rt_memory_is_whole(copy->to))
+        return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
+                       "a hardware buffer that is no BLOB holds arguments of executions; lock it "
+                       "to copy its pixels");
+    r = look_at_source(copy);
     if (r)
         return r;
     if (copy->to->domain)

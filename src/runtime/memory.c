@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "runtime/channel.h"
 #include "runtime/domain.h"
+#include "runtime/hardware-buffer.h"
 #include "shm/region.h"
 
 #include <errno.h>
@@ -17,6 +18,13 @@ struct nn_rt_memory_import {
     struct nn_rt_session *session;
     uint64_t id;
 };
+
+static uint64_t n_imports;
+
+uint64_t nn_rt_memory_n_imports(void)
+{
+    return __atomic_load_n(&n_imports, __ATOMIC_RELAXED);
+}
 
 static int memory_new(ANeuralNetworksMemory **ret_memory)
 {
@@ -50,6 +58,30 @@ int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struc
     memory->offset = offset;
     *ret_memory = steal_ptr(&memory);
     return 0;
+}
+
+int nn_rt_memory_from_buffer(AHardwareBuffer *buffer, ANeuralNetworksMemory **ret_memory)
+{
+    const struct nnhal_hardware_buffer *layout = nn_rt_buffer_layout(buffer);
+    ANeuralNetworksMemory *memory = NULL;
+    int r;
+
+    r = memory_new(&memory);
+    if (r < 0)
+        return nn_error_trace(r);
+    memory->buffer = nn_rt_buffer_ref(buffer);
+    memory->kind = NNHAL_MEMORY_HARDWARE_BUFFER;
+    if (layout->format == AHARDWAREBUFFER_FORMAT_BLOB) {
+        memory->kind = NNHAL_MEMORY_HARDWARE_BUFFER_BLOB;
+        memory->size = layout->width;
+    }
+    *ret_memory = memory;
+    return 0;
+}
+
+bool nn_rt_memory_is_whole(const ANeuralNetworksMemory *memory)
+{
+    return memory->kind == NNHAL_MEMORY_HARDWARE_BUFFER;
 }
 
 int nn_rt_memory_new_pool(const char *name, uint64_t n_bytes, ANeuralNetworksMemory **ret_memory)
@@ -90,6 +122,14 @@ bool nn_rt_memory_is_in_device(const ANeuralNetworksMemory *memory)
     return memory->domain && !memory->region;
 }
 
+/* The descriptor that a device gets. */
+static int memory_fd(const ANeuralNetworksMemory *memory)
+{
+    if (memory->buffer)
+        return nn_rt_buffer_fd(memory->buffer);
+    return memory->region ? nn_region_fd(memory->region) : memory->fd;
+}
+
 int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
                      struct nn_region **ret_region)
 {
@@ -98,6 +138,7 @@ int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
         .prot = memory->prot,
         .size = memory->size,
         .offset = memory->offset,
+        .buffer = memory->buffer ? nn_rt_buffer_layout(memory->buffer) : NULL,
     };
     int r, fd;
 
@@ -105,7 +146,7 @@ int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
         *ret_region = nn_region_ref(memory->region);
         return 0;
     }
-    fd = fcntl(memory->fd, F_DUPFD_CLOEXEC, 3);
+    fd = fcntl(memory_fd(memory), F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
         return nn_error_origin(-errno);
     r = nn_region_import(fd, &params, 0, ret_region);
@@ -155,6 +196,7 @@ ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory)
     }
     nn_rt_domain_free(memory->domain);
     nn_region_unref(memory->region);
+    nn_rt_buffer_unref(memory->buffer);
     closep(&memory->fd);
     pthread_mutex_destroy(&memory->lock);
     nn_rt_object_done(&memory->object);
@@ -169,6 +211,13 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "a memory made from a descriptor holds inputs and outputs of its roles, "
                        "no constants");
+    if (nn_rt_memory_is_whole(memory))
+        return offset == 0 && length == 0
+                   ? 0
+                   : nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                             "offset %llu and length %llu: a hardware buffer that is no BLOB is "
+                             "used as a whole, with 0 and 0",
+                             (unsigned long long)offset, (unsigned long long)length);
     if (length && nn_range_fits(offset, length, memory->size))
         return 0;
     return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
@@ -187,7 +236,7 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
         .prot = memory->prot,
         .size = memory->size,
         .offset = memory->offset,
-        .fd = memory->region ? nn_region_fd(memory->region) : memory->fd,
+        .fd = memory_fd(memory),
     };
     struct nn_hal_import_memory_reply reply = {0};
     struct nn_rt_memory_import *import;
@@ -198,6 +247,8 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
     import = calloc(1, sizeof(*import));
     if (!import)
         return nn_error_origin(-ENOMEM);
+    if (memory->buffer)
+        args.buffer = *nn_rt_buffer_layout(memory->buffer);
     nn_arena_init(&arena, 0);
     status = nn_rt_session_note(session, nn_hal_import_memory(session->hal, &args, &reply, &arena));
     r = nn_fail_status(why, status, "memory", reply.message);
@@ -212,6 +263,7 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
     *import = (struct nn_rt_memory_import){memory->imports, nn_rt_session_ref(session),
                                            reply.memory};
     memory->imports = import;
+    __atomic_add_fetch(&n_imports, 1, __ATOMIC_RELAXED);
     *ret_id = import->id;
     return 0;
 }

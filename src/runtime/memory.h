@@ -2,9 +2,9 @@
 /* memory.h - bytes that devices can reach
  *
  * A memory is a file descriptor with a range: what an application gave
- * (createFromFd), or a pool of our own for large constants and for arguments
- * given by pointer. Or it lies in a device and has no descriptor (domain.h).
- * It is imported into each session once, when it is first
+ * (createFromFd, createFromAHardwareBuffer), or a pool of our own for large
+ * constants and for arguments given by pointer. Or it lies in a device and has no
+ * descriptor (domain.h). It is imported into each session once, when it is first
  * used there, and then known by its id. Models and executions hold references,
  * so that the application may free its handle at any time.
  * Threads: any. */
@@ -16,6 +16,7 @@
 #include "runtime/session.h"
 
 #include <android/NeuralNetworksTypes.h>
+#include <android/hardware_buffer.h>
 
 struct nn_region;
 struct nn_rt_domain;
@@ -29,6 +30,7 @@ struct ANeuralNetworksMemory {
     uint64_t offset;
     int fd;
     struct nn_region *region;    /* our own pools only */
+    AHardwareBuffer *buffer;     /* NULL: it is none */
     struct nn_rt_domain *domain; /* made from a descriptor; NULL: it was not */
     pthread_mutex_t lock;        /* of imports */
     struct nn_rt_memory_import *imports;
@@ -37,6 +39,13 @@ struct ANeuralNetworksMemory {
 /* nn_rt_memory_from_fd() - duplicates fd. Returns: 0, OP_FAILED, -ENOMEM. */
 int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struct nn_why *why,
                          ANeuralNetworksMemory **ret_memory);
+
+/* nn_rt_memory_from_buffer() - keeps a reference to buffer. Returns: 0, -ENOMEM. */
+int nn_rt_memory_from_buffer(AHardwareBuffer *buffer, ANeuralNetworksMemory **ret_memory);
+
+/* nn_rt_memory_is_whole() - an image, which arguments can only have as a whole:
+ * offset and length are 0. */
+bool nn_rt_memory_is_whole(const ANeuralNetworksMemory *memory);
 
 /* nn_rt_memory_new_pool() - n_bytes of zeroed sealed memory. name is for /proc.
  * Returns: 0, -ENOMEM, -errno. */
@@ -62,7 +71,7 @@ ANeuralNetworksMemory *nn_rt_memory_ref(ANeuralNetworksMemory *memory);
 ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory);
 
 /* nn_rt_memory_check_range() - whether an argument may lie there: at least one byte,
- * inside the memory. Returns: 0, BAD_DATA. */
+ * inside the memory, or 0 and 0 for what is used as a whole. Returns: 0, BAD_DATA. */
 int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
                              struct nn_why *why);
 
@@ -70,6 +79,10 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
  * Returns: 0; UNMAPPABLE, DEAD_OBJECT and whatever the device says; -ENOMEM. */
 int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                         struct nn_why *why, uint64_t *ret_id);
+
+/* nn_rt_memory_n_imports() - memories that this process has made known to devices
+ * so far: how often one was sent, and mapped by the driver's process. */
+uint64_t nn_rt_memory_n_imports(void);
 
 NN_DEFINE_CLEANUP(ANeuralNetworksMemory, nn_rt_memory_unref)
 

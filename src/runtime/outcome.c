@@ -44,7 +44,7 @@ static int take_shape(ANeuralNetworksExecution *execution, uint32_t i,
         return lie(execution, why, "dimensions beyond 4 GiB", i);
     if (!shape->is_sufficient)
         return 0;
-    if (n_bytes > output->length)
+    if (n_bytes > output->length && !nn_rt_argument_is_whole(output))
         return lie(execution, why, "more bytes than there is room for", i);
     return 0;
 }

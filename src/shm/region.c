@@ -5,16 +5,14 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "shm/guard.h"
+#include "shm/layout.h"
 
+#include <android/hardware_buffer.h>
 #include <nnhal/types.h>
 
 #include <fcntl.h>
 #include <linux/dma-buf.h>
-#include <linux/magic.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
@@ -37,25 +35,22 @@ struct nn_region {
     uint32_t broken; /* written by the guard's handler */
 };
 
+static uint64_t n_mapped;
+
 /* What the descriptor is: a file, a memfd, a dma-buf, and how large. */
 static int inspect(struct nn_region *region, uint64_t *ret_file_size)
 {
-    struct stat status;
-    struct statfs system;
-    off_t end;
-    int seals;
+    struct nn_sys_file file;
+    int seals, r;
 
-    if (fstat(region->fd, &status) < 0 || fstatfs(region->fd, &system) < 0)
-        return errno == EBADF ? NN_REGION_E_INVALID : nn_error_origin(-errno);
-    region->is_dma_buf = system.f_type == DMA_BUF_MAGIC;
-    if (region->is_dma_buf) {
-        end = lseek(region->fd, 0, SEEK_END);
-        if (end < 0)
-            return NN_REGION_E_UNMAPPABLE;
-        *ret_file_size = (uint64_t)end;
+    r = nn_sys_inspect(region->fd, &file);
+    if (r < 0)
+        return r == -EBADF ? NN_REGION_E_INVALID : nn_error_trace(r);
+    *ret_file_size = file.n_bytes;
+    region->is_dma_buf = file.kind == NN_SYS_DMA_BUF;
+    if (region->is_dma_buf)
         return 0;
-    }
-    if (!S_ISREG(status.st_mode) || status.st_size < 0)
+    if (file.kind == NN_SYS_OTHER)
         return NN_REGION_E_INVALID;
     seals = fcntl(region->fd, F_GET_SEALS);
     if (seals > 0) {
@@ -64,8 +59,7 @@ static int inspect(struct nn_region *region, uint64_t *ret_file_size)
         if (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE))
             region->prot &= ~PROT_WRITE;
     }
-    region->may_stall = system.f_type != TMPFS_MAGIC && system.f_type != HUGETLBFS_MAGIC;
-    *ret_file_size = (uint64_t)status.st_size;
+    region->may_stall = file.kind == NN_SYS_SLOW_FILE;
     return 0;
 }
 
@@ -80,8 +74,12 @@ static int check_params(struct nn_region *region, const struct nn_region_params 
         return NN_REGION_E_INVALID;
     *ret_offset = 0;
     switch (params->kind) {
-    case NNHAL_MEMORY_ASHMEM:
     case NNHAL_MEMORY_HARDWARE_BUFFER_BLOB:
+    case NNHAL_MEMORY_HARDWARE_BUFFER:
+        if (!params->buffer)
+            return NN_REGION_E_INVALID;
+        /* fall through */
+    case NNHAL_MEMORY_ASHMEM:
         region->prot = PROT_READ | ((flags & O_ACCMODE) == O_RDWR ? PROT_WRITE : 0);
         break;
     case NNHAL_MEMORY_MMAP_FD:
@@ -91,15 +89,35 @@ static int check_params(struct nn_region *region, const struct nn_region_params 
         region->prot = (int)params->prot | PROT_READ;
         *ret_offset = params->offset;
         break;
-    case NNHAL_MEMORY_HARDWARE_BUFFER:
-        return NN_REGION_E_UNMAPPABLE;
     default:
         return NN_REGION_E_INVALID;
     }
+    if (params->kind == NNHAL_MEMORY_HARDWARE_BUFFER)
+        return params->size == 0 ? 0 : NN_REGION_E_INVALID;
     if (params->size == 0 || !nn_add_u64(*ret_offset, params->size, &end) || end > INT64_MAX ||
         params->size > SIZE_MAX / 2)
         return NN_REGION_E_INVALID;
     return 0;
+}
+
+/* How many bytes of the file the region has, once it is known how large that is. */
+static int check_size(struct nn_region *region, const struct nn_region_params *params,
+                      uint64_t offset, uint64_t file_size)
+{
+    const struct nnhal_hardware_buffer *buffer = params->buffer;
+    bool is_blob = params->kind == NNHAL_MEMORY_HARDWARE_BUFFER_BLOB;
+    bool is_image = params->kind == NNHAL_MEMORY_HARDWARE_BUFFER;
+
+    if (is_blob || is_image) {
+        if (nn_layout_judge(buffer, file_size) != 0 || buffer->size > SIZE_MAX / 2 ||
+            is_blob != (buffer->format == AHARDWAREBUFFER_FORMAT_BLOB) ||
+            (is_blob && params->size != buffer->width))
+            return NN_REGION_E_INVALID;
+        region->size = is_blob ? buffer->width : (size_t)buffer->size;
+        return 0;
+    }
+    region->size = (size_t)params->size;
+    return nn_range_fits(offset, params->size, file_size) ? 0 : NN_REGION_E_INVALID;
 }
 
 /* Maps size bytes at offset, from the beginning of the page that it lies in. */
@@ -122,6 +140,7 @@ static int map(struct nn_region *region, uint64_t offset)
     case 0:
         region->mapping = address;
         region->mapping_bytes = n_bytes;
+        __atomic_add_fetch(&n_mapped, 1, __ATOMIC_RELAXED);
         return 0;
     case -EACCES:
     case -EPERM:
@@ -164,13 +183,17 @@ int nn_region_import(int fd, const struct nn_region_params *params, unsigned fla
     if (params->kind == NNHAL_MEMORY_MMAP_FD && (params->prot & PROT_WRITE) &&
         !(region->prot & PROT_WRITE))
         return NN_REGION_E_UNMAPPABLE; /* asked for, and sealed away */
-    if (!nn_range_fits(offset, params->size, file_size))
-        return NN_REGION_E_INVALID;
-    region->size = (size_t)params->size;
-    r = map(region, offset);
+    r = check_size(region, params, offset, file_size);
     if (r != 0)
         return r;
-    if ((flags & NN_REGION_GUARD) && nn_region_can_shrink(region)) {
+    if (params->kind != NNHAL_MEMORY_HARDWARE_BUFFER || nn_layout_is_linear(params->buffer)) {
+        r = map(region, offset);
+        if (r == NN_REGION_E_UNMAPPABLE && params->kind == NNHAL_MEMORY_HARDWARE_BUFFER)
+            r = 0; /* a device may still read it */
+        if (r != 0)
+            return r;
+    }
+    if (region->mapping && (flags & NN_REGION_GUARD) && nn_region_can_shrink(region)) {
         r = nn_guard_install();
         if (r == 0)
             r = nn_guard_add(region->mapping, region->mapping_bytes, region->prot, &region->broken,
@@ -222,7 +245,7 @@ struct nn_region *nn_region_unref(struct nn_region *region)
 
 void *nn_region_data(const struct nn_region *region)
 {
-    return (char *)region->mapping + region->slop;
+    return region->mapping ? (char *)region->mapping + region->slop : NULL;
 }
 
 size_t nn_region_size(const struct nn_region *region)
@@ -250,6 +273,11 @@ bool nn_region_may_stall(const struct nn_region *region)
     return region->may_stall;
 }
 
+uint64_t nn_region_n_mapped(void)
+{
+    return __atomic_load_n(&n_mapped, __ATOMIC_RELAXED);
+}
+
 bool nn_region_is_broken(const struct nn_region *region)
 {
     return __atomic_load_n(&region->broken, __ATOMIC_SEQ_CST) != 0;
@@ -261,14 +289,14 @@ static int sync_dma_buf(const struct nn_region *region, uint64_t flags)
     int r;
 
     do
-        r = ioctl(region->fd, DMA_BUF_IOCTL_SYNC, &sync);
-    while (r < 0 && (errno == EINTR || errno == EAGAIN));
-    return r < 0 ? nn_error_origin(-errno) : 0;
+        r = nn_sys_ioctl(region->fd, DMA_BUF_IOCTL_SYNC, &sync);
+    while (r == -EAGAIN);
+    return nn_error_trace(r);
 }
 
 int nn_region_begin_access(struct nn_region *region, bool is_write)
 {
-    if (!region->is_dma_buf)
+    if (!region->is_dma_buf || !region->mapping)
         return 0;
     return sync_dma_buf(region, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ |
                                     (is_write ? DMA_BUF_SYNC_WRITE : 0U));
@@ -276,6 +304,8 @@ int nn_region_begin_access(struct nn_region *region, bool is_write)
 
 int nn_region_end_access(struct nn_region *region, bool is_write)
 {
+    if (!region->mapping)
+        return 0;
     if (region->is_dma_buf)
         return sync_dma_buf(region, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ |
                                         (is_write ? DMA_BUF_SYNC_WRITE : 0U));

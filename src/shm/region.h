@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 struct nn_region;
+struct nnhal_hardware_buffer;
 
 enum {
     NN_REGION_E_INVALID = 1,    /* malformed: kind, protection, size, range, or not a file */
@@ -41,12 +42,15 @@ enum {
 /* What to map, as import_memory has it. kind is an enum nnhal_memory_kind.
  * ashmem and hardware_buffer_blob: prot and offset are ignored, the region is
  * readable and, if the descriptor is, writable. mmap_fd: PROT_READ and
- * PROT_WRITE, at least one of them; any offset. */
+ * PROT_WRITE, at least one of them; any offset. Hardware buffers: buffer is
+ * judged against the descriptor; size is a blob's width, and 0 for the others,
+ * of which all that buffer says is mapped. */
 struct nn_region_params {
     uint32_t kind;
     uint32_t prot;
     uint64_t size;
     uint64_t offset;
+    const struct nnhal_hardware_buffer *buffer; /* borrowed; NULL for other kinds */
 };
 
 /* nn_region_new() - n_bytes of zeroed memory in a memfd of our own, sealed
@@ -55,7 +59,8 @@ struct nn_region_params {
 int nn_region_new(const char *name, size_t n_bytes, struct nn_region **ret_region);
 
 /* nn_region_import() - maps a descriptor that came from elsewhere. Consumes fd.
- * hardware_buffer (layout private to a driver) is never mappable.
+ * A hardware_buffer that no CPU can read, because of its layout or because its
+ * descriptor cannot be mapped, is a region without data.
  * Returns: 0, NN_REGION_E_INVALID, NN_REGION_E_UNMAPPABLE, -ENOMEM, -errno. */
 int nn_region_import(int fd, const struct nn_region_params *params, unsigned flags,
                      struct nn_region **ret_region);
@@ -65,7 +70,8 @@ int nn_region_import(int fd, const struct nn_region_params *params, unsigned fla
 struct nn_region *nn_region_ref(struct nn_region *region);
 struct nn_region *nn_region_unref(struct nn_region *region);
 
-/* The first of nn_region_size() bytes. Borrowed while a reference is held. */
+/* The first of nn_region_size() bytes; NULL if no CPU can read them. Borrowed
+ * while a reference is held. */
 void *nn_region_data(const struct nn_region *region);
 size_t nn_region_size(const struct nn_region *region);
 
@@ -81,6 +87,9 @@ bool nn_region_can_shrink(const struct nn_region *region);
  * for somebody else (anything but memfd, tmpfs and dma-buf): to be touched
  * only by threads that may be lost to its owner. */
 bool nn_region_may_stall(const struct nn_region *region);
+
+/* nn_region_n_mapped() - regions that this process has mapped so far. */
+uint64_t nn_region_n_mapped(void);
 
 /* nn_region_is_broken() - the guard has replaced it by zero pages: whatever was
  * computed from it is void. Final. */

@@ -6,6 +6,8 @@
 #include "support/fake-driver.h"
 #include "support/loopback.h"
 
+#include <android/hardware_buffer.h>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -69,6 +71,35 @@ uint32_t desk_import(struct desk *desk, int fd, uint32_t kind, uint32_t prot, ui
 {
     const struct nn_hal_import_memory_args args = {
         .kind = kind, .prot = prot, .size = size, .offset = offset, .fd = fd};
+    const struct nnhal_hardware_buffer blob = {
+        .format = AHARDWAREBUFFER_FORMAT_BLOB,
+        .width = (uint32_t)size,
+        .height = 1,
+        .layers = 1,
+        .size = size,
+    };
+    struct nn_hal_import_memory_reply reply;
+    uint32_t status;
+
+    if (kind == NNHAL_MEMORY_HARDWARE_BUFFER_BLOB)
+        return desk_import_buffer(desk, fd, &blob, size, ret_memory);
+    status = nn_hal_import_memory(desk->hal, &args, &reply, &desk->arena);
+
+    if (status != NNHAL_NONE)
+        desk_expect_failure(reply);
+    *ret_memory = reply.memory;
+    return status;
+}
+
+uint32_t desk_import_buffer(struct desk *desk, int fd, const struct nnhal_hardware_buffer *buffer,
+                            uint64_t size, uint64_t *ret_memory)
+{
+    const struct nn_hal_import_memory_args args = {
+        .kind = size ? NNHAL_MEMORY_HARDWARE_BUFFER_BLOB : NNHAL_MEMORY_HARDWARE_BUFFER,
+        .size = size,
+        .buffer = *buffer,
+        .fd = fd,
+    };
     struct nn_hal_import_memory_reply reply;
     uint32_t status = nn_hal_import_memory(desk->hal, &args, &reply, &desk->arena);
 
@@ -76,6 +107,33 @@ uint32_t desk_import(struct desk *desk, int fd, uint32_t kind, uint32_t prot, ui
         desk_expect_failure(reply);
     *ret_memory = reply.memory;
     return status;
+}
+
+uint64_t desk_buffer(struct desk *desk, uint32_t n, uint64_t modifier)
+{
+    const struct nnhal_buffer_plane plane = {.row_bytes = 4 * n, .pixel_bytes = 4};
+    const struct nnhal_hardware_buffer buffer = {
+        .format = AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM,
+        .width = n,
+        .height = 1,
+        .layers = 1,
+        .modifier = modifier,
+        .size = 4ULL * n,
+        .stride = n,
+        .n_planes = 1,
+        .planes = &plane,
+    };
+    int fd = memfd_create("desk-buffer", MFD_CLOEXEC);
+    uint32_t i = desk->n_memories++;
+
+    ck_assert_uint_lt(i, DESK_MEMORIES);
+    ck_assert_int_eq(ftruncate(fd, 4 * (off_t)n), 0);
+    ck_assert_uint_eq(desk_import_buffer(desk, fd, &buffer, 0, &desk->memories[i].id), NNHAL_NONE);
+    desk->memories[i].size = 4ULL * n;
+    desk->memories[i].bytes = mmap(NULL, 4ULL * n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(desk->memories[i].bytes, MAP_FAILED);
+    close(fd);
+    return desk->memories[i].id;
 }
 
 uint64_t desk_memory(struct desk *desk, size_t n_bytes)

@@ -65,9 +65,18 @@ void desk_close(struct desk *desk);
 uint64_t desk_memory(struct desk *desk, size_t n_bytes);
 void *desk_bytes(struct desk *desk, uint64_t memory);
 
-/* desk_import() - the status of importing fd, which stays the test's. */
+/* desk_import() - the status of importing fd, which stays the test's. A hardware
+ * buffer is a blob of size bytes. */
 uint32_t desk_import(struct desk *desk, int fd, uint32_t kind, uint32_t prot, uint64_t size,
                      uint64_t offset, uint64_t *ret_memory);
+
+/* desk_import_buffer() - the same of a hardware buffer; size is 0 or a blob's width. */
+uint32_t desk_import_buffer(struct desk *desk, int fd, const struct nnhal_hardware_buffer *buffer,
+                            uint64_t size, uint64_t *ret_memory);
+
+/* desk_buffer() - a hardware buffer of n pixels of 4 bytes, over a memfd of its
+ * own; with a modifier other than 0 nobody knows in which order. */
+uint64_t desk_buffer(struct desk *desk, uint32_t n, uint64_t modifier);
 
 /* desk_formula() - the model, x, y and z with these dimensions. */
 const struct nnhal_model *desk_formula(struct desk *desk, uint32_t n_dimensions,

@@ -51,6 +51,7 @@ static uint32_t execute_fenced(void)
 /* The request as it stands has this status, whichever way it is executed. */
 static void expect(uint32_t status)
 {
+    uint32_t n_executed = fake.n_executed;
     uint64_t execution;
 
     ck_assert_uint_eq(desk_execute(&desk, prepared), status);
@@ -58,7 +59,7 @@ static void expect(uint32_t status)
     if (status == NNHAL_NONE)
         desk_free_execution(&desk, execution);
     else
-        ck_assert_uint_eq(fake.n_executed, 0);
+        ck_assert_uint_eq(fake.n_executed, n_executed);
     ck_assert_uint_eq(execute_fenced(), status);
 }
 
@@ -331,20 +332,34 @@ TEST(protection_fits_the_use)
 }
 TEST_END
 
-TEST(a_buffer_without_a_mapping_cannot_be_executed_on)
+TEST(a_hardware_buffer_is_an_argument_as_a_whole)
 {
-    int fd = memfd_create("buffer", MFD_CLOEXEC);
-    uint64_t buffer;
+    uint64_t odd, wide, buffer, output;
 
     begin();
-    ck_assert_int_eq(ftruncate(fd, 4096), 0);
-    ck_assert_uint_eq(desk_import(&desk, fd, NNHAL_MEMORY_HARDWARE_BUFFER, 0, 0, 0, &buffer),
-                      NNHAL_NONE);
-    close(fd);
+    buffer = desk_buffer(&desk, 6, 0);
+    output = desk_buffer(&desk, 6, 0);
+    wide = desk_buffer(&desk, 7, 0);
+    odd = desk_buffer(&desk, 6, 1);
+    memset(desk_bytes(&desk, buffer), 0x31, 24);
     desk_begin(&desk);
-    desk_input(&desk, 0, NULL, memory, 0, 24);
     desk_input(&desk, 0, NULL, buffer, 0, 0);
-    desk_output(&desk, 0, NULL, memory, 48, 24);
+    desk_input(&desk, 0, NULL, memory, 0, 24);
+    desk_output(&desk, 0, NULL, output, 0, 0);
+    expect(NNHAL_NONE);
+    ck_assert_mem_eq(desk_bytes(&desk, output), desk_bytes(&desk, buffer), 24);
+    /* A part of it, twice for one thing, of another size, in nobody's order. */
+    desk.inputs[0].location.length = 24;
+    expect(NNHAL_INVALID_ARGUMENT);
+    desk.inputs[0].location.length = 0;
+    desk.pools[desk.outputs[0].location.pool_index].memory = buffer;
+    expect(NNHAL_INVALID_ARGUMENT);
+    desk.pools[desk.outputs[0].location.pool_index].memory = wide;
+    expect(NNHAL_GENERAL_FAILURE);
+    desk.pools[desk.outputs[0].location.pool_index].memory = output;
+    desk.pools[desk.inputs[0].location.pool_index].memory = wide;
+    expect(NNHAL_GENERAL_FAILURE);
+    desk.pools[desk.inputs[0].location.pool_index].memory = odd;
     expect(NNHAL_GENERAL_FAILURE);
     desk_close(&desk);
 }
@@ -398,5 +413,5 @@ CHECK_MAIN("requests", a_good_request_is_executed_every_way, counts_equal_the_mo
            dimensions_agree_with_the_model, inputs_must_end_fully_specified,
            outputs_may_stay_open_unless_fenced, outputs_overlap_nothing,
            pools_are_memories_of_this_session, a_freed_memory_is_gone_for_new_requests,
-           protection_fits_the_use, a_buffer_without_a_mapping_cannot_be_executed_on,
+           protection_fits_the_use, a_hardware_buffer_is_an_argument_as_a_whole,
            the_two_forms_of_a_request_exclude_each_other, unknown_ids_are_refused)

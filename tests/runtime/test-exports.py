@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 LIBRARY, SOURCE = Path(sys.argv[1]), Path(sys.argv[2])
-HEADERS = ("include/android/NeuralNetworks.h", "include/nnhal/ext.h")
+HEADERS = ("include/android/NeuralNetworks.h", "include/android/hardware_buffer.h",
+           "include/android/sharedmem.h", "include/nnhal/ext.h")
 
 
 def exported():
@@ -24,7 +25,7 @@ def declared():
     names = set()
     for header in HEADERS:
         text = re.sub(r"/\*.*?\*/", "", (SOURCE / header).read_text(), flags=re.S)
-        names |= set(re.findall(r"\b(ANeuralNetworks\w+|nnhal_\w+)\s*\(", text))
+        names |= set(re.findall(r"\b(ANeuralNetworks\w+|AHardwareBuffer_\w+|ASharedMemory_\w+|nnhal_\w+)\s*\(", text))
     return names
 
 

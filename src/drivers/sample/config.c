@@ -2,7 +2,8 @@
 /* config.c - reads what to accept
  *
  * A text file of lines: a word, then names. "operations" lists the operations
- * to accept, "types" the types of tensors; one that is not there allows all.
+ * to accept, "types" the types of tensors, "memories" the kinds of memory; one
+ * that is not there allows all.
  * '#' begins a comment. The format is in README.md. */
 #include "sample.h"
 
@@ -41,6 +42,12 @@ static const char *read_line(char *line, struct config *config)
                                       {"MUL", &config->accepts_mul},
                                       {"RELU", &config->accepts_relu}};
     const struct name types[] = {{"TENSOR_FLOAT32", &config->accepts_float32}};
+    const struct name memories[] = {
+        {"ASHMEM", &config->accepts_memory[NNHAL_MEMORY_ASHMEM]},
+        {"MMAP_FD", &config->accepts_memory[NNHAL_MEMORY_MMAP_FD]},
+        {"HARDWARE_BUFFER_BLOB", &config->accepts_memory[NNHAL_MEMORY_HARDWARE_BUFFER_BLOB]},
+        {"HARDWARE_BUFFER", &config->accepts_memory[NNHAL_MEMORY_HARDWARE_BUFFER]},
+    };
     char *rest = NULL;
     const char *word;
 
@@ -52,6 +59,8 @@ static const char *read_line(char *line, struct config *config)
         return read_names(&rest, operations, sizeof(operations) / sizeof(operations[0]));
     if (strcmp(word, "types") == 0)
         return read_names(&rest, types, sizeof(types) / sizeof(types[0]));
+    if (strcmp(word, "memories") == 0)
+        return read_names(&rest, memories, sizeof(memories) / sizeof(memories[0]));
     return word;
 }
 
@@ -61,7 +70,7 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
     char line[512];
     FILE *file;
 
-    *config = (struct config){true, true, true, true};
+    *config = (struct config){true, true, true, true, {true, true, true, true}};
     if (!path)
         return true;
     file = fopen(path, "re");
@@ -73,8 +82,9 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
         unknown = read_line(line, config);
         if (unknown)
             snprintf(text, n_text,
-                     "%s:%u: %s is not known: a line is \"operations\" with ADD, MUL or RELU, or "
-                     "\"types\" with TENSOR_FLOAT32",
+                     "%s:%u: %s is not known: a line is \"operations\" with ADD, MUL or RELU, "
+                     "\"types\" with TENSOR_FLOAT32, or \"memories\" with ASHMEM, MMAP_FD, "
+                     "HARDWARE_BUFFER_BLOB or HARDWARE_BUFFER",
                      path, number, unknown);
     }
     fclose(file);

@@ -80,6 +80,19 @@ static void sample_release(void *prepared)
     plan_free(prepared);
 }
 
+/* A device that reads dma-bufs by itself would import handle->fd here, and keep
+ * what it gets in *ret_memory. This one reads the mapped view. */
+static uint32_t sample_import_memory(void *ctx, const struct nnhal_memory_handle *handle,
+                                     void **ret_memory)
+{
+    const struct device *device = ctx;
+
+    if (!device->config.accepts_memory[handle->kind])
+        return explain(device, NNHAL_GENERAL_FAILURE,
+                       "its configuration leaves out this kind of memory");
+    return NNHAL_NONE;
+}
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -131,6 +144,7 @@ static const struct nnhal_driver sample_driver = {
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = sample_prepare_from_cache,
+    .import_memory = sample_import_memory,
 };
 
 __attribute__((visibility("default"))) const struct nnhal_driver *

@@ -2,7 +2,7 @@
 /* sample.h - the parts of the sample driver: configuration, plan, kernels
  *
  *     sample.c   the table: what the host calls
- *     config.c   which operations and types to accept
+ *     config.c   which operations, types and memories to accept
  *     plan.c     from a model to a list of steps, once, in prepare()
  *     run.c      the steps, with shapes, in execute()
  *     keep.c     a plan as the bytes of a compilation cache, and back
@@ -21,6 +21,7 @@ struct config {
     bool accepts_mul;
     bool accepts_relu;
     bool accepts_float32;
+    bool accepts_memory[4]; /* by enum nnhal_memory_kind */
 };
 
 /* config_read() - everything without a file (path NULL), else what it allows.

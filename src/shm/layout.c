@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shm/layout.h"
+
+#include "base/arith.h"
+
+#include <android/hardware_buffer.h>
+
+#include <stddef.h>
+#include <string.h>
+
+#define ROW_ALIGNMENT 64
+
+/* Usages that never leave the CPU's kind of memory: rows need no alignment. */
+#define TIGHT_USAGES                                                                               \
+    (AHARDWAREBUFFER_USAGE_CPU_READ_MASK | AHARDWAREBUFFER_USAGE_CPU_WRITE_MASK |                  \
+     AHARDWAREBUFFER_USAGE_SENSOR_DIRECT_DATA | AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER)
+
+#define USAGES                                                                                     \
+    (TIGHT_USAGES | AHARDWAREBUFFER_USAGE_GPU_SAMPLED_IMAGE |                                      \
+     AHARDWAREBUFFER_USAGE_GPU_COLOR_OUTPUT | AHARDWAREBUFFER_USAGE_COMPOSER_OVERLAY |             \
+     AHARDWAREBUFFER_USAGE_VIDEO_ENCODE)
+
+/* A format has one plane of whole pixels, or three: a full one, and two of a
+ * quarter of the samples. */
+struct format {
+    uint32_t format;
+    uint32_t n_planes;
+    uint32_t sample_bytes;
+    bool is_interleaved; /* when made here: the small planes share their rows */
+};
+
+static const struct format formats[] = {
+    {AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 1, 4, false},
+    {AHARDWAREBUFFER_FORMAT_R8G8B8X8_UNORM, 1, 4, false},
+    {AHARDWAREBUFFER_FORMAT_R8G8B8_UNORM, 1, 3, false},
+    {AHARDWAREBUFFER_FORMAT_R5G6B5_UNORM, 1, 2, false},
+    {AHARDWAREBUFFER_FORMAT_R16G16B16A16_FLOAT, 1, 8, false},
+    {AHARDWAREBUFFER_FORMAT_R10G10B10A2_UNORM, 1, 4, false},
+    {AHARDWAREBUFFER_FORMAT_R8_UNORM, 1, 1, false},
+    {AHARDWAREBUFFER_FORMAT_R16_UINT, 1, 2, false},
+    {AHARDWAREBUFFER_FORMAT_R16G16_UINT, 1, 4, false},
+    {AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420, 3, 1, false},
+    {AHARDWAREBUFFER_FORMAT_YCbCr_P010, 3, 2, true},
+};
+
+static const struct format *find_format(uint32_t number)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (formats[i].format == number)
+            return &formats[i];
+    return NULL;
+}
+
+uint32_t nn_layout_n_planes(uint32_t number)
+{
+    const struct format *format = find_format(number);
+
+    return format ? format->n_planes : 0;
+}
+
+bool nn_layout_is_linear(const struct nnhal_hardware_buffer *buffer)
+{
+    return buffer->modifier == 0;
+}
+
+/* -- planes ------------------------------------------------------------------- */
+
+static uint32_t halve(uint32_t n)
+{
+    return n / 2 + n % 2;
+}
+
+static uint32_t plane_columns(const struct nnhal_hardware_buffer *buffer, uint32_t i)
+{
+    return i == 0 ? buffer->width : halve(buffer->width);
+}
+
+static uint32_t plane_rows(const struct nnhal_hardware_buffer *buffer, uint32_t i)
+{
+    return i == 0 ? buffer->height : halve(buffer->height);
+}
+
+/* Bytes from a plane's first sample to behind its last one; false: too many.
+ * Rows and columns are at least 1. */
+static bool plane_bytes(const struct nnhal_hardware_buffer *buffer, const struct format *format,
+                        uint32_t i, uint64_t *ret_bytes)
+{
+    const struct nnhal_buffer_plane *plane = &buffer->planes[i];
+    uint64_t rows, pixels;
+
+    return nn_mul_u64(plane_rows(buffer, i) - 1, plane->row_bytes, &rows) &&
+           nn_mul_u64(plane_columns(buffer, i) - 1, plane->pixel_bytes, &pixels) &&
+           nn_add_u64(rows, pixels, ret_bytes) &&
+           nn_add_u64(*ret_bytes, format->sample_bytes, ret_bytes);
+}
+
+/* -- making ------------------------------------------------------------------- */
+
+/* Bytes of a row of n pixels. */
+static bool make_row(uint32_t n, uint32_t pixel_bytes, bool is_tight, uint32_t *ret_bytes)
+{
+    size_t bytes = (size_t)n * pixel_bytes;
+    /* A stride is counted in pixels: it is a multiple of both. */
+    size_t unit = is_tight ? pixel_bytes : (size_t)ROW_ALIGNMENT * (pixel_bytes == 3 ? 3 : 1);
+
+    bytes = (bytes + unit - 1) / unit * unit;
+    *ret_bytes = (uint32_t)bytes;
+    return bytes <= UINT32_MAX;
+}
+
+/* The planes of one layer, one after the other. Returns its bytes; false: too many. */
+static bool make_planes(struct nn_layout *layout, const struct format *format, bool is_tight,
+                        uint64_t *ret_bytes)
+{
+    uint64_t offset = 0;
+
+    for (uint32_t i = 0; i < format->n_planes; i++) {
+        struct nnhal_buffer_plane *plane = &layout->planes[i];
+        bool is_pair = format->is_interleaved && i > 0;
+        uint64_t n_bytes;
+
+        if (is_pair && i == 2) {
+            *plane = layout->planes[1];
+            plane->offset += format->sample_bytes;
+            break;
+        }
+        plane->offset = offset;
+        plane->pixel_bytes = format->sample_bytes * (is_pair ? 2 : 1);
+        if (!make_row(plane_columns(&layout->buffer, i), plane->pixel_bytes, is_tight,
+                      &plane->row_bytes) ||
+            !nn_mul_u64(plane_rows(&layout->buffer, i), plane->row_bytes, &n_bytes) ||
+            !nn_add_u64(offset, n_bytes, &offset))
+            return false;
+    }
+    *ret_bytes = offset;
+    return true;
+}
+
+static int make_blob(struct nn_layout *layout)
+{
+    struct nnhal_hardware_buffer *buffer = &layout->buffer;
+
+    if (buffer->height != 1 || buffer->layers != 1)
+        return NN_LAYOUT_E_INVALID;
+    buffer->stride = buffer->width;
+    buffer->size = buffer->width;
+    return 0;
+}
+
+static int make_image(struct nn_layout *layout, const struct format *format)
+{
+    struct nnhal_hardware_buffer *buffer = &layout->buffer;
+    bool is_tight = (buffer->usage & ~(uint64_t)TIGHT_USAGES) == 0;
+    uint64_t layer_bytes;
+
+    buffer->n_planes = format->n_planes;
+    buffer->planes = layout->planes;
+    if (!make_planes(layout, format, is_tight, &layer_bytes))
+        return NN_LAYOUT_E_INVALID;
+    buffer->stride = layout->planes[0].row_bytes / layout->planes[0].pixel_bytes;
+    if (!nn_mul_u64(layer_bytes, buffer->layers, &buffer->size) || buffer->size > INT64_MAX)
+        return NN_LAYOUT_E_INVALID;
+    return 0;
+}
+
+int nn_layout_make(const struct nnhal_hardware_buffer *like, struct nn_layout *ret_layout)
+{
+    const struct format *format = find_format(like->format);
+
+    if (like->width == 0 || like->height == 0 || like->layers == 0)
+        return NN_LAYOUT_E_INVALID;
+    *ret_layout = (struct nn_layout){.buffer = {.format = like->format,
+                                                .width = like->width,
+                                                .height = like->height,
+                                                .layers = like->layers,
+                                                .usage = like->usage}};
+    if (like->usage & ~(uint64_t)USAGES)
+        return NN_LAYOUT_E_UNSUPPORTED;
+    if (like->format == AHARDWAREBUFFER_FORMAT_BLOB)
+        return make_blob(ret_layout);
+    return format ? make_image(ret_layout, format) : NN_LAYOUT_E_UNSUPPORTED;
+}
+
+void nn_layout_copy(const struct nnhal_hardware_buffer *buffer, struct nn_layout *ret_layout)
+{
+    *ret_layout = (struct nn_layout){.buffer = *buffer};
+    if (buffer->n_planes > 0)
+        memcpy(ret_layout->planes, buffer->planes, buffer->n_planes * sizeof(*buffer->planes));
+    ret_layout->buffer.planes = ret_layout->planes;
+}
+
+/* -- judging ------------------------------------------------------------------ */
+
+static int judge_blob(const struct nnhal_hardware_buffer *buffer)
+{
+    if (buffer->height != 1 || buffer->layers != 1 || buffer->n_planes != 0 ||
+        buffer->modifier != 0 || buffer->width > buffer->size ||
+        (buffer->stride != 0 && buffer->stride != buffer->width))
+        return NN_LAYOUT_E_INVALID;
+    return 0;
+}
+
+/* A plane whose rows are long enough and which ends within its layer. */
+static int judge_plane(const struct nnhal_hardware_buffer *buffer, const struct format *format,
+                       uint32_t i)
+{
+    const struct nnhal_buffer_plane *plane = &buffer->planes[i];
+    uint64_t row_bytes, n_bytes;
+
+    if (plane->pixel_bytes < format->sample_bytes ||
+        (format->n_planes == 1 && plane->pixel_bytes != format->sample_bytes) ||
+        !nn_mul_u64(plane_columns(buffer, i) - 1, plane->pixel_bytes, &row_bytes) ||
+        row_bytes + format->sample_bytes > plane->row_bytes ||
+        !plane_bytes(buffer, format, i, &n_bytes) ||
+        !nn_range_fits(plane->offset, n_bytes, buffer->size / buffer->layers))
+        return NN_LAYOUT_E_INVALID;
+    return 0;
+}
+
+static int judge_image(const struct nnhal_hardware_buffer *buffer, const struct format *format)
+{
+    uint64_t row_bytes;
+
+    if (buffer->n_planes != format->n_planes || buffer->size % buffer->layers != 0)
+        return NN_LAYOUT_E_INVALID;
+    for (uint32_t i = 0; i < buffer->n_planes; i++)
+        if (judge_plane(buffer, format, i) != 0)
+            return NN_LAYOUT_E_INVALID;
+    if (!nn_mul_u64(buffer->stride, buffer->planes[0].pixel_bytes, &row_bytes) ||
+        row_bytes != buffer->planes[0].row_bytes)
+        return NN_LAYOUT_E_INVALID;
+    return 0;
+}
+
+int nn_layout_judge(const struct nnhal_hardware_buffer *buffer, uint64_t file_size)
+{
+    const struct format *format = find_format(buffer->format);
+
+    if (buffer->width == 0 || buffer->height == 0 || buffer->layers == 0 || buffer->size == 0 ||
+        buffer->size > file_size || buffer->n_planes > NNHAL_MAX_PLANES ||
+        (buffer->n_planes > 0 && !buffer->planes))
+        return NN_LAYOUT_E_INVALID;
+    if (buffer->format == AHARDWAREBUFFER_FORMAT_BLOB)
+        return judge_blob(buffer);
+    if (nn_layout_is_linear(buffer))
+        return format ? judge_image(buffer, format) : NN_LAYOUT_E_INVALID;
+    for (uint32_t i = 0; i < buffer->n_planes; i++)
+        if (buffer->planes[i].offset >= buffer->size)
+            return NN_LAYOUT_E_INVALID;
+    return 0;
+}
+
+/* -- the view ------------------------------------------------------------------- */
+
+bool nn_layout_view(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_offset,
+                    uint64_t *ret_bytes)
+{
+    const struct format *format = find_format(buffer->format);
+    uint64_t begin = UINT64_MAX, end = 0, n_samples = 0;
+
+    if (!nn_layout_is_linear(buffer) || !format)
+        return false;
+    /* Judged: nothing below is larger than the file. */
+    for (uint32_t i = 0; i < buffer->n_planes; i++) {
+        const struct nnhal_buffer_plane *plane = &buffer->planes[i];
+        uint64_t n_bytes;
+
+        if (!plane_bytes(buffer, format, i, &n_bytes))
+            return false;
+        begin = plane->offset < begin ? plane->offset : begin;
+        end = plane->offset + n_bytes > end ? plane->offset + n_bytes : end;
+        n_samples += (uint64_t)plane_rows(buffer, i) * plane_columns(buffer, i);
+    }
+    *ret_offset = begin;
+    *ret_bytes = n_samples * format->sample_bytes * buffer->layers;
+    return end - begin == n_samples * format->sample_bytes &&
+           (buffer->layers == 1 || end - begin == buffer->size / buffer->layers);
+}

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define OK ANEURALNETWORKS_NO_ERROR
 
@@ -20,55 +18,51 @@ static int failed_at(struct nnt_built *built, const char *call, uint32_t subject
 
 /* -- the memory of constants -- */
 
-static size_t padded(uint32_t n_bytes)
+static bool is_in_memory(const struct nnt_operand *operand, enum nnt_memory_kind kind)
 {
-    return ((size_t)n_bytes + 3) / 4 * 4;
+    if (operand->lifetime == NNT_CONSTANT_MEMORY)
+        return true;
+    return kind != NNT_MEMORY_PLAIN && operand->lifetime == NNT_CONSTANT_COPY &&
+           operand->n_bytes > 0;
 }
 
-static size_t count_memory(const struct nnt_model *model)
+/* place_constants() - constants in the order of their operands; bytes (NULL: only to
+ * know the size) is where they go. Returns: bytes taken. */
+static size_t place_constants(const struct nnt_model *model, enum nnt_memory_kind kind,
+                              uint8_t *bytes)
 {
-    size_t n_bytes = 0;
+    size_t at = 0;
 
-    for (uint32_t i = 0; i < model->n_subgraphs; i++)
-        for (uint32_t k = 0; k < model->subgraphs[i].n_operands; k++)
-            if (model->subgraphs[i].operands[k].lifetime == NNT_CONSTANT_MEMORY)
-                n_bytes += padded(model->subgraphs[i].operands[k].n_bytes);
-    return n_bytes;
-}
-
-/* fill_memory() - constants in the order of their operands, each at a multiple of 4. */
-static void fill_memory(const struct nnt_model *model, uint8_t *bytes)
-{
     for (uint32_t i = 0; i < model->n_subgraphs; i++) {
         for (uint32_t k = 0; k < model->subgraphs[i].n_operands; k++) {
             const struct nnt_operand *operand = &model->subgraphs[i].operands[k];
+            size_t place;
 
-            if (operand->lifetime != NNT_CONSTANT_MEMORY)
+            if (!is_in_memory(operand, kind))
                 continue;
-            memcpy(bytes, operand->data, operand->n_bytes);
-            bytes += padded(operand->n_bytes);
+            place = nnt_memory_place(kind, operand->n_bytes, &at);
+            if (bytes)
+                memcpy(bytes + place, operand->data, operand->n_bytes);
         }
     }
+    return at;
 }
 
-static int make_memory(struct nnt_built *built, const struct nnt_model *model)
+static int make_memory(struct nnt_built *built, const struct nnt_model *model,
+                       enum nnt_memory_kind kind)
 {
-    size_t n_bytes = count_memory(model);
-    uint8_t *bytes;
+    size_t n_bytes = place_constants(model, kind, NULL);
+    int r;
 
     if (n_bytes == 0)
         return OK;
-    built->fd = memfd_create("nnt", MFD_CLOEXEC);
-    if (built->fd < 0 || ftruncate(built->fd, (off_t)n_bytes) < 0)
-        return failed_at(built, "memfd_create", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
-    bytes = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, built->fd, 0);
-    if (bytes == MAP_FAILED)
-        return failed_at(built, "mmap", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
-    fill_memory(model, bytes);
-    munmap(bytes, n_bytes);
-    return failed_at(
-        built, "Memory_createFromFd", 0,
-        ANeuralNetworksMemory_createFromFd(n_bytes, PROT_READ, built->fd, 0, &built->memory));
+    r = failed_at(built, "Memory_create", 0, nnt_memory_new(&built->constants, kind, n_bytes));
+    if (r == OK)
+        r = failed_at(built, "lock", 0, nnt_memory_begin(&built->constants));
+    if (r != OK)
+        return r;
+    place_constants(model, kind, built->constants.bytes);
+    return failed_at(built, "unlock", 0, nnt_memory_end(&built->constants));
 }
 
 /* -- one subgraph -- */
@@ -106,24 +100,30 @@ static int add_operand(struct nnt_built *built, ANeuralNetworksModel *model,
         ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, (int32_t)index, &quant));
 }
 
-/* set_value() - the value of a constant, omitted or referring operand; *offset walks
- * the memory of constants. */
+static int set_value_in_memory(struct nnt_built *built, ANeuralNetworksModel *model,
+                               const struct nnt_operand *operand, uint32_t index, size_t *at)
+{
+    size_t place = nnt_memory_place(built->constants.kind, operand->n_bytes, at);
+
+    return failed_at(built, "Model_setOperandValueFromMemory", index,
+                     ANeuralNetworksModel_setOperandValueFromMemory(
+                         model, (int32_t)index, built->constants.memory, place, operand->n_bytes));
+}
+
+/* set_value() - the value of a constant, omitted or referring operand; *at walks the
+ * memory of constants. */
 static int set_value(struct nnt_built *built, ANeuralNetworksModel *model,
-                     const struct nnt_operand *operand, uint32_t index, size_t *offset)
+                     const struct nnt_operand *operand, uint32_t index, size_t *at)
 {
     int32_t i = (int32_t)index;
-    size_t at = *offset;
 
+    if (is_in_memory(operand, built->constants.kind))
+        return set_value_in_memory(built, model, operand, index, at);
     switch (operand->lifetime) {
     case NNT_CONSTANT_COPY:
         return failed_at(
             built, "Model_setOperandValue", index,
             ANeuralNetworksModel_setOperandValue(model, i, operand->data, operand->n_bytes));
-    case NNT_CONSTANT_MEMORY:
-        *offset += padded(operand->n_bytes);
-        return failed_at(built, "Model_setOperandValueFromMemory", index,
-                         ANeuralNetworksModel_setOperandValueFromMemory(model, i, built->memory, at,
-                                                                        operand->n_bytes));
     case NNT_NO_VALUE:
         return failed_at(built, "Model_setOperandValue", index,
                          ANeuralNetworksModel_setOperandValue(model, i, NULL, 0));
@@ -190,31 +190,32 @@ static bool is_ready(const struct nnt_built *built, const struct nnt_subgraph *s
     return true;
 }
 
-static size_t memory_offset(const struct nnt_model *model, uint32_t i)
+/* Where the constants of subgraph i begin, to be walked on. */
+static size_t memory_offset(const struct nnt_model *model, enum nnt_memory_kind kind, uint32_t i)
 {
     struct nnt_model before = *model;
 
     before.n_subgraphs = i;
-    return count_memory(&before);
+    return place_constants(&before, kind, NULL);
 }
 
-int nnt_build(struct nnt_built *built, const struct nnt_model *model)
+int nnt_build(struct nnt_built *built, const struct nnt_model *model, enum nnt_memory_kind kind)
 {
     uint32_t n_built = 0, n_before;
     int r;
 
-    *built = (struct nnt_built){.n_models = model->n_subgraphs, .fd = -1};
+    *built = (struct nnt_built){.n_models = model->n_subgraphs};
     built->models = calloc(model->n_subgraphs, sizeof(ANeuralNetworksModel *));
     if (!built->models)
         return failed_at(built, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
-    r = make_memory(built, model);
+    r = make_memory(built, model, kind);
     /* Each round builds those whose references are built; a round without any is a circle. */
     do {
         n_before = n_built;
         for (uint32_t i = 0; r == OK && i < model->n_subgraphs; i++) {
             if (built->models[i] || !is_ready(built, &model->subgraphs[i]))
                 continue;
-            r = build_subgraph(built, model, i, memory_offset(model, i));
+            r = build_subgraph(built, model, i, memory_offset(model, kind, i));
             n_built++;
         }
     } while (r == OK && n_built > n_before && n_built < model->n_subgraphs);
@@ -228,8 +229,6 @@ void nnt_built_free(struct nnt_built *built)
     for (uint32_t i = 0; built->models && i < built->n_models; i++)
         ANeuralNetworksModel_free(built->models[i]);
     free(built->models);
-    ANeuralNetworksMemory_free(built->memory);
-    if (built->fd >= 0)
-        close(built->fd);
-    *built = (struct nnt_built){.fd = -1};
+    nnt_memory_free(&built->constants);
+    *built = (struct nnt_built){.n_models = 0};
 }

@@ -4,6 +4,7 @@
 #define NN_TOOLS_NNT_BUILD_H
 
 #include "nnt-file.h"
+#include "nnt-memory.h"
 
 #include <android/NeuralNetworks.h>
 
@@ -11,15 +12,16 @@
 struct nnt_built {
     uint32_t n_models;
     ANeuralNetworksModel **models; /* the first is the main one */
-    ANeuralNetworksMemory *memory;
-    int fd;
+    struct nnt_memory constants;
     const char *call; /* after a failure: the function that failed */
     uint32_t subject; /* the operand or operation that it was about */
 };
 
-/* nnt_build() - builds and finishes every subgraph, referenced ones first. Free it also after a
- * failure. Returns: an ANeuralNetworks result code. */
-int nnt_build(struct nnt_built *built, const struct nnt_model *model);
+/* nnt_build() - builds and finishes every subgraph, referenced ones first. In an
+ * NNT_MEMORY_PLAIN lie the constants that the vectors put into memory; in another
+ * kind all that have bytes. Free it also after a failure.
+ * Returns: an ANeuralNetworks result code. */
+int nnt_build(struct nnt_built *built, const struct nnt_model *model, enum nnt_memory_kind kind);
 
 void nnt_built_free(struct nnt_built *built);
 

@@ -9,57 +9,27 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define OK ANEURALNETWORKS_NO_ERROR
-
-/* -- memories of this process ------------------------------------------------------- */
-
-static int new_shared(struct nnt_attempt *attempt, size_t n_bytes, uint8_t **ret_bytes,
-                      ANeuralNetworksMemory **ret_memory)
-{
-    int fd = memfd_create("nnt", MFD_CLOEXEC);
-    void *bytes = MAP_FAILED;
-    int r;
-
-    if (fd >= 0 && ftruncate(fd, (off_t)n_bytes) == 0)
-        bytes = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (bytes == MAP_FAILED) {
-        if (fd >= 0)
-            close(fd);
-        return nnt_called(attempt, "mmap", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
-    }
-    r = nnt_called(
-        attempt, "Memory_createFromFd", 0,
-        ANeuralNetworksMemory_createFromFd(n_bytes, PROT_READ | PROT_WRITE, fd, 0, ret_memory));
-    close(fd);
-    if (r == OK)
-        *ret_bytes = bytes;
-    else
-        munmap(bytes, n_bytes);
-    return r;
-}
 
 /* Brings bytes into a memory of the device, or out of it. */
 static int transfer(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMemory *memory,
                     const uint8_t *in, uint8_t *out, size_t n_bytes)
 {
-    ANeuralNetworksMemory *shared = NULL;
-    uint8_t *bytes = NULL;
-    int r = new_shared(attempt, n_bytes, &bytes, &shared);
+    struct nnt_memory shared;
+    int r = nnt_called(attempt, "Memory_create", i,
+                       nnt_memory_new(&shared, NNT_MEMORY_PLAIN, n_bytes));
 
     if (r != OK)
         return r;
     if (in)
-        memcpy(bytes, in, n_bytes);
+        memcpy(shared.bytes, in, n_bytes);
     r = nnt_called(attempt, "Memory_copy", i,
-                   in ? ANeuralNetworksMemory_copy(shared, memory)
-                      : ANeuralNetworksMemory_copy(memory, shared));
+                   in ? ANeuralNetworksMemory_copy(shared.memory, memory)
+                      : ANeuralNetworksMemory_copy(memory, shared.memory));
     if (r == OK && out)
-        memcpy(out, bytes, n_bytes);
-    ANeuralNetworksMemory_free(shared);
-    munmap(bytes, n_bytes);
+        memcpy(out, shared.bytes, n_bytes);
+    nnt_memory_free(&shared);
     return r;
 }
 

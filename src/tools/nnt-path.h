@@ -27,7 +27,8 @@ struct nnt_attempt {
  * (nnt_called) if it is none of success. */
 struct nnt_path_steps {
     const char *name;
-    uint32_t needs; /* flags of models without which they have no such path */
+    uint32_t needs;              /* flags of models without which they have no such path */
+    enum nnt_memory_kind memory; /* of constants */
     /* From attempt->built to attempt->compilation, which is finished. */
     int (*compile)(struct nnt_attempt *attempt);
     /* Binds all arguments to attempt->execution. */
@@ -57,6 +58,11 @@ int nnt_compile_cached(struct nnt_attempt *attempt);
 int nnt_domain_set_arguments(struct nnt_attempt *attempt);
 int nnt_domain_fetch(struct nnt_attempt *attempt);
 void nnt_domain_release(struct nnt_attempt *attempt);
+
+/* Steps of the paths whose arguments lie in a memory of the row's kind (nnt-shared.c). */
+int nnt_shared_set_arguments(struct nnt_attempt *attempt);
+int nnt_shared_fetch(struct nnt_attempt *attempt);
+void nnt_shared_release(struct nnt_attempt *attempt);
 
 /* nnt_input_type() - the full type of an input that the model leaves open.
  * Returns: false if the model says all, and no type is to be given. */

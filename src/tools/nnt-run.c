@@ -62,9 +62,9 @@ int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, 
 
 /* -- steps; each returns a result code, with the sentence said -- */
 
-static int build(struct nnt_attempt *attempt)
+static int build(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
-    int r = nnt_build(&attempt->built, attempt->model);
+    int r = nnt_build(&attempt->built, attempt->model, steps->memory);
 
     attempt->run->is_built = r == OK;
     return nnt_called(attempt, attempt->built.call, attempt->built.subject, r);
@@ -185,7 +185,7 @@ static bool check_outputs(struct nnt_attempt *attempt)
 
 static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
-    int r = build(attempt);
+    int r = build(attempt, steps);
 
     if (r == OK)
         r = steps->compile(attempt);
@@ -199,8 +199,7 @@ static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps
 bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)
 {
     const struct nnt_path_steps *steps = nnt_path_steps(run->path);
-    struct nnt_attempt attempt = {
-        .run = run, .model = model, .main = &model->subgraphs[0], .built.fd = -1};
+    struct nnt_attempt attempt = {.run = run, .model = model, .main = &model->subgraphs[0]};
     bool is_right;
 
     run->what[0] = '\0';

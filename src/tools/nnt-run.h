@@ -17,10 +17,12 @@ enum nnt_path {
     NNT_CACHED,    /* compute, compiled from the cache */
     NNT_DOMAIN,    /* compute, arguments in memories of the device */
     NNT_BURST,     /* burstCompute, twice */
+    NNT_BLOB,      /* compute, constants and arguments in BLOB buffers */
+    NNT_FD_OFFSET, /* compute, constants and arguments at odd offsets of files */
     NNT_PATH_N,
 };
 
-/* nnt_path_name() - "sync", "async", "cached", "domain", "burst". */
+/* nnt_path_name() - "sync", "async", "cached", "domain", "burst", "blob", "fd-offset". */
 const char *nnt_path_name(enum nnt_path path);
 
 /* nnt_path_has() - whether a model can be run so; the file says. */

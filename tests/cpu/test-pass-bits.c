@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes change no bit: random models, with and without the passes that optimise. */
+/* Passes change no bit: random models, with and without the passes that optimise.
+ * NN_TEST_ROUNDS says how many (400). */
 #include "drivers/cpu/exec.h"
 #include "drivers/cpu/plan.h"
 #include "drivers/cpu/program.h"
@@ -7,6 +8,7 @@
 #include "cpu/builder.h"
 #include "support/check-main.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -15,7 +17,6 @@ enum {
     MAX_BYTES = 4 * SIDE * SIDE * CHANNELS,
     MAX_TENSORS = 16,
     N_STEPS = 9,
-    N_MODELS = 400,
 };
 
 /* A tensor of the model, [1, SIDE, SIDE, CHANNELS] or in the other order. */
@@ -113,6 +114,32 @@ static uint32_t random_constant(struct maker *m, uint32_t type, uint32_t rank, c
     return builder_constant(m->b, 0, type, rank, dims, scale, zero_point, bytes, n, n > 512);
 }
 
+/* Some of the quantised ones have a scale for each channel. */
+static uint32_t add_filter(struct maker *m, const struct tensor *in, const uint32_t *dims,
+                           bool is_depthwise)
+{
+    static const float scales[CHANNELS] = {0.01f,  0.02f,  0.005f, 0.011f,
+                                           0.013f, 0.008f, 0.01f,  0.0123f};
+    bool has_channels = !is_float(in) && pick(m, 2);
+    uint32_t filter;
+
+    if (is_float(in))
+        return random_constant(m, in->type, 4, dims, 0, 0);
+    if (!has_channels)
+        return random_constant(m, in->type, 4, dims, 0.01f,
+                               in->type == NNHAL_TENSOR_QUANT8_ASYMM ? 130 : 2);
+    filter = random_constant(m, NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL, 4, dims, 0, 0);
+    m->b->graphs[0].operands[filter].extra_params = NNHAL_EXTRA_CHANNEL_QUANT;
+    m->b->graphs[0].operands[filter].channel_quant = (struct nnhal_channel_quant){
+        .channel_dim = is_depthwise ? 3 : 0, .n_scales = CHANNELS, .scales = scales};
+    return filter;
+}
+
+static bool has_channels(const struct maker *m, uint32_t filter)
+{
+    return m->b->graphs[0].operands[filter].type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL;
+}
+
 static void add_conv(struct maker *m, bool is_last)
 {
     const struct tensor *in = any(m);
@@ -122,12 +149,9 @@ static void add_conv(struct maker *m, bool is_last)
     struct tensor out = *new_tensor(m, in->type, in->is_nchw, is_last);
 
     o[n++] = in->operand;
-    o[n++] = random_constant(m, in->type, 4, filter, is_float(in) ? 0 : 0.01f,
-                             is_float(in)                            ? 0
-                             : in->type == NNHAL_TENSOR_QUANT8_ASYMM ? 130
-                                                                     : 2);
+    o[n++] = add_filter(m, in, filter, is_depthwise);
     o[n++] = random_constant(m, is_float(in) ? in->type : NNHAL_TENSOR_INT32, 1, eight,
-                             is_float(in) ? 0 : in->scale * 0.01f, 0);
+                             is_float(in) || has_channels(m, o[1]) ? 0 : in->scale * 0.01f, 0);
     o[n++] = builder_i32(m->b, 0, 1);
     o[n] = o[n + 1] = builder_i32(m->b, 0, 1);
     n += 2;
@@ -338,8 +362,10 @@ TEST(random_models_keep_their_bits)
 {
     static const uint32_t sets[] = {NN_ISA_C, NN_ISA_AVX2, NN_ISA_AVX2 | NN_ISA_AVX512};
     static struct results plain, optimised;
+    const char *rounds = getenv("NN_TEST_ROUNDS");
+    uint32_t n_models = rounds ? (uint32_t)strtoul(rounds, NULL, 10) : 400;
 
-    for (uint32_t seed = 0; seed < N_MODELS; seed++) {
+    for (uint32_t seed = 0; seed < n_models; seed++) {
         uint32_t isa = sets[seed % 3];
         struct builder b;
 

@@ -431,6 +431,62 @@ TEST(transpositions_around_operations_cancel)
 }
 TEST_END
 
+/* A 1x1 convolution of int8 with a filter of scale 0.5. */
+static void add_int8_conv(struct builder *b, uint32_t in, uint32_t out)
+{
+    static const uint8_t zeroes[16];
+    uint32_t filter[] = {4, 1, 1, 4}, four[] = {4}, one = builder_i32(b, 0, 1);
+    uint32_t operands[] = {
+        in,
+        builder_constant(b, 0, NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, 4, filter, 0.5f, 0, zeroes, 16, 0),
+        builder_constant(b, 0, NNHAL_TENSOR_INT32, 1, four, 0.25f, 0, zeroes, 16, 0),
+        one,
+        one,
+        one,
+        builder_i32(b, 0, 0)};
+
+    builder_operation(b, 0, NNHAL_OP_CONV_2D, 7, operands, 1, &out);
+}
+
+static int unsigned_and_dead(struct nn_graph *graph)
+{
+    int r = nn_pass_unsigned(graph);
+
+    return r ? r : nn_pass_dead(graph);
+}
+
+TEST(int8_is_uint8_inside)
+{
+    const uint32_t type = NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    uint32_t in, first, second, operands[3], out;
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, type, 4, image, 0.5f, -8);
+    first = builder_temporary(&b, 0, type, 4, image, 0.5f, -8);
+    add_int8_conv(&b, in, first);
+    second = builder_temporary(&b, 0, type, 4, image, 0.5f, -8);
+    add_int8_conv(&b, first, second);
+    operands[0] = first;
+    operands[1] = second;
+    operands[2] = builder_i32(&b, 0, 0);
+    out = builder_output(&b, 0, type, 4, image, 0.5f, -8);
+    builder_operation(&b, 0, NNHAL_OP_ADD, 3, operands, 1, &out);
+    check_pass(
+        &b, unsigned_and_dead,
+        "graph(%0 ts8[1,8,8,4]*0.5+8)\n"
+        "  %13 tu8[1,8,8,4]*0.5-120 = LOOKUP(%0, %14 tu8[256]*1+0)\n"
+        "  %15 tu8[4,1,1,4]*0.5-128 = LOOKUP(%3 ts8[4,1,1,4]*0.5+0, %14 tu8[256]*1+0)\n"
+        "  %16 tu8[1,8,8,4]*0.5-120 = int8 CONV_2D(%13, %15, %4 ti32[4]*0.25+0, 1, 1, 1, 0)\n"
+        "  %18 tu8[4,1,1,4]*0.5-128 = LOOKUP(%8 ts8[4,1,1,4]*0.5+0, %14 tu8[256]*1+0)\n"
+        "  %19 tu8[1,8,8,4]*0.5-120 = int8 CONV_2D(%16, %18, %9 ti32[4]*0.25+0, 1, 1, 1, 0)\n"
+        "  %20 tu8[1,8,8,4]*0.5-120 = ADD(%16, %19, 0)\n"
+        "  %12 ts8[1,8,8,4]*0.5+8 = LOOKUP(%20, %17 ts8[256]*1+0)\n"
+        "  return %12\n");
+    builder_done(&b);
+}
+TEST_END
+
 TEST(constants_are_folded)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4};
@@ -506,5 +562,5 @@ CHECK_MAIN("passes", activation_joins_what_is_before,
            residual_joins_the_convolution, joined_steps_share_their_memory,
            chain_that_is_broadcast_does_not_run_joined, there_and_back_is_nothing,
            chain_between_bytes_becomes_a_table, nchw_is_left_at_the_edges,
-           transpositions_around_operations_cancel, constants_are_folded,
+           transpositions_around_operations_cancel, int8_is_uint8_inside, constants_are_folded,
            views_and_in_place_need_no_memory)

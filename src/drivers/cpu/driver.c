@@ -17,6 +17,7 @@ struct device {
     const struct nnhal_driver_services *services;
     struct nn_team *team;
     uint32_t isa;
+    enum nn_passes passes;
 };
 
 /* What prepare() returns. */
@@ -75,6 +76,19 @@ static uint32_t allowed_isa(const struct nnhal_driver_services *services)
     return cpu_isa();
 }
 
+/* NNHAL_CPU_PASSES=quick leaves out the passes that optimise. */
+static enum nn_passes allowed_passes(const struct nnhal_driver_services *services)
+{
+    const char *wanted = secure_getenv("NNHAL_CPU_PASSES");
+
+    if (wanted && strcmp(wanted, "quick") == 0)
+        return NN_PASSES_QUICK;
+    if (wanted && wanted[0] && strcmp(wanted, "all") != 0 && services->log)
+        services->log(services->ctx, NNHAL_LOG_WARNING,
+                      "NNHAL_CPU_PASSES is neither quick nor all: all passes are run");
+    return NN_PASSES_ALL;
+}
+
 static unsigned team_size(const struct nnhal_driver_services *services)
 {
     const char *text = secure_getenv("NNHAL_CPU_THREADS");
@@ -87,7 +101,7 @@ static unsigned team_size(const struct nnhal_driver_services *services)
 }
 
 static uint32_t open_device(const struct nnhal_driver_services *services, uint32_t isa,
-                            void **ret_device)
+                            enum nn_passes passes, void **ret_device)
 {
     struct device *device = calloc(1, sizeof(*device));
 
@@ -95,6 +109,7 @@ static uint32_t open_device(const struct nnhal_driver_services *services, uint32
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     device->services = services;
     device->isa = isa;
+    device->passes = passes;
     if (nn_team_new(team_size(services), &device->team)) {
         free(device);
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
@@ -105,12 +120,12 @@ static uint32_t open_device(const struct nnhal_driver_services *services, uint32
 
 static uint32_t open_cpu(const struct nnhal_driver_services *services, void **ret_device)
 {
-    return open_device(services, allowed_isa(services), ret_device);
+    return open_device(services, allowed_isa(services), allowed_passes(services), ret_device);
 }
 
 static uint32_t open_reference(const struct nnhal_driver_services *services, void **ret_device)
 {
-    return open_device(services, NN_ISA_C, ret_device);
+    return open_device(services, NN_ISA_C, NN_PASSES_QUICK, ret_device);
 }
 
 static void close_device(void *opaque)
@@ -255,7 +270,7 @@ static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void 
     if (!prepared)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     prepared->device = device;
-    r = nn_program_new(&request->model, NN_PASSES_ALL, device->team, device->isa, &why,
+    r = nn_program_new(&request->model, device->passes, device->team, device->isa, &why,
                        &prepared->program);
     if (r == 0 && request->size > offsetof(struct nnhal_prepare, cache) && request->cache)
         r = keep(prepared, &request->model, request->cache);

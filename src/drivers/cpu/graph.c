@@ -300,7 +300,7 @@ static void print_node(const struct nn_graph *graph, const struct nn_node *node,
         fputs(i ? ", " : node->is_joined ? "  + " : "  ", file);
         print_value(graph, node->outputs[i], file);
     }
-    fprintf(file, " = %s(", nn_own_op_name(node->operation));
+    fprintf(file, " = %s%s(", node->as_int8 ? "int8 " : "", nn_own_op_name(node->operation));
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         if (i)
             fputs(", ", file);

@@ -67,6 +67,7 @@ struct nn_node {
     bool is_dead;    /* removed by a pass */
     /* It follows the node before, elementwise on its result, and may run with it, range by range. */
     bool is_joined;
+    bool as_int8; /* its data is uint8, and rounds as int8 does, whose codes are 128 lower */
 };
 
 struct nn_graph {

@@ -99,6 +99,7 @@ struct nn_lower {
     uint32_t n_inputs;
     uint32_t n_outputs;
     uint32_t is_relaxed; /* float32 may be computed as float16 */
+    uint32_t as_int8;    /* uint8 data is to round as int8 does, codes 128 lower */
     const struct nn_lower_operand *inputs;
     const struct nn_lower_operand *outputs;
 

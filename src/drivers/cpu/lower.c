@@ -390,6 +390,7 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
                              .n_inputs = work->node->n_inputs,
                              .n_outputs = work->node->n_outputs,
                              .is_relaxed = graph->is_relaxed,
+                             .as_int8 = work->node->as_int8,
                              .inputs = work->lower_inputs,
                              .outputs = work->lower_outputs,
                              .private = &private};

@@ -25,6 +25,8 @@ static const struct pass passes[] = {
     {.name = "dead", .set = NN_PASSES_ALL, .run = nn_pass_dead},
     {.name = "bytes", .set = NN_PASSES_ALL, .run = nn_pass_bytes},
     {.name = "fold", .set = NN_PASSES_ALL, .run_program = nn_fold_constants},
+    {.name = "unsigned", .set = NN_PASSES_ALL, .run = nn_pass_unsigned},
+    {.name = "fold", .set = NN_PASSES_ALL, .run_program = nn_fold_constants},
     {.name = "dead", .set = NN_PASSES_QUICK, .run = nn_pass_dead},
     {.name = "join", .set = NN_PASSES_ALL, .run = nn_pass_join},
 };

@@ -42,6 +42,10 @@ int nn_pass_nchw(struct nn_graph *graph);
  * bytes stay what they are. Settled values only. Returns: 0, -ENOMEM. */
 int nn_pass_bytes(struct nn_graph *graph);
 
+/* nn_pass_unsigned() - int8 data of convolutions, and of what follows them, is kept as
+ * uint8, each code and the zero point 128 higher. Returns: 0, -ENOMEM. */
+int nn_pass_unsigned(struct nn_graph *graph);
+
 /* nn_pass_join() - an elementwise operation that alone reads the result of a convolution, or of
  * another elementwise one, stands right behind it and is marked as joined: a
  * residual ADD, a chain. Whether they run as one is decided when shapes are known (tail.h).

@@ -118,7 +118,7 @@ static int find_chains(struct work *work)
         if (node->is_dead || node->n_outputs != 1 || !is_bytes(&graph->values[node->outputs[0]]))
             continue;
         find_chain(&work->view, i, chain);
-        if (chain->n < 2)
+        if (chain->n == 0 || graph->nodes[i].operation == NN_OWN_OP_LOOKUP)
             continue;
         take_chain(&work->view, chain);
         work->chains[i] = ++work->n;

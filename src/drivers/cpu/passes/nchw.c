@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nchw.c - models in [N,C,H,W] are computed in [N,H,W,C]
  *
- * Every value in [N,C,H,W] may have a twin in [N,H,W,C]: made by a TRANSPOSE the
- * first time that an operation wants it, or computed, when an operation before
- * was moved to the other order. An operation with a layout input is moved; so
- * is one that does not care, elementwise or CONCATENATION, if what it reads has
- * twins. Behind each a TRANSPOSE makes the value that the model names, for whoever still reads
- * it; most die, and what is left stands at the edges. A TRANSPOSE of the model is
+ * The twin (twins.h) of a value in [N,C,H,W] is the same in [N,H,W,C]. Operations
+ * with a layout input are moved; so are those that do not care,
+ * elementwise ones and CONCATENATION, if what they read has twins. A TRANSPOSE of the model is
  * taken for what it is, so that those around every operation cancel, too.
  *
  * Operations that are moved compute the same bits in either order. */
 #include "drivers/cpu/passes.h"
 
 #include "base/error.h"
-#include "drivers/cpu/passes/rewrite.h"
+#include "drivers/cpu/passes/twins.h"
 #include "drivers/cpu/passes/view.h"
 #include "model/types.h"
 
@@ -24,12 +21,8 @@ enum { RANK = 4 };
 static const int32_t to_nhwc[RANK] = {0, 2, 3, 1}, to_nchw[RANK] = {0, 3, 1, 2};
 
 struct work {
-    struct nn_graph *graph;
-    struct nn_rewrite rewrite;
-    uint32_t n;                /* values when the pass began */
-    uint32_t *twins;           /* by value in [N,C,H,W]: its twin + 1 */
-    uint32_t *alias;           /* by value: what it is replaced with + 1 */
-    uint32_t to_nhwc, to_nchw; /* permutations as values + 1 */
+    struct nn_twins twins;
+    uint32_t *alias; /* by value: what it is replaced with + 1 */
 };
 
 /* ---- looking ---- */
@@ -81,11 +74,6 @@ static bool is_transpose(const struct nn_graph *graph, const struct nn_node *nod
            memcmp(by->data, order, RANK * sizeof(*order)) == 0;
 }
 
-static uint32_t twin_of(const struct work *work, uint32_t value)
-{
-    return value < work->n ? work->twins[value] : 0;
-}
-
 /* Whether an operand looks the same in both orders: a scalar, or one number for all. */
 static bool is_same(const struct nn_value *value)
 {
@@ -110,13 +98,13 @@ static bool follows(const struct work *work, const struct nn_node *node)
         (!nn_view_is_elementwise(node->operation) && node->operation != NNHAL_OP_CONCATENATION))
         return false;
     if (node->operation == NNHAL_OP_CONCATENATION &&
-        (!nn_graph_i32(work->graph, node->inputs[node->n_inputs - 1], &axis) || axis < -RANK ||
-         axis >= RANK))
+        (!nn_graph_i32(work->twins.graph, node->inputs[node->n_inputs - 1], &axis) ||
+         axis < -RANK || axis >= RANK))
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const struct nn_value *value = &work->graph->values[node->inputs[i]];
+        const struct nn_value *value = &work->twins.graph->values[node->inputs[i]];
 
-        if (twin_of(work, node->inputs[i]))
+        if (nn_twins_find(&work->twins, node->inputs[i]))
             n_twins += value->kind != NN_VALUE_CONSTANT;
         else if (!is_same(value) && !is_turned(value))
             return false;
@@ -125,6 +113,19 @@ static bool follows(const struct work *work, const struct nn_node *node)
 }
 
 /* ---- making ---- */
+
+static bool has_twin(const struct nn_value *value)
+{
+    return true;
+}
+
+static void turn(struct nn_value *twin)
+{
+    const struct nn_value original = *twin;
+
+    for (uint32_t i = 0; twin->n_dims == RANK && i < RANK; i++)
+        twin->dims[i] = original.dims[to_nhwc[i]];
+}
 
 static int add_order(struct nn_graph *graph, const int32_t order[RANK], uint32_t *ret)
 {
@@ -135,88 +136,35 @@ static int add_order(struct nn_graph *graph, const int32_t order[RANK], uint32_t
                              .is_settled = true,
                              .size = RANK * sizeof(*order),
                              .pool = NN_POOL_NONE};
-    int r;
 
-    if (*ret)
-        return 0;
     value.data = nn_arena_dup(&graph->arena, order, value.size);
     if (!value.data)
         return nn_error_origin(-ENOMEM);
-    r = nn_graph_add_value(graph, &value, ret);
-    ++*ret;
-    return nn_error_trace(r);
+    return nn_error_trace(nn_graph_add_value(graph, &value, ret));
 }
 
-static int add_twin(struct work *work, uint32_t of)
+static int convert(struct nn_twins *twins, bool back, uint32_t *ret_operation,
+                   uint32_t *ret_constant)
 {
-    struct nn_value value = work->graph->values[of], *original;
-    uint32_t twin;
-    int r;
+    int r = 0;
 
-    value.kind = NN_VALUE_TEMPORARY;
-    value.data = NULL;
-    value.size = 0;
-    value.pool = NN_POOL_NONE;
-    original = &work->graph->values[of];
-    for (uint32_t i = 0; value.n_dims == RANK && i < RANK; i++)
-        value.dims[i] = original->dims[to_nhwc[i]];
-    r = nn_graph_add_value(work->graph, &value, &twin);
-    if (!r)
-        work->twins[of] = twin + 1;
-    return nn_error_trace(r);
-}
-
-static int emit_transpose(struct work *work, uint32_t origin, uint32_t from, const int32_t *order,
-                          uint32_t *order_value, uint32_t to)
-{
-    uint32_t inputs[2] = {from, 0};
-    int r = add_order(work->graph, order, order_value);
-
-    inputs[1] = *order_value - 1;
-    if (!r)
-        r = nn_rewrite_operation(&work->rewrite, NNHAL_OP_TRANSPOSE, origin, 2, inputs, to);
-    return nn_error_trace(r);
-}
-
-/* Makes sure that a value has a twin. */
-static int want_twin(struct work *work, uint32_t origin, uint32_t value)
-{
-    int r;
-
-    if (twin_of(work, value))
-        return 0;
-    r = add_twin(work, value);
-    if (!r)
-        r = emit_transpose(work, origin, value, to_nhwc, &work->to_nhwc, work->twins[value] - 1);
-    return nn_error_trace(r);
-}
-
-/* The node in the other order, and the value that the model names behind it. */
-static int move(struct work *work, struct nn_node *node)
-{
-    uint32_t out = node->outputs[0];
-    int r = add_twin(work, out);
-
-    if (r)
-        return nn_error_trace(r);
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (twin_of(work, node->inputs[i]))
-            node->inputs[i] = twin_of(work, node->inputs[i]) - 1;
-    node->outputs[0] = work->twins[out] - 1;
-    r = nn_rewrite_node(&work->rewrite, node);
-    if (!r)
-        r = emit_transpose(work, node->origin, work->twins[out] - 1, to_nchw, &work->to_nchw, out);
+    if (!twins->constants[back]) {
+        r = add_order(twins->graph, back ? to_nchw : to_nhwc, &twins->constants[back]);
+        twins->constants[back]++;
+    }
+    *ret_operation = NNHAL_OP_TRANSPOSE;
+    *ret_constant = twins->constants[back] - 1;
     return nn_error_trace(r);
 }
 
 static int move_with_layout(struct work *work, struct nn_node *node)
 {
-    uint32_t at = layout_input(work->graph, node);
-    int r = want_twin(work, node->origin, node->inputs[0]);
+    uint32_t at = layout_input(work->twins.graph, node);
+    int r = nn_twins_want(&work->twins, node->origin, node->inputs[0]);
 
     if (!r)
-        r = nn_graph_add_bool(work->graph, false, &node->inputs[at]);
-    return r ? nn_error_trace(r) : move(work, node);
+        r = nn_graph_add_bool(work->twins.graph, false, &node->inputs[at]);
+    return r ? nn_error_trace(r) : nn_twins_move(&work->twins, node);
 }
 
 static int move_follower(struct work *work, struct nn_node *node)
@@ -227,14 +175,14 @@ static int move_follower(struct work *work, struct nn_node *node)
     int r = 0;
 
     if (node->operation == NNHAL_OP_CONCATENATION) {
-        nn_graph_i32(work->graph, node->inputs[at], &axis);
-        r = nn_graph_add_i32(work->graph, axis_in_nhwc[axis < 0 ? axis + RANK : axis],
+        nn_graph_i32(work->twins.graph, node->inputs[at], &axis);
+        r = nn_graph_add_i32(work->twins.graph, axis_in_nhwc[axis < 0 ? axis + RANK : axis],
                              &node->inputs[at]);
     }
     for (uint32_t i = 0; !r && i < node->n_inputs; i++)
-        if (is_turned(&work->graph->values[node->inputs[i]]))
-            r = want_twin(work, node->origin, node->inputs[i]);
-    return r ? nn_error_trace(r) : move(work, node);
+        if (is_turned(&work->twins.graph->values[node->inputs[i]]))
+            r = nn_twins_want(&work->twins, node->origin, node->inputs[i]);
+    return r ? nn_error_trace(r) : nn_twins_move(&work->twins, node);
 }
 
 /* ---- the walk ---- */
@@ -244,27 +192,28 @@ static int take_transpose(struct work *work, struct nn_node *node)
 {
     uint32_t in = node->inputs[0], out = node->outputs[0];
 
-    if (is_transpose(work->graph, node, to_nhwc)) {
-        if (twin_of(work, in) && work->graph->values[out].kind == NN_VALUE_TEMPORARY) {
-            work->alias[out] = twin_of(work, in);
+    if (is_transpose(work->twins.graph, node, to_nhwc)) {
+        if (nn_twins_find(&work->twins, in) &&
+            work->twins.graph->values[out].kind == NN_VALUE_TEMPORARY) {
+            work->alias[out] = nn_twins_find(&work->twins, in);
             return 0;
         }
-        if (in < work->n && !work->twins[in])
-            work->twins[in] = out + 1;
-    } else if (is_transpose(work->graph, node, to_nchw)) {
-        work->twins[out] = in + 1;
+        if (in < work->twins.n && !work->twins.of[in])
+            work->twins.of[in] = out + 1;
+    } else if (is_transpose(work->twins.graph, node, to_nchw)) {
+        work->twins.of[out] = in + 1;
     }
-    return nn_error_trace(nn_rewrite_node(&work->rewrite, node));
+    return nn_error_trace(nn_rewrite_node(&work->twins.rewrite, node));
 }
 
 static int take_node(struct work *work, struct nn_node *node)
 {
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (node->inputs[i] < work->n && work->alias[node->inputs[i]])
+        if (node->inputs[i] < work->twins.n && work->alias[node->inputs[i]])
             node->inputs[i] = work->alias[node->inputs[i]] - 1;
     if (node->is_dead)
         return 0;
-    if (is_nchw(work->graph, node))
+    if (is_nchw(work->twins.graph, node))
         return move_with_layout(work, node);
     if (follows(work, node))
         return move_follower(work, node);
@@ -273,7 +222,7 @@ static int take_node(struct work *work, struct nn_node *node)
 
 int nn_pass_nchw(struct nn_graph *graph)
 {
-    struct work work = {.graph = graph, .n = graph->n_values};
+    struct work work;
     bool is_wanted = false;
     int r;
 
@@ -282,14 +231,16 @@ int nn_pass_nchw(struct nn_graph *graph)
                     is_transpose(graph, &graph->nodes[i], to_nhwc);
     if (!is_wanted)
         return 0;
-    work.twins = nn_arena_new_n(&graph->arena, uint32_t, work.n);
-    work.alias = nn_arena_new_n(&graph->arena, uint32_t, work.n);
-    r = nn_rewrite_init(&work.rewrite, graph);
-    if (r || !work.twins || !work.alias)
+    r = nn_twins_init(&work.twins, graph);
+    work.twins.has = has_twin;
+    work.twins.turn = turn;
+    work.twins.convert = convert;
+    work.alias = nn_arena_new_n(&graph->arena, uint32_t, graph->n_values);
+    if (r || !work.alias)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; !r && i < graph->n_nodes; i++)
         r = take_node(&work, &graph->nodes[i]);
     if (!r)
-        nn_rewrite_finish(&work.rewrite);
+        nn_rewrite_finish(&work.twins.rewrite);
     return nn_error_trace(r);
 }

@@ -65,7 +65,8 @@ void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *mul
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     float in = lower->inputs[NN_CONV_INPUT].scale, out = lower->outputs[0].scale;
 
-    bool is_signed = lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    bool is_signed = lower->as_int8 ||
+                     lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
 
     for (size_t c = 0; c < n_channels; c++) {
         float scale = c < filter->n_channel_scales ? filter->channel_scales[c] : filter->scale;

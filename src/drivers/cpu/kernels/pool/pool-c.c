@@ -16,6 +16,7 @@ struct pool_params {
     struct nn_window_2d window;
     float low, high;         /* float results */
     int32_t q8_low, q8_high; /* codes */
+    uint32_t as_int8;        /* AVERAGE_POOL_2D: see struct nn_lower */
 };
 
 static int lower_pool(struct nn_lower *lower)
@@ -32,6 +33,7 @@ static int lower_pool(struct nn_lower *lower)
         is_known = nn_activation_f32(activation, &params->low, &params->high);
     if (!is_known)
         return nn_lower_refuse(lower, "%d is not a fused activation", activation);
+    params->as_int8 = lower->as_int8;
     return nn_lower_window(lower, &params->window);
 }
 
@@ -246,6 +248,7 @@ static void average_cells_q8(const struct nn_kernel_args *args, const struct cel
     const struct pool_params *params = args->params;
     uint32_t flip = nn_quant_flip(args->inputs[0].type);
     int32_t count = (int32_t)(cells->n_rows * cells->n_columns);
+    int32_t offset = params->as_int8 ? 128 : 0;
     const uint8_t *in = args->inputs[0].data;
     uint8_t *out = (uint8_t *)args->outputs[0].data + out_at;
     int32_t acc[NN_CHUNK];
@@ -260,11 +263,11 @@ static void average_cells_q8(const struct nn_kernel_args *args, const struct cel
                 const uint8_t *cell = in + cells->first + y * cells->row_stride + x * depth + c;
 
                 for (size_t k = 0; k < n; k++)
-                    acc[k] += nn_quant_code(cell[k], flip);
+                    acc[k] += nn_quant_code(cell[k], flip) - offset;
             }
         }
         for (size_t k = 0; k < n; k++)
-            out[c + k] = (uint8_t)nn_clamp_i32(average(acc[k], count), params->q8_low,
+            out[c + k] = (uint8_t)nn_clamp_i32(average(acc[k], count) + offset, params->q8_low,
                                                params->q8_high);
     }
 }

@@ -188,8 +188,8 @@ typedef int (*nnhal_store_visit)(void *ctx, const struct nnhal_store_entry *entr
  * Returns: 0, or what visit returned; NNHAL_STORE_E_FORKED; -errno as set. */
 int nnhal_store_list(struct nnhal_store *store, nnhal_store_visit visit, void *ctx);
 
-/* nnhal_store_verify() - the same, and reads every value; what is damaged is told to visit (which
- * may be NULL) and removed. Returns: as nnhal_store_list(). */
+/* nnhal_store_verify() - the same, and checks the database and every value; what is damaged is
+ * told to visit (which may be NULL) and removed. Returns: as nnhal_store_list(). */
 int nnhal_store_verify(struct nnhal_store *store, nnhal_store_visit visit, void *ctx);
 
 #ifdef __cplusplus

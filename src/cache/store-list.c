@@ -53,34 +53,44 @@ _public_ int nnhal_store_get_stats(struct nnhal_store *store, struct nnhal_store
 
 /* -- lists ------------------------------------------------------------------------------ */
 
-static bool take_list(struct nnhal_store *store, void *ctx)
+struct listing {
+    bool is_checked;
+    struct nn_store_rows rows;
+};
+
+static void listing_done(struct listing *listing)
 {
-    return nn_store_list_rows(store, ctx);
+    free(listing->rows.entries);
+    free(listing->rows.ids);
+    listing->rows = (struct nn_store_rows){0};
 }
 
-static int list(struct nnhal_store *store, struct nn_store_rows *ret_rows)
+static bool take_list(struct nnhal_store *store, void *ctx)
+{
+    struct listing *listing = ctx;
+
+    listing_done(listing); /* of a database that has been replaced */
+    return (!listing->is_checked || nn_store_check(store)) &&
+           nn_store_list_rows(store, &listing->rows);
+}
+
+static int list(struct nnhal_store *store, struct listing *listing)
 {
     int r;
 
     nn_db_lock();
-    r = nn_store_transact(store, take_list, ret_rows);
+    r = nn_store_transact(store, take_list, listing);
     nn_db_unlock();
     return r;
 }
 
-static void rows_done(struct nn_store_rows *rows)
-{
-    free(rows->entries);
-    free(rows->ids);
-}
-
 _public_ int nnhal_store_list(struct nnhal_store *store, nnhal_store_visit visit, void *ctx)
 {
-    _cleanup_(rows_done) struct nn_store_rows rows = {0};
-    int r = list(store, &rows);
+    _cleanup_(listing_done) struct listing listing = {.is_checked = false};
+    int r = list(store, &listing);
 
-    for (size_t i = 0; r == 0 && i < rows.n; i++)
-        r = visit(ctx, &rows.entries[i]);
+    for (size_t i = 0; r == 0 && i < listing.rows.n; i++)
+        r = visit(ctx, &listing.rows.entries[i]);
     return r;
 }
 
@@ -128,18 +138,19 @@ static bool judge_entry(struct nnhal_store *store, void *ctx)
 
 _public_ int nnhal_store_verify(struct nnhal_store *store, nnhal_store_visit visit, void *ctx)
 {
-    _cleanup_(rows_done) struct nn_store_rows rows = {0};
-    int r = list(store, &rows);
+    _cleanup_(listing_done) struct listing listing = {.is_checked = true};
+    const struct nn_store_rows *rows = &listing.rows;
+    int r = list(store, &listing);
 
-    for (size_t i = 0; r == 0 && i < rows.n; i++) {
-        struct judging judging = {.id = rows.ids[i]};
+    for (size_t i = 0; r == 0 && i < rows->n; i++) {
+        struct judging judging = {.id = rows->ids[i]};
 
         nn_db_lock();
         r = nn_store_transact(store, judge_entry, &judging);
         nn_db_unlock();
-        rows.entries[i].is_damaged = judging.is_damaged;
+        rows->entries[i].is_damaged = judging.is_damaged;
         if (r == 0 && visit && !judging.is_gone)
-            r = visit(ctx, &rows.entries[i]);
+            r = visit(ctx, &rows->entries[i]);
     }
     return r;
 }

@@ -41,6 +41,7 @@ enum {
     DELETE,
     PAGE_COUNT,
     FREE_COUNT,
+    CHECK,
     LIST,
 };
 
@@ -65,6 +66,7 @@ static const char *const sql[] = {
     [DELETE] = "DELETE FROM entries WHERE id = ?1",
     [PAGE_COUNT] = "PRAGMA page_count",
     [FREE_COUNT] = "PRAGMA freelist_count",
+    [CHECK] = "PRAGMA integrity_check(1)",
     [LIST] = "SELECT id, n_bytes, file_bytes, used_s, made_s, length(key), substr(key, 1, 64)"
              " FROM entries ORDER BY used",
 };
@@ -491,6 +493,17 @@ bool nn_store_pages(struct nnhal_store *store, uint64_t *ret_n_pages, uint64_t *
     return read_number(store, PAGE_COUNT, ret_n_pages) &&
            read_number(store, FREE_COUNT, ret_n_free) &&
            (*ret_n_free <= *ret_n_pages || declare_damaged(store));
+}
+
+bool nn_store_check(struct nnhal_store *store)
+{
+    sqlite3_stmt *statement = statement_of(store, CHECK);
+    int r = nn_db_step(&store->db, statement);
+    bool is_good = r == SQLITE_ROW && sqlite3_column_bytes(statement, 0) == 2 &&
+                   memcmp(sqlite3_column_text(statement, 0), "ok", 2) == 0;
+
+    nn_db_reset(statement);
+    return is_good || (r == SQLITE_ROW && declare_damaged(store));
 }
 
 /* -- listing ------------------------------------------------------------------------------- */

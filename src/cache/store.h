@@ -132,6 +132,9 @@ bool nn_store_delete(struct nnhal_store *store, const struct nn_store_row *row);
 /* nn_store_pages() - of the database's file, and those of them that are free. */
 bool nn_store_pages(struct nnhal_store *store, uint64_t *ret_n_pages, uint64_t *ret_n_free);
 
+/* nn_store_check() - whether the database agrees with itself: one that does not has failed. */
+bool nn_store_check(struct nnhal_store *store);
+
 /* nn_store_list_rows() - every entry, used longest ago first, in arrays to be freed, also
  * after a failure. */
 struct nn_store_rows {

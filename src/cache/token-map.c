@@ -149,14 +149,55 @@ static void trim(struct nn_db *db, uint32_t uid)
     nn_db_reset(statement);
 }
 
+static bool take_row(sqlite3_stmt *statement, struct nn_hash *ret_hash)
+{
+    if (sqlite3_column_type(statement, 0) != SQLITE_BLOB ||
+        sqlite3_column_bytes(statement, 0) != NN_HASH_BYTES)
+        return false;
+    memcpy(ret_hash->bytes, sqlite3_column_blob(statement, 0), NN_HASH_BYTES);
+    return true;
+}
+
+/* Returns: false if the database failed. */
+static bool get_row(struct nn_db *db, uint32_t uid, const uint8_t *token, struct nn_hash *ret_hash,
+                    bool *ret_is_there)
+{
+    sqlite3_stmt *statement = nn_db_statement(
+        db, STATEMENT_GET, "SELECT current FROM tokens WHERE uid = ?1 AND token = ?2");
+    int r;
+
+    sqlite3_bind_int64(statement, 1, uid);
+    sqlite3_bind_blob(statement, 2, token, NNHAL_CACHE_TOKEN_BYTES, SQLITE_STATIC);
+    r = nn_db_step(db, statement);
+    *ret_is_there = r == SQLITE_ROW && take_row(statement, ret_hash);
+    nn_db_reset(statement);
+    return r != 0;
+}
+
+/* Puts it and looks whether it is there: an index that contradicts its table is not seen
+ * otherwise. */
+static bool put_and_see(struct nn_db *db, uint32_t uid, const uint8_t *token,
+                        const struct nn_hash *hash)
+{
+    struct nn_hash found;
+    bool is_there;
+
+    if (!put_row(db, uid, token, hash) || !get_row(db, uid, token, &found, &is_there))
+        return false;
+    if (is_there && memcmp(&found, hash, sizeof(found)) == 0)
+        return true;
+    db->failure = SQLITE_CORRUPT;
+    return false;
+}
+
 static int put(struct nn_db *db, uint32_t uid, const uint8_t *token, const struct nn_hash *hash)
 {
     int r = nn_db_ready(db);
 
     if (r == NN_DB_E_FORKED || r < 0)
         return nn_error_origin(-EIO);
-    if (!put_row(db, uid, token, hash) &&
-        (nn_db_failed(db) != NN_DB_E_REPLACED || !put_row(db, uid, token, hash)))
+    if (!put_and_see(db, uid, token, hash) &&
+        (nn_db_failed(db) != NN_DB_E_REPLACED || !put_and_see(db, uid, token, hash)))
         return nn_error_origin(-EIO);
     trim(db, uid);
     return 0;
@@ -173,32 +214,6 @@ int nn_token_map_put(struct nn_token_map *map, uint32_t uid,
     return nn_error_trace(r);
 }
 
-static bool take_row(sqlite3_stmt *statement, struct nn_hash *ret_hash)
-{
-    if (sqlite3_column_type(statement, 0) != SQLITE_BLOB ||
-        sqlite3_column_bytes(statement, 0) != NN_HASH_BYTES)
-        return false;
-    memcpy(ret_hash->bytes, sqlite3_column_blob(statement, 0), NN_HASH_BYTES);
-    return true;
-}
-
-static bool get_row(struct nn_db *db, uint32_t uid, const uint8_t *token, struct nn_hash *ret_hash)
-{
-    sqlite3_stmt *statement = nn_db_statement(
-        db, STATEMENT_GET, "SELECT current FROM tokens WHERE uid = ?1 AND token = ?2");
-    bool is_found;
-    int r;
-
-    sqlite3_bind_int64(statement, 1, uid);
-    sqlite3_bind_blob(statement, 2, token, NNHAL_CACHE_TOKEN_BYTES, SQLITE_STATIC);
-    r = nn_db_step(db, statement);
-    is_found = r == SQLITE_ROW && take_row(statement, ret_hash);
-    nn_db_reset(statement);
-    if (!r)
-        nn_db_failed(db);
-    return is_found;
-}
-
 int nn_token_map_get(struct nn_token_map *map, uint32_t uid,
                      const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_hash *ret_hash)
 {
@@ -207,8 +222,8 @@ int nn_token_map_get(struct nn_token_map *map, uint32_t uid,
 
     nn_db_lock();
     r = nn_db_ready(&map->db);
-    if (r == 0 || r == NN_DB_E_REPLACED)
-        is_found = get_row(&map->db, uid, token, ret_hash);
+    if ((r == 0 || r == NN_DB_E_REPLACED) && !get_row(&map->db, uid, token, ret_hash, &is_found))
+        nn_db_failed(&map->db);
     nn_db_unlock();
     return is_found ? 0 : NN_TOKEN_MAP_E_NONE;
 }

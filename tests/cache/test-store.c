@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -560,6 +562,82 @@ TEST(what_a_dead_process_left_is_removed)
 }
 TEST_END
 
+/* -- disks that are full or cannot be written ------------------------------------------- */
+
+/* A tmpfs of n_bytes at path, for this process alone. */
+static bool mount_small(size_t n_bytes)
+{
+    char options[64];
+
+    snprintf(options, sizeof(options), "size=%zu,mode=700", n_bytes);
+    return (unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", path, "tmpfs", 0, options) == 0;
+}
+
+static void fill_disk(void)
+{
+    struct nnhal_store *store = place_open(path, 8 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    char key = 'a';
+    int r = 0;
+
+    while (r == 0 && key < 'z')
+        r = set(store, key++, 100000);
+    ck_assert_int_eq(r, -ENOSPC);
+    ck_assert(has(store, 'a', 100000));
+    ck_assert_int_eq(nnhal_store_remove(store, "a", 1), 0);
+    ck_assert_int_eq(set(store, 'y', 90000), 0);
+    ck_assert(has(store, 'y', 90000));
+    /* And full of small ones. */
+    for (int i = 0; i < 2000 && r != -ENOSPC; i++)
+        r = nnhal_store_set(store, &i, sizeof(i), wanted, 2000);
+    ck_assert_int_eq(r, -ENOSPC);
+    ck_assert(has(store, 'y', 90000));
+    nnhal_store_close(store);
+    store = place_open(path, 8 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    ck_assert(has(store, 'y', 90000));
+    ck_assert_int_eq(nnhal_store_clear(store), 0);
+    ck_assert_int_eq(set(store, 'a', 100000), 0);
+    nnhal_store_close(store);
+}
+
+static void refuse_to_write(void)
+{
+    struct nnhal_store *store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    int r;
+
+    ck_assert_int_eq(set(store, 'a', 100), 0);
+    ck_assert_int_eq(mount("none", path, NULL, MS_REMOUNT | MS_RDONLY, NULL), -1);
+    nnhal_store_close(store);
+    ck_assert_int_eq(mount("none", path, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    r = nnhal_store_open(path, NULL, &store);
+    ck_assert_msg(r == -EROFS || r == -EACCES, "opened with %d", r);
+}
+
+TEST(a_full_disk_and_one_that_cannot_be_written)
+{
+    int status;
+    pid_t pid;
+
+    for (int i = 0; i < 2; i++) {
+        place_make(path);
+        pid = fork();
+        if (pid == 0) {
+            if (!mount_small(1 << 20))
+                _exit(77);
+            i == 0 ? fill_disk() : refuse_to_write();
+            _exit(0);
+        }
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+            puts("SKIPPED: this user may not mount a small disk");
+        else
+            ck_assert_int_eq(status, 0);
+        place_remove(path);
+    }
+}
+TEST_END
+
 /* -- damage ------------------------------------------------------------------------------ */
 
 static void overwrite(const char *file, off_t offset)
@@ -735,5 +813,6 @@ CHECK_MAIN("store", the_rules_of_nncache, limits_of_key_and_value,
            ten_times_the_limit_stays_below_it_on_the_disk, folders_that_are_refused,
            links_and_foreign_files_are_replaced, a_link_in_the_place_of_a_value_is_not_followed,
            a_folder_that_vanishes_is_made_again, what_a_dead_process_left_is_removed,
-           verify_finds_and_removes_what_is_damaged, a_database_that_is_none_is_replaced,
-           a_child_is_refused_and_opens_its_own, threads_share_a_store)
+           a_full_disk_and_one_that_cannot_be_written, verify_finds_and_removes_what_is_damaged,
+           a_database_that_is_none_is_replaced, a_child_is_refused_and_opens_its_own,
+           threads_share_a_store)

@@ -62,6 +62,7 @@ void desk_close(struct desk *desk)
     ck_assert_uint_eq(fake.n_opened, fake.n_closed);
     ck_assert_uint_eq(fake.n_prepared, fake.n_released);
     ck_assert_uint_eq(fake.n_executing, 0);
+    ck_assert_uint_eq(fake.n_buffers, fake.n_released_buffers);
 }
 
 /* -- memory ------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers in executions: who may use which, in what state, of what shape; the
- * same however the request is executed. */
+ * same however the request is executed, and whoever holds the bytes. */
 #include "host/desk.h"
 
 #include "base/fence.h"
@@ -32,6 +32,7 @@ static void begin(uint32_t of_type, uint32_t n, const uint32_t *dimensions)
 
     type = of_type;
     n_bytes = 6 * nn_type_bytes(type);
+    fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;
     desk_open(&desk);
     memory = desk_memory(&desk, 4096);
     prepared = desk_prepare(&desk, desk_sum(&desk, type, n, dimensions));
@@ -552,6 +553,7 @@ TEST(an_output_that_exceeds_the_quota_is_told_so)
     const struct nn_host_session_options options = {.limits = {.buffer_bytes = 3 * 4096}};
     struct desk_wish wish;
 
+    fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;
     desk_open_with(&desk, &options);
     memory = desk_memory(&desk, 8192);
     prepared = desk_prepare(&desk, desk_sum(&desk, NNHAL_TENSOR_FLOAT32, 0, NULL));
@@ -636,6 +638,7 @@ TEST(a_freed_buffer_stays_for_who_uses_it)
 
     n_bytes = 24;
     type = NNHAL_TENSOR_FLOAT32;
+    fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;
     desk_open_with(&desk, &options);
     memory = desk_memory(&desk, 4096);
     prepared = desk_prepare(&desk, desk_sum(&desk, type, DIMS(2, 3)));

@@ -22,6 +22,7 @@ static void begin(uint32_t type, uint32_t n, const uint32_t *dimensions, uint32_
 {
     struct desk_wish wish;
 
+    fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;
     desk_open(&desk);
     wish = desk_wish(desk_prepare(&desk, desk_sum(&desk, type, n, dimensions)), 0, 0);
     wish.n_dimensions = n_desc;
@@ -275,6 +276,7 @@ TEST(a_buffer_grows_within_its_limits)
     const struct nn_host_session_options options = {.limits = {.buffer_bytes = 8192}};
     struct desk_wish wish;
 
+    fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;
     desk_open_with(&desk, &options);
     wish = desk_wish(desk_prepare(&desk, desk_sum(&desk, NNHAL_TENSOR_FLOAT32, 0, NULL)), 0, 0);
     buffer = desk_allocate(&desk, &wish);

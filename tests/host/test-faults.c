@@ -21,19 +21,24 @@ static struct nn_arena arena;
  * No assertions here: they allocate. */
 struct story {
     struct nn_hal *hal;
-    uint64_t memory, prepared, execution;
+    uint64_t memory, small, prepared, execution;
     int fence;
     uint32_t status; /* of the call that failed, or NNHAL_NONE */
 };
 
 static bool tell_import(struct story *story)
 {
-    const struct nn_hal_import_memory_args args = {
+    struct nn_hal_import_memory_args args = {
         .kind = NNHAL_MEMORY_ASHMEM, .size = 4096, .fd = memory_fd};
     struct nn_hal_import_memory_reply reply;
 
     story->status = nn_hal_import_memory(story->hal, &args, &reply, &arena);
     story->memory = reply.memory;
+    if (story->status != NNHAL_NONE)
+        return false;
+    args.size = 16; /* as a buffer has */
+    story->status = nn_hal_import_memory(story->hal, &args, &reply, &arena);
+    story->small = reply.memory;
     return story->status == NNHAL_NONE;
 }
 
@@ -81,6 +86,45 @@ static bool tell_execute(struct story *story)
     return story->status == NNHAL_NONE;
 }
 
+/* A buffer as the model's first input: filled, executed with, read. */
+static bool tell_buffer(struct story *story)
+{
+    const struct nnhal_buffer_role role = {.frequency = 1.0f};
+    const struct nn_hal_allocate_args args = {.n_prepared_models = 1,
+                                              .prepared_models = &story->prepared,
+                                              .n_input_roles = 1,
+                                              .input_roles = &role};
+    struct nnhal_request_argument inputs[2] = {{.location = {.pool_index = 1}}, desk.inputs[1]};
+    struct nn_hal_execute_synchronously_args execute = {.prepared_model = story->prepared,
+                                                        .request = request_of(story),
+                                                        .deadline_ns = NNHAL_NO_TIME};
+    struct nnhal_request_pool pools[2] = {desk.pools[0]};
+    struct nn_hal_execute_synchronously_reply executed;
+    struct nn_hal_copy_from_args fill;
+    struct nn_hal_copy_from_reply filled;
+    struct nn_hal_copy_to_args fetch;
+    struct nn_hal_copy_to_reply fetched;
+    struct nn_hal_allocate_reply reply;
+
+    story->status = nn_hal_allocate(story->hal, &args, &reply, &arena);
+    if (story->status != NNHAL_NONE)
+        return false;
+    fill = (struct nn_hal_copy_from_args){.buffer = reply.buffer, .memory = story->small};
+    story->status = nn_hal_copy_from(story->hal, &fill, &filled, &arena);
+    if (story->status != NNHAL_NONE)
+        return false;
+    pools[1].token = reply.token;
+    execute.request.inputs = inputs;
+    execute.request.pools = pools;
+    execute.request.n_pools = 2;
+    story->status = nn_hal_execute_synchronously(story->hal, &execute, &executed, &arena);
+    if (story->status != NNHAL_NONE)
+        return false;
+    fetch = (struct nn_hal_copy_to_args){.buffer = reply.buffer, .memory = story->small};
+    story->status = nn_hal_copy_to(story->hal, &fetch, &fetched, &arena);
+    return story->status == NNHAL_NONE;
+}
+
 static void tell_fenced(struct story *story)
 {
     const struct nn_hal_execute_fenced_args args = {.prepared_model = story->prepared,
@@ -108,7 +152,7 @@ static bool tell(struct story *story)
     *story = (struct story){.hal = NULL};
     if (nn_host_open_session(desk.host, NULL, &story->hal) < 0)
         return false;
-    if (tell_import(story) && tell_prepare(story) && tell_execute(story))
+    if (tell_import(story) && tell_prepare(story) && tell_execute(story) && tell_buffer(story))
         tell_fenced(story);
     return true;
 }
@@ -133,7 +177,8 @@ static void end(void)
 /* After a fault: the same session does the whole story again. */
 static void expect_recovery(struct story *story)
 {
-    bool is_well = tell_import(story) && tell_prepare(story) && tell_execute(story);
+    bool is_well = tell_import(story) && tell_prepare(story) && tell_execute(story) &&
+                   tell_buffer(story);
 
     if (is_well)
         tell_fenced(story);

@@ -220,6 +220,12 @@ TEST(missing_callbacks_are_refused)
     expect_table(-EPROTO, "is NULL");
     fake.driver.get_supported_operations = NULL;
     expect_table(-EPROTO, "is NULL");
+    fake_holds_buffers = true;
+    fake_reset();
+    fake.driver.copy_to = NULL;
+    expect_table(-EPROTO, "not all four");
+    fake.driver.release_buffer = NULL;
+    expect_table(-EPROTO, "not all four");
 }
 TEST_END
 

@@ -6,6 +6,13 @@
 #include <time.h>
 
 struct fake fake;
+bool fake_holds_buffers;
+
+/* A buffer of its own; the value is inverted. */
+struct buffer {
+    unsigned char *bytes;
+    uint64_t size;
+};
 
 static const struct nnhal_driver_services *services;
 static _Atomic uint32_t gate_is_closed;
@@ -82,6 +89,32 @@ static uint32_t element_bytes(const struct nnhal_input *input)
     return (uint32_t)(input->size / n);
 }
 
+static unsigned char get_byte(const struct nnhal_input *input, uint64_t i)
+{
+    const struct buffer *buffer = input->buffer;
+
+    return buffer ? (unsigned char)~buffer->bytes[i] : ((const unsigned char *)input->data)[i];
+}
+
+static void resize(struct buffer *buffer, uint64_t n_bytes)
+{
+    if (buffer->size == n_bytes)
+        return;
+    free(buffer->bytes);
+    buffer->bytes = malloc(n_bytes);
+    buffer->size = n_bytes;
+}
+
+static void put_byte(const struct nnhal_output *output, uint64_t i, unsigned char byte)
+{
+    struct buffer *buffer = output->buffer;
+
+    if (buffer)
+        buffer->bytes[i] = (unsigned char)~byte;
+    else
+        ((unsigned char *)output->data)[i] = byte;
+}
+
 /* The honest work: shapes like input 0, bytes of input 0. */
 static uint32_t fill_output(const struct nnhal_input *input, struct nnhal_output *output)
 {
@@ -100,8 +133,10 @@ static uint32_t fill_output(const struct nnhal_input *input, struct nnhal_output
         output->is_insufficient = 1;
         return NNHAL_OUTPUT_INSUFFICIENT_SIZE;
     }
+    if (output->buffer)
+        resize(output->buffer, n_bytes);
     for (uint64_t i = 0; i < n_bytes; i++)
-        ((unsigned char *)output->data)[i] = ((const unsigned char *)input->data)[i % input->size];
+        put_byte(output, i, get_byte(input, i % input->size));
     return NNHAL_NONE;
 }
 
@@ -141,9 +176,11 @@ static void remember(const struct nnhal_execution *execution)
     fake.loop_timeout_ns = execution->loop_timeout_ns;
     fake.measure = execution->measure;
     if (execution->n_inputs)
-        fake.input_data = execution->inputs[0].data;
+        fake.input_data = execution->inputs[0].buffer ? execution->inputs[0].buffer
+                                                      : execution->inputs[0].data;
     if (execution->n_outputs)
-        fake.output_data = execution->outputs[0].data;
+        fake.output_data = execution->outputs[0].buffer ? execution->outputs[0].buffer
+                                                        : execution->outputs[0].data;
 }
 
 static uint32_t work(struct nnhal_execution *execution)
@@ -171,6 +208,54 @@ static uint32_t fake_execute(void *prepared, struct nnhal_execution *execution)
     return status;
 }
 
+/* -- buffers -- */
+
+static uint32_t fake_allocate_buffer(void *device, const struct nnhal_allocate *allocate,
+                                     void **ret_buffer)
+{
+    struct buffer *buffer;
+
+    if (fake.allocate_status != NNHAL_NONE || fake.leaves_buffer)
+        return answer(fake.allocate_status);
+    buffer = calloc(1, sizeof(*buffer));
+    fake.n_buffers++;
+    *ret_buffer = buffer;
+    return NNHAL_NONE;
+}
+
+static void fake_release_buffer(void *ctx)
+{
+    struct buffer *buffer = ctx;
+
+    fake.n_released_buffers++;
+    free(buffer->bytes);
+    free(buffer);
+}
+
+static uint32_t fake_copy_to(void *ctx, void *data, uint64_t n_bytes)
+{
+    const struct buffer *buffer = ctx;
+
+    if (fake.copy_status != NNHAL_NONE)
+        return answer(fake.copy_status);
+    for (uint64_t i = 0; i < n_bytes; i++)
+        ((unsigned char *)data)[i] = (unsigned char)~buffer->bytes[i];
+    return NNHAL_NONE;
+}
+
+static uint32_t fake_copy_from(void *ctx, uint32_t n_dimensions, const uint32_t *dimensions,
+                               const void *data, uint64_t n_bytes)
+{
+    struct buffer *buffer = ctx;
+
+    if (fake.copy_status != NNHAL_NONE)
+        return answer(fake.copy_status);
+    resize(buffer, n_bytes);
+    for (uint64_t i = 0; i < n_bytes; i++)
+        buffer->bytes[i] = (unsigned char)~((const unsigned char *)data)[i];
+    return NNHAL_NONE;
+}
+
 void fake_reset(void)
 {
     gate_is_closed = 0;
@@ -192,6 +277,12 @@ void fake_reset(void)
                 .execute = fake_execute,
             },
     };
+    if (fake_holds_buffers) {
+        fake.driver.allocate_buffer = fake_allocate_buffer;
+        fake.driver.release_buffer = fake_release_buffer;
+        fake.driver.copy_to = fake_copy_to;
+        fake.driver.copy_from = fake_copy_from;
+    }
 }
 
 const struct nnhal_driver *fake_main(const char *configuration)

@@ -25,12 +25,15 @@ struct fake {
     const char *explanation;           /* given before a failure, NULL: none */
     const char *refused_configuration; /* fake_main() returns NULL for it */
     bool writes_nothing;
+    uint32_t allocate_status, copy_status; /* of buffers that it holds */
+    bool leaves_buffer;                    /* the next one is the host's */
 
     void (*on_prepare)(const struct nnhal_prepare *prepare);
     void (*on_execute)(struct nnhal_execution *execution); /* may set execute_status */
 
     /* What happened. */
     _Atomic uint32_t n_opened, n_closed, n_prepared, n_released, n_executed, n_executing;
+    _Atomic uint32_t n_buffers, n_released_buffers;
 
     /* Of the last execution and preparation. */
     _Atomic uint64_t deadline_ns, loop_timeout_ns;
@@ -42,6 +45,10 @@ struct fake {
 };
 
 extern struct fake fake;
+
+/* Whether its table has allocate_buffer() and the like; set before fake_reset().
+ * The bytes of such buffers are inverted, so that nobody else can make sense of them. */
+extern bool fake_holds_buffers;
 
 /* fake_reset() - an honest driver of level 8 that succeeds. */
 void fake_reset(void);

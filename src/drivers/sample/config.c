@@ -3,7 +3,8 @@
  *
  * A text file of lines: a word, then names. "operations" lists the operations
  * to accept, "types" the types of tensors, "memories" the kinds of memory; one
- * that is not there allows all.
+ * that is not there allows all. "buffers" says where buffers live; without it
+ * the host holds them.
  * '#' begins a comment. The format is in README.md. */
 #include "sample.h"
 
@@ -48,6 +49,9 @@ static const char *read_line(char *line, struct config *config)
         {"HARDWARE_BUFFER_BLOB", &config->accepts_memory[NNHAL_MEMORY_HARDWARE_BUFFER_BLOB]},
         {"HARDWARE_BUFFER", &config->accepts_memory[NNHAL_MEMORY_HARDWARE_BUFFER]},
     };
+    const struct name buffers[] = {{"OWN", &config->holds_buffers},
+                                   {"HOST", &config->leaves_buffers},
+                                   {"OPEN", &config->accepts_open_buffers}};
     char *rest = NULL;
     const char *word;
 
@@ -61,6 +65,8 @@ static const char *read_line(char *line, struct config *config)
         return read_names(&rest, types, sizeof(types) / sizeof(types[0]));
     if (strcmp(word, "memories") == 0)
         return read_names(&rest, memories, sizeof(memories) / sizeof(memories[0]));
+    if (strcmp(word, "buffers") == 0)
+        return read_names(&rest, buffers, sizeof(buffers) / sizeof(buffers[0]));
     return word;
 }
 
@@ -70,7 +76,13 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
     char line[512];
     FILE *file;
 
-    *config = (struct config){true, true, true, true, {true, true, true, true}};
+    *config = (struct config){.accepts_add = true,
+                              .accepts_mul = true,
+                              .accepts_relu = true,
+                              .accepts_float32 = true,
+                              .accepts_memory = {true, true, true, true},
+                              .leaves_buffers = true,
+                              .accepts_open_buffers = true};
     if (!path)
         return true;
     file = fopen(path, "re");
@@ -81,11 +93,12 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
     for (unsigned number = 1; !unknown && fgets(line, sizeof(line), file); number++) {
         unknown = read_line(line, config);
         if (unknown)
-            snprintf(text, n_text,
-                     "%s:%u: %s is not known: a line is \"operations\" with ADD, MUL or RELU, "
-                     "\"types\" with TENSOR_FLOAT32, or \"memories\" with ASHMEM, MMAP_FD, "
-                     "HARDWARE_BUFFER_BLOB or HARDWARE_BUFFER",
-                     path, number, unknown);
+            snprintf(
+                text, n_text,
+                "%s:%u: %s is not known: a line is \"operations\" with ADD, MUL or RELU, "
+                "\"types\" with TENSOR_FLOAT32, \"memories\" with ASHMEM, MMAP_FD, "
+                "HARDWARE_BUFFER_BLOB or HARDWARE_BUFFER, or \"buffers\" with OWN, HOST or OPEN",
+                path, number, unknown);
     }
     fclose(file);
     return !unknown;

@@ -17,6 +17,7 @@ struct tensor {
     const float *data;
     uint32_t n_dimensions;
     uint32_t dimensions[NNHAL_MAX_RANK];
+    uint64_t row; /* floats from row to row: more than a row has in a buffer of our own */
     float *block; /* what must be freed, NULL: nothing */
 };
 
@@ -25,6 +26,7 @@ struct run {
     struct nnhal_execution *execution;
     struct tensor *tensors; /* one per value */
     bool is_insufficient;
+    bool is_short_of_memory;
 };
 
 static bool deadline_passed(uint64_t deadline_ns)
@@ -125,7 +127,7 @@ static void strides_of(const struct tensor *tensor, uint32_t rank, uint64_t *str
         uint32_t n = dimension_at(tensor, rank, i);
 
         strides[i] = n == 1 ? 0 : stride;
-        stride *= n;
+        stride = i + 1 == rank ? tensor->row : stride * n;
     }
 }
 
@@ -143,21 +145,24 @@ static float combine(const struct step *step, float a, float b)
 static void compute(const struct step *step, const struct tensor *a, const struct tensor *b,
                     const struct tensor *out, float *data)
 {
-    uint64_t strides_a[NNHAL_MAX_RANK], strides_b[NNHAL_MAX_RANK], n = count_elements(out);
+    uint64_t strides_a[NNHAL_MAX_RANK], strides_b[NNHAL_MAX_RANK], strides_out[NNHAL_MAX_RANK];
     uint32_t at[NNHAL_MAX_RANK] = {0}, rank = out->n_dimensions;
-    uint64_t at_a = 0, at_b = 0;
+    uint64_t n = count_elements(out), at_a = 0, at_b = 0, at_out = 0;
 
     strides_of(a, rank, strides_a);
     strides_of(b, rank, strides_b);
+    strides_of(out, rank, strides_out);
     for (uint64_t i = 0; i < n; i++) {
-        store(data, i, combine(step, load(a->data, at_a), load(b->data, at_b)));
+        store(data, at_out, combine(step, load(a->data, at_a), load(b->data, at_b)));
         for (uint32_t d = rank; d-- > 0;) {
             at_a += strides_a[d];
             at_b += strides_b[d];
+            at_out += strides_out[d];
             if (++at[d] < out->dimensions[d])
                 break;
             at_a -= strides_a[d] * at[d];
             at_b -= strides_b[d] * at[d];
+            at_out -= strides_out[d] * at[d];
             at[d] = 0;
         }
     }
@@ -165,21 +170,30 @@ static void compute(const struct step *step, const struct tensor *a, const struc
 
 /* -- steps -------------------------------------------------------------------- */
 
-/* An output of the model: its place, unless it is too small. */
-static float *place_output(struct run *run, const struct value *value, const struct tensor *tensor,
+/* An output of the model: its place, unless it is too small or is not to be had. */
+static float *place_output(struct run *run, const struct value *value, struct tensor *tensor,
                            uint64_t n_bytes)
 {
     struct nnhal_output *output = &run->execution->outputs[value->io_index];
+    struct buffer *buffer = output->buffer;
 
     if (output->is_omitted)
         return NULL;
     output->n_dimensions = tensor->n_dimensions;
     memcpy(output->dimensions, tensor->dimensions, sizeof(output->dimensions));
-    if (n_bytes <= output->capacity)
+    if (n_bytes > output->capacity) {
+        output->is_insufficient = 1;
+        run->is_insufficient = true;
+        return NULL;
+    }
+    if (!buffer)
         return output->data;
-    output->is_insufficient = 1;
-    run->is_insufficient = true;
-    return NULL;
+    if (!buffer_shape(buffer, tensor->n_dimensions, tensor->dimensions)) {
+        run->is_short_of_memory = true;
+        return NULL;
+    }
+    tensor->row = buffer->row;
+    return buffer->data;
 }
 
 static const uint32_t *declared_shape(const struct run *run, const struct value *value,
@@ -216,8 +230,11 @@ static uint32_t run_step(struct run *run, const struct step *step)
     if (__builtin_mul_overflow(count_elements(out), sizeof(float), &n_bytes))
         return explain(run->plan->device, NNHAL_GENERAL_FAILURE,
                        "a result is larger than any memory");
+    out->row = row_elements(out->n_dimensions, out->dimensions);
     if (value->lifetime == NNHAL_SUBGRAPH_OUTPUT)
         data = place_output(run, value, out, n_bytes);
+    if (run->is_short_of_memory)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     if (!data) {
         data = out->block = services->allocate(services->ctx, n_bytes);
         if (!data)
@@ -228,6 +245,16 @@ static uint32_t run_step(struct run *run, const struct step *step)
     return NNHAL_NONE;
 }
 
+static void bind_input(const struct nnhal_input *input, struct tensor *tensor)
+{
+    const struct buffer *buffer = input->buffer;
+
+    tensor->n_dimensions = input->n_dimensions;
+    memcpy(tensor->dimensions, input->dimensions, sizeof(tensor->dimensions));
+    tensor->data = buffer ? buffer->data : input->data;
+    tensor->row = buffer ? buffer->row : row_elements(input->n_dimensions, input->dimensions);
+}
+
 static void bind_tensors(struct run *run)
 {
     for (uint32_t i = 0; i < run->plan->n_values; i++) {
@@ -235,16 +262,13 @@ static void bind_tensors(struct run *run)
         struct tensor *tensor = &run->tensors[i];
 
         if (value->lifetime == NNHAL_SUBGRAPH_INPUT) {
-            const struct nnhal_input *input = &run->execution->inputs[value->io_index];
-
-            tensor->data = input->data;
-            tensor->n_dimensions = input->n_dimensions;
-            memcpy(tensor->dimensions, input->dimensions, sizeof(tensor->dimensions));
-        } else {
-            tensor->data = value->constant;
-            tensor->n_dimensions = value->n_dimensions;
-            memcpy(tensor->dimensions, value->dimensions, sizeof(tensor->dimensions));
+            bind_input(&run->execution->inputs[value->io_index], tensor);
+            continue;
         }
+        tensor->data = value->constant;
+        tensor->n_dimensions = value->n_dimensions;
+        memcpy(tensor->dimensions, value->dimensions, sizeof(tensor->dimensions));
+        tensor->row = row_elements(value->n_dimensions, value->dimensions);
     }
 }
 

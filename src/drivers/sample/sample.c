@@ -113,6 +113,33 @@ static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution
     return status;
 }
 
+static uint32_t sample_allocate_buffer(void *ctx, const struct nnhal_allocate *allocate,
+                                       void **ret_buffer)
+{
+    struct buffer *buffer = NULL;
+    uint32_t status = buffer_allocate(ctx, allocate, &buffer);
+
+    if (status == NNHAL_NONE)
+        *ret_buffer = buffer; /* NULL: left to the host */
+    return status;
+}
+
+static void sample_release_buffer(void *buffer)
+{
+    buffer_free(buffer);
+}
+
+static uint32_t sample_copy_to(void *buffer, void *data, uint64_t n_bytes)
+{
+    return buffer_copy_to(buffer, data, n_bytes);
+}
+
+static uint32_t sample_copy_from(void *buffer, uint32_t n_dimensions, const uint32_t *dimensions,
+                                 const void *data, uint64_t n_bytes)
+{
+    return buffer_copy_from(buffer, n_dimensions, dimensions, data);
+}
+
 /* Ratios to the reference: a device that promises nothing gets nothing to do. */
 static const struct nnhal_operand_performance operand_performance[] = {
     {NNHAL_TENSOR_FLOAT32, {0.9f, 0.9f}},
@@ -145,6 +172,10 @@ static const struct nnhal_driver sample_driver = {
     .n_data_cache_files = 1,
     .prepare_from_cache = sample_prepare_from_cache,
     .import_memory = sample_import_memory,
+    .allocate_buffer = sample_allocate_buffer,
+    .release_buffer = sample_release_buffer,
+    .copy_to = sample_copy_to,
+    .copy_from = sample_copy_from,
 };
 
 __attribute__((visibility("default"))) const struct nnhal_driver *

@@ -6,8 +6,10 @@
  *     plan.c     from a model to a list of steps, once, in prepare()
  *     run.c      the steps, with shapes, in execute()
  *     keep.c     a plan as the bytes of a compilation cache, and back
+ *     buffers.c  buffers in a layout of the device's own, if it is told to hold any
  *
- * Copy this folder, rename it, and replace plan.c, run.c and keep.c by your device. */
+ * Copy this folder, rename it, and replace plan.c, run.c, keep.c and buffers.c by
+ * your device. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
@@ -22,6 +24,9 @@ struct config {
     bool accepts_relu;
     bool accepts_float32;
     bool accepts_memory[4]; /* by enum nnhal_memory_kind */
+    bool holds_buffers;     /* itself; else, if it is so */
+    bool leaves_buffers;    /* to the host */
+    bool accepts_open_buffers;
 };
 
 /* config_read() - everything without a file (path NULL), else what it allows.
@@ -79,6 +84,29 @@ void keep_plan(struct plan *plan, struct nnhal_cache *cache);
 /* keep_take() - the plan that keep_plan() was given, from its buffers. */
 uint32_t keep_take(const struct device *device, const struct nnhal_cache *cache,
                    struct plan **ret_plan);
+
+/* A buffer: n_rows rows of n_row floats, row floats from one to the next. */
+struct buffer {
+    const struct device *device;
+    float *data;
+    uint64_t n_bytes; /* allocated */
+    uint64_t n_rows, n_row, row;
+};
+
+/* buffer_allocate() - as in <nnhal/driver.h>. */
+uint32_t buffer_allocate(const struct device *device, const struct nnhal_allocate *allocate,
+                         struct buffer **ret_buffer);
+void buffer_free(struct buffer *buffer);
+
+/* buffer_shape() - makes room for a value of this shape; what was in it is lost.
+ * Returns: false if memory is short. */
+bool buffer_shape(struct buffer *buffer, uint32_t n_dimensions, const uint32_t *dimensions);
+uint32_t buffer_copy_to(const struct buffer *buffer, void *data, uint64_t n_bytes);
+uint32_t buffer_copy_from(struct buffer *buffer, uint32_t n_dimensions, const uint32_t *dimensions,
+                          const void *data);
+
+/* row_elements() - of a dense tensor, from one row to the next. */
+uint64_t row_elements(uint32_t n_dimensions, const uint32_t *dimensions);
 
 /* run_plan() - executes on the calling thread; any number of threads at a time. */
 uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution);

@@ -16,6 +16,7 @@ enum where { SHARED, DEVICE };
     TEST(name)                                                                                     \
     {                                                                                              \
         name##_in(SHARED);                                                                         \
+        name##_in(DEVICE);                                                                         \
     }                                                                                              \
     TEST_END                                                                                       \
     static void name##_in(enum where where)
@@ -334,6 +335,110 @@ EACH(all_may_be_freed_in_any_order)
     ANeuralNetworksExecution_free(execution);
 }
 
+TEST(open_dimensions_are_what_was_computed)
+{
+    static const float values[] = {1, 2, 3, 4};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemory *in, *out, *next, *bytes, *more;
+    const uint32_t eight = 8;
+    const ANeuralNetworksOperandType of_four = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 1, &four);
+    const ANeuralNetworksOperandType of_eight = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 1,
+                                                          &eight);
+    void *mapped = NULL;
+
+    rt_init();
+    compilation = compile(DEVICE, 0);
+    in = memory_for(compilation, 4);
+    out = memory_for(compilation, 0);
+    next = memory_for(compilation, 0);
+    bytes = rt_memory(sizeof(values), &mapped);
+    more = rt_memory(2 * sizeof(values), NULL);
+    memcpy(mapped, values, sizeof(values));
+    BAD_DATA(ANeuralNetworksMemory_copy(bytes, out)); /* bytes have no dimensions */
+    OK(ANeuralNetworksMemory_copy(bytes, in));
+    OK(run_with(compilation, in, out, &of_four));
+    FAILS(run_with(compilation, out, next, &of_eight));
+    OK(run_with(compilation, out, next, &of_four));
+    BAD_DATA(ANeuralNetworksMemory_copy(next, more));
+    memset(mapped, 0, sizeof(values));
+    OK(ANeuralNetworksMemory_copy(next, bytes));
+    check_floats(mapped, values, 4);
+    /* A memory that has dimensions gives them to one that has none. */
+    OK(ANeuralNetworksMemory_copy(in, out));
+    memset(mapped, 0, sizeof(values));
+    OK(ANeuralNetworksMemory_copy(out, bytes));
+    check_floats(mapped, values, 4);
+    ANeuralNetworksMemory_free(in);
+    ANeuralNetworksMemory_free(out);
+    ANeuralNetworksMemory_free(next);
+    ANeuralNetworksMemory_free(bytes);
+    ANeuralNetworksMemory_free(more);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
+static ANeuralNetworksExecution *bind(ANeuralNetworksCompilation *compilation,
+                                      const ANeuralNetworksMemory *from,
+                                      const ANeuralNetworksMemory *other,
+                                      const ANeuralNetworksMemory *to)
+{
+    ANeuralNetworksExecution *execution = NULL;
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, from, 0, 0));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, other, 0, 16));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, to, 0, 0));
+    return execution;
+}
+
+EACH(a_chain_of_fences_passes_it_on)
+{
+    static const float values[] = {9, 8, 7, 6};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemory *a, *b, *c, *bytes, *other;
+    ANeuralNetworksExecution *first, *second;
+    ANeuralNetworksEvent *done_first = NULL, *done = NULL;
+    void *mapped = NULL;
+
+    rt_init();
+    compilation = compile(where, 4);
+    a = memory_for(compilation, 0);
+    b = memory_for(compilation, 0);
+    c = memory_for(compilation, 0);
+    bytes = rt_memory(sizeof(values), &mapped);
+    other = rt_memory(sizeof(values), NULL);
+    memcpy(mapped, values, sizeof(values));
+    OK(ANeuralNetworksMemory_copy(bytes, a));
+    first = bind(compilation, a, other, b);
+    second = bind(compilation, b, other, c);
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(first, NULL, 0, 0, &done_first));
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(
+        second, (const ANeuralNetworksEvent *const *)&done_first, 1, 0, &done));
+    OK(ANeuralNetworksEvent_wait(done));
+    OK(ANeuralNetworksEvent_wait(done_first));
+    memset(mapped, 0, sizeof(values));
+    OK(ANeuralNetworksMemory_copy(c, bytes));
+    check_floats(mapped, values, 4);
+    ANeuralNetworksEvent_free(done);
+    ANeuralNetworksEvent_free(done_first);
+    ANeuralNetworksExecution_free(first);
+    ANeuralNetworksExecution_free(second);
+    /* A failure takes the contents away, also behind a fence. */
+    fake.execute_status = NNHAL_GENERAL_FAILURE;
+    first = bind(compilation, a, other, b);
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(first, NULL, 0, 0, &done));
+    FAILS(ANeuralNetworksEvent_wait(done));
+    BAD_DATA(ANeuralNetworksMemory_copy(b, bytes));
+    ANeuralNetworksEvent_free(done);
+    ANeuralNetworksExecution_free(first);
+    ANeuralNetworksMemory_free(a);
+    ANeuralNetworksMemory_free(b);
+    ANeuralNetworksMemory_free(c);
+    ANeuralNetworksMemory_free(bytes);
+    ANeuralNetworksMemory_free(other);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
 /* -- where it lies ------------------------------------------------------------------------ */
 
 TEST(open_dimensions_need_a_device)
@@ -377,5 +482,6 @@ CHECK_MAIN("domain", descriptors_say_what_they_do_not_take, dimensions_set_twice
            a_memory_needs_a_finished_descriptor, state_goes_from_execution_to_execution,
            a_memory_is_used_in_its_roles_and_as_a_whole, a_failure_leaves_it_uninitialised,
            memories_are_copied_to_each_other, a_destination_that_cannot_be_written_is_unmappable,
-           all_may_be_freed_in_any_order, open_dimensions_need_a_device,
+           all_may_be_freed_in_any_order, open_dimensions_are_what_was_computed,
+           a_chain_of_fences_passes_it_on, open_dimensions_need_a_device,
            a_listed_device_gets_no_substitute)

@@ -2,6 +2,9 @@
 #include "host/burst-line.h"
 
 #include "base/sys.h"
+#include "support/fds.h"
+
+#include <time.h>
 
 #define PATIENCE_NS UINT64_C(10000000000)
 
@@ -158,4 +161,13 @@ void line_expect_refusal(struct line *line, uint32_t status)
     ck_assert_uint_eq(line->result.n_output_shapes, 0);
     ck_assert_uint_eq(line->result.timing.time_on_device_ns, NNHAL_NO_TIME);
     ck_assert_uint_eq(line->result.timing.time_in_driver_ns, NNHAL_NO_TIME);
+}
+
+void line_expect_threads(size_t n_threads)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+
+    for (int i = 0; i < 2000 && count_threads() != n_threads; i++)
+        nanosleep(&nap, NULL);
+    ck_assert_uint_eq(count_threads(), n_threads);
 }

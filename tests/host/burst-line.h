@@ -60,4 +60,8 @@ uint32_t line_execute(struct line *line);
 /* line_expect_refusal() - a status without shapes and times. */
 void line_expect_refusal(struct line *line, uint32_t status);
 
+/* line_expect_threads() - that count_threads() soon is this: a thread that was
+ * joined is on its way out of the list for a moment more. */
+void line_expect_threads(size_t n_threads);
+
 #endif

@@ -6,11 +6,11 @@
 #include "base/sys.h"
 #include "host/burst-cache.h"
 #include "support/check-main.h"
+#include "support/fail-alloc.h"
 #include "support/fake-driver.h"
 #include "support/fds.h"
 
 #include <semaphore.h>
-#include <time.h>
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -38,16 +38,6 @@ static void end(void)
 {
     line_close(&line, true);
     desk_close(&desk);
-}
-
-/* A thread that was joined is on its way out of the list for a moment more. */
-static void expect_threads(size_t n_threads)
-{
-    const struct timespec nap = {.tv_nsec = NS_PER_MS};
-
-    for (int i = 0; i < 2000 && count_threads() != n_threads; i++)
-        nanosleep(&nap, NULL);
-    ck_assert_uint_eq(count_threads(), n_threads);
 }
 
 /* -- executions --------------------------------------------------------------- */
@@ -243,6 +233,34 @@ TEST(a_token_of_no_buffer_is_refused)
     line_expect_refusal(&line, NNHAL_INVALID_ARGUMENT);
     desk.pools[0] = (struct nnhal_request_pool){.memory = memory};
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    end();
+}
+TEST_END
+
+TEST(a_steady_burst_takes_no_memory)
+{
+    struct nnhal_fmq_result_datum answer[64];
+    uint32_t n = 0;
+    int r = 0;
+
+    begin();
+    ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    fail_alloc_arm(1);
+    for (int i = 0; i < 1000 && r == 0; i++) {
+        for (uint32_t j = 0; j < line.n_data; j++)
+            line.data[j].sequence = (uint32_t)i + 10;
+        r = nn_ring_write(line.requests, line.data, line.n_data);
+        if (r == 0)
+            r = nn_ring_wait_to_read(line.results, 1, NNHAL_NO_TIME);
+        if (r == 0)
+            r = nn_burst_receive_result(line.results, answer, &n);
+        if (r == 0 && answer[0].of.packet_information.error_status != NNHAL_NONE)
+            r = -1;
+    }
+    ck_assert(fail_alloc_disarm());
+    ck_assert_int_eq(r, 0);
+    ck_assert_uint_eq(fake.n_executed, 1002);
     end();
 }
 TEST_END
@@ -468,13 +486,13 @@ TEST(bursts_leave_nothing_behind)
     n_mappings = count_mappings("memfd:");
     for (int i = 0; i < 200; i++) {
         line_open(&line, &desk, prepared, 64, 64);
-        expect_threads(n_threads + 1);
+        line_expect_threads(n_threads + 1);
         line_set_all(&line);
         if (i % 4 > 0)
             ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
         line_close(&line, true);
     }
-    expect_threads(n_threads);
+    line_expect_threads(n_threads);
     ck_assert_uint_eq(count_mappings("memfd:"), n_mappings);
     ck_assert_uint_eq(count_fds(), n_fds);
     desk_close(&desk);
@@ -498,7 +516,7 @@ TEST(the_end_of_the_session_ends_its_bursts)
     desk_free_prepared(&desk, prepared); /* the bursts have it */
     ck_assert_uint_eq(line_execute(&lines[0]), NNHAL_NONE);
     desk_close(&desk);
-    expect_threads(n_threads);
+    line_expect_threads(n_threads);
     for (int i = 0; i < 8; i++)
         line_close(&lines[i], false);
 }
@@ -626,7 +644,8 @@ CHECK_MAIN("burst", a_burst_gives_what_an_execution_gives, measuring_is_asked_fo
            a_failure_of_the_driver_is_the_results_status,
            an_output_that_is_too_small_is_told_with_its_shape,
            a_result_that_does_not_fit_the_queue_is_a_failure_without_shapes,
-           a_token_of_no_buffer_is_refused, a_memory_stays_in_its_slot_after_its_id_was_freed,
+           a_token_of_no_buffer_is_refused, a_steady_burst_takes_no_memory,
+           a_memory_stays_in_its_slot_after_its_id_was_freed,
            freeing_a_slot_while_it_is_used_waits_for_nobody, slots_have_rules,
            a_slot_with_another_memory_means_the_other_memory,
            empty_slots_are_asked_for_and_waited_for,

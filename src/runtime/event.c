@@ -126,7 +126,7 @@ static void run(struct nn_job *job)
         deadline_ns = nn_deadline_after(event->duration_ns);
         if (event->deadline_ns < deadline_ns)
             deadline_ns = event->deadline_ns;
-        r = nn_rt_execution_run(event->execution, NULL, deadline_ns, &why);
+        r = nn_rt_execution_run(event->execution, deadline_ns, &why);
     }
     finish(event, r, &why);
 }

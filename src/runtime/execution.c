@@ -302,11 +302,33 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
     return r;
 }
 
-/* How a computation is to be run: a binding's run, and on which burst. */
+/* How a computation is to be run. */
 struct run {
     struct nn_rt_binding_run binding;
-    ANeuralNetworksBurst *burst; /* NULL: none */
+    ANeuralNetworksBurst *burst; /* on this one; NULL: see pace */
+    struct nn_rt_pace *pace;     /* on an implicit one, if the pace says so; NULL: with a call */
 };
+
+/* Runs what is bound, on a burst if there is one. */
+static uint32_t execute(ANeuralNetworksExecution *execution, struct run *run,
+                        struct nn_rt_prepared *prepared,
+                        struct nn_hal_execute_synchronously_reply *reply)
+{
+    const ANeuralNetworksCompilation *compilation = execution->compilation;
+    struct nn_rt_channel *implicit = NULL;
+    uint32_t status;
+
+    if (run->pace)
+        implicit = nn_rt_implicit_take(prepared, run->pace, &compilation->frozen->io,
+                                       compilation->preference != NNHAL_LOW_POWER);
+    run->binding.channel = run->burst ? nn_rt_burst_get_channel(run->burst, prepared) : implicit;
+    nn_arena_reset(&execution->arena);
+    status = nn_rt_binding_execute(&execution->binding, &execution->bound, &run->binding,
+                                   &execution->arena, reply);
+    if (implicit)
+        nn_rt_implicit_give(prepared, run->pace);
+    return status;
+}
 
 static int run_once(ANeuralNetworksExecution *execution, struct run *run,
                     struct nn_rt_prepared *prepared, struct nn_why *why)
@@ -320,10 +342,7 @@ static int run_once(ANeuralNetworksExecution *execution, struct run *run,
         r = nn_rt_execution_check_inputs(execution, why);
     if (r)
         return r;
-    run->binding.channel = run->burst ? nn_rt_burst_get_channel(run->burst, prepared) : NULL;
-    nn_arena_reset(&execution->arena);
-    status = nn_rt_binding_execute(&execution->binding, &execution->bound, &run->binding,
-                                   &execution->arena, &reply);
+    status = execute(execution, run, prepared, &reply);
     return nn_rt_outcome_take(execution, status, &reply, why);
 }
 
@@ -358,21 +377,21 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why
     return bind_to_device(execution, &run, prepared, why);
 }
 
-int nn_rt_execution_run(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
-                        uint64_t deadline_ns, struct nn_why *why)
+static int run_it(ANeuralNetworksExecution *execution, struct run *run, uint64_t deadline_ns,
+                  struct nn_why *why)
 {
-    struct run run = {
-        .binding = {.measure = execution->measure,
-                    .deadline_ns = deadline_ns,
-                    .loop_timeout_ns = execution->loop_timeout_ns},
-        .burst = burst,
-    };
     int r;
 
+    run->binding = (struct nn_rt_binding_run){
+        .measure = execution->measure,
+        .deadline_ns = deadline_ns,
+        .loop_timeout_ns = execution->loop_timeout_ns,
+    };
     execution->timing = execution->timing_fenced = no_timing;
-    r = run_twice(execution, &run, why);
+    r = run_twice(execution, run, why);
+    run->binding.channel = NULL;
     if (nn_rt_fallback_may(execution, r))
-        r = nn_rt_fallback_run(execution, &run.binding, r, why);
+        r = nn_rt_fallback_run(execution, &run->binding, r, why);
     else if (!r)
         nn_rt_device_works(execution->compilation->device);
     nn_rt_outcome_note_outputs(execution, r == 0);
@@ -381,14 +400,29 @@ int nn_rt_execution_run(ANeuralNetworksExecution *execution, ANeuralNetworksBurs
     return r;
 }
 
+int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
+                        struct nn_why *why)
+{
+    struct run run = {.burst = NULL};
+
+    return run_it(execution, &run, deadline_ns, why);
+}
+
 int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
                             struct nn_why *why)
 {
+    struct run run = {.burst = burst};
     int r = nn_rt_execution_begin(execution, why);
 
     if (r)
         return r;
-    r = nn_rt_execution_run(execution, burst, nn_deadline_after(execution->timeout_ns), why);
+    if (!burst && execution->is_reusable)
+        run.pace = &execution->pace;
+    if (run.pace)
+        nn_rt_pace_begin(run.pace);
+    r = run_it(execution, &run, nn_deadline_after(execution->timeout_ns), why);
+    if (run.pace)
+        nn_rt_pace_end(run.pace);
     nn_rt_execution_end(execution, r);
     return r;
 }

@@ -43,6 +43,7 @@ struct ANeuralNetworksExecution {
     bool measure;
     uint64_t timeout_ns;      /* 0: none */
     uint64_t loop_timeout_ns; /* NNHAL_NO_TIME: the default */
+    struct nn_rt_pace pace;   /* of compute(), if it is reusable */
     struct nn_rt_bound bound;
     struct nn_rt_binding binding;
     struct nn_arena arena; /* of replies */
@@ -98,16 +99,16 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why
  * inputs need. Returns: 0, OP_FAILED. */
 int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why);
 
-/* nn_rt_execution_run() - binds if need be, and computes; blocks. burst: NULL, or the
- * one that the calling thread owns.
+/* nn_rt_execution_run() - binds if need be, and computes with a call; blocks.
  * Returns: as ANeuralNetworksExecution_compute(), or -errno. */
-int nn_rt_execution_run(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
-                        uint64_t deadline_ns, struct nn_why *why);
+int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
+                        struct nn_why *why);
 
 /* nn_rt_execution_end() - result is any result of a function here. */
 void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result);
 
-/* nn_rt_execution_compute() - the three together. */
+/* nn_rt_execution_compute() - begins, runs and ends it, on the burst, which the calling
+ * thread owns; NULL: on an implicit one if there is one (implicit.h). */
 int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
                             struct nn_why *why);
 

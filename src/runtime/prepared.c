@@ -100,6 +100,7 @@ int nn_rt_prepared_new(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *devic
     if (!prepared)
         return nn_error_origin(-ENOMEM);
     prepared->n_refs = 1;
+    nn_rt_implicit_init(&prepared->implicit);
     prepared->device = device;
     r = nn_rt_device_get_session(device, why, &prepared->session);
     if (!r)
@@ -124,6 +125,8 @@ struct nn_rt_prepared *nn_rt_prepared_unref(struct nn_rt_prepared *prepared)
 
     if (!prepared || !nn_unref(&prepared->n_refs))
         return NULL;
+    nn_rt_implicit_done(&prepared->implicit,
+                        prepared->session && nn_rt_session_is_foreign(prepared->session));
     if (prepared->id && nn_rt_session_is_alive(prepared->session)) {
         args.prepared_model = prepared->id;
         nn_arena_init(&arena, 0);

@@ -8,12 +8,14 @@
 #define NN_RUNTIME_PREPARED_H
 
 #include "runtime/frozen.h"
+#include "runtime/implicit.h"
 
 struct nn_rt_prepared {
     uint32_t n_refs;
     ANeuralNetworksDevice *device;
     struct nn_rt_session *session;
     uint64_t id;
+    struct nn_rt_implicit implicit;
 };
 
 struct nn_rt_cache;

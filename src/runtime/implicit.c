@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/implicit.h"
+
+#include "base/sys.h"
+#include "base/thread.h"
+#include "runtime/channel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* -- when a burst is worth it ---------------------------------------------------- */
+
+static bool is_on;
+
+static void read_environment(void)
+{
+    const char *value = secure_getenv("NNHAL_BURST");
+
+    is_on = !value || strcmp(value, "off");
+}
+
+static bool may_be(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, read_environment);
+    return is_on;
+}
+
+void nn_rt_pace_begin(struct nn_rt_pace *pace)
+{
+    pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_CALLS] = nn_sys_now_ns();
+}
+
+void nn_rt_pace_end(struct nn_rt_pace *pace)
+{
+    uint32_t place = pace->n_calls++ % NN_RT_IMPLICIT_CALLS;
+
+    pace->took_ns[place] = nn_sys_now_ns() - pace->began_ns[place];
+}
+
+static bool is_slow(const struct nn_rt_pace *pace)
+{
+    uint32_t n_slow = 0;
+
+    for (uint32_t i = 0; i < NN_RT_IMPLICIT_CALLS; i++)
+        n_slow += pace->took_ns[i] > NN_RT_IMPLICIT_SLOW_NS;
+    return n_slow > NN_RT_IMPLICIT_CALLS / 2;
+}
+
+/* A call has begun, and overwritten the beginning of the one before the last 7. */
+static bool is_fast_sequence(const struct nn_rt_pace *pace)
+{
+    uint64_t now = pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_CALLS];
+    uint64_t first = pace->began_ns[(pace->n_calls + 1) % NN_RT_IMPLICIT_CALLS];
+
+    return pace->n_calls >= NN_RT_IMPLICIT_CALLS && now - first <= NN_RT_IMPLICIT_WITHIN_NS &&
+           !is_slow(pace);
+}
+
+/* -- what nobody uses goes -------------------------------------------------------- */
+
+/* Of this process. The thread runs while the list is not empty. */
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct nn_rt_implicit *watched;
+static bool is_watching;
+
+/* Whether it has been idle for long enough, or has no channel any more: then
+ * *ret_channel is what it had. Else *due_ns is not later than its time. */
+static bool is_over(struct nn_rt_implicit *implicit, uint64_t now_ns, uint64_t *due_ns,
+                    struct nn_rt_channel **ret_channel)
+{
+    uint64_t end_ns;
+    bool is_over;
+
+    pthread_mutex_lock(&implicit->lock);
+    end_ns = (implicit->is_busy ? now_ns : implicit->used_ns) + NN_RT_IMPLICIT_IDLE_NS;
+    is_over = !implicit->is_busy && (!implicit->channel || end_ns <= now_ns);
+    if (is_over) {
+        *ret_channel = implicit->channel;
+        implicit->channel = NULL;
+    }
+    pthread_mutex_unlock(&implicit->lock);
+    if (!is_over && end_ns < *due_ns)
+        *due_ns = end_ns;
+    return is_over;
+}
+
+/* The channel of the first idle one; what is over leaves the list. Under the
+ * list's lock. */
+static struct nn_rt_channel *find_idle(uint64_t *due_ns)
+{
+    struct nn_rt_implicit **link = &watched;
+    struct nn_rt_channel *channel = NULL;
+    uint64_t now_ns = nn_sys_now_ns();
+
+    *due_ns = now_ns + NN_RT_IMPLICIT_IDLE_NS;
+    while (*link && !channel) {
+        struct nn_rt_implicit *implicit = *link;
+
+        if (is_over(implicit, now_ns, due_ns, &channel)) {
+            *link = implicit->next;
+            implicit->is_watched = false;
+        } else {
+            link = &implicit->next;
+        }
+    }
+    return channel;
+}
+
+static void sleep_until(uint64_t due_ns)
+{
+    const struct timespec due = {(time_t)(due_ns / 1000000000), (long)(due_ns % 1000000000)};
+
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+}
+
+static void *watch(void *argument)
+{
+    (void)argument;
+    pthread_mutex_lock(&watch_lock);
+    while (watched) {
+        uint64_t due_ns;
+        struct nn_rt_channel *channel = find_idle(&due_ns);
+
+        pthread_mutex_unlock(&watch_lock);
+        if (channel)
+            nn_rt_channel_unref(channel);
+        else
+            sleep_until(due_ns);
+        pthread_mutex_lock(&watch_lock);
+    }
+    is_watching = false;
+    pthread_mutex_unlock(&watch_lock);
+    return NULL;
+}
+
+/* Without a thread it stays until the model goes. */
+static void watch_it(struct nn_rt_implicit *implicit)
+{
+    pthread_t thread;
+
+    pthread_mutex_lock(&watch_lock);
+    if (!implicit->is_watched) {
+        implicit->next = watched;
+        watched = implicit;
+        implicit->is_watched = true;
+    }
+    if (!is_watching && nn_thread_start("nnhal-idle", watch, NULL, &thread) == 0) {
+        pthread_detach(thread);
+        is_watching = true;
+    }
+    pthread_mutex_unlock(&watch_lock);
+}
+
+static void unwatch(struct nn_rt_implicit *implicit)
+{
+    pthread_mutex_lock(&watch_lock);
+    for (struct nn_rt_implicit **link = &watched; *link; link = &(*link)->next)
+        if (*link == implicit) {
+            *link = implicit->next;
+            break;
+        }
+    implicit->is_watched = false;
+    pthread_mutex_unlock(&watch_lock);
+}
+
+/* -- taking and giving ------------------------------------------------------------- */
+
+void nn_rt_implicit_init(struct nn_rt_implicit *implicit)
+{
+    *implicit = (struct nn_rt_implicit){.channel = NULL};
+    pthread_mutex_init(&implicit->lock, NULL);
+}
+
+void nn_rt_implicit_done(struct nn_rt_implicit *implicit, bool is_foreign)
+{
+    if (is_foreign)
+        return;
+    unwatch(implicit);
+    implicit->channel = nn_rt_channel_unref(implicit->channel);
+    pthread_mutex_destroy(&implicit->lock);
+}
+
+/* is_busy keeps others away while no lock is held. */
+static struct nn_rt_channel *open_now(struct nn_rt_prepared *prepared, const struct nn_model_io *io,
+                                      bool may_spin)
+{
+    struct nn_rt_implicit *implicit = &prepared->implicit;
+    struct nn_rt_channel *channel = nn_rt_channel_open(prepared, io, may_spin);
+
+    pthread_mutex_lock(&implicit->lock);
+    implicit->channel = channel;
+    implicit->is_refused = !channel;
+    implicit->is_busy = channel != NULL;
+    pthread_mutex_unlock(&implicit->lock);
+    if (channel)
+        watch_it(implicit);
+    return channel;
+}
+
+struct nn_rt_channel *nn_rt_implicit_take(struct nn_rt_prepared *prepared,
+                                          const struct nn_rt_pace *pace,
+                                          const struct nn_model_io *io, bool may_spin)
+{
+    struct nn_rt_implicit *implicit = &prepared->implicit;
+    struct nn_rt_channel *channel = NULL;
+    bool is_wanted = false;
+
+    if (!prepared->session->is_wire || !may_be())
+        return NULL;
+    pthread_mutex_lock(&implicit->lock);
+    if (!implicit->is_busy) {
+        channel = implicit->channel;
+        is_wanted = !channel && !implicit->is_refused && is_fast_sequence(pace);
+        implicit->is_busy = channel || is_wanted;
+    }
+    pthread_mutex_unlock(&implicit->lock);
+    return is_wanted ? open_now(prepared, io, may_spin) : channel;
+}
+
+void nn_rt_implicit_give(struct nn_rt_prepared *prepared, const struct nn_rt_pace *pace)
+{
+    struct nn_rt_implicit *implicit = &prepared->implicit;
+    struct nn_rt_channel *slow = NULL;
+
+    pthread_mutex_lock(&implicit->lock);
+    implicit->is_busy = false;
+    implicit->used_ns = nn_sys_now_ns();
+    if (pace->n_calls >= NN_RT_IMPLICIT_CALLS && is_slow(pace)) {
+        slow = implicit->channel;
+        implicit->channel = NULL;
+    }
+    pthread_mutex_unlock(&implicit->lock);
+    nn_rt_channel_unref(slow);
+}

@@ -12,7 +12,7 @@ from a cache in a new process, beside reading the same bytes and checking them
 with SHA-256: from the cache it should take at most twice as long as that plus
 1 ms, and at most 1 ms longer than compiling. Then the round trip of a
 one-element ADD on the sample driver in every way, beside a raw ping-pong of
-the same run.
+the same run, and through bursts.
 """
 
 import argparse
@@ -133,7 +133,7 @@ def main():
         return 0
     sample = options.build / "nnhal-drivers" / "libnnhal-driver-sample.so"
     for command in ([options.build / "bench" / "layers", sample],
-                    [options.build / "bench" / "roundtrip"]):
+                    [options.build / "bench" / "roundtrip"], [options.build / "bench" / "burst"]):
         print(flush=True)
         subprocess.run(command, check=True)
     return 0

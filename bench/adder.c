@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "adder.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/nnhal-bench-XXXXXX";
+static char host[4096];
+
+uint64_t adder_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void adder_die(const char *what)
+{
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
+    exit(1);
+}
+
+void adder_pin(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0)
+        adder_die("sched_setaffinity");
+}
+
+/* The sample's compilation of z = x + y, one element. */
+ANeuralNetworksCompilation *adder_compile(ANeuralNetworksModel **ret_model)
+{
+    static const uint32_t one = 1, inputs[] = {0, 1}, operands[] = {0, 1, 2}, output = 3;
+    const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &one, 0, 0};
+    const ANeuralNetworksOperandType scalar = {ANEURALNETWORKS_INT32, 0, NULL, 0, 0};
+    const int32_t none = ANEURALNETWORKS_FUSED_NONE;
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model;
+    uint32_t n = 0;
+
+    ANeuralNetworksModel_create(&model);
+    for (int i = 0; i < 4; i++)
+        ANeuralNetworksModel_addOperand(model, i == 2 ? &scalar : &tensor);
+    ANeuralNetworksModel_setOperandValue(model, 2, &none, sizeof(none));
+    ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, operands, 1, &output);
+    ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, &output);
+    ANeuralNetworksModel_finish(model);
+    ANeuralNetworks_getDeviceCount(&n);
+    for (uint32_t i = 0; i < n && !compilation; i++) {
+        ANeuralNetworksDevice *device = NULL;
+        const char *name = "";
+
+        ANeuralNetworks_getDevice(i, &device);
+        ANeuralNetworksDevice_getName(device, &name);
+        if (strcmp(name, "nnhal-sample") == 0)
+            ANeuralNetworksCompilation_createForDevices(
+                model, (const ANeuralNetworksDevice *const *)&device, 1, &compilation);
+    }
+    if (!compilation || ANeuralNetworksCompilation_finish(compilation) != ANEURALNETWORKS_NO_ERROR)
+        adder_die("there is no device nnhal-sample");
+    *ret_model = model;
+    return compilation;
+}
+
+/* A service of the sample driver on peer_cpu, listening when this returns. */
+pid_t adder_start_service(int peer_cpu)
+{
+    char path[4096];
+    struct stat info;
+    pid_t pid;
+
+    snprintf(path, sizeof(path), "%s/sample.sock", folder);
+    unlink(path);
+    pid = fork();
+    if (pid < 0)
+        adder_die("fork");
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        adder_pin(peer_cpu);
+        execl(host, "nnhal-host", "sample", (char *)NULL);
+        _exit(127);
+    }
+    while (stat(path, &info) < 0) {
+        if (waitpid(pid, NULL, WNOHANG) == pid)
+            adder_die(host);
+        usleep(10000);
+    }
+    return pid;
+}
+
+static void find_host(void)
+{
+    const char *given = getenv("NNHAL_HOST");
+    ssize_t n = readlink("/proc/self/exe", host, sizeof(host) - 32);
+    char *end;
+
+    if (given) {
+        snprintf(host, sizeof(host), "%s", given);
+        return;
+    }
+    host[n > 0 ? n : 0] = '\0';
+    for (int i = 0; i < 2; i++) {
+        end = strrchr(host, '/');
+        if (end)
+            *end = '\0';
+    }
+    strcat(host, "/nnhal-host");
+}
+
+void adder_begin(void)
+{
+    find_host();
+    if (!mkdtemp(folder))
+        adder_die(folder);
+    setenv("NNHAL_SOCKET_PATH", folder, 1);
+}
+
+void adder_end(void)
+{
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/sample.sock", folder);
+    unlink(path);
+    rmdir(folder);
+}

@@ -40,7 +40,8 @@
  * n_elements places are usable.
  *
  * Ordering. Every access to a word above is sequentially consistent, so that
- * there is one order of all of them.
+ * there is one order of all of them; a counter may be stored with release instead
+ * if a full fence follows before waiters is loaded.
  *   Elements: the writer fills places and then stores write; the reader loads
  *   write and then copies; the reader stores read after it has copied, and the
  *   writer loads read before it fills a place again. So nobody reads a place

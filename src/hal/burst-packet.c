@@ -421,31 +421,34 @@ int nn_burst_result_decode(const struct nnhal_fmq_result_datum *data, uint32_t n
 
 /* -- receiving --------------------------------------------------------------- */
 
-/* Copies element after element and looks at the copies: the run ends where the
- * sequence number changes. */
+/* How many of the copied elements have the first one's number. */
+static uint32_t measure_run(const uint8_t *data, size_t datum_bytes, uint32_t n_data)
+{
+    uint32_t n = 1;
+
+    while (n < n_data && memcmp(data + n * datum_bytes + sizeof(uint32_t), data + sizeof(uint32_t),
+                                sizeof(uint32_t)) == 0)
+        n++;
+    return n;
+}
+
+/* Copies all that is there and looks at the copy: the run ends where the sequence
+ * number changes. */
 static int take_run(struct nn_ring *ring, uint8_t *data, size_t datum_bytes, uint32_t *ret_n_data)
 {
     struct nnhal_fmq_transaction transaction;
-    uint32_t n_there = nn_ring_available_to_read(ring), n = 0, sequence = 0;
+    uint32_t n_there = nn_ring_available_to_read(ring), n;
     int r = nn_ring_begin_read(ring, n_there, &transaction);
 
     if (r != 0)
         return NN_BURST_E_BROKEN;
-    for (int i = 0; i < 2; i++)
-        for (uint32_t j = 0; j < transaction.spans[i].n_elements; j++) {
-            uint32_t seen;
-
-            memcpy(data + n * datum_bytes,
-                   (const uint8_t *)transaction.spans[i].elements + j * datum_bytes, datum_bytes);
-            memcpy(&seen, data + n * datum_bytes + sizeof(uint32_t), sizeof(seen));
-            if (n > 0 && seen != sequence)
-                goto taken;
-            sequence = seen;
-            n++;
-        }
-taken:
-    if (n == 0)
+    if (n_there == 0)
         return NN_BURST_E_EMPTY;
+    n = transaction.spans[0].n_elements;
+    memcpy(data, transaction.spans[0].elements, n * datum_bytes);
+    memcpy(data + n * datum_bytes, transaction.spans[1].elements,
+           transaction.spans[1].n_elements * datum_bytes);
+    n = measure_run(data, datum_bytes, n_there);
     nn_ring_commit_read(ring, n);
     *ret_n_data = n;
     return 0;

@@ -3,6 +3,11 @@
 
 #include "model/validate.h"
 
+enum {
+    PACKETS = 16,
+    ROOM_ELEMENTS = 1024, /* of a queue with room for so many packets */
+};
+
 /* -- the session's list ---------------------------------------------------- */
 
 static void enter_list(struct nn_rt_channel *channel)
@@ -86,9 +91,13 @@ static uint64_t count_elements(const struct nnhal_operand *operands, uint32_t n,
     return n_elements;
 }
 
-static uint32_t clamp(uint64_t n)
+/* Room for several of the longest packet, so that a writer seldom has to look
+ * how far its reader has come: that costs as much as a word to the other side. */
+static uint32_t make_room(uint64_t n)
 {
-    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+    uint64_t n_room = n * PACKETS <= ROOM_ELEMENTS ? n * PACKETS : n;
+
+    return n_room < UINT32_MAX ? (uint32_t)n_room : UINT32_MAX;
 }
 
 static struct nn_burst *open_burst(struct nn_rt_prepared *prepared, const struct nn_model_io *io,
@@ -96,9 +105,9 @@ static struct nn_burst *open_burst(struct nn_rt_prepared *prepared, const struct
 {
     const struct nn_burst_params params = {
         .prepared_model = prepared->id,
-        .n_request_elements = clamp(2 + count_elements(io->inputs, io->n_inputs, 2) +
-                                    count_elements(io->outputs, io->n_outputs, 2)),
-        .n_result_elements = clamp(2 + count_elements(io->outputs, io->n_outputs, 1)),
+        .n_request_elements = make_room(2 + count_elements(io->inputs, io->n_inputs, 2) +
+                                        count_elements(io->outputs, io->n_outputs, 2)),
+        .n_result_elements = make_room(2 + count_elements(io->outputs, io->n_outputs, 1)),
         .spin_ns = may_spin ? NNHAL_NO_TIME : 0,
     };
     struct nn_burst *burst = NULL;

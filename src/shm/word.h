@@ -2,8 +2,8 @@
 /* word.h - words that two processes share
  *
  * Counters, generations and waiter counts of queues are touched through these
- * only. All of them are sequentially consistent: the proof in nnhal/fmq.h is
- * made in their one total order. Elements of an unsynchronized queue may be
+ * only. All of them are sequentially consistent, or have a full fence where the
+ * proof in nnhal/fmq.h, which is made in one total order, needs it. Elements of an unsynchronized queue may be
  * overwritten while they are copied; nn_word_copy_in() and nn_word_copy_out()
  * copy them by atomic words, release and acquire, so that whoever has seen a
  * new byte also sees the claim that was stored before it.
@@ -59,6 +59,21 @@ static inline void nn_word_store64(uint64_t *word, uint64_t value)
 {
     nn_word_step();
     __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+/* nn_word_publish64() - a store and a full fence: everything before is there
+ * before the store, and whatever is loaded next is loaded after it. Unlike
+ * nn_word_store64() it does not wait for what was stored before until it asks for
+ * its own cache line. ThreadSanitizer knows no fences. */
+static inline void nn_word_publish64(uint64_t *word, uint64_t value)
+{
+    nn_word_step();
+#ifdef __SANITIZE_THREAD__
+    __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+#else
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
 }
 
 /* nn_word_add32() - wraps; n may be (uint32_t)-1. */

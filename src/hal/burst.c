@@ -55,8 +55,10 @@ static uint32_t configure(struct nn_burst *burst, const struct nn_burst_params *
                                                     descriptor.flavour, descriptor.fd};
     nn_arena_init(&arena, 0);
     status = nn_hal_configure_execution_burst(burst->hal, &args, &reply, &arena);
-    if (status == NNHAL_NONE)
+    if (status == NNHAL_NONE) {
         burst->id = reply.burst;
+        nn_spin_init(&burst->spin, params->spin_ns, reply.n_threads);
+    }
     nn_arena_done(&arena);
     return status;
 }
@@ -85,7 +87,6 @@ int nn_burst_open(struct nn_hal *hal, const struct nn_burst_params *params, uint
     if (!burst)
         return nn_error_origin(-ENOMEM);
     burst->hal = hal;
-    nn_spin_init(&burst->spin, params->spin_ns, 1);
     pthread_mutex_init(&burst->lock, NULL);
     nn_burst_slots_init(&burst->slots);
     r = make_queues(burst, params);

@@ -154,7 +154,7 @@ static ANeuralNetworksModel *make_model(void)
     return model;
 }
 
-int ways_formula_compile(struct ways_formula *formula)
+static void create_compilation(struct ways_formula *formula)
 {
     const ANeuralNetworksDevice *device = ways_device();
     ANeuralNetworksModel *model = make_model();
@@ -162,7 +162,24 @@ int ways_formula_compile(struct ways_formula *formula)
     *formula = (struct ways_formula){.compilation = NULL};
     OK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &formula->compilation));
     ANeuralNetworksModel_free(model);
+}
+
+int ways_formula_compile(struct ways_formula *formula)
+{
+    create_compilation(formula);
     return ANeuralNetworksCompilation_finish(formula->compilation);
+}
+
+uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache)
+{
+    static const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = "the formula";
+    struct nnhal_cache_info info = {.size = sizeof(info)};
+
+    create_compilation(formula);
+    OK(ANeuralNetworksCompilation_setCaching(formula->compilation, cache, token));
+    OK(ANeuralNetworksCompilation_finish(formula->compilation));
+    OK(nnhal_compilation_get_cache_info(formula->compilation, &info));
+    return info.outcome;
 }
 
 static void bind_memory(struct ways_formula *formula)

@@ -63,6 +63,8 @@ struct ways_formula {
 
 /* ways_formula_compile() - Returns: the code of finish(). */
 int ways_formula_compile(struct ways_formula *formula);
+/* ways_formula_compile_in() - with a cache in that folder; must succeed. Returns: the outcome. */
+uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache);
 /* ways_formula_bind() - a reusable execution. */
 void ways_formula_bind(struct ways_formula *formula, bool in_memory);
 /* ways_formula_run() - new numbers from seed; whether z is right is asserted.

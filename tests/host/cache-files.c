@@ -15,6 +15,30 @@ enum {
     N_ELEMENTS = 6,
 };
 
+const uint8_t cache_token_a[NNHAL_CACHE_TOKEN_BYTES] = {1, 2, 3};
+const uint8_t cache_token_b[NNHAL_CACHE_TOKEN_BYTES] = {1, 2, 4};
+
+const struct cache_chain cache_chains[CACHE_CHAIN_N] = {
+    {NNHAL_OP_ADD, NNHAL_TENSOR_FLOAT32, 2, 0},
+    {NNHAL_OP_ADD, NNHAL_TENSOR_QUANT8_ASYMM, 2, 0},
+    {NNHAL_OP_ADD, NNHAL_TENSOR_FLOAT32, 100, 0},
+    {NNHAL_OP_ADD, NNHAL_TENSOR_QUANT8_ASYMM, 100, 0},
+};
+
+struct cache_chain cache_mul_of(const struct cache_chain *chain)
+{
+    struct cache_chain mul = *chain;
+
+    mul.operation = NNHAL_OP_MUL;
+    return mul;
+}
+
+uint32_t cache_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return *seed >> 8;
+}
+
 /* -- the fake driver's cache: two and three files whose bytes tell what they are of ------ */
 
 static char fake_bytes[5][64];

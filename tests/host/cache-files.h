@@ -33,6 +33,30 @@ struct cache_desk {
     uint64_t written_model; /* of the last cache_written event */
 };
 
+/* Chains of each form: short and long, of floats and of bytes. */
+#define CACHE_CHAIN_N 4
+extern const struct cache_chain cache_chains[CACHE_CHAIN_N];
+#define CACHE_SMALL (&cache_chains[0])
+#define CACHE_LARGE (&cache_chains[2])
+
+/* cache_mul_of() - the other model of the same form. */
+struct cache_chain cache_mul_of(const struct cache_chain *chain);
+
+extern const uint8_t cache_token_a[NNHAL_CACHE_TOKEN_BYTES];
+extern const uint8_t cache_token_b[NNHAL_CACHE_TOKEN_BYTES];
+
+/* Each driver with each chain that it can do. */
+#define CACHE_EACH(desk, chain)                                                                    \
+    for (unsigned each_ = 0; each_ < CACHE_DRIVER_N * CACHE_CHAIN_N; each_++)                      \
+        for (const struct cache_chain *chain = &cache_chains[each_ / CACHE_DRIVER_N],              \
+                                      *once_ = chain;                                              \
+             once_ && cache_can(each_ % CACHE_DRIVER_N, chain) &&                                  \
+             (cache_open(&(desk), each_ % CACHE_DRIVER_N), true);                                  \
+             once_ = NULL, cache_close(&(desk)))
+
+/* cache_random() - the next number of a seed. */
+uint32_t cache_random(uint32_t *seed);
+
 /* Descriptors, each -1 or to be closed; more than a driver wants have room. */
 struct cache_files {
     uint32_t n_model, n_data;

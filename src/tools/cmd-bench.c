@@ -4,6 +4,8 @@
  * Inputs are zero. A tenth of the runs, at least three, come first and do not
  * count. Times are of one call of the API, from the application's side. */
 #include "bench-cache.h"
+#include "pingpong.h"
+#include "plot.h"
 #include "session.h"
 #include "tool.h"
 
@@ -11,23 +13,34 @@
 
 #include <cjson/cJSON.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 struct bench_options {
     struct session_options session;
     uint32_t n_runs;
+    const char *plot; /* where the picture goes; NULL: there is none */
     bool cache;
     bool json;
+};
+
+/* Of a raw ping-pong, beside a burst. */
+struct raw_times {
+    uint64_t *times; /* ascending; NULL: not measured */
+    double median_us, p99_us;
 };
 
 struct bench_result {
     double median_ms, p90_ms, p99_ms, load_ms, prepare_ms;
     double copied_per_run; /* bytes */
     long peak_kib;         /* resident, of this process */
+    uint64_t *times;       /* ascending */
+    struct raw_times spin, futex;
 };
 
 static const char help[] =
@@ -38,22 +51,21 @@ static const char help[] =
     "                 not for a service, which has its own setting\n"
     "  --device NAME  the device to use; nnhal devices lists them\n"
     "  --mode MODE    auto, service, private or embedded: how the driver is reached\n"
-    "  --path PATH    sync, async or burst: how it is executed\n"
+    "  --path PATH    sync, async or burst: how it is executed; beside burst stands what\n"
+    "                 two processes need to say a word to each other\n"
+    "  --plot FILE    draw how the times are distributed, as SVG\n"
     "  --cache        instead: what it takes to compile the model, and to take it from a cache\n"
     "  --json         print JSON\n";
 
 /* Returns TOOL_OK, or the status to end with (-1: after --help). */
 static int parse(int argc, char **argv, struct bench_options *o)
 {
-    static const struct option names[] = {{"runs", required_argument, NULL, 'n'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"mode", required_argument, NULL, 'M'},
-                                          {"path", required_argument, NULL, 'p'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"cache", no_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"runs", required_argument, NULL, 'n'},   {"threads", required_argument, NULL, 't'},
+        {"device", required_argument, NULL, 'd'}, {"mode", required_argument, NULL, 'M'},
+        {"path", required_argument, NULL, 'p'},   {"plot", required_argument, NULL, 'P'},
+        {"json", no_argument, NULL, 'j'},         {"cache", no_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     double number;
     int c;
 
@@ -82,6 +94,9 @@ static int parse(int argc, char **argv, struct bench_options *o)
             break;
         case 'c':
             o->cache = true;
+            break;
+        case 'P':
+            o->plot = optarg;
             break;
         case 'j':
             o->json = true;
@@ -147,10 +162,55 @@ static int measure(struct session *session, const struct bench_options *o,
             .prepare_ms = (double)session->prepare_ns / 1e6,
             .copied_per_run = (double)(nnhal_get_copied_bytes() - copied) / o->n_runs,
             .peak_kib = usage.ru_maxrss,
+            .times = times,
         };
+    } else {
+        free(times);
     }
-    free(times);
     return status;
+}
+
+static int measure_raw(enum pingpong_kind kind, uint32_t n, struct raw_times *ret)
+{
+    uint64_t *times = calloc(n, sizeof(*times));
+
+    if (!times || pingpong_run(kind, -1, -1, n, times) < 0) {
+        free(times);
+        return tool_error(TOOL_FAILED, "no memory or process for the raw ping-pong");
+    }
+    qsort(times, n, sizeof(*times), compare_times);
+    *ret = (struct raw_times){times, quantile_ms(times, n, 0.5) * 1e3,
+                              quantile_ms(times, n, 0.99) * 1e3};
+    return TOOL_OK;
+}
+
+/* What a burst could be at best, in the same run. */
+static int measure_beside(const struct bench_options *o, struct bench_result *result)
+{
+    int status;
+
+    if (o->session.path != SESSION_BURST)
+        return TOOL_OK;
+    status = measure_raw(PINGPONG_SPIN, o->n_runs, &result->spin);
+    return status == TOOL_OK ? measure_raw(PINGPONG_FUTEX, o->n_runs, &result->futex) : status;
+}
+
+static int plot(const struct bench_options *o, const struct bench_result *r)
+{
+    const struct plot_series series[] = {{"run", o->n_runs, r->times},
+                                         {"raw, spinning", o->n_runs, r->spin.times},
+                                         {"raw, futex", o->n_runs, r->futex.times}};
+
+    if (o->plot && plot_write(o->plot, o->session.model, series, r->spin.times ? 3 : 1) < 0)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", o->plot, strerror(errno));
+    return TOOL_OK;
+}
+
+static void result_free(struct bench_result *result)
+{
+    free(result->times);
+    free(result->spin.times);
+    free(result->futex.times);
 }
 
 static void print_text(const struct session *session, const struct bench_options *o,
@@ -165,6 +225,9 @@ static void print_text(const struct session *session, const struct bench_options
            r->median_ms, r->p90_ms, r->p99_ms);
     printf("  copied       %10.0f bytes a run\n  peak memory  %10ld KiB in this process\n",
            r->copied_per_run, r->peak_kib);
+    if (r->spin.times)
+        printf("  raw, spinning, median %.2f us, p99 %.2f us; futex, median %.2f us, p99 %.2f us\n",
+               r->spin.median_us, r->spin.p99_us, r->futex.median_us, r->futex.p99_us);
 }
 
 static void print_json(const struct session *session, const struct bench_options *o,
@@ -184,6 +247,12 @@ static void print_json(const struct session *session, const struct bench_options
     cJSON_AddNumberToObject(root, "p99_ms", r->p99_ms);
     cJSON_AddNumberToObject(root, "copied_bytes_per_run", r->copied_per_run);
     cJSON_AddNumberToObject(root, "peak_memory_kib", (double)r->peak_kib);
+    if (r->spin.times) {
+        cJSON_AddNumberToObject(root, "raw_spinning_median_us", r->spin.median_us);
+        cJSON_AddNumberToObject(root, "raw_spinning_p99_us", r->spin.p99_us);
+        cJSON_AddNumberToObject(root, "raw_futex_median_us", r->futex.median_us);
+        cJSON_AddNumberToObject(root, "raw_futex_p99_us", r->futex.p99_us);
+    }
     text = cJSON_Print(root);
     puts(text ? text : "{}");
     free(text);
@@ -261,10 +330,15 @@ int cmd_bench(int argc, char **argv)
     status = session_open(&o.session, &session);
     if (status == TOOL_OK)
         status = measure(&session, &o, &result);
+    if (status == TOOL_OK)
+        status = measure_beside(&o, &result);
+    if (status == TOOL_OK)
+        status = plot(&o, &result);
     if (status == TOOL_OK && o.json)
         print_json(&session, &o, &result);
     else if (status == TOOL_OK)
         print_text(&session, &o, &result);
+    result_free(&result);
     session_close(&session);
     return status;
 }

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(os.environ["NNHAL_SOURCE_ROOT"])
 SHARED = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared"))
@@ -175,6 +176,19 @@ def devices_and_bench_speak_json():
     result = json.loads(done.stdout)
     expect(0 < result["median_ms"] <= result["p90_ms"] <= result["p99_ms"], result)
     expect(result["copied_bytes_per_run"] == 0, result)
+    expect("raw_futex_median_us" not in result, result)
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder) / "times.svg"
+        done = nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--runs", 20, "--json", "--path",
+                     "burst", "--plot", picture)
+        result = json.loads(done.stdout)
+        for name in "raw_spinning_median_us", "raw_spinning_p99_us", "raw_futex_median_us":
+            expect(result[name] > 0, result)
+        drawn = ElementTree.parse(picture).getroot()
+        expect(len(drawn.findall("{*}polyline")) == 3, picture.read_text())
+        done = nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--runs", 5, "--plot",
+                     Path(folder) / "nowhere" / "times.svg")
+        expect(done.returncode == 1 and "times.svg" in done.stderr, done.stderr)
     result = json.loads(nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--device", "nnhal-cpu",
                               "--cache", "--json").stdout)
     expect(result["why_not"] == "" and result["bytes"] > 10000, result)

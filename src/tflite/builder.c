@@ -405,6 +405,26 @@ uint32_t tfl_output(struct tfl_builder *b, uint32_t i)
     return tfl_operand(b, b->op->outputs[i]);
 }
 
+uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i)
+{
+    const struct tfl_tensor *tensor = tfl_in(b, i);
+    struct tfl_form form;
+    uint32_t index;
+
+    if (!tensor || !tensor->data || tensor->type != TFL_INT8 || tensor->zero_point) {
+        tfl_fail(b, -ENOTSUP, "input %u is not a constant of int8 and zero point 0", i);
+        return TFL_NO_OPERAND;
+    }
+    form = tfl_form_of(b, tensor);
+    form.type = ANEURALNETWORKS_TENSOR_QUANT8_SYMM;
+    form.scale = scale_of(tensor);
+    form.zero_point = 0;
+    index = add_operand(b, &form);
+    if (index != TFL_NO_OPERAND)
+        set_value(b, index, tensor);
+    return index;
+}
+
 uint32_t tfl_constant(struct tfl_builder *b, const struct tfl_form *form, const void *value,
                       size_t n_bytes)
 {
@@ -470,7 +490,7 @@ uint32_t tfl_omitted(struct tfl_builder *b, int32_t type)
 
     if (type == ANEURALNETWORKS_TENSOR_QUANT8_ASYMM ||
         type == ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED ||
-        type == ANEURALNETWORKS_TENSOR_QUANT16_SYMM)
+        type == ANEURALNETWORKS_TENSOR_QUANT8_SYMM || type == ANEURALNETWORKS_TENSOR_QUANT16_SYMM)
         form.scale = 1;
     index = add_operand(b, &form);
     if (index != TFL_NO_OPERAND)

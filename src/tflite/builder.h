@@ -70,6 +70,10 @@ uint32_t tfl_input(struct tfl_builder *b, uint32_t i);
 uint32_t tfl_input_or_omitted(struct tfl_builder *b, uint32_t i, int32_t type);
 uint32_t tfl_output(struct tfl_builder *b, uint32_t i);
 
+/* tfl_symmetric() - a constant input of int8 and zero point 0 as TENSOR_QUANT8_SYMM, an
+ * operand of its own. */
+uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i);
+
 /* tfl_set_output_shape() - what an output's shape is, where the file does not say;
  * before the operand is made. */
 void tfl_set_output_shape(struct tfl_builder *b, uint32_t i, uint32_t n_dimensions,

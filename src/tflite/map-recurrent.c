@@ -14,14 +14,19 @@ enum {
     BIDIRECTIONAL_INPUTS = 48,
 };
 
-/* Inputs first..first+n as they are; float32 or left out. */
+/* Inputs first..first+n of a float32 cell; weights of 8 bits are made float32. */
 static void float_inputs(struct tfl_builder *b, uint32_t *inputs, uint32_t first, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct tfl_tensor *tensor = tfl_in(b, first + i);
 
+        if (tensor && tensor->data && tfl_is_quantised(tensor)) {
+            inputs[i] = tfl_float_of(b, first + i);
+            continue;
+        }
         if (tensor && tensor->type != TFL_FLOAT32)
-            tfl_fail(b, -ENOTSUP, "input %u: only float32 cells can be mapped", first + i);
+            tfl_fail(b, -ENOTSUP, "input %u has the type %d, which no cell of float32 takes",
+                     first + i, tensor->type);
         inputs[i] = tfl_input_or_omitted(b, first + i, ANEURALNETWORKS_TENSOR_FLOAT32);
     }
 }
@@ -54,11 +59,20 @@ static uint32_t lstm_norms(struct tfl_builder *b, uint32_t *inputs)
     return LSTM_NORMS;
 }
 
+static bool is_int8(const struct tfl_tensor *tensor)
+{
+    return tensor && tensor->type == TFL_INT8;
+}
+
 static void map_sequence_lstm(struct tfl_builder *b)
 {
     uint32_t inputs[LSTM_INPUTS + 4 + LSTM_NORMS], n = LSTM_INPUTS;
 
     tfl_need(b, b->op->n_inputs >= LSTM_INPUTS, "%u inputs", b->op->n_inputs);
+    if (is_int8(tfl_in(b, 0))) {
+        tfl_map_full_sequence_lstm(b);
+        return;
+    }
     float_inputs(b, inputs, 0, LSTM_INPUTS);
     n += lstm_settings(b, inputs + n);
     inputs[n++] = tfl_bool(b, b->op->options.time_major);
@@ -73,9 +87,16 @@ static void map_lstm(struct tfl_builder *b)
     uint32_t inputs[LSTM_INPUTS + 3 + LSTM_NORMS], outputs[4], n = LSTM_INPUTS;
     struct tfl_form scratch;
 
-    tfl_need(b, b->op->options.kernel_type == 0, "the basic form with joined weights");
+    if (b->op->options.kernel_type != 0) {
+        tfl_map_basic_lstm(b);
+        return;
+    }
     tfl_need(b, b->op->n_inputs >= LSTM_INPUTS && cell && state && cell->n_dimensions == 2,
              "%u inputs", b->op->n_inputs);
+    if (is_int8(tfl_in(b, 0))) {
+        tfl_map_full_lstm(b);
+        return;
+    }
     float_inputs(b, inputs, 0, LSTM_INPUTS);
     n += lstm_settings(b, inputs + n);
     n += lstm_norms(b, inputs + n);

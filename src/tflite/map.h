@@ -29,6 +29,12 @@ void tfl_map(struct tfl_builder *b);
 /* tfl_map_detection() - the custom operation TFLite_Detection_PostProcess. */
 void tfl_map_detection(struct tfl_builder *b);
 
+/* tfl_map_basic_lstm() and the like - LSTM cells of 8 bits: the basic form of uint8, the full form
+ * of int8, one step or a sequence. */
+void tfl_map_basic_lstm(struct tfl_builder *b);
+void tfl_map_full_lstm(struct tfl_builder *b);
+void tfl_map_full_sequence_lstm(struct tfl_builder *b);
+
 /* tfl_float_of() - a float32 form of a tensor's operand: dequantised where it is
  * quantised, constants when the model is built. */
 uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input);

@@ -365,6 +365,9 @@ int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_f
     take_shape(from, &to->options);
     r = read_indexes(from->inputs(), file, true, "operation", number, &to->inputs, &to->n_inputs,
                      complain);
+    if (!r)
+        r = read_indexes(from->intermediates(), file, true, "operation", number, &to->intermediates,
+                         &to->n_intermediates, complain);
     if (r)
         return r;
     return read_indexes(from->outputs(), file, true, "operation", number, &to->outputs,

@@ -76,6 +76,8 @@ struct tfl_operator {
     uint32_t n_inputs, n_outputs;
     const int32_t *inputs; /* tensors; -1: left out */
     const int32_t *outputs;
+    uint32_t n_intermediates; /* tensors that say how a cell counts inside; -1: none */
+    const int32_t *intermediates;
     struct tfl_options options;
     const uint8_t *custom_options;
     size_t n_custom_options;

@@ -196,7 +196,151 @@ TEST(composed_operations_compute)
 }
 TEST_END
 
+/* ---- LSTM cells of 8 bits, beside the same in float ---- */
+
+enum { LSTM_SIZE = 2, LSTM_STEPS = 3 };
+
+/* The codes that the files' weights have, one by one. */
+static float weight(int k)
+{
+    return (float)(k * 37 % 101 - 50) / 64;
+}
+
+static float bias(int k)
+{
+    return 20 * weight(k) / 128;
+}
+
+static float sigmoid(float x)
+{
+    return 1 / (1 + expf(-x));
+}
+
+/* Where gate g of the cell has its weight for column i of [data, output], row r. */
+typedef float (*lstm_weight)(int gate, int row, int column);
+
+static float basic_weight(int gate, int row, int column)
+{
+    static const int block[] = {0, 2, 1, 3}; /* input, forget, cell, output */
+
+    return weight((block[gate] * LSTM_SIZE + row) * 2 * LSTM_SIZE + column);
+}
+
+static float basic_bias(int gate, int row)
+{
+    static const int block[] = {0, 2, 1, 3};
+
+    return bias(block[gate] * LSTM_SIZE + row);
+}
+
+static float full_weight(int gate, int row, int column)
+{
+    int at = gate * 4 + row * LSTM_SIZE + column % LSTM_SIZE;
+
+    return weight(column < LSTM_SIZE ? at : 16 + at);
+}
+
+static float full_bias(int gate, int row)
+{
+    return bias(gate * LSTM_SIZE + row);
+}
+
+static void lstm_step(lstm_weight of, float (*bias_of)(int gate, int row), const float *x,
+                      float *output, float *cell)
+{
+    float next[LSTM_SIZE];
+
+    for (int r = 0; r < LSTM_SIZE; r++) {
+        float sums[4];
+
+        for (int g = 0; g < 4; g++) {
+            sums[g] = bias_of(g, r);
+            for (int i = 0; i < LSTM_SIZE; i++)
+                sums[g] += of(g, r, i) * x[i] + of(g, r, LSTM_SIZE + i) * output[i];
+        }
+        cell[r] = sigmoid(sums[1]) * cell[r] + sigmoid(sums[0]) * tanhf(sums[2]);
+        next[r] = sigmoid(sums[3]) * tanhf(cell[r]);
+    }
+    memcpy(output, next, sizeof(next));
+}
+
+static void reals(const int8_t *codes, int n, int zero_point, float *out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (float)(codes[i] - zero_point) / 128;
+}
+
+static void check_codes(const int8_t *codes, int zero_point, const float *wanted)
+{
+    for (int i = 0; i < LSTM_SIZE; i++)
+        ck_assert_float_eq_tol((float)(codes[i] - zero_point) / 128, wanted[i], 1.5f / 128);
+}
+
+static void compute(struct nnhal_tflite *model, const void *const *inputs, const size_t *n_in,
+                    uint32_t n_inputs, void *const *outputs, const size_t *n_out,
+                    uint32_t n_outputs)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+
+    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
+    for (uint32_t i = 0; i < n_inputs; i++)
+        ck_assert_int_eq(
+            ANeuralNetworksExecution_setInput(execution, (int)i, NULL, inputs[i], n_in[i]), 0);
+    for (uint32_t i = 0; i < n_outputs; i++)
+        ck_assert_int_eq(
+            ANeuralNetworksExecution_setOutput(execution, (int)i, NULL, outputs[i], n_out[i]), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+TEST(lstm_cells_of_8_bits_compute)
+{
+    static const uint8_t x0[] = {200, 40}, h0[] = {100, 170};
+    static const int16_t c0[] = {1500, -900}, c1[] = {-700, 2000};
+    static const int8_t x1[] = {90, -60}, h1[] = {30, -100}, x2[] = {50, -90, 120, 7, -128, 60};
+    const void *inputs[] = {x0, h0, c0, x1, h1, c1, x2};
+    const size_t n_in[] = {2, 2, 4, 2, 2, 4, 6}, n_out[] = {2, 4, 2, 6};
+    float x[LSTM_SIZE * LSTM_STEPS], output[LSTM_SIZE], cell[LSTM_SIZE];
+    uint8_t y0[LSTM_SIZE];
+    int16_t n0[LSTM_SIZE];
+    int8_t y1[LSTM_SIZE], y2[LSTM_SIZE * LSTM_STEPS];
+    void *outputs[] = {y0, n0, y1, y2};
+    struct nnhal_tflite *model;
+
+    ck_assert_msg(load(made("quantised-lstm"), &model) == 0, "%s", message);
+    compute(model, inputs, n_in, 7, outputs, n_out, 4);
+    for (int i = 0; i < LSTM_SIZE; i++) {
+        x[i] = (float)(x0[i] - 128) / 128;
+        output[i] = (float)(h0[i] - 128) / 128;
+        cell[i] = (float)c0[i] / 2048;
+    }
+    lstm_step(basic_weight, basic_bias, x, output, cell);
+    for (int i = 0; i < LSTM_SIZE; i++) {
+        ck_assert_float_eq_tol((float)(y0[i] - 128) / 128, output[i], 1.5f / 128);
+        ck_assert_float_eq_tol((float)n0[i] / 2048, cell[i], 0.01f);
+    }
+    reals(x1, LSTM_SIZE, 3, x);
+    reals(h1, LSTM_SIZE, -5, output);
+    for (int i = 0; i < LSTM_SIZE; i++)
+        cell[i] = (float)c1[i] / 2048;
+    lstm_step(full_weight, full_bias, x, output, cell);
+    check_codes(y1, -5, output);
+    reals(x2, LSTM_SIZE * LSTM_STEPS, 3, x);
+    memset(output, 0, sizeof(output));
+    memset(cell, 0, sizeof(cell));
+    for (int t = 0; t < LSTM_STEPS; t++) {
+        lstm_step(full_weight, full_bias, x + t * LSTM_SIZE, output, cell);
+        check_codes(y2 + t * LSTM_SIZE, -5, output);
+    }
+    nnhal_tflite_free(model);
+}
+TEST_END
+
 CHECK_MAIN("tflite", inputs_and_outputs_are_described, what_is_no_file_is_refused,
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
-           composed_operations_compute)
+           composed_operations_compute, lstm_cells_of_8_bits_compute)

@@ -31,7 +31,7 @@ static void write_seed(const char *path, const struct case_cache *cache)
         fail(path);
 }
 
-static void make_seed(const struct cpu_case *of, const char *path)
+static void make_seed(const struct cpu_case *of, bool is_quick, const char *path)
 {
     struct case_cache cache;
     struct builder b;
@@ -39,7 +39,7 @@ static void make_seed(const struct cpu_case *of, const char *path)
 
     builder_init(&b, 1);
     of->build(&b);
-    prepared = case_prepare_kept(&b, &cache);
+    prepared = case_prepare_kept(&b, is_quick, &cache);
     write_seed(path, &cache);
     b.driver->release(prepared);
     builder_done(&b);
@@ -61,11 +61,13 @@ int main(int argc, char **argv)
     if (!list)
         fail(argv[2]);
     for (const struct cpu_case *of = cpu_cases; of->name; of++) {
-        char path[4096];
+        for (int is_quick = 0; is_quick < 2; is_quick++) {
+            char path[4096];
 
-        snprintf(path, sizeof(path), "%s/%s", argv[1], of->name);
-        make_seed(of, path);
-        fprintf(list, "%s\n", path);
+            snprintf(path, sizeof(path), "%s/%s%s", argv[1], is_quick ? "quick-" : "", of->name);
+            make_seed(of, is_quick, path);
+            fprintf(list, "%s\n", path);
+        }
     }
     if (fclose(list) != 0)
         fail(argv[2]);

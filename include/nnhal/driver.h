@@ -114,8 +114,13 @@ struct nnhal_prepare {
     uint64_t deadline_ns; /* CLOCK_MONOTONIC, NNHAL_NO_TIME: none; a driver may give up then */
     /* NULL: nothing is to be kept. Else all buffers are empty, and a driver that
      * succeeds sets them to memory of its own that stays as it is until
-     * release(); or it leaves all of them empty: this model is not kept. */
+     * release() or the next optimise() that succeeds; or it leaves all of them empty: this model
+     * is not kept. */
     struct nnhal_cache *cache;
+    /* Somebody waits for this model, or will hardly run it: what only makes executions faster is
+     * left for optimise(). A driver without one need not look. */
+    uint32_t is_quick;
+    uint32_t reserved;
 };
 
 struct nnhal_prepare_from_cache {
@@ -125,6 +130,15 @@ struct nnhal_prepare_from_cache {
      * until release(); the structs are for the call. */
     const struct nnhal_cache *cache;
     uint64_t deadline_ns; /* as in struct nnhal_prepare */
+};
+
+/* A prepared model that runs often is to be made as good as it can be. */
+struct nnhal_optimise {
+    size_t size;
+    struct nnhal_cache *cache; /* as in struct nnhal_prepare, to replace what was kept */
+    /* Set when nobody wants it any more: look now and then, and return NNHAL_GENERAL_FAILURE.
+     * Never NULL; read with __atomic_load_n. */
+    const uint32_t *is_cancelled;
 };
 
 /* An input, validated: data holds exactly the bytes of type and dimensions.
@@ -277,6 +291,12 @@ struct nnhal_driver {
     uint32_t (*import_memory)(void *device, const struct nnhal_memory_handle *handle,
                               void **ret_memory);
     void (*release_memory)(void *memory);
+
+    /* Multi-stage compilation: makes a prepared model better while it is executed, on a thread of
+     * the lowest priority, once at a time. Executions that begin later use what was made, and give
+     * the same bits as those before. NNHAL_GENERAL_FAILURE: it stays as it is. NULL: prepare() does
+     * all that can be done. */
+    uint32_t (*optimise)(void *prepared, const struct nnhal_optimise *optimise);
 };
 
 /* The one exported symbol. configuration is what follows ':' in the name that

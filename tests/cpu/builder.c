@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu/builder.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +20,12 @@ static void must(bool holds, const char *what)
 
 static void keep_why(void *ctx, const char *text)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     struct builder *b = ctx;
 
+    pthread_mutex_lock(&lock);
     snprintf(b->why, sizeof(b->why), "%s", text);
+    pthread_mutex_unlock(&lock);
 }
 
 static void ignore_log(void *ctx, uint32_t level, const char *text)

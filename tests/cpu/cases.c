@@ -340,7 +340,7 @@ void case_execute(const struct cpu_case *of, struct builder *b, void *prepared, 
                   struct case_result *result)
 {
     const struct builder_graph *g = &b->graphs[0];
-    static _Alignas(64) uint8_t inputs[BUILDER_MAX_IO][CASE_MAX_BYTES];
+    static _Thread_local _Alignas(64) uint8_t inputs[BUILDER_MAX_IO][CASE_MAX_BYTES];
     struct builder_run run;
 
     memset(result, 0, sizeof(*result));
@@ -349,7 +349,6 @@ void case_execute(const struct cpu_case *of, struct builder *b, void *prepared, 
         give_input(of, &g->operands[g->inputs[i]], variant, i, inputs[i], &run);
     for (uint32_t i = 0; i < g->n_outputs; i++)
         builder_run_output(&run, i, result->bytes[i], CASE_MAX_BYTES);
-    b->why[0] = '\0';
     result->status = b->driver->execute(prepared, &run.execution);
     result->n_outputs = g->n_outputs;
     for (uint32_t i = 0; i < g->n_outputs; i++) {
@@ -369,14 +368,15 @@ static void link_buffers(struct case_cache *cache)
                                         .data_files = &cache->data};
 }
 
-void *case_prepare_kept(struct builder *b, struct case_cache *ret_cache)
+void *case_prepare_kept(struct builder *b, bool is_quick, struct case_cache *ret_cache)
 {
     struct nnhal_prepare request = {.size = sizeof(request),
                                     .model = builder_model(b),
                                     .preference = NNHAL_FAST_SINGLE_ANSWER,
                                     .priority = NNHAL_PRIORITY_MEDIUM,
                                     .deadline_ns = NNHAL_NO_TIME,
-                                    .cache = &ret_cache->cache};
+                                    .cache = &ret_cache->cache,
+                                    .is_quick = is_quick};
     void *prepared = NULL;
 
     *ret_cache = (struct case_cache){.cache = {0}};
@@ -396,4 +396,17 @@ void *case_load(struct builder *b, struct case_cache *cache)
     if (b->driver->prepare_from_cache(b->device, &request, &prepared) != NNHAL_NONE)
         return NULL;
     return prepared;
+}
+
+uint32_t case_optimise(struct builder *b, void *prepared, struct case_cache *ret_cache)
+{
+    static const uint32_t is_cancelled;
+    struct nnhal_optimise request = {.size = sizeof(request), .is_cancelled = &is_cancelled};
+
+    if (ret_cache) {
+        *ret_cache = (struct case_cache){.cache = {0}};
+        link_buffers(ret_cache);
+        request.cache = &ret_cache->cache;
+    }
+    return b->driver->optimise(prepared, &request);
 }

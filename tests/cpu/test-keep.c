@@ -12,11 +12,11 @@ struct kept {
     struct case_cache cache;
 };
 
-static void kept_init(struct kept *k, const struct cpu_case *of)
+static void kept_init(struct kept *k, const struct cpu_case *of, bool is_quick)
 {
     builder_init(&k->b, 2);
     of->build(&k->b);
-    k->prepared = case_prepare_kept(&k->b, &k->cache);
+    k->prepared = case_prepare_kept(&k->b, is_quick, &k->cache);
     ck_assert_msg(k->cache.model.size != 0, "%s is not kept", of->name);
 }
 
@@ -58,7 +58,7 @@ TEST(every_model_comes_back_and_gives_the_same_bits)
         struct kept k;
         void *prepared;
 
-        kept_init(&k, of);
+        kept_init(&k, of, false);
         for (uint32_t v = 0; v < CASE_N_VARIANTS; v++)
             case_execute(of, &k.b, k.prepared, v, &compiled[v]);
         copy_buffers(&k.cache, &copy);
@@ -90,8 +90,8 @@ TEST(what_comes_back_can_be_compared_with_what_was_kept)
         void *prepared;
 
         /* The same model gives the same bytes: an entry can be recognised. */
-        kept_init(&k, of);
-        prepared = case_prepare_kept(&k.b, &again);
+        kept_init(&k, of, false);
+        prepared = case_prepare_kept(&k.b, false, &again);
         ck_assert_uint_eq(again.model.size, k.cache.model.size);
         ck_assert_uint_eq(again.data.size, k.cache.data.size);
         ck_assert(memcmp(again.model.bytes, k.cache.model.bytes, again.model.size) == 0);
@@ -110,7 +110,7 @@ TEST(cut_buffers_are_refused)
         uint64_t n_model, n_data;
         struct kept k;
 
-        kept_init(&k, of);
+        kept_init(&k, of, false);
         copy_buffers(&k.cache, &copy);
         n_model = copy.model.size;
         n_data = copy.data.size;
@@ -167,7 +167,7 @@ TEST(changed_buffers_are_refused_or_harmless)
         struct case_cache copy = {0};
         struct kept k;
 
-        kept_init(&k, of);
+        kept_init(&k, of, false);
         copy_buffers(&k.cache, &copy);
         mutate(of, &k, &copy, &n_accepted);
         free_buffers(&copy);

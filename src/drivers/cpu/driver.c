@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "drivers/cpu/exec.h"
-#include "drivers/cpu/keep.h"
 #include "drivers/cpu/lower.h"
+#include "drivers/cpu/staged.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -23,9 +23,7 @@ struct device {
 /* What prepare() returns. */
 struct prepared {
     struct device *device;
-    struct nn_program *program;
-    uint8_t *kept; /* handed over to be cached, and what it needs beyond the program */
-    uint8_t *kept_weights;
+    struct nn_staged *staged;
 };
 
 static void explain(const struct device *device, const struct nn_why *why)
@@ -242,55 +240,50 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
 
 /* ---- prepared models ---- */
 
-/* Hands the program over, if it is one that can be kept. What fails here fails nothing else. */
-static int keep(struct prepared *prepared, const struct nnhal_driver_model *model,
-                struct nnhal_cache *cache)
+static struct nn_staged_options options_of(const struct device *device)
 {
-    struct nn_kept kept = {0};
-    int r = nn_keep_make(prepared->program, model, &kept);
-
-    if (r < 0)
-        return nn_error_trace(r);
-    if (r == NN_KEEP_E_UNFIT)
-        return 0;
-    prepared->kept = kept.model;
-    prepared->kept_weights = kept.own_weights;
-    cache->model_files[0] = (struct nnhal_cache_buffer){kept.model, kept.model_bytes};
-    cache->data_files[0] = (struct nnhal_cache_buffer){kept.weights, kept.weights_bytes};
-    return 0;
+    return (struct nn_staged_options){
+        .team = device->team, .isa = device->isa, .passes = device->passes};
 }
+
+/* Takes what was made, or says why not. */
+static uint32_t finish(struct device *device, int r, const struct nn_why *why,
+                       struct nn_staged *staged, void **ret_prepared)
+{
+    struct prepared *prepared = r ? NULL : calloc(1, sizeof(*prepared));
+
+    if (r)
+        explain(device, why);
+    if (!prepared) {
+        nn_staged_free(staged);
+        return r > 0 ? NNHAL_GENERAL_FAILURE : NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    }
+    *prepared = (struct prepared){.device = device, .staged = staged};
+    *ret_prepared = prepared;
+    return NNHAL_NONE;
+}
+
+#define HAS(request, member) ((request)->size > offsetof(__typeof__(*(request)), member))
 
 static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
 {
     struct device *device = opaque;
-    struct prepared *prepared = calloc(1, sizeof(*prepared));
+    struct nn_staged_options options = options_of(device);
+    struct nn_staged *staged = NULL;
     struct nn_why why = {0};
     int r;
 
-    if (!prepared)
-        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
-    prepared->device = device;
-    r = nn_program_new(&request->model, device->passes, device->team, device->isa, &why,
-                       &prepared->program);
-    if (r == 0 && request->size > offsetof(struct nnhal_prepare, cache) && request->cache)
-        r = keep(prepared, &request->model, request->cache);
-    if (r) {
-        explain(device, &why);
-        nn_program_free(prepared->program);
-        free(prepared);
-        return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_GENERAL_FAILURE;
-    }
-    *ret_prepared = prepared;
-    return NNHAL_NONE;
+    options.is_quick = HAS(request, is_quick) && request->is_quick;
+    r = nn_staged_new(&request->model, &options, HAS(request, cache) ? request->cache : NULL, &why,
+                      &staged);
+    return finish(device, r, &why, staged, ret_prepared);
 }
 
 static void release(void *opaque)
 {
     struct prepared *prepared = opaque;
 
-    nn_program_free(prepared->program);
-    free(prepared->kept);
-    free(prepared->kept_weights);
+    nn_staged_free(prepared->staged);
     free(prepared);
 }
 
@@ -298,27 +291,22 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
                                    void **ret_prepared)
 {
     struct device *device = opaque;
-    struct prepared *prepared = calloc(1, sizeof(*prepared));
-    const struct nnhal_cache *cache = request->cache;
-    const struct nn_kept kept = {.model = (uint8_t *)(uintptr_t)cache->model_files[0].bytes,
-                                 .model_bytes = cache->model_files[0].size,
-                                 .weights = cache->data_files[0].bytes,
-                                 .weights_bytes = cache->data_files[0].size};
+    const struct nn_staged_options options = options_of(device);
+    struct nn_staged *staged = NULL;
     struct nn_why why = {0};
-    int r;
+    int r = nn_staged_load(request->cache, &options, &staged);
 
-    if (!prepared)
-        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
-    prepared->device = device;
-    r = nn_keep_open(&kept, device->team, device->isa, &prepared->program);
-    if (r) {
+    if (r)
         nn_refuse(&why, "the plan in the cache is for another processor, or malformed");
-        explain(device, &why);
-        free(prepared);
-        return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_GENERAL_FAILURE;
-    }
-    *ret_prepared = prepared;
-    return NNHAL_NONE;
+    return finish(device, r, &why, staged, ret_prepared);
+}
+
+static uint32_t optimise(void *opaque, const struct nnhal_optimise *request)
+{
+    struct prepared *prepared = opaque;
+    int r = nn_staged_optimise(prepared->staged, request->cache, request->is_cancelled);
+
+    return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : r ? NNHAL_GENERAL_FAILURE : NNHAL_NONE;
 }
 
 static uint32_t status_of(int r)
@@ -340,7 +328,7 @@ static uint32_t execute(void *opaque, struct nnhal_execution *execution)
     struct prepared *prepared = opaque;
     uint64_t start = execution->measure ? nn_sys_now_ns() : 0;
     struct nn_why why = {0};
-    int r = nn_exec(prepared->program, execution, &why);
+    int r = nn_staged_execute(prepared->staged, execution, &why);
 
     if (r)
         explain(prepared->device, &why);
@@ -409,6 +397,7 @@ static const struct nnhal_driver cpu_driver = {
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
+    .optimise = optimise,
 };
 
 static const struct nnhal_driver reference_driver = {
@@ -428,6 +417,7 @@ static const struct nnhal_driver reference_driver = {
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
+    .optimise = optimise,
 };
 
 const struct nnhal_driver *nn_cpu_driver_main(const char *configuration)

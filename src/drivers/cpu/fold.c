@@ -2,7 +2,7 @@
 #include "drivers/cpu/fold.h"
 
 #include "base/error.h"
-#include "drivers/cpu/exec.h"
+#include "drivers/cpu/alone.h"
 
 #include <string.h>
 
@@ -20,45 +20,6 @@ static bool may_fold(const struct nn_graph *graph, const struct nn_node *node)
         if (graph->values[node->outputs[i]].kind != NN_VALUE_TEMPORARY)
             return false;
     return true;
-}
-
-/* Runs one node as a program of its own: a graph with the same values, in which
- * the node's outputs are outputs. */
-static int run_alone(struct nn_program *program, const struct nn_graph *graph,
-                     const struct nn_node *node, struct nn_frame *frame)
-{
-    struct nn_program_graph only = {.graph = *graph};
-    struct nn_program small = {.team = program->team,
-                               .isa = program->isa,
-                               .n_graphs = 1,
-                               .graphs = &only,
-                               .n_pools = program->n_pools,
-                               .pools = program->pools};
-    static const uint32_t is_cancelled;
-    struct nn_workspace workspace = {0};
-    struct nn_run run = {.program = &small,
-                         .workspace = &workspace,
-                         .team = program->team,
-                         .deadline_ns = NNHAL_NO_TIME,
-                         .loop_timeout_ns = NNHAL_NO_TIME,
-                         .is_cancelled = &is_cancelled};
-    int r;
-
-    only.graph.nodes = (struct nn_node *)(uintptr_t)node;
-    only.graph.n_nodes = 1;
-    pthread_mutex_init(&small.lock, NULL);
-    r = nn_run_graph(&run, 0, frame);
-    while (only.plans) {
-        struct nn_program_plan *plan = only.plans;
-
-        only.plans = plan->next;
-        nn_plan_done(&plan->plan);
-        free(plan);
-    }
-    pthread_mutex_destroy(&small.lock);
-    free(workspace.arena);
-    free(workspace.tensors);
-    return r;
 }
 
 /* The node's results become constants. */
@@ -98,18 +59,18 @@ static bool results_fit(const struct nn_node *node, const struct nn_frame *frame
     return n_bytes <= NN_FOLD_MAX_BYTES;
 }
 
-static int fold_node(struct nn_program *program, struct nn_graph *graph, struct nn_node *node,
+static int fold_node(struct nn_program *program, uint32_t index, struct nn_node *node,
                      struct nn_frame *frame, uint64_t *n_bytes)
 {
+    static const uint32_t is_cancelled;
+    struct nn_alone alone;
     int r;
 
-    for (uint32_t i = 0; i < node->n_outputs; i++)
-        graph->values[node->outputs[i]].kind = NN_VALUE_OUTPUT;
-    r = run_alone(program, graph, node, frame);
-    for (uint32_t i = 0; i < node->n_outputs; i++)
-        graph->values[node->outputs[i]].kind = NN_VALUE_TEMPORARY;
+    nn_alone_init(&alone, program, index, node, program->team);
+    r = nn_alone_run(&alone, frame, &is_cancelled);
+    nn_alone_done(&alone);
     if (r == 0 && results_fit(node, frame, *n_bytes))
-        r = keep_outputs(graph, node, frame, n_bytes);
+        r = keep_outputs(&program->graphs[index].graph, node, frame, n_bytes);
     for (uint32_t i = 0; i < node->n_outputs; i++)
         nn_slot_reset(&frame->slots[node->outputs[i]]);
     return r < 0 ? nn_error_trace(r) : 0;
@@ -128,7 +89,7 @@ int nn_fold_constants(struct nn_program *program, uint32_t index)
         if (!frame.slots)
             r = nn_frame_init(&frame, graph->n_values);
         if (!r)
-            r = fold_node(program, graph, &graph->nodes[i], &frame, &n_bytes);
+            r = fold_node(program, index, &graph->nodes[i], &frame, &n_bytes);
     }
     nn_frame_done(&frame);
     return nn_error_trace(r);

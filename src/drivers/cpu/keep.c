@@ -276,7 +276,7 @@ static bool is_closed(const struct nn_program *program)
            !depends_on_omission(&program->graphs[0].graph);
 }
 
-int nn_keep_make(struct nn_program *program, const struct nnhal_driver_model *model,
+int nn_keep_make(struct nn_program *program, const struct nnhal_driver_model *model, bool is_final,
                  struct nn_kept *ret_kept)
 {
     struct nn_blob blob = {0}, data = {0};
@@ -284,8 +284,8 @@ int nn_keep_make(struct nn_program *program, const struct nnhal_driver_model *mo
     int r;
 
     nn_arena_init(&arena, 0);
-    r = is_closed(program) ? put_closed(program, &blob, ret_kept)
-                           : put_open(program, model, &arena, &blob, &data, ret_kept);
+    r = is_final && is_closed(program) ? put_closed(program, &blob, ret_kept)
+                                       : put_open(program, model, &arena, &blob, &data, ret_kept);
     nn_blob_done(&blob);
     nn_blob_done(&data);
     nn_arena_done(&arena);
@@ -447,13 +447,19 @@ static bool continues(const struct nn_graph *graph, const struct nn_plan *plan)
     return operation == NNHAL_OP_IF || operation == NNHAL_OP_WHILE;
 }
 
+static int open_model(const struct nn_kept *kept, const struct header *header,
+                      struct nn_arena *arena, struct nnhal_driver_model *ret_model)
+{
+    return nn_kept_model_open(kept->model + sizeof(*header), header->model_bytes,
+                              kept->weights + header->pool, header->pool_bytes, arena, ret_model);
+}
+
 static int open_open(const struct nn_kept *kept, const struct header *header, struct nn_team *team,
                      uint32_t isa, struct nn_arena *arena, struct nn_program **ret_program)
 {
     _cleanup_(nn_program_freep) struct nn_program *program = NULL;
     struct nnhal_driver_model model;
-    int r = nn_kept_model_open(kept->model + sizeof(*header), header->model_bytes,
-                               kept->weights + header->pool, header->pool_bytes, arena, &model);
+    int r = open_model(kept, header, arena, &model);
 
     if (r == 0)
         r = nn_program_new_graphs(&model, header->passes, team, isa, &program);
@@ -486,4 +492,17 @@ int nn_keep_open(const struct nn_kept *kept, struct nn_team *team, uint32_t isa,
     r = open_open(kept, &header, team, isa, &arena, ret_program);
     nn_arena_done(&arena);
     return r;
+}
+
+int nn_keep_get_model(const struct nn_kept *kept, struct nn_arena *arena,
+                      struct nnhal_driver_model *ret_model)
+{
+    struct header header;
+    int r;
+
+    memcpy(&header, kept->model, sizeof(header));
+    if (!header.model_bytes)
+        return NN_KEEP_E_UNFIT;
+    r = open_model(kept, &header, arena, ret_model);
+    return r < 0 ? nn_error_trace(r) : r ? NN_KEEP_E_UNFIT : 0;
 }

@@ -3,8 +3,9 @@
  *
  * Two forms. A closed program has one plan for all executions: its shapes are
  * known, nothing is decided by values or omissions, and there is no IF or WHILE. Its
- * plan is all that is kept. An open program makes plans as it goes: its model is
- * kept (kept-model.h), and the plan that it begins with if that could be made.
+ * plan is all that is kept. An open program makes plans as it goes, or is to be
+ * optimised later: its model is kept (kept-model.h), and the plan that it begins with if
+ * that could be made.
  *
  *   model cache: struct header
  *                closed: a type for each value of the graph, struct argument for
@@ -42,14 +43,19 @@ struct nn_kept {
 };
 
 /* nn_keep_make() - of a program that nobody executes yet, which is changed (see
- * above), and its model. kept->model is to be freed.
+ * above), and its model. is_final: there will be no better one. kept->model is to be freed.
  * Returns: 0, NN_KEEP_E_UNFIT, -ENOMEM. */
-int nn_keep_make(struct nn_program *program, const struct nnhal_driver_model *model,
+int nn_keep_make(struct nn_program *program, const struct nnhal_driver_model *model, bool is_final,
                  struct nn_kept *ret_kept);
 
 /* nn_keep_open() - a program that uses both blocks where they are, until it is freed.
  * Returns: 0, NN_KEEP_E_INVALID, -ENOMEM. */
 int nn_keep_open(const struct nn_kept *kept, struct nn_team *team, uint32_t isa,
                  struct nn_program **ret_program);
+
+/* nn_keep_get_model() - the model of an open program that nn_keep_open() has accepted; it lives in
+ * arena, its constants in the data cache. Returns: 0, NN_KEEP_E_UNFIT (it is closed), -ENOMEM. */
+int nn_keep_get_model(const struct nn_kept *kept, struct nn_arena *arena,
+                      struct nnhal_driver_model *ret_model);
 
 #endif

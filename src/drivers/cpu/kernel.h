@@ -35,6 +35,9 @@
  *  - Steps whose outputs are all empty are dropped: neither half is called,
  *    except for kernels with is_dynamic.
  *
+ * Rows whose names differ only in what follows "__" give the same bits for the same
+ * operands: they may be exchanged for each other (tune.h).
+ *
  * Determinism: the order of float additions depends on shapes only, never on
  * the number of threads: do not split a sum over items of nn_parallel_for().
  * Integer results equal the reference's fixed-point forms (kernels/fixed-point.h). */

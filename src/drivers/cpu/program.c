@@ -362,7 +362,7 @@ int nn_program_new(const struct nnhal_driver_model *model, enum nn_passes passes
     return 0;
 }
 
-static void free_graph(struct nn_program_graph *graph)
+static void drop_plans(struct nn_program_graph *graph)
 {
     while (graph->plans) {
         struct nn_program_plan *plan = graph->plans;
@@ -370,6 +370,21 @@ static void free_graph(struct nn_program_graph *graph)
         graph->plans = plan->next;
         plan_unref(plan);
     }
+}
+
+int nn_program_plan_again(struct nn_program *program)
+{
+    struct nn_why why = {0};
+    int r;
+
+    drop_plans(&program->graphs[0]);
+    r = make_first_plan(program, &why);
+    return r < 0 ? nn_error_trace(r) : 0;
+}
+
+static void free_graph(struct nn_program_graph *graph)
+{
+    drop_plans(graph);
     while (graph->spare_frames) {
         struct nn_program_frame *frame = graph->spare_frames;
 

@@ -85,6 +85,10 @@ int nn_program_new(const struct nnhal_driver_model *model, enum nn_passes passes
                    struct nn_team *team, uint32_t isa, struct nn_why *why,
                    struct nn_program **ret_program);
 
+/* nn_program_plan_again() - makes the plan that nn_program_new() has made once more, and drops the
+ * old one. The program must have no other user. Returns: 0, -ENOMEM. */
+int nn_program_plan_again(struct nn_program *program);
+
 /* nn_program_new_graphs() - the same without a plan: executions make what they need.
  * Returns: 0, -ENOMEM. */
 int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_passes passes,

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/alone.h"
+
+void nn_alone_init(struct nn_alone *alone, struct nn_program *program, uint32_t graph,
+                   struct nn_node *node, struct nn_team *team)
+{
+    *alone = (struct nn_alone){.graph = &program->graphs[graph].graph, .node = node};
+    for (uint32_t i = 0; i < node->n_outputs; i++) {
+        struct nn_value *value = &alone->graph->values[node->outputs[i]];
+
+        if (value->kind == NN_VALUE_TEMPORARY)
+            value->kind = NN_VALUE_OUTPUT;
+    }
+    alone->only.graph = *alone->graph;
+    alone->only.graph.nodes = node;
+    alone->only.graph.n_nodes = 1;
+    alone->small = (struct nn_program){.team = team,
+                                       .isa = program->isa,
+                                       .n_graphs = 1,
+                                       .graphs = &alone->only,
+                                       .n_pools = program->n_pools,
+                                       .pools = program->pools};
+    pthread_mutex_init(&alone->small.lock, NULL);
+}
+
+int nn_alone_run(struct nn_alone *alone, struct nn_frame *frame, const uint32_t *is_cancelled)
+{
+    struct nn_run run = {.program = &alone->small,
+                         .workspace = &alone->workspace,
+                         .team = alone->small.team,
+                         .deadline_ns = NNHAL_NO_TIME,
+                         .loop_timeout_ns = NNHAL_NO_TIME,
+                         .is_cancelled = is_cancelled};
+
+    return nn_run_graph(&run, 0, frame);
+}
+
+static bool is_graph_output(const struct nn_graph *graph, uint32_t value)
+{
+    for (uint32_t i = 0; i < graph->n_outputs; i++)
+        if (graph->outputs[i] == value)
+            return true;
+    return false;
+}
+
+void nn_alone_done(struct nn_alone *alone)
+{
+    while (alone->only.plans) {
+        struct nn_program_plan *plan = alone->only.plans;
+
+        alone->only.plans = plan->next;
+        nn_plan_done(&plan->plan);
+        free(plan);
+    }
+    for (uint32_t i = 0; i < alone->node->n_outputs; i++) {
+        struct nn_value *value = &alone->graph->values[alone->node->outputs[i]];
+
+        if (value->kind == NN_VALUE_OUTPUT &&
+            !is_graph_output(alone->graph, alone->node->outputs[i]))
+            value->kind = NN_VALUE_TEMPORARY;
+    }
+    pthread_mutex_destroy(&alone->small.lock);
+    free(alone->workspace.arena);
+    free(alone->workspace.tensors);
+}

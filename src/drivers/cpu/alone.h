@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alone.h - one node as a program of its own
+ *
+ * A graph with the same values and only this node, whose outputs are outputs while it
+ * lasts: for folding constants, and for timing kernels. The program must have no other user. */
+#ifndef NN_CPU_ALONE_H
+#define NN_CPU_ALONE_H
+
+#include "drivers/cpu/exec.h"
+
+struct nn_alone {
+    struct nn_graph *graph; /* the whole one */
+    const struct nn_node *node;
+    struct nn_program_graph only;
+    struct nn_program small;
+    struct nn_workspace workspace;
+};
+
+/* nn_alone_init() - of a node whose outputs are temporaries or outputs. */
+void nn_alone_init(struct nn_alone *alone, struct nn_program *program, uint32_t graph,
+                   struct nn_node *node, struct nn_team *team);
+
+/* nn_alone_run() - with the inputs that are in the frame, which is of the whole graph. The plan is
+ * made the first time. Returns: as nn_run_graph(). */
+int nn_alone_run(struct nn_alone *alone, struct nn_frame *frame, const uint32_t *is_cancelled);
+
+/* nn_alone_done() - the outputs are what they were. */
+void nn_alone_done(struct nn_alone *alone);
+
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.h - a store of values by key, in a directory, with limits
+/* cache.h - a store of values by key, in a directory, with limits; and what lies
+ * in the cache folders of applications
  *
  * For drivers and applications that cache what they have compiled, or anything
  * else that can be made again. It needs no NNAPI; link with -lnnhal.
@@ -191,6 +192,46 @@ int nnhal_store_list(struct nnhal_store *store, nnhal_store_visit visit, void *c
 /* nnhal_store_verify() - the same, and checks the database and every value; what is damaged is
  * told to visit (which may be NULL) and removed. Returns: as nnhal_store_list(). */
 int nnhal_store_verify(struct nnhal_store *store, nnhal_store_visit visit, void *ctx);
+
+/* -- applications' folders -------------------------------------------------------------
+ *
+ * The folder that an application gives to ANeuralNetworksCompilation_setCaching() holds, for each
+ * compiled model, files of whichever driver compiled it. Here is what a person may want to know of
+ * them; the driver judges for itself when it gets them. */
+
+enum nnhal_folder_state {
+    NNHAL_FOLDER_WHOLE = 0,      /* files are there; nnhal_folder_verify(): and undamaged */
+    NNHAL_FOLDER_INCOMPLETE = 1, /* empty, or not all: will be compiled again */
+    NNHAL_FOLDER_BEING_MADE = 2, /* by a process at work, or one that has died */
+    NNHAL_FOLDER_DAMAGED = 3,    /* nnhal_folder_verify() only */
+    NNHAL_FOLDER_NOT_THERE = 4,  /* only the note of what became of it */
+};
+
+struct nnhal_folder_entry {
+    char key[65]; /* in hexadecimal: what the names of the files begin with */
+    char device[64];
+    char why[255];    /* what became of it the last time; "": not known, as device */
+    uint32_t outcome; /* enum nnhal_cache_outcome of nnhal/ext.h, if why is known */
+    uint32_t state;   /* enum nnhal_folder_state */
+    uint32_t n_files;
+    uint64_t n_bytes;
+    int64_t used_s; /* seconds since 1970: made, or prepared from; the last time */
+};
+
+/* nnhal_folder_list() - calls visit for each entry, in no order; not 0 ends the listing.
+ * Returns: 0, or what visit returned; -errno (the folder cannot be read); -ENOMEM. */
+int nnhal_folder_list(const char *directory,
+                      int (*visit)(void *ctx, const struct nnhal_folder_entry *entry), void *ctx);
+
+/* nnhal_folder_verify() - the same, and reads the files: sizes, and the sums of data caches, must
+ * be what the model cache says; the model cache itself only its driver can vouch for. Files of entries
+ * that are damaged or incomplete are removed. Returns: as nnhal_folder_list(). */
+int nnhal_folder_verify(const char *directory,
+                        int (*visit)(void *ctx, const struct nnhal_folder_entry *entry), void *ctx);
+
+/* nnhal_folder_clear() - removes every entry, but for those being made.
+ * Returns: 0; -errno (the folder cannot be read); -ENOMEM. */
+int nnhal_folder_clear(const char *directory);
 
 #ifdef __cplusplus
 }

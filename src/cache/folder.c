@@ -13,8 +13,8 @@
 #include <time.h>
 
 enum {
-    KEY_CHARACTERS = 2 * NN_HASH_BYTES,
-    NAME_BYTES = KEY_CHARACTERS + 64,
+    KEY_CHARACTERS = NN_FOLDER_KEY_CHARACTERS,
+    NAME_BYTES = NN_FOLDER_NAME_BYTES,
     MAX_FILES = 65536,      /* looked at when room is made */
     STALE_S = 3600,         /* a temporary file whose maker must be gone */
     FIRST_NAP_NS = 1000000, /* while somebody else compiles */
@@ -52,7 +52,7 @@ static bool is_ours(int fd, struct stat *ret)
     return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_uid == geteuid();
 }
 
-static int open_ours(const struct nn_folder *folder, const char *name, int flags)
+int nn_folder_open_file(const struct nn_folder *folder, const char *name, int flags)
 {
     int fd = nn_sys_openat(folder->fd, name, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0600);
     struct stat status;
@@ -78,7 +78,7 @@ int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     uint64_t place, wait_ns = FIRST_NAP_NS;
-    int fd = open_ours(folder, "lock", O_CREAT);
+    int fd = nn_folder_open_file(folder, "lock", O_CREAT);
 
     if (fd < 0)
         return nn_error_trace(fd);
@@ -157,7 +157,7 @@ static int open_set(struct nn_folder *folder, const struct nn_hash *key, uint32_
         int fd;
 
         put_name(set, is_model, k, temporary != 0, name);
-        fd = open_ours(folder, name, flags);
+        fd = nn_folder_open_file(folder, name, flags);
         if (fd < 0) {
             nn_entry_set_done(set);
             return nn_error_trace(fd);
@@ -202,12 +202,6 @@ bool nn_entry_set_is_written(const struct nn_entry_set *set)
 
 /* -- room --------------------------------------------------------------------------------- */
 
-struct file {
-    char name[NAME_BYTES];
-    uint64_t size;
-    int64_t time_s;
-};
-
 static bool is_entry_name(const char *name)
 {
     return strlen(name) < NAME_BYTES && strspn(name, "0123456789abcdef") == KEY_CHARACTERS &&
@@ -216,15 +210,15 @@ static bool is_entry_name(const char *name)
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+    return strcmp(((const struct nn_folder_file *)a)->name,
+                  ((const struct nn_folder_file *)b)->name);
 }
 
-/* The entry files of a folder, sorted by key. */
-static size_t list_files(const struct nn_folder *folder, struct file **ret_files)
+size_t nn_folder_list(const struct nn_folder *folder, struct nn_folder_file **ret_files)
 {
     int fd = nn_sys_openat(folder->fd, ".", O_RDONLY | O_DIRECTORY, 0);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    struct file *files = NULL;
+    struct nn_folder_file *files = NULL;
     struct dirent *entry;
     size_t n = 0;
 
@@ -233,7 +227,7 @@ static size_t list_files(const struct nn_folder *folder, struct file **ret_files
     while (dir && n < MAX_FILES && (entry = readdir(dir))) {
         size_t n_name = strlen(entry->d_name) + 1;
         struct stat status;
-        struct file *grown;
+        struct nn_folder_file *grown;
 
         if (n_name > sizeof(files->name) || !is_entry_name(entry->d_name) ||
             fstatat(folder->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -254,15 +248,21 @@ static size_t list_files(const struct nn_folder *folder, struct file **ret_files
     return n;
 }
 
-static bool is_stale(const struct file *file)
+bool nn_folder_file_is_temporary(const struct nn_folder_file *file)
 {
     const char *end = strrchr(file->name, '.');
 
-    return end && strcmp(end, ".tmp") == 0 && file->time_s + STALE_S < time(NULL);
+    return end && strcmp(end, ".tmp") == 0;
+}
+
+static bool is_stale(const struct nn_folder_file *file)
+{
+    return nn_folder_file_is_temporary(file) && file->time_s + STALE_S < time(NULL);
 }
 
 /* The entry whose files were all used least recently: [*ret_first, *ret_end). */
-static void find_oldest(const struct file *files, size_t n, size_t *ret_first, size_t *ret_end)
+static void find_oldest(const struct nn_folder_file *files, size_t n, size_t *ret_first,
+                        size_t *ret_end)
 {
     int64_t oldest = INT64_MAX;
     size_t end;
@@ -285,8 +285,8 @@ static void find_oldest(const struct file *files, size_t n, size_t *ret_first, s
 /* Removes the oldest entries until the rest has at most max_bytes; never the one called own. */
 static void make_room(const struct nn_folder *folder, const struct nn_hash *own, uint64_t max_bytes)
 {
-    struct file *files;
-    size_t n = list_files(folder, &files);
+    struct nn_folder_file *files;
+    size_t n = nn_folder_list(folder, &files);
     char own_name[KEY_CHARACTERS + 1];
     uint64_t sum = 0;
 

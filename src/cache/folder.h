@@ -49,11 +49,33 @@ struct nn_entry_set {
     uint64_t temporary; /* number in the names until they are kept; 0: none */
 };
 
+/* Of the names of files; the key comes first, in hexadecimal. */
+#define NN_FOLDER_KEY_CHARACTERS (2 * NN_HASH_BYTES)
+#define NN_FOLDER_NAME_BYTES     (NN_FOLDER_KEY_CHARACTERS + 64)
+
+/* A file of an entry. */
+struct nn_folder_file {
+    char name[NN_FOLDER_NAME_BYTES];
+    uint64_t size;
+    int64_t time_s; /* of its last use, or since when it was written */
+};
+
 /* nn_folder_open() - path must exist. Returns: 0, -errno. */
 int nn_folder_open(const char *path, struct nn_folder *ret_folder);
 
 /* nn_folder_close() - also unlocks. */
 void nn_folder_close(struct nn_folder *folder);
+
+/* nn_folder_open_file() - a file of this name, for reading and writing, which must be an ordinary
+ * one of ours. Returns: a descriptor, -EPERM, -errno. */
+int nn_folder_open_file(const struct nn_folder *folder, const char *name, int flags);
+
+/* nn_folder_list() - the files of all entries, sorted by name, so that those of one key stand
+ * together; the array is to be freed. Returns: how many. */
+size_t nn_folder_list(const struct nn_folder *folder, struct nn_folder_file **ret_files);
+
+/* nn_folder_file_is_temporary() - whether it is one of an entry that is being made. */
+bool nn_folder_file_is_temporary(const struct nn_folder_file *file);
 
 /* nn_folder_lock() - only one at a time, here and in other processes, compiles for a key. Waits
  * until deadline_ns (CLOCK_MONOTONIC).

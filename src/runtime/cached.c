@@ -4,11 +4,13 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "cache/notes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #define LONGEST_WAIT_NS (UINT64_C(10) * 1000000000) /* for another process that compiles */
 #define FORMAT          1                           /* of folders and keys */
@@ -237,6 +239,20 @@ static int compile_alone(struct attempt *attempt, uint64_t deadline_ns, struct n
     return compile(attempt, why);
 }
 
+/* For people: nnhal cache tells it. */
+static void note(const struct attempt *attempt)
+{
+    struct nn_note note;
+
+    memset(&note, 0, sizeof(note));
+    note.key = attempt->key;
+    note.time_s = time(NULL);
+    note.outcome = attempt->cache->outcome;
+    snprintf(note.device, sizeof(note.device), "%s", attempt->device->name);
+    snprintf(note.why, sizeof(note.why), "%s", attempt->cache->why);
+    nn_notes_put(&attempt->folder, &note);
+}
+
 int nn_rt_cached_prepare(struct nn_rt_cache *cache, const struct nn_rt_frozen *frozen,
                          const ANeuralNetworksDevice *device,
                          const struct nn_rt_prepare_options *options,
@@ -257,6 +273,7 @@ int nn_rt_cached_prepare(struct nn_rt_cache *cache, const struct nn_rt_frozen *f
         return compile_uncached(&attempt, why);
     }
     r = try_hit(&attempt) ? 0 : compile_alone(&attempt, options->deadline_ns, why);
+    note(&attempt);
     nn_folder_close(&attempt.folder);
     return r;
 }

@@ -130,7 +130,7 @@ static int live_once(const struct session_options *options, bool is_repeated, st
 
 static bool is_entry(const char *name)
 {
-    return name[0] != '.' && strcmp(name, "lock") != 0;
+    return name[0] != '.' && strcmp(name, "lock") != 0 && strcmp(name, "notes") != 0;
 }
 
 /* Calls of a folder's files with their paths; stops at the first that returns false. */

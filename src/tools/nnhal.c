@@ -13,6 +13,7 @@ static const struct tool_command commands[] = {
     {"devices", "list the devices and how they are reached", cmd_devices},
     {"run", "run a .tflite model on files or pictures", cmd_run},
     {"bench", "measure how fast a .tflite model runs", cmd_bench},
+    {"cache", "show, check or clear a folder of compiled models", cmd_cache},
     {"serve", "offer a driver to other programs", cmd_serve},
 };
 

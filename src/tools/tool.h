@@ -24,6 +24,7 @@ struct tool_command {
     int (*run)(int argc, char **argv);
 };
 
+int cmd_cache(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_run(int argc, char **argv);

@@ -2,6 +2,7 @@
 #include "cache/folder.h"
 
 #include "base/sys.h"
+#include "cache/notes.h"
 #include "support/check-main.h"
 
 #include <fcntl.h>
@@ -203,6 +204,34 @@ TEST(an_entry_is_there_whole_or_not_at_all)
 }
 TEST_END
 
-CHECK_MAIN("folder", what_was_not_used_for_longest_goes_first, what_is_not_kept_leaves_nothing,
-           files_of_a_maker_that_died_are_removed_later,
+TEST(notes_are_found_again_or_none)
+{
+    struct nn_note note = {.key = key_of(1), .outcome = 2, .device = "a", .why = "b"}, found[256];
+    char file[80];
+    int fd;
+
+    folder_init();
+    ck_assert_uint_eq(nn_notes_get(&folder, found), 0);
+    nn_notes_put(&folder, &note);
+    note.key.bytes[0] = 7;
+    nn_notes_put(&folder, &note);
+    strcpy(note.why, "c");
+    nn_notes_put(&folder, &note);
+    ck_assert_uint_eq(nn_notes_get(&folder, found), 2);
+    ck_assert_str_eq(found[0].why, "b");
+    ck_assert_str_eq(found[1].why, "c");
+    ck_assert_mem_eq(&found[1].key, &note.key, sizeof(note.key));
+    snprintf(file, sizeof(file), "%s/notes", path);
+    fd = open(file, O_RDWR);
+    ck_assert_int_eq(pwrite(fd, "!", 1, 70), 1);
+    close(fd);
+    ck_assert_uint_eq(nn_notes_get(&folder, found), 1);
+    nn_notes_clear(&folder);
+    ck_assert_uint_eq(nn_notes_get(&folder, found), 0);
+    folder_done();
+}
+TEST_END
+
+CHECK_MAIN("folder", notes_are_found_again_or_none, what_was_not_used_for_longest_goes_first,
+           what_is_not_kept_leaves_nothing, files_of_a_maker_that_died_are_removed_later,
            a_lock_is_one_keys_and_ends_with_its_process, an_entry_is_there_whole_or_not_at_all)

@@ -130,7 +130,8 @@ unsigned caching_list(char *path, size_t n_bytes)
 
     ck_assert_ptr_nonnull(dir);
     while ((entry = readdir(dir))) {
-        if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "lock"))
+        if (entry->d_name[0] == '.' || !strcmp(entry->d_name, "lock") ||
+            !strcmp(entry->d_name, "notes"))
             continue;
         n++;
         if (path)

@@ -142,6 +142,41 @@ def the_second_run_comes_from_the_cache():
     expect(done.returncode == 1 and "/nowhere/at/all" in done.stderr, done.stderr)
 
 
+def cache_shows_checks_and_clears_a_folder():
+    picture = next(iter(sorted((GLYPHS / "pictures").glob("*.png"))))
+    with tempfile.TemporaryDirectory() as folder:
+        run = ("run", GLYPHS / "glyphs-int8.tflite", "--device", "nnhal-cpu", "--cache", folder,
+               "--image", picture)
+        expect(json.loads(nnhal("cache", "list", folder, "--json").stdout) == [], "not empty")
+        for outcome in "compiled", "hit":
+            expect(nnhal(*run).returncode == 0, "it did not run")
+            entries = json.loads(nnhal("cache", "list", folder, "--json").stdout)
+            expect(len(entries) == 1 and entries[0]["state"] == "whole" and
+                   entries[0]["outcome"] == outcome and entries[0]["device"] == "nnhal-cpu" and
+                   entries[0]["why"] and entries[0]["files"] == 2, entries)
+        done = nnhal("cache", "verify", folder)
+        expect(done.returncode == 0 and " whole " in done.stdout and "hit: " in done.stdout, done)
+        with open(next(Path(folder).glob("*-d0")), "r+b") as file:
+            file.seek(100)
+            byte = file.read(1)
+            file.seek(100)
+            file.write(bytes([byte[0] ^ 1]))
+        done = nnhal("cache", "verify", folder)
+        expect(done.returncode == 1 and " damaged " in done.stdout and "removed" in done.stderr,
+               done)
+        expect(" gone " in nnhal("cache", "list", folder).stdout, "the note has gone too")
+        expect(nnhal(*run).returncode == 0, "it did not run")
+        stats = json.loads(nnhal("cache", "stats", folder, "--json").stdout)
+        expect(stats["kind"] == "folder" and stats["entries"] == 1 and stats["bytes"] > 1000 and
+               stats["last_compiled"] == 1, stats)
+        expect(nnhal("cache", "clear", folder).returncode == 0, "not cleared")
+        expect(json.loads(nnhal("cache", "list", folder, "--json").stdout) == [], "not cleared")
+    done = nnhal("cache", "list", "/nowhere/at/all")
+    expect(done.returncode == 1 and "/nowhere/at/all" in done.stderr, done)
+    expect(nnhal("cache", "forget", "/tmp").returncode == 2, "forgets")
+    expect(nnhal("cache", "list").returncode == 2, "no folder is no folder")
+
+
 def wrong_usage_is_told():
     model = GLYPHS / "glyphs-int8.tflite"
     picture = GLYPHS / "pictures" / "00-7.png"
@@ -162,7 +197,7 @@ def wrong_usage_is_told():
 
 
 def help_is_given():
-    for command in ("devices", "run", "bench", "serve"):
+    for command in ("devices", "run", "bench", "cache", "serve"):
         done = nnhal(command, "--help")
         expect(done.returncode == 0 and done.stdout.startswith(f"usage: nnhal {command}"), command)
     expect(nnhal("--version").stdout.startswith("nnhal 0."), "--version")
@@ -200,7 +235,8 @@ def devices_and_bench_speak_json():
 
 
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,
-         same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, wrong_usage_is_told, help_is_given,
+         same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
+         wrong_usage_is_told, help_is_given,
          devices_and_bench_speak_json]
 
 

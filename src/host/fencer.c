@@ -5,6 +5,7 @@
 #include "base/fence.h"
 #include "base/sys.h"
 #include "base/thread.h"
+#include "host/slow.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -187,7 +188,9 @@ static bool start(struct nn_fencer *fencer, struct nn_fenced *fenced)
         .run = job_run,
         .cancel = job_cancel,
     };
-    if (nn_jobs_submit(fencer->jobs, &fenced->job) == 0)
+    if ((nn_binding_may_stall(&fenced->execution->binding)
+             ? nn_host_submit_slow(fenced->session->host, fenced->session->uid, &fenced->job)
+             : nn_jobs_submit(fencer->jobs, &fenced->job)) == 0)
         return true;
     end(fencer, fenced, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
         "too many executions are queued: wait for some to end");

@@ -8,6 +8,7 @@
 #include "host/load.h"
 #include "host/services.h"
 #include "host/session.h"
+#include "host/slow.h"
 #include "model/types.h"
 #include "shm/spin.h"
 
@@ -93,6 +94,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     if (!host || __atomic_sub_fetch(&host->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
         return NULL;
     nn_fencer_free(host->fencer);
+    nn_slow_free(host);
     if (host->driver.close)
         host->driver.close(host->device);
     nn_cache_close(host);

@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 struct nn_host;
+struct nn_job;
 
 /* The sentence that goes with a failure: what is wrong and what to do. */
 struct nn_host_why {
@@ -140,6 +141,16 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
  * of this session it is MEDIUM. Any thread, does not block.
  * Returns: an enum nnhal_priority. */
 uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t execution);
+
+/* nn_host_may_stall() - whether the session holds memories in files that somebody
+ * serves, who may never answer: calls to it, closing it too, then belong on
+ * threads that its uid may lose (nn_host_submit_slow). Any thread, does not block. */
+bool nn_host_may_stall(struct nn_hal *hal);
+
+/* nn_host_submit_slow() - runs job on one of the threads that are there for such
+ * calls, of which no uid gets more than a part. job->owner is set here. Any thread.
+ * Returns: as nn_jobs_submit(). */
+int nn_host_submit_slow(struct nn_host *host, uint32_t uid, struct nn_job *job);
 
 /* nn_host_session_cancel() - nobody waits for this session's results any more:
  * tells executions in progress to end early and calls that begin later to

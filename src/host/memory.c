@@ -39,8 +39,10 @@ static void memory_destroy(struct nn_object *object)
 {
     struct nn_memory *memory = (struct nn_memory *)object;
 
-    if (memory->driver_memory && memory->host->driver.release_memory)
-        memory->host->driver.release_memory(memory->driver_memory);
+    if (memory->driver_memory && memory->session->host->driver.release_memory)
+        memory->session->host->driver.release_memory(memory->driver_memory);
+    if (memory->region && nn_region_may_stall(memory->region))
+        __atomic_sub_fetch(&memory->session->n_slow_memories, 1, __ATOMIC_RELEASE);
     nn_region_unref(memory->region);
     nn_quota_release(&memory->bytes_charge);
     nn_quota_release(&memory->charge);
@@ -98,7 +100,7 @@ static const char *kind_name(uint32_t kind)
 
 static uint32_t ask_driver(struct nn_memory *memory)
 {
-    const struct nnhal_driver *driver = &memory->host->driver;
+    const struct nnhal_driver *driver = &memory->session->host->driver;
     const struct nnhal_memory_handle handle = {
         .size = sizeof(handle),
         .kind = memory->kind,
@@ -112,7 +114,7 @@ static uint32_t ask_driver(struct nn_memory *memory)
     if (!driver->import_memory)
         return NNHAL_NONE;
     nn_services_clear();
-    return driver->import_memory(memory->host->device, &handle, &memory->driver_memory);
+    return driver->import_memory(memory->session->host->device, &handle, &memory->driver_memory);
 }
 
 static void decode(struct nn_memory *memory)
@@ -128,7 +130,7 @@ static void decode(struct nn_memory *memory)
     memory->is_decoded = text == NULL;
     if (text)
         snprintf(memory->refusal, sizeof(memory->refusal), "driver %s cannot decode this %s: %s",
-                 memory->host->driver.name, kind_name(memory->kind), text);
+                 memory->session->host->driver.name, kind_name(memory->kind), text);
 }
 
 uint32_t nn_memory_check_decoded(const struct nn_memory *memory, const char *whose, uint32_t i,
@@ -185,11 +187,6 @@ static uint32_t import(struct nn_session *session, const struct nn_hal_import_me
                                &reply->message, arena);
     if (status != NNHAL_NONE)
         return status;
-    status = nn_session_charge(session, NN_QUOTA_MEMORY_BYTES, n_bytes(args),
-                               "bytes of shared memory", &memory->bytes_charge, &reply->message,
-                               arena);
-    if (status != NNHAL_NONE)
-        return status;
     if (is_buffer(args->kind) && session->host->level < BUFFER_LEVEL)
         return nn_say(&reply->message, arena, NNHAL_GENERAL_FAILURE,
                       "device %s is of a feature level that knows no hardware buffers: use shared "
@@ -198,11 +195,18 @@ static uint32_t import(struct nn_session *session, const struct nn_hal_import_me
     r = map(session, args, &memory->region);
     if (r != 0)
         return say_unmapped(args, r, reply, arena);
-    memory->host = session->host;
+    status = nn_session_charge(session, NN_QUOTA_MEMORY_BYTES, n_bytes(args),
+                               "bytes of shared memory", &memory->bytes_charge, &reply->message,
+                               arena);
+    if (status != NNHAL_NONE)
+        return status;
+    memory->session = session;
     memory->kind = args->kind;
     memory->is_whole = args->kind == NNHAL_MEMORY_HARDWARE_BUFFER;
     memory->is_readable = args->kind != NNHAL_MEMORY_MMAP_FD || (args->prot & PROT_READ);
     memory->is_writable = nn_region_is_writable(memory->region);
+    if (nn_region_may_stall(memory->region))
+        __atomic_add_fetch(&session->n_slow_memories, 1, __ATOMIC_RELEASE);
     if (is_buffer(args->kind))
         nn_layout_copy(&args->buffer, &memory->layout);
     find_view(memory);

@@ -22,8 +22,8 @@
 #include "shm/region.h"
 
 struct nn_memory {
-    struct nn_object object; /* first */
-    struct nn_host *host;    /* the session's, which outlives it */
+    struct nn_object object;    /* first */
+    struct nn_session *session; /* outlives it */
     struct nn_region *region;
     uint32_t kind;   /* enum nnhal_memory_kind */
     bool is_whole;   /* a hardware_buffer */

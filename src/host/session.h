@@ -19,6 +19,7 @@
 
 struct nn_buffer;
 struct nn_fencer;
+struct nn_jobs;
 struct nn_token_map;
 
 struct nn_host {
@@ -30,6 +31,7 @@ struct nn_host {
     struct nn_quota quota;
     pthread_mutex_t fencer_lock;
     struct nn_fencer *fencer; /* made by the first fenced execution */
+    struct nn_jobs *slow;     /* made by the first slow file (slow.h); the same lock */
     uint64_t last_session;
     pthread_mutex_t tokens_lock;
     struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
@@ -59,6 +61,7 @@ struct nn_session {
     struct nn_quota_account account;
     struct nn_objects objects;
     struct nn_buffers buffers;
+    uint32_t n_slow_memories; /* in files that may stall whoever touches them; atomic */
     uint32_t is_cancelled;
     uint32_t n_uses; /* calls in progress, fenced executions, and the owner's one */
     sem_t idle;      /* posted when n_uses reaches 0 */

@@ -257,6 +257,18 @@ static uint8_t *fit_body(struct raw *raw)
     return fitting;
 }
 
+/* Of a packet that is none, so that its receiver decides where they are closed. */
+static void keep_fds(struct raw *raw, struct nn_packet *packet)
+{
+    *packet = (struct nn_packet){.has_unread = raw->n_fds > 0};
+    if (raw->n_fds == 0)
+        return;
+    packet->body_fd = steal_fd(&raw->fds[0]);
+    packet->header.n_fds = (uint32_t)raw->n_fds - 1;
+    for (uint32_t i = 0; i < packet->header.n_fds; i++)
+        packet->fds[i] = steal_fd(&raw->fds[1 + i]);
+}
+
 int nn_packet_recv_unread(int fd, size_t max_body_bytes, bool is_nonblocking,
                           struct nn_packet *packet)
 {
@@ -270,8 +282,10 @@ int nn_packet_recv_unread(int fd, size_t max_body_bytes, bool is_nonblocking,
     r = receive(fd, is_nonblocking, &raw);
     if (r != 0)
         return r;
-    if (!is_consistent(&raw, max_body_bytes))
+    if (!is_consistent(&raw, max_body_bytes)) {
+        keep_fds(&raw, packet);
         return NN_PACKET_E_VIOLATION;
+    }
     packet->header = raw.header;
     packet->has_unread = (raw.header.flags & NN_PACKET_SEALED) != 0;
     packet->body = NULL;
@@ -300,9 +314,10 @@ int nn_packet_recv(int fd, size_t max_body_bytes, bool is_nonblocking, struct nn
 {
     int r = nn_packet_recv_unread(fd, max_body_bytes, is_nonblocking, packet);
 
-    if (r != 0)
+    if (r == 0)
+        r = nn_packet_read_body(packet);
+    else if (r != NN_PACKET_E_VIOLATION)
         return r;
-    r = nn_packet_read_body(packet);
     if (r != 0)
         nn_packet_done(packet);
     return r;

@@ -88,7 +88,8 @@ int nn_packet_send(int fd, struct nn_packet_header header, const struct nn_packe
                    bool is_nonblocking);
 
 /* nn_packet_recv_unread() - receives one message into packet, which needs no init
- * and owns something only if 0 is returned. A sealed body is left for
+ * and owns something only if 0 is returned, and the fds that came with it if it is
+ * VIOLATION: closing them may take somebody else's time. A sealed body is left for
  * nn_packet_read_body(): it may be large, and whoever receives for many does
  * not copy it. Blocks unless is_nonblocking. max_body_bytes bounds what a
  * sealed body may cost.

@@ -70,6 +70,9 @@ static void unref(struct nn_session *session)
         .run = close_session,
         .cancel = close_session,
     };
+    if (session->hal && nn_host_may_stall(session->hal) &&
+        nn_host_submit_slow(session->context->host, session->client.uid, &session->close) == 0)
+        return;
     if (nn_jobs_submit(session->context->closers, &session->close) != 0)
         close_session(&session->close);
 }
@@ -336,6 +339,33 @@ static enum nn_jobs_priority priority_of(const struct nn_session *session,
     return (enum nn_jobs_priority)nn_host_priority(session->hal, prepared_model, execution);
 }
 
+static bool is_slow_file(int fd)
+{
+    struct nn_sys_file file;
+
+    return fd >= 0 && nn_sys_inspect(fd, &file) == 0 && file.kind == NN_SYS_SLOW_FILE;
+}
+
+/* Whether what a packet brought is the file of somebody who may never answer:
+ * such are touched, and closed, by threads that its client may lose. */
+static bool brings_slow_files(const struct nn_packet *packet)
+{
+    if (packet->has_unread && is_slow_file(packet->body_fd))
+        return true;
+    for (uint32_t i = 0; i < packet->header.n_fds; i++)
+        if (is_slow_file(packet->fds[i]))
+            return true;
+    return false;
+}
+
+/* Hands a call to the workers, or to the threads that its client may lose. */
+static int start_call(struct nn_session *session, struct call *call)
+{
+    if (brings_slow_files(&call->packet) || (session->hal && nn_host_may_stall(session->hal)))
+        return nn_host_submit_slow(session->context->host, session->client.uid, &call->job);
+    return nn_jobs_submit(session->context->workers, &call->job);
+}
+
 /* Hands a request to the workers. Takes what packet owns. */
 static int submit(struct nn_session *session, struct nn_packet *packet)
 {
@@ -348,7 +378,7 @@ static int submit(struct nn_session *session, struct nn_packet *packet)
     }
     call->job = (struct nn_job){
         .owner = session->id,
-        .priority = priority_of(session, packet),
+        .priority = session->hal ? priority_of(session, packet) : NN_JOBS_MEDIUM,
         .run = run_call,
         .cancel = cancel_call,
     };
@@ -359,10 +389,21 @@ static int submit(struct nn_session *session, struct nn_packet *packet)
     __atomic_add_fetch(&session->n_refs, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&session->n_calls, 1, __ATOMIC_SEQ_CST);
     nn_service_quota_charge(session->user, call->n_bytes, call->n_fds);
-    if (nn_jobs_submit(session->context->workers, &call->job) == 0)
+    if (start_call(session, call) == 0)
         return 0;
     call_free(call);
     drop(session, "no thread for its request");
+    return NN_SESSION_E_ENDED;
+}
+
+/* Drops a client for a packet that is not answered, and what it brought. */
+static int refuse(struct nn_session *session, struct nn_packet *packet, const char *why)
+{
+    drop(session, why);
+    if (brings_slow_files(packet))
+        submit(session, packet); /* whose turn finds the connection ended */
+    else
+        nn_packet_done(packet);
     return NN_SESSION_E_ENDED;
 }
 
@@ -371,15 +412,14 @@ static int take_packet(struct nn_session *session, struct nn_packet *packet)
     int r;
 
     if (!session->hal) {
+        if (brings_slow_files(packet))
+            return refuse(session, packet, "its hello brought a file");
         r = greet(session, packet);
         nn_packet_done(packet);
         return r;
     }
-    if (packet->header.type != NN_PACKET_CALL || packet->header.serial == 0) {
-        nn_packet_done(packet);
-        drop(session, "it sent what is no call");
-        return NN_SESSION_E_ENDED;
-    }
+    if (packet->header.type != NN_PACKET_CALL || packet->header.serial == 0)
+        return refuse(session, packet, "it sent what is no call");
     return submit(session, packet);
 }
 
@@ -402,8 +442,7 @@ static int read_packets(struct nn_session *session)
         case NN_PACKET_E_CLOSED:
             return NN_SESSION_E_ENDED;
         case NN_PACKET_E_VIOLATION:
-            drop(session, "a packet does not keep the rules of the wire");
-            return NN_SESSION_E_ENDED;
+            return refuse(session, &packet, "a packet does not keep the rules of the wire");
         default:
             drop(session, "a packet could not be received");
             return NN_SESSION_E_ENDED;

@@ -13,8 +13,8 @@
 
 struct nn_burst {
     struct nn_hal *hal;
-    uint64_t id; /* 0: the device's side was never made */
-    struct nn_ring *requests;
+    uint64_t id;              /* 0: the device's side was never made */
+    struct nn_ring *requests; /* NULL: without queues */
     struct nn_ring *results;
     struct nn_spin spin; /* of waits for results */
     uint32_t n_result_elements;
@@ -36,6 +36,16 @@ struct nn_burst_packet {
 
 /* -- beginning and end ----------------------------------------------------- */
 
+static struct nn_hal_queue_descriptor describe(const struct nn_ring *ring)
+{
+    struct nnhal_fmq_descriptor descriptor = {.fd = -1};
+
+    if (ring)
+        nn_ring_descriptor(ring, &descriptor);
+    return (struct nn_hal_queue_descriptor){descriptor.n_elements, descriptor.element_size,
+                                            descriptor.flavour, descriptor.fd};
+}
+
 static uint32_t configure(struct nn_burst *burst, const struct nn_burst_params *params)
 {
     struct nn_hal_configure_execution_burst_args args = {
@@ -43,16 +53,11 @@ static uint32_t configure(struct nn_burst *burst, const struct nn_burst_params *
         .spin_ns = params->spin_ns,
     };
     struct nn_hal_configure_execution_burst_reply reply = {0};
-    struct nnhal_fmq_descriptor descriptor;
     struct nn_arena arena;
     uint32_t status;
 
-    nn_ring_descriptor(burst->requests, &descriptor);
-    args.requests = (struct nn_hal_queue_descriptor){descriptor.n_elements, descriptor.element_size,
-                                                     descriptor.flavour, descriptor.fd};
-    nn_ring_descriptor(burst->results, &descriptor);
-    args.results = (struct nn_hal_queue_descriptor){descriptor.n_elements, descriptor.element_size,
-                                                    descriptor.flavour, descriptor.fd};
+    args.requests = describe(burst->requests);
+    args.results = describe(burst->results);
     nn_arena_init(&arena, 0);
     status = nn_hal_configure_execution_burst(burst->hal, &args, &reply, &arena);
     if (status == NNHAL_NONE) {
@@ -89,7 +94,7 @@ int nn_burst_open(struct nn_hal *hal, const struct nn_burst_params *params, uint
     burst->hal = hal;
     pthread_mutex_init(&burst->lock, NULL);
     nn_burst_slots_init(&burst->slots);
-    r = make_queues(burst, params);
+    r = params->n_request_elements ? make_queues(burst, params) : 0;
     if (r == NNHAL_FMQ_E_INVALID) { /* a model with more arguments than a queue has places */
         *ret_status = NNHAL_GENERAL_FAILURE;
         r = NN_BURST_E_REFUSED;
@@ -139,7 +144,8 @@ uint64_t nn_burst_id(const struct nn_burst *burst)
 void nn_burst_stop(struct nn_burst *burst)
 {
     __atomic_store_n(&burst->is_stopped, 1, __ATOMIC_RELEASE);
-    nn_ring_close(burst->results);
+    if (burst->results)
+        nn_ring_close(burst->results);
 }
 
 /* -- memories in slots ----------------------------------------------------- */
@@ -197,7 +203,7 @@ void nn_burst_drop_memory(struct nn_burst *burst, uint64_t memory, bool is_alive
 
 void nn_burst_want(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots)
 {
-    int32_t *copy = malloc((n_slots + 1) * sizeof(*copy));
+    int32_t *copy = burst->results ? malloc((n_slots + 1) * sizeof(*copy)) : NULL;
 
     if (!copy)
         return; /* the device gives up waiting, and the request fails */
@@ -297,6 +303,8 @@ int nn_burst_pack(struct nn_burst *burst, const struct nnhal_request *request,
 
     if (!pools)
         return nn_error_origin(-ENOMEM);
+    if (!burst->requests)
+        return NN_BURST_E_UNSENT;
     r = pack_pools(burst, request, pools);
     return r ? r : encode(burst, request, options, pools, ret_packet);
 }

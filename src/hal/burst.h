@@ -44,12 +44,13 @@ enum {
 
 struct nn_burst_params {
     uint64_t prepared_model;
-    uint32_t n_request_elements; /* of the longest request */
+    uint32_t n_request_elements; /* of the longest request; 0: no queues, the hint alone */
     uint32_t n_result_elements;  /* of the longest result */
     uint64_t spin_ns;            /* how long either side may look before it sleeps (shm/spin.h) */
 };
 
-/* nn_burst_open() - makes the queues and the device's side. hal is borrowed and
+/* nn_burst_open() - makes the queues and the device's side. Without queues, which
+ * a device in this process allows, nothing can be packed or sent. hal is borrowed and
  * must outlive the burst. Returns: 0, REFUSED, -ENOMEM, -errno. */
 int nn_burst_open(struct nn_hal *hal, const struct nn_burst_params *params, uint32_t *ret_status,
                   struct nn_burst **ret_burst);

@@ -177,8 +177,10 @@ static void *burst_thread(void *ctx)
 static void stop(struct nn_burst_context *context)
 {
     __atomic_store_n(&context->is_ending, 1, __ATOMIC_RELEASE);
-    nn_ring_close(context->requests);
-    nn_ring_close(context->results);
+    if (context->requests) {
+        nn_ring_close(context->requests);
+        nn_ring_close(context->results);
+    }
     nn_burst_cache_close(&context->cache);
 }
 
@@ -274,6 +276,14 @@ static uint32_t map_queues(struct nn_burst_context *context,
     return context->request && context->result ? NNHAL_NONE : nn_say_no_memory(message, arena);
 }
 
+/* Whoever shares this process calls, which is shorter than any queue: its burst
+ * is what the driver is told, and nothing is served. */
+static bool is_queueless(const struct nn_session *session,
+                         const struct nn_hal_configure_execution_burst_args *args)
+{
+    return !session->is_service && args->requests.n_elements == 0 && args->results.n_elements == 0;
+}
+
 static uint32_t open_burst(struct nn_burst_context *context,
                            const struct nn_hal_configure_execution_burst_args *args,
                            struct nn_hal_configure_execution_burst_reply *reply,
@@ -286,6 +296,9 @@ static uint32_t open_burst(struct nn_burst_context *context,
         return nn_say(&reply->message, arena, NNHAL_INVALID_ARGUMENT,
                       "%llu is no prepared model of this session, or was freed",
                       (unsigned long long)args->prepared_model);
+    if (is_queueless(context->session, args))
+        return nn_session_charge(context->session, NN_QUOTA_BURSTS, 1, "bursts", &context->charge,
+                                 &reply->message, arena);
     status = judge_queue(&args->requests, sizeof(*context->request), "requests", &reply->message,
                          arena);
     if (status == NNHAL_NONE)
@@ -309,11 +322,12 @@ static uint32_t start(struct nn_burst_context *context,
     nn_spin_init(&context->spin, args->spin_ns, 1);
     if (nn_objects_add(objects, &context->object) < 0)
         return nn_say_no_memory(&reply->message, arena);
-    if (nn_thread_start("nnhal-burst", burst_thread, context, &context->thread) < 0) {
+    if (context->requests &&
+        nn_thread_start("nnhal-burst", burst_thread, context, &context->thread) < 0) {
         nn_objects_remove(objects, context->object.id, NN_OBJECT_BURST);
         return nn_say_no_memory(&reply->message, arena);
     }
-    context->has_thread = true;
+    context->has_thread = context->requests != NULL;
     reply->burst = context->object.id;
     reply->n_threads = context->spin.n_threads;
     return NNHAL_NONE;

@@ -103,10 +103,13 @@ static uint32_t make_room(uint64_t n)
 static struct nn_burst *open_burst(struct nn_rt_prepared *prepared, const struct nn_model_io *io,
                                    bool may_spin)
 {
+    const bool has_queues = prepared->session->is_wire;
     const struct nn_burst_params params = {
         .prepared_model = prepared->id,
-        .n_request_elements = make_room(2 + count_elements(io->inputs, io->n_inputs, 2) +
-                                        count_elements(io->outputs, io->n_outputs, 2)),
+        .n_request_elements = !has_queues
+                                  ? 0
+                                  : make_room(2 + count_elements(io->inputs, io->n_inputs, 2) +
+                                              count_elements(io->outputs, io->n_outputs, 2)),
         .n_result_elements = make_room(2 + count_elements(io->outputs, io->n_outputs, 1)),
         .spin_ns = may_spin ? NNHAL_NO_TIME : 0,
     };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channel.h - a burst to a prepared model, known to its session
  *
+ * A device in this process is called: its channel has no queues, and tells it that
+ * a burst is open and nothing else.
+ *
  * What ANeuralNetworksBurst and the implicit burst (implicit.h) execute
  * through. The session's list of channels is how a memory that is freed finds
  * the slots which it has, how the device's question for lost memories finds its

@@ -2,6 +2,7 @@
 /* Bursts by the rules of the API: who may compute when, and in which order
  * everything may be freed. */
 #include "rt.h"
+#include "support/fds.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -38,6 +39,7 @@ TEST(reusable_and_single_executions_compute_on_it)
     rt_init();
     rt_run_init(&run);
     OK(ANeuralNetworksBurst_create(run.compilation, &burst));
+    ck_assert_uint_eq(count_mappings("nnhal-fmq"), 0); /* in one process nothing is queued */
     OK(ANeuralNetworksExecution_setReusable(run.execution, true));
     for (int i = 0; i < 20; i++) {
         ANeuralNetworksExecution *single = NULL;

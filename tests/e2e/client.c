@@ -14,6 +14,8 @@ int main(void)
 
         OK(ways_formula_compile(&formula));
         ways_formula_bind(&formula, i & 1);
+        if (i & 2)
+            ways_formula_burst(&formula);
         for (int j = 0; j < 5; j++)
             OK(ways_formula_run(&formula, j));
         ways_formula_done(&formula);

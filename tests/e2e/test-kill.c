@@ -60,7 +60,7 @@ TEST(a_dead_driver_is_told_of)
 }
 TEST_END
 
-TEST(a_dead_driver_is_replaced)
+static void survive_deaths(bool on_burst)
 {
     struct ways_formula formula;
     size_t n_fds;
@@ -69,6 +69,8 @@ TEST(a_dead_driver_is_replaced)
     ways_begin();
     OK(ways_formula_compile(&formula));
     ways_formula_bind(&formula, false);
+    if (on_burst)
+        ways_formula_burst(&formula);
     OK(ways_formula_run(&formula, 1));
     n_fds = count_fds();
     for (int i = 0; i < 6; i++) {
@@ -81,6 +83,17 @@ TEST(a_dead_driver_is_replaced)
     }
     ways_formula_done(&formula);
     ways_end();
+}
+
+TEST(a_dead_driver_is_replaced)
+{
+    survive_deaths(false);
+}
+TEST_END
+
+TEST(a_dead_driver_is_replaced_under_a_burst)
+{
+    survive_deaths(true);
 }
 TEST_END
 
@@ -115,6 +128,8 @@ static void live_once(int seed)
         result = ways_formula_compile(&formula);
         if (result == ANEURALNETWORKS_NO_ERROR) {
             ways_formula_bind(&formula, seed & 1);
+            if (seed & 2)
+                ways_formula_burst(&formula);
             for (int i = 0; result == ANEURALNETWORKS_NO_ERROR && i < 5; i++)
                 result = ways_formula_run(&formula, i);
         }
@@ -220,4 +235,5 @@ TEST(an_application_may_die_at_any_moment)
 TEST_END
 
 CHECK_MAIN("kill-" WAY, a_dead_driver_is_told_of, a_dead_driver_is_replaced,
-           a_driver_may_die_at_any_moment, an_application_may_die_at_any_moment)
+           a_dead_driver_is_replaced_under_a_burst, a_driver_may_die_at_any_moment,
+           an_application_may_die_at_any_moment)

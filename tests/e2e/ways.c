@@ -223,6 +223,11 @@ void ways_formula_bind(struct ways_formula *formula, bool in_memory)
         bind_pointers(formula);
 }
 
+void ways_formula_burst(struct ways_formula *formula)
+{
+    OK(ANeuralNetworksBurst_create(formula->compilation, &formula->burst));
+}
+
 int ways_formula_run(struct ways_formula *formula, int seed)
 {
     int result;
@@ -232,7 +237,9 @@ int ways_formula_run(struct ways_formula *formula, int seed)
         formula->y[i] = (float)(i * seed % 100 - 50);
         formula->z[i] = -1;
     }
-    result = ANeuralNetworksExecution_compute(formula->execution);
+    result = formula->burst
+                 ? ANeuralNetworksExecution_burstCompute(formula->execution, formula->burst)
+                 : ANeuralNetworksExecution_compute(formula->execution);
     for (int i = 0; result == ANEURALNETWORKS_NO_ERROR && i < N; i++) {
         float z = formula->x[i] * formula->y[i] + formula->x[i];
 
@@ -248,6 +255,7 @@ void ways_formula_done(struct ways_formula *formula)
         ANeuralNetworksMemory_free(formula->memory);
         munmap(formula->x, 4096);
     }
+    ANeuralNetworksBurst_free(formula->burst);
     ANeuralNetworksExecution_free(formula->execution);
     ANeuralNetworksCompilation_free(formula->compilation);
 }

@@ -57,6 +57,7 @@ struct ways_formula {
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution;
     ANeuralNetworksMemory *memory; /* NULL: by pointer */
+    ANeuralNetworksBurst *burst;   /* NULL: with compute() */
     float *x, *y, *z;              /* four each */
     float buffer[12];
 };
@@ -67,8 +68,10 @@ int ways_formula_compile(struct ways_formula *formula);
 uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache);
 /* ways_formula_bind() - a reusable execution. */
 void ways_formula_bind(struct ways_formula *formula, bool in_memory);
+/* ways_formula_burst() - from now on it runs on a burst. */
+void ways_formula_burst(struct ways_formula *formula);
 /* ways_formula_run() - new numbers from seed; whether z is right is asserted.
- * Returns: the code of compute(). */
+ * Returns: the code of compute() or burstCompute(). */
 int ways_formula_run(struct ways_formula *formula, int seed);
 void ways_formula_done(struct ways_formula *formula);
 

@@ -226,6 +226,77 @@ struct nnhal_sandbox {
     const char *const *system_calls; /* names beyond the service's own list */
 };
 
+/* -- bursts ----------------------------------------------------------------
+ *
+ * A burst is a sequence of executions of one prepared model whose requests come
+ * through a queue in shared memory (doc/driver/burst.md). A driver that knows
+ * nothing of them is executed as ever. One that wants to know more answers
+ * open_executor() with the callbacks of an executor, which then executes the
+ * requests of this burst alone: they are called one at a time, on the burst's
+ * thread, remove_memory() and close() on any. */
+
+#define NNHAL_BURST_MAX_KEYS 1024
+#define NNHAL_BURST_NO_KEY   UINT32_MAX
+
+/* A memory of the burst, for an executor that keeps something of its own for each
+ * (the mapping of an IOMMU, say). It stays mapped at data until remove_memory(). */
+struct nnhal_burst_memory {
+    size_t size;
+    uint32_t key; /* below the executor's n_keys; free until now */
+    uint32_t is_writable;
+    void *data;
+    uint64_t n_bytes;
+};
+
+/* Where an argument lies: in the memory of this key, from this byte on. Without
+ * a key (NNHAL_BURST_NO_KEY): omitted, in a buffer, or one memory more than there are keys;
+ * the execution's pointers are valid in every case. */
+struct nnhal_burst_place {
+    uint32_t key;
+    uint32_t reserved;
+    uint64_t offset;
+};
+
+struct nnhal_burst_request {
+    size_t size;
+    struct nnhal_execution *execution;
+    const struct nnhal_burst_place *inputs; /* as many as the execution has */
+    const struct nnhal_burst_place *outputs;
+};
+
+/* The host's side of a burst, for an executor that serves it itself. Both return
+ * 1; 0 (nothing has come); -1: the burst ends, serve() must return. */
+struct nnhal_burst_channel {
+    size_t size;
+    void *host;
+    /* Until a request has come or the deadline (CLOCK_MONOTONIC, NNHAL_NO_TIME:
+     * none) has passed; a deadline of 0 only looks. */
+    int32_t (*wait)(void *host, uint64_t deadline_ns);
+    /* Takes the next request, judges it, calls execute() for it if it is one, and
+     * sends the result. Never waits for a request. */
+    int32_t (*answer)(void *host,
+                      uint32_t (*execute)(void *ctx, const struct nnhal_burst_request *request),
+                      void *ctx);
+};
+
+/* Filled by open_executor(). */
+struct nnhal_burst_executor {
+    size_t size; /* the host's */
+    void *ctx;
+    /* Memories that it keeps something for at a time, at most NNHAL_BURST_MAX_KEYS; 0:
+     * it is told of none. Where there are more, the one that was not used for
+     * longest is removed first. */
+    uint32_t n_keys;
+    uint32_t reserved;
+    uint32_t (*add_memory)(void *ctx, const struct nnhal_burst_memory *memory);
+    void (*remove_memory)(void *ctx, uint32_t key);
+    uint32_t (*execute)(void *ctx, const struct nnhal_burst_request *request);
+    /* NULL: the host waits for requests. Else called once, on the burst's thread;
+     * what it does not answer before it returns the host answers through execute(). */
+    void (*serve)(void *ctx, const struct nnhal_burst_channel *channel);
+    void (*close)(void *ctx); /* after all memories were removed */
+};
+
 struct nnhal_driver {
     size_t size;
     uint32_t abi;        /* NNHAL_DRIVER_ABI */
@@ -297,6 +368,17 @@ struct nnhal_driver {
      * the same bits as those before. NNHAL_GENERAL_FAILURE: it stays as it is. NULL: prepare() does
      * all that can be done. */
     uint32_t (*optimise)(void *prepared, const struct nnhal_optimise *optimise);
+
+    /* Bursts: between the two calls, once each for every burst, the driver stays
+     * ready: memory, clocks, whatever it would else let go of. burst_opened()
+     * returns how many CPUs an execution keeps busy, 0: not known; whoever waits
+     * for a result spins only if it leaves as many. NULL: nothing is done. */
+    uint32_t (*burst_opened)(void *prepared);
+    void (*burst_closed)(void *prepared);
+    /* May fill executor, which is all zero but for its size, with execute() at
+     * least; or leave it: execute() of this table is called. A failure is the burst's:
+     * clients then execute without one. */
+    uint32_t (*open_executor)(void *prepared, struct nnhal_burst_executor *executor);
 };
 
 /* The one exported symbol. configuration is what follows ':' in the name that

@@ -64,6 +64,9 @@ struct nn_binding_run {
     uint64_t loop_timeout_ns; /* NNHAL_NO_TIME: the default */
     bool measure;
     const uint32_t *is_cancelled;
+    /* Who executes; NULL: the driver's execute(). */
+    uint32_t (*execute)(void *ctx, struct nnhal_execution *execution);
+    void *ctx;
 };
 
 /* What came of a run. */

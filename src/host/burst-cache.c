@@ -84,12 +84,14 @@ static bool uses(const struct nn_burst_bound *bound, int32_t slot)
     return false;
 }
 
-void nn_burst_cache_free(struct nn_burst_cache *cache, int32_t slot)
+struct nn_memory *nn_burst_cache_free(struct nn_burst_cache *cache, int32_t slot)
 {
+    struct nn_memory *memory;
+
     if (!is_slot(slot))
-        return;
+        return NULL;
     pthread_mutex_lock(&cache->lock);
-    cache->slots[slot] = nn_memory_unref(cache->slots[slot]);
+    memory = steal_ptr(&cache->slots[slot]);
     cache->n_freed++;
     for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++) {
         struct nn_burst_bound *bound = &cache->bound[i];
@@ -102,6 +104,7 @@ void nn_burst_cache_free(struct nn_burst_cache *cache, int32_t slot)
             drop(bound);
     }
     pthread_mutex_unlock(&cache->lock);
+    return memory;
 }
 
 int nn_burst_cache_missing(struct nn_burst_cache *cache, const struct nn_burst_pool *pools,
@@ -240,14 +243,31 @@ static bool take_memories(const struct nn_burst_cache *cache, const struct nn_bu
 struct kept {
     const struct nnhal_fmq_request_datum *data;
     const struct nn_burst_pool *pools;
+    const struct nnhal_burst_place *inputs, *outputs;
 };
+
+static const struct nnhal_burst_place *keep_places(struct nn_arena *arena, uint32_t n,
+                                                   const struct nnhal_request_argument *arguments)
+{
+    struct nnhal_burst_place *places = nn_arena_new_n(arena, struct nnhal_burst_place, n);
+
+    for (uint32_t i = 0; i < n && places; i++) {
+        places[i].key = NNHAL_BURST_NO_KEY;
+        if (!arguments[i].has_no_value)
+            places[i] = (struct nnhal_burst_place){.key = arguments[i].location.pool_index,
+                                                   .offset = arguments[i].location.offset};
+    }
+    return places;
+}
 
 static bool keep(struct nn_arena *arena, const struct nn_burst_request *request,
                  const struct nnhal_fmq_request_datum *data, uint32_t n_data, struct kept *kept)
 {
     kept->data = nn_arena_dup(arena, data, n_data * sizeof(*data));
     kept->pools = nn_arena_dup(arena, request->pools, request->n_pools * sizeof(*request->pools));
-    return kept->data && kept->pools;
+    kept->inputs = keep_places(arena, request->n_inputs, request->inputs);
+    kept->outputs = keep_places(arena, request->n_outputs, request->outputs);
+    return kept->data && kept->pools && kept->inputs && kept->outputs;
 }
 
 static bool has_token(const struct nn_burst_request *request)
@@ -301,6 +321,8 @@ uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *se
     bound->n_data = n_data;
     bound->pools = kept.pools;
     bound->n_pools = kept.pools ? request->n_pools : 0;
+    bound->inputs = kept.inputs;
+    bound->outputs = kept.outputs;
     bound->is_stale = cache->n_freed != n_freed || status != NNHAL_NONE || has_token(request);
     pthread_mutex_unlock(&cache->lock);
     if (status == NNHAL_NONE)
@@ -308,6 +330,16 @@ uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *se
     else
         nn_burst_cache_end(cache, bound);
     return status;
+}
+
+bool nn_burst_cache_is_stale(struct nn_burst_cache *cache, const struct nn_burst_bound *bound)
+{
+    bool is_stale;
+
+    pthread_mutex_lock(&cache->lock);
+    is_stale = bound->is_stale;
+    pthread_mutex_unlock(&cache->lock);
+    return is_stale;
 }
 
 void nn_burst_cache_end(struct nn_burst_cache *cache, struct nn_burst_bound *bound)

@@ -41,6 +41,8 @@ struct nn_burst_bound {
     const struct nnhal_fmq_request_datum *data;
     uint32_t n_pools;
     const struct nn_burst_pool *pools;
+    /* Of each argument, with the index of its pool instead of a key. */
+    const struct nnhal_burst_place *inputs, *outputs;
     bool is_running;
     bool is_stale; /* to be dropped when it does not run any more */
 };
@@ -67,8 +69,9 @@ void nn_burst_cache_close(struct nn_burst_cache *cache);
  * The same memory again is no error. Returns: 0, RANGE, TAKEN. */
 int nn_burst_cache_set(struct nn_burst_cache *cache, int32_t slot, struct nn_memory *memory);
 
-/* nn_burst_cache_free() - a slot that is empty, or none, is no error. */
-void nn_burst_cache_free(struct nn_burst_cache *cache, int32_t slot);
+/* nn_burst_cache_free() - empties a slot. Returns: the memory that lay in it, with
+ * the slot's reference; NULL: none. */
+struct nn_memory *nn_burst_cache_free(struct nn_burst_cache *cache, int32_t slot);
 
 /* nn_burst_cache_find() - the binding of a request that came before, running from
  * now on. Returns: NULL if there is none. */
@@ -94,6 +97,9 @@ uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *se
                              const struct nnhal_fmq_request_datum *data, uint32_t n_data,
                              const char **message, struct nn_arena *arena,
                              struct nn_burst_bound **ret_bound);
+
+/* nn_burst_cache_is_stale() - whether a slot of a running binding was freed. */
+bool nn_burst_cache_is_stale(struct nn_burst_cache *cache, const struct nn_burst_bound *bound);
 
 /* nn_burst_cache_end() - a binding does not run any more. */
 void nn_burst_cache_end(struct nn_burst_cache *cache, struct nn_burst_bound *bound);

@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "hal/burst-packet.h"
 #include "host/burst-cache.h"
+#include "host/burst-executor.h"
 #include "shm/ring.h"
 #include "shm/spin.h"
 
@@ -29,6 +30,8 @@ struct nn_burst_context {
     struct nnhal_fmq_result_datum *result;
     int32_t missing[NN_BURST_CACHE_SLOTS];
     struct nn_burst_cache cache;
+    struct nn_burst_executor executor;
+    bool is_opened;        /* the driver was told */
     struct nn_arena arena; /* of the request in progress */
     struct nn_spin spin;
     pthread_t thread;
@@ -36,6 +39,14 @@ struct nn_burst_context {
     uint32_t is_ending; /* atomic */
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
+};
+
+/* Whoever executes: an executor, or (execute is NULL) the driver's execute(). */
+typedef uint32_t (*execute_fn)(void *ctx, const struct nnhal_burst_request *request);
+
+struct handler {
+    execute_fn execute;
+    void *ctx;
 };
 
 /* -- answering: the burst's thread -------------------------------------------- */
@@ -112,19 +123,81 @@ static uint32_t bind_request(struct nn_burst_context *context, uint32_t n_data,
                                context->request, n_data, message, arena, ret_bound);
 }
 
-static uint32_t execute(struct nn_burst_context *context, const struct nn_burst_bound *bound,
-                        uint32_t n_data, struct nn_burst_result *result, const char **message)
+/* A request on its way to an executor. */
+struct errand {
+    execute_fn execute;
+    void *ctx;
+    struct nnhal_burst_request request;
+};
+
+static uint32_t run_errand(void *ctx, struct nnhal_execution *execution)
+{
+    struct errand *errand = ctx;
+
+    errand->request.execution = execution;
+    return errand->execute(errand->ctx, &errand->request);
+}
+
+/* The places of a bound request, pools replaced by keys. */
+static const struct nnhal_burst_place *key_places(const struct nnhal_burst_place *places,
+                                                  uint32_t n, const uint32_t *keys,
+                                                  struct nn_arena *arena)
+{
+    struct nnhal_burst_place *keyed = nn_arena_dup(arena, places, n * sizeof(*places));
+
+    for (uint32_t i = 0; i < n && keyed; i++)
+        if (keyed[i].key != NNHAL_BURST_NO_KEY)
+            keyed[i].key = keys[keyed[i].key];
+    return keyed;
+}
+
+static uint32_t run_by_executor(struct nn_burst_context *context,
+                                const struct nn_burst_bound *bound, struct nn_binding_run *run,
+                                const struct handler *handler, struct nn_binding_result *outcome,
+                                const char **message)
+{
+    const struct nn_model_io *io = &context->prepared->io;
+    struct nn_arena *arena = &context->arena;
+    struct errand errand = {.execute = handler->execute,
+                            .ctx = handler->ctx,
+                            .request = {.size = sizeof(errand.request)}};
+    const uint32_t *keys;
+    uint32_t status = nn_burst_executor_begin(&context->executor, &bound->binding, &keys, message,
+                                              arena);
+
+    if (status != NNHAL_NONE)
+        return status;
+    errand.request.inputs = key_places(bound->inputs, io->n_inputs, keys, arena);
+    errand.request.outputs = key_places(bound->outputs, io->n_outputs, keys, arena);
+    run->execute = run_errand;
+    run->ctx = &errand;
+    if (errand.request.inputs && errand.request.outputs)
+        status = nn_binding_run(&bound->binding, run, outcome, message, arena);
+    else
+        status = nn_say_no_memory(message, arena);
+    nn_burst_executor_end(&context->executor, &bound->binding,
+                          nn_burst_cache_is_stale(&context->cache, bound));
+    return status;
+}
+
+static uint32_t run_bound(struct nn_burst_context *context, const struct nn_burst_bound *bound,
+                          uint32_t n_data, const struct handler *handler,
+                          struct nn_burst_result *result, const char **message)
 {
     const struct nnhal_fmq_request_datum *last = &context->request[n_data - 1];
-    const struct nn_binding_run run = {
+    struct nn_binding_run run = {
         .deadline_ns = last->of.measure_timing.deadline_ns,
         .loop_timeout_ns = last->of.measure_timing.loop_timeout_ns,
         .measure = last->of.measure_timing.measure != 0,
         .is_cancelled = &context->session->is_cancelled,
     };
-    struct nn_binding_result outcome;
-    uint32_t status = nn_binding_run(&bound->binding, &run, &outcome, message, &context->arena);
+    struct nn_binding_result outcome = {.timing = {NNHAL_NO_TIME, NNHAL_NO_TIME}};
+    uint32_t status;
 
+    if (handler->execute)
+        status = run_by_executor(context, bound, &run, handler, &outcome, message);
+    else
+        status = nn_binding_run(&bound->binding, &run, &outcome, message, &context->arena);
     result->n_output_shapes = outcome.n_shapes;
     result->output_shapes = outcome.shapes;
     result->timing = outcome.timing;
@@ -132,7 +205,7 @@ static uint32_t execute(struct nn_burst_context *context, const struct nn_burst_
 }
 
 /* Returns: whether the burst goes on. */
-static bool answer(struct nn_burst_context *context, uint32_t n_data)
+static bool answer(struct nn_burst_context *context, uint32_t n_data, const struct handler *handler)
 {
     struct nn_burst_result result = nn_burst_refusal(context->request[0].sequence, NNHAL_NONE);
     struct nn_burst_bound *bound = nn_burst_cache_find(&context->cache, context->request, n_data);
@@ -142,7 +215,7 @@ static bool answer(struct nn_burst_context *context, uint32_t n_data)
     if (!bound)
         result.status = bind_request(context, n_data, &message, &bound);
     if (bound) {
-        result.status = execute(context, bound, n_data, &result, &message);
+        result.status = run_bound(context, bound, n_data, handler, &result, &message);
         nn_burst_cache_end(&context->cache, bound);
     }
     if (message)
@@ -153,22 +226,58 @@ static bool answer(struct nn_burst_context *context, uint32_t n_data)
     return goes_on;
 }
 
+/* -- serving: the burst's thread ---------------------------------------------- */
+
+/* As struct nnhal_burst_channel has them: 1, 0 nothing has come, -1 the end. */
+static int32_t channel_wait(void *host, uint64_t deadline_ns)
+{
+    struct nn_burst_context *context = host;
+    int r;
+
+    if (__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE))
+        return -1;
+    r = nn_spin_wait_to_read(&context->spin, context->requests, 1, deadline_ns);
+    if (r == NNHAL_FMQ_E_TIMED_OUT)
+        return 0;
+    return r == 0 ? 1 : -1;
+}
+
+static int32_t take(struct nn_burst_context *context, const struct handler *handler)
+{
+    uint32_t n_data;
+    int r;
+
+    if (__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE))
+        return -1;
+    r = nn_burst_receive_request(context->requests, context->request, &n_data);
+    if (r == NN_BURST_E_EMPTY)
+        return 0;
+    return r == 0 && answer(context, n_data, handler) ? 1 : -1;
+}
+
+static int32_t channel_answer(void *host, execute_fn execute, void *ctx)
+{
+    const struct handler handler = {.execute = execute, .ctx = ctx};
+
+    return take(host, &handler);
+}
+
 static void *burst_thread(void *ctx)
 {
     struct nn_burst_context *context = ctx;
-    uint32_t n_data;
+    const struct nnhal_burst_executor *executor = &context->executor.table;
+    const struct nnhal_burst_channel channel = {
+        .size = sizeof(channel), .host = context, .wait = channel_wait, .answer = channel_answer};
+    const struct handler handler = {.execute = executor->execute, .ctx = executor->ctx};
+    int32_t r;
 
-    while (!__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE)) {
-        int r = nn_burst_receive_request(context->requests, context->request, &n_data);
-
-        if (r == 0) {
-            if (!answer(context, n_data))
-                break;
-        } else if (r != NN_BURST_E_EMPTY ||
-                   nn_spin_wait_to_read(&context->spin, context->requests, 1, NNHAL_NO_TIME) != 0) {
-            break;
-        }
-    }
+    if (executor->serve)
+        executor->serve(executor->ctx, &channel);
+    do {
+        r = take(context, &handler);
+        if (r == 0)
+            r = channel_wait(context, NNHAL_NO_TIME);
+    } while (r > 0);
     return NULL;
 }
 
@@ -192,6 +301,9 @@ static void burst_destroy(struct nn_object *object)
         stop(context);
         pthread_join(context->thread, NULL);
     }
+    nn_burst_executor_close(&context->executor);
+    if (context->is_opened)
+        context->prepared->host->driver.burst_closed(context->prepared->driver_prepared);
     nn_burst_cache_done(&context->cache);
     nn_arena_done(&context->arena);
     nn_ring_free(context->requests);
@@ -312,6 +424,18 @@ static uint32_t open_burst(struct nn_burst_context *context,
     return status;
 }
 
+/* Tells the driver. Returns: how many threads an execution has, as far as it says. */
+static uint32_t tell_opened(struct nn_burst_context *context)
+{
+    const struct nnhal_driver *driver = &context->prepared->host->driver;
+    uint32_t n_threads = 0;
+
+    if (driver->burst_opened)
+        n_threads = driver->burst_opened(context->prepared->driver_prepared);
+    context->is_opened = driver->burst_opened != NULL;
+    return n_threads;
+}
+
 /* Its thread begins when it has an id, which events name. */
 static uint32_t start(struct nn_burst_context *context,
                       const struct nn_hal_configure_execution_burst_args *args,
@@ -319,7 +443,7 @@ static uint32_t start(struct nn_burst_context *context,
 {
     struct nn_objects *objects = &context->session->objects;
 
-    nn_spin_init(&context->spin, args->spin_ns, 1);
+    nn_spin_init(&context->spin, args->spin_ns, tell_opened(context));
     if (nn_objects_add(objects, &context->object) < 0)
         return nn_say_no_memory(&reply->message, arena);
     if (context->requests &&
@@ -350,6 +474,9 @@ uint32_t nn_host_configure_execution_burst(struct nn_session *session,
     nn_arena_init(&context->arena, 0);
     nn_burst_cache_init(&context->cache);
     status = open_burst(context, args, reply, arena);
+    if (status == NNHAL_NONE)
+        status = nn_burst_executor_open(&context->executor, context->prepared, &reply->message,
+                                        arena);
     return status == NNHAL_NONE ? start(context, args, reply, arena) : status;
 }
 
@@ -396,8 +523,12 @@ uint32_t nn_host_free_burst_memory(struct nn_session *session,
 {
     _cleanup_(burst_unrefp) struct nn_burst_context *context = find(session, args->burst);
 
-    if (context)
-        nn_burst_cache_free(&context->cache, args->slot);
+    _cleanup_(nn_memory_unrefp) struct nn_memory *memory = NULL;
+
+    if (!context)
+        return NNHAL_NONE;
+    memory = nn_burst_cache_free(&context->cache, args->slot);
+    nn_burst_executor_forget(&context->executor, memory);
     return NNHAL_NONE;
 }
 

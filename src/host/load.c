@@ -187,6 +187,13 @@ static const char *judge_buffers(const struct nnhal_driver *driver)
                               "copy_from, but not all four";
 }
 
+static const char *judge_bursts(const struct nnhal_driver *driver)
+{
+    return !driver->burst_opened == !driver->burst_closed
+               ? NULL
+               : "it has one of burst_opened and burst_closed, but not both";
+}
+
 static const char *judge_driver(const struct nnhal_driver *driver)
 {
     const char *wrong = judge_identity(driver);
@@ -201,6 +208,8 @@ static const char *judge_driver(const struct nnhal_driver *driver)
         wrong = judge_cache(driver);
     if (!wrong)
         wrong = judge_buffers(driver);
+    if (!wrong)
+        wrong = judge_bursts(driver);
     return wrong;
 }
 

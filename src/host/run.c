@@ -198,7 +198,8 @@ static uint32_t execute(const struct nn_lease *lease, const struct nn_binding_ru
     uint32_t status;
 
     nn_services_clear();
-    status = prepared->host->driver.execute(prepared->driver_prepared, &execution);
+    status = run->execute ? run->execute(run->ctx, &execution)
+                          : prepared->host->driver.execute(prepared->driver_prepared, &execution);
     *timing = judge_timing(&execution, begin_ns);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;

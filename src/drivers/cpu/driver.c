@@ -339,6 +339,20 @@ static uint32_t execute(void *opaque, struct nnhal_execution *execution)
     return status_of(r);
 }
 
+static uint32_t burst_opened(void *opaque)
+{
+    struct prepared *prepared = opaque;
+
+    return nn_staged_open_burst(prepared->staged);
+}
+
+static void burst_closed(void *opaque)
+{
+    struct prepared *prepared = opaque;
+
+    nn_staged_close_burst(prepared->staged);
+}
+
 /* ---- the tables ---- */
 
 #define TYPES(X, time)                                                                             \
@@ -394,6 +408,8 @@ static const struct nnhal_driver cpu_driver = {
     .prepare = prepare,
     .release = release,
     .execute = execute,
+    .burst_opened = burst_opened,
+    .burst_closed = burst_closed,
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
@@ -414,6 +430,8 @@ static const struct nnhal_driver reference_driver = {
     .prepare = prepare,
     .release = release,
     .execute = execute,
+    .burst_opened = burst_opened,
+    .burst_closed = burst_closed,
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,

@@ -135,6 +135,8 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
     }
     struct range_job job = {fn, ctx, n_items, (uint32_t)n_chunks};
 
+    if (!__atomic_load_n(&args->run->program->is_split, __ATOMIC_RELAXED))
+        __atomic_store_n(&args->run->program->is_split, 1, __ATOMIC_RELAXED);
     nn_team_run(team, job.n_chunks, run_chunk, &job);
 }
 

@@ -182,7 +182,7 @@ void nn_program_put_frame(struct nn_program *program, uint32_t graph,
     for (uint32_t i = 0; i < frame->frame.n_slots; i++)
         nn_slot_reset(&frame->frame.slots[i]);
     pthread_mutex_lock(&program->lock);
-    if (of->n_spare_frames < NN_PROGRAM_MAX_SPARE) {
+    if (of->n_spare_frames < NN_PROGRAM_MAX_SPARE + program->n_bursts) {
         frame->next = of->spare_frames;
         of->spare_frames = frame;
         of->n_spare_frames++;
@@ -221,7 +221,7 @@ int nn_program_get_workspace(struct nn_program *program, struct nn_workspace **r
 void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *workspace)
 {
     pthread_mutex_lock(&program->lock);
-    if (program->n_spare_workspaces < NN_PROGRAM_MAX_SPARE) {
+    if (program->n_spare_workspaces < NN_PROGRAM_MAX_SPARE + program->n_bursts) {
         workspace->next = program->spare_workspaces;
         program->spare_workspaces = workspace;
         program->n_spare_workspaces++;
@@ -230,6 +230,44 @@ void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *w
     pthread_mutex_unlock(&program->lock);
     if (workspace)
         workspace_free(workspace);
+}
+
+unsigned nn_program_n_threads(struct nn_program *program)
+{
+    return __atomic_load_n(&program->is_split, __ATOMIC_RELAXED) ? nn_team_size(program->team) : 1;
+}
+
+/* Takes out what is spare beyond the limit, of each graph and of the program. */
+static void trim_spares(struct nn_program *program)
+{
+    uint32_t limit = NN_PROGRAM_MAX_SPARE + program->n_bursts;
+
+    for (uint32_t i = 0; i < program->n_graphs; i++) {
+        struct nn_program_graph *graph = &program->graphs[i];
+
+        while (graph->n_spare_frames > limit) {
+            struct nn_program_frame *frame = graph->spare_frames;
+
+            graph->spare_frames = frame->next;
+            graph->n_spare_frames--;
+            frame_free(frame);
+        }
+    }
+    while (program->n_spare_workspaces > limit) {
+        struct nn_workspace *workspace = program->spare_workspaces;
+
+        program->spare_workspaces = workspace->next;
+        program->n_spare_workspaces--;
+        workspace_free(workspace);
+    }
+}
+
+void nn_program_set_bursts(struct nn_program *program, uint32_t n_bursts)
+{
+    pthread_mutex_lock(&program->lock);
+    program->n_bursts = n_bursts;
+    trim_spares(program);
+    pthread_mutex_unlock(&program->lock);
 }
 
 /* ---- the whole ---- */

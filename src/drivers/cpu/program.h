@@ -76,6 +76,8 @@ struct nn_program {
     pthread_mutex_t lock; /* plans, spares */
     struct nn_workspace *spare_workspaces;
     uint32_t n_spare_workspaces;
+    uint32_t n_bursts; /* open: each may keep a frame and a workspace more */
+    uint32_t is_split; /* some loop was worth more than one thread; atomic */
 };
 
 /* nn_program_new() - copies the model, runs the passes, and makes the plans
@@ -98,6 +100,14 @@ int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_passes
  * plan that its maker (keep.h) gives it, and can make no other.
  * Returns: 0, -ENOMEM. */
 int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program);
+
+/* nn_program_set_bursts() - how many bursts are open: what one more execution at a
+ * time for each works in stays allocated. */
+void nn_program_set_bursts(struct nn_program *program, uint32_t n_bursts);
+
+/* nn_program_n_threads() - how many threads its executions keep busy, as far as
+ * is known by now. */
+unsigned nn_program_n_threads(struct nn_program *program);
 
 /* nn_program_free() - no execution may be in progress. */
 struct nn_program *nn_program_free(struct nn_program *program);

@@ -22,7 +22,8 @@ struct nn_staged {
     struct nnhal_driver_model model;
     struct nn_arena arena; /* of the model's copy */
     bool is_optimised;
-    pthread_mutex_t lock; /* newest, references */
+    pthread_mutex_t lock; /* newest, references, bursts */
+    uint32_t n_bursts;    /* open */
     struct stage *newest;
 };
 
@@ -79,6 +80,7 @@ static void replace(struct nn_staged *staged, struct stage *stage)
     pthread_mutex_lock(&staged->lock);
     old = staged->newest;
     staged->newest = stage;
+    nn_program_set_bursts(stage->program, staged->n_bursts);
     pthread_mutex_unlock(&staged->lock);
     if (old)
         put(staged, old);
@@ -191,6 +193,24 @@ int nn_staged_execute(struct nn_staged *staged, struct nnhal_execution *executio
 
     put(staged, stage);
     return r;
+}
+
+unsigned nn_staged_open_burst(struct nn_staged *staged)
+{
+    unsigned n_threads;
+
+    pthread_mutex_lock(&staged->lock);
+    nn_program_set_bursts(staged->newest->program, ++staged->n_bursts);
+    n_threads = nn_program_n_threads(staged->newest->program);
+    pthread_mutex_unlock(&staged->lock);
+    return n_threads;
+}
+
+void nn_staged_close_burst(struct nn_staged *staged)
+{
+    pthread_mutex_lock(&staged->lock);
+    nn_program_set_bursts(staged->newest->program, --staged->n_bursts);
+    pthread_mutex_unlock(&staged->lock);
 }
 
 /* The model, from wherever it is. Returns: 0, NN_STAGED_E_BEST, -ENOMEM. */

@@ -55,6 +55,12 @@ NN_DEFINE_CLEANUP(struct nn_staged, nn_staged_free)
 int nn_staged_execute(struct nn_staged *staged, struct nnhal_execution *execution,
                       struct nn_why *why);
 
+/* nn_staged_open_burst(), nn_staged_close_burst() - between the two whatever executions
+ * work in stays allocated, in whichever stage. Returns: how many threads an execution keeps
+ * busy, as far as is known. */
+unsigned nn_staged_open_burst(struct nn_staged *staged);
+void nn_staged_close_burst(struct nn_staged *staged);
+
 /* nn_staged_optimise() - makes the last stage, once; cache as above, whose bytes stay until it is
  * freed.
  * Returns: 0, NN_STAGED_E_BEST, NN_STAGED_E_CANCELLED, -ENOMEM. */

@@ -101,16 +101,26 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution)
+uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution)
 {
     uint64_t begin_ns = execution->measure ? now_ns() : 0;
-    uint32_t status = run_plan(prepared, execution);
+    uint32_t status = run_plan(plan, execution);
 
     if (execution->measure && status == NNHAL_NONE) {
         execution->timing.time_on_device_ns = now_ns() - begin_ns;
         execution->timing.time_in_driver_ns = execution->timing.time_on_device_ns;
     }
     return status;
+}
+
+static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution)
+{
+    return execute_plan(prepared, execution);
+}
+
+static uint32_t sample_open_executor(void *prepared, struct nnhal_burst_executor *executor)
+{
+    return lane_open(prepared, executor);
 }
 
 static uint32_t sample_allocate_buffer(void *ctx, const struct nnhal_allocate *allocate,
@@ -176,6 +186,7 @@ static const struct nnhal_driver sample_driver = {
     .release_buffer = sample_release_buffer,
     .copy_to = sample_copy_to,
     .copy_from = sample_copy_from,
+    .open_executor = sample_open_executor,
 };
 
 __attribute__((visibility("default"))) const struct nnhal_driver *

@@ -111,6 +111,12 @@ uint64_t row_elements(uint32_t n_dimensions, const uint32_t *dimensions);
 /* run_plan() - executes on the calling thread; any number of threads at a time. */
 uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution);
 
+/* execute_plan() - the same, with the time that it took. */
+uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution);
+
+/* lane_open() - the executor of one burst. */
+uint32_t lane_open(const struct plan *plan, struct nnhal_burst_executor *executor);
+
 /* explain() - the sentence for people, then the status: return explain(...). */
 uint32_t explain(const struct device *device, uint32_t status, const char *sentence);
 

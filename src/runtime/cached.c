@@ -221,12 +221,21 @@ static int compile(struct attempt *attempt, struct nn_why *why)
     return r;
 }
 
+/* Until when somebody else who compiles is waited for: half of the time there is, so that the rest
+ * is enough to do it alone. */
+static uint64_t wait_until_ns(uint64_t deadline_ns)
+{
+    uint64_t now_ns = nn_sys_now_ns();
+    uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+
+    return now_ns + (left_ns / 2 < LONGEST_WAIT_NS ? left_ns / 2 : LONGEST_WAIT_NS);
+}
+
 static int compile_alone(struct attempt *attempt, uint64_t deadline_ns, struct nn_why *why)
 {
-    uint64_t until_ns = nn_sys_now_ns() + LONGEST_WAIT_NS;
     bool has_waited = false;
-    int r = nn_folder_lock(&attempt->folder, &attempt->key,
-                           deadline_ns < until_ns ? deadline_ns : until_ns, &has_waited);
+    int r = nn_folder_lock(&attempt->folder, &attempt->key, wait_until_ns(deadline_ns),
+                           &has_waited);
 
     if (r != 0) {
         conclude(attempt->cache, NNHAL_CACHE_UNCACHED,

@@ -174,6 +174,8 @@ uint32_t caching_compile(struct how how, char why[256])
     OK(ANeuralNetworksCompilation_setPreference(compilation, how.preference));
     if (how.path)
         OK(ANeuralNetworksCompilation_setCaching(compilation, how.path, how.token));
+    if (how.timeout_ns)
+        OK(ANeuralNetworksCompilation_setTimeout(compilation, how.timeout_ns));
     BAD_STATE(nnhal_compilation_get_cache_info(compilation, &info));
     OK(ANeuralNetworksCompilation_finish(compilation));
     BAD_STATE(ANeuralNetworksCompilation_setCaching(compilation, caching_folder, token_a));

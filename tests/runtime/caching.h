@@ -39,11 +39,12 @@ struct how {
     int32_t preference;
     const char *path; /* NULL: no setCaching() */
     const uint8_t *token;
+    uint64_t timeout_ns; /* 0: none */
 };
 
 #define USUAL                                                                                      \
     ((struct how){ANEURALNETWORKS_ADD, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER, caching_folder,  \
-                  token_a})
+                  token_a, 0})
 
 /* caching_compile() - compiles, computes, frees. Returns: the outcome, with its sentence. */
 uint32_t caching_compile(struct how how, char why[256]);

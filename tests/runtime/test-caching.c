@@ -3,6 +3,7 @@
 #include "caching.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -273,9 +274,50 @@ TEST(eight_processes_compile_once)
 }
 TEST_END
 
+/* A driver that takes long, and says when it has begun. */
+static int begun[2];
+
+static void take_long(void)
+{
+    ck_assert_int_eq(write(begun[1], "x", 1), 1);
+    sleep(600);
+}
+
+static int compile_slowly(void *ctx)
+{
+    char why[256];
+
+    caching_on_prepare = take_long;
+    return (int)caching_compile(USUAL, why);
+}
+
+/* Nobody who has little time spends it all on waiting for another process. */
+TEST(a_process_that_compiles_for_ever_is_not_waited_for)
+{
+    struct how hurried = USUAL;
+    char byte, why[256];
+    pid_t slow;
+
+    caching_init(DATA_BYTES);
+    hurried.timeout_ns = UINT64_C(4000000000);
+    ck_assert_int_eq(pipe2(begun, O_CLOEXEC), 0);
+    slow = caching_start(compile_slowly, NULL);
+    ck_assert_int_eq(read(begun[0], &byte, 1), 1);
+    ck_assert_uint_eq(caching_compile(hurried, why), NNHAL_CACHE_UNCACHED);
+    ck_assert_msg(strstr(why, "another process"), "%s", why);
+    /* It dies: its lock goes with it. */
+    ck_assert_int_eq(kill(slow, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(slow, NULL, 0), slow);
+    EXPECT(NNHAL_CACHE_COMPILED, USUAL);
+    EXPECT(NNHAL_CACHE_HIT, USUAL);
+    caching_done();
+}
+TEST_END
+
 CHECK_MAIN("caching", the_second_compilation_is_a_hit, whatever_decides_the_result_is_in_the_key,
            without_setCaching_there_is_no_cache, a_damaged_entry_is_compiled_again,
            swapped_files_are_compiled_again, a_folder_that_cannot_be_used_costs_only_the_cache,
            links_in_place_of_files_are_not_followed, a_driver_that_keeps_nothing_leaves_nothing,
            a_driver_without_a_cache_compiles,
-           a_model_that_cannot_be_prepared_fails_as_without_a_cache, eight_processes_compile_once)
+           a_model_that_cannot_be_prepared_fails_as_without_a_cache, eight_processes_compile_once,
+           a_process_that_compiles_for_ever_is_not_waited_for)

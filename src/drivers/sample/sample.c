@@ -192,6 +192,6 @@ static const struct nnhal_driver sample_driver = {
 __attribute__((visibility("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    config_path = configuration;
+    config_path = configuration ? configuration : secure_getenv("NNHAL_SAMPLE_CONFIG");
     return &sample_driver;
 }

@@ -10,6 +10,7 @@
 #include "hal/hal.h"
 #include "hal/stub.h"
 #include "host/host.h"
+#include "support/plain-random.h"
 
 #include <nnhal/driver.h>
 
@@ -154,8 +155,9 @@ static int first_free_fd(void)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     static struct nn_host *host;
-    const struct nn_host_session_options options = {.limits = {.memory_bytes = MAX_MEMORY_BYTES},
-                                                    .uid_limits = {.memory_bytes = 0}};
+    const struct nn_host_session_options options = {
+        .limits = {.memory_bytes = MAX_MEMORY_BYTES, .buffer_bytes = MAX_MEMORY_BYTES},
+        .uid_limits = {.memory_bytes = 0}};
     struct session session = {.bytes = bytes, .n_left = n_bytes};
     int before;
 
@@ -164,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     if (!take(&session, HEAD_BYTES))
         return 0;
     before = first_free_fd();
+    plain_random_reset(); /* so that an input does the same each time */
     FUZZ_CHECK(nn_host_open_session(host, &options, &session.hal) == 0);
     while (session.n_left && do_record(&session))
         ;

@@ -6,6 +6,7 @@
 #include "hal/stream.h"
 #include "host/desk.h"
 #include "support/check-main.h"
+#include "support/plain-random.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -183,12 +184,59 @@ static void mistakes(void)
     free_memory(memory + 1000);
 }
 
+/* State that stays in the device: two buffers in turn, then what is refused. */
+static void buffers(void)
+{
+    struct desk_buffer one, other, third;
+    struct desk_wish wish;
+    uint64_t prepared, execution, value;
+
+    memory = desk_memory(&desk, 4096);
+    value = desk_memory(&desk, 16);
+    floats = desk_bytes(&desk, memory);
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(4)));
+    wish = desk_wish(prepared, 0, 0);
+    one = desk_allocate(&desk, &wish);
+    other = desk_allocate(&desk, &wish);
+    fill(4);
+    memcpy(desk_bytes(&desk, value), floats, 16);
+    desk_copy_to(&desk, one.id, value); /* it holds nothing yet */
+    desk_copy_from(&desk, one.id, value, 0, NULL);
+    for (uint32_t i = 0; i < 4; i++) {
+        desk_begin(&desk);
+        desk_input_token(&desk, 0, NULL, i % 2 ? other.token : one.token);
+        desk_input(&desk, 0, NULL, memory, 16, 16);
+        desk_output_token(&desk, 0, NULL, i % 2 ? one.token : other.token);
+        desk_execute(&desk, prepared);
+    }
+    desk_create_execution(&desk, prepared, &execution);
+    desk.execution = execution;
+    desk_execute(&desk, 0);
+    desk_copy_to(&desk, one.id, value);
+    desk_copy_from(&desk, one.id, memory, 0, NULL); /* of another size */
+    desk_execute(&desk, 0);
+    wish.inputs[0].io_index = 9;
+    desk_try_allocate(&desk, &wish, &third);
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(0)));
+    wish = desk_wish(prepared, -1, 0);
+    third = desk_allocate(&desk, &wish);
+    desk_begin(&desk);
+    desk_input(&desk, DIMS(4), memory, 0, 16);
+    desk_input(&desk, DIMS(4), memory, 16, 16);
+    desk_output_token(&desk, 0, NULL, third.token);
+    desk_execute(&desk, prepared);
+    desk_copy_to(&desk, third.id, value);
+    desk_free_buffer(&desk, other.id);
+    desk_execute(&desk, 0); /* with a buffer that is gone */
+    desk_free_buffer(&desk, one.id);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } sessions[] = {
     {"formula", formula}, {"shapes", shapes},     {"reusable", reusable},
-    {"fenced", fenced},   {"mistakes", mistakes},
+    {"fenced", fenced},   {"mistakes", mistakes}, {"buffers", buffers},
 };
 
 TEST(record)
@@ -201,6 +249,7 @@ TEST(record)
         ck_assert_msg(getenv("NN_STREAMS"), "set NN_STREAMS to the folder to write to");
         snprintf(path, sizeof(path), "%s/%d.%d-%s.bin", getenv("NN_STREAMS"), NN_HAL_MAJOR,
                  NN_HAL_MINOR, sessions[i].name);
+        plain_random_reset();
         recorder = stream_recorder_new(path);
         observer = stream_recorder_observer(recorder);
         desk_open_sample(&desk, NULL);

@@ -33,6 +33,7 @@ struct replay {
 
     size_t n_ids;
     struct {
+        bool is_token;
         uint64_t then, now;
     } ids[MAX_IDS];
 
@@ -75,12 +76,45 @@ static uint8_t *get_bytes(struct replay *replay, uint32_t *ret_n)
     return bytes;
 }
 
-/* -- ids ------------------------------------------------------------------------- */
+/* -- ids, and tokens of buffers ------------------------------------------------------ */
 
 struct id_list {
     size_t n;
-    uint64_t *ids[MAX_IDS];
+    struct id_place {
+        void *at;
+        bool is_token;
+    } ids[MAX_IDS];
 };
+
+static uint64_t get_id(const struct id_place *place)
+{
+    uint64_t id;
+    uint32_t token;
+
+    if (place->is_token) {
+        memcpy(&token, place->at, sizeof(token));
+        return token;
+    }
+    memcpy(&id, place->at, sizeof(id));
+    return id;
+}
+
+static void set_id(const struct id_place *place, uint64_t id)
+{
+    uint32_t token = (uint32_t)id;
+
+    if (place->is_token)
+        memcpy(place->at, &token, sizeof(token));
+    else
+        memcpy(place->at, &id, sizeof(id));
+}
+
+/* Not a hint's, which has a sign, nor a cache's, which has 32 bytes. */
+static bool is_token(const struct nn_codec_field *field)
+{
+    return field->kind == NN_CODEC_U32 && field->form == NN_CODEC_ONE &&
+           strcmp(field->name, "token") == 0;
+}
 
 static void list_ids(struct id_list *list, const struct nn_codec_type *type, char *value);
 
@@ -97,10 +131,10 @@ static void list_ids_of(struct id_list *list, const struct nn_codec_field *field
     for (uint32_t i = 0; i < n; i++, at += size) {
         if (field->kind == NN_CODEC_STRUCT)
             list_ids(list, field->type, at);
-        if (field->kind != NN_CODEC_ID)
+        if (field->kind != NN_CODEC_ID && !is_token(field))
             continue;
         ck_assert_uint_lt(list->n, MAX_IDS);
-        list->ids[list->n++] = (uint64_t *)(void *)at;
+        list->ids[list->n++] = (struct id_place){.at = at, .is_token = is_token(field)};
     }
 }
 
@@ -111,10 +145,10 @@ static void list_ids(struct id_list *list, const struct nn_codec_type *type, cha
 }
 
 /* Ids that nobody gave (made up by the client) stay as they are. */
-static uint64_t id_now(const struct replay *replay, uint64_t then)
+static uint64_t id_now(const struct replay *replay, bool of_token, uint64_t then)
 {
     for (size_t i = 0; i < replay->n_ids; i++)
-        if (replay->ids[i].then == then)
+        if (replay->ids[i].is_token == of_token && replay->ids[i].then == then)
             return replay->ids[i].now;
     return then;
 }
@@ -129,9 +163,10 @@ static void learn_ids(struct replay *replay, const struct nn_codec_type *type, v
     ck_assert_uint_eq(list_then.n, list_now.n);
     for (size_t i = 0; i < list_then.n; i++) {
         ck_assert_uint_lt(replay->n_ids, MAX_IDS);
-        ck_assert_msg(!*list_then.ids[i] == !*list_now.ids[i], "%s", replay->path);
-        replay->ids[replay->n_ids].then = *list_then.ids[i];
-        replay->ids[replay->n_ids++].now = *list_now.ids[i];
+        ck_assert_msg(!get_id(&list_then.ids[i]) == !get_id(&list_now.ids[i]), "%s", replay->path);
+        replay->ids[replay->n_ids].is_token = list_then.ids[i].is_token;
+        replay->ids[replay->n_ids].then = get_id(&list_then.ids[i]);
+        replay->ids[replay->n_ids++].now = get_id(&list_now.ids[i]);
     }
 }
 
@@ -285,7 +320,7 @@ static void do_call(struct replay *replay)
     ck_assert_mem_eq(buffer.bytes, message.bytes, buffer.n_bytes);
     list_ids(&list, type, args);
     for (size_t i = 0; i < list.n; i++)
-        *list.ids[i] = id_now(replay, *list.ids[i]);
+        set_id(&list.ids[i], id_now(replay, list.ids[i].is_token, get_id(&list.ids[i])));
     encode(replay, type, args, &buffer);
     message.serial = (uint64_t)replay->n_calls;
     message.bytes = buffer.bytes;

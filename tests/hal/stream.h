@@ -13,7 +13,7 @@
  *     u32 REPLY   u32 status, u32 n_fds, u32 n, bytes   of the call before it
  *     u32 EXPECT  u32 file, u64 offset, u32 n, bytes    what the reply changed
  *
- * When it is said again, ids that the service chose differently are exchanged
+ * When it is said again, ids and tokens that the service chose differently are exchanged
  * for those of today; sentences, versions, performance, process ids and times
  * may differ; all else must be the same. */
 #ifndef NN_TESTS_HAL_STREAM_H

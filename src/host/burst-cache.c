@@ -270,14 +270,6 @@ static bool keep(struct nn_arena *arena, const struct nn_burst_request *request,
     return kept->data && kept->pools && kept->inputs && kept->outputs;
 }
 
-static bool has_token(const struct nn_burst_request *request)
-{
-    for (uint32_t i = 0; i < request->n_pools; i++)
-        if (request->pools[i].slot < 0)
-            return true;
-    return false;
-}
-
 uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *session,
                              struct nn_prepared *prepared, const struct nn_burst_request *request,
                              const struct nnhal_fmq_request_datum *data, uint32_t n_data,
@@ -323,7 +315,7 @@ uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *se
     bound->n_pools = kept.pools ? request->n_pools : 0;
     bound->inputs = kept.inputs;
     bound->outputs = kept.outputs;
-    bound->is_stale = cache->n_freed != n_freed || status != NNHAL_NONE || has_token(request);
+    bound->is_stale = cache->n_freed != n_freed || status != NNHAL_NONE;
     pthread_mutex_unlock(&cache->lock);
     if (status == NNHAL_NONE)
         *ret_bound = bound;

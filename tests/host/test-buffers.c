@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers in executions: who may use which, in what state, of what shape; the
  * same however the request is executed, and whoever holds the bytes. */
-#include "host/desk.h"
+#include "host/burst-line.h"
 
 #include "base/fence.h"
 #include "support/check-main.h"
@@ -14,6 +14,7 @@ static const uint32_t types[] = {NNHAL_TENSOR_FLOAT32, NNHAL_TENSOR_FLOAT16,
 enum way {
     ONCE,
     REUSABLE,
+    BURST,
     FENCED,
     REUSABLE_FENCED,
     N_WAYS,
@@ -23,6 +24,7 @@ static struct desk desk;
 static uint64_t prepared, memory;
 static uint32_t type, n_bytes;
 static struct desk_buffer in, out;
+static struct line line;
 
 /* z = x + y of [2,3]; what x and z can be is in a buffer each, and one memory
  * has y and whatever else. Six elements take n_bytes. */
@@ -89,12 +91,26 @@ static void request(void)
     desk_output_token(&desk, 0, NULL, out.token);
 }
 
+/* A burst of one request. */
+static uint32_t execute_burst(void)
+{
+    uint32_t status;
+
+    line_open(&line, &desk, prepared, 64, 64);
+    line_set_all(&line);
+    status = line_execute(&line);
+    line_close(&line, true);
+    return status;
+}
+
 /* What the request as it stands comes to, from binding or from running. */
 static uint32_t execute(enum way way)
 {
     uint64_t execution;
     uint32_t status;
 
+    if (way == BURST)
+        return execute_burst();
     if (way == ONCE)
         return desk_execute(&desk, prepared);
     if (way == FENCED)
@@ -112,6 +128,14 @@ static void expect(uint32_t status)
 {
     for (enum way way = 0; way < N_WAYS; way++)
         ck_assert_uint_eq(execute(way), status);
+}
+
+/* The same for what a burst's packet cannot say. */
+static void expect_without_burst(uint32_t status)
+{
+    for (enum way way = 0; way < N_WAYS; way++)
+        if (way != BURST)
+            ck_assert_uint_eq(execute(way), status);
 }
 
 TEST(buffers_are_read_and_written_in_place)
@@ -154,6 +178,34 @@ TEST(state_goes_from_execution_to_execution)
 }
 TEST_END
 
+TEST(a_steady_burst_knows_what_became_of_its_buffers)
+{
+    struct desk_wish wish;
+
+    begin_fixed(NNHAL_TENSOR_FLOAT32);
+    request();
+    line_open(&line, &desk, prepared, 64, 64);
+    line_set_all(&line);
+    ck_assert_uint_eq(line_execute(&line), NNHAL_GENERAL_FAILURE); /* x holds no value */
+    initialise(in, 1);
+    for (int i = 0; i < 5; i++)
+        ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    initialise(in, 7);
+    ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    expect_value(out, 7);
+    desk_free_buffer(&desk, in.id);
+    ck_assert_uint_eq(line_execute(&line), NNHAL_INVALID_ARGUMENT);
+    wish = desk_wish(prepared, 0, -1);
+    in = desk_allocate(&desk, &wish);
+    initialise(in, 9);
+    desk.pools[0].token = in.token;
+    ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    expect_value(out, 9);
+    line_close(&line, true);
+    desk_close(&desk);
+}
+TEST_END
+
 /* -- tokens and roles --------------------------------------------------------------- */
 
 TEST(a_token_names_a_live_buffer)
@@ -163,12 +215,12 @@ TEST(a_token_names_a_live_buffer)
         initialise(in, 1);
         request();
         desk.pools[0].token = 0;
-        expect(NNHAL_INVALID_ARGUMENT);
+        expect_without_burst(NNHAL_INVALID_ARGUMENT);
         desk.pools[0].token = in.token + 1;
         expect(NNHAL_INVALID_ARGUMENT);
         desk.pools[0].token = in.token;
         desk.pools[0].memory = memory;
-        expect(NNHAL_INVALID_ARGUMENT);
+        expect_without_burst(NNHAL_INVALID_ARGUMENT);
         desk.pools[0].memory = 0;
         expect(NNHAL_NONE);
         desk_free_buffer(&desk, in.id);
@@ -277,7 +329,7 @@ TEST(a_buffer_is_used_as_a_whole)
         expect(NNHAL_INVALID_ARGUMENT);
         locations[i]->offset = 0;
         locations[i]->padding = 1;
-        expect(NNHAL_INVALID_ARGUMENT);
+        expect_without_burst(NNHAL_INVALID_ARGUMENT);
     }
     desk_close(&desk);
 }
@@ -452,6 +504,7 @@ static void expect_unfenced(uint32_t status)
 {
     ck_assert_uint_eq(execute(ONCE), status);
     ck_assert_uint_eq(execute(REUSABLE), status);
+    ck_assert_uint_eq(execute(BURST), status);
     ck_assert_uint_eq(execute(FENCED), NNHAL_INVALID_ARGUMENT);
 }
 
@@ -621,6 +674,7 @@ TEST(while_one_writes_nobody_else_may)
     request();
     ck_assert_uint_eq(execute(ONCE), NNHAL_GENERAL_FAILURE);
     ck_assert_uint_eq(execute(REUSABLE), NNHAL_GENERAL_FAILURE);
+    ck_assert_uint_eq(execute(BURST), NNHAL_GENERAL_FAILURE);
     fake_gate_open();
     await(fence, 0);
     expect_value(out, 1);
@@ -695,11 +749,11 @@ TEST(fences_put_writer_and_reader_in_order)
 TEST_END
 
 CHECK_MAIN("buffers", buffers_are_read_and_written_in_place, state_goes_from_execution_to_execution,
-           a_token_names_a_live_buffer, a_token_that_no_argument_uses_is_judged_too,
-           a_freed_buffer_ends_a_reusable_execution, a_buffer_serves_its_roles_only,
-           a_buffer_outlives_the_model_of_its_roles, a_buffer_is_used_as_a_whole,
-           one_buffer_is_one_output_or_several_inputs, two_outputs_are_two_buffers,
-           an_input_holds_a_value, a_failed_execution_leaves_no_value,
+           a_steady_burst_knows_what_became_of_its_buffers, a_token_names_a_live_buffer,
+           a_token_that_no_argument_uses_is_judged_too, a_freed_buffer_ends_a_reusable_execution,
+           a_buffer_serves_its_roles_only, a_buffer_outlives_the_model_of_its_roles,
+           a_buffer_is_used_as_a_whole, one_buffer_is_one_output_or_several_inputs,
+           two_outputs_are_two_buffers, an_input_holds_a_value, a_failed_execution_leaves_no_value,
            a_refused_execution_changes_nothing, an_inputs_dimensions_are_its_values,
            an_outputs_dimensions_agree_with_its_buffer,
            a_buffer_of_open_shape_takes_whatever_is_computed,

@@ -474,7 +474,7 @@ uint32_t nn_host_configure_execution_burst(struct nn_session *session,
     nn_arena_init(&context->arena, 0);
     nn_burst_cache_init(&context->cache);
     status = open_burst(context, args, reply, arena);
-    if (status == NNHAL_NONE)
+    if (status == NNHAL_NONE && context->requests)
         status = nn_burst_executor_open(&context->executor, context->prepared, &reply->message,
                                         arena);
     return status == NNHAL_NONE ? start(context, args, reply, arena) : status;

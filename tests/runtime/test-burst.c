@@ -65,6 +65,47 @@ TEST(reusable_and_single_executions_compute_on_it)
 }
 TEST_END
 
+static uint32_t n_open, n_opened;
+
+static uint32_t opened(void *prepared)
+{
+    (void)prepared;
+    n_open++;
+    n_opened++;
+    return 1;
+}
+
+static void closed(void *prepared)
+{
+    (void)prepared;
+    n_open--;
+}
+
+TEST(a_driver_in_this_process_is_told_of_bursts)
+{
+    ANeuralNetworksBurst *bursts[3] = {NULL};
+    struct rt_run run;
+
+    rt_init();
+    fake.driver.burst_opened = opened;
+    fake.driver.burst_closed = closed;
+    rt_run_init(&run);
+    OK(ANeuralNetworksExecution_setReusable(run.execution, true));
+    OK(ANeuralNetworksExecution_compute(run.execution));
+    ck_assert_uint_eq(n_opened, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        OK(ANeuralNetworksBurst_create(run.compilation, &bursts[i]));
+        ck_assert_uint_eq(n_open, i + 1);
+        OK(ANeuralNetworksExecution_burstCompute(run.execution, bursts[i]));
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        ANeuralNetworksBurst_free(bursts[i]);
+    ck_assert_uint_eq(n_open, 0);
+    ck_assert_uint_eq(n_opened, 3);
+    rt_run_done(&run);
+}
+TEST_END
+
 TEST(an_execution_of_another_compilation_is_refused_and_stays_as_it_was)
 {
     ANeuralNetworksBurst *burst = NULL;
@@ -273,7 +314,7 @@ TEST(a_forked_child_has_dead_bursts)
 TEST_END
 
 CHECK_MAIN("burst", a_burst_needs_a_finished_compilation,
-           reusable_and_single_executions_compute_on_it,
+           reusable_and_single_executions_compute_on_it, a_driver_in_this_process_is_told_of_bursts,
            an_execution_of_another_compilation_is_refused_and_stays_as_it_was,
            what_is_missing_completes_the_execution_as_with_compute,
            one_computation_at_a_time_and_another_burst_is_free,

@@ -295,6 +295,12 @@ struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation
     return prepared;
 }
 
+bool nn_rt_compilation_has_prepared(const ANeuralNetworksCompilation *compilation,
+                                    const struct nn_rt_prepared *prepared)
+{
+    return prepared && __atomic_load_n(&compilation->prepared, __ATOMIC_ACQUIRE) == prepared;
+}
+
 int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
                             const struct nn_rt_prepared *dead, struct nn_why *why)
 {
@@ -310,7 +316,7 @@ int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
                        &prepared);
     if (prepared) {
         nn_rt_prepared_unref(compilation->prepared);
-        compilation->prepared = prepared;
+        __atomic_store_n(&compilation->prepared, prepared, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&compilation->lock);
     return r;

@@ -76,6 +76,10 @@ bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilat
 /* nn_rt_compilation_get_prepared() - what is executed now; the reference is the caller's. */
 struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation *compilation);
 
+/* nn_rt_compilation_has_prepared() - whether that is executed now; NULL never is. */
+bool nn_rt_compilation_has_prepared(const ANeuralNetworksCompilation *compilation,
+                                    const struct nn_rt_prepared *prepared);
+
 /* nn_rt_compilation_renew() - what was prepared has died with its process: prepares
  * the model again, unless another thread has done so meanwhile.
  * Returns: 0; DEAD_OBJECT and whatever the device says; -ENOMEM. */

@@ -350,13 +350,15 @@ static int run_once(ANeuralNetworksExecution *execution, struct run *run,
 static int run_twice(ANeuralNetworksExecution *execution, struct run *run, struct nn_why *why)
 {
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    struct nn_rt_prepared *current = execution->binding.prepared; /* which stays bound */
     int r;
 
-    prepared = nn_rt_compilation_get_prepared(execution->compilation);
-    r = run_once(execution, run, prepared, why);
+    if (!nn_rt_compilation_has_prepared(execution->compilation, current))
+        current = prepared = nn_rt_compilation_get_prepared(execution->compilation);
+    r = run_once(execution, run, current, why);
     if (r != ANEURALNETWORKS_DEAD_OBJECT)
         return r;
-    r = nn_rt_compilation_renew(execution->compilation, prepared, why);
+    r = nn_rt_compilation_renew(execution->compilation, current, why);
     if (r)
         return r;
     nn_rt_prepared_unref(prepared);

@@ -227,7 +227,7 @@ void nn_rt_implicit_give(struct nn_rt_prepared *prepared, const struct nn_rt_pac
 
     pthread_mutex_lock(&implicit->lock);
     implicit->is_busy = false;
-    implicit->used_ns = nn_sys_now_ns();
+    implicit->used_ns = pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_CALLS];
     if (pace->n_calls >= NN_RT_IMPLICIT_CALLS && is_slow(pace)) {
         slow = implicit->channel;
         implicit->channel = NULL;

@@ -40,7 +40,7 @@ struct nn_rt_implicit {
     struct nn_rt_channel *channel; /* NULL: there is none now */
     bool is_busy;                  /* opening, or a thread computes */
     bool is_refused;               /* the device has none for this model */
-    uint64_t used_ns;              /* when it was used last */
+    uint64_t used_ns;              /* when the last call on it began */
     bool is_watched;               /* in the list of what may be idle, under the list's lock */
     struct nn_rt_implicit *next;
 };

@@ -332,9 +332,11 @@ static void ask_for_next(const struct nn_ring *ring, uint32_t n_elements)
 
     if (n_bytes > MAX_ASKED_BYTES)
         return;
-    for (size_t i = 0; i < n_bytes + CACHE_LINE; i += CACHE_LINE)
-        if (at + i < end)
-            ask_for_line(ring->page->elements + at + i);
+    if (end > at + n_bytes)
+        end = at + n_bytes;
+    /* Not the line that the last elements end in, which the reader wants now. */
+    for (at = (at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; at < end; at += CACHE_LINE)
+        ask_for_line(ring->page->elements + at);
 }
 
 int nn_ring_commit_write(struct nn_ring *ring, uint32_t n_elements)

@@ -21,6 +21,9 @@ struct tensor {
     float *block; /* what must be freed, NULL: nothing */
 };
 
+/* So many tensors need no memory of the host's. */
+enum { FEW_TENSORS = 8 };
+
 struct run {
     const struct plan *plan;
     struct nnhal_execution *execution;
@@ -294,16 +297,21 @@ uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution)
     const struct nnhal_driver_services *services = plan->device->services;
     size_t n_bytes = (size_t)plan->n_values * sizeof(struct tensor);
     struct run run = {.plan = plan, .execution = execution};
+    struct tensor few[FEW_TENSORS];
+    void *many = NULL;
     uint32_t status;
 
-    run.tensors = services->allocate(services->ctx, n_bytes);
-    if (!run.tensors)
-        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    if (plan->n_values > FEW_TENSORS) {
+        many = services->allocate(services->ctx, n_bytes);
+        if (!many)
+            return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    }
+    run.tensors = many ? many : few;
     memset(run.tensors, 0, n_bytes);
     bind_tensors(&run);
     status = run_steps(&run);
     for (uint32_t i = 0; i < plan->n_values; i++)
         services->release(services->ctx, run.tensors[i].block);
-    services->release(services->ctx, run.tensors);
+    services->release(services->ctx, many);
     return status;
 }

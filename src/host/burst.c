@@ -512,6 +512,10 @@ uint32_t nn_host_set_burst_memory(struct nn_session *session,
         return nn_say(&reply->message, arena, NNHAL_INVALID_ARGUMENT,
                       "%llu is no memory of this session: import it first",
                       (unsigned long long)args->memory);
+    if (session->is_service && memory->region && nn_region_may_stall(memory->region))
+        return nn_say(&reply->message, arena, NNHAL_GENERAL_FAILURE,
+                      "a file of this file system is too slow for a burst: use a memfd, or "
+                      "execute without one");
     r = nn_burst_cache_set(&context->cache, args->slot, memory);
     return r == 0 ? NNHAL_NONE : say_unset(r, args->slot, &reply->message, arena);
 }

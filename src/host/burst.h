@@ -16,6 +16,9 @@
  * client that does not take its results is not served until it does, and an
  * impossible counter ends the serving for good.
  *
+ * A service takes only memories that cannot stall (host/slow.h): whoever frees a
+ * burst waits for its thread.
+ *
  * In the steady state, with requests that came before, serving one costs no
  * system call while the client spins, no allocation and no copy of a tensor's
  * bytes.

@@ -53,14 +53,28 @@ enum nnhal_cache_outcome {
     NNHAL_CACHE_UNCACHED = 3, /* compiled, and not kept */
 };
 
+/* How far a device has taken a compilation. All stages give the same bits. */
+enum nnhal_stage {
+    NNHAL_STAGE_QUICK = 0,     /* what only makes executions faster is left for later */
+    NNHAL_STAGE_WHOLE = 1,     /* all that is done before finish() returns */
+    NNHAL_STAGE_OPTIMISED = 2, /* from a cache: made in the background, after many executions */
+};
+
 /* Set size before the call: members beyond it are not touched. why is a
  * sentence, "" for NNHAL_CACHE_NONE; it lives as long as the compilation. */
 struct nnhal_cache_info {
     size_t size;
     uint32_t outcome; /* enum nnhal_cache_outcome */
-    uint32_t reserved;
+    uint32_t stage;   /* enum nnhal_stage, when finish() returned */
     const char *why;
 };
+
+/* nnhal_compilation_set_deferred() - whether the model is to be ready soon rather than fast: what
+ * only makes executions faster is done in the background once it has run often, between two
+ * executions, and replaces what a cache keeps. Without it only compilations for low power that
+ * have no cache are deferred. A device that knows no stages does all at once. Before finish().
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE after finish(). */
+int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilation, int is_deferred);
 
 /* nnhal_compilation_get_cache_info() - whether finish() used the cache, and why not.
  * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless

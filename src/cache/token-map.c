@@ -26,12 +26,14 @@ static const char schema[] =
     "PRAGMA synchronous = FULL;"
     "CREATE TABLE IF NOT EXISTS tokens("
     "    serial INTEGER PRIMARY KEY AUTOINCREMENT, uid INTEGER NOT NULL, token BLOB NOT NULL,"
-    "    current BLOB NOT NULL, UNIQUE(uid, token));";
+    "    current BLOB NOT NULL, next BLOB, UNIQUE(uid, token));";
 
 enum {
     STATEMENT_PUT,
     STATEMENT_TRIM,
     STATEMENT_GET,
+    STATEMENT_PUT_NEXT,
+    STATEMENT_GET_NEXT,
 };
 
 /* -- maps of other builds ---------------------------------------------------------- */
@@ -119,13 +121,20 @@ struct nn_token_map *nn_token_map_free(struct nn_token_map *map)
 
 /* -- tokens ---------------------------------------------------------------------------- */
 
+/* As what is there, or as what is about to be. */
 static bool put_row(struct nn_db *db, uint32_t uid, const uint8_t *token,
-                    const struct nn_hash *hash)
+                    const struct nn_hash *hash, bool is_next)
 {
-    sqlite3_stmt *statement = nn_db_statement(
-        db, STATEMENT_PUT,
-        "INSERT INTO tokens(uid, token, current) VALUES(?1, ?2, ?3) "
-        "ON CONFLICT(uid, token) DO UPDATE SET current = excluded.current");
+    sqlite3_stmt *statement =
+        is_next
+            ? nn_db_statement(db, STATEMENT_PUT_NEXT,
+                              "INSERT INTO tokens(uid, token, current, next) "
+                              "VALUES(?1, ?2, ?3, ?3) ON CONFLICT(uid, token) DO UPDATE "
+                              "SET next = excluded.next")
+            : nn_db_statement(db, STATEMENT_PUT,
+                              "INSERT INTO tokens(uid, token, current) VALUES(?1, ?2, ?3) "
+                              "ON CONFLICT(uid, token) DO UPDATE SET current = excluded.current, "
+                              "next = NULL");
     bool is_done;
 
     sqlite3_bind_int64(statement, 1, uid);
@@ -159,11 +168,14 @@ static bool take_row(sqlite3_stmt *statement, struct nn_hash *ret_hash)
 }
 
 /* Returns: false if the database failed. */
-static bool get_row(struct nn_db *db, uint32_t uid, const uint8_t *token, struct nn_hash *ret_hash,
-                    bool *ret_is_there)
+static bool get_row(struct nn_db *db, uint32_t uid, const uint8_t *token, bool is_next,
+                    struct nn_hash *ret_hash, bool *ret_is_there)
 {
-    sqlite3_stmt *statement = nn_db_statement(
-        db, STATEMENT_GET, "SELECT current FROM tokens WHERE uid = ?1 AND token = ?2");
+    sqlite3_stmt *statement =
+        is_next ? nn_db_statement(db, STATEMENT_GET_NEXT,
+                                  "SELECT next FROM tokens WHERE uid = ?1 AND token = ?2")
+                : nn_db_statement(db, STATEMENT_GET,
+                                  "SELECT current FROM tokens WHERE uid = ?1 AND token = ?2");
     int r;
 
     sqlite3_bind_int64(statement, 1, uid);
@@ -177,12 +189,13 @@ static bool get_row(struct nn_db *db, uint32_t uid, const uint8_t *token, struct
 /* Puts it and looks whether it is there: an index that contradicts its table is not seen
  * otherwise. */
 static bool put_and_see(struct nn_db *db, uint32_t uid, const uint8_t *token,
-                        const struct nn_hash *hash)
+                        const struct nn_hash *hash, bool is_next)
 {
     struct nn_hash found;
     bool is_there;
 
-    if (!put_row(db, uid, token, hash) || !get_row(db, uid, token, &found, &is_there))
+    if (!put_row(db, uid, token, hash, is_next) ||
+        !get_row(db, uid, token, is_next, &found, &is_there))
         return false;
     if (is_there && memcmp(&found, hash, sizeof(found)) == 0)
         return true;
@@ -190,40 +203,66 @@ static bool put_and_see(struct nn_db *db, uint32_t uid, const uint8_t *token,
     return false;
 }
 
-static int put(struct nn_db *db, uint32_t uid, const uint8_t *token, const struct nn_hash *hash)
+static int put(struct nn_db *db, uint32_t uid, const uint8_t *token, const struct nn_hash *hash,
+               bool is_next)
 {
     int r = nn_db_ready(db);
 
     if (r == NN_DB_E_FORKED || r < 0)
         return nn_error_origin(-EIO);
-    if (!put_and_see(db, uid, token, hash) &&
-        (nn_db_failed(db) != NN_DB_E_REPLACED || !put_and_see(db, uid, token, hash)))
+    if (!put_and_see(db, uid, token, hash, is_next) &&
+        (nn_db_failed(db) != NN_DB_E_REPLACED || !put_and_see(db, uid, token, hash, is_next)))
         return nn_error_origin(-EIO);
     trim(db, uid);
     return 0;
 }
 
-int nn_token_map_put(struct nn_token_map *map, uint32_t uid,
-                     const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], const struct nn_hash *hash)
+static int lock_and_put(struct nn_token_map *map, uint32_t uid, const uint8_t *token,
+                        const struct nn_hash *hash, bool is_next)
 {
     int r;
 
     nn_db_lock();
-    r = put(&map->db, uid, token, hash);
+    r = put(&map->db, uid, token, hash, is_next);
     nn_db_unlock();
     return nn_error_trace(r);
 }
 
-int nn_token_map_get(struct nn_token_map *map, uint32_t uid,
-                     const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_hash *ret_hash)
+int nn_token_map_put(struct nn_token_map *map, uint32_t uid,
+                     const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], const struct nn_hash *hash)
+{
+    return lock_and_put(map, uid, token, hash, false);
+}
+
+int nn_token_map_put_next(struct nn_token_map *map, uint32_t uid,
+                          const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], const struct nn_hash *hash)
+{
+    return lock_and_put(map, uid, token, hash, true);
+}
+
+static int lock_and_get(struct nn_token_map *map, uint32_t uid, const uint8_t *token, bool is_next,
+                        struct nn_hash *ret_hash)
 {
     bool is_found = false;
     int r;
 
     nn_db_lock();
     r = nn_db_ready(&map->db);
-    if ((r == 0 || r == NN_DB_E_REPLACED) && !get_row(&map->db, uid, token, ret_hash, &is_found))
+    if ((r == 0 || r == NN_DB_E_REPLACED) &&
+        !get_row(&map->db, uid, token, is_next, ret_hash, &is_found))
         nn_db_failed(&map->db);
     nn_db_unlock();
     return is_found ? 0 : NN_TOKEN_MAP_E_NONE;
+}
+
+int nn_token_map_get(struct nn_token_map *map, uint32_t uid,
+                     const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_hash *ret_hash)
+{
+    return lock_and_get(map, uid, token, false, ret_hash);
+}
+
+int nn_token_map_get_next(struct nn_token_map *map, uint32_t uid,
+                          const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_hash *ret_hash)
+{
+    return lock_and_get(map, uid, token, true, ret_hash);
 }

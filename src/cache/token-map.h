@@ -47,6 +47,15 @@ NN_DEFINE_CLEANUP(struct nn_token_map, nn_token_map_free)
 int nn_token_map_put(struct nn_token_map *map, uint32_t uid,
                      const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], const struct nn_hash *hash);
 
+/* nn_token_map_put_next() - what is about to be written in place of what the token stands for: both
+ * are known until nn_token_map_put() says that it is there. Returns: 0, -EIO (leave it as it is). */
+int nn_token_map_put_next(struct nn_token_map *map, uint32_t uid,
+                          const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], const struct nn_hash *hash);
+
+/* nn_token_map_get_next() - Returns: 0, NN_TOKEN_MAP_E_NONE. */
+int nn_token_map_get_next(struct nn_token_map *map, uint32_t uid,
+                          const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_hash *ret_hash);
+
 /* nn_token_map_get() - Returns: 0, NN_TOKEN_MAP_E_NONE (also when the map cannot be read). */
 int nn_token_map_get(struct nn_token_map *map, uint32_t uid,
                      const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_hash *ret_hash);

@@ -141,13 +141,15 @@ struct nn_hal_prepare_model_args {
     const int32_t *data_cache;
     uint8_t token[NNHAL_CACHE_TOKEN_BYTES]; /* all zero: no caching */
     uint32_t n_hints;
-    uint32_t reserved; /* 0 */
+    uint32_t is_deferred; /* 1: run it soon, make it fast later */
     const struct nnhal_hint *hints;
 };
 
 struct nn_hal_prepare_model_reply {
     const char *message;
     uint64_t prepared_model;
+    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimised */
+    uint32_t reserved; /* 0 */
 };
 
 struct nn_hal_prepare_model_from_cache_args {
@@ -162,6 +164,8 @@ struct nn_hal_prepare_model_from_cache_args {
 struct nn_hal_prepare_model_from_cache_reply {
     const char *message;
     uint64_t prepared_model;
+    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimised */
+    uint32_t reserved; /* 0 */
 };
 
 struct nn_hal_allocate_args {

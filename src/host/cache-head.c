@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "host/stages.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@ struct head {
     uint32_t n_inputs;
     uint32_t n_outputs;
     uint32_t priority;
-    uint32_t reserved;
+    uint32_t stage;
 };
 
 struct side {
@@ -68,7 +69,8 @@ int nn_cache_head_encode(const struct nn_cache_head *from, struct nn_arena *aren
                         .n_files = from->n_files,
                         .n_inputs = from->io.n_inputs,
                         .n_outputs = from->io.n_outputs,
-                        .priority = from->priority};
+                        .priority = from->priority,
+                        .stage = from->stage};
     uint8_t *bytes, *at;
     size_t n_bytes;
 
@@ -128,10 +130,12 @@ bool nn_cache_head_decode(const uint8_t *bytes, uint64_t n_bytes, struct nn_aren
         return false;
     memcpy(&head, bytes, sizeof(head));
     if (head.magic != MAGIC || head.priority > NNHAL_PRIORITY_HIGH ||
+        head.stage > NN_STAGE_OPTIMISED ||
         !size_of(head.n_files, head.n_inputs, head.n_outputs, &wanted) || wanted != head.n_bytes ||
         wanted > n_bytes)
         return false;
-    *ret_head = (struct nn_cache_head){.priority = head.priority, .n_files = head.n_files};
+    *ret_head = (struct nn_cache_head){
+        .priority = head.priority, .stage = head.stage, .n_files = head.n_files};
     ret_head->files = nn_arena_dup(arena, at, head.n_files * sizeof(*ret_head->files));
     at += head.n_files * sizeof(*ret_head->files);
     ret_head->io.n_inputs = head.n_inputs;

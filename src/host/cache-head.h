@@ -27,6 +27,7 @@ struct nn_cache_file {
 
 struct nn_cache_head {
     uint32_t priority;
+    uint32_t stage; /* enum nn_stage */
     uint32_t n_files;
     struct nn_cache_file *files;
     struct nn_model_io io;

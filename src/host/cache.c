@@ -103,8 +103,7 @@ static bool is_filled(const struct nnhal_cache *cache)
     return is_any;
 }
 
-/* Room for as many buffers as the driver announced. */
-static struct nnhal_cache *cache_new(const struct nn_host *host, struct nn_arena *arena)
+struct nnhal_cache *nn_cache_new(const struct nn_host *host, struct nn_arena *arena)
 {
     struct nnhal_cache *cache = nn_arena_new(arena, struct nnhal_cache);
 
@@ -129,7 +128,7 @@ void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_mod
         args->n_data_cache != n_data || !are_writable(n_model, args->model_cache) ||
         !are_writable(n_data, args->data_cache) || nn_host_open_tokens(session->host, NULL) < 0)
         return;
-    *ret_cache = cache_new(session->host, arena);
+    *ret_cache = nn_cache_new(session->host, arena);
 }
 
 /* -- sharing ------------------------------------------------------------------------- */
@@ -165,10 +164,17 @@ struct image {
     struct nn_hash_part *parts;
 };
 
+/* Whether these bytes are the shared ones, whose hash is known. */
+static bool is_shared(const struct nn_cached *cached, uint32_t i, const void *bytes)
+{
+    return i < cached->n_weights && nn_weights_data(cached->weights[i]) == bytes;
+}
+
 static int make_image(const struct nnhal_cache *cache, const struct nn_prepared *prepared,
                       struct nn_arena *arena, struct image *image)
 {
-    struct nn_cache_head head = {.priority = prepared->priority, .io = prepared->io};
+    struct nn_cache_head head = {
+        .priority = prepared->priority, .stage = prepared->staging.stage, .io = prepared->io};
     const uint8_t *bytes;
     int r;
 
@@ -189,7 +195,7 @@ static int make_image(const struct nnhal_cache *cache, const struct nn_prepared 
             .size = buffer->size,
             .sum = is_data ? nn_hash_sum(buffer->bytes, buffer->size) : 0,
         };
-        if (is_data && i - image->n_model < prepared->cached.n_weights)
+        if (is_data && is_shared(&prepared->cached, i - image->n_model, buffer->bytes))
             head.files[i].hash = *nn_weights_hash(prepared->cached.weights[i - image->n_model]);
     }
     r = nn_cache_head_encode(&head, arena, &bytes, &image->parts[0].size);
@@ -233,8 +239,22 @@ static int write_files(const struct image *image, const struct nn_hal_prepare_mo
     return nn_error_trace(r);
 }
 
-bool nn_cache_save(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
-                   const struct nnhal_cache *cache, const struct nn_prepared *prepared)
+/* What is there is replaced in place: until it is whole, both are right. */
+static int replace_files(struct nn_session *session, const struct image *image,
+                         const struct nn_hal_prepare_model_args *args, const struct nn_hash *hash)
+{
+    struct nn_token_map *tokens = session->host->tokens;
+    int r = nn_token_map_put_next(tokens, session->uid, args->token, hash);
+
+    if (r == 0)
+        r = write_files(image, args);
+    if (r == 0)
+        r = nn_token_map_put(tokens, session->uid, args->token, hash);
+    return nn_error_trace(r);
+}
+
+static bool save(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                 const struct nnhal_cache *cache, const struct nn_prepared *prepared, bool is_again)
 {
     struct nn_arena arena;
     struct nn_hash hash;
@@ -247,14 +267,28 @@ bool nn_cache_save(struct nn_session *session, const struct nn_hal_prepare_model
     r = make_image(cache, prepared, &arena, &image);
     if (r == 0)
         r = hash_image(&image, &arena, &hash);
-    if (r == 0)
+    if (r == 0 && is_again)
+        r = replace_files(session, &image, args, &hash);
+    else if (r == 0)
         r = nn_token_map_put(session->host->tokens, session->uid, args->token, &hash);
-    if (r == 0)
+    if (r == 0 && !is_again)
         r = write_files(&image, args);
     nn_arena_done(&arena);
     if (r < 0)
         nn_log("cache", NN_LOG_INFO, "a compiled model was not cached: %s", strerror(-r));
     return r == 0;
+}
+
+bool nn_cache_save(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                   const struct nnhal_cache *cache, const struct nn_prepared *prepared)
+{
+    return save(session, args, cache, prepared, false);
+}
+
+bool nn_cache_save_again(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                         const struct nnhal_cache *cache, const struct nn_prepared *prepared)
+{
+    return save(session, args, cache, prepared, true);
 }
 
 /* -- loading ------------------------------------------------------------------------- */
@@ -323,7 +357,8 @@ static uint32_t read_model(uint32_t n_files, const int32_t *fds, struct nn_hash_
     return NNHAL_NONE;
 }
 
-static uint32_t judge_hash(const struct nn_host *host, const struct nn_hash *wanted,
+/* wanted: two hashes, of which either will do. */
+static uint32_t judge_hash(const struct nn_host *host, const struct nn_hash wanted[2],
                            uint32_t n_files, const struct nn_hash_part *files, const char **message,
                            struct nn_arena *arena)
 {
@@ -340,7 +375,8 @@ static uint32_t judge_hash(const struct nn_host *host, const struct nn_hash *wan
     }
     if (nn_hash_make(parts, n_files + 1, &found) < 0)
         return nn_say_no_memory(message, arena);
-    if (memcmp(wanted, &found, sizeof(found)) != 0)
+    if (memcmp(&wanted[0], &found, sizeof(found)) != 0 &&
+        memcmp(&wanted[1], &found, sizeof(found)) != 0)
         return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
                       "the model cache is not what driver %s wrote for this token last",
                       host->driver.name);
@@ -393,7 +429,7 @@ static uint32_t take_data(struct nn_session *session, const struct nn_cache_head
 }
 
 static uint32_t load(struct nn_session *session, const int32_t *fds, uint32_t n_model,
-                     uint32_t n_data, const struct nn_hash *wanted, struct nn_prepared *prepared,
+                     uint32_t n_data, const struct nn_hash wanted[2], struct nn_prepared *prepared,
                      struct nnhal_cache *cache, const char **message, struct nn_arena *arena)
 {
     struct nn_hash_part *files = nn_arena_new_n(arena, struct nn_hash_part, n_model + n_data);
@@ -416,6 +452,7 @@ static uint32_t load(struct nn_session *session, const int32_t *fds, uint32_t n_
         !take_model(session->host, &head, files, head_bytes, cache))
         return say_unread(NN_CACHED_E_DAMAGED, message, arena);
     prepared->priority = head.priority;
+    prepared->staging.stage = head.stage;
     prepared->io = head.io;
     return take_data(session, &head, fds + n_model, files + n_model, cached, cache, message, arena);
 }
@@ -427,22 +464,24 @@ uint32_t nn_cache_load(struct nn_session *session,
 {
     uint32_t n_model = args->n_model_cache, n_data = args->n_data_cache;
     uint32_t status = judge_files(session->host, args, message, arena);
-    struct nn_hash wanted;
+    struct nn_hash wanted[2];
     int32_t *fds;
 
     if (status != NNHAL_NONE)
         return status;
     if (nn_host_open_tokens(session->host, NULL) < 0 ||
-        nn_token_map_get(session->host->tokens, session->uid, args->token, &wanted) != 0)
+        nn_token_map_get(session->host->tokens, session->uid, args->token, &wanted[0]) != 0)
         return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
                       "driver %s, as it is now, has compiled nothing for this token",
                       session->host->driver.name);
-    *ret_cache = cache_new(session->host, arena);
+    if (nn_token_map_get_next(session->host->tokens, session->uid, args->token, &wanted[1]) != 0)
+        wanted[1] = wanted[0];
+    *ret_cache = nn_cache_new(session->host, arena);
     fds = nn_arena_new_n(arena, int32_t, n_model + n_data);
     if (!*ret_cache || !fds)
         return nn_say_no_memory(message, arena);
     memcpy(fds, args->model_cache, n_model * sizeof(*fds));
     if (n_data)
         memcpy(fds + n_model, args->data_cache, n_data * sizeof(*fds));
-    return load(session, fds, n_model, n_data, &wanted, prepared, *ret_cache, message, arena);
+    return load(session, fds, n_model, n_data, wanted, prepared, *ret_cache, message, arena);
 }

@@ -31,6 +31,9 @@
 /* nn_cache_n_files() - files that a client is to bring; both 0: there is no cache. */
 void nn_cache_n_files(const struct nn_host *host, uint32_t *ret_n_model, uint32_t *ret_n_data);
 
+/* nn_cache_new() - room for as many buffers as the driver has announced, in arena, or NULL. */
+struct nnhal_cache *nn_cache_new(const struct nn_host *host, struct nn_arena *arena);
+
 /* nn_cache_wanted() - whether the model that args prepares is to be kept and can
  * be: a token, the right number of files, each an ordinary one open for reading and
  * writing. Then *ret_cache is what the driver fills, in arena; else NULL. */
@@ -47,6 +50,10 @@ bool nn_cache_share(struct nn_session *session, struct nnhal_cache *cache,
  * Returns: whether the files are whole now. */
 bool nn_cache_save(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
                    const struct nnhal_cache *cache, const struct nn_prepared *prepared);
+
+/* nn_cache_save_again() - the same where the files hold an earlier stage of the same model. */
+bool nn_cache_save_again(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
+                         const struct nnhal_cache *cache, const struct nn_prepared *prepared);
 
 /* nn_cache_load() - reads and judges the files; sets what prepared keeps of a
  * model; *ret_cache lives in arena, the bytes as long as prepared.

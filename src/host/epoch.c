@@ -18,7 +18,7 @@ enum {
 };
 
 /* Of the files: changes when the host writes them in another way. */
-static const uint32_t formats = 1;
+static const uint32_t formats = 2;
 
 struct build_id {
     uintptr_t address;

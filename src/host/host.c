@@ -67,6 +67,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
     pthread_mutex_init(&host->fencer_lock, NULL);
     pthread_mutex_init(&host->tokens_lock, NULL);
     nn_weights_table_init(&host->weights);
+    nn_stages_init(&host->stages);
     *ret_host = steal_ptr(&host);
     return 0;
 }
@@ -94,6 +95,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     if (!host || __atomic_sub_fetch(&host->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
         return NULL;
     nn_fencer_free(host->fencer);
+    nn_stages_done(&host->stages);
     nn_slow_free(host);
     if (host->driver.close)
         host->driver.close(host->device);

@@ -136,6 +136,7 @@ static void prepared_destroy(struct nn_object *object)
 {
     struct nn_prepared *prepared = (struct nn_prepared *)object;
 
+    nn_staging_done(prepared);
     if (prepared->is_made)
         prepared->host->driver.release(prepared->driver_prepared);
     constants_done(&prepared->constants);
@@ -361,6 +362,7 @@ static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_m
         .priority = args->priority,
         .deadline_ns = args->deadline_ns,
         .cache = cache,
+        .is_quick = prepared->staging.stage == NN_STAGE_QUICK,
     };
     uint32_t status = constants_access(&prepared->constants, true, message, arena);
 
@@ -472,11 +474,13 @@ uint32_t nn_host_prepare_model(struct nn_session *session,
     _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(session);
     struct nnhal_cache *cache;
     bool is_written = false;
-    uint32_t status;
+    uint32_t status, stage;
 
     if (!prepared)
         return nn_say_no_memory(&reply->message, arena);
     prepared->priority = args->priority;
+    prepared->staging.stage = nn_staging_is_deferred(session, args) ? NN_STAGE_QUICK
+                                                                    : NN_STAGE_WHOLE;
     nn_cache_wanted(session, args, arena, &cache);
     status = prepare(session, args, prepared, cache, &reply->message, arena);
     if (status != NNHAL_NONE)
@@ -490,9 +494,15 @@ uint32_t nn_host_prepare_model(struct nn_session *session,
         else
             nn_cached_done(&prepared->cached);
     }
+    stage = prepared->staging.stage;
+    nn_staging_init(prepared, session, stage);
+    if (is_written)
+        nn_staging_hold(prepared, args->token, args->n_model_cache, args->model_cache,
+                        args->n_data_cache, args->data_cache);
     if (nn_objects_add(&session->objects, &prepared->object) < 0)
         return nn_say_no_memory(&reply->message, arena);
     reply->prepared_model = prepared->object.id;
+    reply->stage = stage;
     if (is_written)
         tell_written(session, reply->prepared_model);
     return NNHAL_NONE;
@@ -507,7 +517,7 @@ uint32_t nn_host_prepare_model_from_cache(struct nn_session *session,
 {
     _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(session);
     struct nnhal_cache *cache;
-    uint32_t status;
+    uint32_t status, stage;
 
     if (!prepared)
         return nn_say_no_memory(&reply->message, arena);
@@ -523,9 +533,15 @@ uint32_t nn_host_prepare_model_from_cache(struct nn_session *session,
     prepared->is_made = status == NNHAL_NONE;
     if (status != NNHAL_NONE)
         return status;
+    /* What came whole has nothing left that it could be made of. */
+    stage = prepared->staging.stage;
+    nn_staging_init(prepared, session, stage == NN_STAGE_QUICK ? stage : NN_STAGE_OPTIMISED);
+    nn_staging_hold(prepared, args->token, args->n_model_cache, args->model_cache,
+                    args->n_data_cache, args->data_cache);
     if (nn_objects_add(&session->objects, &prepared->object) < 0)
         return nn_say_no_memory(&reply->message, arena);
     reply->prepared_model = prepared->object.id;
+    reply->stage = stage;
     return NNHAL_NONE;
 }
 
@@ -534,6 +550,11 @@ uint32_t nn_host_free_prepared_model(struct nn_session *session,
                                      struct nn_hal_free_prepared_model_reply *reply,
                                      struct nn_arena *arena)
 {
+    struct nn_prepared *prepared = nn_prepared_get(session, args->prepared_model);
+
+    if (prepared)
+        nn_staging_cancel(prepared);
+    nn_prepared_unref(prepared);
     nn_objects_remove(&session->objects, args->prepared_model, NN_OBJECT_PREPARED);
     return NNHAL_NONE;
 }

@@ -9,6 +9,7 @@
 
 #include "host/cached.h"
 #include "host/memory.h"
+#include "host/stages.h"
 #include "model/validate.h"
 
 /* The pools of a model, by memory and as the driver sees them. */
@@ -29,6 +30,7 @@ struct nn_prepared {
     struct nn_model_io io;
     struct nn_constants constants; /* none if it comes from the cache */
     struct nn_cached cached;
+    struct nn_staging staging;
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };

@@ -278,7 +278,9 @@ uint32_t nn_binding_run(const struct nn_binding *binding, const struct nn_bindin
             status = shapes_status;
     }
     nn_lease_end(&lease, status == NNHAL_NONE, outputs);
-    if (status == NNHAL_NONE)
+    if (status == NNHAL_NONE) {
         result->timing = timing;
+        nn_staging_count(binding->prepared);
+    }
     return status;
 }

@@ -93,6 +93,7 @@ void nn_host_session_cancel(struct nn_hal *hal)
 
     __atomic_store_n(&session->is_cancelled, 1, __ATOMIC_SEQ_CST);
     nn_fencer_cancel(session);
+    nn_stages_cancel(session);
     nn_bursts_cancel(session);
 }
 

@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "host/object.h"
 #include "host/quota.h"
+#include "host/stages.h"
 #include "host/weights.h"
 
 #include <semaphore.h>
@@ -37,6 +38,7 @@ struct nn_host {
     struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
     bool has_no_tokens;          /* opening it has failed */
     enum nn_host_sharing sharing;
+    struct nn_stages stages;         /* models that are being optimised */
     struct nn_weights_table weights; /* what sessions share of data caches (weights.h) */
 };
 

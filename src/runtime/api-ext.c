@@ -43,6 +43,17 @@ _public_ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *comp
     return nn_api_end(__func__, &compilation->object, r, &why);
 }
 
+_public_ int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilation,
+                                            int is_deferred)
+{
+    struct nn_why why = {0};
+
+    if (!compilation)
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, &compilation->object,
+                      nn_rt_compilation_set_deferred(compilation, is_deferred != 0, &why), &why);
+}
+
 _public_ int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *compilation,
                                               struct nnhal_cache_info *info)
 {
@@ -62,6 +73,7 @@ _public_ int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *
         return nn_api_end(__func__, &compilation->object, r, &why);
     full.size = info->size;
     full.outcome = compilation->cache.outcome;
+    full.stage = compilation->stage;
     full.why = compilation->cache.why;
     memcpy(info, &full, size);
     return ANEURALNETWORKS_NO_ERROR;

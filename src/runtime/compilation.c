@@ -173,6 +173,17 @@ int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const
     return 0;
 }
 
+int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool is_deferred,
+                                   struct nn_why *why)
+{
+    int r = check_open(compilation, why);
+
+    if (r)
+        return r;
+    compilation->is_deferred = is_deferred;
+    return 0;
+}
+
 int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilation, uint32_t index,
                                      bool is_input, struct nn_why *why)
 {
@@ -226,6 +237,7 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
         .preference = compilation->preference,
         .priority = compilation->priority,
         .deadline_ns = nn_deadline_after(compilation->timeout_ns),
+        .is_deferred = compilation->is_deferred,
         .cache = cache,
     };
     int r;
@@ -247,8 +259,10 @@ static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
     r = try_device(compilation, device, cache, why, &compilation->prepared);
     if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device, why))
         r = try_device(compilation, device, cache, why, &compilation->prepared);
-    if (!r)
+    if (!r) {
         compilation->device = device;
+        compilation->stage = compilation->prepared->stage;
+    }
     return r;
 }
 

@@ -35,7 +35,9 @@ struct ANeuralNetworksCompilation {
     uint32_t priority;        /* enum nnhal_priority */
     uint64_t timeout_ns;      /* 0: none */
     struct nn_rt_cache cache; /* does not change once FINISHED */
-    pthread_mutex_t lock;     /* of prepared, once FINISHED */
+    bool is_deferred;
+    uint32_t stage;       /* enum nnhal_stage, once FINISHED */
+    pthread_mutex_t lock; /* of prepared, once FINISHED */
     struct nn_rt_prepared *prepared;
     ANeuralNetworksDevice *device;   /* the chosen one, once FINISHED */
     struct nn_rt_prepared *fallback; /* where failures are computed again; NULL: none yet */
@@ -58,6 +60,8 @@ int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint6
                                   struct nn_why *why);
 int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const char *path,
                                   const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_why *why);
+int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool is_deferred,
+                                   struct nn_why *why);
 int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why);
 
 /* nn_rt_compilation_check_argument() - for the preferred alignments and paddings.

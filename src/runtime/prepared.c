@@ -13,6 +13,12 @@ struct preparation {
     const struct nn_rt_prepare_options *options;
 };
 
+static void set_prepared(struct nn_rt_prepared *prepared, uint64_t id, uint32_t stage)
+{
+    prepared->id = id;
+    prepared->stage = stage < NNHAL_STAGE_OPTIMISED ? stage : NNHAL_STAGE_OPTIMISED;
+}
+
 /* set and token are NULL where nothing is to be kept. */
 static int compile(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
                    struct nn_why *why)
@@ -23,6 +29,7 @@ static int compile(void *ctx, const struct nn_entry_set *set, const uint8_t *tok
         .preference = preparation->options->preference,
         .priority = preparation->options->priority,
         .deadline_ns = preparation->options->deadline_ns,
+        .is_deferred = preparation->options->is_deferred,
     };
     struct nn_hal_prepare_model_reply reply = {0};
     struct nn_arena arena;
@@ -44,7 +51,7 @@ static int compile(void *ctx, const struct nn_entry_set *set, const uint8_t *tok
         r = nn_fail_status(why, status, prepared->device->name, reply.message);
     }
     if (!r)
-        prepared->id = reply.prepared_model;
+        set_prepared(prepared, reply.prepared_model, reply.stage);
     nn_arena_done(&arena);
     return r;
 }
@@ -73,7 +80,7 @@ static int from_cache(void *ctx, const struct nn_entry_set *set, const uint8_t *
         nn_hal_prepare_model_from_cache(prepared->session->hal, &args, &reply, &arena));
     r = nn_fail_status(why, status, prepared->device->name, reply.message);
     if (!r)
-        prepared->id = reply.prepared_model;
+        set_prepared(prepared, reply.prepared_model, reply.stage);
     nn_arena_done(&arena);
     return r;
 }

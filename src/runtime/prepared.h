@@ -15,6 +15,7 @@ struct nn_rt_prepared {
     ANeuralNetworksDevice *device;
     struct nn_rt_session *session;
     uint64_t id;
+    uint32_t stage; /* enum nnhal_stage, when it was prepared */
     struct nn_rt_implicit implicit;
 };
 
@@ -25,6 +26,7 @@ struct nn_rt_prepare_options {
     uint32_t preference; /* enum nnhal_preference */
     uint32_t priority;   /* enum nnhal_priority */
     uint64_t deadline_ns;
+    bool is_deferred;
     struct nn_rt_cache *cache; /* NULL: none (cached.h) */
 };
 

@@ -56,6 +56,7 @@ static const char *const allowed_calls[] = {
     "sched_get_priority_max",
     "sched_get_priority_min",
     "getpriority",
+    "setpriority", /* lower only */
     "arch_prctl",
     "restart_syscall",
     /* signals of its own */

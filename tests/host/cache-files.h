@@ -30,7 +30,8 @@ struct cache_desk {
     char folder[64];           /* state/ and files lie in it */
     uint32_t n_model, n_data;
     uint64_t memory;
-    uint64_t written_model; /* of the last cache_written event */
+    uint64_t written_model; /* of the last cache_written event; atomic, as is their number */
+    uint32_t n_written;
 };
 
 /* Chains of each form: short and long, of floats and of bytes. */
@@ -89,7 +90,10 @@ uint64_t cache_prepare(struct cache_desk *desk, const struct cache_chain *chain,
 uint32_t cache_load(struct cache_desk *desk, const struct cache_files *files, const uint8_t *token,
                     uint64_t *ret_prepared);
 
-/* cache_runs() - whether it computes the chain. Frees the prepared model. */
+/* cache_computes() - whether it computes the chain. */
+bool cache_computes(struct cache_desk *desk, const struct cache_chain *chain, uint64_t prepared);
+
+/* cache_runs() - the same; frees the prepared model. */
 bool cache_runs(struct cache_desk *desk, const struct cache_chain *chain, uint64_t prepared);
 
 /* cache_save() - prepares and saves into the files called name; all must go well. */

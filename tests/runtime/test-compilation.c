@@ -386,6 +386,59 @@ TEST(a_default_said_asks_for_no_level)
 }
 TEST_END
 
+static uint32_t was_quick;
+
+static void see_quick(const struct nnhal_prepare *prepare)
+{
+    was_quick = prepare->is_quick;
+}
+
+static uint32_t optimise(void *prepared, const struct nnhal_optimise *request)
+{
+    return NNHAL_GENERAL_FAILURE;
+}
+
+/* Who asks, and who wants low power, gets a quick compilation of a driver that knows stages. */
+static void expect_stages(bool knows_stages)
+{
+    rt_init();
+    fake.driver.optimise = knows_stages ? optimise : NULL;
+    fake.on_prepare = see_quick;
+    for (int i = 0; i < 4; i++) {
+        bool is_asked = i & 1, is_low_power = i & 2;
+        struct nnhal_cache_info info = {.size = sizeof(info)};
+        ANeuralNetworksCompilation *compilation;
+        ANeuralNetworksModel *model;
+        bool is_quick = knows_stages && (is_asked || is_low_power);
+
+        model = rt_model();
+        compilation = open_for(model, RT_FAKE);
+        OK(nnhal_compilation_set_deferred(compilation, is_asked));
+        if (is_low_power)
+            OK(ANeuralNetworksCompilation_setPreference(compilation,
+                                                        ANEURALNETWORKS_PREFER_LOW_POWER));
+        OK(ANeuralNetworksCompilation_finish(compilation));
+        BAD_STATE(nnhal_compilation_set_deferred(compilation, 0));
+        OK(nnhal_compilation_get_cache_info(compilation, &info));
+        ck_assert_uint_eq(was_quick, is_quick);
+        ck_assert_uint_eq(info.stage, is_quick ? NNHAL_STAGE_QUICK : NNHAL_STAGE_WHOLE);
+        ANeuralNetworksCompilation_free(compilation);
+        ANeuralNetworksModel_free(model);
+    }
+}
+
+TEST(a_deferred_compilation_is_quick)
+{
+    expect_stages(true);
+}
+TEST_END
+
+TEST(a_driver_without_stages_does_all_at_once)
+{
+    expect_stages(false);
+}
+TEST_END
+
 TEST(a_deadline_reaches_the_driver)
 {
     ANeuralNetworksCompilation *compilation;
@@ -462,5 +515,6 @@ CHECK_MAIN("compilation", devices_tell_what_they_are, where_grows_by_its_size,
            settings_are_checked, states, a_failed_finish_is_final,
            the_first_device_that_supports_all_is_chosen, without_a_list_the_next_device_is_tried,
            with_a_list_a_failure_is_final, an_older_device_is_not_asked,
-           a_default_said_asks_for_no_level, a_deadline_reaches_the_driver,
+           a_default_said_asks_for_no_level, a_deferred_compilation_is_quick,
+           a_driver_without_stages_does_all_at_once, a_deadline_reaches_the_driver,
            memories_are_judged_when_used, errors_have_sentences)

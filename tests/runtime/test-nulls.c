@@ -201,6 +201,7 @@ TEST(extension_calls)
     rt_run_create(&run);
     NULLED(nnhal_device_get_where(NULL, &where));
     NULLED(nnhal_device_get_where(RT_FAKE, NULL));
+    NULLED(nnhal_compilation_set_deferred(NULL, 1));
     NULLED(nnhal_compilation_get_cache_info(NULL, &info));
     NULLED(nnhal_compilation_get_cache_info(run.compilation, NULL));
     NULLED(nnhal_compilation_get_device(NULL, &device));

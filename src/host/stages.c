@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/stages.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "host/cache.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    STANDARD_THRESHOLD = 32,
+    MAX_QUEUED = 256, /* models of a host that wait for their turn */
+    MAX_HELD = 64,    /* models of a host whose files are held */
+    LOWEST_NICE = 19,
+};
+
+void nn_stages_init(struct nn_stages *stages)
+{
+    *stages = (struct nn_stages){0};
+    pthread_mutex_init(&stages->lock, NULL);
+}
+
+void nn_stages_done(struct nn_stages *stages)
+{
+    nn_jobs_free(stages->jobs);
+    pthread_mutex_destroy(&stages->lock);
+}
+
+/* ---- which and when ---- */
+
+static uint32_t threshold(void)
+{
+    const char *text = secure_getenv("NNHAL_OPTIMISE_AFTER");
+    unsigned long n = text ? strtoul(text, NULL, 10) : STANDARD_THRESHOLD;
+
+    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+bool nn_staging_is_deferred(const struct nn_session *session,
+                            const struct nn_hal_prepare_model_args *args)
+{
+    const char *wanted = secure_getenv("NNHAL_DEFER");
+
+    if (!session->host->driver.optimise)
+        return false;
+    if (wanted && (strcmp(wanted, "on") == 0 || strcmp(wanted, "off") == 0))
+        return strcmp(wanted, "on") == 0;
+    return args->is_deferred ||
+           (args->preference == NNHAL_LOW_POWER && !args->n_model_cache && !args->n_data_cache);
+}
+
+void nn_staging_init(struct nn_prepared *prepared, struct nn_session *session, enum nn_stage stage)
+{
+    struct nn_staging *staging = &prepared->staging;
+
+    staging->session = session;
+    staging->stage = stage;
+    if (session->host->driver.optimise &&
+        (stage == NN_STAGE_QUICK || (stage == NN_STAGE_WHOLE && !prepared->cached.n_weights)))
+        staging->threshold = threshold();
+}
+
+static void hold(struct nn_staging *staging, const int32_t *fds, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        staging->fds[staging->n_model + staging->n_data + i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+}
+
+void nn_staging_hold(struct nn_prepared *prepared, const uint8_t *token, uint32_t n_model,
+                     const int32_t *model, uint32_t n_data, const int32_t *data)
+{
+    struct nn_stages *stages = &prepared->host->stages;
+    struct nn_staging *staging = &prepared->staging;
+    bool is_allowed;
+
+    if (!staging->threshold)
+        return;
+    pthread_mutex_lock(&stages->lock);
+    is_allowed = stages->n_held < MAX_HELD;
+    stages->n_held += is_allowed;
+    pthread_mutex_unlock(&stages->lock);
+    if (!is_allowed)
+        return;
+    staging->fds = calloc((size_t)n_model + n_data, sizeof(*staging->fds));
+    if (staging->fds) {
+        memcpy(staging->token, token, sizeof(staging->token));
+        hold(staging, model, n_model);
+        staging->n_model = n_model;
+        hold(staging, data, n_data);
+        staging->n_data = n_data;
+        return;
+    }
+    pthread_mutex_lock(&stages->lock);
+    stages->n_held--;
+    pthread_mutex_unlock(&stages->lock);
+}
+
+static void let_go(struct nn_prepared *prepared)
+{
+    struct nn_stages *stages = &prepared->host->stages;
+    struct nn_staging *staging = &prepared->staging;
+
+    if (!staging->fds)
+        return;
+    for (uint32_t i = 0; i < staging->n_model + staging->n_data; i++)
+        closep(&staging->fds[i]);
+    free(steal_ptr(&staging->fds));
+    pthread_mutex_lock(&stages->lock);
+    stages->n_held--;
+    pthread_mutex_unlock(&stages->lock);
+}
+
+void nn_staging_done(struct nn_prepared *prepared)
+{
+    let_go(prepared);
+}
+
+/* ---- the work ---- */
+
+/* What is kept from now on takes the place of what was. */
+static void rewrite(struct nn_prepared *prepared, const struct nnhal_cache *cache)
+{
+    struct nn_staging *staging = &prepared->staging;
+    struct nn_session *session = staging->session;
+    struct nn_hal_prepare_model_args args = {.n_model_cache = staging->n_model,
+                                             .n_data_cache = staging->n_data,
+                                             .model_cache = staging->fds,
+                                             .data_cache = staging->fds + staging->n_model};
+    const struct nn_hal_cache_written_event event = {.prepared_model = prepared->object.id};
+
+    memcpy(args.token, staging->token, sizeof(args.token));
+    if (nn_cache_save_again(session, &args, cache, prepared) && session->listener.cache_written)
+        session->listener.cache_written(session->listener.ctx, &event);
+}
+
+static void optimise(struct nn_prepared *prepared)
+{
+    const struct nn_host *host = prepared->host;
+    struct nnhal_optimise request = {.size = sizeof(request),
+                                     .is_cancelled = &prepared->staging.is_cancelled};
+    struct nnhal_cache *cache = NULL;
+    struct nn_arena arena;
+
+    nn_arena_init(&arena, 0);
+    if (prepared->staging.fds)
+        cache = nn_cache_new(host, &arena);
+    request.cache = cache;
+    if (host->driver.optimise(prepared->driver_prepared, &request) == NNHAL_NONE) {
+        nn_log("host", NN_LOG_DEBUG, "a model of driver %s was optimised", host->driver.name);
+        prepared->staging.stage = NN_STAGE_OPTIMISED;
+        if (cache && !nn_prepared_is_broken(prepared))
+            rewrite(prepared, cache);
+    }
+    let_go(prepared);
+    nn_arena_done(&arena);
+}
+
+static void end(struct nn_prepared *prepared)
+{
+    struct nn_session *session = prepared->staging.session;
+
+    nn_prepared_unref(prepared);
+    nn_session_leave(session);
+}
+
+/* Who cancels finds either the model that runs, or sees to it that it does not begin. */
+static bool begin(struct nn_prepared *prepared)
+{
+    struct nn_stages *stages = &prepared->host->stages;
+    bool is_wanted;
+
+    pthread_mutex_lock(&stages->lock);
+    is_wanted = !__atomic_load_n(&prepared->staging.is_cancelled, __ATOMIC_RELAXED) &&
+                !__atomic_load_n(&prepared->staging.session->is_cancelled, __ATOMIC_SEQ_CST);
+    stages->running = is_wanted ? prepared : NULL;
+    pthread_mutex_unlock(&stages->lock);
+    return is_wanted;
+}
+
+static void run_job(struct nn_job *job)
+{
+    struct nn_prepared *prepared = (struct nn_prepared *)((char *)job - offsetof(struct nn_prepared,
+                                                                                 staging.job));
+    struct nn_stages *stages = &prepared->host->stages;
+
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
+    if (begin(prepared)) {
+        optimise(prepared);
+        pthread_mutex_lock(&stages->lock);
+        stages->running = NULL;
+        pthread_mutex_unlock(&stages->lock);
+    }
+    end(prepared);
+}
+
+static void cancel_job(struct nn_job *job)
+{
+    end((struct nn_prepared *)((char *)job - offsetof(struct nn_prepared, staging.job)));
+}
+
+/* ---- asking for it ---- */
+
+static struct nn_jobs *find_jobs(struct nn_stages *stages)
+{
+    struct nn_jobs *jobs;
+
+    pthread_mutex_lock(&stages->lock);
+    if (!stages->jobs)
+        nn_jobs_new("nn-optimise", 1, MAX_QUEUED, &stages->jobs);
+    jobs = stages->jobs;
+    pthread_mutex_unlock(&stages->lock);
+    return jobs;
+}
+
+void nn_staging_count(struct nn_prepared *prepared)
+{
+    struct nn_staging *staging = &prepared->staging;
+    struct nn_jobs *jobs;
+
+    if (!staging->threshold ||
+        __atomic_add_fetch(&staging->n_executions, 1, __ATOMIC_RELAXED) != staging->threshold)
+        return;
+    jobs = find_jobs(&prepared->host->stages);
+    if (!jobs || !nn_session_enter(staging->session))
+        return;
+    staging->job = (struct nn_job){.owner = staging->session->number,
+                                   .priority = NN_JOBS_LOW,
+                                   .run = run_job,
+                                   .cancel = cancel_job};
+    nn_object_ref(&prepared->object);
+    if (nn_jobs_submit(jobs, &staging->job) != 0)
+        end(prepared);
+}
+
+void nn_staging_cancel(struct nn_prepared *prepared)
+{
+    __atomic_store_n(&prepared->staging.is_cancelled, 1, __ATOMIC_RELAXED);
+}
+
+void nn_stages_cancel(struct nn_session *session)
+{
+    struct nn_stages *stages = &session->host->stages;
+    struct nn_jobs *jobs;
+
+    pthread_mutex_lock(&stages->lock);
+    jobs = stages->jobs;
+    if (stages->running && stages->running->staging.session == session)
+        nn_staging_cancel(stages->running);
+    pthread_mutex_unlock(&stages->lock);
+    if (jobs)
+        nn_jobs_cancel_owner(jobs, session->number);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stages.h - better plans in the background
+ *
+ *   quick      a compilation that was deferred: what only makes executions faster is missing
+ *   whole      all that prepare() does
+ *   optimised  what optimise() has made of either (driver.h)
+ *
+ * A model that is executed often is optimised, once, on the host's one thread for
+ * that, which has the lowest priority. What belongs to its client goes on meanwhile: executions,
+ * and the end of the model or of the session, which stop the work. What was made replaces
+ * what was kept, in the same files: their descriptors are duplicated while they may be needed,
+ * for a bounded number of models. The token map knows both hashes until the new files are whole.
+ *
+ * Weights that clients share are worth more than a faster kernel: a whole model that
+ * shares them stays as it is.
+ *
+ * NNHAL_OPTIMISE_AFTER says after how many executions (32; 0: never), NNHAL_DEFER which
+ * compilations are deferred (on: all, off: none, else those that ask, and those for low power that
+ * bring no cache). */
+#ifndef NN_HOST_STAGES_H
+#define NN_HOST_STAGES_H
+
+#include "base/jobs.h"
+#include "hal/hal.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct nn_prepared;
+struct nn_session;
+
+/* What is kept of it is in the head of a cache. */
+enum nn_stage {
+    NN_STAGE_QUICK = 0,
+    NN_STAGE_WHOLE = 1,
+    NN_STAGE_OPTIMISED = 2,
+};
+
+/* A host's. */
+struct nn_stages {
+    pthread_mutex_t lock;
+    struct nn_jobs *jobs;        /* made when it is needed first */
+    struct nn_prepared *running; /* whose turn it is */
+    uint32_t n_held;             /* models whose files are held */
+};
+
+/* A prepared model's. */
+struct nn_staging {
+    struct nn_job job;
+    struct nn_session *session;
+    enum nn_stage stage;
+    uint32_t threshold; /* executions before it is optimised; 0: it is not */
+    uint32_t n_executions;
+    uint32_t is_cancelled;
+    /* Of the files of the cache, duplicated: the model's, then the data's; NULL: none. */
+    uint32_t n_model, n_data;
+    int32_t *fds;
+    uint8_t token[NNHAL_CACHE_TOKEN_BYTES];
+};
+
+void nn_stages_init(struct nn_stages *stages);
+
+/* nn_stages_done() - waits for the thread. */
+void nn_stages_done(struct nn_stages *stages);
+
+/* nn_stages_cancel() - drops what waits for the session and stops what runs for it. */
+void nn_stages_cancel(struct nn_session *session);
+
+/* nn_staging_is_deferred() - whether the model of args is to be compiled quickly. */
+bool nn_staging_is_deferred(const struct nn_session *session,
+                            const struct nn_hal_prepare_model_args *args);
+
+/* nn_staging_init() - the model has been prepared and is at this stage; nobody knows it yet. */
+void nn_staging_init(struct nn_prepared *prepared, struct nn_session *session, enum nn_stage stage);
+
+/* nn_staging_hold() - what comes later is to be written into these files. */
+void nn_staging_hold(struct nn_prepared *prepared, const uint8_t *token, uint32_t n_model,
+                     const int32_t *model, uint32_t n_data, const int32_t *data);
+
+/* nn_staging_count() - an execution has ended well. */
+void nn_staging_count(struct nn_prepared *prepared);
+
+/* nn_staging_cancel() - the client has freed the model. */
+void nn_staging_cancel(struct nn_prepared *prepared);
+
+/* nn_staging_done() - with the model. */
+void nn_staging_done(struct nn_prepared *prepared);
+
+#endif

@@ -4,6 +4,7 @@
 #   make run         classify pictures with a model of this repository through a service
 #   make test        everything that a change must pass, sanitizers included
 #   make test-long   the big counts: kills, races, fuzzing
+#   make test-dmabuf dma-bufs and fences of a real kernel, in a virtual machine
 #   make fuzz        searches for inputs that break a parser
 #   make bench       speed, as ratios within one run
 #   make install     DESTDIR= and prefix= as usual
@@ -30,6 +31,12 @@ test: deps-test
 test-long: deps-test
 	@python3 scripts/run-tests.py --long
 
+# Downloads Debian's kernel, which is not installed; installs qemu-system-x86.
+test-dmabuf: deps-test
+	@test -f build/build.ninja || meson setup build >/dev/null
+	@meson configure build -Dtests=true >/dev/null
+	@python3 scripts/test-dmabuf.py
+
 # SECONDS=600 make fuzz: every fuzz target with libFuzzer, that long each (60 s).
 fuzz: deps-test
 	@python3 scripts/run-fuzz.py --seconds $(or $(SECONDS),60)
@@ -47,4 +54,4 @@ install: deps-build build/build.ninja
 clean:
 	rm -rf build build-asan build-tsan build-clang build-fuzz
 
-.PHONY: all build run test test-long bench fuzz install clean
+.PHONY: all build run test test-long test-dmabuf bench fuzz install clean

@@ -286,6 +286,38 @@ TEST(chain_that_is_broadcast_does_not_run_joined)
 }
 TEST_END
 
+/* A temporary of unknown rank, and one whose quantisation inference knows better. */
+TEST(shapes_and_quantisations_are_settled)
+{
+    uint32_t in, sigmoid, pooled, real, operands[7], out;
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 4, image, 0.5f, 7);
+    sigmoid = builder_temporary(&b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 0, NULL, 0.25f, 3);
+    builder_operation(&b, 0, NNHAL_OP_LOGISTIC, 1, &in, 1, &sigmoid);
+    pooled = builder_temporary(&b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 0, NULL, 0.25f, 3);
+    operands[0] = sigmoid;
+    operands[1] = builder_i32(&b, 0, 2);
+    operands[2] = operands[3] = operands[1];
+    operands[4] = operands[5] = operands[1];
+    operands[6] = builder_i32(&b, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_MAX_POOL_2D, 7, operands, 1, &pooled);
+    real = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 0, NULL, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_DEQUANTIZE, 1, &pooled, 1, &real);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 0, NULL, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &real, 1, &out);
+    check_pass(&b, nn_pass_infer,
+               "graph(%0 tu8[1,8,8,4]*0.5-7)\n"
+               "  %1 tu8[1,8,8,4]*0.00390625+0 = LOGISTIC(%0)\n"
+               "  %2 tu8[1,4,4,4]*0.00390625+0 = MAX_POOL_2D(%1, 2, 2, 2, 2, 2, 0)\n"
+               "  %5 tf32[1,4,4,4] = DEQUANTIZE(%2)\n"
+               "  %6 tf32[1,4,4,4] = TANH(%5)\n"
+               "  return %6\n");
+    builder_done(&b);
+}
+TEST_END
+
 /* DEQUANTIZE, an operation in between or none (NNHAL_OPERATION_TYPE_N), QUANTIZE,
  * and DEQUANTIZE again. */
 static void build_bytes(struct builder *b, uint32_t between, float scale)
@@ -560,7 +592,7 @@ CHECK_MAIN("passes", activation_joins_what_is_before,
            activation_stays_where_its_input_is_read_twice, pad_becomes_explicit_padding,
            pad_that_is_wider_than_the_filter_stays, what_nobody_reads_is_dead,
            residual_joins_the_convolution, joined_steps_share_their_memory,
-           chain_that_is_broadcast_does_not_run_joined, there_and_back_is_nothing,
-           chain_between_bytes_becomes_a_table, nchw_is_left_at_the_edges,
-           transpositions_around_operations_cancel, int8_is_uint8_inside, constants_are_folded,
-           views_and_in_place_need_no_memory)
+           chain_that_is_broadcast_does_not_run_joined, shapes_and_quantisations_are_settled,
+           there_and_back_is_nothing, chain_between_bytes_becomes_a_table,
+           nchw_is_left_at_the_edges, transpositions_around_operations_cancel, int8_is_uint8_inside,
+           constants_are_folded, views_and_in_place_need_no_memory)

@@ -81,11 +81,13 @@ int nn_fold_constants(struct nn_program *program, uint32_t index)
     struct nn_graph *graph = &program->graphs[index].graph;
     struct nn_frame frame = {0};
     uint64_t n_bytes = 0;
+    uint32_t n_folded = 0;
     int r = 0;
 
-    for (uint32_t i = 0; !r && i < graph->n_nodes; i++) {
+    for (uint32_t i = 0; !r && i < graph->n_nodes && n_folded < NN_FOLD_MAX_NODES; i++) {
         if (!may_fold(graph, &graph->nodes[i]))
             continue;
+        n_folded++;
         if (!frame.slots)
             r = nn_frame_init(&frame, graph->n_values);
         if (!r)

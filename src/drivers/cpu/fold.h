@@ -4,14 +4,17 @@
  * Operations all of whose inputs are constants (DEQUANTIZE of weights, shape
  * arithmetic) run once, with the kernels that would run them later, and their
  * results become constants of the graph. So that folding cannot make a small model
- * large, results of more than NN_FOLD_MAX_BYTES together are left alone. An
- * operation that fails is left alone too: it fails where it would have. */
+ * large, results of more than NN_FOLD_MAX_BYTES together are left alone; so that
+ * it takes no time beyond measure (each operation is a program of the graph's size), so
+ * is what comes after NN_FOLD_MAX_NODES operations. An operation that fails is
+ * left alone, too: it fails where it would have. */
 #ifndef NN_CPU_FOLD_H
 #define NN_CPU_FOLD_H
 
 #include "drivers/cpu/program.h"
 
 #define NN_FOLD_MAX_BYTES (UINT64_C(256) << 20)
+#define NN_FOLD_MAX_NODES 1024
 
 /* nn_fold_constants() - folds one graph of the program, which has no plans yet.
  * Returns: 0, -ENOMEM. */

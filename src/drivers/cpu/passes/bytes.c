@@ -19,6 +19,7 @@
 enum {
     N_CODES = 256,
     MAX_CHAIN = 32,
+    MAX_CHAINS = 256, /* folding computes their tables one by one */
 };
 
 /* Scales with which a code comes back from float as it went: no product is subnormal or infinite. */
@@ -108,10 +109,11 @@ static int find_chains(struct work *work)
     struct nn_graph *graph = work->view.graph;
 
     work->chains = nn_arena_new_n(&graph->arena, uint32_t, graph->n_nodes);
-    work->table = nn_arena_new_n(&graph->arena, struct chain, graph->n_nodes);
+    work->table = nn_arena_new_n(&graph->arena, struct chain,
+                                 graph->n_nodes < MAX_CHAINS ? graph->n_nodes : MAX_CHAINS);
     if (!work->chains || !work->table)
         return nn_error_origin(-ENOMEM);
-    for (uint32_t i = graph->n_nodes; i-- > 0;) {
+    for (uint32_t i = graph->n_nodes; i-- > 0 && work->n < MAX_CHAINS;) {
         struct chain *chain = &work->table[work->n];
         const struct nn_node *node = &graph->nodes[i];
 

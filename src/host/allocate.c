@@ -81,7 +81,8 @@ static uint32_t merge_operand(struct wish *wish, const struct nnhal_operand *ope
 
     if (wish->n_roles == 0) {
         wish->operand = *operand;
-        memcpy(wish->dimensions, operand->dimensions, operand->n_dimensions * sizeof(uint32_t));
+        if (operand->n_dimensions)
+            memcpy(wish->dimensions, operand->dimensions, operand->n_dimensions * sizeof(uint32_t));
         wish->operand.dimensions = wish->dimensions;
         return NNHAL_NONE;
     }

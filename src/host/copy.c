@@ -76,6 +76,11 @@ static uint32_t begin_access(const struct copy *copy, bool is_written)
                   "the memory cannot be made coherent for the CPU");
 }
 
+static void count(const struct copy *copy, uint64_t n_bytes)
+{
+    __atomic_add_fetch(&copy->session->host->copied_bytes, n_bytes, __ATOMIC_RELAXED);
+}
+
 /* After the access: what was copied counts only if the memory was there. */
 static uint32_t end_access(const struct copy *copy, bool is_written, uint32_t status)
 {
@@ -109,6 +114,7 @@ static uint32_t give_out(const struct copy *copy, uint64_t n_bytes)
     const struct nn_buffer_store *store = &copy->buffer->store;
     void *data = nn_region_data(copy->memory->region);
 
+    count(copy, n_bytes);
     if (!store->driver_buffer) {
         memcpy(data, store->bytes, n_bytes);
         return NNHAL_NONE;
@@ -186,6 +192,7 @@ static uint32_t take_in(const struct copy *copy, uint32_t n, const uint32_t *dim
     const struct nn_buffer_store *store = &copy->buffer->store;
     const void *data = nn_region_data(copy->memory->region);
 
+    count(copy, n_bytes);
     if (!store->driver_buffer) {
         memcpy(store->bytes, data, n_bytes);
         return NNHAL_NONE;

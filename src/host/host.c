@@ -116,3 +116,8 @@ const struct nnhal_driver *nn_host_driver(const struct nn_host *host)
 {
     return &host->driver;
 }
+
+uint64_t nn_host_copied_bytes(const struct nn_host *host)
+{
+    return __atomic_load_n(&host->copied_bytes, __ATOMIC_RELAXED);
+}

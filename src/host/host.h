@@ -152,6 +152,10 @@ bool nn_host_may_stall(struct nn_hal *hal);
  * Returns: as nn_jobs_submit(). */
 int nn_host_submit_slow(struct nn_host *host, uint32_t uid, struct nn_job *job);
 
+/* nn_host_copied_bytes() - bytes that copies into and out of buffers have moved, of
+ * all sessions so far. Nothing else that a host does copies arguments. Any thread. */
+uint64_t nn_host_copied_bytes(const struct nn_host *host);
+
 /* nn_host_session_cancel() - nobody waits for this session's results any more:
  * tells executions in progress to end early and calls that begin later to
  * answer NNHAL_DEAD_OBJECT. For a client that died; nn_hal_close() does the

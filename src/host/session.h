@@ -34,6 +34,7 @@ struct nn_host {
     struct nn_fencer *fencer; /* made by the first fenced execution */
     struct nn_jobs *slow;     /* made by the first slow file (slow.h); the same lock */
     uint64_t last_session;
+    uint64_t copied_bytes; /* atomic */
     pthread_mutex_t tokens_lock;
     struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
     bool has_no_tokens;          /* opening it has failed */

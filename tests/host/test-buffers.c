@@ -6,6 +6,7 @@
 #include "base/fence.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
+#include "support/loopback.h"
 
 static const uint32_t types[] = {NNHAL_TENSOR_FLOAT32, NNHAL_TENSOR_FLOAT16,
                                  NNHAL_TENSOR_QUANT8_ASYMM, NNHAL_TENSOR_INT32};
@@ -202,6 +203,50 @@ TEST(a_steady_burst_knows_what_became_of_its_buffers)
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
     expect_value(out, 9);
     line_close(&line, true);
+    desk_close(&desk);
+}
+TEST_END
+
+/* What crosses between client and service. */
+static uint64_t n_wire_bytes, n_wire_fds;
+
+static void count_message(void *ctx, const struct nn_codec_message *message)
+{
+    n_wire_bytes += message->n_bytes;
+    n_wire_fds += message->n_fds;
+}
+
+TEST(a_state_costs_the_wire_a_token)
+{
+    enum { N_FLOATS = 1 << 18, N_STEPS = 100 };
+    const struct loopback_observer observer = {.call = count_message, .reply = count_message};
+    struct desk_wish wish;
+    uint64_t value_memory, n_copied;
+
+    begin_fixed(NNHAL_TENSOR_FLOAT32);
+    desk.hal = loopback_hal(desk.hal, &observer);
+    prepared = desk_prepare(&desk, desk_sum(&desk, type, DIMS(N_FLOATS)));
+    wish = desk_wish(prepared, 0, 0);
+    in = desk_allocate(&desk, &wish);
+    out = desk_allocate(&desk, &wish);
+    value_memory = desk_memory(&desk, 4 * N_FLOATS);
+    ck_assert_uint_eq(desk_copy_from(&desk, in.id, value_memory, 0, NULL), NNHAL_NONE);
+    fake.writes_nothing = true; /* it is the bytes on the way that count */
+    n_copied = nn_host_copied_bytes(desk.host);
+    ck_assert_uint_eq(n_copied, 4 * N_FLOATS);
+    n_wire_bytes = n_wire_fds = 0;
+    for (int i = 0; i < N_STEPS; i++) {
+        desk_begin(&desk);
+        desk_input_token(&desk, 0, NULL, i % 2 ? out.token : in.token);
+        desk_input(&desk, 0, NULL, 0, 0, 0);
+        desk_output_token(&desk, 0, NULL, i % 2 ? in.token : out.token);
+        ck_assert_uint_eq(desk_execute(&desk, prepared), NNHAL_NONE);
+    }
+    ck_assert_uint_eq(nn_host_copied_bytes(desk.host), n_copied);
+    ck_assert_uint_eq(n_wire_fds, 0);
+    ck_assert_uint_lt(n_wire_bytes, N_STEPS * 600);
+    ck_assert_uint_eq(desk_copy_to(&desk, in.id, value_memory), NNHAL_NONE);
+    ck_assert_uint_eq(nn_host_copied_bytes(desk.host), 2 * n_copied);
     desk_close(&desk);
 }
 TEST_END
@@ -749,11 +794,12 @@ TEST(fences_put_writer_and_reader_in_order)
 TEST_END
 
 CHECK_MAIN("buffers", buffers_are_read_and_written_in_place, state_goes_from_execution_to_execution,
-           a_steady_burst_knows_what_became_of_its_buffers, a_token_names_a_live_buffer,
-           a_token_that_no_argument_uses_is_judged_too, a_freed_buffer_ends_a_reusable_execution,
-           a_buffer_serves_its_roles_only, a_buffer_outlives_the_model_of_its_roles,
-           a_buffer_is_used_as_a_whole, one_buffer_is_one_output_or_several_inputs,
-           two_outputs_are_two_buffers, an_input_holds_a_value, a_failed_execution_leaves_no_value,
+           a_steady_burst_knows_what_became_of_its_buffers, a_state_costs_the_wire_a_token,
+           a_token_names_a_live_buffer, a_token_that_no_argument_uses_is_judged_too,
+           a_freed_buffer_ends_a_reusable_execution, a_buffer_serves_its_roles_only,
+           a_buffer_outlives_the_model_of_its_roles, a_buffer_is_used_as_a_whole,
+           one_buffer_is_one_output_or_several_inputs, two_outputs_are_two_buffers,
+           an_input_holds_a_value, a_failed_execution_leaves_no_value,
            a_refused_execution_changes_nothing, an_inputs_dimensions_are_its_values,
            an_outputs_dimensions_agree_with_its_buffer,
            a_buffer_of_open_shape_takes_whatever_is_computed,

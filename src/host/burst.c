@@ -443,7 +443,8 @@ static uint32_t start(struct nn_burst_context *context,
 {
     struct nn_objects *objects = &context->session->objects;
 
-    nn_spin_init(&context->spin, args->spin_ns, tell_opened(context));
+    nn_spin_init(&context->spin, context->prepared->is_low_power ? 0 : args->spin_ns,
+                 tell_opened(context));
     if (nn_objects_add(objects, &context->object) < 0)
         return nn_say_no_memory(&reply->message, arena);
     if (context->requests &&

@@ -479,6 +479,7 @@ uint32_t nn_host_prepare_model(struct nn_session *session,
     if (!prepared)
         return nn_say_no_memory(&reply->message, arena);
     prepared->priority = args->priority;
+    prepared->is_low_power = args->preference == NNHAL_LOW_POWER;
     prepared->staging.stage = nn_staging_is_deferred(session, args) ? NN_STAGE_QUICK
                                                                     : NN_STAGE_WHOLE;
     nn_cache_wanted(session, args, arena, &cache);

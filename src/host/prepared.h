@@ -26,6 +26,7 @@ struct nn_prepared {
     void *driver_prepared;   /* NULL until the driver has made it */
     bool is_made;
     uint32_t priority;     /* enum nnhal_priority */
+    bool is_low_power;     /* nobody is to spin for it */
     struct nn_arena arena; /* of all that it keeps */
     struct nn_model_io io;
     struct nn_constants constants; /* none if it comes from the cache */

@@ -207,6 +207,81 @@ static const struct nnhal_model *two_outputs(void)
     return maker_bind(maker);
 }
 
+/* z = concatenation of N_MANY tensors of rank 4 and open shape. */
+#define N_MANY 300
+
+static const struct nnhal_model *concatenation(void)
+{
+    static struct nnhal_operand operands[N_MANY + 2];
+    static uint32_t lists[N_MANY + 2];
+    static const uint32_t open_dimensions[4], axis;
+    static struct nnhal_operation operation;
+    static struct nnhal_model model;
+
+    for (uint32_t i = 0; i < N_MANY + 2; i++) {
+        lists[i] = i;
+        operands[i] = (struct nnhal_operand){.type = NNHAL_TENSOR_FLOAT32,
+                                             .lifetime = NNHAL_SUBGRAPH_INPUT,
+                                             .n_dimensions = 4,
+                                             .dimensions = open_dimensions};
+    }
+    operands[N_MANY] = (struct nnhal_operand){
+        .type = NNHAL_INT32, .lifetime = NNHAL_CONSTANT_COPY, .location = {.length = sizeof(axis)}};
+    operands[N_MANY + 1].lifetime = NNHAL_SUBGRAPH_OUTPUT;
+    operation = (struct nnhal_operation){.type = NNHAL_OP_CONCATENATION,
+                                         .n_inputs = N_MANY + 1,
+                                         .n_outputs = 1,
+                                         .inputs = lists,
+                                         .outputs = &lists[N_MANY + 1]};
+    model = (struct nnhal_model){.main = {.n_operands = N_MANY + 2,
+                                          .operands = operands,
+                                          .n_operations = 1,
+                                          .operations = &operation,
+                                          .n_input_indexes = N_MANY,
+                                          .input_indexes = lists,
+                                          .n_output_indexes = 1,
+                                          .output_indexes = &lists[N_MANY + 1]}};
+    model.operand_values.data = (const uint8_t *)&axis;
+    model.operand_values.size = sizeof(axis);
+    return &model;
+}
+
+TEST(a_packet_may_have_more_than_1024_elements)
+{
+    static struct nnhal_request_argument inputs[N_MANY];
+    const uint32_t dimensions[4] = {1, 1, 1, 4};
+    const struct nn_burst_pool pool = {.slot = 0};
+    struct nnhal_request_argument output = {.location = {.offset = 64, .length = 4 * 4 * N_MANY}};
+    const struct nn_burst_request request = {.deadline_ns = NNHAL_NO_TIME,
+                                             .loop_timeout_ns = NNHAL_NO_TIME,
+                                             .n_inputs = N_MANY,
+                                             .n_outputs = 1,
+                                             .n_pools = 1,
+                                             .inputs = inputs,
+                                             .outputs = &output,
+                                             .pools = &pool};
+
+    desk_open(&desk);
+    memory = desk_memory(&desk, 16384);
+    prepared = desk_prepare(&desk, concatenation());
+    for (int i = 0; i < N_MANY; i++)
+        inputs[i] = (struct nnhal_request_argument){
+            .location = {.length = 16}, .n_dimensions = 4, .dimensions = dimensions};
+    line_open(&line, &desk, prepared, LINE_ELEMENTS, 64);
+    line_set_all(&line);
+    ck_assert_int_eq(nn_burst_request_encode(&request, line.data, LINE_ELEMENTS, &line.n_data), 0);
+    ck_assert_uint_gt(line.n_data, 1024);
+    for (uint32_t i = 1; i <= 5; i++) { /* the end of the queue is crossed */
+        ((float *)desk_bytes(&desk, memory))[0] = (float)i;
+        line_send(&line);
+        line_receive(&line);
+        ck_assert_uint_eq(line.result.status, NNHAL_NONE);
+        ck_assert_float_eq(((float *)desk_bytes(&desk, memory))[16], (float)i);
+    }
+    end();
+}
+TEST_END
+
 TEST(a_result_that_does_not_fit_the_queue_is_a_failure_without_shapes)
 {
     desk_open(&desk);
@@ -475,6 +550,8 @@ TEST_END
 
 TEST(bursts_leave_nothing_behind)
 {
+    const char *rounds = getenv("NN_TEST_ROUNDS");
+    int n_rounds = rounds ? atoi(rounds) : 200;
     size_t n_fds, n_threads, n_mappings;
 
     desk_open(&desk);
@@ -484,9 +561,10 @@ TEST(bursts_leave_nothing_behind)
     n_fds = count_fds();
     n_threads = count_threads();
     n_mappings = count_mappings("memfd:");
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < n_rounds; i++) {
         line_open(&line, &desk, prepared, 64, 64);
-        line_expect_threads(n_threads + 1);
+        if (i % 50 == 0)
+            line_expect_threads(n_threads + 1);
         line_set_all(&line);
         if (i % 4 > 0)
             ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
@@ -643,6 +721,7 @@ CHECK_MAIN("burst", a_burst_gives_what_an_execution_gives, measuring_is_asked_fo
            deadlines_and_loop_timeouts_reach_the_driver,
            a_failure_of_the_driver_is_the_results_status,
            an_output_that_is_too_small_is_told_with_its_shape,
+           a_packet_may_have_more_than_1024_elements,
            a_result_that_does_not_fit_the_queue_is_a_failure_without_shapes,
            a_token_of_no_buffer_is_refused, a_steady_burst_takes_no_memory,
            a_memory_stays_in_its_slot_after_its_id_was_freed,

@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -210,8 +211,66 @@ TEST(a_driver_may_lose_its_memory_while_it_runs)
 }
 TEST_END
 
+/* -- death while it is saved ------------------------------------------------------------------------ */
+
+static int n_kills(void)
+{
+    const char *value = getenv("NN_TEST_ROUNDS");
+
+    return value ? atoi(value) : 20;
+}
+
+/* An application that gives up when its driver is gone. */
+static pid_t start_frail(void)
+{
+    pid_t child = fork();
+
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        struct ways_formula formula;
+        uint32_t outcome;
+
+        ways_formula_try_in(&formula, entries, &outcome);
+        _exit(0);
+    }
+    return child;
+}
+
+/* The service dies somewhere in a compilation, or the application does. */
+TEST(both_sides_may_die_while_a_model_is_kept)
+{
+    if (!ways_is("service"))
+        return;
+    caching_begin();
+    setenv("NNHAL_RECOVERY", "off", 1);
+    srand((unsigned)getpid());
+    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
+    for (int i = 0; i < n_kills(); i++) {
+        pid_t child;
+        int outcome;
+
+        if (i % 4 < 2)
+            ck_assert_int_eq(truncate(file("-m0"), 10), 0); /* it has to be compiled again */
+        child = start_frail();
+        ways_nap((uint64_t)(rand() % 15000000));
+        if (i % 2 == 0) {
+            ways_kill_service(SIGKILL);
+            ways_start_service();
+        } else {
+            kill(child, SIGKILL);
+        }
+        ck_assert_int_eq(waitpid(child, NULL, 0), child);
+        outcome = compile();
+        ck_assert_msg(outcome == NNHAL_CACHE_HIT || outcome == NNHAL_CACHE_COMPILED,
+                      "seed %d, kill %d: outcome %d", (int)getpid(), i, outcome);
+        ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+    }
+    caching_end();
+}
+TEST_END
+
 CHECK_MAIN("caching-" WAY, what_one_process_compiled_the_next_one_takes,
            of_eight_processes_one_compiles, each_changed_byte_is_noticed,
            what_the_driver_remembers_outlives_its_process,
            what_the_driver_has_forgotten_is_compiled_again,
-           a_driver_may_lose_its_memory_while_it_runs)
+           a_driver_may_lose_its_memory_while_it_runs, both_sides_may_die_while_a_model_is_kept)

@@ -170,16 +170,27 @@ int ways_formula_compile(struct ways_formula *formula)
     return ANeuralNetworksCompilation_finish(formula->compilation);
 }
 
-uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache)
+int ways_formula_try_in(struct ways_formula *formula, const char *cache, uint32_t *ret_outcome)
 {
     static const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = "the formula";
     struct nnhal_cache_info info = {.size = sizeof(info)};
+    int result;
 
     create_compilation(formula);
     OK(ANeuralNetworksCompilation_setCaching(formula->compilation, cache, token));
-    OK(ANeuralNetworksCompilation_finish(formula->compilation));
-    OK(nnhal_compilation_get_cache_info(formula->compilation, &info));
-    return info.outcome;
+    result = ANeuralNetworksCompilation_finish(formula->compilation);
+    if (result == ANEURALNETWORKS_NO_ERROR)
+        OK(nnhal_compilation_get_cache_info(formula->compilation, &info));
+    *ret_outcome = info.outcome;
+    return result;
+}
+
+uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache)
+{
+    uint32_t outcome;
+
+    OK(ways_formula_try_in(formula, cache, &outcome));
+    return outcome;
 }
 
 static void bind_memory(struct ways_formula *formula)

@@ -66,6 +66,8 @@ struct ways_formula {
 int ways_formula_compile(struct ways_formula *formula);
 /* ways_formula_compile_in() - with a cache in that folder; must succeed. Returns: the outcome. */
 uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache);
+/* ways_formula_try_in() - the same, and may fail. Returns: the code of finish(). */
+int ways_formula_try_in(struct ways_formula *formula, const char *cache, uint32_t *ret_outcome);
 /* ways_formula_bind() - a reusable execution. */
 void ways_formula_bind(struct ways_formula *formula, bool in_memory);
 /* ways_formula_burst() - from now on it runs on a burst. */

@@ -75,13 +75,29 @@ ANeuralNetworksCompilation *adder_compile(ANeuralNetworksModel **ret_model)
     return compilation;
 }
 
-/* A service of the sample driver on peer_cpu, listening when this returns. */
-pid_t adder_start_service(int peer_cpu)
+/* "sample", or "sample:" and a file with that line. */
+static void name_driver(const char *configuration, char *name, size_t n_bytes)
 {
-    char path[4096];
+    char path[64];
+    FILE *file;
+
+    snprintf(name, n_bytes, "sample");
+    if (!configuration)
+        return;
+    snprintf(path, sizeof(path), "%s/sample.conf", folder);
+    file = fopen(path, "we");
+    if (!file || fprintf(file, "%s\n", configuration) < 0 || fclose(file))
+        adder_die(path);
+    snprintf(name, n_bytes, "sample:%s", path);
+}
+
+pid_t adder_start_service(int cpu, const char *configuration)
+{
+    char path[4096], name[128];
     struct stat info;
     pid_t pid;
 
+    name_driver(configuration, name, sizeof(name));
     snprintf(path, sizeof(path), "%s/sample.sock", folder);
     unlink(path);
     pid = fork();
@@ -89,8 +105,8 @@ pid_t adder_start_service(int peer_cpu)
         adder_die("fork");
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        adder_pin(peer_cpu);
-        execl(host, "nnhal-host", "sample", (char *)NULL);
+        adder_pin(cpu);
+        execl(host, "nnhal-host", name, (char *)NULL);
         _exit(127);
     }
     while (stat(path, &info) < 0) {
@@ -133,6 +149,8 @@ void adder_end(void)
     char path[4096];
 
     snprintf(path, sizeof(path), "%s/sample.sock", folder);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/sample.conf", folder);
     unlink(path);
     rmdir(folder);
 }

@@ -27,7 +27,8 @@ void adder_pin(int cpu);
 /* adder_compile() - z = x + y, inputs 0 and 1, output 0, one float each. */
 ANeuralNetworksCompilation *adder_compile(ANeuralNetworksModel **ret_model);
 
-/* adder_start_service() - on that CPU, listening when this returns. */
-pid_t adder_start_service(int cpu);
+/* adder_start_service() - on that CPU, listening when this returns. configuration:
+ * a line for the sample driver, NULL: none. */
+pid_t adder_start_service(int cpu, const char *configuration);
 
 #endif

@@ -126,7 +126,7 @@ static double measure_api(void)
  * when it is started, so it is made before this side is pinned. */
 static double measure(int way, int cpu, int peer_cpu)
 {
-    pid_t service = way == 3 ? adder_start_service(peer_cpu) : 0;
+    pid_t service = way == 3 ? adder_start_service(peer_cpu, NULL) : 0;
     uint32_t n;
     double result;
 

@@ -4,7 +4,7 @@
  * A text file of lines: a word, then names. "operations" lists the operations
  * to accept, "types" the types of tensors, "memories" the kinds of memory; one
  * that is not there allows all. "buffers" says where buffers live; without it
- * the host holds them.
+ * the host holds them. "bursts" says who serves them; without it the driver does.
  * '#' begins a comment. The format is in README.md. */
 #include "sample.h"
 
@@ -52,6 +52,7 @@ static const char *read_line(char *line, struct config *config)
     const struct name buffers[] = {{"OWN", &config->holds_buffers},
                                    {"HOST", &config->leaves_buffers},
                                    {"OPEN", &config->accepts_open_buffers}};
+    const struct name bursts[] = {{"OWN", &config->serves_bursts}};
     char *rest = NULL;
     const char *word;
 
@@ -67,6 +68,8 @@ static const char *read_line(char *line, struct config *config)
         return read_names(&rest, memories, sizeof(memories) / sizeof(memories[0]));
     if (strcmp(word, "buffers") == 0)
         return read_names(&rest, buffers, sizeof(buffers) / sizeof(buffers[0]));
+    if (strcmp(word, "bursts") == 0)
+        return read_names(&rest, bursts, sizeof(bursts) / sizeof(bursts[0]));
     return word;
 }
 
@@ -82,7 +85,8 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
                               .accepts_float32 = true,
                               .accepts_memory = {true, true, true, true},
                               .leaves_buffers = true,
-                              .accepts_open_buffers = true};
+                              .accepts_open_buffers = true,
+                              .serves_bursts = true};
     if (!path)
         return true;
     file = fopen(path, "re");
@@ -97,7 +101,8 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
                 text, n_text,
                 "%s:%u: %s is not known: a line is \"operations\" with ADD, MUL or RELU, "
                 "\"types\" with TENSOR_FLOAT32, \"memories\" with ASHMEM, MMAP_FD, "
-                "HARDWARE_BUFFER_BLOB or HARDWARE_BUFFER, or \"buffers\" with OWN, HOST or OPEN",
+                "HARDWARE_BUFFER_BLOB or HARDWARE_BUFFER, \"buffers\" with OWN, HOST or OPEN, or "
+                "\"bursts\" with OWN",
                 path, number, unknown);
     }
     fclose(file);

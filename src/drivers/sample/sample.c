@@ -120,7 +120,9 @@ static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution
 
 static uint32_t sample_open_executor(void *prepared, struct nnhal_burst_executor *executor)
 {
-    return lane_open(prepared, executor);
+    const struct plan *plan = prepared;
+
+    return plan->device->config.serves_bursts ? lane_open(plan, executor) : NNHAL_NONE;
 }
 
 static uint32_t sample_allocate_buffer(void *ctx, const struct nnhal_allocate *allocate,

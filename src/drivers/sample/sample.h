@@ -27,6 +27,7 @@ struct config {
     bool holds_buffers;     /* itself; else, if it is so */
     bool leaves_buffers;    /* to the host */
     bool accepts_open_buffers;
+    bool serves_bursts; /* itself; else the host does */
 };
 
 /* config_read() - everything without a file (path NULL), else what it allows.

@@ -12,6 +12,7 @@
 #include "support/fail-alloc.h"
 #include "support/fds.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -525,10 +526,76 @@ TEST(a_steady_burst_takes_no_memory_and_makes_no_system_call)
 }
 TEST_END
 
+/* A client's whole life, without assertions: they take memory. Whether every step went well. */
+static bool live(struct device *device)
+{
+    const struct nn_burst_params params = {11, N_ELEMENTS, 16, 0};
+    const struct nn_burst_pack_options options = {false, NNHAL_NO_TIME};
+    const struct nnhal_request_argument argument = {.location = {.length = 4}};
+    const struct nnhal_request_pool pool = {.memory = 100};
+    const struct nnhal_request request = {1, 1, 1, 0, &argument, &argument, &pool};
+    struct nn_hal_execute_synchronously_reply reply;
+    struct nn_burst_packet *packet = NULL;
+    struct nn_burst *burst = NULL;
+    struct nn_arena arena;
+    uint32_t status = NNHAL_GENERAL_FAILURE;
+    int r;
+
+    nn_arena_init(&arena, 0);
+    r = nn_burst_open(&device->hal, &params, &status, &burst);
+    if (r == 0)
+        r = nn_burst_pack(burst, &request, &options, &packet);
+    if (r == 0)
+        r = nn_burst_execute(burst, packet, NNHAL_NO_TIME, &arena, &status, &reply);
+    nn_burst_packet_free(packet);
+    nn_burst_free(burst, true);
+    nn_arena_done(&arena);
+    return r == 0 && status == NNHAL_NONE;
+}
+
+static uint32_t refuse(struct nn_hal *hal, const struct nn_hal_configure_execution_burst_args *args,
+                       struct nn_hal_configure_execution_burst_reply *reply, struct nn_arena *arena)
+{
+    return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+}
+
+TEST(what_cannot_be_had_leaves_nothing_behind)
+{
+    const struct nn_hal_ops refusing = {.configure_execution_burst = refuse};
+    struct device *device = calloc(1, sizeof(*device));
+    size_t n_fds = count_fds(), n_maps = count_mappings("nnhal-fmq");
+    bool is_over = false;
+
+    device->hal.ops = &refusing;
+    for (long n = 1; !is_over; n++) {
+        fail_alloc_arm(n);
+        live(device);
+        is_over = fail_alloc_disarm();
+        ck_assert_uint_eq(count_fds(), n_fds);
+        ck_assert_uint_eq(count_mappings("nnhal-fmq"), n_maps);
+    }
+    is_over = false;
+    for (long n = 1; !is_over; n++) {
+        nn_sys_fault_errno = ENOMEM;
+        nn_sys_fault = n;
+        live(device);
+        is_over = nn_sys_fault > 0;
+        nn_sys_fault = 0;
+        ck_assert_uint_eq(count_fds(), n_fds);
+        ck_assert_uint_eq(count_mappings("nnhal-fmq"), n_maps);
+    }
+    device->hal.ops = &ops;
+    ck_assert(live(device));
+    device_done(device);
+    ck_assert_uint_eq(count_fds(), n_fds);
+}
+TEST_END
+
 CHECK_MAIN("burst", a_request_goes_out_and_its_result_comes_back, statuses_arrive_as_they_were_sent,
            memories_keep_their_slots_until_dropped_and_the_last_freed_comes_first,
            what_no_packet_or_slot_is_left_for_is_not_sent,
            slots_that_the_device_lost_are_set_again_while_waiting,
            a_result_that_is_none_breaks_the_burst_and_nothing_more_is_sent,
            a_device_that_dies_ends_the_wait, a_broken_queue_of_requests_is_not_written,
-           a_device_without_bursts_says_so, a_steady_burst_takes_no_memory_and_makes_no_system_call)
+           a_device_without_bursts_says_so, a_steady_burst_takes_no_memory_and_makes_no_system_call,
+           what_cannot_be_had_leaves_nothing_behind)

@@ -24,6 +24,7 @@ struct story {
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *once, *again;
     ANeuralNetworksEvent *event;
+    ANeuralNetworksBurst *burst;
     float x[64], z[64];
     int code;
 };
@@ -93,6 +94,8 @@ static void compute_in_memory(struct story *story)
                                                       256));
     for (int i = 0; i < 2; i++)
         STEP(ANeuralNetworksExecution_compute(story->again));
+    if (STEP(ANeuralNetworksBurst_create(story->compilation, &story->burst)))
+        STEP(ANeuralNetworksExecution_burstCompute(story->again, story->burst));
     if (!story->code && memcmp(shared, shared + 64, 256))
         story->code = -1;
 }
@@ -110,6 +113,7 @@ static int tell(void)
     if (!story->code)
         compute_in_memory(story);
     ANeuralNetworksMemory_free(story->memory); /* TensorFlow Lite's order */
+    ANeuralNetworksBurst_free(story->burst);
     ANeuralNetworksExecution_free(story->again);
     ANeuralNetworksExecution_free(story->once);
     ANeuralNetworksEvent_free(story->event);

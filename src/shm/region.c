@@ -78,7 +78,7 @@ static int check_params(struct nn_region *region, const struct nn_region_params 
     case NNHAL_MEMORY_HARDWARE_BUFFER:
         if (!params->buffer)
             return NN_REGION_E_INVALID;
-        /* fall through */
+        __attribute__((__fallthrough__));
     case NNHAL_MEMORY_ASHMEM:
         region->prot = PROT_READ | ((flags & O_ACCMODE) == O_RDWR ? PROT_WRITE : 0);
         break;

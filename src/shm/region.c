@@ -63,6 +63,11 @@ static int inspect(struct nn_region *region, uint64_t *ret_file_size)
     return 0;
 }
 
+static bool is_buffer(uint32_t kind)
+{
+    return kind == NNHAL_MEMORY_HARDWARE_BUFFER_BLOB || kind == NNHAL_MEMORY_HARDWARE_BUFFER;
+}
+
 /* The protection that the kind and the descriptor allow; the offset that it has. */
 static int check_params(struct nn_region *region, const struct nn_region_params *params,
                         uint64_t *ret_offset)
@@ -76,9 +81,6 @@ static int check_params(struct nn_region *region, const struct nn_region_params 
     switch (params->kind) {
     case NNHAL_MEMORY_HARDWARE_BUFFER_BLOB:
     case NNHAL_MEMORY_HARDWARE_BUFFER:
-        if (!params->buffer)
-            return NN_REGION_E_INVALID;
-        __attribute__((__fallthrough__));
     case NNHAL_MEMORY_ASHMEM:
         region->prot = PROT_READ | ((flags & O_ACCMODE) == O_RDWR ? PROT_WRITE : 0);
         break;
@@ -92,6 +94,8 @@ static int check_params(struct nn_region *region, const struct nn_region_params 
     default:
         return NN_REGION_E_INVALID;
     }
+    if (!params->buffer && is_buffer(params->kind))
+        return NN_REGION_E_INVALID;
     if (params->kind == NNHAL_MEMORY_HARDWARE_BUFFER)
         return params->size == 0 ? 0 : NN_REGION_E_INVALID;
     if (params->size == 0 || !nn_add_u64(*ret_offset, params->size, &end) || end > INT64_MAX ||
@@ -106,9 +110,8 @@ static int check_size(struct nn_region *region, const struct nn_region_params *p
 {
     const struct nnhal_hardware_buffer *buffer = params->buffer;
     bool is_blob = params->kind == NNHAL_MEMORY_HARDWARE_BUFFER_BLOB;
-    bool is_image = params->kind == NNHAL_MEMORY_HARDWARE_BUFFER;
 
-    if (is_blob || is_image) {
+    if (is_buffer(params->kind)) {
         if (nn_layout_judge(buffer, file_size) != 0 || buffer->size > SIZE_MAX / 2 ||
             is_blob != (buffer->format == AHARDWAREBUFFER_FORMAT_BLOB) ||
             (is_blob && params->size != buffer->width))

@@ -216,6 +216,38 @@ TEST(pools_of_the_runtime_that_a_driver_cannot_decode)
 }
 TEST_END
 
+TEST(hardware_buffers_serve_on_a_burst)
+{
+    const enum kind kinds[] = {IMAGE, BLOB};
+    struct ways_formula formula;
+    ANeuralNetworksBurst *burst = NULL;
+    float y[4] = {1, 2, 3, 4};
+
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    OK(ANeuralNetworksBurst_create(formula.compilation, &burst));
+    for (int i = 0; i < 2; i++) {
+        size_t length = kinds[i] == IMAGE ? 0 : 16;
+        ANeuralNetworksMemory *x = memory_of(kinds[i]), *z = memory_of(kinds[i]);
+        ANeuralNetworksExecution *execution = NULL;
+
+        OK(ANeuralNetworksExecution_create(formula.compilation, &execution));
+        OK(ANeuralNetworksExecution_setReusable(execution, true));
+        OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, x, 0, length));
+        OK(ANeuralNetworksExecution_setInput(execution, 1, NULL, y, sizeof(y)));
+        OK(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, z, 0, length));
+        for (int k = 0; k < 3; k++)
+            OK(ANeuralNetworksExecution_burstCompute(execution, burst));
+        ANeuralNetworksExecution_free(execution);
+        ANeuralNetworksMemory_free(x);
+        ANeuralNetworksMemory_free(z);
+    }
+    ANeuralNetworksBurst_free(burst);
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
 /* -- what is no memory -------------------------------------------------------------------- */
 
 static int reopened(int flags)
@@ -437,6 +469,57 @@ TEST(a_pool_used_a_thousand_times_is_mapped_once)
 }
 TEST_END
 
+TEST(a_picture_in_shared_memory_costs_nothing_per_run)
+{
+    const uint32_t side[] = {1, 224, 224, 3}, in[] = {0, 0, 1}, x = 0, z = 2;
+    const size_t n_bytes = 224 * 224 * 3 * sizeof(float);
+    const ANeuralNetworksOperandType scalar = {.type = ANEURALNETWORKS_INT32};
+    const ANeuralNetworksOperandType picture = {ANEURALNETWORKS_TENSOR_FLOAT32, 4, side, 0, 0};
+    const int32_t none = 0;
+    const ANeuralNetworksDevice *device;
+    ANeuralNetworksModel *model = NULL;
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksMemory *memory = NULL;
+    uint64_t n_copied, n_imports;
+    size_t n_mapped;
+    int fd = memfd_create("a-picture", MFD_CLOEXEC);
+
+    ways_begin();
+    device = ways_device();
+    ck_assert_int_eq(ftruncate(fd, 2 * (off_t)n_bytes), 0);
+    OK(ANeuralNetworksMemory_createFromFd(2 * n_bytes, RW, fd, 0, &memory));
+    close(fd);
+    OK(ANeuralNetworksModel_create(&model));
+    for (int i = 0; i < 3; i++)
+        OK(ANeuralNetworksModel_addOperand(model, i == 1 ? &scalar : &picture));
+    OK(ANeuralNetworksModel_setOperandValue(model, 1, &none, sizeof(none)));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, in, 1, &z));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &x, 1, &z));
+    OK(ANeuralNetworksModel_finish(model));
+    OK(ANeuralNetworksCompilation_createForDevices(model, &device, 1, &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setReusable(execution, true));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, memory, 0, n_bytes));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, memory, n_bytes, n_bytes));
+    OK(ANeuralNetworksExecution_compute(execution));
+    n_copied = nnhal_get_copied_bytes();
+    n_imports = nnhal_get_imported_memories();
+    n_mapped = count_mapped("a-picture");
+    for (int i = 0; i < 20; i++)
+        OK(ANeuralNetworksExecution_compute(execution));
+    ck_assert_uint_eq(nnhal_get_copied_bytes(), n_copied);
+    ck_assert_uint_eq(nnhal_get_imported_memories(), n_imports);
+    ck_assert_uint_eq(count_mapped("a-picture"), n_mapped);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+    ANeuralNetworksMemory_free(memory);
+    ways_end();
+}
+TEST_END
+
 TEST(constants_given_by_pointer_may_be_freed_after_finish)
 {
     const uint32_t n = 64, in[] = {0, 1, 2}, x = 0, z = 3;
@@ -482,6 +565,8 @@ TEST_END
 
 CHECK_MAIN("memories", files_that_a_driver_cannot_decode, blobs_that_a_driver_cannot_decode,
            images_that_a_driver_cannot_decode, pools_of_the_runtime_that_a_driver_cannot_decode,
-           every_bad_memory_gets_its_code, a_file_that_shrinks_fails_its_execution_alone,
+           hardware_buffers_serve_on_a_burst, every_bad_memory_gets_its_code,
+           a_file_that_shrinks_fails_its_execution_alone,
            a_pool_used_a_thousand_times_is_mapped_once,
+           a_picture_in_shared_memory_costs_nothing_per_run,
            constants_given_by_pointer_may_be_freed_after_finish)

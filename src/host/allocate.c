@@ -219,11 +219,24 @@ static uint32_t reserve(struct wish *wish, struct nn_buffer *buffer)
     return nn_buffer_reserve(buffer, n_bytes, wish->message, wish->arena);
 }
 
+static uint32_t charge(struct wish *wish, struct nn_buffer *buffer, uint64_t n_bytes)
+{
+    uint32_t status = nn_session_charge(wish->session, NN_QUOTA_BUFFERS, 1, "buffers",
+                                        &buffer->charge, wish->message, wish->arena);
+
+    if (status != NNHAL_NONE)
+        return status;
+    return nn_session_charge(wish->session, NN_QUOTA_BUFFER_BYTES, n_bytes, "bytes of buffers",
+                             &buffer->roles_charge, wish->message, wish->arena);
+}
+
 static uint32_t make(struct wish *wish, struct nn_buffer *buffer)
 {
     size_t n_bytes = wish->n_roles * sizeof(wish->ids[0]);
-    uint32_t status;
+    uint32_t status = charge(wish, buffer, n_bytes);
 
+    if (status != NNHAL_NONE)
+        return status;
     buffer->roles = malloc(n_bytes);
     if (!buffer->roles)
         return nn_say_no_memory(wish->message, wish->arena);
@@ -232,10 +245,7 @@ static uint32_t make(struct wish *wish, struct nn_buffer *buffer)
     buffer->type = wish->operand.type;
     buffer->n_dimensions = wish->operand.n_dimensions;
     memcpy(buffer->dimensions, wish->dimensions, sizeof(buffer->dimensions));
-    status = nn_session_charge(wish->session, NN_QUOTA_BUFFERS, 1, "buffers", &buffer->charge,
-                               wish->message, wish->arena);
-    if (status == NNHAL_NONE)
-        status = ask_driver(wish, buffer);
+    status = ask_driver(wish, buffer);
     return status == NNHAL_NONE ? reserve(wish, buffer) : status;
 }
 

@@ -113,6 +113,7 @@ static void buffer_destroy(struct nn_object *object)
     struct nn_buffer *buffer = (struct nn_buffer *)object;
 
     store_done(&buffer->store, buffer->session->host);
+    nn_quota_release(&buffer->roles_charge);
     nn_quota_release(&buffer->charge);
     pthread_mutex_destroy(&buffer->lock);
     free(buffer->roles);

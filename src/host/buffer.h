@@ -55,6 +55,7 @@ struct nn_buffer {
     uint32_t n_dimensions;        /* as agreed; 0: a scalar, or the rank is open */
     uint32_t dimensions[NNHAL_MAX_RANK];
     struct nn_quota_charge charge;
+    struct nn_quota_charge roles_charge; /* their bytes, beside the value's */
 
     pthread_mutex_t lock; /* guards the three that follow */
     uint32_t n_readers;

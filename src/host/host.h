@@ -102,7 +102,7 @@ struct nn_host_limits {
     uint32_t n_bursts;     /* each has a thread */
     uint64_t memory_bytes; /* mapped */
     uint64_t model_bytes;  /* of prepared models: their values, operands and pools */
-    uint64_t buffer_bytes; /* in buffers */
+    uint64_t buffer_bytes; /* of values in buffers, and of their roles */
     uint64_t burst_bytes;  /* of the queues of bursts */
 };
 

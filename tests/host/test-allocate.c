@@ -3,6 +3,7 @@
 #include "host/desk.h"
 
 #include "base/sys.h"
+#include "host/buffer.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 
@@ -307,6 +308,9 @@ TEST(without_random_numbers_there_is_no_buffer)
 }
 TEST_END
 
+/* What two roles cost, beside the value. */
+#define ROLES_BYTES (2 * sizeof(struct nn_buffer_role))
+
 /* -- limits ----------------------------------------------------------------------- */
 
 static void begin_with(const struct nn_host_session_options *options)
@@ -334,7 +338,8 @@ TEST_END
 
 TEST(a_session_has_so_many_bytes_and_others_go_on)
 {
-    const struct nn_host_session_options options = {.uid = 1, .limits = {.buffer_bytes = 8192}};
+    const struct nn_host_session_options options = {
+        .uid = 1, .limits = {.buffer_bytes = 2 * (4096 + ROLES_BYTES)}};
     const struct nn_host_session_options neighbour = {.uid = 2};
     struct nn_hal *other, *mine;
     struct desk_buffer buffer;
@@ -357,7 +362,8 @@ TEST_END
 
 TEST(a_user_has_so_many_bytes_in_all_sessions)
 {
-    const struct nn_host_session_options options = {.uid = 1, .uid_limits = {.buffer_bytes = 4096}};
+    const struct nn_host_session_options options = {
+        .uid = 1, .uid_limits = {.buffer_bytes = 4096 + ROLES_BYTES}};
     struct nn_hal *other, *mine;
     struct desk_buffer buffer;
 

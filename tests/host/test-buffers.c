@@ -4,6 +4,7 @@
 #include "host/burst-line.h"
 
 #include "base/fence.h"
+#include "host/buffer.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 #include "support/loopback.h"
@@ -648,7 +649,8 @@ TEST_END
 
 TEST(an_output_that_exceeds_the_quota_is_told_so)
 {
-    const struct nn_host_session_options options = {.limits = {.buffer_bytes = 3 * 4096}};
+    const struct nn_host_session_options options = {
+        .limits = {.buffer_bytes = 3 * 4096 + 2 * sizeof(struct nn_buffer_role)}};
     struct desk_wish wish;
 
     fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;
@@ -730,7 +732,8 @@ TEST_END
 
 TEST(a_freed_buffer_stays_for_who_uses_it)
 {
-    const struct nn_host_session_options options = {.limits = {.buffer_bytes = 48}};
+    const struct nn_host_session_options options = {
+        .limits = {.buffer_bytes = 48 + 6 * sizeof(struct nn_buffer_role)}};
     struct desk_buffer third;
     struct desk_wish wish;
     int fence;

@@ -2,6 +2,7 @@
 /* Copies between buffers and memories of every kind that has a size. */
 #include "host/desk.h"
 
+#include "host/buffer.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 
@@ -273,7 +274,8 @@ TEST_END
 
 TEST(a_buffer_grows_within_its_limits)
 {
-    const struct nn_host_session_options options = {.limits = {.buffer_bytes = 8192}};
+    const struct nn_host_session_options options = {
+        .limits = {.buffer_bytes = 8192 + 2 * sizeof(struct nn_buffer_role)}};
     struct desk_wish wish;
 
     fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;

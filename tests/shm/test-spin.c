@@ -11,6 +11,7 @@
 #include <nnhal/fmq.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -158,6 +159,57 @@ TEST(an_execution_that_takes_every_cpu_leaves_none)
 }
 TEST_END
 
+/* Spins for a second, for nothing. */
+static void *spin_long(void *ctx)
+{
+    struct nn_spin long_spin = {.bound_ns = 1000000000, .n_threads = 1};
+    struct nn_ring *other;
+
+    ck_assert_int_eq(nn_ring_new(8, 4, NNHAL_FMQ_SYNCHRONIZED, NULL, &other), 0);
+    nn_spin_wait_to_read(&long_spin, other, 1, nn_sys_now_ns() + 1000 * NS_PER_MS);
+    nn_ring_free(other);
+    return NULL;
+}
+
+static void leave_two_cpus(void)
+{
+    cpu_set_t all, two;
+
+    CPU_ZERO(&two);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&two) < 2; i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &two);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof(two), &two), 0);
+}
+
+TEST(one_cpu_is_left_by_those_who_spin)
+{
+    pthread_t threads[2];
+    unsigned n;
+    uint64_t least_ns = UINT64_MAX;
+
+    leave_two_cpus();
+    n = nn_cpus_allowed() - 1;
+    begin(NULL, NN_SPIN_UNLIMITED, 1);
+    for (unsigned i = 0; i < n; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, spin_long, NULL), 0);
+    /* Once they have begun there is no place for one more. */
+    for (int i = 0; i < 100 && least_ns >= NS_PER_MS; i++) {
+        uint64_t spent_ns;
+
+        spin.bound_ns = 1500000;
+        spin.n_long = 0;
+        spent_ns = wait_in_vain();
+        least_ns = spent_ns < least_ns ? spent_ns : least_ns;
+    }
+    ck_assert_uint_lt(least_ns, NS_PER_MS);
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    end();
+}
+TEST_END
+
 static void *close_soon(void *ctx)
 {
     const struct timespec nap = {.tv_nsec = 3000000};
@@ -188,4 +240,4 @@ CHECK_MAIN("spin", what_is_there_is_short_and_needs_no_wait,
            a_wish_bounds_and_0_is_never, the_environment_forces_it,
            the_environment_does_not_force_low_power, the_environment_turns_it_off,
            nonsense_in_the_environment_is_ignored, an_execution_that_takes_every_cpu_leaves_none,
-           a_close_ends_spinning_and_sleeping)
+           one_cpu_is_left_by_those_who_spin, a_close_ends_spinning_and_sleeping)

@@ -207,7 +207,8 @@ void nn_burst_want(struct nn_burst *burst, const int32_t *slots, uint32_t n_slot
 
     if (!copy)
         return; /* the device gives up waiting, and the request fails */
-    memcpy(copy, slots, n_slots * sizeof(*copy));
+    if (n_slots)
+        memcpy(copy, slots, n_slots * sizeof(*copy));
     pthread_mutex_lock(&burst->lock);
     free(burst->wanted);
     burst->wanted = copy;

@@ -4,8 +4,17 @@
 #include "base/error.h"
 
 #define XXH_INLINE_ALL
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <pthread.h>
 #include <xxhash.h>
+
+/* libcrypto would free its state in exit(), under the feet of a thread that hashes in the
+ * background. (Not if the application has initialised it before us: then it is its own affair.) */
+static void keep_until_the_end(void)
+{
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
 
 static int add_parts(EVP_MD_CTX *context, const struct nn_hash_part *parts, size_t n_parts)
 {
@@ -20,9 +29,14 @@ static int add_parts(EVP_MD_CTX *context, const struct nn_hash_part *parts, size
 /* What libcrypto can fail with here is a lack of memory. */
 int nn_hash_make(const struct nn_hash_part *parts, size_t n_parts, struct nn_hash *ret_hash)
 {
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    int is_good = context && add_parts(context, parts, n_parts) &&
-                  EVP_DigestFinal_ex(context, ret_hash->bytes, NULL);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    EVP_MD_CTX *context;
+    int is_good;
+
+    pthread_once(&once, keep_until_the_end);
+    context = EVP_MD_CTX_new();
+    is_good = context && add_parts(context, parts, n_parts) &&
+              EVP_DigestFinal_ex(context, ret_hash->bytes, NULL);
 
     EVP_MD_CTX_free(context);
     return is_good ? 0 : nn_error_origin(-ENOMEM);

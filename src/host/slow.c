@@ -15,12 +15,12 @@ static int get_jobs(struct nn_host *host, struct nn_jobs **ret_jobs)
     int r = 0;
 
     pthread_mutex_lock(&host->fencer_lock);
-    if (!host->slow)
+    if (!host->slow) {
         r = nn_jobs_new("nnhal-slow", MAX_THREADS, MAX_QUEUED, &host->slow);
-    if (r == 0) {
-        nn_jobs_limit_owner(host->slow, MAX_THREADS_PER_UID);
-        *ret_jobs = host->slow;
+        if (r == 0)
+            nn_jobs_limit_owner(host->slow, MAX_THREADS_PER_UID);
     }
+    *ret_jobs = host->slow;
     pthread_mutex_unlock(&host->fencer_lock);
     return nn_error_trace(r);
 }

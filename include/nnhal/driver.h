@@ -379,6 +379,11 @@ struct nnhal_driver {
      * least; or leave it: execute() of this table is called. A failure is the burst's:
      * clients then execute without one. */
     uint32_t (*open_executor)(void *prepared, struct nnhal_burst_executor *executor);
+
+    /* Models that a host keeps by itself are found again by the model and this number: whatever
+     * else decides what prepare() makes, such as the processor's features and settings of the
+     * environment. NULL: nothing else does. */
+    uint64_t (*get_configuration)(void *device);
 };
 
 /* The one exported symbol. configuration is what follows ':' in the name that

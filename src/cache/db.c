@@ -46,8 +46,11 @@ void nn_db_lock(void)
 
 static int make_folder(const char *folder)
 {
-    _cleanup_(freep) char *path = strdup(folder);
+    _cleanup_(freep) char *path = NULL;
 
+    if (access(folder, F_OK) == 0)
+        return 0; /* whoever may not make those above it may still use it */
+    path = strdup(folder);
     if (!path)
         return nn_error_origin(-ENOMEM);
     for (char *at = path + 1; *path && *at; at++) {
@@ -114,7 +117,10 @@ static void harden(sqlite3 *sqlite)
     sqlite3_db_config(sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(sqlite, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    sqlite3_exec(sqlite, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
+    sqlite3_exec(sqlite,
+                 "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
+                 "PRAGMA temp_store = MEMORY",
+                 NULL, NULL, NULL);
 }
 
 /* Whether a failure was the file's fault, and not that of others or of the machine. */

@@ -9,16 +9,32 @@
 #include <pthread.h>
 #include <xxhash.h>
 
+/* Fetched once: libcrypto looks it up under locks of its own, for which a forked child might wait
+ * for ever. */
+static const EVP_MD *sha256;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 /* libcrypto would free its state in exit(), under the feet of a thread that hashes in the
  * background. (Not if the application has initialised it before us: then it is its own affair.) */
-static void keep_until_the_end(void)
+static void fetch(void)
 {
+    unsigned char hash[NN_HASH_BYTES];
+
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    if (!sha256)
+        sha256 = EVP_sha256();
+    EVP_Digest("", 0, hash, NULL, sha256, NULL); /* whatever else is made at the first use */
+}
+
+void nn_hash_prepare(void)
+{
+    pthread_once(&once, fetch);
 }
 
 static int add_parts(EVP_MD_CTX *context, const struct nn_hash_part *parts, size_t n_parts)
 {
-    int is_good = EVP_DigestInit_ex(context, EVP_sha256(), NULL);
+    int is_good = EVP_DigestInit_ex(context, sha256, NULL);
 
     for (size_t i = 0; is_good && i < n_parts; i++)
         if (parts[i].size)
@@ -29,11 +45,10 @@ static int add_parts(EVP_MD_CTX *context, const struct nn_hash_part *parts, size
 /* What libcrypto can fail with here is a lack of memory. */
 int nn_hash_make(const struct nn_hash_part *parts, size_t n_parts, struct nn_hash *ret_hash)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     EVP_MD_CTX *context;
     int is_good;
 
-    pthread_once(&once, keep_until_the_end);
+    nn_hash_prepare();
     context = EVP_MD_CTX_new();
     is_good = context && add_parts(context, parts, n_parts) &&
               EVP_DigestFinal_ex(context, ret_hash->bytes, NULL);

@@ -21,6 +21,9 @@ struct nn_hash_part {
     uint64_t size;
 };
 
+/* nn_hash_prepare() - what the first hash would do: before threads hash, of which one may fork. */
+void nn_hash_prepare(void);
+
 /* nn_hash_make() - of the parts one after the other with nothing in between:
  * where lengths differ from case to case they are a part, too.
  * Returns: 0, -ENOMEM. */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define MIB                 (UINT64_C(1) << 20)
 #define DEFAULT_KEY_BYTES   UINT64_C(4096)
@@ -76,6 +77,7 @@ _public_ int nnhal_store_open(const char *directory, const struct nnhal_store_op
     if (r == 0 && (flags & NNHAL_STORE_EXISTING))
         r = judge_existing(directory);
     nn_db_lock();
+    nn_hash_prepare();
     if (r == 0)
         r = nn_store_open_db(store, directory);
     nn_db_unlock();
@@ -257,7 +259,9 @@ static int set(struct nnhal_store *store, const struct nn_store_key *key,
     if (r < 0)
         return nn_error_trace(r);
     setting.row.n_bytes = key->n_bytes + n_value;
-    sqlite3_randomness(sizeof(setting.row.id), &setting.row.id);
+    /* Not SQLite's: in a sandbox that has no /dev/urandom to begin with. */
+    if (getrandom(&setting.row.id, sizeof(setting.row.id), 0) != sizeof(setting.row.id))
+        return nn_error_origin(-EIO);
     setting.row.id = (setting.row.id & INT64_MAX) | 1;
     if (n_value > NN_STORE_INLINE_BYTES) {
         setting.row.file_bytes = (n_value + NN_STORE_BLOCK_BYTES - 1) / NN_STORE_BLOCK_BYTES *

@@ -71,7 +71,7 @@ void nn_cache_close(struct nn_host *host)
 
 /* -- what is wanted -------------------------------------------------------------------- */
 
-static bool is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
+bool nn_cache_is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
 {
     static const uint8_t none[NNHAL_CACHE_TOKEN_BYTES];
 
@@ -117,6 +117,14 @@ struct nnhal_cache *nn_cache_new(const struct nn_host *host, struct nn_arena *ar
     return cache->model_files && cache->data_files ? cache : NULL;
 }
 
+void nn_cache_empty(struct nnhal_cache *cache)
+{
+    for (uint32_t i = 0; i < cache->n_model_files; i++)
+        cache->model_files[i] = (struct nnhal_cache_buffer){0};
+    for (uint32_t i = 0; i < cache->n_data_files; i++)
+        cache->data_files[i] = (struct nnhal_cache_buffer){0};
+}
+
 void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
                      struct nn_arena *arena, struct nnhal_cache **ret_cache)
 {
@@ -124,7 +132,7 @@ void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_mod
 
     *ret_cache = NULL;
     nn_cache_n_files(session->host, &n_model, &n_data);
-    if (!n_model || !is_token(args->token) || args->n_model_cache != n_model ||
+    if (!n_model || !nn_cache_is_token(args->token) || args->n_model_cache != n_model ||
         args->n_data_cache != n_data || !are_writable(n_model, args->model_cache) ||
         !are_writable(n_data, args->data_cache) || nn_host_open_tokens(session->host, NULL) < 0)
         return;

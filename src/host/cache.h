@@ -31,8 +31,15 @@
 /* nn_cache_n_files() - files that a client is to bring; both 0: there is no cache. */
 void nn_cache_n_files(const struct nn_host *host, uint32_t *ret_n_model, uint32_t *ret_n_data);
 
-/* nn_cache_new() - room for as many buffers as the driver has announced, in arena, or NULL. */
+/* nn_cache_is_token() - whether it is one, and not none. */
+bool nn_cache_is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES]);
+
+/* nn_cache_new() - room for as many buffers as the driver announced, in arena; NULL if memory is
+ * short. */
 struct nnhal_cache *nn_cache_new(const struct nn_host *host, struct nn_arena *arena);
+
+/* nn_cache_empty() - all buffers are empty again. */
+void nn_cache_empty(struct nnhal_cache *cache);
 
 /* nn_cache_wanted() - whether the model that args prepares is to be kept and can
  * be: a token, the right number of files, each an ordinary one open for reading and

@@ -68,6 +68,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
     pthread_mutex_init(&host->tokens_lock, NULL);
     nn_weights_table_init(&host->weights);
     nn_stages_init(&host->stages);
+    nn_kept_init(&host->kept);
     *ret_host = steal_ptr(&host);
     return 0;
 }
@@ -100,6 +101,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     if (host->driver.close)
         host->driver.close(host->device);
     nn_cache_close(host);
+    nn_kept_done(&host->kept);
     nn_weights_table_done(&host->weights);
     nn_quota_done(&host->quota);
     pthread_mutex_destroy(&host->fencer_lock);

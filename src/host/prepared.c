@@ -380,6 +380,56 @@ static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_m
     return status;
 }
 
+/* What prepare() made, without the model: *ret_prepared is the driver's. */
+static uint32_t make_from_cache(const struct nn_host *host, const struct nnhal_cache *cache,
+                                uint64_t deadline_ns, void **ret_prepared, const char **message,
+                                struct nn_arena *arena)
+{
+    const struct nnhal_prepare_from_cache prepare = {
+        .size = sizeof(prepare), .cache = cache, .deadline_ns = deadline_ns};
+    uint32_t status;
+
+    nn_services_clear();
+    status = host->driver.prepare_from_cache(host->device, &prepare, ret_prepared);
+    return nn_driver_status(host, status, "prepare_from_cache", message, arena);
+}
+
+/* For a client without a cache: what the host has kept, or the driver makes and the host may keep:
+ * prepared->kept.cache then. */
+static uint32_t make_or_find(struct nn_session *session,
+                             const struct nn_hal_prepare_model_args *args,
+                             struct nn_prepared *prepared, const char **message,
+                             struct nn_arena *arena)
+{
+    struct nn_kept *kept = &prepared->kept;
+    bool is_kept_here = nn_kept_begin(session, args, kept, arena), is_found;
+    const char *refusal = NULL;
+    uint32_t status;
+
+    if (kept->cache) {
+        status = constants_access(&prepared->constants, true, message, arena);
+        if (status != NNHAL_NONE)
+            return status;
+        is_found = nn_kept_find(session, args, prepared, arena);
+        constants_access(&prepared->constants, false, &refusal, arena);
+        if (is_found &&
+            make_from_cache(prepared->host, kept->cache, args->deadline_ns,
+                            &prepared->driver_prepared, &refusal, arena) == NNHAL_NONE) {
+            prepared->is_made = true;
+            constants_done(&prepared->constants);
+            kept->cache = NULL; /* nothing new */
+            return NNHAL_NONE;
+        }
+        nn_cached_done(&prepared->cached);
+        if (kept->cache)
+            nn_cache_empty(kept->cache);
+    }
+    status = make(prepared, args, kept->cache, message, arena);
+    if (status == NNHAL_NONE && is_kept_here)
+        nn_kept_learn(session, kept);
+    return status;
+}
+
 static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
                         struct nn_prepared *prepared, struct nnhal_cache *cache,
                         const char **message, struct nn_arena *arena)
@@ -412,7 +462,24 @@ static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_
                       "operations first");
     if (nn_model_io_init(&prepared->io, &args->model, &prepared->arena) < 0)
         return nn_say_no_memory(message, arena);
+    if (!nn_cache_is_token(args->token) && prepared->staging.stage == NN_STAGE_WHOLE)
+        return make_or_find(session, args, prepared, message, arena);
     return make(prepared, args, cache, message, arena);
+}
+
+/* Constants that were changed while they were compiled belong to no key. */
+static bool is_worth_keeping(struct nn_session *session,
+                             const struct nn_hal_prepare_model_args *args,
+                             struct nn_prepared *prepared, struct nn_arena *arena)
+{
+    const char *message = NULL;
+    bool is_same;
+
+    if (constants_access(&prepared->constants, true, &message, arena) != NNHAL_NONE)
+        return false;
+    is_same = nn_kept_is_same(session, args, prepared, arena);
+    constants_access(&prepared->constants, false, &message, arena);
+    return is_same && !nn_prepared_is_broken(prepared);
 }
 
 static struct nn_prepared *prepared_new(struct nn_session *session)
@@ -433,20 +500,6 @@ static void tell_written(struct nn_session *session, uint64_t prepared_model)
 
     if (session->listener.cache_written)
         session->listener.cache_written(session->listener.ctx, &event);
-}
-
-/* What prepare() made, without the model: *ret_prepared is the driver's. */
-static uint32_t make_from_cache(const struct nn_host *host, const struct nnhal_cache *cache,
-                                uint64_t deadline_ns, void **ret_prepared, const char **message,
-                                struct nn_arena *arena)
-{
-    const struct nnhal_prepare_from_cache prepare = {
-        .size = sizeof(prepare), .cache = cache, .deadline_ns = deadline_ns};
-    uint32_t status;
-
-    nn_services_clear();
-    status = host->driver.prepare_from_cache(host->device, &prepare, ret_prepared);
-    return nn_driver_status(host, status, "prepare_from_cache", message, arena);
 }
 
 /* In a service the driver's own weights give way to memory that other clients can share:
@@ -486,10 +539,15 @@ uint32_t nn_host_prepare_model(struct nn_session *session,
     status = prepare(session, args, prepared, cache, &reply->message, arena);
     if (status != NNHAL_NONE)
         return status;
+    if (prepared->kept.cache && is_worth_keeping(session, args, prepared, arena))
+        cache = prepared->kept.cache;
     if (cache) {
         bool is_shared = nn_cache_share(session, cache, prepared);
 
-        is_written = nn_cache_save(session, args, cache, prepared);
+        if (cache == prepared->kept.cache)
+            nn_kept_save(session, prepared, cache);
+        else
+            is_written = nn_cache_save(session, args, cache, prepared);
         if (is_shared)
             share(session->host, cache, prepared, args->deadline_ns, arena);
         else

@@ -32,6 +32,7 @@ struct nn_prepared {
     struct nn_constants constants; /* none if it comes from the cache */
     struct nn_cached cached;
     struct nn_staging staging;
+    struct nn_kept kept;
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "host/host.h"
+#include "host/kept.h"
 #include "host/object.h"
 #include "host/quota.h"
 #include "host/stages.h"
@@ -40,6 +41,7 @@ struct nn_host {
     bool has_no_tokens;          /* opening it has failed */
     enum nn_host_sharing sharing;
     struct nn_stages stages;         /* models that are being optimised */
+    struct nn_kept_models kept;      /* models of applications without a cache (kept.h) */
     struct nn_weights_table weights; /* what sessions share of data caches (weights.h) */
 };
 

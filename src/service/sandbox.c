@@ -3,8 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sys.h"
 #include "service/landlock.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
@@ -15,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 /* What a service needs once it is open: memory, threads, time, and the
@@ -332,14 +335,39 @@ static int drop_privileges(const struct identity *user)
     return nn_error_trace(drop_capabilities());
 }
 
-int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox_report *ret_report)
+/* The state directory becomes the user's, and the one above it lets the user through. Root alone
+ * can write into that one, so nobody can put something else into its place. */
+static int give_state(const char *path, const struct identity *user)
+{
+    _cleanup_(closep) int fd = nn_sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+                                             0);
+    _cleanup_(closep) int above = -1;
+    struct stat status;
+
+    if (fd < 0)
+        return nn_error_trace(fd);
+    above = nn_sys_openat(fd, "..", O_RDONLY | O_DIRECTORY, 0);
+    if (above < 0 || fstat(above, &status) < 0)
+        return nn_error_origin(-errno);
+    if (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)))
+        return nn_error_origin(-EPERM);
+    if (fchmod(above, status.st_mode | S_IXGRP | S_IXOTH) < 0 ||
+        fchown(fd, user->uid, user->gid) < 0)
+        return nn_error_origin(-errno);
+    return 0;
+}
+
+int nn_sandbox_close(const struct nn_sandbox_options *from, struct nn_sandbox_report *ret_report)
 {
     struct nn_sandbox_report report = {.landlock_version = nn_landlock_version()};
-    bool leaves_root = geteuid() == 0 && options->user;
+    struct nn_sandbox_options options = *from;
+    bool leaves_root = geteuid() == 0 && options.user;
     struct identity user;
     struct rlimit none = {0};
-    int r = leaves_root ? look_up(options->user, &user) : 0;
+    int r = leaves_root ? look_up(options.user, &user) : 0;
 
+    if (r == 0 && leaves_root && options.state_dir && give_state(options.state_dir, &user) < 0)
+        options.state_dir = NULL; /* it would not be of use */
     if (r < 0)
         return nn_error_trace(r);
     setrlimit(RLIMIT_CORE, &none);
@@ -347,11 +375,11 @@ int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox
         return nn_error_origin(-errno);
     /* The rules' paths are opened with the rights that the process still has. */
     if (report.landlock_version > 0)
-        r = close_files(options, report.landlock_version);
+        r = close_files(&options, report.landlock_version);
     if (r == 0)
         r = drop_privileges(leaves_root ? &user : NULL);
     if (r == 0 && kernel_has_seccomp()) {
-        r = close_calls(options->driver, report.landlock_version > 0);
+        r = close_calls(options.driver, report.landlock_version > 0);
         report.has_seccomp = r == 0;
     }
     if (r < 0)

@@ -61,6 +61,40 @@ TEST(a_burst_gives_the_bits_of_compute)
 }
 TEST_END
 
+/* Packets have no place for padding: what has some is computed by calls. */
+TEST(what_no_packet_can_say_is_computed_all_the_same)
+{
+    struct ways_formula formula;
+    ANeuralNetworksMemory *memory = NULL;
+    int fd = memfd_create("padded", MFD_CLOEXEC);
+    float *floats;
+
+    ways_begin();
+    ck_assert_int_eq(ftruncate(fd, 4096), 0);
+    floats = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(floats, MAP_FAILED);
+    OK(ANeuralNetworksMemory_createFromFd(4096, PROT_READ | PROT_WRITE, fd, 0, &memory));
+    close(fd);
+    OK(ways_formula_compile(&formula));
+    ways_formula_burst(&formula);
+    OK(ANeuralNetworksExecution_create(formula.compilation, &formula.execution));
+    OK(ANeuralNetworksExecution_setReusable(formula.execution, true));
+    OK(ANeuralNetworksExecution_enableInputAndOutputPadding(formula.execution, true));
+    OK(ANeuralNetworksExecution_setInputFromMemory(formula.execution, 0, NULL, memory, 0, 64));
+    OK(ANeuralNetworksExecution_setInputFromMemory(formula.execution, 1, NULL, memory, 64, 64));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(formula.execution, 0, NULL, memory, 128, 64));
+    formula.x = floats;
+    formula.y = floats + 16;
+    formula.z = floats + 32;
+    for (int i = 0; i < 20; i++)
+        OK(ways_formula_run(&formula, i));
+    ANeuralNetworksMemory_free(memory);
+    ways_formula_done(&formula);
+    munmap(floats, 4096);
+    ways_end();
+}
+TEST_END
+
 /* Slots are 1024: each memory must leave its own. */
 TEST(memories_come_and_go_on_one_burst)
 {
@@ -229,7 +263,8 @@ TEST(several_threads_compute_one_model)
 }
 TEST_END
 
-CHECK_MAIN("burst-" WAY, a_burst_gives_the_bits_of_compute, memories_come_and_go_on_one_burst,
+CHECK_MAIN("burst-" WAY, a_burst_gives_the_bits_of_compute,
+           what_no_packet_can_say_is_computed_all_the_same, memories_come_and_go_on_one_burst,
            bursts_come_and_go, a_forked_child_leaves_the_parents_burst_alone,
            compute_becomes_a_burst_and_stops_being_one, it_can_be_forbidden,
            several_threads_compute_one_model)

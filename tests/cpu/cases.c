@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { F32 = NNHAL_TENSOR_FLOAT32, U8 = NNHAL_TENSOR_QUANT8_ASYMM };
+enum {
+    F32 = NNHAL_TENSOR_FLOAT32,
+    U8 = NNHAL_TENSOR_QUANT8_ASYMM,
+    S8 = NNHAL_TENSOR_QUANT8_ASYMM_SIGNED,
+};
 
 static const uint32_t one[] = {1}, open_row[] = {0};
 
@@ -26,12 +30,12 @@ static uint32_t constant(struct builder *b, uint32_t graph, uint32_t type, uint3
     for (uint32_t i = 0; i < n; i++) {
         if (type == F32)
             bytes.f32[i] = builder_random_float(&seed, -1, 1);
-        else if (type == U8)
+        else if (type == U8 || type == S8)
             bytes.u8[i] = (uint8_t)builder_random(&seed);
         else
             bytes.i32[i] = builder_random_int(&seed, -100, 100);
     }
-    n *= type == U8 ? 1 : 4;
+    n *= type == U8 || type == S8 ? 1 : 4;
     return builder_constant(b, graph, type, rank, dims, scale, zero_point, bytes.u8, n, n > 64);
 }
 
@@ -83,6 +87,33 @@ static void build_layers(struct builder *b)
 }
 
 /* A table in the pool, in place, and ends that share weights. */
+/* What passes join, turn and tabulate: a residual block of int8, an activation, floats. */
+static void build_fused(struct builder *b)
+{
+    uint32_t dims[] = {1, 6, 6, 8}, filter[] = {8, 1, 1, 8}, n8[] = {8}, o[7], in, last, out;
+
+    in = last = builder_input(b, 0, S8, 4, dims, 0.1f, -20);
+    for (int i = 0; i < 2; i++) {
+        o[0] = last;
+        o[1] = constant(b, 0, S8, 4, filter, 0.01f, 3);
+        o[2] = constant(b, 0, NNHAL_TENSOR_INT32, 1, n8, 0.1f * 0.01f, 0);
+        o[3] = o[4] = o[5] = builder_i32(b, 0, 1);
+        o[6] = builder_i32(b, 0, 0);
+        last = builder_temporary(b, 0, S8, 4, dims, 0.1f, -20);
+        builder_operation(b, 0, NNHAL_OP_CONV_2D, 7, o, 1, &last);
+    }
+    o[0] = last;
+    o[1] = in;
+    o[2] = builder_i32(b, 0, 0);
+    last = builder_temporary(b, 0, S8, 4, dims, 0.1f, -20);
+    builder_operation(b, 0, NNHAL_OP_ADD, 3, o, 1, &last);
+    o[0] = last;
+    last = builder_temporary(b, 0, S8, 4, dims, 0.1f, -20);
+    builder_operation(b, 0, NNHAL_OP_HARD_SWISH, 1, o, 1, &last);
+    out = builder_output(b, 0, F32, 4, dims, 0, 0);
+    builder_operation(b, 0, NNHAL_OP_DEQUANTIZE, 1, &last, 1, &out);
+}
+
 static void build_table(struct builder *b)
 {
     uint32_t table[] = {40, 32}, n[] = {3}, out_dims[] = {3, 32};
@@ -293,6 +324,7 @@ static bool fill_late(uint32_t input, uint32_t variant, void *bytes, size_t n_by
 
 const struct cpu_case cpu_cases[] = {
     {"layers", build_layers, NULL},
+    {"fused", build_fused, NULL},
     {"table", build_table, fill_table},
     {"open", build_open, NULL},
     {"if", build_if, fill_if},

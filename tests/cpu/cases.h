@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cases.h - small models of every kind that the CPU driver plans differently
  *
- * One plan for all executions; open shapes; IF; a WHILE whose tensor grows; a
+ * One plan for all executions, of layers or of what passes fuse; open shapes; IF; a WHILE whose tensor grows; a
  * shape that is computed; a result whose shape only running shows; an input that may be
  * omitted. Each is executed in some variants (shapes, branches, omissions), with
  * arguments that depend on the variant alone: the same prepared model, compiled or

@@ -9,6 +9,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace fb = nnhal::tflite;
 
@@ -242,8 +243,10 @@ int read_quantization(const fb::Tensor *from, struct tfl_tensor *to, uint32_t in
     to->scales = scales->data();
     if (to->n_scales == 1) {
         to->scale = scales->Get(0);
-        int64_t zero_point = zero_points && zero_points->size() ? zero_points->Get(0) : 0;
+        int64_t zero_point = 0;
 
+        if (zero_points && zero_points->size()) /* the verifier lets it lie anywhere */
+            std::memcpy(&zero_point, zero_points->Data(), sizeof(zero_point));
         if (zero_point < INT32_MIN || zero_point > INT32_MAX)
             return complain("the zero point of tensor %u is not a 32-bit number", index);
         to->zero_point = static_cast<int32_t>(zero_point);

@@ -223,7 +223,8 @@ struct nn_kernel {
     uint32_t isa;            /* bits of enum nn_isa that it needs */
     uint32_t in0, in1, out0; /* sets of types: NN_T_F32 | NN_T_F16 */
     uint32_t params_bytes;   /* sizeof its parameter struct, 0: none */
-    uint64_t needs_value;    /* bit i: tensor input i (< 64) must be known when lowering */
+    uint32_t weights_bytes; /* of tables that run() reads whatever the shapes are; see check, too */
+    uint64_t needs_value;   /* bit i: tensor input i (< 64) must be known when lowering */
     /* Output 0 may take the memory of input i, for the bits i set here, if both
      * have the same size in bytes and the input is not needed afterwards:
      * element k of the output may depend on no element of that input but k. */

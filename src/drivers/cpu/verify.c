@@ -358,7 +358,7 @@ static bool step_fits(const struct verifier *v, const struct nn_plan_step *step)
     if (!kernel || (kernel->isa & ~v->header->isa) || step->params % 16 ||
         step->node < v->header->first_node || step->node >= v->header->end_node ||
         !nn_range_fits(step->params, kernel->params_bytes, v->header->n_bytes) ||
-        step->weights % NN_PLAN_ALIGNMENT ||
+        step->weights % NN_PLAN_ALIGNMENT || step->weights_bytes < kernel->weights_bytes ||
         !nn_range_fits(step->weights, step->weights_bytes, v->header->weights_bytes) ||
         !nn_range_fits(step->first_ref, n, v->header->refs.n))
         return false;

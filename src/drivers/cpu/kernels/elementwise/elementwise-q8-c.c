@@ -58,7 +58,7 @@ NN_INLINE int32_t scale_down(int32_t x, struct nn_multiplier multiplier)
 {
     uint64_t product = (uint64_t)((int64_t)x * multiplier.mantissa) + (UINT64_C(1) << 30);
 
-    return nn_rdp((int32_t)(uint32_t)(product >> 31), -multiplier.shift);
+    return nn_rdp((int32_t)(uint32_t)(product >> 31), -multiplier.shift & 31);
 }
 
 /* ---- ADD, SUB ---- */
@@ -125,10 +125,11 @@ NN_INLINE void sum_loop(const struct nn_kernel_args *args, const struct nn_row *
 
     NN_IVDEP
     for (size_t i = 0; i < n; i++) {
-        int32_t sum = table_a[a[i * step0]] + table_b[b[i * step1]];
-        int32_t code = scale_down(sum, multiplier) + zero;
+        /* Tables may come from a cache: whatever is in them, sums wrap. */
+        uint32_t sum = (uint32_t)table_a[a[i * step0]] + (uint32_t)table_b[b[i * step1]];
+        uint32_t code = (uint32_t)scale_down((int32_t)sum, multiplier) + (uint32_t)zero;
 
-        out[i] = (uint8_t)nn_clamp_i32(code, low, high);
+        out[i] = (uint8_t)nn_clamp_i32((int32_t)code, low, high);
     }
 }
 
@@ -320,20 +321,36 @@ static int nn_prelu_q8__c(const struct nn_kernel_args *args)
 
 /* ---- the table ---- */
 
-#define ROW(op_name, op, lower_function, run_function)                                             \
+/* Numbers with which nothing overflows. */
+static bool check_q8(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
+                     uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    const struct q8_params *params = bytes;
+    const int32_t codes[] = {params->low, params->high, params->zero, params->zeros[0],
+                             params->zeros[1]};
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (codes[i] < INT8_MIN || codes[i] > UINT8_MAX)
+            return false;
+    return params->flip == nn_quant_flip(outputs[0].type) &&
+           nn_multiplier_is_valid(params->multiplier);
+}
+
+#define ROW(op_name, op, table_bytes, lower_function, run_function)                                \
     {                                                                                              \
         .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
         .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct q8_params), .in_place = 3,         \
-        .is_elementwise = 1, .lower = lower_function, .run = run_function                          \
+        .weights_bytes = (table_bytes), .check = check_q8, .is_elementwise = 1,                    \
+        .lower = lower_function, .run = run_function                                               \
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("add_q8", ADD, lower_add, nn_sum_q8__c),
-    ROW("sub_q8", SUB, lower_sub, nn_sum_q8__c),
-    ROW("mul_q8", MUL, lower_mul, nn_mul_q8__c),
-    ROW("maximum_q8", MAXIMUM, lower_extreme, nn_maximum_q8__c),
-    ROW("minimum_q8", MINIMUM, lower_extreme, nn_minimum_q8__c),
-    ROW("prelu_q8", PRELU, lower_prelu, nn_prelu_q8__c),
+    ROW("add_q8", ADD, 2048, lower_add, nn_sum_q8__c),
+    ROW("sub_q8", SUB, 2048, lower_sub, nn_sum_q8__c),
+    ROW("mul_q8", MUL, 0, lower_mul, nn_mul_q8__c),
+    ROW("maximum_q8", MAXIMUM, 512, lower_extreme, nn_maximum_q8__c),
+    ROW("minimum_q8", MINIMUM, 512, lower_extreme, nn_minimum_q8__c),
+    ROW("prelu_q8", PRELU, 256, lower_prelu, nn_prelu_q8__c),
 };
 
 NN_VARIANT_FAMILY(elementwise_q8, kernels);

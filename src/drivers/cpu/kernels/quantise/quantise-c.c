@@ -260,6 +260,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEQUANTIZE,
      .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM),
+     .weights_bytes = 256 * sizeof(float),
      .is_elementwise = 1,
      .lower = lower_dequantise,
      .run = nn_dequantize_q8__c},

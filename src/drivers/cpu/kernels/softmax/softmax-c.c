@@ -240,6 +240,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_SOFTMAX,
      .in0 = NN_T_U8 | NN_T_S8,
+     .weights_bytes = 256 * sizeof(int32_t),
      .params_bytes = sizeof(struct softmax_params),
      .lower = lower_q8,
      .run = nn_softmax_q8__c,

@@ -201,6 +201,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_RSQRT,
      .in0 = NN_T_U8 | NN_T_S8,
+     .weights_bytes = 256,
      .in_place = 1,
      .is_elementwise = 1,
      .lower = lower_rsqrt_q8,

@@ -10,17 +10,25 @@
 #include "drivers/cpu/plan.h"
 
 #include "base/arith.h"
-#include "base/cleanup.h"
 #include "drivers/cpu/own-op.h"
 #include "drivers/cpu/tail.h"
 #include "model/infer.h"
 #include "model/ops.h"
 #include "model/types.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* More than any kernel asks for: a tensor has less than 2^32 bytes. */
 #define MAX_SCRATCH_BYTES (UINT64_C(1) << 36)
+
+/* One step as the model layer and as kernels see it: room for the operands of any. */
+struct step_view {
+    struct nnhal_operand *operands;
+    struct nn_infer_operand *infer;
+    uint32_t *indices;
+    struct nn_tensor *tensors;
+};
 
 struct verifier {
     const struct nn_plan *plan;
@@ -32,6 +40,7 @@ struct verifier {
     const struct nn_plan_condition *conditions;
     const uint32_t *refs;
     const uint32_t *dims;
+    struct step_view view;
 };
 
 static bool array_fits(const struct verifier *v, const struct nn_plan_array *array,
@@ -180,13 +189,10 @@ static bool params_pass(const struct verifier *v, const struct nn_plan_step *ste
                         const struct nn_kernel *kernel)
 {
     uint32_t n = step->n_inputs + step->n_outputs;
-    _cleanup_(freep) struct nn_tensor *tensors = NULL;
+    struct nn_tensor *tensors = v->view.tensors;
 
     if (!kernel->check)
         return true;
-    tensors = calloc(n ? n : 1, sizeof(*tensors));
-    if (!tensors)
-        return false;
     for (uint32_t i = 0; i < n; i++)
         as_tensor(v, v->refs[step->first_ref + i], &tensors[i]);
     return kernel->check(v->plan->block + step->params, step->n_inputs, tensors, step->n_outputs,
@@ -217,30 +223,8 @@ channels_of(const struct nn_kernel *kernel, const struct nn_plan_value *value, c
                                         .n_scales = dim < value->n_dims ? dims[dim] : 0};
 }
 
-/* One step as the model layer sees operations. */
-struct step_model {
-    struct nnhal_operand *operands;
-    struct nn_infer_operand *infer;
-    uint32_t *indices;
-};
-
-static bool step_model_init(struct step_model *m, uint32_t n)
-{
-    m->operands = calloc(n ? n : 1, sizeof(*m->operands));
-    m->infer = calloc(n ? n : 1, sizeof(*m->infer));
-    m->indices = calloc(n ? n : 1, sizeof(*m->indices));
-    return m->operands && m->infer && m->indices;
-}
-
-static void step_model_done(struct step_model *m)
-{
-    free(m->operands);
-    free(m->infer);
-    free(m->indices);
-}
-
 static void fill_operand(const struct verifier *v, const struct nn_plan_step *step,
-                         const struct nn_kernel *kernel, uint32_t i, struct step_model *m)
+                         const struct nn_kernel *kernel, uint32_t i, const struct step_view *m)
 {
     const struct nn_plan_value *value = &v->values[v->refs[step->first_ref + i]];
     struct nnhal_operand *operand = &m->operands[i];
@@ -279,7 +263,7 @@ static bool output_agrees(const struct nn_infer_operand *infer, const struct nnh
 }
 
 static bool model_agrees(const struct nn_plan_step *step, const struct nn_kernel *kernel,
-                         struct step_model *m)
+                         const struct step_view *m)
 {
     uint32_t n_in = step->n_inputs, n_out = step->n_outputs;
     struct nnhal_operation operation = {.type = kernel->operation,
@@ -309,20 +293,16 @@ static bool operation_agrees(const struct verifier *v, const struct nn_plan_step
                              const struct nn_kernel *kernel)
 {
     uint32_t n = step->n_inputs + step->n_outputs, row = step->kernel;
-    struct step_model m = {0};
-    bool agrees = step_model_init(&m, n);
+    const struct step_view *m = &v->view;
 
-    if (agrees) {
-        for (uint32_t i = 0; i < n; i++)
-            m.indices[i] = v->values[v->refs[step->first_ref + i]].type;
-        agrees = nn_kernel_find(row, kernel->operation, v->header->isa, step->n_inputs, m.indices,
-                                step->n_outputs, m.indices + step->n_inputs) == row;
-        for (uint32_t i = 0; i < n; i++)
-            fill_operand(v, step, kernel, i, &m);
-        agrees = agrees && model_agrees(step, kernel, &m);
-    }
-    step_model_done(&m);
-    return agrees;
+    for (uint32_t i = 0; i < n; i++)
+        m->indices[i] = v->values[v->refs[step->first_ref + i]].type;
+    if (nn_kernel_find(row, kernel->operation, v->header->isa, step->n_inputs, m->indices,
+                       step->n_outputs, m->indices + step->n_inputs) != row)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        fill_operand(v, step, kernel, i, m);
+    return model_agrees(step, kernel, m);
 }
 
 static bool same_shape(const struct verifier *v, const struct nn_plan_value *a,
@@ -385,6 +365,37 @@ static bool arena_fits(const struct verifier *v)
     return v->header->arena_bytes <= sum;
 }
 
+/* For the step with the most operands. Returns: false if memory is short. */
+static bool make_view(struct verifier *v)
+{
+    uint64_t n_most = 1;
+
+    for (uint32_t i = 0; i < v->header->steps.n; i++) {
+        uint64_t n = (uint64_t)v->steps[i].n_inputs + v->steps[i].n_outputs;
+
+        if (n <= v->header->refs.n && n > n_most)
+            n_most = n;
+    }
+    v->view = (struct step_view){.operands = calloc(n_most, sizeof(*v->view.operands)),
+                                 .infer = calloc(n_most, sizeof(*v->view.infer)),
+                                 .indices = calloc(n_most, sizeof(*v->view.indices)),
+                                 .tensors = calloc(n_most, sizeof(*v->view.tensors))};
+    return v->view.operands && v->view.infer && v->view.indices && v->view.tensors;
+}
+
+static bool steps_fit(struct verifier *v)
+{
+    bool fit = make_view(v);
+
+    for (uint32_t i = 0; fit && i < v->header->steps.n; i++)
+        fit = step_fits(v, &v->steps[i]);
+    free(v->view.operands);
+    free(v->view.infer);
+    free(v->view.indices);
+    free(v->view.tensors);
+    return fit;
+}
+
 int nn_plan_verify(const struct nn_plan *plan, uint64_t n_bytes, const struct nn_plan_world *world)
 {
     struct verifier v = {.plan = plan, .header = nn_plan_header(plan), .world = world};
@@ -396,8 +407,5 @@ int nn_plan_verify(const struct nn_plan *plan, uint64_t n_bytes, const struct nn
             return NN_PLAN_E_INVALID;
     if (!arena_fits(&v) || !refs_fit(&v) || !writes_fit(&v) || !conditions_fit(&v))
         return NN_PLAN_E_INVALID;
-    for (uint32_t i = 0; i < v.header->steps.n; i++)
-        if (!step_fits(&v, &v.steps[i]))
-            return NN_PLAN_E_INVALID;
-    return 0;
+    return steps_fit(&v) ? 0 : NN_PLAN_E_INVALID;
 }

@@ -66,6 +66,7 @@ TEST(calls_name_their_object)
         "input_indexes=[0,1,2]}, pools=[7], operand_values=12 bytes, "
         "relax_computation_float32_to_float16=0}, preference=SUSTAINED_SPEED, priority=77, "
         "deadline_ns=none, model_cache=[4], data_cache=[5], token=[1,2,3,0,0,0,0,0,... 32 in all], "
+        "is_deferred=0, "
         "fds=[4,5])");
     message = (struct nn_codec_message){.serial = 8, .number = NN_HAL_METHOD_FREE_BURST_MEMORY};
     ck_assert_str_eq(print(NN_CODEC_CALL, &message, &free_memory),

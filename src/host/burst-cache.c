@@ -165,14 +165,15 @@ static bool same_datum(const struct nnhal_fmq_request_datum *a,
                        const struct nnhal_fmq_request_datum *b)
 {
     const size_t begin = offsetof(struct nnhal_fmq_request_datum, of);
+    const size_t deadline = offsetof(struct nnhal_fmq_request_datum, of.measure_timing.deadline_ns);
+    const size_t after = deadline + sizeof(a->of.measure_timing.deadline_ns);
 
     if (a->kind != b->kind)
         return false;
     if (a->kind != NNHAL_FMQ_REQUEST_MEASURE_TIMING)
         return memcmp((const char *)a + begin, (const char *)b + begin, sizeof(*a) - begin) == 0;
-    return a->of.measure_timing.measure == b->of.measure_timing.measure &&
-           a->of.measure_timing.reserved == b->of.measure_timing.reserved &&
-           a->of.measure_timing.loop_timeout_ns == b->of.measure_timing.loop_timeout_ns;
+    return memcmp((const char *)a + begin, (const char *)b + begin, deadline - begin) == 0 &&
+           memcmp((const char *)a + after, (const char *)b + after, sizeof(*a) - after) == 0;
 }
 
 static bool is_of(const struct nn_burst_bound *bound, const struct nnhal_fmq_request_datum *data,

@@ -8,8 +8,9 @@
  * copied out of the queue, so that what was judged is what is run.
  *
  * A binding holds its memories too. When a slot is freed, the bindings that use
- * it go: at once, or at the end of the run in progress. Those that name tokens
- * are used once: a buffer can be freed at any time, and has a state.
+ * it go: at once, or at the end of the run in progress. What can change of a
+ * buffer that a token names (its contents, whether it was freed) is judged at
+ * each run (binding.h).
  *
  * Threads: set, free and close: any. The rest: the thread that serves the burst.
  * The lock is held for a few steps, never while somebody is waited for. */

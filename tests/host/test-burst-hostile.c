@@ -183,6 +183,23 @@ TEST(every_bit_of_every_element_is_judged)
 }
 TEST_END
 
+/* Also of a request that is remembered, which is compared and not decoded. */
+TEST(what_no_kind_uses_is_0)
+{
+    struct nnhal_fmq_request_datum spoilt[64];
+    uint32_t n_executed = 0, i = 0;
+
+    begin();
+    do {
+        expect_usable(&n_executed);
+        memcpy(spoilt, line.data, line.n_data * sizeof(spoilt[0]));
+        spoilt[i].of.words[4] = 1;
+        expect_refused(spoilt, line.n_data);
+    } while (++i < line.n_data);
+    end();
+}
+TEST_END
+
 static uint64_t seed = 88172645463325252;
 
 static uint32_t next_random(uint32_t n)
@@ -411,8 +428,8 @@ TEST(scribbled_words_do_not_hold_the_end_up)
 TEST_END
 
 CHECK_MAIN("burst-hostile", every_mutation_is_refused_and_the_burst_stays_usable,
-           every_bit_of_every_element_is_judged, random_packets_in_flight_have_one_answer_each,
-           pieces_of_a_packet_are_no_packet, an_impossible_counter_ends_its_burst_only,
-           a_waiter_that_was_moved_away_still_ends,
+           every_bit_of_every_element_is_judged, what_no_kind_uses_is_0,
+           random_packets_in_flight_have_one_answer_each, pieces_of_a_packet_are_no_packet,
+           an_impossible_counter_ends_its_burst_only, a_waiter_that_was_moved_away_still_ends,
            elements_that_change_while_they_are_read_do_no_harm,
            scribbled_words_do_not_hold_the_end_up)

@@ -144,6 +144,15 @@ static int inspect_anonymous(int fd, struct nn_sys_file *ret_file)
     return 0;
 }
 
+/* Both have seals. */
+static enum nn_sys_file_kind inspect_sealable(int fd)
+{
+    struct statfs system;
+
+    return fstatfs(fd, &system) == 0 && system.f_type == HUGETLBFS_MAGIC ? NN_SYS_HUGE
+                                                                         : NN_SYS_SHARED;
+}
+
 /* fstat() of a file may ask whoever serves it; seals are answered by shared
  * memory alone, and by the kernel. */
 int nn_sys_inspect(int fd, struct nn_sys_file *ret_file)
@@ -159,7 +168,7 @@ int nn_sys_inspect(int fd, struct nn_sys_file *ret_file)
         return inspect_anonymous(fd, ret_file);
     if (!S_ISREG(status.stx_mode))
         return 0;
-    ret_file->kind = fcntl(fd, F_GET_SEALS) >= 0 ? NN_SYS_SHARED : NN_SYS_SLOW_FILE;
+    ret_file->kind = fcntl(fd, F_GET_SEALS) >= 0 ? inspect_sealable(fd) : NN_SYS_SLOW_FILE;
     ret_file->n_bytes = status.stx_size;
     return 0;
 }

@@ -47,7 +47,8 @@ int nn_sys_ioctl(int fd, unsigned long request, void *argument);
 /* What kind of file a descriptor is, as far as memory is concerned. */
 enum nn_sys_file_kind {
     NN_SYS_OTHER,  /* no memory: a directory, a socket, a device.. */
-    NN_SYS_SHARED, /* a memfd, or a file of tmpfs or hugetlbfs */
+    NN_SYS_SHARED, /* a memfd, or a file of tmpfs */
+    NN_SYS_HUGE,   /* the same of hugetlbfs: seals do not keep its pages */
     NN_SYS_DMA_BUF,
     NN_SYS_SLOW_FILE, /* another file: whoever touches it may wait for somebody else */
 };

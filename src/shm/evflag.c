@@ -111,6 +111,9 @@ static int wait_counted(struct nn_evflag *flag, int (*is_ready)(void *ctx), void
         if (r != 0)
             return r;
         r = sleep_on(flag, generation, poke, deadline_ns);
+        /* A peer that never lets the generation be does not move the deadline. */
+        if (r == 0 && deadline_ns != UINT64_MAX && nn_sys_now_ns() >= deadline_ns)
+            r = NNHAL_FMQ_E_TIMED_OUT;
     }
 }
 

@@ -52,6 +52,10 @@ static int inspect(struct nn_region *region, uint64_t *ret_file_size)
         return 0;
     if (file.kind == NN_SYS_OTHER)
         return NN_REGION_E_INVALID;
+    /* A hole that is punched into it may never be filled again, whatever its seals say, and
+     * parts of it cannot be mapped over by a guard. */
+    if (file.kind == NN_SYS_HUGE)
+        return NN_REGION_E_UNMAPPABLE;
     seals = fcntl(region->fd, F_GET_SEALS);
     if (seals > 0) {
         region->is_sealed = (seals & F_SEAL_SHRINK) != 0;

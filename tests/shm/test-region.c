@@ -212,6 +212,25 @@ TEST(what_the_descriptor_does_not_allow_is_unmappable_or_read_only)
 }
 TEST_END
 
+/* Its pages can be punched out in spite of all seals, and may be nobody's to have again. */
+TEST(huge_pages_are_unmappable)
+{
+    const size_t huge = 2 << 20;
+    size_t n_fds = count_fds();
+    struct nn_region *region = NULL;
+    int fd = memfd_create("test-huge", MFD_HUGETLB | MFD_ALLOW_SEALING | MFD_CLOEXEC);
+
+    if (fd < 0 || ftruncate(fd, (off_t)huge) < 0) {
+        puts("huge_pages_are_unmappable: skipped, this kernel has no huge pages");
+        closep(&fd);
+        return;
+    }
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    ck_assert_int_eq(import(fd, NNHAL_MEMORY_ASHMEM, 0, 0, huge, &region), NN_REGION_E_UNMAPPABLE);
+    ck_assert_uint_eq(count_fds(), n_fds);
+}
+TEST_END
+
 TEST(both_sides_see_what_the_other_writes)
 {
     struct nn_region *one = NULL, *other = NULL;
@@ -284,6 +303,6 @@ TEST_END
 CHECK_MAIN("region", a_new_region_is_zeroed_sealed_and_gone_afterwards, any_offset_can_be_mapped,
            ranges_that_do_not_lie_in_the_file_are_malformed, kinds_and_protections_are_checked,
            what_is_no_file_is_malformed,
-           what_the_descriptor_does_not_allow_is_unmappable_or_read_only,
+           what_the_descriptor_does_not_allow_is_unmappable_or_read_only, huge_pages_are_unmappable,
            both_sides_see_what_the_other_writes, references_on_several_threads,
            whichever_call_fails_nothing_is_left)

@@ -144,6 +144,12 @@ TEST(files_that_are_no_queue_are_refused)
     ck_assert_int_eq(try_attach(16, 8, 1, readable), NNHAL_FMQ_E_INVALID);
     close(readable);
     close(fd);
+    fd = memfd_create("peer", MFD_HUGETLB | MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, 2 << 20) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+        ck_assert_int_eq(try_attach((2 << 20) / 8 - 32, 8, 1, fd), NNHAL_FMQ_E_INVALID);
+    else
+        puts("huge pages: not tried, this kernel has none");
+    close(fd);
 }
 TEST_END
 
@@ -315,6 +321,31 @@ TEST(without_futex_waitv_a_close_is_seen_all_the_same)
 }
 TEST_END
 
+/* A peer whose words change whenever we have looked at them. */
+struct restless {
+    struct nn_evflag_words words;
+    uint64_t limit_ns;
+};
+
+static int is_over(void *ctx)
+{
+    struct restless *restless = ctx;
+
+    __atomic_add_fetch(&restless->words.generation, 1, __ATOMIC_SEQ_CST);
+    return nn_sys_now_ns() >= restless->limit_ns;
+}
+
+TEST(a_generation_that_never_stays_does_not_move_a_deadline)
+{
+    struct restless restless = {.limit_ns = nn_sys_now_ns() + 10000000000};
+    struct nn_evflag flag;
+
+    nn_evflag_init(&flag, &restless.words);
+    ck_assert_int_eq(nn_evflag_wait(&flag, is_over, &restless, nn_sys_now_ns() + 10000000),
+                     NNHAL_FMQ_E_TIMED_OUT);
+}
+TEST_END
+
 /* A peer that writes nonsense to every word all the time: each call returns
  * with one of its answers, and a close ends the last wait. */
 static uint32_t peer_must_stop;
@@ -400,5 +431,6 @@ CHECK_MAIN("ring-hostile", each_wrong_field_of_a_descriptor_is_refused,
            a_queue_that_is_impossible_from_the_beginning_is_broken,
            counters_of_an_unsynchronized_writer_may_say_anything,
            a_waiter_that_the_peer_has_moved_away_is_still_ended_by_close,
-           without_futex_waitv_a_close_is_seen_all_the_same, a_scribbling_peer_costs_its_own_queue,
-           every_system_call_may_fail)
+           without_futex_waitv_a_close_is_seen_all_the_same,
+           a_generation_that_never_stays_does_not_move_a_deadline,
+           a_scribbling_peer_costs_its_own_queue, every_system_call_may_fail)

@@ -201,18 +201,30 @@ void nn_burst_drop_memory(struct nn_burst *burst, uint64_t memory, bool is_alive
     nn_burst_slots_give(&burst->slots, slot);
 }
 
+/* Under the lock; several questions may come before they are answered. Without
+ * memory the device gives up waiting, and the request fails. */
+static void add_wanted(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots)
+{
+    uint32_t n_room = NN_BURST_MAX_SLOTS - burst->n_wanted;
+    uint32_t n = n_slots < n_room ? n_slots : n_room;
+    int32_t *larger;
+
+    if (n == 0)
+        return;
+    larger = realloc(burst->wanted, (burst->n_wanted + n) * sizeof(*larger));
+    if (!larger)
+        return;
+    memcpy(larger + burst->n_wanted, slots, n * sizeof(*larger));
+    burst->wanted = larger;
+    burst->n_wanted += n;
+}
+
 void nn_burst_want(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots)
 {
-    int32_t *copy = burst->results ? malloc((n_slots + 1) * sizeof(*copy)) : NULL;
-
-    if (!copy)
-        return; /* the device gives up waiting, and the request fails */
-    if (n_slots)
-        memcpy(copy, slots, n_slots * sizeof(*copy));
+    if (!burst->results)
+        return;
     pthread_mutex_lock(&burst->lock);
-    free(burst->wanted);
-    burst->wanted = copy;
-    burst->n_wanted = n_slots;
+    add_wanted(burst, slots, n_slots);
     pthread_mutex_unlock(&burst->lock);
     nn_ring_interrupt(burst->results);
 }

@@ -27,6 +27,7 @@ enum manner {
     ANSWER_ANOTHER, /* with another's number */
     ANSWER_GARBAGE, /* with elements that are no result */
     ANSWER_WANTING, /* asks for the slots first */
+    ANSWER_AFTER_4, /* when so many slots were set */
     ANSWER_TWICE,   /* with a result too many */
     SPOIL_REQUESTS, /* with an impossible counter of what it has read */
     SPOIL_RESULTS,  /* with an impossible counter of what it has written */
@@ -118,6 +119,11 @@ static void serve(struct device *device, uint32_t n)
     switch (device->manner) {
     case ANSWER_WANTING:
         want(device);
+        answer(device);
+        break;
+    case ANSWER_AFTER_4:
+        for (uint64_t end_ns = nn_sys_now_ns() + 10000000000; device->n_set < 4;)
+            must(nn_sys_now_ns() < end_ns);
         answer(device);
         break;
     case SPOIL_REQUESTS:
@@ -412,6 +418,26 @@ TEST(slots_that_the_device_lost_are_set_again_while_waiting)
 }
 TEST_END
 
+/* A device asks in pieces. */
+TEST(every_question_for_slots_is_answered)
+{
+    static const int32_t pieces[3] = {0, 7, 1};
+    struct bench bench;
+    struct nn_burst_packet *packet;
+    uint32_t status;
+
+    open_bench(&bench, ANSWER_AFTER_4, N_ELEMENTS);
+    packet = pack(&bench, 1, 0); /* sets the first of the four */
+    for (int i = 0; i < 3; i++)
+        nn_burst_want(bench.burst, &pieces[i], 1);
+    ck_assert_int_eq(execute(&bench, packet, &status), 0);
+    ck_assert_uint_eq(status, NNHAL_NONE);
+    ck_assert_uint_eq(bench.device->n_set, 4);
+    nn_burst_packet_free(packet);
+    close_bench(&bench);
+}
+TEST_END
+
 TEST(a_result_that_is_none_breaks_the_burst_and_nothing_more_is_sent)
 {
     static const enum manner manners[] = {ANSWER_ANOTHER, ANSWER_GARBAGE, ANSWER_TWICE,
@@ -595,6 +621,7 @@ CHECK_MAIN("burst", a_request_goes_out_and_its_result_comes_back, statuses_arriv
            memories_keep_their_slots_until_dropped_and_the_last_freed_comes_first,
            what_no_packet_or_slot_is_left_for_is_not_sent,
            slots_that_the_device_lost_are_set_again_while_waiting,
+           every_question_for_slots_is_answered,
            a_result_that_is_none_breaks_the_burst_and_nothing_more_is_sent,
            a_device_that_dies_ends_the_wait, a_broken_queue_of_requests_is_not_written,
            a_device_without_bursts_says_so, a_steady_burst_takes_no_memory_and_makes_no_system_call,

@@ -195,18 +195,17 @@ static uint32_t import(struct nn_session *session, const struct nn_hal_import_me
     r = map(session, args, &memory->region);
     if (r != 0)
         return say_unmapped(args, r, reply, arena);
+    if (nn_region_may_stall(memory->region))
+        __atomic_add_fetch(&session->n_slow_memories, 1, __ATOMIC_RELEASE);
     status = nn_session_charge(session, NN_QUOTA_MEMORY_BYTES, n_bytes(args),
                                "bytes of shared memory", &memory->bytes_charge, &reply->message,
                                arena);
     if (status != NNHAL_NONE)
         return status;
-    memory->session = session;
     memory->kind = args->kind;
     memory->is_whole = args->kind == NNHAL_MEMORY_HARDWARE_BUFFER;
     memory->is_readable = args->kind != NNHAL_MEMORY_MMAP_FD || (args->prot & PROT_READ);
     memory->is_writable = nn_region_is_writable(memory->region);
-    if (nn_region_may_stall(memory->region))
-        __atomic_add_fetch(&session->n_slow_memories, 1, __ATOMIC_RELEASE);
     if (is_buffer(args->kind))
         nn_layout_copy(&args->buffer, &memory->layout);
     find_view(memory);
@@ -226,6 +225,7 @@ uint32_t nn_host_import_memory(struct nn_session *session,
     if (!memory)
         return nn_say_no_memory(&reply->message, arena);
     nn_object_init(&memory->object, NN_OBJECT_MEMORY, memory_destroy);
+    memory->session = session;
     return import(session, args, memory, reply, arena);
 }
 

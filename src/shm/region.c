@@ -41,7 +41,9 @@ static uint64_t n_mapped;
 static int inspect(struct nn_region *region, uint64_t *ret_file_size)
 {
     struct nn_sys_file file;
-    int seals, r;
+    /* Before the size: what is sealed by now cannot become smaller than that, while
+     * a size that was read first may be of the time before somebody cut and sealed. */
+    int seals = fcntl(region->fd, F_GET_SEALS), r;
 
     r = nn_sys_inspect(region->fd, &file);
     if (r < 0)
@@ -56,7 +58,6 @@ static int inspect(struct nn_region *region, uint64_t *ret_file_size)
      * parts of it cannot be mapped over by a guard. */
     if (file.kind == NN_SYS_HUGE)
         return NN_REGION_E_UNMAPPABLE;
-    seals = fcntl(region->fd, F_GET_SEALS);
     if (seals > 0) {
         region->is_sealed = (seals & F_SEAL_SHRINK) != 0;
         region->is_immutable = (seals & F_SEAL_WRITE) != 0;

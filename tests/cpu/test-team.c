@@ -4,6 +4,8 @@
 #include "support/check-main.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -94,6 +96,39 @@ TEST(several_loops_at_once)
 }
 TEST_END
 
+struct signals {
+    _Atomic uint32_t n_begun;
+    sigset_t blocked; /* of whoever is not the caller */
+};
+
+/* Both threads have a chunk, whoever comes first. */
+static void look_at_signals(void *ctx, uint32_t chunk, unsigned worker)
+{
+    struct signals *signals = ctx;
+
+    (void)chunk;
+    atomic_fetch_add(&signals->n_begun, 1);
+    while (atomic_load(&signals->n_begun) < 2)
+        sched_yield();
+    if (worker != 0)
+        pthread_sigmask(SIG_SETMASK, NULL, &signals->blocked);
+}
+
+/* A memory that shrinks while a worker reads it raises SIGBUS there: blocked, it
+ * would end the service and not reach the handler that repairs the memory. */
+TEST(workers_leave_their_own_faults_unblocked)
+{
+    struct signals signals = {.n_begun = 0};
+    struct nn_team *team;
+
+    ck_assert_int_eq(nn_team_new(2, &team), 0);
+    nn_team_run(team, 2, look_at_signals, &signals);
+    ck_assert(!sigismember(&signals.blocked, SIGBUS));
+    ck_assert(sigismember(&signals.blocked, SIGTERM));
+    nn_team_free(team);
+}
+TEST_END
+
 TEST(team_without_work_ends)
 {
     struct nn_team *team;
@@ -106,4 +141,4 @@ TEST(team_without_work_ends)
 TEST_END
 
 CHECK_MAIN("team", every_chunk_runs_once, workers_that_sleep_are_woken_or_not_needed,
-           several_loops_at_once, team_without_work_ends)
+           several_loops_at_once, workers_leave_their_own_faults_unblocked, team_without_work_ends)

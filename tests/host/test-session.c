@@ -273,6 +273,37 @@ TEST(a_session_holds_its_limits)
 }
 TEST_END
 
+static int inspect_slow(int fd, struct nn_sys_file *ret_file)
+{
+    (void)fd;
+    *ret_file = (struct nn_sys_file){NN_SYS_SLOW_FILE, 16384};
+    return 0;
+}
+
+TEST(a_file_of_a_disk_that_exceeds_the_limit_is_let_go)
+{
+    const struct nn_host_session_options options = {.uid = 1, .limits = {.memory_bytes = 8192}};
+    const struct nn_sys_fakes fakes = {.inspect = inspect_slow};
+    int fd = memfd_create("limit", MFD_CLOEXEC);
+    size_t n_fds;
+    uint64_t id;
+
+    desk_open_with(&desk, &options);
+    n_fds = count_fds();
+    nn_sys_fakes = &fakes;
+    ck_assert_uint_eq(desk_import(&desk, fd, NNHAL_MEMORY_MMAP_FD, PROT_READ, 8193, 0, &id),
+                      NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    ck_assert(!nn_host_may_stall(desk.hal));
+    ck_assert_uint_eq(count_fds(), n_fds);
+    ck_assert_uint_eq(desk_import(&desk, fd, NNHAL_MEMORY_MMAP_FD, PROT_READ, 8192, 0, &id),
+                      NNHAL_NONE);
+    ck_assert(nn_host_may_stall(desk.hal));
+    nn_sys_fakes = NULL;
+    close(fd);
+    desk_close(&desk);
+}
+TEST_END
+
 TEST(sessions_of_a_uid_share_a_limit)
 {
     const struct nn_host_session_options options = {.uid = 1,
@@ -363,6 +394,6 @@ CHECK_MAIN("session", the_device_tells_what_the_driver_says, malformed_memories_
            a_file_that_shrinks_ends_the_execution_and_nothing_else,
            deadlines_and_loop_timeouts_reach_the_driver,
            a_steady_reusable_execution_takes_no_memory, freeing_what_does_not_exist_is_no_error,
-           a_session_holds_its_limits, sessions_of_a_uid_share_a_limit,
-           closing_waits_for_calls_and_tells_them_to_end, a_cancelled_session_is_a_dead_object,
-           closing_leaves_nothing_behind)
+           a_session_holds_its_limits, a_file_of_a_disk_that_exceeds_the_limit_is_let_go,
+           sessions_of_a_uid_share_a_limit, closing_waits_for_calls_and_tells_them_to_end,
+           a_cancelled_session_is_a_dead_object, closing_leaves_nothing_behind)

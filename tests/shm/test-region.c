@@ -300,9 +300,34 @@ TEST(whichever_call_fails_nothing_is_left)
 }
 TEST_END
 
+/* Cuts and seals what was just measured, as a client that races with us would. */
+static int inspect_too_early(int fd, struct nn_sys_file *ret_file)
+{
+    *ret_file = (struct nn_sys_file){NN_SYS_SHARED, 8192};
+    ck_assert_int_eq(ftruncate(fd, 4096), 0);
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+}
+
+TEST(a_size_of_before_the_seal_is_not_trusted)
+{
+    const struct nn_region_params params = {.kind = NNHAL_MEMORY_ASHMEM, .size = 8192};
+    const struct nn_sys_fakes fakes = {.inspect = inspect_too_early};
+    struct nn_region *region = NULL;
+    int fd = memfd_of(8192, 0);
+
+    nn_sys_fakes = &fakes;
+    ck_assert_int_eq(nn_region_import(fd, &params, NN_REGION_GUARD, &region), 0);
+    nn_sys_fakes = NULL;
+    ck_assert(nn_region_can_shrink(region));
+    ck_assert_uint_eq(((volatile unsigned char *)nn_region_data(region))[8191], 0);
+    ck_assert(nn_region_is_broken(region));
+    nn_region_unref(region);
+}
+TEST_END
+
 CHECK_MAIN("region", a_new_region_is_zeroed_sealed_and_gone_afterwards, any_offset_can_be_mapped,
            ranges_that_do_not_lie_in_the_file_are_malformed, kinds_and_protections_are_checked,
            what_is_no_file_is_malformed,
            what_the_descriptor_does_not_allow_is_unmappable_or_read_only, huge_pages_are_unmappable,
-           both_sides_see_what_the_other_writes, references_on_several_threads,
-           whichever_call_fails_nothing_is_left)
+           a_size_of_before_the_seal_is_not_trusted, both_sides_see_what_the_other_writes,
+           references_on_several_threads, whichever_call_fails_nothing_is_left)

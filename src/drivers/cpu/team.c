@@ -4,10 +4,10 @@
 #include "base/cpus.h"
 #include "base/error.h"
 #include "base/sys.h"
+#include "base/thread.h"
 
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -140,12 +140,11 @@ static int start_one(struct nn_team *team)
     if (!worker)
         return nn_error_origin(-ENOMEM);
     *worker = (struct worker){team, team->n_started + 1};
-    r = pthread_create(&team->threads[team->n_started], NULL, worker_main, worker);
-    if (r) {
+    r = nn_thread_start("nnhal-cpu", worker_main, worker, &team->threads[team->n_started]);
+    if (r < 0) {
         free(worker);
-        return nn_error_origin(-r);
+        return nn_error_trace(r);
     }
-    pthread_setname_np(team->threads[team->n_started], "nnhal-cpu");
     team->n_started++;
     return 0;
 }
@@ -153,15 +152,10 @@ static int start_one(struct nn_team *team)
 /* A team that cannot have all its threads works with those it got. */
 static void start(struct nn_team *team)
 {
-    sigset_t all, old;
-
     pthread_mutex_lock(&team->lock);
     if (!atomic_load(&team->is_started)) {
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &old);
         while (team->n_started + 1 < team->n_threads && start_one(team) == 0)
             ;
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
         atomic_store(&team->is_started, 1);
     }
     pthread_mutex_unlock(&team->lock);

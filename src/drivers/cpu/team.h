@@ -22,7 +22,8 @@
  * looks at the regions once more before it sleeps; both are sequentially
  * consistent, so one of them sees the other.
  *
- * Threads block all signals, start when they are first needed, and end with
+ * Threads are as base/thread.h says: a memory that shrinks under them is repaired
+ * by the service's handler. They start when they are first needed, and end with
  * the last reference. A forked child has none of them and never enters. */
 #ifndef NN_CPU_TEAM_H
 #define NN_CPU_TEAM_H

@@ -239,7 +239,9 @@ struct nnhal_sandbox {
 #define NNHAL_BURST_NO_KEY   UINT32_MAX
 
 /* A memory of the burst, for an executor that keeps something of its own for each
- * (the mapping of an IOMMU, say). It stays mapped at data until remove_memory(). */
+ * (the mapping of an IOMMU, say). It stays mapped at data until remove_memory(). Of
+ * a hardware buffer it is where the pixels lie; one whose pixels are no tensor's
+ * bytes gets no key. */
 struct nnhal_burst_memory {
     size_t size;
     uint32_t key; /* below the executor's n_keys; free until now */
@@ -249,8 +251,8 @@ struct nnhal_burst_memory {
 };
 
 /* Where an argument lies: in the memory of this key, from this byte on. Without
- * a key (NNHAL_BURST_NO_KEY): omitted, in a buffer, or one memory more than there are keys;
- * the execution's pointers are valid in every case. */
+ * a key (NNHAL_BURST_NO_KEY): omitted, in a buffer, in pixels without a view, or one memory
+ * more than there are keys; what the execution says is valid in every case. */
 struct nnhal_burst_place {
     uint32_t key;
     uint32_t reserved;

@@ -80,8 +80,8 @@ static uint32_t add_entry(struct nn_burst_executor *executor, struct nn_memory *
         .size = sizeof(of),
         .key = key,
         .is_writable = memory->is_writable,
-        .data = nn_region_data(memory->region),
-        .n_bytes = nn_memory_size(memory),
+        .data = memory->view,
+        .n_bytes = memory->n_view,
     };
 
     *ret_key = key;
@@ -113,7 +113,7 @@ static uint32_t find_keys(struct nn_burst_executor *executor, const struct nn_bi
     for (uint32_t i = 0; i < binding->n_pools && status == NNHAL_NONE; i++) {
         struct nn_memory *memory = binding->pools[i].memory;
 
-        if (keys[i] != NNHAL_BURST_NO_KEY || !memory || !memory->region)
+        if (keys[i] != NNHAL_BURST_NO_KEY || !memory || !memory->view)
             continue;
         keys[i] = find_entry(executor, memory); /* an earlier pool may be the same */
         if (keys[i] == NNHAL_BURST_NO_KEY)

@@ -6,7 +6,10 @@
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 
+#include <android/hardware_buffer.h>
+
 #include <semaphore.h>
+#include <sys/mman.h>
 
 #define N_KEYS 3
 
@@ -249,6 +252,56 @@ TEST(an_executor_executes_in_the_places_it_was_told)
 }
 TEST_END
 
+/* Pixels that begin somewhere in their file. */
+static void import_picture(uint32_t n, uint64_t offset)
+{
+    const struct nnhal_buffer_plane plane = {
+        .offset = offset, .row_bytes = 4 * n, .pixel_bytes = 4};
+    const struct nnhal_hardware_buffer buffer = {
+        .format = AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM,
+        .width = n,
+        .height = 1,
+        .layers = 1,
+        .size = offset + 4ULL * n,
+        .stride = n,
+        .n_planes = 1,
+        .planes = &plane,
+    };
+    int fd = memfd_create("picture", MFD_CLOEXEC);
+    uint32_t i = desk.n_memories++;
+
+    ck_assert_int_eq(ftruncate(fd, 4096), 0);
+    ck_assert_uint_eq(desk_import_buffer(&desk, fd, &buffer, 0, &desk.memories[i].id), NNHAL_NONE);
+    desk.memories[i].size = 4096;
+    desk.memories[i].bytes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(desk.memories[i].bytes, MAP_FAILED);
+    close(fd);
+}
+
+TEST(a_picture_lies_where_its_pixels_are)
+{
+    uint64_t prepared;
+    float *pixels;
+
+    told.n_keys = N_KEYS;
+    prepared = begin(1);
+    import_picture(4, 64);
+    pixels = desk_bytes(&desk, desk.memories[1].id);
+    pixels[16] = 5;
+    line_open(&line, &desk, prepared, 64, 64);
+    line_set_all(&line);
+    desk_begin(&desk);
+    desk_input(&desk, 0, NULL, desk.memories[1].id, 0, 0);
+    desk_input(&desk, 0, NULL, desk.memories[0].id, 128, 16);
+    desk_output(&desk, 0, NULL, desk.memories[0].id, 256, 16);
+    ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    ck_assert_float_eq(((float *)desk_bytes(&desk, desk.memories[0].id))[64], 5);
+    ck_assert_uint_eq(told.n_refused, 0);
+    line_close(&line, true);
+    end();
+}
+TEST_END
+
 TEST(an_executor_may_serve)
 {
     execute_in_turn(true, N_KEYS);
@@ -344,8 +397,8 @@ TEST_END
 
 CHECK_MAIN("burst-executor", bursts_are_told_and_nest,
            how_many_threads_an_execution_has_is_passed_on,
-           an_executor_executes_in_the_places_it_was_told, an_executor_may_serve,
-           an_executor_that_stops_serving_is_served, an_executor_without_keys_is_told_of_no_memory,
-           more_memories_than_keys_are_no_failure,
+           an_executor_executes_in_the_places_it_was_told, a_picture_lies_where_its_pixels_are,
+           an_executor_may_serve, an_executor_that_stops_serving_is_served,
+           an_executor_without_keys_is_told_of_no_memory, more_memories_than_keys_are_no_failure,
            a_freed_slot_is_removed_at_once_and_not_during_a_run,
            failures_of_an_executor_are_the_requests_or_the_bursts)

@@ -73,8 +73,7 @@ static void nap(uint64_t *n_ns)
         *n_ns *= 2;
 }
 
-int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns,
-                   bool *ret_has_waited)
+int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     uint64_t place, wait_ns = FIRST_NAP_NS;
@@ -84,7 +83,6 @@ int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t
         return nn_error_trace(fd);
     memcpy(&place, key->bytes, sizeof(place));
     lock.l_start = (off_t)(place >> 2);
-    *ret_has_waited = false;
     while (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
         if ((errno != EAGAIN && errno != EACCES && errno != EINTR) ||
             nn_sys_now_ns() >= deadline_ns) {
@@ -93,7 +91,6 @@ int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t
             close(fd);
             return r;
         }
-        *ret_has_waited = true;
         nap(&wait_ns);
     }
     folder->lock_fd = fd;
@@ -198,6 +195,13 @@ bool nn_entry_set_is_written(const struct nn_entry_set *set)
     struct stat status;
 
     return set->n_model && fstat(set->model[0], &status) == 0 && status.st_size > 0;
+}
+
+ino_t nn_entry_set_inode(const struct nn_entry_set *set)
+{
+    struct stat status;
+
+    return set->n_model && fstat(set->model[0], &status) == 0 ? status.st_ino : 0;
 }
 
 /* -- room --------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@
 #include <nnhal/types.h>
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Bytes of all entries together; beyond, those that were not used for longest go. */
 #define NN_FOLDER_MAX_BYTES (UINT64_C(1) << 30)
@@ -78,10 +79,9 @@ size_t nn_folder_list(const struct nn_folder *folder, struct nn_folder_file **re
 bool nn_folder_file_is_temporary(const struct nn_folder_file *file);
 
 /* nn_folder_lock() - only one at a time, here and in other processes, compiles for a key. Waits
- * until deadline_ns (CLOCK_MONOTONIC).
- * Returns: 0 with whether it had to wait, NN_FOLDER_E_BUSY, -errno. */
-int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns,
-                   bool *ret_has_waited);
+ * until deadline_ns (CLOCK_MONOTONIC). Whoever has it looks for the entry again.
+ * Returns: 0, NN_FOLDER_E_BUSY, -errno. */
+int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns);
 void nn_folder_unlock(struct nn_folder *folder);
 
 /* nn_entry_set_find() - opens the files of a key, of which the first model file is not
@@ -96,6 +96,10 @@ int nn_entry_set_make(struct nn_folder *folder, const struct nn_hash *key, uint3
 /* nn_entry_set_is_written() - whether the driver has written into it: it writes the first
  * model file last. */
 bool nn_entry_set_is_written(const struct nn_entry_set *set);
+
+/* nn_entry_set_inode() - of the first model file: an entry that was replaced has another one. 0: it
+ * cannot be told. */
+ino_t nn_entry_set_inode(const struct nn_entry_set *set);
 
 /* nn_entry_set_keep() - the files take the place of those of the key; then makes room.
  * Returns: 0, -errno. */

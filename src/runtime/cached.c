@@ -145,13 +145,16 @@ struct attempt {
     const struct nn_rt_cached_calls *calls;
     struct nn_folder folder;
     struct nn_hash key;
+    ino_t refused; /* the first model file of an entry that was refused; 0: none was */
 };
 
-/* Returns: whether it was a hit; else cache->why says why not. */
+/* Returns: whether it was a hit; else cache->why says why not. What was refused before is not
+ * tried again. */
 static bool try_hit(struct attempt *attempt)
 {
     struct nn_entry_set set;
     struct nn_why why = {0};
+    ino_t found;
     int r;
 
     if (nn_entry_set_find(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
@@ -159,8 +162,14 @@ static bool try_hit(struct attempt *attempt)
         conclude(attempt->cache, NNHAL_CACHE_COMPILED, "there was no entry for this model");
         return false;
     }
+    found = nn_entry_set_inode(&set);
+    if (attempt->refused && found == attempt->refused) {
+        nn_entry_set_done(&set);
+        return false;
+    }
     r = attempt->calls->from_cache(attempt->calls->ctx, &set, attempt->key.bytes, &why);
     nn_entry_set_done(&set);
+    attempt->refused = r ? found : 0;
     if (r)
         conclude(attempt->cache, NNHAL_CACHE_COMPILED, "the entry was refused: %s", why.text);
     else
@@ -231,11 +240,10 @@ static uint64_t wait_until_ns(uint64_t deadline_ns)
     return now_ns + (left_ns / 2 < LONGEST_WAIT_NS ? left_ns / 2 : LONGEST_WAIT_NS);
 }
 
+/* Somebody else may have made the entry since it was looked for, also if the lock is free by now. */
 static int compile_alone(struct attempt *attempt, uint64_t deadline_ns, struct nn_why *why)
 {
-    bool has_waited = false;
-    int r = nn_folder_lock(&attempt->folder, &attempt->key, wait_until_ns(deadline_ns),
-                           &has_waited);
+    int r = nn_folder_lock(&attempt->folder, &attempt->key, wait_until_ns(deadline_ns));
 
     if (r != 0) {
         conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
@@ -243,7 +251,7 @@ static int compile_alone(struct attempt *attempt, uint64_t deadline_ns, struct n
                        : "the folder's lock cannot be had: it must be writable");
         return compile_uncached(attempt, why);
     }
-    if (has_waited && try_hit(attempt))
+    if (try_hit(attempt))
         return 0;
     return compile(attempt, why);
 }

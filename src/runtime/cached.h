@@ -3,7 +3,7 @@
  *
  *   find entry --found--> prepare_model_from_cache --good--> HIT
  *       |none                     |refused
- *       +-------------------------+--> lock --> (waited? find again) --> make files
+ *       +-------------------------+--> lock --> find again --none, or the same--> make files
  *                  --> prepare_model --the driver wrote--> keep them: COMPILED
  *                                    --it did not-------> remove them: UNCACHED
  *

@@ -145,7 +145,6 @@ TEST(a_lock_is_one_keys_and_ends_with_its_process)
     struct nn_hash key = key_of(1), other = key_of(2);
     struct nn_folder second;
     int ready[2], status;
-    bool has_waited;
     char byte = 0;
     pid_t child;
 
@@ -154,19 +153,18 @@ TEST(a_lock_is_one_keys_and_ends_with_its_process)
     child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        if (nn_folder_open(path, &second) || nn_folder_lock(&second, &key, 0, &has_waited) ||
+        if (nn_folder_open(path, &second) || nn_folder_lock(&second, &key, 0) ||
             write(ready[1], &byte, 1) != 1)
             _exit(1);
         pause();
     }
     ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-    ck_assert_int_eq(nn_folder_lock(&folder, &key, 0, &has_waited), NN_FOLDER_E_BUSY);
-    ck_assert_int_eq(nn_folder_lock(&folder, &other, 0, &has_waited), 0);
-    ck_assert(!has_waited);
+    ck_assert_int_eq(nn_folder_lock(&folder, &key, 0), NN_FOLDER_E_BUSY);
+    ck_assert_int_eq(nn_folder_lock(&folder, &other, 0), 0);
     nn_folder_unlock(&folder);
     ck_assert_int_eq(kill(child, SIGKILL), 0);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(nn_folder_lock(&folder, &key, 0, &has_waited), 0);
+    ck_assert_int_eq(nn_folder_lock(&folder, &key, 0), 0);
     nn_folder_unlock(&folder);
     close(ready[0]);
     close(ready[1]);

@@ -2,6 +2,9 @@
 /* Compilation caching as an application sees it: what it saves, what it never costs. */
 #include "caching.h"
 
+#include "base/sys.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -274,6 +277,42 @@ TEST(eight_processes_compile_once)
 }
 TEST_END
 
+/* Somebody else compiles between the look for the entry and the lock. */
+static bool is_overtaken;
+
+static int open_late(int dir_fd, const char *path, int flags, unsigned mode)
+{
+    int fd;
+
+    if (is_overtaken && strcmp(path, "lock") == 0) {
+        is_overtaken = false;
+        EXPECT(NNHAL_CACHE_COMPILED, USUAL);
+    }
+    fd = openat(dir_fd, path, flags | O_CLOEXEC, mode);
+    return fd < 0 ? -errno : fd;
+}
+
+TEST(who_is_overtaken_before_the_lock_does_not_compile_again)
+{
+    const struct nn_sys_fakes fakes = {.openat = open_late};
+    char path[512];
+
+    caching_init(DATA_BYTES);
+    nn_sys_fakes = &fakes;
+    is_overtaken = true;
+    EXPECT(NNHAL_CACHE_HIT, USUAL);
+    ck_assert_uint_eq(caching_counts->n_compiled, 1);
+    /* The same when there is an entry, which both find damaged. */
+    caching_path("-m0", path, sizeof(path));
+    damage(path, 0);
+    is_overtaken = true;
+    EXPECT(NNHAL_CACHE_HIT, USUAL);
+    ck_assert_uint_eq(caching_counts->n_compiled, 2);
+    nn_sys_fakes = NULL;
+    caching_done();
+}
+TEST_END
+
 /* A driver that takes long, and says when it has begun. */
 static int begun[2];
 
@@ -320,4 +359,5 @@ CHECK_MAIN("caching", the_second_compilation_is_a_hit, whatever_decides_the_resu
            links_in_place_of_files_are_not_followed, a_driver_that_keeps_nothing_leaves_nothing,
            a_driver_without_a_cache_compiles,
            a_model_that_cannot_be_prepared_fails_as_without_a_cache, eight_processes_compile_once,
+           who_is_overtaken_before_the_lock_does_not_compile_again,
            a_process_that_compiles_for_ever_is_not_waited_for)

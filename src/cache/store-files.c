@@ -56,8 +56,8 @@ int nn_store_file_write(struct nnhal_store *store, int64_t id, const struct nn_h
     fd = nn_sys_openat(store->folder_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0)
         return nn_error_trace(fd);
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        r = nn_error_origin(-errno);
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) /* whoever sweeps is looking at it */
+        r = nn_error_origin(errno == EWOULDBLOCK ? -EBUSY : -errno);
     if (r == 0)
         r = nn_entry_write(fd, parts, n_parts);
     if (r < 0) {
@@ -104,6 +104,11 @@ int nn_store_file_open(struct nnhal_store *store, int64_t id, uint64_t n_bytes)
         return nn_error_origin(-EPERM);
     }
     return fd;
+}
+
+bool nn_store_is_out_of_reach(const struct nn_store_found *found)
+{
+    return found->fd == -EMFILE || found->fd == -ENFILE || found->fd == -ENOMEM;
 }
 
 /* A temporary file whose maker is alive is locked. */

@@ -126,6 +126,10 @@ static bool judge_entry(struct nnhal_store *store, void *ctx)
     struct nn_store_found found;
     bool is_good = nn_store_find_id(store, judging->id, &found);
 
+    if (is_good && nn_store_is_out_of_reach(&found)) {
+        store->db.failure = SQLITE_NOMEM;
+        is_good = false;
+    }
     judging->is_gone = is_good && !found.row.id;
     judging->is_damaged = is_good && found.row.id && !judge(&found);
     if (judging->is_damaged) {

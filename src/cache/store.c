@@ -393,6 +393,7 @@ static int get(struct nnhal_store *store, const void *key_bytes, size_t n_key,
     const struct nn_store_key key = key_of(key_bytes, n_key);
     struct nn_store_found found;
     int r = find(store, &key, &found);
+    bool is_damaged;
     int64_t id;
 
     if (r == NNHAL_STORE_E_FORKED)
@@ -404,10 +405,11 @@ static int get(struct nnhal_store *store, const void *key_bytes, size_t n_key,
     id = found.row.id;
     r = found.row.n_bytes > n_key ? deliver(&key, &found, sink, ret_value, ret_bytes)
                                   : NNHAL_STORE_E_NONE;
+    is_damaged = r == NNHAL_STORE_E_NONE && !nn_store_is_out_of_reach(&found);
     nn_store_found_done(&found);
     if (r == 0 || r == NNHAL_STORE_E_NONE)
-        note(store, id, r == 0, r == NNHAL_STORE_E_NONE);
-    if (r == NNHAL_STORE_E_NONE)
+        note(store, id, r == 0, is_damaged);
+    if (is_damaged)
         transact(store, forget_entry, &id);
     return r;
 }

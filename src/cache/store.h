@@ -107,7 +107,7 @@ struct nn_store_found {
     uint8_t *key;            /* to be freed; nn_store_find_id() only */
     size_t n_key;
     uint8_t *value; /* to be freed; NULL if it is a file */
-    int fd;         /* the file, opened while the row was there; -1: none, or lost */
+    int fd;         /* the file, opened while the row was there; -1: none; -errno: why not */
 };
 
 /* nn_store_find() - the entry of a key; nn_store_find_id() - of an id. nn_store_found_done()
@@ -116,6 +116,10 @@ bool nn_store_find(struct nnhal_store *store, const struct nn_store_key *key,
                    struct nn_store_found *ret_found);
 bool nn_store_find_id(struct nnhal_store *store, int64_t id, struct nn_store_found *ret_found);
 void nn_store_found_done(struct nn_store_found *found);
+
+/* nn_store_is_out_of_reach() - whether this process has no descriptor or memory left to open the
+ * value, which says nothing about it. */
+bool nn_store_is_out_of_reach(const struct nn_store_found *found);
 
 /* nn_store_find_row() - the row of a key alone; its id is 0 if there is none. */
 bool nn_store_find_row(struct nnhal_store *store, const struct nn_store_key *key,

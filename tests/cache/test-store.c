@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -234,6 +235,42 @@ TEST(values_of_every_size_come_back)
         ck_assert(!has(store, 'z', 2));
         nnhal_store_close(store); /* the second time it is another process, as it were */
     }
+    place_remove(path);
+}
+TEST_END
+
+/* No further descriptor can be opened; *ret_before is what there may be again. */
+static void use_up_descriptors(struct rlimit *ret_before)
+{
+    struct rlimit none;
+    int fd = fcntl(0, F_DUPFD_CLOEXEC, 0); /* all below are taken */
+
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, ret_before), 0);
+    none = *ret_before;
+    none.rlim_cur = (rlim_t)fd;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+TEST(a_value_that_cannot_be_opened_for_now_stays)
+{
+    struct nnhal_store_stats stats = {.size = sizeof(stats)};
+    struct nnhal_store *store;
+    struct rlimit before;
+
+    place_make(path);
+    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    ck_assert_int_eq(set(store, 'a', 100000), 0);
+    use_up_descriptors(&before);
+    ck_assert_int_eq(nnhal_store_verify(store, NULL, NULL), -ENOMEM);
+    ck_assert(!has(store, 'a', 100000));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert(has(store, 'a', 100000));
+    ck_assert_int_eq(nnhal_store_get_stats(store, &stats), 0);
+    ck_assert_uint_eq(stats.n_damaged, 0);
+    ck_assert_uint_eq(stats.n_misses, 1);
+    nnhal_store_close(store);
     place_remove(path);
 }
 TEST_END
@@ -824,8 +861,8 @@ TEST_END
 
 CHECK_MAIN("store", the_rules_of_nncache, limits_of_key_and_value,
            random_selection_keeps_within_the_total, values_of_every_size_come_back,
-           a_buffer_that_is_too_small_is_not_touched, values_in_memory_of_an_allocator,
-           a_value_in_parts, remove_clear_and_statistics,
+           a_value_that_cannot_be_opened_for_now_stays, a_buffer_that_is_too_small_is_not_touched,
+           values_in_memory_of_an_allocator, a_value_in_parts, remove_clear_and_statistics,
            ten_times_the_limit_stays_below_it_on_the_disk, folders_that_are_refused,
            links_and_foreign_files_are_replaced, a_link_in_the_place_of_a_value_is_not_followed,
            a_folder_that_vanishes_is_made_again, what_a_dead_process_left_is_removed,

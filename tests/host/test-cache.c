@@ -488,7 +488,7 @@ TEST(requests_are_judged_as_for_a_compiled_model)
 }
 TEST_END
 
-/* Its plans are made for the shapes that come: there is nothing to keep. */
+/* Its plans are made for the shapes that come; what is kept is the model that they are made of. */
 TEST(a_model_with_open_shapes_is_kept)
 {
     const struct cache_chain chain = {NNHAL_OP_ADD, NNHAL_TENSOR_FLOAT32, 2, 1};

@@ -10,7 +10,8 @@
  *
  * Threads: every callback may be called from any number of threads at a time,
  * on the same object too. The host calls release() of an object only when no
- * call on it is in progress.
+ * call on it is in progress. Threads of a driver's own that touch memories leave
+ * SIGBUS unblocked: with it the host notices a file that became smaller.
  * Results: callbacks return an enum nnhal_error_status. A driver may explain a
  * failure with services->explain(), just before it returns it. The host checks
  * what a driver answers: a status that a callback cannot have, a shape that
@@ -188,7 +189,10 @@ struct nnhal_execution {
     uint64_t deadline_ns;     /* CLOCK_MONOTONIC, NNHAL_NO_TIME: none */
     uint64_t loop_timeout_ns; /* for each WHILE */
     uint32_t measure;
-    uint32_t reserved;
+    /* Whoever touches the arguments may wait for ever: one lies in a file of a file
+     * system that the client may serve. Only the calling thread does then, none that
+     * other executions need. */
+    uint32_t may_stall;
     /* Set by the driver if measure, else left NNHAL_NO_TIME. The host keeps
      * what makes sense: device within driver, driver within the call. */
     struct nnhal_timing timing;

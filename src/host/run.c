@@ -3,6 +3,7 @@
 #include "base/sys.h"
 #include "host/lease.h"
 #include "host/services.h"
+#include "host/slow.h"
 
 #include <string.h>
 
@@ -191,6 +192,7 @@ static uint32_t execute(const struct nn_lease *lease, const struct nn_binding_ru
         .deadline_ns = run->deadline_ns,
         .loop_timeout_ns = clamp_loop_timeout(run->loop_timeout_ns),
         .measure = run->measure,
+        .may_stall = nn_binding_is_for_one_thread(lease->binding),
         .timing = {NNHAL_NO_TIME, NNHAL_NO_TIME},
         .is_cancelled = run->is_cancelled,
     };

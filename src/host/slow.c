@@ -58,3 +58,14 @@ bool nn_binding_may_stall(const struct nn_binding *binding)
             return true;
     return false;
 }
+
+bool nn_binding_is_for_one_thread(const struct nn_binding *binding)
+{
+    for (uint32_t i = 0; i < binding->n_pools; i++) {
+        const struct nn_memory *memory = binding->pools[i].memory;
+
+        if (memory && memory->session->is_service && nn_region_may_stall(memory->region))
+            return true;
+    }
+    return false;
+}

@@ -14,6 +14,11 @@
 /* nn_binding_may_stall() - whether running it touches such a file. */
 bool nn_binding_may_stall(const struct nn_binding *binding);
 
+/* nn_binding_is_for_one_thread() - whether arguments of another process lie in such
+ * a file: the driver's own threads are to be kept away from them. Constants are
+ * not counted, since models in files of a disk are what most applications have. */
+bool nn_binding_is_for_one_thread(const struct nn_binding *binding);
+
 /* nn_slow_free() - waits for what runs. */
 void nn_slow_free(struct nn_host *host);
 

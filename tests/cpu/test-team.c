@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/team.h"
 
+#include "cpu/builder.h"
 #include "support/check-main.h"
 
 #include <pthread.h>
@@ -129,6 +130,36 @@ TEST(workers_leave_their_own_faults_unblocked)
 }
 TEST_END
 
+/* A page that never comes would keep the team from everybody else. */
+TEST(what_may_stall_is_computed_by_its_own_thread)
+{
+    enum { N = 1 << 20 };
+    static float x[N], y[N];
+    const uint32_t n = N;
+    uint32_t operands[3];
+    struct builder_run run;
+    struct builder b;
+    void *prepared;
+
+    builder_init(&b, 2);
+    operands[0] = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 1, &n, 0, 0);
+    operands[1] = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 1, &n, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_TANH, 1, &operands[0], 1, &operands[1]);
+    prepared = builder_prepare(&b);
+    builder_run_init(&run, &b);
+    builder_run_input(&run, 0, x, sizeof(x));
+    builder_run_output(&run, 0, y, sizeof(y));
+    for (uint32_t may_stall = 2; may_stall-- > 0;) {
+        run.execution.may_stall = may_stall;
+        ck_assert_uint_eq(b.driver->execute(prepared, &run.execution), NNHAL_NONE);
+        ck_assert_uint_eq(b.driver->burst_opened(prepared), may_stall ? 1 : 2);
+        b.driver->burst_closed(prepared);
+    }
+    b.driver->release(prepared);
+    builder_done(&b);
+}
+TEST_END
+
 TEST(team_without_work_ends)
 {
     struct nn_team *team;
@@ -141,4 +172,5 @@ TEST(team_without_work_ends)
 TEST_END
 
 CHECK_MAIN("team", every_chunk_runs_once, workers_that_sleep_are_woken_or_not_needed,
-           several_loops_at_once, workers_leave_their_own_faults_unblocked, team_without_work_ends)
+           several_loops_at_once, workers_leave_their_own_faults_unblocked,
+           what_may_stall_is_computed_by_its_own_thread, team_without_work_ends)

@@ -280,6 +280,39 @@ static int inspect_slow(int fd, struct nn_sys_file *ret_file)
     return 0;
 }
 
+static uint32_t may_stall;
+
+static void note_may_stall(struct nnhal_execution *execution)
+{
+    may_stall = execution->may_stall;
+}
+
+TEST(a_driver_is_told_what_may_stall)
+{
+    const struct nn_host_session_options options = {.uid = 1, .is_service = true};
+    const struct nn_sys_fakes fakes = {.inspect = inspect_slow};
+    int fd = memfd_create("slow", MFD_CLOEXEC);
+    uint64_t memory, slow, prepared;
+
+    desk_open_with(&desk, &options);
+    fake.on_execute = note_may_stall;
+    ck_assert_int_eq(ftruncate(fd, 16384), 0);
+    memory = desk_memory(&desk, 4096);
+    nn_sys_fakes = &fakes;
+    ck_assert_uint_eq(desk_import(&desk, fd, NNHAL_MEMORY_ASHMEM, 0, 4096, 0, &slow), NNHAL_NONE);
+    nn_sys_fakes = NULL;
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(4)));
+    desk_formula_request(&desk, memory, 16);
+    ck_assert_uint_eq(desk_execute(&desk, prepared), NNHAL_NONE);
+    ck_assert_uint_eq(may_stall, 0);
+    desk_formula_request(&desk, slow, 16);
+    ck_assert_uint_eq(desk_execute(&desk, prepared), NNHAL_NONE);
+    ck_assert_uint_eq(may_stall, 1);
+    close(fd);
+    desk_close(&desk);
+}
+TEST_END
+
 TEST(a_file_of_a_disk_that_exceeds_the_limit_is_let_go)
 {
     const struct nn_host_session_options options = {.uid = 1, .limits = {.memory_bytes = 8192}};
@@ -394,6 +427,7 @@ CHECK_MAIN("session", the_device_tells_what_the_driver_says, malformed_memories_
            a_file_that_shrinks_ends_the_execution_and_nothing_else,
            deadlines_and_loop_timeouts_reach_the_driver,
            a_steady_reusable_execution_takes_no_memory, freeing_what_does_not_exist_is_no_error,
-           a_session_holds_its_limits, a_file_of_a_disk_that_exceeds_the_limit_is_let_go,
-           sessions_of_a_uid_share_a_limit, closing_waits_for_calls_and_tells_them_to_end,
-           a_cancelled_session_is_a_dead_object, closing_leaves_nothing_behind)
+           a_session_holds_its_limits, a_driver_is_told_what_may_stall,
+           a_file_of_a_disk_that_exceeds_the_limit_is_let_go, sessions_of_a_uid_share_a_limit,
+           closing_waits_for_calls_and_tells_them_to_end, a_cancelled_session_is_a_dead_object,
+           closing_leaves_nothing_behind)

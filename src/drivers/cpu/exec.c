@@ -129,7 +129,7 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
         n_chunks = cost / MIN_CHUNK_NS;
     if (n_chunks > n_items)
         n_chunks = n_items;
-    if (n_chunks < 2 || nn_team_size(team) < 2) {
+    if (n_chunks < 2 || nn_team_size(team) < 2 || args->run->is_alone) {
         fn(ctx, 0, n_items, 0);
         return;
     }
@@ -491,7 +491,8 @@ int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struc
                          .team = program->team,
                          .deadline_ns = execution->deadline_ns,
                          .loop_timeout_ns = execution->loop_timeout_ns,
-                         .is_cancelled = execution->is_cancelled};
+                         .is_cancelled = execution->is_cancelled,
+                         .is_alone = execution->may_stall != 0};
     int r = nn_program_get_workspace(program, &run.workspace);
 
     if (r)

@@ -32,6 +32,7 @@ struct nn_run {
     uint64_t deadline_ns;
     uint64_t loop_timeout_ns;
     const uint32_t *is_cancelled;
+    bool is_alone; /* the team has no part in it */
     struct nn_why why;
     /* Of the step that runs. */
     uint32_t graph;

@@ -66,18 +66,17 @@ static int parse(int argc, char **argv, struct bench_options *o)
         {"path", required_argument, NULL, 'p'},   {"plot", required_argument, NULL, 'P'},
         {"json", no_argument, NULL, 'j'},         {"cache", no_argument, NULL, 'c'},
         {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    double number;
+    uint32_t n_threads;
     int c;
 
     while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
         switch (c) {
         case 'n':
-            if (!tool_number("--runs", optarg, 1, 1e7, &number))
+            if (!tool_count("--runs", optarg, 10000000, &o->n_runs))
                 return TOOL_USAGE;
-            o->n_runs = (uint32_t)number;
             break;
         case 't':
-            if (!tool_number("--threads", optarg, 1, 1024, &number))
+            if (!tool_count("--threads", optarg, 1024, &n_threads))
                 return TOOL_USAGE;
             setenv("NNHAL_CPU_THREADS", optarg, 1);
             break;
@@ -110,6 +109,8 @@ static int parse(int argc, char **argv, struct bench_options *o)
     }
     if (optind + 1 != argc)
         return tool_error(TOOL_USAGE, "one MODEL.tflite is needed; nnhal bench --help tells more");
+    if (o->cache && o->plot)
+        return tool_error(TOOL_USAGE, "--cache executes nothing that --plot could draw");
     o->session.model = argv[optind];
     return TOOL_OK;
 }
@@ -278,7 +279,7 @@ static void print_cache_text(const struct bench_options *o, const struct cache_t
            (unsigned long long)t->n_bytes);
     printf("  from the cache      %10.3f ms in another process, again %.3f ms\n",
            ms(t->from_cache_first_ns), ms(t->from_cache_ns));
-    printf("  read and check      %10.3f ms, of which from the cache is %.2f times\n",
+    printf("  read and check      %10.3f ms; from the cache takes %.2f times that\n",
            ms(t->read_ns), (double)t->from_cache_first_ns / (double)t->read_ns);
 }
 

@@ -84,10 +84,9 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case 'k':
         case 'r':
-            if (!tool_number(c == 'k' ? "--top" : "--repeat", optarg, 1, c == 'k' ? 1000 : 1e6,
-                             &number))
+            if (!tool_count(c == 'k' ? "--top" : "--repeat", optarg, c == 'k' ? 1000 : 1000000,
+                            c == 'k' ? &o->top : &o->repeat))
                 return TOOL_USAGE;
-            *(c == 'k' ? &o->top : &o->repeat) = (uint32_t)number;
             break;
         case 'm':
             if (!tool_number("--mean", optarg, -1e6, 1e6, &number))
@@ -184,13 +183,16 @@ static int use_file(struct session *session, uint32_t index, const char *path)
     struct session_buffer *input = &session->inputs[index];
     FILE *file = fopen(path, "rbe");
     size_t n;
-    bool is_more;
+    bool is_more, is_read;
 
     if (!file)
         return tool_error(TOOL_BAD_FILE, "%s: %s", path, strerror(errno));
     n = fread(input->data, 1, input->n_bytes, file);
     is_more = fgetc(file) != EOF;
+    is_read = !ferror(file);
     fclose(file);
+    if (!is_read)
+        return tool_error(TOOL_BAD_FILE, "%s: it cannot be read", path);
     if (n != input->n_bytes || is_more)
         return tool_error(TOOL_BAD_FILE, "%s: input %u (%s) needs %zu bytes; the file has %s", path,
                           index, nnhal_tflite_input(session->net, index)->name, input->n_bytes,
@@ -262,12 +264,13 @@ static int check_files(const struct session *session, const struct run_options *
     uint32_t n_given = o->n_inputs + (o->n_images ? 1 : 0);
 
     if (o->n_outputs > session->n_outputs)
-        return tool_error(TOOL_USAGE, "the model has %u outputs", session->n_outputs);
+        return tool_error(TOOL_USAGE, "more --output than outputs: the model has %u",
+                          session->n_outputs);
     if (n_given != session->n_inputs)
         return tool_error(TOOL_USAGE,
-                          "the model has %u inputs: give each with --input FILE, or the first with "
-                          "--image FILE",
-                          session->n_inputs);
+                          "the model has %u input%s: give each with --input FILE, or the first "
+                          "with --image FILE",
+                          session->n_inputs, session->n_inputs == 1 ? "" : "s");
     return TOOL_OK;
 }
 

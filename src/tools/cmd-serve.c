@@ -45,6 +45,7 @@ int cmd_serve(int argc, char **argv)
     static const struct option names[] = {{"socket", required_argument, NULL, 's'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
+    static char listen[] = "--listen";
     char host[4096], *arguments[5] = {host}, **next = arguments + 1;
     int c;
 
@@ -56,7 +57,7 @@ int cmd_serve(int argc, char **argv)
         if (c == '?')
             return TOOL_USAGE;
         next = arguments + 1;
-        *next++ = (char[]){"--listen"};
+        *next++ = listen;
         *next++ = optarg;
     }
     if (optind + 1 != argc)

@@ -47,11 +47,25 @@ bool tool_number(const char *option, const char *text, double low, double high, 
     double value = strtod(text, &end);
 
     if (end == text || *end || !(value >= low && value <= high)) {
-        tool_error(TOOL_USAGE, "%s wants a number from %g to %g, not \"%s\"", option, low, high,
+        tool_error(TOOL_USAGE, "%s wants a number from %.7g to %.7g, not \"%s\"", option, low, high,
                    text);
         return false;
     }
     *ret = value;
+    return true;
+}
+
+bool tool_count(const char *option, const char *text, uint32_t high, uint32_t *ret)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || value < 1 || value > high) {
+        tool_error(TOOL_USAGE, "%s wants a whole number from 1 to %u, not \"%s\"", option, high,
+                   text);
+        return false;
+    }
+    *ret = (uint32_t)value;
     return true;
 }
 
@@ -68,6 +82,8 @@ bool tool_set_mode(const char *mode)
 
 int main(int argc, char **argv)
 {
+    char name[32];
+
     if (argc < 2) {
         print_help(stderr);
         return TOOL_USAGE;
@@ -84,6 +100,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0) {
             tool_name = commands[i].name;
+            snprintf(name, sizeof(name), "nnhal %s", tool_name); /* as getopt complains */
+            argv[1] = name;
             return commands[i].run(argc - 1, argv + 1);
         }
     fprintf(stderr, "nnhal: there is no command \"%s\"; nnhal --help lists them\n", argv[1]);

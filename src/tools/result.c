@@ -29,9 +29,10 @@ int result_read_labels(const char *path, struct result_options *options)
         labels[options->n_labels] = strdup(line);
         options->n_labels += labels[options->n_labels] != NULL;
     }
+    n = ferror(file) ? -1 : 0;
     free(line);
     fclose(file);
-    return 0;
+    return (int)n;
 }
 
 void result_done(struct result_options *options)

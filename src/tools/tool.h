@@ -40,6 +40,9 @@ extern const char *tool_name;
  * Returns: whether it is one; otherwise the complaint has been printed. */
 bool tool_number(const char *option, const char *text, double low, double high, double *ret);
 
+/* tool_count() - likewise, a whole number from 1 to high, in decimal digits. */
+bool tool_count(const char *option, const char *text, uint32_t high, uint32_t *ret);
+
 /* tool_set_mode() - --mode: says NNHAL_MODE before the library looks.
  * Returns: whether it is auto, service, private or embedded. */
 bool tool_set_mode(const char *mode);

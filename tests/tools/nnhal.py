@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -216,9 +217,14 @@ def wrong_usage_is_told():
     picture = GLYPHS / "pictures" / "00-7.png"
     for status, says, *arguments in (
             (2, "usage"), (2, "no command", "fly"), (2, "MODEL.tflite is needed", "run"),
-            (2, "inputs", "run", model), (2, "--mode is", "run", model, "--mode", "x"),
-            (2, "--path is", "bench", model, "--path", "x"), (2, "a number", "bench", model,
-                                                              "--runs", "many"),
+            (2, "has 1 input:", "run", model), (2, "--mode is", "run", model, "--mode", "x"),
+            (2, "--path is", "bench", model, "--path", "x"), (2, "whole number", "bench",
+                                                              model, "--runs", "many"),
+            (2, "from 1 to 1000000,", "run", model, "--repeat", "1.5"),
+            (2, "nnhal run: unrecognized option", "run", model, "--fly"),
+            (2, "--plot", "bench", model, "--cache", "--plot", "times.svg"),
+            (1, "cannot be read", "run", model, "--input", "/"),
+            (1, "labels", "run", model, "--labels", "/", "--image", picture),
             (1, "No such file", "run", "/nonexistent.tflite"),
             (1, "identifier", "run", picture, "--image", picture),
             (1, "neither PNG", "run", model, "--image", model),
@@ -228,6 +234,27 @@ def wrong_usage_is_told():
         done = nnhal(*arguments)
         expect(done.returncode == status and says in done.stderr,
                f"{arguments}: {done.returncode}, {done.stderr!r}")
+
+
+def serve_listens_where_socket_says():
+    with tempfile.TemporaryDirectory() as folder:
+        socket = Path(folder) / "elsewhere.sock"
+        serving = subprocess.Popen([NNHAL, "serve", "cpu", "--socket", socket],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            until = time.monotonic() + service.STARTS_WITHIN_S
+            while not socket.exists():
+                expect(serving.poll() is None and time.monotonic() < until, "it does not listen")
+                time.sleep(0.02)
+            done = nnhal("devices", "--mode", "service", "--json",
+                         environment=dict(os.environ, NNHAL_SOCKET_PATH=folder))
+            device = json.loads(done.stdout)[0]
+            expect(device["name"] == "nnhal-cpu" and device["mode"] == "service" and
+                   device["path"] == str(socket), done.stdout)
+        finally:
+            serving.terminate()
+            serving.wait()
 
 
 def help_is_given():
@@ -270,7 +297,8 @@ def devices_and_bench_speak_json():
 
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,
          same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
-         a_service_keeps_models_for_those_without_a_cache, wrong_usage_is_told, help_is_given,
+         a_service_keeps_models_for_those_without_a_cache, wrong_usage_is_told,
+         serve_listens_where_socket_says, help_is_given,
          devices_and_bench_speak_json]
 
 

@@ -229,8 +229,8 @@ void nn_burst_want(struct nn_burst *burst, const int32_t *slots, uint32_t n_slot
     nn_ring_interrupt(burst->results);
 }
 
-/* A slot in which nothing lies is answered with no memory, which fails, and
- * with it the request. */
+/* A slot in which nothing lies is answered with no memory, which the device
+ * refuses: it waits for the slot until its patience ends, and the request fails. */
 static void answer_wanted(struct nn_burst *burst)
 {
     _cleanup_(freep) int32_t *wanted = NULL;

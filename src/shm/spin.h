@@ -15,9 +15,8 @@
  * NNHAL_BURST_SPIN_US replaces the bound and both conditions: every wait spins
  * that long, unless its owner wished 0.
  *
- * A wait that finds its elements while it looks reads no clock of its own and
- * makes no system call. Client and server of a burst each have one of these for
- * the queue that they read.
+ * A wait that finds its elements while it looks makes no system call. Client and
+ * server of a burst each have one of these for the queue that they read.
  *
  * One thread at a time per struct nn_spin; the count of spinners is shared by
  * all of the process. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quick, whole and optimised, from the cache or not, and swapped in the middle: the same bits. */
 #include "cpu/cases.h"
+#include "drivers/cpu/program.h"
 #include "support/check-main.h"
 
 #include <pthread.h>
@@ -153,5 +154,63 @@ TEST(a_model_may_be_optimised_while_it_is_used)
 }
 TEST_END
 
+/* How many workspaces stay of as many as were in use at once. */
+static uint32_t count_kept(struct nn_program *program)
+{
+    enum { N = NN_PROGRAM_MAX_SPARE + 4 };
+    struct nn_workspace *workspaces[N];
+
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(nn_program_get_workspace(program, &workspaces[i]), 0);
+    for (int i = 0; i < N; i++)
+        nn_program_put_workspace(program, workspaces[i]);
+    return program->n_spare_workspaces;
+}
+
+TEST(an_open_burst_keeps_a_workspace_more)
+{
+    struct nn_program *program;
+
+    ck_assert_int_eq(nn_program_new_kept(NULL, 0, &program), 0);
+    ck_assert_uint_eq(count_kept(program), NN_PROGRAM_MAX_SPARE);
+    nn_program_set_bursts(program, 2);
+    ck_assert_uint_eq(count_kept(program), NN_PROGRAM_MAX_SPARE + 2);
+    nn_program_set_bursts(program, 1);
+    ck_assert_uint_eq(program->n_spare_workspaces, NN_PROGRAM_MAX_SPARE + 1);
+    nn_program_set_bursts(program, 0);
+    ck_assert_uint_eq(program->n_spare_workspaces, NN_PROGRAM_MAX_SPARE);
+    nn_program_free(program);
+}
+TEST_END
+
+TEST(bursts_nest_and_outlive_a_stage)
+{
+    const struct cpu_case *of = &cpu_cases[0];
+    struct case_cache cache;
+    struct builder b;
+    void *prepared;
+
+    builder_init(&b, 2);
+    of->build(&b);
+    find_wanted(of, &b);
+    prepared = case_prepare_kept(&b, true, &cache);
+    for (int i = 0; i < 2; i++) {
+        uint32_t n_threads = b.driver->burst_opened(prepared);
+
+        ck_assert_uint_ge(n_threads, 1);
+        ck_assert_uint_le(n_threads, 2);
+    }
+    expect_wanted(of, &b, prepared, "on a burst");
+    ck_assert_uint_eq(case_optimise(&b, prepared, NULL), NNHAL_NONE);
+    b.driver->burst_closed(prepared);
+    expect_wanted(of, &b, prepared, "optimised on a burst");
+    b.driver->burst_closed(prepared);
+    expect_wanted(of, &b, prepared, "after it");
+    b.driver->release(prepared);
+    builder_done(&b);
+}
+TEST_END
+
 CHECK_MAIN("staged", every_stage_gives_the_same_bits, what_is_cancelled_changes_nothing,
-           a_model_may_be_optimised_while_it_is_used)
+           a_model_may_be_optimised_while_it_is_used, an_open_burst_keeps_a_workspace_more,
+           bursts_nest_and_outlive_a_stage)

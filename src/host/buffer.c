@@ -262,8 +262,9 @@ uint32_t nn_host_free_buffer(struct nn_session *session, const struct nn_hal_fre
 
 /* -- bytes ----------------------------------------------------------------------- */
 
-/* The pages are zero, so that nobody finds in them what was somebody else's. */
-static int map(struct nn_buffer_store *store, uint64_t n_bytes)
+/* The pages are zero, so that nobody finds in them what was somebody else's; the
+ * first n_kept bytes are those of before. */
+static int map(struct nn_buffer_store *store, uint64_t n_bytes, uint64_t n_kept)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), mapped_bytes;
     void *bytes = NULL;
@@ -275,6 +276,8 @@ static int map(struct nn_buffer_store *store, uint64_t n_bytes)
                     &bytes);
     if (r < 0)
         return nn_error_trace(r);
+    if (n_kept)
+        memcpy(bytes, store->bytes, n_kept);
     if (store->bytes)
         nn_sys_munmap(store->bytes, store->mapped_bytes);
     store->bytes = bytes;
@@ -295,7 +298,8 @@ uint32_t nn_buffer_reserve(struct nn_buffer *buffer, uint64_t n_bytes, const cha
                                "bytes of buffers", &more, message, arena);
     if (status != NNHAL_NONE)
         return status;
-    if (!store->driver_buffer && map(store, n_bytes) < 0) {
+    if (!store->driver_buffer &&
+        map(store, n_bytes, buffer->is_initialised ? store->capacity : 0) < 0) {
         nn_quota_release(&more);
         return nn_say_no_memory(message, arena);
     }

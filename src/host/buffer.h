@@ -101,9 +101,9 @@ void nn_buffer_end_write(struct nn_buffer *buffer, bool is_success, uint32_t n_d
 /* nn_buffer_cancel_write() - of a writer that has changed nothing. */
 void nn_buffer_cancel_write(struct nn_buffer *buffer);
 
-/* nn_buffer_reserve() - room for a value of n_bytes; for the writer. What was in
- * the buffer is lost if it grows. Returns: NNHAL_NONE, RESOURCE_EXHAUSTED_TRANSIENT
- * with *message set. */
+/* nn_buffer_reserve() - room for a value of n_bytes; for the writer. The value
+ * that the buffer has stays: whoever makes room may still be refused. Returns:
+ * NNHAL_NONE, RESOURCE_EXHAUSTED_TRANSIENT with *message set. */
 uint32_t nn_buffer_reserve(struct nn_buffer *buffer, uint64_t n_bytes, const char **message,
                            struct nn_arena *arena);
 

@@ -99,10 +99,13 @@ static int copy_mapped(struct copy *copy)
     if (!nn_region_is_writable(to))
         return nn_fail(copy->why, ANEURALNETWORKS_UNMAPPABLE, "the destination cannot be written");
     r = nn_region_begin_access(from, false);
-    if (!r)
-        r = nn_region_begin_access(to, true);
     if (r)
         return nn_error_trace(r);
+    r = nn_region_begin_access(to, true);
+    if (r) {
+        nn_region_end_access(from, false);
+        return nn_error_trace(r);
+    }
     /* Two memories may be ranges of one file. */
     memmove(nn_region_data(to), nn_region_data(from), copy->n_bytes);
     r = nn_region_end_access(to, true);

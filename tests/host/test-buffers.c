@@ -673,6 +673,50 @@ TEST(an_output_that_exceeds_the_quota_is_told_so)
 }
 TEST_END
 
+/* y = relu(x), z = relu(x), of any length; in and out serve as both outputs. */
+static void begin_two_outputs(void)
+{
+    const struct nn_host_session_options options = {
+        .limits = {.buffer_bytes = 3 * 4096 + 4 * sizeof(struct nn_buffer_role)}};
+    struct maker_graph *graph = &desk.maker.graphs[0];
+    struct desk_wish wish;
+    uint32_t x, y, z;
+
+    type = NNHAL_TENSOR_FLOAT32;
+    n_bytes = 6 * nn_type_bytes(type);
+    fake_holds_buffers = NN_TEST_HELD_BY_DRIVER;
+    desk_open_with(&desk, &options);
+    memory = desk_memory(&desk, 8192);
+    maker_init(&desk.maker, 1);
+    x = maker_operand(graph, type, NNHAL_SUBGRAPH_INPUT, DIMS(0));
+    y = maker_operand(graph, type, NNHAL_SUBGRAPH_OUTPUT, DIMS(0));
+    z = maker_operand(graph, type, NNHAL_SUBGRAPH_OUTPUT, DIMS(0));
+    maker_operation(graph, NNHAL_OP_RELU, 1, &x, 1, &y);
+    maker_operation(graph, NNHAL_OP_RELU, 1, &x, 1, &z);
+    prepared = desk_prepare(&desk, maker_bind(&desk.maker));
+    wish = desk_wish(prepared, -1, 0);
+    wish.outputs[1] = (struct nnhal_buffer_role){.io_index = 1, .frequency = 1};
+    wish.n_outputs = 2;
+    in = desk_allocate(&desk, &wish);
+    out = desk_allocate(&desk, &wish);
+}
+
+/* There is room for one of the two, which is made before the other is refused. */
+TEST(room_that_is_made_in_vain_costs_no_value)
+{
+    begin_two_outputs();
+    ck_assert_uint_eq(desk_copy_from(&desk, out.id, value(9, n_bytes), DIMS(6)), NNHAL_NONE);
+    desk_begin(&desk);
+    desk_input(&desk, DIMS(2048), memory, 0, 8192);
+    desk_output_token(&desk, DIMS(2048), out.token);
+    desk_output_token(&desk, DIMS(2048), in.token);
+    ck_assert_uint_eq(execute(ONCE), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    ck_assert_uint_eq(fake.n_executed, 0);
+    expect_value(out, 9);
+    desk_close(&desk);
+}
+TEST_END
+
 /* -- concurrent use ------------------------------------------------------------------ */
 
 static uint64_t launch(struct desk_buffer from, struct desk_buffer to, int *ret_fence)
@@ -808,5 +852,6 @@ CHECK_MAIN("buffers", buffers_are_read_and_written_in_place, state_goes_from_exe
            a_buffer_of_open_shape_takes_whatever_is_computed,
            a_driver_need_not_know_how_much_it_lacks, a_fenced_output_of_known_shape_finds_room,
            an_output_larger_than_its_buffer_is_a_failure,
-           an_output_that_exceeds_the_quota_is_told_so, while_one_writes_nobody_else_may,
-           a_freed_buffer_stays_for_who_uses_it, fences_put_writer_and_reader_in_order)
+           an_output_that_exceeds_the_quota_is_told_so, room_that_is_made_in_vain_costs_no_value,
+           while_one_writes_nobody_else_may, a_freed_buffer_stays_for_who_uses_it,
+           fences_put_writer_and_reader_in_order)

@@ -154,7 +154,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
  * Returns: an enum nnhal_priority. */
 uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t execution);
 
-/* nn_host_may_stall() - whether the session holds memories in files that somebody
+/* nn_host_may_stall() - whether the session holds memories or cache files that somebody
  * serves, who may never answer: calls to it, closing it too, then belong on
  * threads that its uid may lose (nn_host_submit_slow). Any thread, does not block. */
 bool nn_host_may_stall(struct nn_hal *hal);

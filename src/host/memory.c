@@ -42,7 +42,7 @@ static void memory_destroy(struct nn_object *object)
     if (memory->driver_memory && memory->session->host->driver.release_memory)
         memory->session->host->driver.release_memory(memory->driver_memory);
     if (memory->region && nn_region_may_stall(memory->region))
-        __atomic_sub_fetch(&memory->session->n_slow_memories, 1, __ATOMIC_RELEASE);
+        __atomic_sub_fetch(&memory->session->n_slow_files, 1, __ATOMIC_RELEASE);
     nn_region_unref(memory->region);
     nn_quota_release(&memory->bytes_charge);
     nn_quota_release(&memory->charge);
@@ -196,7 +196,7 @@ static uint32_t import(struct nn_session *session, const struct nn_hal_import_me
     if (r != 0)
         return say_unmapped(args, r, reply, arena);
     if (nn_region_may_stall(memory->region))
-        __atomic_add_fetch(&session->n_slow_memories, 1, __ATOMIC_RELEASE);
+        __atomic_add_fetch(&session->n_slow_files, 1, __ATOMIC_RELEASE);
     status = nn_session_charge(session, NN_QUOTA_MEMORY_BYTES, n_bytes(args),
                                "bytes of shared memory", &memory->bytes_charge, &reply->message,
                                arena);

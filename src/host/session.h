@@ -66,7 +66,8 @@ struct nn_session {
     struct nn_quota_account account;
     struct nn_objects objects;
     struct nn_buffers buffers;
-    uint32_t n_slow_memories; /* in files that may stall whoever touches them; atomic */
+    uint32_t
+        n_slow_files; /* memories and cache files that may stall whoever touches them; atomic */
     uint32_t is_cancelled;
     uint32_t n_uses; /* calls in progress, fenced executions, and the owner's one */
     sem_t idle;      /* posted when n_uses reaches 0 */

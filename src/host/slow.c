@@ -43,7 +43,7 @@ void nn_slow_free(struct nn_host *host)
 
 bool nn_host_may_stall(struct nn_hal *hal)
 {
-    return __atomic_load_n(&((struct nn_session *)hal)->n_slow_memories, __ATOMIC_ACQUIRE) > 0;
+    return __atomic_load_n(&((struct nn_session *)hal)->n_slow_files, __ATOMIC_ACQUIRE) > 0;
 }
 
 bool nn_binding_may_stall(const struct nn_binding *binding)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/sys.h"
 #include "host/cache.h"
 
 #include <fcntl.h>
@@ -65,10 +66,16 @@ void nn_staging_init(struct nn_prepared *prepared, struct nn_session *session, e
         staging->threshold = threshold();
 }
 
+/* Whoever closes these files may wait for who serves their file system (slow.h). */
 static void hold(struct nn_staging *staging, const int32_t *fds, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++)
+    struct nn_sys_file file;
+
+    for (uint32_t i = 0; i < n; i++) {
         staging->fds[staging->n_model + staging->n_data + i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (nn_sys_inspect(fds[i], &file) == 0 && file.kind == NN_SYS_SLOW_FILE)
+            staging->n_slow++;
+    }
 }
 
 void nn_staging_hold(struct nn_prepared *prepared, const uint8_t *token, uint32_t n_model,
@@ -93,6 +100,7 @@ void nn_staging_hold(struct nn_prepared *prepared, const uint8_t *token, uint32_
         staging->n_model = n_model;
         hold(staging, data, n_data);
         staging->n_data = n_data;
+        __atomic_add_fetch(&staging->session->n_slow_files, staging->n_slow, __ATOMIC_RELEASE);
         return;
     }
     pthread_mutex_lock(&stages->lock);
@@ -110,6 +118,7 @@ static void let_go(struct nn_prepared *prepared)
     for (uint32_t i = 0; i < staging->n_model + staging->n_data; i++)
         closep(&staging->fds[i]);
     free(steal_ptr(&staging->fds));
+    __atomic_sub_fetch(&staging->session->n_slow_files, staging->n_slow, __ATOMIC_RELEASE);
     pthread_mutex_lock(&stages->lock);
     stages->n_held--;
     pthread_mutex_unlock(&stages->lock);

@@ -55,6 +55,7 @@ struct nn_staging {
     /* Of the files of the cache, duplicated: the model's, then the data's; NULL: none. */
     uint32_t n_model, n_data;
     int32_t *fds;
+    uint32_t n_slow; /* of fds: counted in the session's n_slow_files */
     uint8_t token[NNHAL_CACHE_TOKEN_BYTES];
 };
 

@@ -117,6 +117,37 @@ TEST(nothing_is_optimised_unless_it_runs_often)
 }
 TEST_END
 
+static int say_slow(int fd, struct nn_sys_file *ret_file)
+{
+    *ret_file = (struct nn_sys_file){.kind = NN_SYS_SLOW_FILE};
+    return 0;
+}
+
+/* A service must not close them on threads that clients share. */
+TEST(files_are_known_to_be_slow_while_they_are_held)
+{
+    const struct nn_sys_fakes fakes = {.inspect = say_slow};
+    struct cache_desk desk;
+    struct cache_files files;
+    uint64_t prepared;
+    bool is_cached;
+
+    set_stages("on", AFTER);
+    cache_open(&desk, CACHE_CPU);
+    cache_files_open(&desk, "x", O_RDWR | O_CREAT, &files);
+    ck_assert(!nn_host_may_stall(desk.desk.hal));
+    nn_sys_fakes = &fakes;
+    prepared = cache_prepare(&desk, &chain, &files, token, &is_cached);
+    nn_sys_fakes = NULL;
+    cache_files_close(&files);
+    ck_assert(nn_host_may_stall(desk.desk.hal));
+    use_until_written(&desk, prepared, 2);
+    while (nn_host_may_stall(desk.desk.hal)) /* until they have been let go of */
+        sched_yield();
+    cache_close(&desk);
+}
+TEST_END
+
 /* The model and the session may end at any moment of it. */
 TEST(who_leaves_takes_the_work_along)
 {
@@ -177,5 +208,6 @@ TEST_END
 
 CHECK_MAIN("stages", a_deferred_model_is_kept_at_once_and_replaced_later,
            what_came_quick_from_the_cache_is_optimised_too,
-           nothing_is_optimised_unless_it_runs_often, who_leaves_takes_the_work_along,
+           nothing_is_optimised_unless_it_runs_often,
+           files_are_known_to_be_slow_while_they_are_held, who_leaves_takes_the_work_along,
            a_rewrite_that_fails_halfway_is_a_miss_at_worst)

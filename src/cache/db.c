@@ -124,19 +124,20 @@ static void harden(sqlite3 *sqlite)
 }
 
 /* Whether a failure was the file's fault, and not that of others or of the machine. */
-static bool is_damage(int failure)
+static bool is_damage(const struct nn_db *db)
 {
-    switch (failure & 0xff) {
+    switch (db->failure & 0xff) {
     case SQLITE_OK:
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_NOMEM:
     case SQLITE_FULL:
     case SQLITE_IOERR:
-    case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
         return false;
+    case SQLITE_READONLY: /* a file that we may write says that it must not be */
+        return access(db->path, W_OK) == 0;
     default:
         return true;
     }
@@ -222,7 +223,7 @@ static int open_or_replace(struct nn_db *db)
 {
     int r = open_handle(db);
 
-    return r < 0 && is_damage(db->failure) ? nn_error_trace(replace(db)) : nn_error_trace(r);
+    return r < 0 && is_damage(db) ? nn_error_trace(replace(db)) : nn_error_trace(r);
 }
 
 /* SQLite follows no link, so there is none in the path. */
@@ -342,7 +343,7 @@ int nn_db_failed(struct nn_db *db)
 
     if (db->sqlite && !sqlite3_get_autocommit(db->sqlite))
         sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
-    if (!is_damage(db->failure))
+    if (!is_damage(db))
         return nn_error_trace(error_of(db->failure));
     r = replace(db);
     return r < 0 ? nn_error_trace(r) : NN_DB_E_REPLACED;

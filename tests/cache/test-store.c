@@ -757,6 +757,27 @@ TEST(a_database_that_is_none_is_replaced)
 }
 TEST_END
 
+/* SQLite takes one of a later version for one that it must not write. */
+TEST(a_database_that_forbids_to_write_is_replaced)
+{
+    char file[PLACE_BYTES + 16];
+    struct nnhal_store *store;
+
+    place_make(path);
+    snprintf(file, sizeof(file), "%s/store.db", path);
+    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    ck_assert_int_eq(set(store, 'a', 100), 0);
+    nnhal_store_close(store);
+    overwrite(file, 18);
+    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    ck_assert(!has(store, 'a', 100));
+    ck_assert_int_eq(set(store, 'a', 100), 0);
+    ck_assert(has(store, 'a', 100));
+    nnhal_store_close(store);
+    place_remove(path);
+}
+TEST_END
+
 /* -- forks and threads --------------------------------------------------------------------- */
 
 TEST(a_child_is_refused_and_opens_its_own)
@@ -867,5 +888,5 @@ CHECK_MAIN("store", the_rules_of_nncache, limits_of_key_and_value,
            links_and_foreign_files_are_replaced, a_link_in_the_place_of_a_value_is_not_followed,
            a_folder_that_vanishes_is_made_again, what_a_dead_process_left_is_removed,
            a_full_disk_and_one_that_cannot_be_written, verify_finds_and_removes_what_is_damaged,
-           a_database_that_is_none_is_replaced, a_child_is_refused_and_opens_its_own,
-           threads_share_a_store)
+           a_database_that_is_none_is_replaced, a_database_that_forbids_to_write_is_replaced,
+           a_child_is_refused_and_opens_its_own, threads_share_a_store)

@@ -384,6 +384,48 @@ TEST(chain_between_bytes_becomes_a_table)
 }
 TEST_END
 
+/* Chains overlap: the one to the output begins where the one to the branch, which is longer
+ * than a chain gets, goes through. */
+TEST(what_a_chain_begins_with_stays)
+{
+    enum { LENGTH = 36, BRANCH = 30 };
+    uint32_t one[] = {1}, at, out, side;
+    uint8_t code = 9, results[2] = {0};
+    struct builder_run run;
+    struct builder b;
+    void *prepared;
+
+    builder_init(&b, 1);
+    at = builder_input(&b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 1, one, 0.5f, 7);
+    out = builder_output(&b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 1, one, 0.5f, 7);
+    side = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0);
+    for (int i = 1; i <= LENGTH; i++) {
+        uint32_t next = i == LENGTH
+                            ? out
+                            : builder_temporary(&b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 1, one, 0.5f, 7);
+
+        builder_operation(&b, 0, NNHAL_OP_RELU, 1, &at, 1, &next);
+        if (i == BRANCH)
+            builder_operation(&b, 0, NNHAL_OP_DEQUANTIZE, 1, &next, 1, &side);
+        at = next;
+    }
+    prepared = builder_prepare(&b);
+    {
+        float real = 0;
+
+        builder_run_init(&run, &b);
+        builder_run_input(&run, 0, &code, 1);
+        builder_run_output(&run, 0, results, 1);
+        builder_run_output(&run, 1, &real, sizeof(real));
+        ck_assert_uint_eq(b.driver->execute(prepared, &run.execution), 0);
+        ck_assert_uint_eq(results[0], 9);
+        ck_assert_float_eq(real, 1);
+    }
+    b.driver->release(prepared);
+    builder_done(&b);
+}
+TEST_END
+
 /* A pool of 1x1 in [N,C,H,W]. */
 static void add_nchw_pool(struct builder *b, uint32_t in, uint32_t out)
 {
@@ -425,6 +467,38 @@ TEST(nchw_is_left_at_the_edges)
                "  %15 tf32[1,8,8,8] = CONCATENATION(%11, %13, 3)\n"
                "  %7 tf32[1,8,8,8] = TRANSPOSE(%15, %12 ti32[4])\n"
                "  return %7\n");
+    builder_done(&b);
+}
+TEST_END
+
+/* A filter is [depth_out, rows, columns, depth_in] in either layout. */
+TEST(filter_that_is_computed_is_not_turned)
+{
+    uint32_t planes[] = {1, 4, 8, 8}, filter[] = {4, 3, 3, 4}, bias[] = {4}, small[] = {1, 4, 6, 6};
+    uint32_t in, weights, pooled, out, one, zero;
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, planes, 0, 0);
+    weights = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 4, filter, 0, 0);
+    pooled = temporary(&b, filter);
+    add_nchw_pool(&b, weights, pooled);
+    one = builder_i32(&b, 0, 1);
+    zero = builder_i32(&b, 0, 0);
+    out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 4, small, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_CONV_2D, 8,
+                      (uint32_t[]){in, pooled, constant(&b, 1, bias), builder_i32(&b, 0, 2), one,
+                                   one, zero, builder_bool(&b, 0, 1)},
+                      1, &out);
+    check_pass(&b, nchw_and_dead,
+               "graph(%0 tf32[1,4,8,8], %1 tf32[4,3,3,4])\n"
+               "  %12 tf32[4,3,4,3] = TRANSPOSE(%1, %13 ti32[4])\n"
+               "  %15 tf32[4,3,4,3] = MAX_POOL_2D(%12, 0, 1, 1, 1, 1, 0, false)\n"
+               "  %2 tf32[4,3,3,4] = TRANSPOSE(%15, %16 ti32[4])\n"
+               "  %17 tf32[1,8,8,4] = TRANSPOSE(%0, %13 ti32[4])\n"
+               "  %19 tf32[1,6,6,4] = CONV_2D(%17, %2, %9 tf32[4], 2, 1, 1, 0, false)\n"
+               "  %8 tf32[1,4,6,6] = TRANSPOSE(%19, %16 ti32[4])\n"
+               "  return %8\n");
     builder_done(&b);
 }
 TEST_END
@@ -519,6 +593,41 @@ TEST(int8_is_uint8_inside)
 }
 TEST_END
 
+/* Of an open shape nothing is settled: the declared quantisation of the pool's result is
+ * not what it gets, and conversions would go by it. */
+TEST(int8_of_uncertain_quantisation_stays)
+{
+    const uint32_t type = NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, open[] = {1, 0, 0, 4};
+    uint32_t in, first, pooled, zero, one, out;
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, type, 4, open, 0.5f, -8);
+    first = builder_temporary(&b, 0, type, 4, open, 0.5f, -8);
+    add_int8_conv(&b, in, first);
+    pooled = builder_temporary(&b, 0, type, 4, open, 0.25f, 3);
+    zero = builder_i32(&b, 0, 0);
+    one = builder_i32(&b, 0, 1);
+    builder_operation(&b, 0, NNHAL_OP_MAX_POOL_2D, 7,
+                      (uint32_t[]){first, one, one, one, one, one, zero}, 1, &pooled);
+    out = builder_output(&b, 0, type, 4, open, 0.5f, -8);
+    add_int8_conv(&b, pooled, out);
+    check_pass(
+        &b, unsigned_and_dead,
+        "graph(%0 ts8[1,?,?,4]*0.5+8)\n"
+        "  %14 tu8[1,?,?,4]*0.5-120 = LOOKUP(%0, %15 tu8[256]*1+0)\n"
+        "  %16 tu8[4,1,1,4]*0.5-128 = LOOKUP(%3 ts8[4,1,1,4]*0.5+0, %15 tu8[256]*1+0)\n"
+        "  %17 tu8[1,?,?,4]*0.5-120 = int8 CONV_2D(%14, %16, %4 ti32[4]*0.25+0, 1, 1, 1, 0)\n"
+        "  %1 ts8[1,?,?,4]*0.5+8 = LOOKUP(%17, %18 ts8[256]*1+0)\n"
+        "  %6 ts8[1,?,?,4]*0.25-3 = MAX_POOL_2D(%1, 1, 1, 1, 1, 1, 0)\n"
+        "  %9 ts8[1,?,?,4]*0.5+8 = CONV_2D(%6, %11 ts8[4,1,1,4]*0.5+0, %12 ti32[4]*0.25+0, 1, 1, "
+        "1, "
+        "0)\n"
+        "  return %9\n");
+    builder_done(&b);
+}
+TEST_END
+
 TEST(constants_are_folded)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4};
@@ -588,11 +697,52 @@ TEST(views_and_in_place_need_no_memory)
 }
 TEST_END
 
-CHECK_MAIN("passes", activation_joins_what_is_before,
-           activation_stays_where_its_input_is_read_twice, pad_becomes_explicit_padding,
-           pad_that_is_wider_than_the_filter_stays, what_nobody_reads_is_dead,
-           residual_joins_the_convolution, joined_steps_share_their_memory,
-           chain_that_is_broadcast_does_not_run_joined, shapes_and_quantisations_are_settled,
-           there_and_back_is_nothing, chain_between_bytes_becomes_a_table,
-           nchw_is_left_at_the_edges, transpositions_around_operations_cancel, int8_is_uint8_inside,
-           constants_are_folded, views_and_in_place_need_no_memory)
+/* Views in views; and a part that is put together with itself cannot move. */
+TEST(views_of_views_lie_where_they_belong)
+{
+    uint32_t part[] = {1, 8}, two[] = {2, 8}, three[] = {3, 8}, in, parts[3], pair, all, twice,
+             o[3];
+    static const uint32_t operations[] = {NNHAL_OP_TANH, NNHAL_OP_LOGISTIC, NNHAL_OP_EXP};
+    struct builder b;
+
+    builder_init(&b, 1);
+    in = builder_input(&b, 0, NNHAL_TENSOR_FLOAT32, 2, part, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        parts[i] = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 2, part, 0, 0);
+        builder_operation(&b, 0, operations[i], 1, &in, 1, &parts[i]);
+    }
+    o[2] = builder_i32(&b, 0, 0);
+    o[0] = parts[0];
+    o[1] = parts[1];
+    pair = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 2, two, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_CONCATENATION, 3, o, 1, &pair);
+    o[0] = parts[2];
+    o[1] = pair;
+    all = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 2, three, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_CONCATENATION, 3, o, 1, &all);
+    parts[0] = builder_temporary(&b, 0, NNHAL_TENSOR_FLOAT32, 2, part, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_ABS, 1, &in, 1, &parts[0]);
+    o[0] = o[1] = parts[0];
+    twice = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 2, two, 0, 0);
+    builder_operation(&b, 0, NNHAL_OP_CONCATENATION, 3, o, 1, &twice);
+    check_plan(&b, "plan(nodes 0..7, arena 64, weights 4)\n"
+                   "  0 tanh_f32__c(slot0) -> slot6+32\n"
+                   "  1 logistic_f32__c(slot0) -> slot6+64\n"
+                   "  2 exp_f32__c(slot0) -> slot6\n"
+                   "  5 abs_f32__c(slot0) -> arena+0\n"
+                   "  6 concatenation__c(arena+0, arena+0, weights+0) -> slot8\n"
+                   "  done\n");
+    builder_done(&b);
+}
+TEST_END
+
+CHECK_MAIN("passes", int8_of_uncertain_quantisation_stays, views_of_views_lie_where_they_belong,
+           filter_that_is_computed_is_not_turned, what_a_chain_begins_with_stays,
+           activation_joins_what_is_before, activation_stays_where_its_input_is_read_twice,
+           pad_becomes_explicit_padding, pad_that_is_wider_than_the_filter_stays,
+           what_nobody_reads_is_dead, residual_joins_the_convolution,
+           joined_steps_share_their_memory, chain_that_is_broadcast_does_not_run_joined,
+           shapes_and_quantisations_are_settled, there_and_back_is_nothing,
+           chain_between_bytes_becomes_a_table, nchw_is_left_at_the_edges,
+           transpositions_around_operations_cancel, int8_is_uint8_inside, constants_are_folded,
+           views_and_in_place_need_no_memory)

@@ -35,6 +35,27 @@ int nn_alone_run(struct nn_alone *alone, struct nn_frame *frame, const uint32_t 
     return nn_run_graph(&run, 0, frame);
 }
 
+int nn_alone_size(struct nn_alone *alone, const struct nn_frame *frame, uint64_t *ret_bytes)
+{
+    const struct nn_plan_value *values;
+    const struct nn_plan_write *writes;
+    const struct nn_plan_header *header;
+    struct nn_program_plan *plan;
+    struct nn_why why = {0};
+    int r = nn_program_get_plan(&alone->small, 0, 0, frame, &why, &plan);
+
+    if (r)
+        return r;
+    header = nn_plan_header(&plan->plan);
+    values = nn_plan_at(&plan->plan, &header->values);
+    writes = nn_plan_at(&plan->plan, &header->writes);
+    *ret_bytes = 0;
+    for (uint32_t i = 0; i < header->writes.n; i++)
+        *ret_bytes += values[writes[i].plan_value].size; /* each less than 2^32 */
+    nn_program_put_plan(&alone->small, plan);
+    return 0;
+}
+
 static bool is_graph_output(const struct nn_graph *graph, uint32_t value)
 {
     for (uint32_t i = 0; i < graph->n_outputs; i++)

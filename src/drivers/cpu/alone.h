@@ -24,6 +24,10 @@ void nn_alone_init(struct nn_alone *alone, struct nn_program *program, uint32_t 
  * made the first time. Returns: as nn_run_graph(). */
 int nn_alone_run(struct nn_alone *alone, struct nn_frame *frame, const uint32_t *is_cancelled);
 
+/* nn_alone_size() - how many bytes of results a run will make, at most. The plan is made.
+ * Returns: as nn_program_get_plan(). */
+int nn_alone_size(struct nn_alone *alone, const struct nn_frame *frame, uint64_t *ret_bytes);
+
 /* nn_alone_done() - the outputs are what they were. */
 void nn_alone_done(struct nn_alone *alone);
 

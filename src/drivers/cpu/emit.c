@@ -49,12 +49,10 @@ static int place_constant(struct emitter *emitter, uint32_t index, struct nn_pla
 static int place_value(struct emitter *emitter, uint32_t index, struct nn_plan_value *out)
 {
     struct nn_segment *segment = emitter->segment;
-    uint64_t delta = 0;
-    uint32_t root = index;
+    uint64_t delta;
+    uint32_t root = nn_segment_root(segment, index, &delta);
     int r = 0;
 
-    for (; segment->values[root].root != root; root = segment->values[root].root)
-        delta += segment->values[root].delta;
     if (segment->values[index].is_omitted) {
         out->space = NN_SPACE_NONE;
         return 0;

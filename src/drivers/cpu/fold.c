@@ -64,10 +64,13 @@ static int fold_node(struct nn_program *program, uint32_t index, struct nn_node 
 {
     static const uint32_t is_cancelled;
     struct nn_alone alone;
+    uint64_t n_new = 0;
     int r;
 
     nn_alone_init(&alone, program, index, node, program->team);
-    r = nn_alone_run(&alone, frame, &is_cancelled);
+    r = nn_alone_size(&alone, frame, &n_new);
+    if (r == 0 && n_new <= NN_FOLD_MAX_BYTES - *n_bytes)
+        r = nn_alone_run(&alone, frame, &is_cancelled);
     nn_alone_done(&alone);
     if (r == 0 && results_fit(node, frame, *n_bytes))
         r = keep_outputs(&program->graphs[index].graph, node, frame, n_bytes);
@@ -81,10 +84,11 @@ int nn_fold_constants(struct nn_program *program, uint32_t index)
     struct nn_graph *graph = &program->graphs[index].graph;
     struct nn_frame frame = {0};
     uint64_t n_bytes = 0;
-    uint32_t n_folded = 0;
+    uint32_t n_folded = 0, n_most = NN_FOLD_MAX_VISITS / (graph->n_values + 1);
     int r = 0;
 
-    for (uint32_t i = 0; !r && i < graph->n_nodes && n_folded < NN_FOLD_MAX_NODES; i++) {
+    for (uint32_t i = 0;
+         !r && i < graph->n_nodes && n_folded < n_most && n_folded < NN_FOLD_MAX_NODES; i++) {
         if (!may_fold(graph, &graph->nodes[i]))
             continue;
         n_folded++;

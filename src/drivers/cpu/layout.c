@@ -21,13 +21,21 @@
 
 #include <string.h>
 
-static uint32_t find_root(struct nn_segment *segment, uint32_t value, uint64_t *ret_delta)
+/* Ways become shorter as they are walked: views of views may be thousands deep. */
+uint32_t nn_segment_root(struct nn_segment *segment, uint32_t value, uint64_t *ret_delta)
 {
     uint64_t delta = 0;
 
     while (segment->values[value].root != value) {
-        delta += segment->values[value].delta;
-        value = segment->values[value].root;
+        struct nn_segment_value *v = &segment->values[value];
+        const struct nn_segment_value *above = &segment->values[v->root];
+
+        if (above->root != v->root) {
+            v->delta += above->delta;
+            v->root = above->root;
+        }
+        delta += v->delta;
+        value = v->root;
     }
     *ret_delta = delta;
     return value;
@@ -158,7 +166,7 @@ static bool view_whole(struct nn_segment *segment, const struct nn_node *node)
     struct nn_segment_value *out = &segment->values[node->outputs[0]];
     const struct nn_segment_value *in = &segment->values[node->inputs[0]];
     uint64_t delta;
-    uint32_t root = find_root(segment, node->inputs[0], &delta);
+    uint32_t root = nn_segment_root(segment, node->inputs[0], &delta);
     struct nn_segment_value *r = &segment->values[root];
 
     if (in->size != out->size || out->is_late)
@@ -186,31 +194,31 @@ static bool is_outermost(const struct nn_segment_value *value, int32_t axis)
 static bool may_join(struct nn_segment *segment, uint32_t part, uint32_t out)
 {
     uint64_t delta;
-    uint32_t root = find_root(segment, part, &delta);
+    uint32_t root = nn_segment_root(segment, part, &delta);
     const struct nn_segment_value *r = &segment->values[root];
 
     return is_free(r) && root != out && delta == 0 && r->size == segment->values[part].size &&
            r->size > 0 && same_quant(&segment->values[part], &segment->values[out]);
 }
 
+/* Two parts of one root cannot both move: while parts are looked at, roots that are taken are not
+ * free. */
 static bool view_concatenation(struct nn_segment *segment, const struct nn_node *node)
 {
-    uint32_t n = node->n_inputs - 1, out = node->outputs[0];
+    uint32_t n = node->n_inputs - 1, n_taken = 0, out = node->outputs[0];
     uint64_t offset = 0, delta;
 
     if (segment->values[out].is_late ||
         !is_outermost(&segment->values[out], known_i32(segment, node->inputs[n])))
         return false;
+    for (; n_taken < n && may_join(segment, node->inputs[n_taken], out); n_taken++)
+        segment->values[nn_segment_root(segment, node->inputs[n_taken], &delta)].slot = out;
+    for (uint32_t i = 0; i < n_taken; i++)
+        segment->values[nn_segment_root(segment, node->inputs[i], &delta)].slot = NN_NOWHERE;
+    if (n_taken < n)
+        return false;
     for (uint32_t i = 0; i < n; i++) {
-        if (!may_join(segment, node->inputs[i], out))
-            return false;
-        for (uint32_t j = 0; j < i; j++)
-            if (find_root(segment, node->inputs[i], &delta) ==
-                find_root(segment, node->inputs[j], &delta))
-                return false;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        join(segment, find_root(segment, node->inputs[i], &delta), out, offset);
+        join(segment, nn_segment_root(segment, node->inputs[i], &delta), out, offset);
         offset += segment->values[node->inputs[i]].size;
     }
     return true;
@@ -219,7 +227,7 @@ static bool view_concatenation(struct nn_segment *segment, const struct nn_node 
 static bool view_split(struct nn_segment *segment, const struct nn_node *node)
 {
     uint64_t delta;
-    uint32_t root = find_root(segment, node->inputs[0], &delta);
+    uint32_t root = nn_segment_root(segment, node->inputs[0], &delta);
 
     if (!is_outermost(&segment->values[node->inputs[0]], known_i32(segment, node->inputs[1])))
         return false;
@@ -258,7 +266,7 @@ static bool others_agree(struct nn_segment *segment, const struct nn_node *node,
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         uint64_t delta;
 
-        if (find_root(segment, node->inputs[i], &delta) != root)
+        if (nn_segment_root(segment, node->inputs[i], &delta) != root)
             continue;
         if (i >= 64 || !(in_place >> i & 1) || delta != 0 ||
             segment->values[node->inputs[i]].size != size)
@@ -281,7 +289,7 @@ static bool group_needs(struct nn_segment *segment, uint32_t step, uint32_t firs
             bool is_passed_on = s > first && s < step &&
                                 node->inputs[i] == step_node(segment, s - 1)->outputs[0];
 
-            if (!is_passed_on && find_root(segment, node->inputs[i], &delta) == root)
+            if (!is_passed_on && nn_segment_root(segment, node->inputs[i], &delta) == root)
                 return true;
         }
     }
@@ -299,7 +307,7 @@ static void work_in_place(struct nn_segment *segment, uint32_t step)
         return;
     find_group(segment, step, &first, &last);
     for (uint32_t i = 0; i < node->n_inputs && i < 64; i++) {
-        uint32_t root = find_root(segment, node->inputs[i], &delta);
+        uint32_t root = nn_segment_root(segment, node->inputs[i], &delta);
         const struct nn_segment_value *r = &segment->values[root];
 
         if ((in_place >> i & 1) && is_free(r) && r->last_step == last && delta == 0 &&

@@ -97,6 +97,9 @@ struct nn_segment {
 /* nn_segment_layout() - views, in place, slots and the arena. Returns: 0, -ENOMEM. */
 int nn_segment_layout(struct nn_segment *segment);
 
+/* nn_segment_root() - whose memory the value lies in, and how many bytes behind its beginning. */
+uint32_t nn_segment_root(struct nn_segment *segment, uint32_t value, uint64_t *ret_delta);
+
 /* nn_segment_emit() - the plan; takes the weights. Returns: 0, -ENOMEM. */
 int nn_segment_emit(struct nn_segment *segment, struct nn_plan *ret_plan);
 

@@ -92,9 +92,11 @@ static void find_chain(const struct nn_view *view, uint32_t last, struct chain *
     }
 }
 
-/* The last operation is replaced, and with it those whose results nobody else reads. */
+/* The last operation is replaced, and with it those whose results nobody else reads. What the
+ * chain begins with has one more reader: a longer chain must not take it away. */
 static void take_chain(const struct nn_view *view, const struct chain *chain)
 {
+    view->n_uses[chain->from]++;
     for (uint32_t k = 0; k < chain->n; k++) {
         struct nn_node *node = &view->graph->nodes[chain->nodes[k]];
 

@@ -164,7 +164,8 @@ static int move_with_layout(struct work *work, struct nn_node *node)
 
     if (!r)
         r = nn_graph_add_bool(work->twins.graph, false, &node->inputs[at]);
-    return r ? nn_error_trace(r) : nn_twins_move(&work->twins, node);
+    /* A filter is the same in both, and whatever else is computed that it may come from. */
+    return r ? nn_error_trace(r) : nn_twins_move(&work->twins, node, 1);
 }
 
 static int move_follower(struct work *work, struct nn_node *node)
@@ -182,7 +183,7 @@ static int move_follower(struct work *work, struct nn_node *node)
     for (uint32_t i = 0; !r && i < node->n_inputs; i++)
         if (is_turned(&work->twins.graph->values[node->inputs[i]]))
             r = nn_twins_want(&work->twins, node->origin, node->inputs[i]);
-    return r ? nn_error_trace(r) : nn_twins_move(&work->twins, node);
+    return r ? nn_error_trace(r) : nn_twins_move(&work->twins, node, node->n_inputs);
 }
 
 /* ---- the walk ---- */

@@ -63,14 +63,14 @@ static int convert_back(struct nn_twins *twins, uint32_t origin, const uint32_t 
     return nn_error_trace(r);
 }
 
-int nn_twins_move(struct nn_twins *twins, struct nn_node *node)
+int nn_twins_move(struct nn_twins *twins, struct nn_node *node, uint32_t n_data)
 {
     struct nn_graph *graph = twins->graph;
     uint32_t *outputs = nn_arena_dup(&graph->arena, node->outputs,
                                      node->n_outputs * sizeof(*node->outputs));
     int r = outputs ? 0 : nn_error_origin(-ENOMEM);
 
-    for (uint32_t i = 0; i < node->n_inputs; i++)
+    for (uint32_t i = 0; i < n_data; i++)
         if (nn_twins_find(twins, node->inputs[i]))
             node->inputs[i] = nn_twins_find(twins, node->inputs[i]) - 1;
     for (uint32_t i = 0; !r && i < node->n_outputs; i++) {

@@ -41,9 +41,9 @@ static inline uint32_t nn_twins_find(const struct nn_twins *twins, uint32_t valu
 /* nn_twins_want() - makes sure that a value has a twin. Returns: 0, -ENOMEM. */
 int nn_twins_want(struct nn_twins *twins, uint32_t origin, uint32_t value);
 
-/* nn_twins_move() - emits the node with the twins of all that it reads and
- * makes, as far as there are any, and conversions back. The node is changed.
+/* nn_twins_move() - emits the node with the twins of its first n_data inputs and of all that
+ * it makes, as far as there are any, and conversions back. The node is changed.
  * Returns: 0, -ENOMEM. */
-int nn_twins_move(struct nn_twins *twins, struct nn_node *node);
+int nn_twins_move(struct nn_twins *twins, struct nn_node *node, uint32_t n_data);
 
 #endif

@@ -117,12 +117,38 @@ static bool is_same(uint32_t operation)
     }
 }
 
+/* Whether the quantisation that the value has here is the one that it gets when it is computed:
+ * conversions rely on it. */
+static bool is_certain(const struct nn_value *value)
+{
+    return value->is_settled || value->kind != NN_VALUE_TEMPORARY;
+}
+
+/* Whether what the operation makes has the quantisation that it has here. */
+static bool makes_certain(const struct nn_graph *graph, const struct nn_node *node)
+{
+    const struct nn_value *out = &graph->values[node->outputs[0]];
+
+    switch (node->operation) {
+    case NNHAL_OP_AVERAGE_POOL_2D:
+    case NNHAL_OP_EXPAND_DIMS:
+    case NNHAL_OP_MAX_POOL_2D:
+    case NNHAL_OP_PAD:
+    case NNHAL_OP_RESHAPE:
+    case NNHAL_OP_SQUEEZE:
+    case NNHAL_OP_TRANSPOSE:
+        return is_certain(out) || nn_view_same_form(&graph->values[node->inputs[0]], out);
+    default:
+        return true; /* it may have any */
+    }
+}
+
 /* Whether the operation works on twins: all its data has some, or is constant. */
 static bool follows(const struct nn_twins *twins, const struct nn_node *node)
 {
     uint32_t n = node->operation == NN_OWN_OP_LOOKUP ? 1 : node->n_inputs, n_twins = 0;
 
-    if (!is_same(node->operation))
+    if (!is_same(node->operation) || !makes_certain(twins->graph, node))
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const struct nn_value *value = &twins->graph->values[node->inputs[i]];
@@ -163,14 +189,27 @@ static int move(struct nn_twins *twins, struct nn_node *node)
     node->as_int8 = node->operation == NNHAL_OP_CONV_2D ||
                     node->operation == NNHAL_OP_DEPTHWISE_CONV_2D ||
                     node->operation == NNHAL_OP_AVERAGE_POOL_2D;
-    return r ? nn_error_trace(r) : nn_twins_move(twins, node);
+    return r ? nn_error_trace(r) : nn_twins_move(twins, node, node->n_inputs);
+}
+
+/* Whether all that a convolution reads may get twins, or has them. */
+static bool is_movable(const struct nn_twins *twins, const struct nn_node *node)
+{
+    if (!is_convolution(twins->graph, node))
+        return false;
+    for (uint32_t i = 0; i < 2; i++)
+        if (is_int8(&twins->graph->values[node->inputs[i]]) &&
+            !nn_twins_find(twins, node->inputs[i]) &&
+            !is_certain(&twins->graph->values[node->inputs[i]]))
+            return false;
+    return true;
 }
 
 static int take_node(struct nn_twins *twins, struct nn_node *node)
 {
     if (node->is_dead)
         return 0;
-    if (is_convolution(twins->graph, node) || follows(twins, node))
+    if (is_movable(twins, node) || follows(twins, node))
         return move(twins, node);
     return nn_error_trace(nn_rewrite_node(&twins->rewrite, node));
 }

@@ -18,6 +18,7 @@
 enum {
     MAX_CONNECTIONS = 1024,
     MAX_CONNECTIONS_PER_USER = 256,
+    MAX_MEMORIES_PER_USER = 16384,
     MAX_BYTES_PER_USER = 512 << 20,
     MAX_FDS_PER_USER = 4096,
     MIN_WORKERS = 16,
@@ -39,10 +40,13 @@ struct nn_service {
 
 /* -- beginning and end ------------------------------------------------------------------- */
 
-/* Sessions share the process's descriptors: no user gets more than half. */
+/* Sessions share the process's descriptors, of which no user gets more than half,
+ * and its mappings, of which Linux allows 65530 (vm.max_map_count): no user gets
+ * more than a quarter of those. */
 static void set_limits(struct nn_session_context *context, size_t n_fds)
 {
-    uint32_t n_memories = n_fds / 2 < 65536 ? (uint32_t)(n_fds / 2) : 65536;
+    uint32_t n_memories = n_fds / 2 < MAX_MEMORIES_PER_USER ? (uint32_t)(n_fds / 2)
+                                                            : MAX_MEMORIES_PER_USER;
 
     context->limits = NN_HOST_DEFAULT_LIMITS;
     context->uid_limits = NN_HOST_DEFAULT_LIMITS;

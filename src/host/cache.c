@@ -78,7 +78,7 @@ bool nn_cache_is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
     return memcmp(token, none, sizeof(none)) != 0;
 }
 
-static bool are_writable(uint32_t n, const int32_t *fds)
+bool nn_cache_are_writable(uint32_t n, const int32_t *fds)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!nn_entry_is_writable(fds[i]))
@@ -133,8 +133,9 @@ void nn_cache_wanted(struct nn_session *session, const struct nn_hal_prepare_mod
     *ret_cache = NULL;
     nn_cache_n_files(session->host, &n_model, &n_data);
     if (!n_model || !nn_cache_is_token(args->token) || args->n_model_cache != n_model ||
-        args->n_data_cache != n_data || !are_writable(n_model, args->model_cache) ||
-        !are_writable(n_data, args->data_cache) || nn_host_open_tokens(session->host, NULL) < 0)
+        args->n_data_cache != n_data || !nn_cache_are_writable(n_model, args->model_cache) ||
+        !nn_cache_are_writable(n_data, args->data_cache) ||
+        nn_host_open_tokens(session->host, NULL) < 0)
         return;
     *ret_cache = nn_cache_new(session->host, arena);
 }

@@ -34,6 +34,9 @@ void nn_cache_n_files(const struct nn_host *host, uint32_t *ret_n_model, uint32_
 /* nn_cache_is_token() - whether it is one, and not none. */
 bool nn_cache_is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES]);
 
+/* nn_cache_are_writable() - whether each of n files could be kept into. */
+bool nn_cache_are_writable(uint32_t n, const int32_t *fds);
+
 /* nn_cache_new() - room for as many buffers as the driver announced, in arena; NULL if memory is
  * short. */
 struct nnhal_cache *nn_cache_new(const struct nn_host *host, struct nn_arena *arena);

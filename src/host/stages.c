@@ -85,7 +85,8 @@ void nn_staging_hold(struct nn_prepared *prepared, const uint8_t *token, uint32_
     struct nn_staging *staging = &prepared->staging;
     bool is_allowed;
 
-    if (!staging->threshold)
+    if (!staging->threshold || !nn_cache_are_writable(n_model, model) ||
+        !nn_cache_are_writable(n_data, data))
         return;
     pthread_mutex_lock(&stages->lock);
     is_allowed = stages->n_held < MAX_HELD;

@@ -74,7 +74,7 @@ bool nn_staging_is_deferred(const struct nn_session *session,
 /* nn_staging_init() - the model has been prepared and is at this stage; nobody knows it yet. */
 void nn_staging_init(struct nn_prepared *prepared, struct nn_session *session, enum nn_stage stage);
 
-/* nn_staging_hold() - what comes later is to be written into these files. */
+/* nn_staging_hold() - what comes later is to be written into these files, if all can be. */
 void nn_staging_hold(struct nn_prepared *prepared, const uint8_t *token, uint32_t n_model,
                      const int32_t *model, uint32_t n_data, const int32_t *data);
 

@@ -2,12 +2,14 @@
 /* Compilations that are deferred, and what becomes of them in the background. */
 #include "host/cache-files.h"
 
+#include "base/cleanup.h"
 #include "base/sys.h"
 #include "support/check-main.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static const uint8_t token[NNHAL_CACHE_TOKEN_BYTES] = {4, 5, 6};
 static const struct cache_chain chain = {NNHAL_OP_ADD, NNHAL_TENSOR_FLOAT32, 20, 0};
@@ -148,6 +150,33 @@ TEST(files_are_known_to_be_slow_while_they_are_held)
 }
 TEST_END
 
+/* Half of an entry would be replaced, and all of it lost. */
+TEST(files_that_cannot_all_be_written_stay_as_they_are)
+{
+    const struct nn_sys_fakes fakes = {.inspect = say_slow};
+    struct cache_files files, others;
+    struct cache_desk desk;
+    uint64_t prepared;
+
+    set_stages("on", AFTER);
+    cache_open(&desk, CACHE_CPU);
+    cache_save(&desk, &chain, "x", token);
+    cache_reopen(&desk, 1000);
+    cache_files_open(&desk, "x", O_RDWR, &files);
+    cache_files_open(&desk, "x", O_RDONLY, &others);
+    close(files.data[0]);
+    files.data[0] = steal_fd(&others.data[0]);
+    nn_sys_fakes = &fakes;
+    ck_assert_uint_eq(cache_load(&desk, &files, token, &prepared), NNHAL_NONE);
+    nn_sys_fakes = NULL;
+    ck_assert(!nn_host_may_stall(desk.desk.hal)); /* they are not held */
+    ck_assert(cache_runs(&desk, &chain, prepared));
+    cache_files_close(&files);
+    cache_files_close(&others);
+    cache_close(&desk);
+}
+TEST_END
+
 /* The model and the session may end at any moment of it. */
 TEST(who_leaves_takes_the_work_along)
 {
@@ -209,5 +238,6 @@ TEST_END
 CHECK_MAIN("stages", a_deferred_model_is_kept_at_once_and_replaced_later,
            what_came_quick_from_the_cache_is_optimised_too,
            nothing_is_optimised_unless_it_runs_often,
-           files_are_known_to_be_slow_while_they_are_held, who_leaves_takes_the_work_along,
+           files_are_known_to_be_slow_while_they_are_held,
+           files_that_cannot_all_be_written_stay_as_they_are, who_leaves_takes_the_work_along,
            a_rewrite_that_fails_halfway_is_a_miss_at_worst)

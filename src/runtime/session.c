@@ -51,10 +51,11 @@ int nn_rt_session_embedded(struct nn_host *host, struct nn_rt_session **ret_sess
     return 0;
 }
 
-static int explain_dial(int r, const char *who, struct nn_why *why)
+/* absent is what it means that nobody is there. */
+static int explain_dial(int r, const char *who, const char *absent, struct nn_why *why)
 {
-    static const char *const texts[] = {
-        [NN_DIAL_E_ABSENT] = "nobody is there",
+    const char *const texts[] = {
+        [NN_DIAL_E_ABSENT] = absent,
         [NN_DIAL_E_UNTRUSTED] = "it runs as somebody else's: see NNHAL_SERVICE_UID",
         [NN_DIAL_E_REFUSED] = "it ended, or does not speak our language: its log tells why",
     };
@@ -67,7 +68,8 @@ static int explain_dial(int r, const char *who, struct nn_why *why)
 
 static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *listener,
                                struct nn_hal **ret_hal),
-                const char *where, struct nn_why *why, struct nn_rt_session **ret_session)
+                const char *where, const char *absent, struct nn_why *why,
+                struct nn_rt_session **ret_session)
 {
     _cleanup_(freep) struct nn_rt_session *session = NULL;
     struct nn_hal_listener listener = {.get_memories = get_memories, .died = died};
@@ -78,7 +80,7 @@ static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *
         return r;
     session->is_wire = true;
     listener.ctx = session;
-    r = explain_dial(dial_it(where, &listener, &session->hal), where, why);
+    r = explain_dial(dial_it(where, &listener, &session->hal), where, absent, why);
     if (r)
         return r;
     *ret_session = steal_ptr(&session);
@@ -87,12 +89,13 @@ static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *
 
 int nn_rt_session_service(const char *path, struct nn_why *why, struct nn_rt_session **ret_session)
 {
-    return dial(nn_dial_socket, path, why, ret_session);
+    return dial(nn_dial_socket, path, "nobody is there", why, ret_session);
 }
 
 int nn_rt_session_private(const char *name, struct nn_why *why, struct nn_rt_session **ret_session)
 {
-    return dial(nn_dial_child, name, why, ret_session);
+    return dial(nn_dial_child, name, "there is no nnhal-host to run it: see NNHAL_HOST", why,
+                ret_session);
 }
 
 struct nn_rt_session *nn_rt_session_ref(struct nn_rt_session *session)

@@ -4,6 +4,8 @@
 #include "nnt-compare.h"
 #include "nnt-path.h"
 
+#include <nnhal/ext.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,36 +29,16 @@ static bool say(struct nnt_run *run, const char *format, ...)
     return false;
 }
 
-static const char *result_name(int result)
-{
-    static const char *const names[] = {
-        "NO_ERROR",
-        "OUT_OF_MEMORY",
-        "INCOMPLETE",
-        "UNEXPECTED_NULL",
-        "BAD_DATA",
-        "OP_FAILED",
-        "BAD_STATE",
-        "UNMAPPABLE",
-        "OUTPUT_INSUFFICIENT_SIZE",
-        "UNAVAILABLE_DEVICE",
-        "MISSED_DEADLINE_TRANSIENT",
-        "MISSED_DEADLINE_PERSISTENT",
-        "RESOURCE_EXHAUSTED_TRANSIENT",
-        "RESOURCE_EXHAUSTED_PERSISTENT",
-        "DEAD_OBJECT",
-    };
-
-    if (result < 0 || (size_t)result >= sizeof(names) / sizeof(names[0]))
-        return "an unknown result";
-    return names[result];
-}
-
 int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result)
 {
+    char why[256] = "";
+
     attempt->run->result = result;
-    if (result != OK)
-        say(attempt->run, "%s (%u) returned %s", call, subject, result_name(result));
+    if (result == OK)
+        return result;
+    nnhal_get_last_error(why, sizeof(why));
+    say(attempt->run, "%s (%u) returned %s%s%s", call, subject, nnhal_get_result_name(result),
+        *why ? ": " : "", why);
     return result;
 }
 

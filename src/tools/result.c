@@ -104,16 +104,28 @@ static size_t best_classes(const struct result_options *options, const double *v
     return n;
 }
 
+/* Whether they can be read as per cent; what a model without a softmax says cannot. */
+static bool are_probabilities(const double *values, size_t n_values)
+{
+    for (size_t i = 0; i < n_values; i++)
+        if (!(values[i] >= 0 && values[i] <= 1.01)) /* rounded up by 8 bits */
+            return false;
+    return true;
+}
+
 static void print_classes(const struct session *session, const struct result_options *options)
 {
     double *values;
     size_t n_values = session_values(session, 0, &values);
     size_t *best = calloc(options->top, sizeof(*best)), n;
+    bool are_shares;
     char text[32];
 
     n = values && best ? best_classes(options, values, n_values, best) : 0;
+    are_shares = values && are_probabilities(values, n_values);
     for (size_t i = 0; i < n; i++)
-        printf("  %6.2f %%  %s\n", 100 * values[best[i]], label_of(options, best[i], text));
+        printf("  %6.*f%s  %s\n", are_shares ? 2 : 4, values[best[i]] * (are_shares ? 100 : 1),
+               are_shares ? " %" : "", label_of(options, best[i], text));
     free(best);
     free(values);
 }

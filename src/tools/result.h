@@ -2,7 +2,7 @@
 /* result.h - what a model's outputs say, for people and as JSON
  *
  * One output with a row of scores is taken for a classification: the best
- * classes with their probabilities. Four outputs of the shapes [1, N, 4], [1, N],
+ * classes with their scores, in per cent if all are probabilities. Four outputs of the shapes [1, N, 4], [1, N],
  * [1, N] and [1] are taken for detections: boxes, classes, scores and their
  * number. Anything else is printed as numbers. */
 #ifndef NN_TOOLS_RESULT_H

@@ -92,6 +92,17 @@ def the_cat_is_a_cat():
     expect(" cat " in done.stdout and "left" in done.stdout, done.stdout + done.stderr)
 
 
+def only_probabilities_are_per_cent():
+    if not SHARED.is_dir():
+        print(f"SKIPPED: no {SHARED}, so no model whose scores are no probabilities")
+        return
+    for name, is_share in (("ad01_fp32", False), ("iris", True)):
+        folder = SHARED / "models" / name
+        done = nnhal("run", folder / "model.tflite", "--input", folder / "in0_0.bin")
+        expect(done.returncode == 0 and ("%" in done.stdout) == is_share and
+               "class" in done.stdout, done)
+
+
 def same_inputs_give_same_bytes():
     models = [GLYPHS / "glyphs-float.tflite", GLYPHS / "glyphs-int8.tflite"]
     models += [m for name in ("mobilenet_v1_0.25_224_float", "vww_96_int8", "resnet8_float")
@@ -236,6 +247,12 @@ def wrong_usage_is_told():
                f"{arguments}: {done.returncode}, {done.stderr!r}")
 
 
+def a_missing_host_is_told():
+    done = nnhal("devices", "--mode", "private",
+                 environment=dict(os.environ, NNHAL_HOST="/nowhere", NNHAL_LOG="warning"))
+    expect(done.returncode == 0 and "cpu: there is no nnhal-host to run it" in done.stderr, done)
+
+
 def serve_listens_where_socket_says():
     with tempfile.TemporaryDirectory() as folder:
         socket = Path(folder) / "elsewhere.sock"
@@ -295,10 +312,10 @@ def devices_and_bench_speak_json():
     expect(done.returncode == 1 and "set TMPDIR" in done.stderr, done.stderr)
 
 
-TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat,
+TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
          same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
          a_service_keeps_models_for_those_without_a_cache, wrong_usage_is_told,
-         serve_listens_where_socket_says, help_is_given,
+         a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
          devices_and_bench_speak_json]
 
 

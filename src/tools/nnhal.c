@@ -2,6 +2,7 @@
 /* nnhal.c - the nnhal program: finds the command and runs it */
 #include "tool.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,16 @@ bool tool_set_mode(const char *mode)
     return false;
 }
 
+/* What could not be printed is a failure too: the disk of a redirection is full. */
+static int flush_output(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    return status == TOOL_OK
+               ? tool_error(TOOL_BAD_FILE, "the output cannot be written: %s", strerror(errno))
+               : status;
+}
+
 int main(int argc, char **argv)
 {
     char name[32];
@@ -102,7 +113,7 @@ int main(int argc, char **argv)
             tool_name = commands[i].name;
             snprintf(name, sizeof(name), "nnhal %s", tool_name); /* as getopt complains */
             argv[1] = name;
-            return commands[i].run(argc - 1, argv + 1);
+            return flush_output(commands[i].run(argc - 1, argv + 1));
         }
     fprintf(stderr, "nnhal: there is no command \"%s\"; nnhal --help lists them\n", argv[1]);
     return TOOL_USAGE;

@@ -247,6 +247,13 @@ def wrong_usage_is_told():
                f"{arguments}: {done.returncode}, {done.stderr!r}")
 
 
+def output_that_is_lost_is_told():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([NNHAL, "devices", "--mode", "embedded"], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=300)
+    expect(done.returncode == 1 and "cannot be written" in done.stderr, done)
+
+
 def a_missing_host_is_told():
     done = nnhal("devices", "--mode", "private",
                  environment=dict(os.environ, NNHAL_HOST="/nowhere", NNHAL_LOG="warning"))
@@ -315,7 +322,7 @@ def devices_and_bench_speak_json():
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
          same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
          a_service_keeps_models_for_those_without_a_cache, wrong_usage_is_told,
-         a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
+         output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
          devices_and_bench_speak_json]
 
 

@@ -31,17 +31,16 @@ static int open_map(struct nn_host *host, const char *folder)
     struct nn_hash epoch;
     int r = nn_epoch_of(&host->driver, &epoch);
 
-    if (r == 0 && !folder)
+    if (r == 0 && !folder) {
         r = nn_state_folder(host->driver.name, &standard);
+        folder = standard;
+    }
     if (r == 0)
-        r = nn_token_map_open(folder ? folder : standard, &epoch, &host->tokens);
+        r = nn_token_map_open(folder, &epoch, &host->tokens);
     if (r < 0)
-        nn_log("cache", NN_LOG_WARNING,
-               "driver %s caches nothing: %s cannot be used as its folder (set NNHAL_STATE_PATH)",
-               host->driver.name,
-               folder     ? folder
-               : standard ? standard
-                          : "no place");
+        nn_log("cache", NN_LOG_WARNING, "driver %s caches nothing: %s%s (set NNHAL_STATE_PATH)",
+               host->driver.name, folder ? folder : "there is no folder for it",
+               folder ? " cannot be used as its folder" : "");
     return r == -ENOENT ? nn_error_origin(-EIO) : nn_error_trace(r);
 }
 

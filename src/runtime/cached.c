@@ -194,7 +194,7 @@ static void conclude_unwritten(struct attempt *attempt)
     else
         conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
                  "%s kept nothing: it cannot keep this model, or has no place for what it must "
-                 "remember",
+                 "remember: see NNHAL_STATE_PATH",
                  attempt->device->name);
 }
 

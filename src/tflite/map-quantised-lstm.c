@@ -175,6 +175,9 @@ static void hidden(struct tfl_builder *b, uint32_t *inputs)
         tfl_fail(b, -ENOTSUP, "the scale of the hidden values is missing");
         return;
     }
+    tfl_need(b, tensor->zero_point >= INT8_MIN && tensor->zero_point <= INT8_MAX,
+             "the zero point of the hidden values is %d, which int8 does not have",
+             tensor->zero_point);
     inputs[0] = tfl_i32(b, -tensor->zero_point);
     inputs[1] = tfl_f32(b, tensor->scale);
 }

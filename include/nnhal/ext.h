@@ -97,8 +97,9 @@ size_t nnhal_execution_get_error(const ANeuralNetworksExecution *execution, char
 size_t nnhal_get_last_error(char *text, size_t n_bytes);
 
 /* nnhal_get_copied_bytes() - bytes of inputs and outputs that the library has
- * copied in this process so far: those given by pointer. Arguments in memories
- * are used where they are. */
+ * copied in this process so far: those given by pointer, and memories that
+ * ANeuralNetworksMemory_copy() brought to another one outside of devices.
+ * Arguments in memories are used where they are. */
 uint64_t nnhal_get_copied_bytes(void);
 
 /* nnhal_get_imported_memories() - memories that this process has made known to

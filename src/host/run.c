@@ -118,15 +118,19 @@ static uint32_t make_shapes(uint32_t n_outputs, const struct nnhal_output *outpu
 
 /* -- around the driver ----------------------------------------------------------- */
 
-/* Ends the access to the first n pools. */
-static void end_access(const struct nn_binding *binding, uint32_t n)
+/* Ends the access to the first n pools. Returns: false if what was written to one of them
+ * may not have arrived. */
+static bool end_access(const struct nn_binding *binding, uint32_t n)
 {
+    bool is_well = true;
+
     while (n-- > 0) {
         const struct nn_binding_pool *pool = &binding->pools[n];
 
-        if (pool->memory)
-            nn_region_end_access(pool->memory->region, pool->is_written);
+        if (pool->memory && nn_region_end_access(pool->memory->region, pool->is_written) < 0)
+            is_well = false;
     }
+    return is_well;
 }
 
 static uint32_t begin_access(const struct nn_binding *binding, const char **message,
@@ -215,6 +219,7 @@ static uint32_t run_once(const struct nn_lease *lease, const struct nn_binding_r
 {
     const struct nn_binding *binding = lease->binding;
     uint32_t n_outputs = binding->prepared->io.n_outputs;
+    bool is_written;
     uint32_t status;
 
     status = begin_access(binding, message, arena);
@@ -223,13 +228,16 @@ static uint32_t run_once(const struct nn_lease *lease, const struct nn_binding_r
     if (n_outputs)
         memcpy(outputs, lease->outputs, n_outputs * sizeof(outputs[0]));
     status = execute(lease, run, outputs, timing, message, arena);
-    end_access(binding, binding->n_pools);
+    is_written = end_access(binding, binding->n_pools);
     if (is_broken(binding))
         return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
                       "the file of a pool was made smaller while it was in use: leave it alone, "
                       "or seal it against shrinking");
     if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;
+    if (!is_written)
+        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
+                      "what was computed cannot be written back to the file of a pool");
     return judge_outputs(lease, outputs, status, message, arena);
 }
 

@@ -16,10 +16,15 @@ uint64_t nn_copied_bytes(void)
     return __atomic_load_n(&copied_bytes, __ATOMIC_RELAXED);
 }
 
+void nn_count_copied(uint64_t n_bytes)
+{
+    __atomic_add_fetch(&copied_bytes, n_bytes, __ATOMIC_RELAXED);
+}
+
 static void copy(void *to, const void *from, uint64_t n_bytes)
 {
     memcpy(to, from, n_bytes);
-    __atomic_add_fetch(&copied_bytes, n_bytes, __ATOMIC_RELAXED);
+    nn_count_copied(n_bytes);
 }
 
 /* -- the staging pool ------------------------------------------------------------ */

@@ -69,7 +69,9 @@ void nn_rt_binding_drop(struct nn_rt_binding *binding);
 /* nn_rt_binding_done() - gives the staging pool back too. */
 void nn_rt_binding_done(struct nn_rt_binding *binding);
 
-/* nn_copied_bytes() - what all bindings of this process have copied. */
+/* nn_copied_bytes() - what this process has copied of tensors: arguments by pointer, and
+ * memories that it copies itself. nn_count_copied() adds to it. */
 uint64_t nn_copied_bytes(void);
+void nn_count_copied(uint64_t n_bytes);
 
 #endif

@@ -345,10 +345,13 @@ static void set_zero(struct tfl_builder *b, uint32_t index, const struct tfl_for
     void *zeros;
 
     for (uint32_t i = 0; i < form->n_dimensions; i++)
-        if (__builtin_mul_overflow(n_bytes, (size_t)form->dimensions[i], &n_bytes)) {
-            tfl_fail(b, -ENOTSUP, "a state is too large");
-            return;
-        }
+        if (__builtin_mul_overflow(n_bytes, (size_t)form->dimensions[i], &n_bytes))
+            n_bytes = SIZE_MAX;
+    if (n_bytes > TFL_MAX_STATE_BYTES - b->n_state_bytes) {
+        tfl_fail(b, -ENOTSUP, "states of more than %d MiB", TFL_MAX_STATE_BYTES >> 20);
+        return;
+    }
+    b->n_state_bytes += n_bytes;
     zeros = tfl_keep(b, n_bytes);
     if (!zeros)
         return;

@@ -15,6 +15,9 @@
 
 enum { TFL_NO_OPERAND = UINT32_MAX };
 
+/* A file of some bytes may declare states of gigabytes, all of them zeros to be made. */
+enum { TFL_MAX_STATE_BYTES = 64 << 20 };
+
 /* The type of an operand to be made. */
 struct tfl_form {
     int32_t type; /* ANEURALNETWORKS_TENSOR_... */
@@ -32,6 +35,7 @@ struct tfl_builder {
     uint32_t n_operands;
     void **blocks; /* values that the model refers to until it is finished */
     size_t n_blocks;
+    size_t n_state_bytes;          /* of all states so far */
     const struct tfl_operator *op; /* the one being mapped */
     int result;                    /* 0, or the first failure: -errno */
     char *message;

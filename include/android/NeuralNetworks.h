@@ -225,7 +225,7 @@ int ANeuralNetworksModel_setOperandValue(ANeuralNetworksModel *model, int32_t in
                                          const void *buffer, size_t length);
 
 /* ANeuralNetworksModel_setOperandSymmPerChannelQuantParams() - the scales of a
- * per-channel quantised operand, copied (feature level 3).
+ * per-channel quantized operand, copied (feature level 3).
  * Returns: UNEXPECTED_NULL; BAD_STATE if finished; BAD_DATA if the operand has
  * another type, channelDim is beyond its rank, scaleCount is not that dimension,
  * or a scale is not above 0 and finite. */

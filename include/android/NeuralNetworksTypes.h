@@ -53,7 +53,7 @@ enum { ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES = 128 };
 /* Length of the token that names a compilation in a cache. */
 enum { ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN = 32 };
 
-/* Types of operands. Real value of a quantised element q:
+/* Types of operands. Real value of a quantized element q:
  * (q - zeroPoint) * scale. */
 typedef enum {
     ANEURALNETWORKS_FLOAT32 = 0,
@@ -255,8 +255,8 @@ typedef struct ANeuralNetworksOperandType {
     int32_t type; /* OperandCode */
     uint32_t dimensionCount;
     const uint32_t *dimensions;
-    float scale;       /* quantised types only, else 0 */
-    int32_t zeroPoint; /* quantised types only, else 0 */
+    float scale;       /* quantized types only, else 0 */
+    int32_t zeroPoint; /* quantized types only, else 0 */
 } ANeuralNetworksOperandType;
 
 /* Scales of ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL: one for each index

@@ -33,7 +33,7 @@ struct nnhal_tflite_tensor {
     uint32_t n_dimensions;
     const uint32_t *dimensions; /* 0: known after an execution only */
     uint64_t n_bytes;           /* 0 if a dimension is unknown */
-    float scale;                /* 0: not quantised */
+    float scale;                /* 0: not quantized */
     int32_t zero_point;
 };
 

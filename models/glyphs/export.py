@@ -4,7 +4,7 @@
 
     models/glyphs/export.py FILE.npz [--out FOLDER]
 
-The weights come from train.py. The int8 model is quantised after training:
+The weights come from train.py. The int8 model is quantized after training:
 activations per tensor from the ranges seen on distorted pictures of the
 training fonts, filters of convolutions per channel, those of dense layers per
 tensor, biases int32. flatc (Debian's flatbuffers-compiler) makes the files

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* infer.h - output shapes, and the rules that need values (E rules)
  *
- * nn_infer() tells the type, shape and quantisation of an operation's outputs,
+ * nn_infer() tells the type, shape and quantization of an operation's outputs,
  * given the shapes of its inputs and the values of those inputs that decide
  * shapes, and refuses what NNAPI says must fail at execution. It is used when
  * a model is prepared (for whatever is known then) and again when it is

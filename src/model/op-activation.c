@@ -50,11 +50,11 @@ static int infer_same_shape(struct nn_infer *infer)
 static int infer_hard_swish(struct nn_infer *infer)
 {
     float scale = infer->inputs[0].scale / 128.0f / infer->outputs[0].scale;
-    bool is_quantised = infer->inputs[0].type == NNHAL_TENSOR_QUANT8_ASYMM ||
+    bool is_quantized = infer->inputs[0].type == NNHAL_TENSOR_QUANT8_ASYMM ||
                         infer->inputs[0].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     int exponent;
 
-    if (is_quantised) {
+    if (is_quantized) {
         (void)frexpf(scale, &exponent);
         if (exponent > 0)
             return nn_refuse(infer->why,

@@ -3,7 +3,7 @@
  *
  * How many boxes BOX_WITH_NMS_LIMIT and GENERATE_PROPOSALS find is known only
  * when they have run: that dimension is late, and its bound is set here.
- * Quantised boxes and image sizes are in eighths of a pixel. */
+ * Quantized boxes and image sizes are in eighths of a pixel. */
 #include "model/infer.h"
 
 #include "base/cleanup.h"
@@ -17,7 +17,7 @@ static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
     return infer->inputs[i].dimensions[d];
 }
 
-/* Refuses a quantised operand of boxes unless it counts in eighths from 0. */
+/* Refuses a quantized operand of boxes unless it counts in eighths from 0. */
 static int check_box_quant(const struct nn_infer *infer, uint32_t i)
 {
     const struct nn_infer_operand *input = &infer->inputs[i];

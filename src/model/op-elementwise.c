@@ -20,10 +20,10 @@ static int validate_mul(struct nn_op_context *context)
 {
     const struct nnhal_operand *output = nn_op_output(context, 0);
     float product = nn_op_input(context, 0)->scale * nn_op_input(context, 1)->scale;
-    bool is_quantised = output->type == NNHAL_TENSOR_QUANT8_ASYMM ||
+    bool is_quantized = output->type == NNHAL_TENSOR_QUANT8_ASYMM ||
                         output->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
 
-    if (is_quantised && !(output->scale > product))
+    if (is_quantized && !(output->scale > product))
         return nn_refuse(context->why,
                          "the output's scale %g is not above the product %g of the inputs' scales",
                          (double)output->scale, (double)product);

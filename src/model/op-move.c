@@ -109,13 +109,13 @@ static int infer_pad(struct nn_infer *infer)
     return set_padded(infer, paddings);
 }
 
-/* Input and output of MIRROR_PAD and REVERSE: equal quantisation and known ranks. */
+/* Input and output of MIRROR_PAD and REVERSE: equal quantization and known ranks. */
 static int validate_alike(struct nn_op_context *context)
 {
     const struct nnhal_operand *input = nn_op_input(context, 0);
     const struct nnhal_operand *output = nn_op_output(context, 0);
 
-    if (nn_type_is_quantised(input->type) &&
+    if (nn_type_is_quantized(input->type) &&
         nn_op_check_same_quant(context, input, output, "input 0 and the output"))
         return NN_REFUSED;
     if (input->n_dimensions && output->n_dimensions && input->n_dimensions != output->n_dimensions)

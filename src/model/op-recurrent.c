@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op-recurrent.c - RNN, LSTM and their sequence forms, SVDF, quantised LSTMs
+/* op-recurrent.c - RNN, LSTM and their sequence forms, SVDF, quantized LSTMs
  *
  * Shapes are checked against a few sizes (batch, inputs, cells, outputs) that
  * are read from the operands that are always there. */
@@ -538,7 +538,7 @@ static int infer_bidirectional_lstm(struct nn_infer *infer)
     return 0;
 }
 
-/* -- quantised LSTMs --------------------------------------------------------- */
+/* -- quantized LSTMs --------------------------------------------------------- */
 
 static int expect_quant(const struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point)
 {

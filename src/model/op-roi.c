@@ -13,7 +13,7 @@ static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
     return infer->inputs[i].dimensions[d];
 }
 
-/* Refuses the boxes of input 1 unless they are [n, 4], in eighths if quantised. */
+/* Refuses the boxes of input 1 unless they are [n, 4], in eighths if quantized. */
 static int check_boxes(const struct nn_infer *infer)
 {
     const struct nn_infer_operand *boxes = &infer->inputs[1];

@@ -215,7 +215,7 @@ static int infer_transpose(struct nn_infer *infer)
 
 /* -- CONCATENATION, PACK, SPLIT ---------------------------------------------- */
 
-/* Inputs that are quantised differently from the output came with level 3. */
+/* Inputs that are quantized differently from the output came with level 3. */
 static int validate_concatenation(struct nn_op_context *context)
 {
     const struct nnhal_operand *output = nn_op_output(context, 0);
@@ -280,7 +280,7 @@ static int validate_pack(struct nn_op_context *context)
     for (uint32_t i = 1; i < context->operation->n_inputs; i++) {
         const struct nnhal_operand *input = nn_op_input(context, i);
 
-        if (nn_type_is_quantised(first->type) &&
+        if (nn_type_is_quantized(first->type) &&
             nn_op_check_same_quant(context, input, output, "inputs and output"))
             return NN_REFUSED;
         if (rank && input->n_dimensions && input->n_dimensions != rank)

@@ -14,7 +14,7 @@ static int validate_softmax(struct nn_op_context *context)
     return 0;
 }
 
-/* The quantised form has one output scale, for internal operands too, and an
+/* The quantized form has one output scale, for internal operands too, and an
  * input multiplier above 1. */
 static int infer_softmax_quant(struct nn_infer *infer, float beta)
 {

@@ -33,7 +33,7 @@ static int check_scale(const struct nnhal_operand *operand, struct nn_why *why)
         return 0;
     if (!isfinite(scale))
         return nn_refuse(why, "the scale of %s must be a finite number", name);
-    if (nn_type_is_quantised(operand->type))
+    if (nn_type_is_quantized(operand->type))
         return scale > 0 ? 0 : nn_refuse(why, "%s needs a scale above 0", name);
     if (operand->type == NNHAL_TENSOR_INT32)
         return scale >= 0 ? 0 : nn_refuse(why, "the scale of %s is negative", name);

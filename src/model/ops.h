@@ -116,7 +116,7 @@ struct nn_op_family {
     X(logical)                                                                                     \
     X(unary)                                                                                       \
     X(activation)                                                                                  \
-    X(quantise)                                                                                    \
+    X(quantize)                                                                                    \
     X(pool)                                                                                        \
     X(conv)                                                                                        \
     X(fullyconnected)                                                                              \

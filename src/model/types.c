@@ -6,7 +6,7 @@
 
 enum {
     TENSOR = 1,
-    QUANTISED = 2,
+    QUANTIZED = 2,
 };
 
 struct type_facts {
@@ -24,16 +24,16 @@ static const struct type_facts base_types[NNHAL_OPERAND_TYPE_N] = {
     [NNHAL_UINT32] = {"UINT32", 4, 1, 0, 0, 0},
     [NNHAL_TENSOR_FLOAT32] = {"TENSOR_FLOAT32", 4, 1, TENSOR, 0, 0},
     [NNHAL_TENSOR_INT32] = {"TENSOR_INT32", 4, 1, TENSOR, 0, 0},
-    [NNHAL_TENSOR_QUANT8_ASYMM] = {"TENSOR_QUANT8_ASYMM", 1, 1, TENSOR | QUANTISED, 0, 255},
+    [NNHAL_TENSOR_QUANT8_ASYMM] = {"TENSOR_QUANT8_ASYMM", 1, 1, TENSOR | QUANTIZED, 0, 255},
     [NNHAL_BOOL] = {"BOOL", 1, 3, 0, 0, 0},
-    [NNHAL_TENSOR_QUANT16_SYMM] = {"TENSOR_QUANT16_SYMM", 2, 3, TENSOR | QUANTISED, 0, 0},
+    [NNHAL_TENSOR_QUANT16_SYMM] = {"TENSOR_QUANT16_SYMM", 2, 3, TENSOR | QUANTIZED, 0, 0},
     [NNHAL_TENSOR_FLOAT16] = {"TENSOR_FLOAT16", 2, 3, TENSOR, 0, 0},
     [NNHAL_TENSOR_BOOL8] = {"TENSOR_BOOL8", 1, 3, TENSOR, 0, 0},
     [NNHAL_FLOAT16] = {"FLOAT16", 2, 3, 0, 0, 0},
     [NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL] = {"TENSOR_QUANT8_SYMM_PER_CHANNEL", 1, 3, TENSOR, 0, 0},
-    [NNHAL_TENSOR_QUANT16_ASYMM] = {"TENSOR_QUANT16_ASYMM", 2, 3, TENSOR | QUANTISED, 0, 65535},
-    [NNHAL_TENSOR_QUANT8_SYMM] = {"TENSOR_QUANT8_SYMM", 1, 3, TENSOR | QUANTISED, 0, 0},
-    [NNHAL_TENSOR_QUANT8_ASYMM_SIGNED] = {"TENSOR_QUANT8_ASYMM_SIGNED", 1, 4, TENSOR | QUANTISED,
+    [NNHAL_TENSOR_QUANT16_ASYMM] = {"TENSOR_QUANT16_ASYMM", 2, 3, TENSOR | QUANTIZED, 0, 65535},
+    [NNHAL_TENSOR_QUANT8_SYMM] = {"TENSOR_QUANT8_SYMM", 1, 3, TENSOR | QUANTIZED, 0, 0},
+    [NNHAL_TENSOR_QUANT8_ASYMM_SIGNED] = {"TENSOR_QUANT8_ASYMM_SIGNED", 1, 4, TENSOR | QUANTIZED,
                                           -128, 127},
     [NNHAL_SUBGRAPH] = {"SUBGRAPH", 0, 4, 0, 0, 0},
 };
@@ -86,9 +86,9 @@ bool nn_type_is_scalar(uint32_t type)
     return nn_type_is_base(type) && !nn_type_is_tensor(type);
 }
 
-bool nn_type_is_quantised(uint32_t type)
+bool nn_type_is_quantized(uint32_t type)
 {
-    return type < NNHAL_OPERAND_TYPE_N && (base_types[type].flags & QUANTISED);
+    return type < NNHAL_OPERAND_TYPE_N && (base_types[type].flags & QUANTIZED);
 }
 
 uint32_t nn_type_bytes(uint32_t type)

@@ -42,9 +42,9 @@ bool nn_type_is_oem(uint32_t type);
 bool nn_type_is_tensor(uint32_t type);
 bool nn_type_is_scalar(uint32_t type);
 
-/* nn_type_is_quantised() - whether the type needs a scale above 0. (QUANT8_SYMM_PER_CHANNEL has
+/* nn_type_is_quantized() - whether the type needs a scale above 0. (QUANT8_SYMM_PER_CHANNEL has
  * its scales elsewhere and is not one of them.) */
-bool nn_type_is_quantised(uint32_t type);
+bool nn_type_is_quantized(uint32_t type);
 
 /* nn_type_bytes() - of an element; 0 where there is none (SUBGRAPH, OEM, extension, unknown). */
 uint32_t nn_type_bytes(uint32_t type);

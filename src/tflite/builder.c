@@ -123,7 +123,7 @@ bool tfl_is_float(const struct tfl_tensor *tensor)
     return tensor && (tensor->type == TFL_FLOAT32 || tensor->type == TFL_FLOAT16);
 }
 
-bool tfl_is_quantised(const struct tfl_tensor *tensor)
+bool tfl_is_quantized(const struct tfl_tensor *tensor)
 {
     return tensor &&
            (tensor->type == TFL_UINT8 || tensor->type == TFL_INT8 || tensor->type == TFL_INT16) &&
@@ -139,7 +139,7 @@ static bool is_per_channel(const struct tfl_tensor *tensor)
             tensor->dimensions[tensor->quantized_dimension] == 1);
 }
 
-/* The scale of a quantised tensor; a tensor without one counts in steps of 1. */
+/* The scale of a quantized tensor; a tensor without one counts in steps of 1. */
 static float scale_of(const struct tfl_tensor *tensor)
 {
     return tensor->scale > 0 ? tensor->scale : 1.0f;

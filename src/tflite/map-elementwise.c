@@ -111,7 +111,7 @@ static void map_elu(struct tfl_builder *b)
     tfl_add1(b, ANEURALNETWORKS_ELU, tfl_output(b, 0), tfl_input(b, 0), tfl_f32(b, 1.0f));
 }
 
-/* The slope as a tensor: for quantised types the value 1 in steps of the slope. */
+/* The slope as a tensor: for quantized types the value 1 in steps of the slope. */
 static void map_leaky_relu(struct tfl_builder *b)
 {
     const struct tfl_tensor *x = tfl_in(b, 0);
@@ -128,7 +128,7 @@ static void map_leaky_relu(struct tfl_builder *b)
     if (form.type == ANEURALNETWORKS_TENSOR_FLOAT32) {
         alpha = tfl_f32s(b, &slope, &form);
     } else {
-        tfl_need(b, tfl_is_quantised(x) && x->type != TFL_INT16 && slope > 0,
+        tfl_need(b, tfl_is_quantized(x) && x->type != TFL_INT16 && slope > 0,
                  "only float32 and 8-bit types with a slope above 0");
         form.scale = slope;
         alpha = tfl_constant(b, &form, &one, 1);
@@ -136,7 +136,7 @@ static void map_leaky_relu(struct tfl_builder *b)
     tfl_add1(b, ANEURALNETWORKS_PRELU, tfl_output(b, 0), tfl_input(b, 0), alpha);
 }
 
-/* A constant is dequantised when the model is built. */
+/* A constant is dequantized when the model is built. */
 static void map_dequantize(struct tfl_builder *b)
 {
     const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_out(b, 0);

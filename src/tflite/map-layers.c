@@ -20,7 +20,7 @@ static uint32_t zero_bias(struct tfl_builder *b, uint32_t n)
     void *zeros = tfl_keep(b, (size_t)n * 4);
 
     form.dimensions[0] = n;
-    if (tfl_is_quantised(x)) {
+    if (tfl_is_quantized(x)) {
         form.type = ANEURALNETWORKS_TENSOR_INT32;
         form.scale = x->scale * w->scale;
     }
@@ -35,7 +35,7 @@ static uint32_t bias(struct tfl_builder *b, uint32_t n)
 /* Filters of float models that are stored as int8 or float16. */
 static uint32_t weights(struct tfl_builder *b)
 {
-    bool is_hybrid = tfl_is_float(tfl_in(b, 0)) && tfl_is_quantised(tfl_in(b, 1));
+    bool is_hybrid = tfl_is_float(tfl_in(b, 0)) && tfl_is_quantized(tfl_in(b, 1));
 
     if (is_hybrid && tfl_in(b, 1)->n_scales != 1)
         tfl_fail(b, -ENOTSUP, "float32 data with 8-bit weights that have a scale per channel");
@@ -114,7 +114,7 @@ static void map_transpose_conv(struct tfl_builder *b)
         zeros = tfl_input(b, 3);
     } else {
         form.dimensions[0] = w->dimensions[0];
-        if (tfl_is_quantised(x)) {
+        if (tfl_is_quantized(x)) {
             form.type = ANEURALNETWORKS_TENSOR_INT32;
             form.scale = x->scale * w->scale;
         }

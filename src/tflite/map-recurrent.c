@@ -20,7 +20,7 @@ static void float_inputs(struct tfl_builder *b, uint32_t *inputs, uint32_t first
     for (uint32_t i = 0; i < n; i++) {
         const struct tfl_tensor *tensor = tfl_in(b, first + i);
 
-        if (tensor && tensor->data && tfl_is_quantised(tensor)) {
+        if (tensor && tensor->data && tfl_is_quantized(tensor)) {
             inputs[i] = tfl_float_of(b, first + i);
             continue;
         }

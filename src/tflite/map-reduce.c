@@ -31,7 +31,7 @@ static void map_mean(struct tfl_builder *b)
     uint32_t mean;
 
     tfl_need(b, x && y, "no input or output");
-    if (!tfl_is_quantised(x) || same_scale(x, y)) {
+    if (!tfl_is_quantized(x) || same_scale(x, y)) {
         tfl_add1(b, ANEURALNETWORKS_MEAN, tfl_output(b, 0), tfl_input(b, 0), list, keep);
         return;
     }

@@ -35,8 +35,8 @@ void tfl_map_basic_lstm(struct tfl_builder *b);
 void tfl_map_full_lstm(struct tfl_builder *b);
 void tfl_map_full_sequence_lstm(struct tfl_builder *b);
 
-/* tfl_float_of() - a float32 form of a tensor's operand: dequantised where it is
- * quantised, constants when the model is built. */
+/* tfl_float_of() - a float32 form of a tensor's operand: dequantized where it is
+ * quantized, constants when the model is built. */
 uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input);
 
 /* tfl_activation() - the fused activation as a FuseCode operand; refuses those that

@@ -41,7 +41,7 @@ struct tfl_tensor {
     size_t file_offset;  /* of data */
     uint32_t n_scales;
     const float *scales;
-    float scale; /* 0: not quantised, or per channel */
+    float scale; /* 0: not quantized, or per channel */
     int32_t zero_point;
     uint32_t quantized_dimension;
     bool is_variable;

@@ -8,7 +8,7 @@
 enum nnt_variant {
     NNT_PLAIN = 0,
     NNT_DYNAMIC_OUTPUT = 1, /* the dimensions of every output are left open */
-    NNT_SIGNED = 2,         /* unsigned quantised operands and data become signed */
+    NNT_SIGNED = 2,         /* unsigned quantized operands and data become signed */
     NNT_OPEN_SHAPES = 3,    /* every rank is left open, those of inputs until execution */
     NNT_VARIANT_N = 4,
 };

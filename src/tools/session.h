@@ -76,7 +76,7 @@ const char *session_cache_name(const struct session *session);
 /* session_where() - "nnhal-cpu, service, pid 123" into text. */
 void session_where(const struct session *session, char *text, size_t size);
 
-/* session_values() - an output's elements as real numbers, dequantised.
+/* session_values() - an output's elements as real numbers, dequantized.
  * Returns: how many; *ret_values is malloc'ed. */
 size_t session_values(const struct session *session, uint32_t output, double **ret_values);
 

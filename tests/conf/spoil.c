@@ -41,7 +41,7 @@ static struct nnt_operand *any_operand(struct nnt_model *model)
                                                    : operation->outputs[i - operation->n_inputs]];
 }
 
-static bool is_quantised(uint32_t type)
+static bool is_quantized(uint32_t type)
 {
     return type == 5 || type == 7 || type == 12 || type == 13 || type == 14;
 }
@@ -73,7 +73,7 @@ static enum spoil_outcome spoil_type(struct nnt_file *file, struct nnt_model *mo
         type == TYPE_PER_CHANNEL || type == operand->type)
         return SPOIL_NOTHING;
     operand->type = type;
-    operand->scale = is_quantised(type) ? 0.5f : 0.0f;
+    operand->scale = is_quantized(type) ? 0.5f : 0.0f;
     operand->zero_point = 0;
     if (is_scalar(type))
         operand->rank = operand->declared_rank = 0;
@@ -127,12 +127,12 @@ static enum spoil_outcome spoil_dimension(struct nnt_file *file, struct nnt_mode
 
 static enum spoil_outcome spoil_scale(struct nnt_file *file, struct nnt_model *model)
 {
-    static const float of_quantised[] = {0.0f, -1.0f, NAN, INFINITY};
+    static const float of_quantized[] = {0.0f, -1.0f, NAN, INFINITY};
     static const float of_others[] = {1.0f, -1.0f, NAN, INFINITY};
     struct nnt_operand *operand = any_operand(model);
 
-    if (is_quantised(operand->type))
-        operand->scale = of_quantised[below(4)];
+    if (is_quantized(operand->type))
+        operand->scale = of_quantized[below(4)];
     else if (operand->type == TYPE_TENSOR_INT32)
         operand->scale = of_others[below(3) + 1];
     else
@@ -146,7 +146,7 @@ static enum spoil_outcome spoil_scale_lightly(struct nnt_file *file, struct nnt_
     static const float scales[] = {1e-30f, 0.001f, 3.0f, 1e30f};
     struct nnt_operand *operand = any_operand(model);
 
-    if (!is_quantised(operand->type))
+    if (!is_quantized(operand->type))
         return SPOIL_NOTHING;
     operand->scale = scales[below(4)];
     return SPOIL_MAY_BE_LEGAL;

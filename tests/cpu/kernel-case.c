@@ -54,7 +54,7 @@ struct kernel_operand *kernel_case_tensor(struct kernel_case *c, uint32_t type, 
     *operand = (struct kernel_operand){.type = type, .n_dims = n_dims};
     if (n_dims)
         memcpy(operand->dims, dims, n_dims * sizeof(dims[0]));
-    if (nn_type_is_quantised(type))
+    if (nn_type_is_quantized(type))
         operand->scale = 1.0f;
     allocate(operand);
     if (operand->size)
@@ -87,7 +87,7 @@ struct kernel_operand *kernel_case_omit(struct kernel_case *c, uint32_t type)
     struct kernel_operand *operand = &c->inputs[c->n_inputs++];
 
     *operand = (struct kernel_operand){.type = type, .is_omitted = true};
-    if (nn_type_is_quantised(type))
+    if (nn_type_is_quantized(type))
         operand->scale = 1.0f;
     return operand;
 }
@@ -97,7 +97,7 @@ struct kernel_operand *kernel_case_output(struct kernel_case *c, uint32_t type)
     struct kernel_operand *operand = &c->outputs[c->n_outputs++];
 
     *operand = (struct kernel_operand){.type = type};
-    if (nn_type_is_quantised(type))
+    if (nn_type_is_quantized(type))
         operand->scale = 1.0f;
     return operand;
 }
@@ -243,7 +243,7 @@ static void make_infer_operand(const struct kernel_operand *operand, struct nn_i
     memcpy(ret->dimensions, operand->dims, sizeof(operand->dims));
 }
 
-/* Shapes and quantisation of the outputs. */
+/* Shapes and quantization of the outputs. */
 static int infer_outputs(struct kernel_case *c)
 {
     struct nn_infer_operand *inputs = calloc(c->n_inputs, sizeof(*inputs));

@@ -52,7 +52,7 @@ void kernel_case_init(struct kernel_case *c, uint32_t operation,
                       const struct nn_kernel_family *family);
 void kernel_case_done(struct kernel_case *c);
 
-/* An input; the elements are copied. Quantised types: set scale and zero_point of what is
+/* An input; the elements are copied. Quantized types: set scale and zero_point of what is
  * returned. */
 struct kernel_operand *kernel_case_tensor(struct kernel_case *c, uint32_t type, uint32_t n_dims,
                                           const uint32_t *dims, const void *elements);
@@ -82,7 +82,7 @@ uint32_t kernel_case_below(uint64_t *seed, uint32_t n);
 
 size_t kernel_case_count(const struct kernel_operand *operand);
 
-/* Element i as a real number (codes are dequantised). */
+/* Element i as a real number (codes are dequantized). */
 double kernel_case_real(const struct kernel_operand *operand, size_t i);
 
 #endif

@@ -99,7 +99,7 @@ static size_t filter_index(const struct problem *p, int32_t oc, int32_t ty, int3
     return (size_t)(((oc * p->fh + ty) * p->fw + tx) * p->ci + k);
 }
 
-static int32_t quantised(const uint8_t *bytes, size_t i, bool is_signed)
+static int32_t quantized(const uint8_t *bytes, size_t i, bool is_signed)
 {
     return is_signed ? (int8_t)bytes[i] : bytes[i];
 }
@@ -128,8 +128,8 @@ static struct sum sum_of(const struct problem *p, int32_t n, int32_t oy, int32_t
                 if (p->is_float)
                     sum.real += (double)input.f32[i] * filter.f32[f];
                 else
-                    sum.exact += (quantised(input.q8, i, p->is_signed) - p->zero_in) *
-                                 (quantised(filter.q8, f, p->is_signed || p->is_per_channel) -
+                    sum.exact += (quantized(input.q8, i, p->is_signed) - p->zero_in) *
+                                 (quantized(filter.q8, f, p->is_signed || p->is_per_channel) -
                                   p->zero_filter);
             }
         }
@@ -153,7 +153,7 @@ static void check_one(const struct problem *p, int32_t n, int32_t oy, int32_t ox
     product = p->is_signed ? (double)p->scale_in * (double)scale : (double)(p->scale_in * scale);
     want = nn_multiplier_apply(sum.exact, nn_multiplier_make(product / (double)p->scale_out));
     want = nn_clamp_i32(want + p->zero_out, low, low + 255);
-    ck_assert_int_eq(quantised(output[0].q8, at, p->is_signed), want);
+    ck_assert_int_eq(quantized(output[0].q8, at, p->is_signed), want);
 }
 
 static void check_all(const struct problem *p)
@@ -301,7 +301,7 @@ TEST(conv_float_is_close_to_double)
 }
 TEST_END
 
-TEST(conv_quantised_is_exact)
+TEST(conv_quantized_is_exact)
 {
     try_problems(false, false, 2, 60);
 }
@@ -313,7 +313,7 @@ TEST(depthwise_float_is_close_to_double)
 }
 TEST_END
 
-TEST(depthwise_quantised_is_exact)
+TEST(depthwise_quantized_is_exact)
 {
     try_problems(true, false, 4, 60);
 }
@@ -351,6 +351,6 @@ TEST(threads_do_not_change_bits)
 }
 TEST_END
 
-CHECK_MAIN("conv", conv_float_is_close_to_double, conv_quantised_is_exact,
-           depthwise_float_is_close_to_double, depthwise_quantised_is_exact,
+CHECK_MAIN("conv", conv_float_is_close_to_double, conv_quantized_is_exact,
+           depthwise_float_is_close_to_double, depthwise_quantized_is_exact,
            threads_do_not_change_bits)

@@ -89,7 +89,7 @@ TEST(float_is_close_to_double)
 }
 TEST_END
 
-static void try_quantised(uint32_t *seed, int is_signed, int is_constant)
+static void try_quantized(uint32_t *seed, int is_signed, int is_constant)
 {
     static uint8_t in[MAX], weights[MAX], out[MAX];
     static int32_t bias[64];
@@ -143,13 +143,13 @@ static void try_quantised(uint32_t *seed, int is_signed, int is_constant)
     builder_done(&b);
 }
 
-TEST(quantised_is_exact)
+TEST(quantized_is_exact)
 {
     uint32_t seed = 2;
 
     for (int i = 0; i < 80; i++)
-        try_quantised(&seed, i % 2, i / 2 % 2);
+        try_quantized(&seed, i % 2, i / 2 % 2);
 }
 TEST_END
 
-CHECK_MAIN("fully-connected", float_is_close_to_double, quantised_is_exact)
+CHECK_MAIN("fully-connected", float_is_close_to_double, quantized_is_exact)

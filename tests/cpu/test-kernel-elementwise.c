@@ -299,15 +299,15 @@ TEST(conversions_saturate)
     const float values[] = {NAN, INFINITY, -INFINITY, 3e9f, -3e9f, -0.9f, 300.7f, 254.9f};
     const int32_t *out;
 
-    run_one(NNHAL_OP_CAST, &nn_kernels_quantise, F32, 8, values, I32);
+    run_one(NNHAL_OP_CAST, &nn_kernels_quantize, F32, 8, values, I32);
     out = (const int32_t *)(const void *)c.outputs[0].data;
     ck_assert(out[1] == INT32_MAX && out[2] == INT32_MIN && out[3] == INT32_MAX);
     ck_assert(out[4] == INT32_MIN && out[5] == 0 && out[6] == 300 && out[7] == 254);
     kernel_case_done(&c);
-    run_one(NNHAL_OP_CAST, &nn_kernels_quantise, F32, 8, values, Q8);
+    run_one(NNHAL_OP_CAST, &nn_kernels_quantize, F32, 8, values, Q8);
     ck_assert_mem_eq(c.outputs[0].data + 1, ((const uint8_t[]){255, 0, 255, 0, 0, 255, 254}), 7);
     kernel_case_done(&c);
-    run_one(NNHAL_OP_QUANTIZE, &nn_kernels_quantise, F32, 8, values, Q8S);
+    run_one(NNHAL_OP_QUANTIZE, &nn_kernels_quantize, F32, 8, values, Q8S);
     ck_assert_mem_eq(c.outputs[0].data, ((const int8_t[]){127, 127, -128, 127, -128, -1, 127, 127}),
                      8);
     kernel_case_done(&c);
@@ -319,7 +319,7 @@ TEST(quantize_rounds_half_away_from_zero)
     const float values[] = {0.5f, -0.5f, 1.5f, 2.5f, -2.5f, 0.49999997f, -0.49999997f, 126.5f};
     const int8_t wanted[] = {1, -1, 2, 3, -3, 0, 0, 127};
 
-    run_one(NNHAL_OP_QUANTIZE, &nn_kernels_quantise, F32, 8, values, Q8S);
+    run_one(NNHAL_OP_QUANTIZE, &nn_kernels_quantize, F32, 8, values, Q8S);
     ck_assert_mem_eq(c.outputs[0].data, wanted, 8);
     kernel_case_done(&c);
 }
@@ -332,7 +332,7 @@ TEST(every_half_survives_widening)
 
     for (uint32_t i = 0; i < n; i++)
         halves[i] = (uint16_t)i;
-    run_one(NNHAL_OP_CAST, &nn_kernels_quantise, F16, n, halves, F32);
+    run_one(NNHAL_OP_CAST, &nn_kernels_quantize, F16, n, halves, F32);
     for (uint32_t i = 0; i < n; i++) {
         float wide = ((const float *)(const void *)c.outputs[0].data)[i];
         uint16_t back = nn_f32_to_f16(wide);

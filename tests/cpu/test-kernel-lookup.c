@@ -241,7 +241,7 @@ TEST(select_chooses_by_any_non_zero_byte)
 }
 TEST_END
 
-TEST(select_requantises)
+TEST(select_requantizes)
 {
     static const uint8_t condition[] = {1, 1, 0, 0};
 
@@ -401,7 +401,7 @@ CHECK_MAIN("kernel-lookup", gather_along_each_axis, gather_refuses_indices_outsi
            embedding_lookup_takes_rows, hashtable_lookup_hits_and_misses,
            hashtable_lookup_survives_unsorted_keys, fingerprint_is_farmhash, lsh_kinds_agree,
            lsh_weights_belong_to_the_dense_kind, select_chooses_by_any_non_zero_byte,
-           select_requantises, topk_ranks_values_then_indices,
+           select_requantizes, topk_ranks_values_then_indices,
            topk_takes_both_zeros_as_equal_and_survives_nan, multinomial_follows_the_distribution,
            multinomial_repeats_for_the_same_seeds,
            multinomial_without_any_probability_stays_in_range)

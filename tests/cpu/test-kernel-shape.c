@@ -27,7 +27,7 @@ static uint32_t pick_shape(uint64_t *seed, uint32_t max_rank, uint32_t *dims)
     return rank;
 }
 
-/* Input 0 with random elements; zero point 3 if it is quantised. */
+/* Input 0 with random elements; zero point 3 if it is quantized. */
 static void add_random(uint32_t type, uint32_t rank, const uint32_t *dims, uint64_t *seed)
 {
     size_t n = 1;
@@ -38,14 +38,14 @@ static void add_random(uint32_t type, uint32_t rank, const uint32_t *dims, uint6
     elements = kernel_case_random(type, n, seed);
     kernel_case_tensor(&c, type, rank, dims, elements);
     free(elements);
-    if (nn_type_is_quantised(type))
+    if (nn_type_is_quantized(type))
         c.inputs[c.n_inputs - 1].zero_point = 3;
 }
 
 static void add_output(uint32_t type)
 {
     kernel_case_output(&c, type);
-    if (nn_type_is_quantised(type))
+    if (nn_type_is_quantized(type))
         c.outputs[c.n_outputs - 1].zero_point = 3;
 }
 
@@ -494,7 +494,7 @@ static void run_blocks(uint32_t operation)
         if (b.is_nchw || i % 2)
             kernel_case_bool(&c, b.is_nchw);
         add_output(type);
-        if (nn_type_is_quantised(type))
+        if (nn_type_is_quantized(type))
             margin[0] = 3;
         kernel_case_run(&c);
         expect_sources(block_source, &b, margin);
@@ -602,9 +602,9 @@ TEST(pad_with_zero_or_a_value)
         add_random(type, rank, dims, &seed);
         kernel_case_tensor(&c, NNHAL_TENSOR_INT32, 2, (uint32_t[]){rank, 2}, m.paddings);
         add_output(type);
-        if (nn_type_is_quantised(type))
+        if (nn_type_is_quantized(type))
             margin[0] = i % 2 ? 200 : 3;
-        if (i % 2 && nn_type_is_quantised(type)) {
+        if (i % 2 && nn_type_is_quantized(type)) {
             kernel_case_i32(&c, 200);
         } else if (i % 2 && type == NNHAL_TENSOR_FLOAT32) {
             value = 1.5f;

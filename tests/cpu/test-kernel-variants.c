@@ -163,7 +163,7 @@ static const struct variant variants[] = {
     {NNHAL_OP_LOGISTIC, F16, FAMILY(activation), one, {1, 5, 7, 301}},
     {NNHAL_OP_HARD_SWISH, F32, FAMILY(activation), one, {1, 5, 7, 301}},
     {NNHAL_OP_ELU, F32, FAMILY(activation), with_beta, {1, 5, 7, 301}},
-    {NNHAL_OP_QUANTIZE, F32, FAMILY(quantise), to_codes, {1, 5, 7, 301}},
+    {NNHAL_OP_QUANTIZE, F32, FAMILY(quantize), to_codes, {1, 5, 7, 301}},
     {NNHAL_OP_SOFTMAX, F32, FAMILY(softmax), with_beta, {1, 5, 7, 301}},
     {NNHAL_OP_SOFTMAX, Q8, FAMILY(softmax), with_beta, {1, 5, 7, 301}},
     {NNHAL_OP_L2_NORMALIZATION, F32, FAMILY(normalise), one, {1, 5, 7, 301}},

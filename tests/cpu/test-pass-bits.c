@@ -33,7 +33,7 @@ struct maker {
     struct builder *b;
     uint32_t seed;
     uint32_t side;
-    uint32_t type; /* of quantised tensors */
+    uint32_t type; /* of quantized tensors */
     uint32_t n;
     struct tensor tensors[MAX_TENSORS];
 };
@@ -119,7 +119,7 @@ static uint32_t random_constant(struct maker *m, uint32_t type, uint32_t rank, c
     return builder_constant(m->b, 0, type, rank, dims, scale, zero_point, bytes, n, n > 512);
 }
 
-/* Some of the quantised ones have a scale for each channel. */
+/* Some of the quantized ones have a scale for each channel. */
 static uint32_t add_filter(struct maker *m, const struct tensor *in, const uint32_t *dims,
                            bool is_depthwise)
 {

@@ -286,8 +286,8 @@ TEST(chain_that_is_broadcast_does_not_run_joined)
 }
 TEST_END
 
-/* A temporary of unknown rank, and one whose quantisation inference knows better. */
-TEST(shapes_and_quantisations_are_settled)
+/* A temporary of unknown rank, and one whose quantization inference knows better. */
+TEST(shapes_and_quantizations_are_settled)
 {
     uint32_t in, sigmoid, pooled, real, operands[7], out;
     struct builder b;
@@ -322,7 +322,7 @@ TEST_END
  * and DEQUANTIZE again. */
 static void build_bytes(struct builder *b, uint32_t between, float scale)
 {
-    uint32_t in, real, quantised, out;
+    uint32_t in, real, quantized, out;
 
     in = builder_input(b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 4, image, 0.5f, 7);
     real = temporary(b, image);
@@ -333,10 +333,10 @@ static void build_bytes(struct builder *b, uint32_t between, float scale)
         builder_operation(b, 0, between, 1, &real, 1, &result);
         real = result;
     }
-    quantised = builder_temporary(b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 4, image, scale, 7);
-    builder_operation(b, 0, NNHAL_OP_QUANTIZE, 1, &real, 1, &quantised);
+    quantized = builder_temporary(b, 0, NNHAL_TENSOR_QUANT8_ASYMM, 4, image, scale, 7);
+    builder_operation(b, 0, NNHAL_OP_QUANTIZE, 1, &real, 1, &quantized);
     out = builder_output(b, 0, NNHAL_TENSOR_FLOAT32, 4, image, 0, 0);
-    builder_operation(b, 0, NNHAL_OP_DEQUANTIZE, 1, &quantised, 1, &out);
+    builder_operation(b, 0, NNHAL_OP_DEQUANTIZE, 1, &quantized, 1, &out);
 }
 
 static int settled_bytes(struct nn_graph *graph)
@@ -593,9 +593,9 @@ TEST(int8_is_uint8_inside)
 }
 TEST_END
 
-/* Of an open shape nothing is settled: the declared quantisation of the pool's result is
+/* Of an open shape nothing is settled: the declared quantization of the pool's result is
  * not what it gets, and conversions would go by it. */
-TEST(int8_of_uncertain_quantisation_stays)
+TEST(int8_of_uncertain_quantization_stays)
 {
     const uint32_t type = NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, open[] = {1, 0, 0, 4};
     uint32_t in, first, pooled, zero, one, out;
@@ -736,13 +736,13 @@ TEST(views_of_views_lie_where_they_belong)
 }
 TEST_END
 
-CHECK_MAIN("passes", int8_of_uncertain_quantisation_stays, views_of_views_lie_where_they_belong,
+CHECK_MAIN("passes", int8_of_uncertain_quantization_stays, views_of_views_lie_where_they_belong,
            filter_that_is_computed_is_not_turned, what_a_chain_begins_with_stays,
            activation_joins_what_is_before, activation_stays_where_its_input_is_read_twice,
            pad_becomes_explicit_padding, pad_that_is_wider_than_the_filter_stays,
            what_nobody_reads_is_dead, residual_joins_the_convolution,
            joined_steps_share_their_memory, chain_that_is_broadcast_does_not_run_joined,
-           shapes_and_quantisations_are_settled, there_and_back_is_nothing,
+           shapes_and_quantizations_are_settled, there_and_back_is_nothing,
            chain_between_bytes_becomes_a_table, nchw_is_left_at_the_edges,
            transpositions_around_operations_cancel, int8_is_uint8_inside, constants_are_folded,
            views_and_in_place_need_no_memory)

@@ -3,7 +3,7 @@
  *
  * A cache_desk is a host with a session, a folder for what the driver remembers,
  * and a set of cache files. Models are chains of ADD or of MUL with a constant,
- * of floats or of quantised bytes; cache_runs() says whether a prepared one
+ * of floats or of quantized bytes; cache_runs() says whether a prepared one
  * computes what its chain must.
  *
  *     cache_open(&desk, CACHE_CPU);

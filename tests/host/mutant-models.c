@@ -35,7 +35,7 @@ static uint32_t make_bias(struct maker *maker, struct maker_graph *graph, uint32
     return bias;
 }
 
-/* A small quantised classifier: convolution, pool, fully connected, softmax. */
+/* A small quantized classifier: convolution, pool, fully connected, softmax. */
 static void make_vision(struct maker *maker)
 {
     const uint8_t weights[24] = {1, 2, 3};

@@ -38,16 +38,16 @@ static enum mutant_outcome operand_rank(struct maker *maker, struct maker_graph 
 static enum mutant_outcome scale(struct maker *maker, struct maker_graph *graph, uint32_t i,
                                  uint32_t variant)
 {
-    const float of_quantised[] = {0.0f, -1.0f, NAN, INFINITY};
+    const float of_quantized[] = {0.0f, -1.0f, NAN, INFINITY};
     const float of_int32[] = {-1.0f, NAN, INFINITY};
     const float of_others[] = {1.0f, -1.0f, NAN};
     uint32_t type = graph->operands[i].type;
     const float *scales = of_others;
     size_t n = N(of_others);
 
-    if (nn_type_is_quantised(type)) {
-        scales = of_quantised;
-        n = N(of_quantised);
+    if (nn_type_is_quantized(type)) {
+        scales = of_quantized;
+        n = N(of_quantized);
     } else if (type == NNHAL_TENSOR_INT32) {
         scales = of_int32;
         n = N(of_int32);
@@ -218,7 +218,7 @@ static void retype(struct maker *maker, struct maker_graph *graph, uint32_t i, u
     uint64_t n_bytes;
 
     operand->type = type;
-    operand->scale = nn_type_is_quantised(type) ? 0.5f : 0.0f;
+    operand->scale = nn_type_is_quantized(type) ? 0.5f : 0.0f;
     operand->zero_point = 0;
     operand->extra_params = NNHAL_EXTRA_NONE;
     if (nn_type_is_scalar(type))

@@ -62,7 +62,7 @@ static inline uint32_t maker_operand(struct maker_graph *graph, uint32_t type, u
     operand->n_dimensions = n_dimensions;
     for (uint32_t d = 0; d < n_dimensions; d++)
         graph->dimensions[i][d] = dimensions[d];
-    operand->scale = nn_type_is_quantised(type) ? 0.5f : 0.0f;
+    operand->scale = nn_type_is_quantized(type) ? 0.5f : 0.0f;
     if (lifetime == NNHAL_SUBGRAPH_INPUT)
         graph->inputs[graph->n_inputs++] = i;
     if (lifetime == NNHAL_SUBGRAPH_OUTPUT)

@@ -50,7 +50,7 @@ static inline void op_set_dims(struct nn_infer_operand *operand, uint32_t type, 
     for (uint32_t i = 0; i < n; i++)
         operand->dimensions[i] = dims[i];
     operand->is_known = n || nn_type_is_scalar(type);
-    if (nn_type_is_quantised(type))
+    if (nn_type_is_quantized(type))
         operand->scale = 0.5f;
 }
 

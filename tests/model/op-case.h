@@ -12,7 +12,7 @@
  *     OUT(&c, NNHAL_TENSOR_FLOAT32);
  *     EXPECT_SHAPE(&c, 0, 2, 6);
  *
- * Quantised operands have scale 1/2 and zero point 10 (0 for symmetric types)
+ * Quantized operands have scale 1/2 and zero point 10 (0 for symmetric types)
  * unless op_case_quant() says otherwise for the last one added. */
 #ifndef NN_TESTS_OP_CASE_H
 #define NN_TESTS_OP_CASE_H
@@ -56,7 +56,7 @@ static inline uint32_t op_case_operand(struct op_case *c, uint32_t type, uint32_
     operand->dimensions = c->dims[i];
     if (n_dims)
         memcpy(c->dims[i], dims, n_dims * sizeof(dims[0]));
-    if (nn_type_is_quantised(type))
+    if (nn_type_is_quantized(type))
         operand->scale = 0.5f;
     if (type == NNHAL_TENSOR_QUANT8_ASYMM || type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
         operand->zero_point = 10;

@@ -128,7 +128,7 @@ TEST(too_large_outputs_are_refused)
 }
 TEST_END
 
-TEST(a_fixed_output_keeps_its_quantisation)
+TEST(a_fixed_output_keeps_its_quantization)
 {
     struct fixture f;
 
@@ -212,5 +212,5 @@ TEST_END
 CHECK_MAIN("infer", an_unknown_output_takes_what_is_computed, declared_dimensions_must_agree,
            a_zero_sized_result_does_not_take_a_declared_number, unknown_inputs_are_asked_for_again,
            omitted_inputs_are_refused_where_they_must_not_be, too_large_outputs_are_refused,
-           a_fixed_output_keeps_its_quantisation, types_that_fit_no_row_are_refused,
+           a_fixed_output_keeps_its_quantization, types_that_fit_no_row_are_refused,
            control_flow_has_no_inference, half_scalars_are_read, dimensions_merge_both_ways)

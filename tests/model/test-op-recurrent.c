@@ -274,7 +274,7 @@ TEST(unidirectional_lstm_outputs)
 TEST_END
 
 /* What a client gives to NNAPI though no device takes it: accepted, never executed. */
-TEST(quantised_unidirectional_lstm_is_tolerated)
+TEST(quantized_unidirectional_lstm_is_tolerated)
 {
     op_case_init(&c, NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM);
     IN(&c, Q8S, 5, 2, 3);
@@ -377,7 +377,7 @@ TEST(lstm16_has_fixed_scales)
 }
 TEST_END
 
-static void quantised_lstm(float cell_scale)
+static void quantized_lstm(float cell_scale)
 {
     op_case_init(&c, NNHAL_OP_QUANTIZED_LSTM);
     IN(&c, Q8S, 2, 3);
@@ -406,19 +406,19 @@ static void quantised_lstm(float cell_scale)
     op_case_quant(&c, 0.125f, 3);
 }
 
-TEST(quantised_lstm_cell_scale_is_a_power_of_two)
+TEST(quantized_lstm_cell_scale_is_a_power_of_two)
 {
-    quantised_lstm(1.0f / 2048);
+    quantized_lstm(1.0f / 2048);
     EXPECT_SHAPE(&c, 1, 2, 4);
     /* The state output is told apart from the output by nothing. */
     ck_assert(c.infer_outputs[0].scale == 0.125f && c.infer_outputs[0].zero_point == 3);
-    quantised_lstm(0.0007f);
+    quantized_lstm(0.0007f);
     EXPECT_REFUSED(&c);
-    quantised_lstm(1.0f / 256);
+    quantized_lstm(1.0f / 256);
     EXPECT_REFUSED(&c);
-    quantised_lstm(1.0f / 65536);
+    quantized_lstm(1.0f / 65536);
     EXPECT_REFUSED(&c);
-    quantised_lstm(1.0f / 2048);
+    quantized_lstm(1.0f / 2048);
     memcpy(c.numbers[27], (float[]){0.0f}, sizeof(float));
     EXPECT_REFUSED(&c);
 }
@@ -427,6 +427,6 @@ TEST_END
 CHECK_MAIN("op-recurrent", rnn_shapes, unidirectional_rnn_orders, bidirectional_rnn_forms,
            bidirectional_rnn_refuses, svdf_filters_are_units_times_rank, lstm_shapes,
            lstm_refuses_half_a_gate, lstm_refuses_sizes_and_bounds, lstm_counts,
-           unidirectional_lstm_outputs, quantised_unidirectional_lstm_is_tolerated,
+           unidirectional_lstm_outputs, quantized_unidirectional_lstm_is_tolerated,
            bidirectional_lstm_forms, lstm16_has_fixed_scales,
-           quantised_lstm_cell_scale_is_a_power_of_two)
+           quantized_lstm_cell_scale_is_a_power_of_two)

@@ -186,7 +186,7 @@ TEST(transpose_conv_asks_for_a_shape)
 }
 TEST_END
 
-static struct one_op quantised_conv(float out_scale)
+static struct one_op quantized_conv(float out_scale)
 {
     struct one_op c = one_op(NNHAL_OP_CONV_2D);
 
@@ -200,10 +200,10 @@ static struct one_op quantised_conv(float out_scale)
 
 TEST(scales_decide_level_and_refusal)
 {
-    struct one_op c = quantised_conv(0.126f);
+    struct one_op c = quantized_conv(0.126f);
 
     expect_level(&c, 1);
-    c = quantised_conv(0.125f);
+    c = quantized_conv(0.125f);
     expect_level(&c, 3);
     c.inputs[2].scale = 0.125001f;
     expect_refused(&c);
@@ -213,7 +213,7 @@ TEST_END
 TEST(per_channel_filters_have_one_channel_dimension)
 {
     static const float scales[] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f};
-    struct one_op c = quantised_conv(0.5f);
+    struct one_op c = quantized_conv(0.5f);
 
     c.inputs[1].type = QPC;
     c.inputs[1].scale = 0.0f;

@@ -174,7 +174,7 @@ static void make_operand(struct made *made, uint32_t i, char letter, uint32_t ch
     made->indexes[i] = i;
     operand->type = code_of(letter);
     operand->dimensions = made->dimensions[i];
-    if (nn_type_is_quantised(operand->type))
+    if (nn_type_is_quantized(operand->type))
         operand->scale = 1.0f / 256;
     if (operand->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL) {
         operand->extra_params = NNHAL_EXTRA_CHANNEL_QUANT;
@@ -459,7 +459,7 @@ TEST(known_rows_have_their_levels)
 }
 TEST_END
 
-TEST(quantised_sequence_lstm_is_tolerated)
+TEST(quantized_sequence_lstm_is_tolerated)
 {
     static struct made made;
     struct nn_operation_facts facts;
@@ -520,5 +520,5 @@ TEST_END
 CHECK_MAIN("signature", names_and_codes_agree, every_operation_has_its_functions,
            every_listed_combination_is_accepted, one_other_type_is_accepted_only_if_listed,
            other_counts_are_refused, known_ranks_are_bounded, known_rows_have_their_levels,
-           quantised_sequence_lstm_is_tolerated, omittable_inputs_are_those_of_the_table,
+           quantized_sequence_lstm_is_tolerated, omittable_inputs_are_those_of_the_table,
            sentences_name_what_is_wrong)

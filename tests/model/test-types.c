@@ -31,9 +31,9 @@ TEST(types_have_their_kinds)
     ck_assert(!nn_type_is_scalar(1 << 16 | 3));
     ck_assert(!nn_type_is_base(16));
     ck_assert(!nn_type_is_base(UINT32_MAX));
-    ck_assert(nn_type_is_quantised(NNHAL_TENSOR_QUANT16_SYMM));
-    ck_assert(!nn_type_is_quantised(NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL));
-    ck_assert(!nn_type_is_quantised(NNHAL_TENSOR_INT32));
+    ck_assert(nn_type_is_quantized(NNHAL_TENSOR_QUANT16_SYMM));
+    ck_assert(!nn_type_is_quantized(NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL));
+    ck_assert(!nn_type_is_quantized(NNHAL_TENSOR_INT32));
     ck_assert_uint_eq(nn_type_bytes(NNHAL_TENSOR_QUANT16_ASYMM), 2);
     ck_assert_uint_eq(nn_type_bytes(NNHAL_SUBGRAPH), 0);
     ck_assert_uint_eq(nn_type_level(NNHAL_TENSOR_QUANT8_ASYMM_SIGNED), 4);

@@ -108,7 +108,7 @@ BREAK(float_with_scale)
     OPERAND(0)->scale = 1;
 }
 
-BREAK(quantised_without_scale)
+BREAK(quantized_without_scale)
 {
     OPERAND(12)->scale = 0;
 }
@@ -507,7 +507,7 @@ static const struct {
     RULE(size_above_32_bits, "operand 0: the size of the tensor does not fit"),
     RULE(known_part_above_32_bits, "operand 0: the size of the tensor does not fit"),
     RULE(float_with_scale, "operand 0: TENSOR_FLOAT32 takes no scale"),
-    RULE(quantised_without_scale, "operand 12: TENSOR_QUANT8_ASYMM needs a scale above 0"),
+    RULE(quantized_without_scale, "operand 12: TENSOR_QUANT8_ASYMM needs a scale above 0"),
     RULE(negative_scale, "operand 12: TENSOR_QUANT8_ASYMM needs a scale above 0"),
     RULE(nan_scale, "operand 12: the scale of TENSOR_QUANT8_ASYMM must be a finite"),
     RULE(infinite_scale, "operand 12: the scale of TENSOR_QUANT8_ASYMM must be a finite"),

@@ -34,7 +34,7 @@ class Tensor:
         self.scale, self.zero_point, self.channel_scales = scale, zero_point, channel_scales
 
     def real(self):
-        """The elements' real values, as the reference dequantises: exact float32."""
+        """The elements' real values, as the reference dequantizes: exact float32."""
         if self.type in QUANTS + (nnt.Q8Y, nnt.Q16A, nnt.Q16Y):
             return [f32((q - self.zero_point) * self.scale) for q in self.values]
         return list(self.values)

@@ -159,7 +159,7 @@ def quantize(x, scale, zero_point, low, high):
 
 
 def requant(q, scale, zero_point, out_scale, out_zero_point, low, high):
-    """A code from one quantisation to another."""
+    """A code from one quantization to another."""
     real = f32((q - zero_point) * scale)
     return round_away(clamp(real / out_scale + out_zero_point, low, high))
 

@@ -41,7 +41,7 @@ def box_output(case, type_, dims, reals):
 
 
 def middle(type_):
-    """A zero point near the middle of a quantised type's codes; 0 of a float."""
+    """A zero point near the middle of a quantized type's codes; 0 of a float."""
     return sum(RANGE[type_]) // 2 + 1 if type_ in QUANTS else 0
 
 

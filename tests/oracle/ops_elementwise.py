@@ -29,7 +29,7 @@ INT_OPS = {'ADD': lambda a, b: wrap32(a + b), 'SUB': lambda a, b: wrap32(a - b),
            'MUL': lambda a, b: wrap32(a * b), 'DIV': divide_floor}
 
 
-def add_quantised(a, b, qa, qb, out_scale, out_zero, sign):
+def add_quantized(a, b, qa, qb, out_scale, out_zero, sign):
     """ADD (sign 1) and SUB (-1, which negates a multiplier) of two codes, before the clamp."""
     twice = 2 * max(a.scale, b.scale)
     (ma, sa), (mb, sb) = qm(a.scale / twice), qm(b.scale / twice)
@@ -39,7 +39,7 @@ def add_quantised(a, b, qa, qb, out_scale, out_zero, sign):
     return rdp(srdhm(ra + rb, mo), -so) + out_zero
 
 
-def mul_quantised(a, b, qa, qb, out_scale, out_zero):
+def mul_quantized(a, b, qa, qb, out_scale, out_zero):
     m, shift = qm(f32(a.scale * b.scale) / out_scale)
     return rdp(srdhm((qa - a.zero_point) * (qb - b.zero_point), m), -shift) + out_zero
 
@@ -66,10 +66,10 @@ def arithmetic(case, name):
             scale = f32(f32(a.scale * b.scale) * case.rng.uniform(1.1, 200.0))
         low, high = activation_bounds(act, type_, scale, zero)
         if name == 'MUL':
-            values = [clamp(mul_quantised(a, b, x, y, scale, zero), low, high) for x, y in both]
+            values = [clamp(mul_quantized(a, b, x, y, scale, zero), low, high) for x, y in both]
         else:
             sign = 1 if name == 'ADD' else -1
-            values = [clamp(add_quantised(a, b, x, y, scale, zero, sign), low, high) for x, y in both]
+            values = [clamp(add_quantized(a, b, x, y, scale, zero, sign), low, high) for x, y in both]
     elif type_ == nnt.I32:
         values = [INT_OPS[name](x, y) for x, y in both]
     else:
@@ -199,7 +199,7 @@ def unary(case, name):
 
 
 @operation('QUANTIZE')
-def quantise(case, name):
+def quantize(case, name):
     type_, to = case.choose(*FLOATS), case.choose(*QUANTS)
     a = case.tensor(type_, case.shape(1, 6), low=-6.0, high=6.0)
     scale, zero = case.scale(), case.zero_point(to)
@@ -208,7 +208,7 @@ def quantise(case, name):
 
 
 @operation('DEQUANTIZE')
-def dequantise(case, name):
+def dequantize(case, name):
     type_, to = case.choose(nnt.Q8, nnt.Q8S, nnt.Q8Y, nnt.QPC), case.choose(*FLOATS)
     dims = case.shape()
     if type_ == nnt.QPC:

@@ -170,7 +170,7 @@ def split(case, name):
 
 
 def other_codes(a, scale, zero_point):
-    """The codes of a tensor in another quantisation, by single precision."""
+    """The codes of a tensor in another quantization, by single precision."""
     if a.type not in QUANTS or (a.scale, a.zero_point) == (scale, zero_point):
         return a.values
     shift = -RANGE[a.type][0]

@@ -311,7 +311,7 @@ TEST(lstm_cells_of_8_bits_compute)
     void *outputs[] = {y0, n0, y1, y2};
     struct nnhal_tflite *model;
 
-    ck_assert_msg(load(made("quantised-lstm"), &model) == 0, "%s", message);
+    ck_assert_msg(load(made("quantized-lstm"), &model) == 0, "%s", message);
     compute(model, inputs, n_in, 7, outputs, n_out, 4);
     for (int i = 0; i < LSTM_SIZE; i++) {
         x[i] = (float)(x0[i] - 128) / 128;
@@ -345,7 +345,7 @@ TEST(lstm_cells_have_zero_points_of_int8)
 {
     const int64_t was = -5, is = INT32_MIN;
     size_t n, n_found = 0;
-    uint8_t *bytes = read_all(made("quantised-lstm"), &n);
+    uint8_t *bytes = read_all(made("quantized-lstm"), &n);
 
     for (size_t i = 0; i + sizeof(was) <= n; i++) {
         if (memcmp(bytes + i, &was, sizeof(was)) != 0)

@@ -27,7 +27,7 @@ def add_model(expected=(11.0, 22.0, 33.0, 44.0), name="add", dims=(2, 2), flags=
 
 
 def quant_model(expected, name="quant", flags=0, tolerance=1):
-    """Two unsigned quantised tensors of scale 1/2, zero point 10."""
+    """Two unsigned quantized tensors of scale 1/2, zero point 10."""
     quant = {"scale": 0.5, "zero_point": 10}
     return v.Model(name, [v.Graph([
         v.Operand(v.TENSOR_QUANT8, v.INPUT, (3,), bytes([10, 20, 250]), **quant),

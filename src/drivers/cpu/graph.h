@@ -47,7 +47,7 @@ struct nn_value {
     float scale;
     int32_t zero_point;
     struct nnhal_channel_quant channel_quant; /* n_scales 0: none */
-    bool is_settled; /* shape and quantisation are what they will be when it is computed */
+    bool is_settled; /* shape and quantization are what they will be when it is computed */
     uint32_t index;  /* INPUT, OUTPUT: which; SUBGRAPH: which graph of the program */
     /* CONSTANT: data is never NULL but for size 0. pool and offset say where it
      * lies if it was not copied, NN_POOL_NONE if it was. */

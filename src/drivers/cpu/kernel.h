@@ -90,7 +90,7 @@ struct nn_lower_operand {
     uint32_t dims[NNHAL_MAX_RANK];
     float scale;
     int32_t zero_point;
-    uint32_t channel_dim; /* per-channel quantisation, with n_channel_scales > 0 */
+    uint32_t channel_dim; /* per-channel quantization, with n_channel_scales > 0 */
     uint32_t n_channel_scales;
     const float *channel_scales;
     const void *value; /* its bytes if known now, else NULL */

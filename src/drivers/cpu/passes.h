@@ -27,7 +27,7 @@ int nn_pass_activation(struct nn_graph *graph);
  * convolution behind it. Returns: 0, -ENOMEM. */
 int nn_pass_pad(struct nn_graph *graph);
 
-/* nn_pass_infer() - temporaries and outputs get the shapes and quantisations that inference
+/* nn_pass_infer() - temporaries and outputs get the shapes and quantizations that inference
  * gives them, and are settled, as far as the model alone decides. Returns: 0, -ENOMEM. */
 int nn_pass_infer(struct nn_graph *graph);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* activation.h - what a fused activation clamps to
  *
- * A fused activation is a pair of bounds, for float and for quantised results
+ * A fused activation is a pair of bounds, for float and for quantized results
  * alike, found once when the step is lowered. */
 #ifndef NN_CPU_KERNELS_ACTIVATION_H
 #define NN_CPU_KERNELS_ACTIVATION_H

@@ -2,7 +2,7 @@
 /* fixed-math.h - fixed-point functions of the reference: exponential, logistic, tanh
  *
  * Numbers Qn are int32 with n integer bits and 31 - n fraction bits. TensorFlow
- * Lite computes its quantised LOGISTIC, TANH, SOFTMAX and L2_NORMALIZATION in
+ * Lite computes its quantized LOGISTIC, TANH, SOFTMAX and L2_NORMALIZATION in
  * these forms; results are equal bit for bit. Used to fill tables and once per
  * slice, so they need not be fast. */
 #ifndef NN_CPU_KERNELS_FIXED_MATH_H

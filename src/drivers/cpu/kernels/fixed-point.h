@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fixed-point.h - the integer arithmetic of quantised operations, exactly
+/* fixed-point.h - the integer arithmetic of quantized operations, exactly
  *
- * Quantised kernels equal TensorFlow Lite's reference bit for bit, and these
+ * Quantized kernels equal TensorFlow Lite's reference bit for bit, and these
  * are its primitives: a real multiplier is an int32 mantissa in [2^30, 2^31)
  * and a power of two, and applying it rounds twice, first in the doubling high
  * multiplication, then in the shift. Both round half away from zero, but for

@@ -37,13 +37,13 @@ static inline int32_t nn_quant_code(uint8_t byte, uint32_t flip)
     return (int32_t)(byte ^ flip) - (int32_t)flip;
 }
 
-/* nn_quant_real() - as the reference dequantises: an exact difference times the scale. */
+/* nn_quant_real() - as the reference dequantizes: an exact difference times the scale. */
 static inline float nn_quant_real(int32_t code, int32_t zero_point, float scale)
 {
     return (float)(code - zero_point) * scale;
 }
 
-/* nn_quant_requant() - the byte of a code brought to another quantisation of
+/* nn_quant_requant() - the byte of a code brought to another quantization of
  * the same type: clamped, then rounded half away from zero, in double. */
 static inline uint8_t nn_quant_requant(uint8_t byte, const struct nn_lower_operand *from,
                                        const struct nn_lower_operand *to)

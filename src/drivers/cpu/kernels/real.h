@@ -2,8 +2,8 @@
 /* real.h - a tensor's elements as float, whatever its type
  *
  * For operations whose reference computes in single precision and converts at
- * both ends: float16 is widened and narrowed, codes are dequantised and
- * quantised with half away from zero. */
+ * both ends: float16 is widened and narrowed, codes are dequantized and
+ * quantized with half away from zero. */
 #ifndef NN_CPU_KERNELS_REAL_H
 #define NN_CPU_KERNELS_REAL_H
 

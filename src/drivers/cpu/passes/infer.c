@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* infer.c - shapes and quantisations, as far as the model settles them */
+/* infer.c - shapes and quantizations, as far as the model settles them */
 #include "drivers/cpu/passes.h"
 
 #include "base/error.h"

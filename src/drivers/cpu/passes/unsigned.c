@@ -117,14 +117,14 @@ static bool is_same(uint32_t operation)
     }
 }
 
-/* Whether the quantisation that the value has here is the one that it gets when it is computed:
+/* Whether the quantization that the value has here is the one that it gets when it is computed:
  * conversions rely on it. */
 static bool is_certain(const struct nn_value *value)
 {
     return value->is_settled || value->kind != NN_VALUE_TEMPORARY;
 }
 
-/* Whether what the operation makes has the quantisation that it has here. */
+/* Whether what the operation makes has the quantization that it has here. */
 static bool makes_certain(const struct nn_graph *graph, const struct nn_node *node)
 {
     const struct nn_value *out = &graph->values[node->outputs[0]];

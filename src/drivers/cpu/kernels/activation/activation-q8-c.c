@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RELU, RELU1, RELU6, TANH, LOGISTIC, HARD_SWISH of 8-bit quantised tensors, plain C:
+/* RELU, RELU1, RELU6, TANH, LOGISTIC, HARD_SWISH of 8-bit quantized tensors, plain C:
  * functions of one code, so each is a table of 256. */
 #include "drivers/cpu/kernels/activation.h"
 #include "drivers/cpu/kernels/fixed-math.h"

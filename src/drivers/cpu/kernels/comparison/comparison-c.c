@@ -2,8 +2,8 @@
 /* EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, plain C: booleans of
  * two broadcast operands.
  *
- * Quantised operands are compared by their real values, exact differences
- * times the scale in float32, never requantised. Everything but int32 fits a
+ * Quantized operands are compared by their real values, exact differences
+ * times the scale in float32, never requantized. Everything but int32 fits a
  * float32 exactly, so there are two loops. */
 #include "drivers/cpu/kernels/broadcast.h"
 #include "drivers/cpu/kernels/quant.h"

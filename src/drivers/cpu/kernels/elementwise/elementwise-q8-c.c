@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU of 8-bit quantised tensors, plain C.
+/* ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU of 8-bit quantized tensors, plain C.
  *
  * An operand has 256 codes, so whatever depends on one operand only is a table,
  * made when the step is lowered and kept as its weights: the rescaled operands
- * of ADD and SUB, the requantised ones of MAXIMUM and MINIMUM, the positive
+ * of ADD and SUB, the requantized ones of MAXIMUM and MINIMUM, the positive
  * half of PRELU. Tables are indexed by the code's byte, signed or not. */
 #include "drivers/cpu/kernels/activation.h"
 #include "drivers/cpu/kernels/broadcast.h"

@@ -115,7 +115,7 @@ void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero
 void nn_gemm_run_q8(const struct nn_gemm_q8 *gemm, size_t n_rows, const int16_t *const *rows,
                     uint8_t *const *out, size_t first_col, size_t end_col);
 
-/* nn_gemm_multiplier() - the output multiplier of a quantised sum of products. */
+/* nn_gemm_multiplier() - the output multiplier of a quantized sum of products. */
 struct nn_multiplier nn_gemm_multiplier(float input_scale, float filter_scale, float output_scale);
 
 #endif

@@ -58,7 +58,7 @@ static size_t part_offset(const struct job *job, size_t i)
 
 static bool needs_table(const struct nn_tensor *part, const struct nn_tensor *whole)
 {
-    return nn_type_is_quantised(part->type) &&
+    return nn_type_is_quantized(part->type) &&
            (part->scale != whole->scale || part->zero_point != whole->zero_point);
 }
 

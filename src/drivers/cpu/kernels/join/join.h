@@ -3,7 +3,7 @@
  *
  * Along the axis, every tensor contributes a run of bytes to each row of the
  * whole: row r of the whole is run r of the first tensor, then run r of the
- * second, and so on. A quantised tensor whose parameters differ from the
+ * second, and so on. A quantized tensor whose parameters differ from the
  * whole's is translated by a table of 256 codes on the way. */
 #ifndef NN_CPU_JOIN_JOIN_H
 #define NN_CPU_JOIN_JOIN_H

@@ -20,7 +20,7 @@ static void read_paddings(const struct nn_lower *lower, struct pad_params *param
     }
 }
 
-/* Zero: of a float all bytes are 0, of a quantised type it is the zero point. */
+/* Zero: of a float all bytes are 0, of a quantized type it is the zero point. */
 static int lower_pad(struct nn_lower *lower)
 {
     struct pad_params *params = lower->params;

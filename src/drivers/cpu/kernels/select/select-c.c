@@ -46,7 +46,7 @@ static void select_8(void *ctx, size_t begin, size_t end, unsigned worker)
         out[i] = job->condition[i] ? job->table_a[a[i]] : job->table_b[b[i]];
 }
 
-/* Every code in another quantisation: dequantised in float, the rest in double. */
+/* Every code in another quantization: dequantized in float, the rest in double. */
 static void make_table(const struct nn_tensor *from, const struct nn_tensor *to, uint8_t table[256])
 {
     bool is_signed = from->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;

@@ -359,7 +359,7 @@ static int nn_space_to_batch__c(const struct nn_kernel_args *args)
     const struct nn_tensor *input = &args->inputs[0];
     uint32_t element_bytes = params->nest.element_bytes;
     struct nn_pad pad = {.rank = 4, .element_bytes = element_bytes};
-    /* Zero, in the tensor's quantisation; of a float all bytes are 0. */
+    /* Zero, in the tensor's quantization; of a float all bytes are 0. */
     uint8_t zero[4] = {element_bytes == 1 ? (uint8_t)input->zero_point : 0};
 
     if (!has_margins(params)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/cpu/kernels/quantised-lstm/fixed16.h"
+#include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
 #include <stddef.h>
 

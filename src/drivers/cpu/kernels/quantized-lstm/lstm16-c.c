@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QUANTIZED_16BIT_LSTM, plain C: the older quantised cell, with fixed scales.
+/* QUANTIZED_16BIT_LSTM, plain C: the older quantized cell, with fixed scales.
  *
  * The reference keeps its weights as rows of [recurrent | input] and multiplies
  * them with activations in the order [input | recurrent]: so the first columns
@@ -7,7 +7,7 @@
  * operation is, and what is done here. One item of work is one batch. */
 #include "drivers/cpu/kernel.h"
 #include "drivers/cpu/kernels/fixed-point.h"
-#include "drivers/cpu/kernels/quantised-lstm/fixed16.h"
+#include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
 #include "model/lstm.h"
 
@@ -107,7 +107,7 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_quantised_16bit_lstm__c(const struct nn_kernel_args *args)
+static int nn_quantized_16bit_lstm__c(const struct nn_kernel_args *args)
 {
     struct lstm16 lstm = {
         .args = args,
@@ -122,10 +122,10 @@ static int nn_quantised_16bit_lstm__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "quantised_16bit_lstm__c",
+    {.name = "quantized_16bit_lstm__c",
      .operation = NNHAL_OP_QUANTIZED_16BIT_LSTM,
      .params_bytes = sizeof(struct lstm16_params),
      .lower = lower_lstm16,
-     .run = nn_quantised_16bit_lstm__c},
+     .run = nn_quantized_16bit_lstm__c},
 };
-NN_KERNEL_FAMILY(quantised_16bit_lstm, kernels);
+NN_KERNEL_FAMILY(quantized_16bit_lstm, kernels);

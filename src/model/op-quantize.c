@@ -21,13 +21,13 @@ static int validate_cast(struct nn_op_context *context)
     return 0;
 }
 
-static int infer_quantise(struct nn_infer *infer)
+static int infer_quantize(struct nn_infer *infer)
 {
     nn_infer_set_like(infer, 0, 0);
     return 0;
 }
 
-static int infer_dequantise(struct nn_infer *infer)
+static int infer_dequantize(struct nn_infer *infer)
 {
     int r = nn_infer_rank(infer, 0, 1, 4);
 
@@ -46,9 +46,9 @@ static int infer_cast(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_QUANTIZE, NULL, infer_quantise},
-    {NNHAL_OP_DEQUANTIZE, NULL, infer_dequantise},
+    {NNHAL_OP_QUANTIZE, NULL, infer_quantize},
+    {NNHAL_OP_DEQUANTIZE, NULL, infer_dequantize},
     {NNHAL_OP_CAST, validate_cast, infer_cast},
 };
 
-NN_OP_FAMILY(quantise, functions);
+NN_OP_FAMILY(quantize, functions);

@@ -2,10 +2,10 @@
 /* fixed16.h - 16-bit fixed point: logistic and tanh, exactly
  *
  * Qm.n is an int16 with m integer and n fraction bits. These are gemmlowp's
- * functions for 16 bits, which the quantised LSTMs are defined by; every
+ * functions for 16 bits, which the quantized LSTMs are defined by; every
  * intermediate is an int16, and what does not fit wraps or saturates as there. */
-#ifndef NN_CPU_QUANTISED_LSTM_FIXED16_H
-#define NN_CPU_QUANTISED_LSTM_FIXED16_H
+#ifndef NN_CPU_QUANTIZED_LSTM_FIXED16_H
+#define NN_CPU_QUANTIZED_LSTM_FIXED16_H
 
 #include <stdint.h>
 

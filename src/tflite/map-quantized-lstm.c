@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map-quantised-lstm.c - LSTM cells whose data is 8-bit
+/* map-quantized-lstm.c - LSTM cells whose data is 8-bit
  *
  * There are two kinds. The basic one (uint8) has one matrix for all gates and
  * becomes QUANTIZED_16BIT_LSTM; the full one (int8) becomes QUANTIZED_LSTM. Both of

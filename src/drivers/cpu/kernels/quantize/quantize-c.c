@@ -18,7 +18,7 @@ static int lower_nothing(struct nn_lower *lower)
 /* clamp(round(x / scale) + zero point), half away from zero; a NaN gives the
  * highest code. The bias is the largest float below 1/2: adding it and
  * truncating rounds every float right. */
-static void quantise_chunk(const float *in, uint8_t *out, size_t n, const struct nn_tensor *to)
+static void quantize_chunk(const float *in, uint8_t *out, size_t n, const struct nn_tensor *to)
 {
     float scale = to->scale;
     int32_t zero = to->zero_point;
@@ -36,13 +36,13 @@ static void quantise_chunk(const float *in, uint8_t *out, size_t n, const struct
     }
 }
 
-static void quantise_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)
+static void quantize_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    quantise_chunk((const float *)args->inputs[0].data + row->in0,
+    quantize_chunk((const float *)args->inputs[0].data + row->in0,
                    (uint8_t *)args->outputs[0].data + row->out, row->n, &args->outputs[0]);
 }
 
-static void quantise_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)
+static void quantize_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)
 {
     const uint16_t *in = (const uint16_t *)args->inputs[0].data + row->in0;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
@@ -52,19 +52,19 @@ static void quantise_row_f16(const struct nn_kernel_args *args, const struct nn_
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
         nn_widen(wide, in + i, n);
-        quantise_chunk(wide, out + i, n, &args->outputs[0]);
+        quantize_chunk(wide, out + i, n, &args->outputs[0]);
     }
 }
 
 static int nn_quantize_f32__c(const struct nn_kernel_args *args)
 {
-    nn_rows_run(args, 24, quantise_row_f32);
+    nn_rows_run(args, 24, quantize_row_f32);
     return 0;
 }
 
 static int nn_quantize_f16__c(const struct nn_kernel_args *args)
 {
-    nn_rows_run(args, 48, quantise_row_f16);
+    nn_rows_run(args, 48, quantize_row_f16);
     return 0;
 }
 
@@ -72,7 +72,7 @@ static int nn_quantize_f16__c(const struct nn_kernel_args *args)
 
 /* A code has 256 values: the step's weights are their float32s. Per-channel
  * scales are weights, too. */
-static int lower_dequantise(struct nn_lower *lower)
+static int lower_dequantize(struct nn_lower *lower)
 {
     const struct nn_lower_operand *in = &lower->inputs[0];
     /* TENSOR_QUANT8_SYMM is signed as well. */
@@ -86,7 +86,7 @@ static int lower_dequantise(struct nn_lower *lower)
     return 0;
 }
 
-static void dequantise_row(const struct nn_kernel_args *args, const struct nn_row *row)
+static void dequantize_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
     const float *table = (const float *)(const void *)args->weights;
     const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
@@ -107,7 +107,7 @@ static void dequantise_row(const struct nn_kernel_args *args, const struct nn_ro
 
 static int nn_dequantize_q8__c(const struct nn_kernel_args *args)
 {
-    nn_rows_run(args, 16, dequantise_row);
+    nn_rows_run(args, 16, dequantize_row);
     return 0;
 }
 
@@ -116,7 +116,7 @@ struct channel_params {
     uint32_t n_channels;
 };
 
-static int lower_dequantise_channels(struct nn_lower *lower)
+static int lower_dequantize_channels(struct nn_lower *lower)
 {
     const struct nn_lower_operand *in = &lower->inputs[0];
     struct channel_params *params = lower->params;
@@ -262,14 +262,14 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM),
      .weights_bytes = 256 * sizeof(float),
      .is_elementwise = 1,
-     .lower = lower_dequantise,
+     .lower = lower_dequantize,
      .run = nn_dequantize_q8__c},
     {.name = NN_VARIANT_NAME("dequantize_qpc"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEQUANTIZE,
      .in0 = NN_T_QPC,
      .params_bytes = sizeof(struct channel_params),
-     .lower = lower_dequantise_channels,
+     .lower = lower_dequantize_channels,
      .run = nn_dequantize_qpc__c,
      .check = check_channels},
     {.name = NN_VARIANT_NAME("cast"),
@@ -280,4 +280,4 @@ static const struct nn_kernel kernels[] = {
      .run = nn_cast__c},
 };
 
-NN_VARIANT_FAMILY(quantise, kernels);
+NN_VARIANT_FAMILY(quantize, kernels);

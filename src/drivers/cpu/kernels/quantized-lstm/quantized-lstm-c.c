@@ -7,7 +7,7 @@
 #include "drivers/cpu/kernel.h"
 #include "drivers/cpu/kernels/fixed-point.h"
 #include "drivers/cpu/kernels/operand.h"
-#include "drivers/cpu/kernels/quantised-lstm/fixed16.h"
+#include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
 #include "model/lstm.h"
 
@@ -70,7 +70,7 @@ static int32_t clip_code(float bound, float scale, float lowest, float highest)
     return (int32_t)fminf(fmaxf(bound / scale, lowest), highest);
 }
 
-static int lower_quantised_lstm(struct nn_lower *lower)
+static int lower_quantized_lstm(struct nn_lower *lower)
 {
     static const uint32_t peepholes[NN_LSTM_GATE_N] = {0, 1, NN_LSTM_NO_OPERAND, 2};
     const struct nn_lower_operand *weights = &lower->inputs[MAP->weights + NN_LSTM_OUTPUT];
@@ -318,7 +318,7 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
         run_batch(cell, b, nn_worker_scratch(cell->args, worker));
 }
 
-static int nn_quantised_lstm__c(const struct nn_kernel_args *args)
+static int nn_quantized_lstm__c(const struct nn_kernel_args *args)
 {
     const struct nn_tensor *weights = &args->inputs[MAP->weights + NN_LSTM_OUTPUT];
     struct cell cell = {
@@ -335,7 +335,7 @@ static int nn_quantised_lstm__c(const struct nn_kernel_args *args)
 }
 
 /* Shifts beyond these would not be defined. */
-static bool check_quantised_lstm(const void *params, uint32_t n_inputs,
+static bool check_quantized_lstm(const void *params, uint32_t n_inputs,
                                  const struct nn_tensor *inputs, uint32_t n_outputs,
                                  const struct nn_tensor *outputs, uint64_t weights_bytes)
 {
@@ -345,11 +345,11 @@ static bool check_quantised_lstm(const void *params, uint32_t n_inputs,
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "quantised_lstm__c",
+    {.name = "quantized_lstm__c",
      .operation = NNHAL_OP_QUANTIZED_LSTM,
      .params_bytes = sizeof(struct lstm_params),
-     .lower = lower_quantised_lstm,
-     .run = nn_quantised_lstm__c,
-     .check = check_quantised_lstm},
+     .lower = lower_quantized_lstm,
+     .run = nn_quantized_lstm__c,
+     .check = check_quantized_lstm},
 };
-NN_KERNEL_FAMILY(quantised_lstm, kernels);
+NN_KERNEL_FAMILY(quantized_lstm, kernels);

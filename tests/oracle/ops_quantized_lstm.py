@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two quantised LSTMs, in exact 16-bit and 32-bit integers."""
+"""The two quantized LSTMs, in exact 16-bit and 32-bit integers."""
 
 import math
 
@@ -260,7 +260,7 @@ class Cell:
 
 
 @operation('QUANTIZED_LSTM')
-def quantised_lstm(case, name):
+def quantized_lstm(case, name):
     cell = Cell(case)
     results = [cell.step(b) for b in range(cell.batches)]
     out = [q for _, y in results for q in y]

@@ -2,7 +2,7 @@
 /* The fixed-point functions are held against the real ones for every input, and
  * the cells against a float cell of the same weights. */
 #include "cpu/kernel-case.h"
-#include "drivers/cpu/kernels/quantised-lstm/fixed16.h"
+#include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
 #include "support/check-main.h"
 
@@ -107,7 +107,7 @@ TEST(lstm16_is_near_a_float_cell)
     for (uint64_t s = 0; s < 40; s++) {
         uint64_t seed = s;
 
-        kernel_case_init(&c, NNHAL_OP_QUANTIZED_16BIT_LSTM, &nn_kernels_quantised_16bit_lstm);
+        kernel_case_init(&c, NNHAL_OP_QUANTIZED_16BIT_LSTM, &nn_kernels_quantized_16bit_lstm);
         ADD(QUANT8_ASYMM, 1.0f / 128, 128, 127, 2, n);
         for (int i = 0; i < 8; i++)
             ADD(QUANT8_ASYMM, scale, 120, 127, n, n);
@@ -142,12 +142,12 @@ TEST_END
 
 /* QUANTIZED_LSTM without normalisation, projection and clipping; biases have the scale of the
  * first product. */
-static void quantised_lstm(bool is_coupled, uint64_t *ret_seed)
+static void quantized_lstm(bool is_coupled, uint64_t *ret_seed)
 {
     const float x_scale = 1.0f / 64, h_scale = 1.0f / 128, weight = 0.01f;
     uint64_t seed = *ret_seed;
 
-    kernel_case_init(&c, NNHAL_OP_QUANTIZED_LSTM, &nn_kernels_quantised_lstm);
+    kernel_case_init(&c, NNHAL_OP_QUANTIZED_LSTM, &nn_kernels_quantized_lstm);
     ADD(QUANT8_ASYMM_SIGNED, x_scale, 3, 100, 2, 3);
     for (int group = 0; group < 2; group++)
         for (int k = 0; k < 4; k++) {
@@ -185,14 +185,14 @@ static void quantised_lstm(bool is_coupled, uint64_t *ret_seed)
     *ret_seed = seed;
 }
 
-TEST(quantised_lstm_is_near_a_float_cell)
+TEST(quantized_lstm_is_near_a_float_cell)
 {
     uint64_t seed = 9;
 
     for (int i = 0; i < 40; i++) {
         bool is_coupled = i % 2;
 
-        quantised_lstm(is_coupled, &seed);
+        quantized_lstm(is_coupled, &seed);
         for (size_t b = 0; b < 2; b++)
             for (size_t u = 0; u < 4; u++) {
                 double z[4], keep, take, state;
@@ -217,6 +217,6 @@ TEST(quantised_lstm_is_near_a_float_cell)
 }
 TEST_END
 
-CHECK_MAIN("kernel-quantised-lstm", logistic_of_every_code, tanh_of_every_code_and_scale,
+CHECK_MAIN("kernel-quantized-lstm", logistic_of_every_code, tanh_of_every_code_and_scale,
            products_and_shifts_round_half_away_from_zero, lstm16_is_near_a_float_cell,
-           quantised_lstm_is_near_a_float_cell)
+           quantized_lstm_is_near_a_float_cell)

@@ -5,7 +5,7 @@
     models/glyphs/train.py [--epochs N] [--per-character N] [--out FILE.npz]
 
 Needs Debian's python3-torch, python3-numpy, python3-pil and as many font
-packages as there are. The weights are written with batch normalisation folded
+packages as there are. The weights are written with batch normalization folded
 into the convolutions; export.py turns them into .tflite files.
 """
 

@@ -122,7 +122,7 @@ struct nn_op_family {
     X(fullyconnected)                                                                              \
     X(matmul)                                                                                      \
     X(softmax)                                                                                     \
-    X(normalise)                                                                                   \
+    X(normalize)                                                                                   \
     X(reduce)                                                                                      \
     X(shape)                                                                                       \
     X(move)                                                                                        \

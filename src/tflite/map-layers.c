@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map-layers.c - convolutions, pools, dense layers, softmax, normalisation, detection */
+/* map-layers.c - convolutions, pools, dense layers, softmax, normalization, detection */
 #include "tflite/map.h"
 
 #include <errno.h>

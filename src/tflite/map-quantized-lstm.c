@@ -151,7 +151,7 @@ static bool has_norms(const struct tfl_builder *b)
     return tfl_in(b, FIRST_NORM + 1) != NULL;
 }
 
-/* The scale of a gate's sums: the file says it where they are normalised, else
+/* The scale of a gate's sums: the file says it where they are normalized, else
  * it is what the activation functions take. */
 static float gate_scale(struct tfl_builder *b, uint32_t gate)
 {

@@ -10,7 +10,7 @@
 
 enum {
     LSTM_INPUTS = 20, /* data, weights, biases, projection, two states */
-    LSTM_NORMS = 4,   /* layer normalisation, after the states in the file */
+    LSTM_NORMS = 4,   /* layer normalization, after the states in the file */
     BIDIRECTIONAL_INPUTS = 48,
 };
 

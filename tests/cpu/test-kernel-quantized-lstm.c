@@ -140,7 +140,7 @@ TEST(lstm16_is_near_a_float_cell)
 }
 TEST_END
 
-/* QUANTIZED_LSTM without normalisation, projection and clipping; biases have the scale of the
+/* QUANTIZED_LSTM without normalization, projection and clipping; biases have the scale of the
  * first product. */
 static void quantized_lstm(bool is_coupled, uint64_t *ret_seed)
 {

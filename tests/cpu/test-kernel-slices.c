@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, normalisations, reductions and products of matrices: long slices, every set
+/* Softmax, normalizations, reductions and products of matrices: long slices, every set
  * of axes, and what infinities, NaNs and wrapping do. */
 #include "cpu/kernel-case.h"
 #include "drivers/cpu/kernels/float16.h"
@@ -275,7 +275,7 @@ TEST(arg_takes_the_first_and_a_leading_nan)
 }
 TEST_END
 
-/* ---- normalisation ---- */
+/* ---- normalization ---- */
 
 TEST(a_slice_of_zeros_stays_zero)
 {
@@ -283,13 +283,13 @@ TEST(a_slice_of_zeros_stays_zero)
     const uint8_t codes[] = {9, 9, 9, 12, 9, 5};
     uint32_t dims[] = {2, 3};
 
-    kernel_case_init(&c, NNHAL_OP_L2_NORMALIZATION, &nn_kernels_normalise);
+    kernel_case_init(&c, NNHAL_OP_L2_NORMALIZATION, &nn_kernels_normalize);
     kernel_case_tensor(&c, F32, 2, dims, zeros);
     kernel_case_output(&c, F32);
     kernel_case_run(&c);
     ck_assert_mem_eq(c.outputs[0].data, zeros, sizeof(zeros));
     kernel_case_done(&c);
-    kernel_case_init(&c, NNHAL_OP_L2_NORMALIZATION, &nn_kernels_normalise);
+    kernel_case_init(&c, NNHAL_OP_L2_NORMALIZATION, &nn_kernels_normalize);
     kernel_case_tensor(&c, Q8, 2, dims, codes)->zero_point = 9;
     kernel_case_output(&c, Q8);
     kernel_case_run(&c);
@@ -304,7 +304,7 @@ TEST(a_small_variance_far_from_zero_is_kept)
     uint32_t dims[] = {1, 2, 2, 1};
 
     for (int is_nchw = 0; is_nchw < 2; is_nchw++) {
-        kernel_case_init(&c, NNHAL_OP_INSTANCE_NORMALIZATION, &nn_kernels_instance_normalisation);
+        kernel_case_init(&c, NNHAL_OP_INSTANCE_NORMALIZATION, &nn_kernels_instance_normalization);
         dims[1] = is_nchw ? 1 : 2;
         dims[3] = is_nchw ? 2 : 1;
         kernel_case_tensor(&c, F32, 4, dims, values);
@@ -326,7 +326,7 @@ TEST(a_radius_beyond_the_slice_takes_all_of_it)
     const float values[] = {1.0f, 2.0f, 2.0f};
     uint32_t n = 3;
 
-    kernel_case_init(&c, NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION, &nn_kernels_normalise);
+    kernel_case_init(&c, NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION, &nn_kernels_normalize);
     kernel_case_tensor(&c, F32, 1, &n, values);
     kernel_case_i32(&c, INT32_MAX);
     kernel_case_f32(&c, 7.0f);

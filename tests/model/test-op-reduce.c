@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, normalisations, reductions, matrix products. */
+/* Softmax, normalizations, reductions, matrix products. */
 #include "model/one-op.h"
 #include "support/check-main.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions, and normalisations along an axis or over an image."""
+"""Reductions, and normalizations along an axis or over an image."""
 
 import math
 

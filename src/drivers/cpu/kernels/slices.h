@@ -3,7 +3,7 @@
  *
  * A tensor is [outer, n, inner] around an axis of n elements; a slice is the n
  * elements of one outer and one inner index, inner elements apart. Functions of a slice
- * (softmax, normalisations) see it as contiguous float32, whatever the axis
+ * (softmax, normalizations) see it as contiguous float32, whatever the axis
  * and type: a slice that is not so is copied to a worker's scratch and back. */
 #ifndef NN_CPU_KERNELS_SLICES_H
 #define NN_CPU_KERNELS_SLICES_H

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static void normalise(float *z, size_t n, const float *weights, const float *bias)
+static void normalize(float *z, size_t n, const float *weights, const float *bias)
 {
     double sum = 0.0, squares = 0.0, mean;
     float factor;
@@ -39,7 +39,7 @@ static void gate_sum(const struct nn_lstm_cell *cell, enum nn_lstm_gate k, const
     for (size_t i = 0; gate->peephole && i < n; i++)
         z[i] += gate->peephole[i] * c[i];
     if (gate->layer_norm)
-        normalise(z, n, gate->layer_norm, gate->bias);
+        normalize(z, n, gate->layer_norm, gate->bias);
 }
 
 static void clip(float *values, size_t n, float bound)

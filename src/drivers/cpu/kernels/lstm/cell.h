@@ -4,7 +4,7 @@
  * For each gate k of input, forget, cell and output:
  *
  *     z = Wx x + Waux aux + Wh h  [+ peephole * c]
- *     z = z + b                          without layer normalisation
+ *     z = z + b                          without layer normalization
  *     z = w * (z - mean) / sqrt(variance + 1e-8) + b       with it
  *
  * then c' = sigmoid(f) * c + sigmoid(i) * g(j), clipped; output gate with the

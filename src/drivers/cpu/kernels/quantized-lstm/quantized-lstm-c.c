@@ -2,7 +2,7 @@
 /* QUANTIZED_LSTM, plain C: 8-bit weights and activations, 16-bit cells and gates.
  *
  * The sums of a gate are int32, and every later step of it an int16, saturated.
- * The biases belong to the layer normalisation where there is one, and are added
+ * The biases belong to the layer normalization where there is one, and are added
  * to the first sum where there is none. One item of work is one batch. */
 #include "drivers/cpu/kernel.h"
 #include "drivers/cpu/kernels/fixed-point.h"
@@ -96,7 +96,7 @@ static int lower_quantized_lstm(struct nn_lower *lower)
     return 0;
 }
 
-/* ---- layer normalisation ---- */
+/* ---- layer normalization ---- */
 
 /* 1 / sqrt(n) as a multiplier. */
 static struct nn_multiplier inverse_square_root(int32_t n)
@@ -147,7 +147,7 @@ static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowes
     return inverse_square_root((int32_t)variance);
 }
 
-static void normalise(int16_t *q, size_t n, const struct gate_params *gate, const int16_t *weights,
+static void normalize(int16_t *q, size_t n, const struct gate_params *gate, const int16_t *weights,
                       const int32_t *bias)
 {
     struct nn_multiplier out = gate->layer_norm, factor;
@@ -215,7 +215,7 @@ static void run_gate(const struct cell *cell, uint32_t k, size_t b, uint32_t pee
             q[u] = nn_sat16(nn_multiplier_apply(peepholes[u] * c[u], gate->peephole) + q[u]);
     }
     if (norm)
-        normalise(q, cell->n_cells, gate, norm, bias);
+        normalize(q, cell->n_cells, gate, norm, bias);
 }
 
 /* ---- a step ---- */

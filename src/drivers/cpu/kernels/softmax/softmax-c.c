@@ -162,7 +162,7 @@ struct q8_slice {
     int shift;
 };
 
-static struct q8_slice normalise(int64_t sum)
+static struct q8_slice normalize(int64_t sum)
 {
     int zeros = __builtin_clzll((uint64_t)sum) - 32;
     uint64_t fraction = zeros >= 0 ? (uint64_t)sum << zeros : (uint64_t)sum >> -zeros;
@@ -191,7 +191,7 @@ static void slice_q8(const int32_t *table, const uint8_t *in, uint8_t *out, size
 
         sum += e < 0 ? 0 : nn_rdp(e, 12);
     }
-    slice = normalise(sum);
+    slice = normalize(sum);
     for (size_t i = 0; i < n; i++) {
         int32_t e = table[top - (in[i * stride] ^ flip)];
         int32_t product = nn_srdhm(slice.factor, e < 0 ? 0 : e);

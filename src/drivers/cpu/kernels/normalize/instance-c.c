@@ -176,4 +176,4 @@ static const struct nn_kernel kernels[] = {
      .run = nn_instance_normalization_float__c},
 };
 
-NN_VARIANT_FAMILY(instance_normalisation, kernels);
+NN_VARIANT_FAMILY(instance_normalization, kernels);

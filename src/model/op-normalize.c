@@ -79,4 +79,4 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_INSTANCE_NORMALIZATION, NULL, infer_instance},
 };
 
-NN_OP_FAMILY(normalise, functions);
+NN_OP_FAMILY(normalize, functions);

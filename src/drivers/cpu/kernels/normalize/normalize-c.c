@@ -244,4 +244,4 @@ static const struct nn_kernel kernels[] = {
      .check = check_local},
 };
 
-NN_VARIANT_FAMILY(normalise, kernels);
+NN_VARIANT_FAMILY(normalize, kernels);

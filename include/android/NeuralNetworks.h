@@ -119,7 +119,7 @@ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t 
  * level 4): state that stays there between executions, or results that become
  * inputs. Where the device has none to give, shared memory serves, if the size is
  * known and no compilation of a role has a list of devices.
- * It is uninitialised until it has been copied into or computed into; an
+ * It is uninitialized until it has been copied into or computed into; an
  * execution or copy into it that fails makes it so again, and so does the death of
  * the device's driver. It is used as a whole: offset and length are 0, and not
  * for constants. The descriptor may be freed. *memory is NULL on failure.
@@ -131,8 +131,8 @@ int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc *desc,
 /* ANeuralNetworksMemory_copy() - all bytes of src to dst (feature level 4). Blocks.
  * Sizes must be equal; memories made from descriptors must agree in type and
  * dimensions, and dst gets those of src. If it fails, a dst made from a descriptor
- * is uninitialised. A memory copied to itself stays as it is.
- * Returns: UNEXPECTED_NULL; BAD_DATA if src is not initialised or does not fit dst;
+ * is uninitialized. A memory copied to itself stays as it is.
+ * Returns: UNEXPECTED_NULL; BAD_DATA if src is not initialized or does not fit dst;
  * UNMAPPABLE; OP_FAILED, also while an execution uses either; DEAD_OBJECT;
  * OUT_OF_MEMORY. */
 int ANeuralNetworksMemory_copy(const ANeuralNetworksMemory *src, const ANeuralNetworksMemory *dst);

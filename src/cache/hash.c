@@ -15,7 +15,7 @@ static const EVP_MD *sha256;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* libcrypto would free its state in exit(), under the feet of a thread that hashes in the
- * background. (Not if the application has initialised it before us: then it is its own affair.) */
+ * background. (Not if the application has initialized it before us: then it is its own affair.) */
 static void fetch(void)
 {
     unsigned char hash[NN_HASH_BYTES];

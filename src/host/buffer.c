@@ -229,7 +229,7 @@ void nn_buffer_end_write(struct nn_buffer *buffer, bool is_success, uint32_t n_d
 {
     pthread_mutex_lock(&buffer->lock);
     buffer->has_writer = false;
-    buffer->is_initialised = is_success;
+    buffer->is_initialized = is_success;
     if (is_success) {
         buffer->n_present = n_dimensions;
         memcpy(buffer->present, dimensions, n_dimensions * sizeof(*dimensions));
@@ -299,7 +299,7 @@ uint32_t nn_buffer_reserve(struct nn_buffer *buffer, uint64_t n_bytes, const cha
     if (status != NNHAL_NONE)
         return status;
     if (!store->driver_buffer &&
-        map(store, n_bytes, buffer->is_initialised ? store->capacity : 0) < 0) {
+        map(store, n_bytes, buffer->is_initialized ? store->capacity : 0) < 0) {
         nn_quota_release(&more);
         return nn_say_no_memory(message, arena);
     }

@@ -6,7 +6,7 @@
  * in its own session only, and never 0.
  *
  *                     copy_from, or an execution with it as output
- *     uninitialised ------------------------------------------------> initialised
+ *     uninitialized ------------------------------------------------> initialized
  *          ^                                                              |
  *          +---------------- the same, begun and failed ------------------+
  *
@@ -16,7 +16,7 @@
  * writer is the only one who changes them.
  *
  * Shape: what the descriptor and the roles agree on, 0 where they leave it
- * open, never changes; the present dimensions are those of whoever initialised
+ * open, never changes; the present dimensions are those of whoever initialized
  * the buffer last. A buffer whose shape is open grows as outputs need it.
  *
  * Its bytes are this host's, zeroed pages, or the driver's own if it has
@@ -64,8 +64,8 @@ struct nn_buffer {
 
     /* Of whoever was admitted. */
     struct nn_buffer_store store;
-    bool is_initialised;
-    uint32_t n_present; /* the present dimensions, if it is initialised */
+    bool is_initialized;
+    uint32_t n_present; /* the present dimensions, if it is initialized */
     uint32_t present[NNHAL_MAX_RANK];
 };
 
@@ -93,8 +93,8 @@ uint32_t nn_buffer_begin(struct nn_buffer *buffer, bool is_write, const char **m
 
 void nn_buffer_end_read(struct nn_buffer *buffer);
 
-/* nn_buffer_end_write() - success: the buffer is initialised, with these
- * dimensions, all known; otherwise it is uninitialised. */
+/* nn_buffer_end_write() - success: the buffer is initialized, with these
+ * dimensions, all known; otherwise it is uninitialized. */
 void nn_buffer_end_write(struct nn_buffer *buffer, bool is_success, uint32_t n_dimensions,
                          const uint32_t *dimensions);
 

@@ -3,7 +3,7 @@
  *
  * A copy is a reader or the writer of its buffer. The memory is exactly as
  * large as the value. A copy into a buffer that was begun and failed leaves it
- * uninitialised; one that was not admitted leaves it as it is. */
+ * uninitialized; one that was not admitted leaves it as it is. */
 #include "base/error.h"
 #include "host/buffer.h"
 #include "host/services.h"
@@ -131,15 +131,15 @@ static uint32_t copy_to(struct copy *copy, const struct nn_hal_copy_to_args *arg
     uint32_t status = find_memory(copy, args->memory);
     uint64_t n_bytes;
 
-    if (buffer->is_initialised)
+    if (buffer->is_initialized)
         n_bytes = bytes_of(buffer, buffer->n_present, buffer->present);
     else
         n_bytes = bytes_of(buffer, buffer->n_dimensions, buffer->dimensions);
-    if (status == NNHAL_NONE && (buffer->is_initialised || n_bytes > 0))
+    if (status == NNHAL_NONE && (buffer->is_initialized || n_bytes > 0))
         status = judge_memory(copy, n_bytes, true);
     if (status != NNHAL_NONE)
         return status;
-    if (!buffer->is_initialised)
+    if (!buffer->is_initialized)
         return nn_say(copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
                       "the buffer holds no value: nothing was written to it, or what wrote to it "
                       "failed");

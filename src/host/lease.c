@@ -51,7 +51,7 @@ static uint32_t fill_input(const struct nn_buffer *buffer, uint32_t i, struct nn
 {
     uint32_t n, merged[NNHAL_MAX_RANK];
 
-    if (!buffer->is_initialised)
+    if (!buffer->is_initialized)
         return nn_say(
             message, arena, NNHAL_GENERAL_FAILURE,
             "input %u is a buffer that holds no value: nothing was written to it, or what "

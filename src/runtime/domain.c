@@ -285,7 +285,7 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_arg
 
     if (!nn_rt_domain_get(domain, &n, dimensions))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
-                       "the memory is not initialised: copy into it, or compute into it, first");
+                       "the memory is not initialized: copy into it, or compute into it, first");
     if (!nn_dimensions_merge(n, dimensions, input->n_dimensions, input->dimensions, &n_merged,
                              merged))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,

@@ -6,11 +6,11 @@
  * shared memory. Its owner need not know which: it may be used in its roles
  * only, always as a whole, and has a state.
  *
- *     uninitialised --copied into, or output of a success--> initialised
+ *     uninitialized --copied into, or output of a success--> initialized
  *           ^------copying or computing into it failed, its driver died---'
  *
  * Its dimensions are those that roles and descriptor agreed on; what they left
- * open each initialisation decides. The buffer belongs to one session: when that
+ * open each initialization decides. The buffer belongs to one session: when that
  * dies, the next use makes a new one, whose contents are gone.
  * Threads: any. The lock is held while the device makes a buffer, and never
  * while it copies or computes. */
@@ -24,7 +24,7 @@ struct nn_rt_domain {
     struct nn_rt_roles roles;
     pthread_mutex_t lock; /* of what follows */
     bool is_initialized;
-    uint32_t n_dimensions; /* of the contents, while initialised */
+    uint32_t n_dimensions; /* of the contents, while initialized */
     uint32_t dimensions[NNHAL_MAX_RANK];
     struct nn_rt_session *session; /* that the buffer is of; NULL: a pool of ours */
     uint64_t buffer;
@@ -76,7 +76,7 @@ void nn_rt_domain_set(struct nn_rt_domain *domain, uint32_t n_dimensions,
 /* nn_rt_domain_clear() - its contents are not to be used. */
 void nn_rt_domain_clear(struct nn_rt_domain *domain);
 
-/* nn_rt_domain_get() - Returns: false if it is not initialised. ret has room for
+/* nn_rt_domain_get() - Returns: false if it is not initialized. ret has room for
  * NNHAL_MAX_RANK. */
 bool nn_rt_domain_get(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_t *ret);
 

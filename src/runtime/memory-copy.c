@@ -32,7 +32,7 @@ static int look_at_source(struct copy *copy)
         return 0;
     if (!nn_rt_domain_get(copy->from->domain, &copy->n_dimensions, copy->dimensions))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
-                       "the source is not initialised: copy into it, or compute into it, first");
+                       "the source is not initialized: copy into it, or compute into it, first");
     if (!nn_operand_bytes(domain->roles.operand->type, copy->n_dimensions, copy->dimensions,
                           &copy->n_bytes))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA, "the source holds more than 4 GiB");

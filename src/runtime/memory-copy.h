@@ -6,7 +6,7 @@
  *     a device       copy_to()              copy_to() a pool, copy_from() it
  *
  * Whatever goes wrong, a destination that was made from a descriptor is not
- * initialised afterwards; one that was copied into is, with the dimensions of
+ * initialized afterwards; one that was copied into is, with the dimensions of
  * the source. Any thread; blocks for as long as the device does. */
 #ifndef NN_RUNTIME_MEMORY_COPY_H
 #define NN_RUNTIME_MEMORY_COPY_H
@@ -14,7 +14,7 @@
 #include "runtime/memory.h"
 
 /* nn_rt_memory_copy() - a memory into itself is no error, and nothing to do.
- * Returns: 0; BAD_DATA (the source is not initialised, sizes, dimensions or types differ);
+ * Returns: 0; BAD_DATA (the source is not initialized, sizes, dimensions or types differ);
  * UNMAPPABLE, DEAD_OBJECT and whatever a device says; -ENOMEM. */
 int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, struct nn_why *why);
 

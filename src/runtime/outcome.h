@@ -16,7 +16,7 @@ int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
                        const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why);
 
 /* nn_rt_outcome_take_declared() - of a fenced computation that has been launched: its
- * outputs are fully specified, and lie in memories, which from now on count as initialised. */
+ * outputs are fully specified, and lie in memories, which from now on count as initialized. */
 void nn_rt_outcome_take_declared(ANeuralNetworksExecution *execution);
 
 /* nn_rt_outcome_note_outputs() - tells the memories made from descriptors that outputs lie

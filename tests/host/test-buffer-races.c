@@ -145,7 +145,7 @@ static void finish(struct worker *workers, uint32_t n)
     }
 }
 
-static void initialise(uint8_t mark)
+static void initialize(uint8_t mark)
 {
     uint64_t memory = desk_memory(&desk, N_BYTES);
 
@@ -158,7 +158,7 @@ TEST(eight_readers_at_once_are_all_right)
     struct worker readers[N_READERS] = {0};
 
     begin();
-    initialise(7);
+    initialize(7);
     for (uint32_t i = 0; i < N_READERS; i++) {
         readers[i].is_alone = true;
         start(&readers[i], i, false);
@@ -176,7 +176,7 @@ TEST(eight_readers_are_in_it_together)
     struct worker readers[N_READERS] = {0};
 
     begin();
-    initialise(7);
+    initialize(7);
     fake_gate_close();
     for (uint32_t i = 0; i < N_READERS; i++) {
         readers[i].is_alone = true;
@@ -198,7 +198,7 @@ TEST(readers_against_writers)
         start(&workers[i], i, i >= N_READERS / 2);
     finish(workers, N_READERS);
     ck_assert_uint_gt(n_succeeded[1], 0);
-    initialise(9); /* nobody was left behind in it */
+    initialize(9); /* nobody was left behind in it */
     desk_close(&desk);
 }
 TEST_END
@@ -335,7 +335,7 @@ TEST(ids_of_others_mean_nothing)
     uint64_t memory;
 
     begin();
-    initialise(7);
+    initialize(7);
     mine = desk.hal;
     ck_assert_int_eq(nn_host_open_session(desk.host, NULL, &others), 0);
     desk.hal = others;

@@ -60,13 +60,13 @@ static uint64_t value(uint8_t first, uint32_t n)
     return of;
 }
 
-static void initialise(struct desk_buffer buffer, uint8_t first)
+static void initialize(struct desk_buffer buffer, uint8_t first)
 {
     ck_assert_uint_eq(desk_copy_from(&desk, buffer.id, value(first, n_bytes), DIMS(2, 3)),
                       NNHAL_NONE);
 }
 
-static bool is_initialised(struct desk_buffer buffer)
+static bool is_initialized(struct desk_buffer buffer)
 {
     uint32_t status = desk_copy_to(&desk, buffer.id, desk_memory(&desk, n_bytes));
 
@@ -145,7 +145,7 @@ TEST(buffers_are_read_and_written_in_place)
     for (size_t i = 0; i < NN_N_ELEMENTS(types); i++)
         for (enum way way = 0; way < N_WAYS; way++) {
             begin_fixed(types[i]);
-            initialise(in, 7);
+            initialize(in, 7);
             request();
             ck_assert_uint_eq(execute(way), NNHAL_NONE);
             ck_assert_ptr_nonnull(fake.input_data);
@@ -169,7 +169,7 @@ TEST(state_goes_from_execution_to_execution)
     desk_input(&desk, 0, NULL, memory, 0, n_bytes);
     desk_output_token(&desk, 0, NULL, in.token);
     ck_assert_uint_eq(desk_create_execution(&desk, prepared, &back), NNHAL_NONE);
-    initialise(in, 1);
+    initialize(in, 1);
     for (int i = 0; i < 10; i++) {
         desk.execution = i % 2 ? back : forth;
         ck_assert_uint_eq(desk_execute(&desk, 0), NNHAL_NONE);
@@ -189,17 +189,17 @@ TEST(a_steady_burst_knows_what_became_of_its_buffers)
     line_open(&line, &desk, prepared, 64, 64);
     line_set_all(&line);
     ck_assert_uint_eq(line_execute(&line), NNHAL_GENERAL_FAILURE); /* x holds no value */
-    initialise(in, 1);
+    initialize(in, 1);
     for (int i = 0; i < 5; i++)
         ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
-    initialise(in, 7);
+    initialize(in, 7);
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
     expect_value(out, 7);
     desk_free_buffer(&desk, in.id);
     ck_assert_uint_eq(line_execute(&line), NNHAL_INVALID_ARGUMENT);
     wish = desk_wish(prepared, 0, -1);
     in = desk_allocate(&desk, &wish);
-    initialise(in, 9);
+    initialize(in, 9);
     desk.pools[0].token = in.token;
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
     expect_value(out, 9);
@@ -258,7 +258,7 @@ TEST(a_token_names_a_live_buffer)
 {
     for (size_t i = 0; i < NN_N_ELEMENTS(types); i++) {
         begin_fixed(types[i]);
-        initialise(in, 1);
+        initialize(in, 1);
         request();
         desk.pools[0].token = 0;
         expect_without_burst(NNHAL_INVALID_ARGUMENT);
@@ -271,7 +271,7 @@ TEST(a_token_names_a_live_buffer)
         expect(NNHAL_NONE);
         desk_free_buffer(&desk, in.id);
         expect(NNHAL_INVALID_ARGUMENT);
-        ck_assert(is_initialised(out));
+        ck_assert(is_initialized(out));
         desk_close(&desk);
     }
 }
@@ -280,7 +280,7 @@ TEST_END
 TEST(a_token_that_no_argument_uses_is_judged_too)
 {
     begin_fixed(NNHAL_TENSOR_FLOAT32);
-    initialise(in, 1);
+    initialize(in, 1);
     request();
     desk.pools[desk.request.n_pools++] = (struct nnhal_request_pool){.token = 77};
     expect(NNHAL_INVALID_ARGUMENT);
@@ -293,7 +293,7 @@ TEST(a_freed_buffer_ends_a_reusable_execution)
     uint64_t execution;
 
     begin_fixed(NNHAL_TENSOR_FLOAT32);
-    initialise(in, 1);
+    initialize(in, 1);
     request();
     ck_assert_uint_eq(desk_create_execution(&desk, prepared, &execution), NNHAL_NONE);
     desk.execution = execution;
@@ -313,7 +313,7 @@ TEST(a_buffer_serves_its_roles_only)
         uint64_t other;
 
         begin_fixed(types[i]);
-        initialise(in, 1);
+        initialize(in, 1);
         /* Another input. */
         desk_begin(&desk);
         desk_input(&desk, 0, NULL, memory, 0, n_bytes);
@@ -327,7 +327,7 @@ TEST(a_buffer_serves_its_roles_only)
         expect(NNHAL_INVALID_ARGUMENT);
         wish = desk_wish(prepared, -1, 0);
         in = out = desk_allocate(&desk, &wish);
-        initialise(in, 1);
+        initialize(in, 1);
         desk_begin(&desk);
         desk_input_token(&desk, 0, NULL, in.token);
         desk_input(&desk, 0, NULL, memory, 0, n_bytes);
@@ -337,7 +337,7 @@ TEST(a_buffer_serves_its_roles_only)
         other = desk_prepare(&desk, &desk.maker.model);
         wish = desk_wish(other, 0, 0);
         in = desk_allocate(&desk, &wish);
-        initialise(in, 1);
+        initialize(in, 1);
         desk.pools[0].token = in.token;
         expect(NNHAL_INVALID_ARGUMENT);
         prepared = other;
@@ -350,7 +350,7 @@ TEST_END
 TEST(a_buffer_outlives_the_model_of_its_roles)
 {
     begin_fixed(NNHAL_TENSOR_FLOAT32);
-    initialise(in, 1);
+    initialize(in, 1);
     desk_free_prepared(&desk, prepared);
     expect_value(in, 1);
     prepared = desk_prepare(&desk, &desk.maker.model);
@@ -365,7 +365,7 @@ TEST(a_buffer_is_used_as_a_whole)
     struct nnhal_data_location *locations[] = {&desk.inputs[0].location, &desk.outputs[0].location};
 
     begin_fixed(NNHAL_TENSOR_FLOAT32);
-    initialise(in, 1);
+    initialize(in, 1);
     for (int i = 0; i < 2; i++) {
         request();
         locations[i]->length = n_bytes;
@@ -387,7 +387,7 @@ TEST(one_buffer_is_one_output_or_several_inputs)
         struct desk_wish wish;
 
         begin_fixed(types[i]);
-        initialise(in, 1);
+        initialize(in, 1);
         /* Input and output, by one pool and by two. */
         out = in;
         request();
@@ -400,7 +400,7 @@ TEST(one_buffer_is_one_output_or_several_inputs)
         wish.inputs[1] = (struct nnhal_buffer_role){.io_index = 1, .frequency = 0.5f};
         wish.n_inputs = 2;
         in = desk_allocate(&desk, &wish);
-        initialise(in, 3);
+        initialize(in, 3);
         desk_begin(&desk);
         desk_input_token(&desk, 0, NULL, in.token);
         desk_input_token(&desk, 0, NULL, in.token);
@@ -456,7 +456,7 @@ TEST(an_input_holds_a_value)
         request();
         expect(NNHAL_GENERAL_FAILURE);
         ck_assert_uint_eq(fake.n_executed, 0);
-        initialise(in, 1);
+        initialize(in, 1);
         expect(NNHAL_NONE);
         desk_close(&desk);
     }
@@ -467,12 +467,12 @@ TEST(a_failed_execution_leaves_no_value)
 {
     for (enum way way = 0; way < N_WAYS; way++) {
         begin_fixed(NNHAL_TENSOR_FLOAT32);
-        initialise(in, 1);
-        initialise(out, 9);
+        initialize(in, 1);
+        initialize(out, 9);
         request();
         fake.execute_status = NNHAL_GENERAL_FAILURE;
         ck_assert_uint_eq(execute(way), NNHAL_GENERAL_FAILURE);
-        ck_assert(!is_initialised(out));
+        ck_assert(!is_initialized(out));
         expect_value(in, 1); /* inputs are as they were */
         fake.execute_status = NNHAL_NONE;
         ck_assert_uint_eq(execute(way), NNHAL_NONE);
@@ -485,11 +485,11 @@ TEST_END
 TEST(a_refused_execution_changes_nothing)
 {
     begin_fixed(NNHAL_TENSOR_FLOAT32);
-    initialise(out, 9);
+    initialize(out, 9);
     request();
     expect(NNHAL_GENERAL_FAILURE); /* x holds no value */
     expect_value(out, 9);
-    initialise(in, 1);
+    initialize(in, 1);
     desk.deadline_ns = 1;
     ck_assert_uint_eq(desk_execute(&desk, prepared), NNHAL_MISSED_DEADLINE_PERSISTENT);
     expect_value(out, 9);
@@ -503,7 +503,7 @@ TEST(an_inputs_dimensions_are_its_values)
 {
     for (size_t i = 0; i < NN_N_ELEMENTS(types); i++) {
         begin(types[i], DIMS(0, 3));
-        initialise(in, 1);
+        initialize(in, 1);
         desk_begin(&desk);
         desk_input_token(&desk, DIMS(3, 3), in.token);
         desk_input(&desk, DIMS(2, 3), memory, 0, n_bytes);
@@ -529,7 +529,7 @@ TEST(an_outputs_dimensions_agree_with_its_buffer)
         struct desk_wish wish;
 
         begin(types[i], DIMS(0, 0));
-        initialise(in, 1);
+        initialize(in, 1);
         wish = desk_wish(prepared, -1, 0);
         wish.n_dimensions = 2;
         wish.dimensions = (const uint32_t[]){0, 3};
@@ -591,7 +591,7 @@ static void say_insufficient_twice(struct nnhal_execution *execution)
 TEST(a_driver_need_not_know_how_much_it_lacks)
 {
     begin(NNHAL_TENSOR_FLOAT32, DIMS(0, 3));
-    initialise(in, 1);
+    initialize(in, 1);
     request();
     rows_said = 0;
     fake.on_execute = say_insufficient_twice;
@@ -630,17 +630,17 @@ TEST(an_output_larger_than_its_buffer_is_a_failure)
         wish.n_dimensions = 2;
         wish.dimensions = (const uint32_t[]){2, 3};
         out = desk_allocate(&desk, &wish);
-        initialise(out, 5);
+        initialize(out, 5);
         n = 3 * n_bytes / 2;
         ck_assert_uint_eq(desk_copy_from(&desk, in.id, value(1, n), DIMS(3, 3)), NNHAL_NONE);
         request();
         expect_unfenced(NNHAL_GENERAL_FAILURE);
-        ck_assert(!is_initialised(out));
+        ck_assert(!is_initialized(out));
         /* Nor one that is smaller. */
         ck_assert_uint_eq(desk_copy_from(&desk, in.id, value(1, n_bytes / 2), DIMS(1, 3)),
                           NNHAL_NONE);
         expect_unfenced(NNHAL_GENERAL_FAILURE);
-        initialise(in, 1);
+        initialize(in, 1);
         expect_unfenced(NNHAL_NONE);
         desk_close(&desk);
     }
@@ -748,8 +748,8 @@ TEST(while_one_writes_nobody_else_may)
     int fence;
 
     begin_fixed(NNHAL_TENSOR_FLOAT32);
-    initialise(in, 1);
-    initialise(out, 2);
+    initialize(in, 1);
+    initialize(out, 2);
     fake_gate_close();
     launch(in, out, &fence);
     fake_gate_wait(1);
@@ -791,7 +791,7 @@ TEST(a_freed_buffer_stays_for_who_uses_it)
     wish = desk_wish(prepared, 0, 0);
     in = desk_allocate(&desk, &wish);
     out = desk_allocate(&desk, &wish);
-    initialise(in, 1);
+    initialize(in, 1);
     fake_gate_close();
     launch(in, out, &fence);
     fake_gate_wait(1);
@@ -821,7 +821,7 @@ TEST(fences_put_writer_and_reader_in_order)
     begin_fixed(NNHAL_TENSOR_FLOAT32);
     wish = desk_wish(prepared, 0, 0);
     last = desk_allocate(&desk, &wish);
-    initialise(in, 5);
+    initialize(in, 5);
     fake_gate_close();
     launch(in, out, &fence); /* out holds nothing yet, and its reader is launched */
     desk_begin(&desk);

@@ -222,7 +222,7 @@ EACH(a_memory_is_used_in_its_roles_and_as_a_whole)
     ANeuralNetworksCompilation_free(compilation);
 }
 
-EACH(a_failure_leaves_it_uninitialised)
+EACH(a_failure_leaves_it_uninitialized)
 {
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksMemory *in, *out, *bytes, *too_large;
@@ -272,7 +272,7 @@ EACH(memories_are_copied_to_each_other)
     NULLED(ANeuralNetworksMemory_copy(a, NULL));
     BAD_DATA(ANeuralNetworksMemory_copy(a, b));
     OK(ANeuralNetworksMemory_copy(a, a));
-    BAD_DATA(ANeuralNetworksMemory_copy(a, b)); /* which did not initialise it */
+    BAD_DATA(ANeuralNetworksMemory_copy(a, b)); /* which did not initialize it */
     OK(ANeuralNetworksMemory_copy(bytes, a));
     OK(ANeuralNetworksMemory_copy(a, b));
     OK(ANeuralNetworksMemory_copy(b, more));
@@ -480,7 +480,7 @@ TEST_END
 
 CHECK_MAIN("domain", descriptors_say_what_they_do_not_take, dimensions_set_twice_add_up,
            a_memory_needs_a_finished_descriptor, state_goes_from_execution_to_execution,
-           a_memory_is_used_in_its_roles_and_as_a_whole, a_failure_leaves_it_uninitialised,
+           a_memory_is_used_in_its_roles_and_as_a_whole, a_failure_leaves_it_uninitialized,
            memories_are_copied_to_each_other, a_destination_that_cannot_be_written_is_unmappable,
            all_may_be_freed_in_any_order, open_dimensions_are_what_was_computed,
            a_chain_of_fences_passes_it_on, open_dimensions_need_a_device,

@@ -6,7 +6,7 @@
  * V4L2 exports its buffers as dma-bufs; each becomes a hardware buffer, once, and
  * is given back to the camera when its frame was looked at. The camera must be
  * able to give 224 x 224 pixels of RGB. */
-#include "colour.h"
+#include "color.h"
 
 #include <nnhal/ext.h>
 
@@ -39,15 +39,15 @@ static int set_format(struct camera *camera)
 {
     struct v4l2_format format = {
         .type = V4L2_BUF_TYPE_VIDEO_CAPTURE,
-        .fmt.pix = {.width = COLOUR_SIDE,
-                    .height = COLOUR_SIDE,
+        .fmt.pix = {.width = COLOR_SIDE,
+                    .height = COLOR_SIDE,
                     .pixelformat = V4L2_PIX_FMT_RGB24,
                     .field = V4L2_FIELD_NONE},
     };
 
     if (ioctl(camera->fd, VIDIOC_S_FMT, &format) < 0)
         return fail("VIDIOC_S_FMT");
-    if (format.fmt.pix.width != COLOUR_SIDE || format.fmt.pix.height != COLOUR_SIDE ||
+    if (format.fmt.pix.width != COLOR_SIDE || format.fmt.pix.height != COLOR_SIDE ||
         format.fmt.pix.pixelformat != V4L2_PIX_FMT_RGB24) {
         errno = ENOTSUP;
         return fail("224 x 224 pixels of RGB");
@@ -65,8 +65,8 @@ static int import_buffer(struct camera *camera, uint32_t i)
     const struct nnhal_buffer_plane plane = {.row_bytes = camera->row_bytes, .pixel_bytes = 3};
     const struct nnhal_hardware_buffer layout = {
         .format = AHARDWAREBUFFER_FORMAT_R8G8B8_UNORM,
-        .width = COLOUR_SIDE,
-        .height = COLOUR_SIDE,
+        .width = COLOR_SIDE,
+        .height = COLOR_SIDE,
         .layers = 1,
         .usage = AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN,
         .size = camera->image_bytes,
@@ -119,14 +119,14 @@ static int look(struct camera *camera, ANeuralNetworksCompilation *compilation)
     for (int n = 0; n < N_FRAMES; n++) {
         struct v4l2_buffer buffer = {.type = V4L2_BUF_TYPE_VIDEO_CAPTURE,
                                      .memory = V4L2_MEMORY_MMAP};
-        uint8_t colour[3];
+        uint8_t color[3];
 
         if (ioctl(camera->fd, VIDIOC_DQBUF, &buffer) < 0)
             return fail("VIDIOC_DQBUF");
         if (buffer.index >= camera->n_buffers ||
-            !colour_of(compilation, camera->memories[buffer.index], 0, colour))
+            !color_of(compilation, camera->memories[buffer.index], 0, color))
             return -1;
-        printf("frame %d: %3u %3u %3u\n", n, colour[0], colour[1], colour[2]);
+        printf("frame %d: %3u %3u %3u\n", n, color[0], color[1], color[2]);
         if (queue(camera, buffer.index) < 0)
             return -1;
     }
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 
     if (camera.fd < 0)
         return fail(path) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-    compilation = colour_compile();
+    compilation = color_compile();
     r = compilation ? start(&camera) : -1;
     if (r == 0)
         r = look(&camera, compilation);

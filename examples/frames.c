@@ -6,7 +6,7 @@
  * The pipeline is offered an allocator whose memories are hardware buffers, so
  * that the source writes each frame where the driver will read it. A pool uses a
  * few buffers in turn; each is made known to the driver once. */
-#include "colour.h"
+#include "color.h"
 
 #include <nnhal/ext.h>
 
@@ -106,7 +106,7 @@ static GstElement *make_pipeline(int n_frames, GstAllocator *allocator, GstEleme
     snprintf(text, sizeof(text),
              "videotestsrc num-buffers=%d pattern=ball ! video/x-raw,format=RGB,width=%d,height=%d "
              "! appsink name=sink sync=false max-buffers=2",
-             n_frames, COLOUR_SIDE, COLOUR_SIDE);
+             n_frames, COLOR_SIDE, COLOR_SIDE);
     pipeline = gst_parse_launch(text, NULL);
     if (!pipeline)
         return NULL;
@@ -127,10 +127,10 @@ static int look(ANeuralNetworksCompilation *compilation, GstElement *sink)
         GstMemory *frame = gst_buffer_peek_memory(gst_sample_get_buffer(sample), 0);
         const ANeuralNetworksMemory *memory = gst_mini_object_get_qdata(GST_MINI_OBJECT(frame),
                                                                         memory_quark());
-        uint8_t colour[3];
+        uint8_t color[3];
 
-        if (memory && colour_of(compilation, memory, COLOUR_BYTES, colour))
-            printf("frame %d: %3u %3u %3u\n", n++, colour[0], colour[1], colour[2]);
+        if (memory && color_of(compilation, memory, COLOR_BYTES, color))
+            printf("frame %d: %3u %3u %3u\n", n++, color[0], color[1], color[2]);
         gst_sample_unref(sample);
     }
     return n;
@@ -139,7 +139,7 @@ static int look(ANeuralNetworksCompilation *compilation, GstElement *sink)
 static int run(int n_frames)
 {
     GstAllocator *allocator = g_object_new(frame_allocator_get_type(), NULL);
-    ANeuralNetworksCompilation *compilation = colour_compile();
+    ANeuralNetworksCompilation *compilation = color_compile();
     GstElement *sink = NULL, *pipeline = make_pipeline(n_frames, allocator, &sink);
     int n = 0;
 
@@ -147,7 +147,7 @@ static int run(int n_frames)
         gst_element_set_state(pipeline, GST_STATE_PLAYING);
         n = look(compilation, sink);
         gst_element_set_state(pipeline, GST_STATE_NULL);
-        printf("%d frames of %d bytes; copied: %llu bytes, the colours\n", n, COLOUR_BYTES,
+        printf("%d frames of %d bytes; copied: %llu bytes, the colors\n", n, COLOR_BYTES,
                (unsigned long long)nnhal_get_copied_bytes());
         gst_object_unref(sink);
         gst_object_unref(pipeline);

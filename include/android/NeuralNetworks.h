@@ -10,7 +10,7 @@
  *     ANeuralNetworksCompilation  create, set.., finish
  *     ANeuralNetworksExecution    create, setInput.., setOutput.., compute
  *
- * Names, values and behaviour are those of Android's NDK at feature level 8.
+ * Names, values and behavior are those of Android's NDK at feature level 8.
  * Only functions that the library has are declared.
  *
  * Errors. Functions return a ResultCode. They look first for pointers that are
@@ -65,7 +65,7 @@ int ANeuralNetworksDevice_getName(const ANeuralNetworksDevice *device, const cha
 int ANeuralNetworksDevice_getType(const ANeuralNetworksDevice *device, int32_t *type);
 
 /* ANeuralNetworksDevice_getVersion() - the driver's version, which changes
- * whenever its behaviour does (feature level 3). The string is the library's.
+ * whenever its behavior does (feature level 3). The string is the library's.
  * Returns: UNEXPECTED_NULL. */
 int ANeuralNetworksDevice_getVersion(const ANeuralNetworksDevice *device, const char **version);
 

@@ -29,7 +29,7 @@ UNUSABLE = ("symbol", "dingbat", "d050000l", "ornament", "math", "mono-bold-outl
 
 
 def font_files():
-    """Paths of the faces that can be used, sorted; faces of one family are neighbours."""
+    """Paths of the faces that can be used, sorted; faces of one family are neighbors."""
     found = {}
     for folder in ("/usr/share/fonts", "/usr/local/share/fonts"):
         for path in Path(folder).rglob("*"):
@@ -62,7 +62,7 @@ def family(path):
 
 
 def render(font, character):
-    """A float array [SIZE, SIZE] in [0, 1], ink 1, the character centred and fitting."""
+    """A float array [SIZE, SIZE] in [0, 1], ink 1, the character centered and fitting."""
     left, top, right, bottom = font.getbbox(character)
     width, height = max(right - left, 1), max(bottom - top, 1)
     image = Image.new("L", (width + 8, height + 8), 0)
@@ -83,11 +83,11 @@ def distort(picture, rng, strength):
     matrix = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) \
         @ np.array([[1, shear], [0, 1]]) @ np.diag([1 / sx, 1 / sy])
     ys, xs = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
-    centre = (SIZE - 1) / 2
+    center = (SIZE - 1) / 2
     bend = wave(rng, strength), wave(rng, strength)
-    dx, dy = xs - centre, ys - centre
-    u = matrix[0, 0] * dx + matrix[0, 1] * dy + centre + bend[0] + rng.uniform(-2, 2) * strength
-    v = matrix[1, 0] * dx + matrix[1, 1] * dy + centre + bend[1] + rng.uniform(-2, 2) * strength
+    dx, dy = xs - center, ys - center
+    u = matrix[0, 0] * dx + matrix[0, 1] * dy + center + bend[0] + rng.uniform(-2, 2) * strength
+    v = matrix[1, 0] * dx + matrix[1, 1] * dy + center + bend[1] + rng.uniform(-2, 2) * strength
     result = sample(picture, u, v)
     ink = rng.uniform(-0.25, 0.35) * strength
     result = np.clip((result + ink * soften(result)) * rng.uniform(1 - 0.3 * strength, 1), 0, 1)

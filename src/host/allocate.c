@@ -130,7 +130,7 @@ static uint32_t add_role(struct wish *wish, const struct nnhal_buffer_role *role
     return NNHAL_NONE;
 }
 
-/* Sorted, so that equal ones are neighbours; a model may have been listed twice. */
+/* Sorted, so that equal ones are neighbors; a model may have been listed twice. */
 static uint32_t judge_distinct(struct wish *wish)
 {
     qsort(wish->ids, wish->n_roles, sizeof(wish->ids[0]), nn_buffer_compare_roles);

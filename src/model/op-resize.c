@@ -47,7 +47,7 @@ static int check_corners(const struct nn_infer *infer)
     if (r)
         return r;
     if (aligns_corners && has_half_pixels)
-        return nn_refuse(infer->why, "corners cannot be aligned with half pixel centres");
+        return nn_refuse(infer->why, "corners cannot be aligned with half pixel centers");
     return 0;
 }
 

@@ -16,8 +16,8 @@ static uint32_t u32_at(const uint8_t *p)
     return u16_at(p) | u16_at(p + 2) << 16;
 }
 
-/* One row of pixels as RGB; colours are stored blue, green, red. */
-static void bmp_row(const uint8_t *from, const uint8_t *palette, uint32_t n_colours, uint32_t bits,
+/* One row of pixels as RGB; colors are stored blue, green, red. */
+static void bmp_row(const uint8_t *from, const uint8_t *palette, uint32_t n_colors, uint32_t bits,
                     uint32_t width, uint8_t *to)
 {
     for (uint32_t x = 0; x < width; x++) {
@@ -25,7 +25,7 @@ static void bmp_row(const uint8_t *from, const uint8_t *palette, uint32_t n_colo
         static const uint8_t black[4];
 
         if (bits == 8)
-            bgr = *bgr < n_colours ? palette + (size_t)*bgr * 4 : black;
+            bgr = *bgr < n_colors ? palette + (size_t)*bgr * 4 : black;
         to[3 * x] = bgr[2];
         to[3 * x + 1] = bgr[1];
         to[3 * x + 2] = bgr[0];
@@ -35,7 +35,7 @@ static void bmp_row(const uint8_t *from, const uint8_t *palette, uint32_t n_colo
 int image_parse_bmp(struct image_source *source, struct image *ret_image)
 {
     const uint8_t *p = source->bytes;
-    uint32_t offset, header, bits, compression, n_colours = 0;
+    uint32_t offset, header, bits, compression, n_colors = 0;
     uint64_t stride, height;
     int32_t rows;
     int r;
@@ -56,13 +56,13 @@ int image_parse_bmp(struct image_source *source, struct image *ret_image)
         return r;
     stride = ((uint64_t)ret_image->width * bits + 31) / 32 * 4;
     if (bits == 8 && (uint64_t)14 + header <= source->n_bytes)
-        n_colours = (uint32_t)((source->n_bytes - 14 - header) / 4);
+        n_colors = (uint32_t)((source->n_bytes - 14 - header) / 4);
     if (offset > source->n_bytes || stride * height > source->n_bytes - offset)
         return image_complain(source, "the BMP file is cut short");
     for (uint32_t y = 0; y < ret_image->height; y++) {
         uint32_t from = rows < 0 ? y : ret_image->height - 1 - y;
 
-        bmp_row(p + offset + from * stride, p + 14 + header, n_colours, bits, ret_image->width,
+        bmp_row(p + offset + from * stride, p + 14 + header, n_colors, bits, ret_image->width,
                 ret_image->rgb + (size_t)y * ret_image->width * 3);
     }
     return 0;

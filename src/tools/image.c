@@ -104,16 +104,16 @@ void image_done(struct image *image)
  * index, how many, and the weight of each. */
 struct span {
     uint32_t first, n;
-    float centre, radius;
+    float center, radius;
 };
 
 static struct span span_of(uint32_t index, uint32_t from, uint32_t to)
 {
     float ratio = (float)from / (float)to;
-    float centre = ((float)index + 0.5f) * ratio - 0.5f;
+    float center = ((float)index + 0.5f) * ratio - 0.5f;
     float radius = ratio > 1 ? ratio : 1; /* of a triangle: bilinear, or wide enough to average */
-    float low = ceilf(centre - radius), high = floorf(centre + radius);
-    struct span span = {.centre = centre, .radius = radius};
+    float low = ceilf(center - radius), high = floorf(center + radius);
+    struct span span = {.center = center, .radius = radius};
 
     low = low < 0 ? 0 : low;
     high = high > (float)(from - 1) ? (float)(from - 1) : high;
@@ -124,7 +124,7 @@ static struct span span_of(uint32_t index, uint32_t from, uint32_t to)
 
 static float weight_of(const struct span *span, uint32_t i)
 {
-    float weight = 1 - fabsf((float)(span->first + i) - span->centre) / span->radius;
+    float weight = 1 - fabsf((float)(span->first + i) - span->center) / span->radius;
 
     return weight > 0 ? weight : 0;
 }

@@ -28,7 +28,7 @@ int image_parse(const uint8_t *bytes, size_t n_bytes, struct image *ret_image, c
                 size_t message_size);
 
 /* image_resize() - to [height, width, n_channels] (1: luma, 3: RGB) of floats from 0
- * to 255: bilinear between pixel centres where it grows, the mean of the pixels
+ * to 255: bilinear between pixel centers where it grows, the mean of the pixels
  * covered where it shrinks. values holds width * height * n_channels. */
 void image_resize(const struct image *image, uint32_t width, uint32_t height, uint32_t n_channels,
                   float *values);

@@ -14,7 +14,7 @@ enum {
     STEPS = 8, /* of a doubling */
 };
 
-static const char *const colours[] = {"#1f6feb", "#d29922", "#8b949e", "#2da44e"};
+static const char *const colors[] = {"#1f6feb", "#d29922", "#8b949e", "#2da44e"};
 
 /* What the axes show: binary logarithms of nanoseconds, and shares. */
 struct axes {
@@ -90,10 +90,10 @@ static void draw_point(void *ctx, double log_ns, double share)
 static void draw_series(struct pen *pen, const struct plot_series *series, uint32_t index)
 {
     fprintf(pen->file, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
-            colours[index]);
+            colors[index]);
     walk(series, pen->axes, draw_point, pen);
     fprintf(pen->file, "\"/>\n<text x=\"%d\" y=\"%u\" text-anchor=\"end\" fill=\"%s\">%s</text>\n",
-            WIDTH - RIGHT, TOP + 18 * (index + 1), colours[index], series->name);
+            WIDTH - RIGHT, TOP + 18 * (index + 1), colors[index], series->name);
 }
 
 static void write_time(FILE *file, double log_ns)

@@ -170,7 +170,7 @@ static void check_nearest(const struct resize *r, uint32_t n, uint32_t y, uint32
     ck_assert(is_found);
 }
 
-TEST(nearest_neighbour)
+TEST(nearest_neighbor)
 {
     static const uint32_t types[] = {F32, F16, Q8, Q8S};
 
@@ -219,5 +219,5 @@ TEST(an_empty_batch_stays_empty)
 TEST_END
 
 CHECK_MAIN("kernel-resize", bilinear_f32, bilinear_f16, bilinear_u8_is_nearest_code,
-           bilinear_s8_is_near, nearest_neighbour, a_size_that_stays_copies,
+           bilinear_s8_is_near, nearest_neighbor, a_size_that_stays_copies,
            an_empty_batch_stays_empty)

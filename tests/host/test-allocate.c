@@ -340,7 +340,7 @@ TEST(a_session_has_so_many_bytes_and_others_go_on)
 {
     const struct nn_host_session_options options = {
         .uid = 1, .limits = {.buffer_bytes = 2 * (4096 + ROLES_BYTES)}};
-    const struct nn_host_session_options neighbour = {.uid = 2};
+    const struct nn_host_session_options neighbor = {.uid = 2};
     struct nn_hal *other, *mine;
     struct desk_buffer buffer;
 
@@ -349,7 +349,7 @@ TEST(a_session_has_so_many_bytes_and_others_go_on)
     desk_allocate(&desk, &wish);
     desk_allocate(&desk, &wish);
     expect(NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
-    ck_assert_int_eq(nn_host_open_session(desk.host, &neighbour, &other), 0);
+    ck_assert_int_eq(nn_host_open_session(desk.host, &neighbor, &other), 0);
     desk.hal = other;
     wish.prepared[0] = desk_prepare(&desk, &desk.maker.model);
     buffer = desk_allocate(&desk, &wish);

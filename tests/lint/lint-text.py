@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What every text file holds to: a licence line, no open ends, clean lines."""
+"""What every text file holds to: a license line, no open ends, clean lines."""
 
 import re
 

@@ -102,11 +102,11 @@ TEST(jpeg_round_trip)
 {
     struct jpeg_compress_struct jpeg;
     struct jpeg_error_mgr errors;
-    uint8_t grey[16 * 16 * 3], *bytes = NULL;
+    uint8_t gray[16 * 16 * 3], *bytes = NULL;
     unsigned long n = 0;
     struct image image;
 
-    memset(grey, 77, sizeof(grey));
+    memset(gray, 77, sizeof(gray));
     jpeg.err = jpeg_std_error(&errors);
     jpeg_create_compress(&jpeg);
     jpeg_mem_dest(&jpeg, &bytes, &n);
@@ -116,7 +116,7 @@ TEST(jpeg_round_trip)
     jpeg_set_defaults(&jpeg);
     jpeg_start_compress(&jpeg, TRUE);
     while (jpeg.next_scanline < 16) {
-        JSAMPROW row = grey + (size_t)jpeg.next_scanline * 48;
+        JSAMPROW row = gray + (size_t)jpeg.next_scanline * 48;
 
         jpeg_write_scanlines(&jpeg, &row, 1);
     }

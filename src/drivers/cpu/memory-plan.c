@@ -39,7 +39,7 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* placed[] is sorted by offset: the lowest gap that no neighbour in time reaches into. */
+/* placed[] is sorted by offset: the lowest gap that no neighbor in time reaches into. */
 static bool lowest_gap(const struct nn_memory_buffer *buffer,
                        struct nn_memory_buffer *const *placed, size_t n_placed, uint64_t *ret)
 {

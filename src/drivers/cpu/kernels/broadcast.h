@@ -2,7 +2,7 @@
 /* broadcast.h - two operands stretched to one shape, row by row
  *
  * Broadcasting is strides: a dimension that an operand repeats has stride 0.
- * Neighbouring dimensions that both operands walk alike are joined, so that
+ * Neighboring dimensions that both operands walk alike are joined, so that
  * most pairs become one row (equal shapes), or rows of a matrix (a bias). A row
  * function then sees contiguous elements or a single repeated one. */
 #ifndef NN_CPU_KERNELS_BROADCAST_H

@@ -305,7 +305,7 @@ static struct post take_post(const struct nn_kernel_args *args)
     return post;
 }
 
-/* Anchors are centre and size, y before x, and so are deltas. */
+/* Anchors are center and size, y before x, and so are deltas. */
 static void decode(const struct post *post)
 {
     const float *scales = post->params->scales;

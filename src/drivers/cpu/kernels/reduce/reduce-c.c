@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MEAN, REDUCE_ALL, _ANY, _MAX, _MIN, _PROD, _SUM, plain C, over any set of axes.
  *
- * Neighbouring dimensions that share a fate are joined; what is left of four
+ * Neighboring dimensions that share a fate are joined; what is left of four
  * dimensions is [kept, reduced, kept, reduced, kept], any of them 1. A result is
  * accumulated over the reduced ones in row-major order, in blocks of the last kept one, so
  * that the inner loop is contiguous; if that is a single element, over sixteen lanes

@@ -299,7 +299,7 @@ static int nn_resize_bilinear_s8__c(const struct nn_kernel_args *args)
     return run_rows(args, make_integer_taps, bilinear_s8, 2);
 }
 
-/* ---- nearest neighbour ---- */
+/* ---- nearest neighbor ---- */
 
 /* A pixel's channels are moved together. */
 static void nearest_rows(void *ctx, size_t begin, size_t end, unsigned worker)

@@ -53,7 +53,7 @@ static void find_largest(const struct heatmap *map, const float *values, struct 
     peak->score = largest;
 }
 
-/* A neighbour's index; outside the map it is mirrored. */
+/* A neighbor's index; outside the map it is mirrored. */
 static size_t mirrored(size_t i, int step, size_t side)
 {
     if (step < 0)

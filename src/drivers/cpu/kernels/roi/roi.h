@@ -14,7 +14,7 @@ struct nn_roi {
     uint32_t batch;
 };
 
-/* An image tensor in either layout: elements from one neighbour to the next. */
+/* An image tensor in either layout: elements from one neighbor to the next. */
 struct nn_roi_image {
     size_t n_batches, height, width, n_channels;
     size_t batch, row, column, channel;

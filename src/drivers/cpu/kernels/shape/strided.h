@@ -5,7 +5,7 @@
  * between space, depth and batch are all the same thing: the output is written
  * from its first element to its last by nested loops, and each loop says how
  * far the input's position goes per round. So there is one place that is fast:
- * loops of one round are dropped, neighbours that together are one longer loop
+ * loops of one round are dropped, neighbors that together are one longer loop
  * are merged, contiguous ends become memcpy, and what remains is walked in
  * blocks that stay in the cache.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "colour.h"
+#include "color.h"
 
 #include <nnhal/ext.h>
 
@@ -27,9 +27,9 @@ static void add_number(ANeuralNetworksModel *model, int32_t index, int32_t value
 static int build(ANeuralNetworksModel *model)
 {
     /* Padding VALID, strides, window, no activation. */
-    static const int32_t numbers[] = {ANEURALNETWORKS_PADDING_VALID, 1, 1, COLOUR_SIDE, COLOUR_SIDE,
+    static const int32_t numbers[] = {ANEURALNETWORKS_PADDING_VALID, 1, 1, COLOR_SIDE, COLOR_SIDE,
                                       ANEURALNETWORKS_FUSED_NONE};
-    const uint32_t frame[] = {1, COLOUR_SIDE, COLOUR_SIDE, 3}, mean[] = {1, 1, 1, 3};
+    const uint32_t frame[] = {1, COLOR_SIDE, COLOR_SIDE, 3}, mean[] = {1, 1, 1, 3};
     const uint32_t inputs[] = {0, 1, 2, 3, 4, 5, 6}, output = 7;
     ANeuralNetworksOperandType type = {ANEURALNETWORKS_TENSOR_QUANT8_ASYMM, 4, frame, 1.0f / 255,
                                        0};
@@ -45,7 +45,7 @@ static int build(ANeuralNetworksModel *model)
     return ANeuralNetworksModel_finish(model);
 }
 
-ANeuralNetworksCompilation *colour_compile(void)
+ANeuralNetworksCompilation *color_compile(void)
 {
     ANeuralNetworksCompilation *compilation = NULL;
     ANeuralNetworksModel *model = NULL;
@@ -61,14 +61,14 @@ ANeuralNetworksCompilation *colour_compile(void)
     return compilation;
 }
 
-bool colour_of(ANeuralNetworksCompilation *compilation, const ANeuralNetworksMemory *frame,
-               size_t length, uint8_t ret_colour[3])
+bool color_of(ANeuralNetworksCompilation *compilation, const ANeuralNetworksMemory *frame,
+               size_t length, uint8_t ret_color[3])
 {
     ANeuralNetworksExecution *execution = NULL;
     bool is_well = ANeuralNetworksExecution_create(compilation, &execution) == OK &&
                    ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, frame, 0,
                                                                length) == OK &&
-                   ANeuralNetworksExecution_setOutput(execution, 0, NULL, ret_colour, 3) == OK &&
+                   ANeuralNetworksExecution_setOutput(execution, 0, NULL, ret_color, 3) == OK &&
                    ANeuralNetworksExecution_compute(execution) == OK;
 
     if (!is_well)

@@ -62,7 +62,7 @@ ANeuralNetworksCompilation *color_compile(void)
 }
 
 bool color_of(ANeuralNetworksCompilation *compilation, const ANeuralNetworksMemory *frame,
-               size_t length, uint8_t ret_color[3])
+              size_t length, uint8_t ret_color[3])
 {
     ANeuralNetworksExecution *execution = NULL;
     bool is_well = ANeuralNetworksExecution_create(compilation, &execution) == OK &&

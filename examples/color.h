@@ -16,6 +16,6 @@ ANeuralNetworksCompilation *color_compile(void);
 /* color_of() - executes on a frame that lies in memory, length bytes of it (0: all of a
  * hardware buffer). Returns: whether it went well; the sentence is printed if not. */
 bool color_of(ANeuralNetworksCompilation *compilation, const ANeuralNetworksMemory *frame,
-               size_t length, uint8_t ret_color[3]);
+              size_t length, uint8_t ret_color[3]);
 
 #endif

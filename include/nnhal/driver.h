@@ -115,11 +115,11 @@ struct nnhal_prepare {
     uint64_t deadline_ns; /* CLOCK_MONOTONIC, NNHAL_NO_TIME: none; a driver may give up then */
     /* NULL: nothing is to be kept. Else all buffers are empty, and a driver that
      * succeeds sets them to memory of its own that stays as it is until
-     * release() or the next optimise() that succeeds; or it leaves all of them empty: this model
+     * release() or the next optimize() that succeeds; or it leaves all of them empty: this model
      * is not kept. */
     struct nnhal_cache *cache;
     /* Somebody waits for this model, or will hardly run it: what only makes executions faster is
-     * left for optimise(). A driver without one need not look. */
+     * left for optimize(). A driver without one need not look. */
     uint32_t is_quick;
     uint32_t reserved;
 };
@@ -133,8 +133,11 @@ struct nnhal_prepare_from_cache {
     uint64_t deadline_ns; /* as in struct nnhal_prepare */
 };
 
+/* The names that this header had before 0.2. */
+#define nnhal_optimise nnhal_optimize
+
 /* A prepared model that runs often is to be made as good as it can be. */
-struct nnhal_optimise {
+struct nnhal_optimize {
     size_t size;
     struct nnhal_cache *cache; /* as in struct nnhal_prepare, to replace what was kept */
     /* Set when nobody wants it any more: look now and then, and return NNHAL_GENERAL_FAILURE.
@@ -373,7 +376,11 @@ struct nnhal_driver {
      * the lowest priority, once at a time. Executions that begin later use what was made, and give
      * the same bits as those before. NNHAL_GENERAL_FAILURE: it stays as it is. NULL: prepare() does
      * all that can be done. */
-    uint32_t (*optimise)(void *prepared, const struct nnhal_optimise *optimise);
+    union {
+        uint32_t (*optimize)(void *prepared, const struct nnhal_optimize *optimize);
+        uint32_t (*optimise)(void *prepared,
+                             const struct nnhal_optimize *optimize); /* before 0.2 */
+    };
 
     /* Bursts: between the two calls, once each for every burst, the driver stays
      * ready: memory, clocks, whatever it would else let go of. burst_opened()

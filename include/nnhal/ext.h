@@ -57,7 +57,8 @@ enum nnhal_cache_outcome {
 enum nnhal_stage {
     NNHAL_STAGE_QUICK = 0,     /* what only makes executions faster is left for later */
     NNHAL_STAGE_WHOLE = 1,     /* all that is done before finish() returns */
-    NNHAL_STAGE_OPTIMISED = 2, /* from a cache: made in the background, after many executions */
+    NNHAL_STAGE_OPTIMIZED = 2, /* from a cache: made in the background, after many executions */
+    NNHAL_STAGE_OPTIMISED = NNHAL_STAGE_OPTIMIZED, /* its name before 0.2 */
 };
 
 /* Set size before the call: members beyond it are not touched. why is a

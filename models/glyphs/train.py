@@ -89,18 +89,18 @@ def main():
              "distorted": tensors(*glyphs.data_set(held_out, 2, seed=3))}
     net = Net()
     n_steps = options.epochs * (len(x) // 128)
-    optimiser = torch.optim.AdamW(net.parameters(), lr=3e-3, weight_decay=1e-2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 3e-3, total_steps=n_steps + 1)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3, weight_decay=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=n_steps + 1)
     for epoch in range(options.epochs):
         net.train()
         began, total = time.monotonic(), 0.0
         order = torch.randperm(len(x))
         for start in range(0, len(x) - 127, 128):
             chosen = order[start:start + 128]
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = nn.functional.cross_entropy(net(x[chosen]), y[chosen], label_smoothing=0.02)
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             schedule.step()
             total += loss.item()
         print(f"epoch {epoch + 1}: loss {total / (len(x) // 128):.3f}, "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash.h - what cached bytes are recognised by
+/* hash.h - what cached bytes are recognized by
  *
  * A hash (SHA-256) tells bytes that somebody may have wanted to look like
  * others; a sum (XXH3) finds damage, ten times as fast. Both are made over

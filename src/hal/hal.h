@@ -148,7 +148,7 @@ struct nn_hal_prepare_model_args {
 struct nn_hal_prepare_model_reply {
     const char *message;
     uint64_t prepared_model;
-    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimised */
+    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimized */
     uint32_t reserved; /* 0 */
 };
 
@@ -164,7 +164,7 @@ struct nn_hal_prepare_model_from_cache_args {
 struct nn_hal_prepare_model_from_cache_reply {
     const char *message;
     uint64_t prepared_model;
-    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimised */
+    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimized */
     uint32_t reserved; /* 0 */
 };
 

@@ -594,7 +594,7 @@ uint32_t nn_host_prepare_model_from_cache(struct nn_session *session,
         return status;
     /* What came whole has nothing left that it could be made of. */
     stage = prepared->staging.stage;
-    nn_staging_init(prepared, session, stage == NN_STAGE_QUICK ? stage : NN_STAGE_OPTIMISED);
+    nn_staging_init(prepared, session, stage == NN_STAGE_QUICK ? stage : NN_STAGE_OPTIMIZED);
     nn_staging_hold(prepared, args->token, args->n_model_cache, args->model_cache,
                     args->n_data_cache, args->data_cache);
     if (nn_objects_add(&session->objects, &prepared->object) < 0)

@@ -40,7 +40,7 @@ struct nn_host {
     struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
     bool has_no_tokens;          /* opening it has failed */
     enum nn_host_sharing sharing;
-    struct nn_stages stages;         /* models that are being optimised */
+    struct nn_stages stages;         /* models that are being optimized */
     struct nn_kept_models kept;      /* models of applications without a cache (kept.h) */
     struct nn_weights_table weights; /* what sessions share of data caches (weights.h) */
 };

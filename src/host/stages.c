@@ -36,7 +36,9 @@ void nn_stages_done(struct nn_stages *stages)
 
 static uint32_t threshold(void)
 {
-    const char *text = secure_getenv("NNHAL_OPTIMISE_AFTER");
+    const char *text = secure_getenv("NNHAL_OPTIMIZE_AFTER");
+    if (!text)
+        text = secure_getenv("NNHAL_OPTIMISE_AFTER"); /* as it was spelt before 0.2 */
     unsigned long n = text ? strtoul(text, NULL, 10) : STANDARD_THRESHOLD;
 
     return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
@@ -47,7 +49,7 @@ bool nn_staging_is_deferred(const struct nn_session *session,
 {
     const char *wanted = secure_getenv("NNHAL_DEFER");
 
-    if (!session->host->driver.optimise)
+    if (!session->host->driver.optimize)
         return false;
     if (wanted && (strcmp(wanted, "on") == 0 || strcmp(wanted, "off") == 0))
         return strcmp(wanted, "on") == 0;
@@ -61,7 +63,7 @@ void nn_staging_init(struct nn_prepared *prepared, struct nn_session *session, e
 
     staging->session = session;
     staging->stage = stage;
-    if (session->host->driver.optimise &&
+    if (session->host->driver.optimize &&
         (stage == NN_STAGE_QUICK || (stage == NN_STAGE_WHOLE && !prepared->cached.n_weights)))
         staging->threshold = threshold();
 }
@@ -148,10 +150,10 @@ static void rewrite(struct nn_prepared *prepared, const struct nnhal_cache *cach
         session->listener.cache_written(session->listener.ctx, &event);
 }
 
-static void optimise(struct nn_prepared *prepared)
+static void optimize(struct nn_prepared *prepared)
 {
     const struct nn_host *host = prepared->host;
-    struct nnhal_optimise request = {.size = sizeof(request),
+    struct nnhal_optimize request = {.size = sizeof(request),
                                      .is_cancelled = &prepared->staging.is_cancelled};
     struct nnhal_cache *cache = NULL;
     struct nn_arena arena;
@@ -160,9 +162,9 @@ static void optimise(struct nn_prepared *prepared)
     if (prepared->staging.fds)
         cache = nn_cache_new(host, &arena);
     request.cache = cache;
-    if (host->driver.optimise(prepared->driver_prepared, &request) == NNHAL_NONE) {
-        nn_log("host", NN_LOG_DEBUG, "a model of driver %s was optimised", host->driver.name);
-        prepared->staging.stage = NN_STAGE_OPTIMISED;
+    if (host->driver.optimize(prepared->driver_prepared, &request) == NNHAL_NONE) {
+        nn_log("host", NN_LOG_DEBUG, "a model of driver %s was optimized", host->driver.name);
+        prepared->staging.stage = NN_STAGE_OPTIMIZED;
         if (cache && !nn_prepared_is_broken(prepared))
             rewrite(prepared, cache);
     }
@@ -200,7 +202,7 @@ static void run_job(struct nn_job *job)
 
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
     if (begin(prepared)) {
-        optimise(prepared);
+        optimize(prepared);
         pthread_mutex_lock(&stages->lock);
         stages->running = NULL;
         pthread_mutex_unlock(&stages->lock);
@@ -221,7 +223,7 @@ static struct nn_jobs *find_jobs(struct nn_stages *stages)
 
     pthread_mutex_lock(&stages->lock);
     if (!stages->jobs)
-        nn_jobs_new("nn-optimise", 1, MAX_QUEUED, &stages->jobs);
+        nn_jobs_new("nn-optimize", 1, MAX_QUEUED, &stages->jobs);
     jobs = stages->jobs;
     pthread_mutex_unlock(&stages->lock);
     return jobs;

@@ -3,9 +3,9 @@
  *
  *   quick      a compilation that was deferred: what only makes executions faster is missing
  *   whole      all that prepare() does
- *   optimised  what optimise() has made of either (driver.h)
+ *   optimized  what optimize() has made of either (driver.h)
  *
- * A model that is executed often is optimised, once, on the host's one thread for
+ * A model that is executed often is optimized, once, on the host's one thread for
  * that, which has the lowest priority. What belongs to its client goes on meanwhile: executions,
  * and the end of the model or of the session, which stop the work. What was made replaces
  * what was kept, in the same files: their descriptors are duplicated while they may be needed,
@@ -14,7 +14,7 @@
  * Weights that clients share are worth more than a faster kernel: a whole model that
  * shares them stays as it is.
  *
- * NNHAL_OPTIMISE_AFTER says after how many executions (32; 0: never), NNHAL_DEFER which
+ * NNHAL_OPTIMIZE_AFTER says after how many executions (32; 0: never), NNHAL_DEFER which
  * compilations are deferred (on: all, off: none, else those that ask, and those for low power that
  * bring no cache). */
 #ifndef NN_HOST_STAGES_H
@@ -33,7 +33,7 @@ struct nn_session;
 enum nn_stage {
     NN_STAGE_QUICK = 0,
     NN_STAGE_WHOLE = 1,
-    NN_STAGE_OPTIMISED = 2,
+    NN_STAGE_OPTIMIZED = 2,
 };
 
 /* A host's. */
@@ -49,7 +49,7 @@ struct nn_staging {
     struct nn_job job;
     struct nn_session *session;
     enum nn_stage stage;
-    uint32_t threshold; /* executions before it is optimised; 0: it is not */
+    uint32_t threshold; /* executions before it is optimized; 0: it is not */
     uint32_t n_executions;
     uint32_t is_cancelled;
     /* Of the files of the cache, duplicated: the model's, then the data's; NULL: none. */

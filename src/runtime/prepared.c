@@ -16,7 +16,7 @@ struct preparation {
 static void set_prepared(struct nn_rt_prepared *prepared, uint64_t id, uint32_t stage)
 {
     prepared->id = id;
-    prepared->stage = stage < NNHAL_STAGE_OPTIMISED ? stage : NNHAL_STAGE_OPTIMISED;
+    prepared->stage = stage < NNHAL_STAGE_OPTIMIZED ? stage : NNHAL_STAGE_OPTIMIZED;
 }
 
 /* set and token are NULL where nothing is to be kept. */

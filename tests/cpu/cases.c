@@ -430,15 +430,15 @@ void *case_load(struct builder *b, struct case_cache *cache)
     return prepared;
 }
 
-uint32_t case_optimise(struct builder *b, void *prepared, struct case_cache *ret_cache)
+uint32_t case_optimize(struct builder *b, void *prepared, struct case_cache *ret_cache)
 {
     static const uint32_t is_cancelled;
-    struct nnhal_optimise request = {.size = sizeof(request), .is_cancelled = &is_cancelled};
+    struct nnhal_optimize request = {.size = sizeof(request), .is_cancelled = &is_cancelled};
 
     if (ret_cache) {
         *ret_cache = (struct case_cache){.cache = {0}};
         link_buffers(ret_cache);
         request.cache = &ret_cache->cache;
     }
-    return b->driver->optimise(prepared, &request);
+    return b->driver->optimize(prepared, &request);
 }

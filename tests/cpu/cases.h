@@ -50,7 +50,7 @@ void *case_prepare_kept(struct builder *b, bool is_quick, struct case_cache *ret
 /* case_load() - NULL if the driver refuses. */
 void *case_load(struct builder *b, struct case_cache *cache);
 
-/* case_optimise() - with a cache to be filled, or NULL. Returns: the status. */
-uint32_t case_optimise(struct builder *b, void *prepared, struct case_cache *ret_cache);
+/* case_optimize() - with a cache to be filled, or NULL. Returns: the status. */
+uint32_t case_optimize(struct builder *b, void *prepared, struct case_cache *ret_cache);
 
 #endif

@@ -89,7 +89,7 @@ TEST(what_comes_back_can_be_compared_with_what_was_kept)
         struct kept k;
         void *prepared;
 
-        /* The same model gives the same bytes: an entry can be recognised. */
+        /* The same model gives the same bytes: an entry can be recognized. */
         kept_init(&k, of, false);
         prepared = case_prepare_kept(&k.b, false, &again);
         ck_assert_uint_eq(again.model.size, k.cache.model.size);

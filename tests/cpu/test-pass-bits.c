@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes change no bit: random models, with and without the passes that optimise.
+/* Passes change no bit: random models, with and without the passes that optimize.
  * NN_TEST_ROUNDS says how many (400). */
 #include "drivers/cpu/exec.h"
 #include "drivers/cpu/plan.h"
@@ -377,7 +377,7 @@ static void run(struct builder *b, enum nn_passes passes, uint32_t isa, unsigned
 TEST(random_models_keep_their_bits)
 {
     static const uint32_t sets[] = {NN_ISA_C, NN_ISA_AVX2, NN_ISA_AVX2 | NN_ISA_AVX512};
-    static struct results plain, optimised;
+    static struct results plain, optimized;
     const char *rounds = getenv("NN_TEST_ROUNDS");
     uint32_t n_models = rounds ? (uint32_t)strtoul(rounds, NULL, 10) : 400;
 
@@ -391,8 +391,8 @@ TEST(random_models_keep_their_bits)
         builder_init(&b, 1);
         make_model(&b, seed, seed % 10 == 9 ? LARGE : SMALL);
         run(&b, NN_PASSES_QUICK, isa, 1, seed, &plain);
-        run(&b, NN_PASSES_ALL, isa, seed % 10 == 9 ? 3 : 1, seed, &optimised);
-        ck_assert_msg(memcmp(&plain, &optimised, sizeof(plain)) == 0, "model %u differs", seed);
+        run(&b, NN_PASSES_ALL, isa, seed % 10 == 9 ? 3 : 1, seed, &optimized);
+        ck_assert_msg(memcmp(&plain, &optimized, sizeof(plain)) == 0, "model %u differs", seed);
         builder_done(&b);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quick, whole and optimised, from the cache or not, and swapped in the middle: the same bits. */
+/* Quick, whole and optimized, from the cache or not, and swapped in the middle: the same bits. */
 #include "cpu/cases.h"
 #include "drivers/cpu/program.h"
 #include "support/check-main.h"
@@ -34,7 +34,7 @@ static void find_wanted(const struct cpu_case *of, struct builder *b)
 TEST(every_stage_gives_the_same_bits)
 {
     for (const struct cpu_case *of = cpu_cases; of->name; of++) {
-        struct case_cache quick, optimised;
+        struct case_cache quick, optimized;
         void *prepared, *loaded;
         struct builder b;
 
@@ -44,25 +44,25 @@ TEST(every_stage_gives_the_same_bits)
         prepared = case_prepare_kept(&b, true, &quick);
         expect_wanted(of, &b, prepared, "quick");
 
-        /* What is kept of a quick one can be optimised, too. */
+        /* What is kept of a quick one can be optimized, too. */
         loaded = case_load(&b, &quick);
         ck_assert_ptr_nonnull(loaded);
         expect_wanted(of, &b, loaded, "quick from the cache");
-        ck_assert_uint_eq(case_optimise(&b, loaded, NULL), NNHAL_NONE);
-        expect_wanted(of, &b, loaded, "optimised after the cache");
+        ck_assert_uint_eq(case_optimize(&b, loaded, NULL), NNHAL_NONE);
+        expect_wanted(of, &b, loaded, "optimized after the cache");
         b.driver->release(loaded);
 
-        ck_assert_uint_eq(case_optimise(&b, prepared, &optimised), NNHAL_NONE);
-        expect_wanted(of, &b, prepared, "optimised");
-        ck_assert_uint_ne(optimised.model.size, 0);
-        loaded = case_load(&b, &optimised);
+        ck_assert_uint_eq(case_optimize(&b, prepared, &optimized), NNHAL_NONE);
+        expect_wanted(of, &b, prepared, "optimized");
+        ck_assert_uint_ne(optimized.model.size, 0);
+        loaded = case_load(&b, &optimized);
         ck_assert_ptr_nonnull(loaded);
-        expect_wanted(of, &b, loaded, "optimised from the cache");
+        expect_wanted(of, &b, loaded, "optimized from the cache");
         b.driver->release(loaded);
 
         /* There is nothing better. */
-        ck_assert_uint_eq(case_optimise(&b, prepared, NULL), NNHAL_GENERAL_FAILURE);
-        expect_wanted(of, &b, prepared, "optimised twice");
+        ck_assert_uint_eq(case_optimize(&b, prepared, NULL), NNHAL_GENERAL_FAILURE);
+        expect_wanted(of, &b, prepared, "optimized twice");
         b.driver->release(prepared);
         builder_done(&b);
     }
@@ -72,7 +72,7 @@ TEST_END
 TEST(what_is_cancelled_changes_nothing)
 {
     const uint32_t is_cancelled = 1;
-    const struct nnhal_optimise request = {.size = sizeof(request), .is_cancelled = &is_cancelled};
+    const struct nnhal_optimize request = {.size = sizeof(request), .is_cancelled = &is_cancelled};
     const struct cpu_case *of = &cpu_cases[0];
     struct case_cache cache;
     struct builder b;
@@ -82,10 +82,10 @@ TEST(what_is_cancelled_changes_nothing)
     of->build(&b);
     find_wanted(of, &b);
     prepared = case_prepare_kept(&b, true, &cache);
-    ck_assert_uint_eq(b.driver->optimise(prepared, &request), NNHAL_GENERAL_FAILURE);
+    ck_assert_uint_eq(b.driver->optimize(prepared, &request), NNHAL_GENERAL_FAILURE);
     expect_wanted(of, &b, prepared, "cancelled");
-    ck_assert_uint_eq(case_optimise(&b, prepared, NULL), NNHAL_NONE);
-    expect_wanted(of, &b, prepared, "optimised");
+    ck_assert_uint_eq(case_optimize(&b, prepared, NULL), NNHAL_NONE);
+    expect_wanted(of, &b, prepared, "optimized");
     b.driver->release(prepared);
     builder_done(&b);
 }
@@ -122,7 +122,7 @@ static void wait_for_rounds(const struct user *user, uint32_t n)
         sched_yield();
 }
 
-TEST(a_model_may_be_optimised_while_it_is_used)
+TEST(a_model_may_be_optimized_while_it_is_used)
 {
     for (const struct cpu_case *of = cpu_cases; of->name; of++) {
         struct user users[CASE_N_VARIANTS];
@@ -141,7 +141,7 @@ TEST(a_model_may_be_optimised_while_it_is_used)
         }
         for (uint32_t v = 0; v < CASE_N_VARIANTS; v++)
             wait_for_rounds(&users[v], 3);
-        ck_assert_uint_eq(case_optimise(&b, prepared, &cache), NNHAL_NONE);
+        ck_assert_uint_eq(case_optimize(&b, prepared, &cache), NNHAL_NONE);
         for (uint32_t v = 0; v < CASE_N_VARIANTS; v++) {
             wait_for_rounds(&users[v], __atomic_load_n(&users[v].n_rounds, __ATOMIC_ACQUIRE) + 3);
             __atomic_store_n(&users[v].is_ending, 1, __ATOMIC_RELEASE);
@@ -201,9 +201,9 @@ TEST(bursts_nest_and_outlive_a_stage)
         ck_assert_uint_le(n_threads, 2);
     }
     expect_wanted(of, &b, prepared, "on a burst");
-    ck_assert_uint_eq(case_optimise(&b, prepared, NULL), NNHAL_NONE);
+    ck_assert_uint_eq(case_optimize(&b, prepared, NULL), NNHAL_NONE);
     b.driver->burst_closed(prepared);
-    expect_wanted(of, &b, prepared, "optimised on a burst");
+    expect_wanted(of, &b, prepared, "optimized on a burst");
     b.driver->burst_closed(prepared);
     expect_wanted(of, &b, prepared, "after it");
     b.driver->release(prepared);
@@ -212,5 +212,5 @@ TEST(bursts_nest_and_outlive_a_stage)
 TEST_END
 
 CHECK_MAIN("staged", every_stage_gives_the_same_bits, what_is_cancelled_changes_nothing,
-           a_model_may_be_optimised_while_it_is_used, an_open_burst_keeps_a_workspace_more,
+           a_model_may_be_optimized_while_it_is_used, an_open_burst_keeps_a_workspace_more,
            bursts_nest_and_outlive_a_stage)

@@ -24,7 +24,7 @@ static void set_stages(const char *defer, unsigned after)
 
     snprintf(text, sizeof(text), "%u", after);
     setenv("NNHAL_DEFER", defer, 1);
-    setenv("NNHAL_OPTIMISE_AFTER", text, 1);
+    setenv("NNHAL_OPTIMIZE_AFTER", text, 1);
 }
 
 static uint32_t n_written(struct cache_desk *desk)
@@ -48,8 +48,8 @@ TEST(a_deferred_model_is_kept_at_once_and_replaced_later)
 {
     struct cache_desk desk;
     struct cache_files files;
-    uint8_t *quick, *optimised;
-    size_t n_quick, n_optimised;
+    uint8_t *quick, *optimized;
+    size_t n_quick, n_optimized;
     uint64_t prepared;
     bool is_cached;
 
@@ -65,8 +65,8 @@ TEST(a_deferred_model_is_kept_at_once_and_replaced_later)
     for (int i = 0; i < 2 * AFTER; i++)
         ck_assert(cache_computes(&desk, &chain, prepared));
     ck_assert_uint_eq(n_written(&desk), 2);
-    n_optimised = model_bytes(&desk, &optimised);
-    ck_assert(n_quick != n_optimised || memcmp(quick, optimised, n_quick) != 0);
+    n_optimized = model_bytes(&desk, &optimized);
+    ck_assert(n_quick != n_optimized || memcmp(quick, optimized, n_quick) != 0);
 
     /* The new one is good; the old one was this driver's too, but is no longer. */
     cache_reopen(&desk, 1000);
@@ -75,12 +75,12 @@ TEST(a_deferred_model_is_kept_at_once_and_replaced_later)
     cache_write(cache_path(&desk, "x", true, 0), quick, n_quick);
     ck_assert_uint_eq(cache_try(&desk, "x", token, &prepared), NNHAL_GENERAL_FAILURE);
     free(quick);
-    free(optimised);
+    free(optimized);
     cache_close(&desk);
 }
 TEST_END
 
-TEST(what_came_quick_from_the_cache_is_optimised_too)
+TEST(what_came_quick_from_the_cache_is_optimized_too)
 {
     struct cache_desk desk;
     uint64_t prepared;
@@ -100,7 +100,7 @@ TEST(what_came_quick_from_the_cache_is_optimised_too)
 }
 TEST_END
 
-TEST(nothing_is_optimised_unless_it_runs_often)
+TEST(nothing_is_optimized_unless_it_runs_often)
 {
     struct cache_desk desk;
     struct cache_files files;
@@ -236,8 +236,8 @@ TEST(a_rewrite_that_fails_halfway_is_a_miss_at_worst)
 TEST_END
 
 CHECK_MAIN("stages", a_deferred_model_is_kept_at_once_and_replaced_later,
-           what_came_quick_from_the_cache_is_optimised_too,
-           nothing_is_optimised_unless_it_runs_often,
+           what_came_quick_from_the_cache_is_optimized_too,
+           nothing_is_optimized_unless_it_runs_often,
            files_are_known_to_be_slow_while_they_are_held,
            files_that_cannot_all_be_written_stay_as_they_are, who_leaves_takes_the_work_along,
            a_rewrite_that_fails_halfway_is_a_miss_at_worst)

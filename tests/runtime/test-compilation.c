@@ -393,7 +393,7 @@ static void see_quick(const struct nnhal_prepare *prepare)
     was_quick = prepare->is_quick;
 }
 
-static uint32_t optimise(void *prepared, const struct nnhal_optimise *request)
+static uint32_t optimize(void *prepared, const struct nnhal_optimize *request)
 {
     return NNHAL_GENERAL_FAILURE;
 }
@@ -402,7 +402,7 @@ static uint32_t optimise(void *prepared, const struct nnhal_optimise *request)
 static void expect_stages(bool knows_stages)
 {
     rt_init();
-    fake.driver.optimise = knows_stages ? optimise : NULL;
+    fake.driver.optimize = knows_stages ? optimize : NULL;
     fake.on_prepare = see_quick;
     for (int i = 0; i < 4; i++) {
         bool is_asked = i & 1, is_low_power = i & 2;

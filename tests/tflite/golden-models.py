@@ -6,7 +6,7 @@
 
 Every model of $NNHAL_SHARED/models runs on its recorded inputs through `nnhal
 run`. Integer outputs may differ by what meta.json records for TensorFlow Lite's
-own optimised kernels, and by 0 where it records nothing; float outputs by 1e-4
+own optimized kernels, and by 0 where it records nothing; float outputs by 1e-4
 of the largest magnitude. --table prints what each differs by. Without
 $NNHAL_SHARED (default: ../shared) the test is skipped, and says so.
 """
@@ -62,7 +62,7 @@ def run_set(nnhal, environment, folder, meta, number):
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip()
                                else f"exit status {done.returncode}")
-        recorded = meta.get("max_abs_diff_tflite_optimised_vs_golden") or [0] * len(outputs)
+        recorded = meta.get("max_abs_diff_tflite_optimized_vs_golden") or [0] * len(outputs)
         for i, (path, output) in enumerate(zip(outputs, meta["outputs"])):
             wanted = (folder / f"golden{number}_{i}.bin").read_bytes()
             worst, allowed = difference(path.read_bytes(), wanted, output["type"])

@@ -5,8 +5,8 @@
     stages-models.py --nnhal build/nnhal --nnt build/nnt [MODEL...]
 
 Every model of $NNHAL_SHARED/models runs on its first recorded inputs compiled whole, compiled
-quickly, optimised while it is repeated, and from the cache that this has left; the bytes of
-the outputs are compared. Then a sample of $NNHAL_SHARED/vectors runs quick, and optimised
+quickly, optimized while it is repeated, and from the cache that this has left; the bytes of
+the outputs are compared. Then a sample of $NNHAL_SHARED/vectors runs quick, and optimized
 after its first execution. Without $NNHAL_SHARED (default: ../shared) the test is skipped,
 and says so.
 """
@@ -21,8 +21,8 @@ from pathlib import Path
 
 ROOT = Path(os.environ.get("NNHAL_SOURCE_ROOT") or Path(__file__).resolve().parents[2])
 SHARED = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared"))
-QUICK = {"NNHAL_DEFER": "on", "NNHAL_OPTIMISE_AFTER": "0"}
-SWAPPED = {"NNHAL_DEFER": "on", "NNHAL_OPTIMISE_AFTER": "1"}
+QUICK = {"NNHAL_DEFER": "on", "NNHAL_OPTIMIZE_AFTER": "0"}
+SWAPPED = {"NNHAL_DEFER": "on", "NNHAL_OPTIMIZE_AFTER": "1"}
 VECTORS = ["add", "conv_2d", "depthwise_conv_2d", "fully_connected", "reshape", "softmax"]
 
 
@@ -47,7 +47,7 @@ def differing(nnhal, folder):
     """What is wrong with the stages of a model, beside the whole compilation."""
     meta = json.loads((folder / "meta.json").read_text())
     with tempfile.TemporaryDirectory() as cache:
-        wanted = run(nnhal, folder, meta, {"NNHAL_DEFER": "off", "NNHAL_OPTIMISE_AFTER": "0"})
+        wanted = run(nnhal, folder, meta, {"NNHAL_DEFER": "off", "NNHAL_OPTIMIZE_AFTER": "0"})
         stages = {
             "quick": run(nnhal, folder, meta, QUICK),
             "swapped": run(nnhal, folder, meta, SWAPPED, "--repeat", "8", "--cache", cache),

@@ -30,7 +30,7 @@ def check(client, environment, folder):
     meta = json.loads((folder / "meta.json").read_text())
     number = meta["sets"][0]["set"]
     inputs = [folder / f"in{number}_{i}.bin" for i in range(len(meta["inputs"]))]
-    recorded = meta.get("max_abs_diff_tflite_optimised_vs_golden") or [0] * len(meta["outputs"])
+    recorded = meta.get("max_abs_diff_tflite_optimized_vs_golden") or [0] * len(meta["outputs"])
     with tempfile.TemporaryDirectory() as temporary:
         done = subprocess.run([client, folder / "model.tflite", temporary, *inputs],
                               env=environment, capture_output=True, text=True,

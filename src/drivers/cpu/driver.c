@@ -74,7 +74,7 @@ static uint32_t allowed_isa(const struct nnhal_driver_services *services)
     return cpu_isa();
 }
 
-/* NNHAL_CPU_PASSES=quick leaves out the passes that optimise. */
+/* NNHAL_CPU_PASSES=quick leaves out the passes that optimize. */
 static enum nn_passes allowed_passes(const struct nnhal_driver_services *services)
 {
     const char *wanted = secure_getenv("NNHAL_CPU_PASSES");
@@ -301,10 +301,10 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
     return finish(device, r, &why, staged, ret_prepared);
 }
 
-static uint32_t optimise(void *opaque, const struct nnhal_optimise *request)
+static uint32_t optimize(void *opaque, const struct nnhal_optimize *request)
 {
     struct prepared *prepared = opaque;
-    int r = nn_staged_optimise(prepared->staged, request->cache, request->is_cancelled);
+    int r = nn_staged_optimize(prepared->staged, request->cache, request->is_cancelled);
 
     return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : r ? NNHAL_GENERAL_FAILURE : NNHAL_NONE;
 }
@@ -420,7 +420,7 @@ static const struct nnhal_driver cpu_driver = {
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
-    .optimise = optimise,
+    .optimize = optimize,
     .get_configuration = get_configuration,
 };
 
@@ -443,7 +443,7 @@ static const struct nnhal_driver reference_driver = {
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
-    .optimise = optimise,
+    .optimize = optimize,
     .get_configuration = get_configuration,
 };
 

@@ -4,7 +4,7 @@
  * Two forms. A closed program has one plan for all executions: its shapes are
  * known, nothing is decided by values or omissions, and there is no IF or WHILE. Its
  * plan is all that is kept. An open program makes plans as it goes, or is to be
- * optimised later: its model is kept (kept-model.h), and the plan that it begins with if
+ * optimized later: its model is kept (kept-model.h), and the plan that it begins with if
  * that could be made.
  *
  *   model cache: struct header

@@ -21,7 +21,7 @@ struct nn_staged {
     struct nn_kept loaded; /* borrowed; model NULL: compiled */
     struct nnhal_driver_model model;
     struct nn_arena arena; /* of the model's copy */
-    bool is_optimised;
+    bool is_optimized;
     pthread_mutex_t lock; /* newest, references, bursts */
     uint32_t n_bursts;    /* open */
     struct stage *newest;
@@ -183,7 +183,7 @@ struct nn_staged *nn_staged_free(struct nn_staged *staged)
     return NULL;
 }
 
-/* ---- executing and optimising ---- */
+/* ---- executing and optimizing ---- */
 
 int nn_staged_execute(struct nn_staged *staged, struct nnhal_execution *execution,
                       struct nn_why *why)
@@ -224,7 +224,7 @@ static int find_model(struct nn_staged *staged)
     return r < 0 ? nn_error_trace(r) : r ? NN_STAGED_E_BEST : 0;
 }
 
-static int make_optimised(struct nn_staged *staged, struct nnhal_cache *cache,
+static int make_optimized(struct nn_staged *staged, struct nnhal_cache *cache,
                           const uint32_t *is_cancelled, struct stage *stage)
 {
     const struct nn_staged_options *options = &staged->options;
@@ -240,21 +240,21 @@ static int make_optimised(struct nn_staged *staged, struct nnhal_cache *cache,
     return cache ? keep(stage, &staged->model, true, cache) : 0;
 }
 
-int nn_staged_optimise(struct nn_staged *staged, struct nnhal_cache *cache,
+int nn_staged_optimize(struct nn_staged *staged, struct nnhal_cache *cache,
                        const uint32_t *is_cancelled)
 {
     _cleanup_(stage_freep) struct stage *stage = NULL;
-    int r = staged->is_optimised ? NN_STAGED_E_BEST : find_model(staged);
+    int r = staged->is_optimized ? NN_STAGED_E_BEST : find_model(staged);
 
     if (r)
         return r;
     stage = stage_new();
     if (!stage)
         return nn_error_origin(-ENOMEM);
-    r = make_optimised(staged, cache, is_cancelled, stage);
+    r = make_optimized(staged, cache, is_cancelled, stage);
     if (r)
         return r;
-    staged->is_optimised = true;
+    staged->is_optimized = true;
     replace(staged, steal_ptr(&stage));
     return 0;
 }

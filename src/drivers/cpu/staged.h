@@ -4,16 +4,16 @@
  *   quick      the passes that cost next to nothing; as good as any for a model that
  *              runs once
  *   whole      all passes, kernels by the table's order
- *   optimised  the same, kernels timed against each other (tune.h)
+ *   optimized  the same, kernels timed against each other (tune.h)
  *
- * All stages give the same bits. nn_staged_optimise() makes the last one beside
+ * All stages give the same bits. nn_staged_optimize() makes the last one beside
  * the executions of the one before, and puts it in its place between two of them: those in
  * progress end with the program that they began with, which goes with the last of them.
  *
  * For that the model is kept: a copy of what it is made of, its constants in the pools or in
  * the data cache. Only a closed program from the cache has none, and stays what it is.
  *
- * Threads: any number execute; one optimises. */
+ * Threads: any number execute; one optimizes. */
 #ifndef NN_CPU_STAGED_H
 #define NN_CPU_STAGED_H
 
@@ -32,7 +32,7 @@ enum {
 struct nn_staged_options {
     struct nn_team *team; /* borrowed */
     uint32_t isa;
-    enum nn_passes passes; /* of the whole and the optimised stage */
+    enum nn_passes passes; /* of the whole and the optimized stage */
     bool is_quick;         /* begin with the quick one */
 };
 
@@ -41,7 +41,7 @@ struct nn_staged_options {
 int nn_staged_new(const struct nnhal_driver_model *model, const struct nn_staged_options *options,
                   struct nnhal_cache *cache, struct nn_why *why, struct nn_staged **ret_staged);
 
-/* nn_staged_load() - from what nn_staged_new() or _optimise() has put into a cache.
+/* nn_staged_load() - from what nn_staged_new() or _optimize() has put into a cache.
  * Returns: 0, NN_STAGED_E_INVALID, -ENOMEM. */
 int nn_staged_load(const struct nnhal_cache *cache, const struct nn_staged_options *options,
                    struct nn_staged **ret_staged);
@@ -61,10 +61,10 @@ int nn_staged_execute(struct nn_staged *staged, struct nnhal_execution *executio
 unsigned nn_staged_open_burst(struct nn_staged *staged);
 void nn_staged_close_burst(struct nn_staged *staged);
 
-/* nn_staged_optimise() - makes the last stage, once; cache as above, whose bytes stay until it is
+/* nn_staged_optimize() - makes the last stage, once; cache as above, whose bytes stay until it is
  * freed.
  * Returns: 0, NN_STAGED_E_BEST, NN_STAGED_E_CANCELLED, -ENOMEM. */
-int nn_staged_optimise(struct nn_staged *staged, struct nnhal_cache *cache,
+int nn_staged_optimize(struct nn_staged *staged, struct nnhal_cache *cache,
                        const uint32_t *is_cancelled);
 
 #endif

@@ -20,7 +20,7 @@ struct nn_row {
 };
 
 /* NN_ROW_STEPS() - calls loop(args, row, step0, step1), an inlined function, with the
- * row's steps as constants, so that it vectorises. (A row whose steps are both 0 has one
+ * row's steps as constants, so that it vectorizes. (A row whose steps are both 0 has one
  * element; any steps do for it.) */
 #define NN_ROW_STEPS(loop, args, row)                                                              \
     do {                                                                                           \

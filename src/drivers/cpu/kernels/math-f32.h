@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* math-f32.h - transcendental functions that vectorise
+/* math-f32.h - transcendental functions that vectorize
  *
  * Without branches, tables and calls, so that a loop around them becomes vector
  * code; the same bits on every machine, since nothing is contracted.

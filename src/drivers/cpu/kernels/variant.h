@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* variant.h - plain C compiled again, for wider vectors
  *
- * The loops of many families are plain C that the compiler vectorises. Their
+ * The loops of many families are plain C that the compiler vectorizes. Their
  * sources are compiled three times: for the machine's base instruction set, and
  * with NN_VARIANT_AVX2 or NN_VARIANT_AVX512 defined and the flags to match (meson
  * lists them), as tables that stand before the plain one. Nothing is contracted and

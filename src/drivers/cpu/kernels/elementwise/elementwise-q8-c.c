@@ -53,7 +53,7 @@ static bool is_fraction(double real)
 }
 
 /* nn_multiplier_apply() for such a multiplier: nothing saturates, nothing is shifted
- * left, and the unsigned shift keeps the same 32 bits, so that it vectorises. */
+ * left, and the unsigned shift keeps the same 32 bits, so that it vectorizes. */
 NN_INLINE int32_t scale_down(int32_t x, struct nn_multiplier multiplier)
 {
     uint64_t product = (uint64_t)((int64_t)x * multiplier.mantissa) + (UINT64_C(1) << 30);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "base/variable.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -92,8 +93,8 @@ static void load_list(const char *list, void (*item)(const char *item, size_t n)
 
 static void load(void)
 {
-    load_list(secure_getenv("NNHAL_LOG"), load_log_item);
-    load_list(secure_getenv("NNHAL_TRACE"), load_trace_item);
+    load_list(nn_variable_get(NN_VARIABLE_LOG), load_log_item);
+    load_list(nn_variable_get(NN_VARIABLE_TRACE), load_trace_item);
 }
 
 void nn_log_set_default(int level)

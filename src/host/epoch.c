@@ -2,6 +2,7 @@
 #include "host/epoch.h"
 
 #include "base/error.h"
+#include "base/variable.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -119,7 +120,8 @@ int nn_epoch_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
 
 int nn_state_folder(const char *driver, char **ret_path)
 {
-    const char *own = secure_getenv("NNHAL_STATE_PATH"), *xdg = secure_getenv("XDG_STATE_HOME");
+    const char *own = nn_variable_get(NN_VARIABLE_STATE_PATH);
+    const char *xdg = secure_getenv("XDG_STATE_HOME");
     const char *home = secure_getenv("HOME");
     int r;
 

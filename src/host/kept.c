@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "base/variable.h"
 #include "hal/codec-types.h"
 #include "hal/codec.h"
 #include "host/cache.h"
@@ -41,10 +42,8 @@ _Static_assert(sizeof(struct head) % 16 == 0, "a head has no padding of its own"
 
 void nn_kept_init(struct nn_kept_models *models)
 {
-    const char *wanted = secure_getenv("NNHAL_DRIVER_CACHE");
-
     pthread_mutex_init(&models->lock, NULL);
-    models->is_on = wanted && strcmp(wanted, "on") == 0;
+    models->is_on = nn_variable_is(NN_VARIABLE_DRIVER_CACHE, "on");
 }
 
 void nn_kept_done(struct nn_kept_models *models)
@@ -70,11 +69,10 @@ static int set_folder(struct nn_host *host)
 
 int nn_host_keep_models(struct nn_host *host, bool is_service, const char **ret_folder)
 {
-    const char *wanted = secure_getenv("NNHAL_DRIVER_CACHE");
     struct nn_kept_models *models = &host->kept;
     int r;
 
-    if (!host->driver.prepare_from_cache || (wanted && strcmp(wanted, "off") == 0) ||
+    if (!host->driver.prepare_from_cache || nn_variable_is(NN_VARIABLE_DRIVER_CACHE, "off") ||
         (!models->is_on && !is_service))
         return nn_error_origin(-ENOENT);
     models->is_choosy = !models->is_on;

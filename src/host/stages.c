@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "base/variable.h"
 #include "host/cache.h"
 
 #include <fcntl.h>
@@ -36,9 +37,7 @@ void nn_stages_done(struct nn_stages *stages)
 
 static uint32_t threshold(void)
 {
-    const char *text = secure_getenv("NNHAL_OPTIMIZE_AFTER");
-    if (!text)
-        text = secure_getenv("NNHAL_OPTIMISE_AFTER"); /* as it was spelt before 0.2 */
+    const char *text = nn_variable_get(NN_VARIABLE_OPTIMIZE_AFTER);
     unsigned long n = text ? strtoul(text, NULL, 10) : STANDARD_THRESHOLD;
 
     return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
@@ -47,12 +46,13 @@ static uint32_t threshold(void)
 bool nn_staging_is_deferred(const struct nn_session *session,
                             const struct nn_hal_prepare_model_args *args)
 {
-    const char *wanted = secure_getenv("NNHAL_DEFER");
+    static const char *const names[] = {"off", "on", NULL};
+    int chosen = nn_variable_choose(NN_VARIABLE_DEFER, names);
 
     if (!session->host->driver.optimize)
         return false;
-    if (wanted && (strcmp(wanted, "on") == 0 || strcmp(wanted, "off") == 0))
-        return strcmp(wanted, "on") == 0;
+    if (chosen >= 0)
+        return chosen == 1;
     return args->is_deferred ||
            (args->preference == NNHAL_LOW_POWER && !args->n_model_cache && !args->n_data_cache);
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/variable.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -88,7 +89,7 @@ static char *own_folder(void)
 
 static int socket_folders(struct folders *folders)
 {
-    const char *list = secure_getenv("NNHAL_SOCKET_PATH");
+    const char *list = nn_variable_get(NN_VARIABLE_SOCKET_PATH);
     const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
     int r;
 
@@ -102,7 +103,7 @@ static int socket_folders(struct folders *folders)
 
 static int driver_folders(struct folders *folders)
 {
-    const char *list = secure_getenv("NNHAL_DRIVER_PATH");
+    const char *list = nn_variable_get(NN_VARIABLE_DRIVER_PATH);
     _cleanup_(freep) char *own = NULL;
     int r = 0;
 
@@ -222,7 +223,7 @@ int nn_places_socket_for(const char *name, char **ret_path)
     if (r < 0)
         return nn_error_trace(r);
     /* Of the built-in two, the first is the system's and the second the user's. */
-    if (secure_getenv("NNHAL_SOCKET_PATH") || is_root)
+    if (nn_variable_get(NN_VARIABLE_SOCKET_PATH) || is_root)
         folder = folders.n_entries > 0 ? folders.entries[0] : NULL;
     else
         folder = folders.n_entries > 1 ? folders.entries[1] : NULL;
@@ -236,7 +237,7 @@ int nn_places_socket_for(const char *name, char **ret_path)
 
 int nn_places_host(char **ret_path)
 {
-    const char *given = secure_getenv("NNHAL_HOST");
+    const char *given = nn_variable_get(NN_VARIABLE_HOST);
     _cleanup_(freep) char *own = own_folder(), *path = NULL;
 
     if (given)

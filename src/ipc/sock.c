@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/variable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +141,7 @@ int nn_sock_accept(int fd, int *ret_fd)
 
 static bool is_trusted(uid_t uid)
 {
-    const char *configured = secure_getenv("NNHAL_SERVICE_UID");
+    const char *configured = nn_variable_get(NN_VARIABLE_SERVICE_UID);
     char *end;
     unsigned long value;
 

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/variable.h"
 #include "host/host.h"
 #include "runtime/object.h"
 
@@ -165,9 +166,7 @@ int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
 
 static bool is_recovery_off(void)
 {
-    const char *value = secure_getenv("NNHAL_RECOVERY");
-
-    return value && !strcmp(value, "off");
+    return nn_variable_is(NN_VARIABLE_RECOVERY, "off");
 }
 
 int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why)

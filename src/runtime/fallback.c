@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/variable.h"
 #include "model/types.h"
 #include "runtime/domain.h"
 #include "runtime/memory-copy.h"
@@ -15,9 +16,7 @@
 
 static bool is_off(void)
 {
-    const char *value = secure_getenv("NNHAL_FALLBACK");
-
-    return value && strcmp(value, "off") == 0;
+    return nn_variable_is(NN_VARIABLE_FALLBACK, "off");
 }
 
 static ANeuralNetworksDevice *find_device(void)

@@ -3,6 +3,7 @@
 
 #include "base/sys.h"
 #include "base/thread.h"
+#include "base/variable.h"
 #include "runtime/channel.h"
 
 #include <stdlib.h>
@@ -15,9 +16,7 @@ static bool is_on;
 
 static void read_environment(void)
 {
-    const char *value = secure_getenv("NNHAL_BURST");
-
-    is_on = !value || strcmp(value, "off");
+    is_on = !nn_variable_is(NN_VARIABLE_BURST, "off");
 }
 
 static bool may_be(void)

@@ -3,6 +3,7 @@
 
 #include "base/jobs.h"
 #include "base/log.h"
+#include "base/variable.h"
 #include "host/host.h"
 #include "ipc/places.h"
 #include "runtime/builtin.h"
@@ -25,12 +26,12 @@ static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
 
 static enum mode read_mode(void)
 {
-    static const char *const names[] = {"auto", "service", "private", "embedded"};
-    const char *value = secure_getenv("NNHAL_MODE");
+    static const char *const names[] = {"auto", "service", "private", "embedded", NULL};
+    const char *value = nn_variable_get(NN_VARIABLE_MODE);
+    int chosen = nn_variable_choose(NN_VARIABLE_MODE, names);
 
-    for (size_t i = 0; value && i < NN_N_ELEMENTS(names); i++)
-        if (!strcmp(value, names[i]))
-            return (enum mode)i;
+    if (chosen >= 0)
+        return (enum mode)chosen;
     if (value && value[0])
         nn_log("runtime", NN_LOG_WARNING, "NNHAL_MODE=%s: not auto, service, private or embedded",
                value);

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/variable.h"
 #include "host/host.h"
 #include "ipc/places.h"
 #include "ipc/sock.h"
@@ -114,23 +115,17 @@ static int open_driver(struct serving *serving)
 /* A client that is alone shares with nobody. */
 static void share_weights(const struct serving *serving)
 {
-    static const struct {
-        const char *name;
-        enum nn_host_sharing sharing;
-    } names[] = {
-        {"off", NN_HOST_SHARING_NONE}, {"uid", NN_HOST_SHARING_UID}, {"all", NN_HOST_SHARING_ALL}};
-    const char *wanted = secure_getenv("NNHAL_SHARE_WEIGHTS");
+    static const char *const names[] = {[NN_HOST_SHARING_NONE] = "off",
+                                        [NN_HOST_SHARING_UID] = "uid",
+                                        [NN_HOST_SHARING_ALL] = "all",
+                                        NULL};
+    int chosen = nn_variable_choose(NN_VARIABLE_SHARE_WEIGHTS, names);
 
     if (!serving->is_listening)
         return;
-    nn_host_share_weights(serving->host, NN_HOST_SHARING_UID);
-    for (size_t i = 0; wanted && i < NN_N_ELEMENTS(names); i++) {
-        if (strcmp(wanted, names[i].name) != 0)
-            continue;
-        nn_host_share_weights(serving->host, names[i].sharing);
-        return;
-    }
-    if (wanted)
+    nn_host_share_weights(serving->host,
+                          chosen >= 0 ? (enum nn_host_sharing)chosen : NN_HOST_SHARING_UID);
+    if (chosen < 0 && nn_variable_get(NN_VARIABLE_SHARE_WEIGHTS))
         nn_log("service", NN_LOG_WARNING, "NNHAL_SHARE_WEIGHTS is none of uid, all and off: uid");
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/cpus.h"
 #include "base/sys.h"
+#include "base/variable.h"
 #include "shm/ring.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static uint32_t n_spinners; /* of this process; atomic */
 
 static void learn(void)
 {
-    const char *text = secure_getenv("NNHAL_BURST_SPIN_US");
+    const char *text = nn_variable_get(NN_VARIABLE_BURST_SPIN_US);
     unsigned long long us;
     char *end;
 

@@ -5,6 +5,7 @@
 #include "base/cpus.h"
 #include "base/error.h"
 #include "base/sys.h"
+#include "base/variable.h"
 #include "drivers/cpu/exec.h"
 #include "drivers/cpu/lower.h"
 #include "drivers/cpu/staged.h"
@@ -62,7 +63,7 @@ static uint32_t allowed_isa(const struct nnhal_driver_services *services)
                  {"avx512", NN_ISA_AVX2 | NN_ISA_AVX512},
                  {"vnni", NN_ISA_AVX2 | NN_ISA_AVX512 | NN_ISA_AVX512_VNNI},
                  {"neon", NN_ISA_NEON}};
-    const char *wanted = secure_getenv("NNHAL_CPU_ISA");
+    const char *wanted = nn_variable_get(NN_VARIABLE_CPU_ISA);
 
     for (size_t i = 0; wanted && i < NN_N_ELEMENTS(names); i++)
         if (strcmp(wanted, names[i].name) == 0)
@@ -77,7 +78,7 @@ static uint32_t allowed_isa(const struct nnhal_driver_services *services)
 /* NNHAL_CPU_PASSES=quick leaves out the passes that optimize. */
 static enum nn_passes allowed_passes(const struct nnhal_driver_services *services)
 {
-    const char *wanted = secure_getenv("NNHAL_CPU_PASSES");
+    const char *wanted = nn_variable_get(NN_VARIABLE_CPU_PASSES);
 
     if (wanted && strcmp(wanted, "quick") == 0)
         return NN_PASSES_QUICK;
@@ -89,7 +90,7 @@ static enum nn_passes allowed_passes(const struct nnhal_driver_services *service
 
 static unsigned team_size(const struct nnhal_driver_services *services)
 {
-    const char *text = secure_getenv("NNHAL_CPU_THREADS");
+    const char *text = nn_variable_get(NN_VARIABLE_CPU_THREADS);
     unsigned long wanted = text ? strtoul(text, NULL, 10) : 0;
     unsigned n = nn_cpus_allowed();
 

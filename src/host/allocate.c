@@ -12,10 +12,8 @@
 
 /* What is asked for, as far as it was understood. */
 struct wish {
-    struct nn_session *session;
+    struct nn_call *call;
     const struct nn_hal_allocate_args *args;
-    const char **message;
-    struct nn_arena *arena;
     struct nn_prepared **prepared; /* references to args' prepared models */
     uint32_t n_prepared;
     uint32_t n_roles;
@@ -33,23 +31,25 @@ static uint32_t judge_counts(struct wish *wish)
 
     if (args->n_prepared_models == 0 || args->n_prepared_models > NNHAL_MAX_ROLES ||
         !args->prepared_models)
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "a buffer is for 1 to %d prepared models, %u are given", NNHAL_MAX_ROLES,
-                      args->n_prepared_models);
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "a buffer is for 1 to %d prepared models, %u are given",
+                            NNHAL_MAX_ROLES, args->n_prepared_models);
     if (args->n_input_roles > NNHAL_MAX_ROLES || args->n_output_roles > NNHAL_MAX_ROLES ||
         (args->n_input_roles && !args->input_roles) ||
         (args->n_output_roles && !args->output_roles))
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "a buffer has at most %d roles as input and as output, %u and %u are given",
-                      NNHAL_MAX_ROLES, args->n_input_roles, args->n_output_roles);
+        return nn_call_fail(
+            wish->call, NNHAL_INVALID_ARGUMENT,
+            "a buffer has at most %d roles as input and as output, %u and %u are given",
+            NNHAL_MAX_ROLES, args->n_input_roles, args->n_output_roles);
     if (args->n_input_roles + args->n_output_roles == 0)
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "a buffer without a role cannot be used: say of which model it is to be an "
-                      "input or an output");
+        return nn_call_fail(
+            wish->call, NNHAL_INVALID_ARGUMENT,
+            "a buffer without a role cannot be used: say of which model it is to be an "
+            "input or an output");
     if (args->n_dimensions > NNHAL_MAX_RANK || (args->n_dimensions && !args->dimensions))
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "the buffer's rank is %u, at most %d is supported", args->n_dimensions,
-                      NNHAL_MAX_RANK);
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "the buffer's rank is %u, at most %d is supported", args->n_dimensions,
+                            NNHAL_MAX_RANK);
     return NNHAL_NONE;
 }
 
@@ -57,15 +57,16 @@ static uint32_t find_prepared(struct wish *wish)
 {
     const struct nn_hal_allocate_args *args = wish->args;
 
-    wish->prepared = nn_arena_new_n(wish->arena, struct nn_prepared *, args->n_prepared_models);
+    wish->prepared = nn_arena_new_n(wish->call->arena, struct nn_prepared *,
+                                    args->n_prepared_models);
     if (!wish->prepared)
-        return nn_say_no_memory(wish->message, wish->arena);
+        return nn_call_fail_no_memory(wish->call);
     for (uint32_t i = 0; i < args->n_prepared_models; i++) {
-        wish->prepared[i] = nn_prepared_get(wish->session, args->prepared_models[i]);
+        wish->prepared[i] = nn_prepared_get(wish->call->session, args->prepared_models[i]);
         if (!wish->prepared[i])
-            return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                          "%llu is no prepared model of this session, or was freed",
-                          (unsigned long long)args->prepared_models[i]);
+            return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                                "%llu is no prepared model of this session, or was freed",
+                                (unsigned long long)args->prepared_models[i]);
         wish->n_prepared++;
     }
     return NNHAL_NONE;
@@ -87,9 +88,9 @@ static uint32_t merge_operand(struct wish *wish, const struct nnhal_operand *ope
         return NNHAL_NONE;
     }
     if (nn_operands_compatible(&wish->operand, operand, &why) != 0)
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "role %u asks for something else than those before: %s", wish->n_roles,
-                      why.text);
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "role %u asks for something else than those before: %s", wish->n_roles,
+                            why.text);
     nn_dimensions_merge(wish->operand.n_dimensions, wish->dimensions, operand->n_dimensions,
                         operand->dimensions, &n, wish->dimensions);
     wish->operand.n_dimensions = n;
@@ -103,20 +104,20 @@ static uint32_t add_role(struct wish *wish, const struct nnhal_buffer_role *role
     uint32_t n, status;
 
     if (role->model_index >= wish->n_prepared)
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "role %u is of prepared model %u, %u are given", wish->n_roles,
-                      role->model_index, wish->n_prepared);
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "role %u is of prepared model %u, %u are given", wish->n_roles,
+                            role->model_index, wish->n_prepared);
     prepared = wish->prepared[role->model_index];
     io = &prepared->io;
     n = is_output ? io->n_outputs : io->n_inputs;
     if (role->io_index >= n)
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "role %u is %s %u, the model has %u", wish->n_roles,
-                      is_output ? "output" : "input", role->io_index, n);
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "role %u is %s %u, the model has %u", wish->n_roles,
+                            is_output ? "output" : "input", role->io_index, n);
     if (!(role->frequency > 0.0f && role->frequency <= 1.0f))
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "role %u has frequency %g: it must be above 0 and at most 1", wish->n_roles,
-                      (double)role->frequency);
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "role %u has frequency %g: it must be above 0 and at most 1",
+                            wish->n_roles, (double)role->frequency);
     status = merge_operand(wish,
                            is_output ? &io->outputs[role->io_index] : &io->inputs[role->io_index]);
     if (status != NNHAL_NONE)
@@ -136,9 +137,9 @@ static uint32_t judge_distinct(struct wish *wish)
     qsort(wish->ids, wish->n_roles, sizeof(wish->ids[0]), nn_buffer_compare_roles);
     for (uint32_t i = 1; i < wish->n_roles; i++)
         if (nn_buffer_compare_roles(&wish->ids[i - 1], &wish->ids[i]) == 0)
-            return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                          "%s %u of a prepared model is a role twice",
-                          wish->ids[i].is_output ? "output" : "input", wish->ids[i].index);
+            return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                                "%s %u of a prepared model is a role twice",
+                                wish->ids[i].is_output ? "output" : "input", wish->ids[i].index);
     return NNHAL_NONE;
 }
 
@@ -147,10 +148,10 @@ static uint32_t add_roles(struct wish *wish)
     const struct nn_hal_allocate_args *args = wish->args;
     uint32_t n = args->n_input_roles + args->n_output_roles, status = NNHAL_NONE;
 
-    wish->roles = nn_arena_new_n(wish->arena, struct nnhal_driver_role, n);
-    wish->ids = nn_arena_new_n(wish->arena, struct nn_buffer_role, n);
+    wish->roles = nn_arena_new_n(wish->call->arena, struct nnhal_driver_role, n);
+    wish->ids = nn_arena_new_n(wish->call->arena, struct nn_buffer_role, n);
     if (!wish->roles || !wish->ids)
-        return nn_say_no_memory(wish->message, wish->arena);
+        return nn_call_fail_no_memory(wish->call);
     for (uint32_t i = 0; i < args->n_input_roles && status == NNHAL_NONE; i++)
         status = add_role(wish, &args->input_roles[i], false);
     for (uint32_t i = 0; i < args->n_output_roles && status == NNHAL_NONE; i++)
@@ -168,20 +169,20 @@ static uint32_t judge_shape(struct wish *wish)
     uint32_t n;
 
     if (nn_type_bytes(operand->type) == 0)
-        return nn_say(wish->message, wish->arena, NNHAL_GENERAL_FAILURE,
-                      "buffers hold no values of extension and OEM types: use shared memory");
+        return nn_call_fail(wish->call, NNHAL_GENERAL_FAILURE,
+                            "buffers hold no values of extension and OEM types: use shared memory");
     if (nn_type_is_scalar(operand->type) && args->n_dimensions)
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "the buffer is for a scalar, which has no dimensions, and has rank %u",
-                      args->n_dimensions);
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "the buffer is for a scalar, which has no dimensions, and has rank %u",
+                            args->n_dimensions);
     if (!nn_dimensions_merge(operand->n_dimensions, wish->dimensions, args->n_dimensions,
                              args->dimensions, &n, wish->dimensions))
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "the buffer's dimensions contradict those of its roles");
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "the buffer's dimensions contradict those of its roles");
     operand->n_dimensions = n;
     if (!nn_operand_bytes(operand->type, n, wish->dimensions, &n_bytes))
-        return nn_say(wish->message, wish->arena, NNHAL_INVALID_ARGUMENT,
-                      "the buffer's size does not fit 32 bits");
+        return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
+                            "the buffer's size does not fit 32 bits");
     return NNHAL_NONE;
 }
 
@@ -190,7 +191,7 @@ static uint32_t judge_shape(struct wish *wish)
 /* Offers the buffer to the driver, which may leave it to us. */
 static uint32_t ask_driver(struct wish *wish, struct nn_buffer *buffer)
 {
-    const struct nn_host *host = wish->session->host;
+    const struct nn_host *host = wish->call->session->host;
     const struct nnhal_allocate allocate = {
         .size = sizeof(allocate),
         .operand = &wish->operand,
@@ -207,7 +208,7 @@ static uint32_t ask_driver(struct wish *wish, struct nn_buffer *buffer)
     status = host->driver.allocate_buffer(host->device, &allocate, &driver_buffer);
     if (status == NNHAL_NONE)
         buffer->store.driver_buffer = driver_buffer;
-    return nn_driver_status(host, status, "allocate_buffer", wish->message, wish->arena);
+    return nn_call_check_driver(wish->call, status, "allocate_buffer");
 }
 
 static uint32_t reserve(struct wish *wish, struct nn_buffer *buffer)
@@ -216,18 +217,17 @@ static uint32_t reserve(struct wish *wish, struct nn_buffer *buffer)
 
     if (nn_dimensions_known(buffer->type, buffer->n_dimensions, buffer->dimensions))
         nn_operand_bytes(buffer->type, buffer->n_dimensions, buffer->dimensions, &n_bytes);
-    return nn_buffer_reserve(buffer, n_bytes, wish->message, wish->arena);
+    return nn_buffer_reserve(wish->call, buffer, n_bytes);
 }
 
 static uint32_t charge(struct wish *wish, struct nn_buffer *buffer, uint64_t n_bytes)
 {
-    uint32_t status = nn_session_charge(wish->session, NN_QUOTA_BUFFERS, 1, "buffers",
-                                        &buffer->charge, wish->message, wish->arena);
+    uint32_t status = nn_call_charge(wish->call, NN_QUOTA_BUFFERS, 1, "buffers", &buffer->charge);
 
     if (status != NNHAL_NONE)
         return status;
-    return nn_session_charge(wish->session, NN_QUOTA_BUFFER_BYTES, n_bytes, "bytes of buffers",
-                             &buffer->roles_charge, wish->message, wish->arena);
+    return nn_call_charge(wish->call, NN_QUOTA_BUFFER_BYTES, n_bytes, "bytes of buffers",
+                          &buffer->roles_charge);
 }
 
 static uint32_t make(struct wish *wish, struct nn_buffer *buffer)
@@ -239,7 +239,7 @@ static uint32_t make(struct wish *wish, struct nn_buffer *buffer)
         return status;
     buffer->roles = malloc(n_bytes);
     if (!buffer->roles)
-        return nn_say_no_memory(wish->message, wish->arena);
+        return nn_call_fail_no_memory(wish->call);
     memcpy(buffer->roles, wish->ids, n_bytes);
     buffer->n_roles = wish->n_roles;
     buffer->type = wish->operand.type;
@@ -262,28 +262,27 @@ static uint32_t judge(struct wish *wish)
 
 static uint32_t allocate(struct wish *wish, struct nn_hal_allocate_reply *reply)
 {
-    _cleanup_(nn_buffer_unrefp) struct nn_buffer *buffer = nn_buffer_new(wish->session);
+    _cleanup_(nn_buffer_unrefp) struct nn_buffer *buffer = nn_buffer_new(wish->call->session);
     uint32_t status;
 
     if (!buffer)
-        return nn_say_no_memory(wish->message, wish->arena);
+        return nn_call_fail_no_memory(wish->call);
     status = judge(wish);
     if (status == NNHAL_NONE)
         status = make(wish, buffer);
     if (status != NNHAL_NONE)
         return status;
     if (nn_buffer_publish(buffer) < 0)
-        return nn_say_no_memory(wish->message, wish->arena);
+        return nn_call_fail_no_memory(wish->call);
     reply->buffer = buffer->object.id;
     reply->token = buffer->token;
     return NNHAL_NONE;
 }
 
-uint32_t nn_host_allocate(struct nn_session *session, const struct nn_hal_allocate_args *args,
-                          struct nn_hal_allocate_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_allocate(struct nn_call *call, const struct nn_hal_allocate_args *args,
+                          struct nn_hal_allocate_reply *reply)
 {
-    struct wish wish = {
-        .session = session, .args = args, .message = &reply->message, .arena = arena};
+    struct wish wish = {.call = call, .args = args};
     uint32_t status = allocate(&wish, reply);
 
     for (uint32_t i = 0; i < wish.n_prepared; i++)

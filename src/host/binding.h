@@ -50,10 +50,9 @@ struct nn_binding {
  * the sentence in arena (they may be one). binding is to be done also on failure.
  * flags: NN_REQUEST_FENCED.
  * Returns: NNHAL_NONE, or the status with *message set. */
-uint32_t nn_binding_init(struct nn_binding *binding, struct nn_session *session,
+uint32_t nn_binding_init(struct nn_call *call, struct nn_binding *binding,
                          struct nn_prepared *prepared, const struct nnhal_request *request,
-                         struct nn_memory *const *memories, unsigned flags, struct nn_arena *store,
-                         const char **message, struct nn_arena *arena);
+                         struct nn_memory *const *memories, unsigned flags, struct nn_arena *store);
 
 /* nn_binding_done() - drops the references; a zero binding is no error. */
 void nn_binding_done(struct nn_binding *binding);
@@ -79,8 +78,7 @@ struct nn_binding_result {
 /* nn_binding_run() - executes on the calling thread. result is zero, timing
  * absent, unless the status is NNHAL_NONE or OUTPUT_INSUFFICIENT_SIZE.
  * Returns: the status, with *message set on failure. */
-uint32_t nn_binding_run(const struct nn_binding *binding, const struct nn_binding_run *run,
-                        struct nn_binding_result *result, const char **message,
-                        struct nn_arena *arena);
+uint32_t nn_binding_run(struct nn_call *call, const struct nn_binding *binding,
+                        const struct nn_binding_run *run, struct nn_binding_result *result);
 
 #endif

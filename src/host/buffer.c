@@ -186,8 +186,7 @@ static uint32_t admit(struct nn_buffer *buffer, bool is_write)
     return NNHAL_NONE;
 }
 
-uint32_t nn_buffer_begin(struct nn_buffer *buffer, bool is_write, const char **message,
-                         struct nn_arena *arena)
+uint32_t nn_buffer_begin(struct nn_call *call, struct nn_buffer *buffer, bool is_write)
 {
     uint32_t status;
 
@@ -195,12 +194,13 @@ uint32_t nn_buffer_begin(struct nn_buffer *buffer, bool is_write, const char **m
     status = admit(buffer, is_write);
     pthread_mutex_unlock(&buffer->lock);
     if (status == NNHAL_INVALID_ARGUMENT)
-        return nn_say(message, arena, status, "the buffer of token %u was freed", buffer->token);
+        return nn_call_fail(call, status, "the buffer of token %u was freed", buffer->token);
     if (status != NNHAL_NONE)
-        return nn_say(message, arena, status,
-                      "the buffer of token %u is in use: it has several readers or one writer at a "
-                      "time, so wait for the other execution or copy to end",
-                      buffer->token);
+        return nn_call_fail(
+            call, status,
+            "the buffer of token %u is in use: it has several readers or one writer at a "
+            "time, so wait for the other execution or copy to end",
+            buffer->token);
     return NNHAL_NONE;
 }
 
@@ -244,16 +244,16 @@ void nn_buffer_cancel_write(struct nn_buffer *buffer)
     leave(buffer);
 }
 
-uint32_t nn_host_free_buffer(struct nn_session *session, const struct nn_hal_free_buffer_args *args,
-                             struct nn_hal_free_buffer_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_free_buffer(struct nn_call *call, const struct nn_hal_free_buffer_args *args,
+                             struct nn_hal_free_buffer_reply *reply)
 {
     _cleanup_(nn_buffer_unrefp) struct nn_buffer *buffer = (struct nn_buffer *)nn_objects_get(
-        &session->objects, args->buffer, NN_OBJECT_BUFFER);
+        &call->session->objects, args->buffer, NN_OBJECT_BUFFER);
 
     if (!buffer)
         return NNHAL_NONE;
-    unlink_token(&session->buffers, buffer);
-    nn_objects_remove(&session->objects, args->buffer, NN_OBJECT_BUFFER);
+    unlink_token(&call->session->buffers, buffer);
+    nn_objects_remove(&call->session->objects, args->buffer, NN_OBJECT_BUFFER);
     pthread_mutex_lock(&buffer->lock);
     buffer->is_freed = true;
     leave(buffer);
@@ -285,8 +285,7 @@ static int map(struct nn_buffer_store *store, uint64_t n_bytes, uint64_t n_kept)
     return 0;
 }
 
-uint32_t nn_buffer_reserve(struct nn_buffer *buffer, uint64_t n_bytes, const char **message,
-                           struct nn_arena *arena)
+uint32_t nn_buffer_reserve(struct nn_call *call, struct nn_buffer *buffer, uint64_t n_bytes)
 {
     struct nn_buffer_store *store = &buffer->store;
     struct nn_quota_charge more = {.account = NULL};
@@ -294,14 +293,14 @@ uint32_t nn_buffer_reserve(struct nn_buffer *buffer, uint64_t n_bytes, const cha
 
     if (n_bytes <= store->capacity)
         return NNHAL_NONE;
-    status = nn_session_charge(buffer->session, NN_QUOTA_BUFFER_BYTES, n_bytes - store->capacity,
-                               "bytes of buffers", &more, message, arena);
+    status = nn_call_charge(call, NN_QUOTA_BUFFER_BYTES, n_bytes - store->capacity,
+                            "bytes of buffers", &more);
     if (status != NNHAL_NONE)
         return status;
     if (!store->driver_buffer &&
         map(store, n_bytes, buffer->is_initialized ? store->capacity : 0) < 0) {
         nn_quota_release(&more);
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     }
     more.n = n_bytes;
     store->charge = more;

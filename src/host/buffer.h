@@ -88,8 +88,7 @@ bool nn_buffer_fits(const struct nn_buffer *buffer, uint32_t n_dimensions,
 /* nn_buffer_begin() - admission. Returns: NNHAL_NONE, then nn_buffer_end_read() or
  * nn_buffer_end_write() follows; INVALID_ARGUMENT (freed) or GENERAL_FAILURE (in
  * use) with *message set. Never blocks. */
-uint32_t nn_buffer_begin(struct nn_buffer *buffer, bool is_write, const char **message,
-                         struct nn_arena *arena);
+uint32_t nn_buffer_begin(struct nn_call *call, struct nn_buffer *buffer, bool is_write);
 
 void nn_buffer_end_read(struct nn_buffer *buffer);
 
@@ -104,8 +103,7 @@ void nn_buffer_cancel_write(struct nn_buffer *buffer);
 /* nn_buffer_reserve() - room for a value of n_bytes; for the writer. The value
  * that the buffer has stays: whoever makes room may still be refused. Returns:
  * NNHAL_NONE, RESOURCE_EXHAUSTED_TRANSIENT with *message set. */
-uint32_t nn_buffer_reserve(struct nn_buffer *buffer, uint64_t n_bytes, const char **message,
-                           struct nn_arena *arena);
+uint32_t nn_buffer_reserve(struct nn_call *call, struct nn_buffer *buffer, uint64_t n_bytes);
 
 /* -- making, for allocate.c ------------------------------------------------------ */
 

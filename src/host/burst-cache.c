@@ -271,15 +271,14 @@ static bool keep(struct nn_arena *arena, const struct nn_burst_request *request,
     return kept->data && kept->pools && kept->inputs && kept->outputs;
 }
 
-uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *session,
+uint32_t nn_burst_cache_bind(struct nn_call *call, struct nn_burst_cache *cache,
                              struct nn_prepared *prepared, const struct nn_burst_request *request,
                              const struct nnhal_fmq_request_datum *data, uint32_t n_data,
-                             const char **message, struct nn_arena *arena,
                              struct nn_burst_bound **ret_bound)
 {
-    struct nnhal_request_pool *pools = nn_arena_new_n(arena, struct nnhal_request_pool,
+    struct nnhal_request_pool *pools = nn_arena_new_n(call->arena, struct nnhal_request_pool,
                                                       request->n_pools);
-    struct nn_memory **memories = nn_arena_new_n(arena, struct nn_memory *, request->n_pools);
+    struct nn_memory **memories = nn_arena_new_n(call->arena, struct nn_memory *, request->n_pools);
     const struct nnhal_request bare = {.n_inputs = request->n_inputs,
                                        .n_outputs = request->n_outputs,
                                        .n_pools = request->n_pools,
@@ -292,23 +291,23 @@ uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *se
     uint64_t n_freed;
 
     if (!pools || !memories)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     pthread_mutex_lock(&cache->lock);
     bound = make_room(cache);
     n_freed = cache->n_freed;
     if (!take_memories(cache, request->pools, request->n_pools, memories, pools))
-        status = nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                        "a slot of the request is empty: set_burst_memory fills it");
+        status = nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                              "a slot of the request is empty: set_burst_memory fills it");
     pthread_mutex_unlock(&cache->lock);
     if (status == NNHAL_NONE) {
         nn_object_ref(&prepared->object);
-        status = nn_binding_init(&bound->binding, session, prepared, &bare, memories, 0,
-                                 &bound->arena, message, arena);
+        status = nn_binding_init(call, &bound->binding, prepared, &bare, memories, 0,
+                                 &bound->arena);
     }
     for (uint32_t i = 0; i < request->n_pools; i++)
         nn_memory_unref(memories[i]);
     if (status == NNHAL_NONE && !keep(&bound->arena, request, data, n_data, &kept))
-        status = nn_say_no_memory(message, arena);
+        status = nn_call_fail_no_memory(call);
     pthread_mutex_lock(&cache->lock);
     bound->data = kept.data;
     bound->n_data = n_data;

@@ -93,10 +93,9 @@ int nn_burst_cache_wait(struct nn_burst_cache *cache, const int32_t *slots, uint
 
 /* nn_burst_cache_bind() - judges a request and binds it; running from now on. The
  * sentence lives in arena. Returns: NNHAL_NONE, or the status with *message set. */
-uint32_t nn_burst_cache_bind(struct nn_burst_cache *cache, struct nn_session *session,
+uint32_t nn_burst_cache_bind(struct nn_call *call, struct nn_burst_cache *cache,
                              struct nn_prepared *prepared, const struct nn_burst_request *request,
                              const struct nnhal_fmq_request_datum *data, uint32_t n_data,
-                             const char **message, struct nn_arena *arena,
                              struct nn_burst_bound **ret_bound);
 
 /* nn_burst_cache_is_stale() - whether a slot of a running binding was freed. */

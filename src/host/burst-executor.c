@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 
-uint32_t nn_burst_executor_open(struct nn_burst_executor *executor,
-                                const struct nn_prepared *prepared, const char **message,
-                                struct nn_arena *arena)
+uint32_t nn_burst_executor_open(struct nn_call *call, struct nn_burst_executor *executor,
+                                const struct nn_prepared *prepared)
 {
     const struct nnhal_driver *driver = &prepared->host->driver;
     struct nnhal_burst_executor table = {.size = sizeof(table)};
@@ -18,19 +17,17 @@ uint32_t nn_burst_executor_open(struct nn_burst_executor *executor,
     if (!driver->open_executor)
         return NNHAL_NONE;
     nn_services_clear();
-    status = nn_driver_status(prepared->host,
-                              driver->open_executor(prepared->driver_prepared, &table),
-                              "open_executor", message, arena);
+    status = nn_call_check_driver(call, driver->open_executor(prepared->driver_prepared, &table),
+                                  "open_executor");
     if (status != NNHAL_NONE || !table.execute)
         return status;
     executor->table = table; /* closed from now on */
     if (table.n_keys > NNHAL_BURST_MAX_KEYS ||
         (table.n_keys && (!table.add_memory || !table.remove_memory)))
-        return nn_driver_lied(prepared->host, message, arena,
-                              "its executor has %u keys, or no callbacks for memories",
-                              table.n_keys);
+        return nn_call_driver_fault(call, "its executor has %u keys, or no callbacks for memories",
+                                    table.n_keys);
     executor->entries = calloc((size_t)table.n_keys + 1, sizeof(*executor->entries));
-    return executor->entries ? NNHAL_NONE : nn_say_no_memory(message, arena);
+    return executor->entries ? NNHAL_NONE : nn_call_fail_no_memory(call);
 }
 
 /* -- under the lock ------------------------------------------------------------ */
@@ -72,8 +69,8 @@ static uint32_t make_room(struct nn_burst_executor *executor)
     return oldest;
 }
 
-static uint32_t add_entry(struct nn_burst_executor *executor, struct nn_memory *memory,
-                          uint32_t *ret_key, const char **message, struct nn_arena *arena)
+static uint32_t add_entry(struct nn_call *call, struct nn_burst_executor *executor,
+                          struct nn_memory *memory, uint32_t *ret_key)
 {
     uint32_t key = make_room(executor), status;
     const struct nnhal_burst_memory of = {
@@ -88,8 +85,8 @@ static uint32_t add_entry(struct nn_burst_executor *executor, struct nn_memory *
     if (key == NNHAL_BURST_NO_KEY)
         return NNHAL_NONE;
     nn_services_clear();
-    status = nn_driver_status(executor->host, executor->table.add_memory(executor->table.ctx, &of),
-                              "add_memory", message, arena);
+    status = nn_call_check_driver(call, executor->table.add_memory(executor->table.ctx, &of),
+                                  "add_memory");
     if (status != NNHAL_NONE)
         return status;
     nn_object_ref(&memory->object);
@@ -97,8 +94,8 @@ static uint32_t add_entry(struct nn_burst_executor *executor, struct nn_memory *
     return NNHAL_NONE;
 }
 
-static uint32_t find_keys(struct nn_burst_executor *executor, const struct nn_binding *binding,
-                          uint32_t *keys, const char **message, struct nn_arena *arena)
+static uint32_t find_keys(struct nn_call *call, struct nn_burst_executor *executor,
+                          const struct nn_binding *binding, uint32_t *keys)
 {
     uint32_t status = NNHAL_NONE;
 
@@ -117,7 +114,7 @@ static uint32_t find_keys(struct nn_burst_executor *executor, const struct nn_bi
             continue;
         keys[i] = find_entry(executor, memory); /* an earlier pool may be the same */
         if (keys[i] == NNHAL_BURST_NO_KEY)
-            status = add_entry(executor, memory, &keys[i], message, arena);
+            status = add_entry(call, executor, memory, &keys[i]);
         if (status == NNHAL_NONE && keys[i] != NNHAL_BURST_NO_KEY)
             executor->entries[keys[i]].last_used = executor->n_runs;
     }
@@ -136,18 +133,17 @@ static void remove_doomed(struct nn_burst_executor *executor)
 
 /* -------------------------------------------------------------------------------- */
 
-uint32_t nn_burst_executor_begin(struct nn_burst_executor *executor,
-                                 const struct nn_binding *binding, const uint32_t **ret_keys,
-                                 const char **message, struct nn_arena *arena)
+uint32_t nn_burst_executor_begin(struct nn_call *call, struct nn_burst_executor *executor,
+                                 const struct nn_binding *binding, const uint32_t **ret_keys)
 {
-    uint32_t *keys = nn_arena_new_n(arena, uint32_t, binding->n_pools);
+    uint32_t *keys = nn_arena_new_n(call->arena, uint32_t, binding->n_pools);
     uint32_t status;
 
     if (!keys)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     pthread_mutex_lock(&executor->lock);
     executor->n_runs++;
-    status = find_keys(executor, binding, keys, message, arena);
+    status = find_keys(call, executor, binding, keys);
     executor->is_running = status == NNHAL_NONE;
     pthread_mutex_unlock(&executor->lock);
     *ret_keys = keys;

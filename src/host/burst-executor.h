@@ -34,9 +34,8 @@ struct nn_burst_executor {
 
 /* nn_burst_executor_open() - asks the driver. executor is to be closed also on
  * failure. Returns: NNHAL_NONE, or the status with *message set. */
-uint32_t nn_burst_executor_open(struct nn_burst_executor *executor,
-                                const struct nn_prepared *prepared, const char **message,
-                                struct nn_arena *arena);
+uint32_t nn_burst_executor_open(struct nn_call *call, struct nn_burst_executor *executor,
+                                const struct nn_prepared *prepared);
 
 /* nn_burst_executor_close() - the burst's thread has ended. */
 void nn_burst_executor_close(struct nn_burst_executor *executor);
@@ -44,9 +43,8 @@ void nn_burst_executor_close(struct nn_burst_executor *executor);
 /* nn_burst_executor_begin() - before a run: adds the memories that are new.
  * *ret_keys, in arena: a key for each pool of the binding.
  * Returns: NNHAL_NONE, or the status with *message set; a run that began ends. */
-uint32_t nn_burst_executor_begin(struct nn_burst_executor *executor,
-                                 const struct nn_binding *binding, const uint32_t **ret_keys,
-                                 const char **message, struct nn_arena *arena);
+uint32_t nn_burst_executor_begin(struct nn_call *call, struct nn_burst_executor *executor,
+                                 const struct nn_binding *binding, const uint32_t **ret_keys);
 
 /* nn_burst_executor_end() - after a run that began. forgets: its memories were
  * taken out of their slots meanwhile. */

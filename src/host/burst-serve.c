@@ -39,8 +39,8 @@ static bool send_result(struct nn_burst_context *context, const struct nn_burst_
 }
 
 /* Tells the client which slots are empty, and waits until they are not. */
-static uint32_t fill_slots(struct nn_burst_context *context, uint32_t n_missing,
-                           uint64_t deadline_ns, const char **message)
+static uint32_t fill_slots(struct nn_call *call, struct nn_burst_context *context,
+                           uint32_t n_missing, uint64_t deadline_ns)
 {
     const struct nn_hal_listener *listener = &context->session->listener;
     uint64_t end_ns = nn_sys_now_ns() + SLOTS_TIMEOUT_NS;
@@ -59,40 +59,40 @@ static uint32_t fill_slots(struct nn_burst_context *context, uint32_t n_missing,
         nn_burst_cache_wait(&context->cache, context->missing, n_missing,
                             deadline_ns < end_ns ? deadline_ns : end_ns) == 0)
         return NNHAL_NONE;
-    return nn_say(message, &context->arena, NNHAL_GENERAL_FAILURE,
-                  "slot %d of the burst is empty: set_burst_memory fills it", context->missing[0]);
+    return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                        "slot %d of the burst is empty: set_burst_memory fills it",
+                        context->missing[0]);
 }
 
-static uint32_t find_slots(struct nn_burst_context *context, const struct nn_burst_request *request,
-                           const char **message)
+static uint32_t find_slots(struct nn_call *call, struct nn_burst_context *context,
+                           const struct nn_burst_request *request)
 {
     uint32_t n_missing;
 
     if (nn_burst_cache_missing(&context->cache, request->pools, request->n_pools, context->missing,
                                &n_missing) != 0)
-        return nn_say(message, &context->arena, NNHAL_GENERAL_FAILURE,
-                      "a slot of a burst is at most %d", NN_BURST_CACHE_SLOTS - 1);
-    return n_missing ? fill_slots(context, n_missing, request->deadline_ns, message) : NNHAL_NONE;
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE, "a slot of a burst is at most %d",
+                            NN_BURST_CACHE_SLOTS - 1);
+    return n_missing ? fill_slots(call, context, n_missing, request->deadline_ns) : NNHAL_NONE;
 }
 
 /* A request that is not known: judges it from the first element to the last. */
-static uint32_t bind_request(struct nn_burst_context *context, uint32_t n_data,
-                             const char **message, struct nn_burst_bound **ret_bound)
+static uint32_t bind_request(struct nn_call *call, struct nn_burst_context *context,
+                             uint32_t n_data, struct nn_burst_bound **ret_bound)
 {
-    struct nn_arena *arena = &context->arena;
     struct nn_burst_request request;
     uint32_t status;
-    int r = nn_burst_request_decode(context->request, n_data, arena, &request);
+    int r = nn_burst_request_decode(context->request, n_data, call->arena, &request);
 
     if (r == NN_BURST_E_MEMORY)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     if (r != 0)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE, "what came is no packet of a request");
-    status = find_slots(context, &request, message);
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE, "what came is no packet of a request");
+    status = find_slots(call, context, &request);
     if (status != NNHAL_NONE)
         return status;
-    return nn_burst_cache_bind(&context->cache, context->session, context->prepared, &request,
-                               context->request, n_data, message, arena, ret_bound);
+    return nn_burst_cache_bind(call, &context->cache, context->prepared, &request, context->request,
+                               n_data, ret_bound);
 }
 
 /* A request on its way to an executor. */
@@ -123,38 +123,35 @@ static const struct nnhal_burst_place *key_places(const struct nnhal_burst_place
     return keyed;
 }
 
-static uint32_t run_by_executor(struct nn_burst_context *context,
+static uint32_t run_by_executor(struct nn_call *call, struct nn_burst_context *context,
                                 const struct nn_burst_bound *bound, struct nn_binding_run *run,
-                                const struct handler *handler, struct nn_binding_result *outcome,
-                                const char **message)
+                                const struct handler *handler, struct nn_binding_result *outcome)
 {
     const struct nn_model_io *io = &context->prepared->io;
-    struct nn_arena *arena = &context->arena;
     struct errand errand = {.execute = handler->execute,
                             .ctx = handler->ctx,
                             .request = {.size = sizeof(errand.request)}};
     const uint32_t *keys;
-    uint32_t status = nn_burst_executor_begin(&context->executor, &bound->binding, &keys, message,
-                                              arena);
+    uint32_t status = nn_burst_executor_begin(call, &context->executor, &bound->binding, &keys);
 
     if (status != NNHAL_NONE)
         return status;
-    errand.request.inputs = key_places(bound->inputs, io->n_inputs, keys, arena);
-    errand.request.outputs = key_places(bound->outputs, io->n_outputs, keys, arena);
+    errand.request.inputs = key_places(bound->inputs, io->n_inputs, keys, call->arena);
+    errand.request.outputs = key_places(bound->outputs, io->n_outputs, keys, call->arena);
     run->execute = run_errand;
     run->ctx = &errand;
     if (errand.request.inputs && errand.request.outputs)
-        status = nn_binding_run(&bound->binding, run, outcome, message, arena);
+        status = nn_binding_run(call, &bound->binding, run, outcome);
     else
-        status = nn_say_no_memory(message, arena);
+        status = nn_call_fail_no_memory(call);
     nn_burst_executor_end(&context->executor, &bound->binding,
                           nn_burst_cache_is_stale(&context->cache, bound));
     return status;
 }
 
-static uint32_t run_bound(struct nn_burst_context *context, const struct nn_burst_bound *bound,
-                          uint32_t n_data, const struct handler *handler,
-                          struct nn_burst_result *result, const char **message)
+static uint32_t run_bound(struct nn_call *call, struct nn_burst_context *context,
+                          const struct nn_burst_bound *bound, uint32_t n_data,
+                          const struct handler *handler, struct nn_burst_result *result)
 {
     const struct nnhal_fmq_request_datum *last = &context->request[n_data - 1];
     struct nn_binding_run run = {
@@ -167,9 +164,9 @@ static uint32_t run_bound(struct nn_burst_context *context, const struct nn_burs
     uint32_t status;
 
     if (handler->execute)
-        status = run_by_executor(context, bound, &run, handler, &outcome, message);
+        status = run_by_executor(call, context, bound, &run, handler, &outcome);
     else
-        status = nn_binding_run(&bound->binding, &run, &outcome, message, &context->arena);
+        status = nn_binding_run(call, &bound->binding, &run, &outcome);
     result->n_output_shapes = outcome.n_shapes;
     result->output_shapes = outcome.shapes;
     result->timing = outcome.timing;
@@ -181,18 +178,18 @@ static bool answer(struct nn_burst_context *context, uint32_t n_data, const stru
 {
     struct nn_burst_result result = nn_burst_refusal(context->request[0].sequence, NNHAL_NONE);
     struct nn_burst_bound *bound = nn_burst_cache_find(&context->cache, context->request, n_data);
-    const char *message = NULL;
+    struct nn_call call = {.session = context->session, .arena = &context->arena};
     bool goes_on;
 
     if (!bound)
-        result.status = bind_request(context, n_data, &message, &bound);
+        result.status = bind_request(&call, context, n_data, &bound);
     if (bound) {
-        result.status = run_bound(context, bound, n_data, handler, &result, &message);
+        result.status = run_bound(&call, context, bound, n_data, handler, &result);
         nn_burst_cache_end(&context->cache, bound);
     }
-    if (message)
+    if (call.message)
         nn_log("host", NN_LOG_DEBUG, "burst %llu, request %u: %s",
-               (unsigned long long)context->object.id, result.sequence, message);
+               (unsigned long long)context->object.id, result.sequence, call.message);
     goes_on = send_result(context, &result);
     nn_arena_reset(&context->arena);
     return goes_on;

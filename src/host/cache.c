@@ -301,93 +301,92 @@ bool nn_cache_save_again(struct nn_session *session, const struct nn_hal_prepare
 
 /* -- loading ------------------------------------------------------------------------- */
 
-static uint32_t judge_files(const struct nn_host *host,
-                            const struct nn_hal_prepare_model_from_cache_args *args,
-                            const char **message, struct nn_arena *arena)
+static uint32_t judge_files(struct nn_call *call, const struct nn_host *host,
+                            const struct nn_hal_prepare_model_from_cache_args *args)
 {
     uint32_t n_model, n_data;
 
     nn_cache_n_files(host, &n_model, &n_data);
     if (!n_model)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "driver %s keeps no compilation cache: prepare the model anew",
-                      host->driver.name);
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "driver %s keeps no compilation cache: prepare the model anew",
+                            host->driver.name);
     if (args->n_model_cache != n_model || args->n_data_cache != n_data)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "there are %u and %u cache files, driver %s has %u and %u",
-                      args->n_model_cache, args->n_data_cache, host->driver.name, n_model, n_data);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "there are %u and %u cache files, driver %s has %u and %u",
+                            args->n_model_cache, args->n_data_cache, host->driver.name, n_model,
+                            n_data);
     for (uint32_t i = 0; i < n_model + n_data; i++)
         if ((i < n_model ? args->model_cache[i] : args->data_cache[i - n_model]) < 0)
-            return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                          "a cache file comes without a descriptor");
+            return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                                "a cache file comes without a descriptor");
     return NNHAL_NONE;
 }
 
 /* Bytes of all files, charged to the session before memory is taken. */
-static uint32_t measure_files(struct nn_session *session, uint32_t n_files, const int32_t *fds,
-                              struct nn_hash_part *files, struct nn_prepared *prepared,
-                              const char **message, struct nn_arena *arena)
+static uint32_t measure_files(struct nn_call *call, uint32_t n_files, const int32_t *fds,
+                              struct nn_hash_part *files, struct nn_prepared *prepared)
 {
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < n_files; i++) {
         if (nn_entry_size(fds[i], &files[i].size) != 0)
-            return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                          "a cache file cannot be read: open it for reading and writing");
+            return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                                "a cache file cannot be read: open it for reading and writing");
         sum += files[i].size;
     }
-    return nn_session_charge(session, NN_QUOTA_MODEL_BYTES, sum, "bytes of prepared models",
-                             &prepared->bytes_charge, message, arena);
+    return nn_call_charge(call, NN_QUOTA_MODEL_BYTES, sum, "bytes of prepared models",
+                          &prepared->bytes_charge);
 }
 
-static uint32_t say_unread(int r, const char **message, struct nn_arena *arena)
+static uint32_t say_unread(struct nn_call *call, int r)
 {
     if (r < 0)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     if (r == NN_CACHED_E_SHORT)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "a cache file became shorter while it was read");
-    return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                  "the data cache is damaged, or belongs to another model cache");
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "a cache file became shorter while it was read");
+    return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                        "the data cache is damaged, or belongs to another model cache");
 }
 
-static uint32_t read_model(uint32_t n_files, const int32_t *fds, struct nn_hash_part *files,
-                           struct nn_cached *cached, const char **message, struct nn_arena *arena)
+static uint32_t read_model(struct nn_call *call, uint32_t n_files, const int32_t *fds,
+                           struct nn_hash_part *files, struct nn_cached *cached)
 {
     for (uint32_t i = 0; i < n_files; i++) {
         struct nnhal_cache_buffer buffer;
         int r = nn_cached_read(cached, fds[i], files[i].size, &buffer);
 
         if (r)
-            return say_unread(r, message, arena);
+            return say_unread(call, r);
         files[i].bytes = buffer.bytes;
     }
     return NNHAL_NONE;
 }
 
 /* wanted: two hashes, of which either will do. */
-static uint32_t judge_hash(const struct nn_host *host, const struct nn_hash wanted[2],
-                           uint32_t n_files, const struct nn_hash_part *files, const char **message,
-                           struct nn_arena *arena)
+static uint32_t judge_hash(struct nn_call *call, const struct nn_host *host,
+                           const struct nn_hash wanted[2], uint32_t n_files,
+                           const struct nn_hash_part *files)
 {
-    struct nn_hash_part *parts = nn_arena_new_n(arena, struct nn_hash_part, n_files + 1);
-    uint64_t *sizes = nn_arena_new_n(arena, uint64_t, n_files);
+    struct nn_hash_part *parts = nn_arena_new_n(call->arena, struct nn_hash_part, n_files + 1);
+    uint64_t *sizes = nn_arena_new_n(call->arena, uint64_t, n_files);
     struct nn_hash found;
 
     if (!parts || !sizes)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     parts[0] = (struct nn_hash_part){sizes, n_files * sizeof(*sizes)};
     for (uint32_t i = 0; i < n_files; i++) {
         sizes[i] = files[i].size;
         parts[i + 1] = files[i];
     }
     if (nn_hash_make(parts, n_files + 1, &found) < 0)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     if (memcmp(&wanted[0], &found, sizeof(found)) != 0 &&
         memcmp(&wanted[1], &found, sizeof(found)) != 0)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "the model cache is not what driver %s wrote for this token last",
-                      host->driver.name);
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "the model cache is not what driver %s wrote for this token last",
+                            host->driver.name);
     return NNHAL_NONE;
 }
 
@@ -413,83 +412,85 @@ static bool take_model(const struct nn_host *host, const struct nn_cache_head *h
     return true;
 }
 
-static uint32_t take_data(struct nn_session *session, const struct nn_cache_head *head,
+static uint32_t take_data(struct nn_call *call, const struct nn_cache_head *head,
                           const int32_t *fds, const struct nn_hash_part *files,
-                          struct nn_cached *cached, struct nnhal_cache *cache, const char **message,
-                          struct nn_arena *arena)
+                          struct nn_cached *cached, struct nnhal_cache *cache)
 {
-    const struct nn_cache_file *said = head->files + session->host->driver.n_model_cache_files;
+    const struct nn_cache_file *said = head->files +
+                                       call->session->host->driver.n_model_cache_files;
 
     for (uint32_t i = 0; i < cache->n_data_files; i++) {
         int r;
 
         if (files[i].size != said[i].size)
             r = NN_CACHED_E_DAMAGED;
-        else if (session->host->sharing == NN_HOST_SHARING_NONE)
+        else if (call->session->host->sharing == NN_HOST_SHARING_NONE)
             r = nn_cached_read_data(cached, fds[i], &said[i], &cache->data_files[i]);
         else
-            r = nn_cached_find_data(cached, &session->host->weights, sharing_uid(session), fds[i],
-                                    &said[i], &cache->data_files[i]);
+            r = nn_cached_find_data(cached, &call->session->host->weights,
+                                    sharing_uid(call->session), fds[i], &said[i],
+                                    &cache->data_files[i]);
         if (r)
-            return say_unread(r, message, arena);
+            return say_unread(call, r);
     }
     return NNHAL_NONE;
 }
 
-static uint32_t load(struct nn_session *session, const int32_t *fds, uint32_t n_model,
-                     uint32_t n_data, const struct nn_hash wanted[2], struct nn_prepared *prepared,
-                     struct nnhal_cache *cache, const char **message, struct nn_arena *arena)
+static uint32_t load(struct nn_call *call, const int32_t *fds, uint32_t n_model, uint32_t n_data,
+                     const struct nn_hash wanted[2], struct nn_prepared *prepared,
+                     struct nnhal_cache *cache)
 {
-    struct nn_hash_part *files = nn_arena_new_n(arena, struct nn_hash_part, n_model + n_data);
+    struct nn_hash_part *files = nn_arena_new_n(call->arena, struct nn_hash_part, n_model + n_data);
     struct nn_cached *cached = &prepared->cached;
     struct nn_cache_head head;
     uint64_t head_bytes;
     uint32_t status;
 
     if (!files || nn_cached_init(cached, n_model + n_data, n_data, &prepared->arena) < 0)
-        return nn_say_no_memory(message, arena);
-    status = measure_files(session, n_model + n_data, fds, files, prepared, message, arena);
+        return nn_call_fail_no_memory(call);
+    status = measure_files(call, n_model + n_data, fds, files, prepared);
     if (status == NNHAL_NONE)
-        status = read_model(n_model, fds, files, cached, message, arena);
+        status = read_model(call, n_model, fds, files, cached);
     if (status == NNHAL_NONE)
-        status = judge_hash(session->host, wanted, n_model, files, message, arena);
+        status = judge_hash(call, call->session->host, wanted, n_model, files);
     if (status != NNHAL_NONE)
         return status;
     if (!nn_cache_head_decode(files[0].bytes, files[0].size, &prepared->arena, &head,
                               &head_bytes) ||
-        !take_model(session->host, &head, files, head_bytes, cache))
-        return say_unread(NN_CACHED_E_DAMAGED, message, arena);
+        !take_model(call->session->host, &head, files, head_bytes, cache))
+        return say_unread(call, NN_CACHED_E_DAMAGED);
     prepared->priority = head.priority;
     prepared->staging.stage = head.stage;
     prepared->io = head.io;
-    return take_data(session, &head, fds + n_model, files + n_model, cached, cache, message, arena);
+    return take_data(call, &head, fds + n_model, files + n_model, cached, cache);
 }
 
-uint32_t nn_cache_load(struct nn_session *session,
+uint32_t nn_cache_load(struct nn_call *call,
                        const struct nn_hal_prepare_model_from_cache_args *args,
-                       struct nn_prepared *prepared, struct nnhal_cache **ret_cache,
-                       const char **message, struct nn_arena *arena)
+                       struct nn_prepared *prepared, struct nnhal_cache **ret_cache)
 {
     uint32_t n_model = args->n_model_cache, n_data = args->n_data_cache;
-    uint32_t status = judge_files(session->host, args, message, arena);
+    uint32_t status = judge_files(call, call->session->host, args);
     struct nn_hash wanted[2];
     int32_t *fds;
 
     if (status != NNHAL_NONE)
         return status;
-    if (nn_host_open_tokens(session->host, NULL) < 0 ||
-        nn_token_map_get(session->host->tokens, session->uid, args->token, &wanted[0]) != 0)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "driver %s, as it is now, has compiled nothing for this token",
-                      session->host->driver.name);
-    if (nn_token_map_get_next(session->host->tokens, session->uid, args->token, &wanted[1]) != 0)
+    if (nn_host_open_tokens(call->session->host, NULL) < 0 ||
+        nn_token_map_get(call->session->host->tokens, call->session->uid, args->token,
+                         &wanted[0]) != 0)
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "driver %s, as it is now, has compiled nothing for this token",
+                            call->session->host->driver.name);
+    if (nn_token_map_get_next(call->session->host->tokens, call->session->uid, args->token,
+                              &wanted[1]) != 0)
         wanted[1] = wanted[0];
-    *ret_cache = nn_cache_new(session->host, arena);
-    fds = nn_arena_new_n(arena, int32_t, n_model + n_data);
+    *ret_cache = nn_cache_new(call->session->host, call->arena);
+    fds = nn_arena_new_n(call->arena, int32_t, n_model + n_data);
     if (!*ret_cache || !fds)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     memcpy(fds, args->model_cache, n_model * sizeof(*fds));
     if (n_data)
         memcpy(fds + n_model, args->data_cache, n_data * sizeof(*fds));
-    return load(session, fds, n_model, n_data, wanted, prepared, *ret_cache, message, arena);
+    return load(call, fds, n_model, n_data, wanted, prepared, *ret_cache);
 }

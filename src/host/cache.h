@@ -68,10 +68,9 @@ bool nn_cache_save_again(struct nn_session *session, const struct nn_hal_prepare
 /* nn_cache_load() - reads and judges the files; sets what prepared keeps of a
  * model; *ret_cache lives in arena, the bytes as long as prepared.
  * Returns: NNHAL_NONE, or the status with *message set. */
-uint32_t nn_cache_load(struct nn_session *session,
+uint32_t nn_cache_load(struct nn_call *call,
                        const struct nn_hal_prepare_model_from_cache_args *args,
-                       struct nn_prepared *prepared, struct nnhal_cache **ret_cache,
-                       const char **message, struct nn_arena *arena);
+                       struct nn_prepared *prepared, struct nnhal_cache **ret_cache);
 
 /* nn_cache_close() - of a host that ends. */
 void nn_cache_close(struct nn_host *host);

@@ -12,32 +12,31 @@
 
 /* One copy, with references to both sides. */
 struct copy {
-    struct nn_session *session;
+    struct nn_call *call;
     struct nn_buffer *buffer;
     struct nn_memory *memory;
-    const char **message;
-    struct nn_arena *arena;
 };
 
 /* -- both sides ------------------------------------------------------------------ */
 
 static uint32_t find_buffer(struct copy *copy, uint64_t id)
 {
-    copy->buffer = (struct nn_buffer *)nn_objects_get(&copy->session->objects, id,
+    copy->buffer = (struct nn_buffer *)nn_objects_get(&copy->call->session->objects, id,
                                                       NN_OBJECT_BUFFER);
     if (copy->buffer)
         return NNHAL_NONE;
-    return nn_say(copy->message, copy->arena, NNHAL_INVALID_ARGUMENT,
-                  "%llu is no buffer of this session, or was freed", (unsigned long long)id);
+    return nn_call_fail(copy->call, NNHAL_INVALID_ARGUMENT,
+                        "%llu is no buffer of this session, or was freed", (unsigned long long)id);
 }
 
 static uint32_t find_memory(struct copy *copy, uint64_t id)
 {
-    copy->memory = nn_memory_get(copy->session, id);
+    copy->memory = nn_memory_get(copy->call->session, id);
     if (copy->memory)
         return NNHAL_NONE;
-    return nn_say(copy->message, copy->arena, NNHAL_INVALID_ARGUMENT,
-                  "%llu is no memory of this session: import it first", (unsigned long long)id);
+    return nn_call_fail(copy->call, NNHAL_INVALID_ARGUMENT,
+                        "%llu is no memory of this session: import it first",
+                        (unsigned long long)id);
 }
 
 static void done(struct copy *copy)
@@ -52,19 +51,19 @@ static uint32_t judge_memory(const struct copy *copy, uint64_t n_bytes, bool is_
     const struct nn_memory *memory = copy->memory;
 
     if (memory->is_whole)
-        return nn_say(
-            copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
+        return nn_call_fail(
+            copy->call, NNHAL_GENERAL_FAILURE,
             "the memory is a hardware buffer that is no BLOB, whose pixels are not copied: "
             "use shared memory or a BLOB buffer");
     if (is_written ? !memory->is_writable : !memory->is_readable)
-        return nn_say(copy->message, copy->arena, NNHAL_INVALID_ARGUMENT,
-                      "the memory is not %s: import it with %s",
-                      is_written ? "writable" : "readable",
-                      is_written ? "PROT_WRITE" : "PROT_READ");
+        return nn_call_fail(
+            copy->call, NNHAL_INVALID_ARGUMENT, "the memory is not %s: import it with %s",
+            is_written ? "writable" : "readable", is_written ? "PROT_WRITE" : "PROT_READ");
     if (nn_memory_size(memory) != n_bytes)
-        return nn_say(copy->message, copy->arena, NNHAL_INVALID_ARGUMENT,
-                      "the memory has %llu bytes and the buffer's value %llu: they must be equal",
-                      (unsigned long long)nn_memory_size(memory), (unsigned long long)n_bytes);
+        return nn_call_fail(
+            copy->call, NNHAL_INVALID_ARGUMENT,
+            "the memory has %llu bytes and the buffer's value %llu: they must be equal",
+            (unsigned long long)nn_memory_size(memory), (unsigned long long)n_bytes);
     return NNHAL_NONE;
 }
 
@@ -72,13 +71,13 @@ static uint32_t begin_access(const struct copy *copy, bool is_written)
 {
     if (nn_region_begin_access(copy->memory->region, is_written) == 0)
         return NNHAL_NONE;
-    return nn_say(copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
-                  "the memory cannot be made coherent for the CPU");
+    return nn_call_fail(copy->call, NNHAL_GENERAL_FAILURE,
+                        "the memory cannot be made coherent for the CPU");
 }
 
 static void count(const struct copy *copy, uint64_t n_bytes)
 {
-    __atomic_add_fetch(&copy->session->host->copied_bytes, n_bytes, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&copy->call->session->host->copied_bytes, n_bytes, __ATOMIC_RELAXED);
 }
 
 /* After the access: what was copied counts only if the memory was there. */
@@ -87,13 +86,14 @@ static uint32_t end_access(const struct copy *copy, bool is_written, uint32_t st
     int r = nn_region_end_access(copy->memory->region, is_written);
 
     if (nn_memory_is_broken(copy->memory))
-        return nn_say(copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
-                      "the memory's file was made smaller while it was in use: leave it alone, or "
-                      "seal it against shrinking");
+        return nn_call_fail(
+            copy->call, NNHAL_GENERAL_FAILURE,
+            "the memory's file was made smaller while it was in use: leave it alone, or "
+            "seal it against shrinking");
     if (r < 0 && status == NNHAL_NONE)
-        return nn_say(copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
-                      "the memory cannot be written back to its file: %s",
-                      strerror(-nn_error_fold(r)));
+        return nn_call_fail(copy->call, NNHAL_GENERAL_FAILURE,
+                            "the memory cannot be written back to its file: %s",
+                            strerror(-nn_error_fold(r)));
     return status;
 }
 
@@ -110,7 +110,7 @@ static uint64_t bytes_of(const struct nn_buffer *buffer, uint32_t n_dimensions,
 
 static uint32_t give_out(const struct copy *copy, uint64_t n_bytes)
 {
-    const struct nn_host *host = copy->session->host;
+    const struct nn_host *host = copy->call->session->host;
     const struct nn_buffer_store *store = &copy->buffer->store;
     void *data = nn_region_data(copy->memory->region);
 
@@ -120,8 +120,8 @@ static uint32_t give_out(const struct copy *copy, uint64_t n_bytes)
         return NNHAL_NONE;
     }
     nn_services_clear();
-    return nn_driver_status(host, host->driver.copy_to(store->driver_buffer, data, n_bytes),
-                            "copy_to", copy->message, copy->arena);
+    return nn_call_check_driver(
+        copy->call, host->driver.copy_to(store->driver_buffer, data, n_bytes), "copy_to");
 }
 
 /* Admitted as a reader. The size is judged first, as far as it is known. */
@@ -140,23 +140,24 @@ static uint32_t copy_to(struct copy *copy, const struct nn_hal_copy_to_args *arg
     if (status != NNHAL_NONE)
         return status;
     if (!buffer->is_initialized)
-        return nn_say(copy->message, copy->arena, NNHAL_GENERAL_FAILURE,
-                      "the buffer holds no value: nothing was written to it, or what wrote to it "
-                      "failed");
+        return nn_call_fail(
+            copy->call, NNHAL_GENERAL_FAILURE,
+            "the buffer holds no value: nothing was written to it, or what wrote to it "
+            "failed");
     status = begin_access(copy, true);
     if (status != NNHAL_NONE)
         return status;
     return end_access(copy, true, give_out(copy, n_bytes));
 }
 
-uint32_t nn_host_copy_to(struct nn_session *session, const struct nn_hal_copy_to_args *args,
-                         struct nn_hal_copy_to_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_copy_to(struct nn_call *call, const struct nn_hal_copy_to_args *args,
+                         struct nn_hal_copy_to_reply *reply)
 {
-    struct copy copy = {.session = session, .message = &reply->message, .arena = arena};
+    struct copy copy = {.call = call};
     uint32_t status = find_buffer(&copy, args->buffer);
 
     if (status == NNHAL_NONE)
-        status = nn_buffer_begin(copy.buffer, false, &reply->message, arena);
+        status = nn_buffer_begin(call, copy.buffer, false);
     if (status == NNHAL_NONE) {
         status = copy_to(&copy, args);
         nn_buffer_end_read(copy.buffer);
@@ -175,20 +176,21 @@ static uint32_t judge_dimensions(const struct copy *copy, const struct nn_hal_co
 
     if (args->n_dimensions > NNHAL_MAX_RANK || (args->n_dimensions && !args->dimensions) ||
         !nn_buffer_fits(buffer, args->n_dimensions, args->dimensions))
-        return nn_say(copy->message, copy->arena, NNHAL_INVALID_ARGUMENT,
-                      "the dimensions contradict those that the buffer was allocated with");
+        return nn_call_fail(copy->call, NNHAL_INVALID_ARGUMENT,
+                            "the dimensions contradict those that the buffer was allocated with");
     *ret_n = args->n_dimensions ? args->n_dimensions : buffer->n_dimensions;
     memcpy(ret, args->n_dimensions ? args->dimensions : buffer->dimensions, *ret_n * sizeof(*ret));
     if (!nn_dimensions_known(buffer->type, *ret_n, ret))
-        return nn_say(copy->message, copy->arena, NNHAL_INVALID_ARGUMENT,
-                      "the dimensions must all be given, above 0: the buffer's shape is open");
+        return nn_call_fail(
+            copy->call, NNHAL_INVALID_ARGUMENT,
+            "the dimensions must all be given, above 0: the buffer's shape is open");
     return NNHAL_NONE;
 }
 
 static uint32_t take_in(const struct copy *copy, uint32_t n, const uint32_t *dimensions,
                         uint64_t n_bytes)
 {
-    const struct nn_host *host = copy->session->host;
+    const struct nn_host *host = copy->call->session->host;
     const struct nn_buffer_store *store = &copy->buffer->store;
     const void *data = nn_region_data(copy->memory->region);
 
@@ -198,9 +200,9 @@ static uint32_t take_in(const struct copy *copy, uint32_t n, const uint32_t *dim
         return NNHAL_NONE;
     }
     nn_services_clear();
-    return nn_driver_status(
-        host, host->driver.copy_from(store->driver_buffer, n, dimensions, data, n_bytes),
-        "copy_from", copy->message, copy->arena);
+    return nn_call_check_driver(
+        copy->call, host->driver.copy_from(store->driver_buffer, n, dimensions, data, n_bytes),
+        "copy_from");
 }
 
 /* Admitted as the writer. */
@@ -217,7 +219,7 @@ static uint32_t copy_from(struct copy *copy, const struct nn_hal_copy_from_args 
     n_bytes = bytes_of(copy->buffer, *ret_n, ret);
     status = judge_memory(copy, n_bytes, false);
     if (status == NNHAL_NONE)
-        status = nn_buffer_reserve(copy->buffer, n_bytes, copy->message, copy->arena);
+        status = nn_buffer_reserve(copy->call, copy->buffer, n_bytes);
     if (status == NNHAL_NONE)
         status = begin_access(copy, false);
     if (status != NNHAL_NONE)
@@ -225,15 +227,15 @@ static uint32_t copy_from(struct copy *copy, const struct nn_hal_copy_from_args 
     return end_access(copy, false, take_in(copy, *ret_n, ret, n_bytes));
 }
 
-uint32_t nn_host_copy_from(struct nn_session *session, const struct nn_hal_copy_from_args *args,
-                           struct nn_hal_copy_from_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_copy_from(struct nn_call *call, const struct nn_hal_copy_from_args *args,
+                           struct nn_hal_copy_from_reply *reply)
 {
-    struct copy copy = {.session = session, .message = &reply->message, .arena = arena};
+    struct copy copy = {.call = call};
     uint32_t n = 0, dimensions[NNHAL_MAX_RANK];
     uint32_t status = find_buffer(&copy, args->buffer);
 
     if (status == NNHAL_NONE)
-        status = nn_buffer_begin(copy.buffer, true, &reply->message, arena);
+        status = nn_buffer_begin(call, copy.buffer, true);
     if (status == NNHAL_NONE) {
         status = copy_from(&copy, args, &n, dimensions);
         nn_buffer_end_write(copy.buffer, status == NNHAL_NONE, n, dimensions);

@@ -2,11 +2,11 @@
 /* device.c - what a device says of itself */
 #include "host/cache.h"
 
-uint32_t nn_host_get_device_info(struct nn_session *session,
+uint32_t nn_host_get_device_info(struct nn_call *call,
                                  const struct nn_hal_get_device_info_args *args,
-                                 struct nn_hal_get_device_info_reply *reply, struct nn_arena *arena)
+                                 struct nn_hal_get_device_info_reply *reply)
 {
-    const struct nnhal_driver *driver = &session->host->driver;
+    const struct nnhal_driver *driver = &call->session->host->driver;
 
     reply->name = driver->name;
     reply->version = driver->version;
@@ -15,7 +15,7 @@ uint32_t nn_host_get_device_info(struct nn_session *session,
     reply->n_extensions = driver->n_extensions;
     reply->extensions = driver->extensions;
     reply->capabilities = *driver->capabilities;
-    nn_cache_n_files(session->host, &reply->n_model_cache_files, &reply->n_data_cache_files);
+    nn_cache_n_files(call->session->host, &reply->n_model_cache_files, &reply->n_data_cache_files);
     reply->pid = getpid();
     return NNHAL_NONE;
 }

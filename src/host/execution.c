@@ -22,62 +22,60 @@ struct nn_execution *nn_execution_unref(struct nn_execution *execution)
     return NULL;
 }
 
-static uint32_t find_prepared(struct nn_session *session, uint64_t id, const char **message,
-                              struct nn_arena *arena, struct nn_prepared **ret_prepared)
+static uint32_t find_prepared(struct nn_call *call, uint64_t id, struct nn_prepared **ret_prepared)
 {
-    struct nn_prepared *prepared = nn_prepared_get(session, id);
+    struct nn_prepared *prepared = nn_prepared_get(call->session, id);
 
     if (!prepared)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "%llu is no prepared model of this session, or was freed",
-                      (unsigned long long)id);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "%llu is no prepared model of this session, or was freed",
+                            (unsigned long long)id);
     *ret_prepared = prepared;
     return NNHAL_NONE;
 }
 
-uint32_t nn_execution_new(struct nn_session *session, uint64_t prepared_model,
-                          const struct nnhal_request *request, unsigned flags, const char **message,
-                          struct nn_arena *arena, struct nn_execution **ret_execution)
+uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
+                          const struct nnhal_request *request, unsigned flags,
+                          struct nn_execution **ret_execution)
 {
     _cleanup_(nn_execution_unrefp) struct nn_execution *execution = calloc(1, sizeof(*execution));
     struct nn_prepared *prepared = NULL;
     uint32_t status;
 
     if (!execution)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     nn_object_init(&execution->object, NN_OBJECT_EXECUTION, execution_destroy);
     nn_arena_init(&execution->arena, 0);
-    status = find_prepared(session, prepared_model, message, arena, &prepared);
+    status = find_prepared(call, prepared_model, &prepared);
     if (status == NNHAL_NONE)
-        status = nn_binding_init(&execution->binding, session, prepared, request, NULL, flags,
-                                 &execution->arena, message, arena);
+        status = nn_binding_init(call, &execution->binding, prepared, request, NULL, flags,
+                                 &execution->arena);
     if (status == NNHAL_NONE)
         *ret_execution = steal_ptr(&execution);
     return status;
 }
 
-uint32_t nn_execution_get(struct nn_session *session, uint64_t id, const char **message,
-                          struct nn_arena *arena, struct nn_execution **ret_execution)
+uint32_t nn_execution_get(struct nn_call *call, uint64_t id, struct nn_execution **ret_execution)
 {
-    struct nn_object *object = nn_objects_get(&session->objects, id, NN_OBJECT_EXECUTION);
+    struct nn_object *object = nn_objects_get(&call->session->objects, id, NN_OBJECT_EXECUTION);
 
     if (!object)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "%llu is no execution of this session, or was freed", (unsigned long long)id);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "%llu is no execution of this session, or was freed",
+                            (unsigned long long)id);
     *ret_execution = (struct nn_execution *)object;
     return NNHAL_NONE;
 }
 
-uint32_t nn_execution_judge_form(uint64_t execution, uint64_t prepared_model,
-                                 const struct nnhal_request *request, uint32_t measure,
-                                 const char **message, struct nn_arena *arena)
+uint32_t nn_execution_judge_form(struct nn_call *call, uint64_t execution, uint64_t prepared_model,
+                                 const struct nnhal_request *request, uint32_t measure)
 {
     if (measure > 1)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT, "measure is %u, not 0 or 1", measure);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT, "measure is %u, not 0 or 1", measure);
     if (execution != 0 &&
         (prepared_model != 0 || request->n_inputs || request->n_outputs || request->n_pools))
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "a reusable execution has its request already: leave it empty");
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "a reusable execution has its request already: leave it empty");
     return NNHAL_NONE;
 }
 
@@ -107,47 +105,44 @@ uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t 
 
 /* -- reusable executions ------------------------------------------------------- */
 
-uint32_t nn_host_create_execution(struct nn_session *session,
+uint32_t nn_host_create_execution(struct nn_call *call,
                                   const struct nn_hal_create_execution_args *args,
-                                  struct nn_hal_create_execution_reply *reply,
-                                  struct nn_arena *arena)
+                                  struct nn_hal_create_execution_reply *reply)
 {
     _cleanup_(nn_execution_unrefp) struct nn_execution *execution = NULL;
     uint32_t status;
 
-    status = nn_execution_judge_form(0, args->prepared_model, &args->request, args->measure,
-                                     &reply->message, arena);
+    status = nn_execution_judge_form(call, 0, args->prepared_model, &args->request, args->measure);
     if (status == NNHAL_NONE)
-        status = nn_execution_new(session, args->prepared_model, &args->request, 0, &reply->message,
-                                  arena, &execution);
+        status = nn_execution_new(call, args->prepared_model, &args->request, 0, &execution);
     if (status == NNHAL_NONE)
-        status = nn_session_charge(session, NN_QUOTA_EXECUTIONS, 1, "reusable executions",
-                                   &execution->charge, &reply->message, arena);
+        status = nn_call_charge(call, NN_QUOTA_EXECUTIONS, 1, "reusable executions",
+                                &execution->charge);
     if (status != NNHAL_NONE)
         return status;
     execution->measure = args->measure != 0;
     execution->loop_timeout_ns = args->loop_timeout_ns;
-    if (nn_objects_add(&session->objects, &execution->object) < 0)
-        return nn_say_no_memory(&reply->message, arena);
+    if (nn_objects_add(&call->session->objects, &execution->object) < 0)
+        return nn_call_fail_no_memory(call);
     reply->execution = execution->object.id;
     return NNHAL_NONE;
 }
 
-uint32_t nn_host_free_execution(struct nn_session *session,
-                                const struct nn_hal_free_execution_args *args,
-                                struct nn_hal_free_execution_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_free_execution(struct nn_call *call, const struct nn_hal_free_execution_args *args,
+                                struct nn_hal_free_execution_reply *reply)
 {
-    nn_objects_remove(&session->objects, args->execution, NN_OBJECT_EXECUTION);
+    nn_objects_remove(&call->session->objects, args->execution, NN_OBJECT_EXECUTION);
     return NNHAL_NONE;
 }
 
 /* -- execute_synchronously ------------------------------------------------------- */
 
-static uint32_t run(const struct nn_binding *binding, const struct nn_binding_run *how,
-                    struct nn_hal_execute_synchronously_reply *reply, struct nn_arena *arena)
+static uint32_t run(struct nn_call *call, const struct nn_binding *binding,
+                    const struct nn_binding_run *how,
+                    struct nn_hal_execute_synchronously_reply *reply)
 {
     struct nn_binding_result result;
-    uint32_t status = nn_binding_run(binding, how, &result, &reply->message, arena);
+    uint32_t status = nn_binding_run(call, binding, how, &result);
 
     if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;
@@ -157,57 +152,52 @@ static uint32_t run(const struct nn_binding *binding, const struct nn_binding_ru
     return status;
 }
 
-static uint32_t run_reusable(struct nn_session *session,
+static uint32_t run_reusable(struct nn_call *call,
                              const struct nn_hal_execute_synchronously_args *args,
-                             struct nn_hal_execute_synchronously_reply *reply,
-                             struct nn_arena *arena)
+                             struct nn_hal_execute_synchronously_reply *reply)
 {
     _cleanup_(nn_execution_unrefp) struct nn_execution *execution = NULL;
     struct nn_binding_run how = {.deadline_ns = args->deadline_ns,
-                                 .is_cancelled = &session->is_cancelled};
+                                 .is_cancelled = &call->session->is_cancelled};
     uint32_t status;
 
-    status = nn_execution_get(session, args->execution, &reply->message, arena, &execution);
+    status = nn_execution_get(call, args->execution, &execution);
     if (status != NNHAL_NONE)
         return status;
     how.loop_timeout_ns = execution->loop_timeout_ns;
     how.measure = execution->measure;
-    return run(&execution->binding, &how, reply, arena);
+    return run(call, &execution->binding, &how, reply);
 }
 
-static uint32_t run_once(struct nn_session *session,
-                         const struct nn_hal_execute_synchronously_args *args,
-                         struct nn_hal_execute_synchronously_reply *reply, struct nn_arena *arena)
+static uint32_t run_once(struct nn_call *call, const struct nn_hal_execute_synchronously_args *args,
+                         struct nn_hal_execute_synchronously_reply *reply)
 {
     const struct nn_binding_run how = {.deadline_ns = args->deadline_ns,
                                        .loop_timeout_ns = args->loop_timeout_ns,
                                        .measure = args->measure != 0,
-                                       .is_cancelled = &session->is_cancelled};
+                                       .is_cancelled = &call->session->is_cancelled};
     struct nn_prepared *prepared = NULL;
     struct nn_binding binding;
     uint32_t status;
 
-    status = find_prepared(session, args->prepared_model, &reply->message, arena, &prepared);
+    status = find_prepared(call, args->prepared_model, &prepared);
     if (status != NNHAL_NONE)
         return status;
-    status = nn_binding_init(&binding, session, prepared, &args->request, NULL, 0, arena,
-                             &reply->message, arena);
+    status = nn_binding_init(call, &binding, prepared, &args->request, NULL, 0, call->arena);
     if (status == NNHAL_NONE)
-        status = run(&binding, &how, reply, arena);
+        status = run(call, &binding, &how, reply);
     nn_binding_done(&binding);
     return status;
 }
 
-uint32_t nn_host_execute_synchronously(struct nn_session *session,
+uint32_t nn_host_execute_synchronously(struct nn_call *call,
                                        const struct nn_hal_execute_synchronously_args *args,
-                                       struct nn_hal_execute_synchronously_reply *reply,
-                                       struct nn_arena *arena)
+                                       struct nn_hal_execute_synchronously_reply *reply)
 {
-    uint32_t status = nn_execution_judge_form(args->execution, args->prepared_model, &args->request,
-                                              args->measure, &reply->message, arena);
+    uint32_t status = nn_execution_judge_form(call, args->execution, args->prepared_model,
+                                              &args->request, args->measure);
 
     if (status != NNHAL_NONE)
         return status;
-    return args->execution != 0 ? run_reusable(session, args, reply, arena)
-                                : run_once(session, args, reply, arena);
+    return args->execution != 0 ? run_reusable(call, args, reply) : run_once(call, args, reply);
 }

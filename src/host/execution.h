@@ -19,14 +19,13 @@ struct nn_execution {
 
 /* nn_execution_new() - an execution without an id and without a charge. flags:
  * NN_REQUEST_FENCED. Returns: NNHAL_NONE, or the status with *message set. */
-uint32_t nn_execution_new(struct nn_session *session, uint64_t prepared_model,
-                          const struct nnhal_request *request, unsigned flags, const char **message,
-                          struct nn_arena *arena, struct nn_execution **ret_execution);
+uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
+                          const struct nnhal_request *request, unsigned flags,
+                          struct nn_execution **ret_execution);
 
 /* nn_execution_get() - a reference to the reusable execution of that id.
  * Returns: NNHAL_NONE, INVALID_ARGUMENT with *message set if there is none. */
-uint32_t nn_execution_get(struct nn_session *session, uint64_t id, const char **message,
-                          struct nn_arena *arena, struct nn_execution **ret_execution);
+uint32_t nn_execution_get(struct nn_call *call, uint64_t id, struct nn_execution **ret_execution);
 
 /* nn_execution_unref() - accepts NULL; returns NULL. */
 struct nn_execution *nn_execution_unref(struct nn_execution *execution);
@@ -35,8 +34,7 @@ NN_DEFINE_CLEANUP(struct nn_execution, nn_execution_unref)
 
 /* nn_execution_judge_form() - whether measure is 0 or 1, and which of the two
  * forms of a request this is. Returns: NNHAL_NONE, INVALID_ARGUMENT. */
-uint32_t nn_execution_judge_form(uint64_t execution, uint64_t prepared_model,
-                                 const struct nnhal_request *request, uint32_t measure,
-                                 const char **message, struct nn_arena *arena);
+uint32_t nn_execution_judge_form(struct nn_call *call, uint64_t execution, uint64_t prepared_model,
+                                 const struct nnhal_request *request, uint32_t measure);
 
 #endif

@@ -44,112 +44,108 @@ static bool is_pollable(int fd)
 }
 
 /* One that has signalled is not kept. */
-static uint32_t add_wait(struct nn_fenced *fenced, uint32_t i, int fd, const char **message,
-                         struct nn_arena *arena)
+static uint32_t add_wait(struct nn_call *call, struct nn_fenced *fenced, uint32_t i, int fd)
 {
     struct nn_fenced_wait *wait = &fenced->waits[fenced->n_waits];
     int r = is_pollable(fd) ? nn_fence_check(fd) : NN_FENCE_E_INVALID;
 
     if (r == NN_FENCE_E_INVALID)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "fence %u to wait for is no fence: it must be a descriptor that an earlier "
-                      "fenced execution gave, or a sync_file",
-                      i);
+        return nn_call_fail(
+            call, NNHAL_INVALID_ARGUMENT,
+            "fence %u to wait for is no fence: it must be a descriptor that an earlier "
+            "fenced execution gave, or a sync_file",
+            i);
     if (r == 0)
         return NNHAL_NONE;
     wait->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (wait->fd < 0)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     wait->fenced = fenced;
     fenced->n_waits++;
     return NNHAL_NONE;
 }
 
-static uint32_t add_waits(struct nn_fenced *fenced, const struct nn_hal_execute_fenced_args *args,
-                          const char **message, struct nn_arena *arena)
+static uint32_t add_waits(struct nn_call *call, struct nn_fenced *fenced,
+                          const struct nn_hal_execute_fenced_args *args)
 {
     uint32_t status = NNHAL_NONE;
 
     for (uint32_t i = 0; i < args->n_wait_for && status == NNHAL_NONE; i++)
-        status = add_wait(fenced, i, args->wait_for[i], message, arena);
+        status = add_wait(call, fenced, i, args->wait_for[i]);
     return status;
 }
 
 /* -- what is executed ---------------------------------------------------------------- */
 
-static uint32_t find_execution(struct nn_session *session,
-                               const struct nn_hal_execute_fenced_args *args,
-                               struct nn_fenced *fenced, const char **message,
-                               struct nn_arena *arena)
+static uint32_t find_execution(struct nn_call *call, const struct nn_hal_execute_fenced_args *args,
+                               struct nn_fenced *fenced)
 {
     uint32_t status;
 
     if (args->execution == 0) {
         fenced->measure = args->measure != 0;
         fenced->loop_timeout_ns = args->loop_timeout_ns;
-        return nn_execution_new(session, args->prepared_model, &args->request, NN_REQUEST_FENCED,
-                                message, arena, &fenced->execution);
+        return nn_execution_new(call, args->prepared_model, &args->request, NN_REQUEST_FENCED,
+                                &fenced->execution);
     }
-    status = nn_execution_get(session, args->execution, message, arena, &fenced->execution);
+    status = nn_execution_get(call, args->execution, &fenced->execution);
     if (status != NNHAL_NONE)
         return status;
     fenced->measure = fenced->execution->measure;
     fenced->loop_timeout_ns = fenced->execution->loop_timeout_ns;
     if (!fenced->execution->binding.is_specified)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "a fenced execution needs every output's dimensions: state them in the "
-                      "request, or execute synchronously");
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "a fenced execution needs every output's dimensions: state them in the "
+                            "request, or execute synchronously");
     return NNHAL_NONE;
 }
 
-static uint32_t judge_args(const struct nn_hal_execute_fenced_args *args, const char **message,
-                           struct nn_arena *arena)
+static uint32_t judge_args(struct nn_call *call, const struct nn_hal_execute_fenced_args *args)
 {
     if (args->n_wait_for > NNHAL_MAX_FENCES || (args->n_wait_for && !args->wait_for))
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "%u fences to wait for, at most %d are allowed", args->n_wait_for,
-                      NNHAL_MAX_FENCES);
-    return nn_execution_judge_form(args->execution, args->prepared_model, &args->request,
-                                   args->measure, message, arena);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "%u fences to wait for, at most %d are allowed", args->n_wait_for,
+                            NNHAL_MAX_FENCES);
+    return nn_execution_judge_form(call, args->execution, args->prepared_model, &args->request,
+                                   args->measure);
 }
 
-static uint32_t judge_deadline(struct nn_fenced *fenced, const char **message,
-                               struct nn_arena *arena)
+static uint32_t judge_deadline(struct nn_call *call, struct nn_fenced *fenced)
 {
     fenced->launched_ns = nn_sys_now_ns();
     if (fenced->launched_ns < fenced->deadline_ns)
         return NNHAL_NONE;
-    return nn_say(message, arena, NNHAL_MISSED_DEADLINE_PERSISTENT,
-                  "the deadline had passed before the execution began: allow more time");
+    return nn_call_fail(call, NNHAL_MISSED_DEADLINE_PERSISTENT,
+                        "the deadline had passed before the execution began: allow more time");
 }
 
-static uint32_t charge(struct nn_session *session, const struct nn_hal_execute_fenced_args *args,
-                       struct nn_fenced *fenced, const char **message, struct nn_arena *arena)
+static uint32_t charge(struct nn_call *call, const struct nn_hal_execute_fenced_args *args,
+                       struct nn_fenced *fenced)
 {
-    uint32_t status = nn_session_charge(session, NN_QUOTA_FENCED, 1, "fenced executions",
-                                        &fenced->charge, message, arena);
+    uint32_t status = nn_call_charge(call, NN_QUOTA_FENCED, 1, "fenced executions",
+                                     &fenced->charge);
 
     if (status != NNHAL_NONE)
         return status;
-    return nn_session_charge(session, NN_QUOTA_FENCES, (uint64_t)args->n_wait_for + 1,
-                             "fences of fenced executions", &fenced->fences_charge, message, arena);
+    return nn_call_charge(call, NN_QUOTA_FENCES, (uint64_t)args->n_wait_for + 1,
+                          "fences of fenced executions", &fenced->fences_charge);
 }
 
 /* -- the methods ---------------------------------------------------------------------- */
 
-static uint32_t launch(struct nn_session *session, struct nn_fenced *fenced,
-                       struct nn_hal_execute_fenced_reply *reply, struct nn_arena *arena)
+static uint32_t launch(struct nn_call *call, struct nn_fenced *fenced,
+                       struct nn_hal_execute_fenced_reply *reply)
 {
     _cleanup_(closep) int fence = -1;
 
     if (nn_fence_new(&fenced->signaller, &fence) < 0 ||
-        nn_fencer_get(session->host, &fenced->fencer) < 0 ||
-        nn_objects_add(&session->objects, &fenced->object) < 0)
-        return nn_say_no_memory(&reply->message, arena);
+        nn_fencer_get(call->session->host, &fenced->fencer) < 0 ||
+        nn_objects_add(&call->session->objects, &fenced->object) < 0)
+        return nn_call_fail_no_memory(call);
     reply->callback = fenced->object.id;
     reply->sync_fence = steal_fd(&fence);
     /* Its own use: this call's ends when it returns. */
-    __atomic_add_fetch(&session->n_uses, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&call->session->n_uses, 1, __ATOMIC_SEQ_CST);
     nn_object_ref(&fenced->object);
     nn_fencer_launch(fenced->fencer, fenced);
     return NNHAL_NONE;
@@ -174,57 +170,55 @@ static struct nn_fenced *fenced_new(struct nn_session *session,
     return fenced;
 }
 
-uint32_t nn_host_execute_fenced(struct nn_session *session,
-                                const struct nn_hal_execute_fenced_args *args,
-                                struct nn_hal_execute_fenced_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_execute_fenced(struct nn_call *call, const struct nn_hal_execute_fenced_args *args,
+                                struct nn_hal_execute_fenced_reply *reply)
 {
     _cleanup_(fenced_unrefp) struct nn_fenced *fenced = NULL;
-    uint32_t status = judge_args(args, &reply->message, arena);
+    uint32_t status = judge_args(call, args);
 
     if (status != NNHAL_NONE)
         return status;
-    fenced = fenced_new(session, args);
+    fenced = fenced_new(call->session, args);
     if (!fenced)
-        return nn_say_no_memory(&reply->message, arena);
-    status = charge(session, args, fenced, &reply->message, arena);
+        return nn_call_fail_no_memory(call);
+    status = charge(call, args, fenced);
     if (status == NNHAL_NONE)
-        status = find_execution(session, args, fenced, &reply->message, arena);
+        status = find_execution(call, args, fenced);
     if (status == NNHAL_NONE)
-        status = add_waits(fenced, args, &reply->message, arena);
+        status = add_waits(call, fenced, args);
     if (status == NNHAL_NONE)
-        status = judge_deadline(fenced, &reply->message, arena);
+        status = judge_deadline(call, fenced);
     if (status != NNHAL_NONE)
         return status;
-    return launch(session, fenced, reply, arena);
+    return launch(call, fenced, reply);
 }
 
-uint32_t nn_host_get_fenced_info(struct nn_session *session,
+uint32_t nn_host_get_fenced_info(struct nn_call *call,
                                  const struct nn_hal_get_fenced_info_args *args,
-                                 struct nn_hal_get_fenced_info_reply *reply, struct nn_arena *arena)
+                                 struct nn_hal_get_fenced_info_reply *reply)
 {
-    struct nn_fenced *fenced = (struct nn_fenced *)nn_objects_get(&session->objects, args->callback,
-                                                                  NN_OBJECT_FENCED);
+    struct nn_fenced *fenced = (struct nn_fenced *)nn_objects_get(&call->session->objects,
+                                                                  args->callback, NN_OBJECT_FENCED);
 
     if (!fenced)
-        return nn_say(&reply->message, arena, NNHAL_INVALID_ARGUMENT,
-                      "%llu is no fenced execution of this session, or was freed",
-                      (unsigned long long)args->callback);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "%llu is no fenced execution of this session, or was freed",
+                            (unsigned long long)args->callback);
     nn_fencer_lock(fenced->fencer);
     reply->status = fenced->status;
     reply->timing_launched = fenced->timing_launched;
     reply->timing_fenced = fenced->timing_fenced;
     if (fenced->text[0])
-        nn_say(&reply->message, arena, fenced->status, "%s", fenced->text);
+        nn_call_fail(call, fenced->status, "%s", fenced->text);
     nn_fencer_unlock(fenced->fencer);
     fenced_unref(fenced);
     return NNHAL_NONE;
 }
 
-uint32_t nn_host_free_fenced_callback(struct nn_session *session,
+uint32_t nn_host_free_fenced_callback(struct nn_call *call,
                                       const struct nn_hal_free_fenced_callback_args *args,
-                                      struct nn_hal_free_fenced_callback_reply *reply,
-                                      struct nn_arena *arena)
+                                      struct nn_hal_free_fenced_callback_reply *reply)
 {
-    nn_objects_remove(&session->objects, args->callback, NN_OBJECT_FENCED);
+    nn_objects_remove(&call->session->objects, args->callback, NN_OBJECT_FENCED);
     return NNHAL_NONE;
 }

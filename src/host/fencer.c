@@ -133,13 +133,13 @@ static void job_run(struct nn_job *job)
                                        .measure = fenced->measure,
                                        .is_cancelled = &fenced->is_cancelled};
     struct nn_binding_result result;
-    const char *message = NULL;
     struct nn_arena arena;
+    struct nn_call call = {.session = fenced->session, .arena = &arena};
     uint64_t now_ns;
     uint32_t status;
 
     nn_arena_init(&arena, 0);
-    status = nn_binding_run(&fenced->execution->binding, &how, &result, &message, &arena);
+    status = nn_binding_run(&call, &fenced->execution->binding, &how, &result);
     now_ns = nn_sys_now_ns();
     if (status == NNHAL_MISSED_DEADLINE_PERSISTENT && now_ns >= fenced->due_ns)
         status = NNHAL_MISSED_DEADLINE_TRANSIENT; /* it waited for a thread */
@@ -150,7 +150,7 @@ static void job_run(struct nn_job *job)
         fenced->timing_fenced = (struct nnhal_timing){result.timing.time_on_device_ns,
                                                       now_ns - fenced->signalled_ns};
     }
-    end(fencer, fenced, status, message);
+    end(fencer, fenced, status, call.message);
     nn_fencer_unlock(fencer);
     nn_arena_done(&arena);
     release(fenced);

@@ -26,8 +26,7 @@ static void give_back(const struct nn_binding *binding, uint32_t n)
     }
 }
 
-static uint32_t enter(const struct nn_binding *binding, const char **message,
-                      struct nn_arena *arena)
+static uint32_t enter(struct nn_call *call, const struct nn_binding *binding)
 {
     for (uint32_t i = 0; i < binding->n_pools; i++) {
         const struct nn_binding_pool *pool = &binding->pools[i];
@@ -35,7 +34,7 @@ static uint32_t enter(const struct nn_binding *binding, const char **message,
 
         if (!pool->buffer || !(pool->is_read || pool->is_written))
             continue;
-        status = nn_buffer_begin(pool->buffer, pool->is_written, message, arena);
+        status = nn_buffer_begin(call, pool->buffer, pool->is_written);
         if (status == NNHAL_NONE)
             continue;
         give_back(binding, i);
@@ -46,25 +45,25 @@ static uint32_t enter(const struct nn_binding *binding, const char **message,
 
 /* -- arguments ------------------------------------------------------------------- */
 
-static uint32_t fill_input(const struct nn_buffer *buffer, uint32_t i, struct nnhal_input *input,
-                           const char **message, struct nn_arena *arena)
+static uint32_t fill_input(struct nn_call *call, const struct nn_buffer *buffer, uint32_t i,
+                           struct nnhal_input *input)
 {
     uint32_t n, merged[NNHAL_MAX_RANK];
 
     if (!buffer->is_initialized)
-        return nn_say(
-            message, arena, NNHAL_GENERAL_FAILURE,
+        return nn_call_fail(
+            call, NNHAL_GENERAL_FAILURE,
             "input %u is a buffer that holds no value: nothing was written to it, or what "
             "wrote to it failed",
             i);
     if (!nn_dimensions_merge(input->n_dimensions, input->dimensions, buffer->n_present,
                              buffer->present, &n, merged) ||
         n != buffer->n_present || memcmp(merged, buffer->present, n * sizeof(merged[0])) != 0)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "input %u: its dimensions are not those of the value in the buffer", i);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "input %u: its dimensions are not those of the value in the buffer", i);
     if (!nn_dimensions_known(buffer->type, n, merged))
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "input %u: the value in the buffer is empty, which no input may be", i);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "input %u: the value in the buffer is empty, which no input may be", i);
     input->n_dimensions = n;
     memcpy(input->dimensions, merged, n * sizeof(merged[0]));
     nn_operand_bytes(buffer->type, n, merged, &input->size);
@@ -81,8 +80,8 @@ static void place_output(const struct nn_buffer *buffer, struct nnhal_output *ou
 }
 
 /* Whatever is known of the shape beforehand has room beforehand. */
-static uint32_t fill_output(struct nn_buffer *buffer, struct nnhal_output *output,
-                            const char **message, struct nn_arena *arena)
+static uint32_t fill_output(struct nn_call *call, struct nn_buffer *buffer,
+                            struct nnhal_output *output)
 {
     uint32_t n, merged[NNHAL_MAX_RANK], status;
     uint64_t n_bytes = 0;
@@ -91,40 +90,40 @@ static uint32_t fill_output(struct nn_buffer *buffer, struct nnhal_output *outpu
                         buffer->dimensions, &n, merged);
     if (nn_dimensions_known(buffer->type, n, merged))
         nn_operand_bytes(buffer->type, n, merged, &n_bytes);
-    status = nn_buffer_reserve(buffer, n_bytes, message, arena);
+    status = nn_buffer_reserve(call, buffer, n_bytes);
     if (status == NNHAL_NONE)
         place_output(buffer, output);
     return status;
 }
 
-static uint32_t fill(struct nn_lease *lease, const char **message, struct nn_arena *arena)
+static uint32_t fill(struct nn_call *call, struct nn_lease *lease)
 {
     const struct nn_binding *binding = lease->binding;
     const struct nn_model_io *io = &binding->prepared->io;
-    struct nnhal_input *inputs = nn_arena_dup(arena, binding->inputs,
+    struct nnhal_input *inputs = nn_arena_dup(call->arena, binding->inputs,
                                               (size_t)io->n_inputs * sizeof(*inputs));
-    struct nnhal_output *outputs = nn_arena_dup(arena, binding->outputs,
+    struct nnhal_output *outputs = nn_arena_dup(call->arena, binding->outputs,
                                                 (size_t)io->n_outputs * sizeof(*outputs));
     uint32_t status = NNHAL_NONE;
 
     if (!inputs || !outputs)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     for (uint32_t i = 0; i < binding->n_uses && status == NNHAL_NONE; i++) {
         const struct nn_binding_use *use = &binding->uses[i];
         struct nn_buffer *buffer = pool_of(binding, use)->buffer;
 
         if (use->is_output)
-            status = fill_output(buffer, &outputs[use->argument], message, arena);
+            status = fill_output(call, buffer, &outputs[use->argument]);
         else
-            status = fill_input(buffer, use->argument, &inputs[use->argument], message, arena);
+            status = fill_input(call, buffer, use->argument, &inputs[use->argument]);
     }
     lease->inputs = inputs;
     lease->outputs = lease->filled = outputs;
     return status;
 }
 
-uint32_t nn_lease_begin(struct nn_lease *lease, const struct nn_binding *binding,
-                        const char **message, struct nn_arena *arena)
+uint32_t nn_lease_begin(struct nn_call *call, struct nn_lease *lease,
+                        const struct nn_binding *binding)
 {
     uint32_t status;
 
@@ -132,10 +131,10 @@ uint32_t nn_lease_begin(struct nn_lease *lease, const struct nn_binding *binding
         .binding = binding, .inputs = binding->inputs, .outputs = binding->outputs};
     if (binding->n_uses == 0)
         return NNHAL_NONE;
-    status = enter(binding, message, arena);
+    status = enter(call, binding);
     if (status != NNHAL_NONE)
         return status;
-    status = fill(lease, message, arena);
+    status = fill(call, lease);
     if (status != NNHAL_NONE)
         give_back(binding, binding->n_pools);
     return status;
@@ -143,32 +142,33 @@ uint32_t nn_lease_begin(struct nn_lease *lease, const struct nn_binding *binding
 
 /* -- growing ------------------------------------------------------------------------ */
 
-static uint32_t say_misfit(uint32_t i, const char **message, struct nn_arena *arena)
+static uint32_t say_misfit(struct nn_call *call, uint32_t i)
 {
-    return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                  "output %u has another shape than its buffer was allocated with: allocate one "
-                  "whose dimensions are open, or use shared memory",
-                  i);
+    return nn_call_fail(
+        call, NNHAL_GENERAL_FAILURE,
+        "output %u has another shape than its buffer was allocated with: allocate one "
+        "whose dimensions are open, or use shared memory",
+        i);
 }
 
 /* A driver may leave a dimension of an output that did not fit unknown: then it
  * is tried with twice the room. */
-static uint32_t grow(struct nn_buffer *buffer, uint32_t i, const struct nnhal_output *output,
-                     const char **message, struct nn_arena *arena)
+static uint32_t grow(struct nn_call *call, struct nn_buffer *buffer, uint32_t i,
+                     const struct nnhal_output *output)
 {
     uint64_t n_bytes;
 
     if (nn_dimensions_known(buffer->type, buffer->n_dimensions, buffer->dimensions) ||
         !nn_buffer_fits(buffer, output->n_dimensions, output->dimensions) ||
         !nn_operand_bytes(buffer->type, output->n_dimensions, output->dimensions, &n_bytes))
-        return say_misfit(i, message, arena);
+        return say_misfit(call, i);
     if (n_bytes <= buffer->store.capacity)
         n_bytes = 2 * buffer->store.capacity;
-    return nn_buffer_reserve(buffer, n_bytes, message, arena);
+    return nn_buffer_reserve(call, buffer, n_bytes);
 }
 
-uint32_t nn_lease_grow(struct nn_lease *lease, const struct nnhal_output *outputs, bool *ret_again,
-                       const char **message, struct nn_arena *arena)
+uint32_t nn_lease_grow(struct nn_call *call, struct nn_lease *lease,
+                       const struct nnhal_output *outputs, bool *ret_again)
 {
     const struct nn_binding *binding = lease->binding;
 
@@ -180,7 +180,7 @@ uint32_t nn_lease_grow(struct nn_lease *lease, const struct nnhal_output *output
 
         if (!use->is_output || !outputs[use->argument].is_insufficient)
             continue;
-        status = grow(buffer, use->argument, &outputs[use->argument], message, arena);
+        status = grow(call, buffer, use->argument, &outputs[use->argument]);
         if (status != NNHAL_NONE)
             return status;
         place_output(buffer, &lease->filled[use->argument]);
@@ -191,8 +191,8 @@ uint32_t nn_lease_grow(struct nn_lease *lease, const struct nnhal_output *output
 
 /* -- ending ---------------------------------------------------------------------------- */
 
-uint32_t nn_lease_judge(const struct nn_lease *lease, const struct nnhal_output *outputs,
-                        const char **message, struct nn_arena *arena)
+uint32_t nn_lease_judge(struct nn_call *call, const struct nn_lease *lease,
+                        const struct nnhal_output *outputs)
 {
     const struct nn_binding *binding = lease->binding;
 
@@ -202,7 +202,7 @@ uint32_t nn_lease_judge(const struct nn_lease *lease, const struct nnhal_output 
 
         if (use->is_output && !nn_buffer_fits(pool_of(binding, use)->buffer, output->n_dimensions,
                                               output->dimensions))
-            return say_misfit(use->argument, message, arena);
+            return say_misfit(call, use->argument);
     }
     return NNHAL_NONE;
 }

@@ -26,21 +26,21 @@ struct nn_lease {
  * Returns: NNHAL_NONE, INVALID_ARGUMENT, GENERAL_FAILURE (see spec of the HAL:
  * freed, in use, without a value, of another shape), or RESOURCE_EXHAUSTED_TRANSIENT,
  * with *message set. */
-uint32_t nn_lease_begin(struct nn_lease *lease, const struct nn_binding *binding,
-                        const char **message, struct nn_arena *arena);
+uint32_t nn_lease_begin(struct nn_call *call, struct nn_lease *lease,
+                        const struct nn_binding *binding);
 
 /* nn_lease_grow() - makes room in the buffers that are too small for what the
  * driver says of its outputs. *ret_again: there were some, and now the driver is
  * to execute once more.
  * Returns: NNHAL_NONE, GENERAL_FAILURE (a buffer whose shape is not open cannot
  * hold its output), RESOURCE_EXHAUSTED_TRANSIENT, with *message set. */
-uint32_t nn_lease_grow(struct nn_lease *lease, const struct nnhal_output *outputs, bool *ret_again,
-                       const char **message, struct nn_arena *arena);
+uint32_t nn_lease_grow(struct nn_call *call, struct nn_lease *lease,
+                       const struct nnhal_output *outputs, bool *ret_again);
 
 /* nn_lease_judge() - whether the buffers may have the shapes that were computed.
  * Returns: NNHAL_NONE, GENERAL_FAILURE with *message set. */
-uint32_t nn_lease_judge(const struct nn_lease *lease, const struct nnhal_output *outputs,
-                        const char **message, struct nn_arena *arena);
+uint32_t nn_lease_judge(struct nn_call *call, const struct nn_lease *lease,
+                        const struct nnhal_output *outputs);
 
 /* nn_lease_end() - gives the buffers back: those that were written hold
  * outputs' shapes if the execution was a success, else nothing. */

@@ -133,41 +133,43 @@ static void decode(struct nn_memory *memory)
                  memory->session->host->driver.name, kind_name(memory->kind), text);
 }
 
-uint32_t nn_memory_check_decoded(const struct nn_memory *memory, const char *whose, uint32_t i,
-                                 const char **message, struct nn_arena *arena)
+uint32_t nn_memory_check_decoded(struct nn_call *call, const struct nn_memory *memory,
+                                 const char *whose, uint32_t i)
 {
     if (memory->is_decoded)
         return NNHAL_NONE;
-    return nn_say(message, arena, NNHAL_GENERAL_FAILURE, "pool %u of the %s: %s", i, whose,
-                  memory->refusal);
+    return nn_call_fail(call, NNHAL_GENERAL_FAILURE, "pool %u of the %s: %s", i, whose,
+                        memory->refusal);
 }
 
 /* -- import_memory ---------------------------------------------------------------------- */
 
-static uint32_t say_unmapped(const struct nn_hal_import_memory_args *args, int r,
-                             struct nn_hal_import_memory_reply *reply, struct nn_arena *arena)
+static uint32_t say_unmapped(struct nn_call *call, const struct nn_hal_import_memory_args *args,
+                             int r)
 {
     if ((r == NN_REGION_E_INVALID || r == -EBADF) && is_buffer(args->kind))
-        return nn_say(&reply->message, arena, NNHAL_INVALID_ARGUMENT,
-                      "the hardware buffer is malformed: format 0x%x, %u x %u x %u, stride %u, %u "
-                      "planes and %llu bytes must agree with each other and with the descriptor",
-                      args->buffer.format, args->buffer.width, args->buffer.height,
-                      args->buffer.layers, args->buffer.stride, args->buffer.n_planes,
-                      (unsigned long long)args->buffer.size);
+        return nn_call_fail(
+            call, NNHAL_INVALID_ARGUMENT,
+            "the hardware buffer is malformed: format 0x%x, %u x %u x %u, stride %u, %u "
+            "planes and %llu bytes must agree with each other and with the descriptor",
+            args->buffer.format, args->buffer.width, args->buffer.height, args->buffer.layers,
+            args->buffer.stride, args->buffer.n_planes, (unsigned long long)args->buffer.size);
     if (r == NN_REGION_E_INVALID || r == -EBADF)
-        return nn_say(&reply->message, arena, NNHAL_INVALID_ARGUMENT,
-                      "the memory is malformed: kind %u, %llu bytes at offset %llu, protection %u "
-                      "must name a part of an open file",
-                      args->kind, (unsigned long long)args->size, (unsigned long long)args->offset,
-                      args->prot);
+        return nn_call_fail(
+            call, NNHAL_INVALID_ARGUMENT,
+            "the memory is malformed: kind %u, %llu bytes at offset %llu, protection %u "
+            "must name a part of an open file",
+            args->kind, (unsigned long long)args->size, (unsigned long long)args->offset,
+            args->prot);
     if (r == NN_REGION_E_UNMAPPABLE)
-        return nn_say(&reply->message, arena, NNHAL_GENERAL_FAILURE,
-                      "the memory cannot be mapped by the driver's process: use a memfd or a file "
-                      "that is open for what the memory is used for");
+        return nn_call_fail(
+            call, NNHAL_GENERAL_FAILURE,
+            "the memory cannot be mapped by the driver's process: use a memfd or a file "
+            "that is open for what the memory is used for");
     if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
-        return nn_say_no_memory(&reply->message, arena);
-    return nn_say(&reply->message, arena, NNHAL_GENERAL_FAILURE, "the memory cannot be mapped: %s",
-                  strerror(-nn_error_fold(r)));
+        return nn_call_fail_no_memory(call);
+    return nn_call_fail(call, NNHAL_GENERAL_FAILURE, "the memory cannot be mapped: %s",
+                        strerror(-nn_error_fold(r)));
 }
 
 /* What it takes of the quota: what it says that it maps. */
@@ -176,30 +178,28 @@ static uint64_t n_bytes(const struct nn_hal_import_memory_args *args)
     return args->kind == NNHAL_MEMORY_HARDWARE_BUFFER ? args->buffer.size : args->size;
 }
 
-static uint32_t import(struct nn_session *session, const struct nn_hal_import_memory_args *args,
-                       struct nn_memory *memory, struct nn_hal_import_memory_reply *reply,
-                       struct nn_arena *arena)
+static uint32_t import(struct nn_call *call, const struct nn_hal_import_memory_args *args,
+                       struct nn_memory *memory, struct nn_hal_import_memory_reply *reply)
 {
     uint32_t status;
     int r;
 
-    status = nn_session_charge(session, NN_QUOTA_MEMORIES, 1, "memories", &memory->charge,
-                               &reply->message, arena);
+    status = nn_call_charge(call, NN_QUOTA_MEMORIES, 1, "memories", &memory->charge);
     if (status != NNHAL_NONE)
         return status;
-    if (is_buffer(args->kind) && session->host->level < BUFFER_LEVEL)
-        return nn_say(&reply->message, arena, NNHAL_GENERAL_FAILURE,
-                      "device %s is of a feature level that knows no hardware buffers: use shared "
-                      "memory",
-                      session->host->driver.name);
-    r = map(session, args, &memory->region);
+    if (is_buffer(args->kind) && call->session->host->level < BUFFER_LEVEL)
+        return nn_call_fail(
+            call, NNHAL_GENERAL_FAILURE,
+            "device %s is of a feature level that knows no hardware buffers: use shared "
+            "memory",
+            call->session->host->driver.name);
+    r = map(call->session, args, &memory->region);
     if (r != 0)
-        return say_unmapped(args, r, reply, arena);
+        return say_unmapped(call, args, r);
     if (nn_region_may_stall(memory->region))
-        __atomic_add_fetch(&session->n_slow_files, 1, __ATOMIC_RELEASE);
-    status = nn_session_charge(session, NN_QUOTA_MEMORY_BYTES, n_bytes(args),
-                               "bytes of shared memory", &memory->bytes_charge, &reply->message,
-                               arena);
+        __atomic_add_fetch(&call->session->n_slow_files, 1, __ATOMIC_RELEASE);
+    status = nn_call_charge(call, NN_QUOTA_MEMORY_BYTES, n_bytes(args), "bytes of shared memory",
+                            &memory->bytes_charge);
     if (status != NNHAL_NONE)
         return status;
     memory->kind = args->kind;
@@ -210,28 +210,27 @@ static uint32_t import(struct nn_session *session, const struct nn_hal_import_me
         nn_layout_copy(&args->buffer, &memory->layout);
     find_view(memory);
     decode(memory);
-    if (nn_objects_add(&session->objects, &memory->object) < 0)
-        return nn_say_no_memory(&reply->message, arena);
+    if (nn_objects_add(&call->session->objects, &memory->object) < 0)
+        return nn_call_fail_no_memory(call);
     reply->memory = memory->object.id;
     return NNHAL_NONE;
 }
 
-uint32_t nn_host_import_memory(struct nn_session *session,
-                               const struct nn_hal_import_memory_args *args,
-                               struct nn_hal_import_memory_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_import_memory(struct nn_call *call, const struct nn_hal_import_memory_args *args,
+                               struct nn_hal_import_memory_reply *reply)
 {
     _cleanup_(nn_memory_unrefp) struct nn_memory *memory = calloc(1, sizeof(*memory));
 
     if (!memory)
-        return nn_say_no_memory(&reply->message, arena);
+        return nn_call_fail_no_memory(call);
     nn_object_init(&memory->object, NN_OBJECT_MEMORY, memory_destroy);
-    memory->session = session;
-    return import(session, args, memory, reply, arena);
+    memory->session = call->session;
+    return import(call, args, memory, reply);
 }
 
-uint32_t nn_host_free_memory(struct nn_session *session, const struct nn_hal_free_memory_args *args,
-                             struct nn_hal_free_memory_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_free_memory(struct nn_call *call, const struct nn_hal_free_memory_args *args,
+                             struct nn_hal_free_memory_reply *reply)
 {
-    nn_objects_remove(&session->objects, args->memory, NN_OBJECT_MEMORY);
+    nn_objects_remove(&call->session->objects, args->memory, NN_OBJECT_MEMORY);
     return NNHAL_NONE;
 }

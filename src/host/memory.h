@@ -56,7 +56,7 @@ bool nn_memory_is_broken(const struct nn_memory *memory);
 /* nn_memory_check_decoded() - whether the driver can use it. whose ("model",
  * "request") and i say which pool it is, for the sentence.
  * Returns: NNHAL_NONE, GENERAL_FAILURE with *message set. */
-uint32_t nn_memory_check_decoded(const struct nn_memory *memory, const char *whose, uint32_t i,
-                                 const char **message, struct nn_arena *arena);
+uint32_t nn_memory_check_decoded(struct nn_call *call, const struct nn_memory *memory,
+                                 const char *whose, uint32_t i);
 
 #endif

@@ -19,20 +19,20 @@ static void constants_done(struct nn_constants *constants)
     constants->n_pools = 0;
 }
 
-static uint32_t constants_add(struct nn_constants *constants, struct nn_session *session,
-                              uint64_t id, const char **message, struct nn_arena *arena)
+static uint32_t constants_add(struct nn_call *call, struct nn_constants *constants, uint64_t id)
 {
     uint32_t i = constants->n_pools;
-    struct nn_memory *memory = nn_memory_get(session, id);
+    struct nn_memory *memory = nn_memory_get(call->session, id);
 
     if (!memory)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "pool %u of the model is no memory of this session: import it first", i);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "pool %u of the model is no memory of this session: import it first",
+                            i);
     constants->memories[i] = memory;
     constants->n_pools++;
     if (!memory->is_readable)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "pool %u of the model is not readable: import it with PROT_READ", i);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "pool %u of the model is not readable: import it with PROT_READ", i);
     constants->sizes[i] = nn_region_size(memory->region);
     constants->mapped[i] = (struct nnhal_mapped_pool){
         .data = memory->is_whole ? NULL : memory->view,
@@ -48,18 +48,17 @@ static bool can_hold_constants(const struct nn_memory *memory)
     return memory->is_decoded && !memory->is_whole;
 }
 
-static uint32_t constants_judge(const struct nn_constants *constants, const char **message,
-                                struct nn_arena *arena)
+static uint32_t constants_judge(struct nn_call *call, const struct nn_constants *constants)
 {
     for (uint32_t i = 0; i < constants->n_pools; i++) {
         const struct nn_memory *memory = constants->memories[i];
-        uint32_t status = nn_memory_check_decoded(memory, "model", i, message, arena);
+        uint32_t status = nn_memory_check_decoded(call, memory, "model", i);
 
         if (status != NNHAL_NONE)
             return status;
         if (!can_hold_constants(memory))
-            return nn_say(
-                message, arena, NNHAL_GENERAL_FAILURE,
+            return nn_call_fail(
+                call, NNHAL_GENERAL_FAILURE,
                 "pool %u of the model is a hardware buffer that is no BLOB: put constants "
                 "into shared memory or a BLOB buffer",
                 i);
@@ -69,29 +68,29 @@ static uint32_t constants_judge(const struct nn_constants *constants, const char
 
 /* Finds the memories of a model's pools. What is allocated lives in store, the
  * sentence in arena. constants must be zero, and is to be done also on failure. */
-static uint32_t constants_init(struct nn_constants *constants, struct nn_session *session,
-                               const struct nnhal_model *model, struct nn_arena *store,
-                               const char **message, struct nn_arena *arena)
+static uint32_t constants_init(struct nn_call *call, struct nn_constants *constants,
+                               const struct nnhal_model *model, struct nn_arena *store)
 {
     uint32_t status = NNHAL_NONE;
 
     if (model->n_pools > NNHAL_MAX_POOLS || (model->n_pools && !model->pools))
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "the model has %u pools, at most %d are allowed: put more constants into one",
-                      model->n_pools, NNHAL_MAX_POOLS);
+        return nn_call_fail(
+            call, NNHAL_INVALID_ARGUMENT,
+            "the model has %u pools, at most %d are allowed: put more constants into one",
+            model->n_pools, NNHAL_MAX_POOLS);
     constants->memories = nn_arena_new_n(store, struct nn_memory *, model->n_pools);
     constants->mapped = nn_arena_new_n(store, struct nnhal_mapped_pool, model->n_pools);
     constants->sizes = nn_arena_new_n(store, uint64_t, model->n_pools);
     if (!constants->memories || !constants->mapped || !constants->sizes)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     for (uint32_t i = 0; i < model->n_pools && status == NNHAL_NONE; i++)
-        status = constants_add(constants, session, model->pools[i], message, arena);
+        status = constants_add(call, constants, model->pools[i]);
     return status;
 }
 
 /* Makes the pools of a model coherent for reading, or lets go of them. */
-static uint32_t constants_access(const struct nn_constants *constants, bool is_begin,
-                                 const char **message, struct nn_arena *arena)
+static uint32_t constants_access(struct nn_call *call, const struct nn_constants *constants,
+                                 bool is_begin)
 {
     for (uint32_t i = 0; i < constants->n_pools; i++) {
         struct nn_region *region = constants->memories[i]->region;
@@ -99,8 +98,8 @@ static uint32_t constants_access(const struct nn_constants *constants, bool is_b
                          : nn_region_end_access(region, false);
 
         if (r < 0)
-            return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                          "pool %u of the model cannot be read", i);
+            return nn_call_fail(call, NNHAL_GENERAL_FAILURE, "pool %u of the model cannot be read",
+                                i);
     }
     return NNHAL_NONE;
 }
@@ -149,54 +148,23 @@ static void prepared_destroy(struct nn_object *object)
 
 /* -- what models and drivers are allowed ------------------------------------- */
 
-static uint32_t judge_model(struct nn_session *session, const struct nnhal_model *model,
-                            const struct nn_constants *constants, struct nn_model_facts *facts,
-                            const char **message, struct nn_arena *arena)
+static uint32_t judge_model(struct nn_call *call, const struct nnhal_model *model,
+                            const struct nn_constants *constants, struct nn_model_facts *facts)
 {
     struct nn_why why = {.text = ""};
-    int r = nn_model_validate(model, constants->sizes, arena, facts, &why);
+    int r = nn_model_validate(model, constants->sizes, call->arena, facts, &why);
 
     if (r == NN_REFUSED)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT, "%s", why.text);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT, "%s", why.text);
     if (r != 0)
-        return nn_say_no_memory(message, arena);
-    if (facts->level > session->host->level)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "the model needs feature level %u, device %s has %u: use another device for "
-                      "what is newer",
-                      facts->level, session->host->driver.name, session->host->level);
+        return nn_call_fail_no_memory(call);
+    if (facts->level > call->session->host->level)
+        return nn_call_fail(
+            call, NNHAL_INVALID_ARGUMENT,
+            "the model needs feature level %u, device %s has %u: use another device for "
+            "what is newer",
+            facts->level, call->session->host->driver.name, call->session->host->level);
     return NNHAL_NONE;
-}
-
-uint32_t nn_driver_lied(const struct nn_host *host, const char **message, struct nn_arena *arena,
-                        const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    nn_log("host", NN_LOG_WARNING, "driver %s is defective: %s", host->driver.name, text);
-    return nn_say(message, arena, NNHAL_GENERAL_FAILURE, "driver %s is defective: %s",
-                  host->driver.name, text);
-}
-
-uint32_t nn_driver_status(const struct nn_host *host, uint32_t status, const char *callback,
-                          const char **message, struct nn_arena *arena)
-{
-    const char *text = nn_services_explanation();
-
-    if (status == NNHAL_NONE)
-        return status;
-    if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE || status >= NNHAL_DEAD_OBJECT)
-        return nn_driver_lied(host, message, arena,
-                              "%s() returned %u, which is not one of its statuses", callback,
-                              status);
-    if (text)
-        return nn_say(message, arena, status, "driver %s: %s", host->driver.name, text);
-    return nn_say(message, arena, status, "driver %s: %s() failed and does not say why",
-                  host->driver.name, callback);
 }
 
 /* -- get_supported_operations ------------------------------------------------ */
@@ -257,83 +225,81 @@ static bool has_all_mapped(const struct nn_constants *constants)
     return true;
 }
 
-static uint32_t ask_driver(struct nn_session *session, const struct nnhal_model *model,
+static uint32_t ask_driver(struct nn_call *call, const struct nnhal_model *model,
                            const struct nn_constants *constants,
-                           struct nn_hal_get_supported_operations_reply *reply,
-                           struct nn_arena *arena)
+                           struct nn_hal_get_supported_operations_reply *reply)
 {
-    const struct nn_host *host = session->host;
+    const struct nn_host *host = call->session->host;
     const struct nnhal_driver_model driver_model = {
         .model = model,
         .n_pools = constants->n_pools,
         .pools = constants->mapped,
     };
-    const char *why_not = NULL;
+    struct nn_call aside = *call; /* a refusal is an answer here, not a failure */
     struct nn_model_facts facts;
     uint8_t *supported;
     uint32_t status;
 
-    status = judge_model(session, model, constants, &facts, &reply->message, arena);
+    status = judge_model(call, model, constants, &facts);
     if (status == NNHAL_NONE)
-        status = constants_access(constants, true, &reply->message, arena);
+        status = constants_access(call, constants, true);
     if (status != NNHAL_NONE)
         return status;
-    supported = nn_arena_new_n(arena, uint8_t, model->main.n_operations);
+    supported = nn_arena_new_n(call->arena, uint8_t, model->main.n_operations);
     if (!supported)
-        return nn_say_no_memory(&reply->message, arena);
+        return nn_call_fail_no_memory(call);
     nn_services_clear();
     /* A driver is not asked about what it might look for where nothing is. */
     if (has_all_mapped(constants))
-        status = nn_driver_status(
-            host, host->driver.get_supported_operations(host->device, &driver_model, supported),
-            "get_supported_operations", &reply->message, arena);
-    constants_access(constants, false, &reply->message, arena);
+        status = nn_call_check_driver(
+            call, host->driver.get_supported_operations(host->device, &driver_model, supported),
+            "get_supported_operations");
+    constants_access(call, constants, false);
     if (status != NNHAL_NONE)
         return status;
     for (uint32_t i = 0; i < model->main.n_operations; i++)
         supported[i] = supported[i] != 0;
-    if (facts.has_tolerated || constants_judge(constants, &why_not, arena) != NNHAL_NONE)
+    if (facts.has_tolerated || constants_judge(&aside, constants) != NNHAL_NONE)
         refuse(constants, model, supported);
     reply->supported = supported;
     reply->n_supported = model->main.n_operations;
     return NNHAL_NONE;
 }
 
-uint32_t nn_host_get_supported_operations(struct nn_session *session,
+uint32_t nn_host_get_supported_operations(struct nn_call *call,
                                           const struct nn_hal_get_supported_operations_args *args,
-                                          struct nn_hal_get_supported_operations_reply *reply,
-                                          struct nn_arena *arena)
+                                          struct nn_hal_get_supported_operations_reply *reply)
 {
     struct nn_constants constants = {.n_pools = 0};
     uint32_t status;
 
-    status = constants_init(&constants, session, &args->model, arena, &reply->message, arena);
+    status = constants_init(call, &constants, &args->model, call->arena);
     if (status == NNHAL_NONE)
-        status = ask_driver(session, &args->model, &constants, reply, arena);
+        status = ask_driver(call, &args->model, &constants, reply);
     constants_done(&constants);
     return status;
 }
 
 /* -- prepare_model ------------------------------------------------------------- */
 
-static uint32_t judge_args(const struct nn_hal_prepare_model_args *args, const char **message,
-                           struct nn_arena *arena)
+static uint32_t judge_args(struct nn_call *call, const struct nn_hal_prepare_model_args *args)
 {
     if (args->preference > NNHAL_SUSTAINED_SPEED)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "preference %u is not an enum nnhal_preference", args->preference);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "preference %u is not an enum nnhal_preference", args->preference);
     if (args->priority > NNHAL_PRIORITY_HIGH)
-        return nn_say(message, arena, NNHAL_INVALID_ARGUMENT,
-                      "priority %u is not an enum nnhal_priority", args->priority);
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "priority %u is not an enum nnhal_priority", args->priority);
     return NNHAL_NONE;
 }
 
-static uint32_t judge_deadline(uint64_t deadline_ns, const char **message, struct nn_arena *arena)
+static uint32_t judge_deadline(struct nn_call *call, uint64_t deadline_ns)
 {
     if (deadline_ns == NNHAL_NO_TIME || nn_sys_now_ns() < deadline_ns)
         return NNHAL_NONE;
-    return nn_say(message, arena, NNHAL_MISSED_DEADLINE_PERSISTENT,
-                  "the deadline had passed before the model could be prepared: allow more time");
+    return nn_call_fail(
+        call, NNHAL_MISSED_DEADLINE_PERSISTENT,
+        "the deadline had passed before the model could be prepared: allow more time");
 }
 
 /* About what a driver keeps of a model: its values and operands, and once more
@@ -349,8 +315,8 @@ static uint64_t model_bytes(const struct nnhal_model *model, const struct nn_con
     return n_bytes + model->main.n_operands * sizeof(struct nnhal_operand);
 }
 
-static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_model_args *args,
-                     struct nnhal_cache *cache, const char **message, struct nn_arena *arena)
+static uint32_t make(struct nn_call *call, struct nn_prepared *prepared,
+                     const struct nn_hal_prepare_model_args *args, struct nnhal_cache *cache)
 {
     const struct nn_host *host = prepared->host;
     const struct nnhal_prepare prepare = {
@@ -364,57 +330,55 @@ static uint32_t make(struct nn_prepared *prepared, const struct nn_hal_prepare_m
         .cache = cache,
         .is_quick = prepared->staging.stage == NN_STAGE_QUICK,
     };
-    uint32_t status = constants_access(&prepared->constants, true, message, arena);
+    uint32_t status = constants_access(call, &prepared->constants, true);
 
     if (status != NNHAL_NONE)
         return status;
     nn_services_clear();
     status = host->driver.prepare(host->device, &prepare, &prepared->driver_prepared);
     prepared->is_made = status == NNHAL_NONE;
-    status = nn_driver_status(host, status, "prepare", message, arena);
-    constants_access(&prepared->constants, false, message, arena);
+    status = nn_call_check_driver(call, status, "prepare");
+    constants_access(call, &prepared->constants, false);
     if (status == NNHAL_NONE && nn_prepared_is_broken(prepared))
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "the file of a pool was made smaller while the model was prepared: leave "
-                      "constants alone, or seal the file against shrinking");
+        return nn_call_fail(
+            call, NNHAL_GENERAL_FAILURE,
+            "the file of a pool was made smaller while the model was prepared: leave "
+            "constants alone, or seal the file against shrinking");
     return status;
 }
 
 /* What prepare() made, without the model: *ret_prepared is the driver's. */
-static uint32_t make_from_cache(const struct nn_host *host, const struct nnhal_cache *cache,
-                                uint64_t deadline_ns, void **ret_prepared, const char **message,
-                                struct nn_arena *arena)
+static uint32_t make_from_cache(struct nn_call *call, const struct nnhal_cache *cache,
+                                uint64_t deadline_ns, void **ret_prepared)
 {
     const struct nnhal_prepare_from_cache prepare = {
         .size = sizeof(prepare), .cache = cache, .deadline_ns = deadline_ns};
+    const struct nn_host *host = call->session->host;
     uint32_t status;
 
     nn_services_clear();
     status = host->driver.prepare_from_cache(host->device, &prepare, ret_prepared);
-    return nn_driver_status(host, status, "prepare_from_cache", message, arena);
+    return nn_call_check_driver(call, status, "prepare_from_cache");
 }
 
 /* For a client without a cache: what the host has kept, or the driver makes and the host may keep:
  * prepared->kept.cache then. */
-static uint32_t make_or_find(struct nn_session *session,
-                             const struct nn_hal_prepare_model_args *args,
-                             struct nn_prepared *prepared, const char **message,
-                             struct nn_arena *arena)
+static uint32_t make_or_find(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
+                             struct nn_prepared *prepared)
 {
     struct nn_kept *kept = &prepared->kept;
-    bool is_kept_here = nn_kept_begin(session, args, kept, arena), is_found;
-    const char *refusal = NULL;
+    bool is_kept_here = nn_kept_begin(call->session, args, kept, call->arena), is_found;
+    struct nn_call aside = *call; /* its sentence is for no client: the model is compiled */
     uint32_t status;
 
     if (kept->cache) {
-        status = constants_access(&prepared->constants, true, message, arena);
+        status = constants_access(call, &prepared->constants, true);
         if (status != NNHAL_NONE)
             return status;
-        is_found = nn_kept_find(session, args, prepared, arena);
-        constants_access(&prepared->constants, false, &refusal, arena);
-        if (is_found &&
-            make_from_cache(prepared->host, kept->cache, args->deadline_ns,
-                            &prepared->driver_prepared, &refusal, arena) == NNHAL_NONE) {
+        is_found = nn_kept_find(call->session, args, prepared, call->arena);
+        constants_access(&aside, &prepared->constants, false);
+        if (is_found && make_from_cache(&aside, kept->cache, args->deadline_ns,
+                                        &prepared->driver_prepared) == NNHAL_NONE) {
             prepared->is_made = true;
             constants_done(&prepared->constants);
             kept->cache = NULL; /* nothing new */
@@ -424,61 +388,60 @@ static uint32_t make_or_find(struct nn_session *session,
         if (kept->cache)
             nn_cache_empty(kept->cache);
     }
-    status = make(prepared, args, kept->cache, message, arena);
+    status = make(call, prepared, args, kept->cache);
     if (status == NNHAL_NONE && is_kept_here)
-        nn_kept_learn(session, kept);
+        nn_kept_learn(call->session, kept);
     return status;
 }
 
-static uint32_t prepare(struct nn_session *session, const struct nn_hal_prepare_model_args *args,
-                        struct nn_prepared *prepared, struct nnhal_cache *cache,
-                        const char **message, struct nn_arena *arena)
+static uint32_t prepare(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
+                        struct nn_prepared *prepared, struct nnhal_cache *cache)
 {
     struct nn_model_facts facts;
     uint32_t status;
 
-    status = nn_session_charge(session, NN_QUOTA_PREPARED_MODELS, 1, "prepared models",
-                               &prepared->charge, message, arena);
+    status = nn_call_charge(call, NN_QUOTA_PREPARED_MODELS, 1, "prepared models",
+                            &prepared->charge);
     if (status == NNHAL_NONE)
-        status = judge_args(args, message, arena);
+        status = judge_args(call, args);
     if (status == NNHAL_NONE)
-        status = constants_init(&prepared->constants, session, &args->model, &prepared->arena,
-                                message, arena);
+        status = constants_init(call, &prepared->constants, &args->model, &prepared->arena);
     if (status == NNHAL_NONE)
-        status = constants_judge(&prepared->constants, message, arena);
+        status = constants_judge(call, &prepared->constants);
     if (status == NNHAL_NONE)
-        status = judge_model(session, &args->model, &prepared->constants, &facts, message, arena);
+        status = judge_model(call, &args->model, &prepared->constants, &facts);
     if (status == NNHAL_NONE)
-        status = judge_deadline(args->deadline_ns, message, arena);
+        status = judge_deadline(call, args->deadline_ns);
     if (status == NNHAL_NONE)
-        status = nn_session_charge(
-            session, NN_QUOTA_MODEL_BYTES, model_bytes(&args->model, &prepared->constants),
-            "bytes of prepared models", &prepared->bytes_charge, message, arena);
+        status = nn_call_charge(call, NN_QUOTA_MODEL_BYTES,
+                                model_bytes(&args->model, &prepared->constants),
+                                "bytes of prepared models", &prepared->bytes_charge);
     if (status != NNHAL_NONE)
         return status;
     if (facts.has_tolerated)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "the model has an operation that no device executes: ask for the supported "
-                      "operations first");
+        return nn_call_fail(
+            call, NNHAL_GENERAL_FAILURE,
+            "the model has an operation that no device executes: ask for the supported "
+            "operations first");
     if (nn_model_io_init(&prepared->io, &args->model, &prepared->arena) < 0)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     if (!nn_cache_is_token(args->token) && prepared->staging.stage == NN_STAGE_WHOLE)
-        return make_or_find(session, args, prepared, message, arena);
-    return make(prepared, args, cache, message, arena);
+        return make_or_find(call, args, prepared);
+    return make(call, prepared, args, cache);
 }
 
 /* Constants that were changed while they were compiled belong to no key. */
-static bool is_worth_keeping(struct nn_session *session,
+static bool is_worth_keeping(const struct nn_call *call,
                              const struct nn_hal_prepare_model_args *args,
-                             struct nn_prepared *prepared, struct nn_arena *arena)
+                             struct nn_prepared *prepared)
 {
-    const char *message = NULL;
+    struct nn_call aside = *call; /* its sentence is for no client: the model works */
     bool is_same;
 
-    if (constants_access(&prepared->constants, true, &message, arena) != NNHAL_NONE)
+    if (constants_access(&aside, &prepared->constants, true) != NNHAL_NONE)
         return false;
-    is_same = nn_kept_is_same(session, args, prepared, arena);
-    constants_access(&prepared->constants, false, &message, arena);
+    is_same = nn_kept_is_same(call->session, args, prepared, call->arena);
+    constants_access(&aside, &prepared->constants, false);
     return is_same && !nn_prepared_is_broken(prepared);
 }
 
@@ -505,115 +468,111 @@ static void tell_written(struct nn_session *session, uint64_t prepared_model)
 /* In a service the driver's own weights give way to memory that other clients can share:
  * what prepare() has made is replaced by the same from the cache, and needs its pools no more.
  * What fails here leaves it as it is. */
-static void share(const struct nn_host *host, const struct nnhal_cache *cache,
-                  struct nn_prepared *prepared, uint64_t deadline_ns, struct nn_arena *arena)
+static void share(const struct nn_call *call, const struct nnhal_cache *cache,
+                  struct nn_prepared *prepared, uint64_t deadline_ns)
 {
-    const char *message = NULL;
+    struct nn_call aside = *call; /* its sentence is for no client: the model works */
     void *shared;
 
-    if (make_from_cache(host, cache, deadline_ns, &shared, &message, arena) != NNHAL_NONE) {
+    if (make_from_cache(&aside, cache, deadline_ns, &shared) != NNHAL_NONE) {
         nn_cached_done(&prepared->cached);
         return;
     }
-    host->driver.release(prepared->driver_prepared);
+    prepared->host->driver.release(prepared->driver_prepared);
     prepared->driver_prepared = shared;
     constants_done(&prepared->constants);
 }
 
-uint32_t nn_host_prepare_model(struct nn_session *session,
-                               const struct nn_hal_prepare_model_args *args,
-                               struct nn_hal_prepare_model_reply *reply, struct nn_arena *arena)
+uint32_t nn_host_prepare_model(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
+                               struct nn_hal_prepare_model_reply *reply)
 {
-    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(session);
+    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(call->session);
     struct nnhal_cache *cache;
     bool is_written = false;
     uint32_t status, stage;
 
     if (!prepared)
-        return nn_say_no_memory(&reply->message, arena);
+        return nn_call_fail_no_memory(call);
     prepared->priority = args->priority;
     prepared->is_low_power = args->preference == NNHAL_LOW_POWER;
-    prepared->staging.stage = nn_staging_is_deferred(session, args) ? NN_STAGE_QUICK
-                                                                    : NN_STAGE_WHOLE;
-    nn_cache_wanted(session, args, arena, &cache);
-    status = prepare(session, args, prepared, cache, &reply->message, arena);
+    prepared->staging.stage = nn_staging_is_deferred(call->session, args) ? NN_STAGE_QUICK
+                                                                          : NN_STAGE_WHOLE;
+    nn_cache_wanted(call->session, args, call->arena, &cache);
+    status = prepare(call, args, prepared, cache);
     if (status != NNHAL_NONE)
         return status;
-    if (prepared->kept.cache && is_worth_keeping(session, args, prepared, arena))
+    if (prepared->kept.cache && is_worth_keeping(call, args, prepared))
         cache = prepared->kept.cache;
     if (cache) {
-        bool is_shared = nn_cache_share(session, cache, prepared);
+        bool is_shared = nn_cache_share(call->session, cache, prepared);
 
         if (cache == prepared->kept.cache)
-            nn_kept_save(session, prepared, cache);
+            nn_kept_save(call->session, prepared, cache);
         else
-            is_written = nn_cache_save(session, args, cache, prepared);
+            is_written = nn_cache_save(call->session, args, cache, prepared);
         if (is_shared)
-            share(session->host, cache, prepared, args->deadline_ns, arena);
+            share(call, cache, prepared, args->deadline_ns);
         else
             nn_cached_done(&prepared->cached);
     }
     stage = prepared->staging.stage;
-    nn_staging_init(prepared, session, stage);
+    nn_staging_init(prepared, call->session, stage);
     if (is_written)
         nn_staging_hold(prepared, args->token, args->n_model_cache, args->model_cache,
                         args->n_data_cache, args->data_cache);
-    if (nn_objects_add(&session->objects, &prepared->object) < 0)
-        return nn_say_no_memory(&reply->message, arena);
+    if (nn_objects_add(&call->session->objects, &prepared->object) < 0)
+        return nn_call_fail_no_memory(call);
     reply->prepared_model = prepared->object.id;
     reply->stage = stage;
     if (is_written)
-        tell_written(session, reply->prepared_model);
+        tell_written(call->session, reply->prepared_model);
     return NNHAL_NONE;
 }
 
 /* -- prepare_model_from_cache ------------------------------------------------------ */
 
-uint32_t nn_host_prepare_model_from_cache(struct nn_session *session,
+uint32_t nn_host_prepare_model_from_cache(struct nn_call *call,
                                           const struct nn_hal_prepare_model_from_cache_args *args,
-                                          struct nn_hal_prepare_model_from_cache_reply *reply,
-                                          struct nn_arena *arena)
+                                          struct nn_hal_prepare_model_from_cache_reply *reply)
 {
-    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(session);
+    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(call->session);
     struct nnhal_cache *cache;
     uint32_t status, stage;
 
     if (!prepared)
-        return nn_say_no_memory(&reply->message, arena);
-    status = nn_session_charge(session, NN_QUOTA_PREPARED_MODELS, 1, "prepared models",
-                               &prepared->charge, &reply->message, arena);
+        return nn_call_fail_no_memory(call);
+    status = nn_call_charge(call, NN_QUOTA_PREPARED_MODELS, 1, "prepared models",
+                            &prepared->charge);
     if (status == NNHAL_NONE)
-        status = judge_deadline(args->deadline_ns, &reply->message, arena);
+        status = judge_deadline(call, args->deadline_ns);
     if (status == NNHAL_NONE)
-        status = nn_cache_load(session, args, prepared, &cache, &reply->message, arena);
+        status = nn_cache_load(call, args, prepared, &cache);
     if (status == NNHAL_NONE)
-        status = make_from_cache(session->host, cache, args->deadline_ns,
-                                 &prepared->driver_prepared, &reply->message, arena);
+        status = make_from_cache(call, cache, args->deadline_ns, &prepared->driver_prepared);
     prepared->is_made = status == NNHAL_NONE;
     if (status != NNHAL_NONE)
         return status;
     /* What came whole has nothing left that it could be made of. */
     stage = prepared->staging.stage;
-    nn_staging_init(prepared, session, stage == NN_STAGE_QUICK ? stage : NN_STAGE_OPTIMIZED);
+    nn_staging_init(prepared, call->session, stage == NN_STAGE_QUICK ? stage : NN_STAGE_OPTIMIZED);
     nn_staging_hold(prepared, args->token, args->n_model_cache, args->model_cache,
                     args->n_data_cache, args->data_cache);
-    if (nn_objects_add(&session->objects, &prepared->object) < 0)
-        return nn_say_no_memory(&reply->message, arena);
+    if (nn_objects_add(&call->session->objects, &prepared->object) < 0)
+        return nn_call_fail_no_memory(call);
     reply->prepared_model = prepared->object.id;
     reply->stage = stage;
     return NNHAL_NONE;
 }
 
-uint32_t nn_host_free_prepared_model(struct nn_session *session,
+uint32_t nn_host_free_prepared_model(struct nn_call *call,
                                      const struct nn_hal_free_prepared_model_args *args,
-                                     struct nn_hal_free_prepared_model_reply *reply,
-                                     struct nn_arena *arena)
+                                     struct nn_hal_free_prepared_model_reply *reply)
 {
-    struct nn_prepared *prepared = nn_prepared_get(session, args->prepared_model);
+    struct nn_prepared *prepared = nn_prepared_get(call->session, args->prepared_model);
 
     if (prepared)
         nn_staging_cancel(prepared);
     nn_prepared_unref(prepared);
-    nn_objects_remove(&session->objects, args->prepared_model, NN_OBJECT_PREPARED);
+    nn_objects_remove(&call->session->objects, args->prepared_model, NN_OBJECT_PREPARED);
     return NNHAL_NONE;
 }

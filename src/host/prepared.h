@@ -48,15 +48,4 @@ NN_DEFINE_CLEANUP(struct nn_prepared, nn_prepared_unref)
 /* nn_prepared_is_broken() - whether a memory of its constants was lost. */
 bool nn_prepared_is_broken(const struct nn_prepared *prepared);
 
-/* nn_driver_status() - what a callback returned, as the host answers it: a
- * status that this callback cannot return becomes GENERAL_FAILURE. Sets the
- * sentence, the driver's own if it gave one. */
-uint32_t nn_driver_status(const struct nn_host *host, uint32_t status, const char *callback,
-                          const char **message, struct nn_arena *arena);
-
-/* nn_driver_lied() - GENERAL_FAILURE, with a sentence that says what the driver
- * did wrong, which is logged too. */
-uint32_t nn_driver_lied(const struct nn_host *host, const char **message, struct nn_arena *arena,
-                        const char *format, ...) __attribute__((__format__(__printf__, 4, 5)));
-
 #endif

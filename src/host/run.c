@@ -70,41 +70,40 @@ static const char *judge_output(uint32_t type, const struct nnhal_output *before
     return judge_written(type, before, after);
 }
 
-static uint32_t judge_outputs(const struct nn_lease *lease, const struct nnhal_output *outputs,
-                              uint32_t status, const char **message, struct nn_arena *arena)
+static uint32_t judge_outputs(struct nn_call *call, const struct nn_lease *lease,
+                              const struct nnhal_output *outputs, uint32_t status)
 {
     const struct nn_model_io *io = &lease->binding->prepared->io;
-    const struct nn_host *host = lease->binding->prepared->host;
     uint32_t n_insufficient = 0;
 
     for (uint32_t i = 0; i < io->n_outputs; i++) {
         const char *wrong = judge_output(io->outputs[i].type, &lease->outputs[i], &outputs[i]);
 
         if (wrong)
-            return nn_driver_lied(host, message, arena, "output %u %s", i, wrong);
+            return nn_call_driver_fault(call, "output %u %s", i, wrong);
         n_insufficient += outputs[i].is_insufficient != 0;
     }
     if ((n_insufficient > 0) != (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE))
-        return nn_driver_lied(host, message, arena,
-                              "%u outputs are said to be too large, and execute() returned %u",
-                              n_insufficient, status);
+        return nn_call_driver_fault(
+            call, "%u outputs are said to be too large, and execute() returned %u", n_insufficient,
+            status);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
-        return nn_say(message, arena, status,
-                      "%u outputs need more memory than they have: see their shapes",
-                      n_insufficient);
+        return nn_call_fail(call, status,
+                            "%u outputs need more memory than they have: see their shapes",
+                            n_insufficient);
     return status;
 }
 
 /* -- shapes -------------------------------------------------------------------- */
 
-static uint32_t make_shapes(uint32_t n_outputs, const struct nnhal_output *outputs,
-                            struct nn_binding_result *result, const char **message,
-                            struct nn_arena *arena)
+static uint32_t make_shapes(struct nn_call *call, uint32_t n_outputs,
+                            const struct nnhal_output *outputs, struct nn_binding_result *result)
 {
-    struct nnhal_output_shape *shapes = nn_arena_new_n(arena, struct nnhal_output_shape, n_outputs);
+    struct nnhal_output_shape *shapes = nn_arena_new_n(call->arena, struct nnhal_output_shape,
+                                                       n_outputs);
 
     if (!shapes)
-        return nn_say_no_memory(message, arena);
+        return nn_call_fail_no_memory(call);
     for (uint32_t i = 0; i < n_outputs; i++)
         shapes[i] = (struct nnhal_output_shape){
             .is_sufficient = !outputs[i].is_insufficient,
@@ -133,8 +132,7 @@ static bool end_access(const struct nn_binding *binding, uint32_t n)
     return is_well;
 }
 
-static uint32_t begin_access(const struct nn_binding *binding, const char **message,
-                             struct nn_arena *arena)
+static uint32_t begin_access(struct nn_call *call, const struct nn_binding *binding)
 {
     for (uint32_t i = 0; i < binding->n_pools; i++) {
         const struct nn_binding_pool *pool = &binding->pools[i];
@@ -142,8 +140,8 @@ static uint32_t begin_access(const struct nn_binding *binding, const char **mess
         if (!pool->memory || nn_region_begin_access(pool->memory->region, pool->is_written) == 0)
             continue;
         end_access(binding, i);
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "pool %u of the request cannot be made coherent for the CPU", i);
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "pool %u of the request cannot be made coherent for the CPU", i);
     }
     return NNHAL_NONE;
 }
@@ -182,9 +180,9 @@ static struct nnhal_timing judge_timing(const struct nnhal_execution *execution,
 }
 
 /* The driver's part. outputs are a copy of the lease's. */
-static uint32_t execute(const struct nn_lease *lease, const struct nn_binding_run *run,
-                        struct nnhal_output *outputs, struct nnhal_timing *timing,
-                        const char **message, struct nn_arena *arena)
+static uint32_t execute(struct nn_call *call, const struct nn_lease *lease,
+                        const struct nn_binding_run *run, struct nnhal_output *outputs,
+                        struct nnhal_timing *timing)
 {
     const struct nn_prepared *prepared = lease->binding->prepared;
     struct nnhal_execution execution = {
@@ -209,62 +207,62 @@ static uint32_t execute(const struct nn_lease *lease, const struct nn_binding_ru
     *timing = judge_timing(&execution, begin_ns);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;
-    return nn_driver_status(prepared->host, status, "execute", message, arena);
+    return nn_call_check_driver(call, status, "execute");
 }
 
 /* Lets the driver execute once, and judges what it says of the outputs. */
-static uint32_t run_once(const struct nn_lease *lease, const struct nn_binding_run *run,
-                         struct nnhal_output *outputs, struct nnhal_timing *timing,
-                         const char **message, struct nn_arena *arena)
+static uint32_t run_once(struct nn_call *call, const struct nn_lease *lease,
+                         const struct nn_binding_run *run, struct nnhal_output *outputs,
+                         struct nnhal_timing *timing)
 {
     const struct nn_binding *binding = lease->binding;
     uint32_t n_outputs = binding->prepared->io.n_outputs;
     bool is_written;
     uint32_t status;
 
-    status = begin_access(binding, message, arena);
+    status = begin_access(call, binding);
     if (status != NNHAL_NONE)
         return status;
     if (n_outputs)
         memcpy(outputs, lease->outputs, n_outputs * sizeof(outputs[0]));
-    status = execute(lease, run, outputs, timing, message, arena);
+    status = execute(call, lease, run, outputs, timing);
     is_written = end_access(binding, binding->n_pools);
     if (is_broken(binding))
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "the file of a pool was made smaller while it was in use: leave it alone, "
-                      "or seal it against shrinking");
+        return nn_call_fail(
+            call, NNHAL_GENERAL_FAILURE,
+            "the file of a pool was made smaller while it was in use: leave it alone, "
+            "or seal it against shrinking");
     if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;
     if (!is_written)
-        return nn_say(message, arena, NNHAL_GENERAL_FAILURE,
-                      "what was computed cannot be written back to the file of a pool");
-    return judge_outputs(lease, outputs, status, message, arena);
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "what was computed cannot be written back to the file of a pool");
+    return judge_outputs(call, lease, outputs, status);
 }
 
 /* Once, and again for as long as buffers have to grow. */
-static uint32_t run_leased(struct nn_lease *lease, const struct nn_binding_run *run,
-                           struct nnhal_output *outputs, struct nnhal_timing *timing,
-                           const char **message, struct nn_arena *arena)
+static uint32_t run_leased(struct nn_call *call, struct nn_lease *lease,
+                           const struct nn_binding_run *run, struct nnhal_output *outputs,
+                           struct nnhal_timing *timing)
 {
     uint32_t status, room_status;
     bool is_again;
 
     do {
-        *message = NULL;
+        call->message = NULL;
         is_again = false;
-        status = run_once(lease, run, outputs, timing, message, arena);
+        status = run_once(call, lease, run, outputs, timing);
         if (status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
             continue;
-        room_status = nn_lease_grow(lease, outputs, &is_again, message, arena);
+        room_status = nn_lease_grow(call, lease, outputs, &is_again);
         if (room_status != NNHAL_NONE)
             return room_status;
     } while (is_again);
-    return status == NNHAL_NONE ? nn_lease_judge(lease, outputs, message, arena) : status;
+    return status == NNHAL_NONE ? nn_lease_judge(call, lease, outputs) : status;
 }
 
-uint32_t nn_binding_run(const struct nn_binding *binding, const struct nn_binding_run *run,
-                        struct nn_binding_result *result, const char **message,
-                        struct nn_arena *arena)
+uint32_t nn_binding_run(struct nn_call *call, const struct nn_binding *binding,
+                        const struct nn_binding_run *run, struct nn_binding_result *result)
 {
     uint32_t n_outputs = binding->prepared->io.n_outputs, status, shapes_status;
     struct nnhal_timing timing;
@@ -273,17 +271,17 @@ uint32_t nn_binding_run(const struct nn_binding *binding, const struct nn_bindin
 
     *result = (struct nn_binding_result){.timing = {NNHAL_NO_TIME, NNHAL_NO_TIME}};
     if (run->deadline_ns != NNHAL_NO_TIME && nn_sys_now_ns() >= run->deadline_ns)
-        return nn_say(message, arena, NNHAL_MISSED_DEADLINE_PERSISTENT,
-                      "the deadline had passed before the execution began: allow more time");
-    outputs = nn_arena_new_n(arena, struct nnhal_output, n_outputs);
+        return nn_call_fail(call, NNHAL_MISSED_DEADLINE_PERSISTENT,
+                            "the deadline had passed before the execution began: allow more time");
+    outputs = nn_arena_new_n(call->arena, struct nnhal_output, n_outputs);
     if (!outputs)
-        return nn_say_no_memory(message, arena);
-    status = nn_lease_begin(&lease, binding, message, arena);
+        return nn_call_fail_no_memory(call);
+    status = nn_lease_begin(call, &lease, binding);
     if (status != NNHAL_NONE)
         return status;
-    status = run_leased(&lease, run, outputs, &timing, message, arena);
+    status = run_leased(call, &lease, run, outputs, &timing);
     if (status == NNHAL_NONE || status == NNHAL_OUTPUT_INSUFFICIENT_SIZE) {
-        shapes_status = make_shapes(n_outputs, outputs, result, message, arena);
+        shapes_status = make_shapes(call, n_outputs, outputs, result);
         if (shapes_status != NNHAL_NONE)
             status = shapes_status;
     }

@@ -5,8 +5,6 @@
 #include "host/burst.h"
 #include "host/fencer.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* -- uses ------------------------------------------------------------------ */
@@ -29,45 +27,6 @@ void nn_session_leave(struct nn_session *session)
         sem_post(&session->idle);
 }
 
-/* -- sentences ------------------------------------------------------------- */
-
-uint32_t nn_say(const char **message, struct nn_arena *arena, uint32_t status, const char *format,
-                ...)
-{
-    char text[NNHAL_MAX_SENTENCE_BYTES + 1];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    *message = nn_arena_dup(arena, text, strlen(text) + 1);
-    return status;
-}
-
-uint32_t nn_say_no_memory(const char **message, struct nn_arena *arena)
-{
-    return nn_say(message, arena, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
-                  "the driver's process is short of memory: free something or try again later");
-}
-
-uint32_t nn_session_charge(struct nn_session *session, enum nn_quota_slot slot, uint64_t n,
-                           const char *what, struct nn_quota_charge *charge, const char **message,
-                           struct nn_arena *arena)
-{
-    int r = nn_quota_charge(&session->account, slot, n, charge);
-
-    if (r == NN_QUOTA_E_SESSION)
-        return nn_say(message, arena, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
-                      "this connection may hold at most %llu %s: free some that are not needed",
-                      (unsigned long long)session->account.limits[slot], what);
-    if (r == NN_QUOTA_E_UID)
-        return nn_say(message, arena, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
-                      "all connections of this user may hold at most %llu %s: free some that are "
-                      "not needed, here or in another process",
-                      (unsigned long long)session->account.uid_limits[slot], what);
-    return NNHAL_NONE;
-}
-
 /* -- the table of methods -------------------------------------------------- */
 
 #define X(method)                                                                                  \
@@ -75,12 +34,14 @@ uint32_t nn_session_charge(struct nn_session *session, enum nn_quota_slot slot, 
                            struct nn_hal_##method##_reply *reply, struct nn_arena *arena)          \
     {                                                                                              \
         struct nn_session *session = (struct nn_session *)hal;                                     \
+        struct nn_call call = {.session = session, .arena = arena};                                \
         uint32_t status;                                                                           \
                                                                                                    \
         memset(reply, 0, sizeof(*reply));                                                          \
         if (!nn_session_enter(session))                                                            \
             return NNHAL_DEAD_OBJECT;                                                              \
-        status = nn_host_##method(session, args, reply, arena);                                    \
+        status = nn_host_##method(&call, args, reply);                                             \
+        reply->message = call.message;                                                             \
         nn_session_leave(session);                                                                 \
         return status;                                                                             \
     }

@@ -10,6 +10,7 @@
 #define NN_HOST_SESSION_H
 
 #include "base/arena.h"
+#include "host/call.h"
 #include "host/host.h"
 #include "host/kept.h"
 #include "host/object.h"
@@ -77,25 +78,10 @@ struct nn_session {
 bool nn_session_enter(struct nn_session *session);
 void nn_session_leave(struct nn_session *session);
 
-/* nn_say() - puts a sentence into a reply and returns status. message is the
- * reply's; the sentence lives in arena, and is missing if that is full. */
-uint32_t nn_say(const char **message, struct nn_arena *arena, uint32_t status, const char *format,
-                ...) __attribute__((__format__(__printf__, 4, 5)));
-
-/* nn_say_no_memory() - the answer when this process is short of memory. */
-uint32_t nn_say_no_memory(const char **message, struct nn_arena *arena);
-
-/* nn_session_charge() - charges the session's account. what names the things in
- * the sentence. Returns: NNHAL_NONE, or RESOURCE_EXHAUSTED_TRANSIENT. */
-uint32_t nn_session_charge(struct nn_session *session, enum nn_quota_slot slot, uint64_t n,
-                           const char *what, struct nn_quota_charge *charge, const char **message,
-                           struct nn_arena *arena);
-
 /* The bodies of the methods. */
 #define X(method)                                                                                  \
-    uint32_t nn_host_##method(struct nn_session *session,                                          \
-                              const struct nn_hal_##method##_args *args,                           \
-                              struct nn_hal_##method##_reply *reply, struct nn_arena *arena);
+    uint32_t nn_host_##method(struct nn_call *call, const struct nn_hal_##method##_args *args,     \
+                              struct nn_hal_##method##_reply *reply);
 NN_HAL_METHODS(X)
 #undef X
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/call.h"
+
+#include "base/log.h"
+#include "host/services.h"
+#include "host/session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t nn_call_fail(struct nn_call *call, uint32_t status, const char *format, ...)
+{
+    char text[NNHAL_MAX_SENTENCE_BYTES + 1];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    call->message = nn_arena_dup(call->arena, text, strlen(text) + 1);
+    return status;
+}
+
+uint32_t nn_call_fail_no_memory(struct nn_call *call)
+{
+    return nn_call_fail(
+        call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+        "the driver's process is short of memory: free something or try again later");
+}
+
+uint32_t nn_call_charge(struct nn_call *call, enum nn_quota_slot slot, uint64_t n, const char *what,
+                        struct nn_quota_charge *charge)
+{
+    struct nn_quota_account *account = &call->session->account;
+    int r = nn_quota_charge(account, slot, n, charge);
+
+    if (r == NN_QUOTA_E_SESSION)
+        return nn_call_fail(
+            call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+            "this connection may hold at most %llu %s: free some that are not needed",
+            (unsigned long long)account->limits[slot], what);
+    if (r == NN_QUOTA_E_UID)
+        return nn_call_fail(
+            call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+            "all connections of this user may hold at most %llu %s: free some that are "
+            "not needed, here or in another process",
+            (unsigned long long)account->uid_limits[slot], what);
+    return NNHAL_NONE;
+}
+
+uint32_t nn_call_check_driver(struct nn_call *call, uint32_t status, const char *callback)
+{
+    const char *name = call->session->host->driver.name;
+    const char *explanation = nn_services_explanation();
+
+    if (status == NNHAL_NONE)
+        return status;
+    /* Only execute() may say that an output does not fit, and its caller has looked for that.
+     * DEAD_OBJECT and what follows it are for the connection to say. */
+    if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE || status >= NNHAL_DEAD_OBJECT)
+        return nn_call_driver_fault(call, "%s() returned %u, which is not one of its statuses",
+                                    callback, status);
+    if (explanation)
+        return nn_call_fail(call, status, "driver %s: %s", name, explanation);
+    return nn_call_fail(call, status, "driver %s: %s() failed and does not say why", name,
+                        callback);
+}
+
+uint32_t nn_call_driver_fault(struct nn_call *call, const char *format, ...)
+{
+    const char *name = call->session->host->driver.name;
+    char text[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    nn_log("host", NN_LOG_WARNING, "driver %s is defective: %s", name, text);
+    return nn_call_fail(call, NNHAL_GENERAL_FAILURE, "driver %s is defective: %s", name, text);
+}

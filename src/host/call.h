@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call.h - what every step of a call into the host needs
+ *
+ * A call is made by a session's method, by a burst for each request, or by a job
+ * for a fenced execution. It lives on the stack of the thread that serves it.
+ * Steps return an enum nnhal_error_status; a step that refuses leaves its
+ * sentence in the call, and the edge that made the call passes it on. */
+#ifndef NN_HOST_CALL_H
+#define NN_HOST_CALL_H
+
+#include "host/quota.h"
+
+#include <stdint.h>
+
+struct nn_arena;
+struct nn_session;
+
+struct nn_call {
+    struct nn_session *session; /* of the client; outlives the call */
+    struct nn_arena *arena;     /* of the reply, and of what lives as long as the call */
+    const char *message;        /* in arena; NULL: no sentence */
+};
+
+/* nn_call_fail() - leaves a sentence and returns status. The sentence is missing
+ * if the arena is full. */
+uint32_t nn_call_fail(struct nn_call *call, uint32_t status, const char *format, ...)
+    __attribute__((__format__(__printf__, 3, 4)));
+
+/* nn_call_fail_no_memory() - the answer when this process is short of memory.
+ * Returns: RESOURCE_EXHAUSTED_TRANSIENT. */
+uint32_t nn_call_fail_no_memory(struct nn_call *call);
+
+/* nn_call_charge() - charges the session's account. what names the things in
+ * the sentence. Returns: NNHAL_NONE, or RESOURCE_EXHAUSTED_TRANSIENT. */
+uint32_t nn_call_charge(struct nn_call *call, enum nn_quota_slot slot, uint64_t n, const char *what,
+                        struct nn_quota_charge *charge);
+
+/* nn_call_check_driver() - what a driver's callback returned, as the call's own
+ * status: its explanation becomes the sentence, and a status that callback may
+ * not return is a fault of the driver. */
+uint32_t nn_call_check_driver(struct nn_call *call, uint32_t status, const char *callback);
+
+/* nn_call_driver_fault() - the driver broke its contract: logs the sentence.
+ * Returns: GENERAL_FAILURE. */
+uint32_t nn_call_driver_fault(struct nn_call *call, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+
+#endif

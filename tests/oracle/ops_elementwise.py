@@ -199,7 +199,7 @@ def unary(case, name):
 
 
 @operation('QUANTIZE')
-def quantize(case, name):
+def quantize_operation(case, name):
     type_, to = case.choose(*FLOATS), case.choose(*QUANTS)
     a = case.tensor(type_, case.shape(1, 6), low=-6.0, high=6.0)
     scale, zero = case.scale(), case.zero_point(to)
@@ -208,7 +208,7 @@ def quantize(case, name):
 
 
 @operation('DEQUANTIZE')
-def dequantize(case, name):
+def dequantize_operation(case, name):
     type_, to = case.choose(nnt.Q8, nnt.Q8S, nnt.Q8Y, nnt.QPC), case.choose(*FLOATS)
     dims = case.shape()
     if type_ == nnt.QPC:

@@ -62,7 +62,7 @@ def run_set(nnhal, environment, folder, meta, number):
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip()
                                else f"exit status {done.returncode}")
-        recorded = meta.get("max_abs_diff_tflite_optimized_vs_golden") or [0] * len(outputs)
+        recorded = meta.get("max_abs_diff_tflite_optimised_vs_golden") or [0] * len(outputs)
         for i, (path, output) in enumerate(zip(outputs, meta["outputs"])):
             wanted = (folder / f"golden{number}_{i}.bin").read_bytes()
             worst, allowed = difference(path.read_bytes(), wanted, output["type"])

@@ -13,7 +13,7 @@
  * of the rounds' medians and 99th percentiles are printed. */
 #include "adder.h"
 
-#include "tools/pingpong.h"
+#include "tools/nnhal/pingpong.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 /* image.c - any bytes as a picture: refused with a sentence, or pixels that can be resized */
 #include "fuzz.h"
 
-#include "tools/image.h"
+#include "tools/nnhal/image.h"
 
 #include <string.h>
 

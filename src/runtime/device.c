@@ -26,28 +26,28 @@ static int open_session(const ANeuralNetworksDevice *device, struct nn_why *why,
     case NNHAL_WAY_EMBEDDED:
         return nn_rt_session_embedded(device->host, ret_session);
     case NNHAL_WAY_PRIVATE:
-        return nn_rt_session_private(device->place, why, ret_session);
+        return nn_rt_session_private(device->endpoint, why, ret_session);
     default:
         return nn_rt_session_service(device->path, why, ret_session);
     }
 }
 
-static uint32_t ask(struct nn_rt_session *session, struct nn_hal_get_device_info_reply *reply,
-                    struct nn_arena *arena)
+static uint32_t query_info(struct nn_rt_session *session,
+                           struct nn_hal_get_device_info_reply *reply, struct nn_arena *arena)
 {
     struct nn_hal_get_device_info_args args = {0};
 
     return nn_hal_get_device_info(session->hal, &args, reply, arena);
 }
 
-static int fill(ANeuralNetworksDevice *device, struct nn_why *why)
+static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
 {
     struct nn_hal_get_device_info_reply info = {0};
     struct nn_arena arena;
     int r;
 
     nn_arena_init(&arena, 0);
-    r = nn_fail_status(why, ask(device->session, &info, &arena), device->path, info.message);
+    r = nn_fail_status(why, query_info(device->session, &info, &arena), device->path, info.message);
     if (!r) {
         device->name = info.name ? strdup(info.name) : NULL;
         device->version = info.version ? strdup(info.version) : NULL;
@@ -63,8 +63,8 @@ static int fill(ANeuralNetworksDevice *device, struct nn_why *why)
     return r > 0 ? nn_error_origin(-EPROTO) : r;
 }
 
-int nn_rt_device_open(enum nnhal_way way, const char *place, const char *path, struct nn_host *host,
-                      struct nn_why *why, ANeuralNetworksDevice **ret_device)
+int nn_rt_device_open(enum nnhal_way way, const char *endpoint, const char *path,
+                      struct nn_host *host, struct nn_why *why, ANeuralNetworksDevice **ret_device)
 {
     _cleanup_(nn_host_unrefp) struct nn_host *owned = host;
     _cleanup_(nn_rt_device_freep) ANeuralNetworksDevice *device = NULL;
@@ -77,14 +77,14 @@ int nn_rt_device_open(enum nnhal_way way, const char *place, const char *path, s
     device->fork_generation = nn_fork_generation();
     device->way = way;
     device->host = steal_ptr(&owned);
-    device->place = strdup(place ? place : "");
+    device->endpoint = strdup(endpoint ? endpoint : "");
     device->path = strdup(path ? path : "");
-    if (!device->place || !device->path)
+    if (!device->endpoint || !device->path)
         return nn_error_origin(-ENOMEM);
     r = open_session(device, why, &device->session);
     if (r)
         return nn_error_fold(r);
-    r = fill(device, why);
+    r = device_fill(device, why);
     if (r)
         return nn_error_trace(r);
     *ret_device = steal_ptr(&device);
@@ -100,7 +100,7 @@ ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device)
     pthread_mutex_destroy(&device->lock);
     free(device->name);
     free(device->version);
-    free(device->place);
+    free(device->endpoint);
     free(device->path);
     free(device);
     return NULL;
@@ -120,7 +120,7 @@ static bool is_same(const ANeuralNetworksDevice *device, struct nn_rt_session *s
     bool result;
 
     nn_arena_init(&arena, 0);
-    result = ask(session, &info, &arena) == NNHAL_NONE && info.name && info.version &&
+    result = query_info(session, &info, &arena) == NNHAL_NONE && info.name && info.version &&
              !strcmp(info.name, device->name) && !strcmp(info.version, device->version) &&
              info.feature_level >= device->feature_level;
     *ret_pid = info.pid;
@@ -128,7 +128,7 @@ static bool is_same(const ANeuralNetworksDevice *device, struct nn_rt_session *s
     return result;
 }
 
-static int reopen(ANeuralNetworksDevice *device, struct nn_why *why)
+static int device_reopen(ANeuralNetworksDevice *device, struct nn_why *why)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
     int32_t pid;
@@ -157,7 +157,7 @@ int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
                        "%s: opened before fork(); only the parent can use it", device->name);
     pthread_mutex_lock(&device->lock);
     if (!nn_rt_session_is_alive(device->session))
-        r = reopen(device, why);
+        r = device_reopen(device, why);
     if (!r)
         *ret_session = nn_rt_session_ref(device->session);
     pthread_mutex_unlock(&device->lock);
@@ -181,7 +181,7 @@ int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why)
     return 0;
 }
 
-void nn_rt_device_works(ANeuralNetworksDevice *device)
+void nn_rt_device_reset_recoveries(ANeuralNetworksDevice *device)
 {
     if (__atomic_load_n(&device->n_recoveries, __ATOMIC_RELAXED))
         __atomic_store_n(&device->n_recoveries, 0, __ATOMIC_RELAXED);
@@ -203,7 +203,7 @@ int nn_rt_device_wait(ANeuralNetworksDevice *device, struct nn_why *why)
     return r;
 }
 
-void nn_rt_device_where(ANeuralNetworksDevice *device, struct nnhal_where *ret_where)
+void nn_rt_device_get_where(ANeuralNetworksDevice *device, struct nnhal_where *ret_where)
 {
     static const char *const names[] = {"embedded", "private", "service"};
 

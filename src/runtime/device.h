@@ -20,8 +20,8 @@
 struct ANeuralNetworksDevice {
     char *name;
     char *version;
-    char *place; /* the name by which its service or driver is found; "": linked in */
-    char *path;  /* socket or module; "": linked in */
+    char *endpoint; /* the name by which its service or driver is found; "": linked in */
+    char *path;     /* socket or module; "": linked in */
     int32_t type;
     int64_t feature_level;
     uint32_t n_model_cache; /* files that a cached model takes; both 0: it has no cache */
@@ -35,11 +35,11 @@ struct ANeuralNetworksDevice {
     uint32_t n_recoveries; /* in a row, without a computation that succeeded */
 };
 
-/* nn_rt_device_open() - reaches a driver and asks what it is. place and path are
+/* nn_rt_device_open() - reaches a driver and asks what it is. endpoint and path are
  * copied; host is NULL unless way is embedded, and is consumed.
  * Returns: 0; below 0 if it cannot be used. */
-int nn_rt_device_open(enum nnhal_way way, const char *place, const char *path, struct nn_host *host,
-                      struct nn_why *why, ANeuralNetworksDevice **ret_device);
+int nn_rt_device_open(enum nnhal_way way, const char *endpoint, const char *path,
+                      struct nn_host *host, struct nn_why *why, ANeuralNetworksDevice **ret_device);
 ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device);
 
 /* nn_rt_device_is_foreign() - whether it was opened before a fork, by the parent. */
@@ -57,15 +57,15 @@ int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
  * Returns: 0; DEAD_OBJECT. */
 int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why);
 
-/* nn_rt_device_works() - a computation has succeeded. */
-void nn_rt_device_works(ANeuralNetworksDevice *device);
+/* nn_rt_device_reset_recoveries() - a computation has succeeded. */
+void nn_rt_device_reset_recoveries(ANeuralNetworksDevice *device);
 
 /* nn_rt_device_wait() - until nn_rt_device_get_session() succeeds, 10 s at most.
  * Returns: 0, DEAD_OBJECT. */
 int nn_rt_device_wait(ANeuralNetworksDevice *device, struct nn_why *why);
 
-/* nn_rt_device_where() - how and where it runs; the strings live as long as the device. */
-void nn_rt_device_where(ANeuralNetworksDevice *device, struct nnhal_where *ret_where);
+/* nn_rt_device_get_where() - how and where it runs; the strings live as long as the device. */
+void nn_rt_device_get_where(ANeuralNetworksDevice *device, struct nnhal_where *ret_where);
 
 NN_DEFINE_CLEANUP(ANeuralNetworksDevice, nn_rt_device_free)
 

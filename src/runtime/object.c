@@ -6,14 +6,14 @@
 
 static uint32_t fork_generation;
 
-static void forked(void)
+static void count_fork(void)
 {
     fork_generation++; /* the child has one thread */
 }
 
 __attribute__((__constructor__)) static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, forked);
+    pthread_atfork(NULL, NULL, count_fork);
 }
 
 uint32_t nn_fork_generation(void)

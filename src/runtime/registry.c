@@ -39,7 +39,7 @@ static enum mode read_mode(void)
 }
 
 /* Consumes device. */
-static void add(ANeuralNetworksDevice *device)
+static void registry_add(ANeuralNetworksDevice *device)
 {
     _cleanup_(nn_rt_device_freep) ANeuralNetworksDevice *owned = device;
     ANeuralNetworksDevice **devices;
@@ -58,32 +58,33 @@ static void add(ANeuralNetworksDevice *device)
 }
 
 /* Consumes host. */
-static void open_device(enum nnhal_way way, const struct nn_place *place, struct nn_host *host)
+static void open_device(enum nnhal_way way, const struct nn_place *endpoint, struct nn_host *host)
 {
     ANeuralNetworksDevice *device;
     struct nn_why why = {0};
     int r;
 
-    r = nn_rt_device_open(way, place ? place->name : NULL, place ? place->path : NULL, host, &why,
-                          &device);
+    r = nn_rt_device_open(way, endpoint ? endpoint->name : NULL, endpoint ? endpoint->path : NULL,
+                          host, &why, &device);
     if (r)
-        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", place ? place->path : "built in",
+        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s",
+               endpoint ? endpoint->path : "built in",
                why.text[0] ? why.text : strerror(r < 0 ? -r : 0));
     else
-        add(device);
+        registry_add(device);
 }
 
-static void open_module(const struct nn_place *place)
+static void open_module(const struct nn_place *endpoint)
 {
     struct nn_host_why why = {0};
     struct nn_host *host;
     int r;
 
-    r = nn_host_open_module(place->path, NULL, &why, &host);
+    r = nn_host_open_module(endpoint->path, NULL, &why, &host);
     if (r)
-        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", place->path, why.text);
+        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", endpoint->path, why.text);
     else
-        open_device(NNHAL_WAY_EMBEDDED, place, host);
+        open_device(NNHAL_WAY_EMBEDDED, endpoint, host);
 }
 
 static void open_builtin(const struct nn_builtin *builtin)
@@ -112,10 +113,10 @@ static void discover_services(void)
 
 /* A driver is named by its file, and so is its service: no need to load what
  * a service offers already. */
-static bool is_offered(const char *place)
+static bool is_offered(const char *endpoint)
 {
     for (uint32_t i = 0; i < registry.n_devices; i++)
-        if (!strcmp(registry.devices[i]->place, place))
+        if (!strcmp(registry.devices[i]->endpoint, endpoint))
             return true;
     return false;
 }
@@ -137,7 +138,7 @@ static void discover_drivers(enum mode mode)
     nn_places_done(&places);
 }
 
-static void discover(void)
+static void registry_discover(void)
 {
     enum mode mode = read_mode();
 
@@ -153,7 +154,7 @@ static void discover(void)
 
 const struct nn_rt_registry *nn_rt_registry_get(void)
 {
-    pthread_once(&registry_once, discover);
+    pthread_once(&registry_once, registry_discover);
     return &registry;
 }
 

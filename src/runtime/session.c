@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "hal/dial.h"
 #include "host/host.h"
-#include "runtime/channel.h"
+#include "runtime/execution/channel.h"
 #include "runtime/object.h"
 
-static void died(void *ctx)
+static void session_died(void *ctx)
 {
     struct nn_rt_session *session = ctx;
 
@@ -17,7 +17,7 @@ static void died(void *ctx)
 
 static void get_memories(void *ctx, const struct nn_hal_get_memories_event *event)
 {
-    nn_rt_channel_want(ctx, event);
+    nn_rt_channel_request_memories(ctx, event);
 }
 
 static int session_new(struct nn_rt_session **ret_session)
@@ -43,7 +43,7 @@ int nn_rt_session_embedded(struct nn_host *host, struct nn_rt_session **ret_sess
     if (r)
         return r;
     options.uid = (uint32_t)getuid();
-    options.listener = (struct nn_hal_listener){.ctx = session, .died = died};
+    options.listener = (struct nn_hal_listener){.ctx = session, .died = session_died};
     r = nn_host_open_session(host, &options, &session->hal);
     if (r)
         return nn_error_fold(r);
@@ -66,13 +66,14 @@ static int explain_dial(int r, const char *who, const char *absent, struct nn_wh
                    (size_t)r < NN_N_ELEMENTS(texts) ? texts[r] : "cannot be reached");
 }
 
-static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *listener,
-                               struct nn_hal **ret_hal),
-                const char *where, const char *absent, struct nn_why *why,
-                struct nn_rt_session **ret_session)
+static int session_dial(int (*connect_hal)(const char *where,
+                                           const struct nn_hal_listener *listener,
+                                           struct nn_hal **ret_hal),
+                        const char *where, const char *absent, struct nn_why *why,
+                        struct nn_rt_session **ret_session)
 {
     _cleanup_(freep) struct nn_rt_session *session = NULL;
-    struct nn_hal_listener listener = {.get_memories = get_memories, .died = died};
+    struct nn_hal_listener listener = {.get_memories = get_memories, .died = session_died};
     int r;
 
     r = session_new(&session);
@@ -80,7 +81,7 @@ static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *
         return r;
     session->is_wire = true;
     listener.ctx = session;
-    r = explain_dial(dial_it(where, &listener, &session->hal), where, absent, why);
+    r = explain_dial(connect_hal(where, &listener, &session->hal), where, absent, why);
     if (r)
         return r;
     *ret_session = steal_ptr(&session);
@@ -89,13 +90,13 @@ static int dial(int (*dial_it)(const char *where, const struct nn_hal_listener *
 
 int nn_rt_session_service(const char *path, struct nn_why *why, struct nn_rt_session **ret_session)
 {
-    return dial(nn_dial_socket, path, "nobody is there", why, ret_session);
+    return session_dial(nn_dial_socket, path, "nobody is there", why, ret_session);
 }
 
 int nn_rt_session_private(const char *name, struct nn_why *why, struct nn_rt_session **ret_session)
 {
-    return dial(nn_dial_child, name, "there is no nnhal-host to run it: see NNHAL_HOST", why,
-                ret_session);
+    return session_dial(nn_dial_child, name, "there is no nnhal-host to run it: see NNHAL_HOST",
+                        why, ret_session);
 }
 
 struct nn_rt_session *nn_rt_session_ref(struct nn_rt_session *session)
@@ -123,10 +124,10 @@ bool nn_rt_session_is_alive(const struct nn_rt_session *session)
            !nn_rt_session_is_foreign(session);
 }
 
-uint32_t nn_rt_session_note(struct nn_rt_session *session, uint32_t status)
+uint32_t nn_rt_session_check_status(struct nn_rt_session *session, uint32_t status)
 {
     if (status == NNHAL_DEAD_OBJECT && nn_rt_session_is_alive(session))
-        died(session);
+        session_died(session);
     return status;
 }
 

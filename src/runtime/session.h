@@ -49,9 +49,9 @@ struct nn_rt_session *nn_rt_session_unref(struct nn_rt_session *session);
 /* nn_rt_session_is_alive() - whether calls have a chance. */
 bool nn_rt_session_is_alive(const struct nn_rt_session *session);
 
-/* nn_rt_session_note() - looks at what a call was answered: DEAD_OBJECT ends the
+/* nn_rt_session_check_status() - looks at what a call was answered: DEAD_OBJECT ends the
  * session at once, before its listener may have heard. Returns: status. */
-uint32_t nn_rt_session_note(struct nn_rt_session *session, uint32_t status);
+uint32_t nn_rt_session_check_status(struct nn_rt_session *session, uint32_t status);
 
 /* nn_rt_session_is_foreign() - whether it was opened before a fork, by the parent:
  * nothing of it may be called. */

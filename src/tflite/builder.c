@@ -64,7 +64,7 @@ void tfl_done(struct tfl_builder *b)
 }
 
 /* The library refused something: what it was and why it may be. */
-static void check(struct tfl_builder *b, int code, const char *what)
+static void builder_check(struct tfl_builder *b, int code, const char *what)
 {
     if (code == ANEURALNETWORKS_OUT_OF_MEMORY)
         tfl_fail(b, -ENOMEM, "out of memory");
@@ -88,7 +88,7 @@ static uint32_t add_operand(struct tfl_builder *b, const struct tfl_form *form)
 
     if (b->result)
         return TFL_NO_OPERAND;
-    check(b, ANeuralNetworksModel_addOperand(b->model, &type), "an operand");
+    builder_check(b, ANeuralNetworksModel_addOperand(b->model, &type), "an operand");
     return b->result ? TFL_NO_OPERAND : b->n_operands++;
 }
 
@@ -201,7 +201,7 @@ struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tens
 }
 
 /* float16 by bits to float32. */
-static float widen(uint16_t half)
+static float f16_to_f32(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     uint32_t exponent = half >> 10 & 31, fraction = half & 1023;
@@ -238,7 +238,7 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
             break;
         case TFL_FLOAT16:
             memcpy(&half, tensor->data + i * 2, 2);
-            values[i] = widen(half);
+            values[i] = f16_to_f32(half);
             break;
         case TFL_UINT8:
             values[i] = scale_of(tensor) * (float)(tensor->data[i] - tensor->zero_point);
@@ -309,15 +309,16 @@ static void set_value(struct tfl_builder *b, uint32_t index, const struct tfl_te
         value = narrow;
         n_bytes /= 2;
     } else if (n_bytes > ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES) {
-        check(b,
-              ANeuralNetworksModel_setOperandValueFromMemory(b->model, (int32_t)index, b->constants,
-                                                             tensor->file_offset, n_bytes),
-              "a constant of the file");
+        builder_check(b,
+                      ANeuralNetworksModel_setOperandValueFromMemory(
+                          b->model, (int32_t)index, b->constants, tensor->file_offset, n_bytes),
+                      "a constant of the file");
         return;
     }
     if (value)
-        check(b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, value, n_bytes),
-              "a constant");
+        builder_check(
+            b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, value, n_bytes),
+            "a constant");
 }
 
 static void set_channels(struct tfl_builder *b, uint32_t index, const struct tfl_tensor *tensor)
@@ -328,10 +329,10 @@ static void set_channels(struct tfl_builder *b, uint32_t index, const struct tfl
         .scales = tensor->scales,
     };
 
-    check(b,
-          ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(b->model, (int32_t)index,
-                                                                   &channels),
-          "the scales of a constant");
+    builder_check(b,
+                  ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(b->model, (int32_t)index,
+                                                                           &channels),
+                  "the scales of a constant");
 }
 
 /* A state starts as zero: the real zero of its type. */
@@ -357,8 +358,8 @@ static void set_zero(struct tfl_builder *b, uint32_t index, const struct tfl_for
         return;
     if (form->zero_point)
         memset(zeros, form->zero_point & 255, n_bytes);
-    check(b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, zeros, n_bytes),
-          "a state");
+    builder_check(b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, zeros, n_bytes),
+                  "a state");
 }
 
 uint32_t tfl_operand(struct tfl_builder *b, int32_t number)
@@ -440,8 +441,8 @@ uint32_t tfl_constant(struct tfl_builder *b, const struct tfl_form *form, const 
     if (!copy)
         return TFL_NO_OPERAND;
     memcpy(copy, value, n_bytes);
-    check(b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, copy, n_bytes),
-          "a constant");
+    builder_check(b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, copy, n_bytes),
+                  "a constant");
     return b->result ? TFL_NO_OPERAND : index;
 }
 
@@ -497,8 +498,8 @@ uint32_t tfl_omitted(struct tfl_builder *b, int32_t type)
         form.scale = 1;
     index = add_operand(b, &form);
     if (index != TFL_NO_OPERAND)
-        check(b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, NULL, 0),
-              "an omitted operand");
+        builder_check(b, ANeuralNetworksModel_setOperandValue(b->model, (int32_t)index, NULL, 0),
+                      "an omitted operand");
     return index;
 }
 
@@ -507,7 +508,7 @@ void tfl_add(struct tfl_builder *b, int32_t type, const uint32_t *inputs, uint32
 {
     if (b->result)
         return;
-    check(b,
-          ANeuralNetworksModel_addOperation(b->model, type, n_inputs, inputs, n_outputs, outputs),
-          "an operation of this form");
+    builder_check(
+        b, ANeuralNetworksModel_addOperation(b->model, type, n_inputs, inputs, n_outputs, outputs),
+        "an operation of this form");
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The file counts from 0 what NNAPI counts from 1: SAME, VALID. */
-static uint32_t padding(struct tfl_builder *b)
+static uint32_t padding_operand(struct tfl_builder *b)
 {
     return tfl_i32(b, b->op->options.padding == 0 ? ANEURALNETWORKS_PADDING_SAME
                                                   : ANEURALNETWORKS_PADDING_VALID);
@@ -27,13 +27,13 @@ static uint32_t zero_bias(struct tfl_builder *b, uint32_t n)
     return zeros ? tfl_constant(b, &form, zeros, (size_t)n * 4) : TFL_NO_OPERAND;
 }
 
-static uint32_t bias(struct tfl_builder *b, uint32_t n)
+static uint32_t bias_operand(struct tfl_builder *b, uint32_t n)
 {
     return tfl_in(b, 2) ? tfl_input(b, 2) : zero_bias(b, n);
 }
 
 /* Filters of float models that are stored as int8 or float16. */
-static uint32_t weights(struct tfl_builder *b)
+static uint32_t weights_operand(struct tfl_builder *b)
 {
     bool is_hybrid = tfl_is_float(tfl_in(b, 0)) && tfl_is_quantized(tfl_in(b, 1));
 
@@ -52,9 +52,9 @@ static void map_conv(struct tfl_builder *b)
     tfl_need(b, x && w && x->n_dimensions == 4 && w->n_dimensions == 4, "rank is not 4");
     depth = w->dimensions[3];
     inputs[n++] = tfl_input(b, 0);
-    inputs[n++] = weights(b);
-    inputs[n++] = bias(b, w->dimensions[0]);
-    inputs[n++] = padding(b);
+    inputs[n++] = weights_operand(b);
+    inputs[n++] = bias_operand(b, w->dimensions[0]);
+    inputs[n++] = padding_operand(b);
     inputs[n++] = tfl_i32(b, o->stride_w);
     inputs[n++] = tfl_i32(b, o->stride_h);
     if (depth && x->dimensions[3] != depth) {
@@ -84,9 +84,9 @@ static void map_depthwise(struct tfl_builder *b)
     tfl_need(b, x && w && x->n_dimensions == 4 && w->n_dimensions == 4 && x->dimensions[3],
              "rank is not 4");
     inputs[n++] = tfl_input(b, 0);
-    inputs[n++] = weights(b);
-    inputs[n++] = bias(b, w->dimensions[3]);
-    inputs[n++] = padding(b);
+    inputs[n++] = weights_operand(b);
+    inputs[n++] = bias_operand(b, w->dimensions[3]);
+    inputs[n++] = padding_operand(b);
     inputs[n++] = tfl_i32(b, o->stride_w);
     inputs[n++] = tfl_i32(b, o->stride_h);
     inputs[n++] = tfl_i32(b, (int32_t)(w->dimensions[3] / x->dimensions[3]));
@@ -124,7 +124,7 @@ static void map_transpose_conv(struct tfl_builder *b)
     }
     none = tfl_activation(b);
     tfl_add1(b, ANEURALNETWORKS_TRANSPOSE_CONV_2D, tfl_output(b, 0), tfl_input(b, 2),
-             tfl_input(b, 1), zeros, tfl_input(b, 0), padding(b), tfl_i32(b, o->stride_w),
+             tfl_input(b, 1), zeros, tfl_input(b, 0), padding_operand(b), tfl_i32(b, o->stride_w),
              tfl_i32(b, o->stride_h), none, tfl_bool(b, false));
 }
 
@@ -135,9 +135,9 @@ static void map_pool(struct tfl_builder *b)
                    : b->op->code == TFL_MAX_POOL_2D   ? ANEURALNETWORKS_MAX_POOL_2D
                                                       : ANEURALNETWORKS_L2_POOL_2D;
 
-    tfl_add1(b, type, tfl_output(b, 0), tfl_input(b, 0), padding(b), tfl_i32(b, o->stride_w),
-             tfl_i32(b, o->stride_h), tfl_i32(b, o->filter_w), tfl_i32(b, o->filter_h),
-             tfl_activation(b));
+    tfl_add1(b, type, tfl_output(b, 0), tfl_input(b, 0), padding_operand(b),
+             tfl_i32(b, o->stride_w), tfl_i32(b, o->stride_h), tfl_i32(b, o->filter_w),
+             tfl_i32(b, o->filter_h), tfl_activation(b));
 }
 
 /* NNAPI's result has two dimensions; a file may keep all of the input's. */
@@ -152,8 +152,8 @@ static void map_fully_connected(struct tfl_builder *b)
     tfl_need(b, !b->op->options.is_shuffled, "shuffled weights");
     tfl_need(b, w->n_scales <= 1, "weights with a scale per channel");
     inputs[0] = tfl_input(b, 0);
-    inputs[1] = weights(b);
-    inputs[2] = bias(b, w->dimensions[0]);
+    inputs[1] = weights_operand(b);
+    inputs[2] = bias_operand(b, w->dimensions[0]);
     inputs[3] = tfl_activation(b);
     if (y->n_dimensions == 2) {
         tfl_add(b, ANEURALNETWORKS_FULLY_CONNECTED, inputs, 4, (const uint32_t[]){tfl_output(b, 0)},

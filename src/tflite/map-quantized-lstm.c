@@ -116,7 +116,7 @@ enum {
     MAX_STEPS = 256,
 };
 
-static const struct tfl_tensor *intermediate(const struct tfl_builder *b, uint32_t i)
+static const struct tfl_tensor *intermediate_tensor(const struct tfl_builder *b, uint32_t i)
 {
     if (i >= b->op->n_intermediates || b->op->intermediates[i] < 0)
         return NULL;
@@ -124,7 +124,7 @@ static const struct tfl_tensor *intermediate(const struct tfl_builder *b, uint32
 }
 
 /* Input i of one of these types, or left out. */
-static uint32_t weights(struct tfl_builder *b, uint32_t i)
+static uint32_t weights_operand(struct tfl_builder *b, uint32_t i)
 {
     const struct tfl_tensor *tensor = tfl_in(b, i);
 
@@ -137,7 +137,7 @@ static uint32_t weights(struct tfl_builder *b, uint32_t i)
     return tfl_symmetric(b, i);
 }
 
-static uint32_t typed(struct tfl_builder *b, uint32_t i, int32_t file_type, int32_t type)
+static uint32_t typed_operand(struct tfl_builder *b, uint32_t i, int32_t file_type, int32_t type)
 {
     const struct tfl_tensor *tensor = tfl_in(b, i);
 
@@ -155,7 +155,7 @@ static bool has_norms(const struct tfl_builder *b)
  * it is what the activation functions take. */
 static float gate_scale(struct tfl_builder *b, uint32_t gate)
 {
-    const struct tfl_tensor *tensor = intermediate(b, gate);
+    const struct tfl_tensor *tensor = intermediate_tensor(b, gate);
 
     if (!has_norms(b))
         return 0x1p-12f;
@@ -166,10 +166,11 @@ static float gate_scale(struct tfl_builder *b, uint32_t gate)
 
 /* What the cell puts out before a projection; without one, its output. The
  * operation subtracts its zero point, so that it gets the other sign. */
-static void hidden(struct tfl_builder *b, uint32_t *inputs)
+static void set_hidden(struct tfl_builder *b, uint32_t *inputs)
 {
-    const struct tfl_tensor *tensor = tfl_in(b, PROJECTION) ? intermediate(b, N_INTERMEDIATES - 1)
-                                                            : tfl_out(b, 0);
+    const struct tfl_tensor *tensor = tfl_in(b, PROJECTION)
+                                          ? intermediate_tensor(b, N_INTERMEDIATES - 1)
+                                          : tfl_out(b, 0);
 
     if (!tensor || !(tensor->scale > 0)) {
         tfl_fail(b, -ENOTSUP, "the scale of the hidden values is missing");
@@ -186,20 +187,21 @@ static void hidden(struct tfl_builder *b, uint32_t *inputs)
 static void full_inputs(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS])
 {
     for (uint32_t i = DATA + 1; i < FIRST_PEEPHOLE; i++)
-        inputs[i] = weights(b, i);
+        inputs[i] = weights_operand(b, i);
     for (uint32_t i = FIRST_PEEPHOLE; i < FIRST_BIAS; i++)
-        inputs[i] = typed(b, i, TFL_INT16, ANEURALNETWORKS_TENSOR_QUANT16_SYMM);
+        inputs[i] = typed_operand(b, i, TFL_INT16, ANEURALNETWORKS_TENSOR_QUANT16_SYMM);
     for (uint32_t i = FIRST_BIAS; i < PROJECTION; i++)
-        inputs[i] = typed(b, i, TFL_INT32, ANEURALNETWORKS_TENSOR_INT32);
-    inputs[PROJECTION] = weights(b, PROJECTION);
-    inputs[PROJECTION_BIAS] = typed(b, PROJECTION_BIAS, TFL_INT32, ANEURALNETWORKS_TENSOR_INT32);
+        inputs[i] = typed_operand(b, i, TFL_INT32, ANEURALNETWORKS_TENSOR_INT32);
+    inputs[PROJECTION] = weights_operand(b, PROJECTION);
+    inputs[PROJECTION_BIAS] = typed_operand(b, PROJECTION_BIAS, TFL_INT32,
+                                            ANEURALNETWORKS_TENSOR_INT32);
     for (uint32_t i = FIRST_NORM; i < CLIPS; i++)
-        inputs[i] = typed(b, i, TFL_INT16, ANEURALNETWORKS_TENSOR_QUANT16_SYMM);
+        inputs[i] = typed_operand(b, i, TFL_INT16, ANEURALNETWORKS_TENSOR_QUANT16_SYMM);
     inputs[CLIPS] = tfl_f32(b, b->op->options.cell_clip);
     inputs[CLIPS + 1] = tfl_f32(b, b->op->options.proj_clip);
     for (uint32_t gate = 0; gate < N_GATES; gate++)
         inputs[GATE_SCALES + gate] = tfl_f32(b, gate_scale(b, gate));
-    hidden(b, inputs + HIDDEN);
+    set_hidden(b, inputs + HIDDEN);
 }
 
 /* Whether the data is int8 and the states are there; the cell's scale a power of two. */
@@ -263,8 +265,8 @@ static uint32_t step_temporary(struct tfl_builder *b, const struct tfl_tensor *t
     return tfl_temporary(b, &form);
 }
 
-static void reshape(struct tfl_builder *b, uint32_t from, uint32_t to, const int32_t *shape,
-                    uint32_t rank)
+static void add_reshape(struct tfl_builder *b, uint32_t from, uint32_t to, const int32_t *shape,
+                        uint32_t rank)
 {
     tfl_add1(b, ANEURALNETWORKS_RESHAPE, to, from, tfl_i32s(b, shape, rank));
 }
@@ -281,9 +283,9 @@ static void sequence_step(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS], u
     uint32_t step_in = step_temporary(b, data, time, false);
     uint32_t step_out = step_temporary(b, out, time, false);
 
-    reshape(b, from, step_in, flat, 2);
+    add_reshape(b, from, step_in, flat, 2);
     full_step(b, inputs, step_in, step_out);
-    reshape(b, step_out, to, slice, 3);
+    add_reshape(b, step_out, to, slice, 3);
 }
 
 void tfl_map_full_sequence_lstm(struct tfl_builder *b)

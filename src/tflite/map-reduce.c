@@ -11,7 +11,7 @@ static bool same_scale(const struct tfl_tensor *x, const struct tfl_tensor *y)
 }
 
 /* The axes as a list; a lone one is stored without a dimension. */
-static uint32_t axes(struct tfl_builder *b)
+static uint32_t axes_operand(struct tfl_builder *b)
 {
     int32_t values[TFL_MAX_RANK];
     uint32_t n = 0;
@@ -26,7 +26,7 @@ static uint32_t axes(struct tfl_builder *b)
 static void map_mean(struct tfl_builder *b)
 {
     const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_out(b, 0);
-    uint32_t list = axes(b), keep = tfl_i32(b, b->op->options.keep_dims);
+    uint32_t list = axes_operand(b), keep = tfl_i32(b, b->op->options.keep_dims);
     struct tfl_form form;
     uint32_t mean;
 
@@ -56,7 +56,7 @@ static void map_reduce(struct tfl_builder *b)
         {TFL_REDUCE_ANY, ANEURALNETWORKS_REDUCE_ANY},
         {TFL_REDUCE_ALL, ANEURALNETWORKS_REDUCE_ALL},
     };
-    uint32_t list = axes(b);
+    uint32_t list = axes_operand(b);
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (codes[i].code == b->op->code)

@@ -30,7 +30,8 @@ static int32_t one_value(struct tfl_builder *b, uint32_t i)
 }
 
 /* The shape as the file declares the output, which an interpreter would compute. */
-static void reshape(struct tfl_builder *b, uint32_t from, uint32_t to, const struct tfl_form *form)
+static void add_reshape(struct tfl_builder *b, uint32_t from, uint32_t to,
+                        const struct tfl_form *form)
 {
     int32_t shape[TFL_MAX_RANK];
 
@@ -45,7 +46,7 @@ static void map_reshape(struct tfl_builder *b)
 
     tfl_need(b, tfl_out(b, 0), "no output");
     form = tfl_form_of(b, tfl_out(b, 0));
-    reshape(b, tfl_input(b, 0), tfl_output(b, 0), &form);
+    add_reshape(b, tfl_input(b, 0), tfl_output(b, 0), &form);
 }
 
 static void map_transpose(struct tfl_builder *b)
@@ -140,7 +141,7 @@ static void map_unpack(struct tfl_builder *b)
 
         tfl_need(b, tfl_out(b, i), "output %u is missing", i);
         piece = tfl_form_of(b, tfl_out(b, i));
-        reshape(b, pieces[i], tfl_output(b, i), &piece);
+        add_reshape(b, pieces[i], tfl_output(b, i), &piece);
     }
 }
 

@@ -62,7 +62,7 @@ size_t element_bytes(int32_t type)
     }
 }
 
-template <typename Options> void take_window(const Options *from, struct tfl_options *to)
+template <typename Options> void read_window(const Options *from, struct tfl_options *to)
 {
     to->padding = from->padding();
     to->stride_w = from->stride_w();
@@ -70,20 +70,20 @@ template <typename Options> void take_window(const Options *from, struct tfl_opt
     to->activation = from->fused_activation_function();
 }
 
-template <typename Options> void take_lstm(const Options *from, struct tfl_options *to)
+template <typename Options> void read_lstm(const Options *from, struct tfl_options *to)
 {
     to->activation = from->fused_activation_function();
     to->cell_clip = from->cell_clip();
     to->proj_clip = from->proj_clip();
 }
 
-void take_list(const flatbuffers::Vector<int32_t> *from, struct tfl_options *to)
+void read_list_option(const flatbuffers::Vector<int32_t> *from, struct tfl_options *to)
 {
     to->list = from ? from->data() : nullptr;
     to->n_list = from ? from->size() : 0;
 }
 
-void take_strided_slice(const fb::StridedSliceOptions *from, struct tfl_options *to)
+void read_strided_slice(const fb::StridedSliceOptions *from, struct tfl_options *to)
 {
     to->begin_mask = from->begin_mask();
     to->end_mask = from->end_mask();
@@ -93,21 +93,21 @@ void take_strided_slice(const fb::StridedSliceOptions *from, struct tfl_options 
     to->has_offset = from->offset();
 }
 
-void take_convolution(const fb::Operator *op, struct tfl_options *to)
+void read_convolution(const fb::Operator *op, struct tfl_options *to)
 {
     if (auto conv = op->builtin_options_as_Conv2DOptions()) {
-        take_window(conv, to);
+        read_window(conv, to);
         to->dilation_w = conv->dilation_w_factor();
         to->dilation_h = conv->dilation_h_factor();
     } else if (auto depthwise = op->builtin_options_as_DepthwiseConv2DOptions()) {
-        take_window(depthwise, to);
+        read_window(depthwise, to);
         to->dilation_w = depthwise->dilation_w_factor();
         to->dilation_h = depthwise->dilation_h_factor();
         to->depth_multiplier = depthwise->depth_multiplier();
     } else if (auto transposed = op->builtin_options_as_TransposeConvOptions()) {
-        take_window(transposed, to);
+        read_window(transposed, to);
     } else if (auto pool = op->builtin_options_as_Pool2DOptions()) {
-        take_window(pool, to);
+        read_window(pool, to);
         to->filter_w = pool->filter_width();
         to->filter_h = pool->filter_height();
     } else if (auto dense = op->builtin_options_as_FullyConnectedOptions()) {
@@ -120,7 +120,7 @@ void take_convolution(const fb::Operator *op, struct tfl_options *to)
     }
 }
 
-void take_recurrent(const fb::Operator *op, struct tfl_options *to)
+void read_recurrent(const fb::Operator *op, struct tfl_options *to)
 {
     if (auto svdf = op->builtin_options_as_SVDFOptions()) {
         to->rank = svdf->rank();
@@ -135,19 +135,19 @@ void take_recurrent(const fb::Operator *op, struct tfl_options *to)
         to->time_major = both->time_major();
         to->merge_outputs = both->merge_outputs();
     } else if (auto lstm = op->builtin_options_as_LSTMOptions()) {
-        take_lstm(lstm, to);
+        read_lstm(lstm, to);
         to->kernel_type = lstm->kernel_type();
     } else if (auto unidirectional = op->builtin_options_as_UnidirectionalSequenceLSTMOptions()) {
-        take_lstm(unidirectional, to);
+        read_lstm(unidirectional, to);
         to->time_major = unidirectional->time_major();
     } else if (auto bidirectional = op->builtin_options_as_BidirectionalSequenceLSTMOptions()) {
-        take_lstm(bidirectional, to);
+        read_lstm(bidirectional, to);
         to->time_major = bidirectional->time_major();
         to->merge_outputs = bidirectional->merge_outputs();
     }
 }
 
-void take_elementwise(const fb::Operator *op, struct tfl_options *to)
+void read_elementwise(const fb::Operator *op, struct tfl_options *to)
 {
     if (auto add = op->builtin_options_as_AddOptions())
         to->activation = add->fused_activation_function();
@@ -174,7 +174,7 @@ void take_elementwise(const fb::Operator *op, struct tfl_options *to)
         to->keep_dims = reducer->keep_dims();
 }
 
-void take_shape(const fb::Operator *op, struct tfl_options *to)
+void read_shape_options(const fb::Operator *op, struct tfl_options *to)
 {
     if (auto concatenation = op->builtin_options_as_ConcatenationOptions()) {
         to->axis = concatenation->axis();
@@ -186,9 +186,9 @@ void take_shape(const fb::Operator *op, struct tfl_options *to)
         to->align_corners = nearest->align_corners();
         to->half_pixel_centers = nearest->half_pixel_centers();
     } else if (auto reshape = op->builtin_options_as_ReshapeOptions())
-        take_list(reshape->new_shape(), to);
+        read_list_option(reshape->new_shape(), to);
     else if (auto squeeze = op->builtin_options_as_SqueezeOptions())
-        take_list(squeeze->squeeze_dims(), to);
+        read_list_option(squeeze->squeeze_dims(), to);
     else if (auto to_depth = op->builtin_options_as_SpaceToDepthOptions())
         to->block_size = to_depth->block_size();
     else if (auto to_space = op->builtin_options_as_DepthToSpaceOptions())
@@ -207,7 +207,7 @@ void take_shape(const fb::Operator *op, struct tfl_options *to)
         to->count = unpack->num();
         to->axis = unpack->axis();
     } else if (auto slice = op->builtin_options_as_StridedSliceOptions())
-        take_strided_slice(slice, to);
+        read_strided_slice(slice, to);
     else if (auto mirror = op->builtin_options_as_MirrorPadOptions())
         to->mode = mirror->mode();
 }
@@ -362,10 +362,10 @@ int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_f
         to->n_custom_options = from->custom_options()->size();
     }
     to->options.dilation_w = to->options.dilation_h = 1;
-    take_convolution(from, &to->options);
-    take_recurrent(from, &to->options);
-    take_elementwise(from, &to->options);
-    take_shape(from, &to->options);
+    read_convolution(from, &to->options);
+    read_recurrent(from, &to->options);
+    read_elementwise(from, &to->options);
+    read_shape_options(from, &to->options);
     r = read_indexes(from->inputs(), file, true, "operation", number, &to->inputs, &to->n_inputs,
                      complain);
     if (!r)
@@ -408,7 +408,7 @@ int read_graph(const fb::Model *model, struct tfl_file *file, Complaint &complai
                         &file->outputs, &file->n_outputs, complain);
 }
 
-int parse(struct tfl_file *file, Complaint &complain)
+int file_parse(struct tfl_file *file, Complaint &complain)
 {
     flatbuffers::Verifier verifier(file->bytes, file->n_bytes, MAX_DEPTH, MAX_TABLES);
 
@@ -434,7 +434,7 @@ int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, ch
 
     file.bytes = bytes;
     file.n_bytes = n_bytes;
-    r = parse(&file, complain);
+    r = file_parse(&file, complain);
     if (r)
         tfl_file_done(&file);
     else

@@ -23,7 +23,7 @@ struct nnhal_tflite {
     struct nnhal_tflite_tensor *inputs, *outputs;
 };
 
-static int complain(char *message, size_t size, int result, const char *text)
+static int load_fail(char *message, size_t size, int result, const char *text)
 {
     if (size)
         snprintf(message, size, "%s", text);
@@ -38,12 +38,12 @@ static int read_file(int fd, uint8_t **ret_bytes, size_t *ret_n, char *message, 
     size_t n = 0;
 
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
-        return complain(message, size, -EINVAL, "it is not a regular file");
+        return load_fail(message, size, -EINVAL, "it is not a regular file");
     if (info.st_size <= 0 || info.st_size > MAX_FILE_BYTES)
-        return complain(message, size, -EINVAL, "its size is 0 or above 1 GiB");
+        return load_fail(message, size, -EINVAL, "its size is 0 or above 1 GiB");
     bytes = malloc((size_t)info.st_size);
     if (!bytes)
-        return complain(message, size, -ENOMEM, "out of memory");
+        return load_fail(message, size, -ENOMEM, "out of memory");
     while (n < (size_t)info.st_size) {
         ssize_t got = pread(fd, bytes + n, (size_t)info.st_size - n, (off_t)n);
 
@@ -51,7 +51,7 @@ static int read_file(int fd, uint8_t **ret_bytes, size_t *ret_n, char *message, 
             continue;
         if (got <= 0) {
             free(bytes);
-            return complain(message, size, -EIO, "it cannot be read to its end");
+            return load_fail(message, size, -EIO, "it cannot be read to its end");
         }
         n += (size_t)got;
     }
@@ -61,8 +61,8 @@ static int read_file(int fd, uint8_t **ret_bytes, size_t *ret_n, char *message, 
 }
 
 /* What an application needs to know of the tensors in a list. */
-static int describe(struct tfl_builder *b, const int32_t *list, uint32_t n,
-                    struct nnhal_tflite_tensor **ret_tensors)
+static int describe_tensors(struct tfl_builder *b, const int32_t *list, uint32_t n,
+                            struct nnhal_tflite_tensor **ret_tensors)
 {
     struct nnhal_tflite_tensor *tensors = calloc(n ? n : 1, sizeof(*tensors));
 
@@ -133,7 +133,7 @@ static void finish_model(struct tfl_builder *b)
     }
 }
 
-static void build(struct tfl_builder *b, int fd)
+static void build_model(struct tfl_builder *b, int fd)
 {
     const struct tfl_file *file = b->file;
 
@@ -154,7 +154,7 @@ static void build(struct tfl_builder *b, int fd)
         finish_model(b);
 }
 
-static int load(int fd, struct nnhal_tflite *model, char *message, size_t size)
+static int load_file(int fd, struct nnhal_tflite *model, char *message, size_t size)
 {
     struct tfl_file file;
     struct tfl_builder b = {.file = &file, .message = message, .message_size = size};
@@ -168,11 +168,11 @@ static int load(int fd, struct nnhal_tflite *model, char *message, size_t size)
     r = tfl_file_parse(bytes, n_bytes, &file, message, size);
     if (r < 0)
         return r;
-    build(&b, fd);
+    build_model(&b, fd);
     model->n_inputs = file.n_inputs;
     model->n_outputs = file.n_outputs;
-    if (!b.result && (describe(&b, file.inputs, file.n_inputs, &model->inputs) < 0 ||
-                      describe(&b, file.outputs, file.n_outputs, &model->outputs) < 0))
+    if (!b.result && (describe_tensors(&b, file.inputs, file.n_inputs, &model->inputs) < 0 ||
+                      describe_tensors(&b, file.outputs, file.n_outputs, &model->outputs) < 0))
         tfl_fail(&b, -ENOMEM, "out of memory");
     if (!b.result) {
         model->model = b.model;
@@ -190,12 +190,12 @@ PUBLIC int nnhal_tflite_load(const char *path, struct nnhal_tflite **ret_model, 
     int fd, r;
 
     if (!model)
-        return complain(message, message_size, -ENOMEM, "out of memory");
+        return load_fail(message, message_size, -ENOMEM, "out of memory");
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        r = complain(message, message_size, -errno, strerror(errno));
+        r = load_fail(message, message_size, -errno, strerror(errno));
     } else {
-        r = load(fd, model, message, message_size);
+        r = load_file(fd, model, message, message_size);
         close(fd);
     }
     if (r < 0)

@@ -6,7 +6,7 @@
 #ifndef NN_TESTS_CONF_HAL_MODEL_H
 #define NN_TESTS_CONF_HAL_MODEL_H
 
-#include "nnt-file.h"
+#include "nnt/file.h"
 
 #include <nnhal/types.h>
 

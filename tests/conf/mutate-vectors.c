@@ -13,7 +13,7 @@
 #include "conf/hal-model.h"
 #include "conf/spoil.h"
 
-#include "nnt-run.h"
+#include "nnt/run.h"
 
 #include "base/arena.h"
 #include "drivers/cpu/cpu.h"

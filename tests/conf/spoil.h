@@ -7,7 +7,7 @@
 #ifndef NN_TESTS_CONF_SPOIL_H
 #define NN_TESTS_CONF_SPOIL_H
 
-#include "nnt-file.h"
+#include "nnt/file.h"
 
 enum spoil_outcome {
     SPOIL_NOTHING, /* this model has no such place */

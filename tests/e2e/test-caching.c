@@ -46,7 +46,7 @@ static void caching_end(void)
 /* -- processes of an application ------------------------------------------------------------ */
 
 /* Compiles and computes in a process of its own, which begins when the gate is closed. */
-static pid_t start(const int *gate)
+static pid_t start_client(const int *gate)
 {
     pid_t child = fork();
     char byte;
@@ -81,17 +81,17 @@ static int wait_for(pid_t child)
     return WEXITSTATUS(status);
 }
 
-static int compile(void)
+static int compile_in(void)
 {
-    return wait_for(start(NULL));
+    return wait_for(start_client(NULL));
 }
 
 TEST(what_one_process_compiled_the_next_one_takes)
 {
     caching_begin();
-    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+        ck_assert_int_eq(compile_in(), NNHAL_CACHE_HIT);
     caching_end();
 }
 TEST_END
@@ -105,7 +105,7 @@ TEST(of_eight_processes_one_compiles)
     caching_begin();
     ck_assert_int_eq(pipe2(gate, O_CLOEXEC), 0);
     for (int i = 0; i < N; i++)
-        children[i] = start(gate);
+        children[i] = start_client(gate);
     close(gate[0]);
     close(gate[1]);
     for (int i = 0; i < N; i++) {
@@ -116,7 +116,7 @@ TEST(of_eight_processes_one_compiles)
     }
     ck_assert_int_eq(n_compiled, 1);
     ck_assert_int_eq(n_hits, N - 1);
-    ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_HIT);
     caching_end();
 }
 TEST_END
@@ -124,7 +124,7 @@ TEST_END
 /* -- what is not right any more ----------------------------------------------------------------- */
 
 /* The path of the entry's file that ends in end. */
-static const char *file(const char *end)
+static const char *entry_file(const char *end)
 {
     static char path[512];
     struct dirent *entry;
@@ -147,9 +147,9 @@ TEST(each_changed_byte_is_noticed)
     int fd;
 
     caching_begin();
-    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
     for (unsigned i = 0; i < 24; i++) {
-        fd = open(file(ends[i % 2]), O_RDWR | O_CLOEXEC);
+        fd = open(entry_file(ends[i % 2]), O_RDWR | O_CLOEXEC);
         ck_assert_int_eq(fstat(fd, &status), 0);
         if (status.st_size > 0) { /* the formula has no constants of its own */
             off_t at = (off_t)(i * 7919) % status.st_size;
@@ -161,8 +161,8 @@ TEST(each_changed_byte_is_noticed)
             ck_assert_int_eq(ftruncate(fd, 1), 0);
         }
         close(fd);
-        ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
-        ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+        ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
+        ck_assert_int_eq(compile_in(), NNHAL_CACHE_HIT);
     }
     caching_end();
 }
@@ -172,15 +172,15 @@ TEST_END
 TEST(what_the_driver_remembers_outlives_its_process)
 {
     caching_begin();
-    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
     if (ways_is("service")) {
         ways_kill_service(SIGTERM);
         ways_start_service();
-        ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+        ck_assert_int_eq(compile_in(), NNHAL_CACHE_HIT);
         ways_kill_service(SIGKILL);
         ways_start_service();
     }
-    ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_HIT);
     caching_end();
 }
 TEST_END
@@ -188,13 +188,13 @@ TEST_END
 TEST(what_the_driver_has_forgotten_is_compiled_again)
 {
     caching_begin();
-    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
     ways_kill_service(SIGTERM);
     remove_all(state);
     if (ways_is("service"))
         ways_start_service();
-    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
-    ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_HIT);
     caching_end();
 }
 TEST_END
@@ -203,10 +203,10 @@ TEST_END
 TEST(a_driver_may_lose_its_memory_while_it_runs)
 {
     caching_begin();
-    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
     remove_all(state);
     for (int i = 0; i < 3; i++)
-        ck_assert_int_ge(compile(), NNHAL_CACHE_HIT);
+        ck_assert_int_ge(compile_in(), NNHAL_CACHE_HIT);
     caching_end();
 }
 TEST_END
@@ -244,13 +244,13 @@ TEST(both_sides_may_die_while_a_model_is_kept)
     caching_begin();
     setenv("NNHAL_RECOVERY", "off", 1);
     srand((unsigned)getpid());
-    ck_assert_int_eq(compile(), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_in(), NNHAL_CACHE_COMPILED);
     for (int i = 0; i < n_kills(); i++) {
         pid_t child;
         int outcome;
 
         if (i % 4 < 2)
-            ck_assert_int_eq(truncate(file("-m0"), 10), 0); /* it has to be compiled again */
+            ck_assert_int_eq(truncate(entry_file("-m0"), 10), 0); /* it has to be compiled again */
         child = start_frail();
         ways_nap((uint64_t)(rand() % 15000000));
         if (i % 2 == 0) {
@@ -260,10 +260,10 @@ TEST(both_sides_may_die_while_a_model_is_kept)
             kill(child, SIGKILL);
         }
         ck_assert_int_eq(waitpid(child, NULL, 0), child);
-        outcome = compile();
+        outcome = compile_in();
         ck_assert_msg(outcome == NNHAL_CACHE_HIT || outcome == NNHAL_CACHE_COMPILED,
                       "seed %d, kill %d: outcome %d", (int)getpid(), i, outcome);
-        ck_assert_int_eq(compile(), NNHAL_CACHE_HIT);
+        ck_assert_int_eq(compile_in(), NNHAL_CACHE_HIT);
     }
     caching_end();
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* The devices, "nnhal-sample/service nnapi-reference/embedded". */
-static const char *list(void)
+static const char *list_devices(void)
 {
     static char text[512];
     uint32_t n = 0;
@@ -35,7 +35,7 @@ TEST(auto_prefers_services)
 {
     ways_begin();
     setenv("NNHAL_MODE", "auto", 1);
-    ck_assert_str_eq(list(), "nnhal-sample/service " REFERENCE); /* once */
+    ck_assert_str_eq(list_devices(), "nnhal-sample/service " REFERENCE); /* once */
     ways_end();
 }
 TEST_END
@@ -45,7 +45,7 @@ TEST(auto_is_the_default_and_takes_drivers_otherwise)
     ways_begin();
     ways_kill_service(SIGKILL); /* its socket stays, and nobody listens */
     unsetenv("NNHAL_MODE");
-    ck_assert_str_eq(list(), "nnhal-sample/embedded " REFERENCE);
+    ck_assert_str_eq(list_devices(), "nnhal-sample/embedded " REFERENCE);
     ways_end();
 }
 TEST_END
@@ -55,7 +55,7 @@ TEST(service_means_services_only)
     ways_begin();
     ways_kill_service(SIGKILL);
     setenv("NNHAL_MODE", "service", 1);
-    ck_assert_str_eq(list(), REFERENCE);
+    ck_assert_str_eq(list_devices(), REFERENCE);
     ways_end();
 }
 TEST_END
@@ -64,7 +64,7 @@ TEST(private_and_embedded_ask_no_service)
 {
     ways_begin();
     setenv("NNHAL_MODE", "private", 1);
-    ck_assert_str_eq(list(), "nnhal-sample/private " REFERENCE);
+    ck_assert_str_eq(list_devices(), "nnhal-sample/private " REFERENCE);
     ways_end();
 }
 TEST_END
@@ -73,7 +73,7 @@ TEST(what_makes_no_sense_counts_as_auto)
 {
     ways_begin();
     setenv("NNHAL_MODE", "nonsense", 1);
-    ck_assert_str_eq(list(), "nnhal-sample/service " REFERENCE);
+    ck_assert_str_eq(list_devices(), "nnhal-sample/service " REFERENCE);
     ways_end();
 }
 TEST_END
@@ -83,7 +83,7 @@ TEST(private_needs_the_host_program)
     ways_begin();
     setenv("NNHAL_MODE", "private", 1);
     setenv("NNHAL_HOST", "/nonexistent/nnhal-host", 1);
-    ck_assert_str_eq(list(), REFERENCE);
+    ck_assert_str_eq(list_devices(), REFERENCE);
     ways_end();
 }
 TEST_END
@@ -94,7 +94,7 @@ TEST(no_places_mean_no_devices_but_what_is_linked_in)
     setenv("NNHAL_MODE", "auto", 1);
     setenv("NNHAL_SOCKET_PATH", "", 1);
     setenv("NNHAL_DRIVER_PATH", "/nonexistent", 1);
-    ck_assert_str_eq(list(), REFERENCE);
+    ck_assert_str_eq(list_devices(), REFERENCE);
     ways_end();
 }
 TEST_END

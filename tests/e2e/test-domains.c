@@ -36,7 +36,7 @@ static ANeuralNetworksMemory *new_state(void)
 }
 
 /* The sample holds buffers itself, or leaves them. */
-static void begin(bool is_held)
+static void domains_begin(bool is_held)
 {
     const char *line = is_held ? "buffers OWN OPEN\n" : "buffers HOST OPEN\n";
     int fd;
@@ -53,7 +53,7 @@ static void begin(bool is_held)
     states[1] = new_state();
 }
 
-static void end(void)
+static void domains_end(void)
 {
     ANeuralNetworksMemory_free(states[0]);
     ANeuralNetworksMemory_free(states[1]);
@@ -75,7 +75,7 @@ static ANeuralNetworksMemory *new_shared(size_t n_bytes, float **ret_view)
     return memory;
 }
 
-static void put(const ANeuralNetworksMemory *state, const float *values)
+static void put_values(const ANeuralNetworksMemory *state, const float *values)
 {
     float *view;
     ANeuralNetworksMemory *shared = new_shared(N_BYTES, &view);
@@ -99,8 +99,8 @@ static void expect_values(const ANeuralNetworksMemory *state, const float *value
 }
 
 /* A state is used as a whole; of any other memory to_bytes are. */
-static ANeuralNetworksExecution *bind(const ANeuralNetworksMemory *from,
-                                      const ANeuralNetworksMemory *to, size_t to_bytes)
+static ANeuralNetworksExecution *bind_step(const ANeuralNetworksMemory *from,
+                                           const ANeuralNetworksMemory *to, size_t to_bytes)
 {
     static const float y[N] = {0.5f, 0.25f, -0.125f, 0.5f};
     ANeuralNetworksExecution *execution = NULL;
@@ -143,10 +143,10 @@ static int run_by(enum path path, ANeuralNetworksExecution *execution, ANeuralNe
     }
 }
 
-static int run(enum path path, const ANeuralNetworksMemory *from, const ANeuralNetworksMemory *to,
-               size_t to_bytes)
+static int run_step(enum path path, const ANeuralNetworksMemory *from,
+                    const ANeuralNetworksMemory *to, size_t to_bytes)
 {
-    ANeuralNetworksExecution *execution = bind(from, to, to_bytes);
+    ANeuralNetworksExecution *execution = bind_step(from, to, to_bytes);
     ANeuralNetworksBurst *burst = NULL;
     int r;
 
@@ -159,7 +159,7 @@ static int run(enum path path, const ANeuralNetworksMemory *from, const ANeuralN
 }
 
 /* One step, as the model computes it. */
-static void step(float *x)
+static void step_state(float *x)
 {
     static const float y[N] = {0.5f, 0.25f, -0.125f, 0.5f};
 
@@ -173,14 +173,14 @@ static void a_state(bool is_held)
 {
     float x[N] = {1.0f, 2.0f, 3.0f, 4.0f};
 
-    begin(is_held);
-    put(states[0], x);
+    domains_begin(is_held);
+    put_values(states[0], x);
     for (int i = 0; i < 4 * N_PATHS; i++) {
-        OK(run((enum path)(i / 4), states[i % 2], states[1 - i % 2], 0));
-        step(x);
+        OK(run_step((enum path)(i / 4), states[i % 2], states[1 - i % 2], 0));
+        step_state(x);
     }
     expect_values(states[0], x);
-    end();
+    domains_end();
 }
 
 TEST(a_state_that_the_host_holds_goes_by_every_path)
@@ -199,13 +199,13 @@ static void no_value(bool is_held)
 {
     const float x[N] = {1.0f, 2.0f, 3.0f, 4.0f};
 
-    begin(is_held);
+    domains_begin(is_held);
     for (enum path path = 0; path < N_PATHS; path++)
-        IS(OP_FAILED, run(path, states[0], states[1], 0));
-    put(states[0], x);
+        IS(OP_FAILED, run_step(path, states[0], states[1], 0));
+    put_values(states[0], x);
     for (enum path path = 0; path < N_PATHS; path++)
-        OK(run(path, states[0], states[1], 0));
-    end();
+        OK(run_step(path, states[0], states[1], 0));
+    domains_end();
 }
 
 TEST(what_was_not_written_is_not_read_from_the_host)
@@ -226,7 +226,7 @@ TEST(a_state_has_its_roles_its_size_and_no_parts)
     ANeuralNetworksMemory *shared;
     float *view;
 
-    begin(true);
+    domains_begin(true);
     OK(ANeuralNetworksExecution_create(formula.compilation, &execution));
     IS(BAD_DATA, ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, states[0], 0, 0));
     IS(BAD_DATA, ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, states[0], 4, 8));
@@ -237,7 +237,7 @@ TEST(a_state_has_its_roles_its_size_and_no_parts)
         ANeuralNetworksMemory_free(shared);
         munmap(view, n_bytes);
     }
-    end();
+    domains_end();
 }
 TEST_END
 
@@ -249,7 +249,7 @@ static void *read_again_and_again(void *ctx)
         float *z;
         ANeuralNetworksMemory *shared = new_shared(N_BYTES, &z);
 
-        OK(run((enum path)(i % N_PATHS), states[0], shared, N_BYTES));
+        OK(run_step((enum path)(i % N_PATHS), states[0], shared, N_BYTES));
         memcpy(view, z, N_BYTES);
         ANeuralNetworksMemory_free(shared);
         munmap(z, N_BYTES);
@@ -262,9 +262,9 @@ TEST(eight_readers_at_once_are_all_right)
     float x[N] = {1.0f, 2.0f, 3.0f, 4.0f}, views[N_READERS][N];
     pthread_t threads[N_READERS];
 
-    begin(true);
-    put(states[0], x);
-    step(x);
+    domains_begin(true);
+    put_values(states[0], x);
+    step_state(x);
     for (int i = 0; i < N_READERS; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, read_again_and_again, views[i]), 0);
     for (int i = 0; i < N_READERS; i++) {
@@ -272,7 +272,7 @@ TEST(eight_readers_at_once_are_all_right)
         for (int j = 0; j < N; j++)
             ck_assert_float_eq(views[i][j], x[j]);
     }
-    end();
+    domains_end();
 }
 TEST_END
 

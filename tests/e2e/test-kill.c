@@ -23,7 +23,7 @@ static int n_kills(void)
     return value ? atoi(value) : 20;
 }
 
-static void revive(void)
+static void revive_service(void)
 {
     if (ways_is("service"))
         ways_start_service();
@@ -50,7 +50,7 @@ TEST(a_dead_driver_is_told_of)
     IS(DEAD_OBJECT, ways_formula_run(&formula, 2));
     IS(DEAD_OBJECT, ways_formula_run(&formula, 3));
     ways_formula_done(&formula);
-    revive();
+    revive_service();
     OK(ANeuralNetworksDevice_wait(ways_device()));
     OK(ways_formula_compile(&formula)); /* new work runs on a new process */
     ways_formula_bind(&formula, true);
@@ -76,7 +76,7 @@ static void survive_deaths(bool on_burst)
     for (int i = 0; i < 6; i++) {
         before = ways_pid();
         kill_driver(before);
-        revive();
+        revive_service();
         OK(ways_formula_run(&formula, i));
         ck_assert_int_ne(ways_pid(), before);
         ck_assert_uint_eq(count_fds(), n_fds);
@@ -151,14 +151,14 @@ TEST(a_driver_may_die_at_any_moment)
     setenv("NNHAL_RECOVERY", "off", 1);
     srand((unsigned)getpid());
     live_once(0);
-    revive();
+    revive_service();
     OK(ANeuralNetworksDevice_wait(ways_device()));
     n_fds = count_fds();
     n_mappings = count_mappings("memfd:");
     n_threads = count_threads();
     for (int i = 0; i < n_kills(); i++) {
         live_once(i);
-        revive();
+        revive_service();
         OK(ANeuralNetworksDevice_wait(ways_device()));
         ck_assert_msg(count_fds() == n_fds, "seed %d, kill %d: %zu descriptors, were %zu",
                       (int)getpid(), i, count_fds(), n_fds);

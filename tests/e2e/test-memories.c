@@ -87,7 +87,7 @@ static void begin_without(enum kind kind)
     ways_begin();
 }
 
-static void end(void)
+static void memories_end(void)
 {
     ways_end();
     unlink(configuration);
@@ -189,7 +189,7 @@ static void refuse_one(enum kind refused)
         ANeuralNetworksMemory_free(memory);
     }
     ways_formula_done(&formula);
-    end();
+    memories_end();
 }
 
 TEST(files_that_a_driver_cannot_decode)
@@ -250,7 +250,7 @@ TEST_END
 
 /* -- what is no memory -------------------------------------------------------------------- */
 
-static int reopened(int flags)
+static int reopened_fd(int flags)
 {
     int fd = new_file(8192), again;
     char path[64];
@@ -263,21 +263,21 @@ static int reopened(int flags)
 
 static int read_write(void)
 {
-    return reopened(O_RDWR);
+    return reopened_fd(O_RDWR);
 }
 static int read_only(void)
 {
-    return reopened(O_RDONLY);
+    return reopened_fd(O_RDONLY);
 }
 static int write_only(void)
 {
-    return reopened(O_WRONLY);
+    return reopened_fd(O_WRONLY);
 }
 static int path_only(void)
 {
-    return reopened(O_PATH);
+    return reopened_fd(O_PATH);
 }
-static int directory(void)
+static int directory_fd(void)
 {
     return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -297,11 +297,11 @@ static int null_device(void)
 {
     return open("/dev/null", O_RDWR | O_CLOEXEC);
 }
-static int closed(void)
+static int closed_fd(void)
 {
     return 54321;
 }
-static int negative(void)
+static int negative_fd(void)
 {
     return -1;
 }
@@ -338,12 +338,12 @@ static const struct {
     {read_write, 0, RW, 0, FINE, OUT, 0, 0},
     {read_write, 47, RW, 0, FINE, OUT, 0, 0},
     {path_only, 8192, PROT_READ, 0, FINE, FINE, MAP, MAP},
-    {directory, 4096, PROT_READ, 0, FINE, FINE, MAP, MAP},
+    {directory_fd, 4096, PROT_READ, 0, FINE, FINE, MAP, MAP},
     {a_socket, 4096, RW, 0, FINE, FINE, MAP, MAP},
     {a_pipe, 4096, PROT_READ, 0, FINE, FINE, MAP, MAP},
     {null_device, 4096, RW, 0, FINE, FINE, MAP, MAP},
-    {closed, 4096, RW, 0, NONE, 0, 0, 0},
-    {negative, 4096, RW, 0, NONE, 0, 0, 0},
+    {closed_fd, 4096, RW, 0, NONE, 0, 0, 0},
+    {negative_fd, 4096, RW, 0, NONE, 0, 0, 0},
 };
 
 static void try_row(struct ways_formula *formula, size_t i)
@@ -353,7 +353,7 @@ static void try_row(struct ways_formula *formula, size_t i)
     int r, fd = rows[i].make();
 
     r = ANeuralNetworksMemory_createFromFd(rows[i].size, rows[i].prot, fd, rows[i].offset, &memory);
-    if (fd >= 0 && fd != closed())
+    if (fd >= 0 && fd != closed_fd())
         close(fd); /* the memory has one of its own */
     ck_assert_msg(r == rows[i].create, "row %zu: create: %d", i, r);
     if (r != FINE)

@@ -17,7 +17,7 @@ static const ANeuralNetworksOperandType flag = {ANEURALNETWORKS_TENSOR_BOOL8, 1,
 static const ANeuralNetworksOperandType scalar = {ANEURALNETWORKS_INT32, 0, NULL, 0, 0};
 static const ANeuralNetworksOperandType subgraph = {ANEURALNETWORKS_MODEL, 0, NULL, 0, 0};
 
-static ANeuralNetworksDevice *reference(void)
+static ANeuralNetworksDevice *reference_device(void)
 {
     ANeuralNetworksDevice *device = NULL;
     const char *name = NULL;
@@ -34,7 +34,7 @@ static ANeuralNetworksDevice *reference(void)
 }
 
 /* x < limit */
-static ANeuralNetworksModel *condition(float limit)
+static ANeuralNetworksModel *condition_model(float limit)
 {
     const uint32_t less[] = {0, 1}, input = 0, output = 2;
     ANeuralNetworksModel *model = NULL;
@@ -51,7 +51,7 @@ static ANeuralNetworksModel *condition(float limit)
 }
 
 /* x + 1 */
-static ANeuralNetworksModel *body(void)
+static ANeuralNetworksModel *body_model(void)
 {
     const uint32_t add[] = {0, 1, 2}, input = 0, output = 3;
     const int32_t none = ANEURALNETWORKS_FUSED_NONE;
@@ -71,9 +71,9 @@ static ANeuralNetworksModel *body(void)
     return model;
 }
 
-static ANeuralNetworksModel *loop(float limit)
+static ANeuralNetworksModel *loop_model(float limit)
 {
-    ANeuralNetworksModel *test = condition(limit), *step = body(), *model = NULL;
+    ANeuralNetworksModel *test = condition_model(limit), *step = body_model(), *model = NULL;
     const uint32_t inputs[] = {0, 1, 2}, input = 2, output = 3;
 
     OK(ANeuralNetworksModel_create(&model));
@@ -96,10 +96,10 @@ struct times {
 };
 
 /* Returns: what compute() said; *ret_x is where the loop ended. */
-static int run(float limit, const struct times *times, float *ret_x)
+static int run_loop(float limit, const struct times *times, float *ret_x)
 {
-    const ANeuralNetworksDevice *device = reference();
-    ANeuralNetworksModel *model = loop(limit);
+    const ANeuralNetworksDevice *device = reference_device();
+    ANeuralNetworksModel *model = loop_model(limit);
     ANeuralNetworksCompilation *compilation = NULL;
     ANeuralNetworksExecution *execution = NULL;
     float x = 0;
@@ -132,9 +132,9 @@ TEST(a_loop_ends_by_its_condition)
     const struct times none = {0};
     float x = -1;
 
-    OK(run(1000, &none, &x));
+    OK(run_loop(1000, &none, &x));
     ck_assert_float_eq(x, 1000);
-    OK(run(-5, &none, &x)); /* not once */
+    OK(run_loop(-5, &none, &x)); /* not once */
     ck_assert_float_eq(x, 0);
 }
 TEST_END
@@ -145,7 +145,7 @@ TEST(a_loop_may_have_timeouts_around_it)
     const struct times hour = {3600000000000, 3600000000000, 1000000000};
     float x = -1;
 
-    OK(run(10, &hour, &x));
+    OK(run_loop(10, &hour, &x));
     ck_assert_float_eq(x, 10);
 }
 TEST_END
@@ -156,8 +156,8 @@ TEST(an_endless_loop_is_ended)
     const struct times execution_only = {.execution_ns = 1000000};
     float x;
 
-    ck_assert(is_missed_deadline(run(1e30f, &loop_only, &x)));
-    ck_assert(is_missed_deadline(run(1e30f, &execution_only, &x)));
+    ck_assert(is_missed_deadline(run_loop(1e30f, &loop_only, &x)));
+    ck_assert(is_missed_deadline(run_loop(1e30f, &execution_only, &x)));
 }
 TEST_END
 

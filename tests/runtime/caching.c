@@ -62,7 +62,7 @@ static uint32_t prepare_from_cache(void *device, const struct nnhal_prepare_from
     return NNHAL_NONE;
 }
 
-static void fill(uint8_t *bytes, size_t n_bytes, uint32_t seed)
+static void fill_driver(uint8_t *bytes, size_t n_bytes, uint32_t seed)
 {
     for (size_t i = 0; i < n_bytes; i++) {
         seed = seed * 1664525 + 1013904223;
@@ -74,10 +74,10 @@ static void driver_init(size_t n_data_bytes)
 {
     n_data = n_data_bytes;
     for (unsigned kind = 0; kind < 2; kind++) {
-        fill(kept_model[kind], MODEL_BYTES, kind);
+        fill_driver(kept_model[kind], MODEL_BYTES, kind);
         kept_model[kind][0] = (uint8_t)kind;
         kept_data[kind] = realloc(kept_data[kind], n_data);
-        fill(kept_data[kind], n_data, kind + 2);
+        fill_driver(kept_data[kind], n_data, kind + 2);
     }
     caching_keeps_nothing = false;
     caching_on_prepare = NULL;
@@ -149,7 +149,7 @@ void caching_path(const char *end, char *path, size_t n_bytes)
 
 /* -- compilations ------------------------------------------------------------------------ */
 
-static void compute(ANeuralNetworksCompilation *compilation)
+static void compute_once(ANeuralNetworksCompilation *compilation)
 {
     ANeuralNetworksExecution *execution;
     float x[4] = {1, 2, 3, 4}, y[4] = {0}, z[4] = {0};
@@ -182,7 +182,7 @@ uint32_t caching_compile(struct how how, char why[256])
     OK(nnhal_compilation_get_cache_info(compilation, &info));
     ck_assert_int_eq(info.outcome == NNHAL_CACHE_NONE, info.why[0] == '\0');
     snprintf(why, 256, "%s", info.why);
-    compute(compilation);
+    compute_once(compilation);
     ANeuralNetworksCompilation_free(compilation);
     ANeuralNetworksModel_free(model);
     return info.outcome;

@@ -151,7 +151,7 @@ static bool looks_ahead(const struct maker *maker, uint32_t g)
     return true;
 }
 
-static enum result say(const struct maker *maker)
+static enum result build_mutant(const struct maker *maker)
 {
     ANeuralNetworksModel *models[MAKER_SUBGRAPHS] = {NULL};
     int r = ANEURALNETWORKS_NO_ERROR;
@@ -184,7 +184,7 @@ static bool may_differ(const struct mutator *mutator)
 }
 
 /* The model of all lifetimes, without its extension: that has calls of its own. */
-static void make(const struct made_model *made, struct maker *maker)
+static void make_model(const struct made_model *made, struct maker *maker)
 {
     made->make(maker);
     if (maker->n_prefixes == 0)
@@ -196,8 +196,8 @@ static void make(const struct made_model *made, struct maker *maker)
     maker->graphs[0].n_outputs--;
 }
 
-static void visit(const struct made_model *made, const struct mutator *mutator, uint32_t g,
-                  uint32_t i)
+static void visit_mutant(const struct made_model *made, const struct mutator *mutator, uint32_t g,
+                         uint32_t i)
 {
     static struct maker mutant;
 
@@ -205,13 +205,13 @@ static void visit(const struct made_model *made, const struct mutator *mutator, 
         enum mutant_outcome outcome;
         enum result result;
 
-        make(made, &mutant);
+        make_model(made, &mutant);
         outcome = mutator->mutate(&mutant, &mutant.graphs[g], i, variant);
         if (outcome == MUTANT_END)
             return;
         if (outcome == MUTANT_SKIPPED)
             continue;
-        result = say(&mutant);
+        result = build_mutant(&mutant);
         n_mutants[result]++;
         if (result == UNSPEAKABLE || may_differ(mutator) ||
             (result == ACCEPTED) == hal_accepts(&mutant))
@@ -226,17 +226,17 @@ static void visit_model(const struct made_model *made, const struct mutator *mut
 {
     static struct maker maker;
 
-    make(made, &maker);
+    make_model(made, &maker);
     for (uint32_t g = 0; g < maker.n_graphs; g++) {
         const struct maker_graph *graph = &maker.graphs[g];
         uint32_t n = mutator->is_of_operations ? graph->n_operations : graph->n_operands;
 
         for (uint32_t i = 0; i < n; i++)
-            visit(made, mutator, g, i);
+            visit_mutant(made, mutator, g, i);
     }
 }
 
-static void begin(void)
+static void mutants_begin(void)
 {
     void *bytes;
 
@@ -248,10 +248,10 @@ TEST(the_models_themselves_are_accepted)
 {
     static struct maker maker;
 
-    begin();
+    mutants_begin();
     for (size_t i = 0; i < n_made_models; i++) {
-        make(&made_models[i], &maker);
-        ck_assert_msg(say(&maker) == ACCEPTED, "%s", made_models[i].name);
+        make_model(&made_models[i], &maker);
+        ck_assert_msg(build_mutant(&maker) == ACCEPTED, "%s", made_models[i].name);
     }
     ANeuralNetworksMemory_free(pool);
 }
@@ -259,7 +259,7 @@ TEST_END
 
 TEST(the_api_refuses_what_the_hal_refuses)
 {
-    begin();
+    mutants_begin();
     for (size_t i = 0; i < n_made_models; i++)
         for (size_t k = 0; k < n_mutators; k++)
             visit_model(&made_models[i], &mutators[k]);

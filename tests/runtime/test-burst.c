@@ -67,7 +67,7 @@ TEST_END
 
 static uint32_t n_open, n_opened;
 
-static uint32_t opened(void *prepared)
+static uint32_t note_opened(void *prepared)
 {
     (void)prepared;
     n_open++;
@@ -75,7 +75,7 @@ static uint32_t opened(void *prepared)
     return 1;
 }
 
-static void closed(void *prepared)
+static void note_closed(void *prepared)
 {
     (void)prepared;
     n_open--;
@@ -87,8 +87,8 @@ TEST(a_driver_in_this_process_is_told_of_bursts)
     struct rt_run run;
 
     rt_init();
-    fake.driver.burst_opened = opened;
-    fake.driver.burst_closed = closed;
+    fake.driver.burst_opened = note_opened;
+    fake.driver.burst_closed = note_closed;
     rt_run_init(&run);
     OK(ANeuralNetworksExecution_setReusable(run.execution, true));
     OK(ANeuralNetworksExecution_compute(run.execution));
@@ -140,15 +140,15 @@ TEST(what_is_missing_completes_the_execution_as_with_compute)
 }
 TEST_END
 
-struct attempt {
+struct burst_attempt {
     ANeuralNetworksExecution *execution;
     ANeuralNetworksBurst *burst;
     int result;
 };
 
-static void *compute(void *argument)
+static void *compute_burst(void *argument)
 {
-    struct attempt *attempt = argument;
+    struct burst_attempt *attempt = argument;
 
     attempt->result = ANeuralNetworksExecution_burstCompute(attempt->execution, attempt->burst);
     return NULL;
@@ -171,15 +171,15 @@ TEST(one_computation_at_a_time_and_another_burst_is_free)
     OK(ANeuralNetworksExecution_setInput(second, 1, NULL, run.y, sizeof(run.y)));
     OK(ANeuralNetworksExecution_setOutput(second, 0, NULL, run.y, sizeof(run.y)));
     for (int i = 0; i < 20; i++) {
-        struct attempt attempts[2] = {{run.execution, burst, -1}, {second, free_one, -1}};
+        struct burst_attempt attempts[2] = {{run.execution, burst, -1}, {second, free_one, -1}};
         pthread_t threads[2];
 
         fake_gate_close();
-        ck_assert_int_eq(pthread_create(&threads[0], NULL, compute, &attempts[0]), 0);
+        ck_assert_int_eq(pthread_create(&threads[0], NULL, compute_burst, &attempts[0]), 0);
         fake_gate_wait(1);
         BAD_STATE(ANeuralNetworksExecution_burstCompute(second, burst));
         BAD_STATE(ANeuralNetworksExecution_burstCompute(run.execution, free_one));
-        ck_assert_int_eq(pthread_create(&threads[1], NULL, compute, &attempts[1]), 0);
+        ck_assert_int_eq(pthread_create(&threads[1], NULL, compute_burst, &attempts[1]), 0);
         fake_gate_wait(2);
         fake_gate_open();
         for (int j = 0; j < 2; j++) {

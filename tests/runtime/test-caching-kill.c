@@ -24,7 +24,7 @@ static char calls[MOST_CALLS];
 static unsigned n_calls, last_call;
 
 /* The n_calls-th call is not made: the process ends there. */
-static void note(char letter)
+static void note_call(char letter)
 {
     size_t n = strlen(calls);
 
@@ -42,7 +42,7 @@ static void on_sys_call(const char *call, int fd)
     for (unsigned i = 0; i < 4; i++)
         if (strcmp(call, names[i]) == 0)
             letter = "wtsr"[i];
-    note(letter);
+    note_call(letter);
 }
 
 /* -- SQLite's, by its own seam ------------------------------------------------------------- */
@@ -53,19 +53,19 @@ static int (*map_ftruncate)(int fd, off_t n_bytes);
 
 static ssize_t see_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
 {
-    note('M');
+    note_call('M');
     return map_pwrite(fd, bytes, n_bytes, offset);
 }
 
 static int see_unlink(const char *path)
 {
-    note('M');
+    note_call('M');
     return map_unlink(path);
 }
 
 static int see_ftruncate(int fd, off_t n_bytes)
 {
-    note('M');
+    note_call('M');
     return map_ftruncate(fd, n_bytes);
 }
 
@@ -92,7 +92,7 @@ static void take_over_all(void)
                                                          (sqlite3_syscall_ptr)see_ftruncate);
 }
 
-static void watch(unsigned last)
+static void watch_calls(unsigned last)
 {
     if (!map_pwrite)
         take_over_all();
@@ -103,7 +103,7 @@ static void watch(unsigned last)
     nn_sys_fault = LONG_MAX;
 }
 
-static void unwatch(void)
+static void unwatch_calls(void)
 {
     nn_sys_fault = 0;
     nn_sys_observer = NULL;
@@ -112,7 +112,7 @@ static void unwatch(void)
 
 /* -- the order ------------------------------------------------------------------------------ */
 
-static unsigned find(char letter)
+static unsigned find_call(char letter)
 {
     const char *at = strchr(calls, letter);
 
@@ -127,17 +127,17 @@ TEST(the_map_comes_first_and_the_names_last)
     char path[512];
 
     caching_init(DATA_BYTES);
-    watch(0);
+    watch_calls(0);
     EXPECT(NNHAL_CACHE_COMPILED, USUAL);
-    unwatch();
-    ck_assert_str_eq(calls + find('w'), "wtswtsrw");
-    ck_assert_uint_lt(find('M'), find('w'));
+    unwatch_calls();
+    ck_assert_str_eq(calls + find_call('w'), "wtswtsrw");
+    ck_assert_uint_lt(find_call('M'), find_call('w'));
     /* And once more over what is there. */
     caching_path("-m0", path, sizeof(path));
     ck_assert_int_eq(truncate(path, 3), 0);
-    watch(0);
+    watch_calls(0);
     EXPECT(NNHAL_CACHE_COMPILED, USUAL);
-    unwatch();
+    unwatch_calls();
     ck_assert_str_eq(calls, "Mwtswtsrw");
     caching_done();
 }
@@ -149,7 +149,7 @@ static int save_and_die(void *ctx)
 {
     char why[256];
 
-    watch(*(const unsigned *)ctx);
+    watch_calls(*(const unsigned *)ctx);
     caching_compile(USUAL, why);
     return n_calls >= *(const unsigned *)ctx ? 2 : 0; /* 0: there are no more calls */
 }
@@ -165,7 +165,7 @@ static int start_again(void *ctx)
     return caching_compile(USUAL, why) == NNHAL_CACHE_HIT ? 0 : 2;
 }
 
-static void spoil(void)
+static void spoil_entry(void)
 {
     char path[512];
 
@@ -185,7 +185,7 @@ static unsigned die_everywhere(bool is_replaced)
         if (is_replaced) {
             status = caching_in_child(start_again, NULL);
             ck_assert_int_eq(status, 0);
-            spoil();
+            spoil_entry();
         }
         n++;
         status = caching_in_child(save_and_die, &n);

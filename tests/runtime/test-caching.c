@@ -67,7 +67,7 @@ TEST_END
 
 /* Damages a file in its i-th way: a flipped bit, a piece missing, bytes too many, nothing left, or
  * no file at all. */
-static void damage(const char *path, unsigned i)
+static void damage_file(const char *path, unsigned i)
 {
     struct stat status;
     uint8_t byte;
@@ -105,7 +105,7 @@ TEST(a_damaged_entry_is_compiled_again)
     EXPECT(NNHAL_CACHE_COMPILED, USUAL);
     for (unsigned i = 0; i < 60; i++) {
         caching_path(i % 2 ? "-d0" : "-m0", path, sizeof(path));
-        damage(path, i / 2);
+        damage_file(path, i / 2);
         EXPECT(NNHAL_CACHE_COMPILED, USUAL);
         EXPECT(NNHAL_CACHE_HIT, USUAL);
     }
@@ -304,7 +304,7 @@ TEST(who_is_overtaken_before_the_lock_does_not_compile_again)
     ck_assert_uint_eq(caching_counts->n_compiled, 1);
     /* The same when there is an entry, which both find damaged. */
     caching_path("-m0", path, sizeof(path));
-    damage(path, 0);
+    damage_file(path, 0);
     is_overtaken = true;
     EXPECT(NNHAL_CACHE_HIT, USUAL);
     ck_assert_uint_eq(caching_counts->n_compiled, 2);

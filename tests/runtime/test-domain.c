@@ -23,7 +23,7 @@ enum where { SHARED, DEVICE };
 
 static const uint32_t four = 4;
 
-static ANeuralNetworksCompilation *compile(enum where where, uint32_t n)
+static ANeuralNetworksCompilation *compile_model(enum where where, uint32_t n)
 {
     ANeuralNetworksModel *model = rt_model_of(ANEURALNETWORKS_ADD, n);
     ANeuralNetworksCompilation *compilation = NULL;
@@ -88,7 +88,7 @@ TEST(descriptors_say_what_they_do_not_take)
 
     rt_init();
     compilation = rt_compilation();
-    other = compile(DEVICE, 5);
+    other = compile_model(DEVICE, 5);
     model = rt_model();
     OK(ANeuralNetworksCompilation_create(model, &open));
     NULLED(ANeuralNetworksMemoryDesc_create(NULL));
@@ -132,7 +132,7 @@ TEST(dimensions_set_twice_add_up)
     const uint32_t two_open[] = {2, 0}, open_three[] = {0, 3}, contradiction[] = {2, 4};
 
     rt_init();
-    compilation = compile(SHARED, 4);
+    compilation = compile_model(SHARED, 4);
     OK(ANeuralNetworksMemoryDesc_create(&desc));
     OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 2, two_open));
     OK(ANeuralNetworksMemoryDesc_setDimensions(desc, 2, open_three));
@@ -173,7 +173,7 @@ EACH(state_goes_from_execution_to_execution)
     void *mapped = NULL;
 
     rt_init();
-    compilation = compile(where, 4);
+    compilation = compile_model(where, 4);
     in = memory_for(compilation, 0);
     out = memory_for(compilation, 0);
     bytes = rt_memory(sizeof(values), &mapped);
@@ -201,8 +201,8 @@ EACH(a_memory_is_used_in_its_roles_and_as_a_whole)
     const ANeuralNetworksOperandType of_five = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 1, &five);
 
     rt_init();
-    compilation = compile(where, 4);
-    other = compile(where, 4);
+    compilation = compile_model(where, 4);
+    other = compile_model(where, 4);
     memory = memory_for(compilation, 0);
     OK(ANeuralNetworksExecution_create(compilation, &execution));
     BAD_DATA(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, memory, 0, 0));
@@ -228,7 +228,7 @@ EACH(a_failure_leaves_it_uninitialized)
     ANeuralNetworksMemory *in, *out, *bytes, *too_large;
 
     rt_init();
-    compilation = compile(where, 4);
+    compilation = compile_model(where, 4);
     in = memory_for(compilation, 0);
     out = memory_for(compilation, 0);
     bytes = rt_memory(16, NULL);
@@ -260,8 +260,8 @@ EACH(memories_are_copied_to_each_other)
     void *mapped = NULL, *mapped_more = NULL;
 
     rt_init();
-    compilation = compile(where, 4);
-    of_five = compile(where, 5);
+    compilation = compile_model(where, 4);
+    of_five = compile_model(where, 5);
     a = memory_for(compilation, 0);
     b = memory_for(compilation, 0);
     five = memory_for(of_five, 0);
@@ -318,7 +318,7 @@ EACH(all_may_be_freed_in_any_order)
     void *mapped = NULL;
 
     rt_init();
-    compilation = compile(where, 4);
+    compilation = compile_model(where, 4);
     in = memory_for(compilation, 0);
     bytes = rt_memory(sizeof(values), &mapped);
     memcpy(mapped, values, sizeof(values));
@@ -347,7 +347,7 @@ TEST(open_dimensions_are_what_was_computed)
     void *mapped = NULL;
 
     rt_init();
-    compilation = compile(DEVICE, 0);
+    compilation = compile_model(DEVICE, 0);
     in = memory_for(compilation, 4);
     out = memory_for(compilation, 0);
     next = memory_for(compilation, 0);
@@ -377,10 +377,10 @@ TEST(open_dimensions_are_what_was_computed)
 }
 TEST_END
 
-static ANeuralNetworksExecution *bind(ANeuralNetworksCompilation *compilation,
-                                      const ANeuralNetworksMemory *from,
-                                      const ANeuralNetworksMemory *other,
-                                      const ANeuralNetworksMemory *to)
+static ANeuralNetworksExecution *bind_memories(ANeuralNetworksCompilation *compilation,
+                                               const ANeuralNetworksMemory *from,
+                                               const ANeuralNetworksMemory *other,
+                                               const ANeuralNetworksMemory *to)
 {
     ANeuralNetworksExecution *execution = NULL;
 
@@ -401,7 +401,7 @@ EACH(a_chain_of_fences_passes_it_on)
     void *mapped = NULL;
 
     rt_init();
-    compilation = compile(where, 4);
+    compilation = compile_model(where, 4);
     a = memory_for(compilation, 0);
     b = memory_for(compilation, 0);
     c = memory_for(compilation, 0);
@@ -409,8 +409,8 @@ EACH(a_chain_of_fences_passes_it_on)
     other = rt_memory(sizeof(values), NULL);
     memcpy(mapped, values, sizeof(values));
     OK(ANeuralNetworksMemory_copy(bytes, a));
-    first = bind(compilation, a, other, b);
-    second = bind(compilation, b, other, c);
+    first = bind_memories(compilation, a, other, b);
+    second = bind_memories(compilation, b, other, c);
     OK(ANeuralNetworksExecution_startComputeWithDependencies(first, NULL, 0, 0, &done_first));
     OK(ANeuralNetworksExecution_startComputeWithDependencies(
         second, (const ANeuralNetworksEvent *const *)&done_first, 1, 0, &done));
@@ -425,7 +425,7 @@ EACH(a_chain_of_fences_passes_it_on)
     ANeuralNetworksExecution_free(second);
     /* A failure takes the contents away, also behind a fence. */
     fake.execute_status = NNHAL_GENERAL_FAILURE;
-    first = bind(compilation, a, other, b);
+    first = bind_memories(compilation, a, other, b);
     OK(ANeuralNetworksExecution_startComputeWithDependencies(first, NULL, 0, 0, &done));
     FAILS(ANeuralNetworksEvent_wait(done));
     BAD_DATA(ANeuralNetworksMemory_copy(b, bytes));
@@ -449,7 +449,7 @@ TEST(open_dimensions_need_a_device)
 
     rt_init();
     fake.driver.feature_level = NNHAL_FEATURE_LEVEL_3;
-    compilation = compile(SHARED, 0);
+    compilation = compile_model(SHARED, 0);
     OK(ANeuralNetworksMemoryDesc_create(&desc));
     OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
     OK(ANeuralNetworksMemoryDesc_finish(desc));
@@ -468,7 +468,7 @@ TEST(a_listed_device_gets_no_substitute)
 
     rt_init();
     fake.driver.feature_level = NNHAL_FEATURE_LEVEL_3;
-    compilation = compile(DEVICE, 4);
+    compilation = compile_model(DEVICE, 4);
     OK(ANeuralNetworksMemoryDesc_create(&desc));
     OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 0, 1.0f));
     OK(ANeuralNetworksMemoryDesc_finish(desc));

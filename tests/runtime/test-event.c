@@ -57,14 +57,14 @@ TEST(an_execution_may_be_freed_in_flight)
 }
 TEST_END
 
-struct attempt {
+struct event_attempt {
     ANeuralNetworksExecution *execution;
     int result;
 };
 
-static void *compute(void *argument)
+static void *slow_compute(void *argument)
 {
-    struct attempt *attempt = argument;
+    struct event_attempt *attempt = argument;
 
     attempt->result = ANeuralNetworksExecution_compute(attempt->execution);
     return NULL;
@@ -78,11 +78,11 @@ TEST(two_threads_cannot_compute_one_execution)
     rt_run_init(&run);
     OK(ANeuralNetworksExecution_setReusable(run.execution, true));
     for (int i = 0; i < 20; i++) {
-        struct attempt first = {.execution = run.execution};
+        struct event_attempt first = {.execution = run.execution};
         pthread_t thread;
 
         fake_gate_close();
-        ck_assert_int_eq(pthread_create(&thread, NULL, compute, &first), 0);
+        ck_assert_int_eq(pthread_create(&thread, NULL, slow_compute, &first), 0);
         fake_gate_wait(1);
         BAD_STATE(ANeuralNetworksExecution_compute(run.execution));
         fake_gate_open();

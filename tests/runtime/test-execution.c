@@ -6,7 +6,7 @@
 
 static const uint32_t dims4[] = {4};
 
-static ANeuralNetworksOperandType floats(uint32_t rank, const uint32_t *dims)
+static ANeuralNetworksOperandType float_type(uint32_t rank, const uint32_t *dims)
 {
     return rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, rank, dims);
 }
@@ -14,8 +14,8 @@ static ANeuralNetworksOperandType floats(uint32_t rank, const uint32_t *dims)
 TEST(arguments_are_checked)
 {
     const uint32_t dims5[] = {5}, two[] = {2, 2};
-    ANeuralNetworksOperandType five = floats(1, dims5), square = floats(2, two),
-                               four = floats(1, dims4), null = floats(1, NULL),
+    ANeuralNetworksOperandType five = float_type(1, dims5), square = float_type(2, two),
+                               four = float_type(1, dims4), null = float_type(1, NULL),
                                ints = rt_tensor(ANEURALNETWORKS_TENSOR_INT32, 1, dims4);
     struct rt_run run;
 
@@ -402,7 +402,7 @@ static void open_dynamic(struct rt_run *run)
 TEST(open_dimensions_are_said_by_the_execution)
 {
     const uint32_t unknown[] = {0};
-    ANeuralNetworksOperandType four = floats(1, dims4), open = floats(1, unknown);
+    ANeuralNetworksOperandType four = float_type(1, dims4), open = float_type(1, unknown);
     struct rt_run run = {.x = {1, 2, 3, 4}};
     float z[8] = {0};
     uint32_t value = 0;
@@ -426,7 +426,7 @@ TEST_END
 
 TEST(too_small_buffers_are_told)
 {
-    ANeuralNetworksOperandType four = floats(1, dims4);
+    ANeuralNetworksOperandType four = float_type(1, dims4);
     struct rt_run run = {.x = {1, 2, 3, 4}};
     uint32_t value = 0;
     uint64_t duration;
@@ -452,7 +452,7 @@ TEST_END
 /* Android keeps dimensions of the run before. */
 TEST(a_reusable_one_learns_dimensions_anew)
 {
-    ANeuralNetworksOperandType four = floats(1, dims4);
+    ANeuralNetworksOperandType four = float_type(1, dims4);
     struct rt_run run = {.x = {1, 2, 3, 4}};
     uint32_t value = 0;
     float z[4];

@@ -21,7 +21,7 @@ static void fail_next(unsigned n)
     fake.on_execute = fail_for_a_while;
 }
 
-static ANeuralNetworksCompilation *compile(void)
+static ANeuralNetworksCompilation *compile_model(void)
 {
     ANeuralNetworksModel *model = rt_model();
     ANeuralNetworksCompilation *compilation = NULL;
@@ -54,7 +54,7 @@ TEST(the_last_device_helps_out)
     ANeuralNetworksCompilation *compilation;
 
     rt_init();
-    compilation = compile();
+    compilation = compile_model();
     fail_next(1);
     OK(compute_once(compilation));
     ck_assert_uint_eq(fake.n_prepared, 2);
@@ -75,7 +75,7 @@ TEST(if_it_fails_too_the_first_failure_stands)
     ANeuralNetworksCompilation *compilation;
 
     rt_init();
-    compilation = compile();
+    compilation = compile_model();
     fail_next(2);
     FAILS(compute_once(compilation));
     ck_assert_uint_eq(fake.n_executed, 2);
@@ -102,7 +102,7 @@ TEST(it_can_be_switched_off)
 
     rt_init();
     setenv("NNHAL_FALLBACK", "off", 1);
-    compilation = compile();
+    compilation = compile_model();
     fail_next(1);
     FAILS(compute_once(compilation));
     ck_assert_uint_eq(fake.n_executed, 1);
@@ -136,7 +136,7 @@ TEST(memories_of_the_device_come_along)
     void *mapped = NULL;
 
     rt_init();
-    compilation = compile();
+    compilation = compile_model();
     in = state_of(compilation);
     out = state_of(compilation);
     bytes = rt_memory(sizeof(values), &mapped);

@@ -52,7 +52,7 @@ static void add_operands(struct story *story)
     STEP(ANeuralNetworksModel_setOperandValue(story->model, 2, &none, sizeof(none)));
 }
 
-static void build(struct story *story)
+static void build_model(struct story *story)
 {
     const uint32_t inputs[] = {0, 1, 2}, input = 0, output = 3;
 
@@ -64,7 +64,7 @@ static void build(struct story *story)
     STEP(ANeuralNetworksModel_finish(story->model));
 }
 
-static void compile(struct story *story)
+static void compile_model(struct story *story)
 {
     if (STEP(ANeuralNetworksCompilation_create(story->model, &story->compilation)))
         STEP(ANeuralNetworksCompilation_finish(story->compilation));
@@ -100,14 +100,14 @@ static void compute_in_memory(struct story *story)
         story->code = -1;
 }
 
-static int tell(void)
+static int print_fault(void)
 {
     struct story all = {.x = {1, 2, 3}}, *story = &all;
 
     memset(shared + 64, 0, 256);
-    build(story);
+    build_model(story);
     if (!story->code)
-        compile(story);
+        compile_model(story);
     if (!story->code)
         compute_by_pointer(story);
     if (!story->code)
@@ -122,7 +122,7 @@ static int tell(void)
     return story->code;
 }
 
-static void begin(void)
+static void scenario_begin(void)
 {
     rt_init();
     memory_fd = memfd_create("faults", MFD_CLOEXEC);
@@ -130,7 +130,7 @@ static void begin(void)
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory_fd, 0);
     ck_assert_ptr_ne(shared, MAP_FAILED);
     shared[0] = 42;
-    ck_assert_int_eq(tell(), 0); /* what is made once is made now */
+    ck_assert_int_eq(print_fault(), 0); /* what is made once is made now */
 }
 
 static bool is_honest(int code)
@@ -147,7 +147,7 @@ TEST(any_allocation_may_fail)
     size_t n_fds, n_mappings;
     int n_failed = 0;
 
-    begin();
+    scenario_begin();
     n_fds = count_fds();
     n_mappings = count_mappings("memfd:");
     for (long n = 1;; n++) {
@@ -155,7 +155,7 @@ TEST(any_allocation_may_fail)
         bool is_over;
 
         fail_alloc_arm(n);
-        code = tell();
+        code = print_fault();
         is_over = fail_alloc_disarm();
         if (is_over) {
             ck_assert_int_eq(code, 0);
@@ -177,7 +177,7 @@ TEST(any_system_call_may_fail)
     size_t n_fds;
     int n_failed = 0;
 
-    begin();
+    scenario_begin();
     n_fds = count_fds();
     for (size_t i = 0; i < N_ELEMENTS(errors); i++)
         for (long n = 1;; n++) {
@@ -185,7 +185,7 @@ TEST(any_system_call_may_fail)
 
             nn_sys_fault_errno = errors[i];
             nn_sys_fault = n;
-            code = tell();
+            code = print_fault();
             if (nn_sys_fault > 0) { /* was never reached */
                 nn_sys_fault = 0;
                 ck_assert_int_eq(code, 0);

@@ -17,7 +17,8 @@
 #define READ  ((uint64_t)AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN)
 #define WRITE ((uint64_t)AHARDWAREBUFFER_USAGE_CPU_WRITE_RARELY)
 
-static AHardwareBuffer *allocate(uint32_t format, uint32_t width, uint32_t height, uint64_t usage)
+static AHardwareBuffer *buffer_allocate(uint32_t format, uint32_t width, uint32_t height,
+                                        uint64_t usage)
 {
     const AHardwareBuffer_Desc desc = {
         .width = width, .height = height, .layers = 1, .format = format, .usage = usage};
@@ -38,7 +39,8 @@ static struct nnhal_hardware_buffer_info info_of(const AHardwareBuffer *buffer)
 TEST(a_buffer_is_what_was_asked_for_and_gone_afterwards)
 {
     size_t n_fds = count_fds(), n_mappings = count_mappings("nnhal-buffer");
-    AHardwareBuffer *buffer = allocate(AHARDWAREBUFFER_FORMAT_R8G8B8_UNORM, 30, 20, READ | WRITE);
+    AHardwareBuffer *buffer = buffer_allocate(AHARDWAREBUFFER_FORMAT_R8G8B8_UNORM, 30, 20,
+                                              READ | WRITE);
     struct nnhal_hardware_buffer_info info = info_of(buffer);
     AHardwareBuffer_Desc desc;
 
@@ -94,7 +96,7 @@ TEST_END
 
 TEST(what_is_written_under_a_lock_is_read_under_the_next)
 {
-    AHardwareBuffer *buffer = allocate(AHARDWAREBUFFER_FORMAT_R16_UINT, 5, 3, READ | WRITE);
+    AHardwareBuffer *buffer = buffer_allocate(AHARDWAREBUFFER_FORMAT_R16_UINT, 5, 3, READ | WRITE);
     const ARect rects[] = {{0, 0, 5, 3}, {1, 1, 2, 2}};
     const ARect bad[] = {{0, 0, 6, 3}, {0, 0, 5, 4}, {-1, 0, 5, 3}, {2, 0, 2, 3}, {0, 3, 5, 1}};
     int32_t pixel_bytes = 0, row_bytes = 0, fence = 7;
@@ -127,7 +129,7 @@ TEST(what_is_written_under_a_lock_is_read_under_the_next)
         AHardwareBuffer_lock(buffer, AHARDWAREBUFFER_USAGE_GPU_SAMPLED_IMAGE, -1, NULL, &again),
         -EINVAL);
     AHardwareBuffer_release(buffer);
-    buffer = allocate(AHARDWAREBUFFER_FORMAT_R16_UINT, 5, 3, READ);
+    buffer = buffer_allocate(AHARDWAREBUFFER_FORMAT_R16_UINT, 5, 3, READ);
     ck_assert_int_eq(AHardwareBuffer_lock(buffer, WRITE, -1, NULL, &again), -EINVAL);
     AHardwareBuffer_release(buffer);
 }
@@ -135,8 +137,8 @@ TEST_END
 
 TEST(planes_are_locked_together)
 {
-    AHardwareBuffer *yuv = allocate(AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420, 8, 6, READ | WRITE);
-    AHardwareBuffer *blob = allocate(AHARDWAREBUFFER_FORMAT_BLOB, 100, 1, READ | WRITE);
+    AHardwareBuffer *yuv = buffer_allocate(AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420, 8, 6, READ | WRITE);
+    AHardwareBuffer *blob = buffer_allocate(AHARDWAREBUFFER_FORMAT_BLOB, 100, 1, READ | WRITE);
     AHardwareBuffer_Planes planes;
     int32_t pixel_bytes, row_bytes;
     void *bytes;
@@ -162,7 +164,7 @@ TEST_END
 
 TEST(a_lock_waits_for_its_fence_and_closes_it)
 {
-    AHardwareBuffer *buffer = allocate(AHARDWAREBUFFER_FORMAT_R8_UNORM, 4, 4, READ);
+    AHardwareBuffer *buffer = buffer_allocate(AHARDWAREBUFFER_FORMAT_R8_UNORM, 4, 4, READ);
     size_t n_fds = count_fds();
     int signaller, fence;
     void *bytes;
@@ -204,7 +206,8 @@ TEST(a_handle_brings_the_same_memory)
     size_t n_fds = count_fds();
 
     for (size_t i = 0; i < N_ELEMENTS(types); i++) {
-        AHardwareBuffer *sent = allocate(AHARDWAREBUFFER_FORMAT_YCbCr_P010, 4, 4, READ | WRITE);
+        AHardwareBuffer *sent = buffer_allocate(AHARDWAREBUFFER_FORMAT_YCbCr_P010, 4, 4,
+                                                READ | WRITE);
         AHardwareBuffer *received = NULL;
         AHardwareBuffer_Planes theirs, ours;
         AHardwareBuffer_Desc desc;
@@ -253,7 +256,8 @@ static void send_raw(const void *bytes, size_t n_bytes, const int *fds, size_t n
 /* What a good sender sends. */
 static size_t record_handle(uint8_t *bytes, size_t n_bytes, int *ret_fd)
 {
-    AHardwareBuffer *buffer = allocate(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 8, 8, READ | WRITE);
+    AHardwareBuffer *buffer = buffer_allocate(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 8, 8,
+                                              READ | WRITE);
     ssize_t n;
 
     ck_assert_int_eq(AHardwareBuffer_sendHandleToUnixSocket(buffer, ends[0]), 0);
@@ -264,7 +268,7 @@ static size_t record_handle(uint8_t *bytes, size_t n_bytes, int *ret_fd)
     return (size_t)n;
 }
 
-static int receive(void)
+static int buffer_receive(void)
 {
     AHardwareBuffer *buffer = NULL;
     int r = AHardwareBuffer_recvHandleFromUnixSocket(ends[1], &buffer);
@@ -288,28 +292,28 @@ TEST(a_handle_is_believed_in_nothing)
     ck_assert_int_eq(pipe(pipe_fds), 0);
     n_fds = count_fds();
     send_raw(good, n_bytes, &fd, 1);
-    ck_assert_int_eq(receive(), 0);
+    ck_assert_int_eq(buffer_receive(), 0);
     /* The wrong number of descriptors, too little, too much. */
     send_raw(good, n_bytes, NULL, 0);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     send_raw(good, n_bytes, (int[]){fd, fd}, 2);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     send_raw(good, n_bytes, (int[]){fd, fd, fd}, 3);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     send_raw(good, n_bytes - 1, &fd, 1);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     memcpy(bad, good, n_bytes);
     send_raw(bad, n_bytes + 1, &fd, 1);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     /* Descriptors that are none, are too small, or can shrink. */
     send_raw(good, n_bytes, &small, 1);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     send_raw(good, n_bytes, &unsealed, 1);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     send_raw(good, n_bytes, &pipe_fds[0], 1);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     send_raw(good, n_bytes, &ends[0], 1);
-    ck_assert_int_eq(receive(), -EPROTO);
+    ck_assert_int_eq(buffer_receive(), -EPROTO);
     /* Every byte spoilt: what is accepted all the same lies within the file. */
     for (size_t i = 0; i < n_bytes; i++)
         for (int bit = 0; bit < 8; bit++) {
@@ -335,9 +339,9 @@ TEST(a_handle_is_believed_in_nothing)
     ck_assert_uint_gt(n_accepted, 0);
     ck_assert_uint_eq(count_fds(), n_fds);
     close(ends[0]);
-    ck_assert_int_eq(receive(), -EPIPE);
+    ck_assert_int_eq(buffer_receive(), -EPIPE);
     close(ends[1]);
-    ck_assert_int_eq(receive(), -EBADF);
+    ck_assert_int_eq(buffer_receive(), -EBADF);
 }
 TEST_END
 
@@ -390,8 +394,9 @@ TEST_END
 TEST(images_are_arguments_as_a_whole_and_blobs_are_memories)
 {
     const uint32_t n = 64;
-    AHardwareBuffer *image = allocate(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 2, 2, READ | WRITE);
-    AHardwareBuffer *blob = allocate(AHARDWAREBUFFER_FORMAT_BLOB, 300, 1, READ | WRITE);
+    AHardwareBuffer *image = buffer_allocate(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 2, 2,
+                                             READ | WRITE);
+    AHardwareBuffer *blob = buffer_allocate(AHARDWAREBUFFER_FORMAT_BLOB, 300, 1, READ | WRITE);
     ANeuralNetworksMemory *of_image = NULL, *of_blob = NULL;
     ANeuralNetworksOperandType type;
     ANeuralNetworksModel *model;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add(ANeuralNetworksModel *model, int32_t type, uint32_t rank, const uint32_t *dims,
-               float scale, int32_t zero_point)
+static int add_operation(ANeuralNetworksModel *model, int32_t type, uint32_t rank,
+                         const uint32_t *dims, float scale, int32_t zero_point)
 {
     const ANeuralNetworksOperandType operand = {type, rank, dims, scale, zero_point};
 
@@ -64,11 +64,12 @@ TEST(operands_obey_their_types)
     ANeuralNetworksModel *model = empty_model();
 
     for (size_t i = 0; i < N_ELEMENTS(cases); i++)
-        ck_assert_msg(add(model, cases[i].type, cases[i].rank, cases[i].rank ? dims : NULL,
-                          cases[i].scale, cases[i].zero_point) == cases[i].result,
+        ck_assert_msg(add_operation(model, cases[i].type, cases[i].rank,
+                                    cases[i].rank ? dims : NULL, cases[i].scale,
+                                    cases[i].zero_point) == cases[i].result,
                       "case %zu", i);
-    BAD_DATA(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, NULL, 0, 0));
-    BAD_DATA(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 0, dims, 0, 0));
+    BAD_DATA(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, NULL, 0, 0));
+    BAD_DATA(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 0, dims, 0, 0));
     ANeuralNetworksModel_free(model);
 }
 TEST_END
@@ -79,10 +80,10 @@ TEST(operand_sizes_are_64_bits)
     const uint32_t unknown[] = {0x10000, 0, 0x10000};
     ANeuralNetworksModel *model = empty_model();
 
-    OK(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 2, fits, 0, 0));
-    BAD_DATA(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 2, wraps, 0, 0));
-    BAD_DATA(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 3, wraps, 0, 0));
-    BAD_DATA(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 3, unknown, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 2, fits, 0, 0));
+    BAD_DATA(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 2, wraps, 0, 0));
+    BAD_DATA(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 3, wraps, 0, 0));
+    BAD_DATA(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 3, unknown, 0, 0));
     ANeuralNetworksModel_free(model);
 }
 TEST_END
@@ -140,9 +141,9 @@ TEST(values_must_fit)
     const uint32_t n = 4, unknown = 0;
     ANeuralNetworksModel *model = empty_model();
 
-    OK(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n, 0, 0));
-    OK(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, &unknown, 0, 0));
-    OK(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 0, NULL, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, &unknown, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 0, NULL, 0, 0));
     BAD_DATA(ANeuralNetworksModel_setOperandValue(model, 3, four, 16));
     BAD_DATA(ANeuralNetworksModel_setOperandValue(model, -1, four, 16));
     BAD_DATA(ANeuralNetworksModel_setOperandValue(model, 0, four, 15));
@@ -162,7 +163,7 @@ TEST(memory_ranges_are_64_bits)
     ANeuralNetworksModel *model = rt_open_model(8);
     const uint32_t n = 8;
 
-    OK(add(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, &n, 0, 0));
     BAD_DATA(ANeuralNetworksModel_setOperandValueFromMemory(model, 4, memory, 0xfffffff0, 32));
     BAD_DATA(ANeuralNetworksModel_setOperandValueFromMemory(model, 4, memory, SIZE_MAX - 15, 32));
     BAD_DATA(ANeuralNetworksModel_setOperandValueFromMemory(model, 4, memory, (size_t)1 << 32, 32));
@@ -266,8 +267,8 @@ TEST(channel_scales)
                                                    inf = {1, 3, huge};
     ANeuralNetworksModel *model = empty_model();
 
-    OK(add(model, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL, 2, dims, 0, 0));
-    OK(add(model, ANEURALNETWORKS_TENSOR_QUANT8_SYMM, 1, &n, 1, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL, 2, dims, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_QUANT8_SYMM, 1, &n, 1, 0));
     BAD_DATA(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, 2, &good));
     BAD_DATA(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, 1, &good));
     BAD_DATA(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, 0, &dim));
@@ -409,7 +410,7 @@ TEST(models_are_values)
     ANeuralNetworksOperandType type = rt_scalar(ANEURALNETWORKS_MODEL);
 
     rt_init();
-    OK(add(model, ANEURALNETWORKS_TENSOR_BOOL8, 1, &one, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_BOOL8, 1, &one, 0, 0));
     OK(ANeuralNetworksModel_addOperand(model, &type));
     OK(ANeuralNetworksModel_addOperand(model, &type));
     rt_add_tensor(model, 4);
@@ -449,7 +450,7 @@ static ANeuralNetworksModel *wrap_in_if(const ANeuralNetworksModel *a,
     ANeuralNetworksModel *model = empty_model();
     int r;
 
-    OK(add(model, ANEURALNETWORKS_TENSOR_BOOL8, 1, &one, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_BOOL8, 1, &one, 0, 0));
     OK(ANeuralNetworksModel_addOperand(model, &type));
     OK(ANeuralNetworksModel_addOperand(model, &type));
     rt_add_tensor(model, 4);
@@ -465,7 +466,7 @@ static ANeuralNetworksModel *wrap_in_if(const ANeuralNetworksModel *a,
 }
 
 /* f(x, flag) of 4 floats and a flag, so that it can stand in an IF of its own kind. */
-static ANeuralNetworksModel *leaf(void)
+static ANeuralNetworksModel *leaf_model(void)
 {
     const uint32_t one = 1, inputs[] = {0, 3}, outputs[] = {2};
     const int32_t none = 0;
@@ -474,7 +475,7 @@ static ANeuralNetworksModel *leaf(void)
     rt_add_tensor(model, 4);
     rt_add_fuse(model);
     rt_add_tensor(model, 4);
-    OK(add(model, ANEURALNETWORKS_TENSOR_BOOL8, 1, &one, 0, 0));
+    OK(add_operation(model, ANEURALNETWORKS_TENSOR_BOOL8, 1, &one, 0, 0));
     OK(ANeuralNetworksModel_setOperandValue(model, 1, &none, 4));
     OK(rt_binary(model, ANEURALNETWORKS_ADD, 0, 0, 1, 2));
     OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, outputs));
@@ -485,7 +486,7 @@ static ANeuralNetworksModel *leaf(void)
 /* Each level refers to the one below twice: counted once each, not 2^n times. */
 TEST(shared_subgraphs_are_sent_once)
 {
-    ANeuralNetworksModel *a = leaf(), *b = leaf(), *model;
+    ANeuralNetworksModel *a = leaf_model(), *b = leaf_model(), *model;
 
     rt_init();
     fake.on_prepare = see_referenced;
@@ -494,7 +495,7 @@ TEST(shared_subgraphs_are_sent_once)
     ANeuralNetworksModel_free(b);
     ANeuralNetworksCompilation_free(rt_compilation_of(model));
     ck_assert_uint_eq(n_referenced, 2);
-    a = leaf();
+    a = leaf_model();
     model = wrap_in_if(a, a);
     ANeuralNetworksModel_free(a);
     ANeuralNetworksCompilation_free(rt_compilation_of(model));

@@ -3,7 +3,7 @@
  * find out a driver's; here the service itself is the liar. */
 #include "rt.h"
 
-#include "runtime/outcome.h"
+#include "runtime/execution/reply.h"
 
 #include <string.h>
 
@@ -61,7 +61,7 @@ static const struct answer answers_fixed[] = {
     {"another rank", NNHAL_NONE, 1, {SHAPE(1, 2, 4, 1)}, ANEURALNETWORKS_OP_FAILED},
 };
 
-static void check(const struct answer *answer, uint32_t n)
+static void check_reply(const struct answer *answer, uint32_t n)
 {
     const uint32_t four = 4;
     ANeuralNetworksOperandType type = rt_tensor(ANEURALNETWORKS_TENSOR_FLOAT32, 1, &four);
@@ -77,7 +77,7 @@ static void check(const struct answer *answer, uint32_t n)
     OK(ANeuralNetworksExecution_setOutput(run.execution, 0, NULL, run.z, 16));
     OK(nn_rt_execution_begin(run.execution, &why));
     OK(nn_rt_execution_bind(run.execution, &why));
-    ck_assert_msg(nn_rt_outcome_take(run.execution, answer->status, &reply, &why) == answer->result,
+    ck_assert_msg(nn_rt_reply_accept(run.execution, answer->status, &reply, &why) == answer->result,
                   "%s: %s", answer->name, why.text);
     ck_assert_msg((answer->result == 0) == (why.text[0] == 0), "%s: %s", answer->name, why.text);
     nn_rt_execution_end(run.execution, answer->result);
@@ -91,9 +91,9 @@ TEST(answers_are_checked_before_they_are_believed)
 {
     rt_init();
     for (size_t i = 0; i < N_ELEMENTS(answers_open); i++)
-        check(&answers_open[i], 0);
+        check_reply(&answers_open[i], 0);
     for (size_t i = 0; i < N_ELEMENTS(answers_fixed); i++)
-        check(&answers_fixed[i], 4);
+        check_reply(&answers_fixed[i], 4);
 }
 TEST_END
 

@@ -11,7 +11,7 @@
 
 static char message[512];
 
-static const char *source(const char *name)
+static const char *source_path(const char *name)
 {
     static char path[4096];
     const char *root = getenv("NNHAL_SOURCE_ROOT");
@@ -21,7 +21,7 @@ static const char *source(const char *name)
 }
 
 /* A model that the build made of tests/tflite/data/NAME.json. */
-static const char *made(const char *name)
+static const char *made_path(const char *name)
 {
     static char path[4096];
     const char *root = getenv("NNHAL_BUILD_ROOT");
@@ -30,7 +30,7 @@ static const char *made(const char *name)
     return path;
 }
 
-static int load(const char *path, struct nnhal_tflite **ret)
+static int load_model(const char *path, struct nnhal_tflite **ret)
 {
     message[0] = '\0';
     return nnhal_tflite_load(path, ret, message, sizeof(message));
@@ -61,7 +61,7 @@ static int load_bytes(const uint8_t *bytes, size_t n)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
     close(fd);
-    r = load(path, &model);
+    r = load_model(path, &model);
     unlink(path);
     if (r == 0)
         nnhal_tflite_free(model);
@@ -75,7 +75,7 @@ TEST(inputs_and_outputs_are_described)
     struct nnhal_tflite *model;
     const struct nnhal_tflite_tensor *tensor;
 
-    ck_assert_int_eq(load(source("models/glyphs/glyphs-int8.tflite"), &model), 0);
+    ck_assert_int_eq(load_model(source_path("models/glyphs/glyphs-int8.tflite"), &model), 0);
     ck_assert_uint_eq(nnhal_tflite_n_inputs(model), 1);
     ck_assert_uint_eq(nnhal_tflite_n_outputs(model), 1);
     tensor = nnhal_tflite_input(model, 0);
@@ -97,8 +97,8 @@ TEST(what_is_no_file_is_refused)
 {
     struct nnhal_tflite *model;
 
-    ck_assert_int_eq(load("/nonexistent/model.tflite", &model), -ENOENT);
-    ck_assert_int_eq(load("/tmp", &model), -EINVAL);
+    ck_assert_int_eq(load_model("/nonexistent/model.tflite", &model), -ENOENT);
+    ck_assert_int_eq(load_model("/tmp", &model), -EINVAL);
     ck_assert_ptr_nonnull(strstr(message, "regular file"));
     ck_assert_int_eq(load_bytes((const uint8_t *)"", 0), -EINVAL);
     ck_assert_int_eq(load_bytes((const uint8_t *)"hello, this is text", 19), -EINVAL);
@@ -109,7 +109,7 @@ TEST_END
 TEST(every_truncation_is_refused)
 {
     size_t n;
-    uint8_t *bytes = read_all(source("models/glyphs/glyphs-int8.tflite"), &n);
+    uint8_t *bytes = read_all(source_path("models/glyphs/glyphs-int8.tflite"), &n);
 
     for (size_t cut = 0; cut < n; cut += cut < 4096 ? 131 : 7919)
         ck_assert_int_eq(load_bytes(bytes, cut), -EINVAL);
@@ -121,7 +121,7 @@ TEST_END
 TEST(flipped_bits_do_no_harm)
 {
     size_t n;
-    uint8_t *bytes = read_all(source("models/glyphs/glyphs-int8.tflite"), &n);
+    uint8_t *bytes = read_all(source_path("models/glyphs/glyphs-int8.tflite"), &n);
     uint32_t seed = 1;
 
     for (int i = 0; i < 400; i++) {
@@ -141,7 +141,7 @@ TEST(an_operation_that_cannot_be_mapped_is_named)
 {
     struct nnhal_tflite *model;
 
-    ck_assert_int_eq(load(made("unmapped"), &model), -ENOTSUP);
+    ck_assert_int_eq(load_model(made_path("unmapped"), &model), -ENOTSUP);
     ck_assert_str_eq(message, "operation 1 (CUMSUM): NNAPI has no such operation");
 }
 TEST_END
@@ -150,11 +150,11 @@ TEST(damaged_contents_are_named)
 {
     struct nnhal_tflite *model;
 
-    ck_assert_int_eq(load(made("bad-index"), &model), -EINVAL);
+    ck_assert_int_eq(load_model(made_path("bad-index"), &model), -EINVAL);
     ck_assert_ptr_nonnull(strstr(message, "tensor 7"));
-    ck_assert_int_eq(load(made("bad-size"), &model), -EINVAL);
+    ck_assert_int_eq(load_model(made_path("bad-size"), &model), -EINVAL);
     ck_assert_ptr_nonnull(strstr(message, "needs 16 bytes"));
-    ck_assert_int_eq(load(made("old-version"), &model), -EINVAL);
+    ck_assert_int_eq(load_model(made_path("old-version"), &model), -EINVAL);
     ck_assert_ptr_nonnull(strstr(message, "version is 2"));
 }
 TEST_END
@@ -176,7 +176,7 @@ TEST(composed_operations_compute)
     ANeuralNetworksExecution *execution;
     float got[5][4] = {{0}};
 
-    ck_assert_int_eq(load(made("small-ops"), &model), 0);
+    ck_assert_int_eq(load_model(made_path("small-ops"), &model), 0);
     ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
     ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
     ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
@@ -201,17 +201,17 @@ TEST_END
 enum { LSTM_SIZE = 2, LSTM_STEPS = 3 };
 
 /* The codes that the files' weights have, one by one. */
-static float weight(int k)
+static float small_weight(int k)
 {
     return (float)(k * 37 % 101 - 50) / 64;
 }
 
-static float bias(int k)
+static float small_bias(int k)
 {
-    return 20 * weight(k) / 128;
+    return 20 * small_weight(k) / 128;
 }
 
-static float sigmoid(float x)
+static float sigmoid_f32(float x)
 {
     return 1 / (1 + expf(-x));
 }
@@ -223,26 +223,26 @@ static float basic_weight(int gate, int row, int column)
 {
     static const int block[] = {0, 2, 1, 3}; /* input, forget, cell, output */
 
-    return weight((block[gate] * LSTM_SIZE + row) * 2 * LSTM_SIZE + column);
+    return small_weight((block[gate] * LSTM_SIZE + row) * 2 * LSTM_SIZE + column);
 }
 
 static float basic_bias(int gate, int row)
 {
     static const int block[] = {0, 2, 1, 3};
 
-    return bias(block[gate] * LSTM_SIZE + row);
+    return small_bias(block[gate] * LSTM_SIZE + row);
 }
 
 static float full_weight(int gate, int row, int column)
 {
     int at = gate * 4 + row * LSTM_SIZE + column % LSTM_SIZE;
 
-    return weight(column < LSTM_SIZE ? at : 16 + at);
+    return small_weight(column < LSTM_SIZE ? at : 16 + at);
 }
 
 static float full_bias(int gate, int row)
 {
-    return bias(gate * LSTM_SIZE + row);
+    return small_bias(gate * LSTM_SIZE + row);
 }
 
 static void lstm_step(lstm_weight of, float (*bias_of)(int gate, int row), const float *x,
@@ -258,13 +258,13 @@ static void lstm_step(lstm_weight of, float (*bias_of)(int gate, int row), const
             for (int i = 0; i < LSTM_SIZE; i++)
                 sums[g] += of(g, r, i) * x[i] + of(g, r, LSTM_SIZE + i) * output[i];
         }
-        cell[r] = sigmoid(sums[1]) * cell[r] + sigmoid(sums[0]) * tanhf(sums[2]);
-        next[r] = sigmoid(sums[3]) * tanhf(cell[r]);
+        cell[r] = sigmoid_f32(sums[1]) * cell[r] + sigmoid_f32(sums[0]) * tanhf(sums[2]);
+        next[r] = sigmoid_f32(sums[3]) * tanhf(cell[r]);
     }
     memcpy(output, next, sizeof(next));
 }
 
-static void reals(const int8_t *codes, int n, int zero_point, float *out)
+static void real_values(const int8_t *codes, int n, int zero_point, float *out)
 {
     for (int i = 0; i < n; i++)
         out[i] = (float)(codes[i] - zero_point) / 128;
@@ -276,9 +276,9 @@ static void check_codes(const int8_t *codes, int zero_point, const float *wanted
         ck_assert_float_eq_tol((float)(codes[i] - zero_point) / 128, wanted[i], 1.5f / 128);
 }
 
-static void compute(struct nnhal_tflite *model, const void *const *inputs, const size_t *n_in,
-                    uint32_t n_inputs, void *const *outputs, const size_t *n_out,
-                    uint32_t n_outputs)
+static void compute_model(struct nnhal_tflite *model, const void *const *inputs, const size_t *n_in,
+                          uint32_t n_inputs, void *const *outputs, const size_t *n_out,
+                          uint32_t n_outputs)
 {
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution;
@@ -311,8 +311,8 @@ TEST(lstm_cells_of_8_bits_compute)
     void *outputs[] = {y0, n0, y1, y2};
     struct nnhal_tflite *model;
 
-    ck_assert_msg(load(made("quantized-lstm"), &model) == 0, "%s", message);
-    compute(model, inputs, n_in, 7, outputs, n_out, 4);
+    ck_assert_msg(load_model(made_path("quantized-lstm"), &model) == 0, "%s", message);
+    compute_model(model, inputs, n_in, 7, outputs, n_out, 4);
     for (int i = 0; i < LSTM_SIZE; i++) {
         x[i] = (float)(x0[i] - 128) / 128;
         output[i] = (float)(h0[i] - 128) / 128;
@@ -323,13 +323,13 @@ TEST(lstm_cells_of_8_bits_compute)
         ck_assert_float_eq_tol((float)(y0[i] - 128) / 128, output[i], 1.5f / 128);
         ck_assert_float_eq_tol((float)n0[i] / 2048, cell[i], 0.01f);
     }
-    reals(x1, LSTM_SIZE, 3, x);
-    reals(h1, LSTM_SIZE, -5, output);
+    real_values(x1, LSTM_SIZE, 3, x);
+    real_values(h1, LSTM_SIZE, -5, output);
     for (int i = 0; i < LSTM_SIZE; i++)
         cell[i] = (float)c1[i] / 2048;
     lstm_step(full_weight, full_bias, x, output, cell);
     check_codes(y1, -5, output);
-    reals(x2, LSTM_SIZE * LSTM_STEPS, 3, x);
+    real_values(x2, LSTM_SIZE * LSTM_STEPS, 3, x);
     memset(output, 0, sizeof(output));
     memset(cell, 0, sizeof(cell));
     for (int t = 0; t < LSTM_STEPS; t++) {
@@ -345,7 +345,7 @@ TEST(lstm_cells_have_zero_points_of_int8)
 {
     const int64_t was = -5, is = INT32_MIN;
     size_t n, n_found = 0;
-    uint8_t *bytes = read_all(made("quantized-lstm"), &n);
+    uint8_t *bytes = read_all(made_path("quantized-lstm"), &n);
 
     for (size_t i = 0; i + sizeof(was) <= n; i++) {
         if (memcmp(bytes + i, &was, sizeof(was)) != 0)

@@ -28,7 +28,7 @@ enum { ROUND = 64, N_RUNS = 3, MAX_DEVICES = 16 };
 static void *library;
 static ANeuralNetworksMemory *constants; /* freed when the delegate would */
 
-static void *find(const char *name)
+static void *find_symbol(const char *name)
 {
     void *function = dlsym(library, name);
 
@@ -39,9 +39,9 @@ static void *find(const char *name)
     return function;
 }
 
-#define NN(name) ((__typeof__(&name))find(#name))
+#define NN(name) ((__typeof__(&name))find_symbol(#name))
 
-static void check(int code, const char *what)
+static void check_call(int code, const char *what)
 {
     if (code != ANEURALNETWORKS_NO_ERROR) {
         fprintf(stderr, "%s: %d\n", what, code);
@@ -49,7 +49,7 @@ static void check(int code, const char *what)
     }
 }
 
-#define CALL(name, ...) check(NN(name)(__VA_ARGS__), #name)
+#define CALL(name, ...) check_call(NN(name)(__VA_ARGS__), #name)
 
 /* -- what the loader calls -- */
 
@@ -139,7 +139,7 @@ struct pool {
     ANeuralNetworksMemory *memory;
 };
 
-static size_t padded(size_t n)
+static size_t padded_size(size_t n)
 {
     return (n + ROUND - 1) / ROUND * ROUND;
 }
@@ -158,9 +158,9 @@ static struct pool make_pool(const char *kind, size_t size)
     pool.map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, pool.fd, 0);
     if (pool.map == MAP_FAILED)
         exit(1);
-    check(NN(ANeuralNetworksMemory_createFromFd)(size, PROT_READ | PROT_WRITE, pool.fd, 0,
-                                                 &pool.memory),
-          "ANeuralNetworksMemory_createFromFd");
+    check_call(NN(ANeuralNetworksMemory_createFromFd)(size, PROT_READ | PROT_WRITE, pool.fd, 0,
+                                                      &pool.memory),
+               "ANeuralNetworksMemory_createFromFd");
     return pool;
 }
 
@@ -221,7 +221,7 @@ static size_t total_bytes(const struct nnhal_tflite *net, bool of_inputs)
     size_t total = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        total += padded(
+        total += padded_size(
             (of_inputs ? nnhal_tflite_input(net, i) : nnhal_tflite_output(net, i))->n_bytes);
     return total;
 }
@@ -239,7 +239,7 @@ static void read_inputs(const struct nnhal_tflite *net, struct pool *pool, char 
             exit(1);
         }
         fclose(file);
-        at += padded(n);
+        at += padded_size(n);
     }
 }
 
@@ -259,7 +259,7 @@ static void write_outputs(const struct nnhal_tflite *net, const struct pool *poo
             perror(path);
             exit(1);
         }
-        at += padded(n);
+        at += padded_size(n);
     }
 }
 
@@ -274,7 +274,7 @@ static ANeuralNetworksExecution *make_execution(const struct nnhal_tflite *net,
     CALL(ANeuralNetworksExecution_setReusable, execution, true);
     CALL(ANeuralNetworksExecution_enableInputAndOutputPadding, execution, true);
     for (uint32_t i = 0; i < nnhal_tflite_n_inputs(net); i++) {
-        size_t n = padded(nnhal_tflite_input(net, i)->n_bytes);
+        size_t n = padded_size(nnhal_tflite_input(net, i)->n_bytes);
 
         CALL(ANeuralNetworksExecution_setInputFromMemory, execution, (int32_t)i, NULL, in->memory,
              at, n);
@@ -282,7 +282,7 @@ static ANeuralNetworksExecution *make_execution(const struct nnhal_tflite *net,
     }
     at = 0;
     for (uint32_t i = 0; i < nnhal_tflite_n_outputs(net); i++) {
-        size_t n = padded(nnhal_tflite_output(net, i)->n_bytes);
+        size_t n = padded_size(nnhal_tflite_output(net, i)->n_bytes);
 
         CALL(ANeuralNetworksExecution_setOutputFromMemory, execution, (int32_t)i, NULL, out->memory,
              at, n);
@@ -307,7 +307,7 @@ static uint32_t count_operations(const struct nnhal_tflite *net, uint32_t most,
     return n;
 }
 
-static void invoke(struct nnhal_tflite *net, const char *folder, char **inputs)
+static void invoke_model(struct nnhal_tflite *net, const char *folder, char **inputs)
 {
     const ANeuralNetworksDevice *devices[MAX_DEVICES];
     uint32_t n_devices = choose_devices(devices), n_operations, chosen;
@@ -363,6 +363,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "%u inputs are needed\n", nnhal_tflite_n_inputs(net));
         return 2;
     }
-    invoke(net, argv[2], argv + 3);
+    invoke_model(net, argv[2], argv + 3);
     return 0;
 }

@@ -33,7 +33,7 @@ struct model {
     struct shared in, out, state; /* state: to look at it, and to begin with */
 };
 
-static void die(const char *what)
+static void fail_test(const char *what)
 {
     char text[512];
 
@@ -45,7 +45,7 @@ static void die(const char *what)
 #define OK(call)                                                                                   \
     do {                                                                                           \
         if ((call) != ANEURALNETWORKS_NO_ERROR)                                                    \
-            die(#call);                                                                            \
+            fail_test(#call);                                                                      \
     } while (0)
 
 /* -- the model -------------------------------------------------------------------- */
@@ -55,11 +55,11 @@ static void shared_init(struct shared *shared, size_t n_bytes)
     int fd = memfd_create("state", MFD_CLOEXEC);
 
     if (fd < 0 || ftruncate(fd, (off_t)n_bytes) < 0)
-        die("memfd_create");
+        fail_test("memfd_create");
     shared->n_bytes = n_bytes;
     shared->bytes = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (shared->bytes == MAP_FAILED)
-        die("mmap");
+        fail_test("mmap");
     OK(ANeuralNetworksMemory_createFromFd(n_bytes, PROT_READ | PROT_WRITE, fd, 0, &shared->memory));
     close(fd);
 }
@@ -85,7 +85,7 @@ static void find_state(struct model *model)
             model->other_out = 1 - k;
             return;
         }
-    die("no state");
+    fail_test("no state");
 }
 
 static const ANeuralNetworksDevice *find_device(const char *wanted)
@@ -102,7 +102,7 @@ static const ANeuralNetworksDevice *find_device(const char *wanted)
         if (strcmp(name, wanted) == 0)
             return device;
     }
-    die(wanted);
+    fail_test(wanted);
     return NULL;
 }
 
@@ -113,7 +113,7 @@ static void model_init(struct model *model, const char *path, const char *device
 
     if (nnhal_tflite_load(path, &model->tflite, message, sizeof(message)) != 0 ||
         nnhal_tflite_n_inputs(model->tflite) != 2 || nnhal_tflite_n_outputs(model->tflite) != 2)
-        die(path);
+        fail_test(path);
     find_state(model);
     OK(ANeuralNetworksCompilation_createForDevices(nnhal_tflite_model(model->tflite), &device, 1,
                                                    &model->compilation));
@@ -201,8 +201,8 @@ static ANeuralNetworksMemory *new_state(struct model *model)
     return memory;
 }
 
-static ANeuralNetworksExecution *bind(struct model *model, const ANeuralNetworksMemory *from,
-                                      const ANeuralNetworksMemory *to)
+static ANeuralNetworksExecution *bind_state(struct model *model, const ANeuralNetworksMemory *from,
+                                            const ANeuralNetworksMemory *to)
 {
     ANeuralNetworksExecution *execution = new_execution(model);
 
@@ -221,8 +221,8 @@ static ANeuralNetworksExecution *bind(struct model *model, const ANeuralNetworks
 static unsigned run_in_device(struct model *model, unsigned n_steps, const uint8_t *outputs)
 {
     ANeuralNetworksMemory *state[2] = {new_state(model), new_state(model)};
-    ANeuralNetworksExecution *executions[2] = {bind(model, state[0], state[1]),
-                                               bind(model, state[1], state[0])};
+    ANeuralNetworksExecution *executions[2] = {bind_state(model, state[0], state[1]),
+                                               bind_state(model, state[1], state[0])};
     unsigned n_same = 0;
 
     memset(model->state.bytes, 0, model->state.n_bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/image.h"
+#include "tools/nnhal/image.h"
 
 #include "support/check-main.h"
 
@@ -14,7 +14,7 @@ static char message[256];
 /* Two rows: red, green; blue, white. */
 static const uint8_t four[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255};
 
-static int parse(const void *bytes, size_t n, struct image *image)
+static int parse_bytes(const void *bytes, size_t n, struct image *image)
 {
     message[0] = '\0';
     return image_parse(bytes, n, image, message, sizeof(message));
@@ -24,7 +24,7 @@ static void check_four(const void *bytes, size_t n, int tolerance)
 {
     struct image image;
 
-    ck_assert_msg(parse(bytes, n, &image) == 0, "%s", message);
+    ck_assert_msg(parse_bytes(bytes, n, &image) == 0, "%s", message);
     ck_assert_uint_eq(image.width, 2);
     ck_assert_uint_eq(image.height, 2);
     for (size_t i = 0; i < sizeof(four); i++)
@@ -38,7 +38,7 @@ static void check_cuts(const uint8_t *bytes, size_t n)
     struct image image;
 
     for (size_t cut = 0; cut < n; cut++) {
-        ck_assert_int_eq(parse(bytes, cut, &image), -1);
+        ck_assert_int_eq(parse_bytes(bytes, cut, &image), -1);
         ck_assert_uint_gt(strlen(message), 0);
     }
 }
@@ -51,13 +51,13 @@ TEST(ppm_and_pgm)
 
     check_four(ppm, sizeof(ppm) - 1, 0);
     check_cuts((const uint8_t *)ppm, sizeof(ppm) - 1);
-    ck_assert_int_eq(parse(pgm, sizeof(pgm) - 1, &image), 0);
+    ck_assert_int_eq(parse_bytes(pgm, sizeof(pgm) - 1, &image), 0);
     ck_assert_uint_eq(image.rgb[0], 255);
     ck_assert_uint_eq(image.rgb[5], 0);
     image_done(&image);
-    ck_assert_int_eq(parse("P6 99999 99999 255\n", 19, &image), -1);
+    ck_assert_int_eq(parse_bytes("P6 99999 99999 255\n", 19, &image), -1);
     ck_assert_ptr_nonnull(strstr(message, "99999"));
-    ck_assert_int_eq(parse("P3 2 2 255\n1 2 3", 16, &image), -1);
+    ck_assert_int_eq(parse_bytes("P3 2 2 255\n1 2 3", 16, &image), -1);
 }
 TEST_END
 
@@ -77,7 +77,7 @@ TEST(bmp_upwards_and_downwards)
     memcpy(bmp + 62, bottom, 6);
     check_four(bmp, sizeof(bmp), 0);
     bmp[30] = 1;
-    ck_assert_int_eq(parse(bmp, sizeof(bmp), &(struct image){0}), -1);
+    ck_assert_int_eq(parse_bytes(bmp, sizeof(bmp), &(struct image){0}), -1);
     ck_assert_ptr_nonnull(strstr(message, "uncompressed"));
 }
 TEST_END
@@ -122,7 +122,7 @@ TEST(jpeg_round_trip)
     }
     jpeg_finish_compress(&jpeg);
     jpeg_destroy_compress(&jpeg);
-    ck_assert_int_eq(parse(bytes, n, &image), 0);
+    ck_assert_int_eq(parse_bytes(bytes, n, &image), 0);
     ck_assert_uint_eq(image.width, 16);
     ck_assert_int_le(abs(image.rgb[100] - 77), 2);
     image_done(&image);
@@ -154,8 +154,8 @@ TEST(other_bytes_are_refused)
 {
     struct image image;
 
-    ck_assert_int_eq(parse("", 0, &image), -1);
-    ck_assert_int_eq(parse("GIF89a", 6, &image), -1);
+    ck_assert_int_eq(parse_bytes("", 0, &image), -1);
+    ck_assert_int_eq(parse_bytes("GIF89a", 6, &image), -1);
     ck_assert_ptr_nonnull(strstr(message, "neither PNG"));
     ck_assert_int_eq(image_read("/nonexistent", &image, message, sizeof(message)), -1);
     ck_assert_int_eq(image_read("/tmp", &image, message, sizeof(message)), -1);

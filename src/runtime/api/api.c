@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/api.h"
+#include "runtime/api/api.h"
 
 #include "base/log.h"
 

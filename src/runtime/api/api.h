@@ -5,8 +5,8 @@
  * noun, and ends with nn_api_end(), which turns any result into a ResultCode and
  * keeps the sentence of a failure with the object and with the thread. Results
  * become ResultCodes here and nowhere else. */
-#ifndef NN_RUNTIME_API_H
-#define NN_RUNTIME_API_H
+#ifndef NN_RUNTIME_API_API_H
+#define NN_RUNTIME_API_API_H
 
 #include "base/cleanup.h"
 #include "runtime/object.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/api.h"
-#include "runtime/compilation.h"
+#include "runtime/api/api.h"
+#include "runtime/compilation/compilation.h"
 
 /* What drivers of this library are fastest with: a cache line. */
 #define PREFERRED_ALIGNMENT 64

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/api.h"
-#include "runtime/builder.h"
+#include "runtime/api/api.h"
+#include "runtime/model/builder.h"
 #include "runtime/registry.h"
-#include "runtime/supported.h"
+#include "runtime/model/supported-operations.h"
 
 _public_ int ANeuralNetworks_getDeviceCount(uint32_t *numDevices)
 {
@@ -104,6 +104,7 @@ ANeuralNetworksModel_getSupportedOperationsForDevices(const ANeuralNetworksModel
 
     if (!model || !devices || !supportedOps || has_null(devices, numDevices))
         return nn_api_null(__func__);
-    return nn_api_end(__func__, &model->object,
-                      nn_supported(model, devices, numDevices, &why, supportedOps), &why);
+    return nn_api_end(
+        __func__, &model->object,
+        nn_rt_supported_operations_get(model, devices, numDevices, &why, supportedOps), &why);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/api.h"
-#include "runtime/event.h"
+#include "runtime/api/api.h"
+#include "runtime/execution/event.h"
 
 _public_ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution *execution,
                                                    ANeuralNetworksEvent **event)

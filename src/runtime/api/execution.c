@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/api.h"
-#include "runtime/execution.h"
+#include "runtime/api/api.h"
+#include "runtime/execution/execution.h"
 
 _public_ int ANeuralNetworksExecution_create(ANeuralNetworksCompilation *compilation,
                                              ANeuralNetworksExecution **execution)
@@ -26,14 +26,14 @@ _public_ int ANeuralNetworksExecution_setInput(ANeuralNetworksExecution *executi
                                                const ANeuralNetworksOperandType *type,
                                                const void *buffer, size_t length)
 {
-    const struct nn_rt_execution_slot slot = {true, index, type};
+    const struct nn_rt_argument_selector selector = {true, index, type};
     struct nn_why why = {0};
 
     if (!execution || (!buffer && length))
         return nn_api_null(__func__);
-    return nn_api_end(__func__, &execution->object,
-                      nn_rt_execution_set_pointer(execution, &slot, (void *)buffer, length, &why),
-                      &why);
+    return nn_api_end(
+        __func__, &execution->object,
+        nn_rt_execution_set_pointer(execution, &selector, (void *)buffer, length, &why), &why);
 }
 
 _public_ int ANeuralNetworksExecution_setInputFromMemory(ANeuralNetworksExecution *execution,
@@ -42,14 +42,15 @@ _public_ int ANeuralNetworksExecution_setInputFromMemory(ANeuralNetworksExecutio
                                                          const ANeuralNetworksMemory *memory,
                                                          size_t offset, size_t length)
 {
-    const struct nn_rt_execution_slot slot = {true, index, type};
+    const struct nn_rt_argument_selector selector = {true, index, type};
     struct nn_why why = {0};
 
     if (!execution || !memory)
         return nn_api_null(__func__);
     return nn_api_end(__func__, &execution->object,
-                      nn_rt_execution_set_memory(execution, &slot, (ANeuralNetworksMemory *)memory,
-                                                 offset, length, &why),
+                      nn_rt_execution_set_memory(execution, &selector,
+                                                 (ANeuralNetworksMemory *)memory, offset, length,
+                                                 &why),
                       &why);
 }
 
@@ -57,13 +58,14 @@ _public_ int ANeuralNetworksExecution_setOutput(ANeuralNetworksExecution *execut
                                                 const ANeuralNetworksOperandType *type,
                                                 void *buffer, size_t length)
 {
-    const struct nn_rt_execution_slot slot = {false, index, type};
+    const struct nn_rt_argument_selector selector = {false, index, type};
     struct nn_why why = {0};
 
     if (!execution || (!buffer && length))
         return nn_api_null(__func__);
     return nn_api_end(__func__, &execution->object,
-                      nn_rt_execution_set_pointer(execution, &slot, buffer, length, &why), &why);
+                      nn_rt_execution_set_pointer(execution, &selector, buffer, length, &why),
+                      &why);
 }
 
 _public_ int ANeuralNetworksExecution_setOutputFromMemory(ANeuralNetworksExecution *execution,
@@ -72,14 +74,15 @@ _public_ int ANeuralNetworksExecution_setOutputFromMemory(ANeuralNetworksExecuti
                                                           const ANeuralNetworksMemory *memory,
                                                           size_t offset, size_t length)
 {
-    const struct nn_rt_execution_slot slot = {false, index, type};
+    const struct nn_rt_argument_selector selector = {false, index, type};
     struct nn_why why = {0};
 
     if (!execution || !memory)
         return nn_api_null(__func__);
     return nn_api_end(__func__, &execution->object,
-                      nn_rt_execution_set_memory(execution, &slot, (ANeuralNetworksMemory *)memory,
-                                                 offset, length, &why),
+                      nn_rt_execution_set_memory(execution, &selector,
+                                                 (ANeuralNetworksMemory *)memory, offset, length,
+                                                 &why),
                       &why);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/api.h"
-#include "runtime/builder.h"
-#include "runtime/execution.h"
+#include "runtime/api/api.h"
+#include "runtime/model/builder.h"
+#include "runtime/execution/execution.h"
 
 #include <nnhal/ext.h>
 
@@ -23,7 +23,7 @@ _public_ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct 
                           nn_fail(&why, ANEURALNETWORKS_BAD_DATA, "size %zu: set it to %zu",
                                   where->size, sizeof(full)),
                           &why);
-    nn_rt_device_where((ANeuralNetworksDevice *)device, &full);
+    nn_rt_device_get_where((ANeuralNetworksDevice *)device, &full);
     full.size = where->size;
     memcpy(where, &full, size);
     return ANEURALNETWORKS_NO_ERROR;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api-buffer.c - AHardwareBuffer and ASharedMemory, whose results are errnos */
+/* hardware-buffer.c - AHardwareBuffer and ASharedMemory, whose results are errnos */
 #include "base/error.h"
-#include "runtime/api.h"
-#include "runtime/hardware-buffer.h"
-#include "runtime/shared-memory.h"
+#include "runtime/api/api.h"
+#include "runtime/memory/hardware-buffer.h"
+#include "runtime/memory/shared-memory.h"
 
 #include <android/sharedmem.h>
 #include <nnhal/ext.h>
@@ -17,17 +17,17 @@ _public_ int AHardwareBuffer_allocate(const AHardwareBuffer_Desc *desc, AHardwar
 {
     if (!desc || !outBuffer)
         return -EINVAL;
-    return nn_rt_buffer_new(desc, outBuffer);
+    return nn_rt_hardware_buffer_new(desc, outBuffer);
 }
 
 _public_ void AHardwareBuffer_acquire(AHardwareBuffer *buffer)
 {
-    nn_rt_buffer_ref(buffer);
+    nn_rt_hardware_buffer_ref(buffer);
 }
 
 _public_ void AHardwareBuffer_release(AHardwareBuffer *buffer)
 {
-    nn_rt_buffer_unref(buffer);
+    nn_rt_hardware_buffer_unref(buffer);
 }
 
 _public_ void AHardwareBuffer_describe(const AHardwareBuffer *buffer, AHardwareBuffer_Desc *outDesc)
@@ -36,7 +36,7 @@ _public_ void AHardwareBuffer_describe(const AHardwareBuffer *buffer, AHardwareB
 
     if (!buffer || !outDesc)
         return;
-    layout = nn_rt_buffer_layout(buffer);
+    layout = nn_rt_hardware_buffer_layout(buffer);
     *outDesc = (AHardwareBuffer_Desc){
         .width = layout->width,
         .height = layout->height,
@@ -49,7 +49,7 @@ _public_ void AHardwareBuffer_describe(const AHardwareBuffer *buffer, AHardwareB
 
 _public_ int AHardwareBuffer_isSupported(const AHardwareBuffer_Desc *desc)
 {
-    return desc && nn_rt_buffer_judge(desc) == 0;
+    return desc && nn_rt_hardware_buffer_check(desc) == 0;
 }
 
 /* Refused before anything is locked: the fence goes all the same. */
@@ -71,11 +71,11 @@ _public_ int AHardwareBuffer_lock(AHardwareBuffer *buffer, uint64_t usage, int32
     uint8_t *data = NULL;
     int r;
 
-    if (!buffer || !outVirtualAddress || nn_rt_buffer_layout(buffer)->n_planes > 1)
+    if (!buffer || !outVirtualAddress || nn_rt_hardware_buffer_layout(buffer)->n_planes > 1)
         return refuse_lock(fence);
-    r = nn_rt_buffer_lock(buffer, usage, fence, rect, &data);
+    r = nn_rt_hardware_buffer_lock(buffer, usage, fence, rect, &data);
     if (r == 0)
-        *outVirtualAddress = data + first_byte(nn_rt_buffer_layout(buffer));
+        *outVirtualAddress = data + first_byte(nn_rt_hardware_buffer_layout(buffer));
     return r;
 }
 
@@ -91,8 +91,8 @@ _public_ int AHardwareBuffer_lockAndGetInfo(AHardwareBuffer *buffer, uint64_t us
     r = AHardwareBuffer_lock(buffer, usage, fence, rect, outVirtualAddress);
     if (r < 0)
         return r;
-    if (nn_rt_buffer_layout(buffer)->n_planes > 0)
-        plane = nn_rt_buffer_layout(buffer)->planes;
+    if (nn_rt_hardware_buffer_layout(buffer)->n_planes > 0)
+        plane = nn_rt_hardware_buffer_layout(buffer)->planes;
     *outBytesPerPixel = plane ? (int32_t)plane->pixel_bytes : -1;
     *outBytesPerStride = plane && plane->row_bytes <= INT32_MAX ? (int32_t)plane->row_bytes : -1;
     return 0;
@@ -105,12 +105,12 @@ _public_ int AHardwareBuffer_lockPlanes(AHardwareBuffer *buffer, uint64_t usage,
     uint8_t *data = NULL;
     int r;
 
-    if (!buffer || !outPlanes || nn_rt_buffer_layout(buffer)->n_planes == 0)
+    if (!buffer || !outPlanes || nn_rt_hardware_buffer_layout(buffer)->n_planes == 0)
         return refuse_lock(fence);
-    r = nn_rt_buffer_lock(buffer, usage, fence, rect, &data);
+    r = nn_rt_hardware_buffer_lock(buffer, usage, fence, rect, &data);
     if (r < 0)
         return r;
-    layout = nn_rt_buffer_layout(buffer);
+    layout = nn_rt_hardware_buffer_layout(buffer);
     *outPlanes = (AHardwareBuffer_Planes){.planeCount = layout->n_planes};
     for (uint32_t i = 0; i < layout->n_planes; i++)
         outPlanes->planes[i] = (AHardwareBuffer_Plane){
@@ -125,17 +125,17 @@ _public_ int AHardwareBuffer_unlock(AHardwareBuffer *buffer, int32_t *fence)
 {
     if (fence)
         *fence = -1;
-    return buffer ? nn_rt_buffer_unlock(buffer) : -EINVAL;
+    return buffer ? nn_rt_hardware_buffer_unlock(buffer) : -EINVAL;
 }
 
 _public_ int AHardwareBuffer_sendHandleToUnixSocket(const AHardwareBuffer *buffer, int socketFd)
 {
-    return buffer ? nn_rt_buffer_send(buffer, socketFd) : -EINVAL;
+    return buffer ? nn_rt_hardware_buffer_send(buffer, socketFd) : -EINVAL;
 }
 
 _public_ int AHardwareBuffer_recvHandleFromUnixSocket(int socketFd, AHardwareBuffer **outBuffer)
 {
-    return outBuffer ? nn_rt_buffer_receive(socketFd, outBuffer) : -EINVAL;
+    return outBuffer ? nn_rt_hardware_buffer_receive(socketFd, outBuffer) : -EINVAL;
 }
 
 /* -- what Android does not tell -------------------------------------------------- */
@@ -144,7 +144,7 @@ _public_ int nnhal_hardware_buffer_import(int fd, const struct nnhal_hardware_bu
                                           AHardwareBuffer **buffer)
 {
     if (layout && buffer)
-        return nn_rt_buffer_import(fd, layout, buffer);
+        return nn_rt_hardware_buffer_import(fd, layout, buffer);
     closep(&fd);
     return -EINVAL;
 }
@@ -160,10 +160,10 @@ _public_ int nnhal_hardware_buffer_get_info(const AHardwareBuffer *buffer,
     size = info->size < sizeof(full) ? info->size : sizeof(full);
     full = (struct nnhal_hardware_buffer_info){
         .size = info->size,
-        .backing = nn_rt_buffer_backing(buffer),
-        .fd = nn_rt_buffer_fd(buffer),
-        .backing_name = nn_backing_name(nn_rt_buffer_backing(buffer)),
-        .layout = nn_rt_buffer_layout(buffer),
+        .backing = nn_rt_hardware_buffer_backing(buffer),
+        .fd = nn_rt_hardware_buffer_fd(buffer),
+        .backing_name = nn_backing_name(nn_rt_hardware_buffer_backing(buffer)),
+        .layout = nn_rt_hardware_buffer_layout(buffer),
     };
     memcpy(info, &full, size);
     return 0;
@@ -181,15 +181,15 @@ static int set_errno(int r)
 
 _public_ int ASharedMemory_create(const char *name, size_t size)
 {
-    return set_errno(nn_rt_shared_new(name, size));
+    return set_errno(nn_rt_shared_memory_new(name, size));
 }
 
 _public_ size_t ASharedMemory_getSize(int fd)
 {
-    return nn_rt_shared_size(fd);
+    return nn_rt_shared_memory_size(fd);
 }
 
 _public_ int ASharedMemory_setProt(int fd, int prot)
 {
-    return set_errno(nn_rt_shared_set_prot(fd, prot));
+    return set_errno(nn_rt_shared_memory_set_prot(fd, prot));
 }

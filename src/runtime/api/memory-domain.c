@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api-domain.c - memories in devices: descriptors, creation, copies */
-#include "runtime/api.h"
-#include "runtime/domain.h"
-#include "runtime/memory-copy.h"
+/* memory-domain.c - memories in devices: descriptors, creation, copies */
+#include "runtime/api/api.h"
+#include "runtime/memory/domain.h"
+#include "runtime/memory/copy.h"
 
 /* -- descriptors ----------------------------------------------------------------- */
 

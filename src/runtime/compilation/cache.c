@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/cached.h"
+#include "runtime/compilation/cache.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -16,7 +16,7 @@
 #define FORMAT          1                           /* of folders and keys */
 
 /* An application that compiles a hundred models on a full disk is told once. */
-static void complain(const char *why)
+static void cache_warn(const char *why)
 {
     static uint64_t last;
     uint64_t sum = nn_hash_sum(why, strlen(why));
@@ -26,7 +26,7 @@ static void complain(const char *why)
 }
 
 __attribute__((__format__(__printf__, 3, 4))) static void
-conclude(struct nn_rt_cache *cache, enum nnhal_cache_outcome outcome, const char *format, ...)
+set_outcome(struct nn_rt_cache *cache, enum nnhal_cache_outcome outcome, const char *format, ...)
 {
     va_list arguments;
 
@@ -37,7 +37,7 @@ conclude(struct nn_rt_cache *cache, enum nnhal_cache_outcome outcome, const char
     if (outcome != NNHAL_CACHE_UNCACHED)
         nn_log("cache", NN_LOG_INFO, "%s", cache->why);
     else
-        complain(cache->why);
+        cache_warn(cache->why);
 }
 
 /* -- the key ---------------------------------------------------------------------- */
@@ -47,19 +47,19 @@ struct fields {
     FILE *file;
 };
 
-static void put(const struct fields *fields, const void *bytes, uint64_t n_bytes)
+static void key_put(const struct fields *fields, const void *bytes, uint64_t n_bytes)
 {
     fwrite(&n_bytes, sizeof(n_bytes), 1, fields->file);
     if (n_bytes)
         fwrite(bytes, 1, n_bytes, fields->file);
 }
 
-static void put_u64(const struct fields *fields, uint64_t number)
+static void key_put_u64(const struct fields *fields, uint64_t number)
 {
-    put(fields, &number, sizeof(number));
+    key_put(fields, &number, sizeof(number));
 }
 
-static void put_operand(const struct fields *fields, const struct nnhal_operand *operand)
+static void key_put_operand(const struct fields *fields, const struct nnhal_operand *operand)
 {
     const uint64_t numbers[] = {operand->type,
                                 operand->lifetime,
@@ -70,48 +70,49 @@ static void put_operand(const struct fields *fields, const struct nnhal_operand 
                                 operand->location.length,
                                 operand->channel_quant.channel_dim};
 
-    put(fields, numbers, sizeof(numbers));
-    put(fields, &operand->scale, sizeof(operand->scale));
-    put(fields, operand->dimensions, operand->n_dimensions * sizeof(uint32_t));
-    put(fields, operand->channel_quant.scales, operand->channel_quant.n_scales * sizeof(float));
-    put(fields, operand->extension_data.data, operand->extension_data.size);
+    key_put(fields, numbers, sizeof(numbers));
+    key_put(fields, &operand->scale, sizeof(operand->scale));
+    key_put(fields, operand->dimensions, operand->n_dimensions * sizeof(uint32_t));
+    key_put(fields, operand->channel_quant.scales, operand->channel_quant.n_scales * sizeof(float));
+    key_put(fields, operand->extension_data.data, operand->extension_data.size);
 }
 
-static void put_subgraph(const struct fields *fields, const struct nnhal_subgraph *graph)
+static void key_put_subgraph(const struct fields *fields, const struct nnhal_subgraph *graph)
 {
-    put_u64(fields, graph->n_operands);
+    key_put_u64(fields, graph->n_operands);
     for (uint32_t i = 0; i < graph->n_operands; i++)
-        put_operand(fields, &graph->operands[i]);
-    put_u64(fields, graph->n_operations);
+        key_put_operand(fields, &graph->operands[i]);
+    key_put_u64(fields, graph->n_operations);
     for (uint32_t i = 0; i < graph->n_operations; i++) {
         const struct nnhal_operation *operation = &graph->operations[i];
 
-        put_u64(fields, operation->type);
-        put(fields, operation->inputs, operation->n_inputs * sizeof(uint32_t));
-        put(fields, operation->outputs, operation->n_outputs * sizeof(uint32_t));
+        key_put_u64(fields, operation->type);
+        key_put(fields, operation->inputs, operation->n_inputs * sizeof(uint32_t));
+        key_put(fields, operation->outputs, operation->n_outputs * sizeof(uint32_t));
     }
-    put(fields, graph->input_indexes, graph->n_input_indexes * sizeof(uint32_t));
-    put(fields, graph->output_indexes, graph->n_output_indexes * sizeof(uint32_t));
+    key_put(fields, graph->input_indexes, graph->n_input_indexes * sizeof(uint32_t));
+    key_put(fields, graph->output_indexes, graph->n_output_indexes * sizeof(uint32_t));
 }
 
 /* The structure and the small values: large ones are what the token stands for. */
-static void put_model(const struct fields *fields, const struct nnhal_model *model)
+static void key_put_model(const struct fields *fields, const struct nnhal_model *model)
 {
-    put_u64(fields, model->relax_computation_float32_to_float16);
-    put(fields, model->operand_values.data, model->operand_values.size);
-    put_subgraph(fields, &model->main);
-    put_u64(fields, model->n_referenced);
+    key_put_u64(fields, model->relax_computation_float32_to_float16);
+    key_put(fields, model->operand_values.data, model->operand_values.size);
+    key_put_subgraph(fields, &model->main);
+    key_put_u64(fields, model->n_referenced);
     for (uint32_t i = 0; i < model->n_referenced; i++)
-        put_subgraph(fields, &model->referenced[i]);
-    put_u64(fields, model->n_extension_prefixes);
+        key_put_subgraph(fields, &model->referenced[i]);
+    key_put_u64(fields, model->n_extension_prefixes);
     for (uint32_t i = 0; i < model->n_extension_prefixes; i++) {
-        put(fields, model->extension_prefixes[i].name, strlen(model->extension_prefixes[i].name));
-        put_u64(fields, model->extension_prefixes[i].prefix);
+        key_put(fields, model->extension_prefixes[i].name,
+                strlen(model->extension_prefixes[i].name));
+        key_put_u64(fields, model->extension_prefixes[i].prefix);
     }
 }
 
 /* What decides what is compiled, all of it. */
-static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_frozen *frozen,
+static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_model *finished,
                     const ANeuralNetworksDevice *device,
                     const struct nn_rt_prepare_options *options, struct nn_hash *ret_key)
 {
@@ -123,13 +124,13 @@ static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_frozen *
 
     if (!fields.file)
         return nn_error_origin(-ENOMEM);
-    put_u64(&fields, FORMAT);
-    put(&fields, cache->token, sizeof(cache->token));
-    put(&fields, device->name, strlen(device->name));
-    put(&fields, device->version, strlen(device->version));
-    put_u64(&fields, options->preference);
-    put_u64(&fields, options->priority);
-    put_model(&fields, &frozen->model);
+    key_put_u64(&fields, FORMAT);
+    key_put(&fields, cache->token, sizeof(cache->token));
+    key_put(&fields, device->name, strlen(device->name));
+    key_put(&fields, device->version, strlen(device->version));
+    key_put_u64(&fields, options->preference);
+    key_put_u64(&fields, options->priority);
+    key_put_model(&fields, &finished->model);
     is_short = ferror(fields.file) != 0;
     if (fclose(fields.file) != 0 || is_short)
         return nn_error_origin(-ENOMEM);
@@ -139,10 +140,10 @@ static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_frozen *
 
 /* -- hit and miss -------------------------------------------------------------------- */
 
-struct attempt {
+struct cache_attempt {
     struct nn_rt_cache *cache;
     const ANeuralNetworksDevice *device;
-    const struct nn_rt_cached_calls *calls;
+    const struct nn_rt_cache_calls *calls;
     struct nn_folder folder;
     struct nn_hash key;
     ino_t refused; /* the first model file of an entry that was refused; 0: none was */
@@ -150,7 +151,7 @@ struct attempt {
 
 /* Returns: whether it was a hit; else cache->why says why not. What was refused before is not
  * tried again. */
-static bool try_hit(struct attempt *attempt)
+static bool try_hit(struct cache_attempt *attempt)
 {
     struct nn_entry_set set;
     struct nn_why why = {0};
@@ -159,7 +160,7 @@ static bool try_hit(struct attempt *attempt)
 
     if (nn_entry_set_find(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
                           attempt->device->n_data_cache, &set) != 0) {
-        conclude(attempt->cache, NNHAL_CACHE_COMPILED, "there was no entry for this model");
+        set_outcome(attempt->cache, NNHAL_CACHE_COMPILED, "there was no entry for this model");
         return false;
     }
     found = nn_entry_set_inode(&set);
@@ -171,61 +172,61 @@ static bool try_hit(struct attempt *attempt)
     nn_entry_set_done(&set);
     attempt->refused = r ? found : 0;
     if (r)
-        conclude(attempt->cache, NNHAL_CACHE_COMPILED, "the entry was refused: %s", why.text);
+        set_outcome(attempt->cache, NNHAL_CACHE_COMPILED, "the entry was refused: %s", why.text);
     else
-        conclude(attempt->cache, NNHAL_CACHE_HIT, "prepared from the cache");
+        set_outcome(attempt->cache, NNHAL_CACHE_HIT, "prepared from the cache");
     return r == 0;
 }
 
-static int compile_uncached(struct attempt *attempt, struct nn_why *why)
+static int compile_uncached(struct cache_attempt *attempt, struct nn_why *why)
 {
     attempt->cache->outcome = NNHAL_CACHE_UNCACHED;
     return attempt->calls->compile(attempt->calls->ctx, NULL, NULL, why);
 }
 
 /* The driver's side does not tell why it wrote nothing; what it did write is still there. */
-static void conclude_unwritten(struct attempt *attempt)
+static void set_unwritten(struct cache_attempt *attempt)
 {
     struct statvfs space;
 
     if (fstatvfs(attempt->folder.fd, &space) == 0 && space.f_bavail == 0)
-        conclude(attempt->cache, NNHAL_CACHE_UNCACHED, "there is no room left in %s",
-                 attempt->cache->path);
+        set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED, "there is no room left in %s",
+                    attempt->cache->path);
     else
-        conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
-                 "%s kept nothing: it cannot keep this model, or has no place for what it must "
-                 "remember: see NNHAL_STATE_PATH",
-                 attempt->device->name);
+        set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED,
+                    "%s kept nothing: it cannot keep this model, or has no place for what it must "
+                    "remember: see NNHAL_STATE_PATH",
+                    attempt->device->name);
 }
 
-static void keep(struct attempt *attempt, struct nn_entry_set *set)
+static void entry_keep(struct cache_attempt *attempt, struct nn_entry_set *set)
 {
     int r;
 
     if (!nn_entry_set_is_written(set)) {
-        conclude_unwritten(attempt);
+        set_unwritten(attempt);
         return;
     }
     r = nn_entry_set_keep(set, NN_FOLDER_MAX_BYTES);
     if (r < 0)
-        conclude(attempt->cache, NNHAL_CACHE_UNCACHED, "the entry cannot be kept: %s",
-                 strerror(-r));
+        set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED, "the entry cannot be kept: %s",
+                    strerror(-r));
 }
 
-static int compile(struct attempt *attempt, struct nn_why *why)
+static int entry_compile(struct cache_attempt *attempt, struct nn_why *why)
 {
     struct nn_entry_set set;
     int r = nn_entry_set_make(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
                               attempt->device->n_data_cache, &set);
 
     if (r < 0) {
-        conclude(attempt->cache, NNHAL_CACHE_UNCACHED, "%s cannot be written: %s",
-                 attempt->cache->path, strerror(-r));
+        set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED, "%s cannot be written: %s",
+                    attempt->cache->path, strerror(-r));
         return compile_uncached(attempt, why);
     }
     r = attempt->calls->compile(attempt->calls->ctx, &set, attempt->key.bytes, why);
     if (r == 0)
-        keep(attempt, &set);
+        entry_keep(attempt, &set);
     nn_entry_set_done(&set);
     return r;
 }
@@ -241,23 +242,23 @@ static uint64_t wait_until_ns(uint64_t deadline_ns)
 }
 
 /* Somebody else may have made the entry since it was looked for, also if the lock is free by now. */
-static int compile_alone(struct attempt *attempt, uint64_t deadline_ns, struct nn_why *why)
+static int compile_locked(struct cache_attempt *attempt, uint64_t deadline_ns, struct nn_why *why)
 {
     int r = nn_folder_lock(&attempt->folder, &attempt->key, wait_until_ns(deadline_ns));
 
     if (r != 0) {
-        conclude(attempt->cache, NNHAL_CACHE_UNCACHED,
-                 r > 0 ? "another process has been compiling this model for too long"
-                       : "the folder's lock cannot be had: it must be writable");
+        set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED,
+                    r > 0 ? "another process has been compiling this model for too long"
+                          : "the folder's lock cannot be had: it must be writable");
         return compile_uncached(attempt, why);
     }
     if (try_hit(attempt))
         return 0;
-    return compile(attempt, why);
+    return entry_compile(attempt, why);
 }
 
 /* For people: nnhal cache tells it. */
-static void note(const struct attempt *attempt)
+static void outcome_record(const struct cache_attempt *attempt)
 {
     struct nn_note note;
 
@@ -270,27 +271,28 @@ static void note(const struct attempt *attempt)
     nn_notes_put(&attempt->folder, &note);
 }
 
-int nn_rt_cached_prepare(struct nn_rt_cache *cache, const struct nn_rt_frozen *frozen,
-                         const ANeuralNetworksDevice *device,
-                         const struct nn_rt_prepare_options *options,
-                         const struct nn_rt_cached_calls *calls, struct nn_why *why)
+int nn_rt_cache_prepare(struct nn_rt_cache *cache, const struct nn_rt_model *finished,
+                        const ANeuralNetworksDevice *device,
+                        const struct nn_rt_prepare_options *options,
+                        const struct nn_rt_cache_calls *calls, struct nn_why *why)
 {
-    struct attempt attempt = {.cache = cache, .device = device, .calls = calls};
+    struct cache_attempt attempt = {.cache = cache, .device = device, .calls = calls};
     int r;
 
     if (!device->n_model_cache) {
-        conclude(cache, NNHAL_CACHE_UNCACHED, "%s has no compilation cache", device->name);
+        set_outcome(cache, NNHAL_CACHE_UNCACHED, "%s has no compilation cache", device->name);
         return compile_uncached(&attempt, why);
     }
-    r = make_key(cache, frozen, device, options, &attempt.key);
+    r = make_key(cache, finished, device, options, &attempt.key);
     if (r == 0)
         r = nn_folder_open(cache->path, &attempt.folder);
     if (r < 0) {
-        conclude(cache, NNHAL_CACHE_UNCACHED, "%s cannot be used: %s", cache->path, strerror(-r));
+        set_outcome(cache, NNHAL_CACHE_UNCACHED, "%s cannot be used: %s", cache->path,
+                    strerror(-r));
         return compile_uncached(&attempt, why);
     }
-    r = try_hit(&attempt) ? 0 : compile_alone(&attempt, options->deadline_ns, why);
-    note(&attempt);
+    r = try_hit(&attempt) ? 0 : compile_locked(&attempt, options->deadline_ns, why);
+    outcome_record(&attempt);
     nn_folder_close(&attempt.folder);
     return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cached.h - preparing a model with an application's cache folder
+/* cache.h - preparing a model with an application's cache folder
  *
  *   find entry --found--> prepare_model_from_cache --good--> HIT
  *       |none                     |refused
@@ -10,11 +10,11 @@
  * Whatever fails here fails no compilation: it is prepared without a cache, and
  * why says what was the matter. That is logged as a warning, too, but not twice in
  * a row. */
-#ifndef NN_RUNTIME_CACHED_H
-#define NN_RUNTIME_CACHED_H
+#ifndef NN_RUNTIME_COMPILATION_CACHE_H
+#define NN_RUNTIME_COMPILATION_CACHE_H
 
 #include "cache/folder.h"
-#include "runtime/prepared.h"
+#include "runtime/compilation/prepared.h"
 
 #include <nnhal/ext.h>
 
@@ -27,7 +27,7 @@ struct nn_rt_cache {
 };
 
 /* How the HAL is asked, by prepared.c. An fd array belongs to the set. */
-struct nn_rt_cached_calls {
+struct nn_rt_cache_calls {
     void *ctx;
     /* Returns: 0; whatever the device says. */
     int (*from_cache)(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
@@ -36,11 +36,11 @@ struct nn_rt_cached_calls {
                    struct nn_why *why);
 };
 
-/* nn_rt_cached_prepare() - as drawn above; cache->outcome and why are set.
+/* nn_rt_cache_prepare() - as drawn above; cache->outcome and why are set.
  * Returns: what compile() returned, or 0 for a hit. */
-int nn_rt_cached_prepare(struct nn_rt_cache *cache, const struct nn_rt_frozen *frozen,
-                         const ANeuralNetworksDevice *device,
-                         const struct nn_rt_prepare_options *options,
-                         const struct nn_rt_cached_calls *calls, struct nn_why *why);
+int nn_rt_cache_prepare(struct nn_rt_cache *cache, const struct nn_rt_model *finished,
+                        const ANeuralNetworksDevice *device,
+                        const struct nn_rt_prepare_options *options,
+                        const struct nn_rt_cache_calls *calls, struct nn_why *why);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/compilation.h"
+#include "runtime/compilation/compilation.h"
 
 #include "base/error.h"
 #include "base/log.h"
-#include "runtime/builder.h"
+#include "runtime/model/builder.h"
 #include "runtime/registry.h"
-#include "runtime/deadline.h"
+#include "runtime/execution/deadline.h"
 
 #include <string.h>
 
-static int take_devices(ANeuralNetworksCompilation *compilation,
-                        const ANeuralNetworksDevice *const *devices, uint32_t n_devices)
+static int dup_devices(ANeuralNetworksCompilation *compilation,
+                       const ANeuralNetworksDevice *const *devices, uint32_t n_devices)
 {
     const struct nn_rt_registry *registry = nn_rt_registry_get();
 
@@ -33,10 +33,10 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
                           struct nn_why *why, ANeuralNetworksCompilation **ret_compilation)
 {
     _cleanup_(nn_rt_compilation_unrefp) ANeuralNetworksCompilation *compilation = NULL;
-    struct nn_rt_frozen *frozen = NULL;
+    struct nn_rt_model *finished = NULL;
     int r;
 
-    r = nn_rt_builder_get_frozen(model, why, &frozen);
+    r = nn_rt_builder_get_finished(model, why, &finished);
     if (!r && devices)
         r = nn_rt_registry_check_list(devices, n_devices, why);
     if (r)
@@ -46,11 +46,11 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
         return nn_error_origin(-ENOMEM);
     nn_rt_object_init(&compilation->object);
     pthread_mutex_init(&compilation->lock, NULL);
-    nn_rt_staging_init(&compilation->staging);
-    compilation->frozen = nn_rt_frozen_ref(frozen);
+    nn_rt_argument_pools_init(&compilation->argument_pools);
+    compilation->finished = nn_rt_model_ref(finished);
     compilation->preference = NNHAL_FAST_SINGLE_ANSWER;
     compilation->priority = NNHAL_PRIORITY_MEDIUM;
-    r = take_devices(compilation, devices, n_devices);
+    r = dup_devices(compilation, devices, n_devices);
     if (r)
         return r;
     *ret_compilation = steal_ptr(&compilation);
@@ -67,10 +67,10 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
 {
     if (!compilation || !nn_rt_object_unref(&compilation->object))
         return NULL;
-    nn_rt_staging_done(&compilation->staging);
+    nn_rt_argument_pools_done(&compilation->argument_pools);
     nn_rt_prepared_unref(compilation->prepared);
     nn_rt_prepared_unref(compilation->fallback);
-    nn_rt_frozen_unref(compilation->frozen);
+    nn_rt_model_unref(compilation->finished);
     free(compilation->devices);
     free(compilation->cache.path);
     pthread_mutex_destroy(&compilation->lock);
@@ -187,7 +187,7 @@ int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool
 int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilation, uint32_t index,
                                      bool is_input, struct nn_why *why)
 {
-    const struct nn_model_io *io = &compilation->frozen->io;
+    const struct nn_model_io *io = &compilation->finished->io;
     uint32_t n = is_input ? io->n_inputs : io->n_outputs;
     int r = nn_rt_compilation_check_finished(compilation, why);
 
@@ -206,24 +206,24 @@ int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilati
 static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
                          struct nn_why *why)
 {
-    const struct nnhal_subgraph *graph = &compilation->frozen->model.main;
+    const struct nnhal_subgraph *graph = &compilation->finished->model.main;
     const uint8_t *supported;
     int r;
 
-    r = nn_rt_frozen_get_supported(compilation->frozen, device, why, &supported);
+    r = nn_rt_model_get_supported(compilation->finished, device, why, &supported);
     if (r < 0 || r == ANEURALNETWORKS_DEAD_OBJECT || r == ANEURALNETWORKS_UNMAPPABLE)
         return r;
     if (r)
         return ANEURALNETWORKS_BAD_DATA;
-    if (nn_rt_frozen_is_newer(compilation->frozen, device))
+    if (nn_rt_model_is_newer(compilation->finished, device))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "%s knows feature level %lld; the model needs %lld", device->name,
                        (long long)device->feature_level,
-                       (long long)nn_level_to_feature(compilation->frozen->facts.level));
+                       (long long)nn_level_to_feature(compilation->finished->facts.level));
     for (uint32_t i = 0; i < graph->n_operations; i++)
         if (!supported[i])
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)",
-                           device->name, compilation->frozen->original[i],
+                           device->name, compilation->finished->original[i],
                            nn_op_name(graph->operations[i].type));
     return 0;
 }
@@ -244,7 +244,7 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
 
     r = check_support(compilation, device, why);
     if (!r)
-        r = nn_rt_prepared_new(compilation->frozen, device, &options, why, ret_prepared);
+        r = nn_rt_prepared_new(compilation->finished, device, &options, why, ret_prepared);
     nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name,
            r ? why->text : "prepared the model");
     return r;

@@ -10,13 +10,13 @@
  * When a device's process has died, nn_rt_compilation_renew() prepares the model
  * again, once for all executions that ask.
  * One thread at a time until finish() has returned, then any. */
-#ifndef NN_RUNTIME_COMPILATION_H
-#define NN_RUNTIME_COMPILATION_H
+#ifndef NN_RUNTIME_COMPILATION_COMPILATION_H
+#define NN_RUNTIME_COMPILATION_COMPILATION_H
 
-#include "runtime/cached.h"
+#include "runtime/compilation/cache.h"
 #include "runtime/object.h"
-#include "runtime/prepared.h"
-#include "runtime/staging.h"
+#include "runtime/compilation/prepared.h"
+#include "runtime/memory/argument-pool.h"
 
 enum nn_rt_compilation_state {
     NN_COMPILATION_OPEN,
@@ -30,7 +30,7 @@ struct ANeuralNetworksCompilation {
     bool is_explicit; /* the application listed the devices */
     uint32_t n_devices;
     ANeuralNetworksDevice **devices;
-    struct nn_rt_frozen *frozen;
+    struct nn_rt_model *finished;
     uint32_t preference;
     uint32_t priority;        /* enum nnhal_priority */
     uint64_t timeout_ns;      /* 0: none */
@@ -41,7 +41,7 @@ struct ANeuralNetworksCompilation {
     struct nn_rt_prepared *prepared;
     ANeuralNetworksDevice *device;   /* the chosen one, once FINISHED */
     struct nn_rt_prepared *fallback; /* where failures are computed again; NULL: none yet */
-    struct nn_rt_staging staging;    /* of executions */
+    struct nn_rt_argument_pools argument_pools; /* of executions */
 };
 
 /* nn_rt_compilation_new() - devices NULL: all. Returns: 0, BAD_STATE, -ENOMEM. */

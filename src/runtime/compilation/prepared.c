@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/prepared.h"
+#include "runtime/compilation/prepared.h"
 
 #include "base/error.h"
-#include "runtime/cached.h"
+#include "runtime/compilation/cache.h"
 
 #include <string.h>
 
 /* One preparation on its way. */
 struct preparation {
     struct nn_rt_prepared *prepared;
-    struct nn_rt_frozen *frozen;
+    struct nn_rt_model *finished;
     const struct nn_rt_prepare_options *options;
 };
 
@@ -20,8 +20,8 @@ static void set_prepared(struct nn_rt_prepared *prepared, uint64_t id, uint32_t 
 }
 
 /* set and token are NULL where nothing is to be kept. */
-static int compile(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
-                   struct nn_why *why)
+static int prepared_compile(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+                            struct nn_why *why)
 {
     const struct preparation *preparation = ctx;
     struct nn_rt_prepared *prepared = preparation->prepared;
@@ -43,9 +43,10 @@ static int compile(void *ctx, const struct nn_entry_set *set, const uint8_t *tok
         memcpy(args.token, token, sizeof(args.token));
     }
     nn_arena_init(&arena, 0);
-    r = nn_rt_frozen_get_model(preparation->frozen, prepared->session, &arena, why, &args.model);
+    r = nn_rt_model_get_hal_model(preparation->finished, prepared->session, &arena, why,
+                                  &args.model);
     if (!r) {
-        uint32_t status = nn_rt_session_note(
+        uint32_t status = nn_rt_session_check_status(
             prepared->session, nn_hal_prepare_model(prepared->session->hal, &args, &reply, &arena));
 
         r = nn_fail_status(why, status, prepared->device->name, reply.message);
@@ -56,8 +57,8 @@ static int compile(void *ctx, const struct nn_entry_set *set, const uint8_t *tok
     return r;
 }
 
-static int from_cache(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
-                      struct nn_why *why)
+static int prepared_from_cache(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+                               struct nn_why *why)
 {
     const struct preparation *preparation = ctx;
     struct nn_rt_prepared *prepared = preparation->prepared;
@@ -75,7 +76,7 @@ static int from_cache(void *ctx, const struct nn_entry_set *set, const uint8_t *
 
     memcpy(args.token, token, sizeof(args.token));
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_note(
+    status = nn_rt_session_check_status(
         prepared->session,
         nn_hal_prepare_model_from_cache(prepared->session->hal, &args, &reply, &arena));
     r = nn_fail_status(why, status, prepared->device->name, reply.message);
@@ -85,18 +86,18 @@ static int from_cache(void *ctx, const struct nn_entry_set *set, const uint8_t *
     return r;
 }
 
-static int prepare(struct nn_rt_prepared *prepared, struct nn_rt_frozen *frozen,
-                   const struct nn_rt_prepare_options *options, struct nn_why *why)
+static int prepared_prepare(struct nn_rt_prepared *prepared, struct nn_rt_model *finished,
+                            const struct nn_rt_prepare_options *options, struct nn_why *why)
 {
-    struct preparation preparation = {prepared, frozen, options};
-    const struct nn_rt_cached_calls calls = {&preparation, from_cache, compile};
+    struct preparation preparation = {prepared, finished, options};
+    const struct nn_rt_cache_calls calls = {&preparation, prepared_from_cache, prepared_compile};
 
     if (!options->cache)
-        return compile(&preparation, NULL, NULL, why);
-    return nn_rt_cached_prepare(options->cache, frozen, prepared->device, options, &calls, why);
+        return prepared_compile(&preparation, NULL, NULL, why);
+    return nn_rt_cache_prepare(options->cache, finished, prepared->device, options, &calls, why);
 }
 
-int nn_rt_prepared_new(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *device,
+int nn_rt_prepared_new(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
                        const struct nn_rt_prepare_options *options, struct nn_why *why,
                        struct nn_rt_prepared **ret_prepared)
 {
@@ -107,11 +108,11 @@ int nn_rt_prepared_new(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *devic
     if (!prepared)
         return nn_error_origin(-ENOMEM);
     prepared->n_refs = 1;
-    nn_rt_implicit_init(&prepared->implicit);
+    nn_rt_implicit_burst_init(&prepared->implicit);
     prepared->device = device;
     r = nn_rt_device_get_session(device, why, &prepared->session);
     if (!r)
-        r = prepare(prepared, frozen, options, why);
+        r = prepared_prepare(prepared, finished, options, why);
     if (r)
         return r;
     *ret_prepared = steal_ptr(&prepared);
@@ -132,8 +133,8 @@ struct nn_rt_prepared *nn_rt_prepared_unref(struct nn_rt_prepared *prepared)
 
     if (!prepared || !nn_unref(&prepared->n_refs))
         return NULL;
-    nn_rt_implicit_done(&prepared->implicit,
-                        prepared->session && nn_rt_session_is_foreign(prepared->session));
+    nn_rt_implicit_burst_done(&prepared->implicit,
+                              prepared->session && nn_rt_session_is_foreign(prepared->session));
     if (prepared->id && nn_rt_session_is_alive(prepared->session)) {
         args.prepared_model = prepared->id;
         nn_arena_init(&arena, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/argument.h"
+#include "runtime/execution/argument.h"
 
 #include "model/infer.h"
 #include "model/types.h"
-#include "runtime/domain.h"
+#include "runtime/memory/domain.h"
 
 #include <string.h>
 
@@ -92,8 +92,8 @@ static int set_range(struct nn_rt_argument *argument, const struct nn_rt_argumen
 
 /* A memory made from a descriptor. What it knows of its dimensions, the
  * argument knows too; in a device, the rest is the device's to say. */
-static int set_whole(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
-                     const ANeuralNetworksMemory *memory, uint64_t length, struct nn_why *why)
+static int set_opaque(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
+                      const ANeuralNetworksMemory *memory, uint64_t length, struct nn_why *why)
 {
     const struct nn_rt_roles *roles = &memory->domain->roles;
     uint32_t n, dimensions[NNHAL_MAX_RANK];
@@ -161,8 +161,8 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
 
     r = set_dimensions(&new, rules, type, why);
     if (!r && memory->domain)
-        r = set_whole(&new, rules, memory, length, why);
-    else if (!r && nn_rt_memory_is_whole(memory))
+        r = set_opaque(&new, rules, memory, length, why);
+    else if (!r && nn_rt_memory_is_opaque(memory))
         r = set_image(&new, rules, memory, length, why);
     else if (!r)
         r = set_range(&new, rules, memory, length, why);
@@ -173,9 +173,9 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
     return 0;
 }
 
-bool nn_rt_argument_is_whole(const struct nn_rt_argument *argument)
+bool nn_rt_argument_is_opaque(const struct nn_rt_argument *argument)
 {
-    return argument->memory && nn_rt_memory_is_whole(argument->memory);
+    return argument->memory && nn_rt_memory_is_opaque(argument->memory);
 }
 
 void nn_rt_argument_done(struct nn_rt_argument *argument)

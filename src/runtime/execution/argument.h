@@ -5,10 +5,10 @@
  * knows its dimensions as model and application together say; for outputs some
  * may stay 0, unknown. length is what the tensor needs, or, while that is not
  * known, what there is room for; padding is what the application gave beyond. */
-#ifndef NN_RUNTIME_ARGUMENT_H
-#define NN_RUNTIME_ARGUMENT_H
+#ifndef NN_RUNTIME_EXECUTION_ARGUMENT_H
+#define NN_RUNTIME_EXECUTION_ARGUMENT_H
 
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 #include "runtime/result.h"
 
 #include <nnhal/types.h>
@@ -27,7 +27,7 @@ struct nn_rt_argument {
     uint32_t dimensions[NNHAL_MAX_RANK];
     void *pointer; /* of an input: only read */
     ANeuralNetworksMemory *memory;
-    uint64_t offset; /* in memory, or in the staging pool */
+    uint64_t offset; /* in memory, or in the argument pool */
     uint64_t length;
     uint64_t padding;
 };
@@ -54,8 +54,8 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
 
 void nn_rt_argument_done(struct nn_rt_argument *argument);
 
-/* nn_rt_argument_is_whole() - it is all of a memory whose size is the device's affair. */
-bool nn_rt_argument_is_whole(const struct nn_rt_argument *argument);
+/* nn_rt_argument_is_opaque() - it is all of a memory whose size is the device's affair. */
+bool nn_rt_argument_is_opaque(const struct nn_rt_argument *argument);
 
 /* nn_rt_argument_is_specified() - every dimension of what is not omitted is known. */
 bool nn_rt_argument_is_specified(const struct nn_rt_argument *argument,

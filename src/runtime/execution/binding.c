@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/binding.h"
+#include "runtime/execution/binding.h"
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "runtime/domain.h"
+#include "runtime/memory/domain.h"
 
 #include <string.h>
 
-#define STAGING_ALIGNMENT 64
+#define ARGUMENT_ALIGNMENT 64
 
 static uint64_t copied_bytes;
 
@@ -21,15 +21,15 @@ void nn_count_copied(uint64_t n_bytes)
     __atomic_add_fetch(&copied_bytes, n_bytes, __ATOMIC_RELAXED);
 }
 
-static void copy(void *to, const void *from, uint64_t n_bytes)
+static void copy_counted(void *to, const void *from, uint64_t n_bytes)
 {
     memcpy(to, from, n_bytes);
     nn_count_copied(n_bytes);
 }
 
-/* -- the staging pool ------------------------------------------------------------ */
+/* -- the argument pool ------------------------------------------------------------ */
 
-static int place(struct nn_rt_argument *arguments, uint32_t n, uint64_t *size)
+static int place_arguments(struct nn_rt_argument *arguments, uint32_t n, uint64_t *size)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint64_t padded;
@@ -37,7 +37,7 @@ static int place(struct nn_rt_argument *arguments, uint32_t n, uint64_t *size)
         if (arguments[i].kind != NN_ARGUMENT_POINTER)
             continue;
         arguments[i].offset = *size;
-        if (!nn_align_up(arguments[i].length, STAGING_ALIGNMENT, &padded) ||
+        if (!nn_align_up(arguments[i].length, ARGUMENT_ALIGNMENT, &padded) ||
             !nn_add_u64(*size, padded, size))
             return nn_error_origin(-ENOMEM);
     }
@@ -46,40 +46,41 @@ static int place(struct nn_rt_argument *arguments, uint32_t n, uint64_t *size)
 
 /* The sizes of arguments never change once computing has begun, so that a pool
  * which is there fits. */
-static int stage(struct nn_rt_binding *binding, struct nn_rt_bound *bound)
+static int binding_take_pool(struct nn_rt_binding *binding, struct nn_rt_arguments *arguments)
 {
     uint64_t size = 0;
     int r;
 
-    r = place(bound->inputs, bound->n_inputs, &size);
+    r = place_arguments(arguments->inputs, arguments->n_inputs, &size);
     if (!r)
-        r = place(bound->outputs, bound->n_outputs, &size);
-    if (r || !size || binding->staging)
+        r = place_arguments(arguments->outputs, arguments->n_outputs, &size);
+    if (r || !size || binding->argument_pool)
         return r;
-    return nn_rt_staging_take(binding->pools, size, &binding->staging);
+    return nn_rt_argument_pools_take(binding->pools, size, &binding->argument_pool);
 }
 
-static void copy_in(const struct nn_rt_binding *binding, const struct nn_rt_bound *bound)
+static void copy_in(const struct nn_rt_binding *binding, const struct nn_rt_arguments *arguments)
 {
-    for (uint32_t i = 0; i < bound->n_inputs; i++) {
-        const struct nn_rt_argument *input = &bound->inputs[i];
+    for (uint32_t i = 0; i < arguments->n_inputs; i++) {
+        const struct nn_rt_argument *input = &arguments->inputs[i];
 
         if (input->kind == NN_ARGUMENT_POINTER)
-            copy(nn_rt_memory_data(binding->staging) + input->offset, input->pointer,
-                 input->length);
+            copy_counted(nn_rt_memory_data(binding->argument_pool) + input->offset, input->pointer,
+                         input->length);
     }
 }
 
 void nn_rt_binding_copy_out(const struct nn_rt_binding *binding,
                             const struct nn_rt_argument *output, uint64_t n_bytes)
 {
-    copy(output->pointer, nn_rt_memory_data(binding->staging) + output->offset, n_bytes);
+    copy_counted(output->pointer, nn_rt_memory_data(binding->argument_pool) + output->offset,
+                 n_bytes);
 }
 
 /* -- the request ------------------------------------------------------------------ */
 
 /* The pools that a request names, each memory once. */
-struct pools {
+struct request_pools {
     struct nn_rt_binding *binding;
     struct nn_why *why;
     uint32_t n;
@@ -87,21 +88,22 @@ struct pools {
     struct nnhal_request_pool *pools;
 };
 
-static int name_pool(struct pools *pools, ANeuralNetworksMemory *memory,
+static int pool_fill(struct request_pools *pools, ANeuralNetworksMemory *memory,
                      struct nnhal_request_pool *ret_pool)
 {
     struct nn_rt_session *session = pools->binding->prepared->session;
-    struct nn_rt_domain_place place = {0};
+    struct nn_rt_domain_handle place = {0};
     int r;
 
     if (!nn_rt_memory_is_in_device(memory))
         return nn_rt_memory_import(memory, session, pools->why, &ret_pool->memory);
-    r = nn_rt_domain_find(memory->domain, session, pools->why, &place);
+    r = nn_rt_domain_get_buffer(memory->domain, session, pools->why, &place);
     ret_pool->token = place.token;
     return r;
 }
 
-static int find_pool(struct pools *pools, ANeuralNetworksMemory *memory, uint32_t *ret_index)
+static int find_pool(struct request_pools *pools, ANeuralNetworksMemory *memory,
+                     uint32_t *ret_index)
 {
     uint32_t i = pools->n;
     int r;
@@ -112,7 +114,7 @@ static int find_pool(struct pools *pools, ANeuralNetworksMemory *memory, uint32_
             return 0;
         }
     i = pools->n;
-    r = name_pool(pools, memory, &pools->pools[i]);
+    r = pool_fill(pools, memory, &pools->pools[i]);
     if (r)
         return r;
     pools->memories[i] = memory;
@@ -121,7 +123,7 @@ static int find_pool(struct pools *pools, ANeuralNetworksMemory *memory, uint32_
     return 0;
 }
 
-static int fill_argument(struct pools *pools, struct nn_rt_argument *argument,
+static int fill_argument(struct request_pools *pools, struct nn_rt_argument *argument,
                          struct nnhal_request_argument *ret)
 {
     ANeuralNetworksMemory *memory = argument->memory;
@@ -131,7 +133,7 @@ static int fill_argument(struct pools *pools, struct nn_rt_argument *argument,
         return 0;
     }
     if (argument->kind == NN_ARGUMENT_POINTER)
-        memory = pools->binding->staging;
+        memory = pools->binding->argument_pool;
     else
         ret->location.padding = argument->padding;
     if (argument->has_type) {
@@ -145,7 +147,7 @@ static int fill_argument(struct pools *pools, struct nn_rt_argument *argument,
     return find_pool(pools, memory, &ret->location.pool_index);
 }
 
-static int fill_arguments(struct pools *pools, struct nn_rt_argument *arguments, uint32_t n,
+static int fill_arguments(struct request_pools *pools, struct nn_rt_argument *arguments, uint32_t n,
                           const struct nnhal_request_argument **ret)
 {
     struct nnhal_request_argument *filled = nn_arena_new_n(&pools->binding->arena,
@@ -158,43 +160,44 @@ static int fill_arguments(struct pools *pools, struct nn_rt_argument *arguments,
     return r;
 }
 
-static int fill_request(struct nn_rt_binding *binding, struct nn_rt_bound *bound,
+static int fill_request(struct nn_rt_binding *binding, struct nn_rt_arguments *arguments,
                         struct nn_why *why)
 {
-    struct pools pools = {.binding = binding, .why = why};
-    size_t n = (size_t)bound->n_inputs + bound->n_outputs;
+    struct request_pools pools = {.binding = binding, .why = why};
+    size_t n = (size_t)arguments->n_inputs + arguments->n_outputs;
     int r;
 
     pools.memories = nn_arena_new_n(&binding->arena, ANeuralNetworksMemory *, n);
     pools.pools = nn_arena_new_n(&binding->arena, struct nnhal_request_pool, n);
     if (!pools.memories || !pools.pools)
         return nn_error_origin(-ENOMEM);
-    r = fill_arguments(&pools, bound->inputs, bound->n_inputs, &binding->request.inputs);
+    r = fill_arguments(&pools, arguments->inputs, arguments->n_inputs, &binding->request.inputs);
     if (!r)
-        r = fill_arguments(&pools, bound->outputs, bound->n_outputs, &binding->request.outputs);
-    binding->request.n_inputs = bound->n_inputs;
-    binding->request.n_outputs = bound->n_outputs;
+        r = fill_arguments(&pools, arguments->outputs, arguments->n_outputs,
+                           &binding->request.outputs);
+    binding->request.n_inputs = arguments->n_inputs;
+    binding->request.n_outputs = arguments->n_outputs;
     binding->request.n_pools = pools.n;
     binding->request.pools = pools.pools;
     return r;
 }
 
-int nn_rt_binding_make(struct nn_rt_binding *binding, struct nn_rt_bound *bound,
+int nn_rt_binding_bind(struct nn_rt_binding *binding, struct nn_rt_arguments *arguments,
                        struct nn_rt_prepared *prepared, struct nn_why *why)
 {
     int r;
 
     nn_arena_init(&binding->arena, 0);
     binding->prepared = nn_rt_prepared_ref(prepared);
-    r = stage(binding, bound);
+    r = binding_take_pool(binding, arguments);
     if (!r)
-        r = fill_request(binding, bound, why);
+        r = fill_request(binding, arguments, why);
     if (r)
-        nn_rt_binding_drop(binding);
+        nn_rt_binding_unbind(binding);
     return r;
 }
 
-int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run,
+int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_run_options *run,
                                struct nn_why *why)
 {
     struct nn_hal_create_execution_args args = {
@@ -210,8 +213,8 @@ int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt
     int r;
 
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_note(session,
-                                nn_hal_create_execution(session->hal, &args, &reply, &arena));
+    status = nn_rt_session_check_status(
+        session, nn_hal_create_execution(session->hal, &args, &reply, &arena));
     r = nn_fail_status(why, status, binding->prepared->device->name, reply.message);
     if (!r)
         binding->execution = reply.execution;
@@ -220,7 +223,7 @@ int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt
 }
 
 /* Packs the request for the burst, unless that has been done. */
-static int pack(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run)
+static int packet_pack(struct nn_rt_binding *binding, const struct nn_rt_run_options *run)
 {
     const struct nn_burst_pack_options options = {run->measure, run->loop_timeout_ns};
     struct nn_burst *burst = run->channel->burst;
@@ -229,21 +232,21 @@ static int pack(struct nn_rt_binding *binding, const struct nn_rt_binding_run *r
 
     if (binding->packet && nn_burst_packet_is_for(binding->packet, id))
         return 0;
-    if (binding->unfit == id)
+    if (binding->unfit_burst == id)
         return NN_BURST_E_UNSENT;
     binding->packet = nn_burst_packet_free(binding->packet);
     r = nn_burst_pack(burst, &binding->request, &options, &binding->packet);
     if (r == NN_BURST_E_UNSENT)
-        binding->unfit = id;
+        binding->unfit_burst = id;
     return r;
 }
 
 /* Returns: 0 with the status; others: nothing was sent. */
-static int execute_in_burst(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run,
+static int execute_in_burst(struct nn_rt_binding *binding, const struct nn_rt_run_options *run,
                             struct nn_arena *arena, uint32_t *ret_status,
                             struct nn_hal_execute_synchronously_reply *reply)
 {
-    int r = pack(binding, run);
+    int r = packet_pack(binding, run);
 
     if (r)
         return r;
@@ -251,8 +254,9 @@ static int execute_in_burst(struct nn_rt_binding *binding, const struct nn_rt_bi
                             ret_status, reply);
 }
 
-uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt_bound *bound,
-                               const struct nn_rt_binding_run *run, struct nn_arena *arena,
+uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
+                               const struct nn_rt_arguments *arguments,
+                               const struct nn_rt_run_options *run, struct nn_arena *arena,
                                struct nn_hal_execute_synchronously_reply *reply)
 {
     struct nn_hal_execute_synchronously_args args = {
@@ -265,16 +269,16 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt
 
     if (!nn_rt_session_is_alive(session))
         return NNHAL_DEAD_OBJECT;
-    copy_in(binding, bound);
+    copy_in(binding, arguments);
     if (run->channel && !execute_in_burst(binding, run, arena, &status, reply))
-        return nn_rt_session_note(session, status);
+        return nn_rt_session_check_status(session, status);
     args.execution = binding->execution;
     if (!binding->execution) {
         args.prepared_model = binding->prepared->id;
         args.request = binding->request;
     }
-    return nn_rt_session_note(session,
-                              nn_hal_execute_synchronously(session->hal, &args, reply, arena));
+    return nn_rt_session_check_status(
+        session, nn_hal_execute_synchronously(session->hal, &args, reply, arena));
 }
 
 static void free_execution(struct nn_rt_binding *binding)
@@ -290,14 +294,14 @@ static void free_execution(struct nn_rt_binding *binding)
     nn_arena_done(&arena);
 }
 
-void nn_rt_binding_drop(struct nn_rt_binding *binding)
+void nn_rt_binding_unbind(struct nn_rt_binding *binding)
 {
     if (!binding->prepared)
         return;
     free_execution(binding);
     binding->execution = 0;
     binding->packet = nn_burst_packet_free(binding->packet);
-    binding->unfit = 0;
+    binding->unfit_burst = 0;
     binding->request = (struct nnhal_request){0};
     nn_arena_done(&binding->arena);
     binding->prepared = nn_rt_prepared_unref(binding->prepared);
@@ -305,7 +309,7 @@ void nn_rt_binding_drop(struct nn_rt_binding *binding)
 
 void nn_rt_binding_done(struct nn_rt_binding *binding)
 {
-    nn_rt_binding_drop(binding);
-    if (binding->staging)
-        binding->staging = nn_rt_staging_give(binding->pools, binding->staging);
+    nn_rt_binding_unbind(binding);
+    if (binding->argument_pool)
+        binding->argument_pool = nn_rt_argument_pools_give(binding->pools, binding->argument_pool);
 }

@@ -3,20 +3,20 @@
  *
  * Binding turns arguments into a request on a prepared model: memories are
  * imported into its session, and what was given by pointer gets a place in one
- * pool of shared memory, the staging pool, inputs first. Arguments in memories
+ * pool of shared memory, the argument pool, inputs first. Arguments in memories
  * are used where they are. A reusable execution keeps its binding: the request
  * was judged once, and each run costs the copies and one call.
  * One thread at a time. */
-#ifndef NN_RUNTIME_BINDING_H
-#define NN_RUNTIME_BINDING_H
+#ifndef NN_RUNTIME_EXECUTION_BINDING_H
+#define NN_RUNTIME_EXECUTION_BINDING_H
 
-#include "runtime/argument.h"
-#include "runtime/channel.h"
-#include "runtime/prepared.h"
-#include "runtime/staging.h"
+#include "runtime/execution/argument.h"
+#include "runtime/execution/channel.h"
+#include "runtime/compilation/prepared.h"
+#include "runtime/memory/argument-pool.h"
 
 /* What the application set. */
-struct nn_rt_bound {
+struct nn_rt_arguments {
     uint32_t n_inputs;
     uint32_t n_outputs;
     struct nn_rt_argument *inputs; /* offset of those by pointer is set by binding */
@@ -25,48 +25,49 @@ struct nn_rt_bound {
 
 struct nn_rt_binding {
     struct nn_arena arena;           /* of request */
-    struct nn_rt_prepared *prepared; /* NULL: not bound */
+    struct nn_rt_prepared *prepared; /* NULL: not arguments */
     struct nnhal_request request;
-    struct nn_rt_staging *pools;    /* where staging comes from and goes to */
-    ANeuralNetworksMemory *staging; /* NULL: no argument by pointer */
-    uint64_t execution;             /* 0: not a reusable one */
-    struct nn_burst_packet *packet; /* the request as a burst sends it; NULL: not packed */
-    uint64_t unfit;                 /* the burst that has no place for the request */
+    struct nn_rt_argument_pools *pools;   /* where argument_pool comes from and goes to */
+    ANeuralNetworksMemory *argument_pool; /* NULL: no argument by pointer */
+    uint64_t execution;                   /* 0: not a reusable one */
+    struct nn_burst_packet *packet;       /* the request as a burst sends it; NULL: not packed */
+    uint64_t unfit_burst;                 /* the burst that has no place for the request */
 };
 
 /* How to run. */
-struct nn_rt_binding_run {
+struct nn_rt_run_options {
     bool measure;
     uint64_t deadline_ns;
     uint64_t loop_timeout_ns;
     struct nn_rt_channel *channel; /* to binding's prepared model; NULL: without a burst */
 };
 
-/* nn_rt_binding_make() - from no binding to one. prepared is referenced.
+/* nn_rt_binding_bind() - from no binding to one. prepared is referenced.
  * Returns: 0; UNMAPPABLE, DEAD_OBJECT and whatever the device says; -ENOMEM;
- * nothing is bound then. */
-int nn_rt_binding_make(struct nn_rt_binding *binding, struct nn_rt_bound *bound,
+ * nothing is arguments then. */
+int nn_rt_binding_bind(struct nn_rt_binding *binding, struct nn_rt_arguments *arguments,
                        struct nn_rt_prepared *prepared, struct nn_why *why);
 
 /* nn_rt_binding_set_reusable() - lets the device judge the request once for all runs. */
-int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_binding_run *run,
+int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_run_options *run,
                                struct nn_why *why);
 
 /* nn_rt_binding_execute() - copies inputs in and runs, through the burst if that has a
  * place for the request; blocks. The reply lives in arena.
  * Returns: the device's enum nnhal_error_status. */
-uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding, const struct nn_rt_bound *bound,
-                               const struct nn_rt_binding_run *run, struct nn_arena *arena,
+uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
+                               const struct nn_rt_arguments *arguments,
+                               const struct nn_rt_run_options *run, struct nn_arena *arena,
                                struct nn_hal_execute_synchronously_reply *reply);
 
-/* nn_rt_binding_copy_out() - n_bytes of an output by pointer, from the staging pool. */
+/* nn_rt_binding_copy_out() - n_bytes of an output by pointer, from the argument pool. */
 void nn_rt_binding_copy_out(const struct nn_rt_binding *binding,
                             const struct nn_rt_argument *output, uint64_t n_bytes);
 
-/* nn_rt_binding_drop() - back to no binding; the staging pool stays for the next. */
-void nn_rt_binding_drop(struct nn_rt_binding *binding);
+/* nn_rt_binding_unbind() - back to no binding; the argument pool stays for the next. */
+void nn_rt_binding_unbind(struct nn_rt_binding *binding);
 
-/* nn_rt_binding_done() - gives the staging pool back too. */
+/* nn_rt_binding_done() - gives the argument pool back too. */
 void nn_rt_binding_done(struct nn_rt_binding *binding);
 
 /* nn_copied_bytes() - what this process has copied of tensors: arguments by pointer, and

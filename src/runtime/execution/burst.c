@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/burst.h"
+#include "runtime/execution/burst.h"
 
 #include "base/error.h"
 
@@ -48,7 +48,7 @@ struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,
     nn_rt_channel_unref(burst->channel);
     nn_rt_prepared_unref(burst->prepared);
     burst->prepared = nn_rt_prepared_ref(prepared);
-    burst->channel = nn_rt_channel_open(prepared, &compilation->frozen->io,
+    burst->channel = nn_rt_channel_open(prepared, &compilation->finished->io,
                                         compilation->preference != NNHAL_LOW_POWER);
     return burst->channel;
 }

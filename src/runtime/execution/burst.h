@@ -9,11 +9,11 @@
  *
  * One computation at a time; the burst says BAD_STATE to another. References:
  * the application's, and that of a computation in progress. */
-#ifndef NN_RUNTIME_BURST_H
-#define NN_RUNTIME_BURST_H
+#ifndef NN_RUNTIME_EXECUTION_BURST_H
+#define NN_RUNTIME_EXECUTION_BURST_H
 
-#include "runtime/channel.h"
-#include "runtime/execution.h"
+#include "runtime/execution/channel.h"
+#include "runtime/execution/execution.h"
 
 struct ANeuralNetworksBurst {
     struct nn_rt_object object;

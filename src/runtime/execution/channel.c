@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/channel.h"
+#include "runtime/execution/channel.h"
 
 #include "model/validate.h"
 
@@ -35,7 +35,8 @@ static void leave_list(struct nn_rt_channel *channel)
 
 /* The channel after previous (NULL: the first), with a reference; gives up
  * previous. A channel in the list is there until its last reference goes. */
-static struct nn_rt_channel *walk(struct nn_rt_session *session, struct nn_rt_channel *previous)
+static struct nn_rt_channel *next_channel(struct nn_rt_session *session,
+                                          struct nn_rt_channel *previous)
 {
     struct nn_rt_channel *channel;
 
@@ -54,7 +55,7 @@ void nn_rt_channel_drop_memory(struct nn_rt_session *session, uint64_t memory)
 
     if (nn_rt_session_is_foreign(session))
         return;
-    while ((channel = walk(session, channel)))
+    while ((channel = next_channel(session, channel)))
         nn_burst_drop_memory(channel->burst, memory, nn_rt_session_is_alive(session));
 }
 
@@ -66,8 +67,8 @@ void nn_rt_channel_stop_all(struct nn_rt_session *session)
     pthread_mutex_unlock(&session->lock);
 }
 
-void nn_rt_channel_want(struct nn_rt_session *session,
-                        const struct nn_hal_get_memories_event *event)
+void nn_rt_channel_request_memories(struct nn_rt_session *session,
+                                    const struct nn_hal_get_memories_event *event)
 {
     pthread_mutex_lock(&session->lock);
     for (struct nn_rt_channel *channel = session->channels; channel; channel = channel->next)
@@ -93,7 +94,7 @@ static uint64_t count_elements(const struct nnhal_operand *operands, uint32_t n,
 
 /* Room for several of the longest packet, so that a writer seldom has to look
  * how far its reader has come: that costs as much as a word to the other side. */
-static uint32_t make_room(uint64_t n)
+static uint32_t size_queue(uint64_t n)
 {
     uint64_t n_room = n * PACKETS <= ROOM_ELEMENTS ? n * PACKETS : n;
 
@@ -108,9 +109,9 @@ static struct nn_burst *open_burst(struct nn_rt_prepared *prepared, const struct
         .prepared_model = prepared->id,
         .n_request_elements = !has_queues
                                   ? 0
-                                  : make_room(2 + count_elements(io->inputs, io->n_inputs, 2) +
-                                              count_elements(io->outputs, io->n_outputs, 2)),
-        .n_result_elements = make_room(2 + count_elements(io->outputs, io->n_outputs, 1)),
+                                  : size_queue(2 + count_elements(io->inputs, io->n_inputs, 2) +
+                                               count_elements(io->outputs, io->n_outputs, 2)),
+        .n_result_elements = size_queue(2 + count_elements(io->outputs, io->n_outputs, 1)),
         .spin_ns = may_spin ? NNHAL_NO_TIME : 0,
     };
     struct nn_burst *burst = NULL;
@@ -118,7 +119,7 @@ static struct nn_burst *open_burst(struct nn_rt_prepared *prepared, const struct
     int r = nn_burst_open(prepared->session->hal, &params, &status, &burst);
 
     if (r == NN_BURST_E_REFUSED)
-        nn_rt_session_note(prepared->session, status);
+        nn_rt_session_check_status(prepared->session, status);
     return burst;
 }
 

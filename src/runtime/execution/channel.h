@@ -4,7 +4,7 @@
  * A device in this process is called: its channel has no queues, and tells it that
  * a burst is open and nothing else.
  *
- * What ANeuralNetworksBurst and the implicit burst (implicit.h) execute
+ * What ANeuralNetworksBurst and the implicit burst (implicit-burst.h) execute
  * through. The session's list of channels is how a memory that is freed finds
  * the slots which it has, how the device's question for lost memories finds its
  * burst, and how the death of the session ends every wait.
@@ -12,11 +12,11 @@
  * References: whoever executes through it, and whoever walks the list. A
  * channel holds its session, not the prepared model: its owner sees to it that
  * it goes before that. One thread at a time executes. */
-#ifndef NN_RUNTIME_CHANNEL_H
-#define NN_RUNTIME_CHANNEL_H
+#ifndef NN_RUNTIME_EXECUTION_CHANNEL_H
+#define NN_RUNTIME_EXECUTION_CHANNEL_H
 
 #include "hal/burst.h"
-#include "runtime/prepared.h"
+#include "runtime/compilation/prepared.h"
 
 struct nn_model_io;
 
@@ -42,7 +42,7 @@ void nn_rt_channel_drop_memory(struct nn_rt_session *session, uint64_t memory);
 
 /* For the session's listener: nothing here waits. */
 void nn_rt_channel_stop_all(struct nn_rt_session *session);
-void nn_rt_channel_want(struct nn_rt_session *session,
-                        const struct nn_hal_get_memories_event *event);
+void nn_rt_channel_request_memories(struct nn_rt_session *session,
+                                    const struct nn_hal_get_memories_event *event);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deadline.h - from the API's durations to the HAL's deadlines */
-#ifndef NN_RUNTIME_DEADLINE_H
-#define NN_RUNTIME_DEADLINE_H
+#ifndef NN_RUNTIME_EXECUTION_DEADLINE_H
+#define NN_RUNTIME_EXECUTION_DEADLINE_H
 
 #include "base/sys.h"
 

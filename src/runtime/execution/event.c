@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/event.h"
+#include "runtime/execution/event.h"
 
 #include "base/error.h"
 #include "base/fence.h"
-#include "runtime/fenced.h"
+#include "runtime/execution/fenced.h"
 #include "runtime/registry.h"
-#include "runtime/deadline.h"
+#include "runtime/execution/deadline.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -101,7 +101,7 @@ static void drop_dependencies(ANeuralNetworksEvent *event)
 
 /* The job holds no reference: whoever frees the event waits for this to unlock,
  * so that nothing of a computation is left when its event is gone. */
-static void finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
+static void event_finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
 {
     if (r && why->text[0])
         nn_rt_object_set_message(&event->execution->object, why->text);
@@ -114,7 +114,7 @@ static void finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
     pthread_mutex_unlock(&event->lock);
 }
 
-static void run(struct nn_job *job)
+static void event_run(struct nn_job *job)
 {
     ANeuralNetworksEvent *event = NN_CONTAINER_OF(job, ANeuralNetworksEvent, job);
     struct nn_why why = {0};
@@ -128,19 +128,19 @@ static void run(struct nn_job *job)
             deadline_ns = event->deadline_ns;
         r = nn_rt_execution_run(event->execution, deadline_ns, &why);
     }
-    finish(event, r, &why);
+    event_finish(event, r, &why);
 }
 
-static void cancel(struct nn_job *job)
+static void event_cancel(struct nn_job *job)
 {
     ANeuralNetworksEvent *event = NN_CONTAINER_OF(job, ANeuralNetworksEvent, job);
     struct nn_why why = {0};
 
-    finish(event, nn_fail(&why, ANEURALNETWORKS_OP_FAILED, "cancelled"), &why);
+    event_finish(event, nn_fail(&why, ANEURALNETWORKS_OP_FAILED, "cancelled"), &why);
 }
 
-static int take_dependencies(ANeuralNetworksEvent *event,
-                             const struct nn_rt_event_dependencies *dependencies)
+static int ref_dependencies(ANeuralNetworksEvent *event,
+                            const struct nn_rt_event_dependencies *dependencies)
 {
     if (!dependencies || !dependencies->n_events)
         return 0;
@@ -156,25 +156,26 @@ static int take_dependencies(ANeuralNetworksEvent *event,
 }
 
 /* Without a thread to be had, the caller computes: late, but right. */
-static void submit(ANeuralNetworksEvent *event)
+static void event_submit(ANeuralNetworksEvent *event)
 {
     struct nn_jobs *jobs = nn_rt_registry_get()->jobs;
 
-    event->job = (struct nn_job){.priority = NN_JOBS_MEDIUM, .run = run, .cancel = cancel};
+    event->job = (struct nn_job){
+        .priority = NN_JOBS_MEDIUM, .run = event_run, .cancel = event_cancel};
     if (!jobs || nn_jobs_submit(jobs, &event->job))
-        run(&event->job);
+        event_run(&event->job);
 }
 
 /* By the device if it can, else by a job. */
-static int launch(ANeuralNetworksEvent *event, const struct nn_rt_event_dependencies *dependencies,
-                  struct nn_why *why)
+static int event_launch(ANeuralNetworksEvent *event,
+                        const struct nn_rt_event_dependencies *dependencies, struct nn_why *why)
 {
     int r = NN_RT_FENCED_E_UNSUITED;
 
     if (dependencies)
         r = nn_rt_fenced_launch(event, dependencies, why);
     if (r == NN_RT_FENCED_E_UNSUITED) {
-        submit(event);
+        event_submit(event);
         return 0;
     }
     drop_dependencies(event);
@@ -192,7 +193,7 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
 
     r = event_new(&event);
     if (!r)
-        r = take_dependencies(event, dependencies);
+        r = ref_dependencies(event, dependencies);
     if (!r)
         r = nn_rt_execution_begin(execution, why);
     if (r) {
@@ -210,7 +211,7 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
         drop_dependencies(event);
         return r;
     }
-    r = launch(event, dependencies, why);
+    r = event_launch(event, dependencies, why);
     if (r)
         return r;
     *ret_event = steal_ptr(&event);

@@ -10,11 +10,11 @@
  * before the reference goes, and by events that depend on it. Jobs start in the
  * order in which they were submitted, and depend on earlier ones and on fences
  * only, so that a bounded number of threads cannot lock itself up. Threads: any. */
-#ifndef NN_RUNTIME_EVENT_H
-#define NN_RUNTIME_EVENT_H
+#ifndef NN_RUNTIME_EXECUTION_EVENT_H
+#define NN_RUNTIME_EXECUTION_EVENT_H
 
 #include "base/jobs.h"
-#include "runtime/execution.h"
+#include "runtime/execution/execution.h"
 
 struct ANeuralNetworksEvent {
     struct nn_rt_object object;

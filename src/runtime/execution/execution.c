@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/execution.h"
+#include "runtime/execution/execution.h"
 
 #include "base/error.h"
-#include "runtime/burst.h"
-#include "runtime/deadline.h"
-#include "runtime/domain.h"
-#include "runtime/fallback.h"
-#include "runtime/outcome.h"
+#include "runtime/execution/burst.h"
+#include "runtime/execution/deadline.h"
+#include "runtime/memory/domain.h"
+#include "runtime/execution/fallback.h"
+#include "runtime/execution/reply.h"
 
 static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
 
@@ -14,7 +14,7 @@ int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *
                         ANeuralNetworksExecution **ret_execution)
 {
     _cleanup_(nn_rt_execution_unrefp) ANeuralNetworksExecution *execution = NULL;
-    const struct nn_model_io *io = &compilation->frozen->io;
+    const struct nn_model_io *io = &compilation->finished->io;
     int r;
 
     r = nn_rt_compilation_check_finished(compilation, why);
@@ -29,15 +29,15 @@ int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *
     pthread_mutex_init(&execution->lock, NULL);
     nn_arena_init(&execution->arena, 0);
     execution->compilation = nn_rt_compilation_ref(compilation);
-    execution->binding.pools = &compilation->staging;
+    execution->binding.pools = &compilation->argument_pools;
     execution->loop_timeout_ns = NNHAL_NO_TIME;
-    execution->bound.inputs = calloc(io->n_inputs, sizeof(*execution->bound.inputs));
-    execution->bound.outputs = calloc(io->n_outputs, sizeof(*execution->bound.outputs));
+    execution->arguments.inputs = calloc(io->n_inputs, sizeof(*execution->arguments.inputs));
+    execution->arguments.outputs = calloc(io->n_outputs, sizeof(*execution->arguments.outputs));
     execution->shapes = calloc(io->n_outputs, sizeof(*execution->shapes));
-    if (!execution->bound.inputs || !execution->bound.outputs || !execution->shapes)
+    if (!execution->arguments.inputs || !execution->arguments.outputs || !execution->shapes)
         return nn_error_origin(-ENOMEM);
-    execution->bound.n_inputs = io->n_inputs;
-    execution->bound.n_outputs = io->n_outputs;
+    execution->arguments.n_inputs = io->n_inputs;
+    execution->arguments.n_outputs = io->n_outputs;
     *ret_execution = steal_ptr(&execution);
     return 0;
 }
@@ -53,12 +53,12 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
     if (!execution || !nn_rt_object_unref(&execution->object))
         return NULL;
     nn_rt_binding_done(&execution->binding);
-    for (uint32_t i = 0; i < execution->bound.n_inputs; i++)
-        nn_rt_argument_done(&execution->bound.inputs[i]);
-    for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
-        nn_rt_argument_done(&execution->bound.outputs[i]);
-    free(execution->bound.inputs);
-    free(execution->bound.outputs);
+    for (uint32_t i = 0; i < execution->arguments.n_inputs; i++)
+        nn_rt_argument_done(&execution->arguments.inputs[i]);
+    for (uint32_t i = 0; i < execution->arguments.n_outputs; i++)
+        nn_rt_argument_done(&execution->arguments.outputs[i]);
+    free(execution->arguments.inputs);
+    free(execution->arguments.outputs);
     free(execution->shapes);
     nn_arena_done(&execution->arena);
     nn_rt_compilation_unref(execution->compilation);
@@ -95,51 +95,53 @@ static int check_preparation(ANeuralNetworksExecution *execution, struct nn_why 
                    "computing has begun: the execution cannot be changed any more");
 }
 
-static int find_slot(ANeuralNetworksExecution *execution, const struct nn_rt_execution_slot *slot,
-                     struct nn_why *why, struct nn_rt_argument **ret_argument,
-                     struct nn_rt_argument_rules *ret_rules)
+static int find_argument(ANeuralNetworksExecution *execution,
+                         const struct nn_rt_argument_selector *selector, struct nn_why *why,
+                         struct nn_rt_argument **ret_argument,
+                         struct nn_rt_argument_rules *ret_rules)
 {
-    const struct nn_model_io *io = &execution->compilation->frozen->io;
-    uint32_t n = slot->is_input ? io->n_inputs : io->n_outputs;
+    const struct nn_model_io *io = &execution->compilation->finished->io;
+    uint32_t n = selector->is_input ? io->n_inputs : io->n_outputs;
     int r;
 
     r = check_preparation(execution, why);
     if (r)
         return r;
-    if (slot->index < 0 || (uint32_t)slot->index >= n)
+    if (selector->index < 0 || (uint32_t)selector->index >= n)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no %s %d: the model has %u",
-                       slot->is_input ? "input" : "output", slot->index, n);
-    *ret_argument = slot->is_input ? &execution->bound.inputs[slot->index]
-                                   : &execution->bound.outputs[slot->index];
+                       selector->is_input ? "input" : "output", selector->index, n);
+    *ret_argument = selector->is_input ? &execution->arguments.inputs[selector->index]
+                                       : &execution->arguments.outputs[selector->index];
     *ret_rules = (struct nn_rt_argument_rules){
-        .operand = slot->is_input ? &io->inputs[slot->index] : &io->outputs[slot->index],
-        .is_input = slot->is_input,
+        .operand = selector->is_input ? &io->inputs[selector->index]
+                                      : &io->outputs[selector->index],
+        .is_input = selector->is_input,
         .has_padding = execution->has_padding,
     };
     if ((*ret_argument)->kind != NN_ARGUMENT_UNSET)
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "%s %d was set before",
-                       slot->is_input ? "input" : "output", slot->index);
+                       selector->is_input ? "input" : "output", selector->index);
     return 0;
 }
 
 int nn_rt_execution_set_pointer(ANeuralNetworksExecution *execution,
-                                const struct nn_rt_execution_slot *slot, void *pointer,
+                                const struct nn_rt_argument_selector *selector, void *pointer,
                                 uint64_t length, struct nn_why *why)
 {
     struct nn_rt_argument *argument;
     struct nn_rt_argument_rules rules;
     int r;
 
-    r = find_slot(execution, slot, why, &argument, &rules);
+    r = find_argument(execution, selector, why, &argument, &rules);
     if (!r)
-        r = nn_rt_argument_set_pointer(argument, &rules, slot->type, pointer, length, why);
+        r = nn_rt_argument_set_pointer(argument, &rules, selector->type, pointer, length, why);
     if (!r)
         execution->has_arguments = true;
     return r;
 }
 
 int nn_rt_execution_set_memory(ANeuralNetworksExecution *execution,
-                               const struct nn_rt_execution_slot *slot,
+                               const struct nn_rt_argument_selector *selector,
                                ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
                                struct nn_why *why)
 {
@@ -147,12 +149,13 @@ int nn_rt_execution_set_memory(ANeuralNetworksExecution *execution,
     struct nn_rt_argument_rules rules;
     int r;
 
-    r = find_slot(execution, slot, why, &argument, &rules);
+    r = find_argument(execution, selector, why, &argument, &rules);
     if (!r && memory->domain)
-        r = nn_rt_domain_check_role(memory->domain, execution->compilation, slot->is_input,
-                                    (uint32_t)slot->index, why);
+        r = nn_rt_domain_check_role(memory->domain, execution->compilation, selector->is_input,
+                                    (uint32_t)selector->index, why);
     if (!r)
-        r = nn_rt_argument_set_memory(argument, &rules, slot->type, memory, offset, length, why);
+        r = nn_rt_argument_set_memory(argument, &rules, selector->type, memory, offset, length,
+                                      why);
     if (!r)
         execution->has_arguments = true;
     return r;
@@ -245,9 +248,10 @@ static int begin_locked(ANeuralNetworksExecution *execution, struct nn_why *why)
     if (execution->state == NN_EXECUTION_COMPLETED && !execution->is_reusable)
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
                        "the execution has computed already, and is not reusable");
-    r = check_complete(execution->bound.inputs, execution->bound.n_inputs, "input", why);
+    r = check_complete(execution->arguments.inputs, execution->arguments.n_inputs, "input", why);
     if (!r)
-        r = check_complete(execution->bound.outputs, execution->bound.n_outputs, "output", why);
+        r = check_complete(execution->arguments.outputs, execution->arguments.n_outputs, "output",
+                           why);
     execution->state = r ? NN_EXECUTION_COMPLETED : NN_EXECUTION_COMPUTATION;
     execution->result = r;
     return r;
@@ -273,19 +277,19 @@ void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result)
     pthread_mutex_unlock(&execution->lock);
 }
 
-static int bind_to_device(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
+static int bind_to_device(ANeuralNetworksExecution *execution, const struct nn_rt_run_options *run,
                           struct nn_rt_prepared *prepared, struct nn_why *why)
 {
     int r;
 
     if (execution->binding.prepared == prepared)
         return 0;
-    nn_rt_binding_drop(&execution->binding);
-    r = nn_rt_binding_make(&execution->binding, &execution->bound, prepared, why);
+    nn_rt_binding_unbind(&execution->binding);
+    r = nn_rt_binding_bind(&execution->binding, &execution->arguments, prepared, why);
     if (!r && execution->is_reusable)
         r = nn_rt_binding_set_reusable(&execution->binding, run, why);
     if (r)
-        nn_rt_binding_drop(&execution->binding);
+        nn_rt_binding_unbind(&execution->binding);
     return r;
 }
 
@@ -293,8 +297,8 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
 {
     int r = 0;
 
-    for (uint32_t i = 0; !r && i < execution->bound.n_inputs; i++) {
-        const struct nn_rt_argument *input = &execution->bound.inputs[i];
+    for (uint32_t i = 0; !r && i < execution->arguments.n_inputs; i++) {
+        const struct nn_rt_argument *input = &execution->arguments.inputs[i];
 
         if (input->kind == NN_ARGUMENT_MEMORY && input->memory->domain)
             r = nn_rt_domain_check_input(input->memory->domain, input, why);
@@ -303,35 +307,35 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
 }
 
 /* How a computation is to be run. */
-struct run {
-    struct nn_rt_binding_run binding;
+struct execution_run {
+    struct nn_rt_run_options binding;
     ANeuralNetworksBurst *burst; /* on this one; NULL: see pace */
     struct nn_rt_pace *pace;     /* on an implicit one, if the pace says so; NULL: with a call */
 };
 
-/* Runs what is bound, on a burst if there is one. */
-static uint32_t execute(ANeuralNetworksExecution *execution, struct run *run,
-                        struct nn_rt_prepared *prepared,
-                        struct nn_hal_execute_synchronously_reply *reply)
+/* Runs what is arguments, on a burst if there is one. */
+static uint32_t execute_bound(ANeuralNetworksExecution *execution, struct execution_run *run,
+                              struct nn_rt_prepared *prepared,
+                              struct nn_hal_execute_synchronously_reply *reply)
 {
     const ANeuralNetworksCompilation *compilation = execution->compilation;
     struct nn_rt_channel *implicit = NULL;
     uint32_t status;
 
     if (run->pace)
-        implicit = nn_rt_implicit_take(prepared, run->pace, &compilation->frozen->io,
-                                       compilation->preference != NNHAL_LOW_POWER);
+        implicit = nn_rt_implicit_burst_take(prepared, run->pace, &compilation->finished->io,
+                                             compilation->preference != NNHAL_LOW_POWER);
     run->binding.channel = run->burst ? nn_rt_burst_get_channel(run->burst, prepared) : implicit;
     nn_arena_reset(&execution->arena);
-    status = nn_rt_binding_execute(&execution->binding, &execution->bound, &run->binding,
+    status = nn_rt_binding_execute(&execution->binding, &execution->arguments, &run->binding,
                                    &execution->arena, reply);
     if (implicit)
-        nn_rt_implicit_give(prepared, run->pace);
+        nn_rt_implicit_burst_give(prepared, run->pace);
     return status;
 }
 
-static int run_once(ANeuralNetworksExecution *execution, struct run *run,
-                    struct nn_rt_prepared *prepared, struct nn_why *why)
+static int bind_and_execute(ANeuralNetworksExecution *execution, struct execution_run *run,
+                            struct nn_rt_prepared *prepared, struct nn_why *why)
 {
     struct nn_hal_execute_synchronously_reply reply = {0};
     uint32_t status;
@@ -342,20 +346,21 @@ static int run_once(ANeuralNetworksExecution *execution, struct run *run,
         r = nn_rt_execution_check_inputs(execution, why);
     if (r)
         return r;
-    status = execute(execution, run, prepared, &reply);
-    return nn_rt_outcome_take(execution, status, &reply, why);
+    status = execute_bound(execution, run, prepared, &reply);
+    return nn_rt_reply_accept(execution, status, &reply, why);
 }
 
 /* When the device dies under it, once more on what takes its place. */
-static int run_twice(ANeuralNetworksExecution *execution, struct run *run, struct nn_why *why)
+static int run_or_recover(ANeuralNetworksExecution *execution, struct execution_run *run,
+                          struct nn_why *why)
 {
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
-    struct nn_rt_prepared *current = execution->binding.prepared; /* which stays bound */
+    struct nn_rt_prepared *current = execution->binding.prepared; /* which stays arguments */
     int r;
 
     if (!nn_rt_compilation_has_prepared(execution->compilation, current))
         current = prepared = nn_rt_compilation_get_prepared(execution->compilation);
-    r = run_once(execution, run, current, why);
+    r = bind_and_execute(execution, run, current, why);
     if (r != ANEURALNETWORKS_DEAD_OBJECT)
         return r;
     r = nn_rt_compilation_renew(execution->compilation, current, why);
@@ -363,13 +368,13 @@ static int run_twice(ANeuralNetworksExecution *execution, struct run *run, struc
         return r;
     nn_rt_prepared_unref(prepared);
     prepared = nn_rt_compilation_get_prepared(execution->compilation);
-    return run_once(execution, run, prepared, why);
+    return bind_and_execute(execution, run, prepared, why);
 }
 
 int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
-    const struct nn_rt_binding_run run = {
+    const struct nn_rt_run_options run = {
         .measure = execution->measure,
         .loop_timeout_ns = execution->loop_timeout_ns,
     };
@@ -379,24 +384,24 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why
     return bind_to_device(execution, &run, prepared, why);
 }
 
-static int run_it(ANeuralNetworksExecution *execution, struct run *run, uint64_t deadline_ns,
-                  struct nn_why *why)
+static int run_or_fall_back(ANeuralNetworksExecution *execution, struct execution_run *run,
+                            uint64_t deadline_ns, struct nn_why *why)
 {
     int r;
 
-    run->binding = (struct nn_rt_binding_run){
+    run->binding = (struct nn_rt_run_options){
         .measure = execution->measure,
         .deadline_ns = deadline_ns,
         .loop_timeout_ns = execution->loop_timeout_ns,
     };
     execution->timing = execution->timing_fenced = no_timing;
-    r = run_twice(execution, run, why);
+    r = run_or_recover(execution, run, why);
     run->binding.channel = NULL;
-    if (nn_rt_fallback_may(execution, r))
-        r = nn_rt_fallback_run(execution, &run->binding, r, why);
+    if (nn_rt_fallback_is_possible(execution, r))
+        r = nn_rt_fallback_compute(execution, &run->binding, r, why);
     else if (!r)
-        nn_rt_device_works(execution->compilation->device);
-    nn_rt_outcome_note_outputs(execution, r == 0);
+        nn_rt_device_reset_recoveries(execution->compilation->device);
+    nn_rt_reply_mark_outputs(execution, r == 0);
     if (!execution->is_reusable)
         nn_rt_binding_done(&execution->binding);
     return r;
@@ -405,15 +410,15 @@ static int run_it(ANeuralNetworksExecution *execution, struct run *run, uint64_t
 int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
                         struct nn_why *why)
 {
-    struct run run = {.burst = NULL};
+    struct execution_run run = {.burst = NULL};
 
-    return run_it(execution, &run, deadline_ns, why);
+    return run_or_fall_back(execution, &run, deadline_ns, why);
 }
 
 int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
                             struct nn_why *why)
 {
-    struct run run = {.burst = burst};
+    struct execution_run run = {.burst = burst};
     int r = nn_rt_execution_begin(execution, why);
 
     if (r)
@@ -422,7 +427,7 @@ int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworks
         run.pace = &execution->pace;
     if (run.pace)
         nn_rt_pace_begin(run.pace);
-    r = run_it(execution, &run, nn_deadline_after(execution->timeout_ns), why);
+    r = run_or_fall_back(execution, &run, nn_deadline_after(execution->timeout_ns), why);
     if (run.pace)
         nn_rt_pace_end(run.pace);
     nn_rt_execution_end(execution, r);
@@ -432,13 +437,13 @@ int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworks
 int nn_rt_execution_check_fenced(const ANeuralNetworksExecution *execution, uint64_t duration_ns,
                                  struct nn_why *why)
 {
-    const struct nn_model_io *io = &execution->compilation->frozen->io;
+    const struct nn_model_io *io = &execution->compilation->finished->io;
 
     if (duration_ns && !nn_rt_compilation_has_one_device(execution->compilation))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "a duration needs a compilation created for one listed device");
     for (uint32_t i = 0; i < io->n_outputs; i++)
-        if (!nn_rt_argument_is_specified(&execution->bound.outputs[i], &io->outputs[i]))
+        if (!nn_rt_argument_is_specified(&execution->arguments.outputs[i], &io->outputs[i]))
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                            "output %u is not fully specified: with dependencies it has to be", i);
     return 0;

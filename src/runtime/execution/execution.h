@@ -12,11 +12,11 @@
  * lock for the arguments, the binding and the results. Setters work in
  * PREPARATION only. Results can be asked for when COMPLETED.
  * References: the application's, and one per event of a computation in flight. */
-#ifndef NN_RUNTIME_EXECUTION_H
-#define NN_RUNTIME_EXECUTION_H
+#ifndef NN_RUNTIME_EXECUTION_EXECUTION_H
+#define NN_RUNTIME_EXECUTION_EXECUTION_H
 
-#include "runtime/binding.h"
-#include "runtime/compilation.h"
+#include "runtime/execution/binding.h"
+#include "runtime/compilation/compilation.h"
 
 enum nn_rt_execution_state {
     NN_EXECUTION_PREPARATION,
@@ -44,7 +44,7 @@ struct ANeuralNetworksExecution {
     uint64_t timeout_ns;      /* 0: none */
     uint64_t loop_timeout_ns; /* NNHAL_NO_TIME: the default */
     struct nn_rt_pace pace;   /* of compute(), if it is reusable */
-    struct nn_rt_bound bound;
+    struct nn_rt_arguments arguments;
     struct nn_rt_binding binding;
     struct nn_arena arena; /* of replies */
     struct nn_rt_execution_shape *shapes;
@@ -61,17 +61,17 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
 /* -- setters; Returns: as NeuralNetworks.h says, or -ENOMEM ------------------- */
 
 /* Which argument a setter is about. */
-struct nn_rt_execution_slot {
+struct nn_rt_argument_selector {
     bool is_input;
     int32_t index;
     const ANeuralNetworksOperandType *type;
 };
 
 int nn_rt_execution_set_pointer(ANeuralNetworksExecution *execution,
-                                const struct nn_rt_execution_slot *slot, void *pointer,
+                                const struct nn_rt_argument_selector *selector, void *pointer,
                                 uint64_t length, struct nn_why *why);
 int nn_rt_execution_set_memory(ANeuralNetworksExecution *execution,
-                               const struct nn_rt_execution_slot *slot,
+                               const struct nn_rt_argument_selector *selector,
                                ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
                                struct nn_why *why);
 int nn_rt_execution_set_padding(ANeuralNetworksExecution *execution, bool enable,
@@ -92,7 +92,7 @@ int nn_rt_execution_set_loop_timeout(ANeuralNetworksExecution *execution, uint64
 int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *why);
 
 /* nn_rt_execution_bind() - binds the arguments to what the device has prepared, if they
- * are not yet. Between begin and end. Returns: as nn_rt_binding_make(). */
+ * are not yet. Between begin and end. Returns: as nn_rt_binding_bind(). */
 int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why);
 
 /* nn_rt_execution_check_inputs() - whether memories made from a descriptor hold what the
@@ -108,7 +108,7 @@ int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_n
 void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result);
 
 /* nn_rt_execution_compute() - begins, runs and ends it, on the burst, which the calling
- * thread owns; NULL: on an implicit one if there is one (implicit.h). */
+ * thread owns; NULL: on an implicit one if there is one (implicit-burst.h). */
 int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
                             struct nn_why *why);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/fallback.h"
+#include "runtime/execution/fallback.h"
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/types.h"
-#include "runtime/domain.h"
-#include "runtime/memory-copy.h"
-#include "runtime/outcome.h"
+#include "runtime/memory/domain.h"
+#include "runtime/memory/copy.h"
+#include "runtime/execution/reply.h"
 #include "runtime/registry.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static ANeuralNetworksDevice *find_device(void)
     return last && !last->path[0] ? last : NULL;
 }
 
-bool nn_rt_fallback_may(const ANeuralNetworksExecution *execution, int r)
+bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r)
 {
     const ANeuralNetworksCompilation *compilation = execution->compilation;
     const ANeuralNetworksDevice *device = find_device();
@@ -50,7 +50,7 @@ bool nn_rt_fallback_may(const ANeuralNetworksExecution *execution, int r)
 /* The execution's arguments, those in the device moved to pools of ours. It owns
  * arrays and pools; the other memories are the execution's. */
 struct substitute {
-    struct nn_rt_bound bound;
+    struct nn_rt_arguments arguments;
     uint32_t n_pools;
     ANeuralNetworksMemory **pools;
 };
@@ -77,7 +77,7 @@ static int move_input(struct substitute *substitute, struct nn_rt_argument *inpu
     ANeuralNetworksMemory *pool = NULL, *memory = input->memory;
     int r;
 
-    if (!nn_rt_domain_get(memory->domain, &input->n_dimensions, input->dimensions) ||
+    if (!nn_rt_domain_get_dims(memory->domain, &input->n_dimensions, input->dimensions) ||
         !nn_operand_bytes(type, input->n_dimensions, input->dimensions, &input->length))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "an input in the device has no contents");
     r = new_pool(substitute, input->length, &pool);
@@ -100,24 +100,26 @@ static int move_output(struct substitute *substitute, struct nn_rt_argument *out
 static int substitute_init(struct substitute *substitute, const ANeuralNetworksExecution *execution,
                            struct nn_why *why)
 {
-    const struct nn_model_io *io = &execution->compilation->frozen->io;
-    struct nn_rt_bound *bound = &substitute->bound;
+    const struct nn_model_io *io = &execution->compilation->finished->io;
+    struct nn_rt_arguments *arguments = &substitute->arguments;
     int r = 0;
 
-    *bound = execution->bound;
-    bound->inputs = calloc(bound->n_inputs, sizeof(*bound->inputs));
-    bound->outputs = calloc(bound->n_outputs, sizeof(*bound->outputs));
-    substitute->pools = calloc((size_t)bound->n_inputs + bound->n_outputs, sizeof(void *));
-    if (!bound->inputs || !bound->outputs || !substitute->pools)
+    *arguments = execution->arguments;
+    arguments->inputs = calloc(arguments->n_inputs, sizeof(*arguments->inputs));
+    arguments->outputs = calloc(arguments->n_outputs, sizeof(*arguments->outputs));
+    substitute->pools = calloc((size_t)arguments->n_inputs + arguments->n_outputs, sizeof(void *));
+    if (!arguments->inputs || !arguments->outputs || !substitute->pools)
         return nn_error_origin(-ENOMEM);
-    memcpy(bound->inputs, execution->bound.inputs, bound->n_inputs * sizeof(*bound->inputs));
-    memcpy(bound->outputs, execution->bound.outputs, bound->n_outputs * sizeof(*bound->outputs));
-    for (uint32_t i = 0; !r && i < bound->n_inputs; i++)
-        if (is_in_device(&bound->inputs[i]))
-            r = move_input(substitute, &bound->inputs[i], io->inputs[i].type, why);
-    for (uint32_t i = 0; !r && i < bound->n_outputs; i++)
-        if (is_in_device(&bound->outputs[i]))
-            r = move_output(substitute, &bound->outputs[i], why);
+    memcpy(arguments->inputs, execution->arguments.inputs,
+           arguments->n_inputs * sizeof(*arguments->inputs));
+    memcpy(arguments->outputs, execution->arguments.outputs,
+           arguments->n_outputs * sizeof(*arguments->outputs));
+    for (uint32_t i = 0; !r && i < arguments->n_inputs; i++)
+        if (is_in_device(&arguments->inputs[i]))
+            r = move_input(substitute, &arguments->inputs[i], io->inputs[i].type, why);
+    for (uint32_t i = 0; !r && i < arguments->n_outputs; i++)
+        if (is_in_device(&arguments->outputs[i]))
+            r = move_output(substitute, &arguments->outputs[i], why);
     return r;
 }
 
@@ -126,8 +128,8 @@ static void substitute_done(struct substitute *substitute)
     for (uint32_t i = 0; i < substitute->n_pools; i++)
         nn_rt_memory_unref(substitute->pools[i]);
     free(substitute->pools);
-    free(substitute->bound.inputs);
-    free(substitute->bound.outputs);
+    free(substitute->arguments.inputs);
+    free(substitute->arguments.outputs);
 }
 
 /* Brings outputs back to the device, with the dimensions that they have now. */
@@ -136,12 +138,12 @@ static int copy_back(const struct substitute *substitute, const ANeuralNetworksE
 {
     int r = 0;
 
-    for (uint32_t i = 0; !r && i < execution->bound.n_outputs; i++) {
-        const struct nn_rt_argument *output = &execution->bound.outputs[i];
+    for (uint32_t i = 0; !r && i < execution->arguments.n_outputs; i++) {
+        const struct nn_rt_argument *output = &execution->arguments.outputs[i];
         const struct nn_rt_execution_shape *shape = &execution->shapes[i];
 
         if (is_in_device(output))
-            r = nn_rt_memory_fill(output->memory, substitute->bound.outputs[i].memory,
+            r = nn_rt_memory_fill(output->memory, substitute->arguments.outputs[i].memory,
                                   shape->n_dimensions, shape->dimensions, why);
     }
     return r;
@@ -149,44 +151,44 @@ static int copy_back(const struct substitute *substitute, const ANeuralNetworksE
 
 /* -- computing ---------------------------------------------------------------------------------- */
 
-static int compute(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
-                   const struct nn_rt_binding_run *run, struct nn_why *why)
+static int fallback_execute(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
+                            const struct nn_rt_run_options *run, struct nn_why *why)
 {
     struct nn_hal_execute_synchronously_reply reply = {0};
     uint32_t status;
     int r;
 
-    r = nn_rt_binding_make(&execution->binding, &execution->bound, prepared, why);
+    r = nn_rt_binding_bind(&execution->binding, &execution->arguments, prepared, why);
     if (r)
         return r;
     nn_arena_reset(&execution->arena);
-    status = nn_rt_binding_execute(&execution->binding, &execution->bound, run, &execution->arena,
-                                   &reply);
-    return nn_rt_outcome_take(execution, status, &reply, why);
+    status = nn_rt_binding_execute(&execution->binding, &execution->arguments, run,
+                                   &execution->arena, &reply);
+    return nn_rt_reply_accept(execution, status, &reply, why);
 }
 
 /* The computation is this thread's own: what it binds may stand in the execution's place. */
-static int compute_instead(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
-                           struct substitute *substitute, const struct nn_rt_binding_run *run,
-                           struct nn_why *why)
+static int compute_substitute(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
+                              struct substitute *substitute, const struct nn_rt_run_options *run,
+                              struct nn_why *why)
 {
-    const struct nn_rt_bound bound = execution->bound;
+    const struct nn_rt_arguments arguments = execution->arguments;
     const struct nn_rt_binding binding = execution->binding;
-    struct nn_rt_binding_run plain = *run;
+    struct nn_rt_run_options plain = *run;
     int r;
 
     plain.channel = NULL;
-    execution->bound = substitute->bound;
+    execution->arguments = substitute->arguments;
     execution->binding = (struct nn_rt_binding){.pools = binding.pools};
-    r = compute(execution, prepared, &plain, why);
+    r = fallback_execute(execution, prepared, &plain, why);
     nn_rt_binding_done(&execution->binding);
-    execution->bound = bound;
+    execution->arguments = arguments;
     execution->binding = binding;
     return r;
 }
 
-int nn_rt_fallback_run(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
-                       int failed, struct nn_why *why)
+int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, const struct nn_rt_run_options *run,
+                           int failed, struct nn_why *why)
 {
     ANeuralNetworksCompilation *compilation = execution->compilation;
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
@@ -201,7 +203,7 @@ int nn_rt_fallback_run(ANeuralNetworksExecution *execution, const struct nn_rt_b
     if (!r)
         r = substitute_init(&substitute, execution, &own);
     if (!r)
-        r = compute_instead(execution, prepared, &substitute, run, &own);
+        r = compute_substitute(execution, prepared, &substitute, run, &own);
     if (!r)
         r = copy_back(&substitute, execution, &own);
     substitute_done(&substitute);

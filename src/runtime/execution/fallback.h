@@ -8,18 +8,18 @@
  * memories of the failing device are copied out before and back after; those
  * that went with its process cannot be, and the failure stands.
  * NNHAL_FALLBACK=off (secure_getenv) lets every failure stand. */
-#ifndef NN_RUNTIME_FALLBACK_H
-#define NN_RUNTIME_FALLBACK_H
+#ifndef NN_RUNTIME_EXECUTION_FALLBACK_H
+#define NN_RUNTIME_EXECUTION_FALLBACK_H
 
-#include "runtime/execution.h"
+#include "runtime/execution/execution.h"
 
-/* nn_rt_fallback_may() - whether another device is to compute what ended with r. */
-bool nn_rt_fallback_may(const ANeuralNetworksExecution *execution, int r);
+/* nn_rt_fallback_is_possible() - whether another device is to compute what ended with r. */
+bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r);
 
-/* nn_rt_fallback_run() - computes on that device; between begin and end of the execution.
+/* nn_rt_fallback_compute() - computes on that device; between begin and end of the execution.
  * why holds the sentence of the failure, which stays if this fails too.
  * Returns: 0; OUTPUT_INSUFFICIENT_SIZE; failed. */
-int nn_rt_fallback_run(ANeuralNetworksExecution *execution, const struct nn_rt_binding_run *run,
-                       int failed, struct nn_why *why);
+int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, const struct nn_rt_run_options *run,
+                           int failed, struct nn_why *why);
 
 #endif

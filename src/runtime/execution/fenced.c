@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/fenced.h"
+#include "runtime/execution/fenced.h"
 
 #include "base/error.h"
 #include "base/fence.h"
-#include "runtime/outcome.h"
+#include "runtime/execution/reply.h"
 
 #include <errno.h>
 
@@ -19,8 +19,8 @@ static bool is_suited(const ANeuralNetworksExecution *execution,
                       const struct nn_rt_event_dependencies *dependencies)
 {
     if (dependencies->n_events > NNHAL_MAX_FENCES ||
-        has_pointers(execution->bound.inputs, execution->bound.n_inputs) ||
-        has_pointers(execution->bound.outputs, execution->bound.n_outputs))
+        has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) ||
+        has_pointers(execution->arguments.outputs, execution->arguments.n_outputs))
         return false;
     for (uint32_t i = 0; i < dependencies->n_events; i++)
         if (dependencies->events[i]->fence_fd < 0)
@@ -28,8 +28,8 @@ static bool is_suited(const ANeuralNetworksExecution *execution,
     return true;
 }
 
-static int launch(ANeuralNetworksEvent *event, const struct nn_hal_execute_fenced_args *args,
-                  struct nn_why *why)
+static int fenced_call(ANeuralNetworksEvent *event, const struct nn_hal_execute_fenced_args *args,
+                       struct nn_why *why)
 {
     struct nn_rt_prepared *prepared = event->execution->binding.prepared;
     struct nn_hal_execute_fenced_reply reply = {.sync_fence = -1};
@@ -38,7 +38,7 @@ static int launch(ANeuralNetworksEvent *event, const struct nn_hal_execute_fence
     int r;
 
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_note(
+    status = nn_rt_session_check_status(
         prepared->session, nn_hal_execute_fenced(prepared->session->hal, args, &reply, &arena));
     r = nn_fail_status(why, status, prepared->device->name, reply.message);
     nn_arena_done(&arena);
@@ -79,10 +79,10 @@ int nn_rt_fenced_launch(ANeuralNetworksEvent *event,
         args.prepared_model = execution->binding.prepared->id;
         args.request = execution->binding.request;
     }
-    r = launch(event, &args, why);
+    r = fenced_call(event, &args, why);
     /* What comes after this in a chain of fences is launched before this has ended. */
     if (!r)
-        nn_rt_outcome_take_declared(execution);
+        nn_rt_reply_accept_launch(execution);
     return r;
 }
 
@@ -105,19 +105,19 @@ int nn_rt_fenced_collect(ANeuralNetworksEvent *event, struct nn_why *why)
     int r;
 
     if (!nn_rt_session_is_alive(prepared->session)) {
-        nn_rt_outcome_note_outputs(event->execution, false);
+        nn_rt_reply_mark_outputs(event->execution, false);
         return nn_fail_status(why, NNHAL_DEAD_OBJECT, prepared->device->name, NULL);
     }
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_note(
+    status = nn_rt_session_check_status(
         prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));
     if (status == NNHAL_NONE)
         status = info.status == NNHAL_NONE && !is_well ? NNHAL_GENERAL_FAILURE : info.status;
     r = nn_fail_status(why, status, prepared->device->name, info.message);
     if (!r)
-        nn_rt_outcome_take_fenced(event->execution, &info);
+        nn_rt_reply_accept_fenced(event->execution, &info);
     else
-        nn_rt_outcome_note_outputs(event->execution, false);
+        nn_rt_reply_mark_outputs(event->execution, false);
     free_callback(prepared->session, event->callback, &arena);
     nn_arena_done(&arena);
     return r;

@@ -6,10 +6,10 @@
  * signals a fence of its own, which other devices and processes can wait for.
  * What became of it is asked when somebody waits for the event
  * (nn_rt_fenced_collect()); until then the execution counts as being computed. */
-#ifndef NN_RUNTIME_FENCED_H
-#define NN_RUNTIME_FENCED_H
+#ifndef NN_RUNTIME_EXECUTION_FENCED_H
+#define NN_RUNTIME_EXECUTION_FENCED_H
 
-#include "runtime/event.h"
+#include "runtime/execution/event.h"
 
 enum {
     /* It has to be computed by a job: an argument is a pointer, a dependency has no

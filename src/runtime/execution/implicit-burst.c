@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/implicit.h"
+#include "runtime/execution/implicit-burst.h"
 
 #include "base/sys.h"
 #include "base/thread.h"
 #include "base/variable.h"
-#include "runtime/channel.h"
+#include "runtime/execution/channel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void read_environment(void)
     is_on = !nn_variable_is(NN_VARIABLE_BURST, "off");
 }
 
-static bool may_be(void)
+static bool is_enabled(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -29,12 +29,12 @@ static bool may_be(void)
 
 void nn_rt_pace_begin(struct nn_rt_pace *pace)
 {
-    pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_CALLS] = nn_sys_now_ns();
+    pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_BURST_CALLS] = nn_sys_now_ns();
 }
 
 void nn_rt_pace_end(struct nn_rt_pace *pace)
 {
-    uint32_t place = pace->n_calls++ % NN_RT_IMPLICIT_CALLS;
+    uint32_t place = pace->n_calls++ % NN_RT_IMPLICIT_BURST_CALLS;
 
     pace->took_ns[place] = nn_sys_now_ns() - pace->began_ns[place];
 }
@@ -43,38 +43,38 @@ static bool is_slow(const struct nn_rt_pace *pace)
 {
     uint32_t n_slow = 0;
 
-    for (uint32_t i = 0; i < NN_RT_IMPLICIT_CALLS; i++)
-        n_slow += pace->took_ns[i] > NN_RT_IMPLICIT_SLOW_NS;
-    return n_slow > NN_RT_IMPLICIT_CALLS / 2;
+    for (uint32_t i = 0; i < NN_RT_IMPLICIT_BURST_CALLS; i++)
+        n_slow += pace->took_ns[i] > NN_RT_IMPLICIT_BURST_SLOW_NS;
+    return n_slow > NN_RT_IMPLICIT_BURST_CALLS / 2;
 }
 
 /* A call has begun, and overwritten the beginning of the one before the last 7. */
 static bool is_fast_sequence(const struct nn_rt_pace *pace)
 {
-    uint64_t now = pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_CALLS];
-    uint64_t first = pace->began_ns[(pace->n_calls + 1) % NN_RT_IMPLICIT_CALLS];
+    uint64_t now = pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_BURST_CALLS];
+    uint64_t first = pace->began_ns[(pace->n_calls + 1) % NN_RT_IMPLICIT_BURST_CALLS];
 
-    return pace->n_calls >= NN_RT_IMPLICIT_CALLS && now - first <= NN_RT_IMPLICIT_WITHIN_NS &&
-           !is_slow(pace);
+    return pace->n_calls >= NN_RT_IMPLICIT_BURST_CALLS &&
+           now - first <= NN_RT_IMPLICIT_BURST_WITHIN_NS && !is_slow(pace);
 }
 
 /* -- what nobody uses goes -------------------------------------------------------- */
 
 /* Of this process. The thread runs while the list is not empty. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct nn_rt_implicit *watched;
+static struct nn_rt_implicit_burst *watched;
 static bool is_watching;
 
 /* Whether it has been idle for long enough, or has no channel any more: then
  * *ret_channel is what it had. Else *due_ns is not later than its time. */
-static bool is_over(struct nn_rt_implicit *implicit, uint64_t now_ns, uint64_t *due_ns,
-                    struct nn_rt_channel **ret_channel)
+static bool expire_idle(struct nn_rt_implicit_burst *implicit, uint64_t now_ns, uint64_t *due_ns,
+                        struct nn_rt_channel **ret_channel)
 {
     uint64_t end_ns;
     bool is_over;
 
     pthread_mutex_lock(&implicit->lock);
-    end_ns = (implicit->is_busy ? now_ns : implicit->used_ns) + NN_RT_IMPLICIT_IDLE_NS;
+    end_ns = (implicit->is_busy ? now_ns : implicit->used_ns) + NN_RT_IMPLICIT_BURST_IDLE_NS;
     is_over = !implicit->is_busy && (!implicit->channel || end_ns <= now_ns);
     if (is_over) {
         *ret_channel = implicit->channel;
@@ -88,17 +88,17 @@ static bool is_over(struct nn_rt_implicit *implicit, uint64_t now_ns, uint64_t *
 
 /* The channel of the first idle one; what is over leaves the list. Under the
  * list's lock. */
-static struct nn_rt_channel *find_idle(uint64_t *due_ns)
+static struct nn_rt_channel *expire_first(uint64_t *due_ns)
 {
-    struct nn_rt_implicit **link = &watched;
+    struct nn_rt_implicit_burst **link = &watched;
     struct nn_rt_channel *channel = NULL;
     uint64_t now_ns = nn_sys_now_ns();
 
-    *due_ns = now_ns + NN_RT_IMPLICIT_IDLE_NS;
+    *due_ns = now_ns + NN_RT_IMPLICIT_BURST_IDLE_NS;
     while (*link && !channel) {
-        struct nn_rt_implicit *implicit = *link;
+        struct nn_rt_implicit_burst *implicit = *link;
 
-        if (is_over(implicit, now_ns, due_ns, &channel)) {
+        if (expire_idle(implicit, now_ns, due_ns, &channel)) {
             *link = implicit->next;
             implicit->is_watched = false;
         } else {
@@ -115,13 +115,13 @@ static void sleep_until(uint64_t due_ns)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
 }
 
-static void *watch(void *argument)
+static void *idle_thread(void *argument)
 {
     (void)argument;
     pthread_mutex_lock(&watch_lock);
     while (watched) {
         uint64_t due_ns;
-        struct nn_rt_channel *channel = find_idle(&due_ns);
+        struct nn_rt_channel *channel = expire_first(&due_ns);
 
         pthread_mutex_unlock(&watch_lock);
         if (channel)
@@ -136,7 +136,7 @@ static void *watch(void *argument)
 }
 
 /* Without a thread it stays until the model goes. */
-static void watch_it(struct nn_rt_implicit *implicit)
+static void idle_watch(struct nn_rt_implicit_burst *implicit)
 {
     pthread_t thread;
 
@@ -146,17 +146,17 @@ static void watch_it(struct nn_rt_implicit *implicit)
         watched = implicit;
         implicit->is_watched = true;
     }
-    if (!is_watching && nn_thread_start("nnhal-idle", watch, NULL, &thread) == 0) {
+    if (!is_watching && nn_thread_start("nnhal-idle", idle_thread, NULL, &thread) == 0) {
         pthread_detach(thread);
         is_watching = true;
     }
     pthread_mutex_unlock(&watch_lock);
 }
 
-static void unwatch(struct nn_rt_implicit *implicit)
+static void idle_unwatch(struct nn_rt_implicit_burst *implicit)
 {
     pthread_mutex_lock(&watch_lock);
-    for (struct nn_rt_implicit **link = &watched; *link; link = &(*link)->next)
+    for (struct nn_rt_implicit_burst **link = &watched; *link; link = &(*link)->next)
         if (*link == implicit) {
             *link = implicit->next;
             break;
@@ -167,26 +167,26 @@ static void unwatch(struct nn_rt_implicit *implicit)
 
 /* -- taking and giving ------------------------------------------------------------- */
 
-void nn_rt_implicit_init(struct nn_rt_implicit *implicit)
+void nn_rt_implicit_burst_init(struct nn_rt_implicit_burst *implicit)
 {
-    *implicit = (struct nn_rt_implicit){.channel = NULL};
+    *implicit = (struct nn_rt_implicit_burst){.channel = NULL};
     pthread_mutex_init(&implicit->lock, NULL);
 }
 
-void nn_rt_implicit_done(struct nn_rt_implicit *implicit, bool is_foreign)
+void nn_rt_implicit_burst_done(struct nn_rt_implicit_burst *implicit, bool is_foreign)
 {
     if (is_foreign)
         return;
-    unwatch(implicit);
+    idle_unwatch(implicit);
     implicit->channel = nn_rt_channel_unref(implicit->channel);
     pthread_mutex_destroy(&implicit->lock);
 }
 
 /* is_busy keeps others away while no lock is held. */
-static struct nn_rt_channel *open_now(struct nn_rt_prepared *prepared, const struct nn_model_io *io,
-                                      bool may_spin)
+static struct nn_rt_channel *open_channel(struct nn_rt_prepared *prepared,
+                                          const struct nn_model_io *io, bool may_spin)
 {
-    struct nn_rt_implicit *implicit = &prepared->implicit;
+    struct nn_rt_implicit_burst *implicit = &prepared->implicit;
     struct nn_rt_channel *channel = nn_rt_channel_open(prepared, io, may_spin);
 
     pthread_mutex_lock(&implicit->lock);
@@ -195,19 +195,19 @@ static struct nn_rt_channel *open_now(struct nn_rt_prepared *prepared, const str
     implicit->is_busy = channel != NULL;
     pthread_mutex_unlock(&implicit->lock);
     if (channel)
-        watch_it(implicit);
+        idle_watch(implicit);
     return channel;
 }
 
-struct nn_rt_channel *nn_rt_implicit_take(struct nn_rt_prepared *prepared,
-                                          const struct nn_rt_pace *pace,
-                                          const struct nn_model_io *io, bool may_spin)
+struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_prepared *prepared,
+                                                const struct nn_rt_pace *pace,
+                                                const struct nn_model_io *io, bool may_spin)
 {
-    struct nn_rt_implicit *implicit = &prepared->implicit;
+    struct nn_rt_implicit_burst *implicit = &prepared->implicit;
     struct nn_rt_channel *channel = NULL;
     bool is_wanted = false;
 
-    if (!prepared->session->is_wire || !may_be())
+    if (!prepared->session->is_wire || !is_enabled())
         return NULL;
     pthread_mutex_lock(&implicit->lock);
     if (!implicit->is_busy) {
@@ -216,18 +216,18 @@ struct nn_rt_channel *nn_rt_implicit_take(struct nn_rt_prepared *prepared,
         implicit->is_busy = channel || is_wanted;
     }
     pthread_mutex_unlock(&implicit->lock);
-    return is_wanted ? open_now(prepared, io, may_spin) : channel;
+    return is_wanted ? open_channel(prepared, io, may_spin) : channel;
 }
 
-void nn_rt_implicit_give(struct nn_rt_prepared *prepared, const struct nn_rt_pace *pace)
+void nn_rt_implicit_burst_give(struct nn_rt_prepared *prepared, const struct nn_rt_pace *pace)
 {
-    struct nn_rt_implicit *implicit = &prepared->implicit;
+    struct nn_rt_implicit_burst *implicit = &prepared->implicit;
     struct nn_rt_channel *slow = NULL;
 
     pthread_mutex_lock(&implicit->lock);
     implicit->is_busy = false;
-    implicit->used_ns = pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_CALLS];
-    if (pace->n_calls >= NN_RT_IMPLICIT_CALLS && is_slow(pace)) {
+    implicit->used_ns = pace->began_ns[pace->n_calls % NN_RT_IMPLICIT_BURST_CALLS];
+    if (pace->n_calls >= NN_RT_IMPLICIT_BURST_CALLS && is_slow(pace)) {
         slow = implicit->channel;
         implicit->channel = NULL;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* implicit.h - a burst for applications that never heard of bursts
+/* implicit-burst.h - a burst for applications that never heard of bursts
  *
  * Who calls compute() on one reusable execution again and again means what a
  * burst means. After 8 such calls within 1 s, if half of them took 2 ms at most,
@@ -11,8 +11,8 @@
  *
  * Only for devices in other processes: inside of this one a call is shorter
  * than a queue. Threads: any; a struct nn_rt_pace belongs to its execution. */
-#ifndef NN_RUNTIME_IMPLICIT_H
-#define NN_RUNTIME_IMPLICIT_H
+#ifndef NN_RUNTIME_EXECUTION_IMPLICIT_BURST_H
+#define NN_RUNTIME_EXECUTION_IMPLICIT_BURST_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -22,43 +22,43 @@ struct nn_model_io;
 struct nn_rt_channel;
 struct nn_rt_prepared;
 
-#define NN_RT_IMPLICIT_CALLS     8
-#define NN_RT_IMPLICIT_WITHIN_NS UINT64_C(1000000000)
-#define NN_RT_IMPLICIT_SLOW_NS   UINT64_C(2000000)
-#define NN_RT_IMPLICIT_IDLE_NS   UINT64_C(1000000000)
+#define NN_RT_IMPLICIT_BURST_CALLS     8
+#define NN_RT_IMPLICIT_BURST_WITHIN_NS UINT64_C(1000000000)
+#define NN_RT_IMPLICIT_BURST_SLOW_NS   UINT64_C(2000000)
+#define NN_RT_IMPLICIT_BURST_IDLE_NS   UINT64_C(1000000000)
 
 /* The last calls of an execution. */
 struct nn_rt_pace {
     uint64_t n_calls;
-    uint64_t began_ns[NN_RT_IMPLICIT_CALLS];
-    uint64_t took_ns[NN_RT_IMPLICIT_CALLS];
+    uint64_t began_ns[NN_RT_IMPLICIT_BURST_CALLS];
+    uint64_t took_ns[NN_RT_IMPLICIT_BURST_CALLS];
 };
 
 /* Part of a prepared model. */
-struct nn_rt_implicit {
+struct nn_rt_implicit_burst {
     pthread_mutex_t lock;
     struct nn_rt_channel *channel; /* NULL: there is none now */
     bool is_busy;                  /* opening, or a thread computes */
     bool is_refused;               /* the device has none for this model */
     uint64_t used_ns;              /* when the last call on it began */
     bool is_watched;               /* in the list of what may be idle, under the list's lock */
-    struct nn_rt_implicit *next;
+    struct nn_rt_implicit_burst *next;
 };
 
-void nn_rt_implicit_init(struct nn_rt_implicit *implicit);
+void nn_rt_implicit_burst_init(struct nn_rt_implicit_burst *implicit);
 
-/* nn_rt_implicit_done() - ends the channel, which calls the device; nobody computes.
+/* nn_rt_implicit_burst_done() - ends the channel, which calls the device; nobody computes.
  * In a forked child it stays. */
-void nn_rt_implicit_done(struct nn_rt_implicit *implicit, bool is_foreign);
+void nn_rt_implicit_burst_done(struct nn_rt_implicit_burst *implicit, bool is_foreign);
 
-/* nn_rt_implicit_take() - the channel for one computation; may open it, which blocks
+/* nn_rt_implicit_burst_take() - the channel for one computation; may open it, which blocks
  * for a call. Returns: NULL if there is none, or another thread has it. */
-struct nn_rt_channel *nn_rt_implicit_take(struct nn_rt_prepared *prepared,
-                                          const struct nn_rt_pace *pace,
-                                          const struct nn_model_io *io, bool may_spin);
+struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_prepared *prepared,
+                                                const struct nn_rt_pace *pace,
+                                                const struct nn_model_io *io, bool may_spin);
 
-/* nn_rt_implicit_give() - the computation for which it was taken has ended. */
-void nn_rt_implicit_give(struct nn_rt_prepared *prepared, const struct nn_rt_pace *pace);
+/* nn_rt_implicit_burst_give() - the computation for which it was taken has ended. */
+void nn_rt_implicit_burst_give(struct nn_rt_prepared *prepared, const struct nn_rt_pace *pace);
 
 /* nn_rt_pace_begin(), nn_rt_pace_end() - around each call. */
 void nn_rt_pace_begin(struct nn_rt_pace *pace);

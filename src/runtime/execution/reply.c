@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/outcome.h"
+#include "runtime/execution/reply.h"
 
 #include "model/infer.h"
 #include "model/types.h"
-#include "runtime/domain.h"
+#include "runtime/memory/domain.h"
 
 #include <string.h>
 
 /* -- taking -------------------------------------------------------------------- */
 
-static int lie(const ANeuralNetworksExecution *execution, struct nn_why *why, const char *what,
-               uint32_t output)
+static int driver_fault(const ANeuralNetworksExecution *execution, struct nn_why *why,
+                        const char *what, uint32_t output)
 {
     return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "%s: answered with %s (output %u)",
                    execution->binding.prepared->device->name, what, output);
 }
 
 /* What the application said is what is true if the device says nothing. */
-static void take_declared(struct nn_rt_execution_shape *shape, const struct nn_rt_argument *output)
+static void set_declared_shape(struct nn_rt_execution_shape *shape,
+                               const struct nn_rt_argument *output)
 {
     shape->is_sufficient = true;
     shape->n_dimensions = output->n_dimensions;
     memcpy(shape->dimensions, output->dimensions, sizeof(shape->dimensions));
 }
 
-static int take_shape(ANeuralNetworksExecution *execution, uint32_t i,
-                      const struct nnhal_output_shape *from, struct nn_why *why)
+static int accept_shape(ANeuralNetworksExecution *execution, uint32_t i,
+                        const struct nnhal_output_shape *from, struct nn_why *why)
 {
-    const struct nn_rt_argument *output = &execution->bound.outputs[i];
-    const struct nnhal_operand *operand = &execution->compilation->frozen->io.outputs[i];
+    const struct nn_rt_argument *output = &execution->arguments.outputs[i];
+    const struct nnhal_operand *operand = &execution->compilation->finished->io.outputs[i];
     struct nn_rt_execution_shape *shape = &execution->shapes[i];
     uint64_t n_bytes;
 
@@ -39,40 +40,40 @@ static int take_shape(ANeuralNetworksExecution *execution, uint32_t i,
         (from->n_dimensions && nn_type_is_scalar(operand->type)) ||
         !nn_dimensions_merge(output->n_dimensions, output->dimensions, from->n_dimensions,
                              from->dimensions, &shape->n_dimensions, shape->dimensions))
-        return lie(execution, why, "dimensions that contradict the model's", i);
+        return driver_fault(execution, why, "dimensions that contradict the model's", i);
     if (!nn_operand_bytes(operand->type, shape->n_dimensions, shape->dimensions, &n_bytes))
-        return lie(execution, why, "dimensions beyond 4 GiB", i);
+        return driver_fault(execution, why, "dimensions beyond 4 GiB", i);
     if (!shape->is_sufficient)
         return 0;
-    if (n_bytes > output->length && !nn_rt_argument_is_whole(output))
-        return lie(execution, why, "more bytes than there is room for", i);
+    if (n_bytes > output->length && !nn_rt_argument_is_opaque(output))
+        return driver_fault(execution, why, "more bytes than there is room for", i);
     return 0;
 }
 
 /* Without shapes everything is as the application said, if it said everything. */
-static int take_all_declared(ANeuralNetworksExecution *execution, struct nn_why *why)
+static int set_declared_shapes(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
-    const struct nn_model_io *io = &execution->compilation->frozen->io;
+    const struct nn_model_io *io = &execution->compilation->finished->io;
 
     for (uint32_t i = 0; i < io->n_outputs; i++) {
-        if (!nn_rt_argument_is_specified(&execution->bound.outputs[i], &io->outputs[i]))
-            return lie(execution, why, "no dimensions", i);
-        take_declared(&execution->shapes[i], &execution->bound.outputs[i]);
+        if (!nn_rt_argument_is_specified(&execution->arguments.outputs[i], &io->outputs[i]))
+            return driver_fault(execution, why, "no dimensions", i);
+        set_declared_shape(&execution->shapes[i], &execution->arguments.outputs[i]);
     }
     return 0;
 }
 
-static int take_shapes(ANeuralNetworksExecution *execution,
-                       const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why)
+static int accept_shapes(ANeuralNetworksExecution *execution,
+                         const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why)
 {
     int r = 0;
 
     if (reply->n_output_shapes == 0)
-        return take_all_declared(execution, why);
-    if (reply->n_output_shapes != execution->bound.n_outputs)
-        return lie(execution, why, "another number of outputs than the model has", 0);
-    for (uint32_t i = 0; !r && i < execution->bound.n_outputs; i++)
-        r = take_shape(execution, i, &reply->output_shapes[i], why);
+        return set_declared_shapes(execution, why);
+    if (reply->n_output_shapes != execution->arguments.n_outputs)
+        return driver_fault(execution, why, "another number of outputs than the model has", 0);
+    for (uint32_t i = 0; !r && i < execution->arguments.n_outputs; i++)
+        r = accept_shape(execution, i, &reply->output_shapes[i], why);
     return r;
 }
 
@@ -80,7 +81,7 @@ static uint32_t count_insufficient(const ANeuralNetworksExecution *execution)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
+    for (uint32_t i = 0; i < execution->arguments.n_outputs; i++)
         n += !execution->shapes[i].is_sufficient;
     return n;
 }
@@ -89,21 +90,21 @@ static uint32_t count_insufficient(const ANeuralNetworksExecution *execution)
  * only a rank that nobody told is not. */
 static int check_ranks(const ANeuralNetworksExecution *execution, struct nn_why *why)
 {
-    const struct nn_model_io *io = &execution->compilation->frozen->io;
+    const struct nn_model_io *io = &execution->compilation->finished->io;
 
     for (uint32_t i = 0; i < io->n_outputs; i++)
-        if (execution->bound.outputs[i].kind != NN_ARGUMENT_OMITTED &&
+        if (execution->arguments.outputs[i].kind != NN_ARGUMENT_OMITTED &&
             nn_type_is_tensor(io->outputs[i].type) && !execution->shapes[i].n_dimensions)
-            return lie(execution, why, "no dimensions", i);
+            return driver_fault(execution, why, "no dimensions", i);
     return 0;
 }
 
 static void copy_outputs(ANeuralNetworksExecution *execution)
 {
-    const struct nn_model_io *io = &execution->compilation->frozen->io;
+    const struct nn_model_io *io = &execution->compilation->finished->io;
 
     for (uint32_t i = 0; i < io->n_outputs; i++) {
-        const struct nn_rt_argument *output = &execution->bound.outputs[i];
+        const struct nn_rt_argument *output = &execution->arguments.outputs[i];
         const struct nn_rt_execution_shape *shape = &execution->shapes[i];
         uint64_t n_bytes = 0;
 
@@ -117,7 +118,7 @@ static void copy_outputs(ANeuralNetworksExecution *execution)
     }
 }
 
-int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
+int nn_rt_reply_accept(ANeuralNetworksExecution *execution, uint32_t status,
                        const struct nn_hal_execute_synchronously_reply *reply, struct nn_why *why)
 {
     uint32_t n_insufficient;
@@ -126,12 +127,12 @@ int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
     if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return nn_fail_status(why, status, execution->binding.prepared->device->name,
                               reply->message);
-    r = take_shapes(execution, reply, why);
+    r = accept_shapes(execution, reply, why);
     if (r)
         return r;
     n_insufficient = count_insufficient(execution);
     if ((status == NNHAL_NONE) != (n_insufficient == 0))
-        return lie(execution, why, "a status that its shapes contradict", 0);
+        return driver_fault(execution, why, "a status that its shapes contradict", 0);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return nn_fail_status(why, status, execution->binding.prepared->device->name, NULL);
     r = check_ranks(execution, why);
@@ -143,29 +144,29 @@ int nn_rt_outcome_take(ANeuralNetworksExecution *execution, uint32_t status,
     return 0;
 }
 
-void nn_rt_outcome_take_declared(ANeuralNetworksExecution *execution)
+void nn_rt_reply_accept_launch(ANeuralNetworksExecution *execution)
 {
-    for (uint32_t i = 0; i < execution->bound.n_outputs; i++)
-        take_declared(&execution->shapes[i], &execution->bound.outputs[i]);
-    nn_rt_outcome_note_outputs(execution, true);
+    for (uint32_t i = 0; i < execution->arguments.n_outputs; i++)
+        set_declared_shape(&execution->shapes[i], &execution->arguments.outputs[i]);
+    nn_rt_reply_mark_outputs(execution, true);
 }
 
-void nn_rt_outcome_note_outputs(ANeuralNetworksExecution *execution, bool is_computed)
+void nn_rt_reply_mark_outputs(ANeuralNetworksExecution *execution, bool is_computed)
 {
-    for (uint32_t i = 0; i < execution->bound.n_outputs; i++) {
-        const struct nn_rt_argument *output = &execution->bound.outputs[i];
+    for (uint32_t i = 0; i < execution->arguments.n_outputs; i++) {
+        const struct nn_rt_argument *output = &execution->arguments.outputs[i];
         const struct nn_rt_execution_shape *shape = &execution->shapes[i];
 
         if (output->kind != NN_ARGUMENT_MEMORY || !output->memory->domain)
             continue;
         if (is_computed)
-            nn_rt_domain_set(output->memory->domain, shape->n_dimensions, shape->dimensions);
+            nn_rt_domain_set_dims(output->memory->domain, shape->n_dimensions, shape->dimensions);
         else
             nn_rt_domain_clear(output->memory->domain);
     }
 }
 
-void nn_rt_outcome_take_fenced(ANeuralNetworksExecution *execution,
+void nn_rt_reply_accept_fenced(ANeuralNetworksExecution *execution,
                                const struct nn_hal_get_fenced_info_reply *info)
 {
     if (execution->measure) {
@@ -207,15 +208,15 @@ static int find_shape(ANeuralNetworksExecution *execution, int32_t index, struct
 
     if (r)
         return r;
-    if (index < 0 || (uint32_t)index >= execution->bound.n_outputs)
+    if (index < 0 || (uint32_t)index >= execution->arguments.n_outputs)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no output %d: the model has %u",
-                       index, execution->bound.n_outputs);
+                       index, execution->arguments.n_outputs);
     *ret_shape = &execution->shapes[index];
     return 0;
 }
 
-static int tell_insufficient(const struct nn_rt_execution_shape *shape, int32_t index,
-                             struct nn_why *why)
+static int check_sufficient(const struct nn_rt_execution_shape *shape, int32_t index,
+                            struct nn_why *why)
 {
     if (shape->is_sufficient)
         return 0;
@@ -232,7 +233,7 @@ int nn_rt_execution_get_rank(ANeuralNetworksExecution *execution, int32_t index,
     if (r)
         return r;
     *ret_rank = shape->n_dimensions;
-    return tell_insufficient(shape, index, why);
+    return check_sufficient(shape, index, why);
 }
 
 int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t index,
@@ -246,7 +247,7 @@ int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t 
     if (!shape->n_dimensions)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "output %d has no dimensions", index);
     memcpy(ret_dimensions, shape->dimensions, shape->n_dimensions * sizeof(*ret_dimensions));
-    return tell_insufficient(shape, index, why);
+    return check_sufficient(shape, index, why);
 }
 
 int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t code,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/memory-copy.h"
+#include "runtime/memory/copy.h"
 
 #include "base/error.h"
 #include "model/infer.h"
 #include "model/types.h"
-#include "runtime/binding.h"
-#include "runtime/domain.h"
+#include "runtime/execution/binding.h"
+#include "runtime/memory/domain.h"
 #include "shm/region.h"
 
 #include <string.h>
 
-struct copy {
+struct memory_copy {
     ANeuralNetworksMemory *from;
     ANeuralNetworksMemory *to;
     struct nn_why *why;
@@ -23,14 +23,14 @@ struct copy {
 /* -- whether it may be ------------------------------------------------------------------ */
 
 /* What is to be copied, as the source knows it. */
-static int look_at_source(struct copy *copy)
+static int measure_source(struct memory_copy *copy)
 {
     const struct nn_rt_domain *domain = copy->from->domain;
 
     copy->n_bytes = copy->from->size;
     if (!domain)
         return 0;
-    if (!nn_rt_domain_get(copy->from->domain, &copy->n_dimensions, copy->dimensions))
+    if (!nn_rt_domain_get_dims(copy->from->domain, &copy->n_dimensions, copy->dimensions))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the source is not initialized: copy into it, or compute into it, first");
     if (!nn_operand_bytes(domain->roles.operand->type, copy->n_dimensions, copy->dimensions,
@@ -39,7 +39,7 @@ static int look_at_source(struct copy *copy)
     return 0;
 }
 
-static int check_domain(struct copy *copy)
+static int check_domain(struct memory_copy *copy)
 {
     const struct nn_rt_roles *roles = &copy->to->domain->roles;
     uint64_t n_bytes;
@@ -65,15 +65,15 @@ static int check_domain(struct copy *copy)
                    (unsigned long long)copy->n_bytes);
 }
 
-static int check(struct copy *copy)
+static int copy_check(struct memory_copy *copy)
 {
     int r;
 
-    if (nn_rt_memory_is_whole(copy->from) || nn_rt_memory_is_whole(copy->to))
+    if (nn_rt_memory_is_opaque(copy->from) || nn_rt_memory_is_opaque(copy->to))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "a hardware buffer that is no BLOB holds arguments of executions; lock it "
                        "to copy its pixels");
-    r = look_at_source(copy);
+    r = measure_source(copy);
     if (r)
         return r;
     if (copy->to->domain)
@@ -87,7 +87,7 @@ static int check(struct copy *copy)
 
 /* -- the four ways ------------------------------------------------------------------------ */
 
-static int copy_mapped(struct copy *copy)
+static int copy_mapped(struct memory_copy *copy)
 {
     _cleanup_(nn_region_unrefp) struct nn_region *from = NULL, *to = NULL;
     int r;
@@ -116,17 +116,17 @@ static int copy_mapped(struct copy *copy)
 }
 
 /* The session that a memory in a device is in, and its buffer there. */
-static int find_buffer(const struct copy *copy, const ANeuralNetworksMemory *memory,
+static int find_buffer(const struct memory_copy *copy, const ANeuralNetworksMemory *memory,
                        struct nn_rt_session **ret_session, uint64_t *ret_buffer)
 {
-    struct nn_rt_domain_place place = {0};
-    int r = nn_rt_domain_get_session(memory->domain, copy->why, ret_session, &place);
+    struct nn_rt_domain_handle handle = {0};
+    int r = nn_rt_domain_get_session(memory->domain, copy->why, ret_session, &handle);
 
-    *ret_buffer = place.buffer;
+    *ret_buffer = handle.buffer;
     return r;
 }
 
-static int copy_out(struct copy *copy, ANeuralNetworksMemory *to)
+static int copy_out(struct memory_copy *copy, ANeuralNetworksMemory *to)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
     struct nn_hal_copy_to_args args = {0};
@@ -141,13 +141,14 @@ static int copy_out(struct copy *copy, ANeuralNetworksMemory *to)
     if (r)
         return r;
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_note(session, nn_hal_copy_to(session->hal, &args, &reply, &arena));
+    status = nn_rt_session_check_status(session,
+                                        nn_hal_copy_to(session->hal, &args, &reply, &arena));
     r = nn_fail_status(copy->why, status, "memory", reply.message);
     nn_arena_done(&arena);
     return r;
 }
 
-static int copy_in(struct copy *copy, ANeuralNetworksMemory *from)
+static int copy_in(struct memory_copy *copy, ANeuralNetworksMemory *from)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
     struct nn_hal_copy_from_args args = {
@@ -165,13 +166,14 @@ static int copy_in(struct copy *copy, ANeuralNetworksMemory *from)
     if (r)
         return r;
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_note(session, nn_hal_copy_from(session->hal, &args, &reply, &arena));
+    status = nn_rt_session_check_status(session,
+                                        nn_hal_copy_from(session->hal, &args, &reply, &arena));
     r = nn_fail_status(copy->why, status, "memory", reply.message);
     nn_arena_done(&arena);
     return r;
 }
 
-static int copy_through_pool(struct copy *copy)
+static int copy_through_pool(struct memory_copy *copy)
 {
     _cleanup_(nn_rt_memory_unrefp) ANeuralNetworksMemory *pool = NULL;
     int r = nn_rt_memory_new_pool("nnhal-copy", copy->n_bytes, &pool);
@@ -183,7 +185,7 @@ static int copy_through_pool(struct copy *copy)
     return r;
 }
 
-static int copy_bytes(struct copy *copy)
+static int copy_bytes(struct memory_copy *copy)
 {
     bool is_from_device = nn_rt_memory_is_in_device(copy->from);
     bool is_to_device = nn_rt_memory_is_in_device(copy->to);
@@ -198,7 +200,7 @@ static int copy_bytes(struct copy *copy)
 int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, uint32_t n_dimensions,
                       const uint32_t *dimensions, struct nn_why *why)
 {
-    struct copy copy = {.from = pool, .to = to, .why = why, .n_dimensions = n_dimensions};
+    struct memory_copy copy = {.from = pool, .to = to, .why = why, .n_dimensions = n_dimensions};
 
     if (n_dimensions)
         memcpy(copy.dimensions, dimensions, n_dimensions * sizeof(*dimensions));
@@ -207,7 +209,7 @@ int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, ui
 
 int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, struct nn_why *why)
 {
-    struct copy copy = {.from = from, .to = to, .why = why};
+    struct memory_copy copy = {.from = from, .to = to, .why = why};
     int r;
 
     if (from == to)
@@ -215,7 +217,7 @@ int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, st
     if (nn_rt_object_is_foreign(&from->object) || nn_rt_object_is_foreign(&to->object))
         return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
                        "a memory was created before fork(); only the parent can copy it");
-    r = check(&copy);
+    r = copy_check(&copy);
     if (!r)
         r = copy_bytes(&copy);
     if (!to->domain)
@@ -223,6 +225,6 @@ int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, st
     if (r)
         nn_rt_domain_clear(to->domain);
     else
-        nn_rt_domain_set(to->domain, copy.n_dimensions, copy.dimensions);
+        nn_rt_domain_set_dims(to->domain, copy.n_dimensions, copy.dimensions);
     return r;
 }

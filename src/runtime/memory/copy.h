@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory-copy.h - from one memory to another, wherever they lie
+/* copy.h - from one memory to another, wherever they lie
  *
  *     from \ to      shared memory          a device
  *     shared         this process copies    copy_from()
@@ -11,7 +11,7 @@
 #ifndef NN_RUNTIME_MEMORY_COPY_H
 #define NN_RUNTIME_MEMORY_COPY_H
 
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 /* nn_rt_memory_copy() - a memory into itself is no error, and nothing to do.
  * Returns: 0; BAD_DATA (the source is not initialized, sizes, dimensions or types differ);

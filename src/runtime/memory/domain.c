@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/domain.h"
+#include "runtime/memory/domain.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -50,8 +50,8 @@ static int call_allocate(struct allocation *allocation, const struct nn_rt_roles
     args->prepared_models = allocation->prepared_models;
     args->input_roles = allocation->input_roles;
     args->output_roles = allocation->output_roles;
-    status = nn_rt_session_note(allocation->session,
-                                nn_hal_allocate(allocation->session->hal, args, reply, arena));
+    status = nn_rt_session_check_status(
+        allocation->session, nn_hal_allocate(allocation->session->hal, args, reply, arena));
     return nn_fail_status(why, status, allocation->device, reply->message);
 }
 
@@ -73,8 +73,8 @@ static int get_prepared(const struct nn_rt_role *role, struct nn_why *why,
     return 0;
 }
 
-static int take_role(struct allocation *allocation, const struct nn_rt_role *role,
-                     struct nn_rt_prepared *prepared, struct nn_why *why)
+static int add_live_role(struct allocation *allocation, const struct nn_rt_role *role,
+                         struct nn_rt_prepared *prepared, struct nn_why *why)
 {
     if (!allocation->session) {
         allocation->session = nn_rt_session_ref(prepared->session);
@@ -106,7 +106,7 @@ static int make_buffer(struct nn_rt_domain *domain, struct allocation *allocatio
 
         r = get_prepared(&roles->roles[i], why, &prepared);
         if (!r)
-            r = take_role(allocation, &roles->roles[i], prepared, why);
+            r = add_live_role(allocation, &roles->roles[i], prepared, why);
     }
     if (!r)
         r = call_allocate(allocation, roles, arena, why, &reply);
@@ -118,7 +118,7 @@ static int make_buffer(struct nn_rt_domain *domain, struct allocation *allocatio
 }
 
 /* Gives the domain a buffer, in the session that all roles are in now. */
-static int allocate(struct nn_rt_domain *domain, struct nn_why *why)
+static int domain_allocate(struct nn_rt_domain *domain, struct nn_why *why)
 {
     struct allocation allocation = {0};
     struct nn_arena arena;
@@ -155,7 +155,7 @@ static void free_buffer(struct nn_rt_domain *domain)
 
 /* -- making and ending ------------------------------------------------------------------ */
 
-static bool may_share(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
+static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
 {
     for (uint32_t i = 0; i < roles->n_roles; i++)
         if (roles->roles[i].compilation->is_explicit)
@@ -205,12 +205,12 @@ int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the descriptor is not finished");
     r = domain_new(&desc->roles, &domain);
     if (!r)
-        r = allocate(domain, why);
+        r = domain_allocate(domain, why);
     if (!r) {
         nn_operand_bytes(desc->roles.operand->type, desc->roles.n_dimensions,
                          desc->roles.dimensions, &n_bytes);
         r = nn_rt_memory_from_domain(domain, n_bytes, ret_memory);
-    } else if (r > 0 && may_share(&desc->roles, &n_bytes)) {
+    } else if (r > 0 && can_use_pool(&desc->roles, &n_bytes)) {
         nn_log("memory", NN_LOG_INFO, "%s; shared memory serves instead", why->text);
         r = nn_rt_memory_new_pool("nnhal-domain", n_bytes, ret_memory);
         if (!r)
@@ -236,7 +236,7 @@ int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
 
 int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
                              struct nn_rt_session **ret_session,
-                             struct nn_rt_domain_place *ret_place)
+                             struct nn_rt_domain_handle *ret_handle)
 {
     int r = 0;
 
@@ -244,28 +244,28 @@ int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
     if (!domain->session || !nn_rt_session_is_alive(domain->session)) {
         domain->is_initialized = false;
         free_buffer(domain);
-        r = allocate(domain, why);
+        r = domain_allocate(domain, why);
     }
     if (!r) {
         *ret_session = nn_rt_session_ref(domain->session);
-        *ret_place = (struct nn_rt_domain_place){domain->buffer, domain->token};
+        *ret_handle = (struct nn_rt_domain_handle){domain->buffer, domain->token};
     }
     pthread_mutex_unlock(&domain->lock);
     return r;
 }
 
-int nn_rt_domain_find(struct nn_rt_domain *domain, struct nn_rt_session *session,
-                      struct nn_why *why, struct nn_rt_domain_place *ret_place)
+int nn_rt_domain_get_buffer(struct nn_rt_domain *domain, struct nn_rt_session *session,
+                            struct nn_why *why, struct nn_rt_domain_handle *ret_handle)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *own = NULL;
-    int r = nn_rt_domain_get_session(domain, why, &own, ret_place);
+    int r = nn_rt_domain_get_session(domain, why, &own, ret_handle);
 
     if (!r && own != session)
         r = nn_fail_status(why, NNHAL_DEAD_OBJECT, "memory", NULL);
     return r;
 }
 
-bool nn_rt_domain_get(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_t *ret)
+bool nn_rt_domain_get_dims(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_t *ret)
 {
     bool is_initialized;
 
@@ -283,7 +283,7 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_arg
 {
     uint32_t n, dimensions[NNHAL_MAX_RANK], n_merged, merged[NNHAL_MAX_RANK];
 
-    if (!nn_rt_domain_get(domain, &n, dimensions))
+    if (!nn_rt_domain_get_dims(domain, &n, dimensions))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "the memory is not initialized: copy into it, or compute into it, first");
     if (!nn_dimensions_merge(n, dimensions, input->n_dimensions, input->dimensions, &n_merged,
@@ -293,8 +293,8 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_arg
     return 0;
 }
 
-void nn_rt_domain_set(struct nn_rt_domain *domain, uint32_t n_dimensions,
-                      const uint32_t *dimensions)
+void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dimensions,
+                           const uint32_t *dimensions)
 {
     pthread_mutex_lock(&domain->lock);
     domain->is_initialized = true;

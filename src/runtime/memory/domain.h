@@ -14,11 +14,11 @@
  * dies, the next use makes a new one, whose contents are gone.
  * Threads: any. The lock is held while the device makes a buffer, and never
  * while it copies or computes. */
-#ifndef NN_RUNTIME_DOMAIN_H
-#define NN_RUNTIME_DOMAIN_H
+#ifndef NN_RUNTIME_MEMORY_DOMAIN_H
+#define NN_RUNTIME_MEMORY_DOMAIN_H
 
-#include "runtime/argument.h"
-#include "runtime/roles.h"
+#include "runtime/execution/argument.h"
+#include "runtime/memory/roles.h"
 
 struct nn_rt_domain {
     struct nn_rt_roles roles;
@@ -32,7 +32,7 @@ struct nn_rt_domain {
 };
 
 /* What the device calls it. */
-struct nn_rt_domain_place {
+struct nn_rt_domain_handle {
     uint64_t buffer;
     uint32_t token; /* in requests */
 };
@@ -52,32 +52,32 @@ int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
                             const ANeuralNetworksCompilation *compilation, bool is_input,
                             uint32_t index, struct nn_why *why);
 
-/* nn_rt_domain_find() - the buffer of a memory in a device, for a session; made anew if the
+/* nn_rt_domain_get_buffer() - the buffer of a memory in a device, for a session; made anew if the
  * one that had it died. Returns: 0; DEAD_OBJECT and whatever the device says; -ENOMEM. */
-int nn_rt_domain_find(struct nn_rt_domain *domain, struct nn_rt_session *session,
-                      struct nn_why *why, struct nn_rt_domain_place *ret_place);
+int nn_rt_domain_get_buffer(struct nn_rt_domain *domain, struct nn_rt_session *session,
+                            struct nn_why *why, struct nn_rt_domain_handle *ret_handle);
 
 /* nn_rt_domain_get_session() - the same for whoever has no session yet: the one that the
  * buffer is of. The reference is the caller's.
- * Returns: as nn_rt_domain_find(). */
+ * Returns: as nn_rt_domain_get_buffer(). */
 int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
                              struct nn_rt_session **ret_session,
-                             struct nn_rt_domain_place *ret_place);
+                             struct nn_rt_domain_handle *ret_handle);
 
 /* nn_rt_domain_check_input() - whether there are contents, of the argument's dimensions.
  * Returns: 0, OP_FAILED. */
 int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_argument *input,
                              struct nn_why *why);
 
-/* nn_rt_domain_set() - what became of it: contents of these dimensions. */
-void nn_rt_domain_set(struct nn_rt_domain *domain, uint32_t n_dimensions,
-                      const uint32_t *dimensions);
+/* nn_rt_domain_set_dims() - what became of it: contents of these dimensions. */
+void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dimensions,
+                           const uint32_t *dimensions);
 
 /* nn_rt_domain_clear() - its contents are not to be used. */
 void nn_rt_domain_clear(struct nn_rt_domain *domain);
 
-/* nn_rt_domain_get() - Returns: false if it is not initialized. ret has room for
+/* nn_rt_domain_get_dims() - Returns: false if it is not initialized. ret has room for
  * NNHAL_MAX_RANK. */
-bool nn_rt_domain_get(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_t *ret);
+bool nn_rt_domain_get_dims(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_t *ret);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffer-handle.c - hardware buffers from process to process
+/* hardware-buffer-socket.c - hardware buffers from process to process
  *
  * One message of fixed size with one descriptor. Whoever receives it believes
  * nothing: the numbers are judged against the descriptor as those of any other
  * client are, in nn_region_import(). */
 #include "base/error.h"
 #include "base/sys.h"
-#include "runtime/hardware-buffer.h"
+#include "runtime/memory/hardware-buffer.h"
 
 #include <assert.h>
 #include <string.h>
@@ -42,7 +42,7 @@ union control {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-static struct handle pack(const struct nnhal_hardware_buffer *buffer)
+static struct handle handle_pack(const struct nnhal_hardware_buffer *buffer)
 {
     struct handle handle = {
         .magic = MAGIC,
@@ -65,8 +65,8 @@ static struct handle pack(const struct nnhal_hardware_buffer *buffer)
 }
 
 /* The numbers of handle; planes has room for all. */
-static int unpack(const struct handle *handle, struct nnhal_buffer_plane *planes,
-                  struct nnhal_hardware_buffer *ret_buffer)
+static int handle_unpack(const struct handle *handle, struct nnhal_buffer_plane *planes,
+                         struct nnhal_hardware_buffer *ret_buffer)
 {
     if (handle->magic != MAGIC || handle->version != VERSION || handle->n_planes > NNHAL_MAX_PLANES)
         return nn_error_origin(-EPROTO);
@@ -88,9 +88,9 @@ static int unpack(const struct handle *handle, struct nnhal_buffer_plane *planes
     return 0;
 }
 
-int nn_rt_buffer_send(const AHardwareBuffer *buffer, int socket)
+int nn_rt_hardware_buffer_send(const AHardwareBuffer *buffer, int socket)
 {
-    struct handle handle = pack(nn_rt_buffer_layout(buffer));
+    struct handle handle = handle_pack(nn_rt_hardware_buffer_layout(buffer));
     struct iovec part = {.iov_base = &handle, .iov_len = sizeof(handle)};
     union control control = {.bytes = {0}};
     struct msghdr message = {
@@ -100,7 +100,7 @@ int nn_rt_buffer_send(const AHardwareBuffer *buffer, int socket)
         .msg_controllen = sizeof(control.bytes),
     };
     struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message);
-    int fd = nn_rt_buffer_fd(buffer);
+    int fd = nn_rt_hardware_buffer_fd(buffer);
     ssize_t n;
 
     cmsg->cmsg_level = SOL_SOCKET;
@@ -127,7 +127,7 @@ static int take_fd(struct msghdr *message)
     return fd;
 }
 
-int nn_rt_buffer_receive(int socket, AHardwareBuffer **ret_buffer)
+int nn_rt_hardware_buffer_receive(int socket, AHardwareBuffer **ret_buffer)
 {
     struct nnhal_buffer_plane planes[NNHAL_MAX_PLANES];
     struct nnhal_hardware_buffer buffer;
@@ -152,9 +152,9 @@ int nn_rt_buffer_receive(int socket, AHardwareBuffer **ret_buffer)
         return nn_error_origin(-EPIPE);
     if (n != sizeof(handle) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || fd < 0)
         return nn_error_origin(-EPROTO);
-    r = unpack(&handle, planes, &buffer);
+    r = handle_unpack(&handle, planes, &buffer);
     if (r < 0)
         return nn_error_trace(r);
-    r = nn_rt_buffer_import(steal_fd(&fd), &buffer, ret_buffer);
+    r = nn_rt_hardware_buffer_import(steal_fd(&fd), &buffer, ret_buffer);
     return nn_error_trace(r == -EINVAL || r == -EPERM ? -EPROTO : r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/hardware-buffer.h"
+#include "runtime/memory/hardware-buffer.h"
 
 #include "base/error.h"
 #include "base/fence.h"
@@ -32,14 +32,14 @@ static AHardwareBuffer *buffer_new(void)
     return buffer;
 }
 
-AHardwareBuffer *nn_rt_buffer_ref(AHardwareBuffer *buffer)
+AHardwareBuffer *nn_rt_hardware_buffer_ref(AHardwareBuffer *buffer)
 {
     if (buffer)
         nn_ref(&buffer->n_refs);
     return buffer;
 }
 
-AHardwareBuffer *nn_rt_buffer_unref(AHardwareBuffer *buffer)
+AHardwareBuffer *nn_rt_hardware_buffer_unref(AHardwareBuffer *buffer)
 {
     if (buffer && nn_unref(&buffer->n_refs)) {
         nn_region_unref(buffer->region);
@@ -85,16 +85,16 @@ static int layout_of(const AHardwareBuffer_Desc *desc, struct nn_layout *ret_lay
     }
 }
 
-int nn_rt_buffer_judge(const AHardwareBuffer_Desc *desc)
+int nn_rt_hardware_buffer_check(const AHardwareBuffer_Desc *desc)
 {
     struct nn_layout layout;
 
     return layout_of(desc, &layout);
 }
 
-int nn_rt_buffer_new(const AHardwareBuffer_Desc *desc, AHardwareBuffer **ret_buffer)
+int nn_rt_hardware_buffer_new(const AHardwareBuffer_Desc *desc, AHardwareBuffer **ret_buffer)
 {
-    _cleanup_(nn_rt_buffer_unrefp) AHardwareBuffer *buffer = buffer_new();
+    _cleanup_(nn_rt_hardware_buffer_unrefp) AHardwareBuffer *buffer = buffer_new();
     int r, fd = -1;
 
     if (!buffer)
@@ -110,10 +110,10 @@ int nn_rt_buffer_new(const AHardwareBuffer_Desc *desc, AHardwareBuffer **ret_buf
     return 0;
 }
 
-int nn_rt_buffer_import(int fd, const struct nnhal_hardware_buffer *layout,
-                        AHardwareBuffer **ret_buffer)
+int nn_rt_hardware_buffer_import(int fd, const struct nnhal_hardware_buffer *layout,
+                                 AHardwareBuffer **ret_buffer)
 {
-    _cleanup_(nn_rt_buffer_unrefp) AHardwareBuffer *buffer = NULL;
+    _cleanup_(nn_rt_hardware_buffer_unrefp) AHardwareBuffer *buffer = NULL;
     _cleanup_(closep) int own = fd;
     int r;
 
@@ -133,17 +133,17 @@ int nn_rt_buffer_import(int fd, const struct nnhal_hardware_buffer *layout,
     return 0;
 }
 
-const struct nnhal_hardware_buffer *nn_rt_buffer_layout(const AHardwareBuffer *buffer)
+const struct nnhal_hardware_buffer *nn_rt_hardware_buffer_layout(const AHardwareBuffer *buffer)
 {
     return &buffer->layout.buffer;
 }
 
-int nn_rt_buffer_fd(const AHardwareBuffer *buffer)
+int nn_rt_hardware_buffer_fd(const AHardwareBuffer *buffer)
 {
     return nn_region_fd(buffer->region);
 }
 
-enum nn_backing nn_rt_buffer_backing(const AHardwareBuffer *buffer)
+enum nn_backing nn_rt_hardware_buffer_backing(const AHardwareBuffer *buffer)
 {
     return buffer->backing;
 }
@@ -157,7 +157,7 @@ static bool rect_is_inside(const struct nnhal_hardware_buffer *layout, const ARe
            (uint32_t)rect->bottom <= layout->height;
 }
 
-static int judge_lock(const AHardwareBuffer *buffer, uint64_t usage, const ARect *rect)
+static int check_lock(const AHardwareBuffer *buffer, uint64_t usage, const ARect *rect)
 {
     const struct nnhal_hardware_buffer *layout = &buffer->layout.buffer;
     bool reads = (usage & CPU_READ) != 0, writes = (usage & CPU_WRITE) != 0;
@@ -214,14 +214,14 @@ static int drop_lock(AHardwareBuffer *buffer)
     return 0;
 }
 
-int nn_rt_buffer_lock(AHardwareBuffer *buffer, uint64_t usage, int fence, const ARect *rect,
-                      uint8_t **ret_data)
+int nn_rt_hardware_buffer_lock(AHardwareBuffer *buffer, uint64_t usage, int fence,
+                               const ARect *rect, uint8_t **ret_data)
 {
     _cleanup_(closep) int own = fence;
     bool is_writer = (usage & CPU_WRITE) != 0;
     int r;
 
-    r = judge_lock(buffer, usage, rect);
+    r = check_lock(buffer, usage, rect);
     if (r == 0)
         r = wait_for(own);
     if (r == 0)
@@ -237,7 +237,7 @@ int nn_rt_buffer_lock(AHardwareBuffer *buffer, uint64_t usage, int fence, const 
     return 0;
 }
 
-int nn_rt_buffer_unlock(AHardwareBuffer *buffer)
+int nn_rt_hardware_buffer_unlock(AHardwareBuffer *buffer)
 {
     int32_t locks = __atomic_load_n(&buffer->locks, __ATOMIC_RELAXED);
     int r, end;

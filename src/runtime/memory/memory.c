@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/error.h"
-#include "runtime/channel.h"
-#include "runtime/domain.h"
-#include "runtime/hardware-buffer.h"
+#include "runtime/execution/channel.h"
+#include "runtime/memory/domain.h"
+#include "runtime/memory/hardware-buffer.h"
 #include "shm/region.h"
 
 #include <errno.h>
@@ -62,14 +62,14 @@ int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struc
 
 int nn_rt_memory_from_buffer(AHardwareBuffer *buffer, ANeuralNetworksMemory **ret_memory)
 {
-    const struct nnhal_hardware_buffer *layout = nn_rt_buffer_layout(buffer);
+    const struct nnhal_hardware_buffer *layout = nn_rt_hardware_buffer_layout(buffer);
     ANeuralNetworksMemory *memory = NULL;
     int r;
 
     r = memory_new(&memory);
     if (r < 0)
         return nn_error_trace(r);
-    memory->buffer = nn_rt_buffer_ref(buffer);
+    memory->buffer = nn_rt_hardware_buffer_ref(buffer);
     memory->kind = NNHAL_MEMORY_HARDWARE_BUFFER;
     if (layout->format == AHARDWAREBUFFER_FORMAT_BLOB) {
         memory->kind = NNHAL_MEMORY_HARDWARE_BUFFER_BLOB;
@@ -79,7 +79,7 @@ int nn_rt_memory_from_buffer(AHardwareBuffer *buffer, ANeuralNetworksMemory **re
     return 0;
 }
 
-bool nn_rt_memory_is_whole(const ANeuralNetworksMemory *memory)
+bool nn_rt_memory_is_opaque(const ANeuralNetworksMemory *memory)
 {
     return memory->kind == NNHAL_MEMORY_HARDWARE_BUFFER;
 }
@@ -126,7 +126,7 @@ bool nn_rt_memory_is_in_device(const ANeuralNetworksMemory *memory)
 static int memory_fd(const ANeuralNetworksMemory *memory)
 {
     if (memory->buffer)
-        return nn_rt_buffer_fd(memory->buffer);
+        return nn_rt_hardware_buffer_fd(memory->buffer);
     return memory->region ? nn_region_fd(memory->region) : memory->fd;
 }
 
@@ -138,7 +138,7 @@ int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
         .prot = memory->prot,
         .size = memory->size,
         .offset = memory->offset,
-        .buffer = memory->buffer ? nn_rt_buffer_layout(memory->buffer) : NULL,
+        .buffer = memory->buffer ? nn_rt_hardware_buffer_layout(memory->buffer) : NULL,
     };
     int r, fd;
 
@@ -196,7 +196,7 @@ ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory)
     }
     nn_rt_domain_free(memory->domain);
     nn_region_unref(memory->region);
-    nn_rt_buffer_unref(memory->buffer);
+    nn_rt_hardware_buffer_unref(memory->buffer);
     closep(&memory->fd);
     pthread_mutex_destroy(&memory->lock);
     nn_rt_object_done(&memory->object);
@@ -211,7 +211,7 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "a memory made from a descriptor holds inputs and outputs of its roles, "
                        "no constants");
-    if (nn_rt_memory_is_whole(memory))
+    if (nn_rt_memory_is_opaque(memory))
         return offset == 0 && length == 0
                    ? 0
                    : nn_fail(why, ANEURALNETWORKS_BAD_DATA,
@@ -248,9 +248,10 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
     if (!import)
         return nn_error_origin(-ENOMEM);
     if (memory->buffer)
-        args.buffer = *nn_rt_buffer_layout(memory->buffer);
+        args.buffer = *nn_rt_hardware_buffer_layout(memory->buffer);
     nn_arena_init(&arena, 0);
-    status = nn_rt_session_note(session, nn_hal_import_memory(session->hal, &args, &reply, &arena));
+    status = nn_rt_session_check_status(session,
+                                        nn_hal_import_memory(session->hal, &args, &reply, &arena));
     r = nn_fail_status(why, status, "memory", reply.message);
     nn_arena_done(&arena);
     if (r) {

@@ -8,8 +8,8 @@
  * used there, and then known by its id. Models and executions hold references,
  * so that the application may free its handle at any time.
  * Threads: any. */
-#ifndef NN_RUNTIME_MEMORY_H
-#define NN_RUNTIME_MEMORY_H
+#ifndef NN_RUNTIME_MEMORY_MEMORY_H
+#define NN_RUNTIME_MEMORY_MEMORY_H
 
 #include "runtime/object.h"
 #include "runtime/result.h"
@@ -43,9 +43,9 @@ int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struc
 /* nn_rt_memory_from_buffer() - keeps a reference to buffer. Returns: 0, -ENOMEM. */
 int nn_rt_memory_from_buffer(AHardwareBuffer *buffer, ANeuralNetworksMemory **ret_memory);
 
-/* nn_rt_memory_is_whole() - an image, which arguments can only have as a whole:
+/* nn_rt_memory_is_opaque() - an image, which arguments can only have as a whole:
  * offset and length are 0. */
-bool nn_rt_memory_is_whole(const ANeuralNetworksMemory *memory);
+bool nn_rt_memory_is_opaque(const ANeuralNetworksMemory *memory);
 
 /* nn_rt_memory_new_pool() - n_bytes of zeroed sealed memory. name is for /proc.
  * Returns: 0, -ENOMEM, -errno. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/roles.h"
+#include "runtime/memory/roles.h"
 
 #include "base/error.h"
 #include "model/infer.h"
@@ -82,7 +82,7 @@ static int check_role(const ANeuralNetworksMemoryDesc *desc, const struct nn_rt_
 
     if (nn_rt_compilation_check_finished(role->compilation, why))
         return ANEURALNETWORKS_BAD_DATA;
-    io = &role->compilation->frozen->io;
+    io = &role->compilation->finished->io;
     n = role->is_input ? io->n_inputs : io->n_outputs;
     if (role->index >= n)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no %s %u: the model has %u",
@@ -100,8 +100,8 @@ static int check_role(const ANeuralNetworksMemoryDesc *desc, const struct nn_rt_
 }
 
 /* What the descriptor knows of dimensions, and more of it: all or nothing. */
-static int merge(struct nn_rt_roles *roles, uint32_t rank, const uint32_t *dimensions,
-                 struct nn_why *why)
+static int roles_merge(struct nn_rt_roles *roles, uint32_t rank, const uint32_t *dimensions,
+                       struct nn_why *why)
 {
     uint32_t n, merged[NNHAL_MAX_RANK];
 
@@ -130,7 +130,7 @@ static int add_role(struct nn_rt_roles *roles, const struct nn_rt_role *role,
     if (!grown)
         return nn_error_origin(-ENOMEM);
     roles->roles = grown;
-    r = merge(roles, operand->n_dimensions, operand->dimensions, why);
+    r = roles_merge(roles, operand->n_dimensions, operand->dimensions, why);
     if (r)
         return r;
     grown[roles->n_roles] = *role;
@@ -151,7 +151,7 @@ int nn_rt_memory_desc_add_role(ANeuralNetworksMemoryDesc *desc, const struct nn_
         r = check_role(desc, role, why);
     if (r)
         return r;
-    io = &role->compilation->frozen->io;
+    io = &role->compilation->finished->io;
     return add_role(&desc->roles, role,
                     role->is_input ? &io->inputs[role->index] : &io->outputs[role->index], why);
 }
@@ -169,7 +169,7 @@ int nn_rt_memory_desc_set_dimensions(ANeuralNetworksMemoryDesc *desc, uint32_t r
     if (rank && desc->roles.operand && nn_type_is_scalar(desc->roles.operand->type))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "a %s has no dimensions",
                        nn_type_name(desc->roles.operand->type));
-    return merge(&desc->roles, rank, dimensions, why);
+    return roles_merge(&desc->roles, rank, dimensions, why);
 }
 
 int nn_rt_memory_desc_finish(ANeuralNetworksMemoryDesc *desc, struct nn_why *why)

@@ -10,10 +10,10 @@
  *
  * Compilations are referenced, so that all may be freed in any order.
  * One thread at a time until finish() has returned, then any. */
-#ifndef NN_RUNTIME_ROLES_H
-#define NN_RUNTIME_ROLES_H
+#ifndef NN_RUNTIME_MEMORY_ROLES_H
+#define NN_RUNTIME_MEMORY_ROLES_H
 
-#include "runtime/compilation.h"
+#include "runtime/compilation/compilation.h"
 
 struct nn_rt_role {
     ANeuralNetworksCompilation *compilation;

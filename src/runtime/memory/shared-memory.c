@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/shared-memory.h"
+#include "runtime/memory/shared-memory.h"
 
 #include "base/arith.h"
 #include "base/cleanup.h"
@@ -19,7 +19,7 @@ enum {
     SIZE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW,
 };
 
-int nn_rt_shared_new(const char *name, size_t n_bytes)
+int nn_rt_shared_memory_new(const char *name, size_t n_bytes)
 {
     _cleanup_(closep) int fd = -1;
     size_t n_rounded;
@@ -39,7 +39,7 @@ int nn_rt_shared_new(const char *name, size_t n_bytes)
     return steal_fd(&fd);
 }
 
-size_t nn_rt_shared_size(int fd)
+size_t nn_rt_shared_memory_size(int fd)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     struct nn_sys_file file;
@@ -49,7 +49,7 @@ size_t nn_rt_shared_size(int fd)
     return (size_t)file.n_bytes;
 }
 
-int nn_rt_shared_set_prot(int fd, int prot)
+int nn_rt_shared_memory_set_prot(int fd, int prot)
 {
     bool may_write = (prot & PROT_WRITE) != 0;
     int seals = fcntl(fd, F_GET_SEALS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/freeze.h"
+#include "runtime/model/assembly.h"
 
 #include "base/arith.h"
 #include "base/error.h"
@@ -17,7 +17,7 @@
 
 /* Operations and what they wait for. The users of an operand are a slice of
  * users: [first_user[i], first_user[i + 1]). */
-struct order {
+struct operation_order {
     const ANeuralNetworksModel *model;
     struct nn_why *why;
     uint32_t *writer;     /* per operand: the operation, or NO_WRITER */
@@ -28,7 +28,7 @@ struct order {
     uint32_t n_sorted;
 };
 
-static int find_writers(struct order *order)
+static int find_writers(struct operation_order *order)
 {
     const ANeuralNetworksModel *model = order->model;
 
@@ -53,14 +53,14 @@ static int find_writers(struct order *order)
     return 0;
 }
 
-static bool is_written_later(const struct order *order, uint32_t operand)
+static bool is_written_later(const struct operation_order *order, uint32_t operand)
 {
     uint32_t lifetime = order->model->operands[operand].lifetime;
 
     return lifetime == NNHAL_TEMPORARY_VARIABLE || lifetime == NNHAL_SUBGRAPH_OUTPUT;
 }
 
-static int find_users(struct order *order)
+static int find_users(struct operation_order *order)
 {
     const ANeuralNetworksModel *model = order->model;
 
@@ -82,7 +82,7 @@ static int find_users(struct order *order)
     return 0;
 }
 
-static void list_users(struct order *order, uint32_t *next)
+static void list_users(struct operation_order *order, uint32_t *next)
 {
     const ANeuralNetworksModel *model = order->model;
 
@@ -93,14 +93,14 @@ static void list_users(struct order *order, uint32_t *next)
                 order->users[next[model->operations[i].inputs[j]]++] = i;
 }
 
-static void mark_written(struct order *order, uint32_t operand)
+static void mark_written(struct operation_order *order, uint32_t operand)
 {
     for (uint32_t i = order->first_user[operand]; i < order->first_user[operand + 1]; i++)
         if (--order->n_missing[order->users[i]] == 0)
             order->sorted[order->n_sorted++] = order->users[i];
 }
 
-static int run_order(struct order *order)
+static int sort_by_dependency(struct operation_order *order)
 {
     const ANeuralNetworksModel *model = order->model;
 
@@ -121,7 +121,7 @@ static int run_order(struct order *order)
 
 /* An order that is right already is kept, so that a model which a client
  * wrote in order is executed as it was written. */
-static bool is_in_order(const struct order *order)
+static bool is_in_order(const struct operation_order *order)
 {
     const ANeuralNetworksModel *model = order->model;
 
@@ -135,10 +135,10 @@ static bool is_in_order(const struct order *order)
     return true;
 }
 
-static int sort(const ANeuralNetworksModel *model, struct nn_arena *scratch, struct nn_why *why,
-                uint32_t *sorted)
+static int operations_sort(const ANeuralNetworksModel *model, struct nn_arena *scratch,
+                           struct nn_why *why, uint32_t *sorted)
 {
-    struct order order = {.model = model, .why = why, .sorted = sorted};
+    struct operation_order order = {.model = model, .why = why, .sorted = sorted};
     size_t n_readings = 0;
     uint32_t *next;
     int r;
@@ -163,16 +163,16 @@ static int sort(const ANeuralNetworksModel *model, struct nn_arena *scratch, str
         return 0;
     }
     list_users(&order, next);
-    return run_order(&order);
+    return sort_by_dependency(&order);
 }
 
 /* -- constants ------------------------------------------------------------------- */
 
 /* Where constants go: small ones in a row, large ones in a pool of ours, the
  * application's memories and models in lists. */
-struct layout {
+struct constant_layout {
     const ANeuralNetworksModel *model;
-    struct nn_rt_frozen *frozen;
+    struct nn_rt_model *finished;
     struct nn_why *why;
     struct nnhal_operand *operands;
     uint8_t *values;
@@ -186,7 +186,7 @@ static bool is_large(const struct nn_rt_builder_value *value)
     return value->n_bytes > ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES;
 }
 
-static int append(uint64_t *size, uint64_t n_bytes, size_t alignment, uint64_t *ret_offset)
+static int area_append(uint64_t *size, uint64_t n_bytes, size_t alignment, uint64_t *ret_offset)
 {
     uint64_t offset;
 
@@ -197,7 +197,7 @@ static int append(uint64_t *size, uint64_t n_bytes, size_t alignment, uint64_t *
 }
 
 /* Says where each copied constant goes; both areas' sizes are known then. */
-static int place_copied(struct layout *layout)
+static int place_copied(struct constant_layout *layout)
 {
     int r = 0;
 
@@ -211,9 +211,11 @@ static int place_copied(struct layout *layout)
         if (is_large(value)) {
             layout->operands[i].lifetime = NNHAL_CONSTANT_REFERENCE;
             layout->n_large++;
-            r = append(&layout->n_pool_bytes, value->n_bytes, POOL_ALIGNMENT, &location->offset);
+            r = area_append(&layout->n_pool_bytes, value->n_bytes, POOL_ALIGNMENT,
+                            &location->offset);
         } else {
-            r = append(&layout->n_value_bytes, value->n_bytes, SMALL_ALIGNMENT, &location->offset);
+            r = area_append(&layout->n_value_bytes, value->n_bytes, SMALL_ALIGNMENT,
+                            &location->offset);
         }
     }
     if (!r && layout->n_value_bytes > NNHAL_MAX_OPERAND_VALUES_BYTES)
@@ -223,15 +225,15 @@ static int place_copied(struct layout *layout)
     return r;
 }
 
-static int make_areas(struct layout *layout)
+static int make_areas(struct constant_layout *layout)
 {
-    struct nn_rt_frozen_part *part = &layout->frozen->part;
+    struct nn_rt_model_part *part = &layout->finished->part;
     int r;
 
-    layout->values = nn_arena_alloc(&layout->frozen->arena, layout->n_value_bytes);
-    part->pools = nn_arena_new_n(&layout->frozen->arena, ANeuralNetworksMemory *,
+    layout->values = nn_arena_alloc(&layout->finished->arena, layout->n_value_bytes);
+    part->pools = nn_arena_new_n(&layout->finished->arena, ANeuralNetworksMemory *,
                                  (size_t)layout->model->n_operands + 1);
-    part->children = nn_arena_new_n(&layout->frozen->arena, struct nn_rt_frozen *,
+    part->children = nn_arena_new_n(&layout->finished->arena, struct nn_rt_model *,
                                     layout->model->n_operands);
     if (!layout->values || !part->pools || !part->children)
         return nn_error_origin(-ENOMEM);
@@ -244,7 +246,7 @@ static int make_areas(struct layout *layout)
     return r;
 }
 
-static void copy_values(struct layout *layout)
+static void copy_values(struct constant_layout *layout)
 {
     for (uint32_t i = 0; i < layout->model->n_operands; i++) {
         const struct nn_rt_builder_value *value = &layout->model->values[i];
@@ -253,12 +255,12 @@ static void copy_values(struct layout *layout)
         if (!value->bytes)
             continue;
         if (is_large(value))
-            area = nn_rt_memory_data(layout->frozen->part.pools[0]);
+            area = nn_rt_memory_data(layout->finished->part.pools[0]);
         memcpy(area + layout->operands[i].location.offset, value->bytes, value->n_bytes);
     }
 }
 
-static uint32_t pool_of(struct nn_rt_frozen_part *part, ANeuralNetworksMemory *memory)
+static uint32_t pool_of(struct nn_rt_model_part *part, ANeuralNetworksMemory *memory)
 {
     uint32_t i = part->n_pools;
 
@@ -270,18 +272,18 @@ static uint32_t pool_of(struct nn_rt_frozen_part *part, ANeuralNetworksMemory *m
     return part->n_pools++;
 }
 
-static uint32_t child_of(struct nn_rt_frozen_part *part, struct nn_rt_frozen *model)
+static uint32_t child_of(struct nn_rt_model_part *part, struct nn_rt_model *model)
 {
     for (uint32_t i = 0; i < part->n_children; i++)
         if (part->children[i] == model)
             return i;
-    part->children[part->n_children] = nn_rt_frozen_ref(model);
+    part->children[part->n_children] = nn_rt_model_ref(model);
     return part->n_children++;
 }
 
-static int refer(struct layout *layout)
+static int values_refer(struct constant_layout *layout)
 {
-    struct nn_rt_frozen_part *part = &layout->frozen->part;
+    struct nn_rt_model_part *part = &layout->finished->part;
 
     for (uint32_t i = 0; i < layout->model->n_operands; i++) {
         const struct nn_rt_builder_value *value = &layout->model->values[i];
@@ -303,10 +305,10 @@ static int refer(struct layout *layout)
     return 0;
 }
 
-static int copy_operands(struct layout *layout)
+static int copy_operands(struct constant_layout *layout)
 {
     const ANeuralNetworksModel *model = layout->model;
-    struct nn_arena *arena = &layout->frozen->arena;
+    struct nn_arena *arena = &layout->finished->arena;
 
     layout->operands = nn_arena_new_n(arena, struct nnhal_operand, model->n_operands);
     if (!layout->operands)
@@ -320,7 +322,7 @@ static int copy_operands(struct layout *layout)
     return 0;
 }
 
-static int lay_out(struct layout *layout)
+static int lay_out_constants(struct constant_layout *layout)
 {
     int r;
 
@@ -332,7 +334,7 @@ static int lay_out(struct layout *layout)
     if (r)
         return r;
     copy_values(layout);
-    return refer(layout);
+    return values_refer(layout);
 }
 
 /* -- all together ------------------------------------------------------------------ */
@@ -356,37 +358,37 @@ static uint32_t count_inputs(const ANeuralNetworksModel *model,
     return nn_operation_without_defaults(operation, facts.signature, value_of, model);
 }
 
-static int copy_operations(const ANeuralNetworksModel *model, struct nn_rt_frozen *frozen)
+static int copy_operations(const ANeuralNetworksModel *model, struct nn_rt_model *finished)
 {
-    struct nnhal_operation *operations = nn_arena_new_n(&frozen->arena, struct nnhal_operation,
+    struct nnhal_operation *operations = nn_arena_new_n(&finished->arena, struct nnhal_operation,
                                                         model->n_operations);
 
     if (!operations)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; i < model->n_operations; i++) {
-        const struct nnhal_operation *from = &model->operations[frozen->original[i]];
+        const struct nnhal_operation *from = &model->operations[finished->original[i]];
 
         operations[i] = *from;
         operations[i].n_inputs = count_inputs(model, from);
-        operations[i].inputs = nn_arena_dup(&frozen->arena, from->inputs,
+        operations[i].inputs = nn_arena_dup(&finished->arena, from->inputs,
                                             operations[i].n_inputs * sizeof(uint32_t));
-        operations[i].outputs = nn_arena_dup(&frozen->arena, from->outputs,
+        operations[i].outputs = nn_arena_dup(&finished->arena, from->outputs,
                                              from->n_outputs * sizeof(uint32_t));
         if (!operations[i].inputs || !operations[i].outputs)
             return nn_error_origin(-ENOMEM);
     }
-    frozen->part.graph.n_operations = model->n_operations;
-    frozen->part.graph.operations = operations;
+    finished->part.graph.n_operations = model->n_operations;
+    finished->part.graph.operations = operations;
     return 0;
 }
 
-/* retire_unused() - a constant that nothing reads any more becomes an omitted INT32, so that its
+/* omit_unread_constants() - a constant that nothing reads any more becomes an omitted INT32, so that its
  * type asks for no level. */
-static int retire_unused(const ANeuralNetworksModel *model, struct nn_rt_frozen *frozen,
-                         struct nnhal_operand *operands)
+static int omit_unread_constants(const ANeuralNetworksModel *model, struct nn_rt_model *finished,
+                                 struct nnhal_operand *operands)
 {
-    const struct nnhal_subgraph *graph = &frozen->part.graph;
-    bool *is_read = nn_arena_new_n(&frozen->arena, bool, model->n_operands);
+    const struct nnhal_subgraph *graph = &finished->part.graph;
+    bool *is_read = nn_arena_new_n(&finished->arena, bool, model->n_operands);
 
     if (!is_read)
         return nn_error_origin(-ENOMEM);
@@ -404,39 +406,39 @@ static int retire_unused(const ANeuralNetworksModel *model, struct nn_rt_frozen 
     return 0;
 }
 
-static int copy_lists(const ANeuralNetworksModel *model, struct nn_rt_frozen *frozen)
+static int copy_lists(const ANeuralNetworksModel *model, struct nn_rt_model *finished)
 {
-    struct nnhal_subgraph *graph = &frozen->part.graph;
+    struct nnhal_subgraph *graph = &finished->part.graph;
 
     graph->n_input_indexes = model->n_inputs;
     graph->n_output_indexes = model->n_outputs;
-    graph->input_indexes = nn_arena_dup(&frozen->arena, model->inputs,
+    graph->input_indexes = nn_arena_dup(&finished->arena, model->inputs,
                                         model->n_inputs * sizeof(uint32_t));
-    graph->output_indexes = nn_arena_dup(&frozen->arena, model->outputs,
+    graph->output_indexes = nn_arena_dup(&finished->arena, model->outputs,
                                          model->n_outputs * sizeof(uint32_t));
     return graph->input_indexes && graph->output_indexes ? 0 : nn_error_origin(-ENOMEM);
 }
 
-static int sort_into(const ANeuralNetworksModel *model, struct nn_rt_frozen *frozen,
-                     struct nn_why *why)
+static int sort_model(const ANeuralNetworksModel *model, struct nn_rt_model *finished,
+                      struct nn_why *why)
 {
     struct nn_arena scratch;
     int r;
 
-    frozen->original = nn_arena_new_n(&frozen->arena, uint32_t, model->n_operations);
-    if (!frozen->original)
+    finished->original = nn_arena_new_n(&finished->arena, uint32_t, model->n_operations);
+    if (!finished->original)
         return nn_error_origin(-ENOMEM);
     nn_arena_init(&scratch, 0);
-    r = sort(model, &scratch, why, frozen->original);
+    r = operations_sort(model, &scratch, why, finished->original);
     nn_arena_done(&scratch);
     return r;
 }
 
-int nn_freeze(const ANeuralNetworksModel *model, struct nn_why *why,
-              struct nn_rt_frozen **ret_frozen)
+int nn_rt_model_assemble(const ANeuralNetworksModel *model, struct nn_why *why,
+                         struct nn_rt_model **ret_finished)
 {
-    _cleanup_(nn_rt_frozen_unrefp) struct nn_rt_frozen *frozen = NULL;
-    struct layout layout = {.model = model, .why = why};
+    _cleanup_(nn_rt_model_unrefp) struct nn_rt_model *finished = NULL;
+    struct constant_layout layout = {.model = model, .why = why};
     int r;
 
     if (!model->has_arguments)
@@ -444,27 +446,27 @@ int nn_freeze(const ANeuralNetworksModel *model, struct nn_why *why,
                        "the model's inputs and outputs have not been identified");
     if (!model->n_operations)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the model has no operations");
-    r = nn_rt_frozen_new(&frozen);
+    r = nn_rt_model_new(&finished);
     if (r)
         return r;
-    layout.frozen = frozen;
-    frozen->model.relax_computation_float32_to_float16 = model->is_relaxed;
-    r = sort_into(model, frozen, why);
+    layout.finished = finished;
+    finished->model.relax_computation_float32_to_float16 = model->is_relaxed;
+    r = sort_model(model, finished, why);
     if (!r)
-        r = lay_out(&layout);
+        r = lay_out_constants(&layout);
     if (!r)
-        r = copy_operations(model, frozen);
+        r = copy_operations(model, finished);
     if (!r)
-        r = retire_unused(model, frozen, layout.operands);
+        r = omit_unread_constants(model, finished, layout.operands);
     if (!r)
-        r = copy_lists(model, frozen);
+        r = copy_lists(model, finished);
     if (r)
         return r;
-    frozen->part.graph.n_operands = model->n_operands;
-    frozen->part.graph.operands = layout.operands;
-    r = nn_rt_frozen_join(frozen, why);
+    finished->part.graph.n_operands = model->n_operands;
+    finished->part.graph.operands = layout.operands;
+    r = nn_rt_model_link(finished, why);
     if (r)
         return r;
-    *ret_frozen = steal_ptr(&frozen);
+    *ret_finished = steal_ptr(&finished);
     return 0;
 }

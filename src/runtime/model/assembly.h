@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* freeze.h - from what was built to what is executed
+/* assembly.h - from what was built to what is executed
  *
  * Sorts the operations, lays out the constants, joins the subgraphs and judges
  * the result. Pure in that the builder is only read; what it costs is linear in
  * the model's size, and nothing recurses. */
-#ifndef NN_RUNTIME_FREEZE_H
-#define NN_RUNTIME_FREEZE_H
+#ifndef NN_RUNTIME_MODEL_ASSEMBLY_H
+#define NN_RUNTIME_MODEL_ASSEMBLY_H
 
-#include "runtime/builder.h"
+#include "runtime/model/builder.h"
 
-/* nn_freeze() - Returns: 0; BAD_DATA (the model can never be finished); -ENOMEM
+/* nn_rt_model_assemble() - Returns: 0; BAD_DATA (the model can never be finished); -ENOMEM
  * and other fatal errors (it can be tried again). */
-int nn_freeze(const ANeuralNetworksModel *model, struct nn_why *why,
-              struct nn_rt_frozen **ret_frozen);
+int nn_rt_model_assemble(const ANeuralNetworksModel *model, struct nn_why *why,
+                         struct nn_rt_model **ret_finished);
 
 #endif

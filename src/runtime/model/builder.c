@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/builder.h"
+#include "runtime/model/builder.h"
 
 #include "base/error.h"
 #include "model/types.h"
-#include "runtime/freeze.h"
+#include "runtime/model/assembly.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void value_clear(struct nn_rt_builder_value *value)
 {
     free(value->bytes);
     nn_rt_memory_unref(value->memory);
-    nn_rt_frozen_unref(value->model);
+    nn_rt_model_unref(value->model);
     *value = (struct nn_rt_builder_value){0};
 }
 
@@ -51,7 +51,7 @@ ANeuralNetworksModel *nn_rt_builder_free(ANeuralNetworksModel *model)
     if (!model)
         return NULL;
     drop_parts(model);
-    nn_rt_frozen_unref(model->frozen);
+    nn_rt_model_unref(model->finished);
     nn_rt_object_done(&model->object);
     free(model);
     return NULL;
@@ -99,7 +99,7 @@ static int reserve_operand(ANeuralNetworksModel *model)
 
 /* Scales of per-channel operands are set by a call of their own, later: the
  * rest of the type is judged as if it were symmetric. */
-static int judge_operand(const struct nnhal_operand *operand, struct nn_why *why)
+static int check_operand(const struct nnhal_operand *operand, struct nn_why *why)
 {
     static const float one = 1;
     struct nnhal_operand judged = *operand;
@@ -125,7 +125,7 @@ static bool fits_known(const ANeuralNetworksOperandType *type)
     return nn_operand_bytes((uint32_t)type->type, type->dimensionCount, known, &n_bytes);
 }
 
-static int judge_type(const ANeuralNetworksOperandType *type, struct nn_why *why)
+static int check_type(const ANeuralNetworksOperandType *type, struct nn_why *why)
 {
     struct nnhal_operand operand = {
         .type = (uint32_t)type->type,
@@ -145,7 +145,7 @@ static int judge_type(const ANeuralNetworksOperandType *type, struct nn_why *why
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no operand type", type->type);
     if (!fits_known(type))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
-    return judge_operand(&operand, why);
+    return check_operand(&operand, why);
 }
 
 int nn_rt_builder_add_operand(ANeuralNetworksModel *model, const ANeuralNetworksOperandType *type,
@@ -159,7 +159,7 @@ int nn_rt_builder_add_operand(ANeuralNetworksModel *model, const ANeuralNetworks
         return r;
     if (model->n_operands >= NNHAL_MAX_OPERANDS)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "more than %d operands", NNHAL_MAX_OPERANDS);
-    r = judge_type(type, why);
+    r = check_type(type, why);
     if (r)
         return r;
     r = reserve_operand(model);
@@ -291,7 +291,7 @@ int nn_rt_builder_set_value_from_memory(ANeuralNetworksModel *model, int32_t ind
     int r;
 
     r = check_settable(model, index, why);
-    if (!r && nn_rt_memory_is_whole(memory))
+    if (!r && nn_rt_memory_is_opaque(memory))
         r = nn_fail(
             why, ANEURALNETWORKS_BAD_DATA,
             "a hardware buffer that is no BLOB holds arguments of executions, no constants");
@@ -309,12 +309,12 @@ int nn_rt_builder_set_value_from_memory(ANeuralNetworksModel *model, int32_t ind
 int nn_rt_builder_set_value_from_model(ANeuralNetworksModel *model, int32_t index,
                                        const ANeuralNetworksModel *value, struct nn_why *why)
 {
-    struct nn_rt_frozen *frozen = NULL;
+    struct nn_rt_model *finished = NULL;
     int r;
 
     r = check_open(model, why);
     if (!r)
-        r = nn_rt_builder_get_frozen(value, why, &frozen);
+        r = nn_rt_builder_get_finished(value, why, &finished);
     if (!r)
         r = check_settable(model, index, why);
     if (!r && model->operands[index].type != NNHAL_SUBGRAPH)
@@ -323,7 +323,7 @@ int nn_rt_builder_set_value_from_model(ANeuralNetworksModel *model, int32_t inde
     if (r)
         return r;
     set_value(model, index, NNHAL_SUBGRAPH_VALUE,
-              (struct nn_rt_builder_value){.model = nn_rt_frozen_ref(frozen)});
+              (struct nn_rt_builder_value){.model = nn_rt_model_ref(finished)});
     return 0;
 }
 
@@ -344,9 +344,9 @@ static int reserve_operation(ANeuralNetworksModel *model)
     return 0;
 }
 
-/* judge_control_flow() - an IF or WHILE whose operands' types are right: it names models, and
+/* check_control_flow() - an IF or WHILE whose operands' types are right: it names models, and
  * agrees with them. */
-static int judge_control_flow(const ANeuralNetworksModel *model,
+static int check_control_flow(const ANeuralNetworksModel *model,
                               const struct nnhal_operation *operation, struct nn_why *why)
 {
     uint32_t first = operation->type == NNHAL_OP_IF ? 1 : 0;
@@ -364,7 +364,7 @@ static int judge_control_flow(const ANeuralNetworksModel *model,
         nn_controlflow_validate(model->operands, operation, subgraphs[0], subgraphs[1], why));
 }
 
-static int judge_operation(const ANeuralNetworksModel *model,
+static int check_operation(const ANeuralNetworksModel *model,
                            const struct nnhal_operation *operation, struct nn_why *why)
 {
     int r = 0;
@@ -382,7 +382,7 @@ static int judge_operation(const ANeuralNetworksModel *model,
     r = nn_fail_refused(
         nn_operation_validate(model->operands, model->n_operands, operation, NULL, why));
     if (!r && (operation->type == NNHAL_OP_IF || operation->type == NNHAL_OP_WHILE))
-        r = judge_control_flow(model, operation, why);
+        r = check_control_flow(model, operation, why);
     return r;
 }
 
@@ -398,7 +398,7 @@ int nn_rt_builder_add_operation(ANeuralNetworksModel *model,
     if (model->n_operations >= NNHAL_MAX_OPERATIONS)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "more than %d operations",
                        NNHAL_MAX_OPERATIONS);
-    r = judge_operation(model, operation, why);
+    r = check_operation(model, operation, why);
     if (r)
         return r;
     r = reserve_operation(model);
@@ -520,7 +520,7 @@ int nn_rt_builder_finish(ANeuralNetworksModel *model, struct nn_why *why)
 
     if (r)
         return r;
-    r = nn_freeze(model, why, &model->frozen);
+    r = nn_rt_model_assemble(model, why, &model->finished);
     if (!r) {
         model->state = NN_BUILDER_FINISHED;
         drop_parts(model);
@@ -530,14 +530,14 @@ int nn_rt_builder_finish(ANeuralNetworksModel *model, struct nn_why *why)
     return r;
 }
 
-int nn_rt_builder_get_frozen(const ANeuralNetworksModel *model, struct nn_why *why,
-                             struct nn_rt_frozen **ret_frozen)
+int nn_rt_builder_get_finished(const ANeuralNetworksModel *model, struct nn_why *why,
+                               struct nn_rt_model **ret_finished)
 {
     if (model->state != NN_BUILDER_FINISHED)
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
                        model->state == NN_BUILDER_OPEN
                            ? "the model is not finished"
                            : "the model was refused by finish(): it can only be freed");
-    *ret_frozen = model->frozen;
+    *ret_finished = model->finished;
     return 0;
 }

@@ -2,18 +2,18 @@
 /* builder.h - a model while the application builds it
  *
  *     OPEN --finish()--> FINISHED
- *       |                    what was built is a nn_rt_frozen now (frozen.h)
+ *       |                    what was built is a nn_rt_model now (model.h)
  *       +---finish() refused--> INVALID: can only be freed
  *
  * Everything that the application passes is copied before a call returns, values
  * of any size included, so that no pointer of its is kept. An operand has one
  * value, the last that was set. A call that fails has changed nothing.
  * One thread at a time, as NNAPI has it. */
-#ifndef NN_RUNTIME_BUILDER_H
-#define NN_RUNTIME_BUILDER_H
+#ifndef NN_RUNTIME_MODEL_BUILDER_H
+#define NN_RUNTIME_MODEL_BUILDER_H
 
 #include "base/arena.h"
-#include "runtime/frozen.h"
+#include "runtime/model/model.h"
 #include "runtime/object.h"
 #include "runtime/result.h"
 
@@ -32,7 +32,7 @@ struct nn_rt_builder_value {
     uint64_t n_bytes;
     ANeuralNetworksMemory *memory; /* CONSTANT_REFERENCE */
     uint64_t offset;
-    struct nn_rt_frozen *model; /* SUBGRAPH_VALUE */
+    struct nn_rt_model *model; /* SUBGRAPH_VALUE */
 };
 
 struct ANeuralNetworksModel {
@@ -52,7 +52,7 @@ struct ANeuralNetworksModel {
     uint32_t n_outputs;
     uint32_t *inputs;
     uint32_t *outputs;
-    struct nn_rt_frozen *frozen; /* when FINISHED */
+    struct nn_rt_model *finished; /* when FINISHED */
 };
 
 /* One function per call of the API; Returns: as NeuralNetworks.h says, or -ENOMEM. */
@@ -77,10 +77,10 @@ int nn_rt_builder_identify(ANeuralNetworksModel *model, uint32_t n_inputs, const
 int nn_rt_builder_relax(ANeuralNetworksModel *model, bool is_relaxed, struct nn_why *why);
 int nn_rt_builder_finish(ANeuralNetworksModel *model, struct nn_why *why);
 
-/* nn_rt_builder_get_frozen() - what a finished model is; borrowed.
+/* nn_rt_builder_get_finished() - what a finished model is; borrowed.
  * Returns: 0, BAD_STATE. */
-int nn_rt_builder_get_frozen(const ANeuralNetworksModel *model, struct nn_why *why,
-                             struct nn_rt_frozen **ret_frozen);
+int nn_rt_builder_get_finished(const ANeuralNetworksModel *model, struct nn_why *why,
+                               struct nn_rt_model **ret_finished);
 
 NN_DEFINE_CLEANUP(ANeuralNetworksModel, nn_rt_builder_free)
 

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frozen.h - a finished model
+/* model.h - a finished model
  *
- * A frozen model never changes: models that use it as a subgraph, compilations
+ * A finished model never changes: models that use it as a subgraph, compilations
  * and executions share it by reference, and it stays when the application frees
  * its handle. It has the form that a device gets (struct nnhal_model): operations
  * in an order in which they can be executed, small values in operand_values,
  * large ones in one pool of ours, the application's memories as they are,
  * subgraphs flattened into a list. Only the pools' ids are missing: they belong
- * to a session (nn_rt_frozen_get_model()).
+ * to a session (nn_rt_model_get_hal_model()).
  * Threads: any. */
-#ifndef NN_RUNTIME_FROZEN_H
-#define NN_RUNTIME_FROZEN_H
+#ifndef NN_RUNTIME_MODEL_MODEL_H
+#define NN_RUNTIME_MODEL_MODEL_H
 
 #include "base/arena.h"
 #include "model/validate.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 #include "runtime/result.h"
 
-struct nn_rt_frozen_answer;
+struct nn_rt_model_answer;
 
 /* What a model brings by itself, before its subgraphs are joined to it: pool
  * indexes refer to pools, SUBGRAPH_VALUE offsets to children, CONSTANT_COPY
  * offsets to values. */
-struct nn_rt_frozen_part {
+struct nn_rt_model_part {
     struct nnhal_subgraph graph;
     struct nnhal_bytes values;
     uint32_t n_pools;
     uint32_t n_children;
     ANeuralNetworksMemory **pools;
-    struct nn_rt_frozen **children;
+    struct nn_rt_model **children;
 };
 
-struct nn_rt_frozen {
+struct nn_rt_model {
     uint32_t n_refs;
     struct nn_arena arena; /* of everything here */
-    struct nn_rt_frozen_part part;
+    struct nn_rt_model_part part;
     uint32_t *original; /* operation in order -> as the application added it */
     /* Joined. */
     struct nnhal_model model; /* without pools */
@@ -43,37 +43,37 @@ struct nn_rt_frozen {
     struct nn_model_facts facts;
     struct nn_model_io io;
     pthread_mutex_t lock; /* of answers */
-    struct nn_rt_frozen_answer *answers;
+    struct nn_rt_model_answer *answers;
 };
 
-/* nn_rt_frozen_new() - an empty one; the caller fills part and original, from the
+/* nn_rt_model_new() - an empty one; the caller fills part and original, from the
  * arena and with references of its own, then joins it. */
-int nn_rt_frozen_new(struct nn_rt_frozen **ret_frozen);
-struct nn_rt_frozen *nn_rt_frozen_ref(struct nn_rt_frozen *frozen);
-struct nn_rt_frozen *nn_rt_frozen_unref(struct nn_rt_frozen *frozen);
+int nn_rt_model_new(struct nn_rt_model **ret_finished);
+struct nn_rt_model *nn_rt_model_ref(struct nn_rt_model *finished);
+struct nn_rt_model *nn_rt_model_unref(struct nn_rt_model *finished);
 
-/* nn_rt_frozen_join() - adds the subgraphs that part reaches, then judges the whole.
+/* nn_rt_model_link() - adds the subgraphs that part reaches, then judges the whole.
  * Returns: 0; BAD_DATA; -ENOMEM. */
-int nn_rt_frozen_join(struct nn_rt_frozen *frozen, struct nn_why *why);
+int nn_rt_model_link(struct nn_rt_model *finished, struct nn_why *why);
 
-/* nn_rt_frozen_get_model() - the model with the pools' ids in a session, imported if
+/* nn_rt_model_get_hal_model() - the model with the pools' ids in a session, imported if
  * need be; the ids are taken from arena.
  * Returns: 0; as nn_rt_memory_import(); -ENOMEM. */
-int nn_rt_frozen_get_model(struct nn_rt_frozen *frozen, struct nn_rt_session *session,
-                           struct nn_arena *arena, struct nn_why *why,
-                           struct nnhal_model *ret_model);
+int nn_rt_model_get_hal_model(struct nn_rt_model *finished, struct nn_rt_session *session,
+                              struct nn_arena *arena, struct nn_why *why,
+                              struct nnhal_model *ret_model);
 
-/* nn_rt_frozen_is_newer() - whether the model uses what came after a device: it is not
+/* nn_rt_model_is_newer() - whether the model uses what came after a device: it is not
  * sent there. */
-bool nn_rt_frozen_is_newer(const struct nn_rt_frozen *frozen, const ANeuralNetworksDevice *device);
+bool nn_rt_model_is_newer(const struct nn_rt_model *finished, const ANeuralNetworksDevice *device);
 
-/* nn_rt_frozen_get_supported() - which operations a device says it can execute, in the
+/* nn_rt_model_get_supported() - which operations a device says it can execute, in the
  * order of execution: one byte each, kept with the model and asked once.
  * Returns: 0 with *ret_supported borrowed; DEAD_OBJECT and whatever the device
  * says; -ENOMEM. */
-int nn_rt_frozen_get_supported(struct nn_rt_frozen *frozen, ANeuralNetworksDevice *device,
-                               struct nn_why *why, const uint8_t **ret_supported);
+int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
+                              struct nn_why *why, const uint8_t **ret_supported);
 
-NN_DEFINE_CLEANUP(struct nn_rt_frozen, nn_rt_frozen_unref)
+NN_DEFINE_CLEANUP(struct nn_rt_model, nn_rt_model_unref)
 
 #endif

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/supported.h"
+#include "runtime/model/supported-operations.h"
 
 #include "base/log.h"
 #include "runtime/registry.h"
 
 #include <string.h>
 
-int nn_supported(const ANeuralNetworksModel *model, const ANeuralNetworksDevice *const *devices,
-                 uint32_t n_devices, struct nn_why *why, bool *ret_supported)
+int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
+                                   const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
+                                   struct nn_why *why, bool *ret_supported)
 {
-    struct nn_rt_frozen *frozen;
+    struct nn_rt_model *finished;
     int r;
 
-    r = nn_rt_builder_get_frozen(model, why, &frozen);
+    r = nn_rt_builder_get_finished(model, why, &finished);
     if (!r)
         r = nn_rt_registry_check_list(devices, n_devices, why);
     if (r)
         return r;
-    memset(ret_supported, 0, frozen->model.main.n_operations * sizeof(*ret_supported));
+    memset(ret_supported, 0, finished->model.main.n_operations * sizeof(*ret_supported));
     for (uint32_t i = 0; i < n_devices; i++) {
         ANeuralNetworksDevice *device = (ANeuralNetworksDevice *)devices[i];
         const uint8_t *supported;
 
-        if (nn_rt_frozen_get_supported(frozen, device, why, &supported)) {
+        if (nn_rt_model_get_supported(finished, device, why, &supported)) {
             nn_log("compilation", NN_LOG_WARNING, "%s", why->text);
             continue;
         }
-        for (uint32_t j = 0; j < frozen->model.main.n_operations; j++)
+        for (uint32_t j = 0; j < finished->model.main.n_operations; j++)
             if (supported[j])
-                ret_supported[frozen->original[j]] = true;
+                ret_supported[finished->original[j]] = true;
     }
     return 0;
 }

@@ -26,7 +26,7 @@ struct told {
     char why[256];
 };
 
-static int compare(const void *a, const void *b)
+static int compare_ns(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -34,9 +34,9 @@ static int compare(const void *a, const void *b)
 }
 
 /* The time that a quarter of them do not exceed. */
-static uint64_t quartile(uint64_t *times, size_t n)
+static uint64_t lower_quartile(uint64_t *times, size_t n)
 {
-    qsort(times, n, sizeof(*times), compare);
+    qsort(times, n, sizeof(*times), compare_ns);
     return times[n / 4];
 }
 
@@ -83,10 +83,10 @@ static void compile_again(struct session *session, struct told *told)
         times[i] = session->prepare_ns;
     }
     if (told->status == TOOL_OK)
-        told->again_ns = quartile(times, AGAIN);
+        told->again_ns = lower_quartile(times, AGAIN);
 }
 
-static void live(const struct session_options *options, bool is_repeated, struct told *told)
+static void child_run(const struct session_options *options, bool is_repeated, struct told *told)
 {
     struct session session;
 
@@ -104,7 +104,8 @@ static void live(const struct session_options *options, bool is_repeated, struct
 }
 
 /* live() in a new process. */
-static int live_once(const struct session_options *options, bool is_repeated, struct told *ret_told)
+static int child_start(const struct session_options *options, bool is_repeated,
+                       struct told *ret_told)
 {
     void *shared = mmap(NULL, sizeof(*ret_told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                         -1, 0);
@@ -116,7 +117,7 @@ static int live_once(const struct session_options *options, bool is_repeated, st
     told->status = TOOL_FAILED;
     child = fork();
     if (child == 0) {
-        live(options, is_repeated, told);
+        child_run(options, is_repeated, told);
         _exit(0);
     }
     if (child < 0 || waitpid(child, NULL, 0) != child)
@@ -150,7 +151,7 @@ static bool each_file(const char *folder, bool (*see)(const char *path, void *ct
     return is_good;
 }
 
-static bool forget(const char *path, void *ctx)
+static bool evict_file(const char *path, void *ctx)
 {
     return unlink(path) == 0;
 }
@@ -188,7 +189,7 @@ static int measure_reading(const char *folder, struct cache_times *times)
             return tool_error(TOOL_FAILED, "%s: the entry cannot be read", folder);
         took[i] = session_now_ns() - began;
     }
-    times->read_ns = quartile(took, AGAIN);
+    times->read_ns = lower_quartile(took, AGAIN);
     return TOOL_OK;
 }
 
@@ -205,17 +206,17 @@ static int measure_round(const struct session_options *options, const char *fold
 {
     struct session_options uncached = *options, cached = *options;
     struct told told = {0};
-    int status = live_once(&uncached, true, &told);
+    int status = child_start(&uncached, true, &told);
 
     rounds->compile_first[i] = told.first_ns;
     rounds->compile[i] = told.again_ns;
     cached.cache = folder;
-    each_file(folder, forget, NULL);
+    each_file(folder, evict_file, NULL);
     if (status == TOOL_OK)
-        status = live_once(&cached, false, &told);
+        status = child_start(&cached, false, &told);
     rounds->keep[i] = told.first_ns;
     if (status == TOOL_OK && told.outcome == NNHAL_CACHE_COMPILED)
-        status = live_once(&cached, true, &told);
+        status = child_start(&cached, true, &told);
     rounds->first[i] = told.first_ns;
     rounds->again[i] = told.again_ns;
     if (status == TOOL_OK && told.outcome == NNHAL_CACHE_HIT)
@@ -226,8 +227,8 @@ static int measure_round(const struct session_options *options, const char *fold
     return status;
 }
 
-static int measure(const struct session_options *options, const char *folder,
-                   struct cache_times *times)
+static int measure_rounds(const struct session_options *options, const char *folder,
+                          struct cache_times *times)
 {
     struct rounds rounds;
     int status = TOOL_OK, n = 0;
@@ -236,14 +237,14 @@ static int measure(const struct session_options *options, const char *folder,
         status = measure_round(options, folder, n++, &rounds, times);
     if (status != TOOL_OK)
         return status;
-    times->compile_first_ns = quartile(rounds.compile_first, (size_t)n);
-    times->compile_ns = quartile(rounds.compile, (size_t)n);
+    times->compile_first_ns = lower_quartile(rounds.compile_first, (size_t)n);
+    times->compile_ns = lower_quartile(rounds.compile, (size_t)n);
     if (times->why_not[0])
         return TOOL_OK;
-    times->keep_ns = quartile(rounds.keep, (size_t)n);
-    times->from_cache_first_ns = quartile(rounds.first, (size_t)n);
-    times->from_cache_ns = quartile(rounds.again, (size_t)n);
-    times->read_ns = quartile(rounds.read, (size_t)n);
+    times->keep_ns = lower_quartile(rounds.keep, (size_t)n);
+    times->from_cache_first_ns = lower_quartile(rounds.first, (size_t)n);
+    times->from_cache_ns = lower_quartile(rounds.again, (size_t)n);
+    times->read_ns = lower_quartile(rounds.read, (size_t)n);
     return TOOL_OK;
 }
 
@@ -262,7 +263,7 @@ int bench_cache(const struct session_options *options, struct cache_times *ret_t
     snprintf(folder, sizeof(folder), "%.200s/nnhal-bench-XXXXXX", parent ? parent : "/tmp");
     if (!mkdtemp(folder))
         return tool_error(TOOL_BAD_FILE, "%s cannot be made: set TMPDIR", folder);
-    status = measure(options, folder, ret_times);
+    status = measure_rounds(options, folder, ret_times);
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return status;
 }

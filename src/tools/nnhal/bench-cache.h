@@ -8,8 +8,8 @@
  * finishing the compilation; the device is open by then. Each is measured many
  * times, in turn, and the lower quartile is told: what other programs take of the
  * machine is in the upper ones. */
-#ifndef NN_TOOLS_BENCH_CACHE_H
-#define NN_TOOLS_BENCH_CACHE_H
+#ifndef NN_TOOLS_NNHAL_BENCH_CACHE_H
+#define NN_TOOLS_NNHAL_BENCH_CACHE_H
 
 #include "session.h"
 

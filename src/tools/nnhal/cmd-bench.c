@@ -58,7 +58,7 @@ static const char help[] =
     "  --json         print JSON\n";
 
 /* Returns TOOL_OK, or the status to end with (-1: after --help). */
-static int parse(int argc, char **argv, struct bench_options *o)
+static int bench_parse(int argc, char **argv, struct bench_options *o)
 {
     static const struct option names[] = {
         {"runs", required_argument, NULL, 'n'},   {"threads", required_argument, NULL, 't'},
@@ -130,8 +130,8 @@ static double quantile_ms(const uint64_t *times, uint32_t n, double share)
     return (double)times[index < n ? index : n - 1] / 1e6;
 }
 
-static int measure(struct session *session, const struct bench_options *o,
-                   struct bench_result *ret_result)
+static int bench_measure(struct session *session, const struct bench_options *o,
+                         struct bench_result *ret_result)
 {
     uint32_t n_warm = o->n_runs / 10 > 3 ? o->n_runs / 10 : 3;
     uint64_t *times = calloc(o->n_runs, sizeof(*times)), unused, copied;
@@ -196,7 +196,7 @@ static int measure_beside(const struct bench_options *o, struct bench_result *re
     return status == TOOL_OK ? measure_raw(PINGPONG_FUTEX, o->n_runs, &result->futex) : status;
 }
 
-static int plot(const struct bench_options *o, const struct bench_result *r)
+static int bench_plot(const struct bench_options *o, const struct bench_result *r)
 {
     const struct plot_series series[] = {{"run", o->n_runs, r->times},
                                          {"raw, spinning", o->n_runs, r->spin.times},
@@ -262,7 +262,7 @@ static void print_json(const struct session *session, const struct bench_options
 
 /* -- of a cache ------------------------------------------------------------------------- */
 
-static double ms(uint64_t ns)
+static double to_ms(uint64_t ns)
 {
     return (double)ns / 1e6;
 }
@@ -270,17 +270,17 @@ static double ms(uint64_t ns)
 static void print_cache_text(const struct bench_options *o, const struct cache_times *t)
 {
     printf("%s\n  compile             %10.3f ms, again %.3f ms\n", o->session.model,
-           ms(t->compile_first_ns), ms(t->compile_ns));
+           to_ms(t->compile_first_ns), to_ms(t->compile_ns));
     if (t->why_not[0]) {
         printf("  is not cached: %s\n", t->why_not);
         return;
     }
-    printf("  compile and keep    %10.3f ms, %llu bytes\n", ms(t->keep_ns),
+    printf("  compile and keep    %10.3f ms, %llu bytes\n", to_ms(t->keep_ns),
            (unsigned long long)t->n_bytes);
     printf("  from the cache      %10.3f ms in another process, again %.3f ms\n",
-           ms(t->from_cache_first_ns), ms(t->from_cache_ns));
+           to_ms(t->from_cache_first_ns), to_ms(t->from_cache_ns));
     printf("  read and check      %10.3f ms; from the cache takes %.2f times that\n",
-           ms(t->read_ns), (double)t->from_cache_first_ns / (double)t->read_ns);
+           to_ms(t->read_ns), (double)t->from_cache_first_ns / (double)t->read_ns);
 }
 
 static void print_cache_json(const struct bench_options *o, const struct cache_times *t)
@@ -291,12 +291,12 @@ static void print_cache_json(const struct bench_options *o, const struct cache_t
     cJSON_AddStringToObject(root, "model", o->session.model);
     cJSON_AddStringToObject(root, "why_not", t->why_not);
     cJSON_AddNumberToObject(root, "bytes", (double)t->n_bytes);
-    cJSON_AddNumberToObject(root, "compile_first_ms", ms(t->compile_first_ns));
-    cJSON_AddNumberToObject(root, "compile_ms", ms(t->compile_ns));
-    cJSON_AddNumberToObject(root, "keep_ms", ms(t->keep_ns));
-    cJSON_AddNumberToObject(root, "from_cache_first_ms", ms(t->from_cache_first_ns));
-    cJSON_AddNumberToObject(root, "from_cache_ms", ms(t->from_cache_ns));
-    cJSON_AddNumberToObject(root, "read_ms", ms(t->read_ns));
+    cJSON_AddNumberToObject(root, "compile_first_ms", to_ms(t->compile_first_ns));
+    cJSON_AddNumberToObject(root, "compile_ms", to_ms(t->compile_ns));
+    cJSON_AddNumberToObject(root, "keep_ms", to_ms(t->keep_ns));
+    cJSON_AddNumberToObject(root, "from_cache_first_ms", to_ms(t->from_cache_first_ns));
+    cJSON_AddNumberToObject(root, "from_cache_ms", to_ms(t->from_cache_ns));
+    cJSON_AddNumberToObject(root, "read_ms", to_ms(t->read_ns));
     text = cJSON_Print(root);
     puts(text ? text : "{}");
     free(text);
@@ -322,7 +322,7 @@ int cmd_bench(int argc, char **argv)
     struct bench_options o = {.n_runs = 100};
     struct bench_result result = {0};
     struct session session;
-    int status = parse(argc, argv, &o);
+    int status = bench_parse(argc, argv, &o);
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
@@ -330,11 +330,11 @@ int cmd_bench(int argc, char **argv)
         return measure_cache(&o);
     status = session_open(&o.session, &session);
     if (status == TOOL_OK)
-        status = measure(&session, &o, &result);
+        status = bench_measure(&session, &o, &result);
     if (status == TOOL_OK)
         status = measure_beside(&o, &result);
     if (status == TOOL_OK)
-        status = plot(&o, &result);
+        status = bench_plot(&o, &result);
     if (status == TOOL_OK && o.json)
         print_json(&session, &o, &result);
     else if (status == TOOL_OK)

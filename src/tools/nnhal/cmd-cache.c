@@ -283,7 +283,7 @@ static void print_json(const struct cache_job *job)
     free(text);
 }
 
-static int run(struct cache_job *job)
+static int cache_run(struct cache_job *job)
 {
     int r;
 
@@ -328,5 +328,5 @@ int cmd_cache(int argc, char **argv)
         return tool_error(TOOL_USAGE, "there is no \"%s\": list, verify, clear or stats",
                           argv[optind]);
     job.path = argv[optind + 1];
-    return run(&job);
+    return cache_run(&job);
 }

@@ -46,7 +46,7 @@ static const char help[] =
     "  --json           print JSON\n";
 
 /* Parses argv into options. Returns TOOL_OK, or the status to end with (-1: after --help). */
-static int parse(int argc, char **argv, struct run_options *o)
+static int run_parse(int argc, char **argv, struct run_options *o)
 {
     static const struct option names[] = {{"image", required_argument, NULL, 'I'},
                                           {"input", required_argument, NULL, 'i'},
@@ -129,8 +129,8 @@ static int parse(int argc, char **argv, struct run_options *o)
 }
 
 /* A value as the bytes of a tensor's type. */
-static void store(const struct nnhal_tflite_tensor *tensor, const struct run_options *o,
-                  float pixel, uint8_t *data, size_t i)
+static void store_pixel(const struct nnhal_tflite_tensor *tensor, const struct run_options *o,
+                        float pixel, uint8_t *data, size_t i)
 {
     float value = (pixel - o->mean) / o->deviation;
 
@@ -170,7 +170,7 @@ static int use_image(struct session *session, const struct run_options *o, const
         image_resize(&image, tensor->dimensions[2], tensor->dimensions[1], tensor->dimensions[3],
                      pixels);
         for (size_t i = 0; i < n; i++)
-            store(tensor, o, pixels[i], session->inputs[0].data, i);
+            store_pixel(tensor, o, pixels[i], session->inputs[0].data, i);
     }
     image_done(&image);
     free(pixels);
@@ -224,7 +224,7 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* Executes o->repeat times; *ret_ns is the median. */
-static int execute(struct session *session, const struct run_options *o, uint64_t *ret_ns)
+static int run_and_time(struct session *session, const struct run_options *o, uint64_t *ret_ns)
 {
     uint64_t *times = calloc(o->repeat, sizeof(*times));
     int status = times ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
@@ -247,7 +247,7 @@ static int run_once(struct session *session, const struct run_options *o,
     int status = image ? use_image(session, o, image) : TOOL_OK;
 
     if (status == TOOL_OK)
-        status = execute(session, o, &took_ns);
+        status = run_and_time(session, o, &took_ns);
     if (status == TOOL_OK)
         status = write_outputs(session, o);
     if (status != TOOL_OK)
@@ -342,7 +342,7 @@ int cmd_run(int argc, char **argv)
 {
     struct run_options o = {.top = 5, .repeat = 1, .mean = 127.5f, .deviation = 127.5f};
     struct result_options shown;
-    int status = parse(argc, argv, &o);
+    int status = run_parse(argc, argv, &o);
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;

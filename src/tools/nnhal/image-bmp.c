@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image-bmp.c - uncompressed Windows bitmaps of 8, 24 and 32 bits, and PPM and PGM */
-#include "image-internal.h"
+#include "image-source.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ int image_parse_bmp(struct image_source *source, struct image *ret_image)
     int r;
 
     if (source->n_bytes < BMP_HEADER_BYTES)
-        return image_complain(source, "the BMP file is cut short");
+        return image_fail(source, "the BMP file is cut short");
     offset = u32_at(p + 10);
     header = u32_at(p + 14);
     rows = (int32_t)u32_at(p + 22);
@@ -49,7 +49,7 @@ int image_parse_bmp(struct image_source *source, struct image *ret_image)
     compression = u32_at(p + 30);
     if (header < 40 || (bits != 8 && bits != 24 && bits != 32) ||
         (compression && !(compression == BMP_BITFIELDS && bits == 32)))
-        return image_complain(source, "only uncompressed BMP files of 8, 24 or 32 bits are read");
+        return image_fail(source, "only uncompressed BMP files of 8, 24 or 32 bits are read");
     height = rows < 0 ? (uint64_t) - (int64_t)rows : (uint64_t)rows;
     r = image_allocate(source, u32_at(p + 18), height, ret_image);
     if (r < 0)
@@ -58,7 +58,7 @@ int image_parse_bmp(struct image_source *source, struct image *ret_image)
     if (bits == 8 && (uint64_t)14 + header <= source->n_bytes)
         n_colors = (uint32_t)((source->n_bytes - 14 - header) / 4);
     if (offset > source->n_bytes || stride * height > source->n_bytes - offset)
-        return image_complain(source, "the BMP file is cut short");
+        return image_fail(source, "the BMP file is cut short");
     for (uint32_t y = 0; y < ret_image->height; y++) {
         uint32_t from = rows < 0 ? y : ret_image->height - 1 - y;
 
@@ -85,7 +85,7 @@ static int pnm_number(struct image_source *source, size_t *at, uint32_t *ret)
     while (*at < source->n_bytes && p[*at] >= '0' && p[*at] <= '9' && value <= UINT32_MAX)
         value = value * 10 + (p[(*at)++] - '0');
     if (*at == begin || value > UINT32_MAX)
-        return image_complain(source, "the header of the PPM or PGM file is damaged");
+        return image_fail(source, "the header of the PPM or PGM file is damaged");
     *ret = (uint32_t)value;
     return 0;
 }
@@ -96,18 +96,18 @@ int image_parse_pnm(struct image_source *source, struct image *ret_image)
     size_t at = 2, n_values;
 
     if (source->bytes[1] != '5' && source->bytes[1] != '6')
-        return image_complain(source, "only binary PPM and PGM files (P6, P5) are read");
+        return image_fail(source, "only binary PPM and PGM files (P6, P5) are read");
     if (pnm_number(source, &at, &width) < 0 || pnm_number(source, &at, &height) < 0 ||
         pnm_number(source, &at, &top) < 0)
         return -1;
     if (!top || top > 255)
-        return image_complain(source, "only PPM and PGM files with 8 bits are read");
+        return image_fail(source, "only PPM and PGM files with 8 bits are read");
     if (image_allocate(source, width, height, ret_image) < 0)
         return -1;
     at++; /* the one white space after the header */
     n_values = (size_t)width * height * n_channels;
     if (at > source->n_bytes || n_values > source->n_bytes - at)
-        return image_complain(source, "the PPM or PGM file is cut short");
+        return image_fail(source, "the PPM or PGM file is cut short");
     for (size_t i = 0; i < (size_t)width * height * 3; i++) {
         uint32_t value = source->bytes[at + (n_channels == 3 ? i : i / 3)];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image-internal.h"
+#include "image-source.h"
 
 #include <jpeglib.h>
 
@@ -12,21 +12,21 @@ struct failure {
     jmp_buf back;
 };
 
-static void fail(j_common_ptr info)
+static void jpeg_fail(j_common_ptr info)
 {
     struct failure *failure = (struct failure *)(void *)info->err;
     char text[JMSG_LENGTH_MAX];
 
     info->err->format_message(info, text);
-    (void)image_complain(failure->source, "the JPEG file is damaged: %s", text);
+    (void)image_fail(failure->source, "the JPEG file is damaged: %s", text);
     longjmp(failure->back, 1);
 }
 
 /* Warnings are for files that are damaged: not taken. */
-static void warn(j_common_ptr info, int level)
+static void jpeg_warn(j_common_ptr info, int level)
 {
     if (level < 0)
-        fail(info);
+        jpeg_fail(info);
 }
 
 static void read_rows(struct jpeg_decompress_struct *jpeg, struct image *image)
@@ -47,8 +47,8 @@ int image_parse_jpeg(struct image_source *source, struct image *ret_image)
     int r = -1;
 
     jpeg.err = jpeg_std_error(&failure.manager);
-    failure.manager.error_exit = fail;
-    failure.manager.emit_message = warn;
+    failure.manager.error_exit = jpeg_fail;
+    failure.manager.emit_message = jpeg_warn;
     if (setjmp(failure.back)) {
         jpeg_destroy_decompress(&jpeg);
         return -1;

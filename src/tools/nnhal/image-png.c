@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image-internal.h"
+#include "image-source.h"
 
 #include <png.h>
 
@@ -12,7 +12,7 @@ int image_parse_png(struct image_source *source, struct image *ret_image)
     int r;
 
     if (!png_image_begin_read_from_memory(&png, source->bytes, source->n_bytes))
-        return image_complain(source, "the PNG file is damaged: %s", png.message);
+        return image_fail(source, "the PNG file is damaged: %s", png.message);
     r = image_allocate(source, png.width, png.height, ret_image);
     if (r < 0) {
         png_image_free(&png);
@@ -20,6 +20,6 @@ int image_parse_png(struct image_source *source, struct image *ret_image)
     }
     png.format = PNG_FORMAT_RGB;
     if (!png_image_finish_read(&png, &white, ret_image->rgb, 0, NULL))
-        return image_complain(source, "the PNG file is damaged: %s", png.message);
+        return image_fail(source, "the PNG file is damaged: %s", png.message);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image-internal.h - what the readers of the formats share */
-#ifndef NN_TOOLS_IMAGE_INTERNAL_H
-#define NN_TOOLS_IMAGE_INTERNAL_H
+/* image-source.h - what the readers of the formats share */
+#ifndef NN_TOOLS_NNHAL_IMAGE_SOURCE_H
+#define NN_TOOLS_NNHAL_IMAGE_SOURCE_H
 
 #include "image.h"
 
@@ -21,7 +21,7 @@ int image_parse_jpeg(struct image_source *source, struct image *ret_image);
 int image_parse_bmp(struct image_source *source, struct image *ret_image);
 int image_parse_pnm(struct image_source *source, struct image *ret_image);
 
-#define image_complain(source, ...)                                                                \
+#define image_fail(source, ...)                                                                    \
     ((source)->message_size                                                                        \
          ? (void)snprintf((source)->message, (source)->message_size, __VA_ARGS__)                  \
          : (void)0,                                                                                \

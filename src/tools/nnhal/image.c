@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image-internal.h"
+#include "image-source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,14 +13,13 @@ int image_allocate(struct image_source *source, uint64_t width, uint64_t height,
                    struct image *ret_image)
 {
     if (!width || !height || width > IMAGE_MAX_SIDE || height > IMAGE_MAX_SIDE)
-        return image_complain(source, "the picture is %llu x %llu; sides are 1 to %d pixels",
-                              (unsigned long long)width, (unsigned long long)height,
-                              IMAGE_MAX_SIDE);
+        return image_fail(source, "the picture is %llu x %llu; sides are 1 to %d pixels",
+                          (unsigned long long)width, (unsigned long long)height, IMAGE_MAX_SIDE);
     ret_image->width = (uint32_t)width;
     ret_image->height = (uint32_t)height;
     ret_image->rgb = calloc(width * height, 3);
     if (!ret_image->rgb)
-        return image_complain(source, "out of memory");
+        return image_fail(source, "out of memory");
     return 0;
 }
 
@@ -40,7 +39,7 @@ int image_parse(const uint8_t *bytes, size_t n_bytes, struct image *ret_image, c
     else if (n_bytes >= 2 && bytes[0] == 'P' && bytes[1] >= '2' && bytes[1] <= '6')
         r = image_parse_pnm(&source, &image);
     else
-        r = image_complain(&source, "it is neither PNG nor JPEG, BMP, PPM or PGM");
+        r = image_fail(&source, "it is neither PNG nor JPEG, BMP, PPM or PGM");
     if (r < 0)
         image_done(&image);
     else
@@ -56,12 +55,12 @@ static int read_all(struct image_source *source, int fd, uint8_t **ret_bytes)
     size_t n = 0;
 
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
-        return image_complain(source, "it is not a regular file");
+        return image_fail(source, "it is not a regular file");
     if (info.st_size <= 0 || info.st_size > IMAGE_MAX_FILE_BYTES)
-        return image_complain(source, "its size is 0 or above %d MiB", IMAGE_MAX_FILE_BYTES >> 20);
+        return image_fail(source, "its size is 0 or above %d MiB", IMAGE_MAX_FILE_BYTES >> 20);
     bytes = malloc((size_t)info.st_size);
     if (!bytes)
-        return image_complain(source, "out of memory");
+        return image_fail(source, "out of memory");
     while (n < (size_t)info.st_size) {
         ssize_t got = read(fd, bytes + n, (size_t)info.st_size - n);
 
@@ -84,7 +83,7 @@ int image_read(const char *path, struct image *ret_image, char *message, size_t 
     uint8_t *bytes = NULL;
 
     if (fd < 0)
-        return image_complain(&source, "%s", strerror(errno));
+        return image_fail(&source, "%s", strerror(errno));
     r = read_all(&source, fd, &bytes);
     close(fd);
     if (r < 0)
@@ -102,18 +101,18 @@ void image_done(struct image *image)
 
 /* The source pixels that one target pixel looks at, along one side: their first
  * index, how many, and the weight of each. */
-struct span {
+struct resize_span {
     uint32_t first, n;
     float center, radius;
 };
 
-static struct span span_of(uint32_t index, uint32_t from, uint32_t to)
+static struct resize_span span_of(uint32_t index, uint32_t from, uint32_t to)
 {
     float ratio = (float)from / (float)to;
     float center = ((float)index + 0.5f) * ratio - 0.5f;
     float radius = ratio > 1 ? ratio : 1; /* of a triangle: bilinear, or wide enough to average */
     float low = ceilf(center - radius), high = floorf(center + radius);
-    struct span span = {.center = center, .radius = radius};
+    struct resize_span span = {.center = center, .radius = radius};
 
     low = low < 0 ? 0 : low;
     high = high > (float)(from - 1) ? (float)(from - 1) : high;
@@ -122,15 +121,15 @@ static struct span span_of(uint32_t index, uint32_t from, uint32_t to)
     return span;
 }
 
-static float weight_of(const struct span *span, uint32_t i)
+static float weight_of(const struct resize_span *span, uint32_t i)
 {
     float weight = 1 - fabsf((float)(span->first + i) - span->center) / span->radius;
 
     return weight > 0 ? weight : 0;
 }
 
-static void sample(const struct image *image, const struct span *x, const struct span *y,
-                   float rgb[3])
+static void pixel_sample(const struct image *image, const struct resize_span *x,
+                         const struct resize_span *y, float rgb[3])
 {
     float total = 0;
 
@@ -154,13 +153,13 @@ void image_resize(const struct image *image, uint32_t width, uint32_t height, ui
                   float *values)
 {
     for (uint32_t row = 0; row < height; row++) {
-        struct span y = span_of(row, image->height, height);
+        struct resize_span y = span_of(row, image->height, height);
 
         for (uint32_t column = 0; column < width; column++) {
-            struct span x = span_of(column, image->width, width);
+            struct resize_span x = span_of(column, image->width, width);
             float rgb[3], *to = values + ((size_t)row * width + column) * n_channels;
 
-            sample(image, &x, &y, rgb);
+            pixel_sample(image, &x, &y, rgb);
             if (n_channels == 1)
                 to[0] = 0.299f * rgb[0] + 0.587f * rgb[1] + 0.114f * rgb[2];
             else

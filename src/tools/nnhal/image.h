@@ -4,8 +4,8 @@
  * Whatever the file holds becomes 8-bit RGB, rows from the top. A file is
  * untrusted: sizes are bounded before memory is taken, and one that is damaged
  * or cut short is refused with a sentence. */
-#ifndef NN_TOOLS_IMAGE_H
-#define NN_TOOLS_IMAGE_H
+#ifndef NN_TOOLS_NNHAL_IMAGE_H
+#define NN_TOOLS_NNHAL_IMAGE_H
 
 #include <stddef.h>
 #include <stdint.h>

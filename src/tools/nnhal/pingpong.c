@@ -33,7 +33,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void relax(void)
+static void cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -42,14 +42,14 @@ static void relax(void)
 #endif
 }
 
-static void say(uint32_t *word, uint32_t value, bool is_futex)
+static void word_set(uint32_t *word, uint32_t value, bool is_futex)
 {
     __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
     if (is_futex)
         syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static void hear(uint32_t *word, uint32_t value, bool is_futex)
+static void word_wait(uint32_t *word, uint32_t value, bool is_futex)
 {
     uint32_t seen;
 
@@ -59,11 +59,11 @@ static void hear(uint32_t *word, uint32_t value, bool is_futex)
         else if (n % LOOKS == LOOKS - 1)
             sched_yield();
         else
-            relax();
+            cpu_relax();
     }
 }
 
-static void pin(int cpu)
+static void thread_pin(int cpu)
 {
     cpu_set_t set;
 
@@ -87,19 +87,19 @@ int pingpong_run(enum pingpong_kind kind, int cpu, int peer_cpu, uint32_t n, uin
     peer = fork();
     if (peer == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pin(peer_cpu);
+        thread_pin(peer_cpu);
         for (uint32_t i = 1; i <= n_warm + n; i++) {
-            hear(&table->ball, i, is_futex);
-            say(&table->answer, i, is_futex);
+            word_wait(&table->ball, i, is_futex);
+            word_set(&table->answer, i, is_futex);
         }
         _exit(0);
     }
-    pin(cpu);
+    thread_pin(cpu);
     for (uint32_t i = 1; peer > 0 && i <= n_warm + n; i++) {
         uint64_t began = now_ns();
 
-        say(&table->ball, i, is_futex);
-        hear(&table->answer, i, is_futex);
+        word_set(&table->ball, i, is_futex);
+        word_wait(&table->answer, i, is_futex);
         if (i > n_warm)
             ret_ns[i - n_warm - 1] = now_ns() - began;
     }

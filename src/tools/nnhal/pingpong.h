@@ -3,8 +3,8 @@
  *
  * What a burst is measured against: a child of this process answers each number
  * that it finds in shared memory, and nothing else happens. */
-#ifndef NN_TOOLS_PINGPONG_H
-#define NN_TOOLS_PINGPONG_H
+#ifndef NN_TOOLS_NNHAL_PINGPONG_H
+#define NN_TOOLS_NNHAL_PINGPONG_H
 
 #include <stdint.h>
 

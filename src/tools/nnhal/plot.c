@@ -38,8 +38,8 @@ static double y_of(const struct axes *axes, double share)
 }
 
 /* The share of the series in each step is told to draw, from the lowest. */
-static void walk(const struct plot_series *series, const struct axes *axes,
-                 void (*draw)(void *ctx, double log_ns, double share), void *ctx)
+static void for_each_bin(const struct plot_series *series, const struct axes *axes,
+                         void (*draw)(void *ctx, double log_ns, double share), void *ctx)
 {
     uint32_t at = 0;
 
@@ -71,7 +71,7 @@ static struct axes find_axes(const struct plot_series *series, uint32_t n_series
     }
     axes.high = floor(axes.high) + 1;
     for (uint32_t i = 0; i < n_series; i++)
-        walk(&series[i], &axes, find_tallest, &axes.tallest);
+        for_each_bin(&series[i], &axes, find_tallest, &axes.tallest);
     return axes;
 }
 
@@ -91,7 +91,7 @@ static void draw_series(struct pen *pen, const struct plot_series *series, uint3
 {
     fprintf(pen->file, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" points=\"",
             colors[index]);
-    walk(series, pen->axes, draw_point, pen);
+    for_each_bin(series, pen->axes, draw_point, pen);
     fprintf(pen->file, "\"/>\n<text x=\"%d\" y=\"%u\" text-anchor=\"end\" fill=\"%s\">%s</text>\n",
             WIDTH - RIGHT, TOP + 18 * (index + 1), colors[index], series->name);
 }

@@ -3,8 +3,8 @@
  *
  * An SVG file with a curve per series: over a logarithmic axis of time, which
  * share of the series lies there. Steps of an eighth of a doubling. */
-#ifndef NN_TOOLS_PLOT_H
-#define NN_TOOLS_PLOT_H
+#ifndef NN_TOOLS_NNHAL_PLOT_H
+#define NN_TOOLS_NNHAL_PLOT_H
 
 #include <stdint.h>
 

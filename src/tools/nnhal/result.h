@@ -5,8 +5,8 @@
  * classes with their scores, in per cent if all are probabilities. Four outputs of the shapes [1, N, 4], [1, N],
  * [1, N] and [1] are taken for detections: boxes, classes, scores and their
  * number. Anything else is printed as numbers. */
-#ifndef NN_TOOLS_RESULT_H
-#define NN_TOOLS_RESULT_H
+#ifndef NN_TOOLS_NNHAL_RESULT_H
+#define NN_TOOLS_NNHAL_RESULT_H
 
 #include "session.h"
 

@@ -196,7 +196,7 @@ static int map_buffers(struct session *session)
     return TOOL_OK;
 }
 
-static void describe(struct session_buffer *buffer, const struct nnhal_tflite_tensor *tensor)
+static void buffer_describe(struct session_buffer *buffer, const struct nnhal_tflite_tensor *tensor)
 {
     buffer->n_bytes = tensor->n_bytes;
     buffer->capacity = tensor->n_bytes ? tensor->n_bytes : UNKNOWN_BYTES;
@@ -215,14 +215,14 @@ static int make_buffers(struct session *session)
     if (!session->inputs || !session->outputs)
         return tool_error(TOOL_FAILED, "out of memory");
     for (uint32_t i = 0; i < session->n_inputs; i++)
-        describe(&session->inputs[i], nnhal_tflite_input(session->net, i));
+        buffer_describe(&session->inputs[i], nnhal_tflite_input(session->net, i));
     for (uint32_t i = 0; i < session->n_outputs; i++)
-        describe(&session->outputs[i], nnhal_tflite_output(session->net, i));
+        buffer_describe(&session->outputs[i], nnhal_tflite_output(session->net, i));
     status = lay_out(session);
     return status == TOOL_OK ? map_buffers(session) : status;
 }
 
-static void unmap(struct session *session)
+static void buffers_unmap(struct session *session)
 {
     ANeuralNetworksExecution_free(session->execution);
     ANeuralNetworksMemory_free(session->memory);
@@ -283,7 +283,7 @@ int session_open(const struct session_options *options, struct session *ret_sess
 
 void session_close(struct session *session)
 {
-    unmap(session);
+    buffers_unmap(session);
     ANeuralNetworksBurst_free(session->burst);
     ANeuralNetworksCompilation_free(session->compilation);
     nnhal_tflite_free(session->net);
@@ -292,7 +292,7 @@ void session_close(struct session *session)
     *session = (struct session){0};
 }
 
-static int compute(struct session *session)
+static int session_compute(struct session *session)
 {
     ANeuralNetworksEvent *event = NULL;
     int code;
@@ -344,14 +344,14 @@ static void read_shapes(struct session *session)
 }
 
 /* Larger buffers for outputs that did not fit; the inputs move along. */
-static int grow(struct session *session)
+static int buffers_grow(struct session *session)
 {
     uint8_t *old = session->map;
     size_t n_old = session->n_mapped;
     int status;
 
     session->map = NULL;
-    unmap(session);
+    buffers_unmap(session);
     for (uint32_t i = 0; i < session->n_outputs; i++)
         if (session->outputs[i].n_bytes > session->outputs[i].capacity)
             session->outputs[i].capacity = session->outputs[i].n_bytes;
@@ -372,7 +372,7 @@ int session_run(struct session *session, uint64_t *ret_ns)
 {
     for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         uint64_t began = session_now_ns();
-        int code = compute(session), status;
+        int code = session_compute(session), status;
 
         *ret_ns = session_now_ns() - began;
         if (code == ANEURALNETWORKS_NO_ERROR) {
@@ -382,7 +382,7 @@ int session_run(struct session *session, uint64_t *ret_ns)
         if (code != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
             return library_error(TOOL_FAILED, "the execution failed", code);
         read_shapes(session);
-        status = grow(session);
+        status = buffers_grow(session);
         if (status != TOOL_OK)
             return status;
     }

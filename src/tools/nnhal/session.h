@@ -4,8 +4,8 @@
  * Inputs and outputs lie in one shared memory, so that nothing is copied on the
  * way to the driver and back. Outputs whose size is known only afterwards start
  * with room for 64 KiB and get what they need. One thread. */
-#ifndef NN_TOOLS_SESSION_H
-#define NN_TOOLS_SESSION_H
+#ifndef NN_TOOLS_NNHAL_SESSION_H
+#define NN_TOOLS_NNHAL_SESSION_H
 
 #include <android/NeuralNetworks.h>
 #include <nnhal/ext.h>

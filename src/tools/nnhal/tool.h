@@ -3,8 +3,8 @@
  *
  * Each command is a function of its arguments (argv[0] is its name) that returns
  * the exit status of the program. */
-#ifndef NN_TOOLS_TOOL_H
-#define NN_TOOLS_TOOL_H
+#ifndef NN_TOOLS_NNHAL_TOOL_H
+#define NN_TOOLS_NNHAL_TOOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

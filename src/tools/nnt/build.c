@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nnt-build.h"
+#include "build.h"
 
 #include <stdlib.h>
 #include <string.h>

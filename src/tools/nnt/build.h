@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-build.h - models of vectors as NNAPI models */
+/* build.h - models of vectors as NNAPI models */
 #ifndef NN_TOOLS_NNT_BUILD_H
 #define NN_TOOLS_NNT_BUILD_H
 
-#include "nnt-file.h"
-#include "nnt-memory.h"
+#include "file.h"
+#include "memory.h"
 
 #include <android/NeuralNetworks.h>
 

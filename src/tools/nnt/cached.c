@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-cached.c - the path "cached": a compilation that comes from the cache
+/* cached.c - the path "cached": a compilation that comes from the cache
  *
- * The model is compiled with a folder of its own, dropped, and compiled again:
+ * The model is compiled with a folder of its path_state, dropped, and compiled again:
  * what was kept must be taken. A device that keeps no such model compiles it
  * twice; nnt_run counts those that came from the cache. */
-#include "nnt-path.h"
+#include "path.h"
 
 #include <nnhal/ext.h>
 
@@ -31,15 +31,16 @@ static int compile_once(struct nnt_attempt *attempt, const char *folder,
     int r = nnt_create_compilation(attempt);
 
     if (r == OK)
-        r = nnt_called(attempt, "Compilation_setCaching", 0,
-                       ANeuralNetworksCompilation_setCaching(attempt->compilation, folder, token));
+        r = nnt_check_call(
+            attempt, "Compilation_setCaching", 0,
+            ANeuralNetworksCompilation_setCaching(attempt->compilation, folder, token));
     if (r == OK)
-        r = nnt_called(attempt, "Compilation_finish", 0,
-                       ANeuralNetworksCompilation_finish(attempt->compilation));
+        r = nnt_check_call(attempt, "Compilation_finish", 0,
+                           ANeuralNetworksCompilation_finish(attempt->compilation));
     ret_info->size = sizeof(*ret_info);
     if (r == OK)
-        r = nnt_called(attempt, "compilation_get_cache_info", 0,
-                       nnhal_compilation_get_cache_info(attempt->compilation, ret_info));
+        r = nnt_check_call(attempt, "compilation_get_cache_info", 0,
+                           nnhal_compilation_get_cache_info(attempt->compilation, ret_info));
     return r;
 }
 
@@ -72,7 +73,7 @@ int nnt_compile_cached(struct nnt_attempt *attempt)
 
     snprintf(folder, sizeof(folder), "%.200s/nnt-XXXXXX", parent ? parent : "/tmp");
     if (!mkdtemp(folder))
-        return nnt_called(attempt, "mkdtemp", 0, ANEURALNETWORKS_UNMAPPABLE);
+        return nnt_check_call(attempt, "mkdtemp", 0, ANEURALNETWORKS_UNMAPPABLE);
     r = compile_twice(attempt, folder);
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return r;

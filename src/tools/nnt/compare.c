@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nnt-compare.h"
+#include "compare.h"
 
 #include <android/NeuralNetworks.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-compare.h - whether an output is what a vector expects */
+/* compare.h - whether an output is what a vector expects */
 #ifndef NN_TOOLS_NNT_COMPARE_H
 #define NN_TOOLS_NNT_COMPARE_H
 
-#include "nnt-file.h"
+#include "file.h"
 
 /* What differed first; numbers of elements. */
 struct nnt_difference {

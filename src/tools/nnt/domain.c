@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-domain.c - the path "domain": arguments in memories of the device
+/* domain.c - the path "domain": arguments in memories of the device
  *
  * Each input and each output is a memory made from a descriptor with that one
  * role. Inputs are copied into theirs before the execution, and outputs out of
  * theirs after it. What the model leaves open of an output, its memory leaves
  * open too; of an input it cannot, because bytes alone do not say their shape. */
-#include "nnt-path.h"
+#include "path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,20 @@
 #define OK ANEURALNETWORKS_NO_ERROR
 
 /* Brings bytes into a memory of the device, or out of it. */
-static int transfer(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMemory *memory,
-                    const uint8_t *in, uint8_t *out, size_t n_bytes)
+static int copy_argument(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMemory *memory,
+                         const uint8_t *in, uint8_t *out, size_t n_bytes)
 {
     struct nnt_memory shared;
-    int r = nnt_called(attempt, "Memory_create", i,
-                       nnt_memory_new(&shared, NNT_MEMORY_PLAIN, n_bytes));
+    int r = nnt_check_call(attempt, "Memory_create", i,
+                           nnt_memory_new(&shared, NNT_MEMORY_PLAIN, n_bytes));
 
     if (r != OK)
         return r;
     if (in)
         memcpy(shared.bytes, in, n_bytes);
-    r = nnt_called(attempt, "Memory_copy", i,
-                   in ? ANeuralNetworksMemory_copy(shared.memory, memory)
-                      : ANeuralNetworksMemory_copy(memory, shared.memory));
+    r = nnt_check_call(attempt, "Memory_copy", i,
+                       in ? ANeuralNetworksMemory_copy(shared.memory, memory)
+                          : ANeuralNetworksMemory_copy(memory, shared.memory));
     if (r == OK && out)
         memcpy(out, shared.bytes, n_bytes);
     nnt_memory_free(&shared);
@@ -39,30 +39,32 @@ static int add_role(struct nnt_attempt *attempt, ANeuralNetworksMemoryDesc *desc
                     uint32_t i)
 {
     if (is_input)
-        return nnt_called(
+        return nnt_check_call(
             attempt, "MemoryDesc_addInputRole", i,
             ANeuralNetworksMemoryDesc_addInputRole(desc, attempt->compilation, i, 1.0f));
-    return nnt_called(attempt, "MemoryDesc_addOutputRole", i,
-                      ANeuralNetworksMemoryDesc_addOutputRole(desc, attempt->compilation, i, 1.0f));
+    return nnt_check_call(
+        attempt, "MemoryDesc_addOutputRole", i,
+        ANeuralNetworksMemoryDesc_addOutputRole(desc, attempt->compilation, i, 1.0f));
 }
 
 static int new_memory(struct nnt_attempt *attempt, bool is_input, uint32_t i,
                       const ANeuralNetworksOperandType *type, ANeuralNetworksMemory **ret_memory)
 {
     ANeuralNetworksMemoryDesc *desc = NULL;
-    int r = nnt_called(attempt, "MemoryDesc_create", i, ANeuralNetworksMemoryDesc_create(&desc));
+    int r = nnt_check_call(attempt, "MemoryDesc_create", i,
+                           ANeuralNetworksMemoryDesc_create(&desc));
 
     if (r == OK)
         r = add_role(attempt, desc, is_input, i);
     if (r == OK && type)
-        r = nnt_called(
+        r = nnt_check_call(
             attempt, "MemoryDesc_setDimensions", i,
             ANeuralNetworksMemoryDesc_setDimensions(desc, type->dimensionCount, type->dimensions));
     if (r == OK)
-        r = nnt_called(attempt, "MemoryDesc_finish", i, ANeuralNetworksMemoryDesc_finish(desc));
+        r = nnt_check_call(attempt, "MemoryDesc_finish", i, ANeuralNetworksMemoryDesc_finish(desc));
     if (r == OK)
-        r = nnt_called(attempt, "Memory_createFromDesc", i,
-                       ANeuralNetworksMemory_createFromDesc(desc, ret_memory));
+        r = nnt_check_call(attempt, "Memory_createFromDesc", i,
+                           ANeuralNetworksMemory_createFromDesc(desc, ret_memory));
     ANeuralNetworksMemoryDesc_free(desc);
     return r;
 }
@@ -75,16 +77,16 @@ static int set_input(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMem
     int r;
 
     if ((operand->flags & NNT_OMITTED_INPUT) || operand->n_bytes == 0)
-        return nnt_called(
+        return nnt_check_call(
             attempt, "Execution_setInput", i,
             ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, NULL, NULL, 0));
     r = new_memory(attempt, true, i, is_open ? &type : NULL, memory);
     if (r == OK)
-        r = transfer(attempt, i, *memory, operand->data, NULL, operand->n_bytes);
+        r = copy_argument(attempt, i, *memory, operand->data, NULL, operand->n_bytes);
     if (r == OK)
-        r = nnt_called(attempt, "Execution_setInputFromMemory", i,
-                       ANeuralNetworksExecution_setInputFromMemory(attempt->execution, (int32_t)i,
-                                                                   NULL, *memory, 0, 0));
+        r = nnt_check_call(attempt, "Execution_setInputFromMemory", i,
+                           ANeuralNetworksExecution_setInputFromMemory(
+                               attempt->execution, (int32_t)i, NULL, *memory, 0, 0));
     return r;
 }
 
@@ -93,9 +95,9 @@ static int set_output(struct nnt_attempt *attempt, uint32_t i, ANeuralNetworksMe
     int r = new_memory(attempt, false, i, NULL, memory);
 
     if (r == OK)
-        r = nnt_called(attempt, "Execution_setOutputFromMemory", i,
-                       ANeuralNetworksExecution_setOutputFromMemory(attempt->execution, (int32_t)i,
-                                                                    NULL, *memory, 0, 0));
+        r = nnt_check_call(attempt, "Execution_setOutputFromMemory", i,
+                           ANeuralNetworksExecution_setOutputFromMemory(
+                               attempt->execution, (int32_t)i, NULL, *memory, 0, 0));
     return r;
 }
 
@@ -110,8 +112,8 @@ int nnt_domain_set_arguments(struct nnt_attempt *attempt)
     int r = OK;
 
     if (!memories)
-        return nnt_called(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
-    attempt->own = memories;
+        return nnt_check_call(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+    attempt->path_state = memories;
     for (uint32_t i = 0; r == OK && i < main->n_inputs; i++)
         r = set_input(attempt, i, &memories[i]);
     for (uint32_t i = 0; r == OK && i < main->n_outputs; i++)
@@ -122,18 +124,18 @@ int nnt_domain_set_arguments(struct nnt_attempt *attempt)
 int nnt_domain_fetch(struct nnt_attempt *attempt)
 {
     const struct nnt_subgraph *main = attempt->main;
-    ANeuralNetworksMemory *const *memories = attempt->own;
+    ANeuralNetworksMemory *const *memories = attempt->path_state;
     int r = OK;
 
     for (uint32_t i = 0; r == OK && i < main->n_outputs; i++)
-        r = transfer(attempt, i, memories[main->n_inputs + i], NULL, attempt->outputs[i],
-                     main->operands[main->outputs[i]].n_bytes);
+        r = copy_argument(attempt, i, memories[main->n_inputs + i], NULL, attempt->outputs[i],
+                          main->operands[main->outputs[i]].n_bytes);
     return r;
 }
 
 void nnt_domain_release(struct nnt_attempt *attempt)
 {
-    ANeuralNetworksMemory **memories = attempt->own;
+    ANeuralNetworksMemory **memories = attempt->path_state;
 
     for (uint32_t i = 0; memories && i < attempt->main->n_inputs + attempt->main->n_outputs; i++)
         ANeuralNetworksMemory_free(memories[i]);

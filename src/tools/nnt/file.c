@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nnt-file.h"
+#include "file.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -19,10 +19,10 @@ struct nnt_block {
     _Alignas(16) uint8_t bytes[];
 };
 
-static bool fail(struct nnt_file *file, const char *format, ...)
+static bool file_fail(struct nnt_file *file, const char *format, ...)
     __attribute__((__format__(__printf__, 2, 3)));
 
-static bool fail(struct nnt_file *file, const char *format, ...)
+static bool file_fail(struct nnt_file *file, const char *format, ...)
 {
     va_list args;
 
@@ -69,7 +69,7 @@ static void free_blocks(struct nnt_file *file)
 
 /* -- the file -- */
 
-static uint32_t load(const uint8_t *bytes)
+static uint32_t load_u32(const uint8_t *bytes)
 {
     uint32_t value;
 
@@ -77,7 +77,7 @@ static uint32_t load(const uint8_t *bytes)
     return value;
 }
 
-static uint32_t checksum(const uint8_t *bytes, size_t n_bytes)
+static uint32_t file_checksum(const uint8_t *bytes, size_t n_bytes)
 {
     uint32_t crc = UINT32_MAX;
 
@@ -100,13 +100,13 @@ static bool read_stream(struct nnt_file *file, FILE *stream)
             capacity = capacity ? capacity * 2 : 65536;
             bytes = realloc(file->bytes, capacity);
             if (!bytes)
-                return fail(file, "memory is short");
+                return file_fail(file, "memory is short");
             file->bytes = bytes;
         }
         n = fread(file->bytes + file->n_bytes, 1, capacity - file->n_bytes, stream);
         file->n_bytes += n;
     } while (n > 0);
-    return ferror(stream) ? fail(file, "cannot be read") : true;
+    return ferror(stream) ? file_fail(file, "cannot be read") : true;
 }
 
 static bool check_header(struct nnt_file *file)
@@ -115,22 +115,23 @@ static bool check_header(struct nnt_file *file)
     uint64_t models_bytes, data_at, data_bytes;
 
     if (file->n_bytes < HEADER_BYTES || memcmp(file->bytes, magic, sizeof(magic)) != 0)
-        return fail(file, "is not a file of vectors");
-    if (load(file->bytes + 8) != 1)
-        return fail(file, "has version %u, this program reads version 1", load(file->bytes + 8));
-    models_bytes = load(file->bytes + 20);
-    data_at = load(file->bytes + 24);
-    data_bytes = load(file->bytes + 28);
-    if (load(file->bytes + 16) != HEADER_BYTES || data_at != HEADER_BYTES + models_bytes ||
-        data_at % 4 != 0 || load(file->bytes + 36) != 0)
-        return fail(file, "has a header that contradicts itself");
+        return file_fail(file, "is not a file of vectors");
+    if (load_u32(file->bytes + 8) != 1)
+        return file_fail(file, "has version %u, this program reads version 1",
+                         load_u32(file->bytes + 8));
+    models_bytes = load_u32(file->bytes + 20);
+    data_at = load_u32(file->bytes + 24);
+    data_bytes = load_u32(file->bytes + 28);
+    if (load_u32(file->bytes + 16) != HEADER_BYTES || data_at != HEADER_BYTES + models_bytes ||
+        data_at % 4 != 0 || load_u32(file->bytes + 36) != 0)
+        return file_fail(file, "has a header that contradicts itself");
     if (data_at + data_bytes != file->n_bytes)
-        return fail(file, "has %zu bytes, its header says %llu", file->n_bytes,
-                    (unsigned long long)(data_at + data_bytes));
-    if (checksum(file->bytes + HEADER_BYTES, file->n_bytes - HEADER_BYTES) !=
-        load(file->bytes + 32))
-        return fail(file, "is damaged: the checksum is wrong");
-    file->n_models = load(file->bytes + 12);
+        return file_fail(file, "has %zu bytes, its header says %llu", file->n_bytes,
+                         (unsigned long long)(data_at + data_bytes));
+    if (file_checksum(file->bytes + HEADER_BYTES, file->n_bytes - HEADER_BYTES) !=
+        load_u32(file->bytes + 32))
+        return file_fail(file, "is damaged: the checksum is wrong");
+    file->n_models = load_u32(file->bytes + 12);
     file->at = HEADER_BYTES;
     file->models_end = (size_t)data_at;
     return true;
@@ -144,7 +145,7 @@ bool nnt_file_open(struct nnt_file *file, const char *path)
     memset(file, 0, sizeof(*file));
     stream = fopen(path, "rbe");
     if (!stream)
-        return fail(file, "cannot be opened: %s", strerror(errno));
+        return file_fail(file, "cannot be opened: %s", strerror(errno));
     is_read = read_stream(file, stream);
     fclose(stream);
     return is_read && check_header(file);
@@ -167,7 +168,7 @@ struct cursor {
     bool ok;
 };
 
-static const void *take(struct cursor *cursor, size_t n, size_t element_bytes)
+static const void *cursor_take(struct cursor *cursor, size_t n, size_t element_bytes)
 {
     static const uint32_t nothing[16];
     const uint8_t *at = cursor->at;
@@ -182,14 +183,14 @@ static const void *take(struct cursor *cursor, size_t n, size_t element_bytes)
 
 static uint32_t take_u32(struct cursor *cursor)
 {
-    return load(take(cursor, 1, sizeof(uint32_t)));
+    return load_u32(cursor_take(cursor, 1, sizeof(uint32_t)));
 }
 
 static float take_f32(struct cursor *cursor)
 {
     float value;
 
-    memcpy(&value, take(cursor, 1, sizeof(value)), sizeof(value));
+    memcpy(&value, cursor_take(cursor, 1, sizeof(value)), sizeof(value));
     return value;
 }
 
@@ -203,7 +204,7 @@ static const char *take_string(struct cursor *cursor, uint32_t length)
         cursor->ok = false;
         return "";
     }
-    string = take(cursor, (size_t)padded, 1);
+    string = cursor_take(cursor, (size_t)padded, 1);
     if (!cursor->ok || strnlen(string, (size_t)padded) != length) {
         cursor->ok = false;
         return "";
@@ -219,7 +220,7 @@ static bool parse_data(struct cursor *cursor, struct nnt_operand *operand, uint3
     if (operand->n_bytes == 0)
         return true;
     if (offset % 4 != 0 || offset > data_bytes || operand->n_bytes > data_bytes - offset)
-        return fail(file, "the data of an operand lies outside the file");
+        return file_fail(file, "the data of an operand lies outside the file");
     operand->data = file->bytes + file->models_end + offset;
     return true;
 }
@@ -242,16 +243,16 @@ static bool check_operand(struct cursor *cursor, const struct nnt_operand *opera
                        operand->lifetime == NNT_CONSTANT_MEMORY;
 
     if (operand->type > TYPE_MODEL || operand->lifetime >= N_LIFETIMES || operand->flags > 7)
-        return fail(file, "an operand has an unknown type, lifetime or flag");
+        return file_fail(file, "an operand has an unknown type, lifetime or flag");
     if ((operand->type == TYPE_MODEL) != (operand->lifetime == NNT_SUBGRAPH))
-        return fail(file, "an operand's type and lifetime do not go together");
+        return file_fail(file, "an operand's type and lifetime do not go together");
     if (operand->n_scales != 0 && operand->type != TYPE_CHANNEL)
-        return fail(file, "an operand has channel scales and is not of that type");
+        return file_fail(file, "an operand has channel scales and is not of that type");
     if (operand->lifetime == NNT_SUBGRAPH && operand->n_bytes != 4)
-        return fail(file, "a reference to a subgraph does not have 4 bytes");
+        return file_fail(file, "a reference to a subgraph does not have 4 bytes");
     if ((is_constant || (operand->flags & NNT_EXPECTED)) &&
         count_bytes(operand) != operand->n_bytes)
-        return fail(file, "an operand's data has not the size of its dimensions");
+        return file_fail(file, "an operand's data has not the size of its dimensions");
     return true;
 }
 
@@ -270,12 +271,12 @@ static bool parse_operand(struct cursor *cursor, struct nnt_operand *operand)
     operand->channel_dim = take_u32(cursor);
     operand->n_scales = take_u32(cursor);
     operand->rank = take_u32(cursor);
-    operand->declared = take(cursor, operand->rank, sizeof(uint32_t));
+    operand->declared = cursor_take(cursor, operand->rank, sizeof(uint32_t));
     operand->declared_rank = operand->rank;
     operand->expected = operand->declared;
-    operand->scales = take(cursor, operand->n_scales, sizeof(float));
+    operand->scales = cursor_take(cursor, operand->n_scales, sizeof(float));
     if (!cursor->ok)
-        return fail(cursor->file, "an operand is cut off");
+        return file_fail(cursor->file, "an operand is cut off");
     return check_operand(cursor, operand) && parse_data(cursor, operand, offset);
 }
 
@@ -283,10 +284,11 @@ static bool check_indexes(struct cursor *cursor, uint32_t n, const uint32_t *ind
                           uint32_t n_operands)
 {
     if (!cursor->ok)
-        return fail(cursor->file, "a list of operands is cut off");
+        return file_fail(cursor->file, "a list of operands is cut off");
     for (uint32_t i = 0; i < n; i++)
         if (indexes[i] >= n_operands)
-            return fail(cursor->file, "operand %u is named, there are %u", indexes[i], n_operands);
+            return file_fail(cursor->file, "operand %u is named, there are %u", indexes[i],
+                             n_operands);
     return true;
 }
 
@@ -296,8 +298,8 @@ static bool parse_operation(struct cursor *cursor, struct nnt_operation *operati
     operation->type = take_u32(cursor);
     operation->n_inputs = take_u32(cursor);
     operation->n_outputs = take_u32(cursor);
-    operation->inputs = take(cursor, operation->n_inputs, sizeof(uint32_t));
-    operation->outputs = take(cursor, operation->n_outputs, sizeof(uint32_t));
+    operation->inputs = cursor_take(cursor, operation->n_inputs, sizeof(uint32_t));
+    operation->outputs = cursor_take(cursor, operation->n_outputs, sizeof(uint32_t));
     return check_indexes(cursor, operation->n_inputs, operation->inputs, n_operands) &&
            check_indexes(cursor, operation->n_outputs, operation->outputs, n_operands);
 }
@@ -312,7 +314,7 @@ static void *alloc_counted(struct cursor *cursor, uint32_t n, size_t min_bytes,
     if (cursor->ok && n <= (size_t)(cursor->end - cursor->at) / min_bytes)
         array = nnt_file_alloc(cursor->file, n, element_bytes);
     if (!array)
-        fail(cursor->file, "a count of %u does not fit its record, or memory is short", n);
+        file_fail(cursor->file, "a count of %u does not fit its record, or memory is short", n);
     return array;
 }
 
@@ -336,8 +338,8 @@ static bool parse_subgraph(struct cursor *cursor, struct nnt_subgraph *subgraph)
     for (uint32_t i = 0; i < subgraph->n_operations; i++)
         if (!parse_operation(cursor, &subgraph->operations[i], subgraph->n_operands))
             return false;
-    subgraph->inputs = take(cursor, subgraph->n_inputs, sizeof(uint32_t));
-    subgraph->outputs = take(cursor, subgraph->n_outputs, sizeof(uint32_t));
+    subgraph->inputs = cursor_take(cursor, subgraph->n_inputs, sizeof(uint32_t));
+    subgraph->outputs = cursor_take(cursor, subgraph->n_outputs, sizeof(uint32_t));
     return check_indexes(cursor, subgraph->n_inputs, subgraph->inputs, subgraph->n_operands) &&
            check_indexes(cursor, subgraph->n_outputs, subgraph->outputs, subgraph->n_operands);
 }
@@ -348,7 +350,7 @@ static bool check_references(struct nnt_file *file, const struct nnt_model *mode
     bool *is_referenced = nnt_file_alloc(file, model->n_subgraphs, sizeof(bool));
 
     if (!is_referenced)
-        return fail(file, "memory is short");
+        return file_fail(file, "memory is short");
     for (uint32_t i = 0; i < model->n_subgraphs; i++) {
         const struct nnt_subgraph *subgraph = &model->subgraphs[i];
 
@@ -357,15 +359,15 @@ static bool check_references(struct nnt_file *file, const struct nnt_model *mode
 
             if (operand->lifetime != NNT_SUBGRAPH)
                 continue;
-            if (load(operand->data) >= model->n_subgraphs - 1)
-                return fail(file, "subgraph %u is referred to, there are %u", load(operand->data),
-                            model->n_subgraphs - 1);
-            is_referenced[load(operand->data) + 1] = true;
+            if (load_u32(operand->data) >= model->n_subgraphs - 1)
+                return file_fail(file, "subgraph %u is referred to, there are %u",
+                                 load_u32(operand->data), model->n_subgraphs - 1);
+            is_referenced[load_u32(operand->data) + 1] = true;
         }
     }
     for (uint32_t i = 1; i < model->n_subgraphs; i++)
         if (!is_referenced[i])
-            return fail(file, "subgraph %u is not referred to", i - 1);
+            return file_fail(file, "subgraph %u is not referred to", i - 1);
     return true;
 }
 
@@ -385,7 +387,7 @@ static bool parse_model(struct cursor *cursor, struct nnt_model *model)
     model->name = take_string(cursor, name_length);
     model->source = take_string(cursor, source_length);
     if (!cursor->ok || model->n_subgraphs == 0 || (model->flags & ~(uint32_t)NNT_ALL_FLAGS))
-        return fail(file, "its beginning is not well formed");
+        return file_fail(file, "its beginning is not well formed");
     model->subgraphs = alloc_counted(cursor, model->n_subgraphs, 16, sizeof(*model->subgraphs));
     if (!model->subgraphs)
         return false;
@@ -393,7 +395,7 @@ static bool parse_model(struct cursor *cursor, struct nnt_model *model)
         if (!parse_subgraph(cursor, &model->subgraphs[i]))
             return false;
     if (cursor->at != cursor->end)
-        return fail(file, "its record is longer than its contents");
+        return file_fail(file, "its record is longer than its contents");
     return check_references(file, model);
 }
 
@@ -409,19 +411,19 @@ int nnt_file_next(struct nnt_file *file, struct nnt_model *model)
     if (file->i_model == file->n_models) {
         if (left == 0)
             return 0;
-        fail(file, "has %zu bytes behind the last model", left);
+        file_fail(file, "has %zu bytes behind the last model", left);
         return -1;
     }
-    n_bytes = left >= 4 ? load(file->bytes + file->at) : 0;
+    n_bytes = left >= 4 ? load_u32(file->bytes + file->at) : 0;
     if (n_bytes < 4 || n_bytes % 4 != 0 || n_bytes > left) {
-        fail(file, "model %u: its size is not well formed", file->i_model);
+        file_fail(file, "model %u: its size is not well formed", file->i_model);
         return -1;
     }
     cursor.at = file->bytes + file->at + 4;
     cursor.end = file->bytes + file->at + n_bytes;
     if (!parse_model(&cursor, model)) {
         memcpy(rest, file->error, sizeof(rest));
-        fail(file, "model %u: %.150s", file->i_model, rest);
+        file_fail(file, "model %u: %.150s", file->i_model, rest);
         return -1;
     }
     file->at += n_bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-file.h - files of conformance vectors
+/* file.h - files of conformance vectors
  *
  * A .nnt file holds models in NNAPI's terms with what to feed them and what
  * they must answer. nnt_file_open() reads the whole file and checks its frame

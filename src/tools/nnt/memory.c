@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nnt-memory.h"
+#include "memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

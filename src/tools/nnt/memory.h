@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-memory.h - memories that vectors keep constants and arguments in
+/* memory.h - memories that vectors keep constants and arguments in
  *
  * A memory is written and read through its bytes, between nnt_memory_begin() and
  * nnt_memory_end(). Values lie in it one after the other: a multiple of 4 from

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nnt.c - the runner of conformance vectors: files of models through the NNAPI */
-#include "nnt-run.h"
-#include "nnt-variant.h"
+#include "run.h"
+#include "variant.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct options {
+struct nnt_options {
     enum nnt_variant variant;
     enum nnt_path path;
     const char *device;
@@ -16,7 +16,7 @@ struct options {
     bool is_json;
 };
 
-struct counts {
+struct nnt_counts {
     unsigned n_passed;
     unsigned n_failed;
     unsigned n_skipped;
@@ -59,7 +59,7 @@ static void print_json_string(const char *text)
     putchar('"');
 }
 
-static void print_failure(const struct options *options, const char *file, const char *model,
+static void print_failure(const struct nnt_options *options, const char *file, const char *model,
                           const char *what)
 {
     if (!options->is_json) {
@@ -75,8 +75,8 @@ static void print_failure(const struct options *options, const char *file, const
     printf("}\n");
 }
 
-static void print_counts(const struct options *options, const char *file,
-                         const struct counts *counts)
+static void print_counts(const struct nnt_options *options, const char *file,
+                         const struct nnt_counts *counts)
 {
     if (options->is_json) {
         printf("{");
@@ -97,8 +97,8 @@ static void print_counts(const struct options *options, const char *file,
 /* -- files -- */
 
 /* run_model() - one model, if the options select it. */
-static void run_model(const struct options *options, struct nnt_run *run, struct nnt_file *file,
-                      const char *path, struct nnt_model *model, struct counts *counts)
+static void run_model(const struct nnt_options *options, struct nnt_run *run, struct nnt_file *file,
+                      const char *path, struct nnt_model *model, struct nnt_counts *counts)
 {
     int r = nnt_path_has(options->path, model) ? nnt_variant_apply(options->variant, file, model)
                                                : 0;
@@ -116,12 +116,12 @@ static void run_model(const struct options *options, struct nnt_run *run, struct
     }
 }
 
-static void run_file(const struct options *options, struct nnt_run *run, const char *path,
-                     struct counts *total)
+static void run_file(const struct nnt_options *options, struct nnt_run *run, const char *path,
+                     struct nnt_counts *total)
 {
     struct nnt_file file;
     struct nnt_model model;
-    struct counts counts = {0};
+    struct nnt_counts counts = {0};
     bool is_open = nnt_file_open(&file, path);
     int r = -1;
 
@@ -189,7 +189,7 @@ static const char *mode_name(int i)
 }
 
 /* set_option() - Returns: false if its argument is not understood. */
-static bool set_option(struct options *options, int option)
+static bool set_option(struct nnt_options *options, int option)
 {
     int i;
 
@@ -218,7 +218,7 @@ static bool set_option(struct options *options, int option)
     }
 }
 
-static bool parse(struct options *options, int argc, char **argv)
+static bool options_parse(struct nnt_options *options, int argc, char **argv)
 {
     static const struct option known[] = {
         {"mode", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'p'},
@@ -244,11 +244,11 @@ static bool parse(struct options *options, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct options options = {0};
+    struct nnt_options options = {0};
     struct nnt_run run = {0};
-    struct counts total = {0};
+    struct nnt_counts total = {0};
 
-    if (!parse(&options, argc, argv))
+    if (!options_parse(&options, argc, argv))
         return 2;
     run.path = options.path;
     if (options.device) {

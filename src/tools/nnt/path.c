@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nnt-path.h"
+#include "path.h"
 
 #define OK ANEURALNETWORKS_NO_ERROR
 
@@ -31,16 +31,16 @@ int nnt_create_compilation(struct nnt_attempt *attempt)
         r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
     else
         r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
-    return nnt_called(attempt, "Compilation_create", 0, r);
+    return nnt_check_call(attempt, "Compilation_create", 0, r);
 }
 
-static int compile(struct nnt_attempt *attempt)
+static int path_compile(struct nnt_attempt *attempt)
 {
     int r = nnt_create_compilation(attempt);
 
     if (r == OK)
-        r = nnt_called(attempt, "Compilation_finish", 0,
-                       ANeuralNetworksCompilation_finish(attempt->compilation));
+        r = nnt_check_call(attempt, "Compilation_finish", 0,
+                           ANeuralNetworksCompilation_finish(attempt->compilation));
     return r;
 }
 
@@ -71,28 +71,28 @@ static int set_pointers(struct nnt_attempt *attempt)
     int r = OK;
 
     for (uint32_t i = 0; r == OK && i < attempt->main->n_inputs; i++)
-        r = nnt_called(attempt, "Execution_setInput", i, set_input(attempt, i));
+        r = nnt_check_call(attempt, "Execution_setInput", i, set_input(attempt, i));
     for (uint32_t i = 0; r == OK && i < attempt->main->n_outputs; i++)
-        r = nnt_called(attempt, "Execution_setOutput", i, set_output(attempt, i));
+        r = nnt_check_call(attempt, "Execution_setOutput", i, set_output(attempt, i));
     return r;
 }
 
 /* -- runs -- */
 
-static int compute(struct nnt_attempt *attempt)
+static int path_compute(struct nnt_attempt *attempt)
 {
-    return nnt_called(attempt, "Execution_compute", 0,
-                      ANeuralNetworksExecution_compute(attempt->execution));
+    return nnt_check_call(attempt, "Execution_compute", 0,
+                          ANeuralNetworksExecution_compute(attempt->execution));
 }
 
 static int start_and_wait(struct nnt_attempt *attempt)
 {
     ANeuralNetworksEvent *event = NULL;
-    int r = nnt_called(attempt, "Execution_startCompute", 0,
-                       ANeuralNetworksExecution_startCompute(attempt->execution, &event));
+    int r = nnt_check_call(attempt, "Execution_startCompute", 0,
+                           ANeuralNetworksExecution_startCompute(attempt->execution, &event));
 
     if (r == OK)
-        r = nnt_called(attempt, "Event_wait", 0, ANeuralNetworksEvent_wait(event));
+        r = nnt_check_call(attempt, "Event_wait", 0, ANeuralNetworksEvent_wait(event));
     ANeuralNetworksEvent_free(event);
     return r;
 }
@@ -101,68 +101,68 @@ static int start_and_wait(struct nnt_attempt *attempt)
 static int burst_compute(struct nnt_attempt *attempt)
 {
     ANeuralNetworksBurst *burst = NULL;
-    int r = nnt_called(attempt, "Burst_create", 0,
-                       ANeuralNetworksBurst_create(attempt->compilation, &burst));
+    int r = nnt_check_call(attempt, "Burst_create", 0,
+                           ANeuralNetworksBurst_create(attempt->compilation, &burst));
 
-    attempt->own = burst;
+    attempt->path_state = burst;
     for (int i = 0; i < 2 && r == OK; i++)
-        r = nnt_called(attempt, "Execution_burstCompute", 0,
-                       ANeuralNetworksExecution_burstCompute(attempt->execution, burst));
+        r = nnt_check_call(attempt, "Execution_burstCompute", 0,
+                           ANeuralNetworksExecution_burstCompute(attempt->execution, burst));
     return r;
 }
 
 static int set_reusable(struct nnt_attempt *attempt)
 {
-    int r = nnt_called(attempt, "Execution_setReusable", 0,
-                       ANeuralNetworksExecution_setReusable(attempt->execution, true));
+    int r = nnt_check_call(attempt, "Execution_setReusable", 0,
+                           ANeuralNetworksExecution_setReusable(attempt->execution, true));
 
     return r == OK ? set_pointers(attempt) : r;
 }
 
 static void free_burst(struct nnt_attempt *attempt)
 {
-    ANeuralNetworksBurst_free(attempt->own);
+    ANeuralNetworksBurst_free(attempt->path_state);
 }
 
 /* -- the table -- */
 
 static const struct nnt_path_steps paths[NNT_PATH_N] = {
     [NNT_SYNC] = {.name = "sync",
-                  .compile = compile,
+                  .compile = path_compile,
                   .set_arguments = set_pointers,
-                  .run = compute},
+                  .run = path_compute},
     [NNT_ASYNC] = {.name = "async",
-                   .compile = compile,
+                   .compile = path_compile,
                    .set_arguments = set_pointers,
                    .run = start_and_wait},
     [NNT_CACHED] = {.name = "cached",
                     .compile = nnt_compile_cached,
                     .set_arguments = set_pointers,
-                    .run = compute},
+                    .run = path_compute},
     [NNT_DOMAIN] = {.name = "domain",
                     .needs = NNT_DEVICE_MEMORY,
-                    .compile = compile,
+                    .compile = path_compile,
                     .set_arguments = nnt_domain_set_arguments,
-                    .run = compute,
+                    .run = path_compute,
                     .fetch = nnt_domain_fetch,
                     .release = nnt_domain_release},
     [NNT_BURST] = {.name = "burst",
-                   .compile = compile,
+                   .compile = path_compile,
                    .set_arguments = set_reusable,
                    .run = burst_compute,
                    .release = free_burst},
     [NNT_BLOB] = {.name = "blob",
                   .memory = NNT_MEMORY_BLOB,
-                  .compile = compile,
+                  .compile = path_compile,
                   .set_arguments = nnt_shared_set_arguments,
-                  .run = compute,
+                  .run = path_compute,
                   .fetch = nnt_shared_fetch,
                   .release = nnt_shared_release},
     [NNT_FD_OFFSET] = {.name = "fd-offset",
                        .memory = NNT_MEMORY_FD_OFFSET,
-                       .compile = compile,
+                       .compile = path_compile,
                        .set_arguments = nnt_shared_set_arguments,
-                       .run = compute,
+                       .run = path_compute,
                        .fetch = nnt_shared_fetch,
                        .release = nnt_shared_release},
 };

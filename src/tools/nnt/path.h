@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-path.h - the ways to bring one built model to its outputs
+/* path.h - the ways to bring one built model to its outputs
  *
  * A path is a row of functions: how the model becomes a compilation, where the
  * bytes of arguments lie, and how an execution is run. Whatever the path, the
  * outputs' bytes stand in attempt->outputs after it, to be compared. A path may
- * keep what it needs in attempt->own, which its release() frees. */
+ * keep what it needs in attempt->path_state, which its release() frees. */
 #ifndef NN_TOOLS_NNT_PATH_H
 #define NN_TOOLS_NNT_PATH_H
 
-#include "nnt-build.h"
-#include "nnt-run.h"
+#include "build.h"
+#include "run.h"
 
 /* What one model needs while it runs. */
 struct nnt_attempt {
@@ -20,11 +20,11 @@ struct nnt_attempt {
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution;
     uint8_t **outputs; /* one buffer per output, each of at least one byte */
-    void *own;         /* the path's */
+    void *path_state;  /* the path's */
 };
 
 /* Functions return an ANeuralNetworks result code, with the sentence said
- * (nnt_called) if it is none of success. */
+ * (nnt_check_call) if it is none of success. */
 struct nnt_path_steps {
     const char *name;
     uint32_t needs;              /* flags of models without which they have no such path */
@@ -37,29 +37,29 @@ struct nnt_path_steps {
     int (*run)(struct nnt_attempt *attempt);
     /* Brings the outputs to attempt->outputs; NULL: they are there. */
     int (*fetch)(struct nnt_attempt *attempt);
-    /* Frees attempt->own, after the execution and before the compilation; NULL: there is none. */
+    /* Frees attempt->path_state, after the execution and before the compilation; NULL: there is none. */
     void (*release)(struct nnt_attempt *attempt);
 };
 
 /* nnt_path_steps() - never NULL, no member but fetch and release is. */
 const struct nnt_path_steps *nnt_path_steps(enum nnt_path path);
 
-/* nnt_called() - notes what a call returned, with a sentence if it failed. subject is the
+/* nnt_check_call() - notes what a call returned, with a sentence if it failed. subject is the
  * number of the argument, operand or operation that it was about. Returns: result. */
-int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result);
+int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result);
 
 /* nnt_create_compilation() - attempt->compilation, not finished, for the run's device. */
 int nnt_create_compilation(struct nnt_attempt *attempt);
 
-/* nnt_compile_cached() - compile() of the path "cached" (nnt-cached.c). */
+/* nnt_compile_cached() - compile() of the path "cached" (cached.c). */
 int nnt_compile_cached(struct nnt_attempt *attempt);
 
-/* Steps of the path "domain" (nnt-domain.c). */
+/* Steps of the path "domain" (domain.c). */
 int nnt_domain_set_arguments(struct nnt_attempt *attempt);
 int nnt_domain_fetch(struct nnt_attempt *attempt);
 void nnt_domain_release(struct nnt_attempt *attempt);
 
-/* Steps of the paths whose arguments lie in a memory of the row's kind (nnt-shared.c). */
+/* Steps of the paths whose arguments lie in a memory of the row's kind (shared.c). */
 int nnt_shared_set_arguments(struct nnt_attempt *attempt);
 int nnt_shared_fetch(struct nnt_attempt *attempt);
 void nnt_shared_release(struct nnt_attempt *attempt);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nnt-run.h"
+#include "run.h"
 
-#include "nnt-compare.h"
-#include "nnt-path.h"
+#include "compare.h"
+#include "path.h"
 
 #include <nnhal/ext.h>
 
@@ -16,10 +16,10 @@
 /* A loop that never ends is stopped after this. */
 #define LOOP_TIMEOUT_NS UINT64_C(10000000)
 
-static bool say(struct nnt_run *run, const char *format, ...)
+static bool run_report(struct nnt_run *run, const char *format, ...)
     __attribute__((__format__(__printf__, 2, 3)));
 
-static bool say(struct nnt_run *run, const char *format, ...)
+static bool run_report(struct nnt_run *run, const char *format, ...)
 {
     va_list args;
 
@@ -29,7 +29,7 @@ static bool say(struct nnt_run *run, const char *format, ...)
     return false;
 }
 
-int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result)
+int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result)
 {
     char why[256] = "";
 
@@ -37,19 +37,19 @@ int nnt_called(struct nnt_attempt *attempt, const char *call, uint32_t subject, 
     if (result == OK)
         return result;
     nnhal_get_last_error(why, sizeof(why));
-    say(attempt->run, "%s (%u) returned %s%s%s", call, subject, nnhal_get_result_name(result),
-        *why ? ": " : "", why);
+    run_report(attempt->run, "%s (%u) returned %s%s%s", call, subject,
+               nnhal_get_result_name(result), *why ? ": " : "", why);
     return result;
 }
 
 /* -- steps; each returns a result code, with the sentence said -- */
 
-static int build(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+static int attempt_build(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
     int r = nnt_build(&attempt->built, attempt->model, steps->memory);
 
     attempt->run->is_built = r == OK;
-    return nnt_called(attempt, attempt->built.call, attempt->built.subject, r);
+    return nnt_check_call(attempt, attempt->built.call, attempt->built.subject, r);
 }
 
 static int make_outputs(struct nnt_attempt *attempt)
@@ -58,30 +58,31 @@ static int make_outputs(struct nnt_attempt *attempt)
 
     attempt->outputs = calloc(main->n_outputs + 1u, sizeof(*attempt->outputs));
     if (!attempt->outputs)
-        return nnt_called(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+        return nnt_check_call(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
     for (uint32_t i = 0; i < main->n_outputs; i++) {
         uint32_t n_bytes = main->operands[main->outputs[i]].n_bytes;
         size_t capacity = n_bytes > 0 ? n_bytes : 1;
 
         attempt->outputs[i] = malloc(capacity);
         if (!attempt->outputs[i])
-            return nnt_called(attempt, "malloc", i, ANEURALNETWORKS_OUT_OF_MEMORY);
+            return nnt_check_call(attempt, "malloc", i, ANEURALNETWORKS_OUT_OF_MEMORY);
         /* What is not written shows as something that nobody expects. */
         memset(attempt->outputs[i], 0xa5, capacity);
     }
     return OK;
 }
 
-static int execute(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+static int attempt_execute(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
     uint64_t loop_timeout_ns = (attempt->model->flags & NNT_INFINITE_LOOP)
                                    ? LOOP_TIMEOUT_NS
                                    : attempt->run->loop_timeout_ns;
-    int r = nnt_called(attempt, "Execution_create", 0,
-                       ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
+    int r = nnt_check_call(
+        attempt, "Execution_create", 0,
+        ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
 
     if (r == OK && loop_timeout_ns > 0)
-        r = nnt_called(
+        r = nnt_check_call(
             attempt, "Execution_setLoopTimeout", 0,
             ANeuralNetworksExecution_setLoopTimeout(attempt->execution, loop_timeout_ns));
     if (r == OK)
@@ -113,29 +114,29 @@ static bool check_dimensions(struct nnt_attempt *attempt, uint32_t i)
     int r = ANeuralNetworksExecution_getOutputOperandRank(attempt->execution, (int32_t)i, &rank);
 
     if (r != OK)
-        return nnt_called(attempt, "Execution_getOutputOperandRank", i, r) == OK;
+        return nnt_check_call(attempt, "Execution_getOutputOperandRank", i, r) == OK;
     if (rank > 0 && rank <= 64) {
         r = ANeuralNetworksExecution_getOutputOperandDimensions(attempt->execution, (int32_t)i,
                                                                 dimensions);
         if (r != OK)
-            return nnt_called(attempt, "Execution_getOutputOperandDimensions", i, r) == OK;
+            return nnt_check_call(attempt, "Execution_getOutputOperandDimensions", i, r) == OK;
     }
     if (rank == operand->rank &&
         (rank == 0 || memcmp(dimensions, operand->expected, rank * sizeof(uint32_t)) == 0))
         return true;
     print_dimensions(got, sizeof(got), rank <= 64 ? rank : 64, dimensions);
     print_dimensions(expected, sizeof(expected), operand->rank, operand->expected);
-    return say(attempt->run, "output %u (operand %u) has dimensions %s, expected %s", i,
-               attempt->main->outputs[i], got, expected);
+    return run_report(attempt->run, "output %u (operand %u) has dimensions %s, expected %s", i,
+                      attempt->main->outputs[i], got, expected);
 }
 
-static bool say_difference(struct nnt_attempt *attempt, uint32_t i,
-                           const struct nnt_difference *difference)
+static bool report_difference(struct nnt_attempt *attempt, uint32_t i,
+                              const struct nnt_difference *difference)
 {
-    return say(attempt->run,
-               "output %u (operand %u) element %u: got %.9g, expected %.9g, allowed %.3g", i,
-               attempt->main->outputs[i], difference->element, difference->got,
-               difference->expected, difference->allowed);
+    return run_report(attempt->run,
+                      "output %u (operand %u) element %u: got %.9g, expected %.9g, allowed %.3g", i,
+                      attempt->main->outputs[i], difference->element, difference->got,
+                      difference->expected, difference->allowed);
 }
 
 static bool check_output(struct nnt_attempt *attempt, uint32_t i)
@@ -154,7 +155,7 @@ static bool check_output(struct nnt_attempt *attempt, uint32_t i)
     else if (attempt->model->flags & NNT_MULTINOMIAL)
         agrees = nnt_compare_distribution(attempt->model, &main->operands[main->inputs[0]], operand,
                                           attempt->outputs[i], &difference);
-    return agrees || say_difference(attempt, i, &difference);
+    return agrees || report_difference(attempt, i, &difference);
 }
 
 static bool check_outputs(struct nnt_attempt *attempt)
@@ -167,14 +168,14 @@ static bool check_outputs(struct nnt_attempt *attempt)
 
 static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
-    int r = build(attempt, steps);
+    int r = attempt_build(attempt, steps);
 
     if (r == OK)
         r = steps->compile(attempt);
     if (r == OK)
-        r = execute(attempt, steps);
+        r = attempt_execute(attempt, steps);
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
-        return r != OK || say(attempt->run, "no step failed, one of them must");
+        return r != OK || run_report(attempt->run, "no step failed, one of them must");
     return r == OK && check_outputs(attempt);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-run.h - one model of vectors through the NNAPI, and what became of it
+/* run.h - one model of vectors through the NNAPI, and what became of it
  *
  * Every model is built anew, compiled, executed and compared, through public
  * functions only. Not for several threads. */
 #ifndef NN_TOOLS_NNT_RUN_H
 #define NN_TOOLS_NNT_RUN_H
 
-#include "nnt-file.h"
+#include "file.h"
 
 #include <android/NeuralNetworks.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-shared.c - paths whose arguments lie in shared memory
+/* shared.c - paths whose arguments lie in shared memory
  *
  * All inputs and outputs of an execution lie in one memory of the path's kind,
  * one after the other. Nothing is copied between here and the driver. */
-#include "nnt-path.h"
+#include "path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,18 +45,18 @@ static int make_memory(struct nnt_attempt *attempt, enum nnt_memory_kind kind)
     size_t at = end_of_inputs(attempt, kind);
 
     if (!memory)
-        return nnt_called(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
-    attempt->own = memory;
+        return nnt_check_call(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+    attempt->path_state = memory;
     for (uint32_t i = 0; i < attempt->main->n_outputs; i++)
         nnt_memory_place(kind, output_bytes(attempt, i), &at);
-    return nnt_called(attempt, "Memory_create", 0, nnt_memory_new(memory, kind, at));
+    return nnt_check_call(attempt, "Memory_create", 0, nnt_memory_new(memory, kind, at));
 }
 
 static int fill_inputs(struct nnt_attempt *attempt)
 {
-    struct nnt_memory *memory = attempt->own;
+    struct nnt_memory *memory = attempt->path_state;
     size_t at = 0;
-    int r = nnt_called(attempt, "lock", 0, nnt_memory_begin(memory));
+    int r = nnt_check_call(attempt, "lock", 0, nnt_memory_begin(memory));
 
     if (r != OK)
         return r;
@@ -69,37 +69,37 @@ static int fill_inputs(struct nnt_attempt *attempt)
             memcpy(memory->bytes + nnt_memory_place(memory->kind, input->n_bytes, &at), input->data,
                    input->n_bytes);
     }
-    return nnt_called(attempt, "unlock", 0, nnt_memory_end(memory));
+    return nnt_check_call(attempt, "unlock", 0, nnt_memory_end(memory));
 }
 
 static int set_input(struct nnt_attempt *attempt, uint32_t i, size_t *at)
 {
-    const struct nnt_memory *memory = attempt->own;
+    const struct nnt_memory *memory = attempt->path_state;
     const struct nnt_operand *operand = input_of(attempt, i);
     ANeuralNetworksOperandType type;
     bool is_open = nnt_input_type(operand, &type);
     size_t place;
 
     if (!has_bytes(operand))
-        return nnt_called(
+        return nnt_check_call(
             attempt, "Execution_setInput", i,
             ANeuralNetworksExecution_setInput(attempt->execution, (int32_t)i, NULL, NULL, 0));
     place = nnt_memory_place(memory->kind, operand->n_bytes, at);
-    return nnt_called(attempt, "Execution_setInputFromMemory", i,
-                      ANeuralNetworksExecution_setInputFromMemory(
-                          attempt->execution, (int32_t)i, is_open ? &type : NULL, memory->memory,
-                          place, operand->n_bytes));
+    return nnt_check_call(attempt, "Execution_setInputFromMemory", i,
+                          ANeuralNetworksExecution_setInputFromMemory(
+                              attempt->execution, (int32_t)i, is_open ? &type : NULL,
+                              memory->memory, place, operand->n_bytes));
 }
 
 static int set_output(struct nnt_attempt *attempt, uint32_t i, size_t *at)
 {
-    const struct nnt_memory *memory = attempt->own;
+    const struct nnt_memory *memory = attempt->path_state;
     size_t place = nnt_memory_place(memory->kind, output_bytes(attempt, i), at);
 
-    return nnt_called(attempt, "Execution_setOutputFromMemory", i,
-                      ANeuralNetworksExecution_setOutputFromMemory(attempt->execution, (int32_t)i,
-                                                                   NULL, memory->memory, place,
-                                                                   output_bytes(attempt, i)));
+    return nnt_check_call(
+        attempt, "Execution_setOutputFromMemory", i,
+        ANeuralNetworksExecution_setOutputFromMemory(
+            attempt->execution, (int32_t)i, NULL, memory->memory, place, output_bytes(attempt, i)));
 }
 
 int nnt_shared_set_arguments(struct nnt_attempt *attempt)
@@ -118,9 +118,9 @@ int nnt_shared_set_arguments(struct nnt_attempt *attempt)
 
 int nnt_shared_fetch(struct nnt_attempt *attempt)
 {
-    struct nnt_memory *memory = attempt->own;
+    struct nnt_memory *memory = attempt->path_state;
     size_t at = end_of_inputs(attempt, memory->kind);
-    int r = nnt_called(attempt, "lock", 0, nnt_memory_begin(memory));
+    int r = nnt_check_call(attempt, "lock", 0, nnt_memory_begin(memory));
 
     if (r != OK)
         return r;
@@ -130,12 +130,12 @@ int nnt_shared_fetch(struct nnt_attempt *attempt)
         memcpy(attempt->outputs[i], memory->bytes + nnt_memory_place(memory->kind, n_bytes, &at),
                n_bytes);
     }
-    return nnt_called(attempt, "unlock", 0, nnt_memory_end(memory));
+    return nnt_check_call(attempt, "unlock", 0, nnt_memory_end(memory));
 }
 
 void nnt_shared_release(struct nnt_attempt *attempt)
 {
-    if (attempt->own)
-        nnt_memory_free(attempt->own);
-    free(attempt->own);
+    if (attempt->path_state)
+        nnt_memory_free(attempt->path_state);
+    free(attempt->path_state);
 }

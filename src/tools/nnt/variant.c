@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nnt-variant.h"
+#include "variant.h"
 
 #define TYPE_QUANT8_ASYMM        5
 #define TYPE_QUANT8_ASYMM_SIGNED 14

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nnt-variant.h - the forms in which a model of vectors is run */
+/* variant.h - the forms in which a model of vectors is run */
 #ifndef NN_TOOLS_NNT_VARIANT_H
 #define NN_TOOLS_NNT_VARIANT_H
 
-#include "nnt-file.h"
+#include "file.h"
 
 enum nnt_variant {
     NNT_PLAIN = 0,

@@ -5,7 +5,8 @@
     halgen.py update                    writes what is checked in
     halgen.py check                     whether what is checked in is up to date
     halgen.py make KIND OUTPUT [FILE...] writes one thing; KIND is types, hal,
-                                        codec-h, codec-c or page
+                                        codec-h, codec-c, page, proxy, stub,
+                                        host-h or host-c
     halgen.py seeds FOLDER LIST [FILE...] writes fuzz seeds, and the list of their names
 
 FILEs are .hal files in the order in which they know each other; those of this
@@ -15,7 +16,7 @@ folder if none are given.
 import sys
 from pathlib import Path
 
-from gen import header, page, rules, seeds, tables
+from gen import dispatch, header, page, rules, seeds, tables
 from gen.parse import parse
 from gen.text import HalError
 
@@ -30,11 +31,19 @@ MAKERS = {
     "codec-h": tables.codec_header,
     "codec-c": tables.codec_source,
     "page": page.page,
+    "proxy": dispatch.proxy_methods,
+    "stub": dispatch.stub_methods,
+    "host-h": dispatch.host_header,
+    "host-c": dispatch.host_methods,
 }
 CHECKED_IN = {
     "types": ROOT / "include/nnhal/types.h",
     "hal": ROOT / "src/hal/hal.h",
     "page": ROOT / "doc/hal.md",
+    "proxy": ROOT / "src/hal/proxy-methods.c",
+    "stub": ROOT / "src/hal/stub-methods.c",
+    "host-h": ROOT / "src/host/methods.h",
+    "host-c": ROOT / "src/host/methods.c",
 }
 
 

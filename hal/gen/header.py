@@ -213,60 +213,31 @@ def listener(linked):
     return out + ["    void (*died)(void *ctx);", "};", ""]
 
 
-def continued(lines):
-    """A macro over several lines, as clang-format aligns it."""
-    return [f"{line:<{WIDTH - 1}}\\" for line in lines[:-1]] + lines[-1:]
-
-
 TABLE = """\
-struct nn_hal_ops {{
-{x_declare}
-    NN_HAL_METHODS(X)
-#undef X
-    /* Ends the session: everything in it is freed; calls in progress end
-     * first. Frees hal. */
-    void (*close)(struct nn_hal *hal);
-}};
 
-/* The first member of whatever implements the HAL. */
-struct nn_hal {{
+/* The first member of every implementation of the HAL. */
+struct nn_hal {
     const struct nn_hal_ops *ops;
-}};
+};
 
-/* nn_hal_prepare_model(hal, args, reply, arena) and so on: one per method. */
-{x_define}
-NN_HAL_METHODS(X)
-#undef X
-
+"""
+CLOSE = """\
 static inline struct nn_hal *nn_hal_close(struct nn_hal *hal)
-{{
+{
     if (hal)
         hal->ops->close(hal);
     return NULL;
-}}
+}
 
 #endif
 """
 
 
 def table(linked):
-    methods = ["#define NN_HAL_METHODS(X)"] + [f"    X({m.name})" for _, m in linked.methods]
-    events = ["#define NN_HAL_EVENTS(X)"] + [f"    X({e.name})" for _, e in linked.events]
-    declare = ["#define X(method)",
-               "    uint32_t (*method)(struct nn_hal * hal, "
-               "const struct nn_hal_##method##_args *args,",
-               "                       struct nn_hal_##method##_reply *reply, "
-               "struct nn_arena *arena);"]
-    define = ["#define X(method)",
-              "    static inline uint32_t nn_hal_##method(",
-              "        struct nn_hal *hal, const struct nn_hal_##method##_args *args,",
-              "        struct nn_hal_##method##_reply *reply, struct nn_arena *arena)",
-              "    {",
-              "        return hal->ops->method(hal, args, reply, arena);",
-              "    }"]
-    body = TABLE.format(x_declare="\n".join(continued(declare)),
-                        x_define="\n".join(continued(define)))
-    return [*continued(methods), "", *continued(events), "", *body.splitlines()]
+    # Here, because dispatch.py takes what this module offers.
+    from . import dispatch
+    return [*dispatch.ops_struct(linked), *TABLE.splitlines(), *dispatch.inline_calls(linked),
+            *CLOSE.splitlines()]
 
 
 def hal_header(linked, essay_path):

@@ -415,59 +415,236 @@ enum nn_hal_event {
     NN_HAL_EVENT_GET_MEMORIES = 2,
 };
 
-#define NN_HAL_METHODS(X)                                                                          \
-    X(get_device_info)                                                                             \
-    X(import_memory)                                                                               \
-    X(free_memory)                                                                                 \
-    X(get_supported_operations)                                                                    \
-    X(prepare_model)                                                                               \
-    X(prepare_model_from_cache)                                                                    \
-    X(free_prepared_model)                                                                         \
-    X(create_execution)                                                                            \
-    X(free_execution)                                                                              \
-    X(execute_synchronously)                                                                       \
-    X(execute_fenced)                                                                              \
-    X(get_fenced_info)                                                                             \
-    X(free_fenced_callback)                                                                        \
-    X(allocate)                                                                                    \
-    X(copy_to)                                                                                     \
-    X(copy_from)                                                                                   \
-    X(free_buffer)                                                                                 \
-    X(configure_execution_burst)                                                                   \
-    X(set_burst_memory)                                                                            \
-    X(free_burst_memory)                                                                           \
-    X(free_burst)
-
-#define NN_HAL_EVENTS(X)                                                                           \
-    X(cache_written)                                                                               \
-    X(get_memories)
-
 struct nn_hal_ops {
-#define X(method)                                                                                  \
-    uint32_t (*method)(struct nn_hal * hal, const struct nn_hal_##method##_args *args,             \
-                       struct nn_hal_##method##_reply *reply, struct nn_arena *arena);
-    NN_HAL_METHODS(X)
-#undef X
+    uint32_t (*get_device_info)(struct nn_hal *hal, const struct nn_hal_get_device_info_args *args,
+                                struct nn_hal_get_device_info_reply *reply, struct nn_arena *arena);
+    uint32_t (*import_memory)(struct nn_hal *hal, const struct nn_hal_import_memory_args *args,
+                              struct nn_hal_import_memory_reply *reply, struct nn_arena *arena);
+    uint32_t (*free_memory)(struct nn_hal *hal, const struct nn_hal_free_memory_args *args,
+                            struct nn_hal_free_memory_reply *reply, struct nn_arena *arena);
+    uint32_t (*get_supported_operations)(struct nn_hal *hal,
+                                         const struct nn_hal_get_supported_operations_args *args,
+                                         struct nn_hal_get_supported_operations_reply *reply,
+                                         struct nn_arena *arena);
+    uint32_t (*prepare_model)(struct nn_hal *hal, const struct nn_hal_prepare_model_args *args,
+                              struct nn_hal_prepare_model_reply *reply, struct nn_arena *arena);
+    uint32_t (*prepare_model_from_cache)(struct nn_hal *hal,
+                                         const struct nn_hal_prepare_model_from_cache_args *args,
+                                         struct nn_hal_prepare_model_from_cache_reply *reply,
+                                         struct nn_arena *arena);
+    uint32_t (*free_prepared_model)(struct nn_hal *hal,
+                                    const struct nn_hal_free_prepared_model_args *args,
+                                    struct nn_hal_free_prepared_model_reply *reply,
+                                    struct nn_arena *arena);
+    uint32_t (*create_execution)(struct nn_hal *hal,
+                                 const struct nn_hal_create_execution_args *args,
+                                 struct nn_hal_create_execution_reply *reply,
+                                 struct nn_arena *arena);
+    uint32_t (*free_execution)(struct nn_hal *hal, const struct nn_hal_free_execution_args *args,
+                               struct nn_hal_free_execution_reply *reply, struct nn_arena *arena);
+    uint32_t (*execute_synchronously)(struct nn_hal *hal,
+                                      const struct nn_hal_execute_synchronously_args *args,
+                                      struct nn_hal_execute_synchronously_reply *reply,
+                                      struct nn_arena *arena);
+    uint32_t (*execute_fenced)(struct nn_hal *hal, const struct nn_hal_execute_fenced_args *args,
+                               struct nn_hal_execute_fenced_reply *reply, struct nn_arena *arena);
+    uint32_t (*get_fenced_info)(struct nn_hal *hal, const struct nn_hal_get_fenced_info_args *args,
+                                struct nn_hal_get_fenced_info_reply *reply, struct nn_arena *arena);
+    uint32_t (*free_fenced_callback)(struct nn_hal *hal,
+                                     const struct nn_hal_free_fenced_callback_args *args,
+                                     struct nn_hal_free_fenced_callback_reply *reply,
+                                     struct nn_arena *arena);
+    uint32_t (*allocate)(struct nn_hal *hal, const struct nn_hal_allocate_args *args,
+                         struct nn_hal_allocate_reply *reply, struct nn_arena *arena);
+    uint32_t (*copy_to)(struct nn_hal *hal, const struct nn_hal_copy_to_args *args,
+                        struct nn_hal_copy_to_reply *reply, struct nn_arena *arena);
+    uint32_t (*copy_from)(struct nn_hal *hal, const struct nn_hal_copy_from_args *args,
+                          struct nn_hal_copy_from_reply *reply, struct nn_arena *arena);
+    uint32_t (*free_buffer)(struct nn_hal *hal, const struct nn_hal_free_buffer_args *args,
+                            struct nn_hal_free_buffer_reply *reply, struct nn_arena *arena);
+    uint32_t (*configure_execution_burst)(struct nn_hal *hal,
+                                          const struct nn_hal_configure_execution_burst_args *args,
+                                          struct nn_hal_configure_execution_burst_reply *reply,
+                                          struct nn_arena *arena);
+    uint32_t (*set_burst_memory)(struct nn_hal *hal,
+                                 const struct nn_hal_set_burst_memory_args *args,
+                                 struct nn_hal_set_burst_memory_reply *reply,
+                                 struct nn_arena *arena);
+    uint32_t (*free_burst_memory)(struct nn_hal *hal,
+                                  const struct nn_hal_free_burst_memory_args *args,
+                                  struct nn_hal_free_burst_memory_reply *reply,
+                                  struct nn_arena *arena);
+    uint32_t (*free_burst)(struct nn_hal *hal, const struct nn_hal_free_burst_args *args,
+                           struct nn_hal_free_burst_reply *reply, struct nn_arena *arena);
     /* Ends the session: everything in it is freed; calls in progress end
      * first. Frees hal. */
     void (*close)(struct nn_hal *hal);
 };
 
-/* The first member of whatever implements the HAL. */
+/* The first member of every implementation of the HAL. */
 struct nn_hal {
     const struct nn_hal_ops *ops;
 };
 
-/* nn_hal_prepare_model(hal, args, reply, arena) and so on: one per method. */
-#define X(method)                                                                                  \
-    static inline uint32_t nn_hal_##method(                                                        \
-        struct nn_hal *hal, const struct nn_hal_##method##_args *args,                             \
-        struct nn_hal_##method##_reply *reply, struct nn_arena *arena)                             \
-    {                                                                                              \
-        return hal->ops->method(hal, args, reply, arena);                                          \
-    }
-NN_HAL_METHODS(X)
-#undef X
+/* clang-format off */
+static inline uint32_t nn_hal_get_device_info(struct nn_hal *hal,
+                                              const struct nn_hal_get_device_info_args *args,
+                                              struct nn_hal_get_device_info_reply *reply,
+                                              struct nn_arena *arena)
+{
+    return hal->ops->get_device_info(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_import_memory(struct nn_hal *hal,
+                                            const struct nn_hal_import_memory_args *args,
+                                            struct nn_hal_import_memory_reply *reply,
+                                            struct nn_arena *arena)
+{
+    return hal->ops->import_memory(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_free_memory(struct nn_hal *hal,
+                                          const struct nn_hal_free_memory_args *args,
+                                          struct nn_hal_free_memory_reply *reply,
+                                          struct nn_arena *arena)
+{
+    return hal->ops->free_memory(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_get_supported_operations(
+    struct nn_hal *hal, const struct nn_hal_get_supported_operations_args *args,
+    struct nn_hal_get_supported_operations_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->get_supported_operations(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_prepare_model(struct nn_hal *hal,
+                                            const struct nn_hal_prepare_model_args *args,
+                                            struct nn_hal_prepare_model_reply *reply,
+                                            struct nn_arena *arena)
+{
+    return hal->ops->prepare_model(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_prepare_model_from_cache(
+    struct nn_hal *hal, const struct nn_hal_prepare_model_from_cache_args *args,
+    struct nn_hal_prepare_model_from_cache_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->prepare_model_from_cache(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_free_prepared_model(
+    struct nn_hal *hal, const struct nn_hal_free_prepared_model_args *args,
+    struct nn_hal_free_prepared_model_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->free_prepared_model(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_create_execution(struct nn_hal *hal,
+                                               const struct nn_hal_create_execution_args *args,
+                                               struct nn_hal_create_execution_reply *reply,
+                                               struct nn_arena *arena)
+{
+    return hal->ops->create_execution(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_free_execution(struct nn_hal *hal,
+                                             const struct nn_hal_free_execution_args *args,
+                                             struct nn_hal_free_execution_reply *reply,
+                                             struct nn_arena *arena)
+{
+    return hal->ops->free_execution(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_execute_synchronously(
+    struct nn_hal *hal, const struct nn_hal_execute_synchronously_args *args,
+    struct nn_hal_execute_synchronously_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->execute_synchronously(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_execute_fenced(struct nn_hal *hal,
+                                             const struct nn_hal_execute_fenced_args *args,
+                                             struct nn_hal_execute_fenced_reply *reply,
+                                             struct nn_arena *arena)
+{
+    return hal->ops->execute_fenced(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_get_fenced_info(struct nn_hal *hal,
+                                              const struct nn_hal_get_fenced_info_args *args,
+                                              struct nn_hal_get_fenced_info_reply *reply,
+                                              struct nn_arena *arena)
+{
+    return hal->ops->get_fenced_info(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_free_fenced_callback(
+    struct nn_hal *hal, const struct nn_hal_free_fenced_callback_args *args,
+    struct nn_hal_free_fenced_callback_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->free_fenced_callback(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_allocate(struct nn_hal *hal, const struct nn_hal_allocate_args *args,
+                                       struct nn_hal_allocate_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->allocate(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_copy_to(struct nn_hal *hal, const struct nn_hal_copy_to_args *args,
+                                      struct nn_hal_copy_to_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->copy_to(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_copy_from(struct nn_hal *hal,
+                                        const struct nn_hal_copy_from_args *args,
+                                        struct nn_hal_copy_from_reply *reply,
+                                        struct nn_arena *arena)
+{
+    return hal->ops->copy_from(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_free_buffer(struct nn_hal *hal,
+                                          const struct nn_hal_free_buffer_args *args,
+                                          struct nn_hal_free_buffer_reply *reply,
+                                          struct nn_arena *arena)
+{
+    return hal->ops->free_buffer(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_configure_execution_burst(
+    struct nn_hal *hal, const struct nn_hal_configure_execution_burst_args *args,
+    struct nn_hal_configure_execution_burst_reply *reply, struct nn_arena *arena)
+{
+    return hal->ops->configure_execution_burst(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_set_burst_memory(struct nn_hal *hal,
+                                               const struct nn_hal_set_burst_memory_args *args,
+                                               struct nn_hal_set_burst_memory_reply *reply,
+                                               struct nn_arena *arena)
+{
+    return hal->ops->set_burst_memory(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_free_burst_memory(struct nn_hal *hal,
+                                                const struct nn_hal_free_burst_memory_args *args,
+                                                struct nn_hal_free_burst_memory_reply *reply,
+                                                struct nn_arena *arena)
+{
+    return hal->ops->free_burst_memory(hal, args, reply, arena);
+}
+
+static inline uint32_t nn_hal_free_burst(struct nn_hal *hal,
+                                         const struct nn_hal_free_burst_args *args,
+                                         struct nn_hal_free_burst_reply *reply,
+                                         struct nn_arena *arena)
+{
+    return hal->ops->free_burst(hal, args, reply, arena);
+}
+/* clang-format on */
 
 static inline struct nn_hal *nn_hal_close(struct nn_hal *hal)
 {

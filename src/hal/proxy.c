@@ -2,6 +2,7 @@
 #include "hal/proxy.h"
 
 #include "hal/codec-types.h"
+#include "hal/dispatch.h"
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -143,7 +144,7 @@ static uint32_t exchange(struct call *call)
     return status;
 }
 
-static uint32_t proxy_call(struct nn_hal *hal, uint32_t number, const void *args, void *reply,
+uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args, void *reply,
                            struct nn_arena *arena)
 {
     struct call call = {.proxy = proxy_of(hal),
@@ -170,29 +171,13 @@ static uint32_t proxy_call(struct nn_hal *hal, uint32_t number, const void *args
     return status;
 }
 
-#define X(number, method)                                                                          \
-    static uint32_t proxy_##method(struct nn_hal *hal, const struct nn_hal_##method##_args *args,  \
-                                   struct nn_hal_##method##_reply *reply, struct nn_arena *arena)  \
-    {                                                                                              \
-        return proxy_call(hal, number, args, reply, arena);                                        \
-    }
-NN_CODEC_METHODS(X)
-#undef X
-
-static void proxy_close(struct nn_hal *hal)
+void nn_hal_proxy_close(struct nn_hal *hal)
 {
     struct proxy *proxy = proxy_of(hal);
 
     proxy->channel->ops->close(proxy->channel);
     free(proxy);
 }
-
-static const struct nn_hal_ops proxy_ops = {
-#define X(number, method) .method = proxy_##method,
-    NN_CODEC_METHODS(X)
-#undef X
-        .close = proxy_close,
-};
 
 int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal)
 {
@@ -202,28 +187,13 @@ int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal)
         channel->ops->close(channel);
         return nn_error_origin(-ENOMEM);
     }
-    proxy->hal.ops = &proxy_ops;
+    proxy->hal.ops = &nn_hal_proxy_ops;
     proxy->channel = channel;
     *ret_hal = &proxy->hal;
     return 0;
 }
 
 /* -- events ------------------------------------------------------------------ */
-
-static void deliver(const struct nn_hal_listener *listener, uint32_t number, const void *value)
-{
-    switch (number) {
-#define X(number, event)                                                                           \
-    case number:                                                                                   \
-        if (listener->event)                                                                       \
-            listener->event(listener->ctx, value);                                                 \
-        break;
-        NN_CODEC_EVENTS(X)
-#undef X
-    default:
-        break;
-    }
-}
 
 int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,
                        const struct nn_codec_message *message)
@@ -244,7 +214,7 @@ int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,
         r = nn_codec_decode(event->value, minor, message, &arena, value);
     if (r == 0) {
         nn_codec_trace("<-", NN_CODEC_EVENT, message, value);
-        deliver(listener, message->number, value);
+        nn_hal_proxy_deliver(listener, message->number, value);
     }
     nn_arena_done(&arena);
     if (r == NN_CODEC_E_VIOLATION)

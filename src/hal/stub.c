@@ -2,6 +2,7 @@
 #include "hal/stub.h"
 
 #include "hal/codec-types.h"
+#include "hal/dispatch.h"
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -24,19 +25,6 @@ struct request {
     void *args;
     void *reply;
 };
-
-static uint32_t call_method(const struct request *request)
-{
-    switch (request->message->number) {
-#define X(number, method)                                                                          \
-    case number:                                                                                   \
-        return nn_hal_##method(request->hal, request->args, request->reply, request->arena);
-        NN_CODEC_METHODS(X)
-#undef X
-    default:
-        return NNHAL_GENERAL_FAILURE;
-    }
-}
 
 static const struct nn_codec_method *find_method(uint32_t number, uint32_t minor)
 {
@@ -130,7 +118,8 @@ static int serve(struct request *request, uint32_t *ret_status, struct nn_codec_
     if (r == NN_CODEC_E_MEMORY)
         *message_of(request->reply) = "the service has no memory for this request";
     else
-        status = call_method(request);
+        status = nn_hal_stub_dispatch(request->hal, request->message->number, request->args,
+                                      request->reply, request->arena);
     r = encode_reply(request, &status, reply);
     if (r)
         return nn_error_trace(r);

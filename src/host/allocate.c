@@ -2,6 +2,7 @@
 /* allocate.c - what a buffer is asked for, judged and made */
 #include "base/arith.h"
 #include "host/buffer.h"
+#include "host/methods.h"
 #include "host/services.h"
 #include "model/infer.h"
 

@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/sys.h"
+#include "host/methods.h"
 #include "model/infer.h"
 
 #include <string.h>

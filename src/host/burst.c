@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "hal/burst-packet.h"
 #include "host/burst-context.h"
+#include "host/methods.h"
 #include "shm/ring.h"
 
 /* -- beginning and end ----------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * uninitialized; one that was not admitted leaves it as it is. */
 #include "base/error.h"
 #include "host/buffer.h"
+#include "host/methods.h"
 #include "host/services.h"
 
 #include <string.h>

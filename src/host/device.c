@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - what a device says of itself */
 #include "host/cache.h"
+#include "host/methods.h"
 
 uint32_t nn_host_get_device_info(struct nn_call *call,
                                  const struct nn_hal_get_device_info_args *args,

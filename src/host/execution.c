@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/execution.h"
 
+#include "host/methods.h"
+
 #include <string.h>
 
 /* -- the object -------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include "base/fence.h"
 #include "base/sys.h"
 #include "host/fencer.h"
+#include "host/methods.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

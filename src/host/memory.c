@@ -2,6 +2,7 @@
 #include "host/memory.h"
 
 #include "base/error.h"
+#include "host/methods.h"
 #include "host/services.h"
 
 #include <fcntl.h>

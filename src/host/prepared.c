@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "host/cache.h"
+#include "host/methods.h"
 #include "host/services.h"
 
 #include <stdarg.h>

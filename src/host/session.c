@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "host/burst.h"
 #include "host/fencer.h"
+#include "host/methods.h"
 
 #include <string.h>
 
@@ -21,32 +22,19 @@ bool nn_session_enter(struct nn_session *session)
     return false;
 }
 
+bool nn_session_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call)
+{
+    *call = (struct nn_call){.session = (struct nn_session *)hal, .arena = arena};
+    return nn_session_enter(call->session);
+}
+
 void nn_session_leave(struct nn_session *session)
 {
     if (__atomic_sub_fetch(&session->n_uses, 1, __ATOMIC_ACQ_REL) == 0)
         sem_post(&session->idle);
 }
 
-/* -- the table of methods -------------------------------------------------- */
-
-#define X(method)                                                                                  \
-    static uint32_t method(struct nn_hal *hal, const struct nn_hal_##method##_args *args,          \
-                           struct nn_hal_##method##_reply *reply, struct nn_arena *arena)          \
-    {                                                                                              \
-        struct nn_session *session = (struct nn_session *)hal;                                     \
-        struct nn_call call = {.session = session, .arena = arena};                                \
-        uint32_t status;                                                                           \
-                                                                                                   \
-        memset(reply, 0, sizeof(*reply));                                                          \
-        if (!nn_session_enter(session))                                                            \
-            return NNHAL_DEAD_OBJECT;                                                              \
-        status = nn_host_##method(&call, args, reply);                                             \
-        reply->message = call.message;                                                             \
-        nn_session_leave(session);                                                                 \
-        return status;                                                                             \
-    }
-NN_HAL_METHODS(X)
-#undef X
+/* -- ending ------------------------------------------------------------------ */
 
 void nn_host_session_cancel(struct nn_hal *hal)
 {
@@ -58,7 +46,7 @@ void nn_host_session_cancel(struct nn_hal *hal)
     nn_bursts_cancel(session);
 }
 
-static void session_close(struct nn_hal *hal)
+void nn_session_close(struct nn_hal *hal)
 {
     struct nn_session *session = (struct nn_session *)hal;
 
@@ -73,13 +61,6 @@ static void session_close(struct nn_hal *hal)
     nn_host_unref(session->host);
     free(session);
 }
-
-static const struct nn_hal_ops session_ops = {
-#define X(method) .method = method,
-    NN_HAL_METHODS(X)
-#undef X
-        .close = session_close,
-};
 
 /* -- opening --------------------------------------------------------------- */
 
@@ -118,7 +99,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
         return nn_error_trace(r);
     copy_limits(session->account.limits, &options->limits);
     copy_limits(session->account.uid_limits, &options->uid_limits);
-    session->hal.ops = &session_ops;
+    session->hal.ops = &nn_host_session_ops;
     session->host = nn_host_ref(host);
     session->number = __atomic_add_fetch(&host->last_session, 1, __ATOMIC_RELAXED);
     session->uid = options->uid;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session.h - what the host's files share: host, session, and how methods answer
  *
- * session.c holds the table of methods. Each enters the session, clears the
- * reply, calls the body of its name (nn_host_<method>, in the file of its noun),
- * and leaves. A session that is being
+ * methods.c, which is generated, holds the table of methods: each enters the session,
+ * calls the body of its name (methods.h) and leaves. A session that is being
  * cancelled lets nobody enter; its end waits until all have left, the fenced
  * executions in progress included: each of them counts as a use. */
 #ifndef NN_HOST_SESSION_H
@@ -78,11 +77,12 @@ struct nn_session {
 bool nn_session_enter(struct nn_session *session);
 void nn_session_leave(struct nn_session *session);
 
-/* The bodies of the methods. */
-#define X(method)                                                                                  \
-    uint32_t nn_host_##method(struct nn_call *call, const struct nn_hal_##method##_args *args,     \
-                              struct nn_hal_##method##_reply *reply);
-NN_HAL_METHODS(X)
-#undef X
+/* nn_session_begin() - enters the session of hal and makes a call of it, which ends
+ * with nn_session_leave(). False, and nothing to leave, if it is being cancelled. */
+bool nn_session_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call);
+
+/* nn_session_close() - the end of the table's sessions: cancels, waits until all
+ * calls have left, and frees hal. */
+void nn_session_close(struct nn_hal *hal);
 
 #endif

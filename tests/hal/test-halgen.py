@@ -13,7 +13,7 @@ ROOT = Path(os.environ.get("NNHAL_SOURCE_ROOT") or Path(__file__).resolve().pare
 sys.path.insert(0, str(ROOT / "hal"))
 sys.dont_write_bytecode = True
 
-from gen import header, page, rules, seeds, tables  # noqa: E402
+from gen import dispatch, header, page, rules, seeds, tables  # noqa: E402
 from gen.parse import parse  # noqa: E402
 from gen.text import HalError  # noqa: E402
 
@@ -72,6 +72,11 @@ class Golden(unittest.TestCase):
     def test_codec(self):
         self.compare("small-codec.txt", tables.codec_header(self.linked) +
                      tables.codec_source(self.linked))
+
+    def test_dispatch(self):
+        self.compare("small-dispatch.txt", "\n".join(
+            make(self.linked) for make in (dispatch.proxy_methods, dispatch.stub_methods,
+                                           dispatch.host_header, dispatch.host_methods)))
 
     def test_page(self):
         self.compare("small-page.txt", page.page(self.linked))

@@ -8,23 +8,23 @@
 #define NN_HOST_PREPARED_H
 
 #include "host/cached.h"
-#include "host/memory.h"
+#include "host/constants.h"
 #include "host/stages.h"
 #include "model/validate.h"
 
-/* The pools of a model, by memory and as the driver sees them. */
-struct nn_constants {
-    uint32_t n_pools;
-    struct nn_memory **memories;
-    struct nnhal_mapped_pool *mapped;
-    uint64_t *sizes;
+/* Where what the driver holds came from. */
+enum nn_prepared_source {
+    NN_PREPARED_UNMADE = 0, /* the driver holds nothing */
+    NN_PREPARED_COMPILED,   /* prepare() made it */
+    NN_PREPARED_FROM_CACHE, /* from the client's cache files */
+    NN_PREPARED_FROM_STORE, /* from the models that the host keeps (kept.h) */
 };
 
 struct nn_prepared {
     struct nn_object object; /* first */
     struct nn_host *host;    /* the session's, which outlives it */
-    void *driver_prepared;   /* NULL until the driver has made it */
-    bool is_made;
+    enum nn_prepared_source source;
+    void *driver_prepared; /* NULL until the driver has made it */
     uint32_t priority;     /* enum nnhal_priority */
     bool is_low_power;     /* nobody is to spin for it */
     struct nn_arena arena; /* of all that it keeps */
@@ -36,6 +36,9 @@ struct nn_prepared {
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };
+
+/* nn_prepared_new() - with one reference and nothing made. Returns: NULL: no memory. */
+struct nn_prepared *nn_prepared_new(struct nn_session *session);
 
 /* nn_prepared_get() - a reference to the prepared model of that id, or NULL. */
 struct nn_prepared *nn_prepared_get(struct nn_session *session, uint64_t id);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "cache/entry.h"
-#include "host/cache-head.h"
+#include "host/caching/cache-head.h"
 
 #include <string.h>
 #include <sys/mman.h>

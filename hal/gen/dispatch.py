@@ -135,10 +135,10 @@ def host_methods(linked):
         out += wrapped(f"static uint32_t session_{name}(", parameters(name), ")")
         out += ["{", "    struct nn_call call;", "    uint32_t status;", "",
                 "    memset(reply, 0, sizeof(*reply));",
-                "    if (!nn_session_begin(hal, arena, &call))",
+                "    if (!nn_host_session_begin(hal, arena, &call))",
                 "        return NNHAL_DEAD_OBJECT;",
                 f"    status = nn_host_{name}(&call, args, reply);",
                 "    reply->message = call.message;",
-                "    nn_session_leave(call.session);", "    return status;", "}", ""]
-    out += ops_table("nn_host_session_ops", "session", linked, "nn_session_close")
+                "    nn_host_session_leave(call.session);", "    return status;", "}", ""]
+    out += ops_table("nn_host_session_ops", "session", linked, "nn_host_session_close")
     return "\n".join(out) + "\n"

@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 struct nn_arena;
-struct nn_session;
+struct nn_host_session;
 
 struct nn_call {
-    struct nn_session *session; /* of the client; outlives the call */
-    struct nn_arena *arena;     /* of the reply, and of what lives as long as the call */
-    const char *message;        /* in arena; NULL: no sentence */
+    struct nn_host_session *session; /* of the client; outlives the call */
+    struct nn_arena *arena;          /* of the reply, and of what lives as long as the call */
+    const char *message;             /* in arena; NULL: no sentence */
 };
 
 /* nn_call_fail() - leaves a sentence and returns status. The sentence is missing

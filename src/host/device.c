@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - what a device says of itself */
-#include "host/cache.h"
+#include "host/caching/cache.h"
 #include "host/methods.h"
 
 uint32_t nn_host_get_device_info(struct nn_call *call,

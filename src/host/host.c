@@ -3,12 +3,12 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "host/cache.h"
-#include "host/fencer.h"
+#include "host/caching/cache.h"
+#include "host/execution/fence-watcher.h"
 #include "host/load.h"
 #include "host/services.h"
 #include "host/session.h"
-#include "host/slow.h"
+#include "host/execution/stalling.h"
 #include "model/types.h"
 #include "shm/spin.h"
 
@@ -64,11 +64,11 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
     host->n_refs = 1;
     nn_quota_init(&host->quota);
     nn_spin_prepare();
-    pthread_mutex_init(&host->fencer_lock, NULL);
+    pthread_mutex_init(&host->fence_watcher_lock, NULL);
     pthread_mutex_init(&host->tokens_lock, NULL);
     nn_weights_table_init(&host->weights);
-    nn_stages_init(&host->stages);
-    nn_kept_init(&host->kept);
+    nn_reoptimizer_init(&host->stages);
+    nn_model_store_init(&host->model_store);
     *ret_host = steal_ptr(&host);
     return 0;
 }
@@ -95,16 +95,16 @@ struct nn_host *nn_host_unref(struct nn_host *host)
 {
     if (!host || __atomic_sub_fetch(&host->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
         return NULL;
-    nn_fencer_free(host->fencer);
-    nn_stages_done(&host->stages);
-    nn_slow_free(host);
+    nn_fence_watcher_free(host->watcher);
+    nn_reoptimizer_done(&host->stages);
+    nn_stalling_free(host);
     if (host->driver.close)
         host->driver.close(host->device);
     nn_cache_close(host);
-    nn_kept_done(&host->kept);
+    nn_model_store_done(&host->model_store);
     nn_weights_table_done(&host->weights);
     nn_quota_done(&host->quota);
-    pthread_mutex_destroy(&host->fencer_lock);
+    pthread_mutex_destroy(&host->fence_watcher_lock);
     free(host);
     return NULL;
 }

@@ -156,13 +156,13 @@ uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t 
 
 /* nn_host_may_stall() - whether the session holds memories or cache files that somebody
  * serves, who may never answer: calls to it, closing it too, then belong on
- * threads that its uid may lose (nn_host_submit_slow). Any thread, does not block. */
+ * threads that its uid may lose (nn_host_submit_stalling). Any thread, does not block. */
 bool nn_host_may_stall(struct nn_hal *hal);
 
-/* nn_host_submit_slow() - runs job on one of the threads that are there for such
+/* nn_host_submit_stalling() - runs job on one of the threads that are there for such
  * calls, of which no uid gets more than a part. job->owner is set here. Any thread.
  * Returns: as nn_jobs_submit(). */
-int nn_host_submit_slow(struct nn_host *host, uint32_t uid, struct nn_job *job);
+int nn_host_submit_stalling(struct nn_host *host, uint32_t uid, struct nn_job *job);
 
 /* nn_host_copied_bytes() - bytes that copies into and out of buffers have moved, of
  * all sessions so far. Nothing else that a host does copies arguments. Any thread. */

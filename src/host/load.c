@@ -67,7 +67,7 @@ static bool performance_is_well_formed(const struct nnhal_performance_info *info
 }
 
 /* What is wrong with the capabilities, as the end of a sentence; NULL: nothing. */
-static const char *judge_capabilities(const struct nnhal_capabilities *capabilities)
+static const char *check_capabilities(const struct nnhal_capabilities *capabilities)
 {
     if (!capabilities)
         return "capabilities is NULL";
@@ -100,7 +100,7 @@ static bool extension_name_is_well_formed(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n;
 }
 
-static const char *judge_extension(const struct nnhal_extension *extension)
+static const char *check_extension(const struct nnhal_extension *extension)
 {
     if (!extension_name_is_well_formed(extension->name))
         return "an extension's name is not of [a-z0-9_.] with at least one dot";
@@ -117,14 +117,14 @@ static const char *judge_extension(const struct nnhal_extension *extension)
     return NULL;
 }
 
-static const char *judge_extensions(const struct nnhal_driver *driver)
+static const char *check_extensions(const struct nnhal_driver *driver)
 {
     if (driver->n_extensions > NNHAL_MAX_EXTENSIONS)
         return "it has too many extensions";
     if (driver->n_extensions && !driver->extensions)
         return "extensions is NULL";
     for (uint32_t i = 0; i < driver->n_extensions; i++) {
-        const char *wrong = judge_extension(&driver->extensions[i]);
+        const char *wrong = check_extension(&driver->extensions[i]);
 
         if (wrong)
             return wrong;
@@ -141,7 +141,7 @@ static bool feature_level_is_known(int64_t level)
            (level >= NNHAL_FEATURE_LEVEL_6 && level <= NNHAL_FEATURE_LEVEL_8);
 }
 
-static const char *judge_identity(const struct nnhal_driver *driver)
+static const char *check_identity(const struct nnhal_driver *driver)
 {
     if (!driver->name || !name_is_well_formed(driver->name))
         return "name is not of [a-z0-9_.-], 1 to 255 bytes";
@@ -154,7 +154,7 @@ static const char *judge_identity(const struct nnhal_driver *driver)
     return NULL;
 }
 
-static const char *judge_callbacks(const struct nnhal_driver *driver)
+static const char *check_callbacks(const struct nnhal_driver *driver)
 {
     if (!driver->open || !driver->get_supported_operations || !driver->prepare ||
         !driver->release || !driver->execute)
@@ -167,7 +167,7 @@ static const char *judge_callbacks(const struct nnhal_driver *driver)
     return NULL;
 }
 
-static const char *judge_cache(const struct nnhal_driver *driver)
+static const char *check_cache(const struct nnhal_driver *driver)
 {
     if (driver->n_model_cache_files > NNHAL_MAX_CACHE_FILES ||
         driver->n_data_cache_files > NNHAL_MAX_CACHE_FILES)
@@ -177,7 +177,7 @@ static const char *judge_cache(const struct nnhal_driver *driver)
     return NULL;
 }
 
-static const char *judge_buffers(const struct nnhal_driver *driver)
+static const char *check_buffers(const struct nnhal_driver *driver)
 {
     int n = !!driver->allocate_buffer + !!driver->release_buffer + !!driver->copy_to +
             !!driver->copy_from;
@@ -187,29 +187,29 @@ static const char *judge_buffers(const struct nnhal_driver *driver)
                               "copy_from, but not all four";
 }
 
-static const char *judge_bursts(const struct nnhal_driver *driver)
+static const char *check_bursts(const struct nnhal_driver *driver)
 {
     return !driver->burst_opened == !driver->burst_closed
                ? NULL
                : "it has one of burst_opened and burst_closed, but not both";
 }
 
-static const char *judge_driver(const struct nnhal_driver *driver)
+static const char *check_driver(const struct nnhal_driver *driver)
 {
-    const char *wrong = judge_identity(driver);
+    const char *wrong = check_identity(driver);
 
     if (!wrong)
-        wrong = judge_capabilities(driver->capabilities);
+        wrong = check_capabilities(driver->capabilities);
     if (!wrong)
-        wrong = judge_extensions(driver);
+        wrong = check_extensions(driver);
     if (!wrong)
-        wrong = judge_callbacks(driver);
+        wrong = check_callbacks(driver);
     if (!wrong)
-        wrong = judge_cache(driver);
+        wrong = check_cache(driver);
     if (!wrong)
-        wrong = judge_buffers(driver);
+        wrong = check_buffers(driver);
     if (!wrong)
-        wrong = judge_bursts(driver);
+        wrong = check_bursts(driver);
     return wrong;
 }
 
@@ -235,7 +235,7 @@ int nn_load_table(nn_driver_main driver_main, const char *configuration, struct 
     *driver = (struct nnhal_driver){.size = 0};
     memcpy(driver, theirs, theirs->size < sizeof(*driver) ? theirs->size : sizeof(*driver));
     driver->size = sizeof(*driver);
-    wrong = judge_driver(driver);
+    wrong = check_driver(driver);
     if (wrong)
         return nn_why(why, -EPROTO, "the driver's table is malformed: %s", wrong);
     return 0;

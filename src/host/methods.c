@@ -16,11 +16,11 @@ static uint32_t session_get_device_info(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_device_info(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -33,11 +33,11 @@ static uint32_t session_import_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_import_memory(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -48,11 +48,11 @@ static uint32_t session_free_memory(struct nn_hal *hal, const struct nn_hal_free
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_memory(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -64,11 +64,11 @@ static uint32_t session_get_supported_operations(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_supported_operations(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -81,11 +81,11 @@ static uint32_t session_prepare_model(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_prepare_model(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -97,11 +97,11 @@ static uint32_t session_prepare_model_from_cache(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_prepare_model_from_cache(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -114,11 +114,11 @@ static uint32_t session_free_prepared_model(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_prepared_model(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -131,11 +131,11 @@ static uint32_t session_create_execution(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_create_execution(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -148,11 +148,11 @@ static uint32_t session_free_execution(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_execution(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -165,11 +165,11 @@ static uint32_t session_execute_synchronously(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_execute_synchronously(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -182,11 +182,11 @@ static uint32_t session_execute_fenced(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_execute_fenced(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -199,11 +199,11 @@ static uint32_t session_get_fenced_info(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_fenced_info(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -216,11 +216,11 @@ static uint32_t session_free_fenced_callback(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_fenced_callback(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -231,11 +231,11 @@ static uint32_t session_allocate(struct nn_hal *hal, const struct nn_hal_allocat
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_allocate(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -246,11 +246,11 @@ static uint32_t session_copy_to(struct nn_hal *hal, const struct nn_hal_copy_to_
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_copy_to(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -261,11 +261,11 @@ static uint32_t session_copy_from(struct nn_hal *hal, const struct nn_hal_copy_f
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_copy_from(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -276,11 +276,11 @@ static uint32_t session_free_buffer(struct nn_hal *hal, const struct nn_hal_free
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_buffer(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -292,11 +292,11 @@ static uint32_t session_configure_execution_burst(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_configure_execution_burst(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -309,11 +309,11 @@ static uint32_t session_set_burst_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_set_burst_memory(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -326,11 +326,11 @@ static uint32_t session_free_burst_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_burst_memory(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -341,11 +341,11 @@ static uint32_t session_free_burst(struct nn_hal *hal, const struct nn_hal_free_
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_session_begin(hal, arena, &call))
+    if (!nn_host_session_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_burst(&call, args, reply);
     reply->message = call.message;
-    nn_session_leave(call.session);
+    nn_host_session_leave(call.session);
     return status;
 }
 
@@ -371,5 +371,5 @@ const struct nn_hal_ops nn_host_session_ops = {
     .set_burst_memory = session_set_burst_memory,
     .free_burst_memory = session_free_burst_memory,
     .free_burst = session_free_burst,
-    .close = nn_session_close,
+    .close = nn_host_session_close,
 };

@@ -2,15 +2,15 @@
 #include "host/session.h"
 
 #include "base/error.h"
-#include "host/burst.h"
-#include "host/fencer.h"
+#include "host/burst/burst.h"
+#include "host/execution/fence-watcher.h"
 #include "host/methods.h"
 
 #include <string.h>
 
 /* -- uses ------------------------------------------------------------------ */
 
-bool nn_session_enter(struct nn_session *session)
+bool nn_host_session_enter(struct nn_host_session *session)
 {
     /* Sequentially consistent, as is the store in nn_host_session_cancel():
      * whoever enters after it sees the flag, and whoever does not see it is
@@ -18,17 +18,17 @@ bool nn_session_enter(struct nn_session *session)
     __atomic_add_fetch(&session->n_uses, 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&session->is_cancelled, __ATOMIC_SEQ_CST))
         return true;
-    nn_session_leave(session);
+    nn_host_session_leave(session);
     return false;
 }
 
-bool nn_session_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call)
+bool nn_host_session_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call)
 {
-    *call = (struct nn_call){.session = (struct nn_session *)hal, .arena = arena};
-    return nn_session_enter(call->session);
+    *call = (struct nn_call){.session = (struct nn_host_session *)hal, .arena = arena};
+    return nn_host_session_enter(call->session);
 }
 
-void nn_session_leave(struct nn_session *session)
+void nn_host_session_leave(struct nn_host_session *session)
 {
     if (__atomic_sub_fetch(&session->n_uses, 1, __ATOMIC_ACQ_REL) == 0)
         sem_post(&session->idle);
@@ -38,20 +38,20 @@ void nn_session_leave(struct nn_session *session)
 
 void nn_host_session_cancel(struct nn_hal *hal)
 {
-    struct nn_session *session = (struct nn_session *)hal;
+    struct nn_host_session *session = (struct nn_host_session *)hal;
 
     __atomic_store_n(&session->is_cancelled, 1, __ATOMIC_SEQ_CST);
-    nn_fencer_cancel(session);
-    nn_stages_cancel(session);
+    nn_fence_watcher_cancel(session);
+    nn_reoptimizer_cancel(session);
     nn_bursts_cancel(session);
 }
 
-void nn_session_close(struct nn_hal *hal)
+void nn_host_session_close(struct nn_hal *hal)
 {
-    struct nn_session *session = (struct nn_session *)hal;
+    struct nn_host_session *session = (struct nn_host_session *)hal;
 
     nn_host_session_cancel(hal);
-    nn_session_leave(session);
+    nn_host_session_leave(session);
     while (sem_wait(&session->idle) < 0)
         continue;
     nn_objects_done(&session->objects);
@@ -87,7 +87,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
                          struct nn_hal **ret_hal)
 {
     const struct nn_host_session_options embedded = {.uid = getuid()};
-    _cleanup_(freep) struct nn_session *session = calloc(1, sizeof(*session));
+    _cleanup_(freep) struct nn_host_session *session = calloc(1, sizeof(*session));
     int r;
 
     if (!session)

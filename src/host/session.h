@@ -11,16 +11,16 @@
 #include "base/arena.h"
 #include "host/call.h"
 #include "host/host.h"
-#include "host/kept.h"
+#include "host/caching/model-store.h"
 #include "host/object.h"
 #include "host/quota.h"
-#include "host/stages.h"
-#include "host/weights.h"
+#include "host/caching/reoptimize.h"
+#include "host/caching/weights.h"
 
 #include <semaphore.h>
 
 struct nn_buffer;
-struct nn_fencer;
+struct nn_fence_watcher;
 struct nn_jobs;
 struct nn_token_map;
 
@@ -31,18 +31,18 @@ struct nn_host {
     struct nnhal_driver_services services;
     void *device;
     struct nn_quota quota;
-    pthread_mutex_t fencer_lock;
-    struct nn_fencer *fencer; /* made by the first fenced execution */
-    struct nn_jobs *slow;     /* made by the first slow file (slow.h); the same lock */
+    pthread_mutex_t fence_watcher_lock;
+    struct nn_fence_watcher *watcher; /* made by the first fenced execution */
+    struct nn_jobs *stalling; /* made by the first stalling file (stalling.h); the same lock */
     uint64_t last_session;
     uint64_t copied_bytes; /* atomic */
     pthread_mutex_t tokens_lock;
     struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
     bool has_no_tokens;          /* opening it has failed */
     enum nn_host_sharing sharing;
-    struct nn_stages stages;         /* models that are being optimized */
-    struct nn_kept_models kept;      /* models of applications without a cache (kept.h) */
-    struct nn_weights_table weights; /* what sessions share of data caches (weights.h) */
+    struct nn_reoptimizer stages;      /* models that are being optimized */
+    struct nn_model_store model_store; /* models of applications without a cache (model-store.h) */
+    struct nn_weights_table weights;   /* what sessions share of data caches (weights.h) */
 };
 
 /* The live buffers of a session by token (buffer.h). Any thread. */
@@ -56,7 +56,7 @@ struct nn_buffers {
 void nn_buffers_init(struct nn_buffers *buffers);
 void nn_buffers_done(struct nn_buffers *buffers);
 
-struct nn_session {
+struct nn_host_session {
     struct nn_hal hal; /* first */
     struct nn_host *host;
     uint64_t number; /* names the session among the host's, for the jobs' turns */
@@ -67,22 +67,22 @@ struct nn_session {
     struct nn_objects objects;
     struct nn_buffers buffers;
     uint32_t
-        n_slow_files; /* memories and cache files that may stall whoever touches them; atomic */
+        n_stalling_files; /* memories and cache files that may stall whoever touches them; atomic */
     uint32_t is_cancelled;
     uint32_t n_uses; /* calls in progress, fenced executions, and the owner's one */
     sem_t idle;      /* posted when n_uses reaches 0 */
 };
 
-/* nn_session_enter() - a use; false if the session is being cancelled. */
-bool nn_session_enter(struct nn_session *session);
-void nn_session_leave(struct nn_session *session);
+/* nn_host_session_enter() - a use; false if the session is being cancelled. */
+bool nn_host_session_enter(struct nn_host_session *session);
+void nn_host_session_leave(struct nn_host_session *session);
 
-/* nn_session_begin() - enters the session of hal and makes a call of it, which ends
- * with nn_session_leave(). False, and nothing to leave, if it is being cancelled. */
-bool nn_session_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call);
+/* nn_host_session_begin() - enters the session of hal and makes a call of it, which ends
+ * with nn_host_session_leave(). False, and nothing to leave, if it is being cancelled. */
+bool nn_host_session_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call);
 
-/* nn_session_close() - the end of the table's sessions: cancels, waits until all
+/* nn_host_session_close() - the end of the table's sessions: cancels, waits until all
  * calls have left, and frees hal. */
-void nn_session_close(struct nn_hal *hal);
+void nn_host_session_close(struct nn_hal *hal);
 
 #endif

@@ -27,13 +27,13 @@ enum {
 };
 
 struct nn_service {
-    struct nn_session_context context;
+    struct nn_service_session_context context;
     int listen_fd;
     bool is_stopping; /* atomic */
     uint64_t last_id;
     uint64_t no_accept_before_ns; /* after accept failed; 0: it did not */
 
-    struct nn_session **sessions;
+    struct nn_service_session **sessions;
     size_t n_sessions;
     struct pollfd *fds; /* wake, listen, then each session's */
 };
@@ -43,7 +43,7 @@ struct nn_service {
 /* Sessions share the process's descriptors, of which no user gets more than half,
  * and its mappings, of which Linux allows 65530 (vm.max_map_count): no user gets
  * more than a quarter of those. */
-static void set_limits(struct nn_session_context *context, size_t n_fds)
+static void set_limits(struct nn_service_session_context *context, size_t n_fds)
 {
     uint32_t n_memories = n_fds / 2 < MAX_MEMORIES_PER_USER ? (uint32_t)(n_fds / 2)
                                                             : MAX_MEMORIES_PER_USER;
@@ -72,7 +72,7 @@ static size_t raise_fds(void)
 
 static int start(struct nn_service *service)
 {
-    struct nn_session_context *context = &service->context;
+    struct nn_service_session_context *context = &service->context;
     size_t n_fds = raise_fds(), n_workers = 4 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     struct nn_service_quota_limits limits = {
         .n_connections = MAX_CONNECTIONS,
@@ -86,7 +86,7 @@ static int start(struct nn_service *service)
         n_workers = MIN_WORKERS;
     set_limits(context, n_fds);
     service->fds = calloc(N_OWN_FDS + MAX_CONNECTIONS * NN_SESSION_N_FDS, sizeof(*service->fds));
-    service->sessions = calloc(MAX_CONNECTIONS, sizeof(struct nn_session *));
+    service->sessions = calloc(MAX_CONNECTIONS, sizeof(struct nn_service_session *));
     if (!service->fds || !service->sessions)
         return nn_error_origin(-ENOMEM);
     context->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -146,7 +146,7 @@ struct nn_service *nn_service_free(struct nn_service *service)
     if (!service)
         return NULL;
     for (size_t i = 0; i < service->n_sessions; i++)
-        nn_session_end(service->sessions[i]);
+        nn_service_session_end(service->sessions[i]);
     if (service->context.wake_fd >= 0)
         wait_for_sessions(service);
     nn_jobs_free(service->context.workers);
@@ -169,14 +169,14 @@ void nn_service_listen(struct nn_service *service, int fd)
 
 int nn_service_add(struct nn_service *service, int fd)
 {
-    struct nn_session *session = NULL;
+    struct nn_service_session *session = NULL;
     int r;
 
     if (service->n_sessions == MAX_CONNECTIONS) {
         closep(&fd);
         return nn_error_origin(-ECONNREFUSED);
     }
-    r = nn_session_new(&service->context, fd, ++service->last_id, &session);
+    r = nn_service_session_new(&service->context, fd, ++service->last_id, &session);
     if (r == NN_SESSION_E_FULL)
         nn_log("service", NN_LOG_WARNING, "refused a client: its user has too many connections");
     if (r != 0)
@@ -225,8 +225,9 @@ static uint64_t prepare_poll(struct nn_service *service, uint64_t now_ns)
     if (now_ns < service->no_accept_before_ns)
         deadline_ns = service->no_accept_before_ns;
     for (size_t i = 0; i < service->n_sessions; i++) {
-        nn_session_poll(service->sessions[i], &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS]);
-        deadline_ns = earliest(deadline_ns, nn_session_deadline(service->sessions[i]));
+        nn_service_session_poll(service->sessions[i],
+                                &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS]);
+        deadline_ns = earliest(deadline_ns, nn_service_session_deadline(service->sessions[i]));
     }
     return deadline_ns;
 }
@@ -236,12 +237,13 @@ static void step_sessions(struct nn_service *service, uint64_t now_ns)
     size_t n_left = 0;
 
     for (size_t i = 0; i < service->n_sessions; i++) {
-        struct nn_session *session = service->sessions[i];
+        struct nn_service_session *session = service->sessions[i];
 
-        if (nn_session_step(session, &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS], now_ns) == 0)
+        if (nn_service_session_step(session, &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS],
+                                    now_ns) == 0)
             service->sessions[n_left++] = session;
         else
-            nn_session_end(session);
+            nn_service_session_end(session);
     }
     service->n_sessions = n_left;
 }

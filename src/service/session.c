@@ -16,8 +16,8 @@ enum {
     READS_PER_STEP = 16, /* so that one busy client does not hold the loop */
 };
 
-struct nn_session {
-    struct nn_session_context *context;
+struct nn_service_session {
+    struct nn_service_session_context *context;
     uint64_t id;
     unsigned n_refs; /* the loop's, and one per call */
     struct nn_sock_credentials client;
@@ -35,7 +35,7 @@ struct nn_session {
 /* A request on its way to a worker and through it. */
 struct call {
     struct nn_job job;
-    struct nn_session *session;
+    struct nn_service_session *session;
     struct nn_packet packet;
     size_t n_bytes, n_fds; /* charged */
 };
@@ -45,8 +45,8 @@ struct call {
 /* On a closer's thread, or the loop's if that pool has no thread. */
 static void close_session(struct nn_job *job)
 {
-    struct nn_session *session = NN_CONTAINER_OF(job, struct nn_session, close);
-    struct nn_session_context *context = session->context;
+    struct nn_service_session *session = NN_CONTAINER_OF(job, struct nn_service_session, close);
+    struct nn_service_session_context *context = session->context;
     uint64_t one = 1;
 
     session->hal = nn_hal_close(session->hal);
@@ -60,7 +60,7 @@ static void close_session(struct nn_job *job)
         ;
 }
 
-static void unref(struct nn_session *session)
+static void unref(struct nn_service_session *session)
 {
     if (__atomic_sub_fetch(&session->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
@@ -71,14 +71,14 @@ static void unref(struct nn_session *session)
         .cancel = close_session,
     };
     if (session->hal && nn_host_may_stall(session->hal) &&
-        nn_host_submit_slow(session->context->host, session->client.uid, &session->close) == 0)
+        nn_host_submit_stalling(session->context->host, session->client.uid, &session->close) == 0)
         return;
     if (nn_jobs_submit(session->context->closers, &session->close) != 0)
         close_session(&session->close);
 }
 
 /* Drops a client that broke a rule: one line, however many rules it broke. */
-static void drop(struct nn_session *session, const char *why)
+static void drop(struct nn_service_session *session, const char *why)
 {
     if (__atomic_exchange_n(&session->was_named, 1, __ATOMIC_RELAXED) == 0)
         nn_log("service", NN_LOG_WARNING, "dropped client %d of user %u: %s",
@@ -86,7 +86,7 @@ static void drop(struct nn_session *session, const char *why)
     nn_peer_end(session->peer);
 }
 
-struct nn_session *nn_session_end(struct nn_session *session)
+struct nn_service_session *nn_service_session_end(struct nn_service_session *session)
 {
     nn_peer_end(session->peer);
     nn_jobs_cancel_owner(session->context->workers, session->id);
@@ -100,7 +100,7 @@ struct nn_session *nn_session_end(struct nn_session *session)
 
 static void call_free(struct call *call)
 {
-    struct nn_session *session = call->session;
+    struct nn_service_session *session = call->session;
     uint64_t one = 1;
 
     nn_service_quota_release(session->user, call->n_bytes, call->n_fds);
@@ -119,7 +119,7 @@ static void cancel_call(struct nn_job *job)
     call_free(NN_CONTAINER_OF(job, struct call, job));
 }
 
-static void send_reply(struct nn_session *session, const struct nn_packet_header *request,
+static void send_reply(struct nn_service_session *session, const struct nn_packet_header *request,
                        uint32_t status, const struct nn_codec_buffer *reply)
 {
     struct nn_packet_header header = {
@@ -143,7 +143,7 @@ static void send_reply(struct nn_session *session, const struct nn_packet_header
 }
 
 /* Answers a request, or drops whoever made it. */
-static void answer(struct nn_session *session, struct nn_packet *packet)
+static void answer(struct nn_service_session *session, struct nn_packet *packet)
 {
     const struct nn_codec_message message = {
         .serial = packet->header.serial,
@@ -171,7 +171,7 @@ static void answer(struct nn_session *session, struct nn_packet *packet)
 static void run_call(struct nn_job *job)
 {
     struct call *call = NN_CONTAINER_OF(job, struct call, job);
-    struct nn_session *session = call->session;
+    struct nn_service_session *session = call->session;
     int r;
 
     if (!nn_peer_has_ended(session->peer)) {
@@ -188,7 +188,7 @@ static void run_call(struct nn_job *job)
 
 /* -- events: the host's threads --------------------------------------------------------------- */
 
-static void send_event(struct nn_session *session, uint32_t event, const void *value)
+static void send_event(struct nn_service_session *session, uint32_t event, const void *value)
 {
     struct nn_packet_header header = {.method = event, .type = NN_PACKET_EVENT};
     struct nn_codec_buffer buffer = {.bytes = NULL};
@@ -218,10 +218,10 @@ static void on_get_memories(void *ctx, const struct nn_hal_get_memories_event *e
 
 /* -- the loop ------------------------------------------------------------------------------------ */
 
-int nn_session_new(struct nn_session_context *context, int fd, uint64_t id,
-                   struct nn_session **ret_session)
+int nn_service_session_new(struct nn_service_session_context *context, int fd, uint64_t id,
+                           struct nn_service_session **ret_session)
 {
-    struct nn_session *session = calloc(1, sizeof(*session));
+    struct nn_service_session *session = calloc(1, sizeof(*session));
     int r;
 
     if (!session) {
@@ -256,7 +256,7 @@ int nn_session_new(struct nn_session_context *context, int fd, uint64_t id,
     return 0;
 }
 
-static bool may_read(struct nn_session *session)
+static bool may_read(struct nn_service_session *session)
 {
     if (!session->hal)
         return true; /* the hello */
@@ -264,7 +264,7 @@ static bool may_read(struct nn_session *session)
            nn_service_quota_may_receive(session->user);
 }
 
-void nn_session_poll(struct nn_session *session, struct pollfd *fds)
+void nn_service_session_poll(struct nn_service_session *session, struct pollfd *fds)
 {
     bool reads = may_read(session);
 
@@ -284,14 +284,14 @@ void nn_session_poll(struct nn_session *session, struct pollfd *fds)
     fds[2] = (struct pollfd){.fd = session->pidfd, .events = POLLIN};
 }
 
-uint64_t nn_session_deadline(const struct nn_session *session)
+uint64_t nn_service_session_deadline(const struct nn_service_session *session)
 {
     return session->hal ? NNHAL_NO_TIME : session->hello_deadline_ns;
 }
 
-static int greet(struct nn_session *session, struct nn_packet *packet)
+static int greet(struct nn_service_session *session, struct nn_packet *packet)
 {
-    struct nn_session_context *context = session->context;
+    struct nn_service_session_context *context = session->context;
     struct nn_host_session_options options = {
         .uid = session->client.uid,
         .is_service = true,
@@ -325,7 +325,7 @@ static int greet(struct nn_session *session, struct nn_packet *packet)
 }
 
 /* Executions have the priority of their model, everything else is in between. */
-static enum nn_jobs_priority priority_of(const struct nn_session *session,
+static enum nn_jobs_priority priority_of(const struct nn_service_session *session,
                                          const struct nn_packet *packet)
 {
     const struct nn_codec_message message = {
@@ -359,15 +359,15 @@ static bool brings_slow_files(const struct nn_packet *packet)
 }
 
 /* Hands a call to the workers, or to the threads that its client may lose. */
-static int start_call(struct nn_session *session, struct call *call)
+static int start_call(struct nn_service_session *session, struct call *call)
 {
     if (brings_slow_files(&call->packet) || (session->hal && nn_host_may_stall(session->hal)))
-        return nn_host_submit_slow(session->context->host, session->client.uid, &call->job);
+        return nn_host_submit_stalling(session->context->host, session->client.uid, &call->job);
     return nn_jobs_submit(session->context->workers, &call->job);
 }
 
 /* Hands a request to the workers. Takes what packet owns. */
-static int submit(struct nn_session *session, struct nn_packet *packet)
+static int submit(struct nn_service_session *session, struct nn_packet *packet)
 {
     struct call *call = calloc(1, sizeof(*call));
 
@@ -397,7 +397,7 @@ static int submit(struct nn_session *session, struct nn_packet *packet)
 }
 
 /* Drops a client for a packet that is not answered, and what it brought. */
-static int refuse(struct nn_session *session, struct nn_packet *packet, const char *why)
+static int refuse(struct nn_service_session *session, struct nn_packet *packet, const char *why)
 {
     drop(session, why);
     if (brings_slow_files(packet))
@@ -407,7 +407,7 @@ static int refuse(struct nn_session *session, struct nn_packet *packet, const ch
     return NN_SESSION_E_ENDED;
 }
 
-static int take_packet(struct nn_session *session, struct nn_packet *packet)
+static int take_packet(struct nn_service_session *session, struct nn_packet *packet)
 {
     int r;
 
@@ -423,7 +423,7 @@ static int take_packet(struct nn_session *session, struct nn_packet *packet)
     return submit(session, packet);
 }
 
-static int read_packets(struct nn_session *session)
+static int read_packets(struct nn_service_session *session)
 {
     for (size_t i = 0; i < READS_PER_STEP && may_read(session); i++) {
         /* The first packet, which may be one of these, says what the others may be. */
@@ -451,7 +451,8 @@ static int read_packets(struct nn_session *session)
     return 0;
 }
 
-int nn_session_step(struct nn_session *session, const struct pollfd *fds, uint64_t now_ns)
+int nn_service_session_step(struct nn_service_session *session, const struct pollfd *fds,
+                            uint64_t now_ns)
 {
     if (nn_peer_has_ended(session->peer) || fds[2].revents)
         return NN_SESSION_E_ENDED;
@@ -467,7 +468,7 @@ int nn_session_step(struct nn_session *session, const struct pollfd *fds, uint64
         return read_packets(session);
     if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
         return NN_SESSION_E_ENDED;
-    if (now_ns >= nn_session_deadline(session)) {
+    if (now_ns >= nn_service_session_deadline(session)) {
         drop(session, "it did not say hello");
         return NN_SESSION_E_ENDED;
     }

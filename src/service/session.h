@@ -25,10 +25,10 @@
 
 #include <poll.h>
 
-struct nn_session;
+struct nn_service_session;
 
 /* What all sessions of a service share; outlives them. */
-struct nn_session_context {
+struct nn_service_session_context {
     struct nn_host *host;
     struct nn_jobs *workers; /* run calls */
     struct nn_jobs *closers; /* free sessions */
@@ -42,29 +42,30 @@ struct nn_session_context {
 };
 
 enum {
-    NN_SESSION_E_ENDED = 1, /* to be given to nn_session_end() */
+    NN_SESSION_E_ENDED = 1, /* to be given to nn_service_session_end() */
     NN_SESSION_E_FULL = 2,  /* new only: the user or the service has too many */
 };
 
 enum { NN_SESSION_N_FDS = 3 };
 
-/* nn_session_new() - over a connected socket. Consumes fd. id is never used twice.
+/* nn_service_session_new() - over a connected socket. Consumes fd. id is never used twice.
  * Returns: 0, NN_SESSION_E_FULL, -errno. */
-int nn_session_new(struct nn_session_context *context, int fd, uint64_t id,
-                   struct nn_session **ret_session);
+int nn_service_session_new(struct nn_service_session_context *context, int fd, uint64_t id,
+                           struct nn_service_session **ret_session);
 
-/* nn_session_poll() - fills NN_SESSION_N_FDS entries with what to wait for. */
-void nn_session_poll(struct nn_session *session, struct pollfd *fds);
+/* nn_service_session_poll() - fills NN_SESSION_N_FDS entries with what to wait for. */
+void nn_service_session_poll(struct nn_service_session *session, struct pollfd *fds);
 
-/* nn_session_step() - does what the entries say, and looks at the clock.
+/* nn_service_session_step() - does what the entries say, and looks at the clock.
  * Returns: 0, NN_SESSION_E_ENDED. */
-int nn_session_step(struct nn_session *session, const struct pollfd *fds, uint64_t now_ns);
+int nn_service_session_step(struct nn_service_session *session, const struct pollfd *fds,
+                            uint64_t now_ns);
 
-/* nn_session_deadline() - when to look at it again, NNHAL_NO_TIME: any time. */
-uint64_t nn_session_deadline(const struct nn_session *session);
+/* nn_service_session_deadline() - when to look at it again, NNHAL_NO_TIME: any time. */
+uint64_t nn_service_session_deadline(const struct nn_service_session *session);
 
-/* nn_session_end() - ends the connection, cancels the calls that are queued and
+/* nn_service_session_end() - ends the connection, cancels the calls that are queued and
  * tells those in progress; the session frees itself. Returns NULL. */
-struct nn_session *nn_session_end(struct nn_session *session);
+struct nn_service_session *nn_service_session_end(struct nn_service_session *session);
 
 #endif

@@ -3,7 +3,7 @@
 #include "host/desk.h"
 
 #include "base/sys.h"
-#include "host/buffer.h"
+#include "host/memory/buffer.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 

@@ -4,7 +4,7 @@
 #include "host/burst-line.h"
 
 #include "base/fence.h"
-#include "host/buffer.h"
+#include "host/memory/buffer.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 #include "support/loopback.h"

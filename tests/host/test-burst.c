@@ -4,7 +4,7 @@
 #include "host/burst-line.h"
 
 #include "base/sys.h"
-#include "host/burst-cache.h"
+#include "host/burst/cache.h"
 #include "support/check-main.h"
 #include "support/fail-alloc.h"
 #include "support/fake-driver.h"

@@ -2,7 +2,7 @@
 /* Copies between buffers and memories of every kind that has a size. */
 #include "host/desk.h"
 
-#include "host/buffer.h"
+#include "host/memory/buffer.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 

@@ -211,7 +211,7 @@ TEST(any_allocation_may_fail)
         ck_assert_uint_eq(count_mappings("memfd:faults"), n_mappings);
         ck_assert_int_lt(n, 1000);
     }
-    /* The fencer's three descriptors came and stay with the host. */
+    /* The watcher's three descriptors came and stay with the host. */
     ck_assert_uint_le(count_fds(), n_fds + 3);
     n_fds = count_fds();
     end();

@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "host": {"base", "shm", "ipc", "model", "cache", "hal", "host"},
     "runtime": {"base", "shm", "ipc", "model", "cache", "hal", "host", "runtime"},
     "service": {"base", "shm", "ipc", "model", "cache", "hal", "host", "service"},
+    "lib": {"base", "shm", "cache", "host", "lib"},
     "drivers/cpu": {"base", "model", "drivers/cpu"},
     "drivers/sample": set(),
     "tflite": {"tflite"},

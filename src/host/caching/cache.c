@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/caching/cache.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cache/entry.h"
+#include "cache/token-map.h"
+#include "host/caching/cache-head.h"
+#include "host/caching/build-id.h"
+
+#include <string.h>
+
+/* -- the token map of a host ----------------------------------------------------- */
+
+void nn_cache_n_files(const struct nn_host *host, uint32_t *ret_n_model, uint32_t *ret_n_data)
+{
+    *ret_n_model = host->driver.n_model_cache_files;
+    *ret_n_data = host->driver.n_data_cache_files;
+    if (*ret_n_data && !*ret_n_model)
+        *ret_n_model = 1; /* for the head */
+}
+
+static bool has_cache(const struct nn_host *host)
+{
+    return host->driver.n_model_cache_files || host->driver.n_data_cache_files;
+}
+
+static int open_map(struct nn_host *host, const char *folder)
+{
+    _cleanup_(freep) char *standard = NULL;
+    struct nn_hash epoch;
+    int r = nn_build_id_of(&host->driver, &epoch);
+
+    if (r == 0 && !folder) {
+        r = nn_state_folder(host->driver.name, &standard);
+        folder = standard;
+    }
+    if (r == 0)
+        r = nn_token_map_open(folder, &epoch, &host->tokens);
+    if (r < 0)
+        nn_log("cache", NN_LOG_WARNING, "driver %s caches nothing: %s%s (set NNHAL_STATE_PATH)",
+               host->driver.name, folder ? folder : "there is no folder for it",
+               folder ? " cannot be used as its folder" : "");
+    return r == -ENOENT ? nn_error_origin(-EIO) : nn_error_trace(r);
+}
+
+/* Once: what could not be opened is not tried again for each model. */
+int nn_host_open_tokens(struct nn_host *host, const char *folder)
+{
+    int r = 0;
+
+    if (!has_cache(host))
+        return 0;
+    pthread_mutex_lock(&host->tokens_lock);
+    if (!host->tokens && !host->has_no_tokens) {
+        r = open_map(host, folder);
+        host->has_no_tokens = r < 0;
+    }
+    if (host->has_no_tokens && r == 0)
+        r = nn_error_origin(-EIO);
+    pthread_mutex_unlock(&host->tokens_lock);
+    return r;
+}
+
+void nn_cache_close(struct nn_host *host)
+{
+    nn_token_map_free(host->tokens);
+    pthread_mutex_destroy(&host->tokens_lock);
+}
+
+/* -- what is wanted -------------------------------------------------------------------- */
+
+bool nn_cache_is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
+{
+    static const uint8_t none[NNHAL_CACHE_TOKEN_BYTES];
+
+    return memcmp(token, none, sizeof(none)) != 0;
+}
+
+bool nn_cache_are_writable(uint32_t n, const int32_t *fds)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!nn_entry_is_writable(fds[i]))
+            return false;
+    return true;
+}
+
+/* A driver hands over all or nothing; what is too large is nothing. */
+static bool is_filled(const struct nnhal_cache *cache)
+{
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < cache->n_model_files + cache->n_data_files; i++) {
+        const struct nnhal_cache_buffer *buffer =
+            i < cache->n_model_files ? &cache->model_files[i]
+                                     : &cache->data_files[i - cache->n_model_files];
+
+        if (buffer->size > NN_ENTRY_MAX_BYTES / 2 || (buffer->size && !buffer->bytes))
+            return false;
+        is_any = is_any || buffer->size;
+    }
+    return is_any;
+}
+
+struct nnhal_cache *nn_cache_new(const struct nn_host *host, struct nn_arena *arena)
+{
+    struct nnhal_cache *cache = nn_arena_new(arena, struct nnhal_cache);
+
+    if (!cache)
+        return NULL;
+    cache->size = sizeof(*cache);
+    cache->n_model_files = host->driver.n_model_cache_files;
+    cache->n_data_files = host->driver.n_data_cache_files;
+    cache->model_files = nn_arena_new_n(arena, struct nnhal_cache_buffer, cache->n_model_files);
+    cache->data_files = nn_arena_new_n(arena, struct nnhal_cache_buffer, cache->n_data_files);
+    return cache->model_files && cache->data_files ? cache : NULL;
+}
+
+void nn_cache_empty(struct nnhal_cache *cache)
+{
+    for (uint32_t i = 0; i < cache->n_model_files; i++)
+        cache->model_files[i] = (struct nnhal_cache_buffer){0};
+    for (uint32_t i = 0; i < cache->n_data_files; i++)
+        cache->data_files[i] = (struct nnhal_cache_buffer){0};
+}
+
+void nn_cache_wanted(struct nn_host_session *session, const struct nn_hal_prepare_model_args *args,
+                     struct nn_arena *arena, struct nnhal_cache **ret_cache)
+{
+    uint32_t n_model, n_data;
+
+    *ret_cache = NULL;
+    nn_cache_n_files(session->host, &n_model, &n_data);
+    if (!n_model || !nn_cache_is_token(args->token) || args->n_model_cache != n_model ||
+        args->n_data_cache != n_data || !nn_cache_are_writable(n_model, args->model_cache) ||
+        !nn_cache_are_writable(n_data, args->data_cache) ||
+        nn_host_open_tokens(session->host, NULL) < 0)
+        return;
+    *ret_cache = nn_cache_new(session->host, arena);
+}
+
+/* -- sharing ------------------------------------------------------------------------- */
+
+static uint32_t sharing_uid(const struct nn_host_session *session)
+{
+    return session->host->sharing == NN_HOST_SHARING_ALL ? UINT32_MAX : session->uid;
+}
+
+bool nn_cache_share(struct nn_host_session *session, struct nnhal_cache *cache,
+                    struct nn_prepared *prepared)
+{
+    struct nn_loaded_cache *loaded = &prepared->loaded;
+    int r;
+
+    if (session->host->sharing == NN_HOST_SHARING_NONE || !cache->n_data_files || !is_filled(cache))
+        return false;
+    r = nn_loaded_cache_init(loaded, cache->n_model_files, cache->n_data_files, &prepared->arena);
+    for (uint32_t i = 0; r == 0 && i < cache->n_model_files; i++)
+        r = nn_loaded_cache_copy(loaded, &cache->model_files[i]);
+    for (uint32_t i = 0; r == 0 && i < cache->n_data_files; i++)
+        r = nn_loaded_cache_share(loaded, &session->host->weights, sharing_uid(session),
+                                  &cache->data_files[i]);
+    return r == 0;
+}
+
+/* -- saving -------------------------------------------------------------------------- */
+
+/* What is to stand in the files: parts[0] is the head, then come the buffers. */
+struct image {
+    uint32_t n_model; /* buffers of the driver */
+    uint32_t n_data;
+    struct nn_hash_part *parts;
+};
+
+/* Whether these bytes are the shared ones, whose hash is known. */
+static bool is_shared(const struct nn_loaded_cache *loaded, uint32_t i, const void *bytes)
+{
+    return i < loaded->n_weights && nn_weights_data(loaded->weights[i]) == bytes;
+}
+
+static int make_image(const struct nnhal_cache *cache, const struct nn_prepared *prepared,
+                      struct nn_arena *arena, struct image *image)
+{
+    struct nn_cache_head head = {.priority = prepared->priority,
+                                 .stage = prepared->reoptimization.stage,
+                                 .io = prepared->io};
+    const uint8_t *bytes;
+    int r;
+
+    image->n_model = cache->n_model_files;
+    image->n_data = cache->n_data_files;
+    head.n_files = image->n_model + image->n_data;
+    image->parts = nn_arena_new_n(arena, struct nn_hash_part, head.n_files + 1);
+    head.files = nn_arena_new_n(arena, struct nn_cache_file, head.n_files);
+    if (!image->parts || !head.files)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < head.n_files; i++) {
+        bool is_data = i >= image->n_model;
+        const struct nnhal_cache_buffer *buffer = is_data ? &cache->data_files[i - image->n_model]
+                                                          : &cache->model_files[i];
+
+        image->parts[i + 1] = (struct nn_hash_part){buffer->bytes, buffer->size};
+        head.files[i] = (struct nn_cache_file){
+            .size = buffer->size,
+            .sum = is_data ? nn_hash_sum(buffer->bytes, buffer->size) : 0,
+        };
+        if (is_data && is_shared(&prepared->loaded, i - image->n_model, buffer->bytes))
+            head.files[i].hash = *nn_weights_hash(prepared->loaded.weights[i - image->n_model]);
+    }
+    r = nn_cache_head_encode(&head, arena, &bytes, &image->parts[0].size);
+    image->parts[0].bytes = bytes;
+    return nn_error_trace(r);
+}
+
+/* The sizes of the model files, then their bytes: what check_hash() does with what it has read. */
+static int hash_image(const struct image *image, struct nn_arena *arena, struct nn_hash *ret_hash)
+{
+    uint32_t n_files = image->n_model ? image->n_model : 1;
+    struct nn_hash_part *parts = nn_arena_new_n(arena, struct nn_hash_part, image->n_model + 2);
+    uint64_t *sizes = nn_arena_new_n(arena, uint64_t, n_files);
+
+    if (!parts || !sizes)
+        return nn_error_origin(-ENOMEM);
+    parts[0] = (struct nn_hash_part){sizes, n_files * sizeof(*sizes)};
+    memcpy(&parts[1], image->parts, (image->n_model + 1) * sizeof(*parts));
+    sizes[0] = image->parts[0].size;
+    for (uint32_t i = 0; i < image->n_model; i++)
+        sizes[i] += image->parts[i + 1].size;
+    return nn_error_trace(nn_hash_make(parts, image->n_model + 2, ret_hash));
+}
+
+/* The first model file comes last, and is empty until then: with it the files are whole. */
+static int write_files(const struct image *image, const struct nn_hal_prepare_model_args *args)
+{
+    uint64_t size = 0;
+    int r = 0;
+
+    if (nn_entry_size(args->model_cache[0], &size) != 0 || size)
+        r = nn_entry_write(args->model_cache[0], NULL, 0);
+    for (uint32_t i = 0; r == 0 && i < args->n_data_cache; i++)
+        r = nn_entry_write(args->data_cache[i], &image->parts[image->n_model + 1 + i], 1);
+    for (uint32_t i = 1; r == 0 && i < args->n_model_cache; i++)
+        r = nn_entry_write(args->model_cache[i], &image->parts[i + 1], 1);
+    if (r == 0)
+        r = nn_entry_write(args->model_cache[0], image->parts, image->n_model ? 2 : 1);
+    if (r < 0)
+        nn_entry_write(args->model_cache[0], NULL, 0);
+    return nn_error_trace(r);
+}
+
+/* What is there is replaced in place: until it is whole, both are right. */
+static int replace_files(struct nn_host_session *session, const struct image *image,
+                         const struct nn_hal_prepare_model_args *args, const struct nn_hash *hash)
+{
+    struct nn_token_map *tokens = session->host->tokens;
+    int r = nn_token_map_put_next(tokens, session->uid, args->token, hash);
+
+    if (r == 0)
+        r = write_files(image, args);
+    if (r == 0)
+        r = nn_token_map_put(tokens, session->uid, args->token, hash);
+    return nn_error_trace(r);
+}
+
+static bool save(struct nn_host_session *session, const struct nn_hal_prepare_model_args *args,
+                 const struct nnhal_cache *cache, const struct nn_prepared *prepared, bool is_again)
+{
+    struct nn_arena arena;
+    struct nn_hash hash;
+    struct image image;
+    int r;
+
+    if (!is_filled(cache))
+        return false;
+    nn_arena_init(&arena, 0);
+    r = make_image(cache, prepared, &arena, &image);
+    if (r == 0)
+        r = hash_image(&image, &arena, &hash);
+    if (r == 0 && is_again)
+        r = replace_files(session, &image, args, &hash);
+    else if (r == 0)
+        r = nn_token_map_put(session->host->tokens, session->uid, args->token, &hash);
+    if (r == 0 && !is_again)
+        r = write_files(&image, args);
+    nn_arena_done(&arena);
+    if (r < 0)
+        nn_log("cache", NN_LOG_INFO, "a compiled model was not cached: %s", strerror(-r));
+    return r == 0;
+}
+
+bool nn_cache_save(struct nn_host_session *session, const struct nn_hal_prepare_model_args *args,
+                   const struct nnhal_cache *cache, const struct nn_prepared *prepared)
+{
+    return save(session, args, cache, prepared, false);
+}
+
+bool nn_cache_save_again(struct nn_host_session *session,
+                         const struct nn_hal_prepare_model_args *args,
+                         const struct nnhal_cache *cache, const struct nn_prepared *prepared)
+{
+    return save(session, args, cache, prepared, true);
+}
+
+/* -- loading ------------------------------------------------------------------------- */
+
+static uint32_t check_files(struct nn_call *call, const struct nn_host *host,
+                            const struct nn_hal_prepare_model_from_cache_args *args)
+{
+    uint32_t n_model, n_data;
+
+    nn_cache_n_files(host, &n_model, &n_data);
+    if (!n_model)
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "driver %s keeps no compilation cache: prepare the model anew",
+                            host->driver.name);
+    if (args->n_model_cache != n_model || args->n_data_cache != n_data)
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "there are %u and %u cache files, driver %s has %u and %u",
+                            args->n_model_cache, args->n_data_cache, host->driver.name, n_model,
+                            n_data);
+    for (uint32_t i = 0; i < n_model + n_data; i++)
+        if ((i < n_model ? args->model_cache[i] : args->data_cache[i - n_model]) < 0)
+            return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                                "a cache file comes without a descriptor");
+    return NNHAL_NONE;
+}
+
+/* Bytes of all files, charged to the session before memory is taken. */
+static uint32_t measure_files(struct nn_call *call, uint32_t n_files, const int32_t *fds,
+                              struct nn_hash_part *files, struct nn_prepared *prepared)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < n_files; i++) {
+        if (nn_entry_size(fds[i], &files[i].size) != 0)
+            return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                                "a cache file cannot be read: open it for reading and writing");
+        sum += files[i].size;
+    }
+    return nn_call_charge(call, NN_QUOTA_MODEL_BYTES, sum, "bytes of prepared models",
+                          &prepared->bytes_charge);
+}
+
+static uint32_t say_unread(struct nn_call *call, int r)
+{
+    if (r < 0)
+        return nn_call_fail_no_memory(call);
+    if (r == NN_CACHED_E_SHORT)
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "a cache file became shorter while it was read");
+    return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                        "the data cache is damaged, or belongs to another model cache");
+}
+
+static uint32_t read_model(struct nn_call *call, uint32_t n_files, const int32_t *fds,
+                           struct nn_hash_part *files, struct nn_loaded_cache *loaded)
+{
+    for (uint32_t i = 0; i < n_files; i++) {
+        struct nnhal_cache_buffer buffer;
+        int r = nn_loaded_cache_read(loaded, fds[i], files[i].size, &buffer);
+
+        if (r)
+            return say_unread(call, r);
+        files[i].bytes = buffer.bytes;
+    }
+    return NNHAL_NONE;
+}
+
+/* wanted: two hashes, of which either will do. */
+static uint32_t check_hash(struct nn_call *call, const struct nn_host *host,
+                           const struct nn_hash wanted[2], uint32_t n_files,
+                           const struct nn_hash_part *files)
+{
+    struct nn_hash_part *parts = nn_arena_new_n(call->arena, struct nn_hash_part, n_files + 1);
+    uint64_t *sizes = nn_arena_new_n(call->arena, uint64_t, n_files);
+    struct nn_hash found;
+
+    if (!parts || !sizes)
+        return nn_call_fail_no_memory(call);
+    parts[0] = (struct nn_hash_part){sizes, n_files * sizeof(*sizes)};
+    for (uint32_t i = 0; i < n_files; i++) {
+        sizes[i] = files[i].size;
+        parts[i + 1] = files[i];
+    }
+    if (nn_hash_make(parts, n_files + 1, &found) < 0)
+        return nn_call_fail_no_memory(call);
+    if (memcmp(&wanted[0], &found, sizeof(found)) != 0 &&
+        memcmp(&wanted[1], &found, sizeof(found)) != 0)
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "the model cache is not what driver %s wrote for this token last",
+                            host->driver.name);
+    return NNHAL_NONE;
+}
+
+/* -- the model files are not read any more --------------------------------------------- */
+
+/* Whether the model buffers are as the head says; then the driver gets them. */
+static bool take_model(const struct nn_host *host, const struct nn_cache_head *head,
+                       const struct nn_hash_part *files, uint64_t head_bytes,
+                       struct nnhal_cache *cache)
+{
+    uint32_t n_model = host->driver.n_model_cache_files;
+
+    if (head->n_files != n_model + host->driver.n_data_cache_files)
+        return false;
+    for (uint32_t i = 0; i < n_model; i++) {
+        uint64_t skipped = i == 0 ? head_bytes : 0;
+
+        if (files[i].size - skipped != head->files[i].size)
+            return false;
+        cache->model_files[i] = (struct nnhal_cache_buffer){
+            (const uint8_t *)files[i].bytes + skipped, files[i].size - skipped};
+    }
+    return true;
+}
+
+static uint32_t take_data(struct nn_call *call, const struct nn_cache_head *head,
+                          const int32_t *fds, const struct nn_hash_part *files,
+                          struct nn_loaded_cache *loaded, struct nnhal_cache *cache)
+{
+    const struct nn_cache_file *said = head->files +
+                                       call->session->host->driver.n_model_cache_files;
+
+    for (uint32_t i = 0; i < cache->n_data_files; i++) {
+        int r;
+
+        if (files[i].size != said[i].size)
+            r = NN_CACHED_E_DAMAGED;
+        else if (call->session->host->sharing == NN_HOST_SHARING_NONE)
+            r = nn_loaded_cache_read_data(loaded, fds[i], &said[i], &cache->data_files[i]);
+        else
+            r = nn_loaded_cache_find_data(loaded, &call->session->host->weights,
+                                          sharing_uid(call->session), fds[i], &said[i],
+                                          &cache->data_files[i]);
+        if (r)
+            return say_unread(call, r);
+    }
+    return NNHAL_NONE;
+}
+
+static uint32_t load(struct nn_call *call, const int32_t *fds, uint32_t n_model, uint32_t n_data,
+                     const struct nn_hash wanted[2], struct nn_prepared *prepared,
+                     struct nnhal_cache *cache)
+{
+    struct nn_hash_part *files = nn_arena_new_n(call->arena, struct nn_hash_part, n_model + n_data);
+    struct nn_loaded_cache *loaded = &prepared->loaded;
+    struct nn_cache_head head;
+    uint64_t head_bytes;
+    uint32_t status;
+
+    if (!files || nn_loaded_cache_init(loaded, n_model + n_data, n_data, &prepared->arena) < 0)
+        return nn_call_fail_no_memory(call);
+    status = measure_files(call, n_model + n_data, fds, files, prepared);
+    if (status == NNHAL_NONE)
+        status = read_model(call, n_model, fds, files, loaded);
+    if (status == NNHAL_NONE)
+        status = check_hash(call, call->session->host, wanted, n_model, files);
+    if (status != NNHAL_NONE)
+        return status;
+    if (!nn_cache_head_decode(files[0].bytes, files[0].size, &prepared->arena, &head,
+                              &head_bytes) ||
+        !take_model(call->session->host, &head, files, head_bytes, cache))
+        return say_unread(call, NN_CACHED_E_DAMAGED);
+    prepared->priority = head.priority;
+    prepared->reoptimization.stage = head.stage;
+    prepared->io = head.io;
+    return take_data(call, &head, fds + n_model, files + n_model, loaded, cache);
+}
+
+uint32_t nn_cache_load(struct nn_call *call,
+                       const struct nn_hal_prepare_model_from_cache_args *args,
+                       struct nn_prepared *prepared, struct nnhal_cache **ret_cache)
+{
+    uint32_t n_model = args->n_model_cache, n_data = args->n_data_cache;
+    uint32_t status = check_files(call, call->session->host, args);
+    struct nn_hash wanted[2];
+    int32_t *fds;
+
+    if (status != NNHAL_NONE)
+        return status;
+    if (nn_host_open_tokens(call->session->host, NULL) < 0 ||
+        nn_token_map_get(call->session->host->tokens, call->session->uid, args->token,
+                         &wanted[0]) != 0)
+        return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                            "driver %s, as it is now, has compiled nothing for this token",
+                            call->session->host->driver.name);
+    if (nn_token_map_get_next(call->session->host->tokens, call->session->uid, args->token,
+                              &wanted[1]) != 0)
+        wanted[1] = wanted[0];
+    *ret_cache = nn_cache_new(call->session->host, call->arena);
+    fds = nn_arena_new_n(call->arena, int32_t, n_model + n_data);
+    if (!*ret_cache || !fds)
+        return nn_call_fail_no_memory(call);
+    memcpy(fds, args->model_cache, n_model * sizeof(*fds));
+    if (n_data)
+        memcpy(fds + n_model, args->data_cache, n_data * sizeof(*fds));
+    return load(call, fds, n_model, n_data, wanted, prepared, *ret_cache);
+}

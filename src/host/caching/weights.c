@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/caching/weights.h"
+
+#include "base/error.h"
+#include "base/sys.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct nn_weights {
+    struct nn_weights *next;
+    struct nn_weights_table *table; /* NULL: in none yet */
+    uint32_t n_refs;                /* under the table's lock */
+    uint32_t uid;
+    uint64_t size;
+    struct nn_hash hash;
+    void *data;
+};
+
+void nn_weights_table_init(struct nn_weights_table *table)
+{
+    pthread_mutex_init(&table->lock, NULL);
+    table->first = NULL;
+}
+
+void nn_weights_table_done(struct nn_weights_table *table)
+{
+    pthread_mutex_destroy(&table->lock);
+}
+
+/* -- sealed memory ----------------------------------------------------------------------- */
+
+static struct nn_weights *weights_free(struct nn_weights *weights)
+{
+    if (weights && weights->data)
+        nn_sys_munmap(weights->data, weights->size ? weights->size : 1);
+    free(weights);
+    return NULL;
+}
+
+NN_DEFINE_CLEANUP(struct nn_weights, weights_free)
+
+/* No mapping can write any more, and none can be made that does. */
+static int seal(int fd, struct nn_weights *weights)
+{
+    size_t n_bytes = weights->size ? weights->size : 1;
+
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+        return nn_error_origin(-errno);
+    return nn_error_trace(
+        nn_sys_mmap(n_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0, &weights->data));
+}
+
+/* From a file; the mapping for it is gone when it is sealed. */
+static int fill_from_file(int fd, int from, uint64_t size)
+{
+    void *data;
+    ssize_t n;
+    int r = nn_sys_mmap(size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0, &data);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    n = nn_sys_pread(from, data, size, 0);
+    nn_sys_munmap(data, size);
+    if (n < 0)
+        return nn_error_trace((int)n);
+    return (uint64_t)n == size ? 0 : NN_WEIGHTS_E_NONE;
+}
+
+/* From bytes, or else from the file. */
+static int make(const void *bytes, int from, uint64_t size, struct nn_weights **ret_weights)
+{
+    _cleanup_(weights_freep) struct nn_weights *weights = calloc(1, sizeof(*weights));
+    _cleanup_(closep) int fd = nn_sys_memfd_create("nnhal-weights", true);
+    int r;
+
+    if (!weights)
+        return nn_error_origin(-ENOMEM);
+    if (fd < 0)
+        return nn_error_trace(fd);
+    weights->size = size;
+    r = nn_sys_ftruncate(fd, (off_t)(size ? size : 1));
+    if (r == 0 && size)
+        r = bytes ? nn_sys_pwrite(fd, bytes, size, 0) : fill_from_file(fd, from, size);
+    if (r == 0)
+        r = seal(fd, weights);
+    if (r)
+        return r;
+    *ret_weights = steal_ptr(&weights);
+    return 0;
+}
+
+/* -- the table --------------------------------------------------------------------------- */
+
+static struct nn_weights *find_locked(struct nn_weights_table *table, uint32_t uid, uint64_t size,
+                                      const struct nn_hash *hash)
+{
+    for (struct nn_weights *w = table->first; w; w = w->next)
+        if (w->uid == uid && w->size == size && memcmp(&w->hash, hash, sizeof(*hash)) == 0) {
+            w->n_refs++;
+            return w;
+        }
+    return NULL;
+}
+
+int nn_weights_find(struct nn_weights_table *table, uint32_t uid, uint64_t size,
+                    const struct nn_hash *hash, struct nn_weights **ret_weights)
+{
+    struct nn_weights *found;
+
+    pthread_mutex_lock(&table->lock);
+    found = find_locked(table, uid, size, hash);
+    pthread_mutex_unlock(&table->lock);
+    if (!found)
+        return NN_WEIGHTS_E_NONE;
+    *ret_weights = found;
+    return 0;
+}
+
+/* Takes what is new into the table, unless the same has come in between. */
+static struct nn_weights *enter(struct nn_weights_table *table, uint32_t uid,
+                                const struct nn_hash *hash, struct nn_weights *weights)
+{
+    struct nn_weights *found;
+
+    pthread_mutex_lock(&table->lock);
+    found = find_locked(table, uid, weights->size, hash);
+    if (!found) {
+        weights->table = table;
+        weights->uid = uid;
+        weights->hash = *hash;
+        weights->n_refs = 1;
+        weights->next = table->first;
+        table->first = weights;
+    }
+    pthread_mutex_unlock(&table->lock);
+    if (!found)
+        return weights;
+    weights_free(weights);
+    return found;
+}
+
+int nn_weights_add(struct nn_weights_table *table, uint32_t uid, const void *bytes, uint64_t size,
+                   const struct nn_hash *hash, struct nn_weights **ret_weights)
+{
+    struct nn_weights *weights;
+    int r;
+
+    if (nn_weights_find(table, uid, size, hash, ret_weights) == 0)
+        return 0;
+    r = make(bytes ? bytes : "", -1, size, &weights);
+    if (r)
+        return nn_error_trace(r);
+    *ret_weights = enter(table, uid, hash, weights);
+    return 0;
+}
+
+int nn_weights_read(struct nn_weights_table *table, uint32_t uid, int fd, uint64_t size,
+                    uint64_t sum, struct nn_weights **ret_weights)
+{
+    _cleanup_(weights_freep) struct nn_weights *weights = NULL;
+    struct nn_hash_part part = {.size = size};
+    struct nn_hash hash;
+    int r = make(NULL, fd, size, &weights);
+
+    if (r)
+        return r;
+    part.bytes = weights->data;
+    if (nn_hash_sum(part.bytes, size) != sum)
+        return NN_WEIGHTS_E_NONE;
+    r = nn_hash_make(&part, 1, &hash);
+    if (r < 0)
+        return nn_error_trace(r);
+    *ret_weights = enter(table, uid, &hash, steal_ptr(&weights));
+    return 0;
+}
+
+struct nn_weights *nn_weights_unref(struct nn_weights *weights)
+{
+    struct nn_weights_table *table = weights ? weights->table : NULL;
+    bool is_last;
+
+    if (!weights)
+        return NULL;
+    pthread_mutex_lock(&table->lock);
+    is_last = --weights->n_refs == 0;
+    for (struct nn_weights **at = &table->first; is_last && *at; at = &(*at)->next)
+        if (*at == weights) {
+            *at = weights->next;
+            break;
+        }
+    pthread_mutex_unlock(&table->lock);
+    if (is_last)
+        weights_free(weights);
+    return NULL;
+}
+
+const void *nn_weights_data(const struct nn_weights *weights)
+{
+    return weights->data;
+}
+
+const struct nn_hash *nn_weights_hash(const struct nn_weights *weights)
+{
+    return &weights->hash;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/execution/execution.h"
+
+#include "host/methods.h"
+
+#include <string.h>
+
+/* -- the object -------------------------------------------------------------- */
+
+static void execution_destroy(struct nn_object *object)
+{
+    struct nn_execution *execution = (struct nn_execution *)object;
+
+    nn_binding_done(&execution->binding);
+    nn_arena_done(&execution->arena);
+    nn_quota_release(&execution->charge);
+    free(execution);
+}
+
+struct nn_execution *nn_execution_unref(struct nn_execution *execution)
+{
+    if (execution)
+        nn_object_unref(&execution->object);
+    return NULL;
+}
+
+static uint32_t find_prepared(struct nn_call *call, uint64_t id, struct nn_prepared **ret_prepared)
+{
+    struct nn_prepared *prepared = nn_prepared_get(call->session, id);
+
+    if (!prepared)
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "%llu is no prepared model of this session, or was freed",
+                            (unsigned long long)id);
+    *ret_prepared = prepared;
+    return NNHAL_NONE;
+}
+
+uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
+                          const struct nnhal_request *request, unsigned flags,
+                          struct nn_execution **ret_execution)
+{
+    _cleanup_(nn_execution_unrefp) struct nn_execution *execution = calloc(1, sizeof(*execution));
+    struct nn_prepared *prepared = NULL;
+    uint32_t status;
+
+    if (!execution)
+        return nn_call_fail_no_memory(call);
+    nn_object_init(&execution->object, NN_OBJECT_EXECUTION, execution_destroy);
+    nn_arena_init(&execution->arena, 0);
+    status = find_prepared(call, prepared_model, &prepared);
+    if (status == NNHAL_NONE)
+        status = nn_binding_init(call, &execution->binding, prepared, request, NULL, flags,
+                                 &execution->arena);
+    if (status == NNHAL_NONE)
+        *ret_execution = steal_ptr(&execution);
+    return status;
+}
+
+uint32_t nn_execution_get(struct nn_call *call, uint64_t id, struct nn_execution **ret_execution)
+{
+    struct nn_object *object = nn_objects_get(&call->session->objects, id, NN_OBJECT_EXECUTION);
+
+    if (!object)
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "%llu is no execution of this session, or was freed",
+                            (unsigned long long)id);
+    *ret_execution = (struct nn_execution *)object;
+    return NNHAL_NONE;
+}
+
+uint32_t nn_execution_check_form(struct nn_call *call, uint64_t execution, uint64_t prepared_model,
+                                 const struct nnhal_request *request, uint32_t measure)
+{
+    if (measure > 1)
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT, "measure is %u, not 0 or 1", measure);
+    if (execution != 0 &&
+        (prepared_model != 0 || request->n_inputs || request->n_outputs || request->n_pools))
+        return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
+                            "a reusable execution has its request already: leave it empty");
+    return NNHAL_NONE;
+}
+
+/* -- priorities ---------------------------------------------------------------- */
+
+static void see_execution(const struct nn_object *object, void *ctx)
+{
+    *(uint32_t *)ctx = ((const struct nn_execution *)object)->binding.prepared->priority;
+}
+
+static void see_prepared(const struct nn_object *object, void *ctx)
+{
+    *(uint32_t *)ctx = ((const struct nn_prepared *)object)->priority;
+}
+
+uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t execution)
+{
+    struct nn_objects *objects = &((struct nn_host_session *)hal)->objects;
+    uint32_t priority = NNHAL_PRIORITY_MEDIUM;
+
+    if (execution)
+        nn_objects_visit(objects, execution, NN_OBJECT_EXECUTION, see_execution, &priority);
+    else
+        nn_objects_visit(objects, prepared_model, NN_OBJECT_PREPARED, see_prepared, &priority);
+    return priority;
+}
+
+/* -- reusable executions ------------------------------------------------------- */
+
+uint32_t nn_host_create_execution(struct nn_call *call,
+                                  const struct nn_hal_create_execution_args *args,
+                                  struct nn_hal_create_execution_reply *reply)
+{
+    _cleanup_(nn_execution_unrefp) struct nn_execution *execution = NULL;
+    uint32_t status;
+
+    status = nn_execution_check_form(call, 0, args->prepared_model, &args->request, args->measure);
+    if (status == NNHAL_NONE)
+        status = nn_execution_new(call, args->prepared_model, &args->request, 0, &execution);
+    if (status == NNHAL_NONE)
+        status = nn_call_charge(call, NN_QUOTA_EXECUTIONS, 1, "reusable executions",
+                                &execution->charge);
+    if (status != NNHAL_NONE)
+        return status;
+    execution->measure = args->measure != 0;
+    execution->loop_timeout_ns = args->loop_timeout_ns;
+    if (nn_objects_add(&call->session->objects, &execution->object) < 0)
+        return nn_call_fail_no_memory(call);
+    reply->execution = execution->object.id;
+    return NNHAL_NONE;
+}
+
+uint32_t nn_host_free_execution(struct nn_call *call, const struct nn_hal_free_execution_args *args,
+                                struct nn_hal_free_execution_reply *reply)
+{
+    nn_objects_remove(&call->session->objects, args->execution, NN_OBJECT_EXECUTION);
+    return NNHAL_NONE;
+}
+
+/* -- execute_synchronously ------------------------------------------------------- */
+
+static uint32_t run(struct nn_call *call, const struct nn_binding *binding,
+                    const struct nn_binding_run *how,
+                    struct nn_hal_execute_synchronously_reply *reply)
+{
+    struct nn_binding_result result;
+    uint32_t status = nn_binding_run(call, binding, how, &result);
+
+    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return status;
+    reply->n_output_shapes = result.n_shapes;
+    reply->output_shapes = result.shapes;
+    reply->timing = result.timing;
+    return status;
+}
+
+static uint32_t run_reusable(struct nn_call *call,
+                             const struct nn_hal_execute_synchronously_args *args,
+                             struct nn_hal_execute_synchronously_reply *reply)
+{
+    _cleanup_(nn_execution_unrefp) struct nn_execution *execution = NULL;
+    struct nn_binding_run how = {.deadline_ns = args->deadline_ns,
+                                 .is_cancelled = &call->session->is_cancelled};
+    uint32_t status;
+
+    status = nn_execution_get(call, args->execution, &execution);
+    if (status != NNHAL_NONE)
+        return status;
+    how.loop_timeout_ns = execution->loop_timeout_ns;
+    how.measure = execution->measure;
+    return run(call, &execution->binding, &how, reply);
+}
+
+static uint32_t run_once(struct nn_call *call, const struct nn_hal_execute_synchronously_args *args,
+                         struct nn_hal_execute_synchronously_reply *reply)
+{
+    const struct nn_binding_run how = {.deadline_ns = args->deadline_ns,
+                                       .loop_timeout_ns = args->loop_timeout_ns,
+                                       .measure = args->measure != 0,
+                                       .is_cancelled = &call->session->is_cancelled};
+    struct nn_prepared *prepared = NULL;
+    struct nn_binding binding;
+    uint32_t status;
+
+    status = find_prepared(call, args->prepared_model, &prepared);
+    if (status != NNHAL_NONE)
+        return status;
+    status = nn_binding_init(call, &binding, prepared, &args->request, NULL, 0, call->arena);
+    if (status == NNHAL_NONE)
+        status = run(call, &binding, &how, reply);
+    nn_binding_done(&binding);
+    return status;
+}
+
+uint32_t nn_host_execute_synchronously(struct nn_call *call,
+                                       const struct nn_hal_execute_synchronously_args *args,
+                                       struct nn_hal_execute_synchronously_reply *reply)
+{
+    uint32_t status = nn_execution_check_form(call, args->execution, args->prepared_model,
+                                              &args->request, args->measure);
+
+    if (status != NNHAL_NONE)
+        return status;
+    return args->execution != 0 ? run_reusable(call, args, reply) : run_once(call, args, reply);
+}

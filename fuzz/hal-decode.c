@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "base/arena.h"
-#include "hal/codec-types.h"
+#include "hal/messages.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         return 0;
     for (int i = 0; i < 256; i++)
         fds[i] = 1000 + i; /* numbers only: the codec does nothing with them */
-    type = nn_codec_all[bytes[0] % nn_codec_n_all];
+    type = nn_hal_all_types[bytes[0] % nn_hal_n_all_types];
     message = (struct nn_codec_message){
         .bytes = bytes + 2, .n_bytes = n_bytes - 2, .fds = fds, .n_fds = bytes[1]};
     nn_arena_init(&arena, MAX_ARENA_BYTES);

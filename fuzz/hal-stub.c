@@ -3,7 +3,7 @@
  * listener. The first byte is the number, the second the minor version. */
 #include "fuzz.h"
 
-#include "hal/codec-types.h"
+#include "hal/messages.h"
 #include "hal/proxy.h"
 #include "hal/stub.h"
 
@@ -23,12 +23,12 @@ static uint32_t answer(const void *args)
     {                                                                                              \
         return answer(args);                                                                       \
     }
-NN_CODEC_METHODS(X)
+NN_HAL_NUMBERED_METHODS(X)
 #undef X
 
 static const struct nn_hal_ops ops = {
 #define X(number, method) .method = do_##method,
-    NN_CODEC_METHODS(X)
+    NN_HAL_NUMBERED_METHODS(X)
 #undef X
 };
 

@@ -5,8 +5,8 @@
     halgen.py update                    writes what is checked in
     halgen.py check                     whether what is checked in is up to date
     halgen.py make KIND OUTPUT [FILE...] writes one thing; KIND is types, hal,
-                                        codec-h, codec-c, page, proxy, stub,
-                                        host-h or host-c
+                                        codec-h, codec-c, messages-h, messages-c,
+                                        page, proxy, stub, host-h or host-c
     halgen.py seeds FOLDER LIST [FILE...] writes fuzz seeds, and the list of their names
 
 FILEs are .hal files in the order in which they know each other; those of this
@@ -30,6 +30,8 @@ MAKERS = {
     "hal": lambda linked: header.hal_header(linked, ESSAY),
     "codec-h": tables.codec_header,
     "codec-c": tables.codec_source,
+    "messages-h": tables.messages_header,
+    "messages-c": tables.messages_source,
     "page": page.page,
     "proxy": dispatch.proxy_methods,
     "stub": dispatch.stub_methods,

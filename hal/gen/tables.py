@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tree to the codec's tables: hal/codec-types.h and its .c, made in the build folder."""
+"""Tree to the codec's tables, made in the build folder: codec/types.h and hal/messages.h, with
+their .c files."""
 
 from . import tree
 from .header import comment, struct_lines
@@ -17,23 +18,44 @@ def symbol(struct):
     return f"nn_codec_{struct.name}"
 
 
+def structs_of(linked, is_message):
+    """Structs of the package nnhal (the model and its kin), or what only the HAL's messages have."""
+    return [s for s in linked.structs() if (s.package != "nnhal") == is_message]
+
+
+def guarded(guard, lines):
+    return "\n".join(["/* SPDX-License-Identifier: Apache-2.0 */", NOTICE, f"#ifndef {guard}",
+                      f"#define {guard}", "", *lines, "#endif"]) + "\n"
+
+
+def externs(structs):
+    return [f"extern const struct nn_codec_type {symbol(s)};" for s in structs] + [""]
+
+
 def codec_header(linked):
-    out = ["/* SPDX-License-Identifier: Apache-2.0 */", NOTICE,
-           "#ifndef NN_HAL_CODEC_TYPES_H", "#define NN_HAL_CODEC_TYPES_H", "",
-           '#include "hal/codec-table.h"', '#include "hal/hal.h"', ""]
+    """codec/types.h."""
+    return guarded("NN_CODEC_TYPES_H",
+                   ['#include "codec/table.h"', "",
+                    "/* enum nnhal_error_status. */",
+                    "extern const struct nn_codec_enum *const nn_codec_statuses;", "",
+                    *externs(structs_of(linked, False))])
+
+
+def messages_header(linked):
+    """hal/messages.h."""
+    out = ['#include "codec/types.h"', '#include "hal/hal.h"', '#include "hal/message-table.h"', ""]
     for struct in linked.messages:
         if struct.name == FAILURE:
             out += [*comment(struct.prose), *struct_lines(struct), ""]
-    out += [f"extern const struct nn_codec_type {symbol(s)};" for s in linked.structs()]
-    out += [""] + numbered("METHODS", linked.methods) + numbered("EVENTS", linked.events)
-    out += ["#endif"]
-    return "\n".join(out) + "\n"
+    out += externs(structs_of(linked, True))
+    out += numbered("METHODS", linked.methods) + numbered("EVENTS", linked.events)
+    return guarded("NN_HAL_MESSAGES_H", out)
 
 
 def numbered(what, members):
-    """X(number, name) for each."""
+    """X(number, name) for each, for tests that fake every method."""
     rows = [f"    X({m.number}, {m.name})" for _, m in members]
-    return [" \\\n".join([f"#define NN_CODEC_{what}(X)", *rows]), ""]
+    return [" \\\n".join([f"#define NN_HAL_NUMBERED_{what}(X)", *rows]), ""]
 
 
 def enum_table(item):
@@ -84,14 +106,14 @@ def struct_table(struct):
 
 def all_types(linked):
     structs = linked.structs()
-    out = ["const struct nn_codec_type *const nn_codec_all[] = {"]
+    out = ["const struct nn_codec_type *const nn_hal_all_types[] = {"]
     out += [f"    &{symbol(s)}," for s in structs]
-    return out + ["};", f"const size_t nn_codec_n_all = {len(structs)};", ""]
+    return out + ["};", f"const size_t nn_hal_n_all_types = {len(structs)};", ""]
 
 
 def methods_table(linked):
     """Indexed by number, so that a gap is a row of zeroes."""
-    out = ["const struct nn_codec_method nn_codec_methods[] = {"]
+    out = ["const struct nn_hal_method_type nn_hal_methods[] = {"]
     statuses = linked.types["error_status"].values if linked.methods else []
     for interface, m in linked.methods:
         also = next((v.value for v in statuses if v.name == m.also), 0)
@@ -99,16 +121,16 @@ def methods_table(linked):
                 f"        .since = {m.since}, .minor = {m.minor}, .also = {also},",
                 f"        .args = &{symbol(m.args)}, .reply = &{symbol(m.reply)}}},"]
     last = max((m.number for _, m in linked.methods), default=-1)
-    return out + ["};", f"const size_t nn_codec_n_methods = {last + 1};", ""]
+    return out + ["};", f"const size_t nn_hal_n_methods = {last + 1};", ""]
 
 
 def events_table(linked):
-    out = ["const struct nn_codec_event nn_codec_events[] = {"]
+    out = ["const struct nn_hal_event_type nn_hal_events[] = {"]
     for interface, e in linked.events:
         out += [f'    [{e.number}] = {{.name = "{e.name}", .object = "{interface.object}",',
                 f"        .since = {e.since}, .minor = {e.minor}, .value = &{symbol(e.value)}}},"]
     last = max((e.number for _, e in linked.events), default=-1)
-    return out + ["};", f"const size_t nn_codec_n_events = {last + 1};", ""]
+    return out + ["};", f"const size_t nn_hal_n_events = {last + 1};", ""]
 
 
 def layout_checks(linked):
@@ -121,22 +143,34 @@ def layout_checks(linked):
     return out + [""]
 
 
-def codec_source(linked):
-    out = ["/* SPDX-License-Identifier: Apache-2.0 */", NOTICE, '#include "hal/codec-types.h"', ""]
-    out += layout_checks(linked)
+def source(linked, include, is_message):
+    structs = structs_of(linked, is_message)
+    out = ["/* SPDX-License-Identifier: Apache-2.0 */", NOTICE, f'#include "{include}"', ""]
     for item in linked.types.values():
-        if isinstance(item, tree.Enum) and is_used(linked, item):
+        if isinstance(item, tree.Enum) and is_used(structs, item, is_message):
             out += enum_table(item)
-    out += enum_of_status(linked)
-    for struct in linked.structs():
+    if not is_message:
+        out += enum_of_status(linked)
+    for struct in structs:
         out += struct_table(struct)
+    return out
+
+
+def codec_source(linked):
+    """codec/types.c."""
+    return "\n".join([*source(linked, "codec/types.h", False), *layout_checks(linked)][:-1]) + "\n"
+
+
+def messages_source(linked):
+    """hal/messages.c."""
+    out = source(linked, "hal/messages.h", True)
     out += all_types(linked) + methods_table(linked) + events_table(linked)
     return "\n".join(out[:-1]) + "\n"
 
 
-def is_used(linked, enum):
-    return enum.name == "error_status" or any(
-        f.target is enum for s in linked.structs() for f in s.fields)
+def is_used(structs, enum, is_message):
+    return (not is_message and enum.name == "error_status") or any(
+        f.target is enum for s in structs for f in s.fields)
 
 
 def enum_of_status(linked):

@@ -9,7 +9,7 @@
 #ifndef NN_HAL_CHANNEL_H
 #define NN_HAL_CHANNEL_H
 
-#include "hal/codec.h"
+#include "codec/codec.h"
 
 struct nn_hal_channel;
 

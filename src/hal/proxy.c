@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hal/proxy.h"
 
-#include "hal/codec-types.h"
+#include "hal/messages.h"
+#include "hal/print.h"
 #include "hal/dispatch.h"
 
 #include "base/arena.h"
@@ -23,7 +24,7 @@ struct proxy {
 /* A call on its way: what every step of it needs. */
 struct call {
     struct proxy *proxy;
-    const struct nn_codec_method *method;
+    const struct nn_hal_method_type *method;
     struct nn_arena *arena;
     void *reply;
     struct nn_codec_message request;
@@ -98,7 +99,7 @@ static int decode_failure(struct call *call)
 
 static uint32_t take_reply(struct call *call)
 {
-    const struct nn_codec_method *method = call->method;
+    const struct nn_hal_method_type *method = call->method;
     uint32_t status = call->answer.status;
     int r;
 
@@ -113,7 +114,7 @@ static uint32_t take_reply(struct call *call)
         return fail_violation(call, "a reply is not of its form");
     if (r)
         return fail_memory(call);
-    nn_codec_trace("<-", NN_CODEC_REPLY, &call->answer, call->reply);
+    nn_hal_trace("<-", NN_HAL_PACKET_REPLY, &call->answer, call->reply);
     return status;
 }
 
@@ -147,10 +148,8 @@ static uint32_t exchange(struct call *call)
 uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args, void *reply,
                            struct nn_arena *arena)
 {
-    struct call call = {.proxy = proxy_of(hal),
-                        .method = &nn_codec_methods[number],
-                        .arena = arena,
-                        .reply = reply};
+    struct call call = {
+        .proxy = proxy_of(hal), .method = &nn_hal_methods[number], .arena = arena, .reply = reply};
     struct nn_codec_buffer buffer = {.bytes = NULL};
     uint32_t status;
     int r = nn_codec_encode(call.method->args, call.proxy->channel->minor, args, &buffer);
@@ -164,7 +163,7 @@ uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args
                                                  .n_bytes = buffer.n_bytes,
                                                  .fds = buffer.fds,
                                                  .n_fds = buffer.n_fds};
-        nn_codec_trace("->", NN_CODEC_CALL, &call.request, args);
+        nn_hal_trace("->", NN_HAL_PACKET_CALL, &call.request, args);
         status = exchange(&call);
     }
     nn_codec_buffer_done(&buffer);
@@ -198,14 +197,14 @@ int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal)
 int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,
                        const struct nn_codec_message *message)
 {
-    const struct nn_codec_event *event;
+    const struct nn_hal_event_type *event;
     struct nn_arena arena;
     void *value;
     int r = -ENOMEM;
 
-    if (message->number >= nn_codec_n_events)
+    if (message->number >= nn_hal_n_events)
         return NN_HAL_PROXY_E_VIOLATION;
-    event = &nn_codec_events[message->number];
+    event = &nn_hal_events[message->number];
     if (!event->name || event->minor > minor)
         return NN_HAL_PROXY_E_VIOLATION;
     nn_arena_init(&arena, MAX_ARENA_BYTES);
@@ -213,7 +212,7 @@ int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,
     if (value)
         r = nn_codec_decode(event->value, minor, message, &arena, value);
     if (r == 0) {
-        nn_codec_trace("<-", NN_CODEC_EVENT, message, value);
+        nn_hal_trace("<-", NN_HAL_PACKET_EVENT, message, value);
         nn_hal_proxy_deliver(listener, message->number, value);
     }
     nn_arena_done(&arena);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hal/stub.h"
 
-#include "hal/codec-types.h"
+#include "hal/messages.h"
+#include "hal/print.h"
 #include "hal/dispatch.h"
 
 #include "base/arena.h"
@@ -20,19 +21,19 @@ struct request {
     struct nn_hal *hal;
     uint32_t minor;
     const struct nn_codec_message *message;
-    const struct nn_codec_method *method;
+    const struct nn_hal_method_type *method;
     struct nn_arena *arena;
     void *args;
     void *reply;
 };
 
-static const struct nn_codec_method *find_method(uint32_t number, uint32_t minor)
+static const struct nn_hal_method_type *find_method(uint32_t number, uint32_t minor)
 {
-    const struct nn_codec_method *method;
+    const struct nn_hal_method_type *method;
 
-    if (number >= nn_codec_n_methods)
+    if (number >= nn_hal_n_methods)
         return NULL;
-    method = &nn_codec_methods[number];
+    method = &nn_hal_methods[number];
     return method->name && method->minor <= minor ? method : NULL;
 }
 
@@ -79,7 +80,7 @@ static const char **message_of(void *reply)
 static int encode_reply(const struct request *request, uint32_t *status,
                         struct nn_codec_buffer *reply)
 {
-    const struct nn_codec_method *method = request->method;
+    const struct nn_hal_method_type *method = request->method;
     int r;
 
     if (*status > NNHAL_DEAD_OBJECT)
@@ -100,7 +101,7 @@ static int encode_reply(const struct request *request, uint32_t *status,
 /* Decodes, calls, encodes; the arena is the caller's. */
 static int serve(struct request *request, uint32_t *ret_status, struct nn_codec_buffer *reply)
 {
-    const struct nn_codec_method *method = request->method;
+    const struct nn_hal_method_type *method = request->method;
     struct nn_codec_message answer = {.serial = request->message->serial,
                                       .number = request->message->number};
     uint32_t status = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
@@ -114,7 +115,7 @@ static int serve(struct request *request, uint32_t *ret_status, struct nn_codec_
                         request->args);
     if (r == NN_CODEC_E_VIOLATION)
         return NN_HAL_STUB_E_VIOLATION;
-    nn_codec_trace("<-", NN_CODEC_CALL, request->message, request->args);
+    nn_hal_trace("<-", NN_HAL_PACKET_CALL, request->message, request->args);
     if (r == NN_CODEC_E_MEMORY)
         *message_of(request->reply) = "the service has no memory for this request";
     else
@@ -126,7 +127,7 @@ static int serve(struct request *request, uint32_t *ret_status, struct nn_codec_
     answer.status = status;
     answer.fds = reply->fds;
     answer.n_fds = reply->n_fds;
-    nn_codec_trace("->", NN_CODEC_REPLY, &answer, request->reply);
+    nn_hal_trace("->", NN_HAL_PACKET_REPLY, &answer, request->reply);
     *ret_status = status;
     return 0;
 }
@@ -168,12 +169,12 @@ int nn_hal_stub_event(uint32_t minor, uint32_t event, const void *value,
     const struct nn_codec_message message = {.number = event};
     int r;
 
-    if (event >= nn_codec_n_events || !nn_codec_events[event].name)
+    if (event >= nn_hal_n_events || !nn_hal_events[event].name)
         return nn_error_origin(-EINVAL);
-    r = nn_codec_encode(nn_codec_events[event].value, minor, value, buffer);
+    r = nn_codec_encode(nn_hal_events[event].value, minor, value, buffer);
     if (r > 0)
         return nn_error_origin(-EINVAL);
     if (r == 0)
-        nn_codec_trace("->", NN_CODEC_EVENT, &message, value);
+        nn_hal_trace("->", NN_HAL_PACKET_EVENT, &message, value);
     return r;
 }

@@ -7,7 +7,7 @@
 #ifndef NN_HAL_STUB_H
 #define NN_HAL_STUB_H
 
-#include "hal/codec.h"
+#include "codec/codec.h"
 #include "hal/hal.h"
 
 enum {

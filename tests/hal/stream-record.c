@@ -2,7 +2,7 @@
 #include "hal/stream.h"
 
 #include "base/sys.h"
-#include "hal/codec-types.h"
+#include "hal/messages.h"
 
 #include <endian.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/sys.h"
-#include "hal/codec-types.h"
+#include "hal/messages.h"
 
 #include <check.h>
 #include <endian.h>
@@ -269,7 +269,7 @@ static void do_expect(struct replay *replay)
     const uint8_t *place = get_place(replay, &bytes, &n);
 
     ck_assert_msg(memcmp(place, bytes, n) == 0, "%s: the memory after call %d (%s) differs",
-                  replay->path, replay->n_calls, nn_codec_methods[replay->number].name);
+                  replay->path, replay->n_calls, nn_hal_methods[replay->number].name);
 }
 
 static void *decode(struct replay *replay, const struct nn_codec_type *type,
@@ -300,8 +300,8 @@ static void do_call(struct replay *replay)
     uint32_t n;
     void *args;
 
-    ck_assert_uint_lt(message.number, nn_codec_n_methods);
-    type = nn_codec_methods[message.number].args;
+    ck_assert_uint_lt(message.number, nn_hal_n_methods);
+    type = nn_hal_methods[message.number].args;
     message.n_fds = get_u32(replay);
     ck_assert_uint_le(message.n_fds, NNHAL_MAX_FDS);
     for (size_t i = 0; i < message.n_fds; i++) {
@@ -328,7 +328,7 @@ static void do_call(struct replay *replay)
     ck_assert_msg(
         replay->channel->ops->call(replay->channel, &message, &replay->status, &replay->reply) == 0,
         "%s: call %d (%s) is not answered", replay->path, replay->n_calls,
-        nn_codec_methods[replay->number].name);
+        nn_hal_methods[replay->number].name);
     nn_codec_buffer_done(&buffer);
 }
 
@@ -344,7 +344,7 @@ static void await_fences(const struct replay *replay)
 
 static void do_reply(struct replay *replay)
 {
-    const struct nn_codec_method *method = &nn_codec_methods[replay->number];
+    const struct nn_hal_method_type *method = &nn_hal_methods[replay->number];
     struct nn_codec_message then = {.status = get_u32(replay)}, now;
     int fds[NNHAL_MAX_FDS] = {0};
     const struct nn_codec_type *type = &nn_codec_failure;

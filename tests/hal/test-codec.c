@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every struct of the interface, made up from numbers: there and back, cut,
  * enlarged, changed. */
-#include "hal/codec.h"
+#include "codec/codec.h"
 
 #include "hal/values.h"
 #include "support/check-main.h"
@@ -67,15 +67,16 @@ static bool is_all_zero(const void *bytes, size_t n)
 
 TEST(every_value_comes_back)
 {
-    for (size_t t = 0; t < nn_codec_n_all; t++) {
+    for (size_t t = 0; t < nn_hal_n_all_types; t++) {
         for (uint64_t seed = 0; seed < N_VALUES; seed++) {
             struct sample sample;
             struct nn_codec_buffer again = {.bytes = NULL};
 
-            sample_make(&sample, nn_codec_all[t], seed);
-            ck_assert_msg(sample_decode(&sample) == 0, "%s %d", nn_codec_all[t]->name, (int)seed);
+            sample_make(&sample, nn_hal_all_types[t], seed);
+            ck_assert_msg(sample_decode(&sample) == 0, "%s %d", nn_hal_all_types[t]->name,
+                          (int)seed);
             ck_assert_msg(values_are_equal(sample.type, sample.value, sample.decoded), "%s %d",
-                          nn_codec_all[t]->name, (int)seed);
+                          nn_hal_all_types[t]->name, (int)seed);
             ck_assert_int_eq(nn_codec_encode(sample.type, 0, sample.decoded, &again), 0);
             ck_assert_uint_eq(again.n_bytes, sample.buffer.n_bytes);
             ck_assert_mem_eq(again.bytes, sample.buffer.bytes, again.n_bytes);
@@ -107,11 +108,11 @@ static void decode_cut(struct sample *sample, size_t n)
 
 TEST(no_cut_message_is_taken)
 {
-    for (size_t t = 0; t < nn_codec_n_all; t++) {
+    for (size_t t = 0; t < nn_hal_n_all_types; t++) {
         for (uint64_t seed = 0; seed < 8; seed++) {
             struct sample sample;
 
-            sample_make(&sample, nn_codec_all[t], seed);
+            sample_make(&sample, nn_hal_all_types[t], seed);
             for (size_t n = 0; n < sample.buffer.n_bytes && n < 600; n++)
                 decode_cut(&sample, n);
             decode_cut(&sample, sample.buffer.n_bytes - 1);
@@ -123,10 +124,10 @@ TEST_END
 
 TEST(no_byte_too_many_is_taken)
 {
-    for (size_t t = 0; t < nn_codec_n_all; t++) {
+    for (size_t t = 0; t < nn_hal_n_all_types; t++) {
         struct sample sample;
 
-        sample_make(&sample, nn_codec_all[t], 5);
+        sample_make(&sample, nn_hal_all_types[t], 5);
         ck_assert_int_eq(nn_codec_buffer_append(&sample.buffer, "", 1), 0);
         sample.message.bytes = sample.buffer.bytes;
         sample.message.n_bytes = sample.buffer.n_bytes;
@@ -138,10 +139,10 @@ TEST_END
 
 TEST(every_descriptor_is_used_once_and_in_order)
 {
-    for (size_t t = 0; t < nn_codec_n_all; t++) {
+    for (size_t t = 0; t < nn_hal_n_all_types; t++) {
         struct sample sample;
 
-        sample_make(&sample, nn_codec_all[t], 9);
+        sample_make(&sample, nn_hal_all_types[t], 9);
         sample.message.n_fds++; /* one too many */
         ck_assert_int_eq(sample_decode(&sample), NN_CODEC_E_VIOLATION);
         if (sample.buffer.n_fds) {
@@ -177,10 +178,10 @@ TEST(no_word_makes_it_trust)
 {
     static const uint32_t words[] = {1, 2, 17, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
 
-    for (size_t t = 0; t < nn_codec_n_all; t++) {
+    for (size_t t = 0; t < nn_hal_n_all_types; t++) {
         struct sample sample;
 
-        sample_make(&sample, nn_codec_all[t], 3);
+        sample_make(&sample, nn_hal_all_types[t], 3);
         for (size_t at = 0; at + 4 <= sample.buffer.n_bytes && at < 400; at++) {
             uint8_t kept[4];
 
@@ -198,11 +199,11 @@ TEST_END
 
 TEST(no_mutation_harms)
 {
-    for (size_t t = 0; t < nn_codec_n_all; t++) {
+    for (size_t t = 0; t < nn_hal_n_all_types; t++) {
         struct sample sample;
         uint8_t *original;
 
-        sample_make(&sample, nn_codec_all[t], 11);
+        sample_make(&sample, nn_hal_all_types[t], 11);
         original = nn_arena_dup(&sample.arena, sample.buffer.bytes, sample.buffer.n_bytes);
         for (int i = 0; i < N_MUTATIONS; i++) {
             size_t n = 1 + values_number(&sample.values) % 4;
@@ -250,12 +251,12 @@ static size_t take_seeds(const struct nn_codec_type *type, size_t index, const c
 
 TEST(what_the_generator_encodes_decodes)
 {
-    for (size_t t = 0; t < nn_codec_n_all; t++) {
-        size_t n_least = take_seeds(nn_codec_all[t], t, "least");
+    for (size_t t = 0; t < nn_hal_n_all_types; t++) {
+        size_t n_least = take_seeds(nn_hal_all_types[t], t, "least");
 
-        ck_assert_uint_eq(n_least - 2, nn_codec_all[t]->min_bytes);
-        take_seeds(nn_codec_all[t], t, "few");
-        take_seeds(nn_codec_all[t], t, "many");
+        ck_assert_uint_eq(n_least - 2, nn_hal_all_types[t]->min_bytes);
+        take_seeds(nn_hal_all_types[t], t, "few");
+        take_seeds(nn_hal_all_types[t], t, "many");
     }
 }
 TEST_END

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/sys.h"
-#include "hal/codec-types.h"
+#include "hal/messages.h"
 #include "hal/stub.h"
 #include "ipc/hello.h"
 #include "ipc/packet.h"

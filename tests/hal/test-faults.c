@@ -20,7 +20,7 @@ static const void *answer;
 
 static void fake_reply(uint32_t number, void *reply)
 {
-    const struct nn_codec_type *type = nn_codec_methods[number].reply;
+    const struct nn_codec_type *type = nn_hal_methods[number].reply;
 
     memcpy(reply, answer, type->size);
     for (size_t i = 0; i < type->n_fields; i++) {
@@ -38,7 +38,7 @@ static void fake_reply(uint32_t number, void *reply)
         fake_reply(number, reply);                                                                 \
         return NNHAL_NONE;                                                                         \
     }
-NN_CODEC_METHODS(X)
+NN_HAL_NUMBERED_METHODS(X)
 #undef X
 
 static void fake_close(struct nn_hal *hal)
@@ -47,7 +47,7 @@ static void fake_close(struct nn_hal *hal)
 
 static const struct nn_hal_ops fake_ops = {
 #define X(number, method) .method = fake_##method,
-    NN_CODEC_METHODS(X)
+    NN_HAL_NUMBERED_METHODS(X)
 #undef X
         .close = fake_close,
 };
@@ -59,7 +59,7 @@ static uint32_t call(struct nn_hal *hal, uint32_t number, const void *args, void
 #define X(n, method)                                                                               \
     case n:                                                                                        \
         return nn_hal_##method(hal, args, reply, arena);
-        NN_CODEC_METHODS(X)
+        NN_HAL_NUMBERED_METHODS(X)
 #undef X
     default:
         return NNHAL_GENERAL_FAILURE;
@@ -85,7 +85,7 @@ static void close_fds_of(const struct nn_codec_type *type, const void *value)
 /* Returns: how many faults there were. */
 static long fail_everywhere(struct nn_hal *hal, uint32_t number, const void *args, void *reply)
 {
-    const struct nn_codec_method *method = &nn_codec_methods[number];
+    const struct nn_hal_method_type *method = &nn_hal_methods[number];
     size_t n_fds = count_fds();
     struct nn_arena arena;
     long n = 0;
@@ -112,8 +112,8 @@ TEST(every_method_survives_every_failed_allocation)
     struct nn_hal fake = {.ops = &fake_ops};
     struct nn_hal *hal = loopback_hal(&fake, NULL);
 
-    for (uint32_t number = 0; number < nn_codec_n_methods; number++) {
-        const struct nn_codec_method *method = &nn_codec_methods[number];
+    for (uint32_t number = 0; number < nn_hal_n_methods; number++) {
+        const struct nn_hal_method_type *method = &nn_hal_methods[number];
         struct nn_arena arena;
         struct values values = {
             .state = number + 1, .arena = &arena, .n_elements = 3, .make_fd = make_fd};

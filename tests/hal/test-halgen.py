@@ -70,8 +70,9 @@ class Golden(unittest.TestCase):
         self.compare("small-hal.txt", header.hal_header(self.linked, "small-device.hal"))
 
     def test_codec(self):
-        self.compare("small-codec.txt", tables.codec_header(self.linked) +
-                     tables.codec_source(self.linked))
+        self.compare("small-codec.txt", "\n".join(
+            make(self.linked) for make in (tables.codec_header, tables.codec_source,
+                                           tables.messages_header, tables.messages_source)))
 
     def test_dispatch(self):
         self.compare("small-dispatch.txt", "\n".join(

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person reads under NNHAL_TRACE=wire. */
-#include "hal/codec.h"
+#include "codec/codec.h"
 
 #include "base/arena.h"
 #include "base/sys.h"
-#include "hal/codec-types.h"
+#include "hal/messages.h"
+#include "hal/print.h"
 #include "support/check-main.h"
 #include "support/loopback.h"
 
@@ -24,12 +25,12 @@ static void fake_close(struct nn_hal *hal)
 static const struct nn_hal_ops fake_ops = {.free_memory = fake_free_memory, .close = fake_close};
 static struct nn_hal fake = {.ops = &fake_ops};
 
-static const char *print(enum nn_codec_packet packet, const struct nn_codec_message *message,
+static const char *print(enum nn_hal_packet_kind packet, const struct nn_codec_message *message,
                          const void *value)
 {
     static char text[1000];
 
-    nn_codec_print_packet(packet, message, value, text, sizeof(text));
+    nn_hal_print_packet(packet, message, value, text, sizeof(text));
     return text;
 }
 
@@ -61,7 +62,7 @@ TEST(calls_name_their_object)
         .serial = 7, .number = NN_HAL_METHOD_PREPARE_MODEL, .fds = fds, .n_fds = 2};
 
     ck_assert_str_eq(
-        print(NN_CODEC_CALL, &message, &prepare),
+        print(NN_HAL_PACKET_CALL, &message, &prepare),
         "device#1.prepare_model(serial=7, model={main={operands=40, operations=31, "
         "input_indexes=[0,1,2]}, pools=[7], operand_values=12 bytes, "
         "relax_computation_float32_to_float16=0}, preference=SUSTAINED_SPEED, priority=77, "
@@ -69,7 +70,7 @@ TEST(calls_name_their_object)
         "is_deferred=0, "
         "fds=[4,5])");
     message = (struct nn_codec_message){.serial = 8, .number = NN_HAL_METHOD_FREE_BURST_MEMORY};
-    ck_assert_str_eq(print(NN_CODEC_CALL, &message, &free_memory),
+    ck_assert_str_eq(print(NN_HAL_PACKET_CALL, &message, &free_memory),
                      "burst#6.free_burst_memory(serial=8, slot=-2)");
 }
 TEST_END
@@ -81,11 +82,11 @@ TEST(replies_say_how_it_ended)
     const struct nn_hal_execute_synchronously_reply failed = {.message = "no \"such\"\nmodel"};
     struct nn_codec_message message = {.serial = 3, .number = NN_HAL_METHOD_EXECUTE_SYNCHRONOUSLY};
 
-    ck_assert_str_eq(print(NN_CODEC_REPLY, &message, &executed),
+    ck_assert_str_eq(print(NN_HAL_PACKET_REPLY, &message, &executed),
                      "execute_synchronously.reply(serial=3, status=NONE, output_shapes=2, "
                      "timing={time_on_device_ns=5, time_in_driver_ns=9})");
     message.status = NNHAL_INVALID_ARGUMENT;
-    ck_assert_str_eq(print(NN_CODEC_REPLY, &message, &failed),
+    ck_assert_str_eq(print(NN_HAL_PACKET_REPLY, &message, &failed),
                      "execute_synchronously.reply(serial=3, status=INVALID_ARGUMENT, "
                      "message=\"no ?such??model\")");
 }
@@ -97,7 +98,7 @@ TEST(events_are_printed)
     const struct nn_hal_get_memories_event event = {.burst = 2, .n_slots = 9, .slots = slots};
     const struct nn_codec_message message = {.number = NN_HAL_EVENT_GET_MEMORIES};
 
-    ck_assert_str_eq(print(NN_CODEC_EVENT, &message, &event),
+    ck_assert_str_eq(print(NN_HAL_PACKET_EVENT, &message, &event),
                      "burst#2.get_memories(slots=[1,2,3,4,5,6,7,8,... 9 in all])");
 }
 TEST_END

@@ -63,7 +63,7 @@ static void assert_same_file(int a, int b)
 
 static uint32_t fake_call(uint32_t number, const void *args, void *reply)
 {
-    const struct nn_codec_method *method = &nn_codec_methods[number];
+    const struct nn_hal_method_type *method = &nn_hal_methods[number];
     struct nn_codec_buffer heard = {.bytes = NULL};
 
     fake.n_calls++;
@@ -92,7 +92,7 @@ static uint32_t fake_call(uint32_t number, const void *args, void *reply)
     {                                                                                              \
         return fake_call(number, args, reply);                                                     \
     }
-NN_CODEC_METHODS(X)
+NN_HAL_NUMBERED_METHODS(X)
 #undef X
 
 static void fake_close(struct nn_hal *hal)
@@ -102,7 +102,7 @@ static void fake_close(struct nn_hal *hal)
 
 static const struct nn_hal_ops fake_ops = {
 #define X(number, method) .method = fake_##method,
-    NN_CODEC_METHODS(X)
+    NN_HAL_NUMBERED_METHODS(X)
 #undef X
         .close = fake_close,
 };
@@ -170,12 +170,12 @@ static uint32_t call(struct nn_hal *hal, uint32_t number, const void *args, void
 {
     fake.number = number;
     fake.n_calls = 0;
-    memset(reply, 0xaa, nn_codec_methods[number].reply->size); /* the callee sets all of it */
+    memset(reply, 0xaa, nn_hal_methods[number].reply->size); /* the callee sets all of it */
     switch (number) {
 #define X(n, method)                                                                               \
     case n:                                                                                        \
         return nn_hal_##method(hal, args, reply, arena);
-        NN_CODEC_METHODS(X)
+        NN_HAL_NUMBERED_METHODS(X)
 #undef X
     default:
         ck_abort();
@@ -193,7 +193,7 @@ static void assert_zero_but_message(const struct nn_codec_type *type, const void
 /* One call with arguments and a reply made up from seed. */
 static void there_and_back(struct nn_hal *hal, uint32_t number, uint64_t seed, uint32_t status)
 {
-    const struct nn_codec_method *method = &nn_codec_methods[number];
+    const struct nn_hal_method_type *method = &nn_hal_methods[number];
     struct nn_arena arena, mine;
     struct values values = {.state = seed + 1, .arena = &mine, .n_elements = 3, .make_fd = make_fd};
     struct nn_codec_buffer given = {.bytes = NULL}, got = {.bytes = NULL};
@@ -229,8 +229,8 @@ TEST(every_method_reaches_the_other_side)
     size_t n_fds = count_fds();
     struct nn_hal *hal = open_proxy();
 
-    for (uint32_t number = 0; number < nn_codec_n_methods; number++)
-        if (nn_codec_methods[number].name)
+    for (uint32_t number = 0; number < nn_hal_n_methods; number++)
+        if (nn_hal_methods[number].name)
             for (uint64_t seed = 1; seed <= N_VALUES; seed++)
                 there_and_back(hal, number, seed * 1234567, NNHAL_NONE);
     there_and_back(hal, NN_HAL_METHOD_EXECUTE_SYNCHRONOUSLY, 77, NNHAL_OUTPUT_INSUFFICIENT_SIZE);

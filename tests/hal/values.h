@@ -5,7 +5,7 @@
 #define NN_TESTS_HAL_VALUES_H
 
 #include "base/arena.h"
-#include "hal/codec-types.h"
+#include "hal/messages.h"
 
 struct values {
     uint64_t state; /* of the numbers, never 0 */

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/variable.h"
-#include "hal/codec-types.h"
-#include "hal/codec.h"
+#include "hal/messages.h"
+#include "codec/codec.h"
 #include "host/caching/cache.h"
 #include "host/caching/build-id.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decoding: everything here comes from another process. The bytes are a private
  * copy by now (ipc/packet.h), so each may be read more than once. */
-#include "hal/codec.h"
+#include "codec/codec.h"
 
-#include "hal/codec-table.h"
-#include "hal/codec-wire.h"
+#include "codec/table.h"
+#include "codec/wire.h"
 
 #include "base/arena.h"
 

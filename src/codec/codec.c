@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoding, and what encoding and decoding share. A walk calls itself for the
  * structs inside a struct, as deep as the declaration is and no deeper. */
-#include "hal/codec.h"
+#include "codec/codec.h"
 
-#include "hal/codec-table.h"
-#include "hal/codec-wire.h"
+#include "codec/table.h"
+#include "codec/wire.h"
 
 #include "base/arith.h"
 #include "base/error.h"

@@ -28,10 +28,9 @@
  * host. Encoding holds the same rules, so that what one side sends is never a
  * violation to the other.
  *
- * No function here blocks or keeps state, and only nn_codec_trace() prints: any
- * thread. */
-#ifndef NN_HAL_CODEC_H
-#define NN_HAL_CODEC_H
+ * No function here blocks, keeps state or prints: any thread. */
+#ifndef NN_CODEC_CODEC_H
+#define NN_CODEC_CODEC_H
 
 #include "base/cleanup.h"
 
@@ -41,7 +40,7 @@
 #include <nnhal/types.h>
 
 struct nn_arena;
-struct nn_codec_type; /* generated, see hal/hal-types.h: &nn_codec_prepare_model_args */
+struct nn_codec_type; /* generated, codec/types.h and hal/messages.h: &nn_codec_model */
 
 enum {
     /* Encoding: the value breaks a rule of the interface (a count over its
@@ -107,23 +106,5 @@ int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor,
  * n_text is at least 4. */
 void nn_codec_print(const struct nn_codec_type *type, const void *value, char *ret_text,
                     size_t n_text);
-
-enum nn_codec_packet {
-    NN_CODEC_CALL,
-    NN_CODEC_REPLY, /* number is the call's */
-    NN_CODEC_EVENT,
-};
-
-/* nn_codec_print_packet() - a packet as NNHAL_TRACE=wire
- * shows it, from its value: "device#1.prepare_model(serial=7, ...)". value is
- * the struct that number and packet name; for a reply with a status
- * that has no reply, whatever begins with its message. */
-void nn_codec_print_packet(enum nn_codec_packet packet, const struct nn_codec_message *message,
-                           const void *value, char *ret_text, size_t n_text);
-
-/* nn_codec_trace() - prints a packet as one line of the trace "wire", if that
- * is switched on; sign is "->" or "<-". */
-void nn_codec_trace(const char *sign, enum nn_codec_packet packet,
-                    const struct nn_codec_message *message, const void *value);
 
 #endif

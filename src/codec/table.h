@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codec-table.h - how the codec sees a struct
+/* table.h - how the codec sees a struct
  *
- * The generated tables (hal/codec-types.h) are made of these. A type is a run
+ * The generated tables (codec/types.h, hal/messages.h) are made of these. A type is a run
  * of fields in wire order; a field is a place in the C struct and how to read,
  * check and print what lies there. Types contain each other without cycles, so
  * a walk is as deep as the declaration. */
-#ifndef NN_HAL_CODEC_TABLE_H
-#define NN_HAL_CODEC_TABLE_H
+#ifndef NN_CODEC_TABLE_H
+#define NN_CODEC_TABLE_H
 
-#include "hal/codec.h"
+#include "codec/codec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,33 +72,6 @@ struct nn_codec_type {
     size_t n_fields;
     const struct nn_codec_field *fields;
 };
-
-struct nn_codec_method {
-    const char *name;
-    const char *object; /* what a trace calls it: the first field of args is its id */
-    uint32_t since;
-    uint32_t minor;
-    uint32_t also; /* the status besides NONE that comes with the whole reply; 0: none */
-    const struct nn_codec_type *args;
-    const struct nn_codec_type *reply;
-};
-
-struct nn_codec_event {
-    const char *name;
-    const char *object;
-    uint32_t since;
-    uint32_t minor;
-    const struct nn_codec_type *value;
-};
-
-/* Every type; the methods and events by number, gaps (0 too) with name NULL. */
-extern const struct nn_codec_type *const nn_codec_all[];
-extern const size_t nn_codec_n_all;
-extern const struct nn_codec_method nn_codec_methods[];
-extern const size_t nn_codec_n_methods;
-extern const struct nn_codec_event nn_codec_events[];
-extern const size_t nn_codec_n_events;
-extern const struct nn_codec_enum *const nn_codec_statuses;
 
 /* nn_codec_kind_size() - bytes of one element in C and, but for strings, bytes
  * and structs, on the wire. */

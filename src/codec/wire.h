@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* codec-wire.h - what encoder and decoder agree on, inside the codec */
-#ifndef NN_HAL_CODEC_WIRE_H
-#define NN_HAL_CODEC_WIRE_H
+/* wire.h - what encoder and decoder agree on, inside the codec */
+#ifndef NN_CODEC_WIRE_H
+#define NN_CODEC_WIRE_H
 
-#include "hal/codec-table.h"
+#include "codec/table.h"
 
 #include <endian.h>
 

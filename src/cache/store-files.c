@@ -11,10 +11,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     NAME_BYTES = 32,
     NUMBER_DIGITS = 16,
+    MAX_TRIES = 100,
+    TRY_US = 1000,
 };
 
 static void put_name(int64_t id, bool is_temporary, char name[NAME_BYTES])
@@ -46,20 +49,45 @@ int nn_store_folder_open(struct nnhal_store *store)
     return 0;
 }
 
+/* Locks a file that this process has just made.
+ * Returns: whether it still has its name: between the two steps a sweep of another process takes
+ * it for one whose maker is dead, and removes it. */
+static bool lock_temporary(int fd)
+{
+    struct stat status;
+
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 && status.st_nlink > 0;
+}
+
+/* Each try loses against one sweep at most; a folder is swept when it is opened. */
+static int make_temporary(struct nnhal_store *store, const char *name)
+{
+    for (unsigned n = 0; n < MAX_TRIES; n++) {
+        int fd = nn_sys_openat(store->folder_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+                               0600);
+
+        if (fd >= 0 && lock_temporary(fd))
+            return fd;
+        if (fd >= 0)
+            close(fd);
+        else if (fd != -EEXIST) /* its sweeper has yet to remove it */
+            return nn_error_trace(fd);
+        usleep(TRY_US);
+    }
+    return nn_error_origin(-EBUSY);
+}
+
 int nn_store_file_write(struct nnhal_store *store, int64_t id, const struct nn_hash_part *parts,
                         size_t n_parts, int *ret_fd)
 {
     char name[NAME_BYTES];
-    int fd, r = 0;
+    int fd, r;
 
     put_name(id, true, name);
-    fd = nn_sys_openat(store->folder_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    fd = make_temporary(store, name);
     if (fd < 0)
         return nn_error_trace(fd);
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) /* whoever sweeps is looking at it */
-        r = nn_error_origin(errno == EWOULDBLOCK ? -EBUSY : -errno);
-    if (r == 0)
-        r = nn_entry_write(fd, parts, n_parts);
+    r = nn_entry_write(fd, parts, n_parts);
     if (r < 0) {
         unlinkat(store->folder_fd, name, 0);
         close(fd);
@@ -111,13 +139,18 @@ bool nn_store_is_out_of_reach(const struct nn_store_found *found)
     return found->fd == -EMFILE || found->fd == -ENFILE || found->fd == -ENOMEM;
 }
 
-/* A temporary file whose maker is alive is locked. */
-static bool has_maker(const struct nnhal_store *store, const char *name)
+/* A temporary file whose maker is alive is locked. The lock is held until the name is gone, so that
+ * a maker that gets it knows whether it still has one. */
+static void remove_abandoned(const struct nnhal_store *store, const char *name)
 {
     _cleanup_(closep) int fd = nn_sys_openat(store->folder_fd, name,
                                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 
-    return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM) /* it may have a maker */
+        return;
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return;
+    unlinkat(store->folder_fd, name, 0);
 }
 
 void nn_store_sweep(struct nnhal_store *store, bool (*has)(struct nnhal_store *store, int64_t id))
@@ -130,10 +163,14 @@ void nn_store_sweep(struct nnhal_store *store, bool (*has)(struct nnhal_store *s
 
     if (fd >= 0 && !dir)
         close(fd);
-    while (dir && (entry = readdir(dir)))
-        if (parse_name(entry->d_name, &id, &is_temporary) &&
-            !(is_temporary ? has_maker(store, entry->d_name) : has(store, id)))
+    while (dir && (entry = readdir(dir))) {
+        if (!parse_name(entry->d_name, &id, &is_temporary))
+            continue;
+        if (is_temporary)
+            remove_abandoned(store, entry->d_name);
+        else if (!has(store, id))
             unlinkat(store->folder_fd, entry->d_name, 0);
+    }
     if (dir)
         closedir(dir);
 }

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "base/cleanup.h"
-#include "cache/entry.h"
+#include "cache/entry-file.h"
 #include "host/caching/cache-head.h"
 
 #include <string.h>
@@ -39,12 +39,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     struct nn_arena arena;
     uint64_t size = 0, head_bytes = 0;
 
-    FUZZ_CHECK(fd >= 0 && nn_entry_is_writable(fd));
+    FUZZ_CHECK(fd >= 0 && nn_entry_file_is_writable(fd));
     FUZZ_CHECK(lseek(fd, 3, SEEK_SET) == 3); /* an offset means nothing */
-    FUZZ_CHECK(nn_entry_write(fd, &part, 1) == 0);
-    FUZZ_CHECK(nn_entry_size(fd, &size) == 0 && size == n_bytes);
-    FUZZ_CHECK(nn_entry_read(fd, size + 1, &read) == NN_ENTRY_E_UNUSABLE);
-    FUZZ_CHECK(nn_entry_read(fd, size, &read) == 0);
+    FUZZ_CHECK(nn_entry_file_write(fd, &part, 1) == 0);
+    FUZZ_CHECK(nn_entry_file_size(fd, &size) == 0 && size == n_bytes);
+    FUZZ_CHECK(nn_entry_file_read(fd, size + 1, &read) == NN_ENTRY_FILE_E_UNUSABLE);
+    FUZZ_CHECK(nn_entry_file_read(fd, size, &read) == 0);
     FUZZ_CHECK(n_bytes == 0 || memcmp(read, bytes, n_bytes) == 0);
     nn_arena_init(&arena, 0);
     if (nn_cache_head_decode(read, size, &arena, &head, &head_bytes)) {

@@ -10,7 +10,7 @@
 #include "hal/hal.h"
 #include "hal/stub.h"
 #include "host/host.h"
-#include "support/plain-random.h"
+#include "support/sequential-random.h"
 
 #include <nnhal/driver.h>
 
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     if (!take(&session, HEAD_BYTES))
         return 0;
     before = first_free_fd();
-    plain_random_reset(); /* so that an input does the same each time */
+    sequential_random_reset(); /* so that an input does the same each time */
     FUZZ_CHECK(nn_host_open_session(host, &options, &session.hal) == 0);
     while (session.n_left && do_record(&session))
         ;

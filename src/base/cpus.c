@@ -19,7 +19,7 @@ static unsigned cpus_of_affinity(void)
     return (unsigned)CPU_COUNT(&set);
 }
 
-unsigned nn_cpus_of_quota(const char *text)
+unsigned nn_cpus_parse_quota(const char *text)
 {
     unsigned long long quota, period;
 
@@ -56,7 +56,7 @@ static unsigned cpus_of_group(const char *group)
     char path[MAX_PATH + 64], line[64];
 
     snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", group);
-    return read_line(path, line, sizeof(line)) ? nn_cpus_of_quota(line) : 0;
+    return read_line(path, line, sizeof(line)) ? nn_cpus_parse_quota(line) : 0;
 }
 
 unsigned nn_cpus_allowed(void)

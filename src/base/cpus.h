@@ -10,8 +10,8 @@
 /* nn_cpus_allowed() - at least 1. Reads files: call it before a sandbox is closed. */
 unsigned nn_cpus_allowed(void);
 
-/* nn_cpus_of_quota() - text of a cpu.max file, "200000 100000" or "max 100000", as
+/* nn_cpus_parse_quota() - text of a cpu.max file, "200000 100000" or "max 100000", as
  * whole CPUs, rounded up. Returns: 0 if it sets no limit or is not understood. */
-unsigned nn_cpus_of_quota(const char *text);
+unsigned nn_cpus_parse_quota(const char *text);
 
 #endif

@@ -10,7 +10,7 @@
  * in a ring of this thread. NNHAL_TRACE=errors prints each record as it is made;
  * nn_error_last() formats the last chain, and a debugger reads it there:
  *
- *     -ENOENT cache/folder.c:71 < cache/entry.c:140 < runtime/compilation/cache.c:209
+ *     -ENOENT cache/folder.c:71 < cache/entry-file.c:140 < runtime/compilation/cache.c:209
  *
  * A value that is not negative costs one comparison and records nothing. */
 #ifndef NN_BASE_ERROR_H

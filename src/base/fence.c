@@ -41,7 +41,7 @@ void nn_fence_signal(int signaller)
     close(signaller);
 }
 
-static int judge(short revents)
+static int fence_state(short revents)
 {
     if (revents & POLLNVAL)
         return NN_FENCE_E_INVALID;
@@ -77,7 +77,7 @@ int nn_fence_wait(int fence, uint64_t deadline_ns)
         timeout = timeout_ms(deadline_ns);
         n = poll(&fd, 1, timeout);
         if (n > 0)
-            return judge(fd.revents);
+            return fence_state(fd.revents);
         if (n < 0 && errno != EINTR)
             return NN_FENCE_E_INVALID;
     } while (n < 0 || timeout != 0);

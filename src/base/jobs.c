@@ -18,7 +18,7 @@
 #define IDLE_NS UINT64_C(5000000000)
 
 /* The jobs that one owner has queued at one priority. */
-struct lane {
+struct job_lane {
     struct nn_job *first, **last;
 };
 
@@ -28,7 +28,7 @@ struct owner {
     uint64_t id;
     size_t n_running;
     size_t n_queued;
-    struct lane lanes[NN_JOBS_PRIORITY_N];
+    struct job_lane lanes[NN_JOBS_PRIORITY_N];
 };
 
 struct nn_jobs {
@@ -113,9 +113,9 @@ static void ring_remove(struct nn_jobs *jobs, struct owner *owner)
     owner->after = owner->before = NULL;
 }
 
-static void queue(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
+static void owner_queue_job(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
 {
-    struct lane *lane = &owner->lanes[job->priority];
+    struct job_lane *lane = &owner->lanes[job->priority];
 
     job->next = NULL;
     *lane->last = job;
@@ -125,7 +125,8 @@ static void queue(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
     jobs->n_queued++;
 }
 
-static struct nn_job *unqueue(struct nn_jobs *jobs, struct owner *owner, struct lane *lane)
+static struct nn_job *owner_unqueue_job(struct nn_jobs *jobs, struct owner *owner,
+                                        struct job_lane *lane)
 {
     struct nn_job *job = lane->first;
 
@@ -145,7 +146,7 @@ static bool owner_may_run(const struct nn_jobs *jobs, const struct owner *owner)
 
 /* The next job in turn: of the owner whose turn it is among those below their
  * limit, the first of its highest priority. NULL: none may run now. */
-static struct nn_job *take(struct nn_jobs *jobs, struct owner **ret_owner)
+static struct nn_job *job_choose(struct nn_jobs *jobs, struct owner **ret_owner)
 {
     struct owner *owner = jobs->ring;
     size_t priority = NN_JOBS_PRIORITY_N - 1;
@@ -161,7 +162,7 @@ static struct nn_job *take(struct nn_jobs *jobs, struct owner **ret_owner)
         priority--;
     jobs->ring = owner->after; /* its next turn is the last */
     *ret_owner = owner;
-    return unqueue(jobs, owner, &owner->lanes[priority]);
+    return owner_unqueue_job(jobs, owner, &owner->lanes[priority]);
 }
 
 /* -- threads --------------------------------------------------------------- */
@@ -185,7 +186,7 @@ static bool wait_for_work(struct nn_jobs *jobs)
     return r != ETIMEDOUT || (jobs->n_queued > 0 && !jobs->is_closing);
 }
 
-static void run_one(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
+static void job_run(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
 {
     owner->n_running++;
     pthread_mutex_unlock(&jobs->lock);
@@ -199,7 +200,7 @@ static void run_one(struct nn_jobs *jobs, struct owner *owner, struct nn_job *jo
 
 /* The last steps of a thread, which holds the lock. Each one that ends joins
  * the one that ended before it, so that at most one is left to join. */
-static void leave(struct nn_jobs *jobs)
+static void thread_leave(struct nn_jobs *jobs)
 {
     bool joins = jobs->has_ended;
     pthread_t before = jobs->ended;
@@ -225,19 +226,19 @@ static void *thread_main(void *argument)
 
     pthread_mutex_lock(&jobs->lock);
     for (;;) {
-        struct nn_job *job = jobs->is_closing ? NULL : take(jobs, &owner);
+        struct nn_job *job = jobs->is_closing ? NULL : job_choose(jobs, &owner);
 
         if (job)
-            run_one(jobs, owner, job);
+            job_run(jobs, owner, job);
         else if (!wait_for_work(jobs))
             break;
     }
-    leave(jobs);
+    thread_leave(jobs);
     return NULL;
 }
 
 /* Sees to it that a queued job finds a thread; under the lock. */
-static int provide_thread(struct nn_jobs *jobs)
+static int jobs_provide_thread(struct nn_jobs *jobs)
 {
     pthread_t thread; /* known to itself, see leave() */
     int r;
@@ -298,11 +299,11 @@ int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
     } else if (!(owner = owner_get(jobs, job->owner))) {
         r = nn_error_origin(-EAGAIN);
     } else {
-        queue(jobs, owner, job);
-        r = provide_thread(jobs);
+        owner_queue_job(jobs, owner, job);
+        r = jobs_provide_thread(jobs);
         if (r < 0) {
             /* There is no thread, hence no other job: this is the only one. */
-            unqueue(jobs, owner, &owner->lanes[job->priority]);
+            owner_unqueue_job(jobs, owner, &owner->lanes[job->priority]);
             owner_drop_unused(jobs, owner);
         }
     }
@@ -311,11 +312,11 @@ int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
 }
 
 /* Moves the queued jobs of owner to the end of a list; under the lock. */
-static void collect(struct nn_jobs *jobs, struct owner *owner, struct nn_job ***list_end)
+static void owner_collect_jobs(struct nn_jobs *jobs, struct owner *owner, struct nn_job ***list_end)
 {
     for (size_t priority = 0; priority < NN_JOBS_PRIORITY_N; priority++) {
         while (owner->lanes[priority].first) {
-            struct nn_job *job = unqueue(jobs, owner, &owner->lanes[priority]);
+            struct nn_job *job = owner_unqueue_job(jobs, owner, &owner->lanes[priority]);
 
             job->next = NULL;
             **list_end = job;
@@ -325,7 +326,7 @@ static void collect(struct nn_jobs *jobs, struct owner *owner, struct nn_job ***
     owner_drop_unused(jobs, owner);
 }
 
-static void cancel_all(struct nn_job *list)
+static void jobs_cancel_list(struct nn_job *list)
 {
     while (list) {
         struct nn_job *next = list->next; /* cancel may free the job */
@@ -345,9 +346,9 @@ void nn_jobs_cancel_owner(struct nn_jobs *jobs, uint64_t id)
     pthread_mutex_lock(&jobs->lock);
     owner = owner_find(jobs, id);
     if (owner)
-        collect(jobs, owner, &end);
+        owner_collect_jobs(jobs, owner, &end);
     pthread_mutex_unlock(&jobs->lock);
-    cancel_all(list);
+    jobs_cancel_list(list);
 }
 
 struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs)
@@ -366,11 +367,11 @@ struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs)
     jobs->is_closing = true;
     for (struct owner *owner = jobs->owners, *next; owner; owner = next) {
         next = owner->next;
-        collect(jobs, owner, &end);
+        owner_collect_jobs(jobs, owner, &end);
     }
     pthread_cond_broadcast(&jobs->work);
     pthread_mutex_unlock(&jobs->lock);
-    cancel_all(list);
+    jobs_cancel_list(list);
 
     pthread_mutex_lock(&jobs->lock);
     while (jobs->n_threads > 0 || jobs->n_leaving > 0)

@@ -59,7 +59,7 @@ static void rule_add(struct rule *rules, size_t *n_rules, const char *topic, siz
 
 /* One item of NNHAL_LOG: "topic:level", or "level" for all. What cannot be
  * understood is passed over: a log is not worth a failure. */
-static void load_log_item(const char *item, size_t n)
+static void log_load_item(const char *item, size_t n)
 {
     const char *colon = memchr(item, ':', n);
     int level;
@@ -75,12 +75,12 @@ static void load_log_item(const char *item, size_t n)
         rule_add(asked.topics, &asked.n_topics, item, (size_t)(colon - item), level);
 }
 
-static void load_trace_item(const char *item, size_t n)
+static void log_load_trace(const char *item, size_t n)
 {
     rule_add(asked.traces, &asked.n_traces, item, n, 0);
 }
 
-static void load_list(const char *list, void (*item)(const char *item, size_t n))
+static void log_load_list(const char *list, void (*item)(const char *item, size_t n))
 {
     while (list && *list) {
         size_t n = strcspn(list, ",");
@@ -91,10 +91,10 @@ static void load_list(const char *list, void (*item)(const char *item, size_t n)
     }
 }
 
-static void load(void)
+static void log_load(void)
 {
-    load_list(nn_variable_get(NN_VARIABLE_LOG), load_log_item);
-    load_list(nn_variable_get(NN_VARIABLE_TRACE), load_trace_item);
+    log_load_list(nn_variable_get(NN_VARIABLE_LOG), log_load_item);
+    log_load_list(nn_variable_get(NN_VARIABLE_TRACE), log_load_trace);
 }
 
 void nn_log_set_default(int level)
@@ -104,7 +104,7 @@ void nn_log_set_default(int level)
 
 bool nn_log_enabled(const char *topic, enum nn_log_level level)
 {
-    pthread_once(&loaded, load);
+    pthread_once(&loaded, log_load);
     for (size_t i = 0; i < asked.n_topics; i++)
         if (strcmp(asked.topics[i].topic, topic) == 0)
             return (int)level <= asked.topics[i].level;
@@ -115,7 +115,7 @@ bool nn_log_enabled(const char *topic, enum nn_log_level level)
 
 bool nn_trace_enabled(const char *trace)
 {
-    pthread_once(&loaded, load);
+    pthread_once(&loaded, log_load);
     for (size_t i = 0; i < asked.n_traces; i++)
         if (strcmp(asked.traces[i].topic, trace) == 0)
             return true;

@@ -28,7 +28,7 @@ void (*nn_sys_observer)(const char *call, int fd);
 const struct nn_sys_fakes *nn_sys_fakes;
 
 /* Counts one call down. Returns: 0, or what the call is to fail with. */
-static int fault(const char *call, int fd)
+static int sys_fault(const char *call, int fd)
 {
     if (__builtin_expect(__atomic_load_n(&nn_sys_fault, __ATOMIC_RELAXED) <= 0, 1))
         return 0;
@@ -42,7 +42,7 @@ static int fault(const char *call, int fd)
 ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags)
 {
     ssize_t n;
-    int r = fault("recvmsg", fd);
+    int r = sys_fault("recvmsg", fd);
 
     if (r < 0)
         return r;
@@ -55,7 +55,7 @@ ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags)
 ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     ssize_t n;
-    int r = fault("sendmsg", fd);
+    int r = sys_fault("sendmsg", fd);
 
     if (r < 0)
         return r;
@@ -68,7 +68,7 @@ ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags)
 int nn_sys_mmap(size_t n_bytes, int prot, int flags, int fd, off_t offset, void **ret_address)
 {
     void *address;
-    int r = fault("mmap", fd);
+    int r = sys_fault("mmap", fd);
 
     if (r < 0)
         return r;
@@ -88,7 +88,7 @@ int nn_sys_munmap(void *address, size_t n_bytes)
 int nn_sys_memfd_create(const char *name, bool sealable)
 {
     unsigned flags = MFD_CLOEXEC | (sealable ? MFD_ALLOW_SEALING : 0U);
-    int fd, r = fault("memfd_create", -1);
+    int fd, r = sys_fault("memfd_create", -1);
 
     if (r < 0)
         return r;
@@ -100,7 +100,7 @@ int nn_sys_memfd_create(const char *name, bool sealable)
 
 int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode)
 {
-    int fd, r = fault("openat", dir_fd);
+    int fd, r = sys_fault("openat", dir_fd);
 
     if (r < 0)
         return r;
@@ -114,7 +114,7 @@ int nn_sys_openat(int dir_fd, const char *path, int flags, unsigned mode)
 
 int nn_sys_ioctl(int fd, unsigned long request, void *argument)
 {
-    int r = fault("ioctl", fd);
+    int r = sys_fault("ioctl", fd);
 
     if (r < 0)
         return r;
@@ -168,7 +168,7 @@ int nn_sys_inspect(int fd, struct nn_sys_file *ret_file)
         return inspect_anonymous(fd, ret_file);
     if (!S_ISREG(status.stx_mode))
         return 0;
-    ret_file->kind = fcntl(fd, F_GET_SEALS) >= 0 ? inspect_sealable(fd) : NN_SYS_SLOW_FILE;
+    ret_file->kind = fcntl(fd, F_GET_SEALS) >= 0 ? inspect_sealable(fd) : NN_SYS_STALLING_FILE;
     ret_file->n_bytes = status.stx_size;
     return 0;
 }
@@ -177,7 +177,7 @@ int nn_sys_inspect(int fd, struct nn_sys_file *ret_file)
 ssize_t nn_sys_pread(int fd, void *bytes, size_t n_bytes, off_t offset)
 {
     size_t done = 0;
-    int r = fault("pread", fd);
+    int r = sys_fault("pread", fd);
 
     if (r < 0)
         return r;
@@ -197,7 +197,7 @@ ssize_t nn_sys_pread(int fd, void *bytes, size_t n_bytes, off_t offset)
 int nn_sys_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
 {
     size_t done = 0;
-    int r = fault("pwrite", fd);
+    int r = sys_fault("pwrite", fd);
 
     if (r < 0)
         return r;
@@ -216,7 +216,7 @@ int nn_sys_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
 
 int nn_sys_ftruncate(int fd, off_t n_bytes)
 {
-    int r = fault("ftruncate", fd);
+    int r = sys_fault("ftruncate", fd);
 
     if (r < 0)
         return r;
@@ -228,7 +228,7 @@ int nn_sys_ftruncate(int fd, off_t n_bytes)
 
 int nn_sys_fdatasync(int fd)
 {
-    int r = fault("fdatasync", fd);
+    int r = sys_fault("fdatasync", fd);
 
     if (r < 0)
         return r;
@@ -237,7 +237,7 @@ int nn_sys_fdatasync(int fd)
 
 int nn_sys_renameat(int dir_fd, const char *from, const char *to)
 {
-    int r = fault("renameat", dir_fd);
+    int r = sys_fault("renameat", dir_fd);
 
     if (r < 0)
         return r;
@@ -247,7 +247,7 @@ int nn_sys_renameat(int dir_fd, const char *from, const char *to)
 int nn_sys_getrandom(void *bytes, size_t n_bytes)
 {
     ssize_t n;
-    int r = fault("getrandom", -1);
+    int r = sys_fault("getrandom", -1);
 
     if (r < 0)
         return r;
@@ -266,7 +266,7 @@ int nn_sys_futex_wait(const uint32_t *word, uint32_t expected, uint64_t deadline
         .tv_sec = (time_t)(deadline_ns / 1000000000U),
         .tv_nsec = (long)(deadline_ns % 1000000000U),
     };
-    long r = fault("futex_wait", -1);
+    long r = sys_fault("futex_wait", -1);
 
     if (r < 0)
         return (int)r;
@@ -284,7 +284,7 @@ int nn_sys_futex_waitv(const struct nn_sys_futex *futexes, size_t n_futexes, uin
         .tv_sec = (time_t)(deadline_ns / 1000000000U),
         .tv_nsec = (long)(deadline_ns % 1000000000U),
     };
-    long r = fault("futex_waitv", -1);
+    long r = sys_fault("futex_waitv", -1);
 
     if (r < 0)
         return (int)r;

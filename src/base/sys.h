@@ -50,7 +50,7 @@ enum nn_sys_file_kind {
     NN_SYS_SHARED, /* a memfd, or a file of tmpfs */
     NN_SYS_HUGE,   /* the same of hugetlbfs: seals do not keep its pages */
     NN_SYS_DMA_BUF,
-    NN_SYS_SLOW_FILE, /* another file: whoever touches it may wait for somebody else */
+    NN_SYS_STALLING_FILE, /* another file: whoever touches it may wait for somebody else */
 };
 
 struct nn_sys_file {

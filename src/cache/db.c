@@ -63,7 +63,7 @@ static int make_folder(const char *folder)
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : nn_error_origin(-errno);
 }
 
-static int judge_folder(const char *folder)
+static int check_folder(const char *folder)
 {
     struct stat status;
 
@@ -111,7 +111,7 @@ static int wait_for_others(void *ctx, int n_tries)
 }
 
 /* What a file says about itself is not to be believed. */
-static void harden(sqlite3 *sqlite)
+static void handle_harden(sqlite3 *sqlite)
 {
     sqlite3_db_config(sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -193,7 +193,7 @@ static int open_handle(struct nn_db *db)
         db->device = status.st_dev;
         db->inode = status.st_ino;
         sqlite3_busy_handler(db->sqlite, wait_for_others, db);
-        harden(db->sqlite);
+        handle_harden(db->sqlite);
         db->failure = sqlite3_exec(db->sqlite, db->schema, NULL, NULL, NULL);
     }
     if (db->failure == SQLITE_OK)
@@ -203,7 +203,7 @@ static int open_handle(struct nn_db *db)
 }
 
 /* Whatever is wrong with it: an empty one instead. */
-static int replace(struct nn_db *db)
+static int file_replace(struct nn_db *db)
 {
     _cleanup_(freep) char *journal = NULL;
 
@@ -223,7 +223,7 @@ static int open_or_replace(struct nn_db *db)
 {
     int r = open_handle(db);
 
-    return r < 0 && is_damage(db) ? nn_error_trace(replace(db)) : nn_error_trace(r);
+    return r < 0 && is_damage(db) ? nn_error_trace(file_replace(db)) : nn_error_trace(r);
 }
 
 /* SQLite follows no link, so there is none in the path. */
@@ -248,7 +248,7 @@ int nn_db_open(struct nn_db *db, const char *folder, const char *name, const cha
     if (r == 0)
         r = set_paths(db, folder, name);
     if (r == 0)
-        r = judge_folder(db->folder);
+        r = check_folder(db->folder);
     if (r == 0)
         r = open_or_replace(db);
     if (r < 0)
@@ -277,7 +277,7 @@ static bool has_moved(const struct nn_db *db)
     return status.st_dev != db->device || status.st_ino != db->inode;
 }
 
-int nn_db_ready(struct nn_db *db)
+int nn_db_refresh(struct nn_db *db)
 {
     struct nn_db next;
     int r;
@@ -290,7 +290,7 @@ int nn_db_ready(struct nn_db *db)
         .folder = db->folder, .path = db->path, .schema = db->schema, .n_replaced = db->n_replaced};
     r = make_folder(db->folder);
     if (r == 0)
-        r = judge_folder(db->folder);
+        r = check_folder(db->folder);
     if (r == 0)
         r = open_or_replace(&next);
     if (r < 0)
@@ -331,13 +331,13 @@ int nn_db_step(struct nn_db *db, sqlite3_stmt *statement)
     return 0;
 }
 
-bool nn_db_run(struct nn_db *db, const char *sql)
+bool nn_db_exec(struct nn_db *db, const char *sql)
 {
     db->failure = db->sqlite ? sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) : SQLITE_CANTOPEN;
     return db->failure == SQLITE_OK;
 }
 
-int nn_db_failed(struct nn_db *db)
+int nn_db_recover(struct nn_db *db)
 {
     int r;
 
@@ -345,6 +345,6 @@ int nn_db_failed(struct nn_db *db)
         sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
     if (!is_damage(db))
         return nn_error_trace(error_of(db->failure));
-    r = replace(db);
+    r = file_replace(db);
     return r < 0 ? nn_error_trace(r) : NN_DB_E_REPLACED;
 }

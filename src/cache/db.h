@@ -55,29 +55,29 @@ int nn_db_open(struct nn_db *db, const char *folder, const char *name, const cha
 /* nn_db_close() - of one that is closed or zero does nothing. */
 void nn_db_close(struct nn_db *db);
 
-/* nn_db_ready() - before each use: the file is still the one that is open. If it is not, and the
+/* nn_db_refresh() - before each use: the file is still the one that is open. If it is not, and the
  * new one cannot be opened (a sandbox has been closed, say), the old one goes on.
  * Returns: 0, NN_DB_E_FORKED, NN_DB_E_REPLACED (by another process), -errno (as nn_db_open()). */
-int nn_db_ready(struct nn_db *db);
+int nn_db_refresh(struct nn_db *db);
 
 /* nn_db_statement() - the statement i, prepared from sql the first time, with nothing bound; it is
  * nn_db_reset() after each use: until then it holds SQLite's lock. Binding fails only for lack
- * of memory, and then the step does. NULL: see nn_db_failed(). */
+ * of memory, and then the step does. NULL: see nn_db_recover(). */
 sqlite3_stmt *nn_db_statement(struct nn_db *db, unsigned i, const char *sql);
 void nn_db_reset(sqlite3_stmt *statement);
 
 /* nn_db_step() - the next row.
- * Returns: SQLITE_ROW, SQLITE_DONE, or 0: see nn_db_failed(), also for a statement that is NULL. */
+ * Returns: SQLITE_ROW, SQLITE_DONE, or 0: see nn_db_recover(), also for a statement that is NULL. */
 int nn_db_step(struct nn_db *db, sqlite3_stmt *statement);
 
-/* nn_db_run() - executes sql that has no parameters and whose rows nobody wants.
- * Returns: whether it did; see nn_db_failed(). */
-bool nn_db_run(struct nn_db *db, const char *sql);
+/* nn_db_exec() - executes sql that has no parameters and whose rows nobody wants.
+ * Returns: whether it did; see nn_db_recover(). */
+bool nn_db_exec(struct nn_db *db, const char *sql);
 
-/* nn_db_failed() - after something failed, all statements being reset: ends the transaction, and
+/* nn_db_recover() - after something failed, all statements being reset: ends the transaction, and
  * replaces the database if it is damaged.
  * Returns: NN_DB_E_REPLACED, -EBUSY (another process had it for too long), -ENOSPC, -EACCES,
  * -ENOMEM, -EIO. */
-int nn_db_failed(struct nn_db *db);
+int nn_db_recover(struct nn_db *db);
 
 #endif

@@ -64,7 +64,7 @@ int nn_folder_open_file(const struct nn_folder *folder, const char *name, int fl
     return fd;
 }
 
-static void nap(uint64_t *n_ns)
+static void lock_nap(uint64_t *n_ns)
 {
     const struct timespec time = {.tv_nsec = (long)*n_ns};
 
@@ -91,7 +91,7 @@ int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t
             close(fd);
             return r;
         }
-        nap(&wait_ns);
+        lock_nap(&wait_ns);
     }
     folder->lock_fd = fd;
     return 0;
@@ -99,16 +99,16 @@ int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t
 
 /* -- names --------------------------------------------------------------------------- */
 
-static void put_key(const struct nn_hash *key, char *name)
+static void format_key(const struct nn_hash *key, char *name)
 {
     for (size_t i = 0; i < NN_HASH_BYTES; i++)
         snprintf(name + 2 * i, 3, "%02x", key->bytes[i]);
 }
 
-static void put_name(const struct nn_entry_set *set, bool is_model, uint32_t i, bool is_temporary,
-                     char name[NAME_BYTES])
+static void format_name(const struct nn_entry *set, bool is_model, uint32_t i, bool is_temporary,
+                        char name[NAME_BYTES])
 {
-    put_key(&set->key, name);
+    format_key(&set->key, name);
     if (is_temporary)
         snprintf(name + KEY_CHARACTERS, NAME_BYTES - KEY_CHARACTERS, "-%c%u.%llx.tmp",
                  is_model ? 'm' : 'd', i, (unsigned long long)set->temporary);
@@ -119,12 +119,12 @@ static void put_name(const struct nn_entry_set *set, bool is_model, uint32_t i, 
 
 /* -- entries -------------------------------------------------------------------------- */
 
-void nn_entry_set_init(struct nn_entry_set *set)
+void nn_entry_init(struct nn_entry *set)
 {
-    *set = (struct nn_entry_set){0};
+    *set = (struct nn_entry){0};
 }
 
-void nn_entry_set_done(struct nn_entry_set *set)
+void nn_entry_done(struct nn_entry *set)
 {
     char name[NAME_BYTES];
 
@@ -135,28 +135,28 @@ void nn_entry_set_done(struct nn_entry_set *set)
         closep(is_model ? &set->model[k] : &set->data[k]);
         if (!set->temporary)
             continue;
-        put_name(set, is_model, k, true, name);
+        format_name(set, is_model, k, true, name);
         unlinkat(set->folder->fd, name, 0);
     }
-    nn_entry_set_init(set);
+    nn_entry_init(set);
 }
 
 /* Opens the files; what is not there is made if flags say so. */
 static int open_set(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
-                    uint32_t n_data, uint64_t temporary, int flags, struct nn_entry_set *set)
+                    uint32_t n_data, uint64_t temporary, int flags, struct nn_entry *set)
 {
     char name[NAME_BYTES];
 
-    *set = (struct nn_entry_set){.folder = folder, .key = *key, .temporary = temporary};
+    *set = (struct nn_entry){.folder = folder, .key = *key, .temporary = temporary};
     while (set->n_model < n_model || set->n_data < n_data) {
         bool is_model = set->n_model < n_model;
         uint32_t k = is_model ? set->n_model : set->n_data;
         int fd;
 
-        put_name(set, is_model, k, temporary != 0, name);
+        format_name(set, is_model, k, temporary != 0, name);
         fd = nn_folder_open_file(folder, name, flags);
         if (fd < 0) {
-            nn_entry_set_done(set);
+            nn_entry_done(set);
             return nn_error_trace(fd);
         }
         if (is_model)
@@ -167,21 +167,21 @@ static int open_set(struct nn_folder *folder, const struct nn_hash *key, uint32_
     return 0;
 }
 
-int nn_entry_set_find(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
-                      uint32_t n_data, struct nn_entry_set *ret_set)
+int nn_entry_find(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                  uint32_t n_data, struct nn_entry *ret_set)
 {
     if (open_set(folder, key, n_model, n_data, 0, 0, ret_set) < 0)
         return NN_FOLDER_E_NONE;
-    if (!nn_entry_set_is_written(ret_set)) {
-        nn_entry_set_done(ret_set);
+    if (!nn_entry_is_written(ret_set)) {
+        nn_entry_done(ret_set);
         return NN_FOLDER_E_NONE;
     }
     futimens(ret_set->model[0], NULL); /* used now */
     return 0;
 }
 
-int nn_entry_set_make(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
-                      uint32_t n_data, struct nn_entry_set *ret_set)
+int nn_entry_create(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                    uint32_t n_data, struct nn_entry *ret_set)
 {
     static uint32_t last;
     uint64_t number = ((uint64_t)getpid() << 32) | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
@@ -190,14 +190,14 @@ int nn_entry_set_make(struct nn_folder *folder, const struct nn_hash *key, uint3
         open_set(folder, key, n_model, n_data, number, O_CREAT | O_EXCL | O_TRUNC, ret_set));
 }
 
-bool nn_entry_set_is_written(const struct nn_entry_set *set)
+bool nn_entry_is_written(const struct nn_entry *set)
 {
     struct stat status;
 
     return set->n_model && fstat(set->model[0], &status) == 0 && status.st_size > 0;
 }
 
-ino_t nn_entry_set_inode(const struct nn_entry_set *set)
+ino_t nn_entry_inode(const struct nn_entry *set)
 {
     struct stat status;
 
@@ -287,14 +287,15 @@ static void find_oldest(const struct nn_folder_file *files, size_t n, size_t *re
 }
 
 /* Removes the oldest entries until the rest has at most max_bytes; never the one called own. */
-static void make_room(const struct nn_folder *folder, const struct nn_hash *own, uint64_t max_bytes)
+static void folder_evict(const struct nn_folder *folder, const struct nn_hash *own,
+                         uint64_t max_bytes)
 {
     struct nn_folder_file *files;
     size_t n = nn_folder_list(folder, &files);
     char own_name[KEY_CHARACTERS + 1];
     uint64_t sum = 0;
 
-    put_key(own, own_name);
+    format_key(own, own_name);
     for (size_t i = 0; i < n; i++) {
         if (is_stale(&files[i])) {
             unlinkat(folder->fd, files[i].name, 0);
@@ -321,27 +322,27 @@ static void make_room(const struct nn_folder *folder, const struct nn_hash *own,
 
 /* -- keeping ------------------------------------------------------------------------------- */
 
-static int keep_one(struct nn_entry_set *set, bool is_model, uint32_t k)
+static int entry_commit_file(struct nn_entry *set, bool is_model, uint32_t k)
 {
     char from[NAME_BYTES], to[NAME_BYTES];
 
-    put_name(set, is_model, k, true, from);
-    put_name(set, is_model, k, false, to);
+    format_name(set, is_model, k, true, from);
+    format_name(set, is_model, k, false, to);
     return nn_error_trace(nn_sys_renameat(set->folder->fd, from, to));
 }
 
 /* The first model file comes last: with it the entry is there. */
-int nn_entry_set_keep(struct nn_entry_set *set, uint64_t max_bytes)
+int nn_entry_commit(struct nn_entry *set, uint64_t max_bytes)
 {
     int r = 0;
 
     for (uint32_t i = 0; r == 0 && i < set->n_data; i++)
-        r = keep_one(set, false, i);
+        r = entry_commit_file(set, false, i);
     for (uint32_t i = set->n_model; r == 0 && i-- > 0;)
-        r = keep_one(set, true, i);
+        r = entry_commit_file(set, true, i);
     if (r < 0)
         return nn_error_trace(r);
     set->temporary = 0;
-    make_room(set->folder, &set->key, max_bytes);
+    folder_evict(set->folder, &set->key, max_bytes);
     return 0;
 }

@@ -5,9 +5,9 @@
  * is in them: NAME-m0, NAME-m1, ... (model cache), NAME-d0, ... (data cache).
  * What is in the files is the driver's affair; nothing is added here.
  *
- *   hit    nn_entry_set_find() opens them, for reading and writing
- *   miss   nn_entry_set_make() makes empty files under other names;
- *          nn_entry_set_keep() gives them their names, nn_entry_set_free() removes them
+ *   hit    nn_entry_find() opens them, for reading and writing
+ *   miss   nn_entry_create() makes empty files under other names;
+ *          nn_entry_commit() gives them their names, nn_entry_done() removes them
  *
  * An entry is seen whole or not at all, but for a process that ends between two
  * renames; the driver's hash refuses what does not belong together. Safety is that
@@ -31,7 +31,7 @@
 #define NN_FOLDER_MAX_BYTES (UINT64_C(1) << 30)
 
 enum {
-    NN_FOLDER_E_NONE = 1, /* nn_entry_set_find(): there is no such entry, or it is not usable */
+    NN_FOLDER_E_NONE = 1, /* nn_entry_find(): there is no such entry, or it is not usable */
     NN_FOLDER_E_BUSY = 2, /* nn_folder_lock(): somebody else has it still */
 };
 
@@ -40,7 +40,7 @@ struct nn_folder {
     int lock_fd; /* -1: nothing is locked */
 };
 
-struct nn_entry_set {
+struct nn_entry {
     struct nn_folder *folder;
     struct nn_hash key;
     uint32_t n_model;
@@ -84,30 +84,30 @@ bool nn_folder_file_is_temporary(const struct nn_folder_file *file);
 int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns);
 void nn_folder_unlock(struct nn_folder *folder);
 
-/* nn_entry_set_find() - opens the files of a key, of which the first model file is not
+/* nn_entry_find() - opens the files of a key, of which the first model file is not
  * empty, and notes that they were used. Returns: 0, NN_FOLDER_E_NONE. */
-int nn_entry_set_find(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
-                      uint32_t n_data, struct nn_entry_set *ret_set);
+int nn_entry_find(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                  uint32_t n_data, struct nn_entry *ret_set);
 
-/* nn_entry_set_make() - empty files. Returns: 0, -errno. */
-int nn_entry_set_make(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
-                      uint32_t n_data, struct nn_entry_set *ret_set);
+/* nn_entry_create() - empty files. Returns: 0, -errno. */
+int nn_entry_create(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
+                    uint32_t n_data, struct nn_entry *ret_set);
 
-/* nn_entry_set_is_written() - whether the driver has written into it: it writes the first
+/* nn_entry_is_written() - whether the driver has written into it: it writes the first
  * model file last. */
-bool nn_entry_set_is_written(const struct nn_entry_set *set);
+bool nn_entry_is_written(const struct nn_entry *set);
 
-/* nn_entry_set_inode() - of the first model file: an entry that was replaced has another one. 0: it
+/* nn_entry_inode() - of the first model file: an entry that was replaced has another one. 0: it
  * cannot be told. */
-ino_t nn_entry_set_inode(const struct nn_entry_set *set);
+ino_t nn_entry_inode(const struct nn_entry *set);
 
-/* nn_entry_set_keep() - the files take the place of those of the key; then makes room.
+/* nn_entry_commit() - the files take the place of those of the key; then makes room.
  * Returns: 0, -errno. */
-int nn_entry_set_keep(struct nn_entry_set *set, uint64_t max_bytes);
+int nn_entry_commit(struct nn_entry *set, uint64_t max_bytes);
 
-/* nn_entry_set_free() - closes; removes what was not kept. Zero is fine after
- * nn_entry_set_init(). */
-void nn_entry_set_init(struct nn_entry_set *set);
-void nn_entry_set_done(struct nn_entry_set *set);
+/* nn_entry_done() - closes; removes what was not kept. Zero is fine after
+ * nn_entry_init(). */
+void nn_entry_init(struct nn_entry *set);
+void nn_entry_done(struct nn_entry *set);
 
 #endif

@@ -16,7 +16,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* libcrypto would free its state in exit(), under the feet of a thread that hashes in the
  * background. (Not if the application has initialized it before us: then it is its own affair.) */
-static void fetch(void)
+static void hash_load(void)
 {
     unsigned char hash[NN_HASH_BYTES];
 
@@ -27,9 +27,9 @@ static void fetch(void)
     EVP_Digest("", 0, hash, NULL, sha256, NULL); /* whatever else is made at the first use */
 }
 
-void nn_hash_prepare(void)
+void nn_hash_preload(void)
 {
-    pthread_once(&once, fetch);
+    pthread_once(&once, hash_load);
 }
 
 static int add_parts(EVP_MD_CTX *context, const struct nn_hash_part *parts, size_t n_parts)
@@ -43,12 +43,12 @@ static int add_parts(EVP_MD_CTX *context, const struct nn_hash_part *parts, size
 }
 
 /* What libcrypto can fail with here is a lack of memory. */
-int nn_hash_make(const struct nn_hash_part *parts, size_t n_parts, struct nn_hash *ret_hash)
+int nn_hash_compute(const struct nn_hash_part *parts, size_t n_parts, struct nn_hash *ret_hash)
 {
     EVP_MD_CTX *context;
     int is_good;
 
-    nn_hash_prepare();
+    nn_hash_preload();
     context = EVP_MD_CTX_new();
     is_good = context && add_parts(context, parts, n_parts) &&
               EVP_DigestFinal_ex(context, ret_hash->bytes, NULL);
@@ -57,7 +57,7 @@ int nn_hash_make(const struct nn_hash_part *parts, size_t n_parts, struct nn_has
     return is_good ? 0 : nn_error_origin(-ENOMEM);
 }
 
-uint64_t nn_hash_sum(const void *bytes, uint64_t size)
+uint64_t nn_hash_checksum(const void *bytes, uint64_t size)
 {
     return XXH3_64bits(bytes, (size_t)size);
 }

@@ -2,7 +2,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sys.h"
-#include "cache/entry.h"
+#include "cache/entry-file.h"
 #include "cache/store.h"
 
 #include <dirent.h>
@@ -87,7 +87,7 @@ int nn_store_file_write(struct nnhal_store *store, int64_t id, const struct nn_h
     fd = make_temporary(store, name);
     if (fd < 0)
         return nn_error_trace(fd);
-    r = nn_entry_write(fd, parts, n_parts);
+    r = nn_entry_file_write(fd, parts, n_parts);
     if (r < 0) {
         unlinkat(store->folder_fd, name, 0);
         close(fd);
@@ -97,7 +97,7 @@ int nn_store_file_write(struct nnhal_store *store, int64_t id, const struct nn_h
     return 0;
 }
 
-int nn_store_file_keep(struct nnhal_store *store, int64_t id)
+int nn_store_file_commit(struct nnhal_store *store, int64_t id)
 {
     char from[NAME_BYTES], to[NAME_BYTES];
 
@@ -134,7 +134,7 @@ int nn_store_file_open(struct nnhal_store *store, int64_t id, uint64_t n_bytes)
     return fd;
 }
 
-bool nn_store_is_out_of_reach(const struct nn_store_found *found)
+bool nn_store_found_is_unreadable(const struct nn_store_found *found)
 {
     return found->fd == -EMFILE || found->fd == -ENFILE || found->fd == -ENOMEM;
 }

@@ -74,7 +74,7 @@ static bool take_list(struct nnhal_store *store, void *ctx)
            nn_store_list_rows(store, &listing->rows);
 }
 
-static int list(struct nnhal_store *store, struct listing *listing)
+static int list_entries(struct nnhal_store *store, struct listing *listing)
 {
     int r;
 
@@ -87,7 +87,7 @@ static int list(struct nnhal_store *store, struct listing *listing)
 _public_ int nnhal_store_list(struct nnhal_store *store, nnhal_store_visit visit, void *ctx)
 {
     _cleanup_(listing_done) struct listing listing = {.is_checked = false};
-    int r = list(store, &listing);
+    int r = list_entries(store, &listing);
 
     for (size_t i = 0; r == 0 && i < listing.rows.n; i++)
         r = visit(ctx, &listing.rows.entries[i]);
@@ -96,14 +96,14 @@ _public_ int nnhal_store_list(struct nnhal_store *store, nnhal_store_visit visit
 
 /* -- verifying -------------------------------------------------------------------------- */
 
-struct judging {
+struct verification {
     int64_t id;
     bool is_gone;
     bool is_damaged;
 };
 
 /* Returns: whether the value is what was set. */
-static bool judge(const struct nn_store_found *found)
+static bool found_is_intact(const struct nn_store_found *found)
 {
     uint64_t n_value = found->row.n_bytes - found->n_key;
     _cleanup_(freep) uint8_t *read = NULL;
@@ -115,24 +115,24 @@ static bool judge(const struct nn_store_found *found)
             nn_sys_pread(found->fd, read, (size_t)n_value, 0) != (ssize_t)n_value)
             return false;
     }
-    return nn_store_is_right(found->key, found->n_key, value, n_value, &found->row.hash);
+    return nn_store_is_intact(found->key, found->n_key, value, n_value, &found->row.hash);
 }
 
 /* Removes an entry that is not what was set. The whole database is held so long: nobody can
  * replace it in between. */
-static bool judge_entry(struct nnhal_store *store, void *ctx)
+static bool verify_entry(struct nnhal_store *store, void *ctx)
 {
-    struct judging *judging = ctx;
+    struct verification *verification = ctx;
     struct nn_store_found found;
-    bool is_good = nn_store_find_id(store, judging->id, &found);
+    bool is_good = nn_store_find_id(store, verification->id, &found);
 
-    if (is_good && nn_store_is_out_of_reach(&found)) {
+    if (is_good && nn_store_found_is_unreadable(&found)) {
         store->db.failure = SQLITE_NOMEM;
         is_good = false;
     }
-    judging->is_gone = is_good && !found.row.id;
-    judging->is_damaged = is_good && found.row.id && !judge(&found);
-    if (judging->is_damaged) {
+    verification->is_gone = is_good && !found.row.id;
+    verification->is_damaged = is_good && found.row.id && !found_is_intact(&found);
+    if (verification->is_damaged) {
         store->state.n_damaged++;
         is_good = nn_store_delete(store, &found.row);
     }
@@ -144,16 +144,16 @@ _public_ int nnhal_store_verify(struct nnhal_store *store, nnhal_store_visit vis
 {
     _cleanup_(listing_done) struct listing listing = {.is_checked = true};
     const struct nn_store_rows *rows = &listing.rows;
-    int r = list(store, &listing);
+    int r = list_entries(store, &listing);
 
     for (size_t i = 0; r == 0 && i < rows->n; i++) {
-        struct judging judging = {.id = rows->ids[i]};
+        struct verification verification = {.id = rows->ids[i]};
 
         nn_db_lock();
-        r = nn_store_transact(store, judge_entry, &judging);
+        r = nn_store_transact(store, verify_entry, &verification);
         nn_db_unlock();
-        rows->entries[i].is_damaged = judging.is_damaged;
-        if (r == 0 && visit && !judging.is_gone)
+        rows->entries[i].is_damaged = verification.is_damaged;
+        if (r == 0 && visit && !verification.is_gone)
             r = visit(ctx, &rows->entries[i]);
     }
     return r;

@@ -83,7 +83,7 @@ static bool declare_damaged(struct nnhal_store *store)
 }
 
 /* Executes a statement without rows. */
-static bool finish(struct nnhal_store *store, sqlite3_stmt *statement)
+static bool statement_finish(struct nnhal_store *store, sqlite3_stmt *statement)
 {
     bool is_done = nn_db_step(&store->db, statement) == SQLITE_DONE;
 
@@ -127,11 +127,11 @@ static bool save_state(struct nnhal_store *store)
 
     for (size_t i = 0; i < NN_N_ELEMENTS(members); i++)
         sqlite3_bind_int64(statement, (int)i + 1, (sqlite3_int64)members[i]);
-    return finish(store, statement);
+    return statement_finish(store, statement);
 }
 
 /* The sums of what is there, whatever the state says. */
-static bool count(struct nnhal_store *store)
+static bool count_entries(struct nnhal_store *store)
 {
     sqlite3_stmt *statement = statement_of(store, COUNT);
     struct nn_store_state *state = &store->state;
@@ -156,7 +156,7 @@ static bool put_uses(struct nnhal_store *store)
         sqlite3_bind_int64(statement, 1, store->uses[i]);
         sqlite3_bind_int64(statement, 2, (sqlite3_int64)++store->state.clock);
         sqlite3_bind_int64(statement, 3, time(NULL));
-        if (!finish(store, statement))
+        if (!statement_finish(store, statement))
             return false;
     }
     store->state.n_hits += store->n_hits;
@@ -187,12 +187,12 @@ static bool try_transaction(struct nnhal_store *store,
                             bool (*body)(struct nnhal_store *store, void *ctx), void *ctx)
 {
     struct nn_store_state before;
-    bool is_committed = nn_db_run(&store->db, "BEGIN IMMEDIATE") && load_state(store);
+    bool is_committed = nn_db_exec(&store->db, "BEGIN IMMEDIATE") && load_state(store);
 
     before = store->state;
     is_committed = is_committed && put_uses(store) && body(store, ctx) &&
                    (memcmp(&before, &store->state, sizeof(before)) == 0 || save_state(store)) &&
-                   nn_db_run(&store->db, "COMMIT");
+                   nn_db_exec(&store->db, "COMMIT");
     end_transaction(store, is_committed);
     return is_committed;
 }
@@ -210,7 +210,7 @@ static bool has_file(struct nnhal_store *store, int64_t id)
 
 static bool count_and_sweep(struct nnhal_store *store, void *ctx)
 {
-    if (!count(store))
+    if (!count_entries(store))
         return false;
     nn_store_sweep(store, has_file);
     return true;
@@ -228,7 +228,7 @@ static int begin_anew(struct nnhal_store *store)
         store->n_seen_replaced = store->db.n_replaced;
         if (try_transaction(store, count_and_sweep, NULL))
             return 0;
-        r = nn_db_failed(&store->db);
+        r = nn_db_recover(&store->db);
         if (r != NN_DB_E_REPLACED)
             return nn_error_trace(r);
     }
@@ -242,9 +242,9 @@ int nn_store_open_db(struct nnhal_store *store, const char *directory)
     return r < 0 ? nn_error_trace(r) : nn_error_trace(begin_anew(store));
 }
 
-int nn_store_ready(struct nnhal_store *store)
+int nn_store_refresh(struct nnhal_store *store)
 {
-    int r = nn_db_ready(&store->db);
+    int r = nn_db_refresh(&store->db);
 
     if (r == NN_DB_E_FORKED)
         return NNHAL_STORE_E_FORKED;
@@ -256,15 +256,15 @@ int nn_store_ready(struct nnhal_store *store)
 int nn_store_transact(struct nnhal_store *store, bool (*body)(struct nnhal_store *store, void *ctx),
                       void *ctx)
 {
-    int r = nn_store_ready(store);
+    int r = nn_store_refresh(store);
 
     if (r != 0 || try_transaction(store, body, ctx))
         return r;
-    r = nn_db_failed(&store->db);
+    r = nn_db_recover(&store->db);
     if (r == NN_DB_E_REPLACED) {
         r = begin_anew(store);
         if (r == 0 && !try_transaction(store, body, ctx))
-            r = nn_db_failed(&store->db);
+            r = nn_db_recover(&store->db);
     }
     return r == NN_DB_E_REPLACED ? nn_error_origin(-EIO) : nn_error_trace(r);
 }
@@ -407,7 +407,8 @@ static bool choose_from(struct nnhal_store *store, int64_t but_not, int64_t from
     return choose_with(store, statement, ret_row);
 }
 
-bool nn_store_choose(struct nnhal_store *store, int64_t but_not, struct nn_store_row *ret_row)
+bool nn_store_choose_victim(struct nnhal_store *store, int64_t but_not,
+                            struct nn_store_row *ret_row)
 {
     sqlite3_stmt *statement;
     int64_t from;
@@ -447,7 +448,7 @@ bool nn_store_insert(struct nnhal_store *store, const struct nn_store_key *key,
     store->state.n_entries++;
     store->state.n_bytes += row->n_bytes;
     store->state.file_bytes += row->file_bytes;
-    return finish(store, statement);
+    return statement_finish(store, statement);
 }
 
 bool nn_store_delete(struct nnhal_store *store, const struct nn_store_row *row)
@@ -457,7 +458,7 @@ bool nn_store_delete(struct nnhal_store *store, const struct nn_store_row *row)
     int64_t *grown;
 
     sqlite3_bind_int64(statement, 1, row->id);
-    if (!finish(store, statement))
+    if (!statement_finish(store, statement))
         return false;
     if (sqlite3_changes(store->db.sqlite) != 1 || !state->n_entries ||
         state->n_bytes < row->n_bytes || state->file_bytes < row->file_bytes)

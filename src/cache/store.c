@@ -52,7 +52,7 @@ static int take_options(struct nnhal_store *store, const struct nnhal_store_opti
                : nn_error_origin(-EINVAL);
 }
 
-static int judge_existing(const char *directory)
+static int check_existing(const char *directory)
 {
     _cleanup_(freep) char *path = NULL;
 
@@ -75,9 +75,9 @@ _public_ int nnhal_store_open(const char *directory, const struct nnhal_store_op
     store->folder_fd = -1;
     r = take_options(store, options, &flags);
     if (r == 0 && (flags & NNHAL_STORE_EXISTING))
-        r = judge_existing(directory);
+        r = check_existing(directory);
     nn_db_lock();
-    nn_hash_prepare();
+    nn_hash_preload();
     if (r == 0)
         r = nn_store_open_db(store, directory);
     nn_db_unlock();
@@ -111,7 +111,7 @@ _public_ void nnhal_store_close(struct nnhal_store *store)
 
 static struct nn_store_key key_of(const void *bytes, size_t n_bytes)
 {
-    return (struct nn_store_key){bytes, n_bytes, (int64_t)nn_hash_sum(bytes, n_bytes)};
+    return (struct nn_store_key){bytes, n_bytes, (int64_t)nn_hash_checksum(bytes, n_bytes)};
 }
 
 /* What is checked when a value is read: with the lengths, so that no key ends in a value. */
@@ -126,11 +126,11 @@ static int hash_entry(const struct nn_store_key *key, uint64_t n_value,
     all[0] = (struct nn_hash_part){sizes, sizeof(sizes)};
     all[1] = (struct nn_hash_part){key->bytes, key->n_bytes};
     memcpy(all + 2, parts, n_parts * sizeof(*all));
-    return nn_error_trace(nn_hash_make(all, n_parts + 2, ret_hash));
+    return nn_error_trace(nn_hash_compute(all, n_parts + 2, ret_hash));
 }
 
-bool nn_store_is_right(const void *key, size_t n_key, const void *value, uint64_t n_value,
-                       const struct nn_hash *wanted)
+bool nn_store_is_intact(const void *key, size_t n_key, const void *value, uint64_t n_value,
+                        const struct nn_hash *wanted)
 {
     const struct nn_store_key whose = {key, n_key, 0};
     const struct nn_hash_part part = {value, n_value};
@@ -159,9 +159,9 @@ static bool set_entry(struct nnhal_store *store, void *ctx)
     struct nn_store_row old;
 
     if (!nn_store_find_row(store, &setting->key, &old) ||
-        !nn_store_make_room(store, &old, &setting->row,
-                            setting->row.file_bytes ? setting->key.n_bytes : setting->row.n_bytes,
-                            &setting->fits))
+        !nn_store_evict(store, &old, &setting->row,
+                        setting->row.file_bytes ? setting->key.n_bytes : setting->row.n_bytes,
+                        &setting->fits))
         return false;
     if (setting->fits && setting->is_room_made)
         return true;
@@ -171,7 +171,7 @@ static bool set_entry(struct nnhal_store *store, void *ctx)
         return false;
     if (!setting->fits)
         return true;
-    if (!setting->value && nn_store_file_keep(store, setting->row.id) < 0) {
+    if (!setting->value && nn_store_file_commit(store, setting->row.id) < 0) {
         store->db.failure = SQLITE_IOERR;
         return false;
     }
@@ -179,8 +179,8 @@ static bool set_entry(struct nnhal_store *store, void *ctx)
     return nn_store_insert(store, &setting->key, &setting->row, setting->value);
 }
 
-static int transact(struct nnhal_store *store, bool (*body)(struct nnhal_store *store, void *ctx),
-                    void *ctx)
+static int store_transact(struct nnhal_store *store,
+                          bool (*body)(struct nnhal_store *store, void *ctx), void *ctx)
 {
     int r;
 
@@ -208,7 +208,7 @@ static int set_inline(struct nnhal_store *store, struct setting *setting,
         }
         setting->value = joined;
     }
-    return transact(store, set_entry, setting);
+    return store_transact(store, set_entry, setting);
 }
 
 /* Room is made, and the files that leave it are gone, before the new one is written: and
@@ -220,21 +220,21 @@ static int set_file(struct nnhal_store *store, struct setting *setting,
     int r;
 
     setting->is_room_made = true;
-    r = transact(store, set_entry, setting);
+    r = store_transact(store, set_entry, setting);
     if (r != 0 || !setting->fits)
         return r;
     r = nn_store_file_write(store, setting->row.id, parts, n_parts, &fd);
     if (r < 0)
         return nn_error_trace(r);
     setting->is_room_made = false;
-    r = transact(store, set_entry, setting);
+    r = store_transact(store, set_entry, setting);
     if (r != 0 || !setting->fits)
         nn_store_file_remove(store, setting->row.id);
     return r;
 }
 
-static bool measure(const struct nnhal_store *store, const struct nn_store_key *key,
-                    const struct nn_hash_part *parts, size_t n_parts, uint64_t *ret_n_value)
+static bool value_measure(const struct nnhal_store *store, const struct nn_store_key *key,
+                          const struct nn_hash_part *parts, size_t n_parts, uint64_t *ret_n_value)
 {
     uint64_t n = 0;
 
@@ -246,14 +246,14 @@ static bool measure(const struct nnhal_store *store, const struct nn_store_key *
            n <= store->max_value_bytes && key->n_bytes + n <= store->max_total_bytes;
 }
 
-static int set(struct nnhal_store *store, const struct nn_store_key *key,
-               const struct nn_hash_part *parts, size_t n_parts)
+static int store_set(struct nnhal_store *store, const struct nn_store_key *key,
+                     const struct nn_hash_part *parts, size_t n_parts)
 {
     struct setting setting = {.key = *key};
     uint64_t n_value;
     int r;
 
-    if (!measure(store, key, parts, n_parts, &n_value))
+    if (!value_measure(store, key, parts, n_parts, &n_value))
         return NNHAL_STORE_E_TOO_LARGE;
     r = hash_entry(key, n_value, parts, n_parts, &setting.row.hash);
     if (r < 0)
@@ -281,7 +281,7 @@ _public_ int nnhal_store_set(struct nnhal_store *store, const void *key, size_t 
     const struct nn_store_key wanted = key_of(key, key_bytes);
     const struct nn_hash_part part = {value, value_bytes};
 
-    return set(store, &wanted, &part, 1);
+    return store_set(store, &wanted, &part, 1);
 }
 
 _public_ int nnhal_store_set_parts(struct nnhal_store *store, const void *key, size_t key_bytes,
@@ -294,7 +294,7 @@ _public_ int nnhal_store_set_parts(struct nnhal_store *store, const void *key, s
         return nn_error_origin(-ENOMEM);
     for (size_t i = 0; i < n_parts; i++)
         parts[i] = (struct nn_hash_part){from[i].bytes, from[i].n_bytes};
-    return set(store, &wanted, parts, n_parts);
+    return store_set(store, &wanted, parts, n_parts);
 }
 
 /* -- getting ------------------------------------------------------------------------------- */
@@ -307,7 +307,7 @@ struct sink {
 };
 
 /* Counts a use; those of many gets are written at once. What fails is only not remembered. */
-static void note(struct nnhal_store *store, int64_t id, bool is_hit, bool is_damaged)
+static void store_count_use(struct nnhal_store *store, int64_t id, bool is_hit, bool is_damaged)
 {
     nn_db_lock();
     if (store->n_uses == NN_STORE_MAX_USES) {
@@ -341,11 +341,11 @@ static bool read_value(const struct nn_store_key *key, const struct nn_store_fou
         memcpy(memory, found->value, n_value);
     else if (found->fd < 0 || nn_sys_pread(found->fd, memory, n_value, 0) != (ssize_t)n_value)
         return false;
-    return nn_store_is_right(key->bytes, key->n_bytes, memory, n_value, &found->row.hash);
+    return nn_store_is_intact(key->bytes, key->n_bytes, memory, n_value, &found->row.hash);
 }
 
-static int deliver(const struct nn_store_key *key, const struct nn_store_found *found,
-                   const struct sink *sink, void **ret_value, size_t *ret_bytes)
+static int value_deliver(const struct nn_store_key *key, const struct nn_store_found *found,
+                         const struct sink *sink, void **ret_value, size_t *ret_bytes)
 {
     size_t n_value = (size_t)found->row.n_bytes - key->n_bytes;
     void *memory = sink->buffer;
@@ -369,17 +369,17 @@ static int deliver(const struct nn_store_key *key, const struct nn_store_found *
 }
 
 /* Returns: 0, NONE, FORKED. What cannot be read is not there. */
-static int find(struct nnhal_store *store, const struct nn_store_key *key,
-                struct nn_store_found *ret_found)
+static int store_find(struct nnhal_store *store, const struct nn_store_key *key,
+                      struct nn_store_found *ret_found)
 {
     int r;
 
     *ret_found = (struct nn_store_found){.fd = -1};
     nn_db_lock();
-    r = nn_store_ready(store);
+    r = nn_store_refresh(store);
     if (r == 0 && !nn_store_find(store, key, ret_found)) {
         nn_store_found_done(ret_found);
-        r = nn_db_failed(&store->db);
+        r = nn_db_recover(&store->db);
     }
     nn_db_unlock();
     if (r == NNHAL_STORE_E_FORKED)
@@ -387,30 +387,30 @@ static int find(struct nnhal_store *store, const struct nn_store_key *key,
     return r == 0 && ret_found->row.id ? 0 : NNHAL_STORE_E_NONE;
 }
 
-static int get(struct nnhal_store *store, const void *key_bytes, size_t n_key,
-               const struct sink *sink, void **ret_value, size_t *ret_bytes)
+static int store_get(struct nnhal_store *store, const void *key_bytes, size_t n_key,
+                     const struct sink *sink, void **ret_value, size_t *ret_bytes)
 {
     const struct nn_store_key key = key_of(key_bytes, n_key);
     struct nn_store_found found;
-    int r = find(store, &key, &found);
+    int r = store_find(store, &key, &found);
     bool is_damaged;
     int64_t id;
 
     if (r == NNHAL_STORE_E_FORKED)
         return r;
     if (r == NNHAL_STORE_E_NONE) {
-        note(store, 0, false, false);
+        store_count_use(store, 0, false, false);
         return r;
     }
     id = found.row.id;
-    r = found.row.n_bytes > n_key ? deliver(&key, &found, sink, ret_value, ret_bytes)
+    r = found.row.n_bytes > n_key ? value_deliver(&key, &found, sink, ret_value, ret_bytes)
                                   : NNHAL_STORE_E_NONE;
-    is_damaged = r == NNHAL_STORE_E_NONE && !nn_store_is_out_of_reach(&found);
+    is_damaged = r == NNHAL_STORE_E_NONE && !nn_store_found_is_unreadable(&found);
     nn_store_found_done(&found);
     if (r == 0 || r == NNHAL_STORE_E_NONE)
-        note(store, id, r == 0, is_damaged);
+        store_count_use(store, id, r == 0, is_damaged);
     if (is_damaged)
-        transact(store, forget_entry, &id);
+        store_transact(store, forget_entry, &id);
     return r;
 }
 
@@ -420,7 +420,7 @@ _public_ int nnhal_store_get(struct nnhal_store *store, const void *key, size_t 
     const struct sink sink = {.buffer = buffer, .capacity = capacity};
     void *value;
 
-    return get(store, key, key_bytes, &sink, &value, ret_bytes);
+    return store_get(store, key, key_bytes, &sink, &value, ret_bytes);
 }
 
 static void *plain_allocate(void *ctx, size_t n_bytes)
@@ -441,7 +441,7 @@ _public_ int nnhal_store_get_allocated(struct nnhal_store *store, const void *ke
                                                        .release = plain_release};
     const struct sink sink = {.allocator = allocator ? allocator : &plain};
 
-    return get(store, key, key_bytes, &sink, ret_value, ret_bytes);
+    return store_get(store, key, key_bytes, &sink, ret_value, ret_bytes);
 }
 
 /* -- removing ------------------------------------------------------------------------------ */
@@ -465,7 +465,7 @@ static bool remove_entry(struct nnhal_store *store, void *ctx)
 _public_ int nnhal_store_remove(struct nnhal_store *store, const void *key, size_t key_bytes)
 {
     struct removal removal = {.key = key_of(key, key_bytes)};
-    int r = transact(store, remove_entry, &removal);
+    int r = store_transact(store, remove_entry, &removal);
 
     if (r != 0)
         return r;
@@ -477,12 +477,12 @@ static bool clear_entries(struct nnhal_store *store, void *ctx)
     struct nn_store_row row;
 
     while (store->state.n_entries)
-        if (!nn_store_choose(store, 0, &row) || !nn_store_delete(store, &row))
+        if (!nn_store_choose_victim(store, 0, &row) || !nn_store_delete(store, &row))
             return false;
-    return nn_db_run(&store->db, "PRAGMA incremental_vacuum");
+    return nn_db_exec(&store->db, "PRAGMA incremental_vacuum");
 }
 
 _public_ int nnhal_store_clear(struct nnhal_store *store)
 {
-    return transact(store, clear_entries, NULL);
+    return store_transact(store, clear_entries, NULL);
 }

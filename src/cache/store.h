@@ -3,7 +3,7 @@
  *
  *   store.c         the public functions: limits, locks, what is read and checked outside of them
  *   store-rows.c    the database: transactions, entries, their recency and sums
- *   store-room.c    which entries go to make room
+ *   store-evict.c    which entries go to make room
  *   store-files.c   larger values as files
  *   store-list.c    statistics, lists, verification
  *
@@ -83,17 +83,17 @@ struct nn_store_key {
 
 /* -- store.c --------------------------------------------------------------------------- */
 
-/* nn_store_is_right() - whether it is the value that was set for the key. */
-bool nn_store_is_right(const void *key, size_t n_key, const void *value, uint64_t n_value,
-                       const struct nn_hash *wanted);
+/* nn_store_is_intact() - whether it is the value that was set for the key. */
+bool nn_store_is_intact(const void *key, size_t n_key, const void *value, uint64_t n_value,
+                        const struct nn_hash *wanted);
 
 /* -- store-rows.c -------------------------------------------------------------------- */
 
 /* nn_store_open_db() - opens the database and counts. Returns: as nn_db_open(). */
 int nn_store_open_db(struct nnhal_store *store, const char *directory);
 
-/* nn_store_ready() - before reading. Returns: 0, NNHAL_STORE_E_FORKED, -errno. */
-int nn_store_ready(struct nnhal_store *store);
+/* nn_store_refresh() - before reading. Returns: 0, NNHAL_STORE_E_FORKED, -errno. */
+int nn_store_refresh(struct nnhal_store *store);
 
 /* nn_store_transact() - what body does is done whole or not at all, and is done again on an empty
  * database if this one was damaged. state is right in body and is written afterwards.
@@ -117,16 +117,17 @@ bool nn_store_find(struct nnhal_store *store, const struct nn_store_key *key,
 bool nn_store_find_id(struct nnhal_store *store, int64_t id, struct nn_store_found *ret_found);
 void nn_store_found_done(struct nn_store_found *found);
 
-/* nn_store_is_out_of_reach() - whether this process has no descriptor or memory left to open the
+/* nn_store_found_is_unreadable() - whether this process has no descriptor or memory left to open the
  * value, which says nothing about it. */
-bool nn_store_is_out_of_reach(const struct nn_store_found *found);
+bool nn_store_found_is_unreadable(const struct nn_store_found *found);
 
 /* nn_store_find_row() - the row of a key alone; its id is 0 if there is none. */
 bool nn_store_find_row(struct nnhal_store *store, const struct nn_store_key *key,
                        struct nn_store_row *ret_row);
 
-/* nn_store_choose() - the entry that goes next, but not the one with the id but_not. */
-bool nn_store_choose(struct nnhal_store *store, int64_t but_not, struct nn_store_row *ret_row);
+/* nn_store_choose_victim() - the entry that goes next, but not the one with the id but_not. */
+bool nn_store_choose_victim(struct nnhal_store *store, int64_t but_not,
+                            struct nn_store_row *ret_row);
 
 /* nn_store_insert() - value NULL: it is the file with the row's id. */
 bool nn_store_insert(struct nnhal_store *store, const struct nn_store_key *key,
@@ -148,12 +149,12 @@ struct nn_store_rows {
 };
 bool nn_store_list_rows(struct nnhal_store *store, struct nn_store_rows *ret_rows);
 
-/* -- store-room.c -------------------------------------------------------------------- */
+/* -- store-evict.c -------------------------------------------------------------------- */
 
-/* nn_store_make_room() - for row, of which db_bytes lie in the database, in the place of old
+/* nn_store_evict() - for row, of which db_bytes lie in the database, in the place of old
  * (id 0: of none). *ret_fits says whether it fits now; unless it does, old is still there. */
-bool nn_store_make_room(struct nnhal_store *store, const struct nn_store_row *old,
-                        const struct nn_store_row *row, uint64_t db_bytes, bool *ret_fits);
+bool nn_store_evict(struct nnhal_store *store, const struct nn_store_row *old,
+                    const struct nn_store_row *row, uint64_t db_bytes, bool *ret_fits);
 
 /* -- store-files.c ------------------------------------------------------------------- */
 
@@ -162,8 +163,8 @@ bool nn_store_make_room(struct nnhal_store *store, const struct nn_store_row *ol
 int nn_store_file_write(struct nnhal_store *store, int64_t id, const struct nn_hash_part *parts,
                         size_t n_parts, int *ret_fd);
 
-/* nn_store_file_keep() - gives it its name. Returns: 0, -errno. */
-int nn_store_file_keep(struct nnhal_store *store, int64_t id);
+/* nn_store_file_commit() - gives it its name. Returns: 0, -errno. */
+int nn_store_file_commit(struct nnhal_store *store, int64_t id);
 
 /* nn_store_file_remove() - whichever name it has. */
 void nn_store_file_remove(struct nnhal_store *store, int64_t id);

@@ -145,7 +145,7 @@ static bool put_row(struct nn_db *db, uint32_t uid, const uint8_t *token,
     return is_done;
 }
 
-static void trim(struct nn_db *db, uint32_t uid)
+static void map_trim(struct nn_db *db, uint32_t uid)
 {
     sqlite3_stmt *statement = nn_db_statement(
         db, STATEMENT_TRIM,
@@ -203,17 +203,17 @@ static bool put_and_see(struct nn_db *db, uint32_t uid, const uint8_t *token,
     return false;
 }
 
-static int put(struct nn_db *db, uint32_t uid, const uint8_t *token, const struct nn_hash *hash,
-               bool is_next)
+static int map_put(struct nn_db *db, uint32_t uid, const uint8_t *token, const struct nn_hash *hash,
+                   bool is_next)
 {
-    int r = nn_db_ready(db);
+    int r = nn_db_refresh(db);
 
     if (r == NN_DB_E_FORKED || r < 0)
         return nn_error_origin(-EIO);
     if (!put_and_see(db, uid, token, hash, is_next) &&
-        (nn_db_failed(db) != NN_DB_E_REPLACED || !put_and_see(db, uid, token, hash, is_next)))
+        (nn_db_recover(db) != NN_DB_E_REPLACED || !put_and_see(db, uid, token, hash, is_next)))
         return nn_error_origin(-EIO);
-    trim(db, uid);
+    map_trim(db, uid);
     return 0;
 }
 
@@ -223,7 +223,7 @@ static int lock_and_put(struct nn_token_map *map, uint32_t uid, const uint8_t *t
     int r;
 
     nn_db_lock();
-    r = put(&map->db, uid, token, hash, is_next);
+    r = map_put(&map->db, uid, token, hash, is_next);
     nn_db_unlock();
     return nn_error_trace(r);
 }
@@ -247,10 +247,10 @@ static int lock_and_get(struct nn_token_map *map, uint32_t uid, const uint8_t *t
     int r;
 
     nn_db_lock();
-    r = nn_db_ready(&map->db);
+    r = nn_db_refresh(&map->db);
     if ((r == 0 || r == NN_DB_E_REPLACED) &&
         !get_row(&map->db, uid, token, is_next, ret_hash, &is_found))
-        nn_db_failed(&map->db);
+        nn_db_recover(&map->db);
     nn_db_unlock();
     return is_found ? 0 : NN_TOKEN_MAP_E_NONE;
 }

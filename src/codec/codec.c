@@ -16,7 +16,7 @@ enum {
     FIRST_CAPACITY = 256,
 };
 
-struct writer {
+struct codec_writer {
     struct nn_codec_buffer *buffer;
     uint32_t minor;
 };
@@ -111,7 +111,7 @@ int nn_codec_buffer_append(struct nn_codec_buffer *buffer, const void *bytes, si
 
 /* The same, without a call where there is room: capacities are powers of two
  * up to NNHAL_MAX_MESSAGE_BYTES, so that room is within the limit. */
-static inline int put(struct writer *writer, const void *bytes, size_t n_bytes)
+static inline int write_bytes(struct codec_writer *writer, const void *bytes, size_t n_bytes)
 {
     struct nn_codec_buffer *buffer = writer->buffer;
 
@@ -122,66 +122,67 @@ static inline int put(struct writer *writer, const void *bytes, size_t n_bytes)
     return 0;
 }
 
-static int put_u32(struct writer *writer, uint32_t value)
+static int write_u32(struct codec_writer *writer, uint32_t value)
 {
     value = htole32(value);
-    return put(writer, &value, sizeof(value));
+    return write_bytes(writer, &value, sizeof(value));
 }
 
-static int put_u64(struct writer *writer, uint64_t value)
+static int write_u64(struct codec_writer *writer, uint64_t value)
 {
     value = htole64(value);
-    return put(writer, &value, sizeof(value));
+    return write_bytes(writer, &value, sizeof(value));
 }
 
-static int put_u16(struct writer *writer, uint16_t value)
+static int write_u16(struct codec_writer *writer, uint16_t value)
 {
     value = htole16(value);
-    return put(writer, &value, sizeof(value));
+    return write_bytes(writer, &value, sizeof(value));
 }
 
-static int put_sized(struct writer *writer, const void *bytes, size_t n_bytes)
+static int write_sized(struct codec_writer *writer, const void *bytes, size_t n_bytes)
 {
-    int r = put_u32(writer, (uint32_t)n_bytes);
+    int r = write_u32(writer, (uint32_t)n_bytes);
 
     return r ? r : nn_codec_buffer_append(writer->buffer, bytes, n_bytes);
 }
 
-static int encode_string(struct writer *writer, const struct nn_codec_field *field,
+static int encode_string(struct codec_writer *writer, const struct nn_codec_field *field,
                          const char *text)
 {
     size_t n;
 
     if (!text)
-        return field->is_optional ? put_u32(writer, NN_CODEC_ABSENT) : NN_CODEC_E_INVALID;
+        return field->is_optional ? write_u32(writer, NN_CODEC_ABSENT) : NN_CODEC_E_INVALID;
     n = strnlen(text, (size_t)field->max + 1);
-    return n > field->max ? NN_CODEC_E_INVALID : put_sized(writer, text, n);
+    return n > field->max ? NN_CODEC_E_INVALID : write_sized(writer, text, n);
 }
 
-static int encode_bytes(struct writer *writer, const struct nn_codec_field *field,
+static int encode_bytes(struct codec_writer *writer, const struct nn_codec_field *field,
                         const struct nnhal_bytes *bytes)
 {
     if (bytes->size > field->max || (bytes->size && !bytes->data))
         return NN_CODEC_E_INVALID;
-    return put_sized(writer, bytes->data, bytes->size);
+    return write_sized(writer, bytes->data, bytes->size);
 }
 
-static int encode_fd(struct writer *writer, const struct nn_codec_field *field, int32_t fd)
+static int encode_fd(struct codec_writer *writer, const struct nn_codec_field *field, int32_t fd)
 {
     struct nn_codec_buffer *buffer = writer->buffer;
 
     if (fd == -1 && field->is_optional)
-        return put_u32(writer, NN_CODEC_ABSENT);
+        return write_u32(writer, NN_CODEC_ABSENT);
     if (fd < 0 || buffer->n_fds == NNHAL_MAX_FDS)
         return NN_CODEC_E_INVALID;
     buffer->fds[buffer->n_fds] = fd;
-    return put_u32(writer, (uint32_t)buffer->n_fds++);
+    return write_u32(writer, (uint32_t)buffer->n_fds++);
 }
 
-static int encode_struct(struct writer *writer, const struct nn_codec_type *type,
+static int encode_struct(struct codec_writer *writer, const struct nn_codec_type *type,
                          const void *value);
 
-static int encode_one(struct writer *writer, const struct nn_codec_field *field, const void *at)
+static int encode_one(struct codec_writer *writer, const struct nn_codec_field *field,
+                      const void *at)
 {
     uint32_t word;
     uint64_t wide;
@@ -190,12 +191,12 @@ static int encode_one(struct writer *writer, const struct nn_codec_field *field,
     case NN_CODEC_U8:
         return nn_codec_buffer_append(writer->buffer, at, 1);
     case NN_CODEC_U16:
-        return put_u16(writer, *(const uint16_t *)at);
+        return write_u16(writer, *(const uint16_t *)at);
     case NN_CODEC_U64:
     case NN_CODEC_I64:
     case NN_CODEC_ID:
         memcpy(&wide, at, sizeof(wide));
-        return put_u64(writer, wide);
+        return write_u64(writer, wide);
     case NN_CODEC_FD:
         return encode_fd(writer, field, *(const int32_t *)at);
     case NN_CODEC_STRING:
@@ -206,11 +207,11 @@ static int encode_one(struct writer *writer, const struct nn_codec_field *field,
         return encode_struct(writer, field->type, at);
     default:
         memcpy(&word, at, sizeof(word));
-        return nn_codec_is_legal(field, word) ? put_u32(writer, word) : NN_CODEC_E_INVALID;
+        return nn_codec_is_legal(field, word) ? write_u32(writer, word) : NN_CODEC_E_INVALID;
     }
 }
 
-static int encode_elements(struct writer *writer, const struct nn_codec_field *field,
+static int encode_elements(struct codec_writer *writer, const struct nn_codec_field *field,
                            const void *elements, size_t n)
 {
     size_t size = nn_codec_element_size(field);
@@ -240,7 +241,7 @@ static bool is_nothing(const struct nn_codec_field *field, const char *at)
     return true;
 }
 
-static int encode_field(struct writer *writer, const struct nn_codec_field *field,
+static int encode_field(struct codec_writer *writer, const struct nn_codec_field *field,
                         const char *value)
 {
     const char *at = value + field->offset;
@@ -259,7 +260,8 @@ static int encode_field(struct writer *writer, const struct nn_codec_field *fiel
     }
 }
 
-static int encode_struct(struct writer *writer, const struct nn_codec_type *type, const void *value)
+static int encode_struct(struct codec_writer *writer, const struct nn_codec_type *type,
+                         const void *value)
 {
     int r = 0;
 
@@ -271,7 +273,7 @@ static int encode_struct(struct writer *writer, const struct nn_codec_type *type
 int nn_codec_encode(const struct nn_codec_type *type, uint32_t minor, const void *value,
                     struct nn_codec_buffer *buffer)
 {
-    struct writer writer = {.buffer = buffer, .minor = minor};
+    struct codec_writer writer = {.buffer = buffer, .minor = minor};
     size_t n_bytes = buffer->n_bytes, n_fds = buffer->n_fds;
     int r = encode_struct(&writer, type, value);
 

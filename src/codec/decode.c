@@ -11,7 +11,7 @@
 #include <endian.h>
 #include <string.h>
 
-struct reader {
+struct codec_reader {
     const uint8_t *bytes;
     size_t n_left;
     const struct nn_codec_message *message;
@@ -21,7 +21,7 @@ struct reader {
 };
 
 /* The next n bytes; NULL if there are not that many. */
-static const uint8_t *take(struct reader *reader, size_t n)
+static const uint8_t *read_bytes(struct codec_reader *reader, size_t n)
 {
     const uint8_t *taken = reader->bytes;
 
@@ -32,9 +32,9 @@ static const uint8_t *take(struct reader *reader, size_t n)
     return taken;
 }
 
-static int take_u32(struct reader *reader, uint32_t *ret)
+static int read_u32(struct codec_reader *reader, uint32_t *ret)
 {
-    const uint8_t *bytes = take(reader, sizeof(*ret));
+    const uint8_t *bytes = read_bytes(reader, sizeof(*ret));
 
     if (!bytes)
         return NN_CODEC_E_VIOLATION;
@@ -43,9 +43,9 @@ static int take_u32(struct reader *reader, uint32_t *ret)
     return 0;
 }
 
-static int decode_u16(struct reader *reader, void *at)
+static int decode_u16(struct codec_reader *reader, void *at)
 {
-    const uint8_t *bytes = take(reader, 2);
+    const uint8_t *bytes = read_bytes(reader, 2);
     uint16_t value;
 
     if (!bytes)
@@ -56,9 +56,9 @@ static int decode_u16(struct reader *reader, void *at)
     return 0;
 }
 
-static int decode_u64(struct reader *reader, void *at)
+static int decode_u64(struct codec_reader *reader, void *at)
 {
-    const uint8_t *bytes = take(reader, 8);
+    const uint8_t *bytes = read_bytes(reader, 8);
     uint64_t value;
 
     if (!bytes)
@@ -69,10 +69,10 @@ static int decode_u64(struct reader *reader, void *at)
     return 0;
 }
 
-static int decode_u32(struct reader *reader, const struct nn_codec_field *field, void *at)
+static int decode_u32(struct codec_reader *reader, const struct nn_codec_field *field, void *at)
 {
     uint32_t value;
-    int r = take_u32(reader, &value);
+    int r = read_u32(reader, &value);
 
     if (r)
         return r;
@@ -84,10 +84,10 @@ static int decode_u32(struct reader *reader, const struct nn_codec_field *field,
 
 /* Descriptors are numbered in the order in which they are used, so that each
  * is used once and a message has one form only. */
-static int decode_fd(struct reader *reader, const struct nn_codec_field *field, int32_t *at)
+static int decode_fd(struct codec_reader *reader, const struct nn_codec_field *field, int32_t *at)
 {
     uint32_t place;
-    int r = take_u32(reader, &place);
+    int r = read_u32(reader, &place);
 
     if (r)
         return r;
@@ -102,18 +102,19 @@ static int decode_fd(struct reader *reader, const struct nn_codec_field *field, 
     return 0;
 }
 
-static int decode_string(struct reader *reader, const struct nn_codec_field *field, const char **at)
+static int decode_string(struct codec_reader *reader, const struct nn_codec_field *field,
+                         const char **at)
 {
     const uint8_t *bytes;
     uint32_t n;
     char *text;
-    int r = take_u32(reader, &n);
+    int r = read_u32(reader, &n);
 
     if (r)
         return r;
     if (n == NN_CODEC_ABSENT && field->is_optional)
         return 0;
-    bytes = n <= field->max ? take(reader, n) : NULL;
+    bytes = n <= field->max ? read_bytes(reader, n) : NULL;
     if (!bytes || memchr(bytes, 0, n))
         return NN_CODEC_E_VIOLATION;
     text = nn_arena_alloc(reader->arena, (size_t)n + 1);
@@ -124,16 +125,16 @@ static int decode_string(struct reader *reader, const struct nn_codec_field *fie
     return 0;
 }
 
-static int decode_bytes(struct reader *reader, const struct nn_codec_field *field,
+static int decode_bytes(struct codec_reader *reader, const struct nn_codec_field *field,
                         struct nnhal_bytes *at)
 {
     const uint8_t *bytes;
     uint32_t n;
-    int r = take_u32(reader, &n);
+    int r = read_u32(reader, &n);
 
     if (r)
         return r;
-    bytes = n <= field->max ? take(reader, n) : NULL;
+    bytes = n <= field->max ? read_bytes(reader, n) : NULL;
     if (!bytes)
         return NN_CODEC_E_VIOLATION;
     if (!n)
@@ -143,9 +144,10 @@ static int decode_bytes(struct reader *reader, const struct nn_codec_field *fiel
     return at->data ? 0 : NN_CODEC_E_MEMORY;
 }
 
-static int decode_struct(struct reader *reader, const struct nn_codec_type *type, void *value);
+static int decode_struct(struct codec_reader *reader, const struct nn_codec_type *type,
+                         void *value);
 
-static int decode_one(struct reader *reader, const struct nn_codec_field *field, void *at)
+static int decode_one(struct codec_reader *reader, const struct nn_codec_field *field, void *at)
 {
     switch (field->kind) {
     case NN_CODEC_U16:
@@ -167,14 +169,14 @@ static int decode_one(struct reader *reader, const struct nn_codec_field *field,
     }
 }
 
-static int decode_elements(struct reader *reader, const struct nn_codec_field *field,
+static int decode_elements(struct codec_reader *reader, const struct nn_codec_field *field,
                            char *elements, size_t n)
 {
     size_t size = nn_codec_element_size(field);
     int r = 0;
 
     if (nn_codec_is_plain(field->kind)) {
-        const uint8_t *bytes = take(reader, n * size);
+        const uint8_t *bytes = read_bytes(reader, n * size);
 
         if (!bytes)
             return NN_CODEC_E_VIOLATION;
@@ -195,7 +197,8 @@ static size_t least_bytes(const struct nn_codec_field *field)
 
 /* The count was held against its limit when it was read; here it is held
  * against the bytes that are left, before anything is allocated. */
-static int decode_array(struct reader *reader, const struct nn_codec_field *field, char *value)
+static int decode_array(struct codec_reader *reader, const struct nn_codec_field *field,
+                        char *value)
 {
     uint32_t n;
     void *elements;
@@ -212,7 +215,8 @@ static int decode_array(struct reader *reader, const struct nn_codec_field *fiel
     return decode_elements(reader, field, elements, n);
 }
 
-static int decode_field(struct reader *reader, const struct nn_codec_field *field, char *value)
+static int decode_field(struct codec_reader *reader, const struct nn_codec_field *field,
+                        char *value)
 {
     static const int32_t no_fd = -1;
 
@@ -231,7 +235,7 @@ static int decode_field(struct reader *reader, const struct nn_codec_field *fiel
     }
 }
 
-static int decode_struct(struct reader *reader, const struct nn_codec_type *type, void *value)
+static int decode_struct(struct codec_reader *reader, const struct nn_codec_type *type, void *value)
 {
     int r = 0;
 
@@ -243,11 +247,11 @@ static int decode_struct(struct reader *reader, const struct nn_codec_type *type
 int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor,
                     const struct nn_codec_message *message, struct nn_arena *arena, void *ret_value)
 {
-    struct reader reader = {.bytes = message->bytes,
-                            .n_left = message->n_bytes,
-                            .message = message,
-                            .minor = minor,
-                            .arena = arena};
+    struct codec_reader reader = {.bytes = message->bytes,
+                                  .n_left = message->n_bytes,
+                                  .message = message,
+                                  .minor = minor,
+                                  .arena = arena};
     int r = NN_CODEC_E_VIOLATION;
 
     memset(ret_value, 0, type->size);

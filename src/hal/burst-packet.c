@@ -35,8 +35,8 @@ struct request_writer {
     uint32_t sequence;
 };
 
-static void put_request(struct request_writer *writer, struct nnhal_fmq_request_datum datum,
-                        uint32_t kind)
+static void append_request_datum(struct request_writer *writer,
+                                 struct nnhal_fmq_request_datum datum, uint32_t kind)
 {
     datum.kind = kind;
     datum.sequence = writer->sequence;
@@ -46,8 +46,8 @@ static void put_request(struct request_writer *writer, struct nnhal_fmq_request_
 }
 
 /* kind: of the argument; its dimensions have the next one. */
-static int put_argument(struct request_writer *writer,
-                        const struct nnhal_request_argument *argument, uint32_t kind)
+static int encode_argument(struct request_writer *writer,
+                           const struct nnhal_request_argument *argument, uint32_t kind)
 {
     const struct nnhal_data_location *location = &argument->location;
     struct nnhal_fmq_request_datum datum = {0};
@@ -60,17 +60,18 @@ static int put_argument(struct request_writer *writer,
     datum.of.input_operand_information.pool_index = location->pool_index;
     datum.of.input_operand_information.offset = location->offset;
     datum.of.input_operand_information.length = location->length;
-    put_request(writer, datum, kind);
+    append_request_datum(writer, datum, kind);
     for (uint32_t i = 0; i < argument->n_dimensions; i++) {
         struct nnhal_fmq_request_datum dimension = {0};
 
         dimension.of.input_operand_dimension_value.dimension = argument->dimensions[i];
-        put_request(writer, dimension, kind + 1);
+        append_request_datum(writer, dimension, kind + 1);
     }
     return 0;
 }
 
-static void put_pools_and_end(struct request_writer *writer, const struct nn_burst_request *request)
+static void encode_pools_and_end(struct request_writer *writer,
+                                 const struct nn_burst_request *request)
 {
     struct nnhal_fmq_request_datum end = {0};
 
@@ -79,12 +80,12 @@ static void put_pools_and_end(struct request_writer *writer, const struct nn_bur
 
         datum.of.pool_identifier.slot = request->pools[i].slot;
         datum.of.pool_identifier.token = request->pools[i].token;
-        put_request(writer, datum, NNHAL_FMQ_REQUEST_POOL_IDENTIFIER);
+        append_request_datum(writer, datum, NNHAL_FMQ_REQUEST_POOL_IDENTIFIER);
     }
     end.of.measure_timing.measure = request->measure;
     end.of.measure_timing.deadline_ns = request->deadline_ns;
     end.of.measure_timing.loop_timeout_ns = request->loop_timeout_ns;
-    put_request(writer, end, NNHAL_FMQ_REQUEST_MEASURE_TIMING);
+    append_request_datum(writer, end, NNHAL_FMQ_REQUEST_MEASURE_TIMING);
 }
 
 int nn_burst_request_encode(const struct nn_burst_request *request,
@@ -101,15 +102,16 @@ int nn_burst_request_encode(const struct nn_burst_request *request,
     first.of.packet_information.n_inputs = request->n_inputs;
     first.of.packet_information.n_outputs = request->n_outputs;
     first.of.packet_information.n_pools = request->n_pools;
-    put_request(&writer, first, NNHAL_FMQ_REQUEST_PACKET_INFORMATION);
+    append_request_datum(&writer, first, NNHAL_FMQ_REQUEST_PACKET_INFORMATION);
     for (uint32_t i = 0; i < request->n_inputs && r == 0; i++)
-        r = put_argument(&writer, &request->inputs[i], NNHAL_FMQ_REQUEST_INPUT_OPERAND_INFORMATION);
+        r = encode_argument(&writer, &request->inputs[i],
+                            NNHAL_FMQ_REQUEST_INPUT_OPERAND_INFORMATION);
     for (uint32_t i = 0; i < request->n_outputs && r == 0; i++)
-        r = put_argument(&writer, &request->outputs[i],
-                         NNHAL_FMQ_REQUEST_OUTPUT_OPERAND_INFORMATION);
+        r = encode_argument(&writer, &request->outputs[i],
+                            NNHAL_FMQ_REQUEST_OUTPUT_OPERAND_INFORMATION);
     if (r != 0)
         return r;
-    put_pools_and_end(&writer, request);
+    encode_pools_and_end(&writer, request);
     if (writer.n > n_room)
         return NN_BURST_E_TOO_LONG;
     data[0].of.packet_information.packet_size = (uint32_t)writer.n;
@@ -129,8 +131,8 @@ struct result_writer {
     uint32_t sequence;
 };
 
-static void put_result(struct result_writer *writer, struct nnhal_fmq_result_datum datum,
-                       uint32_t kind)
+static void append_result_datum(struct result_writer *writer, struct nnhal_fmq_result_datum datum,
+                                uint32_t kind)
 {
     datum.kind = kind;
     datum.sequence = writer->sequence;
@@ -139,7 +141,7 @@ static void put_result(struct result_writer *writer, struct nnhal_fmq_result_dat
     writer->n++;
 }
 
-static int put_shape(struct result_writer *writer, const struct nnhal_output_shape *shape)
+static int encode_shape(struct result_writer *writer, const struct nnhal_output_shape *shape)
 {
     struct nnhal_fmq_result_datum datum = {0};
 
@@ -147,12 +149,12 @@ static int put_shape(struct result_writer *writer, const struct nnhal_output_sha
         return NN_BURST_E_CANNOT;
     datum.of.operand_information.is_sufficient = shape->is_sufficient;
     datum.of.operand_information.n_dimensions = shape->n_dimensions;
-    put_result(writer, datum, NNHAL_FMQ_RESULT_OPERAND_INFORMATION);
+    append_result_datum(writer, datum, NNHAL_FMQ_RESULT_OPERAND_INFORMATION);
     for (uint32_t i = 0; i < shape->n_dimensions; i++) {
         struct nnhal_fmq_result_datum dimension = {0};
 
         dimension.of.operand_dimension_value.dimension = shape->dimensions[i];
-        put_result(writer, dimension, NNHAL_FMQ_RESULT_OPERAND_DIMENSION_VALUE);
+        append_result_datum(writer, dimension, NNHAL_FMQ_RESULT_OPERAND_DIMENSION_VALUE);
     }
     return 0;
 }
@@ -180,14 +182,14 @@ int nn_burst_result_encode(const struct nn_burst_result *result,
         return NN_BURST_E_CANNOT;
     first.of.packet_information.error_status = result->status;
     first.of.packet_information.n_operands = result->n_output_shapes;
-    put_result(&writer, first, NNHAL_FMQ_RESULT_PACKET_INFORMATION);
+    append_result_datum(&writer, first, NNHAL_FMQ_RESULT_PACKET_INFORMATION);
     for (uint32_t i = 0; i < result->n_output_shapes && r == 0; i++)
-        r = put_shape(&writer, &result->output_shapes[i]);
+        r = encode_shape(&writer, &result->output_shapes[i]);
     if (r != 0)
         return r;
     last.of.execution_timing.time_on_device_ns = result->timing.time_on_device_ns;
     last.of.execution_timing.time_in_driver_ns = result->timing.time_in_driver_ns;
-    put_result(&writer, last, NNHAL_FMQ_RESULT_EXECUTION_TIMING);
+    append_result_datum(&writer, last, NNHAL_FMQ_RESULT_EXECUTION_TIMING);
     if (writer.n > n_room)
         return NN_BURST_E_TOO_LONG;
     data[0].of.packet_information.packet_size = (uint32_t)writer.n;
@@ -207,7 +209,7 @@ struct nn_burst_result nn_burst_refusal(uint32_t sequence, uint32_t status)
 /* -- decoding -------------------------------------------------------------- */
 
 /* Elements yet to be read, of either queue: kind, sequence, words. */
-struct reader {
+struct datum_reader {
     const uint8_t *next;
     uint32_t n_left;
     uint32_t datum_bytes;
@@ -216,7 +218,7 @@ struct reader {
 
 /* The words of the next element, which must be of this kind and may use only
  * the first n_used_bytes of them. Returns: NULL if it is not so. */
-static const void *take(struct reader *reader, uint32_t kind, size_t n_used_bytes)
+static const void *next_datum(struct datum_reader *reader, uint32_t kind, size_t n_used_bytes)
 {
     const struct nnhal_fmq_request_datum *datum = (const void *)reader->next;
     const uint8_t *words = reader->next + offsetof(struct nnhal_fmq_request_datum, of);
@@ -233,8 +235,8 @@ static const void *take(struct reader *reader, uint32_t kind, size_t n_used_byte
 }
 
 /* n dimensions of 4 bytes each. Returns: 0, VIOLATION, MEMORY. */
-static int take_dimensions(struct reader *reader, uint32_t kind, uint32_t n, struct nn_arena *arena,
-                           const uint32_t **ret_dimensions)
+static int decode_dims(struct datum_reader *reader, uint32_t kind, uint32_t n,
+                       struct nn_arena *arena, const uint32_t **ret_dimensions)
 {
     uint32_t *dimensions;
 
@@ -247,7 +249,7 @@ static int take_dimensions(struct reader *reader, uint32_t kind, uint32_t n, str
     if (!dimensions)
         return NN_BURST_E_MEMORY;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t *value = take(reader, kind, sizeof(*value));
+        const uint32_t *value = next_datum(reader, kind, sizeof(*value));
 
         if (!value)
             return NN_BURST_E_VIOLATION;
@@ -257,11 +259,11 @@ static int take_dimensions(struct reader *reader, uint32_t kind, uint32_t n, str
     return 0;
 }
 
-static int take_argument(struct reader *reader, uint32_t kind, struct nn_arena *arena,
-                         struct nnhal_request_argument *ret_argument)
+static int decode_argument(struct datum_reader *reader, uint32_t kind, struct nn_arena *arena,
+                           struct nnhal_request_argument *ret_argument)
 {
     typedef __typeof__(((struct nnhal_fmq_request_datum *)0)->of.input_operand_information) info_of;
-    const info_of *information = take(reader, kind, sizeof(*information));
+    const info_of *information = next_datum(reader, kind, sizeof(*information));
 
     if (!information || information->has_no_value > 1 || information->reserved)
         return NN_BURST_E_VIOLATION;
@@ -270,13 +272,14 @@ static int take_argument(struct reader *reader, uint32_t kind, struct nn_arena *
     ret_argument->location.pool_index = information->pool_index;
     ret_argument->location.offset = information->offset;
     ret_argument->location.length = information->length;
-    return take_dimensions(reader, kind + 1, information->n_dimensions, arena,
-                           &ret_argument->dimensions);
+    return decode_dims(reader, kind + 1, information->n_dimensions, arena,
+                       &ret_argument->dimensions);
 }
 
 /* n is held against what is left before anything is allocated. */
-static int take_arguments(struct reader *reader, uint32_t kind, uint32_t n, struct nn_arena *arena,
-                          const struct nnhal_request_argument **ret_arguments)
+static int decode_arguments(struct datum_reader *reader, uint32_t kind, uint32_t n,
+                            struct nn_arena *arena,
+                            const struct nnhal_request_argument **ret_arguments)
 {
     struct nnhal_request_argument *arguments;
     int r = 0;
@@ -288,13 +291,13 @@ static int take_arguments(struct reader *reader, uint32_t kind, uint32_t n, stru
     if (!arguments)
         return NN_BURST_E_MEMORY;
     for (uint32_t i = 0; i < n && r == 0; i++)
-        r = take_argument(reader, kind, arena, &arguments[i]);
+        r = decode_argument(reader, kind, arena, &arguments[i]);
     *ret_arguments = arguments;
     return r;
 }
 
-static int take_pools(struct reader *reader, uint32_t n, struct nn_arena *arena,
-                      const struct nn_burst_pool **ret_pools)
+static int decode_pools(struct datum_reader *reader, uint32_t n, struct nn_arena *arena,
+                        const struct nn_burst_pool **ret_pools)
 {
     struct nn_burst_pool *pools;
 
@@ -305,8 +308,8 @@ static int take_pools(struct reader *reader, uint32_t n, struct nn_arena *arena,
     if (!pools)
         return NN_BURST_E_MEMORY;
     for (uint32_t i = 0; i < n; i++) {
-        const struct nn_burst_pool *pool = take(reader, NNHAL_FMQ_REQUEST_POOL_IDENTIFIER,
-                                                sizeof(*pool));
+        const struct nn_burst_pool *pool = next_datum(reader, NNHAL_FMQ_REQUEST_POOL_IDENTIFIER,
+                                                      sizeof(*pool));
 
         /* A slot or a token, not both and not neither. */
         if (!pool || pool->slot < -1 || (pool->slot == -1) != (pool->token != 0))
@@ -317,10 +320,10 @@ static int take_pools(struct reader *reader, uint32_t n, struct nn_arena *arena,
     return 0;
 }
 
-static int take_end(struct reader *reader, struct nn_burst_request *request)
+static int decode_end(struct datum_reader *reader, struct nn_burst_request *request)
 {
     typedef __typeof__(((struct nnhal_fmq_request_datum *)0)->of.measure_timing) end_of;
-    const end_of *end = take(reader, NNHAL_FMQ_REQUEST_MEASURE_TIMING, sizeof(*end));
+    const end_of *end = next_datum(reader, NNHAL_FMQ_REQUEST_MEASURE_TIMING, sizeof(*end));
 
     if (!end || end->measure > 1 || end->reserved || reader->n_left)
         return NN_BURST_E_VIOLATION;
@@ -334,12 +337,13 @@ int nn_burst_request_decode(const struct nnhal_fmq_request_datum *data, uint32_t
                             struct nn_arena *arena, struct nn_burst_request *ret_request)
 {
     typedef __typeof__(data->of.packet_information) first_of;
-    struct reader reader = {.next = (const void *)data,
-                            .n_left = n_data,
-                            .datum_bytes = sizeof(*data),
-                            .sequence = n_data ? data->sequence : 0};
+    struct datum_reader reader = {.next = (const void *)data,
+                                  .n_left = n_data,
+                                  .datum_bytes = sizeof(*data),
+                                  .sequence = n_data ? data->sequence : 0};
     struct nn_burst_request request = {.sequence = reader.sequence};
-    const first_of *first = take(&reader, NNHAL_FMQ_REQUEST_PACKET_INFORMATION, sizeof(*first));
+    const first_of *first = next_datum(&reader, NNHAL_FMQ_REQUEST_PACKET_INFORMATION,
+                                       sizeof(*first));
     int r;
 
     if (!first || first->packet_size != n_data)
@@ -347,22 +351,22 @@ int nn_burst_request_decode(const struct nnhal_fmq_request_datum *data, uint32_t
     request.n_inputs = first->n_inputs;
     request.n_outputs = first->n_outputs;
     request.n_pools = first->n_pools;
-    r = take_arguments(&reader, NNHAL_FMQ_REQUEST_INPUT_OPERAND_INFORMATION, request.n_inputs,
-                       arena, &request.inputs);
+    r = decode_arguments(&reader, NNHAL_FMQ_REQUEST_INPUT_OPERAND_INFORMATION, request.n_inputs,
+                         arena, &request.inputs);
     if (r == 0)
-        r = take_arguments(&reader, NNHAL_FMQ_REQUEST_OUTPUT_OPERAND_INFORMATION, request.n_outputs,
-                           arena, &request.outputs);
+        r = decode_arguments(&reader, NNHAL_FMQ_REQUEST_OUTPUT_OPERAND_INFORMATION,
+                             request.n_outputs, arena, &request.outputs);
     if (r == 0)
-        r = take_pools(&reader, request.n_pools, arena, &request.pools);
+        r = decode_pools(&reader, request.n_pools, arena, &request.pools);
     if (r == 0)
-        r = take_end(&reader, &request);
+        r = decode_end(&reader, &request);
     if (r == 0)
         *ret_request = request;
     return r;
 }
 
-static int take_shapes(struct reader *reader, uint32_t n, struct nn_arena *arena,
-                       const struct nnhal_output_shape **ret_shapes)
+static int decode_shapes(struct datum_reader *reader, uint32_t n, struct nn_arena *arena,
+                         const struct nnhal_output_shape **ret_shapes)
 {
     typedef __typeof__(((struct nnhal_fmq_result_datum *)0)->of.operand_information) info_of;
     struct nnhal_output_shape *shapes;
@@ -375,15 +379,15 @@ static int take_shapes(struct reader *reader, uint32_t n, struct nn_arena *arena
     if (!shapes)
         return NN_BURST_E_MEMORY;
     for (uint32_t i = 0; i < n && r == 0; i++) {
-        const info_of *information = take(reader, NNHAL_FMQ_RESULT_OPERAND_INFORMATION,
-                                          sizeof(*information));
+        const info_of *information = next_datum(reader, NNHAL_FMQ_RESULT_OPERAND_INFORMATION,
+                                                sizeof(*information));
 
         if (!information || information->is_sufficient > 1)
             return NN_BURST_E_VIOLATION;
         shapes[i].is_sufficient = information->is_sufficient;
         shapes[i].n_dimensions = information->n_dimensions;
-        r = take_dimensions(reader, NNHAL_FMQ_RESULT_OPERAND_DIMENSION_VALUE,
-                            information->n_dimensions, arena, &shapes[i].dimensions);
+        r = decode_dims(reader, NNHAL_FMQ_RESULT_OPERAND_DIMENSION_VALUE, information->n_dimensions,
+                        arena, &shapes[i].dimensions);
     }
     *ret_shapes = shapes;
     return r;
@@ -393,12 +397,13 @@ int nn_burst_result_decode(const struct nnhal_fmq_result_datum *data, uint32_t n
                            struct nn_arena *arena, struct nn_burst_result *ret_result)
 {
     typedef __typeof__(data->of.packet_information) first_of;
-    struct reader reader = {.next = (const void *)data,
-                            .n_left = n_data,
-                            .datum_bytes = sizeof(*data),
-                            .sequence = n_data ? data->sequence : 0};
+    struct datum_reader reader = {.next = (const void *)data,
+                                  .n_left = n_data,
+                                  .datum_bytes = sizeof(*data),
+                                  .sequence = n_data ? data->sequence : 0};
     struct nn_burst_result result = {.sequence = reader.sequence};
-    const first_of *first = take(&reader, NNHAL_FMQ_RESULT_PACKET_INFORMATION, sizeof(*first));
+    const first_of *first = next_datum(&reader, NNHAL_FMQ_RESULT_PACKET_INFORMATION,
+                                       sizeof(*first));
     const struct nnhal_timing *timing;
     int r;
 
@@ -406,10 +411,10 @@ int nn_burst_result_decode(const struct nnhal_fmq_result_datum *data, uint32_t n
         return NN_BURST_E_VIOLATION;
     result.status = first->error_status;
     result.n_output_shapes = first->n_operands;
-    r = take_shapes(&reader, result.n_output_shapes, arena, &result.output_shapes);
+    r = decode_shapes(&reader, result.n_output_shapes, arena, &result.output_shapes);
     if (r != 0)
         return r;
-    timing = take(&reader, NNHAL_FMQ_RESULT_EXECUTION_TIMING, sizeof(*timing));
+    timing = next_datum(&reader, NNHAL_FMQ_RESULT_EXECUTION_TIMING, sizeof(*timing));
     if (!timing || reader.n_left)
         return NN_BURST_E_VIOLATION;
     result.timing = *timing;
@@ -434,7 +439,8 @@ static uint32_t measure_run(const uint8_t *data, size_t datum_bytes, uint32_t n_
 
 /* Copies all that is there and looks at the copy: the run ends where the sequence
  * number changes. */
-static int take_run(struct nn_ring *ring, uint8_t *data, size_t datum_bytes, uint32_t *ret_n_data)
+static int receive_run(struct nn_ring *ring, uint8_t *data, size_t datum_bytes,
+                       uint32_t *ret_n_data)
 {
     struct nnhal_fmq_transaction transaction;
     uint32_t n_there = nn_ring_available_to_read(ring), n;
@@ -457,11 +463,11 @@ static int take_run(struct nn_ring *ring, uint8_t *data, size_t datum_bytes, uin
 int nn_burst_receive_request(struct nn_ring *ring, struct nnhal_fmq_request_datum *data,
                              uint32_t *ret_n_data)
 {
-    return take_run(ring, (uint8_t *)data, sizeof(*data), ret_n_data);
+    return receive_run(ring, (uint8_t *)data, sizeof(*data), ret_n_data);
 }
 
 int nn_burst_receive_result(struct nn_ring *ring, struct nnhal_fmq_result_datum *data,
                             uint32_t *ret_n_data)
 {
-    return take_run(ring, (uint8_t *)data, sizeof(*data), ret_n_data);
+    return receive_run(ring, (uint8_t *)data, sizeof(*data), ret_n_data);
 }

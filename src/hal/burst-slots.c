@@ -22,7 +22,7 @@ void nn_burst_slots_done(struct nn_burst_slots *slots)
 
 /* -- under the lock -------------------------------------------------------- */
 
-static int32_t find(const struct nn_burst_slots *slots, uint64_t memory)
+static int32_t slot_find(const struct nn_burst_slots *slots, uint64_t memory)
 {
     for (uint32_t i = 0; i < slots->n_slots; i++)
         if (slots->slots[i].memory == memory && slots->slots[i].is_set)
@@ -30,7 +30,7 @@ static int32_t find(const struct nn_burst_slots *slots, uint64_t memory)
     return -1;
 }
 
-static int grow(struct nn_burst_slots *slots)
+static int slots_grow(struct nn_burst_slots *slots)
 {
     uint32_t n_room = slots->n_room ? slots->n_room * 2 : FIRST_ROOM;
     struct nn_burst_slot *larger;
@@ -47,14 +47,14 @@ static int grow(struct nn_burst_slots *slots)
     return 0;
 }
 
-static int reserve(struct nn_burst_slots *slots, uint64_t memory, int32_t *ret_slot)
+static int slot_reserve(struct nn_burst_slots *slots, uint64_t memory, int32_t *ret_slot)
 {
     int32_t slot = slots->first_free;
 
     if (slot >= 0) {
         slots->first_free = slots->slots[slot].next_free;
     } else {
-        int r = grow(slots);
+        int r = slots_grow(slots);
 
         if (r)
             return r;
@@ -65,7 +65,7 @@ static int reserve(struct nn_burst_slots *slots, uint64_t memory, int32_t *ret_s
     return NN_BURST_SLOTS_E_NEW;
 }
 
-static void give(struct nn_burst_slots *slots, int32_t slot)
+static void slot_free(struct nn_burst_slots *slots, int32_t slot)
 {
     slots->slots[slot] = (struct nn_burst_slot){.next_free = slots->first_free};
     slots->first_free = slot;
@@ -73,47 +73,47 @@ static void give(struct nn_burst_slots *slots, int32_t slot)
 
 /* -------------------------------------------------------------------------- */
 
-int nn_burst_slots_take(struct nn_burst_slots *slots, uint64_t memory, int32_t *ret_slot)
+int nn_burst_slots_reserve(struct nn_burst_slots *slots, uint64_t memory, int32_t *ret_slot)
 {
     int32_t slot;
     int r = 0;
 
     pthread_mutex_lock(&slots->lock);
-    slot = find(slots, memory);
+    slot = slot_find(slots, memory);
     if (slot >= 0)
         *ret_slot = slot;
     else
-        r = reserve(slots, memory, ret_slot);
+        r = slot_reserve(slots, memory, ret_slot);
     pthread_mutex_unlock(&slots->lock);
     return r;
 }
 
-void nn_burst_slots_settle(struct nn_burst_slots *slots, int32_t slot, bool is_set)
+void nn_burst_slots_commit(struct nn_burst_slots *slots, int32_t slot, bool is_set)
 {
     pthread_mutex_lock(&slots->lock);
     if (is_set)
         slots->slots[slot].is_set = true;
     else
-        give(slots, slot);
+        slot_free(slots, slot);
     pthread_mutex_unlock(&slots->lock);
 }
 
-int32_t nn_burst_slots_leave(struct nn_burst_slots *slots, uint64_t memory)
+int32_t nn_burst_slots_begin_free(struct nn_burst_slots *slots, uint64_t memory)
 {
     int32_t slot;
 
     pthread_mutex_lock(&slots->lock);
-    slot = find(slots, memory);
+    slot = slot_find(slots, memory);
     if (slot >= 0)
         slots->slots[slot] = (struct nn_burst_slot){.memory = 0};
     pthread_mutex_unlock(&slots->lock);
     return slot;
 }
 
-void nn_burst_slots_give(struct nn_burst_slots *slots, int32_t slot)
+void nn_burst_slots_end_free(struct nn_burst_slots *slots, int32_t slot)
 {
     pthread_mutex_lock(&slots->lock);
-    give(slots, slot);
+    slot_free(slots, slot);
     pthread_mutex_unlock(&slots->lock);
 }
 

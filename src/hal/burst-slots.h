@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-    NN_BURST_SLOTS_E_NEW = 1,  /* reserved: tell the device, then nn_burst_slots_settle() */
+    NN_BURST_SLOTS_E_NEW = 1,  /* reserved: tell the device, then nn_burst_slots_commit() */
     NN_BURST_SLOTS_E_FULL = 2, /* all are taken */
 };
 
@@ -33,18 +33,18 @@ struct nn_burst_slots {
 void nn_burst_slots_init(struct nn_burst_slots *slots);
 void nn_burst_slots_done(struct nn_burst_slots *slots);
 
-/* nn_burst_slots_take() - the slot of a memory: its own, or one that is now
+/* nn_burst_slots_reserve() - the slot of a memory: its own, or one that is now
  * reserved for it. Returns: 0, NEW, FULL, -ENOMEM. */
-int nn_burst_slots_take(struct nn_burst_slots *slots, uint64_t memory, int32_t *ret_slot);
+int nn_burst_slots_reserve(struct nn_burst_slots *slots, uint64_t memory, int32_t *ret_slot);
 
-/* nn_burst_slots_settle() - a reserved slot: the device has taken the memory, or
+/* nn_burst_slots_commit() - a reserved slot: the device has taken the memory, or
  * not, and then the slot is free. */
-void nn_burst_slots_settle(struct nn_burst_slots *slots, int32_t slot, bool is_set);
+void nn_burst_slots_commit(struct nn_burst_slots *slots, int32_t slot, bool is_set);
 
-/* nn_burst_slots_leave() - takes a memory out of its slot, which is nobody's
- * until nn_burst_slots_give(). Returns: the slot, -1 if it has none. */
-int32_t nn_burst_slots_leave(struct nn_burst_slots *slots, uint64_t memory);
-void nn_burst_slots_give(struct nn_burst_slots *slots, int32_t slot);
+/* nn_burst_slots_begin_free() - takes a memory out of its slot, which is nobody's
+ * until nn_burst_slots_end_free(). Returns: the slot, -1 if it has none. */
+int32_t nn_burst_slots_begin_free(struct nn_burst_slots *slots, uint64_t memory);
+void nn_burst_slots_end_free(struct nn_burst_slots *slots, int32_t slot);
 
 /* nn_burst_slots_get() - the memory in a slot; 0: none, or no such slot. */
 uint64_t nn_burst_slots_get(struct nn_burst_slots *slots, int32_t slot);

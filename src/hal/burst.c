@@ -24,8 +24,8 @@ struct nn_burst {
     uint32_t is_stopped;
     struct nn_burst_slots slots;
     pthread_mutex_t lock; /* of what follows */
-    uint32_t n_wanted;
-    int32_t *wanted; /* slots that the device has lost */
+    uint32_t n_lost_slots;
+    int32_t *lost_slots; /* slots that the device has lost */
 };
 
 struct nn_burst_packet {
@@ -36,7 +36,7 @@ struct nn_burst_packet {
 
 /* -- beginning and end ----------------------------------------------------- */
 
-static struct nn_hal_queue_descriptor describe(const struct nn_ring *ring)
+static struct nn_hal_queue_descriptor queue_describe(const struct nn_ring *ring)
 {
     struct nnhal_fmq_descriptor descriptor = {.fd = -1};
 
@@ -46,7 +46,7 @@ static struct nn_hal_queue_descriptor describe(const struct nn_ring *ring)
                                             descriptor.flavour, descriptor.fd};
 }
 
-static uint32_t configure(struct nn_burst *burst, const struct nn_burst_params *params)
+static uint32_t burst_configure(struct nn_burst *burst, const struct nn_burst_params *params)
 {
     struct nn_hal_configure_execution_burst_args args = {
         .prepared_model = params->prepared_model,
@@ -56,8 +56,8 @@ static uint32_t configure(struct nn_burst *burst, const struct nn_burst_params *
     struct nn_arena arena;
     uint32_t status;
 
-    args.requests = describe(burst->requests);
-    args.results = describe(burst->results);
+    args.requests = queue_describe(burst->requests);
+    args.results = queue_describe(burst->results);
     nn_arena_init(&arena, 0);
     status = nn_hal_configure_execution_burst(burst->hal, &args, &reply, &arena);
     if (status == NNHAL_NONE) {
@@ -99,7 +99,7 @@ int nn_burst_open(struct nn_hal *hal, const struct nn_burst_params *params, uint
         *ret_status = NNHAL_GENERAL_FAILURE;
         r = NN_BURST_E_REFUSED;
     } else if (r == 0) {
-        *ret_status = configure(burst, params);
+        *ret_status = burst_configure(burst, params);
         r = *ret_status == NNHAL_NONE ? 0 : NN_BURST_E_REFUSED;
     }
     if (r == 0)
@@ -109,7 +109,7 @@ int nn_burst_open(struct nn_hal *hal, const struct nn_burst_params *params, uint
     return r;
 }
 
-static void tell_end(struct nn_burst *burst)
+static void call_free_burst(struct nn_burst *burst)
 {
     struct nn_hal_free_burst_args args = {.burst = burst->id};
     struct nn_hal_free_burst_reply reply = {0};
@@ -125,12 +125,12 @@ struct nn_burst *nn_burst_free(struct nn_burst *burst, bool is_alive)
     if (!burst)
         return NULL;
     if (burst->id && is_alive)
-        tell_end(burst);
+        call_free_burst(burst);
     nn_ring_free(burst->requests);
     nn_ring_free(burst->results);
     nn_burst_slots_done(&burst->slots);
     pthread_mutex_destroy(&burst->lock);
-    free(burst->wanted);
+    free(burst->lost_slots);
     free(burst->result);
     free(burst);
     return NULL;
@@ -150,7 +150,7 @@ void nn_burst_stop(struct nn_burst *burst)
 
 /* -- memories in slots ----------------------------------------------------- */
 
-static uint32_t tell_set(struct nn_burst *burst, int32_t slot, uint64_t memory)
+static uint32_t call_set_memory(struct nn_burst *burst, int32_t slot, uint64_t memory)
 {
     struct nn_hal_set_burst_memory_args args = {.burst = burst->id, .memory = memory, .slot = slot};
     struct nn_hal_set_burst_memory_reply reply = {0};
@@ -163,7 +163,7 @@ static uint32_t tell_set(struct nn_burst *burst, int32_t slot, uint64_t memory)
     return status;
 }
 
-static void tell_free(struct nn_burst *burst, int32_t slot)
+static void call_free_memory(struct nn_burst *burst, int32_t slot)
 {
     struct nn_hal_free_burst_memory_args args = {.burst = burst->id, .slot = slot};
     struct nn_hal_free_burst_memory_reply reply = {0};
@@ -176,73 +176,73 @@ static void tell_free(struct nn_burst *burst, int32_t slot)
 
 /* A memory that is new to the burst goes to the device at once, so that no
  * request has to wait until it was asked for. */
-static int take_slot(struct nn_burst *burst, uint64_t memory, int32_t *ret_slot)
+static int memory_reserve_slot(struct nn_burst *burst, uint64_t memory, int32_t *ret_slot)
 {
     bool is_set;
-    int r = nn_burst_slots_take(&burst->slots, memory, ret_slot);
+    int r = nn_burst_slots_reserve(&burst->slots, memory, ret_slot);
 
     if (r == NN_BURST_SLOTS_E_FULL)
         return NN_BURST_E_UNSENT;
     if (r != NN_BURST_SLOTS_E_NEW)
         return r;
-    is_set = tell_set(burst, *ret_slot, memory) == NNHAL_NONE;
-    nn_burst_slots_settle(&burst->slots, *ret_slot, is_set);
+    is_set = call_set_memory(burst, *ret_slot, memory) == NNHAL_NONE;
+    nn_burst_slots_commit(&burst->slots, *ret_slot, is_set);
     return is_set ? 0 : NN_BURST_E_UNSENT;
 }
 
 void nn_burst_drop_memory(struct nn_burst *burst, uint64_t memory, bool is_alive)
 {
-    int32_t slot = nn_burst_slots_leave(&burst->slots, memory);
+    int32_t slot = nn_burst_slots_begin_free(&burst->slots, memory);
 
     if (slot < 0)
         return;
     if (is_alive)
-        tell_free(burst, slot);
-    nn_burst_slots_give(&burst->slots, slot);
+        call_free_memory(burst, slot);
+    nn_burst_slots_end_free(&burst->slots, slot);
 }
 
 /* Under the lock; several questions may come before they are answered. Without
  * memory the device gives up waiting, and the request fails. */
-static void add_wanted(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots)
+static void lost_slots_add(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots)
 {
-    uint32_t n_room = NN_BURST_MAX_SLOTS - burst->n_wanted;
+    uint32_t n_room = NN_BURST_MAX_SLOTS - burst->n_lost_slots;
     uint32_t n = n_slots < n_room ? n_slots : n_room;
     int32_t *larger;
 
     if (n == 0)
         return;
-    larger = realloc(burst->wanted, (burst->n_wanted + n) * sizeof(*larger));
+    larger = realloc(burst->lost_slots, (burst->n_lost_slots + n) * sizeof(*larger));
     if (!larger)
         return;
-    memcpy(larger + burst->n_wanted, slots, n * sizeof(*larger));
-    burst->wanted = larger;
-    burst->n_wanted += n;
+    memcpy(larger + burst->n_lost_slots, slots, n * sizeof(*larger));
+    burst->lost_slots = larger;
+    burst->n_lost_slots += n;
 }
 
-void nn_burst_want(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots)
+void nn_burst_resend_memories(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots)
 {
     if (!burst->results)
         return;
     pthread_mutex_lock(&burst->lock);
-    add_wanted(burst, slots, n_slots);
+    lost_slots_add(burst, slots, n_slots);
     pthread_mutex_unlock(&burst->lock);
     nn_ring_interrupt(burst->results);
 }
 
 /* A slot in which nothing lies is answered with no memory, which the device
  * refuses: it waits for the slot until its patience ends, and the request fails. */
-static void answer_wanted(struct nn_burst *burst)
+static void lost_slots_resend(struct nn_burst *burst)
 {
-    _cleanup_(freep) int32_t *wanted = NULL;
-    uint32_t n_wanted;
+    _cleanup_(freep) int32_t *lost_slots = NULL;
+    uint32_t n_lost_slots;
 
     pthread_mutex_lock(&burst->lock);
-    wanted = steal_ptr(&burst->wanted);
-    n_wanted = burst->n_wanted;
-    burst->n_wanted = 0;
+    lost_slots = steal_ptr(&burst->lost_slots);
+    n_lost_slots = burst->n_lost_slots;
+    burst->n_lost_slots = 0;
     pthread_mutex_unlock(&burst->lock);
-    for (uint32_t i = 0; i < n_wanted; i++)
-        tell_set(burst, wanted[i], nn_burst_slots_get(&burst->slots, wanted[i]));
+    for (uint32_t i = 0; i < n_lost_slots; i++)
+        call_set_memory(burst, lost_slots[i], nn_burst_slots_get(&burst->slots, lost_slots[i]));
 }
 
 /* -- packing --------------------------------------------------------------- */
@@ -266,16 +266,16 @@ static int pack_pools(struct nn_burst *burst, const struct nnhal_request *reques
 
         pools[i] = (struct nn_burst_pool){.slot = -1, .token = request->pools[i].token};
         if (!request->pools[i].token)
-            r = take_slot(burst, request->pools[i].memory, &pools[i].slot);
+            r = memory_reserve_slot(burst, request->pools[i].memory, &pools[i].slot);
         if (r)
             return r;
     }
     return 0;
 }
 
-static int encode(struct nn_burst *burst, const struct nnhal_request *request,
-                  const struct nn_burst_pack_options *options, const struct nn_burst_pool *pools,
-                  struct nn_burst_packet **ret_packet)
+static int packet_encode(struct nn_burst *burst, const struct nnhal_request *request,
+                         const struct nn_burst_pack_options *options,
+                         const struct nn_burst_pool *pools, struct nn_burst_packet **ret_packet)
 {
     const struct nn_burst_request content = {
         .measure = options->measure,
@@ -319,7 +319,7 @@ int nn_burst_pack(struct nn_burst *burst, const struct nnhal_request *request,
     if (!burst->requests)
         return NN_BURST_E_UNSENT;
     r = pack_pools(burst, request, pools);
-    return r ? r : encode(burst, request, options, pools, ret_packet);
+    return r ? r : packet_encode(burst, request, options, pools, ret_packet);
 }
 
 struct nn_burst_packet *nn_burst_packet_free(struct nn_burst_packet *packet)
@@ -350,7 +350,8 @@ static int send_packet(struct nn_burst *burst, struct nn_burst_packet *packet, u
 }
 
 /* The other side broke a rule: what it says is not looked at any more. */
-static uint32_t break_off(struct nn_burst *burst, struct nn_hal_execute_synchronously_reply *reply)
+static uint32_t burst_break(struct nn_burst *burst,
+                            struct nn_hal_execute_synchronously_reply *reply)
 {
     burst->is_broken = true;
     *reply = (struct nn_hal_execute_synchronously_reply){
@@ -360,7 +361,7 @@ static uint32_t break_off(struct nn_burst *burst, struct nn_hal_execute_synchron
 
 /* Waits for the next result. Returns: NNHAL_NONE with its length; DEAD_OBJECT;
  * GENERAL_FAILURE. */
-static uint32_t receive(struct nn_burst *burst, uint32_t *ret_n_data)
+static uint32_t result_receive(struct nn_burst *burst, uint32_t *ret_n_data)
 {
     for (;;) {
         int r = nn_burst_receive_result(burst->results, burst->result, ret_n_data);
@@ -372,14 +373,14 @@ static uint32_t receive(struct nn_burst *burst, uint32_t *ret_n_data)
         if (r == NNHAL_FMQ_E_CLOSED)
             return NNHAL_DEAD_OBJECT;
         if (r == NN_RING_E_INTERRUPTED)
-            answer_wanted(burst);
+            lost_slots_resend(burst);
         else if (r != 0)
             return NNHAL_GENERAL_FAILURE;
     }
 }
 
-static uint32_t take_result(struct nn_burst *burst, uint32_t n_data, struct nn_arena *arena,
-                            struct nn_hal_execute_synchronously_reply *reply)
+static uint32_t result_accept(struct nn_burst *burst, uint32_t n_data, struct nn_arena *arena,
+                              struct nn_hal_execute_synchronously_reply *reply)
 {
     struct nn_burst_result result;
     int r = nn_burst_result_decode(burst->result, n_data, arena, &result);
@@ -389,7 +390,7 @@ static uint32_t take_result(struct nn_burst *burst, uint32_t n_data, struct nn_a
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     }
     if (r != 0 || result.sequence != burst->sequence)
-        return break_off(burst, reply);
+        return burst_break(burst, reply);
     *reply = (struct nn_hal_execute_synchronously_reply){
         .n_output_shapes = result.n_output_shapes,
         .output_shapes = result.output_shapes,
@@ -406,13 +407,13 @@ int nn_burst_execute(struct nn_burst *burst, struct nn_burst_packet *packet, uin
 
     if (!can_send(burst) || send_packet(burst, packet, deadline_ns))
         return NN_BURST_E_UNSENT;
-    status = receive(burst, &n_data);
+    status = result_receive(burst, &n_data);
     if (status == NNHAL_NONE)
-        status = take_result(burst, n_data, arena, reply);
+        status = result_accept(burst, n_data, arena, reply);
     else if (status == NNHAL_DEAD_OBJECT)
         *reply = (struct nn_hal_execute_synchronously_reply){.message = "the service is gone"};
     else
-        status = break_off(burst, reply);
+        status = burst_break(burst, reply);
     *ret_status = status;
     return 0;
 }

@@ -21,7 +21,7 @@
  * again.
  *
  * Threads: open, pack, execute and free: one at a time. nn_burst_drop_memory(),
- * nn_burst_want() and nn_burst_stop(): any, while the burst lives; the latter
+ * nn_burst_resend_memories() and nn_burst_stop(): any, while the burst lives; the latter
  * two call nothing and may be called by a session's listener. The queues are
  * not inherited by a forked child, which may not call anything here. */
 #ifndef NN_HAL_BURST_H
@@ -89,9 +89,9 @@ int nn_burst_execute(struct nn_burst *burst, struct nn_burst_packet *packet, uin
  * frees its slot, if it has one. is_alive: as in nn_burst_free(). */
 void nn_burst_drop_memory(struct nn_burst *burst, uint64_t memory, bool is_alive);
 
-/* nn_burst_want() - the device has lost what lies in these slots
+/* nn_burst_resend_memories() - the device has lost what lies in these slots
  * (IBurstCallback.get_memories): whoever waits for a result sets them again. */
-void nn_burst_want(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots);
+void nn_burst_resend_memories(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots);
 
 /* nn_burst_stop() - the device is gone: the wait in progress ends with
  * DEAD_OBJECT, and nothing is sent any more. */

@@ -6,7 +6,7 @@
 #include "hal/proxy.h"
 #include "ipc/child.h"
 #include "ipc/conn.h"
-#include "ipc/places.h"
+#include "ipc/discovery.h"
 #include "ipc/sock.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static struct wire *wire_of(struct nn_hal_channel *channel)
 }
 
 /* Moves what the packet owns to reply, which is empty. */
-static void take_reply(struct nn_packet *packet, struct nn_codec_buffer *reply)
+static void packet_to_reply(struct nn_packet *packet, struct nn_codec_buffer *reply)
 {
     reply->bytes = steal_ptr(&packet->body);
     reply->n_bytes = reply->capacity = (size_t)packet->header.n_body_bytes;
@@ -51,7 +51,7 @@ static int wire_call(struct nn_hal_channel *channel, const struct nn_codec_messa
     switch (r) {
     case 0:
         *ret_status = packet.header.status;
-        take_reply(&packet, reply);
+        packet_to_reply(&packet, reply);
         nn_packet_done(&packet);
         return 0;
     case NN_CONN_E_TOO_BIG:
@@ -166,7 +166,7 @@ int nn_dial_socket(const char *path, const struct nn_hal_listener *listener,
 int nn_dial_child(const char *name, const struct nn_hal_listener *listener, struct nn_hal **ret_hal)
 {
     _cleanup_(freep) char *program = NULL;
-    int fd = -1, pidfd = -1, r = nn_places_host(&program);
+    int fd = -1, pidfd = -1, r = nn_discovery_host_path(&program);
 
     if (r == 0)
         r = nn_child_spawn(program, name, &fd, &pidfd);

@@ -22,7 +22,7 @@ struct proxy {
 };
 
 /* A call on its way: what every step of it needs. */
-struct call {
+struct proxy_call {
     struct proxy *proxy;
     const struct nn_hal_method_type *method;
     struct nn_arena *arena;
@@ -37,7 +37,7 @@ static struct proxy *proxy_of(struct nn_hal *hal)
 }
 
 /* Ends a call here, with a sentence. */
-static uint32_t fail(struct call *call, uint32_t status, const char *sentence)
+static uint32_t call_fail(struct proxy_call *call, uint32_t status, const char *sentence)
 {
     const char **message = call->reply;
 
@@ -46,46 +46,48 @@ static uint32_t fail(struct call *call, uint32_t status, const char *sentence)
     return status;
 }
 
-static uint32_t fail_dead(struct call *call)
+static uint32_t call_fail_dead(struct proxy_call *call)
 {
-    return fail(call, NNHAL_DEAD_OBJECT, "the service is gone");
+    return call_fail(call, NNHAL_DEAD_OBJECT, "the service is gone");
 }
 
-static uint32_t fail_invalid(struct call *call)
+static uint32_t call_fail_invalid(struct proxy_call *call)
 {
-    return fail(call, NNHAL_INVALID_ARGUMENT,
-                "an argument breaks the limits of the interface (NNHAL_MAX_* in nnhal/types.h)");
+    return call_fail(
+        call, NNHAL_INVALID_ARGUMENT,
+        "an argument breaks the limits of the interface (NNHAL_MAX_* in nnhal/types.h)");
 }
 
-static uint32_t fail_memory(struct call *call)
+static uint32_t call_fail_memory(struct proxy_call *call)
 {
-    return fail(call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT, "no memory or descriptors for this call");
+    return call_fail(call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+                     "no memory or descriptors for this call");
 }
 
 /* The other side broke the protocol: it is not spoken to again. */
-static uint32_t fail_violation(struct call *call, const char *why)
+static uint32_t call_fail_violation(struct proxy_call *call, const char *why)
 {
     call->proxy->channel->ops->fail(call->proxy->channel, why);
-    return fail_dead(call);
+    return call_fail_dead(call);
 }
 
-static uint32_t fail_channel(struct call *call, int r)
+static uint32_t call_fail_channel(struct proxy_call *call, int r)
 {
     switch (r) {
     case -EBADF:
-        return fail(call, NNHAL_INVALID_ARGUMENT, "a file descriptor is not open");
+        return call_fail(call, NNHAL_INVALID_ARGUMENT, "a file descriptor is not open");
     case -EMSGSIZE:
-        return fail_invalid(call);
+        return call_fail_invalid(call);
     case -ENOMEM:
     case -EMFILE:
-        return fail_memory(call);
+        return call_fail_memory(call);
     default:
-        return fail_dead(call);
+        return call_fail_dead(call);
     }
 }
 
 /* A failed method brings its sentence alone. */
-static int decode_failure(struct call *call)
+static int decode_failure(struct proxy_call *call)
 {
     struct nn_hal_failure failure;
     const char **message = call->reply;
@@ -97,28 +99,28 @@ static int decode_failure(struct call *call)
     return r;
 }
 
-static uint32_t take_reply(struct call *call)
+static uint32_t call_decode_reply(struct proxy_call *call)
 {
     const struct nn_hal_method_type *method = call->method;
     uint32_t status = call->answer.status;
     int r;
 
     if (status > NNHAL_DEAD_OBJECT)
-        return fail_violation(call, "a reply has no such status");
+        return call_fail_violation(call, "a reply has no such status");
     if (status == NNHAL_NONE || (method->also && status == method->also))
         r = nn_codec_decode(method->reply, call->proxy->channel->minor, &call->answer, call->arena,
                             call->reply);
     else
         r = decode_failure(call);
     if (r == NN_CODEC_E_VIOLATION)
-        return fail_violation(call, "a reply is not of its form");
+        return call_fail_violation(call, "a reply is not of its form");
     if (r)
-        return fail_memory(call);
+        return call_fail_memory(call);
     nn_hal_trace("<-", NN_HAL_PACKET_REPLY, &call->answer, call->reply);
     return status;
 }
 
-static uint32_t exchange(struct call *call)
+static uint32_t call_exchange(struct proxy_call *call)
 {
     struct nn_hal_channel *channel = call->proxy->channel;
     struct nn_codec_buffer buffer = {.bytes = NULL};
@@ -126,7 +128,7 @@ static uint32_t exchange(struct call *call)
     int r = channel->ops->call(channel, &call->request, &status, &buffer);
 
     if (r) {
-        status = fail_channel(call, r);
+        status = call_fail_channel(call, r);
     } else {
         call->answer = (struct nn_codec_message){.serial = call->request.serial,
                                                  .number = call->request.number,
@@ -135,7 +137,7 @@ static uint32_t exchange(struct call *call)
                                                  .n_bytes = buffer.n_bytes,
                                                  .fds = buffer.fds,
                                                  .n_fds = buffer.n_fds};
-        status = take_reply(call);
+        status = call_decode_reply(call);
         /* Descriptors that did not become the caller's. */
         if (status == NNHAL_NONE)
             buffer.n_fds = 0;
@@ -148,14 +150,14 @@ static uint32_t exchange(struct call *call)
 uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args, void *reply,
                            struct nn_arena *arena)
 {
-    struct call call = {
+    struct proxy_call call = {
         .proxy = proxy_of(hal), .method = &nn_hal_methods[number], .arena = arena, .reply = reply};
     struct nn_codec_buffer buffer = {.bytes = NULL};
     uint32_t status;
     int r = nn_codec_encode(call.method->args, call.proxy->channel->minor, args, &buffer);
 
     if (r) {
-        status = r > 0 ? fail_invalid(&call) : fail_memory(&call);
+        status = r > 0 ? call_fail_invalid(&call) : call_fail_memory(&call);
     } else {
         call.request = (struct nn_codec_message){.serial = ++call.proxy->n_calls,
                                                  .number = number,
@@ -164,7 +166,7 @@ uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args
                                                  .fds = buffer.fds,
                                                  .n_fds = buffer.n_fds};
         nn_hal_trace("->", NN_HAL_PACKET_CALL, &call.request, args);
-        status = exchange(&call);
+        status = call_exchange(&call);
     }
     nn_codec_buffer_done(&buffer);
     return status;

@@ -38,7 +38,7 @@ static const struct nn_hal_method_type *find_method(uint32_t number, uint32_t mi
 }
 
 /* A sentence longer than the wire carries is cut, not refused. */
-static const char *cut(struct nn_arena *arena, const char *sentence)
+static const char *sentence_cut(struct nn_arena *arena, const char *sentence)
 {
     char *copy;
 
@@ -53,7 +53,7 @@ static const char *cut(struct nn_arena *arena, const char *sentence)
 static int encode_failure(const struct request *request, const char *sentence,
                           struct nn_codec_buffer *reply)
 {
-    const struct nn_hal_failure failure = {.message = cut(request->arena, sentence)};
+    const struct nn_hal_failure failure = {.message = sentence_cut(request->arena, sentence)};
     int r = nn_codec_encode(&nn_codec_failure, request->minor, &failure, reply);
 
     return r > 0 ? nn_error_fold(r) : r;
@@ -87,7 +87,7 @@ static int encode_reply(const struct request *request, uint32_t *status,
         *status = NNHAL_GENERAL_FAILURE;
     if (*status != NNHAL_NONE && (!method->also || *status != method->also))
         return encode_failure(request, *message_of(request->reply), reply);
-    *message_of(request->reply) = cut(request->arena, *message_of(request->reply));
+    *message_of(request->reply) = sentence_cut(request->arena, *message_of(request->reply));
     r = nn_codec_encode(method->reply, request->minor, request->reply, reply);
     if (r)
         drop_reply_fds(request);
@@ -99,7 +99,8 @@ static int encode_reply(const struct request *request, uint32_t *status,
 }
 
 /* Decodes, calls, encodes; the arena is the caller's. */
-static int serve(struct request *request, uint32_t *ret_status, struct nn_codec_buffer *reply)
+static int request_serve(struct request *request, uint32_t *ret_status,
+                         struct nn_codec_buffer *reply)
 {
     const struct nn_hal_method_type *method = request->method;
     struct nn_codec_message answer = {.serial = request->message->serial,
@@ -145,7 +146,7 @@ int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, const struct nn_codec_m
 
     nn_arena_init(&arena, MAX_ARENA_BYTES);
     if (request.method)
-        r = serve(&request, ret_status, reply);
+        r = request_serve(&request, ret_status, reply);
     nn_arena_done(&arena);
     for (size_t i = 0; i < message->n_fds; i++)
         closep(&message->fds[i]);

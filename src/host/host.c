@@ -63,7 +63,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
         return nn_error_trace(r);
     host->n_refs = 1;
     nn_quota_init(&host->quota);
-    nn_spin_prepare();
+    nn_spin_preload();
     pthread_mutex_init(&host->fence_watcher_lock, NULL);
     pthread_mutex_init(&host->tokens_lock, NULL);
     nn_weights_table_init(&host->weights);

@@ -36,7 +36,7 @@ static pid_t clone_with_pidfd(int *ret_pidfd)
 
 /* What the parent and the host tell the application: errno, with or without
  * the host's pidfd. */
-static int report(int control, int error, int pidfd)
+static int send_report(int control, int error, int pidfd)
 {
     union {
         struct cmsghdr align;
@@ -130,7 +130,7 @@ __attribute__((__noreturn__)) static void become_host(const char *path, char *co
         r = -errno;
         control = REPORT_FD;
     }
-    report(control, r, -1);
+    send_report(control, r, -1);
     _exit(127);
 }
 
@@ -142,7 +142,7 @@ __attribute__((__noreturn__)) static void be_parent(const char *path, char *cons
 
     if (pid == 0)
         become_host(path, arguments, host, control);
-    report(control, pid < 0 ? -errno : 0, pidfd);
+    send_report(control, pid < 0 ? -errno : 0, pidfd);
     _exit(0);
 }
 

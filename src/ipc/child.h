@@ -13,7 +13,7 @@
 
 #include <sys/types.h>
 
-/* nn_child_spawn() - starts the host program at path (see nn_places_host) for
+/* nn_child_spawn() - starts the host program at path (see nn_discovery_host_path) for
  * the driver called name: nnhal-host --fd 3 -- NAME. The application's signal mask
  * and handlers, its descriptors and its standard input do not reach it;
  * standard output is its standard error.

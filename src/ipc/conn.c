@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 
 /* A call in flight, on its caller's stack. */
-struct call {
-    struct call *next;
+struct conn_call {
+    struct conn_call *next;
     uint64_t serial;
     struct nn_packet *reply;
     bool is_done;
@@ -30,8 +30,8 @@ struct nn_conn {
     bool has_thread;
 
     pthread_mutex_t lock;
-    pthread_cond_t room; /* a call ended */
-    struct call *calls;  /* in flight */
+    pthread_cond_t room;     /* a call ended */
+    struct conn_call *calls; /* in flight */
     size_t n_calls;
     size_t n_users; /* threads in nn_conn_call(), also those that wait for room */
     uint64_t last_serial;
@@ -43,14 +43,14 @@ struct nn_conn {
 /* -- death ----------------------------------------------------------------------- */
 
 /* Under the lock. Wakes everybody; whoever reads is woken by the shutdown. */
-static void die(struct nn_conn *conn)
+static void conn_die(struct nn_conn *conn)
 {
     if (conn->is_dead)
         return;
     __atomic_store_n(&conn->is_dead, true, __ATOMIC_RELEASE);
     shutdown(conn->fd, SHUT_RDWR);
     shutdown(conn->events_fd, SHUT_RDWR);
-    for (struct call *call = conn->calls; call; call = call->next)
+    for (struct conn_call *call = conn->calls; call; call = call->next)
         pthread_cond_signal(&call->changed);
     pthread_cond_broadcast(&conn->room);
 }
@@ -70,14 +70,14 @@ void nn_conn_kill(struct nn_conn *conn)
     if (is_foreign(conn))
         return;
     pthread_mutex_lock(&conn->lock);
-    die(conn);
+    conn_die(conn);
     pthread_mutex_unlock(&conn->lock);
 }
 
 /* -- calls -------------------------------------------------------------------------- */
 
 /* Waits for room and enters the call; under the lock. */
-static int enter(struct nn_conn *conn, struct call *call)
+static int call_enter(struct nn_conn *conn, struct conn_call *call)
 {
     while (!conn->is_dead && conn->n_calls >= conn->hello.max_calls)
         pthread_cond_wait(&conn->room, &conn->lock);
@@ -91,16 +91,16 @@ static int enter(struct nn_conn *conn, struct call *call)
 }
 
 /* Takes the call out and lets another thread read, if nobody does; under the lock. */
-static void leave(struct nn_conn *conn, struct call *call)
+static void call_leave(struct nn_conn *conn, struct conn_call *call)
 {
-    struct call **link = &conn->calls;
+    struct conn_call **link = &conn->calls;
 
     while (*link != call)
         link = &(*link)->next;
     *link = call->next;
     conn->n_calls--;
     pthread_cond_signal(&conn->room);
-    for (struct call *other = conn->calls; other && !conn->is_reading; other = other->next) {
+    for (struct conn_call *other = conn->calls; other && !conn->is_reading; other = other->next) {
         if (!other->is_done) {
             pthread_cond_signal(&other->changed);
             break;
@@ -110,10 +110,10 @@ static void leave(struct nn_conn *conn, struct call *call)
 
 /* Gives a received reply to whoever called; under the lock.
  * Returns: 0, NN_PACKET_E_VIOLATION (nobody waits for it). */
-static int hand_over(struct nn_conn *conn, struct nn_packet *packet)
+static int conn_deliver_reply(struct nn_conn *conn, struct nn_packet *packet)
 {
     if (packet->header.type == NN_PACKET_REPLY) {
-        for (struct call *call = conn->calls; call; call = call->next) {
+        for (struct conn_call *call = conn->calls; call; call = call->next) {
             if (call->serial != packet->header.serial || call->is_done)
                 continue;
             *call->reply = *packet;
@@ -127,7 +127,7 @@ static int hand_over(struct nn_conn *conn, struct nn_packet *packet)
 }
 
 /* Reads one packet as the only reader; gives the lock up meanwhile. */
-static void read_one(struct nn_conn *conn)
+static void conn_read_packet(struct nn_conn *conn)
 {
     struct nn_packet packet;
     int r;
@@ -138,25 +138,25 @@ static void read_one(struct nn_conn *conn)
     pthread_mutex_lock(&conn->lock);
     conn->is_reading = false;
     if (r == 0)
-        r = hand_over(conn, &packet);
+        r = conn_deliver_reply(conn, &packet);
     /* What cannot be received is lost, so that its call would never end. */
     if (r != 0)
-        die(conn);
+        conn_die(conn);
 }
 
 /* Under the lock, except while reading or waiting. */
-static int wait_for_reply(struct nn_conn *conn, struct call *call)
+static int wait_for_reply(struct nn_conn *conn, struct conn_call *call)
 {
     while (!call->is_done && !conn->is_dead) {
         if (conn->is_reading)
             pthread_cond_wait(&call->changed, &conn->lock);
         else
-            read_one(conn);
+            conn_read_packet(conn);
     }
     return call->is_done ? 0 : NN_CONN_E_DEAD;
 }
 
-static int send_call(struct nn_conn *conn, const struct call *call, uint32_t method,
+static int send_call(struct nn_conn *conn, const struct conn_call *call, uint32_t method,
                      const struct nn_packet_out *out)
 {
     struct nn_packet_header header = {
@@ -189,7 +189,7 @@ static int send_call(struct nn_conn *conn, const struct call *call, uint32_t met
 int nn_conn_call(struct nn_conn *conn, uint32_t method, const struct nn_packet_out *out,
                  struct nn_packet *ret_reply)
 {
-    struct call call = {.reply = ret_reply};
+    struct conn_call call = {.reply = ret_reply};
     int r;
 
     if (is_foreign(conn))
@@ -197,7 +197,7 @@ int nn_conn_call(struct nn_conn *conn, uint32_t method, const struct nn_packet_o
     pthread_cond_init(&call.changed, NULL);
     pthread_mutex_lock(&conn->lock);
     conn->n_users++;
-    r = enter(conn, &call);
+    r = call_enter(conn, &call);
     if (r == 0) {
         pthread_mutex_unlock(&conn->lock);
         r = send_call(conn, &call, method, out);
@@ -205,8 +205,8 @@ int nn_conn_call(struct nn_conn *conn, uint32_t method, const struct nn_packet_o
         if (r == 0)
             r = wait_for_reply(conn, &call);
         else if (r == NN_CONN_E_DEAD)
-            die(conn);
-        leave(conn, &call);
+            conn_die(conn);
+        call_leave(conn, &call);
     }
     conn->n_users--;
     if (conn->is_closing)
@@ -303,13 +303,13 @@ static int await_hello(struct nn_conn *conn, uint64_t timeout_ns)
     nn_packet_done(&packet);
     if (r != 0)
         return NN_CONN_E_REFUSED;
-    nn_hello_meet(&conn->hello, &theirs);
+    nn_hello_negotiate(&conn->hello, &theirs);
     conn->hello.pid = theirs.pid;
     memcpy(conn->hello.build_id, theirs.build_id, sizeof(theirs.build_id));
     return 0;
 }
 
-static int greet(struct nn_conn *conn, uint64_t timeout_ns)
+static int conn_say_hello(struct nn_conn *conn, uint64_t timeout_ns)
 {
     _cleanup_(closep) int theirs = -1;
     int pair[2], r;
@@ -370,7 +370,7 @@ int nn_conn_open(int fd, int pidfd, const struct nn_hello *hello, uint64_t timeo
         if (r < 0)
             return nn_error_trace(r);
     }
-    r = greet(conn, timeout_ns);
+    r = conn_say_hello(conn, timeout_ns);
     if (r != 0)
         return r;
     conn->wake_fd = eventfd(0, EFD_CLOEXEC);
@@ -394,7 +394,7 @@ struct nn_conn *nn_conn_close(struct nn_conn *conn)
         return conn_free(conn); /* the sockets live on in the parent */
     pthread_mutex_lock(&conn->lock);
     conn->is_closing = true;
-    die(conn);
+    conn_die(conn);
     while (conn->n_users > 0)
         pthread_cond_wait(&conn->room, &conn->lock);
     pthread_mutex_unlock(&conn->lock);

@@ -51,7 +51,7 @@ int nn_hello_check(const struct nn_packet *packet, uint32_t n_fds, struct nn_hel
     return 0;
 }
 
-void nn_hello_meet(struct nn_hello *mine, const struct nn_hello *theirs)
+void nn_hello_negotiate(struct nn_hello *mine, const struct nn_hello *theirs)
 {
     if (theirs->minor < mine->minor)
         mine->minor = theirs->minor;

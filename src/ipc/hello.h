@@ -43,7 +43,7 @@ int nn_hello_send(int fd, const struct nn_hello *hello, int events_fd);
  * Returns: 0, NN_PACKET_E_VIOLATION. */
 int nn_hello_check(const struct nn_packet *packet, uint32_t n_fds, struct nn_hello *ret_hello);
 
-/* nn_hello_meet() - what both can do: the lower minor and limits. */
-void nn_hello_meet(struct nn_hello *mine, const struct nn_hello *theirs);
+/* nn_hello_negotiate() - what both can do: the lower minor and limits. */
+void nn_hello_negotiate(struct nn_hello *mine, const struct nn_hello *theirs);
 
 #endif

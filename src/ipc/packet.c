@@ -20,7 +20,7 @@ enum {
 _Static_assert(sizeof(struct nn_packet_header) == 32, "the header is what crosses the wire");
 
 /* Room for the descriptors of one packet. */
-union control {
+union packet_control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(int) * MAX_PASSED)];
 };
@@ -71,7 +71,8 @@ static int seal_body(const struct nn_packet_out *out, int *ret_fd)
     return 0;
 }
 
-static void put_fds(struct msghdr *message, union control *control, const int *fds, size_t n_fds)
+static void put_fds(struct msghdr *message, union packet_control *control, const int *fds,
+                    size_t n_fds)
 {
     struct cmsghdr *cmsg;
 
@@ -105,7 +106,7 @@ static int send_result(ssize_t n)
 int nn_packet_send(int fd, struct nn_packet_header header, const struct nn_packet_out *out,
                    bool is_nonblocking)
 {
-    union control control = {0};
+    union packet_control control = {0};
     _cleanup_(closep) int body_fd = -1;
     struct iovec parts[2] = {{.iov_base = &header, .iov_len = sizeof(header)}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 1};
@@ -168,9 +169,9 @@ static void take_fds(struct raw *raw, struct msghdr *message)
     }
 }
 
-static int receive(int fd, bool is_nonblocking, struct raw *raw)
+static int packet_receive(int fd, bool is_nonblocking, struct raw *raw)
 {
-    union control control;
+    union packet_control control;
     struct iovec parts[2] = {{.iov_base = &raw->header, .iov_len = sizeof(raw->header)},
                              {.iov_base = raw->bytes, .iov_len = MAX_INLINE}};
     struct msghdr message = {
@@ -279,7 +280,7 @@ int nn_packet_recv_unread(int fd, size_t max_body_bytes, bool is_nonblocking,
     raw.bytes = malloc(MAX_INLINE);
     if (!raw.bytes)
         return nn_error_origin(-ENOMEM);
-    r = receive(fd, is_nonblocking, &raw);
+    r = packet_receive(fd, is_nonblocking, &raw);
     if (r != 0)
         return r;
     if (!is_consistent(&raw, max_body_bytes)) {

@@ -144,7 +144,7 @@ static bool is_events_socket(const struct nn_peer *peer, int fd)
            client.uid == maker.uid;
 }
 
-int nn_peer_greet(struct nn_peer *peer, struct nn_packet *packet, struct nn_hello *hello)
+int nn_peer_answer_hello(struct nn_peer *peer, struct nn_packet *packet, struct nn_hello *hello)
 {
     struct nn_hello theirs;
     int r = nn_hello_check(packet, 1, &theirs);
@@ -152,7 +152,7 @@ int nn_peer_greet(struct nn_peer *peer, struct nn_packet *packet, struct nn_hell
     if (r != 0 || peer->events_fd >= 0 || !is_events_socket(peer, packet->fds[0]))
         return NN_PACKET_E_VIOLATION;
     peer->events_fd = steal_fd(&packet->fds[0]);
-    nn_hello_meet(hello, &theirs);
+    nn_hello_negotiate(hello, &theirs);
     r = nn_hello_send(peer->fd, hello, -1);
     /* The socket was empty: a client that has no room for a hello wants none. */
     return r == NN_PACKET_E_AGAIN ? NN_PACKET_E_VIOLATION : r;
@@ -184,7 +184,7 @@ int nn_peer_recv(struct nn_peer *peer, size_t max_body_bytes, struct nn_packet *
 }
 
 /* Under the lock. */
-static void end(struct nn_peer *peer)
+static void peer_shut_down(struct nn_peer *peer)
 {
     if (peer->has_ended)
         return;
@@ -194,7 +194,7 @@ static void end(struct nn_peer *peer)
         shutdown(peer->events_fd, SHUT_RDWR);
 }
 
-static void wake(const struct nn_peer *peer)
+static void peer_wake_loop(const struct nn_peer *peer)
 {
     uint64_t one = 1;
 
@@ -214,12 +214,12 @@ static int send_or_queue(struct nn_peer *peer, bool is_event, struct nn_packet_h
     switch (r) {
     case NN_PACKET_E_AGAIN:
         r = queue_add(queue, header, out);
-        wake(peer);
+        peer_wake_loop(peer);
         if (r == NN_PEER_E_FULL)
-            end(peer);
+            peer_shut_down(peer);
         return r;
     case NN_PACKET_E_CLOSED:
-        end(peer);
+        peer_shut_down(peer);
         return NN_PEER_E_ENDED;
     case NN_PACKET_E_TOO_BIG:
         return nn_error_origin(-EMSGSIZE);
@@ -241,7 +241,7 @@ int nn_peer_send(struct nn_peer *peer, bool is_event, struct nn_packet_header he
 }
 
 /* Under the lock. */
-static int flush(struct nn_peer *peer, bool is_event)
+static int peer_flush_queue(struct nn_peer *peer, bool is_event)
 {
     struct queue *queue = &peer->queues[is_event];
 
@@ -270,12 +270,12 @@ int nn_peer_flush(struct nn_peer *peer)
 
     pthread_mutex_lock(&peer->lock);
     if (!peer->has_ended) {
-        r = flush(peer, false);
+        r = peer_flush_queue(peer, false);
         if (r == 0)
-            r = flush(peer, true);
+            r = peer_flush_queue(peer, true);
         /* A message that cannot be sent is lost, and its caller with it. */
         if (r != 0)
-            end(peer);
+            peer_shut_down(peer);
     }
     pthread_mutex_unlock(&peer->lock);
     return r;
@@ -284,9 +284,9 @@ int nn_peer_flush(struct nn_peer *peer)
 void nn_peer_end(struct nn_peer *peer)
 {
     pthread_mutex_lock(&peer->lock);
-    end(peer);
+    peer_shut_down(peer);
     pthread_mutex_unlock(&peer->lock);
-    wake(peer);
+    peer_wake_loop(peer);
 }
 
 bool nn_peer_has_ended(struct nn_peer *peer)

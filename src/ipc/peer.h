@@ -35,10 +35,10 @@ enum {
 int nn_peer_new(int fd, int wake_fd, struct nn_peer **ret_peer);
 struct nn_peer *nn_peer_free(struct nn_peer *peer);
 
-/* nn_peer_greet() - after the client's hello: takes its events socket out of
+/* nn_peer_answer_hello() - after the client's hello: takes its events socket out of
  * packet, answers with ours. hello is lowered to what both can do.
  * Returns: 0, NN_PACKET_E_VIOLATION, NN_PEER_E_ENDED is folded into it, -errno. */
-int nn_peer_greet(struct nn_peer *peer, struct nn_packet *packet, struct nn_hello *hello);
+int nn_peer_answer_hello(struct nn_peer *peer, struct nn_packet *packet, struct nn_hello *hello);
 
 /* nn_peer_fd(), nn_peer_events_fd() - what to poll; borrowed. events_fd is -1
  * before the hello, and never becomes readable afterwards but by its end. */

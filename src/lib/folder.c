@@ -2,8 +2,8 @@
 /* The cache folders of applications, for people (nnhal/cache.h). */
 #include "base/arena.h"
 #include "base/error.h"
-#include "cache/entry.h"
-#include "cache/notes.h"
+#include "cache/entry-file.h"
+#include "cache/history.h"
 #include "host/caching/cache-head.h"
 
 #include <nnhal/cache.h>
@@ -19,7 +19,7 @@ struct look {
     struct nn_folder folder;
     struct nn_folder_file *files; /* sorted */
     size_t n_files;
-    struct nn_note *notes;
+    struct nn_history_record *notes;
     size_t n_notes;
 };
 
@@ -42,13 +42,13 @@ static int look_init(struct look *look, const char *directory)
 
     if (r < 0)
         return nn_error_trace(r);
-    look->notes = calloc(NN_NOTES_MAX, sizeof(*look->notes));
+    look->notes = calloc(NN_HISTORY_MAX, sizeof(*look->notes));
     if (!look->notes) {
         look_done(look);
         return nn_error_origin(-ENOMEM);
     }
     look->n_files = nn_folder_list(&look->folder, &look->files);
-    look->n_notes = nn_notes_get(&look->folder, look->notes);
+    look->n_notes = nn_history_read(&look->folder, look->notes);
     return 0;
 }
 
@@ -64,13 +64,13 @@ static struct group group_at(const struct look *look, size_t first)
 
 /* -- what is known of an entry ------------------------------------------------------------ */
 
-static void put_key(const struct nn_hash *key, char text[65])
+static void format_key(const struct nn_hash *key, char text[65])
 {
     for (size_t i = 0; i < NN_HASH_BYTES; i++)
         snprintf(text + 2 * i, 3, "%02x", key->bytes[i]);
 }
 
-static void take_note(const struct nn_note *note, struct nnhal_folder_entry *entry)
+static void take_note(const struct nn_history_record *note, struct nnhal_folder_entry *entry)
 {
     entry->outcome = note->outcome;
     snprintf(entry->device, sizeof(entry->device), "%s", note->device);
@@ -110,7 +110,7 @@ static void describe(struct look *look, const struct group *group, struct nnhal_
                    : is_written(group)  ? NNHAL_FOLDER_WHOLE
                                         : NNHAL_FOLDER_INCOMPLETE;
     for (size_t i = 0; i < look->n_notes; i++) {
-        put_key(&look->notes[i].key, key);
+        format_key(&look->notes[i].key, key);
         if (strcmp(key, entry->key) != 0)
             continue;
         take_note(&look->notes[i], entry);
@@ -131,8 +131,8 @@ static bool read_file(const struct look *look, const struct group *group, char k
     snprintf(name, sizeof(name), "%.*s-%c%u", NN_FOLDER_KEY_CHARACTERS, group->files[0].name, kind,
              number);
     fd = nn_folder_open_file(&look->folder, name, 0);
-    return fd >= 0 && nn_entry_size(fd, ret_size) == 0 &&
-           nn_entry_read(fd, *ret_size, ret_bytes) == 0;
+    return fd >= 0 && nn_entry_file_size(fd, ret_size) == 0 &&
+           nn_entry_file_read(fd, *ret_size, ret_bytes) == 0;
 }
 
 static uint32_t count_kind(const struct group *group, char kind)
@@ -158,7 +158,7 @@ static bool file_is_right(const struct look *look, const struct group *group,
         return false;
     if (!is_data)
         return size == head->files[i].size + (i == 0 ? head_bytes : 0);
-    return size == head->files[i].size && nn_hash_sum(bytes, size) == head->files[i].sum;
+    return size == head->files[i].size && nn_hash_checksum(bytes, size) == head->files[i].sum;
 }
 
 static bool is_undamaged(const struct look *look, const struct group *group)
@@ -201,7 +201,7 @@ static int visit_notes(const struct look *look, visit_fn visit, void *ctx)
         struct nnhal_folder_entry entry = {.state = NNHAL_FOLDER_NOT_THERE,
                                            .used_s = look->notes[i].time_s};
 
-        put_key(&look->notes[i].key, entry.key);
+        format_key(&look->notes[i].key, entry.key);
         take_note(&look->notes[i], &entry);
         r = visit(ctx, &entry);
     }
@@ -256,7 +256,7 @@ _public_ int nnhal_folder_clear(const char *directory)
         group = group_at(&look, first);
         remove_group(&look, &group);
     }
-    nn_notes_clear(&look.folder);
+    nn_history_clear(&look.folder);
     look_done(&look);
     return 0;
 }

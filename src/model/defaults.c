@@ -48,10 +48,9 @@ static bool is_default(char c, const void *bytes, int32_t expected)
     return c == 'i' && value == expected;
 }
 
-uint32_t nn_operation_without_defaults(const struct nnhal_operation *operation,
-                                       const struct nn_signature *signature,
-                                       const void *(*value)(const void *ctx, uint32_t operand),
-                                       const void *ctx)
+uint32_t nn_operation_count_without_defaults(
+    const struct nnhal_operation *operation, const struct nn_signature *signature,
+    const void *(*value)(const void *ctx, uint32_t operand), const void *ctx)
 {
     uint32_t n = operation->n_inputs, start;
     int32_t expected;

@@ -10,13 +10,12 @@
 
 #include "model/ops.h"
 
-/* nn_operation_without_defaults() - how many inputs are left when trailing
+/* nn_operation_count_without_defaults() - how many inputs are left when trailing
  * defaults are left out. The operation was accepted by nn_operation_validate()
  * and matched signature. value() gives the bytes of an operand of the subgraph,
  * NULL if it has no constant value. */
-uint32_t nn_operation_without_defaults(const struct nnhal_operation *operation,
-                                       const struct nn_signature *signature,
-                                       const void *(*value)(const void *ctx, uint32_t operand),
-                                       const void *ctx);
+uint32_t nn_operation_count_without_defaults(
+    const struct nnhal_operation *operation, const struct nn_signature *signature,
+    const void *(*value)(const void *ctx, uint32_t operand), const void *ctx);
 
 #endif

@@ -8,7 +8,7 @@ int64_t nn_window_effective(const struct nn_window *window)
     return ((int64_t)window->filter - 1) * window->dilation + 1;
 }
 
-static const char *check(const struct nn_window *window)
+static const char *window_check(const struct nn_window *window)
 {
     if (window->stride <= 0)
         return "the stride is not above 0";
@@ -41,7 +41,7 @@ bool nn_window_set_implicit(struct nn_window *window, int32_t padding_code)
 {
     int64_t n_outputs, total;
 
-    if (check(window))
+    if (window_check(window))
         return false;
     window->head = 0;
     window->tail = 0;
@@ -54,7 +54,7 @@ bool nn_window_set_implicit(struct nn_window *window, int32_t padding_code)
 
 const char *nn_window_output(const struct nn_window *window, uint32_t *ret_output)
 {
-    const char *wrong = check(window);
+    const char *wrong = window_check(window);
     int64_t effective = nn_window_effective(window), n;
 
     if (wrong)
@@ -75,7 +75,7 @@ const char *nn_window_output(const struct nn_window *window, uint32_t *ret_outpu
 
 const char *nn_transpose_window_output(const struct nn_window *window, uint32_t *ret_output)
 {
-    const char *wrong = check(window);
+    const char *wrong = window_check(window);
     int64_t n;
 
     if (wrong)
@@ -97,7 +97,7 @@ bool nn_transpose_window_set_implicit(struct nn_window *window, int32_t padding_
 {
     int64_t n_inputs, total;
 
-    if (check(window) || wanted_output <= 0)
+    if (window_check(window) || wanted_output <= 0)
         return false;
     window->head = 0;
     window->tail = 0;
@@ -108,7 +108,7 @@ bool nn_transpose_window_set_implicit(struct nn_window *window, int32_t padding_
     return set_pads(window, total);
 }
 
-bool nn_axis(int32_t axis, uint32_t rank, uint32_t *ret)
+bool nn_axis_resolve(int32_t axis, uint32_t rank, uint32_t *ret)
 {
     int64_t wrapped = axis < 0 ? (int64_t)axis + rank : axis;
 
@@ -118,8 +118,8 @@ bool nn_axis(int32_t axis, uint32_t rank, uint32_t *ret)
     return true;
 }
 
-bool nn_broadcast(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b, uint32_t *ret_n,
-                  uint32_t *ret)
+bool nn_broadcast_dims(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
+                       uint32_t *ret_n, uint32_t *ret)
 {
     uint32_t n = n_a > n_b ? n_a : n_b;
 

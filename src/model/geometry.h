@@ -44,12 +44,12 @@ const char *nn_transpose_window_output(const struct nn_window *window, uint32_t 
 bool nn_transpose_window_set_implicit(struct nn_window *window, int32_t padding_code,
                                       int32_t wanted_output);
 
-/* nn_axis() - makes an axis of [-rank, rank) non-negative. Returns: false outside. */
-bool nn_axis(int32_t axis, uint32_t rank, uint32_t *ret);
+/* nn_axis_resolve() - makes an axis of [-rank, rank) non-negative. Returns: false outside. */
+bool nn_axis_resolve(int32_t axis, uint32_t rank, uint32_t *ret);
 
-/* nn_broadcast() - the common shape of two; ret has room for the larger rank.
+/* nn_broadcast_dims() - the common shape of two; ret has room for the larger rank.
  * A dimension 1 stretches, also to 0. Returns: false if they do not agree. */
-bool nn_broadcast(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b, uint32_t *ret_n,
-                  uint32_t *ret);
+bool nn_broadcast_dims(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
+                       uint32_t *ret_n, uint32_t *ret);
 
 #endif

@@ -22,14 +22,13 @@ void nn_infer_operand_init(struct nn_infer_operand *infer, const struct nnhal_op
     if (operand->extra_params == NNHAL_EXTRA_CHANNEL_QUANT)
         infer->channel_quant = &operand->channel_quant;
     infer->is_omitted = operand->lifetime == NNHAL_NO_VALUE;
-    infer->is_known = nn_dimensions_known(operand->type, operand->n_dimensions,
-                                          operand->dimensions);
+    infer->is_known = nn_dims_known(operand->type, operand->n_dimensions, operand->dimensions);
     infer->is_fixed = operand->lifetime == NNHAL_SUBGRAPH_OUTPUT;
     infer->value = infer->is_omitted ? NULL : value;
 }
 
-bool nn_dimensions_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
-                         uint32_t *ret_n, uint32_t *ret)
+bool nn_dims_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
+                   uint32_t *ret_n, uint32_t *ret)
 {
     if (n_a != 0 && n_b != 0 && n_a != n_b)
         return false;
@@ -62,7 +61,7 @@ static int check_inputs(const struct nn_infer *infer)
     struct nn_signature_match match;
 
     for (uint32_t i = 0; i < infer->op->n_signatures && !signature; i++)
-        if (nn_signature_try(&infer->op->signatures[i], &inputs, &outputs, &match))
+        if (nn_signature_fits(&infer->op->signatures[i], &inputs, &outputs, &match))
             signature = &infer->op->signatures[i];
     if (!signature || (signature->flags & NN_SIGNATURE_TOLERATED))
         return nn_refuse(infer->why, "these operand types cannot be executed");
@@ -89,7 +88,7 @@ static void begin_output(struct nn_infer_operand *out)
     memcpy(out->declared, out->dimensions, sizeof(out->declared));
     memset(out->dimensions, 0, sizeof(out->dimensions));
     out->n_dimensions = 0;
-    out->late_dimensions = 0;
+    out->late_dims = 0;
 }
 
 static int check_output_quant(const struct nn_infer *infer, uint32_t i)
@@ -115,20 +114,20 @@ static int merge_output(const struct nn_infer *infer, uint32_t i)
         return nn_refuse(infer->why, "output %u has rank %u, the model says %u", i,
                          out->n_dimensions, out->n_declared);
     for (uint32_t d = 0; d < out->n_declared; d++) {
-        bool is_late = out->late_dimensions & (1u << d);
+        bool is_late = out->late_dims & (1u << d);
 
-        /* A late dimension is compared after execution, with nn_dimensions_merge(). */
+        /* A late dimension is compared after execution, with nn_dims_merge(). */
         if (out->declared[d] != 0 && out->declared[d] != out->dimensions[d] && !is_late)
             return nn_refuse(infer->why, "dimension %u of output %u is %u, the model says %u", d, i,
                              out->dimensions[d], out->declared[d]);
     }
     if (!nn_operand_bytes(out->type, out->n_dimensions, out->dimensions, &n_bytes))
         return nn_refuse(infer->why, "output %u is larger than 4 GiB", i);
-    out->is_known = out->late_dimensions == 0;
+    out->is_known = out->late_dims == 0;
     return check_output_quant(infer, i);
 }
 
-static int run(struct nn_infer *infer, int (*function)(struct nn_infer *infer))
+static int infer_operation(struct nn_infer *infer, int (*function)(struct nn_infer *infer))
 {
     int r;
 
@@ -149,7 +148,7 @@ int nn_infer(struct nn_infer *infer)
         return nn_refuse(infer->why, "%s has no shape inference", infer->op->name);
     r = check_inputs(infer);
     if (r == 0)
-        r = run(infer, functions->infer);
+        r = infer_operation(infer, functions->infer);
     if (r == NN_REFUSED)
         return nn_why_prefix(infer->why, "%s: ", infer->op->name);
     return r;
@@ -182,8 +181,8 @@ int nn_infer_subgraph_operation(const struct nnhal_subgraph *subgraph,
 
 /* -- for infer functions -- */
 
-void nn_infer_set(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
-                  const uint32_t *dimensions)
+void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
+                       const uint32_t *dimensions)
 {
     struct nn_infer_operand *out = &infer->outputs[i];
 
@@ -192,9 +191,9 @@ void nn_infer_set(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
         out->dimensions[d] = dimensions[d];
 }
 
-void nn_infer_set_like(struct nn_infer *infer, uint32_t i, uint32_t j)
+void nn_infer_set_dims_like(struct nn_infer *infer, uint32_t i, uint32_t j)
 {
-    nn_infer_set(infer, i, infer->inputs[j].n_dimensions, infer->inputs[j].dimensions);
+    nn_infer_set_dims(infer, i, infer->inputs[j].n_dimensions, infer->inputs[j].dimensions);
 }
 
 void nn_infer_set_quant(struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point)
@@ -269,7 +268,7 @@ int nn_infer_i32s(const struct nn_infer *infer, uint32_t i, const void **ret_val
     const struct nn_infer_operand *input = &infer->inputs[i];
     uint64_t n;
 
-    if (!nn_dimensions_product(input->n_dimensions, input->dimensions, &n))
+    if (!nn_dims_product(input->n_dimensions, input->dimensions, &n))
         return nn_refuse(infer->why, "input %u is too large", i);
     /* Nothing is read from a zero-sized tensor, so nothing needs to be known. */
     if (!input->value && n > 0)
@@ -327,7 +326,7 @@ int nn_infer_axis(const struct nn_infer *infer, uint32_t i, uint32_t rank, uint3
 
     if (r != 0)
         return r;
-    if (!nn_axis(axis, rank, ret_axis))
+    if (!nn_axis_resolve(axis, rank, ret_axis))
         return nn_refuse(infer->why, "axis %d is outside [-%u, %u)", axis, rank, rank);
     return 0;
 }
@@ -337,10 +336,10 @@ int nn_infer_broadcast(struct nn_infer *infer, uint32_t i, uint32_t j)
     const struct nn_infer_operand *a = &infer->inputs[i], *b = &infer->inputs[j];
     uint32_t n, dimensions[NNHAL_MAX_RANK];
 
-    if (!nn_broadcast(a->n_dimensions, a->dimensions, b->n_dimensions, b->dimensions, &n,
-                      dimensions))
+    if (!nn_broadcast_dims(a->n_dimensions, a->dimensions, b->n_dimensions, b->dimensions, &n,
+                           dimensions))
         return nn_refuse(infer->why, "the shapes of inputs %u and %u cannot be broadcast", i, j);
-    nn_infer_set(infer, 0, n, dimensions);
+    nn_infer_set_dims(infer, 0, n, dimensions);
     return 0;
 }
 

@@ -12,7 +12,7 @@
  * the operation, only omittable inputs are omitted, and outputs[] holds what
  * the model declares (type, scale, zero point), with rank 0 and no dimensions.
  * The function sets n_dimensions and dimensions of each output with
- * nn_infer_set(); where the operation computes a scale and zero point (outputs
+ * nn_infer_set_dims(); where the operation computes a scale and zero point (outputs
  * "same-quant" as an input, SOFTMAX's 1/256) it sets them with
  * nn_infer_set_quant(); it refuses with nn_refuse(infer->why, ...). It takes
  * values with nn_infer_i32() and its like, which say so when a value is not
@@ -48,7 +48,7 @@ struct nn_infer_operand {
     bool is_fixed;
     /* Outputs, set by infer: bit i says that dimension i is known only after
      * execution; dimensions[i] is then the largest it can be. */
-    uint32_t late_dimensions;
+    uint32_t late_dims;
     /* Outputs, nn_infer()'s own: what was declared before it began. */
     float declared_scale;
     int32_t declared_zero_point;
@@ -87,20 +87,20 @@ int nn_infer_subgraph_operation(const struct nnhal_subgraph *subgraph,
                                 struct nn_infer_operand *inputs, struct nn_infer_operand *outputs,
                                 struct nn_why *why);
 
-/* nn_dimensions_merge() - declared and computed dimensions, 0 (rank and
+/* nn_dims_merge() - declared and computed dimensions, 0 (rank and
  * dimension) being unknown in either.
  * Returns: false if two known ones differ; *ret is unspecified then. */
-bool nn_dimensions_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
-                         uint32_t *ret_n, uint32_t *ret);
+bool nn_dims_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
+                   uint32_t *ret_n, uint32_t *ret);
 
 /* -- for infer functions --------------------------------------------------- */
 
-/* nn_infer_set() - the shape of output i. Rank at most NNHAL_MAX_RANK. */
-void nn_infer_set(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
-                  const uint32_t *dimensions);
+/* nn_infer_set_dims() - the shape of output i. Rank at most NNHAL_MAX_RANK. */
+void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
+                       const uint32_t *dimensions);
 
-/* nn_infer_set_like() - output i has the shape of input j. */
-void nn_infer_set_like(struct nn_infer *infer, uint32_t i, uint32_t j);
+/* nn_infer_set_dims_like() - output i has the shape of input j. */
+void nn_infer_set_dims_like(struct nn_infer *infer, uint32_t i, uint32_t j);
 
 /* nn_infer_set_quant() - output i has this scale and zero point. */
 void nn_infer_set_quant(struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point);

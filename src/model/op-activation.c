@@ -8,7 +8,7 @@
 
 static int infer_clamp(struct nn_infer *infer)
 {
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -19,7 +19,7 @@ static int infer_smooth(struct nn_infer *infer, float scale, int32_t zero_point,
 {
     uint32_t type = infer->inputs[0].type;
 
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     if (type != NNHAL_TENSOR_QUANT8_ASYMM && type != NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
         return 0;
     if (!((double)infer->inputs[0].scale * 0x1p27 > 1.0))
@@ -42,7 +42,7 @@ static int infer_tanh(struct nn_infer *infer)
 
 static int infer_same_shape(struct nn_infer *infer)
 {
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     return 0;
 }
 
@@ -61,7 +61,7 @@ static int infer_hard_swish(struct nn_infer *infer)
                              "the output's scale %g is below 1/128 of the input's scale %g",
                              (double)infer->outputs[0].scale, (double)infer->inputs[0].scale);
     }
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     return 0;
 }
 

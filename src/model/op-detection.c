@@ -12,7 +12,7 @@
 
 #define BOX_SCALE 0.125f
 
-static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
+static uint32_t input_dim(const struct nn_infer *infer, uint32_t i, uint32_t d)
 {
     return infer->inputs[i].dimensions[d];
 }
@@ -57,20 +57,20 @@ static int infer_bbox_transform(struct nn_infer *infer)
     r = check_ranks(infer, 4, (uint32_t[]){2, 2, 1, 2});
     if (r)
         return r;
-    n_boxes = dimension(infer, 0, 0);
-    if (dimension(infer, 0, 1) != 4)
-        return nn_refuse(infer->why, "boxes have %u coordinates, not 4", dimension(infer, 0, 1));
-    if (dimension(infer, 1, 0) != n_boxes || dimension(infer, 2, 0) != n_boxes)
+    n_boxes = input_dim(infer, 0, 0);
+    if (input_dim(infer, 0, 1) != 4)
+        return nn_refuse(infer->why, "boxes have %u coordinates, not 4", input_dim(infer, 0, 1));
+    if (input_dim(infer, 1, 0) != n_boxes || input_dim(infer, 2, 0) != n_boxes)
         return nn_refuse(infer->why, "%u boxes, %u rows of deltas, %u batch indexes", n_boxes,
-                         dimension(infer, 1, 0), dimension(infer, 2, 0));
-    if (dimension(infer, 1, 1) == 0 || dimension(infer, 1, 1) % 4)
+                         input_dim(infer, 1, 0), input_dim(infer, 2, 0));
+    if (input_dim(infer, 1, 1) == 0 || input_dim(infer, 1, 1) % 4)
         return nn_refuse(infer->why, "%u deltas per box are no multiple of 4",
-                         dimension(infer, 1, 1));
-    if (dimension(infer, 3, 0) == 0 || dimension(infer, 3, 1) != 2)
+                         input_dim(infer, 1, 1));
+    if (input_dim(infer, 3, 0) == 0 || input_dim(infer, 3, 1) != 2)
         return nn_refuse(infer->why, "image sizes must have the shape [batches, 2]");
     if (check_box_quant(infer, 0) || check_box_quant(infer, 3))
         return NN_REFUSED;
-    nn_infer_set_like(infer, 0, 1);
+    nn_infer_set_dims_like(infer, 0, 1);
     set_box_quant(infer, 0);
     return 0;
 }
@@ -82,8 +82,8 @@ static int infer_bbox_transform(struct nn_infer *infer)
 static void set_found(struct nn_infer *infer, uint32_t n)
 {
     for (uint32_t i = 0; i < infer->n_outputs; i++) {
-        nn_infer_set(infer, i, i == 1 ? 2 : 1, (uint32_t[]){n, 4});
-        infer->outputs[i].late_dimensions = 1;
+        nn_infer_set_dims(infer, i, i == 1 ? 2 : 1, (uint32_t[]){n, 4});
+        infer->outputs[i].late_dims = 1;
     }
     nn_infer_set_quant_like(infer, 0, 0);
     set_box_quant(infer, 1);
@@ -99,15 +99,15 @@ static int infer_box_with_nms_limit(struct nn_infer *infer)
     r = check_ranks(infer, 3, (uint32_t[]){2, 2, 1});
     if (r)
         return r;
-    n_boxes = dimension(infer, 0, 0);
-    n_classes = dimension(infer, 0, 1);
+    n_boxes = input_dim(infer, 0, 0);
+    n_classes = input_dim(infer, 0, 1);
     if (n_classes < 2)
         return nn_refuse(infer->why, "%u classes, the first of which is the background", n_classes);
-    if (dimension(infer, 1, 0) != n_boxes || dimension(infer, 2, 0) != n_boxes ||
-        dimension(infer, 1, 1) != (uint64_t)n_classes * 4)
+    if (input_dim(infer, 1, 0) != n_boxes || input_dim(infer, 2, 0) != n_boxes ||
+        input_dim(infer, 1, 1) != (uint64_t)n_classes * 4)
         return nn_refuse(infer->why, "%u rows of scores, %u rows of %u coordinates, %u indexes",
-                         n_boxes, dimension(infer, 1, 0), dimension(infer, 1, 1),
-                         dimension(infer, 2, 0));
+                         n_boxes, input_dim(infer, 1, 0), input_dim(infer, 1, 1),
+                         input_dim(infer, 2, 0));
     if (check_box_quant(infer, 1))
         return NN_REFUSED;
     r = nn_infer_i32(infer, 5, &kernel);
@@ -129,17 +129,17 @@ static int infer_box_with_nms_limit(struct nn_infer *infer)
 static int check_proposals(const struct nn_infer *infer, uint32_t n_anchors, uint32_t c)
 {
     for (uint32_t d = 0; d < 4; d++) {
-        uint64_t n = (uint64_t)dimension(infer, 0, d) * (d == c ? 4 : 1);
+        uint64_t n = (uint64_t)input_dim(infer, 0, d) * (d == c ? 4 : 1);
 
-        if (dimension(infer, 1, d) != n)
+        if (input_dim(infer, 1, d) != n)
             return nn_refuse(infer->why, "dimension %u of the deltas is %u, not %llu", d,
-                             dimension(infer, 1, d), (unsigned long long)n);
+                             input_dim(infer, 1, d), (unsigned long long)n);
     }
-    if (dimension(infer, 0, c) != n_anchors || dimension(infer, 2, 1) != 4)
-        return nn_refuse(infer->why, "anchors must have the shape [%u, 4]", dimension(infer, 0, c));
-    if (dimension(infer, 3, 0) != dimension(infer, 0, 0) || dimension(infer, 3, 1) != 2)
+    if (input_dim(infer, 0, c) != n_anchors || input_dim(infer, 2, 1) != 4)
+        return nn_refuse(infer->why, "anchors must have the shape [%u, 4]", input_dim(infer, 0, c));
+    if (input_dim(infer, 3, 0) != input_dim(infer, 0, 0) || input_dim(infer, 3, 1) != 2)
         return nn_refuse(infer->why, "image sizes must have the shape [%u, 2]",
-                         dimension(infer, 0, 0));
+                         input_dim(infer, 0, 0));
     return 0;
 }
 
@@ -158,10 +158,10 @@ static int infer_generate_proposals(struct nn_infer *infer)
     r = nn_infer_bool(infer, 10, &is_nchw);
     if (r)
         return r;
-    if (check_proposals(infer, dimension(infer, 2, 0), is_nchw ? 1 : 3) ||
+    if (check_proposals(infer, input_dim(infer, 2, 0), is_nchw ? 1 : 3) ||
         check_box_quant(infer, 2) || check_box_quant(infer, 3))
         return NN_REFUSED;
-    if (!nn_dimensions_product(4, infer->inputs[0].dimensions, &most) || most > UINT32_MAX)
+    if (!nn_dims_product(4, infer->inputs[0].dimensions, &most) || most > UINT32_MAX)
         return nn_refuse(infer->why, "the output is too large");
     set_found(infer, (uint32_t)most);
     return 0;
@@ -189,16 +189,16 @@ static int check_not_below_0(const struct nn_infer *infer, uint32_t i)
 
 static int check_detection_shapes(const struct nn_infer *infer)
 {
-    uint32_t n_batches = dimension(infer, 0, 0), n_anchors = dimension(infer, 0, 1);
+    uint32_t n_batches = input_dim(infer, 0, 0), n_anchors = input_dim(infer, 0, 1);
 
-    if (dimension(infer, 0, 2) < 2)
+    if (input_dim(infer, 0, 2) < 2)
         return nn_refuse(infer->why, "%u classes, the first of which is the background",
-                         dimension(infer, 0, 2));
-    if (dimension(infer, 1, 0) != n_batches || dimension(infer, 1, 1) != n_anchors ||
-        dimension(infer, 1, 2) < 4)
+                         input_dim(infer, 0, 2));
+    if (input_dim(infer, 1, 0) != n_batches || input_dim(infer, 1, 1) != n_anchors ||
+        input_dim(infer, 1, 2) < 4)
         return nn_refuse(infer->why, "deltas must have the shape [%u, %u, 4 or more]", n_batches,
                          n_anchors);
-    if (dimension(infer, 2, 0) != n_anchors || dimension(infer, 2, 1) != 4)
+    if (input_dim(infer, 2, 0) != n_anchors || input_dim(infer, 2, 1) != 4)
         return nn_refuse(infer->why, "anchors must have the shape [%u, 4]", n_anchors);
     return 0;
 }
@@ -253,11 +253,11 @@ static int infer_detection_postprocessing(struct nn_infer *infer)
             return NN_REFUSED;
     if (check_not_below_0(infer, 11) || check_not_below_0(infer, 12))
         return NN_REFUSED;
-    n_batches = dimension(infer, 0, 0);
-    nn_infer_set(infer, 0, 2, (uint32_t[]){n_batches, room});
-    nn_infer_set(infer, 1, 3, (uint32_t[]){n_batches, room, 4});
-    nn_infer_set(infer, 2, 2, (uint32_t[]){n_batches, room});
-    nn_infer_set(infer, 3, 1, (uint32_t[]){n_batches});
+    n_batches = input_dim(infer, 0, 0);
+    nn_infer_set_dims(infer, 0, 2, (uint32_t[]){n_batches, room});
+    nn_infer_set_dims(infer, 1, 3, (uint32_t[]){n_batches, room, 4});
+    nn_infer_set_dims(infer, 2, 2, (uint32_t[]){n_batches, room});
+    nn_infer_set_dims(infer, 3, 1, (uint32_t[]){n_batches});
     return 0;
 }
 

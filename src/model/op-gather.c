@@ -31,7 +31,7 @@ static int infer_gather(struct nn_infer *infer)
     memcpy(dims + axis, indices->dimensions, indices->n_dimensions * sizeof(dims[0]));
     memcpy(dims + axis + indices->n_dimensions, input->dimensions + axis + 1,
            (input->n_dimensions - axis - 1) * sizeof(dims[0]));
-    nn_infer_set(infer, 0, n, dims);
+    nn_infer_set_dims(infer, 0, n, dims);
     return 0;
 }
 

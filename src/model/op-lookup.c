@@ -20,7 +20,7 @@ static void set_rows(struct nn_infer *infer, uint32_t table)
 
     memcpy(dims, values->dimensions, sizeof(dims));
     dims[0] = infer->inputs[0].dimensions[0];
-    nn_infer_set(infer, 0, values->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, values->n_dimensions, dims);
     nn_infer_set_quant_like(infer, 0, table);
 }
 
@@ -60,7 +60,7 @@ static int infer_hashtable_lookup(struct nn_infer *infer)
         return nn_refuse(infer->why, "%u keys for %u values", infer->inputs[1].dimensions[0],
                          infer->inputs[2].dimensions[0]);
     set_rows(infer, 2);
-    nn_infer_set(infer, 1, 1, infer->inputs[0].dimensions);
+    nn_infer_set_dims(infer, 1, 1, infer->inputs[0].dimensions);
     nn_infer_set_quant(infer, 1, 1.0f, 0);
     return 0;
 }
@@ -114,7 +114,7 @@ static int infer_lsh_projection(struct nn_infer *infer)
     if (n > UINT32_MAX)
         return nn_refuse(infer->why, "the output is too large");
     dim = (uint32_t)n;
-    nn_infer_set(infer, 0, 1, &dim);
+    nn_infer_set_dims(infer, 0, 1, &dim);
     return 0;
 }
 

@@ -50,7 +50,7 @@ static int infer_matmul(struct nn_infer *infer)
         dimensions[i] = x[i];
     dimensions[rank - 2] = x[adjoint_x ? rank - 1 : rank - 2];
     dimensions[rank - 1] = y[adjoint_y ? rank - 2 : rank - 1];
-    nn_infer_set(infer, 0, rank, dimensions);
+    nn_infer_set_dims(infer, 0, rank, dimensions);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Sets a computed dimension, which may not fit 32 bits. */
-static int set_dimension(const struct nn_infer *infer, uint64_t value, uint32_t *ret)
+static int set_dim(const struct nn_infer *infer, uint64_t value, uint32_t *ret)
 {
     if (value > UINT32_MAX)
         return nn_refuse(infer->why, "the output is too large");
@@ -83,11 +83,10 @@ static int set_padded(struct nn_infer *infer, const uint32_t *paddings)
     uint32_t dims[NNHAL_MAX_RANK];
 
     for (uint32_t d = 0; d < input->n_dimensions; d++)
-        if (set_dimension(infer,
-                          (uint64_t)paddings[2 * d] + input->dimensions[d] + paddings[2 * d + 1],
-                          &dims[d]))
+        if (set_dim(infer, (uint64_t)paddings[2 * d] + input->dimensions[d] + paddings[2 * d + 1],
+                    &dims[d]))
             return NN_REFUSED;
-    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -174,7 +173,7 @@ static int infer_mirror_pad(struct nn_infer *infer)
 /* -- SLICE, STRIDED_SLICE ---------------------------------------------------- */
 
 /* Input i holds one number per dimension of input 0. */
-static int read_per_dimension(const struct nn_infer *infer, uint32_t i, const void **ret)
+static int read_per_dim(const struct nn_infer *infer, uint32_t i, const void **ret)
 {
     uint32_t rank = infer->inputs[0].n_dimensions;
     uint64_t n;
@@ -196,10 +195,10 @@ static int infer_slice(struct nn_infer *infer)
     const void *begins, *sizes;
     int r;
 
-    r = read_per_dimension(infer, 1, &begins);
+    r = read_per_dim(infer, 1, &begins);
     if (r)
         return r;
-    r = read_per_dimension(infer, 2, &sizes);
+    r = read_per_dim(infer, 2, &sizes);
     if (r)
         return r;
     for (uint32_t d = 0; d < input->n_dimensions; d++) {
@@ -213,7 +212,7 @@ static int infer_slice(struct nn_infer *infer)
                              (long long)size, (long long)begin, d, (long long)dim);
         dims[d] = (uint32_t)size;
     }
-    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -227,13 +226,13 @@ static int read_strided_slice(const struct nn_infer *infer, struct strided_slice
 {
     int r;
 
-    r = read_per_dimension(infer, 1, &slice->begins);
+    r = read_per_dim(infer, 1, &slice->begins);
     if (r)
         return r;
-    r = read_per_dimension(infer, 2, &slice->ends);
+    r = read_per_dim(infer, 2, &slice->ends);
     if (r)
         return r;
-    r = read_per_dimension(infer, 3, &slice->strides);
+    r = read_per_dim(infer, 3, &slice->strides);
     if (r)
         return r;
     r = nn_infer_i32(infer, 4, &slice->begin_mask);
@@ -283,7 +282,7 @@ static int infer_strided_slice(struct nn_infer *infer)
     }
     if (n_dims == 0)
         dims[n_dims++] = 1;
-    nn_infer_set(infer, 0, n_dims, dims);
+    nn_infer_set_dims(infer, 0, n_dims, dims);
     return 0;
 }
 
@@ -299,7 +298,7 @@ static int infer_tile(struct nn_infer *infer)
     r = nn_infer_refuse_zero_sized(infer);
     if (r)
         return r;
-    r = read_per_dimension(infer, 1, &multiples);
+    r = read_per_dim(infer, 1, &multiples);
     if (r)
         return r;
     for (uint32_t d = 0; d < input->n_dimensions; d++) {
@@ -307,10 +306,10 @@ static int infer_tile(struct nn_infer *infer)
 
         if (multiple < 1)
             return nn_refuse(infer->why, "multiple %d of dimension %u", multiple, d);
-        if (set_dimension(infer, (uint64_t)input->dimensions[d] * (uint32_t)multiple, &dims[d]))
+        if (set_dim(infer, (uint64_t)input->dimensions[d] * (uint32_t)multiple, &dims[d]))
             return NN_REFUSED;
     }
-    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -351,7 +350,7 @@ static int infer_reverse(struct nn_infer *infer)
     axis = nn_infer_i32_at(values, 0);
     if (axis < 0 || (uint32_t)axis >= rank)
         return nn_refuse(infer->why, "axis %d of a tensor of rank %u", axis, rank);
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -377,7 +376,7 @@ static int infer_channel_shuffle(struct nn_infer *infer)
         return r;
     if (n_groups <= 0 || input->dimensions[axis] % (uint32_t)n_groups)
         return nn_refuse(infer->why, "%d groups of %u channels", n_groups, input->dimensions[axis]);
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -421,10 +420,10 @@ static int infer_depth_to_space(struct nn_infer *infer)
                          input->dimensions[at.c], (unsigned)block);
     memcpy(dims, input->dimensions, sizeof(dims));
     dims[at.c] = (uint32_t)(dims[at.c] / (block * block));
-    if (set_dimension(infer, dims[at.h] * block, &dims[at.h]) ||
-        set_dimension(infer, dims[at.w] * block, &dims[at.w]))
+    if (set_dim(infer, dims[at.h] * block, &dims[at.h]) ||
+        set_dim(infer, dims[at.w] * block, &dims[at.w]))
         return NN_REFUSED;
-    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_dims(infer, 0, 4, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -453,9 +452,9 @@ static int infer_space_to_depth(struct nn_infer *infer)
     dims[at.h] /= (uint32_t)block;
     dims[at.w] /= (uint32_t)block;
     /* Up to 2^16, its square times any dimension fits 64 bits. */
-    if (block > UINT16_MAX || set_dimension(infer, dims[at.c] * block * block, &dims[at.c]))
+    if (block > UINT16_MAX || set_dim(infer, dims[at.c] * block * block, &dims[at.c]))
         return nn_refuse(infer->why, "the output is too large");
-    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_dims(infer, 0, 4, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -505,10 +504,10 @@ static int infer_batch_to_space(struct nn_infer *infer)
                          block[0], block[1]);
     memcpy(dims, input->dimensions, sizeof(dims));
     dims[0] = (uint32_t)(dims[0] / area);
-    if (set_dimension(infer, (uint64_t)dims[at.h] * block[0], &dims[at.h]) ||
-        set_dimension(infer, (uint64_t)dims[at.w] * block[1], &dims[at.w]))
+    if (set_dim(infer, (uint64_t)dims[at.h] * block[0], &dims[at.h]) ||
+        set_dim(infer, (uint64_t)dims[at.w] * block[1], &dims[at.w]))
         return NN_REFUSED;
-    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_dims(infer, 0, 4, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -563,11 +562,11 @@ static int infer_space_to_batch(struct nn_infer *infer)
                          (unsigned long long)height, (unsigned long long)width, block[0], block[1]);
     memcpy(dims, input->dimensions, sizeof(dims));
     if (block[0] > UINT16_MAX || block[1] > UINT16_MAX ||
-        set_dimension(infer, (uint64_t)dims[0] * block[0] * block[1], &dims[0]) ||
-        set_dimension(infer, height / block[0], &dims[at.h]) ||
-        set_dimension(infer, width / block[1], &dims[at.w]))
+        set_dim(infer, (uint64_t)dims[0] * block[0] * block[1], &dims[0]) ||
+        set_dim(infer, height / block[0], &dims[at.h]) ||
+        set_dim(infer, width / block[1], &dims[at.w]))
         return nn_refuse(infer->why, "the output is too large");
-    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_dims(infer, 0, 4, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }

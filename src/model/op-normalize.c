@@ -34,7 +34,7 @@ static int infer_l2_normalization(struct nn_infer *infer)
         r = check_axis(infer, 1);
     if (r)
         return r;
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     if (type == NNHAL_TENSOR_QUANT8_ASYMM)
         nn_infer_set_quant(infer, 0, 1.0f / 128, 128);
     if (type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
@@ -57,7 +57,7 @@ static int infer_local_response(struct nn_infer *infer)
     if (!r)
         r = check_axis(infer, 5);
     if (!r)
-        nn_infer_set_like(infer, 0, 0);
+        nn_infer_set_dims_like(infer, 0, 0);
     return r;
 }
 
@@ -69,7 +69,7 @@ static int infer_instance(struct nn_infer *infer)
     if (!r)
         r = nn_infer_rank(infer, 0, 4, 4);
     if (!r)
-        nn_infer_set_like(infer, 0, 0);
+        nn_infer_set_dims_like(infer, 0, 0);
     return r;
 }
 

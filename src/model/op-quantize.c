@@ -13,17 +13,17 @@ static int validate_cast(struct nn_op_context *context)
     uint32_t n_merged;
 
     if (!output->n_dimensions ||
-        !nn_dimensions_known(output->type, output->n_dimensions, output->dimensions))
+        !nn_dims_known(output->type, output->n_dimensions, output->dimensions))
         return 0;
-    if (!nn_dimensions_merge(input->n_dimensions, input->dimensions, output->n_dimensions,
-                             output->dimensions, &n_merged, merged))
+    if (!nn_dims_merge(input->n_dimensions, input->dimensions, output->n_dimensions,
+                       output->dimensions, &n_merged, merged))
         return nn_refuse(context->why, "the output's dimensions differ from the input's");
     return 0;
 }
 
 static int infer_quantize(struct nn_infer *infer)
 {
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     return 0;
 }
 
@@ -32,7 +32,7 @@ static int infer_dequantize(struct nn_infer *infer)
     int r = nn_infer_rank(infer, 0, 1, 4);
 
     if (!r)
-        nn_infer_set_like(infer, 0, 0);
+        nn_infer_set_dims_like(infer, 0, 0);
     return r;
 }
 
@@ -41,7 +41,7 @@ static int infer_cast(struct nn_infer *infer)
     int r = nn_infer_refuse_zero_sized(infer);
 
     if (!r)
-        nn_infer_set_like(infer, 0, 0);
+        nn_infer_set_dims_like(infer, 0, 0);
     return r;
 }
 

@@ -23,7 +23,7 @@ static int infer_random_multinomial(struct nn_infer *infer)
         return r;
     if (n_samples <= 0)
         return nn_refuse(infer->why, "%d samples", n_samples);
-    nn_infer_set(infer, 0, 2, (uint32_t[]){logits->dimensions[0], (uint32_t)n_samples});
+    nn_infer_set_dims(infer, 0, 2, (uint32_t[]){logits->dimensions[0], (uint32_t)n_samples});
     return 0;
 }
 

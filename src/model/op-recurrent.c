@@ -18,7 +18,7 @@ static bool is_present(const struct nn_infer *infer, uint32_t i)
     return i < infer->n_inputs && !infer->inputs[i].is_omitted;
 }
 
-static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
+static uint32_t input_dim(const struct nn_infer *infer, uint32_t i, uint32_t d)
 {
     return infer->inputs[i].dimensions[d];
 }
@@ -26,7 +26,7 @@ static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
 /* Refuses input i unless its shape is [a]. */
 static int expect_1(const struct nn_infer *infer, uint32_t i, uint32_t a)
 {
-    if (infer->inputs[i].n_dimensions != 1 || dimension(infer, i, 0) != a)
+    if (infer->inputs[i].n_dimensions != 1 || input_dim(infer, i, 0) != a)
         return nn_refuse(infer->why, "input %u must have the shape [%u]", i, a);
     return 0;
 }
@@ -34,8 +34,8 @@ static int expect_1(const struct nn_infer *infer, uint32_t i, uint32_t a)
 /* Refuses input i unless its shape is [a, b]. */
 static int expect_2(const struct nn_infer *infer, uint32_t i, uint32_t a, uint32_t b)
 {
-    if (infer->inputs[i].n_dimensions != 2 || dimension(infer, i, 0) != a ||
-        dimension(infer, i, 1) != b)
+    if (infer->inputs[i].n_dimensions != 2 || input_dim(infer, i, 0) != a ||
+        input_dim(infer, i, 1) != b)
         return nn_refuse(infer->why, "input %u must have the shape [%u, %u]", i, a, b);
     return 0;
 }
@@ -62,7 +62,7 @@ static int check_clip(const struct nn_infer *infer, uint32_t i)
 
 static void set_2(struct nn_infer *infer, uint32_t i, uint32_t a, uint32_t b)
 {
-    nn_infer_set(infer, i, 2, (uint32_t[]){a, b});
+    nn_infer_set_dims(infer, i, 2, (uint32_t[]){a, b});
 }
 
 /* Steps and batches of a sequence (input 0) in either order. */
@@ -78,8 +78,8 @@ static int read_sequence(const struct nn_infer *infer, bool is_time_major, struc
     if (r)
         return r;
     ret->is_time_major = is_time_major;
-    ret->n_steps = dimension(infer, 0, is_time_major ? 0 : 1);
-    ret->n_batches = dimension(infer, 0, is_time_major ? 1 : 0);
+    ret->n_steps = input_dim(infer, 0, is_time_major ? 0 : 1);
+    ret->n_batches = input_dim(infer, 0, is_time_major ? 1 : 0);
     return 0;
 }
 
@@ -88,9 +88,9 @@ static void set_sequence(struct nn_infer *infer, uint32_t i, const struct sequen
 {
     uint32_t n_steps = sequence->n_steps, n_batches = sequence->n_batches;
 
-    nn_infer_set(infer, i, 3,
-                 sequence->is_time_major ? (uint32_t[]){n_steps, n_batches, size}
-                                         : (uint32_t[]){n_batches, n_steps, size});
+    nn_infer_set_dims(infer, i, 3,
+                      sequence->is_time_major ? (uint32_t[]){n_steps, n_batches, size}
+                                              : (uint32_t[]){n_batches, n_steps, size});
 }
 
 /* -- RNN --------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static int check_rnn(const struct nn_infer *infer, uint32_t first, uint32_t n_ba
     r = nn_infer_rank(infer, first, 2, 2);
     if (r)
         return r;
-    n_units = dimension(infer, first, 0);
+    n_units = input_dim(infer, first, 0);
     if (expect_2(infer, first, n_units, n_inputs) || expect_2(infer, first + 1, n_units, n_units) ||
         expect_1(infer, first + 2, n_units) || expect_2(infer, first + 3, n_batches, n_units))
         return NN_REFUSED;
@@ -124,11 +124,11 @@ static int infer_rnn(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 2, 2);
     if (r)
         return r;
-    r = check_rnn(infer, 1, dimension(infer, 0, 0), dimension(infer, 0, 1), &n_units);
+    r = check_rnn(infer, 1, input_dim(infer, 0, 0), input_dim(infer, 0, 1), &n_units);
     if (r)
         return r;
-    set_2(infer, 0, dimension(infer, 0, 0), n_units);
-    set_2(infer, 1, dimension(infer, 0, 0), n_units);
+    set_2(infer, 0, input_dim(infer, 0, 0), n_units);
+    set_2(infer, 1, input_dim(infer, 0, 0), n_units);
     return check_activation(infer, 5);
 }
 
@@ -150,7 +150,7 @@ static int infer_unidirectional_rnn(struct nn_infer *infer)
     r = read_sequence(infer, time_major, &sequence);
     if (r)
         return r;
-    r = check_rnn(infer, 1, sequence.n_batches, dimension(infer, 0, 2), &n_units);
+    r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_units);
     if (r)
         return r;
     set_sequence(infer, 0, &sequence, n_units);
@@ -230,10 +230,10 @@ static int infer_bidirectional_rnn(struct nn_infer *infer)
     is_parallel = is_present(infer, 9) && !is_present(infer, 10);
     if (is_parallel && infer->inputs[9].n_dimensions != 3)
         return nn_refuse(infer->why, "input 9 must have rank 3");
-    r = check_rnn(infer, 1, sequence.n_batches, dimension(infer, 0, 2), &n_forward);
+    r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_forward);
     if (r)
         return r;
-    r = check_rnn(infer, 5, sequence.n_batches, dimension(infer, is_parallel ? 9 : 0, 2),
+    r = check_rnn(infer, 5, sequence.n_batches, input_dim(infer, is_parallel ? 9 : 0, 2),
                   &n_backward);
     if (r)
         return r;
@@ -268,16 +268,16 @@ static int infer_svdf(struct nn_infer *infer)
     r = nn_infer_i32(infer, 5, &rank);
     if (r)
         return r;
-    n_batches = dimension(infer, 0, 0);
-    n_filters = dimension(infer, 1, 0);
-    n_memory = dimension(infer, 2, 1);
+    n_batches = input_dim(infer, 0, 0);
+    n_filters = input_dim(infer, 1, 0);
+    n_memory = input_dim(infer, 2, 1);
     if (rank < 1 || n_filters % (uint32_t)rank)
         return nn_refuse(infer->why, "%u filters of rank %d", n_filters, rank);
     n_units = n_filters / (uint32_t)rank;
     n_state = (uint64_t)n_memory * n_filters;
     if (n_state > UINT32_MAX)
         return nn_refuse(infer->why, "the state is too large");
-    if (expect_2(infer, 1, n_filters, dimension(infer, 0, 1)) ||
+    if (expect_2(infer, 1, n_filters, input_dim(infer, 0, 1)) ||
         expect_2(infer, 2, n_filters, n_memory) ||
         expect_2(infer, 4, n_batches, (uint32_t)n_state) ||
         (is_present(infer, 3) && expect_1(infer, 3, n_units)))
@@ -397,8 +397,8 @@ static int check_lstm(const struct nn_infer *infer, const struct nn_lstm_map *ma
     r = nn_infer_rank(infer, recurrent, 2, 2);
     if (r)
         return r;
-    sizes->n_cells = dimension(infer, weights, 0);
-    sizes->n_outputs = dimension(infer, recurrent, 1);
+    sizes->n_cells = input_dim(infer, weights, 0);
+    sizes->n_outputs = input_dim(infer, recurrent, 1);
     return check_shapes(infer, map, sizes);
 }
 
@@ -414,8 +414,8 @@ static int infer_lstm(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 2, 2);
     if (r)
         return r;
-    sizes.n_batches = dimension(infer, 0, 0);
-    sizes.n_inputs = dimension(infer, 0, 1);
+    sizes.n_batches = input_dim(infer, 0, 0);
+    sizes.n_inputs = input_dim(infer, 0, 1);
     r = check_lstm(infer, &nn_lstm_map_basic, &sizes);
     if (r)
         return r;
@@ -448,7 +448,7 @@ static int infer_unidirectional_lstm(struct nn_infer *infer)
     if (r)
         return r;
     sizes.n_batches = sequence.n_batches;
-    sizes.n_inputs = dimension(infer, 0, 2);
+    sizes.n_inputs = input_dim(infer, 0, 2);
     r = check_lstm(infer, &nn_lstm_map_unidirectional, &sizes);
     if (r)
         return r;
@@ -518,8 +518,8 @@ static int infer_bidirectional_lstm(struct nn_infer *infer)
         return r;
     forward.n_batches = backward.n_batches = sequence.n_batches;
     forward.n_aux = backward.n_aux = n_aux;
-    forward.n_inputs = dimension(infer, 0, 2);
-    backward.n_inputs = dimension(infer, backward_x, 2);
+    forward.n_inputs = input_dim(infer, 0, 2);
+    backward.n_inputs = input_dim(infer, backward_x, 2);
     r = check_lstm(infer, &nn_lstm_map_forward, &forward);
     if (r)
         return r;
@@ -595,9 +595,9 @@ static int infer_quantized_16bit_lstm(struct nn_infer *infer)
     r = nn_infer_rank(infer, 14, 2, 2);
     if (r)
         return r;
-    n_batches = dimension(infer, 0, 0);
-    n_inputs = dimension(infer, 0, 1);
-    n_outputs = dimension(infer, 14, 1);
+    n_batches = input_dim(infer, 0, 0);
+    n_inputs = input_dim(infer, 0, 1);
+    n_outputs = input_dim(infer, 14, 1);
     if (expect_each(infer, 1, 4, n_outputs, n_inputs) ||
         expect_each(infer, 5, 4, n_outputs, n_outputs) || expect_each(infer, 9, 4, n_outputs, 0) ||
         expect_each(infer, 13, 2, n_batches, n_outputs) || check_16bit_quant(infer))
@@ -630,8 +630,8 @@ static int infer_quantized_lstm(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 2, 2);
     if (r)
         return r;
-    sizes.n_batches = dimension(infer, 0, 0);
-    sizes.n_inputs = dimension(infer, 0, 1);
+    sizes.n_batches = input_dim(infer, 0, 0);
+    sizes.n_inputs = input_dim(infer, 0, 1);
     r = check_lstm(infer, &nn_lstm_map_quantized, &sizes);
     if (r)
         return r;

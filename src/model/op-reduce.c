@@ -20,7 +20,7 @@ static void set_reduced(struct nn_infer *infer, uint32_t reduced, bool keeps)
     }
     if (!n)
         dimensions[n++] = 1;
-    nn_infer_set(infer, 0, n, dimensions);
+    nn_infer_set_dims(infer, 0, n, dimensions);
     nn_infer_set_quant_like(infer, 0, 0);
 }
 
@@ -41,7 +41,7 @@ int nn_axes_read(const struct nn_infer *infer, uint32_t i, uint32_t *ret_axes)
         int32_t axis = nn_infer_i32_at(values, k);
         uint32_t d;
 
-        if (!nn_axis(axis, rank, &d))
+        if (!nn_axis_resolve(axis, rank, &d))
             return nn_refuse(infer->why, "axis %d is outside a rank of %u", axis, rank);
         axes |= 1u << d;
     }

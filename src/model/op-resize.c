@@ -78,7 +78,7 @@ static int infer_resize(struct nn_infer *infer)
     r = read_size(infer, 2, input->dimensions[h], &dims[h]);
     if (r)
         return r;
-    nn_infer_set(infer, 0, 4, dims);
+    nn_infer_set_dims(infer, 0, 4, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }

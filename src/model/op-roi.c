@@ -8,7 +8,7 @@
 
 #define BOX_SCALE 0.125f
 
-static uint32_t dimension(const struct nn_infer *infer, uint32_t i, uint32_t d)
+static uint32_t input_dim(const struct nn_infer *infer, uint32_t i, uint32_t d)
 {
     return infer->inputs[i].dimensions[d];
 }
@@ -48,8 +48,8 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
         return r;
     if (check_boxes(infer))
         return NN_REFUSED;
-    n_boxes = dimension(infer, 1, 0);
-    if (infer->inputs[2].n_dimensions != 1 || dimension(infer, 2, 0) != n_boxes)
+    n_boxes = input_dim(infer, 1, 0);
+    if (infer->inputs[2].n_dimensions != 1 || input_dim(infer, 2, 0) != n_boxes)
         return nn_refuse(infer->why, "batch indexes must have the shape [%u]", n_boxes);
     r = nn_infer_i32(infer, 3, &height);
     if (r)
@@ -64,17 +64,18 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
         return nn_refuse(infer->why, "output of %d x %d", height, width);
     if (check_stride(infer, 5) || check_stride(infer, 6))
         return NN_REFUSED;
-    n_channels = dimension(infer, 0, is_nchw ? 1 : 3);
-    nn_infer_set(infer, 0, 4,
-                 is_nchw ? (uint32_t[]){n_boxes, n_channels, (uint32_t)height, (uint32_t)width}
-                         : (uint32_t[]){n_boxes, (uint32_t)height, (uint32_t)width, n_channels});
+    n_channels = input_dim(infer, 0, is_nchw ? 1 : 3);
+    nn_infer_set_dims(infer, 0, 4,
+                      is_nchw
+                          ? (uint32_t[]){n_boxes, n_channels, (uint32_t)height, (uint32_t)width}
+                          : (uint32_t[]){n_boxes, (uint32_t)height, (uint32_t)width, n_channels});
     return 0;
 }
 
 static int infer_roi_align(struct nn_infer *infer)
 {
     for (uint32_t d = 0; d < infer->inputs[0].n_dimensions; d++)
-        if (dimension(infer, 0, d) == 0)
+        if (input_dim(infer, 0, d) == 0)
             return nn_refuse(infer->why, "input 0 has a dimension of 0");
     for (uint32_t i = 7; i <= 8; i++) {
         int32_t ratio;
@@ -117,15 +118,15 @@ static int infer_heatmap_max_keypoint(struct nn_infer *infer)
     if (r)
         return r;
     h = is_nchw ? 2 : 1;
-    n_boxes = dimension(infer, 0, 0);
-    n_keypoints = dimension(infer, 0, is_nchw ? 1 : 3);
-    if (dimension(infer, 0, h) != dimension(infer, 0, h + 1) || dimension(infer, 0, h) < 2)
+    n_boxes = input_dim(infer, 0, 0);
+    n_keypoints = input_dim(infer, 0, is_nchw ? 1 : 3);
+    if (input_dim(infer, 0, h) != input_dim(infer, 0, h + 1) || input_dim(infer, 0, h) < 2)
         return nn_refuse(infer->why, "heat maps of %u x %u are not square with sides of at least 2",
-                         dimension(infer, 0, h), dimension(infer, 0, h + 1));
-    if (dimension(infer, 1, 0) != n_boxes)
-        return nn_refuse(infer->why, "%u boxes for %u heat maps", dimension(infer, 1, 0), n_boxes);
-    nn_infer_set(infer, 0, 2, (uint32_t[]){n_boxes, n_keypoints});
-    nn_infer_set(infer, 1, 3, (uint32_t[]){n_boxes, n_keypoints, 2});
+                         input_dim(infer, 0, h), input_dim(infer, 0, h + 1));
+    if (input_dim(infer, 1, 0) != n_boxes)
+        return nn_refuse(infer->why, "%u boxes for %u heat maps", input_dim(infer, 1, 0), n_boxes);
+    nn_infer_set_dims(infer, 0, 2, (uint32_t[]){n_boxes, n_keypoints});
+    nn_infer_set_dims(infer, 1, 3, (uint32_t[]){n_boxes, n_keypoints, 2});
     if (infer->outputs[1].type == NNHAL_TENSOR_QUANT16_ASYMM)
         nn_infer_set_quant(infer, 1, BOX_SCALE, 0);
     return 0;

@@ -25,7 +25,7 @@ static int infer_select(struct nn_infer *infer)
                    input->n_dimensions * sizeof(input->dimensions[0])))
             return nn_refuse(infer->why, "input %u and the condition have different shapes", i);
     }
-    nn_infer_set_like(infer, 0, 1);
+    nn_infer_set_dims_like(infer, 0, 1);
     return 0;
 }
 
@@ -50,8 +50,8 @@ static int infer_topk(struct nn_infer *infer)
         return nn_refuse(infer->why, "the largest %d of %u elements", k, input->dimensions[last]);
     memcpy(dims, input->dimensions, sizeof(dims));
     dims[last] = (uint32_t)k;
-    nn_infer_set(infer, 0, input->n_dimensions, dims);
-    nn_infer_set(infer, 1, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 1, input->n_dimensions, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }

@@ -77,12 +77,12 @@ static int infer_reshape(struct nn_infer *infer)
     r = read_target(infer, values, n, dims, &known, &wildcard);
     if (r)
         return r;
-    if (!nn_dimensions_product(input->n_dimensions, input->dimensions, &count))
+    if (!nn_dims_product(input->n_dimensions, input->dimensions, &count))
         return nn_refuse(infer->why, "the input has too many elements");
     r = fill_wildcard(infer, count, known, wildcard, dims);
     if (r)
         return r;
-    nn_infer_set(infer, 0, (uint32_t)n, dims);
+    nn_infer_set_dims(infer, 0, (uint32_t)n, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -110,7 +110,7 @@ static int squeezed_axes(struct nn_infer *infer, uint32_t *ret_axes)
         int32_t axis = nn_infer_i32_at(values, i);
         uint32_t d;
 
-        if (!nn_axis(axis, input->n_dimensions, &d))
+        if (!nn_axis_resolve(axis, input->n_dimensions, &d))
             return nn_refuse(infer->why, "axis %d of a tensor of rank %u", axis,
                              input->n_dimensions);
         if (input->dimensions[d] != 1)
@@ -138,7 +138,7 @@ static int infer_squeeze(struct nn_infer *infer)
             dims[n++] = input->dimensions[d];
     if (n == 0)
         dims[n++] = 1;
-    nn_infer_set(infer, 0, n, dims);
+    nn_infer_set_dims(infer, 0, n, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -161,7 +161,7 @@ static int infer_expand_dims(struct nn_infer *infer)
     memcpy(dims, input->dimensions, axis * sizeof(dims[0]));
     dims[axis] = 1;
     memcpy(dims + axis + 1, input->dimensions + axis, (rank - axis) * sizeof(dims[0]));
-    nn_infer_set(infer, 0, rank + 1, dims);
+    nn_infer_set_dims(infer, 0, rank + 1, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -208,7 +208,7 @@ static int infer_transpose(struct nn_infer *infer)
         return r;
     for (uint32_t d = 0; d < input->n_dimensions; d++)
         dims[d] = input->dimensions[perm[d]];
-    nn_infer_set(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -268,7 +268,7 @@ static int infer_concatenation(struct nn_infer *infer)
         return nn_refuse(infer->why, "the output is too large");
     memcpy(dims, first->dimensions, sizeof(dims));
     dims[axis] = (uint32_t)sum;
-    nn_infer_set(infer, 0, first->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, first->n_dimensions, dims);
     return 0;
 }
 
@@ -319,7 +319,7 @@ static int infer_pack(struct nn_infer *infer)
     memcpy(dims, first->dimensions, (size_t)axis * sizeof(dims[0]));
     dims[axis] = infer->n_inputs - 1;
     memcpy(dims + axis + 1, first->dimensions + axis, (rank - (uint32_t)axis) * sizeof(dims[0]));
-    nn_infer_set(infer, 0, rank + 1, dims);
+    nn_infer_set_dims(infer, 0, rank + 1, dims);
     nn_infer_set_quant_like(infer, 0, 1);
     return 0;
 }
@@ -348,7 +348,7 @@ static int infer_split(struct nn_infer *infer)
     memcpy(dims, input->dimensions, sizeof(dims));
     dims[axis] /= infer->n_outputs;
     for (uint32_t i = 0; i < infer->n_outputs; i++) {
-        nn_infer_set(infer, i, input->n_dimensions, dims);
+        nn_infer_set_dims(infer, i, input->n_dimensions, dims);
         nn_infer_set_quant_like(infer, i, 0);
     }
     return 0;
@@ -366,7 +366,7 @@ static int infer_rank(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 1, NNHAL_MAX_RANK);
     if (r)
         return r;
-    nn_infer_set(infer, 0, 0, NULL);
+    nn_infer_set_dims(infer, 0, 0, NULL);
     return 0;
 }
 
@@ -396,7 +396,7 @@ static int infer_fill(struct nn_infer *infer)
             return nn_refuse(infer->why, "dimension %u of the output would be %d", d, dim);
         dims[d] = (uint32_t)dim;
     }
-    nn_infer_set(infer, 0, (uint32_t)n, dims);
+    nn_infer_set_dims(infer, 0, (uint32_t)n, dims);
     return 0;
 }
 

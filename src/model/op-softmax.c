@@ -48,7 +48,7 @@ static int infer_softmax(struct nn_infer *infer)
         r = nn_infer_float(infer, 1, &beta);
     if (r)
         return r;
-    nn_infer_set_like(infer, 0, 0);
+    nn_infer_set_dims_like(infer, 0, 0);
     if (!(beta > 0.0f))
         return nn_refuse(infer->why, "beta is %g, it must be above 0", (double)beta);
     return infer_softmax_quant(infer, beta);
@@ -63,7 +63,7 @@ static int infer_log_softmax(struct nn_infer *infer)
     if (!r)
         r = nn_infer_axis(infer, 2, infer->inputs[0].n_dimensions, &axis);
     if (!r)
-        nn_infer_set_like(infer, 0, 0);
+        nn_infer_set_dims_like(infer, 0, 0);
     return r;
 }
 

@@ -9,7 +9,7 @@ static int infer_unary(struct nn_infer *infer)
     int r = nn_infer_refuse_zero_sized(infer);
 
     if (!r)
-        nn_infer_set_like(infer, 0, 0);
+        nn_infer_set_dims_like(infer, 0, 0);
     return r;
 }
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* check_dimensions() - what is known of them must fit: an unknown one is at least 1. */
-static int check_dimensions(const struct nnhal_operand *operand, struct nn_why *why)
+/* check_dims() - what is known of them must fit: an unknown one is at least 1. */
+static int check_dims(const struct nnhal_operand *operand, struct nn_why *why)
 {
     uint32_t least[NNHAL_MAX_RANK];
     uint64_t n_bytes;
@@ -93,7 +93,7 @@ int nn_operand_validate(const struct nnhal_operand *operand, struct nn_why *why)
 
     if (!nn_type_is_base(operand->type) && !nn_type_is_extension(operand->type))
         return nn_refuse(why, "there is no operand type %u", operand->type);
-    r = check_dimensions(operand, why);
+    r = check_dims(operand, why);
     if (r == 0)
         r = check_scale(operand, why);
     if (r == 0)
@@ -110,7 +110,7 @@ int nn_operand_validate_constant(const struct nnhal_operand *operand, uint64_t l
 
     if (nn_type_is_oem(operand->type) || nn_type_is_extension(operand->type))
         return 0;
-    if (!nn_dimensions_known(operand->type, operand->n_dimensions, operand->dimensions))
+    if (!nn_dims_known(operand->type, operand->n_dimensions, operand->dimensions))
         return nn_refuse(why, "a constant's rank and dimensions must be known and above 0");
     if (!nn_operand_bytes(operand->type, operand->n_dimensions, operand->dimensions, &n_bytes))
         return nn_refuse(why, "the size of the tensor does not fit 32 bits");
@@ -144,8 +144,8 @@ static bool same_extra_params(const struct nnhal_operand *a, const struct nnhal_
     return true;
 }
 
-int nn_operands_compatible(const struct nnhal_operand *a, const struct nnhal_operand *b,
-                           struct nn_why *why)
+int nn_operand_check_compatible(const struct nnhal_operand *a, const struct nnhal_operand *b,
+                                struct nn_why *why)
 {
     if (a->type != b->type)
         return nn_refuse(why, "the types are %s and %s", nn_type_name(a->type),

@@ -6,21 +6,21 @@
 #include <string.h>
 
 /* The operands of one side, by the operation's indexes. */
-struct side {
+struct operand_side {
     const struct nnhal_operand *operands;
     const uint32_t *indexes;
 };
 
 static uint32_t side_type(const void *ctx, uint32_t i)
 {
-    const struct side *side = ctx;
+    const struct operand_side *side = ctx;
 
     return side->operands[side->indexes[i]].type;
 }
 
 static uint32_t side_rank(const void *ctx, uint32_t i)
 {
-    const struct side *side = ctx;
+    const struct operand_side *side = ctx;
 
     return side->operands[side->indexes[i]].n_dimensions;
 }
@@ -109,14 +109,14 @@ static int find_signature(const struct nn_op *op, const struct nnhal_operand *op
                           const struct nn_signature **ret_signature, unsigned *ret_level,
                           struct nn_why *why)
 {
-    struct side in = {operands, operation->inputs}, out = {operands, operation->outputs};
+    struct operand_side in = {operands, operation->inputs}, out = {operands, operation->outputs};
     struct nn_signature_side inputs = {operation->n_inputs, &in, side_type, side_rank};
     struct nn_signature_side outputs = {operation->n_outputs, &out, side_type, side_rank};
     struct nn_signature_match match, best = {0};
     const uint32_t *indexes;
 
     for (uint32_t i = 0; i < op->n_signatures; i++) {
-        if (nn_signature_try(&op->signatures[i], &inputs, &outputs, &match)) {
+        if (nn_signature_fits(&op->signatures[i], &inputs, &outputs, &match)) {
             *ret_signature = &op->signatures[i];
             *ret_level = match.level;
             return 0;

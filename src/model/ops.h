@@ -119,7 +119,7 @@ struct nn_op_family {
     X(quantize)                                                                                    \
     X(pool)                                                                                        \
     X(conv)                                                                                        \
-    X(fullyconnected)                                                                              \
+    X(fully_connected)                                                                             \
     X(matmul)                                                                                      \
     X(softmax)                                                                                     \
     X(normalize)                                                                                   \
@@ -134,7 +134,7 @@ struct nn_op_family {
     X(roi)                                                                                         \
     X(lookup)                                                                                      \
     X(random)                                                                                      \
-    X(controlflow)
+    X(control_flow)
 
 #define X(family) extern const struct nn_op_family nn_op_family_##family;
 NN_OP_FAMILIES(X)

@@ -48,28 +48,28 @@ int nn_model_io_init(struct nn_model_io *io, const struct nnhal_model *model,
     return 0;
 }
 
-bool nn_request_dimensions(const struct nnhal_operand *operand,
-                           const struct nnhal_request_argument *argument, uint32_t *ret_n,
-                           uint32_t *ret)
+bool nn_request_dims(const struct nnhal_operand *operand,
+                     const struct nnhal_request_argument *argument, uint32_t *ret_n, uint32_t *ret)
 {
     if (operand->n_dimensions > NNHAL_MAX_RANK || argument->n_dimensions > NNHAL_MAX_RANK)
         return false;
     if (argument->n_dimensions != 0 && nn_type_is_scalar(operand->type))
         return false;
-    return nn_dimensions_merge(operand->n_dimensions, operand->dimensions, argument->n_dimensions,
-                               argument->dimensions, ret_n, ret);
+    return nn_dims_merge(operand->n_dimensions, operand->dimensions, argument->n_dimensions,
+                         argument->dimensions, ret_n, ret);
 }
 
 /* -- one argument -- */
 
-struct check {
+struct request_check {
     const struct nnhal_request *request;
     const struct nn_request_pool_info *pools;
     unsigned flags;
     struct nn_why *why;
 };
 
-static int check_no_value(struct check *check, const struct nnhal_request_argument *argument)
+static int check_no_value(struct request_check *check,
+                          const struct nnhal_request_argument *argument)
 {
     const struct nnhal_data_location *location = &argument->location;
 
@@ -79,7 +79,7 @@ static int check_no_value(struct check *check, const struct nnhal_request_argume
     return nn_refuse(check->why, "an omitted argument has no location and no dimensions");
 }
 
-static int check_location(struct check *check, const struct nnhal_data_location *location)
+static int check_location(struct request_check *check, const struct nnhal_data_location *location)
 {
     const struct nn_request_pool_info *pool;
     uint64_t n_bytes;
@@ -111,7 +111,7 @@ static int check_location(struct check *check, const struct nnhal_data_location 
 
 /* check_shape() - the shape agrees with the model's, is as complete as it must be, and with the
  * length. */
-static int check_shape(struct check *check, const struct nnhal_operand *operand,
+static int check_shape(struct request_check *check, const struct nnhal_operand *operand,
                        const struct nnhal_request_argument *argument, bool is_output)
 {
     uint32_t n, dimensions[NNHAL_MAX_RANK];
@@ -119,9 +119,9 @@ static int check_shape(struct check *check, const struct nnhal_operand *operand,
     bool is_known;
     uint64_t n_bytes, length = argument->location.length;
 
-    if (!nn_request_dimensions(operand, argument, &n, dimensions))
+    if (!nn_request_dims(operand, argument, &n, dimensions))
         return nn_refuse(check->why, "its dimensions contradict the model's");
-    is_known = nn_dimensions_known(operand->type, n, dimensions);
+    is_known = nn_dims_known(operand->type, n, dimensions);
     if (!is_known && !is_output && !is_buffer)
         return nn_refuse(check->why, "its dimensions must all be known and above 0");
     if (!is_known && is_output && (check->flags & NN_REQUEST_FENCED))
@@ -134,7 +134,7 @@ static int check_shape(struct check *check, const struct nnhal_operand *operand,
                      (unsigned long long)length, (unsigned long long)n_bytes);
 }
 
-static int check_argument(struct check *check, const struct nnhal_operand *operand,
+static int check_argument(struct request_check *check, const struct nnhal_operand *operand,
                           const struct nnhal_request_argument *argument, bool is_output)
 {
     int r;
@@ -148,8 +148,9 @@ static int check_argument(struct check *check, const struct nnhal_operand *opera
     return r != 0 ? r : check_shape(check, operand, argument, is_output);
 }
 
-static int check_side(struct check *check, uint32_t n_model, const struct nnhal_operand *operands,
-                      uint32_t n, const struct nnhal_request_argument *arguments, bool is_output)
+static int check_side(struct request_check *check, uint32_t n_model,
+                      const struct nnhal_operand *operands, uint32_t n,
+                      const struct nnhal_request_argument *arguments, bool is_output)
 {
     const char *what = is_output ? "output" : "input";
 
@@ -180,8 +181,9 @@ static int compare_spans(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static size_t add_spans(const struct check *check, const struct nnhal_request_argument *arguments,
-                        uint32_t n, bool is_output, struct span *spans)
+static size_t add_spans(const struct request_check *check,
+                        const struct nnhal_request_argument *arguments, uint32_t n, bool is_output,
+                        struct span *spans)
 {
     size_t n_spans = 0;
 
@@ -205,7 +207,7 @@ static size_t add_spans(const struct check *check, const struct nnhal_request_ar
 
 /* check_sorted() - in order of memory and begin, a span overlaps an earlier one if it begins before
  * the farthest end so far. Inputs may overlap inputs. */
-static int check_sorted(struct check *check, const struct span *spans, size_t n)
+static int check_sorted(struct request_check *check, const struct span *spans, size_t n)
 {
     uint64_t end_of_any = 0, end_of_outputs = 0;
 
@@ -226,7 +228,7 @@ static int check_sorted(struct check *check, const struct span *spans, size_t n)
     return 0;
 }
 
-static int check_overlaps(struct check *check, struct nn_arena *arena)
+static int check_overlaps(struct request_check *check, struct nn_arena *arena)
 {
     const struct nnhal_request *request = check->request;
     struct span *spans;
@@ -246,7 +248,7 @@ int nn_request_validate(const struct nn_model_io *io, const struct nnhal_request
                         const struct nn_request_pool_info *pools, unsigned flags,
                         struct nn_arena *arena, struct nn_why *why)
 {
-    struct check check = {.request = request, .pools = pools, .flags = flags, .why = why};
+    struct request_check check = {.request = request, .pools = pools, .flags = flags, .why = why};
     int r;
 
     if (request->n_pools > NNHAL_MAX_POOLS)

@@ -134,7 +134,7 @@ static void raise_level(struct binding *binding, unsigned level)
         binding->level = level;
 }
 
-static bool bind(const char *list, uint32_t *variable, uint32_t type, struct binding *binding)
+static bool bind_type(const char *list, uint32_t *variable, uint32_t type, struct binding *binding)
 {
     unsigned level;
 
@@ -153,9 +153,9 @@ static bool type_fits(const struct nn_signature *signature, char c, uint32_t typ
 {
     switch (c) {
     case 'T':
-        return bind(signature->types, &binding->t, type, binding);
+        return bind_type(signature->types, &binding->t, type, binding);
     case 'U':
-        return bind(signature->others, &binding->u, type, binding);
+        return bind_type(signature->others, &binding->u, type, binding);
     case 't':
         return type == (binding->t == NNHAL_TENSOR_FLOAT16 ? NNHAL_FLOAT16 : NNHAL_FLOAT32);
     case '*':
@@ -212,8 +212,8 @@ static bool fit_side(const struct nn_signature *signature, const char *pattern,
     return true;
 }
 
-bool nn_signature_try(const struct nn_signature *signature, const struct nn_signature_side *inputs,
-                      const struct nn_signature_side *outputs, struct nn_signature_match *match)
+bool nn_signature_fits(const struct nn_signature *signature, const struct nn_signature_side *inputs,
+                       const struct nn_signature_side *outputs, struct nn_signature_match *match)
 {
     struct binding binding = {.t = UNBOUND, .u = UNBOUND};
     uint32_t n_tails, more;

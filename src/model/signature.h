@@ -29,9 +29,9 @@ struct nn_signature_match {
     bool is_rank;
 };
 
-/* nn_signature_try() - whether the operands fit the row. Returns: true with level set. */
-bool nn_signature_try(const struct nn_signature *signature, const struct nn_signature_side *inputs,
-                      const struct nn_signature_side *outputs, struct nn_signature_match *match);
+/* nn_signature_fits() - whether the operands fit the row. Returns: true with level set. */
+bool nn_signature_fits(const struct nn_signature *signature, const struct nn_signature_side *inputs,
+                       const struct nn_signature_side *outputs, struct nn_signature_match *match);
 
 /* nn_signature_type() - the type of a pattern's character: 'F' -> TENSOR_FLOAT32;
  * UINT32_MAX for T, U, t and '*'. */

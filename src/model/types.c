@@ -122,7 +122,7 @@ void nn_type_zero_point_range(uint32_t type, int32_t *ret_min, int32_t *ret_max)
     *ret_max = is_known ? base_types[type].zero_point_max : 0;
 }
 
-bool nn_dimensions_known(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions)
+bool nn_dims_known(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions)
 {
     if (n_dimensions == 0)
         return !nn_type_is_tensor(type);
@@ -132,7 +132,7 @@ bool nn_dimensions_known(uint32_t type, uint32_t n_dimensions, const uint32_t *d
     return true;
 }
 
-bool nn_dimensions_product(uint32_t n_dimensions, const uint32_t *dimensions, uint64_t *ret)
+bool nn_dims_product(uint32_t n_dimensions, const uint32_t *dimensions, uint64_t *ret)
 {
     uint64_t product = 1;
 
@@ -159,7 +159,7 @@ bool nn_operand_bytes(uint32_t type, uint32_t n_dimensions, const uint32_t *dime
         *ret_bytes = 0;
         return true;
     }
-    if (!nn_dimensions_product(n_dimensions, dimensions, &count))
+    if (!nn_dims_product(n_dimensions, dimensions, &count))
         return false;
     if (!nn_mul_u64(count, nn_type_bytes(type), &n_bytes) || n_bytes > UINT32_MAX)
         return false;

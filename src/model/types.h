@@ -58,14 +58,14 @@ const char *nn_type_name(uint32_t type);
 /* nn_type_zero_point_range() - the zero points that the type allows. */
 void nn_type_zero_point_range(uint32_t type, int32_t *ret_min, int32_t *ret_max);
 
-/* nn_dimensions_known() - whether a tensor's rank and every dimension is known
+/* nn_dims_known() - whether a tensor's rank and every dimension is known
  * as the model states it (rank 0: unknown rank; 0: unknown dimension). Always
  * true for scalars. */
-bool nn_dimensions_known(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions);
+bool nn_dims_known(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions);
 
-/* nn_dimensions_product() - number of elements; 1 for rank 0; zero counts as zero.
+/* nn_dims_product() - number of elements; 1 for rank 0; zero counts as zero.
  * Returns: false on overflow of 64 bits. */
-bool nn_dimensions_product(uint32_t n_dimensions, const uint32_t *dimensions, uint64_t *ret);
+bool nn_dims_product(uint32_t n_dimensions, const uint32_t *dimensions, uint64_t *ret);
 
 /* nn_operand_bytes() - bytes of a value of type and dimensions; 0 while a
  * dimension is unknown (0), and for types without a size.

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-struct check {
+struct model_check {
     const struct nnhal_model *model;
     const uint64_t *pool_sizes;
     struct nn_arena *arena;
@@ -28,7 +28,7 @@ static const struct nnhal_subgraph *subgraph_at(const struct nnhal_model *model,
     return i == 0 ? &model->main : &model->referenced[i - 1];
 }
 
-static void need_level(struct check *check, unsigned level)
+static void need_level(struct model_check *check, unsigned level)
 {
     if (check->facts.level < level)
         check->facts.level = level;
@@ -36,7 +36,7 @@ static void need_level(struct check *check, unsigned level)
 
 /* -- counts and names -- */
 
-static int check_limit(struct check *check, uint64_t n, uint64_t limit, const char *what)
+static int check_limit(struct model_check *check, uint64_t n, uint64_t limit, const char *what)
 {
     if (n <= limit)
         return 0;
@@ -44,7 +44,7 @@ static int check_limit(struct check *check, uint64_t n, uint64_t limit, const ch
                      (unsigned long long)limit);
 }
 
-static int check_counts(struct check *check)
+static int check_counts(struct model_check *check)
 {
     const struct nnhal_model *model = check->model;
     int r = check_limit(check, model->n_referenced, NNHAL_MAX_SUBGRAPHS, "referenced subgraphs");
@@ -62,7 +62,7 @@ static int check_counts(struct check *check)
     return r;
 }
 
-static int check_subgraph_counts(struct check *check, const struct nnhal_subgraph *subgraph)
+static int check_subgraph_counts(struct model_check *check, const struct nnhal_subgraph *subgraph)
 {
     int r = check_limit(check, subgraph->n_operands, NNHAL_MAX_OPERANDS, "operands");
 
@@ -89,7 +89,7 @@ static bool is_extension_name(const char *name)
            strchr(name, '.') != NULL;
 }
 
-static int check_prefixes(struct check *check)
+static int check_prefixes(struct model_check *check)
 {
     const struct nnhal_extension_prefix *prefixes = check->model->extension_prefixes;
 
@@ -108,7 +108,7 @@ static int check_prefixes(struct check *check)
     return 0;
 }
 
-static int check_extension(struct check *check, uint32_t type, const char *what)
+static int check_extension(struct model_check *check, uint32_t type, const char *what)
 {
     if (!nn_type_is_extension(type))
         return 0;
@@ -120,14 +120,14 @@ static int check_extension(struct check *check, uint32_t type, const char *what)
 
 /* -- operands -- */
 
-static int check_no_location(struct check *check, const struct nnhal_data_location *location)
+static int check_no_location(struct model_check *check, const struct nnhal_data_location *location)
 {
     if (location->pool_index == 0 && location->offset == 0 && location->length == 0)
         return 0;
     return nn_refuse(check->why, "an operand without a constant value must have location 0");
 }
 
-static int check_constant_location(struct check *check, const struct nnhal_operand *operand)
+static int check_constant_location(struct model_check *check, const struct nnhal_operand *operand)
 {
     const struct nnhal_data_location *location = &operand->location;
     uint64_t size = check->model->operand_values.size;
@@ -151,7 +151,8 @@ static int check_constant_location(struct check *check, const struct nnhal_opera
     return nn_operand_validate_constant(operand, location->length, check->why);
 }
 
-static int check_subgraph_location(struct check *check, const struct nnhal_data_location *location)
+static int check_subgraph_location(struct model_check *check,
+                                   const struct nnhal_data_location *location)
 {
     if (location->pool_index != 0 || location->length != 0)
         return nn_refuse(check->why, "a reference to a subgraph has no pool and no length");
@@ -161,7 +162,7 @@ static int check_subgraph_location(struct check *check, const struct nnhal_data_
     return 0;
 }
 
-static int check_location(struct check *check, const struct nnhal_operand *operand)
+static int check_location(struct model_check *check, const struct nnhal_operand *operand)
 {
     const struct nnhal_data_location *location = &operand->location;
 
@@ -178,7 +179,7 @@ static int check_location(struct check *check, const struct nnhal_operand *opera
     }
 }
 
-static int check_operand(struct check *check, const struct nnhal_operand *operand)
+static int check_operand(struct model_check *check, const struct nnhal_operand *operand)
 {
     bool is_reference = operand->lifetime == NNHAL_SUBGRAPH_VALUE;
     int r = check_extension(check, operand->type, "operand type");
@@ -202,7 +203,7 @@ static int check_operand(struct check *check, const struct nnhal_operand *operan
 
 /* -- lists, operations and their order -- */
 
-static int check_list(struct check *check, const struct nnhal_subgraph *subgraph, uint32_t n,
+static int check_list(struct model_check *check, const struct nnhal_subgraph *subgraph, uint32_t n,
                       const uint32_t *indexes, uint32_t lifetime, uint8_t mark, uint8_t *marks)
 {
     const char *what = mark == LISTED_INPUT ? "input" : "output";
@@ -221,7 +222,8 @@ static int check_list(struct check *check, const struct nnhal_subgraph *subgraph
     return 0;
 }
 
-static int check_lists(struct check *check, const struct nnhal_subgraph *subgraph, uint8_t *marks)
+static int check_lists(struct model_check *check, const struct nnhal_subgraph *subgraph,
+                       uint8_t *marks)
 {
     int r = check_list(check, subgraph, subgraph->n_input_indexes, subgraph->input_indexes,
                        NNHAL_SUBGRAPH_INPUT, LISTED_INPUT, marks);
@@ -240,7 +242,7 @@ static int check_lists(struct check *check, const struct nnhal_subgraph *subgrap
     return r;
 }
 
-static int check_operation(struct check *check, const struct nnhal_subgraph *subgraph,
+static int check_operation(struct model_check *check, const struct nnhal_subgraph *subgraph,
                            const struct nnhal_operation *operation)
 {
     struct nn_operation_facts facts;
@@ -264,7 +266,7 @@ static int check_operation(struct check *check, const struct nnhal_subgraph *sub
 }
 
 /* check_order() - one operation reads only what has a value and writes what has none. */
-static int check_order(struct check *check, const struct nnhal_subgraph *subgraph,
+static int check_order(struct model_check *check, const struct nnhal_subgraph *subgraph,
                        const struct nnhal_operation *operation, uint8_t *marks)
 {
     for (uint32_t i = 0; i < operation->n_inputs; i++)
@@ -298,7 +300,7 @@ static void find_subgraphs(const struct nnhal_model *model, const struct nnhal_s
     }
 }
 
-static int check_operations(struct check *check, const struct nnhal_subgraph *subgraph,
+static int check_operations(struct model_check *check, const struct nnhal_subgraph *subgraph,
                             uint8_t *marks)
 {
     for (uint32_t i = 0; i < subgraph->n_operands; i++) {
@@ -321,7 +323,7 @@ static int check_operations(struct check *check, const struct nnhal_subgraph *su
     return 0;
 }
 
-static int check_operands(struct check *check, const struct nnhal_subgraph *subgraph)
+static int check_operands(struct model_check *check, const struct nnhal_subgraph *subgraph)
 {
     for (uint32_t i = 0; i < subgraph->n_operands; i++)
         if (check_operand(check, &subgraph->operands[i]) != 0)
@@ -329,7 +331,7 @@ static int check_operands(struct check *check, const struct nnhal_subgraph *subg
     return 0;
 }
 
-static int check_subgraph(struct check *check, const struct nnhal_subgraph *subgraph)
+static int check_subgraph(struct model_check *check, const struct nnhal_subgraph *subgraph)
 {
     uint8_t *marks;
     int r = check_subgraph_counts(check, subgraph);
@@ -350,7 +352,7 @@ static int check_subgraph(struct check *check, const struct nnhal_subgraph *subg
 /* -- subgraphs that refer to subgraphs -- */
 
 /* Once every subgraph is known to be well formed by itself. */
-static int check_control_flow(struct check *check, const struct nnhal_subgraph *subgraph)
+static int check_control_flow(struct model_check *check, const struct nnhal_subgraph *subgraph)
 {
     const struct nnhal_subgraph *inner[2];
 
@@ -360,8 +362,8 @@ static int check_control_flow(struct check *check, const struct nnhal_subgraph *
         if (operation->type != NNHAL_OP_IF && operation->type != NNHAL_OP_WHILE)
             continue;
         find_subgraphs(check->model, subgraph, operation, inner);
-        if (nn_controlflow_validate(subgraph->operands, operation, inner[0], inner[1],
-                                    check->why) != 0)
+        if (nn_control_flow_validate(subgraph->operands, operation, inner[0], inner[1],
+                                     check->why) != 0)
             return nn_why_prefix(check->why, "operation %u: ", i);
     }
     return 0;
@@ -394,7 +396,8 @@ static void count_referrers(const struct nnhal_model *model, struct references *
     }
 }
 
-static void visit(const struct nnhal_model *model, struct references *references, uint32_t i)
+static void subgraph_visit(const struct nnhal_model *model, struct references *references,
+                           uint32_t i)
 {
     const struct nnhal_subgraph *subgraph = subgraph_at(model, i);
 
@@ -412,7 +415,7 @@ static void visit(const struct nnhal_model *model, struct references *references
 
 /* check_nesting() - visits a subgraph when all that refer to it were: what is
  * left over then lies on a cycle. */
-static int check_nesting(struct check *check)
+static int check_nesting(struct model_check *check)
 {
     uint32_t n = check->model->n_referenced + 1;
     struct references references = {
@@ -433,15 +436,15 @@ static int check_nesting(struct check *check)
         if (references.depth[subgraph] > NN_MODEL_MAX_NESTING)
             return nn_refuse(check->why, "subgraphs are nested more than %d deep",
                              NN_MODEL_MAX_NESTING);
-        visit(check->model, &references, subgraph);
+        subgraph_visit(check->model, &references, subgraph);
     }
     if (references.n_ready < n)
         return nn_refuse(check->why, "subgraphs refer to each other in a cycle");
     return 0;
 }
 
-static int check_subgraphs(struct check *check,
-                           int (*function)(struct check *check,
+static int check_subgraphs(struct model_check *check,
+                           int (*function)(struct model_check *check,
                                            const struct nnhal_subgraph *subgraph))
 {
     for (uint32_t i = 0; i <= check->model->n_referenced; i++) {
@@ -458,11 +461,11 @@ static int check_subgraphs(struct check *check,
 int nn_model_validate(const struct nnhal_model *model, const uint64_t *pool_sizes,
                       struct nn_arena *arena, struct nn_model_facts *ret_facts, struct nn_why *why)
 {
-    struct check check = {.model = model,
-                          .pool_sizes = pool_sizes,
-                          .arena = arena,
-                          .facts = {.level = NN_LEVEL_MIN},
-                          .why = why};
+    struct model_check check = {.model = model,
+                                .pool_sizes = pool_sizes,
+                                .arena = arena,
+                                .facts = {.level = NN_LEVEL_MIN},
+                                .why = why};
     int r = check_counts(&check);
 
     if (r == 0)

@@ -49,21 +49,21 @@ int nn_operand_validate(const struct nnhal_operand *operand, struct nn_why *why)
 int nn_operand_validate_constant(const struct nnhal_operand *operand, uint64_t length,
                                  struct nn_why *why);
 
-/* nn_operands_compatible() - whether values of one can be given to the other
+/* nn_operand_check_compatible() - whether values of one can be given to the other
  * (control flow, roles of buffers): type, scale, zero point and extra params
  * equal, known ranks equal, known dimensions equal. Returns: 0, NN_REFUSED
  * (what differs). */
-int nn_operands_compatible(const struct nnhal_operand *a, const struct nnhal_operand *b,
-                           struct nn_why *why);
+int nn_operand_check_compatible(const struct nnhal_operand *a, const struct nnhal_operand *b,
+                                struct nn_why *why);
 
-/* nn_controlflow_validate() - whether an IF (first: then, second: else) or a WHILE (first:
+/* nn_control_flow_validate() - whether an IF (first: then, second: else) or a WHILE (first:
  * condition, second: body), accepted by nn_operation_validate(), agrees with
  * the subgraphs that it runs; of these operands and the lists of inputs and
  * outputs are looked at, which must be in range. Returns: 0, NN_REFUSED. */
-int nn_controlflow_validate(const struct nnhal_operand *operands,
-                            const struct nnhal_operation *operation,
-                            const struct nnhal_subgraph *first, const struct nnhal_subgraph *second,
-                            struct nn_why *why);
+int nn_control_flow_validate(const struct nnhal_operand *operands,
+                             const struct nnhal_operation *operation,
+                             const struct nnhal_subgraph *first,
+                             const struct nnhal_subgraph *second, struct nn_why *why);
 
 /* -- requests -------------------------------------------------------------- */
 
@@ -97,11 +97,10 @@ int nn_request_validate(const struct nn_model_io *io, const struct nnhal_request
                         const struct nn_request_pool_info *pools, unsigned flags,
                         struct nn_arena *arena, struct nn_why *why);
 
-/* nn_request_dimensions() - what model and argument together say of an argument's shape:
+/* nn_request_dims() - what model and argument together say of an argument's shape:
  * rank and dimensions, 0 where unknown. ret has room for NNHAL_MAX_RANK.
  * Returns: false if they contradict each other. */
-bool nn_request_dimensions(const struct nnhal_operand *operand,
-                           const struct nnhal_request_argument *argument, uint32_t *ret_n,
-                           uint32_t *ret);
+bool nn_request_dims(const struct nnhal_operand *operand,
+                     const struct nnhal_request_argument *argument, uint32_t *ret_n, uint32_t *ret);
 
 #endif

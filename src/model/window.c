@@ -367,5 +367,5 @@ void nn_window_2d_set_output(struct nn_infer *infer, const struct nn_window_2d *
     const uint32_t nchw[4] = {window->batch, window->out_depth, window->out_height,
                               window->out_width};
 
-    nn_infer_set(infer, 0, 4, window->is_nchw ? nchw : nhwc);
+    nn_infer_set_dims(infer, 0, 4, window->is_nchw ? nchw : nhwc);
 }

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "host/host.h"
-#include "ipc/places.h"
+#include "ipc/discovery.h"
 #include "runtime/builtin.h"
 
 #include <pthread.h>
@@ -58,7 +58,8 @@ static void registry_add(ANeuralNetworksDevice *device)
 }
 
 /* Consumes host. */
-static void open_device(enum nnhal_way way, const struct nn_place *endpoint, struct nn_host *host)
+static void open_device(enum nnhal_way way, const struct nn_discovery_entry *endpoint,
+                        struct nn_host *host)
 {
     ANeuralNetworksDevice *device;
     struct nn_why why = {0};
@@ -74,7 +75,7 @@ static void open_device(enum nnhal_way way, const struct nn_place *endpoint, str
         registry_add(device);
 }
 
-static void open_module(const struct nn_place *endpoint)
+static void open_module(const struct nn_discovery_entry *endpoint)
 {
     struct nn_host_why why = {0};
     struct nn_host *host;
@@ -102,13 +103,13 @@ static void open_builtin(const struct nn_builtin *builtin)
 
 static void discover_services(void)
 {
-    struct nn_places places = {0};
+    struct nn_discovery places = {0};
 
-    if (nn_places_sockets(&places) < 0)
+    if (nn_discovery_init_sockets(&places) < 0)
         return;
     for (size_t i = 0; i < places.n_entries; i++)
         open_device(NNHAL_WAY_SERVICE, &places.entries[i], NULL);
-    nn_places_done(&places);
+    nn_discovery_done(&places);
 }
 
 /* A driver is named by its file, and so is its service: no need to load what
@@ -123,9 +124,9 @@ static bool is_offered(const char *endpoint)
 
 static void discover_drivers(enum mode mode)
 {
-    struct nn_places places = {0};
+    struct nn_discovery places = {0};
 
-    if (nn_places_drivers(&places) < 0)
+    if (nn_discovery_init_drivers(&places) < 0)
         return;
     for (size_t i = 0; i < places.n_entries; i++) {
         if (is_offered(places.entries[i].name))
@@ -135,7 +136,7 @@ static void discover_drivers(enum mode mode)
         else
             open_module(&places.entries[i]);
     }
-    nn_places_done(&places);
+    nn_discovery_done(&places);
 }
 
 static void registry_discover(void)

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "host/host.h"
-#include "ipc/places.h"
+#include "ipc/discovery.h"
 #include "ipc/sock.h"
 #include "service/activation.h"
 #include "service/sandbox.h"
@@ -89,17 +89,17 @@ static int take_options(const struct nnhal_serve_options *options, struct servin
 
 static int open_driver(struct serving *serving)
 {
-    struct nn_places places = {0};
+    struct nn_discovery places = {0};
     struct nn_host_why why = {.text = ""};
     const char *path = serving->name;
     int r = 0;
 
     if (!strchr(path, '/')) {
-        r = nn_places_drivers(&places);
-        path = r == 0 ? nn_places_find(&places, serving->name) : NULL;
+        r = nn_discovery_init_drivers(&places);
+        path = r == 0 ? nn_discovery_find(&places, serving->name) : NULL;
     }
     if (!path) {
-        nn_places_done(&places);
+        nn_discovery_done(&places);
         return fail(1,
                     "there is no driver called %s: libnnhal-driver-%s.so is in none of the "
                     "folders of NNHAL_DRIVER_PATH",
@@ -108,7 +108,7 @@ static int open_driver(struct serving *serving)
     r = nn_host_open_module(path, serving->configuration, &why, &serving->host);
     if (r < 0)
         r = fail(1, "%s", why.text[0] ? why.text : strerror(-r));
-    nn_places_done(&places);
+    nn_discovery_done(&places);
     return r;
 }
 
@@ -170,7 +170,7 @@ static int listen_at_path(struct serving *serving)
     if (!name || (serving->options.socket_path && !path))
         return fail(1, "out of memory");
     if (!path) {
-        r = nn_places_socket_for(name, &path);
+        r = nn_discovery_socket_path(name, &path);
         if (r < 0)
             return fail(1, "there is no place for the socket: set NNHAL_SOCKET_PATH (%s)",
                         strerror(-r));

@@ -309,7 +309,7 @@ static int greet(struct nn_service_session *session, struct nn_packet *packet)
     nn_hello_init(&session->hello, nn_host_driver(context->host)->feature_level);
     r = nn_packet_read_body(packet);
     if (r == 0)
-        r = nn_peer_greet(session->peer, packet, &session->hello);
+        r = nn_peer_answer_hello(session->peer, packet, &session->hello);
     if (r != 0) {
         drop(session, "its hello is not one that this service understands");
         return NN_SESSION_E_ENDED;
@@ -343,7 +343,7 @@ static bool is_slow_file(int fd)
 {
     struct nn_sys_file file;
 
-    return fd >= 0 && nn_sys_inspect(fd, &file) == 0 && file.kind == NN_SYS_SLOW_FILE;
+    return fd >= 0 && nn_sys_inspect(fd, &file) == 0 && file.kind == NN_SYS_STALLING_FILE;
 }
 
 /* Whether what a packet brought is the file of somebody who may never answer:

@@ -18,7 +18,7 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-#define SLICE_NS UINT64_C(10000000)
+#define POLL_NS UINT64_C(10000000)
 
 #define FLAG_MAGIC   UINT32_C(0x474c464e) /* "NFLG" */
 #define FLAG_VERSION 1
@@ -59,13 +59,13 @@ void nn_evflag_close(struct nn_evflag *flag)
 }
 
 /* Sleeps on the shared word alone, so shortly that a close is seen soon. */
-static int sleep_slice(struct nn_evflag *flag, uint32_t generation, uint64_t deadline_ns)
+static int sleep_until_poll(struct nn_evflag *flag, uint32_t generation, uint64_t deadline_ns)
 {
-    uint64_t slice_ns = nn_sys_now_ns() + SLICE_NS;
+    uint64_t poll_ns = nn_sys_now_ns() + POLL_NS;
     int r = nn_sys_futex_wait(&flag->words->generation, generation,
-                              slice_ns < deadline_ns ? slice_ns : deadline_ns, true);
+                              poll_ns < deadline_ns ? poll_ns : deadline_ns, true);
 
-    return r == -ETIMEDOUT && slice_ns < deadline_ns ? 0 : r;
+    return r == -ETIMEDOUT && poll_ns < deadline_ns ? 0 : r;
 }
 
 /* Sleeps while both words are as they were. Returns: 0 (look again),
@@ -79,15 +79,15 @@ static int sleep_on(struct nn_evflag *flag, uint32_t generation, uint32_t poke,
     };
     int r = -ENOSYS;
 
-    if (!__atomic_load_n(&flag->is_sliced, __ATOMIC_RELAXED)) {
+    if (!__atomic_load_n(&flag->is_polled, __ATOMIC_RELAXED)) {
         r = nn_sys_futex_waitv(futexes, 2, deadline_ns);
         if (r == -ENOSYS || r == -EPERM) { /* EPERM: a filter that does not know it */
-            __atomic_store_n(&flag->is_sliced, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&flag->is_polled, 1, __ATOMIC_RELAXED);
             r = -ENOSYS;
         }
     }
     if (r == -ENOSYS)
-        r = sleep_slice(flag, generation, deadline_ns);
+        r = sleep_until_poll(flag, generation, deadline_ns);
     if (r == -EAGAIN)
         return 0;
     return r == -ETIMEDOUT ? NNHAL_FMQ_E_TIMED_OUT : nn_error_trace(r);
@@ -138,7 +138,7 @@ static int finish_mapping(struct nn_region **region, struct nn_region **ret_regi
     return 0;
 }
 
-int nn_shm_make_sealed(const char *name, size_t n_bytes, struct nn_region **ret_region)
+int nn_region_new_sealed(const char *name, size_t n_bytes, struct nn_region **ret_region)
 {
     _cleanup_(nn_region_unrefp) struct nn_region *region = NULL;
     int r = nn_region_new(name, n_bytes, &region);
@@ -148,7 +148,7 @@ int nn_shm_make_sealed(const char *name, size_t n_bytes, struct nn_region **ret_
     return finish_mapping(&region, ret_region);
 }
 
-int nn_shm_map_sealed(int fd, size_t n_bytes, struct nn_region **ret_region)
+int nn_region_map_sealed(int fd, size_t n_bytes, struct nn_region **ret_region)
 {
     const struct nn_region_params params = {.kind = NNHAL_MEMORY_ASHMEM, .size = n_bytes};
     const int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -188,7 +188,7 @@ int nn_evflag_new(struct nn_evflag **ret_flag)
 {
     _cleanup_(nn_region_unrefp) struct nn_region *region = NULL;
     struct flag_page *page;
-    int r = nn_shm_make_sealed("nnhal-evflag", (size_t)sysconf(_SC_PAGESIZE), &region);
+    int r = nn_region_new_sealed("nnhal-evflag", (size_t)sysconf(_SC_PAGESIZE), &region);
 
     if (r < 0)
         return nn_error_trace(r);
@@ -202,7 +202,7 @@ int nn_evflag_attach(int fd, struct nn_evflag **ret_flag)
 {
     _cleanup_(nn_region_unrefp) struct nn_region *region = NULL;
     const struct flag_page *page;
-    int r = nn_shm_map_sealed(fd, (size_t)sysconf(_SC_PAGESIZE), &region);
+    int r = nn_region_map_sealed(fd, (size_t)sysconf(_SC_PAGESIZE), &region);
 
     if (r != 0)
         return r;

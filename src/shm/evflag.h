@@ -30,7 +30,7 @@ struct nn_evflag {
     struct nn_region *region; /* of its own; NULL: the words are a queue's */
     uint32_t poke;            /* private: changes when waiters must look again */
     uint32_t is_closed;
-    uint32_t is_sliced; /* there is no futex_waitv */
+    uint32_t is_polled; /* there is no futex_waitv */
 };
 
 /* nn_evflag_init() - on words that outlive it; needs no nn_evflag_free(). */
@@ -59,13 +59,13 @@ void nn_evflag_close(struct nn_evflag *flag);
 int nn_evflag_wait(struct nn_evflag *flag, int (*is_ready)(void *ctx), void *ctx,
                    uint64_t deadline_ns);
 
-/* nn_shm_make_sealed(), nn_shm_map_sealed() - memfds that neither side can
+/* nn_region_new_sealed(), nn_region_map_sealed() - memfds that neither side can
  * change the size of: a new one of n_bytes; a peer's (fd is borrowed), which
  * must have exactly n_bytes and be open for reading and writing. A forked child
  * does not inherit the mapping.
  * Returns: 0, NNHAL_FMQ_E_INVALID, -errno. */
-int nn_shm_make_sealed(const char *name, size_t n_bytes, struct nn_region **ret_region);
-int nn_shm_map_sealed(int fd, size_t n_bytes, struct nn_region **ret_region);
+int nn_region_new_sealed(const char *name, size_t n_bytes, struct nn_region **ret_region);
+int nn_region_map_sealed(int fd, size_t n_bytes, struct nn_region **ret_region);
 
 NN_DEFINE_CLEANUP(struct nn_evflag, nn_evflag_free)
 

@@ -11,12 +11,12 @@
 #include <sys/mman.h>
 
 enum {
-    CHUNK_SLOTS = 1024,
+    CHUNK_RECORDS = 1024,
     MAX_CHUNKS = 1024,
 };
 
-/* A range. sequence is odd while the slot is being changed. */
-struct slot {
+/* A range. sequence is odd while the record is being changed. */
+struct record {
     uint32_t sequence;
     int prot;
     uintptr_t start;
@@ -26,58 +26,58 @@ struct slot {
 };
 
 /* Chunks are published one by one and never freed: the handler may be looking. */
-static struct slot *chunks[MAX_CHUNKS];
+static struct record *chunks[MAX_CHUNKS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t n_slots, first_free = UINT32_MAX;
+static uint32_t n_records, first_free = UINT32_MAX;
 static struct sigaction before;
 static bool is_installed;
 
-static struct slot *slot_at(uint32_t i)
+static struct record *record_at(uint32_t i)
 {
-    return &__atomic_load_n(&chunks[i / CHUNK_SLOTS], __ATOMIC_ACQUIRE)[i % CHUNK_SLOTS];
+    return &__atomic_load_n(&chunks[i / CHUNK_RECORDS], __ATOMIC_ACQUIRE)[i % CHUNK_RECORDS];
 }
 
-/* A stable copy of a slot; false if it is unused or being changed. */
-static bool slot_read(const struct slot *slot, struct slot *ret_copy)
+/* A stable copy of a record; false if it is unused or being changed. */
+static bool record_read(const struct record *record, struct record *ret_copy)
 {
-    uint32_t sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);
+    uint32_t sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
 
-    /* Each acquire pairs with that field's release in slot_write(): a field of a
+    /* Each acquire pairs with that field's release in record_write(): a field of a
      * later version is not seen together with the earlier sequence. */
-    ret_copy->start = __atomic_load_n(&slot->start, __ATOMIC_ACQUIRE);
-    ret_copy->n_bytes = __atomic_load_n(&slot->n_bytes, __ATOMIC_ACQUIRE);
-    ret_copy->prot = __atomic_load_n(&slot->prot, __ATOMIC_ACQUIRE);
-    ret_copy->broken = __atomic_load_n(&slot->broken, __ATOMIC_ACQUIRE);
+    ret_copy->start = __atomic_load_n(&record->start, __ATOMIC_ACQUIRE);
+    ret_copy->n_bytes = __atomic_load_n(&record->n_bytes, __ATOMIC_ACQUIRE);
+    ret_copy->prot = __atomic_load_n(&record->prot, __ATOMIC_ACQUIRE);
+    ret_copy->broken = __atomic_load_n(&record->broken, __ATOMIC_ACQUIRE);
     return sequence % 2 == 0 && ret_copy->n_bytes > 0 &&
-           __atomic_load_n(&slot->sequence, __ATOMIC_RELAXED) == sequence;
+           __atomic_load_n(&record->sequence, __ATOMIC_RELAXED) == sequence;
 }
 
 /* Under the lock. */
-static void slot_write(struct slot *slot, uintptr_t start, size_t n_bytes, int prot,
-                       uint32_t *broken)
+static void record_write(struct record *record, uintptr_t start, size_t n_bytes, int prot,
+                         uint32_t *broken)
 {
-    uint32_t sequence = slot->sequence;
+    uint32_t sequence = record->sequence;
 
-    __atomic_store_n(&slot->sequence, sequence + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot->start, start, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot->n_bytes, n_bytes, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot->prot, prot, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot->broken, broken, __ATOMIC_RELEASE);
-    /* Pairs with the acquire in slot_read(). */
-    __atomic_store_n(&slot->sequence, sequence + 2, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->sequence, sequence + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->start, start, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->n_bytes, n_bytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->prot, prot, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->broken, broken, __ATOMIC_RELEASE);
+    /* Pairs with the acquire in record_read(). */
+    __atomic_store_n(&record->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
 /* -- the handler: no locks, no allocation ----------------------------------- */
 
-static bool repair(uintptr_t address)
+static bool range_repair(uintptr_t address)
 {
-    uint32_t n = __atomic_load_n(&n_slots, __ATOMIC_ACQUIRE);
+    uint32_t n = __atomic_load_n(&n_records, __ATOMIC_ACQUIRE);
 
     for (uint32_t i = 0; i < n; i++) {
-        struct slot range;
+        struct record range;
         void *start;
 
-        if (!slot_read(slot_at(i), &range) || address - range.start >= range.n_bytes)
+        if (!record_read(record_at(i), &range) || address - range.start >= range.n_bytes)
             continue;
         __atomic_store_n(range.broken, 1, __ATOMIC_SEQ_CST);
         start = (void *)range.start;
@@ -89,7 +89,7 @@ static bool repair(uintptr_t address)
 }
 
 /* What would have happened without us. */
-static void chain(int number, siginfo_t *info, void *context)
+static void handler_chain(int number, siginfo_t *info, void *context)
 {
     bool is_fault = info->si_code > 0;
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -112,8 +112,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
 
-    if (info->si_code <= 0 || !repair((uintptr_t)info->si_addr))
-        chain(number, info, context);
+    if (info->si_code <= 0 || !range_repair((uintptr_t)info->si_addr))
+        handler_chain(number, info, context);
     errno = saved;
 }
 
@@ -140,42 +140,42 @@ bool nn_guard_is_installed(void)
     return __atomic_load_n(&is_installed, __ATOMIC_ACQUIRE);
 }
 
-/* An unused slot; under the lock. */
-static int slot_new(uint32_t *ret_slot)
+/* An unused record; under the lock. */
+static int record_new(uint32_t *ret_record)
 {
     uint32_t i = first_free;
-    struct slot *chunk;
+    struct record *chunk;
 
     if (i != UINT32_MAX) {
-        first_free = slot_at(i)->next_free;
-        *ret_slot = i;
+        first_free = record_at(i)->next_free;
+        *ret_record = i;
         return 0;
     }
-    i = n_slots;
-    if (i % CHUNK_SLOTS == 0) {
-        if (i / CHUNK_SLOTS == MAX_CHUNKS)
+    i = n_records;
+    if (i % CHUNK_RECORDS == 0) {
+        if (i / CHUNK_RECORDS == MAX_CHUNKS)
             return nn_error_origin(-ENOMEM);
-        chunk = calloc(CHUNK_SLOTS, sizeof(*chunk));
+        chunk = calloc(CHUNK_RECORDS, sizeof(*chunk));
         if (!chunk)
             return nn_error_origin(-ENOMEM);
-        __atomic_store_n(&chunks[i / CHUNK_SLOTS], chunk, __ATOMIC_RELEASE);
+        __atomic_store_n(&chunks[i / CHUNK_RECORDS], chunk, __ATOMIC_RELEASE);
     }
     /* Pairs with the acquire in repair(): the chunk is seen with the count. */
-    __atomic_store_n(&n_slots, i + 1, __ATOMIC_RELEASE);
-    *ret_slot = i;
+    __atomic_store_n(&n_records, i + 1, __ATOMIC_RELEASE);
+    *ret_record = i;
     return 0;
 }
 
-int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint32_t *ret_slot)
+int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint32_t *ret_record)
 {
     uint32_t i = 0;
     int r;
 
     pthread_mutex_lock(&lock);
-    r = slot_new(&i);
+    r = record_new(&i);
     if (r == 0) {
-        slot_write(slot_at(i), (uintptr_t)address, n_bytes, prot, broken);
-        *ret_slot = i;
+        record_write(record_at(i), (uintptr_t)address, n_bytes, prot, broken);
+        *ret_record = i;
     }
     pthread_mutex_unlock(&lock);
     return nn_error_trace(r);
@@ -183,12 +183,12 @@ int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint
 
 void nn_guard_remove(uint32_t i)
 {
-    struct slot *slot;
+    struct record *record;
 
     pthread_mutex_lock(&lock);
-    slot = slot_at(i);
-    slot_write(slot, 0, 0, 0, NULL);
-    slot->next_free = first_free;
+    record = record_at(i);
+    record_write(record, 0, 0, 0, NULL);
+    record->next_free = first_free;
     first_free = i;
     pthread_mutex_unlock(&lock);
 }

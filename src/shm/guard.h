@@ -10,8 +10,8 @@
  * before, or kills the process as it would have.
  *
  * Only services install it: never in an application's process.
- * The handler takes no lock: slots are published under a sequence counter, and
- * a slot that is being changed never belongs to the faulting address, because
+ * The handler takes no lock: records are published under a sequence counter, and
+ * a record that is being changed never belongs to the faulting address, because
  * whoever touches a range holds its region.
  * Threads that touch guarded memory must not block SIGBUS. */
 #ifndef NN_SHM_GUARD_H
@@ -32,9 +32,9 @@ bool nn_guard_is_installed(void);
  * with prot. The handler sets *broken to 1 before it changes the mapping, so
  * that whoever read a zero of its making finds the flag set. Any thread.
  * Returns: 0, -ENOMEM. */
-int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint32_t *ret_slot);
+int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint32_t *ret_record);
 
 /* nn_guard_remove() - forgets a range, before it is unmapped. Any thread. */
-void nn_guard_remove(uint32_t slot);
+void nn_guard_remove(uint32_t record);
 
 #endif

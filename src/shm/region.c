@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "shm/guard.h"
-#include "shm/layout.h"
+#include "shm/plane-layout.h"
 
 #include <android/hardware_buffer.h>
 #include <nnhal/types.h>
@@ -31,14 +31,14 @@ struct nn_region {
     bool is_immutable; /* sealed against every write */
     bool may_stall;
     bool is_guarded;
-    uint32_t slot;   /* of the guard */
-    uint32_t broken; /* written by the guard's handler */
+    uint32_t guard_record; /* of the guard */
+    uint32_t broken;       /* written by the guard's handler */
 };
 
 static uint64_t n_mapped;
 
 /* What the descriptor is: a file, a memfd, a dma-buf, and how large. */
-static int inspect(struct nn_region *region, uint64_t *ret_file_size)
+static int region_inspect(struct nn_region *region, uint64_t *ret_file_size)
 {
     struct nn_sys_file file;
     /* Before the size: what is sealed by now cannot become smaller than that, while
@@ -64,7 +64,7 @@ static int inspect(struct nn_region *region, uint64_t *ret_file_size)
         if (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE))
             region->prot &= ~PROT_WRITE;
     }
-    region->may_stall = file.kind == NN_SYS_SLOW_FILE;
+    region->may_stall = file.kind == NN_SYS_STALLING_FILE;
     return 0;
 }
 
@@ -117,7 +117,7 @@ static int check_size(struct nn_region *region, const struct nn_region_params *p
     bool is_blob = params->kind == NNHAL_MEMORY_HARDWARE_BUFFER_BLOB;
 
     if (is_buffer(params->kind)) {
-        if (nn_layout_judge(buffer, file_size) != 0 || buffer->size > SIZE_MAX / 2 ||
+        if (nn_plane_layout_check(buffer, file_size) != 0 || buffer->size > SIZE_MAX / 2 ||
             is_blob != (buffer->format == AHARDWAREBUFFER_FORMAT_BLOB) ||
             (is_blob && params->size != buffer->width))
             return NN_REGION_E_INVALID;
@@ -129,7 +129,7 @@ static int check_size(struct nn_region *region, const struct nn_region_params *p
 }
 
 /* Maps size bytes at offset, from the beginning of the page that it lies in. */
-static int map(struct nn_region *region, uint64_t offset)
+static int region_map(struct nn_region *region, uint64_t offset)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     void *address = NULL;
@@ -185,7 +185,7 @@ int nn_region_import(int fd, const struct nn_region_params *params, unsigned fla
     r = check_params(region, params, &offset);
     if (r != 0)
         return r;
-    r = inspect(region, &file_size);
+    r = region_inspect(region, &file_size);
     if (r != 0)
         return r;
     if (params->kind == NNHAL_MEMORY_MMAP_FD && (params->prot & PROT_WRITE) &&
@@ -194,8 +194,8 @@ int nn_region_import(int fd, const struct nn_region_params *params, unsigned fla
     r = check_size(region, params, offset, file_size);
     if (r != 0)
         return r;
-    if (params->kind != NNHAL_MEMORY_HARDWARE_BUFFER || nn_layout_is_linear(params->buffer)) {
-        r = map(region, offset);
+    if (params->kind != NNHAL_MEMORY_HARDWARE_BUFFER || nn_plane_layout_is_linear(params->buffer)) {
+        r = region_map(region, offset);
         if (r == NN_REGION_E_UNMAPPABLE && params->kind == NNHAL_MEMORY_HARDWARE_BUFFER)
             r = 0; /* a device may still read it */
         if (r != 0)
@@ -205,7 +205,7 @@ int nn_region_import(int fd, const struct nn_region_params *params, unsigned fla
         r = nn_guard_install();
         if (r == 0)
             r = nn_guard_add(region->mapping, region->mapping_bytes, region->prot, &region->broken,
-                             &region->slot);
+                             &region->guard_record);
         if (r < 0)
             return nn_error_trace(r);
         region->is_guarded = true;
@@ -243,7 +243,7 @@ struct nn_region *nn_region_unref(struct nn_region *region)
     if (!region || __atomic_sub_fetch(&region->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
         return NULL;
     if (region->is_guarded)
-        nn_guard_remove(region->slot);
+        nn_guard_remove(region->guard_record);
     if (region->mapping)
         nn_sys_munmap(region->mapping, region->mapping_bytes);
     closep(&region->fd);

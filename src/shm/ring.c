@@ -73,8 +73,8 @@ struct nn_ring {
 /* -- making and attaching ------------------------------------------------- */
 
 /* Returns: 0 with the file's size, NNHAL_FMQ_E_INVALID. */
-static int measure(uint32_t n_elements, uint32_t element_size, uint32_t flavour,
-                   size_t *ret_n_bytes)
+static int ring_measure(uint32_t n_elements, uint32_t element_size, uint32_t flavour,
+                        size_t *ret_n_bytes)
 {
     uint64_t n_bytes;
 
@@ -137,11 +137,11 @@ int nn_ring_new(uint32_t n_elements, uint32_t element_size, uint32_t flavour,
     _cleanup_(nn_region_unrefp) struct nn_region *region = NULL;
     struct ring_page *page;
     size_t n_bytes;
-    int r = measure(n_elements, element_size, flavour, &n_bytes);
+    int r = ring_measure(n_elements, element_size, flavour, &n_bytes);
 
     if (r != 0)
         return r;
-    r = nn_shm_make_sealed("nnhal-fmq", n_bytes, &region);
+    r = nn_region_new_sealed("nnhal-fmq", n_bytes, &region);
     if (r < 0)
         return nn_error_trace(r);
     page = nn_region_data(region);
@@ -156,12 +156,12 @@ int nn_ring_attach(const struct nnhal_fmq_descriptor *descriptor, struct nn_evfl
     _cleanup_(nn_region_unrefp) struct nn_region *region = NULL;
     const struct ring_page *page;
     size_t n_bytes;
-    int r = measure(descriptor->n_elements, descriptor->element_size, descriptor->flavour,
-                    &n_bytes);
+    int r = ring_measure(descriptor->n_elements, descriptor->element_size, descriptor->flavour,
+                         &n_bytes);
 
     if (r != 0)
         return r;
-    r = nn_shm_map_sealed(descriptor->fd, n_bytes, &region);
+    r = nn_region_map_sealed(descriptor->fd, n_bytes, &region);
     if (r != 0)
         return r;
     page = nn_region_data(region);
@@ -210,7 +210,7 @@ void nn_ring_set_spin(struct nn_ring *ring, uint64_t spin_ns)
 
 /* How many places are free, after looking at the reader's counter if there are
  * fewer than wanted. It can only have grown, up to our own. */
-static uint32_t look_to_write(struct nn_ring *ring, uint32_t n_wanted)
+static uint32_t ring_load_writable(struct nn_ring *ring, uint32_t n_wanted)
 {
     struct ring_side *side = &ring->writer;
     uint64_t n_used = side->own - side->peer;
@@ -235,7 +235,7 @@ static uint32_t look_to_write(struct nn_ring *ring, uint32_t n_wanted)
 /* How many elements there are, after looking at the writer's counter if there
  * are fewer than wanted. It can only have grown, up to a full queue. An
  * unsynchronized writer's may be anywhere: *ret_is_overrun. */
-static uint32_t look_to_read(struct nn_ring *ring, uint32_t n_wanted, bool *ret_is_overrun)
+static uint32_t ring_load_readable(struct nn_ring *ring, uint32_t n_wanted, bool *ret_is_overrun)
 {
     struct ring_side *side = &ring->reader;
     uint64_t n_there = side->peer - side->own;
@@ -260,14 +260,14 @@ static uint32_t look_to_read(struct nn_ring *ring, uint32_t n_wanted, bool *ret_
 
 uint32_t nn_ring_available_to_write(struct nn_ring *ring)
 {
-    return look_to_write(ring, ring->n_elements);
+    return ring_load_writable(ring, ring->n_elements);
 }
 
 uint32_t nn_ring_available_to_read(struct nn_ring *ring)
 {
     bool is_overrun;
 
-    return look_to_read(ring, ring->n_elements, &is_overrun);
+    return ring_load_readable(ring, ring->n_elements, &is_overrun);
 }
 
 /* -- transactions --------------------------------------------------------- */
@@ -298,7 +298,7 @@ int nn_ring_begin_write(struct nn_ring *ring, uint32_t n_elements,
     side->n_begun = 0;
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
-    if (look_to_write(ring, n_elements) < n_elements)
+    if (ring_load_writable(ring, n_elements) < n_elements)
         return side->is_broken ? NNHAL_FMQ_E_BROKEN : NNHAL_FMQ_E_FULL;
     if (side->is_broken)
         return NNHAL_FMQ_E_BROKEN;
@@ -313,7 +313,7 @@ int nn_ring_begin_write(struct nn_ring *ring, uint32_t n_elements,
     return 0;
 }
 
-static void ask_for_line(const uint8_t *byte)
+static void prefetch_line(const uint8_t *byte)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __asm__ volatile("prefetchw %0" : : "m"(*byte)); /* does nothing where it is not known */
@@ -324,7 +324,7 @@ static void ask_for_line(const uint8_t *byte)
 
 /* The next elements are likely to be as many. Their cache lines lie where the
  * reader was last: they are asked for now, while it works on what it got. */
-static void ask_for_next(const struct nn_ring *ring, uint32_t n_elements)
+static void prefetch_next(const struct nn_ring *ring, uint32_t n_elements)
 {
     size_t n_bytes = (size_t)n_elements * ring->element_size;
     size_t at = (size_t)(ring->writer.own % ring->n_elements) * ring->element_size;
@@ -336,7 +336,7 @@ static void ask_for_next(const struct nn_ring *ring, uint32_t n_elements)
         end = at + n_bytes;
     /* Not the line that the last elements end in, which the reader wants now. */
     for (at = (at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; at < end; at += CACHE_LINE)
-        ask_for_line(ring->page->elements + at);
+        prefetch_line(ring->page->elements + at);
 }
 
 int nn_ring_commit_write(struct nn_ring *ring, uint32_t n_elements)
@@ -349,7 +349,7 @@ int nn_ring_commit_write(struct nn_ring *ring, uint32_t n_elements)
     side->own += n_elements;
     nn_word_publish64(&ring->page->write, side->own);
     nn_evflag_wake(ring->flag);
-    ask_for_next(ring, n_elements);
+    prefetch_next(ring, n_elements);
     return 0;
 }
 
@@ -362,7 +362,7 @@ int nn_ring_begin_read(struct nn_ring *ring, uint32_t n_elements,
     side->n_begun = 0;
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
-    if (look_to_read(ring, n_elements, &is_overrun) < n_elements || is_overrun) {
+    if (ring_load_readable(ring, n_elements, &is_overrun) < n_elements || is_overrun) {
         if (is_overrun)
             side->own = side->peer;
         return is_overrun        ? NNHAL_FMQ_E_OVERRUN
@@ -455,7 +455,7 @@ static int can_write(void *ctx)
     struct nn_ring *ring = ctx;
     uint32_t n_wanted = ring->writer.n_wanted;
 
-    return look_to_write(ring, n_wanted) >= n_wanted || ring->writer.is_broken;
+    return ring_load_writable(ring, n_wanted) >= n_wanted || ring->writer.is_broken;
 }
 
 static int can_read(void *ctx)
@@ -464,7 +464,7 @@ static int can_read(void *ctx)
     uint32_t n_wanted = ring->reader.n_wanted;
     bool is_overrun;
 
-    return look_to_read(ring, n_wanted, &is_overrun) >= n_wanted || is_overrun ||
+    return ring_load_readable(ring, n_wanted, &is_overrun) >= n_wanted || is_overrun ||
            ring->reader.is_broken;
 }
 
@@ -484,13 +484,13 @@ static int can_read_or_stopped(void *ctx)
 }
 
 /* Why the reader's wait ended with nothing to read; an interruption is used up. */
-static int take_stop(struct nn_ring *ring)
+static int ring_clear_stop(struct nn_ring *ring)
 {
     return nn_word_and32(&ring->stop, STOP_CLOSED) & STOP_CLOSED ? NNHAL_FMQ_E_CLOSED
                                                                  : NN_RING_E_INTERRUPTED;
 }
 
-static void relax(void)
+static void cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -500,8 +500,8 @@ static void relax(void)
 }
 
 /* Looks for at most spin_ns. Returns: whether is_ready. */
-static bool spin(struct nn_ring *ring, int (*is_ready)(void *ctx), uint64_t spin_ns,
-                 uint64_t deadline_ns)
+static bool ring_spin(struct nn_ring *ring, int (*is_ready)(void *ctx), uint64_t spin_ns,
+                      uint64_t deadline_ns)
 {
     uint64_t end_ns;
 
@@ -514,7 +514,7 @@ static bool spin(struct nn_ring *ring, int (*is_ready)(void *ctx), uint64_t spin
         end_ns = deadline_ns;
     do
         for (int i = 0; i < SPINS_PER_CLOCK; i++) {
-            relax();
+            cpu_relax();
             if (is_ready(ring))
                 return true;
         }
@@ -529,7 +529,7 @@ int nn_ring_wait_to_write(struct nn_ring *ring, uint32_t n_elements, uint64_t de
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
     ring->writer.n_wanted = n_elements;
-    if (!spin(ring, can_write_or_stopped, ring->spin_ns, deadline_ns)) {
+    if (!ring_spin(ring, can_write_or_stopped, ring->spin_ns, deadline_ns)) {
         r = nn_evflag_wait(ring->flag, can_write_or_stopped, ring, deadline_ns);
         if (r != 0)
             return r;
@@ -546,22 +546,22 @@ int nn_ring_wait_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t dea
     if (n_elements > ring->n_elements)
         return NNHAL_FMQ_E_TOO_MANY;
     ring->reader.n_wanted = n_elements;
-    if (!spin(ring, can_read_or_stopped, ring->spin_ns, deadline_ns)) {
+    if (!ring_spin(ring, can_read_or_stopped, ring->spin_ns, deadline_ns)) {
         r = nn_evflag_wait(ring->flag, can_read_or_stopped, ring, deadline_ns);
         if (r != 0)
             return r;
     }
     if (ring->reader.is_broken)
         return NNHAL_FMQ_E_BROKEN;
-    return can_read(ring) ? 0 : take_stop(ring);
+    return can_read(ring) ? 0 : ring_clear_stop(ring);
 }
 
 bool nn_ring_spin_to_read(struct nn_ring *ring, uint32_t n_elements, uint64_t spin_ns,
                           uint64_t deadline_ns)
 {
     ring->reader.n_wanted = n_elements;
-    return spin(ring, can_read_or_stopped, spin_ns < MAX_SPIN_NS ? spin_ns : MAX_SPIN_NS,
-                deadline_ns);
+    return ring_spin(ring, can_read_or_stopped, spin_ns < MAX_SPIN_NS ? spin_ns : MAX_SPIN_NS,
+                     deadline_ns);
 }
 
 int nn_ring_write_blocking(struct nn_ring *ring, const void *elements, uint32_t n_elements,

@@ -19,7 +19,7 @@ static uint64_t forced_ns; /* NN_SPIN_UNLIMITED: nothing is forced */
 
 static uint32_t n_spinners; /* of this process; atomic */
 
-static void learn(void)
+static void spin_load_limits(void)
 {
     const char *text = nn_variable_get(NN_VARIABLE_BURST_SPIN_US);
     unsigned long long us;
@@ -35,14 +35,14 @@ static void learn(void)
         forced_ns = (us < MAX_US ? us : MAX_US) * NS_PER_US;
 }
 
-void nn_spin_prepare(void)
+void nn_spin_preload(void)
 {
-    pthread_once(&once, learn);
+    pthread_once(&once, spin_load_limits);
 }
 
 void nn_spin_init(struct nn_spin *spin, uint64_t wish_ns, uint32_t n_threads)
 {
-    nn_spin_prepare();
+    nn_spin_preload();
     *spin = (struct nn_spin){
         .bound_ns = wish_ns < NN_SPIN_BOUND_NS ? wish_ns : NN_SPIN_BOUND_NS,
         .n_threads = n_threads ? n_threads : 1,
@@ -54,7 +54,7 @@ void nn_spin_init(struct nn_spin *spin, uint64_t wish_ns, uint32_t n_threads)
 }
 
 /* Whether this wait should spin; if so it is counted until stop(). */
-static bool start(const struct nn_spin *spin)
+static bool spin_begin(const struct nn_spin *spin)
 {
     uint32_t n_others;
 
@@ -70,7 +70,7 @@ static bool start(const struct nn_spin *spin)
     return false;
 }
 
-static void stop(void)
+static void spin_end(void)
 {
     __atomic_sub_fetch(&n_spinners, 1, __ATOMIC_RELAXED);
 }
@@ -95,10 +95,10 @@ int nn_spin_wait_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_
 {
     bool is_there;
 
-    if (!start(spin))
+    if (!spin_begin(spin))
         return sleep_to_read(spin, ring, n_elements, deadline_ns);
     is_there = nn_ring_spin_to_read(ring, n_elements, spin->bound_ns, deadline_ns);
-    stop();
+    spin_end();
     if (is_there)
         spin->n_long = 0;
     else

@@ -45,10 +45,10 @@ struct nn_spin {
  * they run. */
 void nn_spin_init(struct nn_spin *spin, uint64_t wish_ns, uint32_t n_threads);
 
-/* nn_spin_prepare() - learns how many CPUs this process may use, from files that
+/* nn_spin_preload() - learns how many CPUs this process may use, from files that
  * a sandbox takes away: to be called before it is closed. What is first asked
  * for later is learnt then. Any thread. */
-void nn_spin_prepare(void);
+void nn_spin_preload(void);
 
 /* nn_spin_wait_to_read() - as nn_ring_wait_to_read(), spinning first if that is
  * right. The ring's own spin time should be 0, as made. */

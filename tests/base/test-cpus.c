@@ -5,12 +5,12 @@
 
 TEST(quotas_are_whole_cpus)
 {
-    ck_assert_uint_eq(nn_cpus_of_quota("max 100000\n"), 0);
-    ck_assert_uint_eq(nn_cpus_of_quota("200000 100000\n"), 2);
-    ck_assert_uint_eq(nn_cpus_of_quota("150000 100000\n"), 2);
-    ck_assert_uint_eq(nn_cpus_of_quota("1000 100000\n"), 1);
-    ck_assert_uint_eq(nn_cpus_of_quota("99 0\n"), 0);
-    ck_assert_uint_eq(nn_cpus_of_quota(""), 0);
+    ck_assert_uint_eq(nn_cpus_parse_quota("max 100000\n"), 0);
+    ck_assert_uint_eq(nn_cpus_parse_quota("200000 100000\n"), 2);
+    ck_assert_uint_eq(nn_cpus_parse_quota("150000 100000\n"), 2);
+    ck_assert_uint_eq(nn_cpus_parse_quota("1000 100000\n"), 1);
+    ck_assert_uint_eq(nn_cpus_parse_quota("99 0\n"), 0);
+    ck_assert_uint_eq(nn_cpus_parse_quota(""), 0);
     ck_assert_uint_ge(nn_cpus_allowed(), 1);
 }
 TEST_END

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random uses of a store, beside a model of nncache's rules in memory. */
-#include "place.h"
+#include "temp-folder.h"
 #include "support/check-main.h"
 
 #include <stdbool.h>
@@ -118,7 +118,7 @@ static void set_both(struct nnhal_store *store, struct model *model, uint32_t ke
     char name[32];
     size_t n_key = make_key(key, name);
 
-    place_value(version, wanted, n);
+    make_value(version, wanted, n);
     ck_assert_int_eq(nnhal_store_set(store, name, n_key, wanted, n),
                      model_set(model, key, version, n_key + n));
 }
@@ -135,7 +135,7 @@ static void get_both(struct nnhal_store *store, struct model *model, uint32_t ke
         return;
     entry->used = ++model->clock;
     ck_assert_uint_eq(n, entry->n_bytes - n_key);
-    place_value(entry->version, wanted, n);
+    make_value(entry->version, wanted, n);
     ck_assert_mem_eq(found, wanted, n);
 }
 
@@ -166,10 +166,10 @@ static void run(uint32_t seed)
     uint32_t state = seed * 2654435761u;
     struct model model = {.max_bytes = 20000 + next(&state) % 500000, .capacity = seed % 3};
     struct nnhal_store *store;
-    char path[PLACE_BYTES];
+    char path[TEMP_FOLDER_BYTES];
 
-    place_make(path);
-    store = place_open(path, model.max_bytes, NNHAL_STORE_LRU, model.capacity);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, model.max_bytes, NNHAL_STORE_LRU, model.capacity);
     for (uint32_t step = 0; step < N_STEPS; step++) {
         uint32_t key = next(&state) % N_KEYS, what = next(&state) % 100;
 
@@ -181,7 +181,7 @@ static void run(uint32_t seed)
             remove_both(store, &model, key);
         } else if (what < 98) {
             nnhal_store_close(store);
-            store = place_open(path, model.max_bytes, NNHAL_STORE_LRU, model.capacity);
+            store = temp_folder_open_store(path, model.max_bytes, NNHAL_STORE_LRU, model.capacity);
         } else if (what < 99) {
             ck_assert_int_eq(nnhal_store_clear(store), 0);
             memset(model.entries, 0, sizeof(model.entries));
@@ -191,7 +191,7 @@ static void run(uint32_t seed)
     for (uint32_t key = 0; key < N_KEYS; key++)
         get_both(store, &model, key);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 
 TEST(a_store_does_what_its_model_does)

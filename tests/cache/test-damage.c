@@ -2,7 +2,7 @@
 /* The files of a store and of a token map, damaged at random: what was in them may be lost, but
  * nothing wrong comes out, nobody crashes, and they can be used on. */
 #include "cache/token-map.h"
-#include "place.h"
+#include "temp-folder.h"
 #include "support/check-main.h"
 #include "support/kill-at.h"
 
@@ -67,14 +67,14 @@ static void write_all(const char *path, size_t n)
 static void copy_folder(const char *from, const char *to)
 {
     char source[512], target[512], **names;
-    size_t n = place_files(from, &names);
+    size_t n = temp_folder_list(from, &names);
 
     for (size_t i = 0; i < n; i++) {
         snprintf(source, sizeof(source), "%s/%s", from, names[i]);
         snprintf(target, sizeof(target), "%s/%s", to, names[i]);
         write_all(target, read_all(source));
     }
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
 }
 
 /* Some bytes, anywhere, or most of all in the first page. */
@@ -126,7 +126,7 @@ static size_t spoil(uint32_t *state, size_t n)
 static void damage(const char *path, uint32_t *state)
 {
     char **names, file[512];
-    size_t n = place_files(path, &names);
+    size_t n = temp_folder_list(path, &names);
 
     for (uint32_t times = next(state) % 3 + 1; n && times > 0; times--) {
         snprintf(file, sizeof(file), "%s/%s", path, names[next(state) % n]);
@@ -137,7 +137,7 @@ static void damage(const char *path, uint32_t *state)
         else
             write_all(file, spoil(state, read_all(file)));
     }
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
 }
 
 /* In a process of its own: whatever happens is seen. */
@@ -163,7 +163,7 @@ static size_t size_of(uint32_t key)
 
 static void set(struct nnhal_store *store, uint32_t key)
 {
-    place_value(key, wanted, size_of(key));
+    make_value(key, wanted, size_of(key));
     ck_assert_int_eq(nnhal_store_set(store, &key, sizeof(key), wanted, size_of(key)), 0);
 }
 
@@ -176,7 +176,7 @@ static bool get(struct nnhal_store *store, uint32_t key)
     ck_assert(r == 0 || r == NNHAL_STORE_E_NONE);
     if (r != 0)
         return false;
-    place_value(key, wanted, size_of(key));
+    make_value(key, wanted, size_of(key));
     ck_assert_uint_eq(n, size_of(key));
     ck_assert_mem_eq(found, wanted, n);
     return true;
@@ -210,7 +210,8 @@ static void use_on(struct nnhal_store *store)
 
 static void open_and_use(const char *path, uint32_t seed)
 {
-    struct nnhal_store *store = place_open(path, 4 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    struct nnhal_store *store = temp_folder_open_store(path, 4 << 20, NNHAL_STORE_LRU,
+                                                       NNHAL_STORE_FIT);
 
     use_on(store);
     nnhal_store_close(store);
@@ -218,7 +219,8 @@ static void open_and_use(const char *path, uint32_t seed)
 
 static void damage_while_open(const char *path, uint32_t seed)
 {
-    struct nnhal_store *store = place_open(path, 4 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    struct nnhal_store *store = temp_folder_open_store(path, 4 << 20, NNHAL_STORE_LRU,
+                                                       NNHAL_STORE_FIT);
     uint32_t state = seed;
 
     get(store, 3);
@@ -229,7 +231,8 @@ static void damage_while_open(const char *path, uint32_t seed)
 
 static void fill_store(const char *path, uint32_t seed)
 {
-    struct nnhal_store *store = place_open(path, 4 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    struct nnhal_store *store = temp_folder_open_store(path, 4 << 20, NNHAL_STORE_LRU,
+                                                       NNHAL_STORE_FIT);
 
     for (uint32_t key = 0; key < N_SMALL + N_LARGE; key++)
         set(store, key);
@@ -239,7 +242,7 @@ static void fill_store(const char *path, uint32_t seed)
 /* Leaves a journal that must be rolled back. */
 static void fill_and_die(const char *path)
 {
-    char journal[PLACE_BYTES + 32];
+    char journal[TEMP_FOLDER_BYTES + 32];
     struct stat status;
     int ended;
 
@@ -250,7 +253,7 @@ static void fill_and_die(const char *path)
 
         ck_assert_int_lt(at, 200);
         if (pid == 0) {
-            struct nnhal_store *store = place_open(path, 4 << 20, 0, 0);
+            struct nnhal_store *store = temp_folder_open_store(path, 4 << 20, 0, 0);
 
             kill_at = at;
             nnhal_store_clear(store);
@@ -262,16 +265,16 @@ static void fill_and_die(const char *path)
 
 TEST(a_damaged_store_misses)
 {
-    char whole[PLACE_BYTES], cut[PLACE_BYTES], path[PLACE_BYTES];
+    char whole[TEMP_FOLDER_BYTES], cut[TEMP_FOLDER_BYTES], path[TEMP_FOLDER_BYTES];
 
-    place_make(whole);
-    place_make(cut);
+    temp_folder_new(whole);
+    temp_folder_new(cut);
     fill_store(whole, 0);
     fill_and_die(cut);
     for (uint32_t seed = 0; seed < rounds(); seed++) {
         uint32_t state = seed;
 
-        place_make(path);
+        temp_folder_new(path);
         copy_folder(seed % 4 == 1 ? cut : whole, path);
         if (seed % 4 == 3) {
             in_child(damage_while_open, path, seed);
@@ -279,10 +282,10 @@ TEST(a_damaged_store_misses)
             damage(path, &state);
             in_child(open_and_use, path, seed);
         }
-        place_remove(path);
+        temp_folder_free(path);
     }
-    place_remove(whole);
-    place_remove(cut);
+    temp_folder_free(whole);
+    temp_folder_free(cut);
 }
 TEST_END
 
@@ -292,7 +295,7 @@ static struct nn_hash hash_of(uint32_t number)
 {
     struct nn_hash hash;
 
-    place_value(number, hash.bytes, sizeof(hash.bytes));
+    make_value(number, hash.bytes, sizeof(hash.bytes));
     return hash;
 }
 
@@ -366,17 +369,17 @@ static void damage_map_while_open(const char *path, uint32_t seed)
 
 TEST(a_damaged_token_map_knows_less)
 {
-    char whole[PLACE_BYTES], path[PLACE_BYTES];
+    char whole[TEMP_FOLDER_BYTES], path[TEMP_FOLDER_BYTES];
     struct nn_token_map *map;
 
-    place_make(whole);
+    temp_folder_new(whole);
     map = open_map(whole);
     put_tokens(map);
     nn_token_map_free(map);
     for (uint32_t seed = 0; seed < rounds(); seed++) {
         uint32_t state = seed;
 
-        place_make(path);
+        temp_folder_new(path);
         copy_folder(whole, path);
         if (seed % 4 == 3) {
             in_child(damage_map_while_open, path, seed);
@@ -384,20 +387,20 @@ TEST(a_damaged_token_map_knows_less)
             damage(path, &state);
             in_child(use_map, path, seed);
         }
-        place_remove(path);
+        temp_folder_free(path);
     }
-    place_remove(whole);
+    temp_folder_free(whole);
 }
 TEST_END
 
 TEST(a_token_map_does_not_go_with_a_fork)
 {
-    char path[PLACE_BYTES];
+    char path[TEMP_FOLDER_BYTES];
     struct nn_token_map *map;
     int status;
     pid_t pid;
 
-    place_make(path);
+    temp_folder_new(path);
     map = open_map(path);
     put_tokens(map);
     pid = fork();
@@ -415,7 +418,7 @@ TEST(a_token_map_does_not_go_with_a_fork)
     ck_assert_int_eq(status, 0);
     ck_assert_uint_eq(get_tokens(map), N_TOKENS);
     nn_token_map_free(map);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 

@@ -2,7 +2,7 @@
 #include "cache/folder.h"
 
 #include "base/sys.h"
-#include "cache/notes.h"
+#include "cache/history.h"
 #include "support/check-main.h"
 
 #include <fcntl.h>
@@ -49,16 +49,16 @@ static void put(unsigned number, time_t time_s, uint64_t max_bytes)
 {
     const struct timespec times[2] = {{.tv_sec = time_s}, {.tv_sec = time_s}};
     struct nn_hash key = key_of(number);
-    struct nn_entry_set set;
+    struct nn_entry set;
 
-    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 1, 1, &set), 0);
-    ck_assert(!nn_entry_set_is_written(&set));
+    ck_assert_int_eq(nn_entry_create(&folder, &key, 1, 1, &set), 0);
+    ck_assert(!nn_entry_is_written(&set));
     ck_assert_int_eq(ftruncate(set.model[0], 60), 0);
     ck_assert_int_eq(ftruncate(set.data[0], 40), 0);
     ck_assert_int_eq(futimens(set.model[0], times), 0);
     ck_assert_int_eq(futimens(set.data[0], times), 0);
-    ck_assert_int_eq(nn_entry_set_keep(&set, max_bytes), 0);
-    nn_entry_set_done(&set);
+    ck_assert_int_eq(nn_entry_commit(&set, max_bytes), 0);
+    nn_entry_done(&set);
 }
 
 /* Looks without making the entry look used. */
@@ -77,15 +77,15 @@ static bool is_there(unsigned number)
 TEST(what_was_not_used_for_longest_goes_first)
 {
     struct nn_hash key = key_of(1);
-    struct nn_entry_set set;
+    struct nn_entry set;
 
     folder_init();
     put(1, 1000, 1000);
     put(2, 2000, 1000);
     put(3, 3000, 1000);
     /* Looking 1 up makes it the newest. */
-    ck_assert_int_eq(nn_entry_set_find(&folder, &key, 1, 1, &set), 0);
-    nn_entry_set_done(&set);
+    ck_assert_int_eq(nn_entry_find(&folder, &key, 1, 1, &set), 0);
+    nn_entry_done(&set);
     put(4, 4000, 250);
     ck_assert(is_there(1));
     ck_assert(!is_there(2));
@@ -103,13 +103,13 @@ TEST_END
 TEST(what_is_not_kept_leaves_nothing)
 {
     struct nn_hash key = key_of(1);
-    struct nn_entry_set set;
+    struct nn_entry set;
 
     folder_init();
-    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 2, 3, &set), 0);
+    ck_assert_int_eq(nn_entry_create(&folder, &key, 2, 3, &set), 0);
     ck_assert_int_eq(ftruncate(set.model[0], 60), 0);
-    nn_entry_set_done(&set);
-    ck_assert_int_eq(nn_entry_set_find(&folder, &key, 2, 3, &set), NN_FOLDER_E_NONE);
+    nn_entry_done(&set);
+    ck_assert_int_eq(nn_entry_find(&folder, &key, 2, 3, &set), NN_FOLDER_E_NONE);
     nn_folder_close(&folder);
     ck_assert_int_eq(rmdir(path), 0);
 }
@@ -119,23 +119,23 @@ TEST(files_of_a_maker_that_died_are_removed_later)
 {
     const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     struct nn_hash key = key_of(1);
-    struct nn_entry_set dead, alive, other;
+    struct nn_entry dead, alive, other;
     struct stat status;
 
     folder_init();
-    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 1, 0, &dead), 0);
+    ck_assert_int_eq(nn_entry_create(&folder, &key, 1, 0, &dead), 0);
     ck_assert_int_eq(futimens(dead.model[0], long_ago), 0);
-    ck_assert_int_eq(nn_entry_set_make(&folder, &key, 1, 0, &alive), 0);
+    ck_assert_int_eq(nn_entry_create(&folder, &key, 1, 0, &alive), 0);
     put(2, 2000, 1000);
     ck_assert_int_eq(fstat(dead.model[0], &status), 0);
     ck_assert_uint_eq(status.st_nlink, 0);
     ck_assert_int_eq(fstat(alive.model[0], &status), 0);
     ck_assert_uint_eq(status.st_nlink, 1);
-    nn_entry_set_done(&alive);
-    nn_entry_set_done(&dead);
+    nn_entry_done(&alive);
+    nn_entry_done(&dead);
     key = key_of(2);
-    ck_assert_int_eq(nn_entry_set_find(&folder, &key, 1, 1, &other), 0);
-    nn_entry_set_done(&other);
+    ck_assert_int_eq(nn_entry_find(&folder, &key, 1, 1, &other), 0);
+    nn_entry_done(&other);
     folder_done();
 }
 TEST_END
@@ -180,42 +180,43 @@ TEST(an_entry_is_there_whole_or_not_at_all)
 
     folder_init();
     for (long n = 1; !is_kept; n++) {
-        struct nn_entry_set set;
+        struct nn_entry set;
         int r;
 
         nn_sys_fault_errno = ENOSPC;
         nn_sys_fault = n;
-        r = nn_entry_set_make(&folder, &key, 2, 2, &set);
+        r = nn_entry_create(&folder, &key, 2, 2, &set);
         if (r == 0) {
             ck_assert_int_eq(ftruncate(set.model[0], 1), 0);
-            is_kept = nn_entry_set_keep(&set, 1000) == 0;
-            nn_entry_set_done(&set);
+            is_kept = nn_entry_commit(&set, 1000) == 0;
+            nn_entry_done(&set);
         }
         nn_sys_fault = 0;
-        r = nn_entry_set_find(&folder, &key, 2, 2, &set);
+        r = nn_entry_find(&folder, &key, 2, 2, &set);
         ck_assert_int_eq(r, is_kept ? 0 : NN_FOLDER_E_NONE);
         if (r == 0)
-            nn_entry_set_done(&set);
+            nn_entry_done(&set);
         ck_assert_int_lt(n, 100);
     }
     folder_done();
 }
 TEST_END
 
-TEST(notes_are_found_again_or_none)
+TEST(history_is_found_again_or_none)
 {
-    struct nn_note note = {.key = key_of(1), .outcome = 2, .device = "a", .why = "b"}, found[256];
+    struct nn_history_record note = {.key = key_of(1), .outcome = 2, .device = "a", .why = "b"},
+                             found[256];
     char file[80];
     int fd;
 
     folder_init();
-    ck_assert_uint_eq(nn_notes_get(&folder, found), 0);
-    nn_notes_put(&folder, &note);
+    ck_assert_uint_eq(nn_history_read(&folder, found), 0);
+    nn_history_write(&folder, &note);
     note.key.bytes[0] = 7;
-    nn_notes_put(&folder, &note);
+    nn_history_write(&folder, &note);
     strcpy(note.why, "c");
-    nn_notes_put(&folder, &note);
-    ck_assert_uint_eq(nn_notes_get(&folder, found), 2);
+    nn_history_write(&folder, &note);
+    ck_assert_uint_eq(nn_history_read(&folder, found), 2);
     ck_assert_str_eq(found[0].why, "b");
     ck_assert_str_eq(found[1].why, "c");
     ck_assert_mem_eq(&found[1].key, &note.key, sizeof(note.key));
@@ -223,13 +224,13 @@ TEST(notes_are_found_again_or_none)
     fd = open(file, O_RDWR);
     ck_assert_int_eq(pwrite(fd, "!", 1, 70), 1);
     close(fd);
-    ck_assert_uint_eq(nn_notes_get(&folder, found), 1);
-    nn_notes_clear(&folder);
-    ck_assert_uint_eq(nn_notes_get(&folder, found), 0);
+    ck_assert_uint_eq(nn_history_read(&folder, found), 1);
+    nn_history_clear(&folder);
+    ck_assert_uint_eq(nn_history_read(&folder, found), 0);
     folder_done();
 }
 TEST_END
 
-CHECK_MAIN("folder", notes_are_found_again_or_none, what_was_not_used_for_longest_goes_first,
+CHECK_MAIN("folder", history_is_found_again_or_none, what_was_not_used_for_longest_goes_first,
            what_is_not_kept_leaves_nothing, files_of_a_maker_that_died_are_removed_later,
            a_lock_is_one_keys_and_ends_with_its_process, an_entry_is_there_whole_or_not_at_all)

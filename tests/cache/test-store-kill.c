@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that uses a store is killed at each of its system calls; several use it at once. */
-#include "place.h"
+#include "temp-folder.h"
 #include "support/check-main.h"
 #include "support/kill-at.h"
 
@@ -18,13 +18,13 @@ enum {
     N_PROCESSES = 6,
 };
 
-static char path[PLACE_BYTES];
+static char path[TEMP_FOLDER_BYTES];
 static uint8_t bytes[LARGE], wanted[LARGE];
 
 /* The value of a key in its version: the first byte tells which. */
 static int set(struct nnhal_store *store, char key, uint8_t version, size_t n)
 {
-    place_value((uint32_t)key * 256u + version, wanted, n);
+    make_value((uint32_t)key * 256u + version, wanted, n);
     wanted[0] = version;
     return nnhal_store_set(store, &key, 1, wanted, n);
 }
@@ -39,7 +39,7 @@ static int version_of(struct nnhal_store *store, char key)
     if (r != 0)
         return -1;
     ck_assert(n == LARGE || n == SMALL);
-    place_value((uint32_t)key * 256u + bytes[0], wanted, n);
+    make_value((uint32_t)key * 256u + bytes[0], wanted, n);
     wanted[0] = bytes[0];
     ck_assert_mem_eq(bytes, wanted, n);
     return bytes[0];
@@ -47,7 +47,7 @@ static int version_of(struct nnhal_store *store, char key)
 
 static struct nnhal_store *open_store(void)
 {
-    return place_open(path, LIMIT, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    return temp_folder_open_store(path, LIMIT, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
 }
 
 /* -- killed ----------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static void prepare(void)
 {
     struct nnhal_store *store;
 
-    place_make(path);
+    temp_folder_new(path);
     store = open_store();
     for (char key = 'a'; key < 'd'; key++)
         ck_assert_int_eq(set(store, key, 1, LARGE), 0);
@@ -157,11 +157,11 @@ static int count_files(void *ctx, const struct nnhal_store_entry *entry)
 static size_t files_there(void)
 {
     char **names;
-    size_t n = place_files(path, &names), n_values = 0;
+    size_t n = temp_folder_list(path, &names), n_values = 0;
 
     for (size_t i = 0; i < n; i++)
         n_values += strncmp(names[i], "v-", 2) == 0;
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
     return n_values;
 }
 
@@ -179,7 +179,7 @@ static void judge(const struct deed *deed, bool is_done)
     ck_assert_uint_eq(stats.n_damaged, 0);
     ck_assert_int_eq(nnhal_store_list(store, count_files, &n_files), 0);
     ck_assert_uint_eq(n_files, files_there());
-    ck_assert_uint_le(place_disk_bytes(path), LIMIT);
+    ck_assert_uint_le(temp_folder_disk_bytes(path), LIMIT);
 
     version = version_of(store, 's');
     if (deed->act == set_small)
@@ -212,7 +212,7 @@ TEST(killed_at_each_system_call)
                 prepare();
                 is_killed = do_and_die(deed, at, &is_done);
                 judge(deed, is_done);
-                place_remove(path);
+                temp_folder_free(path);
             }
         }
         printf("%s: %ld system calls\n", deed->name, at - 2);
@@ -302,10 +302,10 @@ static void judge_all(void)
 TEST(several_processes_at_once)
 {
     for (uint32_t round = 0; round < rounds(); round++) {
-        place_make(path);
+        temp_folder_new(path);
         run_processes(round, false);
         judge_all();
-        place_remove(path);
+        temp_folder_free(path);
     }
 }
 TEST_END
@@ -313,10 +313,10 @@ TEST_END
 TEST(several_processes_of_which_some_are_killed)
 {
     for (uint32_t round = 0; round < 2 * rounds(); round++) {
-        place_make(path);
+        temp_folder_new(path);
         run_processes(round, true);
         judge_all();
-        place_remove(path);
+        temp_folder_free(path);
     }
 }
 TEST_END

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "temp-folder.h"
 #include "support/check-main.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char path[PLACE_BYTES];
+static char path[TEMP_FOLDER_BYTES];
 static uint8_t bytes[1 << 20];
 static uint8_t wanted[1 << 20];
 
 /* An entry counts 1 byte of key and size - 1 of value. */
 static int set(struct nnhal_store *store, char key, size_t size)
 {
-    place_value((uint32_t)key, wanted, size - 1);
+    make_value((uint32_t)key, wanted, size - 1);
     return nnhal_store_set(store, &key, 1, wanted, size - 1);
 }
 
@@ -35,7 +35,7 @@ static bool has(struct nnhal_store *store, char key, size_t size)
     ck_assert(r == 0 || r == NNHAL_STORE_E_NONE);
     if (r != 0)
         return false;
-    place_value((uint32_t)key, wanted, size - 1);
+    make_value((uint32_t)key, wanted, size - 1);
     ck_assert_uint_eq(n, size - 1);
     ck_assert_mem_eq(bytes, wanted, n);
     return true;
@@ -154,8 +154,9 @@ TEST(the_rules_of_nncache)
         struct keys keys = {.n = 0};
         size_t n = 0;
 
-        place_make(path);
-        store = place_open(path, rule->max_total_bytes, NNHAL_STORE_LRU, rule->capacity);
+        temp_folder_new(path);
+        store = temp_folder_open_store(path, rule->max_total_bytes, NNHAL_STORE_LRU,
+                                       rule->capacity);
         for (size_t k = 0; k < 8 && rule->steps[k].key; k++) {
             const struct step *step = &rule->steps[k];
             int r = step->size ? set(store, step->key, step->size)
@@ -167,7 +168,7 @@ TEST(the_rules_of_nncache)
         ck_assert_msg(strcmp(keys.text, rule->left) == 0, "%s: %s is left, not %s", rule->name,
                       keys.text, rule->left);
         nnhal_store_close(store);
-        place_remove(path);
+        temp_folder_free(path);
     }
 }
 TEST_END
@@ -178,7 +179,7 @@ TEST(limits_of_key_and_value)
         .size = sizeof(options), .max_key_bytes = 10, .max_value_bytes = 20, .max_total_bytes = 25};
     struct nnhal_store *store;
 
-    place_make(path);
+    temp_folder_new(path);
     ck_assert_int_eq(nnhal_store_open(path, &options, &store), 0);
     ck_assert_int_eq(nnhal_store_set(store, wanted, 10, wanted, 15), 0);
     ck_assert_int_eq(nnhal_store_set(store, wanted, 10, wanted, 16), NNHAL_STORE_E_TOO_LARGE);
@@ -187,7 +188,7 @@ TEST(limits_of_key_and_value)
     ck_assert_int_eq(nnhal_store_set(store, wanted, 0, wanted, 1), NNHAL_STORE_E_TOO_LARGE);
     ck_assert_int_eq(nnhal_store_set(store, wanted, 5, wanted, 20), 0);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -196,11 +197,11 @@ TEST(random_selection_keeps_within_the_total)
     bool oldest_stayed = false;
     struct nnhal_store *store;
 
-    place_make(path);
+    temp_folder_new(path);
     for (int round = 0; round < 8; round++) {
         size_t n = 0;
 
-        store = place_open(path, 100, NNHAL_STORE_RANDOM, NNHAL_STORE_FIT);
+        store = temp_folder_open_store(path, 100, NNHAL_STORE_RANDOM, NNHAL_STORE_FIT);
         ck_assert_int_eq(nnhal_store_clear(store), 0);
         for (char key = 'a'; key < 'k'; key++)
             ck_assert_int_eq(set(store, key, 10), 0);
@@ -212,7 +213,7 @@ TEST(random_selection_keeps_within_the_total)
         nnhal_store_close(store);
     }
     ck_assert(oldest_stayed); /* but once in 256 runs of this test */
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -223,9 +224,9 @@ TEST(values_of_every_size_come_back)
     static const size_t sizes[] = {2, 100, 65536, 65537, 65538, 300000, 1 << 20};
     struct nnhal_store *store;
 
-    place_make(path);
+    temp_folder_new(path);
     for (int again = 0; again < 2; again++) {
-        store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+        store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             char key = (char)('a' + i);
 
@@ -236,7 +237,7 @@ TEST(values_of_every_size_come_back)
         ck_assert(!has(store, 'z', 2));
         nnhal_store_close(store); /* the second time it is another process, as it were */
     }
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -260,8 +261,8 @@ TEST(a_value_that_cannot_be_opened_for_now_stays)
     struct nnhal_store *store;
     struct rlimit before;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100000), 0);
     use_up_descriptors(&before);
     ck_assert_int_eq(nnhal_store_verify(store, NULL, NULL), -ENOMEM);
@@ -272,7 +273,7 @@ TEST(a_value_that_cannot_be_opened_for_now_stays)
     ck_assert_uint_eq(stats.n_damaged, 0);
     ck_assert_uint_eq(stats.n_misses, 1);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -282,8 +283,8 @@ TEST(a_buffer_that_is_too_small_is_not_touched)
     uint8_t small[10] = {7};
     size_t n = 0;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 12), 0);
     ck_assert_int_eq(set(store, 'b', 100000), 0);
     ck_assert_int_eq(nnhal_store_get(store, "a", 1, small, sizeof(small), &n),
@@ -293,7 +294,7 @@ TEST(a_buffer_that_is_too_small_is_not_touched)
     ck_assert_int_eq(nnhal_store_get(store, "b", 1, NULL, 0, &n), NNHAL_STORE_E_TOO_SMALL);
     ck_assert_uint_eq(n, 99999);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -323,8 +324,8 @@ TEST(values_in_memory_of_an_allocator)
     void *value = NULL;
     size_t n = 0;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100001), 0);
     ck_assert_int_eq(nnhal_store_get_allocated(store, "a", 1, &own, &value, &n), 0);
     ck_assert_uint_eq(n, 100000);
@@ -339,7 +340,7 @@ TEST(values_in_memory_of_an_allocator)
     ck_assert_int_eq(nnhal_store_get_allocated(store, "a", 1, &none, &value, &n), -ENOMEM);
     ck_assert(has(store, 'a', 100001));
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -349,9 +350,9 @@ TEST(a_value_in_parts)
     struct nnhal_store *store;
     size_t n = 0;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
-    place_value(3, wanted, 100000);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    make_value(3, wanted, 100000);
     for (size_t n_parts = 1; n_parts <= 4; n_parts++) {
         ck_assert_int_eq(nnhal_store_set_parts(store, "k", 1, parts, n_parts), 0);
         ck_assert_int_eq(nnhal_store_get(store, "k", 1, bytes, sizeof(bytes), &n), 0);
@@ -362,7 +363,7 @@ TEST(a_value_in_parts)
     }
     ck_assert_int_eq(nnhal_store_set_parts(store, "k", 1, parts, 0), NNHAL_STORE_E_TOO_LARGE);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -373,8 +374,8 @@ TEST(remove_clear_and_statistics)
     char **names;
     size_t n;
 
-    place_make(path);
-    store = place_open(path, 200000, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 200000, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100), 0);
     ck_assert_int_eq(set(store, 'b', 100000), 0);
     ck_assert(has(store, 'b', 100000));
@@ -386,7 +387,7 @@ TEST(remove_clear_and_statistics)
     ck_assert_uint_eq(stats.n_misses, 1);
     ck_assert_uint_eq(stats.n_sets, 2);
     ck_assert_uint_eq(stats.n_evictions, 0);
-    ck_assert_uint_eq(stats.disk_bytes, place_disk_bytes(path));
+    ck_assert_uint_eq(stats.disk_bytes, temp_folder_disk_bytes(path));
     ck_assert_int_eq(set(store, 'c', 150000), 0);
     ck_assert_int_eq(nnhal_store_remove(store, "b", 1), NNHAL_STORE_E_NONE);
     ck_assert_int_eq(nnhal_store_remove(store, "c", 1), 0);
@@ -395,7 +396,7 @@ TEST(remove_clear_and_statistics)
     nnhal_store_close(store);
 
     /* The counts survive. */
-    store = place_open(path, 200000, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(path, 200000, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(nnhal_store_clear(store), 0);
     ck_assert_int_eq(nnhal_store_get_stats(store, &stats), 0);
     ck_assert_uint_eq(stats.n_entries, 0);
@@ -403,13 +404,13 @@ TEST(remove_clear_and_statistics)
     ck_assert_uint_eq(stats.n_sets, 4);
     ck_assert_uint_eq(stats.n_evictions, 2);
     ck_assert_uint_eq(stats.n_damaged, 0);
-    n = place_files(path, &names);
+    n = temp_folder_list(path, &names);
     ck_assert_uint_le(n, 2); /* store.db and its journal */
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
     stats.size = sizeof(size_t);
     ck_assert_int_eq(nnhal_store_get_stats(store, &stats), -EINVAL);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -421,24 +422,24 @@ static void fill_ten_times(uint64_t limit, size_t size, uint32_t selection, uint
     uint64_t sum = 0;
     uint32_t number = 0;
 
-    place_make(path);
-    store = place_open(path, limit, selection, capacity);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, limit, selection, capacity);
     while (sum < 10 * limit) {
         size_t n = size / 2 + (number * 7919) % size;
 
-        place_value(number, bytes, 64);
+        make_value(number, bytes, 64);
         ck_assert_int_eq(nnhal_store_set(store, &number, sizeof(number), bytes, n), 0);
         sum += sizeof(number) + n;
         if (++number % 16 == 0 || size > 10000)
-            ck_assert_uint_le(place_disk_bytes(path), limit);
+            ck_assert_uint_le(temp_folder_disk_bytes(path), limit);
     }
     ck_assert_int_eq(nnhal_store_get_stats(store, &stats), 0);
     ck_assert_uint_le(stats.n_bytes, limit);
     ck_assert_uint_ge(stats.n_bytes, limit / 4);
-    ck_assert_uint_le(place_disk_bytes(path), limit);
+    ck_assert_uint_le(temp_folder_disk_bytes(path), limit);
     nnhal_store_close(store);
-    ck_assert_uint_le(place_disk_bytes(path), limit);
-    place_remove(path);
+    ck_assert_uint_le(temp_folder_disk_bytes(path), limit);
+    temp_folder_free(path);
 }
 
 TEST(ten_times_the_limit_stays_below_it_on_the_disk)
@@ -459,9 +460,9 @@ TEST(folders_that_are_refused)
     const struct nnhal_store_options bad_policy = {.size = sizeof(bad_policy), .capacity = 3};
     const struct nnhal_store_options bad_flags = {.size = sizeof(bad_flags), .flags = 8};
     struct nnhal_store *store = NULL;
-    char inside[PLACE_BYTES + 16];
+    char inside[TEMP_FOLDER_BYTES + 16];
 
-    place_make(path);
+    temp_folder_new(path);
     ck_assert_int_eq(nnhal_store_open(path, &bad_policy, &store), -EINVAL);
     ck_assert_int_eq(nnhal_store_open(path, &bad_flags, &store), -EINVAL);
     ck_assert_int_eq(nnhal_store_open(path, &existing, &store), -ENOENT);
@@ -479,19 +480,20 @@ TEST(folders_that_are_refused)
         puts("not root: a folder of another user was not tried");
     }
     ck_assert_ptr_null(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
 TEST(links_and_foreign_files_are_replaced)
 {
-    char database[PLACE_BYTES + 16], target[PLACE_BYTES + 16], link[PLACE_BYTES + 16];
-    char other[PLACE_BYTES];
+    char database[TEMP_FOLDER_BYTES + 16], target[TEMP_FOLDER_BYTES + 16],
+        link[TEMP_FOLDER_BYTES + 16];
+    char other[TEMP_FOLDER_BYTES];
     struct nnhal_store *store;
     struct stat status;
 
-    place_make(path);
-    place_make(other);
+    temp_folder_new(path);
+    temp_folder_new(other);
     snprintf(database, sizeof(database), "%s/store.db", path);
     snprintf(target, sizeof(target), "%s/precious", other);
     snprintf(link, sizeof(link), "%s/link", other);
@@ -500,7 +502,7 @@ TEST(links_and_foreign_files_are_replaced)
     ck_assert_int_eq(symlink(path, link), 0);
 
     /* A link that leads to the folder is the user's own affair. */
-    store = place_open(link, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(link, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 10), 0);
     ck_assert(has(store, 'a', 10));
     nnhal_store_close(store);
@@ -512,7 +514,7 @@ TEST(links_and_foreign_files_are_replaced)
 
     if (geteuid() == 0) {
         ck_assert_int_eq(chown(database, 12345, (gid_t)-1), 0);
-        store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+        store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
         ck_assert(!has(store, 'a', 10));
         ck_assert_int_eq(set(store, 'a', 10), 0);
         nnhal_store_close(store);
@@ -521,36 +523,36 @@ TEST(links_and_foreign_files_are_replaced)
     } else {
         puts("not root: a file of another user was not tried");
     }
-    place_remove(path);
-    place_remove(other);
+    temp_folder_free(path);
+    temp_folder_free(other);
 }
 TEST_END
 
 TEST(a_link_in_the_place_of_a_value_is_not_followed)
 {
-    char target[PLACE_BYTES], file[PLACE_BYTES + 300], copy[PLACE_BYTES + 16];
+    char target[TEMP_FOLDER_BYTES], file[TEMP_FOLDER_BYTES + 300], copy[TEMP_FOLDER_BYTES + 16];
     struct nnhal_store *store;
     char **names;
     size_t n;
 
-    place_make(path);
-    place_make(target);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    temp_folder_new(target);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100000), 0);
-    n = place_files(path, &names);
+    n = temp_folder_list(path, &names);
     ck_assert_uint_ge(n, 2);
     ck_assert_int_eq(names[n - 1][0], 'v');
     snprintf(file, sizeof(file), "%s/%s", path, names[n - 1]);
     snprintf(copy, sizeof(copy), "%s/copy", target);
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
     ck_assert_int_eq(rename(file, copy), 0);
     ck_assert_int_eq(symlink(copy, file), 0);
     ck_assert(!has(store, 'a', 100000));
     ck_assert_int_eq(set(store, 'a', 100000), 0);
     ck_assert(has(store, 'a', 100000));
     nnhal_store_close(store);
-    place_remove(path);
-    place_remove(target);
+    temp_folder_free(path);
+    temp_folder_free(target);
 }
 TEST_END
 
@@ -558,28 +560,28 @@ TEST(a_folder_that_vanishes_is_made_again)
 {
     struct nnhal_store *store;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100), 0);
     ck_assert_int_eq(set(store, 'b', 100000), 0);
-    place_remove(path);
+    temp_folder_free(path);
     ck_assert(!has(store, 'a', 100));
     ck_assert(!has(store, 'b', 100000));
     ck_assert_int_eq(set(store, 'b', 100000), 0);
     ck_assert(has(store, 'b', 100000));
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
 TEST(what_a_dead_process_left_is_removed)
 {
-    char file[PLACE_BYTES + 64], **names;
+    char file[TEMP_FOLDER_BYTES + 64], **names;
     struct nnhal_store *store;
     size_t n;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100000), 0);
     nnhal_store_close(store);
     snprintf(file, sizeof(file), "%s/v-0123456789abcdef.tmp", path);
@@ -588,15 +590,15 @@ TEST(what_a_dead_process_left_is_removed)
     close(open(file, O_CREAT | O_WRONLY, 0600));
     snprintf(file, sizeof(file), "%s/v-mine", path);
     close(open(file, O_CREAT | O_WRONLY, 0600));
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert(has(store, 'a', 100000));
     ck_assert_int_eq(access(file, F_OK), 0); /* what is not ours stays */
-    n = place_files(path, &names);
+    n = temp_folder_list(path, &names);
     for (size_t i = 0; i < n; i++)
         ck_assert_ptr_null(strstr(names[i], "0123456789abcdef"));
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -615,7 +617,8 @@ static bool mount_small(size_t n_bytes)
 
 static void fill_disk(void)
 {
-    struct nnhal_store *store = place_open(path, 8 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    struct nnhal_store *store = temp_folder_open_store(path, 8 << 20, NNHAL_STORE_LRU,
+                                                       NNHAL_STORE_FIT);
     char key = 'a';
     int r = 0;
 
@@ -632,7 +635,7 @@ static void fill_disk(void)
     ck_assert_int_eq(r, -ENOSPC);
     ck_assert(has(store, 'y', 90000));
     nnhal_store_close(store);
-    store = place_open(path, 8 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(path, 8 << 20, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert(has(store, 'y', 90000));
     ck_assert_int_eq(nnhal_store_clear(store), 0);
     ck_assert_int_eq(set(store, 'a', 100000), 0);
@@ -641,7 +644,7 @@ static void fill_disk(void)
 
 static void refuse_to_write(void)
 {
-    struct nnhal_store *store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    struct nnhal_store *store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     int r;
 
     ck_assert_int_eq(set(store, 'a', 100), 0);
@@ -658,7 +661,7 @@ TEST(a_full_disk_and_one_that_cannot_be_written)
     pid_t pid;
 
     for (int i = 0; i < 2; i++) {
-        place_make(path);
+        temp_folder_new(path);
         pid = fork();
         if (pid == 0) {
             if (!mount_small(1 << 20))
@@ -671,7 +674,7 @@ TEST(a_full_disk_and_one_that_cannot_be_written)
             puts("SKIPPED: this user may not mount a small disk");
         else
             ck_assert_int_eq(status, 0);
-        place_remove(path);
+        temp_folder_free(path);
     }
 }
 TEST_END
@@ -696,17 +699,17 @@ static int count_damaged(void *ctx, const struct nnhal_store_entry *entry)
 TEST(verify_finds_and_removes_what_is_damaged)
 {
     struct nnhal_store_stats stats = {.size = sizeof(stats)};
-    char file[PLACE_BYTES + 300], **names;
+    char file[TEMP_FOLDER_BYTES + 300], **names;
     struct nnhal_store *store;
     int n_damaged = 0;
     size_t n;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     for (char key = 'a'; key < 'e'; key++)
         ck_assert_int_eq(set(store, key, 100000), 0);
     ck_assert_int_eq(set(store, 'e', 1000), 0);
-    n = place_files(path, &names);
+    n = temp_folder_list(path, &names);
     ck_assert_uint_ge(n, 5);
     snprintf(file, sizeof(file), "%s/%s", path, names[n - 4]);
     overwrite(file, 5000);
@@ -714,7 +717,7 @@ TEST(verify_finds_and_removes_what_is_damaged)
     ck_assert_int_eq(truncate(file, 7), 0);
     snprintf(file, sizeof(file), "%s/%s", path, names[n - 2]);
     ck_assert_int_eq(unlink(file), 0);
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
     ck_assert_int_eq(nnhal_store_verify(store, count_damaged, &n_damaged), 0);
     ck_assert_int_eq(n_damaged, 3);
     n_damaged = 0;
@@ -724,20 +727,20 @@ TEST(verify_finds_and_removes_what_is_damaged)
     ck_assert_uint_eq(stats.n_entries, 2);
     ck_assert_uint_eq(stats.n_damaged, 3);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
 TEST(a_database_that_is_none_is_replaced)
 {
     struct nnhal_store_stats stats = {.size = sizeof(stats)};
-    char file[PLACE_BYTES + 16], **names;
+    char file[TEMP_FOLDER_BYTES + 16], **names;
     struct nnhal_store *store;
     size_t n;
 
-    place_make(path);
+    temp_folder_new(path);
     snprintf(file, sizeof(file), "%s/store.db", path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100000), 0);
     overwrite(file, 3);
     /* While it is open, and when it is opened. */
@@ -745,37 +748,37 @@ TEST(a_database_that_is_none_is_replaced)
     ck_assert_int_eq(set(store, 'b', 100), 0);
     nnhal_store_close(store);
     overwrite(file, 3);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert(!has(store, 'a', 100000));
     ck_assert_int_eq(nnhal_store_get_stats(store, &stats), 0);
     ck_assert_uint_eq(stats.n_entries, 0);
     ck_assert_uint_ge(stats.n_damaged, 1);
-    n = place_files(path, &names);
+    n = temp_folder_list(path, &names);
     ck_assert_uint_le(n, 2); /* no value whose row is gone */
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
 /* SQLite takes one of a later version for one that it must not write. */
 TEST(a_database_that_forbids_to_write_is_replaced)
 {
-    char file[PLACE_BYTES + 16];
+    char file[TEMP_FOLDER_BYTES + 16];
     struct nnhal_store *store;
 
-    place_make(path);
+    temp_folder_new(path);
     snprintf(file, sizeof(file), "%s/store.db", path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100), 0);
     nnhal_store_close(store);
     overwrite(file, 18);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert(!has(store, 'a', 100));
     ck_assert_int_eq(set(store, 'a', 100), 0);
     ck_assert(has(store, 'a', 100));
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -789,8 +792,8 @@ TEST(a_child_is_refused_and_opens_its_own)
     size_t n;
     pid_t pid;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(set(store, 'a', 100), 0);
     pid = fork();
     if (pid == 0) {
@@ -798,7 +801,7 @@ TEST(a_child_is_refused_and_opens_its_own)
         ck_assert_int_eq(nnhal_store_get(store, "a", 1, bytes, 100, &n), NNHAL_STORE_E_FORKED);
         ck_assert_int_eq(nnhal_store_clear(store), NNHAL_STORE_E_FORKED);
         ck_assert_int_eq(nnhal_store_get_stats(store, &stats), NNHAL_STORE_E_FORKED);
-        own = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+        own = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
         ck_assert(has(own, 'a', 100));
         ck_assert_int_eq(set(own, 'b', 100), 0);
         nnhal_store_close(own);
@@ -810,7 +813,7 @@ TEST(a_child_is_refused_and_opens_its_own)
     ck_assert(has(store, 'a', 100));
     ck_assert(has(store, 'b', 100));
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 
@@ -827,7 +830,7 @@ static void *use_often(void *ctx)
         uint32_t key = i % 10;
         int r;
 
-        place_value(key, value, sizeof(value));
+        make_value(key, value, sizeof(value));
         r = nnhal_store_get(store, &key, sizeof(key), read, sizeof(read), &n);
         if ((r != 0 && r != NNHAL_STORE_E_NONE) ||
             (r == 0 && memcmp(read, value, sizeof(value)) != 0) ||
@@ -860,8 +863,8 @@ TEST(threads_share_a_store)
     pthread_t threads[4];
     int status;
 
-    place_make(path);
-    store = place_open(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
+    temp_folder_new(path);
+    store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, use_often, store), 0);
     /* Whatever the others do, a child finds SQLite usable. */
@@ -878,7 +881,7 @@ TEST(threads_share_a_store)
         pthread_join(threads[i], NULL);
     ck_assert_int_eq(n_wrong, 0);
     nnhal_store_close(store);
-    place_remove(path);
+    temp_folder_free(path);
 }
 TEST_END
 

@@ -4,14 +4,14 @@
  *     mutate-vectors [--seed N] [--every N] [--verbose]
  *
  * takes every N-th model of $NNHAL_SHARED/vectors (default ../shared), spoils
- * it in each way of spoil.c, and
+ * it in each way of mutate.c, and
  * - builds, compiles and runs it through the API: building ends with success
  *   or BAD_DATA, the rest with one of the codes that an application can expect;
  * - asks a session of the CPU driver what it supports, and to prepare it: both
  *   answer INVALID_ARGUMENT exactly if the API refused to build it.
  * What can never be legal must be refused. Exits with 77 (skipped) without vectors. */
 #include "conf/hal-model.h"
-#include "conf/spoil.h"
+#include "conf/mutator.h"
 
 #include "nnt/run.h"
 
@@ -40,9 +40,9 @@ struct mutation_run {
 };
 
 static bool complain(struct mutation_run *run, const struct nnt_model *model,
-                     const struct spoiler *spoiler, const char *sentence, const char *detail)
+                     const struct mutator *mutator, const char *sentence, const char *detail)
 {
-    printf("%s, %s: %s (%s)\n", model->name, spoiler->name, sentence, detail);
+    printf("%s, %s: %s (%s)\n", model->name, mutator->name, sentence, detail);
     run->n_wrong++;
     return false;
 }
@@ -67,16 +67,16 @@ static bool is_expected(int result)
 
 /* ask_api() - Returns: false after a complaint; *ret_is_legal: whether it could be built. */
 static bool ask_api(struct mutation_run *run, const struct nnt_model *model,
-                    const struct spoiler *spoiler, bool *ret_is_legal)
+                    const struct mutator *mutator, bool *ret_is_legal)
 {
     struct nnt_run nnt = {.path = NNT_SYNC, .loop_timeout_ns = LOOP_TIMEOUT_NS};
 
     nnt_run_model(&nnt, model);
     *ret_is_legal = nnt.is_built;
     if (!nnt.is_built && nnt.result != ANEURALNETWORKS_BAD_DATA)
-        return complain(run, model, spoiler, "not refused with BAD_DATA", nnt.what);
+        return complain(run, model, mutator, "not refused with BAD_DATA", nnt.what);
     if (!is_expected(nnt.result))
-        return complain(run, model, spoiler, "an unexpected end", nnt.what);
+        return complain(run, model, mutator, "an unexpected end", nnt.what);
     return true;
 }
 
@@ -87,7 +87,7 @@ static bool is_other_order(bool is_legal, const char *message)
 }
 
 static bool ask_hal(struct mutation_run *run, struct nnt_file *file, const struct nnt_model *model,
-                    const struct spoiler *spoiler, bool is_legal)
+                    const struct mutator *mutator, bool is_legal)
 {
     struct nn_hal_get_supported_operations_args ask = {0};
     struct nn_hal_get_supported_operations_reply answer = {0};
@@ -100,19 +100,19 @@ static bool ask_hal(struct mutation_run *run, struct nnt_file *file, const struc
     bool is_right = true;
 
     if (!hal_model_make(file, model, &ask.model))
-        return complain(run, model, spoiler, "memory is short", "");
+        return complain(run, model, mutator, "memory is short", "");
     prepare.model = ask.model;
     nn_arena_init(&arena, 0);
     asked = nn_hal_get_supported_operations(run->hal, &ask, &answer, &arena);
     status = nn_hal_prepare_model(run->hal, &prepare, &prepared, &arena);
     if ((asked == NNHAL_NONE) != is_legal && !is_other_order(is_legal, answer.message))
-        is_right = complain(run, model, spoiler, "API and HAL disagree",
+        is_right = complain(run, model, mutator, "API and HAL disagree",
                             answer.message ? answer.message : "the HAL took it");
     else if (asked != NNHAL_NONE && asked != NNHAL_INVALID_ARGUMENT)
-        is_right = complain(run, model, spoiler, "not refused with INVALID_ARGUMENT",
+        is_right = complain(run, model, mutator, "not refused with INVALID_ARGUMENT",
                             answer.message ? answer.message : "");
     else if (asked == NNHAL_NONE && status == NNHAL_INVALID_ARGUMENT)
-        is_right = complain(run, model, spoiler, "supported operations are known, prepare refuses",
+        is_right = complain(run, model, mutator, "supported operations are known, prepare refuses",
                             prepared.message ? prepared.message : "");
     if (status == NNHAL_NONE) {
         struct nn_hal_free_prepared_model_args release = {prepared.prepared_model};
@@ -125,29 +125,29 @@ static bool ask_hal(struct mutation_run *run, struct nnt_file *file, const struc
 }
 
 static void judge(struct mutation_run *run, struct nnt_file *file, const struct nnt_model *model,
-                  const struct spoiler *spoiler, enum spoil_outcome outcome)
+                  const struct mutator *mutator, enum mutator_outcome outcome)
 {
     bool is_legal;
 
     run->n_mutants++;
     if (run->is_verbose) {
-        printf("%s, %s\n", model->name, spoiler->name);
+        printf("%s, %s\n", model->name, mutator->name);
         fflush(stdout);
     }
-    if (!ask_api(run, model, spoiler, &is_legal))
+    if (!ask_api(run, model, mutator, &is_legal))
         return;
     run->n_legal += is_legal;
-    if (is_legal && outcome == SPOIL_NEVER_LEGAL)
-        complain(run, model, spoiler, "taken, and can never be legal", "");
-    ask_hal(run, file, model, spoiler, is_legal);
+    if (is_legal && outcome == MUTATOR_NEVER_LEGAL)
+        complain(run, model, mutator, "taken, and can never be legal", "");
+    ask_hal(run, file, model, mutator, is_legal);
 }
 
-/* mutate_file() - reads the file once per spoiler: a spoilt model is read afresh. */
+/* mutate_file() - reads the file once per mutator: a spoilt model is read afresh. */
 static bool mutate_file(struct mutation_run *run, const char *path, unsigned long *i_model)
 {
     unsigned long first = *i_model;
 
-    for (unsigned s = 0; s < n_spoilers; s++) {
+    for (unsigned s = 0; s < n_mutators; s++) {
         struct nnt_file file;
         struct nnt_model model;
         bool is_open = nnt_file_open(&file, path);
@@ -155,14 +155,14 @@ static bool mutate_file(struct mutation_run *run, const char *path, unsigned lon
 
         *i_model = first;
         while (is_open && (r = nnt_file_next(&file, &model)) > 0) {
-            enum spoil_outcome outcome;
+            enum mutator_outcome outcome;
 
             if ((*i_model)++ % run->every != 0)
                 continue;
-            spoil_seed(run->seed + *i_model * n_spoilers + s);
-            outcome = spoilers[s].spoil(&file, &model);
-            if (outcome != SPOIL_NOTHING)
-                judge(run, &file, &model, &spoilers[s], outcome);
+            mutator_seed(run->seed + *i_model * n_mutators + s);
+            outcome = mutators[s].mutate(&file, &model);
+            if (outcome != MUTATOR_NO_PLACE)
+                judge(run, &file, &model, &mutators[s], outcome);
         }
         if (r < 0)
             printf("%s: %s\n", path, file.error);

@@ -37,7 +37,7 @@ static void allocate(struct kernel_operand *operand)
 {
     uint64_t size;
 
-    ck_assert(nn_dimensions_product(operand->n_dims, operand->dims, &size));
+    ck_assert(nn_dims_product(operand->n_dims, operand->dims, &size));
     operand->size = size * nn_type_bytes(operand->type);
     free(operand->data);
     operand->data = malloc(operand->size + RED_ZONE);
@@ -169,7 +169,7 @@ size_t nn_lower_count(const struct nn_lower_operand *operand)
 {
     uint64_t n = 0;
 
-    ck_assert(nn_dimensions_product(operand->n_dims, operand->dims, &n));
+    ck_assert(nn_dims_product(operand->n_dims, operand->dims, &n));
     return n;
 }
 
@@ -177,7 +177,7 @@ size_t nn_tensor_count(const struct nn_tensor *tensor)
 {
     uint64_t n = 0;
 
-    ck_assert(nn_dimensions_product(tensor->n_dims, tensor->dims, &n));
+    ck_assert(nn_dims_product(tensor->n_dims, tensor->dims, &n));
     return n;
 }
 

@@ -65,9 +65,9 @@ static void check_broadcast(uint32_t operation, const struct nn_kernel_family *f
     bool is_comparison = operation == NNHAL_OP_LESS;
 
     kernel_case_init(&c, operation, family);
-    ck_assert(nn_dimensions_product(n_a, a, &n));
+    ck_assert(nn_dims_product(n_a, a, &n));
     elements[0] = kernel_case_random(type, n, &seed);
-    ck_assert(nn_dimensions_product(n_b, b, &n));
+    ck_assert(nn_dims_product(n_b, b, &n));
     elements[1] = kernel_case_random(type, n, &seed);
     kernel_case_tensor(&c, type, n_a, a, elements[0]);
     kernel_case_tensor(&c, type, n_b, b, elements[1]);

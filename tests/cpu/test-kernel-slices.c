@@ -31,7 +31,7 @@ static void begin(uint32_t operation, const struct nn_kernel_family *family, uin
     uint64_t seed = operation * 7 + type, n;
     void *elements;
 
-    ck_assert(nn_dimensions_product(n_dims, dims, &n));
+    ck_assert(nn_dims_product(n_dims, dims, &n));
     elements = kernel_case_random(type, n, &seed);
     kernel_case_init(&c, operation, family);
     kernel_case_tensor(&c, type, n_dims, dims, elements);

@@ -30,7 +30,7 @@ static void add_tensor(uint32_t type, const uint32_t dims[4])
     uint64_t seed = 31 + c.n_inputs, n;
     void *elements;
 
-    ck_assert(nn_dimensions_product(4, dims, &n));
+    ck_assert(nn_dims_product(4, dims, &n));
     elements = kernel_case_random(type, n, &seed);
     kernel_case_tensor(&c, type, 4, dims, elements)->scale = type == Q8 || type == Q8S ? 0.07f : 0;
     free(elements);

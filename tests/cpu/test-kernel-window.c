@@ -32,7 +32,7 @@ static void begin(uint32_t operation, const struct nn_kernel_family *family, uin
     uint64_t seed = operation + type + dims[1], n;
     void *elements;
 
-    ck_assert(nn_dimensions_product(4, dims, &n));
+    ck_assert(nn_dims_product(4, dims, &n));
     elements = kernel_case_random(type, n, &seed);
     kernel_case_init(&c, operation, family);
     kernel_case_tensor(&c, type, 4, dims, elements);
@@ -128,7 +128,7 @@ static void add_filter_and_bias(const uint32_t dims[4])
     uint64_t seed = 99, n;
     void *filter, *bias;
 
-    ck_assert(nn_dimensions_product(4, dims, &n));
+    ck_assert(nn_dims_product(4, dims, &n));
     filter = kernel_case_random(F32, n, &seed);
     bias = kernel_case_random(F32, dims[0], &seed);
     kernel_case_tensor(&c, F32, 4, dims, filter);

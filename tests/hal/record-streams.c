@@ -6,7 +6,7 @@
 #include "hal/stream.h"
 #include "host/desk.h"
 #include "support/check-main.h"
-#include "support/plain-random.h"
+#include "support/sequential-random.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -249,7 +249,7 @@ TEST(record)
         ck_assert_msg(getenv("NN_STREAMS"), "set NN_STREAMS to the folder to write to");
         snprintf(path, sizeof(path), "%s/%d.%d-%s.bin", getenv("NN_STREAMS"), NN_HAL_MAJOR,
                  NN_HAL_MINOR, sessions[i].name);
-        plain_random_reset();
+        sequential_random_reset();
         recorder = stream_recorder_new(path);
         observer = stream_recorder_observer(recorder);
         desk_open_sample(&desk, NULL);

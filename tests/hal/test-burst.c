@@ -93,7 +93,7 @@ static void want(struct device *device)
 
     device->n_set = 0;
     device->memories[slots[0]] = 0;
-    nn_burst_want(device->client, slots, 2);
+    nn_burst_resend_memories(device->client, slots, 2);
     while (device->n_set < 2)
         ;
 }
@@ -132,7 +132,7 @@ static void serve(struct device *device, uint32_t n)
         break;
     case SPOIL_RESULTS:
         spoil(device->results, 64);
-        nn_burst_want(device->client, NULL, 0); /* look */
+        nn_burst_resend_memories(device->client, NULL, 0); /* look */
         break;
     case DIE:
         nn_burst_stop(device->client);
@@ -429,7 +429,7 @@ TEST(every_question_for_slots_is_answered)
     open_bench(&bench, ANSWER_AFTER_4, N_ELEMENTS);
     packet = pack(&bench, 1, 0); /* sets the first of the four */
     for (int i = 0; i < 3; i++)
-        nn_burst_want(bench.burst, &pieces[i], 1);
+        nn_burst_resend_memories(bench.burst, &pieces[i], 1);
     ck_assert_int_eq(execute(&bench, packet, &status), 0);
     ck_assert_uint_eq(status, NNHAL_NONE);
     ck_assert_uint_eq(bench.device->n_set, 4);
@@ -501,7 +501,7 @@ TEST(a_broken_queue_of_requests_is_not_written)
 }
 TEST_END
 
-TEST(a_device_without_bursts_says_so)
+TEST(a_device_without_bursts_is_reported)
 {
     const struct nn_burst_params params = {11, 10, 10, 0};
     const struct nn_burst_params too_many = {11, UINT32_MAX, 10, 0};
@@ -624,5 +624,6 @@ CHECK_MAIN("burst", a_request_goes_out_and_its_result_comes_back, statuses_arriv
            every_question_for_slots_is_answered,
            a_result_that_is_none_breaks_the_burst_and_nothing_more_is_sent,
            a_device_that_dies_ends_the_wait, a_broken_queue_of_requests_is_not_written,
-           a_device_without_bursts_says_so, a_steady_burst_takes_no_memory_and_makes_no_system_call,
+           a_device_without_bursts_is_reported,
+           a_steady_burst_takes_no_memory_and_makes_no_system_call,
            what_cannot_be_had_leaves_nothing_behind)

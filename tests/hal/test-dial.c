@@ -332,7 +332,7 @@ TEST(events_reach_the_session)
 }
 TEST_END
 
-TEST(nobody_there_is_refused)
+TEST(a_path_without_a_service_is_refused)
 {
     struct nn_hal *hal;
     size_t n_fds = count_fds();
@@ -394,4 +394,4 @@ TEST_END
 CHECK_MAIN("dial", calls_cross_the_socket_with_what_they_carry,
            descriptors_come_back_and_none_stays, a_closed_descriptor_is_the_callers_mistake,
            a_service_that_is_gone_answers_dead_object, events_reach_the_session,
-           nobody_there_is_refused, the_transport_says_what_is_declared)
+           a_path_without_a_service_is_refused, the_transport_says_what_is_declared)

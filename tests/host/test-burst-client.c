@@ -26,7 +26,7 @@ static void get_memories(void *ctx, const struct nn_hal_get_memories_event *even
 {
     (void)ctx;
     ck_assert_uint_eq(event->burst, nn_burst_id(known));
-    nn_burst_want(known, event->slots, event->n_slots);
+    nn_burst_resend_memories(known, event->slots, event->n_slots);
 }
 
 static void pair_open(struct pair *pair)

@@ -121,7 +121,7 @@ TEST_END
 
 static int say_slow(int fd, struct nn_sys_file *ret_file)
 {
-    *ret_file = (struct nn_sys_file){.kind = NN_SYS_SLOW_FILE};
+    *ret_file = (struct nn_sys_file){.kind = NN_SYS_STALLING_FILE};
     return 0;
 }
 

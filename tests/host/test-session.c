@@ -276,7 +276,7 @@ TEST_END
 static int inspect_slow(int fd, struct nn_sys_file *ret_file)
 {
     (void)fd;
-    *ret_file = (struct nn_sys_file){NN_SYS_SLOW_FILE, 16384};
+    *ret_file = (struct nn_sys_file){NN_SYS_STALLING_FILE, 16384};
     return 0;
 }
 

@@ -370,7 +370,7 @@ static int open_to(int fd, int pidfd, uint64_t timeout_ns)
     return nn_conn_open(fd, pidfd, &hello, timeout_ns, &listener, &conn);
 }
 
-TEST(whoever_does_not_greet_is_refused)
+TEST(a_peer_without_a_hello_is_refused)
 {
     static const size_t sizes[] = {0, 10, sizeof(struct nn_hello) - 1, sizeof(struct nn_hello)};
     size_t n_fds = count_fds();
@@ -535,7 +535,7 @@ CHECK_MAIN("conn", calls_are_answered_and_both_speak_the_lower,
            big_messages_and_descriptors_go_both_ways, many_threads_call_at_once,
            replies_in_another_order_find_their_callers, death_ends_every_call_and_is_told_once,
            an_event_that_cannot_be_understood_kills, closing_ends_the_calls_of_others,
-           whoever_does_not_greet_is_refused, a_later_minor_may_say_more,
+           a_peer_without_a_hello_is_refused, a_later_minor_may_say_more,
            a_dead_service_is_seen_though_its_child_keeps_the_sockets,
            after_fork_the_connection_is_dead_in_the_child_and_lives_in_the_parent,
            whichever_call_fails_nothing_is_left)

@@ -104,7 +104,7 @@ TEST(descriptors_arrive_in_order_with_either_kind_of_body)
 }
 TEST_END
 
-TEST(nothing_there_and_nobody_there_are_told_apart)
+TEST(an_empty_socket_and_a_closed_one_are_told_apart)
 {
     struct nn_packet_header header = {.type = NN_PACKET_CALL};
     struct nn_packet_out out = {0};
@@ -175,7 +175,7 @@ static int answer(const struct raw_packet *raw, size_t n_bytes, int fd, size_t n
     return r;
 }
 
-TEST(headers_that_lie_are_violations)
+TEST(headers_that_contradict_their_packet_are_violations)
 {
     const struct nn_packet_header good = {.type = NN_PACKET_CALL, .n_body_bytes = 100};
     const size_t n = sizeof(good) + 100;
@@ -322,6 +322,7 @@ TEST_END
 
 CHECK_MAIN("packet", bodies_of_all_sizes_arrive,
            descriptors_arrive_in_order_with_either_kind_of_body,
-           nothing_there_and_nobody_there_are_told_apart, headers_that_lie_are_violations,
+           an_empty_socket_and_a_closed_one_are_told_apart,
+           headers_that_contradict_their_packet_are_violations,
            sealed_bodies_are_sealed_and_of_the_size_they_say, an_empty_packet_is_the_end,
            whichever_call_fails_nothing_is_left)

@@ -38,7 +38,7 @@ static void start(struct setup *setup)
     close(events[1]);
     ck_assert_int_eq(nn_peer_recv(setup->peer, 65536, &packet), 0);
     nn_hello_init(&hello, 30);
-    ck_assert_int_eq(nn_peer_greet(setup->peer, &packet, &hello), 0);
+    ck_assert_int_eq(nn_peer_answer_hello(setup->peer, &packet, &hello), 0);
     nn_packet_done(&packet);
     ck_assert_int_eq(hello.feature_level, 30);
     ck_assert_uint_eq(hello.max_calls, 3);
@@ -177,7 +177,7 @@ static int greet(const struct nn_hello *said, const int *fds, size_t n_fds)
     ck_assert_int_eq(nn_peer_new(pair[1], -1, &peer), 0);
     ck_assert_int_eq(nn_peer_recv(peer, 65536, &packet), 0);
     nn_hello_init(&hello, 30);
-    r = nn_peer_greet(peer, &packet, &hello);
+    r = nn_peer_answer_hello(peer, &packet, &hello);
     nn_packet_done(&packet);
     close(pair[0]);
     return r;

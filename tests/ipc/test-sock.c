@@ -73,7 +73,7 @@ TEST(one_service_per_path_and_a_dead_one_is_replaced)
 }
 TEST_END
 
-TEST(places_that_others_can_write_are_not_trusted)
+TEST(folders_that_others_can_write_are_not_trusted)
 {
     char file[100], deep[300];
     size_t n_fds = count_fds();
@@ -169,5 +169,5 @@ TEST_END
 
 CHECK_MAIN("sock", a_client_reaches_a_service_and_each_knows_the_other,
            one_service_per_path_and_a_dead_one_is_replaced,
-           places_that_others_can_write_are_not_trusted, the_pidfd_tells_of_the_other_sides_death,
+           folders_that_others_can_write_are_not_trusted, the_pidfd_tells_of_the_other_sides_death,
            a_service_of_another_user_is_not_trusted)

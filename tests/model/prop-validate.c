@@ -33,7 +33,7 @@ static uint32_t interesting(void)
     return next(4) == 0 ? next(UINT32_MAX) : numbers[next(sizeof(numbers) / sizeof(numbers[0]))];
 }
 
-TEST(mutants_are_judged_and_harm_nobody)
+TEST(mutants_are_refused_or_harmless)
 {
     static struct maker maker;
     unsigned n_valid = 0;
@@ -149,5 +149,5 @@ TEST(valid_models_stay_valid_in_any_numbering)
 }
 TEST_END
 
-CHECK_MAIN("validate, random models", mutants_are_judged_and_harm_nobody,
+CHECK_MAIN("validate, random models", mutants_are_refused_or_harmless,
            valid_models_stay_valid_in_any_numbering)

@@ -60,7 +60,7 @@ static uint32_t left(struct fixture *f)
     ck_assert_msg(nn_operation_validate(f->operands, f->operation.n_inputs + 1, &f->operation,
                                         &facts, &why) == 0,
                   "%s", why.text);
-    return nn_operation_without_defaults(&f->operation, facts.signature, value_of, f);
+    return nn_operation_count_without_defaults(&f->operation, facts.signature, value_of, f);
 }
 
 #define VALUES(...)                                                                                \

@@ -112,16 +112,16 @@ TEST(axes_wrap_once)
 {
     uint32_t axis;
 
-    ck_assert(nn_axis(-1, 4, &axis));
+    ck_assert(nn_axis_resolve(-1, 4, &axis));
     ck_assert_uint_eq(axis, 3);
-    ck_assert(nn_axis(-4, 4, &axis));
+    ck_assert(nn_axis_resolve(-4, 4, &axis));
     ck_assert_uint_eq(axis, 0);
-    ck_assert(nn_axis(3, 4, &axis));
+    ck_assert(nn_axis_resolve(3, 4, &axis));
     ck_assert_uint_eq(axis, 3);
-    ck_assert(!nn_axis(4, 4, &axis));
-    ck_assert(!nn_axis(-5, 4, &axis));
-    ck_assert(!nn_axis(INT32_MIN, 4, &axis));
-    ck_assert(!nn_axis(0, 0, &axis));
+    ck_assert(!nn_axis_resolve(4, 4, &axis));
+    ck_assert(!nn_axis_resolve(-5, 4, &axis));
+    ck_assert(!nn_axis_resolve(INT32_MIN, 4, &axis));
+    ck_assert(!nn_axis_resolve(0, 0, &axis));
 }
 TEST_END
 
@@ -129,15 +129,15 @@ TEST(shapes_broadcast)
 {
     uint32_t n, ret[4];
 
-    ck_assert(nn_broadcast(3, (uint32_t[]){2, 1, 4}, 2, (uint32_t[]){3, 1}, &n, ret));
+    ck_assert(nn_broadcast_dims(3, (uint32_t[]){2, 1, 4}, 2, (uint32_t[]){3, 1}, &n, ret));
     ck_assert_uint_eq(n, 3);
     ck_assert(memcmp(ret, (uint32_t[]){2, 3, 4}, 12) == 0);
-    ck_assert(nn_broadcast(1, (uint32_t[]){0}, 1, (uint32_t[]){1}, &n, ret));
+    ck_assert(nn_broadcast_dims(1, (uint32_t[]){0}, 1, (uint32_t[]){1}, &n, ret));
     ck_assert_uint_eq(ret[0], 0);
-    ck_assert(nn_broadcast(1, (uint32_t[]){1}, 2, (uint32_t[]){5, 0}, &n, ret));
+    ck_assert(nn_broadcast_dims(1, (uint32_t[]){1}, 2, (uint32_t[]){5, 0}, &n, ret));
     ck_assert(memcmp(ret, (uint32_t[]){5, 0}, 8) == 0);
-    ck_assert(!nn_broadcast(1, (uint32_t[]){0}, 1, (uint32_t[]){2}, &n, ret));
-    ck_assert(!nn_broadcast(2, (uint32_t[]){2, 3}, 1, (uint32_t[]){2}, &n, ret));
+    ck_assert(!nn_broadcast_dims(1, (uint32_t[]){0}, 1, (uint32_t[]){2}, &n, ret));
+    ck_assert(!nn_broadcast_dims(2, (uint32_t[]){2, 3}, 1, (uint32_t[]){2}, &n, ret));
 }
 TEST_END
 

@@ -44,7 +44,7 @@ TEST(an_unknown_output_takes_what_is_computed)
     ck_assert_uint_eq(f.out[0].dimensions[0], 2);
     ck_assert_uint_eq(f.out[0].dimensions[1], 3);
     ck_assert(f.out[0].is_known);
-    ck_assert_uint_eq(f.out[0].late_dimensions, 0);
+    ck_assert_uint_eq(f.out[0].late_dims, 0);
 }
 TEST_END
 
@@ -196,15 +196,15 @@ TEST(dimensions_merge_both_ways)
 {
     uint32_t n, ret[3];
 
-    ck_assert(nn_dimensions_merge(0, NULL, 2, (uint32_t[]){0, 4}, &n, ret));
+    ck_assert(nn_dims_merge(0, NULL, 2, (uint32_t[]){0, 4}, &n, ret));
     ck_assert_uint_eq(n, 2);
     ck_assert_uint_eq(ret[1], 4);
-    ck_assert(nn_dimensions_merge(2, (uint32_t[]){3, 0}, 2, (uint32_t[]){0, 4}, &n, ret));
+    ck_assert(nn_dims_merge(2, (uint32_t[]){3, 0}, 2, (uint32_t[]){0, 4}, &n, ret));
     ck_assert_uint_eq(ret[0], 3);
     ck_assert_uint_eq(ret[1], 4);
-    ck_assert(!nn_dimensions_merge(2, (uint32_t[]){3, 0}, 2, (uint32_t[]){2, 4}, &n, ret));
-    ck_assert(!nn_dimensions_merge(1, (uint32_t[]){3}, 2, (uint32_t[]){3, 4}, &n, ret));
-    ck_assert(nn_dimensions_merge(0, NULL, 0, NULL, &n, ret));
+    ck_assert(!nn_dims_merge(2, (uint32_t[]){3, 0}, 2, (uint32_t[]){2, 4}, &n, ret));
+    ck_assert(!nn_dims_merge(1, (uint32_t[]){3}, 2, (uint32_t[]){3, 4}, &n, ret));
+    ck_assert(nn_dims_merge(0, NULL, 0, NULL, &n, ret));
     ck_assert_uint_eq(n, 0);
 }
 TEST_END

@@ -90,7 +90,7 @@ TEST(nms_limit_knows_a_bound_only)
     EXPECT_SHAPE(&c, 0, 10);
     EXPECT_SHAPE(&c, 1, 10, 4);
     for (uint32_t i = 0; i < 4; i++) {
-        ck_assert_uint_eq(c.infer_outputs[i].late_dimensions, 1);
+        ck_assert_uint_eq(c.infer_outputs[i].late_dims, 1);
         ck_assert(!c.infer_outputs[i].is_known);
     }
     c.numbers[5][0] = 3;
@@ -126,7 +126,7 @@ TEST(proposals_shapes)
 {
     proposals();
     EXPECT_SHAPE(&c, 1, 120, 4);
-    ck_assert_uint_eq(c.infer_outputs[1].late_dimensions, 1);
+    ck_assert_uint_eq(c.infer_outputs[1].late_dims, 1);
     expect_each_refused(proposals, 4);
     proposals();
     c.numbers[10][0] = 1;

@@ -61,7 +61,7 @@ TEST(arithmetic_levels)
 }
 TEST_END
 
-TEST(arithmetic_judges_ranks_only_when_both_are_known)
+TEST(arithmetic_checks_ranks_only_when_both_are_known)
 {
     struct one_op c = pair(NNHAL_OP_ADD, F32, DIMS(1, 1, 1, 1, 1), DIMS(2), F32);
 
@@ -213,7 +213,7 @@ TEST(conversions)
 TEST_END
 
 CHECK_MAIN("op-elementwise", arithmetic_broadcasts, arithmetic_levels,
-           arithmetic_judges_ranks_only_when_both_are_known, integers_take_no_activation,
+           arithmetic_checks_ranks_only_when_both_are_known, integers_take_no_activation,
            mul_needs_a_coarser_output, others_broadcast_but_take_nothing_empty,
            comparisons_and_logic_give_booleans, functions_keep_the_shape, activations_set_scales,
            hard_swish_and_elu, conversions)

@@ -408,15 +408,15 @@ TEST(dimensions_are_merged)
     uint32_t n, dimensions[NNHAL_MAX_RANK];
 
     make(&f);
-    ck_assert(nn_request_dimensions(&f.outputs[1], &f.out[1], &n, dimensions));
+    ck_assert(nn_request_dims(&f.outputs[1], &f.out[1], &n, dimensions));
     ck_assert_uint_eq(n, 2);
     ck_assert_uint_eq(dimensions[0], 0);
     ck_assert_uint_eq(dimensions[1], 4);
     output_fully_given(&f);
-    ck_assert(nn_request_dimensions(&f.outputs[1], &f.out[1], &n, dimensions));
+    ck_assert(nn_request_dims(&f.outputs[1], &f.out[1], &n, dimensions));
     ck_assert_uint_eq(dimensions[0], 5);
     f.argument_dimensions[4][1] = 3;
-    ck_assert(!nn_request_dimensions(&f.outputs[1], &f.out[1], &n, dimensions));
+    ck_assert(!nn_request_dims(&f.outputs[1], &f.out[1], &n, dimensions));
 }
 TEST_END
 

@@ -69,10 +69,10 @@ TEST_END
 
 TEST(unknown_dimensions_are_seen)
 {
-    ck_assert(nn_dimensions_known(NNHAL_INT32, 0, NULL));
-    ck_assert(!nn_dimensions_known(NNHAL_TENSOR_INT32, 0, NULL));
-    ck_assert(nn_dimensions_known(NNHAL_TENSOR_INT32, 1, (uint32_t[]){1}));
-    ck_assert(!nn_dimensions_known(NNHAL_TENSOR_INT32, 2, (uint32_t[]){1, 0}));
+    ck_assert(nn_dims_known(NNHAL_INT32, 0, NULL));
+    ck_assert(!nn_dims_known(NNHAL_TENSOR_INT32, 0, NULL));
+    ck_assert(nn_dims_known(NNHAL_TENSOR_INT32, 1, (uint32_t[]){1}));
+    ck_assert(!nn_dims_known(NNHAL_TENSOR_INT32, 2, (uint32_t[]){1, 0}));
 }
 TEST_END
 

@@ -121,7 +121,7 @@ static unsigned find_call(char letter)
 }
 
 /* What the driver remembers is on the disk before a byte of a file is; files are whole and on the
- * disk before they get their names. At last comes a note for people (cache/notes.h). */
+ * disk before they get their names. At last comes a note for people (cache/history.h). */
 TEST(the_map_comes_first_and_the_names_last)
 {
     char path[512];

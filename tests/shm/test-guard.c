@@ -164,23 +164,23 @@ static int status_of_fault(bool is_sent)
     return status;
 }
 
-TEST(faults_of_nobody_kill_as_they_would_have)
+TEST(unguarded_faults_kill_as_they_would_have)
 {
     ck_assert_int_eq(WTERMSIG(status_of_fault(false)), SIGBUS);
     ck_assert_int_eq(WTERMSIG(status_of_fault(true)), SIGBUS);
 }
 TEST_END
 
-TEST(slots_are_used_again)
+TEST(records_are_used_again)
 {
-    uint32_t broken = 0, first, slot;
+    uint32_t broken = 0, first, record;
     char *pages = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     ck_assert_int_eq(nn_guard_add(pages, 4096, PROT_READ, &broken, &first), 0);
     for (size_t i = 0; i < 5000; i++) {
-        ck_assert_int_eq(nn_guard_add(pages + 4096, 4096, PROT_READ, &broken, &slot), 0);
-        ck_assert_uint_eq(slot, first + 1);
-        nn_guard_remove(slot);
+        ck_assert_int_eq(nn_guard_add(pages + 4096, 4096, PROT_READ, &broken, &record), 0);
+        ck_assert_uint_eq(record, first + 1);
+        nn_guard_remove(record);
     }
     nn_guard_remove(first);
     munmap(pages, 8192);
@@ -189,4 +189,4 @@ TEST_END
 
 CHECK_MAIN("guard", a_file_that_shrinks_reads_as_zeroes_and_is_broken, a_sealed_file_needs_no_guard,
            many_threads_fall_over_it_at_once, faults_elsewhere_go_to_the_handler_before,
-           faults_of_nobody_kill_as_they_would_have, slots_are_used_again)
+           unguarded_faults_kill_as_they_would_have, records_are_used_again)

@@ -31,7 +31,7 @@ int nn_run_declared(struct nn_run *run, const struct nn_value *value, const stru
     uint32_t n, dims[NNHAL_MAX_RANK];
 
     if (nn_type_is_scalar(value->type) ||
-        nn_dimensions_merge(value->n_dims, value->dims, slot->n_dims, slot->dims, &n, dims))
+        nn_dims_merge(value->n_dims, value->dims, slot->n_dims, slot->dims, &n, dims))
         return 0;
     nn_refuse(&run->why, "a result's shape contradicts the one in the model");
     return NN_EXEC_E_REFUSED;
@@ -432,8 +432,8 @@ static int give_output(struct nn_run *run, const struct nn_slot *slot, struct nn
 {
     uint32_t n, dims[NNHAL_MAX_RANK];
 
-    if (!slot->is_known || !nn_dimensions_merge(output->n_dimensions, output->dimensions,
-                                                slot->n_dims, slot->dims, &n, dims)) {
+    if (!slot->is_known || !nn_dims_merge(output->n_dimensions, output->dimensions, slot->n_dims,
+                                          slot->dims, &n, dims)) {
         nn_refuse(&run->why, "an output's shape contradicts the one that was asked for");
         return NN_EXEC_E_REFUSED;
     }

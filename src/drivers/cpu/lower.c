@@ -101,7 +101,7 @@ size_t nn_lower_count(const struct nn_lower_operand *operand)
 {
     uint64_t count = 0;
 
-    nn_dimensions_product(operand->n_dims, operand->dims, &count);
+    nn_dims_product(operand->n_dims, operand->dims, &count);
     return (size_t)count;
 }
 
@@ -111,7 +111,7 @@ static int set_size(struct nn_segment_value *state, uint32_t type)
 {
     uint64_t count;
 
-    if (!nn_dimensions_product(state->n_dims, state->dims, &count) ||
+    if (!nn_dims_product(state->n_dims, state->dims, &count) ||
         !nn_mul_u64(count, nn_type_bytes(type), &state->size) || state->size > UINT32_MAX)
         return nn_error_origin(-ENOMEM);
     state->is_defined = true;
@@ -322,7 +322,7 @@ static int infer_outputs(struct node_work *work, const struct nn_kernel *row)
 
         state->is_local = true;
         state->is_omitted = out->is_omitted;
-        state->is_late = out->late_dimensions != 0;
+        state->is_late = out->late_dims != 0;
         state->n_dims = out->n_dimensions;
         memcpy(state->dims, out->dimensions, sizeof(state->dims));
         state->scale = out->scale;

@@ -22,8 +22,8 @@ int nn_own_op_infer(struct nn_infer *infer)
         in[1].type != out[0].type || in[1].is_omitted || in[1].n_dimensions != 1 ||
         in[1].dimensions[0] != TABLE_BYTES || !is_q8(out[0].type))
         return nn_refuse(infer->why, "LOOKUP takes 8-bit data and a table of 256 bytes");
-    if (!nn_dimensions_merge(in[0].n_dimensions, in[0].dimensions, out[0].n_dimensions,
-                             out[0].dimensions, &out[0].n_dimensions, out[0].dimensions))
+    if (!nn_dims_merge(in[0].n_dimensions, in[0].dimensions, out[0].n_dimensions, out[0].dimensions,
+                       &out[0].n_dimensions, out[0].dimensions))
         return nn_refuse(infer->why, "LOOKUP's output has another shape than its input");
     return 0;
 }

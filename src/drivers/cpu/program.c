@@ -310,7 +310,7 @@ static int declare_inputs(const struct nn_graph *graph, struct nn_frame *frame)
 
         slot->scale = value->scale;
         slot->zero_point = value->zero_point;
-        if (!nn_dimensions_known(value->type, value->n_dims, value->dims))
+        if (!nn_dims_known(value->type, value->n_dims, value->dims))
             continue;
         r = nn_slot_shape(slot, value->type, value->n_dims, value->dims);
         if (r)

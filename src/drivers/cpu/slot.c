@@ -34,7 +34,7 @@ int nn_slot_shape(struct nn_slot *slot, uint32_t type, uint32_t n_dims, const ui
 {
     uint64_t count;
 
-    if (!nn_dimensions_product(n_dims, dims, &count) ||
+    if (!nn_dims_product(n_dims, dims, &count) ||
         !nn_mul_u64(count, nn_type_bytes(type), &slot->size) || slot->size > UINT32_MAX)
         return nn_error_origin(-EOVERFLOW);
     slot->n_dims = n_dims;

@@ -110,7 +110,7 @@ static bool value_fits(const struct verifier *v, const struct nn_plan_value *val
         return true;
     if (element && value->offset % element)
         return false;
-    return nn_dimensions_product(value->n_dims, v->dims + value->first_dim, &count) &&
+    return nn_dims_product(value->n_dims, v->dims + value->first_dim, &count) &&
            nn_mul_u64(count, element, &bytes) && bytes == value->size;
 }
 

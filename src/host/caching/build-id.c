@@ -115,7 +115,7 @@ int nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
         {theirs.bytes, theirs.n_bytes},
     };
 
-    return nn_error_trace(nn_hash_make(parts, sizeof(parts) / sizeof(parts[0]), ret_epoch));
+    return nn_error_trace(nn_hash_compute(parts, sizeof(parts) / sizeof(parts[0]), ret_epoch));
 }
 
 int nn_state_folder(const char *driver, char **ret_path)

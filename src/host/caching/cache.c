@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cache/entry.h"
+#include "cache/entry-file.h"
 #include "cache/token-map.h"
 #include "host/caching/cache-head.h"
 #include "host/caching/build-id.h"
@@ -80,7 +80,7 @@ bool nn_cache_is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
 bool nn_cache_are_writable(uint32_t n, const int32_t *fds)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (!nn_entry_is_writable(fds[i]))
+        if (!nn_entry_file_is_writable(fds[i]))
             return false;
     return true;
 }
@@ -95,7 +95,7 @@ static bool is_filled(const struct nnhal_cache *cache)
             i < cache->n_model_files ? &cache->model_files[i]
                                      : &cache->data_files[i - cache->n_model_files];
 
-        if (buffer->size > NN_ENTRY_MAX_BYTES / 2 || (buffer->size && !buffer->bytes))
+        if (buffer->size > NN_ENTRY_FILE_MAX_BYTES / 2 || (buffer->size && !buffer->bytes))
             return false;
         is_any = is_any || buffer->size;
     }
@@ -202,7 +202,7 @@ static int make_image(const struct nnhal_cache *cache, const struct nn_prepared 
         image->parts[i + 1] = (struct nn_hash_part){buffer->bytes, buffer->size};
         head.files[i] = (struct nn_cache_file){
             .size = buffer->size,
-            .sum = is_data ? nn_hash_sum(buffer->bytes, buffer->size) : 0,
+            .sum = is_data ? nn_hash_checksum(buffer->bytes, buffer->size) : 0,
         };
         if (is_data && is_shared(&prepared->loaded, i - image->n_model, buffer->bytes))
             head.files[i].hash = *nn_weights_hash(prepared->loaded.weights[i - image->n_model]);
@@ -226,7 +226,7 @@ static int hash_image(const struct image *image, struct nn_arena *arena, struct 
     sizes[0] = image->parts[0].size;
     for (uint32_t i = 0; i < image->n_model; i++)
         sizes[i] += image->parts[i + 1].size;
-    return nn_error_trace(nn_hash_make(parts, image->n_model + 2, ret_hash));
+    return nn_error_trace(nn_hash_compute(parts, image->n_model + 2, ret_hash));
 }
 
 /* The first model file comes last, and is empty until then: with it the files are whole. */
@@ -235,16 +235,16 @@ static int write_files(const struct image *image, const struct nn_hal_prepare_mo
     uint64_t size = 0;
     int r = 0;
 
-    if (nn_entry_size(args->model_cache[0], &size) != 0 || size)
-        r = nn_entry_write(args->model_cache[0], NULL, 0);
+    if (nn_entry_file_size(args->model_cache[0], &size) != 0 || size)
+        r = nn_entry_file_write(args->model_cache[0], NULL, 0);
     for (uint32_t i = 0; r == 0 && i < args->n_data_cache; i++)
-        r = nn_entry_write(args->data_cache[i], &image->parts[image->n_model + 1 + i], 1);
+        r = nn_entry_file_write(args->data_cache[i], &image->parts[image->n_model + 1 + i], 1);
     for (uint32_t i = 1; r == 0 && i < args->n_model_cache; i++)
-        r = nn_entry_write(args->model_cache[i], &image->parts[i + 1], 1);
+        r = nn_entry_file_write(args->model_cache[i], &image->parts[i + 1], 1);
     if (r == 0)
-        r = nn_entry_write(args->model_cache[0], image->parts, image->n_model ? 2 : 1);
+        r = nn_entry_file_write(args->model_cache[0], image->parts, image->n_model ? 2 : 1);
     if (r < 0)
-        nn_entry_write(args->model_cache[0], NULL, 0);
+        nn_entry_file_write(args->model_cache[0], NULL, 0);
     return nn_error_trace(r);
 }
 
@@ -332,7 +332,7 @@ static uint32_t measure_files(struct nn_call *call, uint32_t n_files, const int3
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < n_files; i++) {
-        if (nn_entry_size(fds[i], &files[i].size) != 0)
+        if (nn_entry_file_size(fds[i], &files[i].size) != 0)
             return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
                                 "a cache file cannot be read: open it for reading and writing");
         sum += files[i].size;
@@ -382,7 +382,7 @@ static uint32_t check_hash(struct nn_call *call, const struct nn_host *host,
         sizes[i] = files[i].size;
         parts[i + 1] = files[i];
     }
-    if (nn_hash_make(parts, n_files + 1, &found) < 0)
+    if (nn_hash_compute(parts, n_files + 1, &found) < 0)
         return nn_call_fail_no_memory(call);
     if (memcmp(&wanted[0], &found, sizeof(found)) != 0 &&
         memcmp(&wanted[1], &found, sizeof(found)) != 0)

@@ -3,7 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "cache/entry.h"
+#include "cache/entry-file.h"
 
 #include <string.h>
 
@@ -31,9 +31,9 @@ int nn_loaded_cache_copy(struct nn_loaded_cache *loaded, struct nnhal_cache_buff
     uint8_t *copy;
     size_t whole;
 
-    if (!nn_align_up(buffer->size ? buffer->size : 1, NN_ENTRY_ALIGNMENT, &whole))
+    if (!nn_align_up(buffer->size ? buffer->size : 1, NN_ENTRY_FILE_ALIGNMENT, &whole))
         return nn_error_origin(-ENOMEM);
-    copy = aligned_alloc(NN_ENTRY_ALIGNMENT, whole);
+    copy = aligned_alloc(NN_ENTRY_FILE_ALIGNMENT, whole);
     if (!copy)
         return nn_error_origin(-ENOMEM);
     if (buffer->size)
@@ -49,7 +49,7 @@ int nn_loaded_cache_share(struct nn_loaded_cache *loaded, struct nn_weights_tabl
     const struct nn_hash_part part = {buffer->bytes, buffer->size};
     struct nn_weights *weights;
     struct nn_hash hash;
-    int r = nn_hash_make(&part, 1, &hash);
+    int r = nn_hash_compute(&part, 1, &hash);
 
     if (r == 0)
         r = nn_weights_add(table, uid, buffer->bytes, buffer->size, &hash, &weights);
@@ -64,7 +64,7 @@ int nn_loaded_cache_read(struct nn_loaded_cache *loaded, int fd, uint64_t size,
                          struct nnhal_cache_buffer *ret_buffer)
 {
     uint8_t *bytes;
-    int r = nn_entry_read(fd, size, &bytes);
+    int r = nn_entry_file_read(fd, size, &bytes);
 
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_CACHED_E_SHORT;
@@ -81,7 +81,7 @@ int nn_loaded_cache_read_data(struct nn_loaded_cache *loaded, int fd,
 
     if (r)
         return r;
-    return nn_hash_sum(ret_buffer->bytes, said->size) == said->sum ? 0 : NN_CACHED_E_DAMAGED;
+    return nn_hash_checksum(ret_buffer->bytes, said->size) == said->sum ? 0 : NN_CACHED_E_DAMAGED;
 }
 
 int nn_loaded_cache_find_data(struct nn_loaded_cache *loaded, struct nn_weights_table *table,

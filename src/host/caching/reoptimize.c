@@ -77,7 +77,7 @@ static void hold(struct nn_reoptimization *reoptimization, const int32_t *fds, u
     for (uint32_t i = 0; i < n; i++) {
         reoptimization->fds[reoptimization->n_model + reoptimization->n_data + i] = fcntl(
             fds[i], F_DUPFD_CLOEXEC, 0);
-        if (nn_sys_inspect(fds[i], &file) == 0 && file.kind == NN_SYS_SLOW_FILE)
+        if (nn_sys_inspect(fds[i], &file) == 0 && file.kind == NN_SYS_STALLING_FILE)
             reoptimization->n_stalling++;
     }
 }

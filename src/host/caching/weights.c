@@ -168,9 +168,9 @@ int nn_weights_read(struct nn_weights_table *table, uint32_t uid, int fd, uint64
     if (r)
         return r;
     part.bytes = weights->data;
-    if (nn_hash_sum(part.bytes, size) != sum)
+    if (nn_hash_checksum(part.bytes, size) != sum)
         return NN_WEIGHTS_E_NONE;
-    r = nn_hash_make(&part, 1, &hash);
+    r = nn_hash_compute(&part, 1, &hash);
     if (r < 0)
         return nn_error_trace(r);
     *ret_weights = enter(table, uid, &hash, steal_ptr(&weights));

@@ -47,7 +47,7 @@ int nn_weights_add(struct nn_weights_table *table, uint32_t uid, const void *byt
                    const struct nn_hash *hash, struct nn_weights **ret_weights);
 
 /* nn_weights_read() - the first size bytes of a file, sealed, then hashed: a reference to them,
- * or to the same ones that uid already has. sum is what they must have (nn_hash_sum()).
+ * or to the same ones that uid already has. sum is what they must have (nn_hash_checksum()).
  * Returns: 0, NN_WEIGHTS_E_NONE (the file is shorter, or its sum another), -errno. */
 int nn_weights_read(struct nn_weights_table *table, uint32_t uid, int fd, uint64_t size,
                     uint64_t sum, struct nn_weights **ret_weights);

@@ -188,7 +188,7 @@ static uint32_t bind_input(struct nn_call *call, struct nn_binding *binding, uin
     struct place place;
     uint32_t status;
 
-    nn_request_dimensions(operand, argument, &input->n_dimensions, input->dimensions);
+    nn_request_dims(operand, argument, &input->n_dimensions, input->dimensions);
     input->is_omitted = argument->has_no_value != 0;
     if (input->is_omitted)
         return NNHAL_NONE;
@@ -214,8 +214,8 @@ static uint32_t bind_output(struct nn_call *call, struct nn_binding *binding, ui
     struct place place;
     uint32_t status;
 
-    nn_request_dimensions(operand, argument, &output->n_dimensions, output->dimensions);
-    if (!nn_dimensions_known(operand->type, output->n_dimensions, output->dimensions))
+    nn_request_dims(operand, argument, &output->n_dimensions, output->dimensions);
+    if (!nn_dims_known(operand->type, output->n_dimensions, output->dimensions))
         binding->is_specified = false;
     output->is_omitted = argument->has_no_value != 0;
     if (output->is_omitted)

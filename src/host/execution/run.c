@@ -53,7 +53,7 @@ static const char *check_insufficient(uint32_t type, const struct nnhal_output *
 {
     uint64_t n_bytes;
 
-    if (before->is_omitted || nn_dimensions_known(type, before->n_dimensions, before->dimensions))
+    if (before->is_omitted || nn_dims_known(type, before->n_dimensions, before->dimensions))
         return "is said to be too large though its shape was agreed";
     if (bytes_needed(type, after, &n_bytes) && n_bytes > 0 && n_bytes <= before->capacity)
         return "is said to be too large but fits";

@@ -56,12 +56,12 @@ static uint32_t fill_input(struct nn_call *call, const struct nn_buffer *buffer,
             "input %u is a buffer that holds no value: nothing was written to it, or what "
             "wrote to it failed",
             i);
-    if (!nn_dimensions_merge(input->n_dimensions, input->dimensions, buffer->n_present,
-                             buffer->present, &n, merged) ||
+    if (!nn_dims_merge(input->n_dimensions, input->dimensions, buffer->n_present, buffer->present,
+                       &n, merged) ||
         n != buffer->n_present || memcmp(merged, buffer->present, n * sizeof(merged[0])) != 0)
         return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
                             "input %u: its dimensions are not those of the value in the buffer", i);
-    if (!nn_dimensions_known(buffer->type, n, merged))
+    if (!nn_dims_known(buffer->type, n, merged))
         return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
                             "input %u: the value in the buffer is empty, which no input may be", i);
     input->n_dimensions = n;
@@ -86,9 +86,9 @@ static uint32_t fill_output(struct nn_call *call, struct nn_buffer *buffer,
     uint32_t n, merged[NNHAL_MAX_RANK], status;
     uint64_t n_bytes = 0;
 
-    nn_dimensions_merge(output->n_dimensions, output->dimensions, buffer->n_dimensions,
-                        buffer->dimensions, &n, merged);
-    if (nn_dimensions_known(buffer->type, n, merged))
+    nn_dims_merge(output->n_dimensions, output->dimensions, buffer->n_dimensions,
+                  buffer->dimensions, &n, merged);
+    if (nn_dims_known(buffer->type, n, merged))
         nn_operand_bytes(buffer->type, n, merged, &n_bytes);
     status = nn_buffer_reserve(call, buffer, n_bytes);
     if (status == NNHAL_NONE)
@@ -158,7 +158,7 @@ static uint32_t grow(struct nn_call *call, struct nn_buffer *buffer, uint32_t i,
 {
     uint64_t n_bytes;
 
-    if (nn_dimensions_known(buffer->type, buffer->n_dimensions, buffer->dimensions) ||
+    if (nn_dims_known(buffer->type, buffer->n_dimensions, buffer->dimensions) ||
         !nn_buffer_fits(buffer, output->n_dimensions, output->dimensions) ||
         !nn_operand_bytes(buffer->type, output->n_dimensions, output->dimensions, &n_bytes))
         return say_misfit(call, i);

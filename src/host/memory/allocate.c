@@ -88,12 +88,12 @@ static uint32_t merge_operand(struct wish *wish, const struct nnhal_operand *ope
         wish->operand.dimensions = wish->dimensions;
         return NNHAL_NONE;
     }
-    if (nn_operands_compatible(&wish->operand, operand, &why) != 0)
+    if (nn_operand_check_compatible(&wish->operand, operand, &why) != 0)
         return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
                             "role %u asks for something else than those before: %s", wish->n_roles,
                             why.text);
-    nn_dimensions_merge(wish->operand.n_dimensions, wish->dimensions, operand->n_dimensions,
-                        operand->dimensions, &n, wish->dimensions);
+    nn_dims_merge(wish->operand.n_dimensions, wish->dimensions, operand->n_dimensions,
+                  operand->dimensions, &n, wish->dimensions);
     wish->operand.n_dimensions = n;
     return NNHAL_NONE;
 }
@@ -176,8 +176,8 @@ static uint32_t check_shape(struct wish *wish)
         return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
                             "the buffer is for a scalar, which has no dimensions, and has rank %u",
                             args->n_dimensions);
-    if (!nn_dimensions_merge(operand->n_dimensions, wish->dimensions, args->n_dimensions,
-                             args->dimensions, &n, wish->dimensions))
+    if (!nn_dims_merge(operand->n_dimensions, wish->dimensions, args->n_dimensions,
+                       args->dimensions, &n, wish->dimensions))
         return nn_call_fail(wish->call, NNHAL_INVALID_ARGUMENT,
                             "the buffer's dimensions contradict those of its roles");
     operand->n_dimensions = n;
@@ -216,7 +216,7 @@ static uint32_t reserve(struct wish *wish, struct nn_buffer *buffer)
 {
     uint64_t n_bytes = OPEN_BYTES;
 
-    if (nn_dimensions_known(buffer->type, buffer->n_dimensions, buffer->dimensions))
+    if (nn_dims_known(buffer->type, buffer->n_dimensions, buffer->dimensions))
         nn_operand_bytes(buffer->type, buffer->n_dimensions, buffer->dimensions, &n_bytes);
     return nn_buffer_reserve(wish->call, buffer, n_bytes);
 }

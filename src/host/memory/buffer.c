@@ -168,8 +168,8 @@ bool nn_buffer_fits(const struct nn_buffer *buffer, uint32_t n_dimensions,
 {
     uint32_t n, merged[NNHAL_MAX_RANK];
 
-    return nn_dimensions_merge(buffer->n_dimensions, buffer->dimensions, n_dimensions, dimensions,
-                               &n, merged);
+    return nn_dims_merge(buffer->n_dimensions, buffer->dimensions, n_dimensions, dimensions, &n,
+                         merged);
 }
 
 /* -- admission ------------------------------------------------------------------ */

@@ -181,7 +181,7 @@ static uint32_t check_dimensions(const struct copy *copy, const struct nn_hal_co
                             "the dimensions contradict those that the buffer was allocated with");
     *ret_n = args->n_dimensions ? args->n_dimensions : buffer->n_dimensions;
     memcpy(ret, args->n_dimensions ? args->dimensions : buffer->dimensions, *ret_n * sizeof(*ret));
-    if (!nn_dimensions_known(buffer->type, *ret_n, ret))
+    if (!nn_dims_known(buffer->type, *ret_n, ret))
         return nn_call_fail(
             copy->call, NNHAL_INVALID_ARGUMENT,
             "the dimensions must all be given, above 0: the buffer's shape is open");

@@ -83,7 +83,8 @@ static void find_view(struct nn_memory *memory)
     memory->view = nn_region_data(memory->region);
     if (!memory->is_opaque)
         return;
-    if (memory->view && nn_layout_view(&memory->layout.buffer, &offset, &memory->n_view))
+    if (memory->view &&
+        nn_plane_layout_find_packed(&memory->layout.buffer, &offset, &memory->n_view))
         memory->view = (char *)memory->view + offset;
     else
         memory->view = NULL;
@@ -208,7 +209,7 @@ static uint32_t import(struct nn_call *call, const struct nn_hal_import_memory_a
     memory->is_readable = args->kind != NNHAL_MEMORY_MMAP_FD || (args->prot & PROT_READ);
     memory->is_writable = nn_region_is_writable(memory->region);
     if (is_buffer(args->kind))
-        nn_layout_copy(&args->buffer, &memory->layout);
+        nn_plane_layout_copy(&args->buffer, &memory->layout);
     find_view(memory);
     decode(memory);
     if (nn_objects_add(&call->session->objects, &memory->object) < 0)

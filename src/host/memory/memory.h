@@ -18,7 +18,7 @@
 #define NN_HOST_MEMORY_MEMORY_H
 
 #include "host/session.h"
-#include "shm/layout.h"
+#include "shm/plane-layout.h"
 #include "shm/region.h"
 
 struct nn_memory {
@@ -31,10 +31,10 @@ struct nn_memory {
     uint64_t n_view; /* bytes */
     bool is_readable;
     bool is_writable;
-    bool is_decoded;         /* the driver can use it */
-    void *driver_memory;     /* what the driver keeps of it, or NULL */
-    char refusal[256];       /* why not */
-    struct nn_layout layout; /* of hardware buffers */
+    bool is_decoded;               /* the driver can use it */
+    void *driver_memory;           /* what the driver keeps of it, or NULL */
+    char refusal[256];             /* why not */
+    struct nn_plane_layout layout; /* of hardware buffers */
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "cache/notes.h"
+#include "cache/history.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 static void cache_warn(const char *why)
 {
     static uint64_t last;
-    uint64_t sum = nn_hash_sum(why, strlen(why));
+    uint64_t sum = nn_hash_checksum(why, strlen(why));
     bool is_known = __atomic_exchange_n(&last, sum, __ATOMIC_RELAXED) == sum;
 
     nn_log("cache", is_known ? NN_LOG_DEBUG : NN_LOG_WARNING, "not cached: %s", why);
@@ -135,7 +135,7 @@ static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_model *f
     if (fclose(fields.file) != 0 || is_short)
         return nn_error_origin(-ENOMEM);
     part = (struct nn_hash_part){bytes, n_bytes};
-    return nn_error_trace(nn_hash_make(&part, 1, ret_key));
+    return nn_error_trace(nn_hash_compute(&part, 1, ret_key));
 }
 
 /* -- hit and miss -------------------------------------------------------------------- */
@@ -153,23 +153,23 @@ struct cache_attempt {
  * tried again. */
 static bool try_hit(struct cache_attempt *attempt)
 {
-    struct nn_entry_set set;
+    struct nn_entry set;
     struct nn_why why = {0};
     ino_t found;
     int r;
 
-    if (nn_entry_set_find(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
-                          attempt->device->n_data_cache, &set) != 0) {
+    if (nn_entry_find(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
+                      attempt->device->n_data_cache, &set) != 0) {
         set_outcome(attempt->cache, NNHAL_CACHE_COMPILED, "there was no entry for this model");
         return false;
     }
-    found = nn_entry_set_inode(&set);
+    found = nn_entry_inode(&set);
     if (attempt->refused && found == attempt->refused) {
-        nn_entry_set_done(&set);
+        nn_entry_done(&set);
         return false;
     }
     r = attempt->calls->from_cache(attempt->calls->ctx, &set, attempt->key.bytes, &why);
-    nn_entry_set_done(&set);
+    nn_entry_done(&set);
     attempt->refused = r ? found : 0;
     if (r)
         set_outcome(attempt->cache, NNHAL_CACHE_COMPILED, "the entry was refused: %s", why.text);
@@ -199,15 +199,15 @@ static void set_unwritten(struct cache_attempt *attempt)
                     attempt->device->name);
 }
 
-static void entry_keep(struct cache_attempt *attempt, struct nn_entry_set *set)
+static void entry_keep(struct cache_attempt *attempt, struct nn_entry *set)
 {
     int r;
 
-    if (!nn_entry_set_is_written(set)) {
+    if (!nn_entry_is_written(set)) {
         set_unwritten(attempt);
         return;
     }
-    r = nn_entry_set_keep(set, NN_FOLDER_MAX_BYTES);
+    r = nn_entry_commit(set, NN_FOLDER_MAX_BYTES);
     if (r < 0)
         set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED, "the entry cannot be kept: %s",
                     strerror(-r));
@@ -215,9 +215,9 @@ static void entry_keep(struct cache_attempt *attempt, struct nn_entry_set *set)
 
 static int entry_compile(struct cache_attempt *attempt, struct nn_why *why)
 {
-    struct nn_entry_set set;
-    int r = nn_entry_set_make(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
-                              attempt->device->n_data_cache, &set);
+    struct nn_entry set;
+    int r = nn_entry_create(&attempt->folder, &attempt->key, attempt->device->n_model_cache,
+                            attempt->device->n_data_cache, &set);
 
     if (r < 0) {
         set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED, "%s cannot be written: %s",
@@ -227,7 +227,7 @@ static int entry_compile(struct cache_attempt *attempt, struct nn_why *why)
     r = attempt->calls->compile(attempt->calls->ctx, &set, attempt->key.bytes, why);
     if (r == 0)
         entry_keep(attempt, &set);
-    nn_entry_set_done(&set);
+    nn_entry_done(&set);
     return r;
 }
 
@@ -260,7 +260,7 @@ static int compile_locked(struct cache_attempt *attempt, uint64_t deadline_ns, s
 /* For people: nnhal cache tells it. */
 static void outcome_record(const struct cache_attempt *attempt)
 {
-    struct nn_note note;
+    struct nn_history_record note;
 
     memset(&note, 0, sizeof(note));
     note.key = attempt->key;
@@ -268,7 +268,7 @@ static void outcome_record(const struct cache_attempt *attempt)
     note.outcome = attempt->cache->outcome;
     snprintf(note.device, sizeof(note.device), "%s", attempt->device->name);
     snprintf(note.why, sizeof(note.why), "%s", attempt->cache->why);
-    nn_notes_put(&attempt->folder, &note);
+    nn_history_write(&attempt->folder, &note);
 }
 
 int nn_rt_cache_prepare(struct nn_rt_cache *cache, const struct nn_rt_model *finished,

@@ -30,10 +30,9 @@ struct nn_rt_cache {
 struct nn_rt_cache_calls {
     void *ctx;
     /* Returns: 0; whatever the device says. */
-    int (*from_cache)(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+    int (*from_cache)(void *ctx, const struct nn_entry *set, const uint8_t *token,
                       struct nn_why *why);
-    int (*compile)(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
-                   struct nn_why *why);
+    int (*compile)(void *ctx, const struct nn_entry *set, const uint8_t *token, struct nn_why *why);
 };
 
 /* nn_rt_cache_prepare() - as drawn above; cache->outcome and why are set.

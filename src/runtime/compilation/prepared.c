@@ -20,7 +20,7 @@ static void set_prepared(struct nn_rt_prepared *prepared, uint64_t id, uint32_t 
 }
 
 /* set and token are NULL where nothing is to be kept. */
-static int prepared_compile(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+static int prepared_compile(void *ctx, const struct nn_entry *set, const uint8_t *token,
                             struct nn_why *why)
 {
     const struct preparation *preparation = ctx;
@@ -57,7 +57,7 @@ static int prepared_compile(void *ctx, const struct nn_entry_set *set, const uin
     return r;
 }
 
-static int prepared_from_cache(void *ctx, const struct nn_entry_set *set, const uint8_t *token,
+static int prepared_from_cache(void *ctx, const struct nn_entry *set, const uint8_t *token,
                                struct nn_why *why)
 {
     const struct preparation *preparation = ctx;

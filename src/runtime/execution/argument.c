@@ -54,7 +54,7 @@ bool nn_rt_argument_is_specified(const struct nn_rt_argument *argument,
                                  const struct nnhal_operand *operand)
 {
     return argument->kind == NN_ARGUMENT_OMITTED ||
-           nn_dimensions_known(operand->type, argument->n_dimensions, argument->dimensions);
+           nn_dims_known(operand->type, argument->n_dimensions, argument->dimensions);
 }
 
 static int set_length(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
@@ -103,15 +103,15 @@ static int set_opaque(struct nn_rt_argument *argument, const struct nn_rt_argume
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "a memory made from a descriptor is used as a whole: offset and length "
                        "must be 0");
-    if (!nn_dimensions_merge(argument->n_dimensions, argument->dimensions, roles->n_dimensions,
-                             roles->dimensions, &n, dimensions))
+    if (!nn_dims_merge(argument->n_dimensions, argument->dimensions, roles->n_dimensions,
+                       roles->dimensions, &n, dimensions))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "the dimensions contradict those of the memory");
     argument->n_dimensions = n;
     memcpy(argument->dimensions, dimensions, n * sizeof(*dimensions));
     if (!nn_operand_bytes(rules->operand->type, n, dimensions, &n_bytes))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
-    if (n && nn_dimensions_known(rules->operand->type, n, dimensions))
+    if (n && nn_dims_known(rules->operand->type, n, dimensions))
         argument->has_type = true;
     argument->length = n_bytes ? n_bytes : UINT32_MAX;
     return 0;

@@ -73,7 +73,7 @@ void nn_rt_channel_request_memories(struct nn_rt_session *session,
     pthread_mutex_lock(&session->lock);
     for (struct nn_rt_channel *channel = session->channels; channel; channel = channel->next)
         if (nn_burst_id(channel->burst) == event->burst)
-            nn_burst_want(channel->burst, event->slots, event->n_slots);
+            nn_burst_resend_memories(channel->burst, event->slots, event->n_slots);
     pthread_mutex_unlock(&session->lock);
 }
 

@@ -38,8 +38,8 @@ static int accept_shape(ANeuralNetworksExecution *execution, uint32_t i,
         return 0;
     if (from->n_dimensions > NNHAL_MAX_RANK ||
         (from->n_dimensions && nn_type_is_scalar(operand->type)) ||
-        !nn_dimensions_merge(output->n_dimensions, output->dimensions, from->n_dimensions,
-                             from->dimensions, &shape->n_dimensions, shape->dimensions))
+        !nn_dims_merge(output->n_dimensions, output->dimensions, from->n_dimensions,
+                       from->dimensions, &shape->n_dimensions, shape->dimensions))
         return driver_fault(execution, why, "dimensions that contradict the model's", i);
     if (!nn_operand_bytes(operand->type, shape->n_dimensions, shape->dimensions, &n_bytes))
         return driver_fault(execution, why, "dimensions beyond 4 GiB", i);

@@ -46,15 +46,15 @@ static int check_domain(struct memory_copy *copy)
     int r = 0;
 
     if (copy->from->domain)
-        r = nn_fail_refused(
-            nn_operands_compatible(copy->from->domain->roles.operand, roles->operand, copy->why));
+        r = nn_fail_refused(nn_operand_check_compatible(copy->from->domain->roles.operand,
+                                                        roles->operand, copy->why));
     if (r)
         return r;
-    if (!nn_dimensions_merge(copy->n_dimensions, copy->dimensions, roles->n_dimensions,
-                             roles->dimensions, &copy->n_dimensions, copy->dimensions))
+    if (!nn_dims_merge(copy->n_dimensions, copy->dimensions, roles->n_dimensions, roles->dimensions,
+                       &copy->n_dimensions, copy->dimensions))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the source has other dimensions than the destination");
-    if (!nn_dimensions_known(roles->operand->type, copy->n_dimensions, copy->dimensions))
+    if (!nn_dims_known(roles->operand->type, copy->n_dimensions, copy->dimensions))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the destination's dimensions are open, and the source has none to tell");
     if (nn_operand_bytes(roles->operand->type, copy->n_dimensions, copy->dimensions, &n_bytes) &&

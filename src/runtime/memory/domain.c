@@ -160,7 +160,7 @@ static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
     for (uint32_t i = 0; i < roles->n_roles; i++)
         if (roles->roles[i].compilation->is_explicit)
             return false;
-    return nn_dimensions_known(roles->operand->type, roles->n_dimensions, roles->dimensions) &&
+    return nn_dims_known(roles->operand->type, roles->n_dimensions, roles->dimensions) &&
            nn_operand_bytes(roles->operand->type, roles->n_dimensions, roles->dimensions,
                             ret_bytes) &&
            *ret_bytes;
@@ -286,8 +286,7 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_arg
     if (!nn_rt_domain_get_dims(domain, &n, dimensions))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "the memory is not initialized: copy into it, or compute into it, first");
-    if (!nn_dimensions_merge(n, dimensions, input->n_dimensions, input->dimensions, &n_merged,
-                             merged))
+    if (!nn_dims_merge(n, dimensions, input->n_dimensions, input->dimensions, &n_merged, merged))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "the memory's contents have other dimensions than the input");
     return 0;

@@ -18,7 +18,7 @@ struct AHardwareBuffer {
     enum nn_backing backing;
     int32_t locks; /* readers, or LOCKED_BY_WRITER; atomic */
     struct nn_region *region;
-    struct nn_layout layout;
+    struct nn_plane_layout layout;
 };
 
 /* -- making ------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static int take_fd(AHardwareBuffer *buffer, int fd)
     return r > 0 ? nn_error_origin(-EINVAL) : nn_error_trace(r);
 }
 
-static int layout_of(const AHardwareBuffer_Desc *desc, struct nn_layout *ret_layout)
+static int layout_of(const AHardwareBuffer_Desc *desc, struct nn_plane_layout *ret_layout)
 {
     const struct nnhal_hardware_buffer like = {
         .format = desc->format,
@@ -75,10 +75,10 @@ static int layout_of(const AHardwareBuffer_Desc *desc, struct nn_layout *ret_lay
 
     if (desc->rfu0 != 0 || desc->rfu1 != 0)
         return nn_error_origin(-EINVAL);
-    switch (nn_layout_make(&like, ret_layout)) {
+    switch (nn_plane_layout_init(&like, ret_layout)) {
     case 0:
         return 0;
-    case NN_LAYOUT_E_UNSUPPORTED:
+    case NN_PLANE_LAYOUT_E_UNSUPPORTED:
         return nn_error_origin(-ENOTSUP);
     default:
         return nn_error_origin(-EINVAL);
@@ -87,7 +87,7 @@ static int layout_of(const AHardwareBuffer_Desc *desc, struct nn_layout *ret_lay
 
 int nn_rt_hardware_buffer_check(const AHardwareBuffer_Desc *desc)
 {
-    struct nn_layout layout;
+    struct nn_plane_layout layout;
 
     return layout_of(desc, &layout);
 }
@@ -123,7 +123,7 @@ int nn_rt_hardware_buffer_import(int fd, const struct nnhal_hardware_buffer *lay
     if (!buffer)
         return nn_error_origin(-ENOMEM);
     buffer->backing = NN_BACKING_IMPORTED;
-    nn_layout_copy(layout, &buffer->layout);
+    nn_plane_layout_copy(layout, &buffer->layout);
     r = take_fd(buffer, steal_fd(&own));
     if (r < 0)
         return nn_error_trace(r);

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "shm/backing.h"
-#include "shm/layout.h"
+#include "shm/plane-layout.h"
 
 #include <android/hardware_buffer.h>
 

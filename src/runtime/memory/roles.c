@@ -105,7 +105,7 @@ static int roles_merge(struct nn_rt_roles *roles, uint32_t rank, const uint32_t 
 {
     uint32_t n, merged[NNHAL_MAX_RANK];
 
-    if (!nn_dimensions_merge(roles->n_dimensions, roles->dimensions, rank, dimensions, &n, merged))
+    if (!nn_dims_merge(roles->n_dimensions, roles->dimensions, rank, dimensions, &n, merged))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "the dimensions contradict those of the roles or those set before");
     roles->n_dimensions = n;
@@ -120,7 +120,7 @@ static int add_role(struct nn_rt_roles *roles, const struct nn_rt_role *role,
     int r = 0;
 
     if (roles->operand)
-        r = nn_fail_refused(nn_operands_compatible(roles->operand, operand, why));
+        r = nn_fail_refused(nn_operand_check_compatible(roles->operand, operand, why));
     if (!r && nn_type_is_scalar(operand->type) && roles->n_dimensions)
         r = nn_fail(why, ANEURALNETWORKS_BAD_DATA, "a %s has no dimensions, but some were set",
                     nn_type_name(operand->type));

@@ -355,7 +355,7 @@ static uint32_t count_inputs(const ANeuralNetworksModel *model,
     if (nn_operation_validate(model->operands, model->n_operands, operation, &facts, NULL) != 0 ||
         !facts.signature)
         return operation->n_inputs;
-    return nn_operation_without_defaults(operation, facts.signature, value_of, model);
+    return nn_operation_count_without_defaults(operation, facts.signature, value_of, model);
 }
 
 static int copy_operations(const ANeuralNetworksModel *model, struct nn_rt_model *finished)

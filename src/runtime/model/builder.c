@@ -361,7 +361,7 @@ static int check_control_flow(const ANeuralNetworksModel *model,
         subgraphs[i] = &model->values[index].model->model.main;
     }
     return nn_fail_refused(
-        nn_controlflow_validate(model->operands, operation, subgraphs[0], subgraphs[1], why));
+        nn_control_flow_validate(model->operands, operation, subgraphs[0], subgraphs[1], why));
 }
 
 static int check_operation(const ANeuralNetworksModel *model,

@@ -18,7 +18,7 @@ struct nn_slices nn_slices(uint32_t n_dims, const uint32_t *dims, uint32_t axis)
 
 bool nn_lower_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, uint32_t *ret)
 {
-    return nn_axis(nn_lower_i32(lower, i, fallback), lower->inputs[0].n_dims, ret);
+    return nn_axis_resolve(nn_lower_i32(lower, i, fallback), lower->inputs[0].n_dims, ret);
 }
 
 bool nn_slices_scratch(size_t n, uint64_t *ret_bytes)

@@ -13,7 +13,7 @@ static bool is_known(const struct nn_value *value)
     switch (value->kind) {
     case NN_VALUE_INPUT:
         return nn_type_is_scalar(value->type) ||
-               nn_dimensions_known(value->type, value->n_dims, value->dims);
+               nn_dims_known(value->type, value->n_dims, value->dims);
     case NN_VALUE_CONSTANT:
     case NN_VALUE_OMITTED:
         return true;
@@ -39,7 +39,7 @@ static void fill(const struct nn_value *value, bool is_input, struct nn_infer_op
 
 static void settle(struct nn_value *value, const struct nn_infer_operand *operand)
 {
-    if (operand->late_dimensions || value->kind == NN_VALUE_OMITTED)
+    if (operand->late_dims || value->kind == NN_VALUE_OMITTED)
         return;
     value->n_dims = operand->n_dimensions;
     memcpy(value->dims, operand->dimensions, sizeof(value->dims));

@@ -34,7 +34,7 @@ static int lower_reduce(struct nn_lower *lower)
         uint32_t axis;
 
         memcpy(&value, (const uint8_t *)axes->value + i * sizeof(value), sizeof(value));
-        if (!nn_axis(value, lower->inputs[0].n_dims, &axis))
+        if (!nn_axis_resolve(value, lower->inputs[0].n_dims, &axis))
             return nn_lower_refuse(lower, "axis %d is outside the rank", value);
         params->axes |= 1u << axis;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cache/entry.h"
+#include "cache/entry-file.h"
 
 #include "base/arith.h"
 #include "base/cleanup.h"
@@ -12,7 +12,7 @@
 
 #define HUGE_PAGE (UINT64_C(1) << 21)
 
-bool nn_entry_is_writable(int fd)
+bool nn_entry_file_is_writable(int fd)
 {
     struct stat status;
     int flags = fcntl(fd, F_GETFL);
@@ -22,7 +22,7 @@ bool nn_entry_is_writable(int fd)
            fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-int nn_entry_write(int fd, const struct nn_hash_part *parts, size_t n_parts)
+int nn_entry_file_write(int fd, const struct nn_hash_part *parts, size_t n_parts)
 {
     uint64_t offset = 0;
     int r = 0;
@@ -39,15 +39,15 @@ int nn_entry_write(int fd, const struct nn_hash_part *parts, size_t n_parts)
     return nn_error_trace(r);
 }
 
-int nn_entry_size(int fd, uint64_t *ret_size)
+int nn_entry_file_size(int fd, uint64_t *ret_size)
 {
     struct stat status;
     int flags = fcntl(fd, F_GETFL);
 
     if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH) ||
         fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size < 0 ||
-        (uint64_t)status.st_size > NN_ENTRY_MAX_BYTES)
-        return NN_ENTRY_E_UNUSABLE;
+        (uint64_t)status.st_size > NN_ENTRY_FILE_MAX_BYTES)
+        return NN_ENTRY_FILE_E_UNUSABLE;
     *ret_size = (uint64_t)status.st_size;
     return 0;
 }
@@ -56,10 +56,10 @@ int nn_entry_size(int fd, uint64_t *ret_size)
  * where the kernel has them. */
 static uint8_t *new_block(uint64_t size)
 {
-    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : NN_ENTRY_ALIGNMENT, whole;
+    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : NN_ENTRY_FILE_ALIGNMENT, whole;
     uint8_t *block;
 
-    if (!nn_align_up(size ? (size_t)size : 1, NN_ENTRY_ALIGNMENT, &whole))
+    if (!nn_align_up(size ? (size_t)size : 1, NN_ENTRY_FILE_ALIGNMENT, &whole))
         return NULL;
     block = aligned_alloc(alignment, whole);
     if (block && alignment == HUGE_PAGE)
@@ -67,14 +67,14 @@ static uint8_t *new_block(uint64_t size)
     return block;
 }
 
-int nn_entry_read(int fd, uint64_t size, uint8_t **ret_bytes)
+int nn_entry_file_read(int fd, uint64_t size, uint8_t **ret_bytes)
 {
     _cleanup_(freep) uint8_t *bytes = new_block(size);
 
     if (!bytes)
         return nn_error_origin(-ENOMEM);
     if (nn_sys_pread(fd, bytes, (size_t)size, 0) != (ssize_t)size)
-        return NN_ENTRY_E_UNUSABLE;
+        return NN_ENTRY_FILE_E_UNUSABLE;
     *ret_bytes = steal_ptr(&bytes);
     return 0;
 }

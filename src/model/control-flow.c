@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* controlflow.c - IF and WHILE against the subgraphs that they run */
+/* control-flow.c - IF and WHILE against the subgraphs that they run */
 #include "model/validate.h"
 
 static const struct nnhal_operand *outer_input(const struct nnhal_operand *operands,
@@ -29,8 +29,8 @@ static int check_inputs(const struct nnhal_operand *operands,
         return nn_refuse(why, "the %s takes %u inputs, %u are given", name,
                          subgraph->n_input_indexes, n);
     for (uint32_t i = 0; i < n; i++)
-        if (nn_operands_compatible(outer_input(operands, operation, first + i),
-                                   inner_input(subgraph, i), why) != 0)
+        if (nn_operand_check_compatible(outer_input(operands, operation, first + i),
+                                        inner_input(subgraph, i), why) != 0)
             return nn_why_prefix(why, "input %u does not fit input %u of the %s: ", first + i, i,
                                  name);
     return 0;
@@ -43,8 +43,8 @@ static int check_outputs(const struct nnhal_operand *operands,
                          struct nn_why *why)
 {
     for (uint32_t i = 0; i < operation->n_outputs; i++)
-        if (nn_operands_compatible(&operands[operation->outputs[i]], inner_output(subgraph, i),
-                                   why) != 0)
+        if (nn_operand_check_compatible(&operands[operation->outputs[i]], inner_output(subgraph, i),
+                                        why) != 0)
             return nn_why_prefix(why, "output %u does not fit that of the %s: ", i, name);
     return 0;
 }
@@ -96,15 +96,15 @@ static int check_body(const struct nnhal_operand *operands, const struct nnhal_o
     if (r != 0)
         return r;
     for (uint32_t i = 0; i < body->n_output_indexes; i++)
-        if (nn_operands_compatible(inner_output(body, i), inner_input(body, i), why) != 0)
+        if (nn_operand_check_compatible(inner_output(body, i), inner_input(body, i), why) != 0)
             return nn_why_prefix(why, "output %u of the body does not fit its input: ", i);
     return 0;
 }
 
-int nn_controlflow_validate(const struct nnhal_operand *operands,
-                            const struct nnhal_operation *operation,
-                            const struct nnhal_subgraph *first, const struct nnhal_subgraph *second,
-                            struct nn_why *why)
+int nn_control_flow_validate(const struct nnhal_operand *operands,
+                             const struct nnhal_operation *operation,
+                             const struct nnhal_subgraph *first,
+                             const struct nnhal_subgraph *second, struct nn_why *why)
 {
     int r;
 

@@ -18,18 +18,18 @@ struct room {
     uint64_t n_pages;    /* that it may need in the database */
 };
 
-static bool evict(struct nnhal_store *store, const struct room *room)
+static bool evict_entry(struct nnhal_store *store, const struct room *room)
 {
     struct nn_store_row row;
 
-    if (!nn_store_choose(store, room->old->id, &row) || !nn_store_delete(store, &row))
+    if (!nn_store_choose_victim(store, room->old->id, &row) || !nn_store_delete(store, &row))
         return false;
     store->state.n_evictions++;
     return true;
 }
 
 /* Entries without the one that is replaced. */
-static uint64_t others(const struct nnhal_store *store, const struct room *room)
+static uint64_t count_others(const struct nnhal_store *store, const struct room *room)
 {
     return store->state.n_entries - (room->old->id ? 1 : 0);
 }
@@ -61,8 +61,8 @@ static bool choose_target(const struct nnhal_store *store, uint64_t n_bytes, uin
 /* -- the directory ------------------------------------------------------------------------ */
 
 /* Pages in use and files, with the new entry. */
-static bool measure(struct nnhal_store *store, const struct room *room, uint64_t *ret_used,
-                    uint64_t *ret_n_pages, uint64_t *ret_n_free)
+static bool measure_disk(struct nnhal_store *store, const struct room *room, uint64_t *ret_used,
+                         uint64_t *ret_n_pages, uint64_t *ret_n_free)
 {
     if (!nn_store_pages(store, ret_n_pages, ret_n_free))
         return false;
@@ -72,8 +72,8 @@ static bool measure(struct nnhal_store *store, const struct room *room, uint64_t
 }
 
 /* Gives free pages back, as many as the new entry will not fill. */
-static bool shrink(struct nnhal_store *store, const struct room *room, uint64_t used,
-                   uint64_t n_pages, uint64_t n_free)
+static bool shrink_database(struct nnhal_store *store, const struct room *room, uint64_t used,
+                            uint64_t n_pages, uint64_t n_free)
 {
     uint64_t n_spare = n_free > room->n_pages ? n_free - room->n_pages : 0;
     char sql[64];
@@ -81,25 +81,25 @@ static bool shrink(struct nnhal_store *store, const struct room *room, uint64_t 
     if (n_spare == 0 || used + n_spare * NN_STORE_BLOCK_BYTES <= store->max_disk_bytes)
         return true;
     snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%llu)", (unsigned long long)n_spare);
-    return nn_db_run(&store->db, sql);
+    return nn_db_exec(&store->db, sql);
 }
 
-static bool make_room_on_disk(struct nnhal_store *store, const struct room *room, bool *ret_fits)
+static bool evict_for_disk(struct nnhal_store *store, const struct room *room, bool *ret_fits)
 {
     uint64_t used, n_pages, n_free;
 
-    if (!measure(store, room, &used, &n_pages, &n_free))
+    if (!measure_disk(store, room, &used, &n_pages, &n_free))
         return false;
-    while (used > store->max_disk_bytes && others(store, room))
-        if (!evict(store, room) || !measure(store, room, &used, &n_pages, &n_free))
+    while (used > store->max_disk_bytes && count_others(store, room))
+        if (!evict_entry(store, room) || !measure_disk(store, room, &used, &n_pages, &n_free))
             return false;
     *ret_fits = used <= store->max_disk_bytes;
-    return shrink(store, room, used, n_pages, n_free);
+    return shrink_database(store, room, used, n_pages, n_free);
 }
 
 /* -- both ------------------------------------------------------------------------------------ */
 
-static bool make_room_in_total(struct nnhal_store *store, const struct room *room, bool *ret_fits)
+static bool evict_for_total(struct nnhal_store *store, const struct room *room, bool *ret_fits)
 {
     const uint64_t max = store->max_total_bytes;
     uint64_t target;
@@ -107,15 +107,15 @@ static bool make_room_in_total(struct nnhal_store *store, const struct room *roo
     *ret_fits = bytes_of_others(store, room) + room->n_bytes <= max;
     if (*ret_fits || !choose_target(store, room->n_bytes, &target))
         return true;
-    while (bytes_of_others(store, room) > target && others(store, room))
-        if (!evict(store, room))
+    while (bytes_of_others(store, room) > target && count_others(store, room))
+        if (!evict_entry(store, room))
             return false;
     *ret_fits = bytes_of_others(store, room) + room->n_bytes <= max;
     return true;
 }
 
-bool nn_store_make_room(struct nnhal_store *store, const struct nn_store_row *old,
-                        const struct nn_store_row *row, uint64_t db_bytes, bool *ret_fits)
+bool nn_store_evict(struct nnhal_store *store, const struct nn_store_row *old,
+                    const struct nn_store_row *row, uint64_t db_bytes, bool *ret_fits)
 {
     const struct room room = {
         .old = old,
@@ -129,6 +129,6 @@ bool nn_store_make_room(struct nnhal_store *store, const struct nn_store_row *ol
                 store->max_disk_bytes;
     if (!*ret_fits)
         return true;
-    return make_room_in_total(store, &room, ret_fits) &&
-           (!*ret_fits || make_room_on_disk(store, &room, ret_fits));
+    return evict_for_total(store, &room, ret_fits) &&
+           (!*ret_fits || evict_for_disk(store, &room, ret_fits));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shm/layout.h"
+#include "shm/plane-layout.h"
 
 #include "base/cleanup.h"
 
@@ -11,14 +11,14 @@
 #define CPU (AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN | AHARDWAREBUFFER_USAGE_CPU_WRITE_OFTEN)
 #define GPU AHARDWAREBUFFER_USAGE_GPU_SAMPLED_IMAGE
 
-static struct nn_layout layout;
+static struct nn_plane_layout layout;
 
 static int make(uint32_t format, uint32_t width, uint32_t height, uint32_t layers, uint64_t usage)
 {
     const struct nnhal_hardware_buffer like = {
         .format = format, .width = width, .height = height, .layers = layers, .usage = usage};
 
-    return nn_layout_make(&like, &layout);
+    return nn_plane_layout_init(&like, &layout);
 }
 
 TEST(formats_have_the_strides_that_their_usages_ask_for)
@@ -52,32 +52,37 @@ TEST(formats_have_the_strides_that_their_usages_ask_for)
         ck_assert_uint_eq(layout.buffer.stride, rows[i].stride);
         ck_assert_uint_eq(layout.buffer.size, rows[i].size);
         /* What is made here is believed elsewhere, in a file of just that size and no less. */
-        ck_assert_int_eq(nn_layout_judge(&layout.buffer, rows[i].size), 0);
-        ck_assert_int_eq(nn_layout_judge(&layout.buffer, rows[i].size - 1), NN_LAYOUT_E_INVALID);
+        ck_assert_int_eq(nn_plane_layout_check(&layout.buffer, rows[i].size), 0);
+        ck_assert_int_eq(nn_plane_layout_check(&layout.buffer, rows[i].size - 1),
+                         NN_PLANE_LAYOUT_E_INVALID);
     }
 }
 TEST_END
 
 TEST(what_is_not_made_here_is_told_apart_from_what_is_malformed)
 {
-    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 0, 1, 1, CPU), NN_LAYOUT_E_INVALID);
-    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 1, 0, 1, CPU), NN_LAYOUT_E_INVALID);
-    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 1, 1, 0, CPU), NN_LAYOUT_E_INVALID);
-    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_BLOB, 1, 2, 1, CPU), NN_LAYOUT_E_INVALID);
-    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_BLOB, 1, 1, 2, CPU), NN_LAYOUT_E_INVALID);
+    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 0, 1, 1, CPU),
+                     NN_PLANE_LAYOUT_E_INVALID);
+    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 1, 0, 1, CPU),
+                     NN_PLANE_LAYOUT_E_INVALID);
+    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 1, 1, 0, CPU),
+                     NN_PLANE_LAYOUT_E_INVALID);
+    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_BLOB, 1, 2, 1, CPU), NN_PLANE_LAYOUT_E_INVALID);
+    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_BLOB, 1, 1, 2, CPU), NN_PLANE_LAYOUT_E_INVALID);
     ck_assert_int_eq(
         make(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, UINT32_MAX, UINT32_MAX, UINT32_MAX, CPU),
-        NN_LAYOUT_E_INVALID);
+        NN_PLANE_LAYOUT_E_INVALID);
     ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, UINT32_MAX, INT32_MAX, 1, CPU), 0);
     ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, UINT32_MAX, INT32_MAX, 3, CPU),
-                     NN_LAYOUT_E_INVALID);
-    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_D16_UNORM, 1, 1, 1, CPU), NN_LAYOUT_E_UNSUPPORTED);
-    ck_assert_int_eq(make(0, 1, 1, 1, CPU), NN_LAYOUT_E_UNSUPPORTED);
+                     NN_PLANE_LAYOUT_E_INVALID);
+    ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_D16_UNORM, 1, 1, 1, CPU),
+                     NN_PLANE_LAYOUT_E_UNSUPPORTED);
+    ck_assert_int_eq(make(0, 1, 1, 1, CPU), NN_PLANE_LAYOUT_E_UNSUPPORTED);
     ck_assert_int_eq(
         make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 1, 1, 1, AHARDWAREBUFFER_USAGE_PROTECTED_CONTENT),
-        NN_LAYOUT_E_UNSUPPORTED);
+        NN_PLANE_LAYOUT_E_UNSUPPORTED);
     ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8_UNORM, 1, 1, 1, UINT64_C(1) << 40),
-                     NN_LAYOUT_E_UNSUPPORTED);
+                     NN_PLANE_LAYOUT_E_UNSUPPORTED);
 }
 TEST_END
 
@@ -104,13 +109,13 @@ static void describe(void)
     do {                                                                                           \
         describe();                                                                                \
         change;                                                                                    \
-        ck_assert_msg(nn_layout_judge(&theirs, 400) == NN_LAYOUT_E_INVALID, #change);              \
+        ck_assert_msg(nn_plane_layout_check(&theirs, 400) == NN_PLANE_LAYOUT_E_INVALID, #change);  \
     } while (0)
 
-TEST(every_lie_of_a_description_is_found)
+TEST(every_contradiction_of_a_description_is_found)
 {
     describe();
-    ck_assert_int_eq(nn_layout_judge(&theirs, 400), 0);
+    ck_assert_int_eq(nn_plane_layout_check(&theirs, 400), 0);
     SPOILT(theirs.format = 77);
     SPOILT(theirs.format = AHARDWAREBUFFER_FORMAT_BLOB);
     SPOILT(theirs.format = AHARDWAREBUFFER_FORMAT_R8_UNORM);
@@ -155,12 +160,12 @@ TEST(an_order_of_ones_own_is_judged_by_its_size)
     theirs.modifier = UINT64_C(0x0100000000000001);
     plane.row_bytes = 1;
     theirs.stride = 0;
-    ck_assert_int_eq(nn_layout_judge(&theirs, 400), 0);
-    ck_assert(!nn_layout_is_linear(&theirs));
-    ck_assert(!nn_layout_view(&theirs, &offset, &n_bytes));
-    ck_assert_int_eq(nn_layout_judge(&theirs, 399), NN_LAYOUT_E_INVALID);
+    ck_assert_int_eq(nn_plane_layout_check(&theirs, 400), 0);
+    ck_assert(!nn_plane_layout_is_linear(&theirs));
+    ck_assert(!nn_plane_layout_find_packed(&theirs, &offset, &n_bytes));
+    ck_assert_int_eq(nn_plane_layout_check(&theirs, 399), NN_PLANE_LAYOUT_E_INVALID);
     plane.offset = 400;
-    ck_assert_int_eq(nn_layout_judge(&theirs, 400), NN_LAYOUT_E_INVALID);
+    ck_assert_int_eq(nn_plane_layout_check(&theirs, 400), NN_PLANE_LAYOUT_E_INVALID);
 }
 TEST_END
 
@@ -170,23 +175,23 @@ TEST(pixels_without_gaps_are_a_view)
 
     for (uint32_t layers = 1; layers < 4; layers++) {
         ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8G8B8_UNORM, 5, 4, layers, CPU), 0);
-        ck_assert(nn_layout_view(&layout.buffer, &offset, &n_bytes));
+        ck_assert(nn_plane_layout_find_packed(&layout.buffer, &offset, &n_bytes));
         ck_assert_uint_eq(offset, 0);
         ck_assert_uint_eq(n_bytes, 60 * layers);
         ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420, 4, 4, layers, CPU), 0);
-        ck_assert(nn_layout_view(&layout.buffer, &offset, &n_bytes));
+        ck_assert(nn_plane_layout_find_packed(&layout.buffer, &offset, &n_bytes));
         ck_assert_uint_eq(n_bytes, 24 * layers);
         ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_YCbCr_P010, 4, 4, layers, CPU), 0);
-        ck_assert(nn_layout_view(&layout.buffer, &offset, &n_bytes));
+        ck_assert(nn_plane_layout_find_packed(&layout.buffer, &offset, &n_bytes));
         ck_assert_uint_eq(n_bytes, 48 * layers);
         ck_assert_int_eq(make(AHARDWAREBUFFER_FORMAT_R8G8B8_UNORM, 5, 4, layers, CPU | GPU), 0);
-        ck_assert(!nn_layout_view(&layout.buffer, &offset, &n_bytes));
+        ck_assert(!nn_plane_layout_find_packed(&layout.buffer, &offset, &n_bytes));
     }
     describe();
-    ck_assert(!nn_layout_view(&theirs, &offset, &n_bytes));
+    ck_assert(!nn_plane_layout_find_packed(&theirs, &offset, &n_bytes));
     /* One layer of one row begins where its plane does, whatever follows. */
     theirs.layers = theirs.height = 1;
-    ck_assert(nn_layout_view(&theirs, &offset, &n_bytes));
+    ck_assert(nn_plane_layout_find_packed(&theirs, &offset, &n_bytes));
     ck_assert_uint_eq(offset, 16);
     ck_assert_uint_eq(n_bytes, 32);
 }
@@ -194,5 +199,5 @@ TEST_END
 
 CHECK_MAIN("layout", formats_have_the_strides_that_their_usages_ask_for,
            what_is_not_made_here_is_told_apart_from_what_is_malformed,
-           every_lie_of_a_description_is_found, an_order_of_ones_own_is_judged_by_its_size,
-           pixels_without_gaps_are_a_view)
+           every_contradiction_of_a_description_is_found,
+           an_order_of_ones_own_is_judged_by_its_size, pixels_without_gaps_are_a_view)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shm/layout.h"
+#include "shm/plane-layout.h"
 
 #include "base/arith.h"
 
@@ -51,33 +51,33 @@ static const struct format *find_format(uint32_t number)
     return NULL;
 }
 
-uint32_t nn_layout_n_planes(uint32_t number)
+uint32_t nn_plane_layout_n_planes(uint32_t number)
 {
     const struct format *format = find_format(number);
 
     return format ? format->n_planes : 0;
 }
 
-bool nn_layout_is_linear(const struct nnhal_hardware_buffer *buffer)
+bool nn_plane_layout_is_linear(const struct nnhal_hardware_buffer *buffer)
 {
     return buffer->modifier == 0;
 }
 
 /* -- planes ------------------------------------------------------------------- */
 
-static uint32_t halve(uint32_t n)
+static uint32_t halve_up(uint32_t n)
 {
     return n / 2 + n % 2;
 }
 
 static uint32_t plane_columns(const struct nnhal_hardware_buffer *buffer, uint32_t i)
 {
-    return i == 0 ? buffer->width : halve(buffer->width);
+    return i == 0 ? buffer->width : halve_up(buffer->width);
 }
 
 static uint32_t plane_rows(const struct nnhal_hardware_buffer *buffer, uint32_t i)
 {
-    return i == 0 ? buffer->height : halve(buffer->height);
+    return i == 0 ? buffer->height : halve_up(buffer->height);
 }
 
 /* Bytes from a plane's first sample to behind its last one; false: too many.
@@ -109,7 +109,7 @@ static bool make_row(uint32_t n, uint32_t pixel_bytes, bool is_tight, uint32_t *
 }
 
 /* The planes of one layer, one after the other. Returns its bytes; false: too many. */
-static bool make_planes(struct nn_layout *layout, const struct format *format, bool is_tight,
+static bool make_planes(struct nn_plane_layout *layout, const struct format *format, bool is_tight,
                         uint64_t *ret_bytes)
 {
     uint64_t offset = 0;
@@ -136,18 +136,18 @@ static bool make_planes(struct nn_layout *layout, const struct format *format, b
     return true;
 }
 
-static int make_blob(struct nn_layout *layout)
+static int make_blob(struct nn_plane_layout *layout)
 {
     struct nnhal_hardware_buffer *buffer = &layout->buffer;
 
     if (buffer->height != 1 || buffer->layers != 1)
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     buffer->stride = buffer->width;
     buffer->size = buffer->width;
     return 0;
 }
 
-static int make_image(struct nn_layout *layout, const struct format *format)
+static int make_image(struct nn_plane_layout *layout, const struct format *format)
 {
     struct nnhal_hardware_buffer *buffer = &layout->buffer;
     bool is_tight = (buffer->usage & ~(uint64_t)TIGHT_USAGES) == 0;
@@ -156,34 +156,36 @@ static int make_image(struct nn_layout *layout, const struct format *format)
     buffer->n_planes = format->n_planes;
     buffer->planes = layout->planes;
     if (!make_planes(layout, format, is_tight, &layer_bytes))
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     buffer->stride = layout->planes[0].row_bytes / layout->planes[0].pixel_bytes;
     if (!nn_mul_u64(layer_bytes, buffer->layers, &buffer->size) || buffer->size > INT64_MAX)
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     return 0;
 }
 
-int nn_layout_make(const struct nnhal_hardware_buffer *like, struct nn_layout *ret_layout)
+int nn_plane_layout_init(const struct nnhal_hardware_buffer *like,
+                         struct nn_plane_layout *ret_layout)
 {
     const struct format *format = find_format(like->format);
 
     if (like->width == 0 || like->height == 0 || like->layers == 0)
-        return NN_LAYOUT_E_INVALID;
-    *ret_layout = (struct nn_layout){.buffer = {.format = like->format,
-                                                .width = like->width,
-                                                .height = like->height,
-                                                .layers = like->layers,
-                                                .usage = like->usage}};
+        return NN_PLANE_LAYOUT_E_INVALID;
+    *ret_layout = (struct nn_plane_layout){.buffer = {.format = like->format,
+                                                      .width = like->width,
+                                                      .height = like->height,
+                                                      .layers = like->layers,
+                                                      .usage = like->usage}};
     if (like->usage & ~(uint64_t)USAGES)
-        return NN_LAYOUT_E_UNSUPPORTED;
+        return NN_PLANE_LAYOUT_E_UNSUPPORTED;
     if (like->format == AHARDWAREBUFFER_FORMAT_BLOB)
         return make_blob(ret_layout);
-    return format ? make_image(ret_layout, format) : NN_LAYOUT_E_UNSUPPORTED;
+    return format ? make_image(ret_layout, format) : NN_PLANE_LAYOUT_E_UNSUPPORTED;
 }
 
-void nn_layout_copy(const struct nnhal_hardware_buffer *buffer, struct nn_layout *ret_layout)
+void nn_plane_layout_copy(const struct nnhal_hardware_buffer *buffer,
+                          struct nn_plane_layout *ret_layout)
 {
-    *ret_layout = (struct nn_layout){.buffer = *buffer};
+    *ret_layout = (struct nn_plane_layout){.buffer = *buffer};
     if (buffer->n_planes > 0)
         memcpy(ret_layout->planes, buffer->planes, buffer->n_planes * sizeof(*buffer->planes));
     ret_layout->buffer.planes = ret_layout->planes;
@@ -191,17 +193,17 @@ void nn_layout_copy(const struct nnhal_hardware_buffer *buffer, struct nn_layout
 
 /* -- judging ------------------------------------------------------------------ */
 
-static int judge_blob(const struct nnhal_hardware_buffer *buffer)
+static int check_blob(const struct nnhal_hardware_buffer *buffer)
 {
     if (buffer->height != 1 || buffer->layers != 1 || buffer->n_planes != 0 ||
         buffer->modifier != 0 || buffer->width > buffer->size ||
         (buffer->stride != 0 && buffer->stride != buffer->width))
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     return 0;
 }
 
 /* A plane whose rows are long enough and which ends within its layer. */
-static int judge_plane(const struct nnhal_hardware_buffer *buffer, const struct format *format,
+static int check_plane(const struct nnhal_hardware_buffer *buffer, const struct format *format,
                        uint32_t i)
 {
     const struct nnhal_buffer_plane *plane = &buffer->planes[i];
@@ -213,52 +215,52 @@ static int judge_plane(const struct nnhal_hardware_buffer *buffer, const struct 
         row_bytes + format->sample_bytes > plane->row_bytes ||
         !plane_bytes(buffer, format, i, &n_bytes) ||
         !nn_range_fits(plane->offset, n_bytes, buffer->size / buffer->layers))
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     return 0;
 }
 
-static int judge_image(const struct nnhal_hardware_buffer *buffer, const struct format *format)
+static int check_image(const struct nnhal_hardware_buffer *buffer, const struct format *format)
 {
     uint64_t row_bytes;
 
     if (buffer->n_planes != format->n_planes || buffer->size % buffer->layers != 0)
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     for (uint32_t i = 0; i < buffer->n_planes; i++)
-        if (judge_plane(buffer, format, i) != 0)
-            return NN_LAYOUT_E_INVALID;
+        if (check_plane(buffer, format, i) != 0)
+            return NN_PLANE_LAYOUT_E_INVALID;
     if (!nn_mul_u64(buffer->stride, buffer->planes[0].pixel_bytes, &row_bytes) ||
         row_bytes != buffer->planes[0].row_bytes)
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     return 0;
 }
 
-int nn_layout_judge(const struct nnhal_hardware_buffer *buffer, uint64_t file_size)
+int nn_plane_layout_check(const struct nnhal_hardware_buffer *buffer, uint64_t file_size)
 {
     const struct format *format = find_format(buffer->format);
 
     if (buffer->width == 0 || buffer->height == 0 || buffer->layers == 0 || buffer->size == 0 ||
         buffer->size > file_size || buffer->n_planes > NNHAL_MAX_PLANES ||
         (buffer->n_planes > 0 && !buffer->planes))
-        return NN_LAYOUT_E_INVALID;
+        return NN_PLANE_LAYOUT_E_INVALID;
     if (buffer->format == AHARDWAREBUFFER_FORMAT_BLOB)
-        return judge_blob(buffer);
-    if (nn_layout_is_linear(buffer))
-        return format ? judge_image(buffer, format) : NN_LAYOUT_E_INVALID;
+        return check_blob(buffer);
+    if (nn_plane_layout_is_linear(buffer))
+        return format ? check_image(buffer, format) : NN_PLANE_LAYOUT_E_INVALID;
     for (uint32_t i = 0; i < buffer->n_planes; i++)
         if (buffer->planes[i].offset >= buffer->size)
-            return NN_LAYOUT_E_INVALID;
+            return NN_PLANE_LAYOUT_E_INVALID;
     return 0;
 }
 
 /* -- the view ------------------------------------------------------------------- */
 
-bool nn_layout_view(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_offset,
-                    uint64_t *ret_bytes)
+bool nn_plane_layout_find_packed(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_offset,
+                                 uint64_t *ret_bytes)
 {
     const struct format *format = find_format(buffer->format);
     uint64_t begin = UINT64_MAX, end = 0, n_samples = 0;
 
-    if (!nn_layout_is_linear(buffer) || !format)
+    if (!nn_plane_layout_is_linear(buffer) || !format)
         return false;
     /* Judged: nothing below is larger than the file. */
     for (uint32_t i = 0; i < buffer->n_planes; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "temp-folder.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void place_make(char path[PLACE_BYTES])
+void temp_folder_new(char path[TEMP_FOLDER_BYTES])
 {
     const char *parent = getenv("TMPDIR");
 
     if (!parent)
         parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* where syncing is quick */
-    snprintf(path, PLACE_BYTES, "%.36s/nnhal-cache-XXXXXX", parent);
+    snprintf(path, TEMP_FOLDER_BYTES, "%.36s/nnhal-cache-XXXXXX", parent);
     ck_assert_ptr_nonnull(mkdtemp(path));
 }
 
@@ -25,7 +25,7 @@ static int remove_one(const char *name, const struct stat *status, int flag, str
     return remove(name);
 }
 
-void place_remove(const char *path)
+void temp_folder_free(const char *path)
 {
     ck_assert_int_eq(nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
@@ -35,7 +35,7 @@ static int is_file(const struct dirent *entry)
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-size_t place_files(const char *path, char ***ret_names)
+size_t temp_folder_list(const char *path, char ***ret_names)
 {
     struct dirent **entries;
     int n = scandir(path, &entries, is_file, alphasort);
@@ -52,17 +52,17 @@ size_t place_files(const char *path, char ***ret_names)
     return (size_t)n;
 }
 
-void place_files_done(char **names, size_t n)
+void temp_folder_list_done(char **names, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         free(names[i]);
     free(names);
 }
 
-uint64_t place_disk_bytes(const char *path)
+uint64_t temp_folder_disk_bytes(const char *path)
 {
     char **names;
-    size_t n = place_files(path, &names);
+    size_t n = temp_folder_list(path, &names);
     uint64_t sum = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -73,12 +73,12 @@ uint64_t place_disk_bytes(const char *path)
         if (lstat(file, &status) == 0)
             sum += ((uint64_t)status.st_size + 4095) / 4096 * 4096;
     }
-    place_files_done(names, n);
+    temp_folder_list_done(names, n);
     return sum;
 }
 
-struct nnhal_store *place_open(const char *path, uint64_t max_total_bytes, uint32_t selection,
-                               uint32_t capacity)
+struct nnhal_store *temp_folder_open_store(const char *path, uint64_t max_total_bytes,
+                                           uint32_t selection, uint32_t capacity)
 {
     const struct nnhal_store_options options = {.size = sizeof(options),
                                                 .max_total_bytes = max_total_bytes,
@@ -90,7 +90,7 @@ struct nnhal_store *place_open(const char *path, uint64_t max_total_bytes, uint3
     return store;
 }
 
-void place_value(uint32_t number, uint8_t *bytes, size_t n)
+void make_value(uint32_t number, uint8_t *bytes, size_t n)
 {
     uint32_t state = number * 2654435761u + 1;
 

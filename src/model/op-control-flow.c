@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op-controlflow.c - IF and WHILE
+/* op-control-flow.c - IF and WHILE
  *
  * Their operand types are judged here; that they agree with the subgraphs they
  * refer to is judged where the subgraphs are known (validate.c). Their output
@@ -23,4 +23,4 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_WHILE, NULL, NULL},
 };
 
-NN_OP_FAMILY(controlflow, functions);
+NN_OP_FAMILY(control_flow, functions);

@@ -22,7 +22,7 @@ static int validate_shapes(struct nn_op_context *context)
         r = nn_op_check_rank(context, bias, 1, 1, "input 2");
     if (r)
         return r;
-    if (!nn_dimensions_product(input->n_dimensions, input->dimensions, &n))
+    if (!nn_dims_product(input->n_dimensions, input->dimensions, &n))
         return nn_refuse(context->why, "input 0 is too large");
     if (weights->dimensions[1] && n % weights->dimensions[1])
         return nn_refuse(context->why, "input 0 does not divide into rows of %u elements",
@@ -34,7 +34,7 @@ static int validate_shapes(struct nn_op_context *context)
     return 0;
 }
 
-static int validate(struct nn_op_context *context)
+static int validate_fully_connected(struct nn_op_context *context)
 {
     const struct nnhal_operand *output = nn_op_output(context, 0);
     float product = nn_op_input(context, 0)->scale * nn_op_input(context, 1)->scale;
@@ -87,17 +87,17 @@ static int infer_fully_connected(struct nn_infer *infer)
         r = nn_infer_activation(infer, 3);
     if (r)
         return r;
-    if (!nn_dimensions_product(input->n_dimensions, input->dimensions, &n) || n > UINT32_MAX)
+    if (!nn_dims_product(input->n_dimensions, input->dimensions, &n) || n > UINT32_MAX)
         return nn_refuse(infer->why, "input 0 is too large");
     if (n % weights[1])
         return nn_refuse(infer->why, "input 0 does not divide into rows of %u elements",
                          weights[1]);
-    nn_infer_set(infer, 0, 2, (const uint32_t[]){(uint32_t)(n / weights[1]), weights[0]});
+    nn_infer_set_dims(infer, 0, 2, (const uint32_t[]){(uint32_t)(n / weights[1]), weights[0]});
     return 0;
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_FULLY_CONNECTED, validate, infer_fully_connected},
+    {NNHAL_OP_FULLY_CONNECTED, validate_fully_connected, infer_fully_connected},
 };
 
-NN_OP_FAMILY(fullyconnected, functions);
+NN_OP_FAMILY(fully_connected, functions);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ipc/places.h"
+#include "ipc/discovery.h"
 
 #include "support/check-main.h"
 
@@ -55,7 +55,7 @@ static void remove_tree(void)
 
 TEST(sockets_are_listed_by_folder_then_name_and_the_first_wins)
 {
-    struct nn_places places;
+    struct nn_discovery places;
     char list[256];
 
     make_tree();
@@ -67,59 +67,59 @@ TEST(sockets_are_listed_by_folder_then_name_and_the_first_wins)
     touch("two/c.d-1.sock");
     snprintf(list, sizeof(list), ":%s:relative:/nonexistent:%s:", at("one"), at("two"));
     setenv("NNHAL_SOCKET_PATH", list, 1);
-    ck_assert_int_eq(nn_places_sockets(&places), 0);
+    ck_assert_int_eq(nn_discovery_init_sockets(&places), 0);
     ck_assert_uint_eq(places.n_entries, 3);
     ck_assert_str_eq(places.entries[0].name, "a");
     ck_assert_str_eq(places.entries[0].path, at("one/a.sock"));
     ck_assert_str_eq(places.entries[1].name, "b");
     ck_assert_str_eq(places.entries[2].name, "c.d-1");
-    ck_assert_str_eq(nn_places_find(&places, "b"), at("one/b.sock"));
-    ck_assert_ptr_null(nn_places_find(&places, "d"));
-    nn_places_done(&places);
+    ck_assert_str_eq(nn_discovery_find(&places, "b"), at("one/b.sock"));
+    ck_assert_ptr_null(nn_discovery_find(&places, "d"));
+    nn_discovery_done(&places);
     setenv("NNHAL_SOCKET_PATH", "", 1);
-    ck_assert_int_eq(nn_places_sockets(&places), 0);
+    ck_assert_int_eq(nn_discovery_init_sockets(&places), 0);
     ck_assert_uint_eq(places.n_entries, 0);
-    nn_places_done(&places);
+    nn_discovery_done(&places);
     remove_tree();
 }
 TEST_END
 
 TEST(drivers_are_known_by_their_file_names)
 {
-    struct nn_places places;
+    struct nn_discovery places;
 
     make_tree();
     touch("one/libnnhal-driver-x.so");
     touch("one/libnnhal-driver-.so");
     touch("one/libother.so");
     setenv("NNHAL_DRIVER_PATH", at("one"), 1);
-    ck_assert_int_eq(nn_places_drivers(&places), 0);
+    ck_assert_int_eq(nn_discovery_init_drivers(&places), 0);
     ck_assert_uint_eq(places.n_entries, 1);
     ck_assert_str_eq(places.entries[0].name, "x");
     ck_assert_str_eq(places.entries[0].path, at("one/libnnhal-driver-x.so"));
-    nn_places_done(&places);
+    nn_discovery_done(&places);
     unsetenv("NNHAL_DRIVER_PATH");
-    ck_assert_int_eq(nn_places_drivers(&places), 0);
-    ck_assert_ptr_null(nn_places_find(&places, "x"));
-    nn_places_done(&places);
+    ck_assert_int_eq(nn_discovery_init_drivers(&places), 0);
+    ck_assert_ptr_null(nn_discovery_find(&places, "x"));
+    nn_discovery_done(&places);
     remove_tree();
 }
 TEST_END
 
-TEST(a_service_listens_in_the_first_place_that_is_its_own)
+TEST(a_service_listens_in_the_first_folder_that_is_its_own)
 {
     char *path = NULL;
 
     make_tree();
     setenv("NNHAL_SOCKET_PATH", at("one/nnhal"), 1);
-    ck_assert_int_eq(nn_places_socket_for("dev", &path), 0);
+    ck_assert_int_eq(nn_discovery_socket_path("dev", &path), 0);
     ck_assert_str_eq(path, at("one/nnhal/dev.sock"));
     ck_assert_int_eq(access(at("one/nnhal"), F_OK), 0);
     free(path);
     setenv("NNHAL_SOCKET_PATH", "", 1);
-    ck_assert_int_eq(nn_places_socket_for("dev", &path), -ENOENT);
+    ck_assert_int_eq(nn_discovery_socket_path("dev", &path), -ENOENT);
     setenv("NNHAL_SOCKET_PATH", "/nonexistent/deeper", 1);
-    ck_assert_int_lt(nn_places_socket_for("dev", &path), 0);
+    ck_assert_int_lt(nn_discovery_socket_path("dev", &path), 0);
     remove_tree();
 }
 TEST_END
@@ -131,15 +131,15 @@ TEST(the_host_program_can_be_given)
     make_tree();
     touch("two/host");
     setenv("NNHAL_HOST", at("two/host"), 1);
-    ck_assert_int_eq(nn_places_host(&path), 0);
+    ck_assert_int_eq(nn_discovery_host_path(&path), 0);
     ck_assert_str_eq(path, at("two/host"));
     free(path);
     setenv("NNHAL_HOST", at("two/absent"), 1);
-    ck_assert_int_eq(nn_places_host(&path), -ENOENT);
+    ck_assert_int_eq(nn_discovery_host_path(&path), -ENOENT);
     remove_tree();
 }
 TEST_END
 
 CHECK_MAIN("places", sockets_are_listed_by_folder_then_name_and_the_first_wins,
            drivers_are_known_by_their_file_names,
-           a_service_listens_in_the_first_place_that_is_its_own, the_host_program_can_be_given)
+           a_service_listens_in_the_first_folder_that_is_its_own, the_host_program_can_be_given)

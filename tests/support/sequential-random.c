@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/plain-random.h"
+#include "support/sequential-random.h"
 
 #include <stdint.h>
 #include <string.h>
 
 static uint32_t last;
 
-void plain_random_reset(void)
+void sequential_random_reset(void)
 {
     last = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ipc/places.h"
+#include "ipc/discovery.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -121,17 +121,17 @@ static int driver_folders(struct folders *folders)
 
 /* -- listing ------------------------------------------------------------------------- */
 
-void nn_places_done(struct nn_places *places)
+void nn_discovery_done(struct nn_discovery *places)
 {
     for (size_t i = 0; i < places->n_entries; i++) {
         free(places->entries[i].name);
         free(places->entries[i].path);
     }
     free(places->entries);
-    *places = (struct nn_places){0};
+    *places = (struct nn_discovery){0};
 }
 
-const char *nn_places_find(const struct nn_places *places, const char *name)
+const char *nn_discovery_find(const struct nn_discovery *places, const char *name)
 {
     for (size_t i = 0; i < places->n_entries; i++)
         if (strcmp(places->entries[i].name, name) == 0)
@@ -139,13 +139,14 @@ const char *nn_places_find(const struct nn_places *places, const char *name)
     return NULL;
 }
 
-static int places_add(struct nn_places *places, const char *folder, const char *file,
-                      const char *name, size_t n_name)
+static int discovery_add(struct nn_discovery *places, const char *folder, const char *file,
+                         const char *name, size_t n_name)
 {
-    struct nn_place place = {.name = strndup(name, n_name), .path = join("%s/%s", folder, file)};
-    struct nn_place *entries = NULL;
+    struct nn_discovery_entry place = {.name = strndup(name, n_name),
+                                       .path = join("%s/%s", folder, file)};
+    struct nn_discovery_entry *entries = NULL;
 
-    if (place.name && place.path && nn_places_find(places, place.name)) {
+    if (place.name && place.path && nn_discovery_find(places, place.name)) {
         free(place.name); /* an earlier directory has it */
         free(place.path);
         return 0;
@@ -164,8 +165,8 @@ static int places_add(struct nn_places *places, const char *folder, const char *
 }
 
 /* Adds what is called PREFIX NAME SUFFIX in folder. */
-static int scan(struct nn_places *places, const char *folder, const char *prefix,
-                const char *suffix)
+static int discovery_scan(struct nn_discovery *places, const char *folder, const char *prefix,
+                          const char *suffix)
 {
     size_t n_prefix = strlen(prefix), n_suffix = strlen(suffix);
     struct dirent **files = NULL;
@@ -177,43 +178,43 @@ static int scan(struct nn_places *places, const char *folder, const char *prefix
 
         if (r == 0 && n > n_prefix + n_suffix && memcmp(file, prefix, n_prefix) == 0 &&
             strcmp(file + n - n_suffix, suffix) == 0)
-            r = places_add(places, folder, file, file + n_prefix, n - n_prefix - n_suffix);
+            r = discovery_add(places, folder, file, file + n_prefix, n - n_prefix - n_suffix);
         free(files[i]);
     }
     free(files);
     return nn_error_trace(r);
 }
 
-static int list(int (*get_folders)(struct folders *folders), const char *prefix, const char *suffix,
-                struct nn_places *ret_places)
+static int discovery_list(int (*get_folders)(struct folders *folders), const char *prefix,
+                          const char *suffix, struct nn_discovery *ret_places)
 {
     _cleanup_(folders_done) struct folders folders = {.n_entries = 0};
-    struct nn_places places = {0};
+    struct nn_discovery places = {0};
     int r = get_folders(&folders);
 
     for (size_t i = 0; r == 0 && i < folders.n_entries; i++)
-        r = scan(&places, folders.entries[i], prefix, suffix);
+        r = discovery_scan(&places, folders.entries[i], prefix, suffix);
     if (r < 0) {
-        nn_places_done(&places);
+        nn_discovery_done(&places);
         return nn_error_trace(r);
     }
     *ret_places = places;
     return 0;
 }
 
-int nn_places_sockets(struct nn_places *ret_places)
+int nn_discovery_init_sockets(struct nn_discovery *ret_places)
 {
-    return list(socket_folders, "", SOCKET_SUFFIX, ret_places);
+    return discovery_list(socket_folders, "", SOCKET_SUFFIX, ret_places);
 }
 
-int nn_places_drivers(struct nn_places *ret_places)
+int nn_discovery_init_drivers(struct nn_discovery *ret_places)
 {
-    return list(driver_folders, DRIVER_PREFIX, DRIVER_SUFFIX, ret_places);
+    return discovery_list(driver_folders, DRIVER_PREFIX, DRIVER_SUFFIX, ret_places);
 }
 
 /* -- single places ------------------------------------------------------------------------ */
 
-int nn_places_socket_for(const char *name, char **ret_path)
+int nn_discovery_socket_path(const char *name, char **ret_path)
 {
     _cleanup_(folders_done) struct folders folders = {.n_entries = 0};
     bool is_root = geteuid() == 0;
@@ -235,7 +236,7 @@ int nn_places_socket_for(const char *name, char **ret_path)
     return *ret_path ? 0 : nn_error_origin(-ENOMEM);
 }
 
-int nn_places_host(char **ret_path)
+int nn_discovery_host_path(char **ret_path)
 {
     const char *given = nn_variable_get(NN_VARIABLE_HOST);
     _cleanup_(freep) char *own = own_folder(), *path = NULL;

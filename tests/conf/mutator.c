@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conf/spoil.h"
+#include "conf/mutator.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static uint64_t state = 1;
 
-void spoil_seed(uint64_t seed)
+void mutator_seed(uint64_t seed)
 {
     state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
@@ -63,7 +63,7 @@ static uint32_t *copy_list(struct nnt_file *file, const uint32_t *list, uint32_t
 
 /* -- operands -- */
 
-static enum spoil_outcome spoil_type(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_type(struct nnt_file *file, struct nnt_model *model)
 {
     struct nnt_operand *operand = any_operand(model);
     uint32_t type = below(N_TYPES);
@@ -71,31 +71,31 @@ static enum spoil_outcome spoil_type(struct nnt_file *file, struct nnt_model *mo
     /* References and channel scales belong to their types. */
     if (operand->type == TYPE_MODEL || operand->type == TYPE_PER_CHANNEL || type == TYPE_MODEL ||
         type == TYPE_PER_CHANNEL || type == operand->type)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     operand->type = type;
     operand->scale = is_quantized(type) ? 0.5f : 0.0f;
     operand->zero_point = 0;
     if (is_scalar(type))
         operand->rank = operand->declared_rank = 0;
-    return SPOIL_MAY_BE_LEGAL;
+    return MUTATOR_MAY_BE_LEGAL;
 }
 
-static enum spoil_outcome spoil_unknown_type(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_unknown_type(struct nnt_file *file, struct nnt_model *model)
 {
     static const uint32_t types[] = {16, 9999, 10002, 65535, 0x7fff0000, UINT32_MAX};
 
     any_operand(model)->type = types[below(6)];
-    return SPOIL_NEVER_LEGAL;
+    return MUTATOR_NEVER_LEGAL;
 }
 
-static enum spoil_outcome spoil_rank(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_rank(struct nnt_file *file, struct nnt_model *model)
 {
     struct nnt_operand *operand = any_operand(model);
     uint32_t *dimensions = nnt_file_alloc(file, operand->rank + 4u, sizeof(*dimensions));
     bool was_scalar = is_scalar(operand->type);
 
     if (!dimensions)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     memcpy(dimensions, operand->declared, operand->rank * sizeof(*dimensions));
     if (operand->rank > 0 && below(2)) {
         operand->rank--;
@@ -106,26 +106,26 @@ static enum spoil_outcome spoil_rank(struct nnt_file *file, struct nnt_model *mo
     operand->declared = dimensions;
     operand->expected = dimensions;
     operand->declared_rank = operand->rank;
-    return was_scalar ? SPOIL_NEVER_LEGAL : SPOIL_MAY_BE_LEGAL;
+    return was_scalar ? MUTATOR_NEVER_LEGAL : MUTATOR_MAY_BE_LEGAL;
 }
 
-static enum spoil_outcome spoil_dimension(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_dimension(struct nnt_file *file, struct nnt_model *model)
 {
     static const uint32_t numbers[] = {0, 1, 2, 3, 7, 65536, UINT32_MAX};
     struct nnt_operand *operand = any_operand(model);
     uint32_t *dimensions;
 
     if (operand->rank == 0)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     dimensions = copy_list(file, operand->declared, operand->rank);
     if (!dimensions)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     dimensions[below(operand->rank)] = numbers[below(7)];
     operand->declared = dimensions;
-    return SPOIL_MAY_BE_LEGAL;
+    return MUTATOR_MAY_BE_LEGAL;
 }
 
-static enum spoil_outcome spoil_scale(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_scale(struct nnt_file *file, struct nnt_model *model)
 {
     static const float of_quantized[] = {0.0f, -1.0f, NAN, INFINITY};
     static const float of_others[] = {1.0f, -1.0f, NAN, INFINITY};
@@ -137,22 +137,22 @@ static enum spoil_outcome spoil_scale(struct nnt_file *file, struct nnt_model *m
         operand->scale = of_others[below(3) + 1];
     else
         operand->scale = of_others[below(4)];
-    return SPOIL_NEVER_LEGAL;
+    return MUTATOR_NEVER_LEGAL;
 }
 
 /* A scale that is legal by itself, where another one may be demanded. */
-static enum spoil_outcome spoil_scale_lightly(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_scale_lightly(struct nnt_file *file, struct nnt_model *model)
 {
     static const float scales[] = {1e-30f, 0.001f, 3.0f, 1e30f};
     struct nnt_operand *operand = any_operand(model);
 
     if (!is_quantized(operand->type))
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     operand->scale = scales[below(4)];
-    return SPOIL_MAY_BE_LEGAL;
+    return MUTATOR_MAY_BE_LEGAL;
 }
 
-static enum spoil_outcome spoil_zero_point(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_zero_point(struct nnt_file *file, struct nnt_model *model)
 {
     struct nnt_operand *operand = any_operand(model);
 
@@ -170,13 +170,13 @@ static enum spoil_outcome spoil_zero_point(struct nnt_file *file, struct nnt_mod
         operand->zero_point = below(2) ? -1 : 1;
         break;
     }
-    return SPOIL_NEVER_LEGAL;
+    return MUTATOR_NEVER_LEGAL;
 }
 
 /* -- operations -- */
 
 /* One operand more or less on one side of an operation. */
-static enum spoil_outcome spoil_count(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_count(struct nnt_file *file, struct nnt_model *model)
 {
     struct nnt_subgraph *subgraph = any_subgraph(model);
     struct nnt_operation *operation = &subgraph->operations[below(subgraph->n_operations)];
@@ -186,18 +186,18 @@ static enum spoil_outcome spoil_count(struct nnt_file *file, struct nnt_model *m
     uint32_t *copy = copy_list(file, *list, *n);
 
     if (!copy)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     if (below(2) && *n > 0)
         (*n)--;
     else
         copy[(*n)++] = below(subgraph->n_operands);
     *list = copy;
-    return SPOIL_MAY_BE_LEGAL;
+    return MUTATOR_MAY_BE_LEGAL;
 }
 
 /* Another operand, or none that there is, in one place of an operation. */
-static enum spoil_outcome spoil_place(struct nnt_file *file, struct nnt_model *model,
-                                      bool is_in_range)
+static enum mutator_outcome spoil_place(struct nnt_file *file, struct nnt_model *model,
+                                        bool is_in_range)
 {
     static const uint32_t beyond[] = {0, 1, 1000000, INT32_MAX, UINT32_MAX};
     struct nnt_subgraph *subgraph = any_subgraph(model);
@@ -208,37 +208,37 @@ static enum spoil_outcome spoil_place(struct nnt_file *file, struct nnt_model *m
     uint32_t i = below(5), *copy = copy_list(file, *list, n);
 
     if (!copy || n == 0)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     copy[below(n)] = is_in_range ? below(subgraph->n_operands)
                                  : beyond[i] + (i < 2 ? subgraph->n_operands : 0);
     *list = copy;
-    return is_in_range ? SPOIL_MAY_BE_LEGAL : SPOIL_NEVER_LEGAL;
+    return is_in_range ? MUTATOR_MAY_BE_LEGAL : MUTATOR_NEVER_LEGAL;
 }
 
-static enum spoil_outcome spoil_index(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_index(struct nnt_file *file, struct nnt_model *model)
 {
     return spoil_place(file, model, false);
 }
 
-static enum spoil_outcome spoil_other_operand(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_other_operand(struct nnt_file *file, struct nnt_model *model)
 {
     return spoil_place(file, model, true);
 }
 
-static enum spoil_outcome spoil_operation(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_operation(struct nnt_file *file, struct nnt_model *model)
 {
     struct nnt_subgraph *subgraph = any_subgraph(model);
     struct nnt_operation *operation = &subgraph->operations[below(subgraph->n_operations)];
 
     operation->type = below(4) ? below(106) : 106 + below(1000);
-    return operation->type < 106 ? SPOIL_MAY_BE_LEGAL : SPOIL_NEVER_LEGAL;
+    return operation->type < 106 ? MUTATOR_MAY_BE_LEGAL : MUTATOR_NEVER_LEGAL;
 }
 
 /* -- values -- */
 
 /* A number in a constant or an input: axes, paddings, strides, indices, conditions. Scalars get no
  * huge ones: a sampling ratio of two thousand million is legal, and never done. */
-static enum spoil_outcome spoil_value(struct nnt_file *file, struct nnt_model *model)
+static enum mutator_outcome spoil_value(struct nnt_file *file, struct nnt_model *model)
 {
     static const int32_t numbers[] = {INT32_MIN, -1000, -1, 0, 1, 2, 5, 100, 65536, INT32_MAX};
     struct nnt_operand *operand = any_operand(model);
@@ -246,17 +246,17 @@ static enum spoil_outcome spoil_value(struct nnt_file *file, struct nnt_model *m
     uint8_t *data;
 
     if (operand->n_bytes < 4 || operand->lifetime == NNT_SUBGRAPH)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     data = nnt_file_alloc(file, operand->n_bytes, 1);
     if (!data)
-        return SPOIL_NOTHING;
+        return MUTATOR_NO_PLACE;
     memcpy(data, operand->data, operand->n_bytes);
     memcpy(data + below(operand->n_bytes / 4) * 4, &numbers[below(n_numbers)], 4);
     operand->data = data;
-    return SPOIL_MAY_BE_LEGAL;
+    return MUTATOR_MAY_BE_LEGAL;
 }
 
-const struct spoiler spoilers[] = {
+const struct mutator mutators[] = {
     {"type", spoil_type},
     {"unknown type", spoil_unknown_type},
     {"rank", spoil_rank},
@@ -270,4 +270,4 @@ const struct spoiler spoilers[] = {
     {"operation", spoil_operation},
     {"value", spoil_value},
 };
-const unsigned n_spoilers = sizeof(spoilers) / sizeof(spoilers[0]);
+const unsigned n_mutators = sizeof(mutators) / sizeof(mutators[0]);

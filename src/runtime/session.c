@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "hal/dial.h"
 #include "host/host.h"
-#include "runtime/execution/channel.h"
 #include "runtime/object.h"
 
 static void session_died(void *ctx)
@@ -12,12 +11,14 @@ static void session_died(void *ctx)
     struct nn_rt_session *session = ctx;
 
     __atomic_store_n(&session->is_dead, 1, __ATOMIC_RELEASE);
-    nn_rt_channel_stop_all(session);
+    nn_rt_session_bursts_stop_all(&session->bursts);
 }
 
-static void get_memories(void *ctx, const struct nn_hal_get_memories_event *event)
+static void session_get_memories(void *ctx, const struct nn_hal_get_memories_event *event)
 {
-    nn_rt_channel_request_memories(ctx, event);
+    struct nn_rt_session *session = ctx;
+
+    nn_rt_session_bursts_request_memories(&session->bursts, event);
 }
 
 static int session_new(struct nn_rt_session **ret_session)
@@ -28,7 +29,7 @@ static int session_new(struct nn_rt_session **ret_session)
         return nn_error_origin(-ENOMEM);
     session->n_refs = 1;
     session->fork_generation = nn_fork_generation();
-    pthread_mutex_init(&session->lock, NULL);
+    nn_rt_session_bursts_init(&session->bursts);
     *ret_session = session;
     return 0;
 }
@@ -51,12 +52,12 @@ int nn_rt_session_embedded(struct nn_host *host, struct nn_rt_session **ret_sess
     return 0;
 }
 
-/* absent is what it means that nobody is there. */
+/* absent says what a missing peer means for this kind of session. */
 static int explain_dial(int r, const char *who, const char *absent, struct nn_why *why)
 {
     const char *const texts[] = {
         [NN_DIAL_E_ABSENT] = absent,
-        [NN_DIAL_E_UNTRUSTED] = "it runs as somebody else's: see NNHAL_SERVICE_UID",
+        [NN_DIAL_E_UNTRUSTED] = "it runs as another user: see NNHAL_SERVICE_UID",
         [NN_DIAL_E_REFUSED] = "it ended, or does not speak our language: its log tells why",
     };
 
@@ -73,7 +74,7 @@ static int session_dial(int (*connect_hal)(const char *where,
                         struct nn_rt_session **ret_session)
 {
     _cleanup_(freep) struct nn_rt_session *session = NULL;
-    struct nn_hal_listener listener = {.get_memories = get_memories, .died = session_died};
+    struct nn_hal_listener listener = {.get_memories = session_get_memories, .died = session_died};
     int r;
 
     r = session_new(&session);
@@ -90,7 +91,7 @@ static int session_dial(int (*connect_hal)(const char *where,
 
 int nn_rt_session_service(const char *path, struct nn_why *why, struct nn_rt_session **ret_session)
 {
-    return session_dial(nn_dial_socket, path, "nobody is there", why, ret_session);
+    return session_dial(nn_dial_socket, path, "nothing listens there", why, ret_session);
 }
 
 int nn_rt_session_private(const char *name, struct nn_why *why, struct nn_rt_session **ret_session)
@@ -109,11 +110,11 @@ struct nn_rt_session *nn_rt_session_unref(struct nn_rt_session *session)
 {
     if (!session || !nn_unref(&session->n_refs))
         return NULL;
-    /* A forked child closes its copies of sockets; what an embedded session
-     * stands on, threads and a host in the parent's state, is not there. */
+    /* A forked child closes its copies of sockets. An embedded session it must leave alone: the
+     * host's threads were not forked, and its locks may be held for ever. */
     if (session->is_wire || !nn_rt_session_is_foreign(session))
         nn_hal_close(session->hal);
-    pthread_mutex_destroy(&session->lock);
+    nn_rt_session_bursts_done(&session->bursts);
     free(session);
     return NULL;
 }

@@ -12,22 +12,20 @@
 #include "base/cleanup.h"
 #include "hal/hal.h"
 #include "runtime/result.h"
+#include "runtime/session-bursts.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct nn_host;
-struct nn_rt_channel;
 
 struct nn_rt_session {
     uint32_t n_refs;
     uint32_t fork_generation;
-    uint32_t is_dead; /* set by whatever thread finds out */
+    uint32_t is_dead; /* set by the thread that notices first */
     bool is_wire;     /* the driver runs in another process */
     struct nn_hal *hal;
-    pthread_mutex_t lock; /* of channels */
-    struct nn_rt_channel *channels;
+    struct nn_rt_session_bursts bursts;
 };
 
 /* nn_rt_session_embedded() - a session of a host in this process.

@@ -30,7 +30,7 @@ ANeuralNetworksBurst *nn_rt_burst_unref(ANeuralNetworksBurst *burst)
 {
     if (!burst || !nn_rt_object_unref(&burst->object))
         return NULL;
-    nn_rt_channel_unref(burst->channel);
+    nn_rt_channel_free(burst->channel);
     nn_rt_prepared_unref(burst->prepared);
     nn_rt_compilation_unref(burst->compilation);
     nn_rt_object_done(&burst->object);
@@ -41,15 +41,19 @@ ANeuralNetworksBurst *nn_rt_burst_unref(ANeuralNetworksBurst *burst)
 struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,
                                               struct nn_rt_prepared *prepared)
 {
-    const ANeuralNetworksCompilation *compilation = burst->compilation;
+    const struct nn_rt_channel_params params = {
+        .session = prepared->session,
+        .prepared_model = prepared->id,
+        .io = &burst->compilation->finished->io,
+        .may_spin = burst->compilation->preference != NNHAL_LOW_POWER,
+    };
 
     if (burst->prepared == prepared)
         return burst->channel;
-    nn_rt_channel_unref(burst->channel);
+    nn_rt_channel_free(burst->channel);
     nn_rt_prepared_unref(burst->prepared);
     burst->prepared = nn_rt_prepared_ref(prepared);
-    burst->channel = nn_rt_channel_open(prepared, &compilation->finished->io,
-                                        compilation->preference != NNHAL_LOW_POWER);
+    burst->channel = nn_rt_channel_open(&params);
     return burst->channel;
 }
 

@@ -318,19 +318,23 @@ static uint32_t execute_bound(ANeuralNetworksExecution *execution, struct execut
                               struct nn_rt_prepared *prepared,
                               struct nn_hal_execute_synchronously_reply *reply)
 {
-    const ANeuralNetworksCompilation *compilation = execution->compilation;
+    const struct nn_rt_channel_params params = {
+        .session = prepared->session,
+        .prepared_model = prepared->id,
+        .io = &execution->compilation->finished->io,
+        .may_spin = execution->compilation->preference != NNHAL_LOW_POWER,
+    };
     struct nn_rt_channel *implicit = NULL;
     uint32_t status;
 
     if (run->pace)
-        implicit = nn_rt_implicit_burst_take(prepared, run->pace, &compilation->finished->io,
-                                             compilation->preference != NNHAL_LOW_POWER);
+        implicit = nn_rt_implicit_burst_take(&prepared->implicit, run->pace, &params);
     run->binding.channel = run->burst ? nn_rt_burst_get_channel(run->burst, prepared) : implicit;
     nn_arena_reset(&execution->arena);
     status = nn_rt_binding_execute(&execution->binding, &execution->arguments, &run->binding,
                                    &execution->arena, reply);
     if (implicit)
-        nn_rt_implicit_burst_give(prepared, run->pace);
+        nn_rt_implicit_burst_give(&prepared->implicit, run->pace);
     return status;
 }
 

@@ -58,15 +58,15 @@ static bool is_fast_sequence(const struct nn_rt_pace *pace)
            now - first <= NN_RT_IMPLICIT_BURST_WITHIN_NS && !is_slow(pace);
 }
 
-/* -- what nobody uses goes -------------------------------------------------------- */
+/* -- idle ones are ended ------------------------------------------------------------ */
 
-/* Of this process. The thread runs while the list is not empty. */
+/* All of this process. The thread runs while the list is not empty. */
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct nn_rt_implicit_burst *watched;
 static bool is_watching;
 
-/* Whether it has been idle for long enough, or has no channel any more: then
- * *ret_channel is what it had. Else *due_ns is not later than its time. */
+/* Whether it leaves the list: it has been idle for long enough, then *ret_channel is its channel,
+ * or it has none any more. Else *due_ns is lowered to when it will have been. */
 static bool expire_idle(struct nn_rt_implicit_burst *implicit, uint64_t now_ns, uint64_t *due_ns,
                         struct nn_rt_channel **ret_channel)
 {
@@ -86,8 +86,8 @@ static bool expire_idle(struct nn_rt_implicit_burst *implicit, uint64_t now_ns, 
     return is_over;
 }
 
-/* The channel of the first idle one; what is over leaves the list. Under the
- * list's lock. */
+/* Takes idle ones from the list up to the first that had a channel, which is returned: ending it
+ * calls the device, so only one is taken each time the lock is held. */
 static struct nn_rt_channel *expire_first(uint64_t *due_ns)
 {
     struct nn_rt_implicit_burst **link = &watched;
@@ -125,7 +125,7 @@ static void *idle_thread(void *argument)
 
         pthread_mutex_unlock(&watch_lock);
         if (channel)
-            nn_rt_channel_unref(channel);
+            nn_rt_channel_free(channel);
         else
             sleep_until(due_ns);
         pthread_mutex_lock(&watch_lock);
@@ -135,7 +135,7 @@ static void *idle_thread(void *argument)
     return NULL;
 }
 
-/* Without a thread it stays until the model goes. */
+/* If no thread can be started, the channel stays until the prepared model is freed. */
 static void idle_watch(struct nn_rt_implicit_burst *implicit)
 {
     pthread_t thread;
@@ -178,16 +178,15 @@ void nn_rt_implicit_burst_done(struct nn_rt_implicit_burst *implicit, bool is_fo
     if (is_foreign)
         return;
     idle_unwatch(implicit);
-    implicit->channel = nn_rt_channel_unref(implicit->channel);
+    implicit->channel = nn_rt_channel_free(implicit->channel);
     pthread_mutex_destroy(&implicit->lock);
 }
 
-/* is_busy keeps others away while no lock is held. */
-static struct nn_rt_channel *open_channel(struct nn_rt_prepared *prepared,
-                                          const struct nn_model_io *io, bool may_spin)
+/* is_busy keeps other threads away while no lock is held. */
+static struct nn_rt_channel *open_channel(struct nn_rt_implicit_burst *implicit,
+                                          const struct nn_rt_channel_params *params)
 {
-    struct nn_rt_implicit_burst *implicit = &prepared->implicit;
-    struct nn_rt_channel *channel = nn_rt_channel_open(prepared, io, may_spin);
+    struct nn_rt_channel *channel = nn_rt_channel_open(params);
 
     pthread_mutex_lock(&implicit->lock);
     implicit->channel = channel;
@@ -199,15 +198,14 @@ static struct nn_rt_channel *open_channel(struct nn_rt_prepared *prepared,
     return channel;
 }
 
-struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_prepared *prepared,
+struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_implicit_burst *implicit,
                                                 const struct nn_rt_pace *pace,
-                                                const struct nn_model_io *io, bool may_spin)
+                                                const struct nn_rt_channel_params *params)
 {
-    struct nn_rt_implicit_burst *implicit = &prepared->implicit;
     struct nn_rt_channel *channel = NULL;
     bool is_wanted = false;
 
-    if (!prepared->session->is_wire || !is_enabled())
+    if (!params->session->is_wire || !is_enabled())
         return NULL;
     pthread_mutex_lock(&implicit->lock);
     if (!implicit->is_busy) {
@@ -216,12 +214,11 @@ struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_prepared *prepared,
         implicit->is_busy = channel || is_wanted;
     }
     pthread_mutex_unlock(&implicit->lock);
-    return is_wanted ? open_channel(prepared, io, may_spin) : channel;
+    return is_wanted ? open_channel(implicit, params) : channel;
 }
 
-void nn_rt_implicit_burst_give(struct nn_rt_prepared *prepared, const struct nn_rt_pace *pace)
+void nn_rt_implicit_burst_give(struct nn_rt_implicit_burst *implicit, const struct nn_rt_pace *pace)
 {
-    struct nn_rt_implicit_burst *implicit = &prepared->implicit;
     struct nn_rt_channel *slow = NULL;
 
     pthread_mutex_lock(&implicit->lock);
@@ -232,5 +229,5 @@ void nn_rt_implicit_burst_give(struct nn_rt_prepared *prepared, const struct nn_
         implicit->channel = NULL;
     }
     pthread_mutex_unlock(&implicit->lock);
-    nn_rt_channel_unref(slow);
+    nn_rt_channel_free(slow);
 }

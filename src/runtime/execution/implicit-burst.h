@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* implicit-burst.h - a burst for applications that never heard of bursts
+/* implicit-burst.h - a burst for applications that do not use bursts
  *
- * Who calls compute() on one reusable execution again and again means what a
- * burst means. After 8 such calls within 1 s, if half of them took 2 ms at most,
- * the prepared model gets a channel, which compute() then uses. A second thread
- * that computes meanwhile does not wait for it: it makes an ordinary call. The
- * channel goes when nobody has used it for 1 s, which a thread watches that
- * lives as long as there are such channels, and when the calls become slow.
+ * An application that calls compute() on one reusable execution again and again
+ * means what a burst means. After 8 such calls within 1 s, if half of them took
+ * 2 ms at most, the prepared model gets a channel, which compute() then uses. A
+ * second thread that computes meanwhile does not wait for it: it makes an
+ * ordinary call. The channel is ended after 1 s without use, by a thread that
+ * runs while there are such channels, and when the calls become slow.
  * NNHAL_BURST=off: there are none.
  *
- * Only for devices in other processes: inside of this one a call is shorter
+ * Only for devices in other processes: within one process a call is shorter
  * than a queue. Threads: any; a struct nn_rt_pace belongs to its execution. */
 #ifndef NN_RUNTIME_EXECUTION_IMPLICIT_BURST_H
 #define NN_RUNTIME_EXECUTION_IMPLICIT_BURST_H
@@ -18,9 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct nn_model_io;
 struct nn_rt_channel;
-struct nn_rt_prepared;
+struct nn_rt_channel_params;
 
 #define NN_RT_IMPLICIT_BURST_CALLS     8
 #define NN_RT_IMPLICIT_BURST_WITHIN_NS UINT64_C(1000000000)
@@ -47,18 +46,19 @@ struct nn_rt_implicit_burst {
 
 void nn_rt_implicit_burst_init(struct nn_rt_implicit_burst *implicit);
 
-/* nn_rt_implicit_burst_done() - ends the channel, which calls the device; nobody computes.
+/* nn_rt_implicit_burst_done() - ends the channel, which calls the device; no thread computes.
  * In a forked child it stays. */
 void nn_rt_implicit_burst_done(struct nn_rt_implicit_burst *implicit, bool is_foreign);
 
 /* nn_rt_implicit_burst_take() - the channel for one computation; may open it, which blocks
  * for a call. Returns: NULL if there is none, or another thread has it. */
-struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_prepared *prepared,
+struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_implicit_burst *implicit,
                                                 const struct nn_rt_pace *pace,
-                                                const struct nn_model_io *io, bool may_spin);
+                                                const struct nn_rt_channel_params *params);
 
 /* nn_rt_implicit_burst_give() - the computation for which it was taken has ended. */
-void nn_rt_implicit_burst_give(struct nn_rt_prepared *prepared, const struct nn_rt_pace *pace);
+void nn_rt_implicit_burst_give(struct nn_rt_implicit_burst *implicit,
+                               const struct nn_rt_pace *pace);
 
 /* nn_rt_pace_begin(), nn_rt_pace_end() - around each call. */
 void nn_rt_pace_begin(struct nn_rt_pace *pace);

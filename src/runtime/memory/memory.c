@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/error.h"
-#include "runtime/execution/channel.h"
 #include "runtime/memory/domain.h"
 #include "runtime/memory/hardware-buffer.h"
 #include "shm/region.h"
@@ -175,7 +174,7 @@ static void import_free(struct nn_rt_memory_import *import)
     struct nn_arena arena;
 
     if (nn_rt_session_is_alive(import->session)) {
-        nn_rt_channel_drop_memory(import->session, import->id);
+        nn_rt_session_bursts_drop_memory(&import->session->bursts, import->id, true);
         nn_arena_init(&arena, 0);
         nn_hal_free_memory(import->session->hal, &args, &reply, &arena);
         nn_arena_done(&arena);

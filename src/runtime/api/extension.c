@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
-#include "runtime/model/builder.h"
+#include "runtime/copy-count.h"
 #include "runtime/execution/execution.h"
+#include "runtime/model/builder.h"
 
 #include <nnhal/ext.h>
 
@@ -117,7 +118,7 @@ _public_ size_t nnhal_get_last_error(char *text, size_t n_bytes)
 
 _public_ uint64_t nnhal_get_copied_bytes(void)
 {
-    return nn_copied_bytes();
+    return nn_rt_copy_count_get();
 }
 
 _public_ uint64_t nnhal_get_imported_memories(void)

@@ -3,28 +3,17 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "runtime/copy-count.h"
 #include "runtime/memory/domain.h"
 
 #include <string.h>
 
 #define ARGUMENT_ALIGNMENT 64
 
-static uint64_t copied_bytes;
-
-uint64_t nn_copied_bytes(void)
-{
-    return __atomic_load_n(&copied_bytes, __ATOMIC_RELAXED);
-}
-
-void nn_count_copied(uint64_t n_bytes)
-{
-    __atomic_add_fetch(&copied_bytes, n_bytes, __ATOMIC_RELAXED);
-}
-
 static void copy_counted(void *to, const void *from, uint64_t n_bytes)
 {
     memcpy(to, from, n_bytes);
-    nn_count_copied(n_bytes);
+    nn_rt_copy_count_add(n_bytes);
 }
 
 /* -- the argument pool ------------------------------------------------------------ */

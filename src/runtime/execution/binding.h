@@ -70,9 +70,4 @@ void nn_rt_binding_unbind(struct nn_rt_binding *binding);
 /* nn_rt_binding_done() - gives the argument pool back too. */
 void nn_rt_binding_done(struct nn_rt_binding *binding);
 
-/* nn_copied_bytes() - what this process has copied of tensors: arguments by pointer, and
- * memories that it copies itself. nn_count_copied() adds to it. */
-uint64_t nn_copied_bytes(void);
-void nn_count_copied(uint64_t n_bytes);
-
 #endif

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "model/infer.h"
 #include "model/types.h"
-#include "runtime/execution/binding.h"
+#include "runtime/copy-count.h"
 #include "runtime/memory/domain.h"
 #include "shm/region.h"
 
@@ -109,7 +109,7 @@ static int copy_mapped(struct memory_copy *copy)
     }
     /* Two memories may be ranges of one file. */
     memmove(nn_region_data(to), nn_region_data(from), copy->n_bytes);
-    nn_count_copied(copy->n_bytes);
+    nn_rt_copy_count_add(copy->n_bytes);
     r = nn_region_end_access(to, true);
     nn_region_end_access(from, false);
     return r;

@@ -301,7 +301,8 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
         const struct nn_rt_argument *input = &execution->arguments.inputs[i];
 
         if (input->kind == NN_ARGUMENT_MEMORY && input->memory->domain)
-            r = nn_rt_domain_check_input(input->memory->domain, input, why);
+            r = nn_rt_domain_check_input(input->memory->domain, input->n_dimensions,
+                                         input->dimensions, why);
     }
     return r;
 }

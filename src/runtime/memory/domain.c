@@ -198,6 +198,7 @@ int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why
                             ANeuralNetworksMemory **ret_memory)
 {
     struct nn_rt_domain *domain = NULL;
+    ANeuralNetworksMemory *memory = NULL;
     uint64_t n_bytes = 0;
     int r;
 
@@ -209,16 +210,19 @@ int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why
     if (!r) {
         nn_operand_bytes(desc->roles.operand->type, desc->roles.n_dimensions,
                          desc->roles.dimensions, &n_bytes);
-        r = nn_rt_memory_from_domain(domain, n_bytes, ret_memory);
+        r = nn_rt_memory_new_in_device(n_bytes, &memory);
     } else if (r > 0 && can_use_pool(&desc->roles, &n_bytes)) {
         nn_log("memory", NN_LOG_INFO, "%s; shared memory serves instead", why->text);
-        r = nn_rt_memory_new_pool("nnhal-domain", n_bytes, ret_memory);
-        if (!r)
-            (*ret_memory)->domain = domain;
+        r = nn_rt_memory_new_pool("nnhal-domain", n_bytes, &memory);
     }
-    if (r)
+    if (r) {
         nn_rt_domain_free(domain);
-    return r;
+        return r;
+    }
+    memory->domain = domain;
+    memory->free_domain = nn_rt_domain_free;
+    *ret_memory = memory;
+    return 0;
 }
 
 /* -- use ---------------------------------------------------------------------------------- */
@@ -278,15 +282,15 @@ bool nn_rt_domain_get_dims(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_
     return is_initialized;
 }
 
-int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_argument *input,
+int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims,
                              struct nn_why *why)
 {
-    uint32_t n, dimensions[NNHAL_MAX_RANK], n_merged, merged[NNHAL_MAX_RANK];
+    uint32_t n, held[NNHAL_MAX_RANK], n_merged, merged[NNHAL_MAX_RANK];
 
-    if (!nn_rt_domain_get_dims(domain, &n, dimensions))
+    if (!nn_rt_domain_get_dims(domain, &n, held))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "the memory is not initialized: copy into it, or compute into it, first");
-    if (!nn_dims_merge(n, dimensions, input->n_dimensions, input->dimensions, &n_merged, merged))
+    if (!nn_dims_merge(n, held, n_dims, dims, &n_merged, merged))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "the memory's contents have other dimensions than the input");
     return 0;

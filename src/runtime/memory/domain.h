@@ -17,7 +17,7 @@
 #ifndef NN_RUNTIME_MEMORY_DOMAIN_H
 #define NN_RUNTIME_MEMORY_DOMAIN_H
 
-#include "runtime/execution/argument.h"
+#include "runtime/memory/memory.h"
 #include "runtime/memory/roles.h"
 
 struct nn_rt_domain {
@@ -57,16 +57,16 @@ int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
 int nn_rt_domain_get_buffer(struct nn_rt_domain *domain, struct nn_rt_session *session,
                             struct nn_why *why, struct nn_rt_domain_handle *ret_handle);
 
-/* nn_rt_domain_get_session() - the same for whoever has no session yet: the one that the
+/* nn_rt_domain_get_session() - the same for a caller without a session: the one that the
  * buffer is of. The reference is the caller's.
  * Returns: as nn_rt_domain_get_buffer(). */
 int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
                              struct nn_rt_session **ret_session,
                              struct nn_rt_domain_handle *ret_handle);
 
-/* nn_rt_domain_check_input() - whether there are contents, of the argument's dimensions.
+/* nn_rt_domain_check_input() - whether there are contents, of dims that an input allows.
  * Returns: 0, OP_FAILED. */
-int nn_rt_domain_check_input(struct nn_rt_domain *domain, const struct nn_rt_argument *input,
+int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims,
                              struct nn_why *why);
 
 /* nn_rt_domain_set_dims() - what became of it: contents of these dimensions. */

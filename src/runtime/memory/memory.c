@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/arith.h"
 #include "base/error.h"
-#include "runtime/memory/domain.h"
 #include "runtime/memory/hardware-buffer.h"
 #include "shm/region.h"
 
@@ -101,8 +100,7 @@ int nn_rt_memory_new_pool(const char *name, uint64_t n_bytes, ANeuralNetworksMem
     return 0;
 }
 
-int nn_rt_memory_from_domain(struct nn_rt_domain *domain, uint64_t n_bytes,
-                             ANeuralNetworksMemory **ret_memory)
+int nn_rt_memory_new_in_device(uint64_t n_bytes, ANeuralNetworksMemory **ret_memory)
 {
     ANeuralNetworksMemory *memory;
     int r;
@@ -111,7 +109,6 @@ int nn_rt_memory_from_domain(struct nn_rt_domain *domain, uint64_t n_bytes,
     if (r < 0)
         return nn_error_trace(r);
     memory->size = n_bytes;
-    memory->domain = domain;
     *ret_memory = memory;
     return 0;
 }
@@ -193,7 +190,8 @@ ANeuralNetworksMemory *nn_rt_memory_unref(ANeuralNetworksMemory *memory)
         memory->imports = import->next;
         import_free(import);
     }
-    nn_rt_domain_free(memory->domain);
+    if (memory->domain)
+        memory->free_domain(memory->domain);
     nn_region_unref(memory->region);
     nn_rt_hardware_buffer_unref(memory->buffer);
     closep(&memory->fd);
@@ -225,8 +223,7 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
                    (unsigned long long)memory->size);
 }
 
-/* Whoever finds the id missing imports under the lock: two threads do not
- * import the same memory twice. */
+/* Under the lock, so that two threads do not import the same memory twice. */
 static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                       struct nn_why *why, uint64_t *ret_id)
 {
@@ -268,7 +265,7 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
     return 0;
 }
 
-/* Drops what was imported into sessions that died: it holds their sockets. */
+/* Drops imports into sessions that ended: each holds a socket. */
 static void forget_dead(ANeuralNetworksMemory *memory)
 {
     struct nn_rt_memory_import **link = &memory->imports;

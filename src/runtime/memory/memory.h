@@ -32,7 +32,8 @@ struct ANeuralNetworksMemory {
     struct nn_region *region;    /* our own pools only */
     AHardwareBuffer *buffer;     /* NULL: it is none */
     struct nn_rt_domain *domain; /* made from a descriptor; NULL: it was not */
-    pthread_mutex_t lock;        /* of imports */
+    struct nn_rt_domain *(*free_domain)(struct nn_rt_domain *domain); /* NULL without one */
+    pthread_mutex_t lock;                                             /* of imports */
     struct nn_rt_memory_import *imports;
 };
 
@@ -51,12 +52,11 @@ bool nn_rt_memory_is_opaque(const ANeuralNetworksMemory *memory);
  * Returns: 0, -ENOMEM, -errno. */
 int nn_rt_memory_new_pool(const char *name, uint64_t n_bytes, ANeuralNetworksMemory **ret_memory);
 
-/* nn_rt_memory_from_domain() - what lies in a device. Consumes domain on success.
+/* nn_rt_memory_new_in_device() - without bytes of its own; the caller sets its domain.
  * n_bytes 0: not known. Returns: 0, -ENOMEM. */
-int nn_rt_memory_from_domain(struct nn_rt_domain *domain, uint64_t n_bytes,
-                             ANeuralNetworksMemory **ret_memory);
+int nn_rt_memory_new_in_device(uint64_t n_bytes, ANeuralNetworksMemory **ret_memory);
 
-/* nn_rt_memory_is_in_device() - whether it has no bytes that this process could reach. */
+/* nn_rt_memory_is_in_device() - whether this process cannot reach its bytes. */
 bool nn_rt_memory_is_in_device(const ANeuralNetworksMemory *memory);
 
 /* nn_rt_memory_map() - its bytes, as long as the reference is held.

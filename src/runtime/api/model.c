@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
-#include "runtime/model/builder.h"
 #include "runtime/memory/memory.h"
+#include "runtime/model/assembly.h"
 
 /* -- memory ----------------------------------------------------------------------- */
 

@@ -434,8 +434,8 @@ static int sort_model(const ANeuralNetworksModel *model, struct nn_rt_model *fin
     return r;
 }
 
-int nn_rt_model_assemble(const ANeuralNetworksModel *model, struct nn_why *why,
-                         struct nn_rt_model **ret_finished)
+static int model_assemble(const ANeuralNetworksModel *model, struct nn_why *why,
+                          struct nn_rt_model **ret_finished)
 {
     _cleanup_(nn_rt_model_unrefp) struct nn_rt_model *finished = NULL;
     struct constant_layout layout = {.model = model, .why = why};
@@ -469,4 +469,19 @@ int nn_rt_model_assemble(const ANeuralNetworksModel *model, struct nn_why *why,
         return r;
     *ret_finished = steal_ptr(&finished);
     return 0;
+}
+
+int nn_rt_builder_finish(ANeuralNetworksModel *model, struct nn_why *why)
+{
+    struct nn_rt_model *finished = NULL;
+    int r = nn_rt_builder_check_open(model, why);
+
+    if (r)
+        return r;
+    r = model_assemble(model, why, &finished);
+    if (!r)
+        nn_rt_builder_set_finished(model, finished);
+    else if (r == ANEURALNETWORKS_BAD_DATA)
+        model->state = NN_BUILDER_INVALID;
+    return r;
 }

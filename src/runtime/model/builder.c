@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "model/types.h"
-#include "runtime/model/assembly.h"
 
 #include <string.h>
 
@@ -57,7 +56,7 @@ ANeuralNetworksModel *nn_rt_builder_free(ANeuralNetworksModel *model)
     return NULL;
 }
 
-static int check_open(const ANeuralNetworksModel *model, struct nn_why *why)
+int nn_rt_builder_check_open(const ANeuralNetworksModel *model, struct nn_why *why)
 {
     if (model->state == NN_BUILDER_OPEN)
         return 0;
@@ -154,7 +153,7 @@ int nn_rt_builder_add_operand(ANeuralNetworksModel *model, const ANeuralNetworks
     const uint32_t *dimensions = NULL;
     int r;
 
-    r = check_open(model, why);
+    r = nn_rt_builder_check_open(model, why);
     if (r)
         return r;
     if (model->n_operands >= NNHAL_MAX_OPERANDS)
@@ -208,7 +207,7 @@ int nn_rt_builder_set_channel_quant(ANeuralNetworksModel *model, int32_t index,
     const float *scales;
     int r;
 
-    r = check_open(model, why);
+    r = nn_rt_builder_check_open(model, why);
     if (!r)
         r = check_index(model, index, why);
     if (!r)
@@ -235,7 +234,7 @@ int nn_rt_builder_set_channel_quant(ANeuralNetworksModel *model, int32_t index,
 /* An operand can become a constant unless it is an input or an output. */
 static int check_settable(const ANeuralNetworksModel *model, int32_t index, struct nn_why *why)
 {
-    int r = check_open(model, why);
+    int r = nn_rt_builder_check_open(model, why);
 
     if (!r)
         r = check_index(model, index, why);
@@ -312,7 +311,7 @@ int nn_rt_builder_set_value_from_model(ANeuralNetworksModel *model, int32_t inde
     struct nn_rt_model *finished = NULL;
     int r;
 
-    r = check_open(model, why);
+    r = nn_rt_builder_check_open(model, why);
     if (!r)
         r = nn_rt_builder_get_finished(value, why, &finished);
     if (!r)
@@ -392,7 +391,7 @@ int nn_rt_builder_add_operation(ANeuralNetworksModel *model,
     struct nnhal_operation copy = *operation;
     int r;
 
-    r = check_open(model, why);
+    r = nn_rt_builder_check_open(model, why);
     if (r)
         return r;
     if (model->n_operations >= NNHAL_MAX_OPERATIONS)
@@ -482,7 +481,7 @@ int nn_rt_builder_identify(ANeuralNetworksModel *model, uint32_t n_inputs, const
     _cleanup_(freep) uint32_t *new_outputs = NULL;
     int r;
 
-    r = check_open(model, why);
+    r = nn_rt_builder_check_open(model, why);
     if (!r)
         r = check_arguments(model, n_inputs, inputs, n_outputs, outputs, why);
     if (r)
@@ -505,7 +504,7 @@ int nn_rt_builder_identify(ANeuralNetworksModel *model, uint32_t n_inputs, const
 
 int nn_rt_builder_relax(ANeuralNetworksModel *model, bool is_relaxed, struct nn_why *why)
 {
-    int r = check_open(model, why);
+    int r = nn_rt_builder_check_open(model, why);
 
     if (!r)
         model->is_relaxed = is_relaxed;
@@ -514,20 +513,11 @@ int nn_rt_builder_relax(ANeuralNetworksModel *model, bool is_relaxed, struct nn_
 
 /* -- the end ------------------------------------------------------------------------------ */
 
-int nn_rt_builder_finish(ANeuralNetworksModel *model, struct nn_why *why)
+void nn_rt_builder_set_finished(ANeuralNetworksModel *model, struct nn_rt_model *finished)
 {
-    int r = check_open(model, why);
-
-    if (r)
-        return r;
-    r = nn_rt_model_assemble(model, why, &model->finished);
-    if (!r) {
-        model->state = NN_BUILDER_FINISHED;
-        drop_parts(model);
-    } else if (r == ANEURALNETWORKS_BAD_DATA) {
-        model->state = NN_BUILDER_INVALID;
-    }
-    return r;
+    model->finished = finished;
+    model->state = NN_BUILDER_FINISHED;
+    drop_parts(model);
 }
 
 int nn_rt_builder_get_finished(const ANeuralNetworksModel *model, struct nn_why *why,

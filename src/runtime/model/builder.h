@@ -75,7 +75,13 @@ int nn_rt_builder_add_operation(ANeuralNetworksModel *model,
 int nn_rt_builder_identify(ANeuralNetworksModel *model, uint32_t n_inputs, const uint32_t *inputs,
                            uint32_t n_outputs, const uint32_t *outputs, struct nn_why *why);
 int nn_rt_builder_relax(ANeuralNetworksModel *model, bool is_relaxed, struct nn_why *why);
-int nn_rt_builder_finish(ANeuralNetworksModel *model, struct nn_why *why);
+
+/* nn_rt_builder_check_open() - whether it can be changed. Returns: 0, BAD_STATE. */
+int nn_rt_builder_check_open(const ANeuralNetworksModel *model, struct nn_why *why);
+
+/* nn_rt_builder_set_finished() - what was built is finished, which is consumed; the parts are
+ * freed. Called by nn_rt_builder_finish() (assembly.h). */
+void nn_rt_builder_set_finished(ANeuralNetworksModel *model, struct nn_rt_model *finished);
 
 /* nn_rt_builder_get_finished() - what a finished model is; borrowed.
  * Returns: 0, BAD_STATE. */

@@ -14,7 +14,8 @@
 #define NN_RUNTIME_COMPILATION_CACHE_H
 
 #include "cache/folder.h"
-#include "runtime/compilation/prepared.h"
+#include "runtime/compilation/prepare-options.h"
+#include "runtime/model/model.h"
 
 #include <nnhal/ext.h>
 

@@ -14,9 +14,9 @@
 #define NN_RUNTIME_COMPILATION_COMPILATION_H
 
 #include "runtime/compilation/cache.h"
-#include "runtime/object.h"
 #include "runtime/compilation/prepared.h"
 #include "runtime/memory/argument-pool.h"
+#include "runtime/object.h"
 
 enum nn_rt_compilation_state {
     NN_COMPILATION_OPEN,

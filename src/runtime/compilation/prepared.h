@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prepared.h - a model that a device has prepared, in one session
  *
- * The compilation holds one reference, and every execution arguments to it
- * another: when the device dies, the compilation gets a new one while old
- * executions still hold what is gone. Threads: any. */
+ * The compilation holds one reference, and every execution that is bound to it
+ * another: when the device dies, the compilation gets a new one while bound
+ * executions still hold the old one. Threads: any. */
 #ifndef NN_RUNTIME_COMPILATION_PREPARED_H
 #define NN_RUNTIME_COMPILATION_PREPARED_H
 
-#include "runtime/model/model.h"
+#include "runtime/compilation/prepare-options.h"
 #include "runtime/execution/implicit-burst.h"
+#include "runtime/model/model.h"
 
 struct nn_rt_prepared {
     uint32_t n_refs;
@@ -17,17 +18,6 @@ struct nn_rt_prepared {
     uint64_t id;
     uint32_t stage; /* enum nnhal_stage, when it was prepared */
     struct nn_rt_implicit_burst implicit;
-};
-
-struct nn_rt_cache;
-
-/* How a model is to be prepared. */
-struct nn_rt_prepare_options {
-    uint32_t preference; /* enum nnhal_preference */
-    uint32_t priority;   /* enum nnhal_priority */
-    uint64_t deadline_ns;
-    bool is_deferred;
-    struct nn_rt_cache *cache; /* NULL: none (cache.h) */
 };
 
 /* nn_rt_prepared_new() - lets a device prepare a model; blocks.

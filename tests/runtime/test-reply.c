@@ -76,7 +76,7 @@ static void check_reply(const struct answer *answer, uint32_t n)
     OK(ANeuralNetworksExecution_setInput(run.execution, 1, &type, run.y, 16));
     OK(ANeuralNetworksExecution_setOutput(run.execution, 0, NULL, run.z, 16));
     OK(nn_rt_execution_begin(run.execution, &why));
-    OK(nn_rt_execution_bind(run.execution, &why));
+    OK(nn_rt_execution_bind(run.execution, run.compilation->prepared, &why));
     ck_assert_msg(nn_rt_reply_accept(run.execution, answer->status, &reply, &why) == answer->result,
                   "%s: %s", answer->name, why.text);
     ck_assert_msg((answer->result == 0) == (why.text[0] == 0), "%s: %s", answer->name, why.text);

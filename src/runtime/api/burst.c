@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
-#include "runtime/execution/burst.h"
+#include "runtime/execution/computation.h"
 
 _public_ int ANeuralNetworksBurst_create(ANeuralNetworksCompilation *compilation,
                                          ANeuralNetworksBurst **burst)

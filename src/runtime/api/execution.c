@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
-#include "runtime/execution/execution.h"
+#include "runtime/execution/computation.h"
 
 _public_ int ANeuralNetworksExecution_create(ANeuralNetworksCompilation *compilation,
                                              ANeuralNetworksExecution **execution)
@@ -152,8 +152,7 @@ _public_ int ANeuralNetworksExecution_compute(ANeuralNetworksExecution *executio
 
     if (!execution)
         return nn_api_null(__func__);
-    return nn_api_end(__func__, &execution->object, nn_rt_execution_compute(execution, NULL, &why),
-                      &why);
+    return nn_api_end(__func__, &execution->object, nn_rt_execution_compute(execution, &why), &why);
 }
 
 _public_ int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution *execution,

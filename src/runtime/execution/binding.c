@@ -186,14 +186,14 @@ int nn_rt_binding_bind(struct nn_rt_binding *binding, struct nn_rt_arguments *ar
     return r;
 }
 
-int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_run_options *run,
-                               struct nn_why *why)
+int nn_rt_binding_set_reusable(struct nn_rt_binding *binding,
+                               const struct nn_rt_compute_options *options, struct nn_why *why)
 {
     struct nn_hal_create_execution_args args = {
         .prepared_model = binding->prepared->id,
         .request = binding->request,
-        .measure = run->measure,
-        .loop_timeout_ns = run->loop_timeout_ns,
+        .measure = options->measure,
+        .loop_timeout_ns = options->loop_timeout_ns,
     };
     struct nn_hal_create_execution_reply reply = {0};
     struct nn_rt_session *session = binding->prepared->session;
@@ -212,10 +212,10 @@ int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt
 }
 
 /* Packs the request for the burst, unless that has been done. */
-static int packet_pack(struct nn_rt_binding *binding, const struct nn_rt_run_options *run)
+static int packet_pack(struct nn_rt_binding *binding, const struct nn_rt_compute_options *options)
 {
-    const struct nn_burst_pack_options options = {run->measure, run->loop_timeout_ns};
-    struct nn_burst *burst = run->channel->burst;
+    const struct nn_burst_pack_options pack = {options->measure, options->loop_timeout_ns};
+    struct nn_burst *burst = options->channel->burst;
     uint64_t id = nn_burst_id(burst);
     int r;
 
@@ -224,34 +224,35 @@ static int packet_pack(struct nn_rt_binding *binding, const struct nn_rt_run_opt
     if (binding->unfit_burst == id)
         return NN_BURST_E_UNSENT;
     binding->packet = nn_burst_packet_free(binding->packet);
-    r = nn_burst_pack(burst, &binding->request, &options, &binding->packet);
+    r = nn_burst_pack(burst, &binding->request, &pack, &binding->packet);
     if (r == NN_BURST_E_UNSENT)
         binding->unfit_burst = id;
     return r;
 }
 
 /* Returns: 0 with the status; others: nothing was sent. */
-static int execute_in_burst(struct nn_rt_binding *binding, const struct nn_rt_run_options *run,
-                            struct nn_arena *arena, uint32_t *ret_status,
-                            struct nn_hal_execute_synchronously_reply *reply)
+static int binding_execute_in_burst(struct nn_rt_binding *binding,
+                                    const struct nn_rt_compute_options *options,
+                                    struct nn_arena *arena, uint32_t *ret_status,
+                                    struct nn_hal_execute_synchronously_reply *reply)
 {
-    int r = packet_pack(binding, run);
+    int r = packet_pack(binding, options);
 
     if (r)
         return r;
-    return nn_burst_execute(run->channel->burst, binding->packet, run->deadline_ns, arena,
+    return nn_burst_execute(options->channel->burst, binding->packet, options->deadline_ns, arena,
                             ret_status, reply);
 }
 
 uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
                                const struct nn_rt_arguments *arguments,
-                               const struct nn_rt_run_options *run, struct nn_arena *arena,
+                               const struct nn_rt_compute_options *options, struct nn_arena *arena,
                                struct nn_hal_execute_synchronously_reply *reply)
 {
     struct nn_hal_execute_synchronously_args args = {
-        .measure = run->measure,
-        .deadline_ns = run->deadline_ns,
-        .loop_timeout_ns = run->loop_timeout_ns,
+        .measure = options->measure,
+        .deadline_ns = options->deadline_ns,
+        .loop_timeout_ns = options->loop_timeout_ns,
     };
     struct nn_rt_session *session = binding->prepared->session;
     uint32_t status;
@@ -259,7 +260,7 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
     if (!nn_rt_session_is_alive(session))
         return NNHAL_DEAD_OBJECT;
     copy_in(binding, arguments);
-    if (run->channel && !execute_in_burst(binding, run, arena, &status, reply))
+    if (options->channel && !binding_execute_in_burst(binding, options, arena, &status, reply))
         return nn_rt_session_check_status(session, status);
     args.execution = binding->execution;
     if (!binding->execution) {

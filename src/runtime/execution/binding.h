@@ -5,7 +5,7 @@
  * imported into its session, and what was given by pointer gets a place in one
  * pool of shared memory, the argument pool, inputs first. Arguments in memories
  * are used where they are. A reusable execution keeps its binding: the request
- * was judged once, and each run costs the copies and one call.
+ * was validated once, and each computation costs the copies and one call.
  * One thread at a time. */
 #ifndef NN_RUNTIME_EXECUTION_BINDING_H
 #define NN_RUNTIME_EXECUTION_BINDING_H
@@ -15,7 +15,7 @@
 #include "runtime/compilation/prepared.h"
 #include "runtime/memory/argument-pool.h"
 
-/* What the application set. */
+/* What the application has set. */
 struct nn_rt_arguments {
     uint32_t n_inputs;
     uint32_t n_outputs;
@@ -25,7 +25,7 @@ struct nn_rt_arguments {
 
 struct nn_rt_binding {
     struct nn_arena arena;           /* of request */
-    struct nn_rt_prepared *prepared; /* NULL: not arguments */
+    struct nn_rt_prepared *prepared; /* NULL: not bound */
     struct nnhal_request request;
     struct nn_rt_argument_pools *pools;   /* where argument_pool comes from and goes to */
     ANeuralNetworksMemory *argument_pool; /* NULL: no argument by pointer */
@@ -34,30 +34,30 @@ struct nn_rt_binding {
     uint64_t unfit_burst;                 /* the burst that has no place for the request */
 };
 
-/* How to run. */
-struct nn_rt_run_options {
+/* How a computation is to be made. */
+struct nn_rt_compute_options {
     bool measure;
     uint64_t deadline_ns;
     uint64_t loop_timeout_ns;
-    struct nn_rt_channel *channel; /* to binding's prepared model; NULL: without a burst */
+    struct nn_rt_channel *channel; /* to the prepared model that is bound; NULL: a call */
 };
 
 /* nn_rt_binding_bind() - from no binding to one. prepared is referenced.
- * Returns: 0; UNMAPPABLE, DEAD_OBJECT and whatever the device says; -ENOMEM;
- * nothing is arguments then. */
+ * Returns: 0; UNMAPPABLE, DEAD_OBJECT and other answers of the device; -ENOMEM;
+ * nothing is bound then. */
 int nn_rt_binding_bind(struct nn_rt_binding *binding, struct nn_rt_arguments *arguments,
                        struct nn_rt_prepared *prepared, struct nn_why *why);
 
-/* nn_rt_binding_set_reusable() - lets the device judge the request once for all runs. */
-int nn_rt_binding_set_reusable(struct nn_rt_binding *binding, const struct nn_rt_run_options *run,
-                               struct nn_why *why);
+/* nn_rt_binding_set_reusable() - lets the device validate the request once for all computations. */
+int nn_rt_binding_set_reusable(struct nn_rt_binding *binding,
+                               const struct nn_rt_compute_options *options, struct nn_why *why);
 
-/* nn_rt_binding_execute() - copies inputs in and runs, through the burst if that has a
- * place for the request; blocks. The reply lives in arena.
+/* nn_rt_binding_execute() - copies inputs in and lets the device compute, through the burst if
+ * that has a place for the request; blocks. The reply lives in arena.
  * Returns: the device's enum nnhal_error_status. */
 uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
                                const struct nn_rt_arguments *arguments,
-                               const struct nn_rt_run_options *run, struct nn_arena *arena,
+                               const struct nn_rt_compute_options *options, struct nn_arena *arena,
                                struct nn_hal_execute_synchronously_reply *reply);
 
 /* nn_rt_binding_copy_out() - n_bytes of an output by pointer, from the argument pool. */

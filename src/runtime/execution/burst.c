@@ -57,11 +57,10 @@ struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,
     return burst->channel;
 }
 
-int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *execution,
+int nn_rt_burst_acquire(ANeuralNetworksBurst *burst, const ANeuralNetworksExecution *execution,
                         struct nn_why *why)
 {
     uint32_t is_idle = 0;
-    int r;
 
     if (nn_rt_object_is_foreign(&burst->object))
         return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
@@ -69,13 +68,17 @@ int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *e
     if (execution->compilation != burst->compilation)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "the execution and the burst are of different compilations");
+    /* Acquire: pairs with the release in nn_rt_burst_release(). */
     if (!__atomic_compare_exchange_n(&burst->is_busy, &is_idle, 1, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED))
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
                        "another execution is being computed on this burst");
     nn_rt_object_ref(&burst->object);
-    r = nn_rt_execution_compute(execution, burst, why);
+    return 0;
+}
+
+void nn_rt_burst_release(ANeuralNetworksBurst *burst)
+{
     __atomic_store_n(&burst->is_busy, 0, __ATOMIC_RELEASE);
     nn_rt_burst_unref(burst);
-    return r;
 }

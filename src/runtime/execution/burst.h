@@ -28,11 +28,13 @@ int nn_rt_burst_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
                     ANeuralNetworksBurst **ret_burst);
 ANeuralNetworksBurst *nn_rt_burst_unref(ANeuralNetworksBurst *burst);
 
-/* nn_rt_burst_compute() - Returns: as ANeuralNetworksExecution_burstCompute(), or -errno. */
-int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *execution,
+/* nn_rt_burst_acquire() - for one computation of execution; with a reference.
+ * Returns: 0; BAD_STATE (another one is in progress); BAD_DATA; DEAD_OBJECT. */
+int nn_rt_burst_acquire(ANeuralNetworksBurst *burst, const ANeuralNetworksExecution *execution,
                         struct nn_why *why);
+void nn_rt_burst_release(ANeuralNetworksBurst *burst);
 
-/* nn_rt_burst_get_channel() - to prepared; NULL: there is none. By the thread that computes. */
+/* nn_rt_burst_get_channel() - to prepared; NULL: there is none. By the thread that has acquired the burst. */
 struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,
                                               struct nn_rt_prepared *prepared);
 

@@ -3,9 +3,10 @@
 
 #include "base/error.h"
 #include "base/fence.h"
+#include "runtime/execution/computation.h"
+#include "runtime/execution/deadline.h"
 #include "runtime/execution/fenced.h"
 #include "runtime/registry.h"
-#include "runtime/execution/deadline.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -99,8 +100,8 @@ static void drop_dependencies(ANeuralNetworksEvent *event)
     event->n_dependencies = 0;
 }
 
-/* The job holds no reference: whoever frees the event waits for this to unlock,
- * so that nothing of a computation is left when its event is gone. */
+/* The job holds no reference: nn_rt_event_free() waits until this has unlocked, so that no
+ * computation outlives its event. */
 static void event_finish(ANeuralNetworksEvent *event, int r, const struct nn_why *why)
 {
     if (r && why->text[0])
@@ -114,7 +115,7 @@ static void event_finish(ANeuralNetworksEvent *event, int r, const struct nn_why
     pthread_mutex_unlock(&event->lock);
 }
 
-static void event_run(struct nn_job *job)
+static void event_compute(struct nn_job *job)
 {
     ANeuralNetworksEvent *event = NN_CONTAINER_OF(job, ANeuralNetworksEvent, job);
     struct nn_why why = {0};
@@ -126,7 +127,7 @@ static void event_run(struct nn_job *job)
         deadline_ns = nn_deadline_after(event->duration_ns);
         if (event->deadline_ns < deadline_ns)
             deadline_ns = event->deadline_ns;
-        r = nn_rt_execution_run(event->execution, deadline_ns, &why);
+        r = nn_rt_execution_compute_begun(event->execution, deadline_ns, &why);
     }
     event_finish(event, r, &why);
 }
@@ -155,15 +156,50 @@ static int ref_dependencies(ANeuralNetworksEvent *event,
     return 0;
 }
 
-/* Without a thread to be had, the caller computes: late, but right. */
+/* If no thread can be started, the caller computes: the event has ended when it returns. */
 static void event_submit(ANeuralNetworksEvent *event)
 {
     struct nn_jobs *jobs = nn_rt_registry_get()->jobs;
 
     event->job = (struct nn_job){
-        .priority = NN_JOBS_MEDIUM, .run = event_run, .cancel = event_cancel};
+        .priority = NN_JOBS_MEDIUM, .run = event_compute, .cancel = event_cancel};
     if (!jobs || nn_jobs_submit(jobs, &event->job))
-        event_run(&event->job);
+        event_compute(&event->job);
+}
+
+/* The fences of all dependencies; false if one has none, or there are too many. */
+static bool get_fences(const struct nn_rt_event_dependencies *dependencies,
+                       int32_t ret_fences[NNHAL_MAX_FENCES])
+{
+    if (dependencies->n_events > NNHAL_MAX_FENCES)
+        return false;
+    for (uint32_t i = 0; i < dependencies->n_events; i++) {
+        ret_fences[i] = dependencies->events[i]->fence_fd;
+        if (ret_fences[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+/* On 0 the event has a callback, and a fence. Returns: as nn_rt_fenced_launch(). */
+static int event_launch_fenced(ANeuralNetworksEvent *event,
+                               const struct nn_rt_event_dependencies *dependencies,
+                               struct nn_why *why)
+{
+    int32_t fences[NNHAL_MAX_FENCES];
+    const struct nn_rt_fenced_request request = {dependencies->n_events, fences, event->deadline_ns,
+                                                 event->duration_ns};
+    struct nn_rt_fenced fenced;
+    int r;
+
+    if (!get_fences(dependencies, fences))
+        return NN_RT_FENCED_E_UNSUITED;
+    r = nn_rt_fenced_launch(event->execution, &request, why, &fenced);
+    if (!r) {
+        event->callback = fenced.callback;
+        event->fence_fd = fenced.fence_fd;
+    }
+    return r;
 }
 
 /* By the device if it can, else by a job. */
@@ -173,7 +209,7 @@ static int event_launch(ANeuralNetworksEvent *event,
     int r = NN_RT_FENCED_E_UNSUITED;
 
     if (dependencies)
-        r = nn_rt_fenced_launch(event, dependencies, why);
+        r = event_launch_fenced(event, dependencies, why);
     if (r == NN_RT_FENCED_E_UNSUITED) {
         event_submit(event);
         return 0;
@@ -218,17 +254,18 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
     return 0;
 }
 
-/* -- for everybody ----------------------------------------------------------------------- */
+/* -- waiting --------------------------------------------------------------------------- */
 
-/* The first who waits collects for all. */
-static void end_fenced(ANeuralNetworksEvent *event)
+/* Under the lock: the first thread that waits collects for all. */
+static void collect_fenced(ANeuralNetworksEvent *event)
 {
+    const struct nn_rt_fenced fenced = {event->callback, event->fence_fd};
     struct nn_why why = {0};
     int r;
 
     if (event->is_done)
         return;
-    r = nn_rt_fenced_collect(event, &why);
+    r = nn_rt_fenced_collect(event->execution, &fenced, &why);
     if (r && why.text[0])
         nn_rt_object_set_message(&event->execution->object, why.text);
     nn_rt_execution_end(event->execution, r);
@@ -244,7 +281,7 @@ static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
         nn_fence_wait(event->fence_fd, NNHAL_NO_TIME);
     pthread_mutex_lock(&event->lock);
     if (event->callback)
-        end_fenced(event);
+        collect_fenced(event);
     while (!event->is_done)
         pthread_cond_wait(&event->changed, &event->lock);
     result = event->result;

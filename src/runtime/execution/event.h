@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.h - the end of a computation in the background, or of somebody else's fence
+/* event.h - the end of a computation in the background, or a fence of another process
  *
  *     job        a computation that a thread of ours makes (base/jobs.h), once its
  *                dependencies have ended
  *     fenced     a computation that its device starts and ends by fences (fenced.h)
- *     fence      somebody else's file descriptor: POLLIN is well, POLLERR is not
+ *     fence      the application's file descriptor: POLLIN is success, POLLERR failure
  *
- * A computation's event is referenced by the application, who waits for its end
- * before the reference goes, and by events that depend on it. Jobs start in the
+ * A computation's event is referenced by the application, whose reference goes
+ * after the end of the computation, and by events that depend on it. Jobs start in the
  * order in which they were submitted, and depend on earlier ones and on fences
- * only, so that a bounded number of threads cannot lock itself up. Threads: any. */
+ * only, so that a bounded number of threads cannot deadlock. Threads: any. */
 #ifndef NN_RUNTIME_EXECUTION_EVENT_H
 #define NN_RUNTIME_EXECUTION_EVENT_H
 
@@ -19,7 +19,7 @@
 struct ANeuralNetworksEvent {
     struct nn_rt_object object;
     int fence_fd;      /* -1: a computation by a job */
-    uint64_t callback; /* 0: a job, or somebody else's fence */
+    uint64_t callback; /* 0: a job, or a fence of the application's */
     struct nn_job job;
     ANeuralNetworksExecution *execution;
     uint64_t deadline_ns; /* of the execution, from the call; NNHAL_NO_TIME: none */

@@ -2,13 +2,9 @@
 #include "runtime/execution/execution.h"
 
 #include "base/error.h"
-#include "runtime/execution/burst.h"
-#include "runtime/execution/deadline.h"
 #include "runtime/memory/domain.h"
-#include "runtime/execution/fallback.h"
-#include "runtime/execution/reply.h"
 
-static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
+#include <string.h>
 
 int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
                         ANeuralNetworksExecution **ret_execution)
@@ -70,7 +66,7 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
 
 /* -- setters ---------------------------------------------------------------------- */
 
-/* In a forked child the lock may be held for ever by a thread that is not there. */
+/* In a forked child the lock may be held for ever by a thread that was not forked. */
 static int check_ours(const ANeuralNetworksExecution *execution, struct nn_why *why)
 {
     if (!nn_rt_object_is_foreign(&execution->object))
@@ -241,6 +237,7 @@ static int check_complete(const struct nn_rt_argument *arguments, uint32_t n, co
 /* The transitions into COMPUTATION, and the one that skips it. */
 static int begin_locked(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
+    static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
     int r;
 
     if (execution->state == NN_EXECUTION_COMPUTATION)
@@ -254,6 +251,7 @@ static int begin_locked(ANeuralNetworksExecution *execution, struct nn_why *why)
                            why);
     execution->state = r ? NN_EXECUTION_COMPLETED : NN_EXECUTION_COMPUTATION;
     execution->result = r;
+    execution->timing = execution->timing_fenced = no_timing;
     return r;
 }
 
@@ -277,9 +275,20 @@ void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result)
     pthread_mutex_unlock(&execution->lock);
 }
 
-static int bind_to_device(ANeuralNetworksExecution *execution, const struct nn_rt_run_options *run,
-                          struct nn_rt_prepared *prepared, struct nn_why *why)
+struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecution *execution,
+                                                     uint64_t deadline_ns)
 {
+    return (struct nn_rt_compute_options){
+        .measure = execution->measure,
+        .deadline_ns = deadline_ns,
+        .loop_timeout_ns = execution->loop_timeout_ns,
+    };
+}
+
+int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
+                         struct nn_why *why)
+{
+    const struct nn_rt_compute_options options = nn_rt_execution_options(execution, NNHAL_NO_TIME);
     int r;
 
     if (execution->binding.prepared == prepared)
@@ -287,7 +296,7 @@ static int bind_to_device(ANeuralNetworksExecution *execution, const struct nn_r
     nn_rt_binding_unbind(&execution->binding);
     r = nn_rt_binding_bind(&execution->binding, &execution->arguments, prepared, why);
     if (!r && execution->is_reusable)
-        r = nn_rt_binding_set_reusable(&execution->binding, run, why);
+        r = nn_rt_binding_set_reusable(&execution->binding, &options, why);
     if (r)
         nn_rt_binding_unbind(&execution->binding);
     return r;
@@ -307,138 +316,6 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
     return r;
 }
 
-/* How a computation is to be run. */
-struct execution_run {
-    struct nn_rt_run_options binding;
-    ANeuralNetworksBurst *burst; /* on this one; NULL: see pace */
-    struct nn_rt_pace *pace;     /* on an implicit one, if the pace says so; NULL: with a call */
-};
-
-/* Runs what is arguments, on a burst if there is one. */
-static uint32_t execute_bound(ANeuralNetworksExecution *execution, struct execution_run *run,
-                              struct nn_rt_prepared *prepared,
-                              struct nn_hal_execute_synchronously_reply *reply)
-{
-    const struct nn_rt_channel_params params = {
-        .session = prepared->session,
-        .prepared_model = prepared->id,
-        .io = &execution->compilation->finished->io,
-        .may_spin = execution->compilation->preference != NNHAL_LOW_POWER,
-    };
-    struct nn_rt_channel *implicit = NULL;
-    uint32_t status;
-
-    if (run->pace)
-        implicit = nn_rt_implicit_burst_take(&prepared->implicit, run->pace, &params);
-    run->binding.channel = run->burst ? nn_rt_burst_get_channel(run->burst, prepared) : implicit;
-    nn_arena_reset(&execution->arena);
-    status = nn_rt_binding_execute(&execution->binding, &execution->arguments, &run->binding,
-                                   &execution->arena, reply);
-    if (implicit)
-        nn_rt_implicit_burst_give(&prepared->implicit, run->pace);
-    return status;
-}
-
-static int bind_and_execute(ANeuralNetworksExecution *execution, struct execution_run *run,
-                            struct nn_rt_prepared *prepared, struct nn_why *why)
-{
-    struct nn_hal_execute_synchronously_reply reply = {0};
-    uint32_t status;
-    int r;
-
-    r = bind_to_device(execution, &run->binding, prepared, why);
-    if (!r)
-        r = nn_rt_execution_check_inputs(execution, why);
-    if (r)
-        return r;
-    status = execute_bound(execution, run, prepared, &reply);
-    return nn_rt_reply_accept(execution, status, &reply, why);
-}
-
-/* When the device dies under it, once more on what takes its place. */
-static int run_or_recover(ANeuralNetworksExecution *execution, struct execution_run *run,
-                          struct nn_why *why)
-{
-    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
-    struct nn_rt_prepared *current = execution->binding.prepared; /* which stays arguments */
-    int r;
-
-    if (!nn_rt_compilation_has_prepared(execution->compilation, current))
-        current = prepared = nn_rt_compilation_get_prepared(execution->compilation);
-    r = bind_and_execute(execution, run, current, why);
-    if (r != ANEURALNETWORKS_DEAD_OBJECT)
-        return r;
-    r = nn_rt_compilation_renew(execution->compilation, current, why);
-    if (r)
-        return r;
-    nn_rt_prepared_unref(prepared);
-    prepared = nn_rt_compilation_get_prepared(execution->compilation);
-    return bind_and_execute(execution, run, prepared, why);
-}
-
-int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why)
-{
-    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
-    const struct nn_rt_run_options run = {
-        .measure = execution->measure,
-        .loop_timeout_ns = execution->loop_timeout_ns,
-    };
-
-    execution->timing = execution->timing_fenced = no_timing;
-    prepared = nn_rt_compilation_get_prepared(execution->compilation);
-    return bind_to_device(execution, &run, prepared, why);
-}
-
-static int run_or_fall_back(ANeuralNetworksExecution *execution, struct execution_run *run,
-                            uint64_t deadline_ns, struct nn_why *why)
-{
-    int r;
-
-    run->binding = (struct nn_rt_run_options){
-        .measure = execution->measure,
-        .deadline_ns = deadline_ns,
-        .loop_timeout_ns = execution->loop_timeout_ns,
-    };
-    execution->timing = execution->timing_fenced = no_timing;
-    r = run_or_recover(execution, run, why);
-    run->binding.channel = NULL;
-    if (nn_rt_fallback_is_possible(execution, r))
-        r = nn_rt_fallback_compute(execution, &run->binding, r, why);
-    else if (!r)
-        nn_rt_device_reset_recoveries(execution->compilation->device);
-    nn_rt_reply_mark_outputs(execution, r == 0);
-    if (!execution->is_reusable)
-        nn_rt_binding_done(&execution->binding);
-    return r;
-}
-
-int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
-                        struct nn_why *why)
-{
-    struct execution_run run = {.burst = NULL};
-
-    return run_or_fall_back(execution, &run, deadline_ns, why);
-}
-
-int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
-                            struct nn_why *why)
-{
-    struct execution_run run = {.burst = burst};
-    int r = nn_rt_execution_begin(execution, why);
-
-    if (r)
-        return r;
-    if (!burst && execution->is_reusable)
-        run.pace = &execution->pace;
-    if (run.pace)
-        nn_rt_pace_begin(run.pace);
-    r = run_or_fall_back(execution, &run, nn_deadline_after(execution->timeout_ns), why);
-    if (run.pace)
-        nn_rt_pace_end(run.pace);
-    nn_rt_execution_end(execution, r);
-    return r;
-}
-
 int nn_rt_execution_check_fenced(const ANeuralNetworksExecution *execution, uint64_t duration_ns,
                                  struct nn_why *why)
 {
@@ -451,5 +328,104 @@ int nn_rt_execution_check_fenced(const ANeuralNetworksExecution *execution, uint
         if (!nn_rt_argument_is_specified(&execution->arguments.outputs[i], &io->outputs[i]))
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                            "output %u is not fully specified: with dependencies it has to be", i);
+    return 0;
+}
+
+/* -- results --------------------------------------------------------------------------- */
+
+/* Results of a computation that completed; with_shapes: insufficient outputs
+ * are told of too. */
+static int check_completed(ANeuralNetworksExecution *execution, bool with_shapes,
+                           struct nn_why *why)
+{
+    enum nn_rt_execution_state state;
+    int result, r = check_ours(execution, why);
+
+    if (r)
+        return r;
+    pthread_mutex_lock(&execution->lock);
+    state = execution->state;
+    result = execution->result;
+    pthread_mutex_unlock(&execution->lock);
+    if (state != NN_EXECUTION_COMPLETED)
+        return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution has not completed");
+    if (result == ANEURALNETWORKS_NO_ERROR ||
+        (with_shapes && result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE))
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution ended with %s",
+                   nn_result_name(result));
+}
+
+static int find_shape(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
+                      const struct nn_rt_execution_shape **ret_shape)
+{
+    int r = check_completed(execution, true, why);
+
+    if (r)
+        return r;
+    if (index < 0 || (uint32_t)index >= execution->arguments.n_outputs)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no output %d: the model has %u",
+                       index, execution->arguments.n_outputs);
+    *ret_shape = &execution->shapes[index];
+    return 0;
+}
+
+static int check_sufficient(const struct nn_rt_execution_shape *shape, int32_t index,
+                            struct nn_why *why)
+{
+    if (shape->is_sufficient)
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output %d needs a larger buffer",
+                   index);
+}
+
+int nn_rt_execution_get_rank(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
+                             uint32_t *ret_rank)
+{
+    const struct nn_rt_execution_shape *shape = NULL;
+    int r = find_shape(execution, index, why, &shape);
+
+    if (r)
+        return r;
+    *ret_rank = shape->n_dimensions;
+    return check_sufficient(shape, index, why);
+}
+
+int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t index,
+                                   struct nn_why *why, uint32_t *ret_dimensions)
+{
+    const struct nn_rt_execution_shape *shape = NULL;
+    int r = find_shape(execution, index, why, &shape);
+
+    if (r)
+        return r;
+    if (!shape->n_dimensions)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "output %d has no dimensions", index);
+    memcpy(ret_dimensions, shape->dimensions, shape->n_dimensions * sizeof(*ret_dimensions));
+    return check_sufficient(shape, index, why);
+}
+
+int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t code,
+                                 struct nn_why *why, uint64_t *ret_duration_ns)
+{
+    const struct nnhal_timing *timing;
+    int r;
+
+    *ret_duration_ns = NNHAL_NO_TIME;
+    if (code < ANEURALNETWORKS_DURATION_ON_HARDWARE ||
+        code > ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no duration", code);
+    r = check_completed(execution, false, why);
+    if (!r && !execution->measure)
+        r = nn_fail(why, ANEURALNETWORKS_BAD_STATE,
+                    "setMeasureTiming() was not called before computing");
+    if (r)
+        return r;
+    timing = code >= ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE ? &execution->timing_fenced
+                                                                 : &execution->timing;
+    *ret_duration_ns = code == ANEURALNETWORKS_DURATION_ON_HARDWARE ||
+                               code == ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE
+                           ? timing->time_on_device_ns
+                           : timing->time_in_driver_ns;
     return 0;
 }

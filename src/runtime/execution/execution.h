@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* execution.h - arguments, a computation, and what became of it
+/* execution.h - arguments, the state of a computation, and its results
  *
  *                 begin, all set                   end
  *     PREPARATION ---------------> COMPUTATION ---------> COMPLETED
@@ -15,8 +15,8 @@
 #ifndef NN_RUNTIME_EXECUTION_EXECUTION_H
 #define NN_RUNTIME_EXECUTION_EXECUTION_H
 
-#include "runtime/execution/binding.h"
 #include "runtime/compilation/compilation.h"
+#include "runtime/execution/binding.h"
 
 enum nn_rt_execution_state {
     NN_EXECUTION_PREPARATION,
@@ -85,32 +85,27 @@ int nn_rt_execution_set_timeout(ANeuralNetworksExecution *execution, uint64_t du
 int nn_rt_execution_set_loop_timeout(ANeuralNetworksExecution *execution, uint64_t duration_ns,
                                      struct nn_why *why);
 
-/* -- computing ------------------------------------------------------------------ */
+/* -- computing; see also computation.h ------------------------------------------ */
 
-/* nn_rt_execution_begin() - Returns: 0: the computation is the caller's, who ends it
+/* nn_rt_execution_begin() - Returns: 0: the caller owns the computation and ends it
  * with nn_rt_execution_end(); BAD_STATE; BAD_DATA (completed by that); DEAD_OBJECT. */
 int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *why);
 
-/* nn_rt_execution_bind() - binds the arguments to what the device has prepared, if they
- * are not yet. Between begin and end. Returns: as nn_rt_binding_bind(). */
-int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_why *why);
+/* nn_rt_execution_options() - how the application wants it computed, without a channel. */
+struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecution *execution,
+                                                     uint64_t deadline_ns);
+
+/* nn_rt_execution_bind() - binds the arguments to prepared, unless they are. Between begin and
+ * end. Returns: as nn_rt_binding_bind(). */
+int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
+                         struct nn_why *why);
 
 /* nn_rt_execution_check_inputs() - whether memories made from a descriptor hold what the
  * inputs need. Returns: 0, OP_FAILED. */
 int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why);
 
-/* nn_rt_execution_run() - binds if need be, and computes with a call; blocks.
- * Returns: as ANeuralNetworksExecution_compute(), or -errno. */
-int nn_rt_execution_run(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
-                        struct nn_why *why);
-
 /* nn_rt_execution_end() - result is any result of a function here. */
 void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result);
-
-/* nn_rt_execution_compute() - begins, runs and ends it, on the burst, which the calling
- * thread owns; NULL: on an implicit one if there is one (implicit-burst.h). */
-int nn_rt_execution_compute(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
-                            struct nn_why *why);
 
 /* nn_rt_execution_check_fenced() - what startComputeWithDependencies asks beyond
  * begin: a duration only with one listed device, outputs fully specified.

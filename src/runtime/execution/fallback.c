@@ -5,16 +5,16 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/types.h"
-#include "runtime/memory/domain.h"
-#include "runtime/memory/copy.h"
 #include "runtime/execution/reply.h"
+#include "runtime/memory/copy.h"
+#include "runtime/memory/domain.h"
 #include "runtime/registry.h"
 
 #include <string.h>
 
-/* -- whether and where ----------------------------------------------------------------- */
+/* -- the decision ------------------------------------------------------------------------ */
 
-static bool is_off(void)
+static bool fallback_is_off(void)
 {
     return nn_variable_is(NN_VARIABLE_FALLBACK, "off");
 }
@@ -39,7 +39,8 @@ bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r
     case ANEURALNETWORKS_UNMAPPABLE:
     case ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT:
     case ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT:
-        return !compilation->is_explicit && device && device != compilation->device && !is_off();
+        return !compilation->is_explicit && device && device != compilation->device &&
+               !fallback_is_off();
     default:
         return false;
     }
@@ -151,9 +152,10 @@ static int copy_back(const struct substitute *substitute, const ANeuralNetworksE
 
 /* -- computing ---------------------------------------------------------------------------------- */
 
-static int fallback_execute(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
-                            const struct nn_rt_run_options *run, struct nn_why *why)
+static int compute_bound(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
+                         uint64_t deadline_ns, struct nn_why *why)
 {
+    const struct nn_rt_compute_options options = nn_rt_execution_options(execution, deadline_ns);
     struct nn_hal_execute_synchronously_reply reply = {0};
     uint32_t status;
     int r;
@@ -162,33 +164,32 @@ static int fallback_execute(ANeuralNetworksExecution *execution, struct nn_rt_pr
     if (r)
         return r;
     nn_arena_reset(&execution->arena);
-    status = nn_rt_binding_execute(&execution->binding, &execution->arguments, run,
+    status = nn_rt_binding_execute(&execution->binding, &execution->arguments, &options,
                                    &execution->arena, &reply);
     return nn_rt_reply_accept(execution, status, &reply, why);
 }
 
-/* The computation is this thread's own: what it binds may stand in the execution's place. */
+/* Between begin and end the execution belongs to this thread, so that the substitute's arguments
+ * and binding can take the place of its own. */
 static int compute_substitute(ANeuralNetworksExecution *execution, struct nn_rt_prepared *prepared,
-                              struct substitute *substitute, const struct nn_rt_run_options *run,
+                              struct substitute *substitute, uint64_t deadline_ns,
                               struct nn_why *why)
 {
     const struct nn_rt_arguments arguments = execution->arguments;
     const struct nn_rt_binding binding = execution->binding;
-    struct nn_rt_run_options plain = *run;
     int r;
 
-    plain.channel = NULL;
     execution->arguments = substitute->arguments;
     execution->binding = (struct nn_rt_binding){.pools = binding.pools};
-    r = fallback_execute(execution, prepared, &plain, why);
+    r = compute_bound(execution, prepared, deadline_ns, why);
     nn_rt_binding_done(&execution->binding);
     execution->arguments = arguments;
     execution->binding = binding;
     return r;
 }
 
-int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, const struct nn_rt_run_options *run,
-                           int failed, struct nn_why *why)
+int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, uint64_t deadline_ns, int failed,
+                           struct nn_why *why)
 {
     ANeuralNetworksCompilation *compilation = execution->compilation;
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
@@ -198,12 +199,12 @@ int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, const struct nn_
 
     r = nn_rt_execution_check_inputs(execution, &own);
     if (r)
-        return failed; /* which is this one, and the application's */
+        return failed; /* by the same input: no other device can help */
     r = nn_rt_compilation_get_fallback(compilation, find_device(), &own, &prepared);
     if (!r)
         r = substitute_init(&substitute, execution, &own);
     if (!r)
-        r = compute_substitute(execution, prepared, &substitute, run, &own);
+        r = compute_substitute(execution, prepared, &substitute, deadline_ns, &own);
     if (!r)
         r = copy_back(&substitute, execution, &own);
     substitute_done(&substitute);

@@ -19,7 +19,7 @@ bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r
 /* nn_rt_fallback_compute() - computes on that device; between begin and end of the execution.
  * why holds the sentence of the failure, which stays if this fails too.
  * Returns: 0; OUTPUT_INSUFFICIENT_SIZE; failed. */
-int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, const struct nn_rt_run_options *run,
-                           int failed, struct nn_why *why);
+int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, uint64_t deadline_ns, int failed,
+                           struct nn_why *why);
 
 #endif

@@ -4,27 +4,43 @@
  * Where every argument lies in a memory and every dependency is a fence, no
  * thread of ours has to stand in between: the device waits, computes, and
  * signals a fence of its own, which other devices and processes can wait for.
- * What became of it is asked when somebody waits for the event
- * (nn_rt_fenced_collect()); until then the execution counts as being computed. */
+ * The result is collected when the application waits for the event; until then
+ * the execution counts as being computed. */
 #ifndef NN_RUNTIME_EXECUTION_FENCED_H
 #define NN_RUNTIME_EXECUTION_FENCED_H
 
-#include "runtime/execution/event.h"
+#include "runtime/execution/execution.h"
 
 enum {
-    /* It has to be computed by a job: an argument is a pointer, a dependency has no
-     * fence, or the device died, which a job recovers from. */
+    /* It has to be computed by a job: an argument is a pointer, or the device died, which a job
+     * recovers from. */
     NN_RT_FENCED_E_UNSUITED = 100,
 };
 
-/* nn_rt_fenced_launch() - hands event's execution, which has begun, to its device.
- * On 0 the event has a fence and a callback.
- * Returns: 0; UNSUITED; whatever the device says; -ENOMEM. */
-int nn_rt_fenced_launch(ANeuralNetworksEvent *event,
-                        const struct nn_rt_event_dependencies *dependencies, struct nn_why *why);
+/* What starts it, and until when. */
+struct nn_rt_fenced_request {
+    uint32_t n_fences; /* at most NNHAL_MAX_FENCES */
+    const int32_t *fences;
+    uint64_t deadline_ns; /* from the call; NNHAL_NO_TIME: none */
+    uint64_t duration_ns; /* from the last fence; 0: any */
+};
 
-/* nn_rt_fenced_collect() - after the fence has signalled: takes result and timing.
- * Returns: what became of the computation. */
-int nn_rt_fenced_collect(ANeuralNetworksEvent *event, struct nn_why *why);
+/* One that was launched. */
+struct nn_rt_fenced {
+    uint64_t callback;
+    int fence_fd; /* -1: it has ended already */
+};
+
+/* nn_rt_fenced_launch() - hands an execution, which has begun, to its device. The fence is the
+ * caller's to close.
+ * Returns: 0; UNSUITED; what the device answers; -ENOMEM. */
+int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
+                        const struct nn_rt_fenced_request *request, struct nn_why *why,
+                        struct nn_rt_fenced *ret_fenced);
+
+/* nn_rt_fenced_collect() - after the fence has signalled: result and timing.
+ * Returns: the result of the computation. */
+int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
+                         struct nn_why *why);
 
 #endif

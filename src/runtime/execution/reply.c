@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-/* -- taking -------------------------------------------------------------------- */
-
 static int driver_fault(const ANeuralNetworksExecution *execution, struct nn_why *why,
                         const char *what, uint32_t output)
 {
@@ -173,104 +171,4 @@ void nn_rt_reply_accept_fenced(ANeuralNetworksExecution *execution,
         execution->timing = info->timing_launched;
         execution->timing_fenced = info->timing_fenced;
     }
-}
-
-/* -- telling -------------------------------------------------------------------- */
-
-/* Results of a computation that completed; with_shapes: insufficient outputs
- * are told of too. */
-static int check_completed(ANeuralNetworksExecution *execution, bool with_shapes,
-                           struct nn_why *why)
-{
-    enum nn_rt_execution_state state;
-    int result;
-
-    if (nn_rt_object_is_foreign(&execution->object))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "the execution was created before fork(); only the parent can use it");
-    pthread_mutex_lock(&execution->lock);
-    state = execution->state;
-    result = execution->result;
-    pthread_mutex_unlock(&execution->lock);
-    if (state != NN_EXECUTION_COMPLETED)
-        return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution has not completed");
-    if (result == ANEURALNETWORKS_NO_ERROR ||
-        (with_shapes && result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE))
-        return 0;
-    return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution ended with %s",
-                   nn_result_name(result));
-}
-
-static int find_shape(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
-                      const struct nn_rt_execution_shape **ret_shape)
-{
-    int r = check_completed(execution, true, why);
-
-    if (r)
-        return r;
-    if (index < 0 || (uint32_t)index >= execution->arguments.n_outputs)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no output %d: the model has %u",
-                       index, execution->arguments.n_outputs);
-    *ret_shape = &execution->shapes[index];
-    return 0;
-}
-
-static int check_sufficient(const struct nn_rt_execution_shape *shape, int32_t index,
-                            struct nn_why *why)
-{
-    if (shape->is_sufficient)
-        return 0;
-    return nn_fail(why, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output %d needs a larger buffer",
-                   index);
-}
-
-int nn_rt_execution_get_rank(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
-                             uint32_t *ret_rank)
-{
-    const struct nn_rt_execution_shape *shape = NULL;
-    int r = find_shape(execution, index, why, &shape);
-
-    if (r)
-        return r;
-    *ret_rank = shape->n_dimensions;
-    return check_sufficient(shape, index, why);
-}
-
-int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t index,
-                                   struct nn_why *why, uint32_t *ret_dimensions)
-{
-    const struct nn_rt_execution_shape *shape = NULL;
-    int r = find_shape(execution, index, why, &shape);
-
-    if (r)
-        return r;
-    if (!shape->n_dimensions)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "output %d has no dimensions", index);
-    memcpy(ret_dimensions, shape->dimensions, shape->n_dimensions * sizeof(*ret_dimensions));
-    return check_sufficient(shape, index, why);
-}
-
-int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t code,
-                                 struct nn_why *why, uint64_t *ret_duration_ns)
-{
-    const struct nnhal_timing *timing;
-    int r;
-
-    *ret_duration_ns = NNHAL_NO_TIME;
-    if (code < ANEURALNETWORKS_DURATION_ON_HARDWARE ||
-        code > ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no duration", code);
-    r = check_completed(execution, false, why);
-    if (!r && !execution->measure)
-        r = nn_fail(why, ANEURALNETWORKS_BAD_STATE,
-                    "setMeasureTiming() was not called before computing");
-    if (r)
-        return r;
-    timing = code >= ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE ? &execution->timing_fenced
-                                                                 : &execution->timing;
-    *ret_duration_ns = code == ANEURALNETWORKS_DURATION_ON_HARDWARE ||
-                               code == ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE
-                           ? timing->time_on_device_ns
-                           : timing->time_in_driver_ns;
-    return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.h - what a device said of a computation, and what is told of it
+/* reply.h - what a device answered for a computation
  *
  * A device in another process may answer anything, so its reply is checked
- * before it is believed: as many shapes as outputs, dimensions that refine what
+ * before it is used: as many shapes as outputs, dimensions that refine what
  * was known and never contradict it, sizes that fit the buffers. What breaks
  * that is OP_FAILED. */
 #ifndef NN_RUNTIME_EXECUTION_REPLY_H

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/execution/computation.h"
+
+#include "runtime/execution/deadline.h"
+#include "runtime/execution/fallback.h"
+#include "runtime/execution/reply.h"
+
+/* One computation, between begin and end. */
+struct computation {
+    ANeuralNetworksExecution *execution;
+    struct nn_why *why;
+    struct nn_rt_compute_options options;
+    ANeuralNetworksBurst *burst; /* through this one; NULL: see pace */
+    struct nn_rt_pace *pace;     /* through an implicit one if the pace asks for it; NULL: a call */
+};
+
+static struct nn_rt_channel *take_implicit(const struct computation *computation,
+                                           struct nn_rt_prepared *prepared)
+{
+    const ANeuralNetworksCompilation *compilation = computation->execution->compilation;
+    const struct nn_rt_channel_params params = {
+        .session = prepared->session,
+        .prepared_model = prepared->id,
+        .io = &compilation->finished->io,
+        .may_spin = compilation->preference != NNHAL_LOW_POWER,
+    };
+
+    if (!computation->pace)
+        return NULL;
+    return nn_rt_implicit_burst_take(&prepared->implicit, computation->pace, &params);
+}
+
+static int compute_on_device(struct computation *computation, struct nn_rt_prepared *prepared)
+{
+    ANeuralNetworksExecution *execution = computation->execution;
+    struct nn_hal_execute_synchronously_reply reply = {0};
+    struct nn_rt_channel *implicit;
+    uint32_t status;
+    int r;
+
+    r = nn_rt_execution_bind(execution, prepared, computation->why);
+    if (!r)
+        r = nn_rt_execution_check_inputs(execution, computation->why);
+    if (r)
+        return r;
+    implicit = take_implicit(computation, prepared);
+    computation->options.channel = computation->burst
+                                       ? nn_rt_burst_get_channel(computation->burst, prepared)
+                                       : implicit;
+    nn_arena_reset(&execution->arena);
+    status = nn_rt_binding_execute(&execution->binding, &execution->arguments,
+                                   &computation->options, &execution->arena, &reply);
+    if (implicit)
+        nn_rt_implicit_burst_give(&prepared->implicit, computation->pace);
+    return nn_rt_reply_accept(execution, status, &reply, computation->why);
+}
+
+/* If the device dies meanwhile: once more on the model that was prepared again. */
+static int compute_with_recovery(struct computation *computation)
+{
+    ANeuralNetworksCompilation *compilation = computation->execution->compilation;
+    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    struct nn_rt_prepared *current = computation->execution->binding.prepared;
+    int r;
+
+    /* While the binding is current it holds the reference, and no lock is taken. */
+    if (!nn_rt_compilation_has_prepared(compilation, current))
+        current = prepared = nn_rt_compilation_get_prepared(compilation);
+    r = compute_on_device(computation, current);
+    if (r != ANEURALNETWORKS_DEAD_OBJECT)
+        return r;
+    r = nn_rt_compilation_renew(compilation, current, computation->why);
+    if (r)
+        return r;
+    nn_rt_prepared_unref(prepared);
+    prepared = nn_rt_compilation_get_prepared(compilation);
+    return compute_on_device(computation, prepared);
+}
+
+static int compute_with_fallback(struct computation *computation, uint64_t deadline_ns)
+{
+    ANeuralNetworksExecution *execution = computation->execution;
+    int r;
+
+    computation->options = nn_rt_execution_options(execution, deadline_ns);
+    r = compute_with_recovery(computation);
+    if (nn_rt_fallback_is_possible(execution, r))
+        r = nn_rt_fallback_compute(execution, deadline_ns, r, computation->why);
+    else if (!r)
+        nn_rt_device_reset_recoveries(execution->compilation->device);
+    nn_rt_reply_mark_outputs(execution, r == 0);
+    if (!execution->is_reusable)
+        nn_rt_binding_done(&execution->binding);
+    return r;
+}
+
+int nn_rt_execution_compute_begun(ANeuralNetworksExecution *execution, uint64_t deadline_ns,
+                                  struct nn_why *why)
+{
+    struct computation computation = {.execution = execution, .why = why};
+
+    return compute_with_fallback(&computation, deadline_ns);
+}
+
+/* Only a reusable execution has a pace: the others bind anew each time, which costs more than a
+ * burst saves. */
+int nn_rt_execution_compute(ANeuralNetworksExecution *execution, struct nn_why *why)
+{
+    struct computation computation = {.execution = execution, .why = why};
+    int r = nn_rt_execution_begin(execution, why);
+
+    if (r)
+        return r;
+    if (execution->is_reusable) {
+        computation.pace = &execution->pace;
+        nn_rt_pace_begin(computation.pace);
+    }
+    r = compute_with_fallback(&computation, nn_deadline_after(execution->timeout_ns));
+    if (computation.pace)
+        nn_rt_pace_end(computation.pace);
+    nn_rt_execution_end(execution, r);
+    return r;
+}
+
+int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *execution,
+                        struct nn_why *why)
+{
+    struct computation computation = {.execution = execution, .why = why, .burst = burst};
+    int r = nn_rt_burst_acquire(burst, execution, why);
+
+    if (r)
+        return r;
+    r = nn_rt_execution_begin(execution, why);
+    if (!r) {
+        r = compute_with_fallback(&computation, nn_deadline_after(execution->timeout_ns));
+        nn_rt_execution_end(execution, r);
+    }
+    nn_rt_burst_release(burst);
+    return r;
+}

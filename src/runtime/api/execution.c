@@ -175,7 +175,7 @@ ANeuralNetworksExecution_getOutputOperandDimensions(ANeuralNetworksExecution *ex
     if (!execution || !dimensions)
         return nn_api_null(__func__);
     return nn_api_end(__func__, &execution->object,
-                      nn_rt_execution_get_dimensions(execution, index, &why, dimensions), &why);
+                      nn_rt_execution_get_dims(execution, index, &why, dimensions), &why);
 }
 
 _public_ int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution *execution,

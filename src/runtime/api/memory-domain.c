@@ -59,7 +59,7 @@ _public_ int ANeuralNetworksMemoryDesc_setDimensions(ANeuralNetworksMemoryDesc *
     if (!desc || (!dimensions && rank))
         return nn_api_null(__func__);
     return nn_api_end(__func__, &desc->object,
-                      nn_rt_memory_desc_set_dimensions(desc, rank, dimensions, &why), &why);
+                      nn_rt_memory_desc_set_dims(desc, rank, dimensions, &why), &why);
 }
 
 _public_ int ANeuralNetworksMemoryDesc_finish(ANeuralNetworksMemoryDesc *desc)

@@ -35,18 +35,18 @@ static int check_type(const struct nn_rt_argument_rules *rules,
     return 0;
 }
 
-static int set_dimensions(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
-                          const ANeuralNetworksOperandType *type, struct nn_why *why)
+static int set_dims(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
+                    const ANeuralNetworksOperandType *type, struct nn_why *why)
 {
-    const uint32_t *dimensions = type ? type->dimensions : rules->operand->dimensions;
+    const uint32_t *dims = type ? type->dimensions : rules->operand->dimensions;
     int r = type ? check_type(rules, type, why) : 0;
 
     if (r)
         return r;
     argument->has_type = type != NULL;
-    argument->n_dimensions = type ? type->dimensionCount : rules->operand->n_dimensions;
-    if (argument->n_dimensions)
-        memcpy(argument->dimensions, dimensions, argument->n_dimensions * sizeof(*dimensions));
+    argument->n_dims = type ? type->dimensionCount : rules->operand->n_dimensions;
+    if (argument->n_dims)
+        memcpy(argument->dims, dims, argument->n_dims * sizeof(*dims));
     return 0;
 }
 
@@ -54,7 +54,7 @@ bool nn_rt_argument_is_specified(const struct nn_rt_argument *argument,
                                  const struct nnhal_operand *operand)
 {
     return argument->kind == NN_ARGUMENT_OMITTED ||
-           nn_dims_known(operand->type, argument->n_dimensions, argument->dimensions);
+           nn_dims_known(operand->type, argument->n_dims, argument->dims);
 }
 
 static int set_length(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
@@ -65,8 +65,7 @@ static int set_length(struct nn_rt_argument *argument, const struct nn_rt_argume
     if (length > UINT32_MAX)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%llu bytes: at most 4 GiB are possible",
                        (unsigned long long)length);
-    if (!nn_operand_bytes(rules->operand->type, argument->n_dimensions, argument->dimensions,
-                          &needed))
+    if (!nn_operand_bytes(rules->operand->type, argument->n_dims, argument->dims, &needed))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
     if (!nn_rt_argument_is_specified(argument, rules->operand)) {
         if (rules->is_input)
@@ -96,22 +95,21 @@ static int set_opaque(struct nn_rt_argument *argument, const struct nn_rt_argume
                       const ANeuralNetworksMemory *memory, uint64_t length, struct nn_why *why)
 {
     const struct nn_rt_roles *roles = &memory->domain->roles;
-    uint32_t n, dimensions[NNHAL_MAX_RANK];
+    uint32_t n, dims[NNHAL_MAX_RANK];
     uint64_t n_bytes;
 
     if (argument->offset || length)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "a memory made from a descriptor is used as a whole: offset and length "
                        "must be 0");
-    if (!nn_dims_merge(argument->n_dimensions, argument->dimensions, roles->n_dimensions,
-                       roles->dimensions, &n, dimensions))
+    if (!nn_dims_merge(argument->n_dims, argument->dims, roles->n_dims, roles->dims, &n, dims))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "the dimensions contradict those of the memory");
-    argument->n_dimensions = n;
-    memcpy(argument->dimensions, dimensions, n * sizeof(*dimensions));
-    if (!nn_operand_bytes(rules->operand->type, n, dimensions, &n_bytes))
+    argument->n_dims = n;
+    memcpy(argument->dims, dims, n * sizeof(*dims));
+    if (!nn_operand_bytes(rules->operand->type, n, dims, &n_bytes))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
-    if (n && nn_dims_known(rules->operand->type, n, dimensions))
+    if (n && nn_dims_known(rules->operand->type, n, dims))
         argument->has_type = true;
     argument->length = n_bytes ? n_bytes : UINT32_MAX;
     return 0;
@@ -136,7 +134,7 @@ int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
     struct nn_rt_argument new = {.kind = pointer ? NN_ARGUMENT_POINTER : NN_ARGUMENT_OMITTED};
     int r;
 
-    r = set_dimensions(&new, rules, type, why);
+    r = set_dims(&new, rules, type, why);
     if (r)
         return r;
     if (pointer && !length)
@@ -159,7 +157,7 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
     struct nn_rt_argument new = {.kind = NN_ARGUMENT_MEMORY, .offset = offset};
     int r;
 
-    r = set_dimensions(&new, rules, type, why);
+    r = set_dims(&new, rules, type, why);
     if (!r && memory->domain)
         r = set_opaque(&new, rules, memory, length, why);
     else if (!r && nn_rt_memory_is_opaque(memory))

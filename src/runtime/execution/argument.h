@@ -23,8 +23,8 @@ enum nn_rt_argument_kind {
 struct nn_rt_argument {
     enum nn_rt_argument_kind kind;
     bool has_type; /* the application gave dimensions */
-    uint32_t n_dimensions;
-    uint32_t dimensions[NNHAL_MAX_RANK];
+    uint32_t n_dims;
+    uint32_t dims[NNHAL_MAX_RANK];
     void *pointer; /* of an input: only read */
     ANeuralNetworksMemory *memory;
     uint64_t offset; /* in memory, or in the argument pool */

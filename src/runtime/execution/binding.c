@@ -126,8 +126,8 @@ static int fill_argument(struct request_pools *pools, struct nn_rt_argument *arg
     else
         ret->location.padding = argument->padding;
     if (argument->has_type) {
-        ret->n_dimensions = argument->n_dimensions;
-        ret->dimensions = argument->dimensions;
+        ret->n_dimensions = argument->n_dims;
+        ret->dimensions = argument->dims;
     }
     if (!nn_rt_memory_is_in_device(memory)) {
         ret->location.offset = argument->offset;

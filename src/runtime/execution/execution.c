@@ -310,8 +310,7 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
         const struct nn_rt_argument *input = &execution->arguments.inputs[i];
 
         if (input->kind == NN_ARGUMENT_MEMORY && input->memory->domain)
-            r = nn_rt_domain_check_input(input->memory->domain, input->n_dimensions,
-                                         input->dimensions, why);
+            r = nn_rt_domain_check_input(input->memory->domain, input->n_dims, input->dims, why);
     }
     return r;
 }
@@ -387,21 +386,21 @@ int nn_rt_execution_get_rank(ANeuralNetworksExecution *execution, int32_t index,
 
     if (r)
         return r;
-    *ret_rank = shape->n_dimensions;
+    *ret_rank = shape->n_dims;
     return check_sufficient(shape, index, why);
 }
 
-int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t index,
-                                   struct nn_why *why, uint32_t *ret_dimensions)
+int nn_rt_execution_get_dims(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
+                             uint32_t *ret_dimensions)
 {
     const struct nn_rt_execution_shape *shape = NULL;
     int r = find_shape(execution, index, why, &shape);
 
     if (r)
         return r;
-    if (!shape->n_dimensions)
+    if (!shape->n_dims)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "output %d has no dimensions", index);
-    memcpy(ret_dimensions, shape->dimensions, shape->n_dimensions * sizeof(*ret_dimensions));
+    memcpy(ret_dimensions, shape->dims, shape->n_dims * sizeof(*ret_dimensions));
     return check_sufficient(shape, index, why);
 }
 

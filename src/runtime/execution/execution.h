@@ -27,8 +27,8 @@ enum nn_rt_execution_state {
 /* What is known of an output after a computation. */
 struct nn_rt_execution_shape {
     bool is_sufficient;
-    uint32_t n_dimensions;
-    uint32_t dimensions[NNHAL_MAX_RANK];
+    uint32_t n_dims;
+    uint32_t dims[NNHAL_MAX_RANK];
 };
 
 struct ANeuralNetworksExecution {
@@ -117,8 +117,8 @@ int nn_rt_execution_check_fenced(const ANeuralNetworksExecution *execution, uint
 
 int nn_rt_execution_get_rank(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
                              uint32_t *ret_rank);
-int nn_rt_execution_get_dimensions(ANeuralNetworksExecution *execution, int32_t index,
-                                   struct nn_why *why, uint32_t *ret_dimensions);
+int nn_rt_execution_get_dims(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
+                             uint32_t *ret_dimensions);
 int nn_rt_execution_get_duration(ANeuralNetworksExecution *execution, int32_t code,
                                  struct nn_why *why, uint64_t *ret_duration_ns);
 

@@ -78,13 +78,13 @@ static int move_input(struct substitute *substitute, struct nn_rt_argument *inpu
     ANeuralNetworksMemory *pool = NULL, *memory = input->memory;
     int r;
 
-    if (!nn_rt_domain_get_dims(memory->domain, &input->n_dimensions, input->dimensions) ||
-        !nn_operand_bytes(type, input->n_dimensions, input->dimensions, &input->length))
+    if (!nn_rt_domain_get_dims(memory->domain, &input->n_dims, input->dims) ||
+        !nn_operand_bytes(type, input->n_dims, input->dims, &input->length))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "an input in the device has no contents");
     r = new_pool(substitute, input->length, &pool);
     if (r)
         return r;
-    input->has_type = input->n_dimensions > 0;
+    input->has_type = input->n_dims > 0;
     input->memory = pool;
     return nn_rt_memory_copy(memory, pool, why);
 }
@@ -145,7 +145,7 @@ static int copy_back(const struct substitute *substitute, const ANeuralNetworksE
 
         if (is_in_device(output))
             r = nn_rt_memory_fill(output->memory, substitute->arguments.outputs[i].memory,
-                                  shape->n_dimensions, shape->dimensions, why);
+                                  shape->n_dims, shape->dims, why);
     }
     return r;
 }

@@ -19,8 +19,8 @@ static void set_declared_shape(struct nn_rt_execution_shape *shape,
                                const struct nn_rt_argument *output)
 {
     shape->is_sufficient = true;
-    shape->n_dimensions = output->n_dimensions;
-    memcpy(shape->dimensions, output->dimensions, sizeof(shape->dimensions));
+    shape->n_dims = output->n_dims;
+    memcpy(shape->dims, output->dims, sizeof(shape->dims));
 }
 
 static int accept_shape(ANeuralNetworksExecution *execution, uint32_t i,
@@ -36,10 +36,10 @@ static int accept_shape(ANeuralNetworksExecution *execution, uint32_t i,
         return 0;
     if (from->n_dimensions > NNHAL_MAX_RANK ||
         (from->n_dimensions && nn_type_is_scalar(operand->type)) ||
-        !nn_dims_merge(output->n_dimensions, output->dimensions, from->n_dimensions,
-                       from->dimensions, &shape->n_dimensions, shape->dimensions))
+        !nn_dims_merge(output->n_dims, output->dims, from->n_dimensions, from->dimensions,
+                       &shape->n_dims, shape->dims))
         return driver_fault(execution, why, "dimensions that contradict the model's", i);
-    if (!nn_operand_bytes(operand->type, shape->n_dimensions, shape->dimensions, &n_bytes))
+    if (!nn_operand_bytes(operand->type, shape->n_dims, shape->dims, &n_bytes))
         return driver_fault(execution, why, "dimensions beyond 4 GiB", i);
     if (!shape->is_sufficient)
         return 0;
@@ -92,7 +92,7 @@ static int check_ranks(const ANeuralNetworksExecution *execution, struct nn_why 
 
     for (uint32_t i = 0; i < io->n_outputs; i++)
         if (execution->arguments.outputs[i].kind != NN_ARGUMENT_OMITTED &&
-            nn_type_is_tensor(io->outputs[i].type) && !execution->shapes[i].n_dimensions)
+            nn_type_is_tensor(io->outputs[i].type) && !execution->shapes[i].n_dims)
             return driver_fault(execution, why, "no dimensions", i);
     return 0;
 }
@@ -111,7 +111,7 @@ static void copy_outputs(ANeuralNetworksExecution *execution)
         if (!nn_type_bytes(io->outputs[i].type))
             n_bytes = output->length;
         else
-            nn_operand_bytes(io->outputs[i].type, shape->n_dimensions, shape->dimensions, &n_bytes);
+            nn_operand_bytes(io->outputs[i].type, shape->n_dims, shape->dims, &n_bytes);
         nn_rt_binding_copy_out(&execution->binding, output, n_bytes);
     }
 }
@@ -158,7 +158,7 @@ void nn_rt_reply_mark_outputs(ANeuralNetworksExecution *execution, bool is_compu
         if (output->kind != NN_ARGUMENT_MEMORY || !output->memory->domain)
             continue;
         if (is_computed)
-            nn_rt_domain_set_dims(output->memory->domain, shape->n_dimensions, shape->dimensions);
+            nn_rt_domain_set_dims(output->memory->domain, shape->n_dims, shape->dims);
         else
             nn_rt_domain_clear(output->memory->domain);
     }

@@ -15,8 +15,8 @@ struct memory_copy {
     ANeuralNetworksMemory *to;
     struct nn_why *why;
     /* Of the contents; 0: nobody told. */
-    uint32_t n_dimensions;
-    uint32_t dimensions[NNHAL_MAX_RANK];
+    uint32_t n_dims;
+    uint32_t dims[NNHAL_MAX_RANK];
     uint64_t n_bytes;
 };
 
@@ -30,11 +30,10 @@ static int measure_source(struct memory_copy *copy)
     copy->n_bytes = copy->from->size;
     if (!domain)
         return 0;
-    if (!nn_rt_domain_get_dims(copy->from->domain, &copy->n_dimensions, copy->dimensions))
+    if (!nn_rt_domain_get_dims(copy->from->domain, &copy->n_dims, copy->dims))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the source is not initialized: copy into it, or compute into it, first");
-    if (!nn_operand_bytes(domain->roles.operand->type, copy->n_dimensions, copy->dimensions,
-                          &copy->n_bytes))
+    if (!nn_operand_bytes(domain->roles.operand->type, copy->n_dims, copy->dims, &copy->n_bytes))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA, "the source holds more than 4 GiB");
     return 0;
 }
@@ -50,14 +49,14 @@ static int check_domain(struct memory_copy *copy)
                                                         roles->operand, copy->why));
     if (r)
         return r;
-    if (!nn_dims_merge(copy->n_dimensions, copy->dimensions, roles->n_dimensions, roles->dimensions,
-                       &copy->n_dimensions, copy->dimensions))
+    if (!nn_dims_merge(copy->n_dims, copy->dims, roles->n_dims, roles->dims, &copy->n_dims,
+                       copy->dims))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the source has other dimensions than the destination");
-    if (!nn_dims_known(roles->operand->type, copy->n_dimensions, copy->dimensions))
+    if (!nn_dims_known(roles->operand->type, copy->n_dims, copy->dims))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the destination's dimensions are open, and the source has none to tell");
-    if (nn_operand_bytes(roles->operand->type, copy->n_dimensions, copy->dimensions, &n_bytes) &&
+    if (nn_operand_bytes(roles->operand->type, copy->n_dims, copy->dims, &n_bytes) &&
         n_bytes == copy->n_bytes)
         return 0;
     return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
@@ -152,8 +151,8 @@ static int copy_in(struct memory_copy *copy, ANeuralNetworksMemory *from)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
     struct nn_hal_copy_from_args args = {
-        .n_dimensions = copy->n_dimensions,
-        .dimensions = copy->dimensions,
+        .n_dimensions = copy->n_dims,
+        .dimensions = copy->dims,
     };
     struct nn_hal_copy_from_reply reply = {0};
     struct nn_arena arena;
@@ -197,13 +196,13 @@ static int copy_bytes(struct memory_copy *copy)
     return is_to_device ? copy_in(copy, copy->from) : copy_mapped(copy);
 }
 
-int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, uint32_t n_dimensions,
-                      const uint32_t *dimensions, struct nn_why *why)
+int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, uint32_t n_dims,
+                      const uint32_t *dims, struct nn_why *why)
 {
-    struct memory_copy copy = {.from = pool, .to = to, .why = why, .n_dimensions = n_dimensions};
+    struct memory_copy copy = {.from = pool, .to = to, .why = why, .n_dims = n_dims};
 
-    if (n_dimensions)
-        memcpy(copy.dimensions, dimensions, n_dimensions * sizeof(*dimensions));
+    if (n_dims)
+        memcpy(copy.dims, dims, n_dims * sizeof(*dims));
     return copy_in(&copy, pool);
 }
 
@@ -225,6 +224,6 @@ int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, st
     if (r)
         nn_rt_domain_clear(to->domain);
     else
-        nn_rt_domain_set_dims(to->domain, copy.n_dimensions, copy.dimensions);
+        nn_rt_domain_set_dims(to->domain, copy.n_dims, copy.dims);
     return r;
 }

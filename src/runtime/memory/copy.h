@@ -20,7 +20,7 @@ int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, st
 
 /* nn_rt_memory_fill() - what a pool of ours holds, all of it, into a memory in a device,
  * which then has these dimensions. Returns: as nn_rt_memory_copy(). */
-int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, uint32_t n_dimensions,
-                      const uint32_t *dimensions, struct nn_why *why);
+int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, uint32_t n_dims,
+                      const uint32_t *dims, struct nn_why *why);
 
 #endif

@@ -45,8 +45,8 @@ static int call_allocate(struct allocation *allocation, const struct nn_rt_roles
     struct nn_hal_allocate_args *args = &allocation->args;
     uint32_t status;
 
-    args->n_dimensions = roles->n_dimensions;
-    args->dimensions = roles->dimensions;
+    args->n_dimensions = roles->n_dims;
+    args->dimensions = roles->dims;
     args->prepared_models = allocation->prepared_models;
     args->input_roles = allocation->input_roles;
     args->output_roles = allocation->output_roles;
@@ -160,9 +160,8 @@ static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
     for (uint32_t i = 0; i < roles->n_roles; i++)
         if (roles->roles[i].compilation->is_explicit)
             return false;
-    return nn_dims_known(roles->operand->type, roles->n_dimensions, roles->dimensions) &&
-           nn_operand_bytes(roles->operand->type, roles->n_dimensions, roles->dimensions,
-                            ret_bytes) &&
+    return nn_dims_known(roles->operand->type, roles->n_dims, roles->dims) &&
+           nn_operand_bytes(roles->operand->type, roles->n_dims, roles->dims, ret_bytes) &&
            *ret_bytes;
 }
 
@@ -208,8 +207,7 @@ int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why
     if (!r)
         r = domain_allocate(domain, why);
     if (!r) {
-        nn_operand_bytes(desc->roles.operand->type, desc->roles.n_dimensions,
-                         desc->roles.dimensions, &n_bytes);
+        nn_operand_bytes(desc->roles.operand->type, desc->roles.n_dims, desc->roles.dims, &n_bytes);
         r = nn_rt_memory_new_in_device(n_bytes, &memory);
     } else if (r > 0 && can_use_pool(&desc->roles, &n_bytes)) {
         nn_log("memory", NN_LOG_INFO, "%s; shared memory serves instead", why->text);
@@ -276,8 +274,8 @@ bool nn_rt_domain_get_dims(struct nn_rt_domain *domain, uint32_t *ret_n, uint32_
     pthread_mutex_lock(&domain->lock);
     is_initialized = domain->is_initialized &&
                      (!domain->session || nn_rt_session_is_alive(domain->session));
-    *ret_n = domain->n_dimensions;
-    memcpy(ret, domain->dimensions, sizeof(domain->dimensions));
+    *ret_n = domain->n_dims;
+    memcpy(ret, domain->dims, sizeof(domain->dims));
     pthread_mutex_unlock(&domain->lock);
     return is_initialized;
 }
@@ -296,14 +294,13 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const
     return 0;
 }
 
-void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dimensions,
-                           const uint32_t *dimensions)
+void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims)
 {
     pthread_mutex_lock(&domain->lock);
     domain->is_initialized = true;
-    domain->n_dimensions = n_dimensions;
-    if (n_dimensions)
-        memcpy(domain->dimensions, dimensions, n_dimensions * sizeof(*dimensions));
+    domain->n_dims = n_dims;
+    if (n_dims)
+        memcpy(domain->dims, dims, n_dims * sizeof(*dims));
     pthread_mutex_unlock(&domain->lock);
 }
 

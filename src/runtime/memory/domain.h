@@ -24,8 +24,8 @@ struct nn_rt_domain {
     struct nn_rt_roles roles;
     pthread_mutex_t lock; /* of what follows */
     bool is_initialized;
-    uint32_t n_dimensions; /* of the contents, while initialized */
-    uint32_t dimensions[NNHAL_MAX_RANK];
+    uint32_t n_dims; /* of the contents, while initialized */
+    uint32_t dims[NNHAL_MAX_RANK];
     struct nn_rt_session *session; /* that the buffer is of; NULL: a pool of ours */
     uint64_t buffer;
     uint32_t token;
@@ -70,8 +70,7 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const
                              struct nn_why *why);
 
 /* nn_rt_domain_set_dims() - what became of it: contents of these dimensions. */
-void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dimensions,
-                           const uint32_t *dimensions);
+void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims);
 
 /* nn_rt_domain_clear() - its contents are not to be used. */
 void nn_rt_domain_clear(struct nn_rt_domain *domain);

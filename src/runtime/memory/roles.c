@@ -100,16 +100,16 @@ static int check_role(const ANeuralNetworksMemoryDesc *desc, const struct nn_rt_
 }
 
 /* What the descriptor knows of dimensions, and more of it: all or nothing. */
-static int roles_merge(struct nn_rt_roles *roles, uint32_t rank, const uint32_t *dimensions,
+static int roles_merge(struct nn_rt_roles *roles, uint32_t rank, const uint32_t *dims,
                        struct nn_why *why)
 {
     uint32_t n, merged[NNHAL_MAX_RANK];
 
-    if (!nn_dims_merge(roles->n_dimensions, roles->dimensions, rank, dimensions, &n, merged))
+    if (!nn_dims_merge(roles->n_dims, roles->dims, rank, dims, &n, merged))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "the dimensions contradict those of the roles or those set before");
-    roles->n_dimensions = n;
-    memcpy(roles->dimensions, merged, n * sizeof(*merged));
+    roles->n_dims = n;
+    memcpy(roles->dims, merged, n * sizeof(*merged));
     return 0;
 }
 
@@ -121,7 +121,7 @@ static int add_role(struct nn_rt_roles *roles, const struct nn_rt_role *role,
 
     if (roles->operand)
         r = nn_fail_refused(nn_operand_check_compatible(roles->operand, operand, why));
-    if (!r && nn_type_is_scalar(operand->type) && roles->n_dimensions)
+    if (!r && nn_type_is_scalar(operand->type) && roles->n_dims)
         r = nn_fail(why, ANEURALNETWORKS_BAD_DATA, "a %s has no dimensions, but some were set",
                     nn_type_name(operand->type));
     if (r)
@@ -156,8 +156,8 @@ int nn_rt_memory_desc_add_role(ANeuralNetworksMemoryDesc *desc, const struct nn_
                     role->is_input ? &io->inputs[role->index] : &io->outputs[role->index], why);
 }
 
-int nn_rt_memory_desc_set_dimensions(ANeuralNetworksMemoryDesc *desc, uint32_t rank,
-                                     const uint32_t *dimensions, struct nn_why *why)
+int nn_rt_memory_desc_set_dims(ANeuralNetworksMemoryDesc *desc, uint32_t rank, const uint32_t *dims,
+                               struct nn_why *why)
 {
     int r = check_open(desc, why);
 
@@ -169,7 +169,7 @@ int nn_rt_memory_desc_set_dimensions(ANeuralNetworksMemoryDesc *desc, uint32_t r
     if (rank && desc->roles.operand && nn_type_is_scalar(desc->roles.operand->type))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "a %s has no dimensions",
                        nn_type_name(desc->roles.operand->type));
-    return roles_merge(&desc->roles, rank, dimensions, why);
+    return roles_merge(&desc->roles, rank, dims, why);
 }
 
 int nn_rt_memory_desc_finish(ANeuralNetworksMemoryDesc *desc, struct nn_why *why)

@@ -26,8 +26,8 @@ struct nn_rt_roles {
     uint32_t n_roles;
     struct nn_rt_role *roles;
     const struct nnhal_operand *operand; /* of the first role; NULL: none yet */
-    uint32_t n_dimensions;
-    uint32_t dimensions[NNHAL_MAX_RANK]; /* of all roles and the descriptor together */
+    uint32_t n_dims;
+    uint32_t dims[NNHAL_MAX_RANK]; /* of all roles and the descriptor together */
 };
 
 struct ANeuralNetworksMemoryDesc {
@@ -44,8 +44,8 @@ ANeuralNetworksMemoryDesc *nn_rt_memory_desc_free(ANeuralNetworksMemoryDesc *des
  * fails changes nothing. */
 int nn_rt_memory_desc_add_role(ANeuralNetworksMemoryDesc *desc, const struct nn_rt_role *role,
                                struct nn_why *why);
-int nn_rt_memory_desc_set_dimensions(ANeuralNetworksMemoryDesc *desc, uint32_t rank,
-                                     const uint32_t *dimensions, struct nn_why *why);
+int nn_rt_memory_desc_set_dims(ANeuralNetworksMemoryDesc *desc, uint32_t rank, const uint32_t *dims,
+                               struct nn_why *why);
 int nn_rt_memory_desc_finish(ANeuralNetworksMemoryDesc *desc, struct nn_why *why);
 
 /* nn_rt_roles_copy() - with references of its own. Returns: 0, -ENOMEM. */

@@ -150,7 +150,7 @@ static int check_type(const ANeuralNetworksOperandType *type, struct nn_why *why
 int nn_rt_builder_add_operand(ANeuralNetworksModel *model, const ANeuralNetworksOperandType *type,
                               struct nn_why *why)
 {
-    const uint32_t *dimensions = NULL;
+    const uint32_t *dims = NULL;
     int r;
 
     r = nn_rt_builder_check_open(model, why);
@@ -165,9 +165,8 @@ int nn_rt_builder_add_operand(ANeuralNetworksModel *model, const ANeuralNetworks
     if (r)
         return r;
     if (type->dimensionCount) {
-        dimensions = nn_arena_dup(&model->arena, type->dimensions,
-                                  type->dimensionCount * sizeof(*dimensions));
-        if (!dimensions)
+        dims = nn_arena_dup(&model->arena, type->dimensions, type->dimensionCount * sizeof(*dims));
+        if (!dims)
             return nn_error_origin(-ENOMEM);
     }
     model->operands[model->n_operands] = (struct nnhal_operand){
@@ -176,7 +175,7 @@ int nn_rt_builder_add_operand(ANeuralNetworksModel *model, const ANeuralNetworks
         .scale = type->scale,
         .zero_point = type->zeroPoint,
         .n_dimensions = type->dimensionCount,
-        .dimensions = dimensions,
+        .dimensions = dims,
     };
     model->values[model->n_operands++] = (struct nn_rt_builder_value){0};
     return 0;

@@ -45,18 +45,7 @@ static const char *describe_status(uint32_t status)
     return status < NN_N_ELEMENTS(texts) && texts[status] ? texts[status] : "an unknown answer";
 }
 
-int nn_fail_status(struct nn_why *why, uint32_t status, const char *who, const char *message)
-{
-    if (status == NNHAL_NONE)
-        return 0;
-    if (!message || !message[0])
-        message = describe_status(status);
-    if (strstr(message, who))
-        return nn_fail(why, nn_result_from_status(status), "%s", message);
-    return nn_fail(why, nn_result_from_status(status), "%s: %s", who, message);
-}
-
-int nn_result_from_status(uint32_t status)
+static int result_from_status(uint32_t status)
 {
     static const int codes[] = {
         [NNHAL_NONE] = ANEURALNETWORKS_NO_ERROR,
@@ -72,6 +61,17 @@ int nn_result_from_status(uint32_t status)
     };
 
     return status < NN_N_ELEMENTS(codes) ? codes[status] : ANEURALNETWORKS_OP_FAILED;
+}
+
+int nn_fail_status(struct nn_why *why, uint32_t status, const char *who, const char *message)
+{
+    if (status == NNHAL_NONE)
+        return 0;
+    if (!message || !message[0])
+        message = describe_status(status);
+    if (strstr(message, who))
+        return nn_fail(why, result_from_status(status), "%s", message);
+    return nn_fail(why, result_from_status(status), "%s: %s", who, message);
 }
 
 int nn_result_from_error(int r)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* result.h - what became of a call, inside the runtime
+/* result.h - results of functions inside the runtime
  *
- * Functions of the runtime's objects return int: 0; below 0 -errno; above 0 an
- * outcome, which here is the ResultCode that the application is to see. api.c
- * turns what is negative into a ResultCode too (nn_result_from_error). With an
- * outcome comes a sentence in a struct nn_why. */
+ * The states of the runtime's objects are the API's contract, so their functions
+ * return its ResultCodes as outcomes (above 0), each with a sentence in a struct
+ * nn_why. What comes from below is translated in result.c alone: -errno by
+ * nn_result_from_error(), where a call ends (api.c) or its result is kept for
+ * later; a device's status by nn_fail_status(); a refusal of model/ by
+ * nn_fail_refused(). */
 #ifndef NN_RUNTIME_RESULT_H
 #define NN_RUNTIME_RESULT_H
 
@@ -19,16 +21,13 @@
 int nn_fail(struct nn_why *why, int code, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));
 
-/* nn_fail_refused() - what a rule of model/ refused is BAD_DATA; the sentence
- * is there already. Passes 0 and negative numbers on. */
+/* nn_fail_refused() - a refusal by a rule of model/ is BAD_DATA; the rule has written
+ * the sentence. Passes 0 and negative numbers on. */
 int nn_fail_refused(int r);
 
-/* nn_fail_status() - what a device answered; message is its own sentence (may
+/* nn_fail_status() - the status that a device answered; message is its own sentence (may
  * be NULL), who its name. NNHAL_NONE is 0. */
 int nn_fail_status(struct nn_why *why, uint32_t status, const char *who, const char *message);
-
-/* nn_result_from_status() - enum nnhal_error_status to ResultCode. */
-int nn_result_from_status(uint32_t status);
 
 /* nn_result_from_error() - any result of a function here to ResultCode. */
 int nn_result_from_error(int r);

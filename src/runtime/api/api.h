@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api.h - what the entry points share
  *
- * An entry point checks its pointers, calls one function of the object's
- * noun, and ends with nn_api_end(), which turns any result into a ResultCode and
- * keeps the sentence of a failure with the object and with the thread. Results
- * become ResultCodes here and nowhere else. */
+ * An entry point checks its pointers, calls one function of the object's noun,
+ * and ends with nn_api_end(), which makes a ResultCode of the result, as
+ * runtime/result.h describes, and keeps the sentence of a failure with the object
+ * and with the thread. */
 #ifndef NN_RUNTIME_API_API_H
 #define NN_RUNTIME_API_API_H
 
@@ -14,7 +14,8 @@
 
 #include <android/NeuralNetworks.h>
 
-/* nn_api_end() - object NULL: there is none. Returns: the ResultCode of r. */
+/* nn_api_end() - object NULL: the sentence is kept with the thread alone.
+ * Returns: the ResultCode of r. */
 int nn_api_end(const char *function, const struct nn_rt_object *object, int r,
                const struct nn_why *why);
 

@@ -4,23 +4,22 @@
 #include "model/infer.h"
 #include "model/types.h"
 #include "runtime/memory/domain.h"
+#include "runtime/operand-type.h"
 
 #include <string.h>
 
-static int check_type(const struct nn_rt_argument_rules *rules,
-                      const ANeuralNetworksOperandType *type, struct nn_why *why)
+static int check_type(const struct nn_rt_argument_rules *rules, struct nn_why *why)
 {
+    const ANeuralNetworksOperandType *type = rules->type;
     const struct nnhal_operand *operand = rules->operand;
+    int r;
 
     if ((uint32_t)type->type != operand->type)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "type %s, but the model's operand is a %s",
                        nn_type_name((uint32_t)type->type), nn_type_name(operand->type));
-    if (!type->dimensions != !type->dimensionCount)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%u dimensions, but the pointer to them %s",
-                       type->dimensionCount, type->dimensions ? "is not NULL" : "is NULL");
-    if (type->dimensionCount > NNHAL_MAX_RANK)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "rank %u: at most %d is possible",
-                       type->dimensionCount, NNHAL_MAX_RANK);
+    r = nn_rt_operand_type_check_rank(type, why);
+    if (r)
+        return r;
     if (type->dimensionCount && nn_type_is_scalar(operand->type))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "a %s has no dimensions",
                        nn_type_name(operand->type));
@@ -36,10 +35,11 @@ static int check_type(const struct nn_rt_argument_rules *rules,
 }
 
 static int set_dims(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
-                    const ANeuralNetworksOperandType *type, struct nn_why *why)
+                    struct nn_why *why)
 {
+    const ANeuralNetworksOperandType *type = rules->type;
     const uint32_t *dims = type ? type->dimensions : rules->operand->dimensions;
-    int r = type ? check_type(rules, type, why) : 0;
+    int r = type ? check_type(rules, why) : 0;
 
     if (r)
         return r;
@@ -127,14 +127,13 @@ static int set_image(const struct nn_rt_argument *argument,
 }
 
 int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
-                               const struct nn_rt_argument_rules *rules,
-                               const ANeuralNetworksOperandType *type, void *pointer,
+                               const struct nn_rt_argument_rules *rules, void *pointer,
                                uint64_t length, struct nn_why *why)
 {
     struct nn_rt_argument new = {.kind = pointer ? NN_ARGUMENT_POINTER : NN_ARGUMENT_OMITTED};
     int r;
 
-    r = set_dims(&new, rules, type, why);
+    r = set_dims(&new, rules, why);
     if (r)
         return r;
     if (pointer && !length)
@@ -151,13 +150,13 @@ int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
 
 int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
                               const struct nn_rt_argument_rules *rules,
-                              const ANeuralNetworksOperandType *type, ANeuralNetworksMemory *memory,
-                              uint64_t offset, uint64_t length, struct nn_why *why)
+                              ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
+                              struct nn_why *why)
 {
     struct nn_rt_argument new = {.kind = NN_ARGUMENT_MEMORY, .offset = offset};
     int r;
 
-    r = set_dims(&new, rules, type, why);
+    r = set_dims(&new, rules, why);
     if (!r && memory->domain)
         r = set_opaque(&new, rules, memory, length, why);
     else if (!r && nn_rt_memory_is_opaque(memory))

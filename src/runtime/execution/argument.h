@@ -34,27 +34,27 @@ struct nn_rt_argument {
 
 /* What holds for the argument that is set. */
 struct nn_rt_argument_rules {
-    const struct nnhal_operand *operand; /* of the model */
+    const struct nnhal_operand *operand;    /* of the model */
+    const ANeuralNetworksOperandType *type; /* what the application says more; NULL: nothing */
     bool is_input;
     bool has_padding; /* lengths may exceed what is needed */
 };
 
-/* nn_rt_argument_set_pointer() - type may be NULL. pointer NULL: omitted. The
- * argument is unchanged on failure. Returns: 0, BAD_DATA. */
+/* nn_rt_argument_set_pointer() - pointer NULL: omitted. The argument is unchanged on failure.
+ * Returns: 0, BAD_DATA. */
 int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
-                               const struct nn_rt_argument_rules *rules,
-                               const ANeuralNetworksOperandType *type, void *pointer,
+                               const struct nn_rt_argument_rules *rules, void *pointer,
                                uint64_t length, struct nn_why *why);
 
 /* nn_rt_argument_set_memory() - the same, with bytes of a memory, which it references. */
 int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
                               const struct nn_rt_argument_rules *rules,
-                              const ANeuralNetworksOperandType *type, ANeuralNetworksMemory *memory,
-                              uint64_t offset, uint64_t length, struct nn_why *why);
+                              ANeuralNetworksMemory *memory, uint64_t offset, uint64_t length,
+                              struct nn_why *why);
 
 void nn_rt_argument_done(struct nn_rt_argument *argument);
 
-/* nn_rt_argument_is_opaque() - it is all of a memory whose size is the device's affair. */
+/* nn_rt_argument_is_opaque() - it is all of a memory whose layout the device decides. */
 bool nn_rt_argument_is_opaque(const struct nn_rt_argument *argument);
 
 /* nn_rt_argument_is_specified() - every dimension of what is not omitted is known. */

@@ -111,6 +111,7 @@ static int find_argument(ANeuralNetworksExecution *execution,
     *ret_rules = (struct nn_rt_argument_rules){
         .operand = selector->is_input ? &io->inputs[selector->index]
                                       : &io->outputs[selector->index],
+        .type = selector->type,
         .is_input = selector->is_input,
         .has_padding = execution->has_padding,
     };
@@ -130,7 +131,7 @@ int nn_rt_execution_set_pointer(ANeuralNetworksExecution *execution,
 
     r = find_argument(execution, selector, why, &argument, &rules);
     if (!r)
-        r = nn_rt_argument_set_pointer(argument, &rules, selector->type, pointer, length, why);
+        r = nn_rt_argument_set_pointer(argument, &rules, pointer, length, why);
     if (!r)
         execution->has_arguments = true;
     return r;
@@ -150,8 +151,7 @@ int nn_rt_execution_set_memory(ANeuralNetworksExecution *execution,
         r = nn_rt_domain_check_role(memory->domain, execution->compilation, selector->is_input,
                                     (uint32_t)selector->index, why);
     if (!r)
-        r = nn_rt_argument_set_memory(argument, &rules, selector->type, memory, offset, length,
-                                      why);
+        r = nn_rt_argument_set_memory(argument, &rules, memory, offset, length, why);
     if (!r)
         execution->has_arguments = true;
     return r;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/types.h"
+#include "runtime/operand-type.h"
 
 #include <string.h>
 
@@ -133,13 +134,11 @@ static int check_type(const ANeuralNetworksOperandType *type, struct nn_why *why
         .n_dimensions = type->dimensionCount,
         .dimensions = type->dimensions,
     };
+    int r;
 
-    if (!type->dimensions != !type->dimensionCount)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%u dimensions, but the pointer to them %s",
-                       type->dimensionCount, type->dimensions ? "is not NULL" : "is NULL");
-    if (type->dimensionCount > NNHAL_MAX_RANK)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "rank %u: at most %d is possible",
-                       type->dimensionCount, NNHAL_MAX_RANK);
+    r = nn_rt_operand_type_check_rank(type, why);
+    if (r)
+        return r;
     if (!nn_type_is_base(operand.type))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no operand type", type->type);
     if (!fits_known(type))

@@ -7,8 +7,8 @@
 #include "fuzz.h"
 
 #include "base/sys.h"
-#include "drivers/cpu/exec.h"
-#include "drivers/cpu/keep.h"
+#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/cache/serialize.h"
 #include "model/types.h"
 
 #include <endian.h>
@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     kept.weights_bytes = n_bytes - kept.model_bytes;
     kept.weights = kept.own_weights = copy_of(bytes + kept.model_bytes, kept.weights_bytes);
     seal_plans(&kept);
-    if (nn_keep_open(&kept, team, NN_ISA_C, &program) == 0) {
+    if (nn_deserialize(&kept, team, NN_ISA_C, &program) == 0) {
         for (uint32_t open_dim = 1; open_dim <= 3 && is_small(program); open_dim += 2)
             execute(program, open_dim);
         nn_program_free(program);

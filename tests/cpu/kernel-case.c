@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu/kernel-case.h"
 
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/common/float16.h"
 #include "model/infer.h"
 
 #include <check.h>

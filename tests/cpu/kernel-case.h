@@ -20,7 +20,8 @@
 #ifndef NN_TESTS_KERNEL_CASE_H
 #define NN_TESTS_KERNEL_CASE_H
 
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/families.h"
+#include "drivers/cpu/kernels/kernel.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include "cpu/builder.h"
 #include "support/check-main.h"
 
-#include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
 
 #include <math.h>
 #include <stdbool.h>

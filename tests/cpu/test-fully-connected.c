@@ -3,7 +3,7 @@
 #include "cpu/builder.h"
 #include "support/check-main.h"
 
-#include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
 #include "drivers/cpu/kernels/detection/boxes.h"
 

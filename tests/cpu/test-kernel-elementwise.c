@@ -2,8 +2,9 @@
 /* Large broadcasts against a loop over indices; ends of integers, NaNs and
  * infinities; every code of the 8-bit functions. Ordinary values of all types are the
  * oracle's affair (tests/oracle). */
+#include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/common/float16.h"
 #include "model/types.h"
 
 #include "support/check-main.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fixed-point functions are held against the real ones for every input, and
  * the cells against a float cell of the same weights. */
+#include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
 #include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cells are checked against double precision written out plainly; sequences
  * against the single steps that they consist of. */
+#include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/rnn/matvec.h"
 #include "model/lstm.h"
 

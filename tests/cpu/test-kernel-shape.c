@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each operation is checked element by element: a function says from which
  * element of the input an element of the output must come. */
+#include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
 #include "model/types.h"
 
@@ -672,7 +673,7 @@ TEST(concatenation_and_split)
         uint32_t rank = pick_shape(&seed, 4, dims), axis = kernel_case_below(&seed, rank);
         uint32_t n_parts = 1 + kernel_case_below(&seed, 4);
 
-        kernel_case_init(&c, NNHAL_OP_CONCATENATION, &nn_kernels_join);
+        kernel_case_init(&c, NNHAL_OP_CONCATENATION, &nn_kernels_concat);
         for (uint32_t k = 0; k < n_parts; k++) {
             dims[axis] = kernel_case_below(&seed, 4) + (k == 0);
             add_random(type, rank, dims, &seed);
@@ -686,7 +687,7 @@ TEST(concatenation_and_split)
         }
         kernel_case_done(&c);
 
-        kernel_case_init(&c, NNHAL_OP_SPLIT, &nn_kernels_join);
+        kernel_case_init(&c, NNHAL_OP_SPLIT, &nn_kernels_concat);
         dims[axis] = n_parts * (1 + kernel_case_below(&seed, 3));
         add_random(type, rank, dims, &seed);
         kernel_case_i32(&c, (int32_t)axis - (i % 2 ? (int32_t)rank : 0));
@@ -709,7 +710,7 @@ TEST(pack_stacks)
         uint32_t rank = pick_shape(&seed, 4, dims), axis = kernel_case_below(&seed, rank + 1);
         uint32_t n_parts = 1 + kernel_case_below(&seed, 4);
 
-        kernel_case_init(&c, NNHAL_OP_PACK, &nn_kernels_join);
+        kernel_case_init(&c, NNHAL_OP_PACK, &nn_kernels_concat);
         kernel_case_i32(&c, (int32_t)axis);
         for (uint32_t k = 0; k < n_parts; k++)
             add_random(type, rank, dims, &seed);
@@ -733,7 +734,7 @@ TEST(concatenation_translates_codes)
 
         for (int i = 0; i < 8; i++)
             shifted[i / 4][i % 4] = codes[i / 4][i % 4] ^ flip;
-        kernel_case_init(&c, NNHAL_OP_CONCATENATION, &nn_kernels_join);
+        kernel_case_init(&c, NNHAL_OP_CONCATENATION, &nn_kernels_concat);
         kernel_case_tensor(&c, type, 1, (uint32_t[]){4}, shifted[0])->zero_point = 10 + low;
         kernel_case_tensor(&c, type, 1, (uint32_t[]){4}, shifted[1])->zero_point = 20 + low;
         c.inputs[1].scale = 2.0f;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax, normalizations, reductions and products of matrices: long slices, every set
  * of axes, and what infinities, NaNs and wrapping do. */
+#include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/common/float16.h"
 #include "model/types.h"
 
 #include "support/check-main.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools, grouped and transposed convolutions of images that are larger than the
  * oracle's, in both layouts, against sums over every tap. */
+#include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
 #include "drivers/cpu/kernels/direct-conv/direct-conv.h"
 #include "model/types.h"

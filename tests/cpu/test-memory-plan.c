@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/cpu/memory-plan.h"
+#include "compiler/memory-plan.h"
 
 #include "cpu/builder.h"
 #include "support/check-main.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes change no bit: random models, with and without the passes that optimize.
  * NN_TEST_ROUNDS says how many (400). */
-#include "drivers/cpu/exec.h"
-#include "drivers/cpu/plan.h"
-#include "drivers/cpu/program.h"
+#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/plan.h"
+#include "drivers/cpu/executor/program.h"
 
 #include "cpu/builder.h"
 #include "support/check-main.h"
@@ -347,7 +347,7 @@ static void fill_input(const struct builder *b, uint32_t seed, uint8_t *input)
     }
 }
 
-static void run(struct builder *b, enum nn_passes passes, uint32_t isa, unsigned n_threads,
+static void run(struct builder *b, enum nn_pass_set passes, uint32_t isa, unsigned n_threads,
                 uint32_t seed, struct results *results)
 {
     static uint8_t input[MAX_BYTES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs and plans in their printed form, before and after. */
-#include "drivers/cpu/graph.h"
-#include "drivers/cpu/passes.h"
-#include "drivers/cpu/plan.h"
-#include "drivers/cpu/program.h"
+#include "compiler/graph.h"
+#include "drivers/cpu/lowering/passes.h"
+#include "drivers/cpu/executor/plan.h"
+#include "drivers/cpu/executor/program.h"
 
 #include "cpu/builder.h"
 #include "support/check-main.h"
@@ -233,7 +233,7 @@ TEST(residual_joins_the_convolution)
 
     builder_init(&b, 1);
     build_residual(&b);
-    check_pass(&b, nn_pass_join,
+    check_pass(&b, nn_pass_fuse,
                "graph(%0 tf32[1,8,8,4])\n"
                "  %8 tf32[1,6,6,4] = MAX_POOL_2D(%0, 2, 1, 1, 3, 3, 0)\n"
                "  %1 tf32[1,6,6,4] = CONV_2D(%0, %2 tf32[4,3,3,4], %3 tf32[4], 2, 1, 1, 0)\n"
@@ -344,7 +344,7 @@ static int settled_bytes(struct nn_graph *graph)
     int r = nn_pass_infer(graph);
 
     if (!r)
-        r = nn_pass_bytes(graph);
+        r = nn_pass_lut(graph);
     return r ? r : nn_pass_dead(graph);
 }
 
@@ -556,7 +556,7 @@ static void add_int8_conv(struct builder *b, uint32_t in, uint32_t out)
 
 static int unsigned_and_dead(struct nn_graph *graph)
 {
-    int r = nn_pass_unsigned(graph);
+    int r = nn_pass_u8(graph);
 
     return r ? r : nn_pass_dead(graph);
 }

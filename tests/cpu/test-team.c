@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/cpu/team.h"
+#include "drivers/cpu/executor/team.h"
 
 #include "cpu/builder.h"
 #include "support/check-main.h"

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "base/variable.h"
-#include "drivers/cpu/exec.h"
-#include "drivers/cpu/lower.h"
-#include "drivers/cpu/staged.h"
+#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/lowering/lower.h"
+#include "drivers/cpu/executor/reoptimize.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@ struct device {
     const struct nnhal_driver_services *services;
     struct nn_team *team;
     uint32_t isa;
-    enum nn_passes passes;
+    enum nn_pass_set passes;
 };
 
 /* What prepare() returns. */
 struct prepared {
     struct device *device;
-    struct nn_staged *staged;
+    struct nn_compiled *staged;
 };
 
 static void explain(const struct device *device, const struct nn_why *why)
@@ -76,7 +76,7 @@ static uint32_t allowed_isa(const struct nnhal_driver_services *services)
 }
 
 /* NNHAL_CPU_PASSES=quick leaves out the passes that optimize. */
-static enum nn_passes allowed_passes(const struct nnhal_driver_services *services)
+static enum nn_pass_set allowed_passes(const struct nnhal_driver_services *services)
 {
     const char *wanted = nn_variable_get(NN_VARIABLE_CPU_PASSES);
 
@@ -100,7 +100,7 @@ static unsigned team_size(const struct nnhal_driver_services *services)
 }
 
 static uint32_t open_device(const struct nnhal_driver_services *services, uint32_t isa,
-                            enum nn_passes passes, void **ret_device)
+                            enum nn_pass_set passes, void **ret_device)
 {
     struct device *device = calloc(1, sizeof(*device));
 
@@ -241,22 +241,22 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
 
 /* ---- prepared models ---- */
 
-static struct nn_staged_options options_of(const struct device *device)
+static struct nn_compiled_options options_of(const struct device *device)
 {
-    return (struct nn_staged_options){
+    return (struct nn_compiled_options){
         .team = device->team, .isa = device->isa, .passes = device->passes};
 }
 
 /* Takes what was made, or says why not. */
 static uint32_t finish(struct device *device, int r, const struct nn_why *why,
-                       struct nn_staged *staged, void **ret_prepared)
+                       struct nn_compiled *staged, void **ret_prepared)
 {
     struct prepared *prepared = r ? NULL : calloc(1, sizeof(*prepared));
 
     if (r)
         explain(device, why);
     if (!prepared) {
-        nn_staged_free(staged);
+        nn_compiled_free(staged);
         return r > 0 ? NNHAL_GENERAL_FAILURE : NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     }
     *prepared = (struct prepared){.device = device, .staged = staged};
@@ -269,14 +269,14 @@ static uint32_t finish(struct device *device, int r, const struct nn_why *why,
 static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
 {
     struct device *device = opaque;
-    struct nn_staged_options options = options_of(device);
-    struct nn_staged *staged = NULL;
+    struct nn_compiled_options options = options_of(device);
+    struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
     int r;
 
     options.is_quick = HAS(request, is_quick) && request->is_quick;
-    r = nn_staged_new(&request->model, &options, HAS(request, cache) ? request->cache : NULL, &why,
-                      &staged);
+    r = nn_compiled_new(&request->model, &options, HAS(request, cache) ? request->cache : NULL,
+                        &why, &staged);
     return finish(device, r, &why, staged, ret_prepared);
 }
 
@@ -284,7 +284,7 @@ static void release(void *opaque)
 {
     struct prepared *prepared = opaque;
 
-    nn_staged_free(prepared->staged);
+    nn_compiled_free(prepared->staged);
     free(prepared);
 }
 
@@ -292,10 +292,10 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
                                    void **ret_prepared)
 {
     struct device *device = opaque;
-    const struct nn_staged_options options = options_of(device);
-    struct nn_staged *staged = NULL;
+    const struct nn_compiled_options options = options_of(device);
+    struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
-    int r = nn_staged_load(request->cache, &options, &staged);
+    int r = nn_compiled_load(request->cache, &options, &staged);
 
     if (r)
         nn_refuse(&why, "the plan in the cache is for another processor, or malformed");
@@ -305,7 +305,7 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
 static uint32_t optimize(void *opaque, const struct nnhal_optimize *request)
 {
     struct prepared *prepared = opaque;
-    int r = nn_staged_optimize(prepared->staged, request->cache, request->is_cancelled);
+    int r = nn_compiled_reoptimize(prepared->staged, request->cache, request->is_cancelled);
 
     return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : r ? NNHAL_GENERAL_FAILURE : NNHAL_NONE;
 }
@@ -329,7 +329,7 @@ static uint32_t execute(void *opaque, struct nnhal_execution *execution)
     struct prepared *prepared = opaque;
     uint64_t start = execution->measure ? nn_sys_now_ns() : 0;
     struct nn_why why = {0};
-    int r = nn_staged_execute(prepared->staged, execution, &why);
+    int r = nn_compiled_execute(prepared->staged, execution, &why);
 
     if (r)
         explain(prepared->device, &why);
@@ -344,14 +344,14 @@ static uint32_t burst_opened(void *opaque)
 {
     struct prepared *prepared = opaque;
 
-    return nn_staged_open_burst(prepared->staged);
+    return nn_compiled_open_burst(prepared->staged);
 }
 
 static void burst_closed(void *opaque)
 {
     struct prepared *prepared = opaque;
 
-    nn_staged_close_burst(prepared->staged);
+    nn_compiled_close_burst(prepared->staged);
 }
 
 static uint64_t get_configuration(void *opaque)

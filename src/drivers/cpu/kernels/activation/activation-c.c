@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH of float32 and float16, plain C. */
-#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
 
-#include "drivers/cpu/kernels/broadcast.h"
-#include "drivers/cpu/kernels/math-f32.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/math-f32.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 /* What a function needs beside x: bounds, or alpha. */
 struct params {
@@ -96,7 +96,7 @@ NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const str
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
-        nn_widen(wide, in + i, n);
+        nn_f16_widen(wide, in + i, n);
         loop(op, wide, wide, n, args->params);
         nn_narrow(out + i, wide, n);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RELU, RELU1, RELU6, TANH, LOGISTIC, HARD_SWISH of 8-bit quantized tensors, plain C:
  * functions of one code, so each is a table of 256. */
-#include "drivers/cpu/kernels/activation.h"
-#include "drivers/cpu/kernels/fixed-math.h"
-#include "drivers/cpu/kernels/lut8.h"
-#include "drivers/cpu/kernels/quant.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/fixed-math.h"
+#include "drivers/cpu/kernels/common/lut.h"
+#include "drivers/cpu/kernels/common/quant8.h"
 
 /* ---- RELU, RELU1, RELU6 ---- */
 
@@ -29,7 +29,7 @@ static int lower_clamp(struct nn_lower *lower)
 
     nn_activation_q8(code, nn_quant_flip(in->type) != 0, in->scale, in->zero_point, &bounds.low,
                      &bounds.high);
-    return nn_lut8_lower(lower, clamp_code, &bounds);
+    return nn_lut_lower(lower, clamp_code, &bounds);
 }
 
 /* ---- TANH, LOGISTIC ---- */
@@ -77,7 +77,7 @@ static int lower_smooth(struct nn_lower *lower)
                             .out_zero_point = nn_quant_low(in->type) + (is_tanh ? 128 : 0)};
 
     smooth.radius = nn_fx_radius(4, smooth.multiplier.shift);
-    return nn_lut8_lower(lower, smooth_code, &smooth);
+    return nn_lut_lower(lower, smooth_code, &smooth);
 }
 
 /* ---- HARD_SWISH ---- */
@@ -152,14 +152,14 @@ static int lower_hard_swish(struct nn_lower *lower)
 
     if (to_out.shift > 0)
         return nn_lower_refuse(lower, "the output's scale is below 1/128 of the input's");
-    return nn_lut8_lower(lower, hard_swish_code, &swish);
+    return nn_lut_lower(lower, hard_swish_code, &swish);
 }
 
 #define ROW(op_name, op, lower_function)                                                           \
     {                                                                                              \
         .name = op_name, .operation = NNHAL_OP_##op, .in0 = NN_T_U8 | NN_T_S8,                     \
         .weights_bytes = 256, .in_place = 1, .is_elementwise = 1, .lower = lower_function,         \
-        .run = nn_lut8_run                                                                         \
+        .run = nn_lut_run                                                                          \
     }
 
 static const struct nn_kernel kernels[] = {

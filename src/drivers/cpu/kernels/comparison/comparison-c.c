@@ -5,10 +5,10 @@
  * Quantized operands are compared by their real values, exact differences
  * times the scale in float32, never requantized. Everything but int32 fits a
  * float32 exactly, so there are two loops. */
-#include "drivers/cpu/kernels/broadcast.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 static int lower(struct nn_lower *lower)
 {
@@ -25,7 +25,7 @@ static const float *load(const struct nn_tensor *tensor, size_t at, size_t n,
     if (tensor->type == NNHAL_TENSOR_FLOAT32)
         return (const float *)tensor->data + at;
     if (tensor->type == NNHAL_TENSOR_FLOAT16) {
-        nn_widen(buffer, (const uint16_t *)tensor->data + at, n);
+        nn_f16_widen(buffer, (const uint16_t *)tensor->data + at, n);
     } else if (tensor->type == NNHAL_TENSOR_BOOL8) {
         for (size_t i = 0; i < n; i++)
             buffer[i] = bytes[at + i];

@@ -10,10 +10,10 @@
  * not constant, in this order; each worker's is the gathered block. */
 #include "base/arith.h"
 #include "base/cleanup.h"
-#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/conv/conv.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
-#include "drivers/cpu/kernels/variant.h"
+#include "drivers/cpu/kernels/common/variant.h"
 
 #include <string.h>
 
@@ -69,7 +69,7 @@ static bool find_pieces_f32(uint32_t type, bool is_nchw, const uint32_t *in, con
                             const uint32_t *out, struct pieces *ret)
 {
     size_t n_in, n_out;
-    bool is_staged = nn_conv_is_staged(type, is_nchw);
+    bool is_staged = nn_conv_needs_nhwc(type, is_nchw);
 
     *ret = (struct pieces){0};
     return find_k(filter, &ret->k) && count_of(in, &n_in) && count_of(out, &n_out) &&
@@ -275,7 +275,7 @@ static void run_blocks(const struct job *job, size_t begin, size_t end, unsigned
 
         block(job, first, n, worker);
         if (!job->is_output_staged)
-            nn_tail_run(job->args, first * job->out.c, (first + n) * job->out.c);
+            nn_epilogue_run(job->args, first * job->out.c, (first + n) * job->out.c);
     }
 }
 
@@ -349,7 +349,7 @@ static int nn_conv_2d_f32__c(const struct nn_kernel_args *args)
     const struct params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
-    bool is_staged = nn_conv_is_staged(input->type, params->shape.is_nchw);
+    bool is_staged = nn_conv_needs_nhwc(input->type, params->shape.is_nchw);
     struct pieces pieces;
     struct job job;
 
@@ -360,13 +360,13 @@ static int nn_conv_2d_f32__c(const struct nn_kernel_args *args)
     job.f32 = (struct nn_gemm_f32){
         .n_cols = filter->dims[0], .k = pieces.k, .low = params->low_f32, .high = params->high_f32};
     nn_gemm_use_f32(&job.f32, weights_f32(args, &pieces));
-    job.input = nn_conv_stage_f32(args, params->shape.is_nchw, (float *)(void *)args->scratch);
+    job.input = nn_conv_nhwc_f32(args, params->shape.is_nchw, (float *)(void *)args->scratch);
     job.is_output_staged = is_staged;
     job.output = is_staged ? args->scratch + pieces.input : args->outputs[0].data;
     run_all(&job, 1 + pieces.k * filter->dims[0] / 8, blocks_f32);
     if (is_staged) {
-        nn_conv_unstage_f32(args, params->shape.is_nchw, job.output);
-        nn_tail_run_all(args);
+        nn_conv_from_nhwc_f32(args, params->shape.is_nchw, job.output);
+        nn_epilogue_run_all(args);
     }
     return 0;
 }
@@ -450,14 +450,14 @@ static int nn_conv_2d_q8__c(const struct nn_kernel_args *args)
         .low = params->low_q8,
         .high = params->high_q8};
     nn_gemm_use_q8(&job.q8, weights_q8(args, &pieces));
-    nn_conv_stage_q8(args, params->shape.is_nchw, (int16_t *)(void *)args->scratch);
+    nn_conv_nhwc_q8(args, params->shape.is_nchw, (int16_t *)(void *)args->scratch);
     job.input = args->scratch;
     job.is_output_staged = params->shape.is_nchw;
     job.output = job.is_output_staged ? args->scratch + pieces.input : args->outputs[0].data;
     run_all(&job, 1 + pieces.k * filter->dims[0] / 16, blocks_q8);
     if (job.is_output_staged) {
-        nn_conv_unstage_q8(args, job.output);
-        nn_tail_run_all(args);
+        nn_conv_from_nhwc_q8(args, job.output);
+        nn_epilogue_run_all(args);
     }
     return 0;
 }
@@ -514,7 +514,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
-     .runs_tail = 1,
+     .runs_epilogue = 1,
      .lower = lower_float,
      .run = nn_conv_2d_f32__c,
      .check = check,
@@ -524,7 +524,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
-     .runs_tail = 1,
+     .runs_epilogue = 1,
      .lower = lower_q8,
      .run = nn_conv_2d_q8__c,
      .check = check,

@@ -8,17 +8,17 @@
 #ifndef NN_CPU_KERNELS_CONV_H
 #define NN_CPU_KERNELS_CONV_H
 
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 
-#include "drivers/cpu/kernels/fixed-point.h"
-#include "drivers/cpu/kernels/variant.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/variant.h"
 
-#define nn_conv_read        NN_VARIANT_SYMBOL(nn_conv_read)
-#define nn_conv_multipliers NN_VARIANT_SYMBOL(nn_conv_multipliers)
-#define nn_conv_stage_f32   NN_VARIANT_SYMBOL(nn_conv_stage_f32)
-#define nn_conv_stage_q8    NN_VARIANT_SYMBOL(nn_conv_stage_q8)
-#define nn_conv_unstage_f32 NN_VARIANT_SYMBOL(nn_conv_unstage_f32)
-#define nn_conv_unstage_q8  NN_VARIANT_SYMBOL(nn_conv_unstage_q8)
+#define nn_conv_read          NN_VARIANT_SYMBOL(nn_conv_read)
+#define nn_conv_multipliers   NN_VARIANT_SYMBOL(nn_conv_multipliers)
+#define nn_conv_nhwc_f32      NN_VARIANT_SYMBOL(nn_conv_nhwc_f32)
+#define nn_conv_nhwc_q8       NN_VARIANT_SYMBOL(nn_conv_nhwc_q8)
+#define nn_conv_from_nhwc_f32 NN_VARIANT_SYMBOL(nn_conv_from_nhwc_f32)
+#define nn_conv_from_nhwc_q8  NN_VARIANT_SYMBOL(nn_conv_from_nhwc_q8)
 
 enum { NN_CONV_INPUT = 0, NN_CONV_FILTER = 1, NN_CONV_BIAS = 2 };
 
@@ -68,19 +68,19 @@ static inline void nn_conv_taps(int64_t start, int64_t dilation, size_t n_taps, 
 void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *multipliers,
                          size_t n_channels);
 
-/* nn_conv_stage_f32() - the input as float [N,H,W,C]: itself, or a copy in scratch
+/* nn_conv_nhwc_f32() - the input as float [N,H,W,C]: itself, or a copy in scratch
  * (count floats), which is needed unless the type is float32 and the layout is NHWC. */
-const float *nn_conv_stage_f32(const struct nn_kernel_args *args, bool is_nchw, float *scratch);
+const float *nn_conv_nhwc_f32(const struct nn_kernel_args *args, bool is_nchw, float *scratch);
 
-/* nn_conv_stage_q8() - the input as int16 [N,H,W,C] minus its zero point, in scratch. */
-void nn_conv_stage_q8(const struct nn_kernel_args *args, bool is_nchw, int16_t *scratch);
+/* nn_conv_nhwc_q8() - the input as int16 [N,H,W,C] minus its zero point, in scratch. */
+void nn_conv_nhwc_q8(const struct nn_kernel_args *args, bool is_nchw, int16_t *scratch);
 
-/* nn_conv_unstage_f32(), _q8() - the staged output [N,H,W,C] to where it belongs. */
-void nn_conv_unstage_f32(const struct nn_kernel_args *args, bool is_nchw, const float *scratch);
-void nn_conv_unstage_q8(const struct nn_kernel_args *args, const uint8_t *scratch);
+/* nn_conv_from_nhwc_f32(), _q8() - the staged output [N,H,W,C] to where it belongs. */
+void nn_conv_from_nhwc_f32(const struct nn_kernel_args *args, bool is_nchw, const float *scratch);
+void nn_conv_from_nhwc_q8(const struct nn_kernel_args *args, const uint8_t *scratch);
 
-/* nn_conv_is_staged() - whether float data of this type and layout is staged. */
-static inline bool nn_conv_is_staged(uint32_t type, bool is_nchw)
+/* nn_conv_needs_nhwc() - whether float data of this type and layout is staged. */
+static inline bool nn_conv_needs_nhwc(uint32_t type, bool is_nchw)
 {
     return is_nchw || type == NNHAL_TENSOR_FLOAT16;
 }

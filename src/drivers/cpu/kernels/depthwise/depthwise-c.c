@@ -10,11 +10,11 @@
  * multipliers if they are not constant. */
 #include "base/arith.h"
 #include "base/cleanup.h"
-#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/conv/conv.h"
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
-#include "drivers/cpu/kernels/variant.h"
+#include "drivers/cpu/kernels/common/variant.h"
 
 #include <string.h>
 
@@ -60,7 +60,7 @@ static bool find_pieces(bool is_float, uint32_t type, const struct nn_conv_shape
         n_rep > SIZE_MAX / 8 || n_out > SIZE_MAX / 8 || taps > SIZE_MAX / 8)
         return false;
     *ret = (struct pieces){
-        .input = !is_float || nn_conv_is_staged(type, shape->is_nchw) ? whole_lines(n_in) : 0,
+        .input = !is_float || nn_conv_needs_nhwc(type, shape->is_nchw) ? whole_lines(n_in) : 0,
         .repeated = shape->depth_multiplier > 1 ? whole_lines(n_rep) : 0,
         .output = shape->is_nchw || type == NNHAL_TENSOR_FLOAT16 ? whole_lines(n_out) : 0,
         .multipliers = is_float ? 0 : whole_lines(filter[3] * sizeof(struct nn_multiplier)),
@@ -269,7 +269,7 @@ static void run_tail(const struct job *job, size_t begin, size_t end)
     size_t row = job->out.w * job->out.c;
 
     if (!job->is_output_staged)
-        nn_tail_run(job->args, begin * row, end * row);
+        nn_epilogue_run(job->args, begin * row, end * row);
 }
 
 static void rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -326,9 +326,9 @@ static const void *stage_input(const struct nn_kernel_args *args, const struct p
     const void *staged = args->scratch;
 
     if (is_float)
-        staged = nn_conv_stage_f32(args, shape->is_nchw, (float *)(void *)args->scratch);
+        staged = nn_conv_nhwc_f32(args, shape->is_nchw, (float *)(void *)args->scratch);
     else
-        nn_conv_stage_q8(args, shape->is_nchw, (int16_t *)(void *)args->scratch);
+        nn_conv_nhwc_q8(args, shape->is_nchw, (int16_t *)(void *)args->scratch);
     if (shape->depth_multiplier <= 1)
         return staged;
     repeat_channels(args->scratch + pieces->input, staged,
@@ -383,11 +383,11 @@ static int run_depthwise(const struct nn_kernel_args *args)
                     1 + job.out.w * job.out.c * (2 + job.filter_h * job.filter_w / 4),
                     is_float ? rows_f32 : rows_q8, &job);
     if (pieces.output && is_float)
-        nn_conv_unstage_f32(args, params->shape.is_nchw, job.output);
+        nn_conv_from_nhwc_f32(args, params->shape.is_nchw, job.output);
     else if (pieces.output)
-        nn_conv_unstage_q8(args, job.output);
+        nn_conv_from_nhwc_q8(args, job.output);
     if (pieces.output)
-        nn_tail_run_all(args);
+        nn_epilogue_run_all(args);
     return 0;
 }
 
@@ -444,7 +444,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
-     .runs_tail = 1,
+     .runs_epilogue = 1,
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_f32__c,
      .check = check,
@@ -454,7 +454,7 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct params),
-     .runs_tail = 1,
+     .runs_epilogue = 1,
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_q8__c,
      .check = check,

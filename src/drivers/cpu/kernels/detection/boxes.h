@@ -8,7 +8,7 @@
 #ifndef NN_CPU_DETECTION_BOXES_H
 #define NN_CPU_DETECTION_BOXES_H
 
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 
 #include <stdbool.h>
 #include <stddef.h>

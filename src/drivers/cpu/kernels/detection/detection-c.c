@@ -4,10 +4,10 @@
  * Boxes and scores are widened into scratch first: all arithmetic is float32,
  * and what has been checked is what is used. */
 #include "base/arith.h"
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/detection/boxes.h"
-#include "drivers/cpu/kernels/operand.h"
-#include "drivers/cpu/kernels/wide.h"
+#include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/widen-f16.h"
 
 #include <errno.h>
 #include <string.h>
@@ -36,15 +36,15 @@ static void transform_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     struct nn_box box, moved;
 
     for (size_t r = begin; r < end; r++) {
-        nn_real_load(&inputs[0], r * 4, 4, (float *)&box);
-        nn_real_load(&inputs[1], r * n, n, row);
-        nn_real_load(&inputs[3], (size_t)transform->batches[r] * 2, 2, size);
+        nn_dequantize_load(&inputs[0], r * 4, 4, (float *)&box);
+        nn_dequantize_load(&inputs[1], r * n, n, row);
+        nn_dequantize_load(&inputs[3], (size_t)transform->batches[r] * 2, 2, size);
         for (size_t i = 0; i < n; i += 4) {
             moved = nn_box_transform(&box, row + i);
             moved = nn_box_clip(&moved, size[1], size[0]);
             memcpy(row + i, &moved, sizeof(moved));
         }
-        nn_real_store(&transform->args->outputs[0], r * n, n, row);
+        nn_quantize_store(&transform->args->outputs[0], r * n, n, row);
     }
 }
 
@@ -60,7 +60,7 @@ static int nn_bbox_transform__c(const struct nn_kernel_args *args)
         if (batches[r] < 0 || (uint32_t)batches[r] >= args->inputs[3].dims[0])
             return nn_kernel_refuse(args, "box %zu is of batch %d of %u", r, batches[r],
                                     args->inputs[3].dims[0]);
-        nn_real_load(&args->inputs[0], r * 4, 4, (float *)&box);
+        nn_dequantize_load(&args->inputs[0], r * 4, 4, (float *)&box);
         if (!nn_box_is_ordered(&box))
             return nn_kernel_refuse(args, "the corners of box %zu are not in order", r);
     }
@@ -120,8 +120,8 @@ static struct nms_limit take_nms_limit(const struct nn_kernel_args *args)
     limit.chosen = (uint32_t *)(void *)(limit.scores + n);
     limit.batches = (int32_t *)(void *)(limit.chosen + n);
     if (n) {
-        nn_real_load(&args->inputs[0], 0, n, limit.scores);
-        nn_real_load(&args->inputs[1], 0, n * 4, (float *)limit.boxes);
+        nn_dequantize_load(&args->inputs[0], 0, n, limit.scores);
+        nn_dequantize_load(&args->inputs[1], 0, n * 4, (float *)limit.boxes);
         memcpy(limit.batches, args->inputs[2].data, n_rows * sizeof(*limit.batches));
     }
     return limit;
@@ -212,7 +212,7 @@ static int nn_box_with_nms_limit__c(const struct nn_kernel_args *args)
     for (size_t i = 0; r == 0 && i < n; i++) {
         uint32_t from = limit.chosen[i], row = from / (uint32_t)limit.n_classes;
 
-        nn_real_store(&args->outputs[0], i, 1, &limit.scores[from]);
+        nn_quantize_store(&args->outputs[0], i, 1, &limit.scores[from]);
         memcpy((char *)args->outputs[1].data + i * 4 * element_bytes,
                (const char *)args->inputs[1].data + (size_t)from * 4 * element_bytes,
                4 * element_bytes);
@@ -300,7 +300,7 @@ static struct post take_post(const struct nn_kernel_args *args)
     post.best = anchors + post.n_anchors * 4;
     post.out_scores = post.best + post.n_anchors;
     post.chosen = (uint32_t *)(void *)(post.out_scores + post.room);
-    nn_real_load(&args->inputs[2], 0, post.n_anchors * 4, anchors);
+    nn_dequantize_load(&args->inputs[2], 0, post.n_anchors * 4, anchors);
     post.anchors = anchors;
     return post;
 }
@@ -403,8 +403,8 @@ static void run_batch(const struct nn_kernel_args *args, struct post *post, size
     size_t n_scores = post->n_anchors * post->n_classes, room = post->room;
     size_t n_deltas = post->n_anchors * post->n_deltas;
 
-    nn_real_load(&args->inputs[0], b * n_scores, n_scores, post->scores);
-    nn_real_load(&args->inputs[1], b * n_deltas, n_deltas, post->deltas);
+    nn_dequantize_load(&args->inputs[0], b * n_scores, n_scores, post->scores);
+    nn_dequantize_load(&args->inputs[1], b * n_deltas, n_deltas, post->deltas);
     decode(post);
     post->n_out = 0;
     post->out_classes = (int32_t *)args->outputs[2].data + b * room;
@@ -415,8 +415,8 @@ static void run_batch(const struct nn_kernel_args *args, struct post *post, size
         choose_regular(post);
     else
         choose_fast(post);
-    nn_real_store(&args->outputs[0], b * room, room, post->out_scores);
-    nn_real_store(&args->outputs[1], b * room * 4, room * 4, (const float *)post->out_boxes);
+    nn_quantize_store(&args->outputs[0], b * room, room, post->out_scores);
+    nn_quantize_store(&args->outputs[1], b * room * 4, room * 4, (const float *)post->out_boxes);
     ((int32_t *)args->outputs[3].data)[b] = (int32_t)post->n_out;
 }
 

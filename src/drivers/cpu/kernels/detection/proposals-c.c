@@ -2,10 +2,10 @@
 /* GENERATE_PROPOSALS, plain C: anchors at every cell, moved by deltas, clipped
  * to the image, and chosen by score. */
 #include "base/arith.h"
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/detection/boxes.h"
-#include "drivers/cpu/kernels/operand.h"
-#include "drivers/cpu/kernels/real.h"
+#include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/dequantize.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static struct proposals take_proposals(const struct nn_kernel_args *args)
     p.deltas = p.scores + n_all;
     p.loaded = p.deltas + p.n_cells * 4;
     p.chosen = (uint32_t *)(void *)(p.loaded + p.n_cells * 4);
-    nn_real_load(&args->inputs[ANCHORS], 0, p.n_anchors * 4, (float *)p.anchors);
+    nn_dequantize_load(&args->inputs[ANCHORS], 0, p.n_anchors * 4, (float *)p.anchors);
     return p;
 }
 
@@ -85,10 +85,10 @@ static void load_batch(const struct proposals *p, const struct nn_tensor *tensor
     size_t n_positions = p->n_rows * p->n_columns, n = n_positions * n_channels;
 
     if (!p->params->is_nchw) {
-        nn_real_load(tensor, b * n, n, to);
+        nn_dequantize_load(tensor, b * n, n, to);
         return;
     }
-    nn_real_load(tensor, b * n, n, p->loaded);
+    nn_dequantize_load(tensor, b * n, n, p->loaded);
     for (size_t c = 0; c < n_channels; c++)
         for (size_t i = 0; i < n_positions; i++)
             to[i * n_channels + c] = p->loaded[c * n_positions + i];
@@ -142,7 +142,7 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
                          .args = args};
     size_t n = p->n_cells;
 
-    nn_real_load(&args->inputs[IMAGES], b * 2, 2, image);
+    nn_dequantize_load(&args->inputs[IMAGES], b * 2, 2, image);
     load_batch(p, &args->inputs[SCORES], b, p->n_anchors, scores);
     load_batch(p, &args->inputs[DELTAS], b, p->n_anchors * 4, p->deltas);
     make_boxes(p, image, boxes);
@@ -176,8 +176,8 @@ static int nn_generate_proposals__c(const struct nn_kernel_args *args)
     for (uint32_t i = 0; r == 0 && i < args->n_outputs; i++)
         r = nn_output_resize(args, i, i == 1 ? 2 : 1, (uint32_t[]){(uint32_t)n, 4});
     for (size_t i = 0; r == 0 && i < n; i++) {
-        nn_real_store(&args->outputs[0], i, 1, &p.scores[p.chosen[i]]);
-        nn_real_store(&args->outputs[1], i * 4, 4, (const float *)&p.boxes[p.chosen[i]]);
+        nn_quantize_store(&args->outputs[0], i, 1, &p.scores[p.chosen[i]]);
+        nn_quantize_store(&args->outputs[1], i * 4, 4, (const float *)&p.boxes[p.chosen[i]]);
         ((int32_t *)args->outputs[2].data)[i] = (int32_t)(p.chosen[i] / p.n_cells);
     }
     return r;

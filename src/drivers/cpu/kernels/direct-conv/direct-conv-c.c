@@ -6,11 +6,11 @@
  * a float16 filter likewise. 8-bit: int32 sums of differences from the zero points,
  * then the channel's multiplier; multipliers are the step's weights. */
 #include "base/arith.h"
-#include "drivers/cpu/kernels/activation.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/direct-conv/direct-conv.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <errno.h>
 #include <string.h>
@@ -155,8 +155,8 @@ static void prepare_float(struct job *job)
                         sizeof(uint16_t));
         job->in = turned;
     }
-    nn_widen(scratch, job->in, n);
-    nn_widen(scratch + n, filter->data, n_filter);
+    nn_f16_widen(scratch, job->in, n);
+    nn_f16_widen(scratch + n, filter->data, n_filter);
     job->in = scratch;
     job->filter = scratch + n;
 }

@@ -8,7 +8,7 @@
 #ifndef NN_CPU_KERNELS_DIRECT_CONV_H
 #define NN_CPU_KERNELS_DIRECT_CONV_H
 
-#include "drivers/cpu/kernels/window.h"
+#include "drivers/cpu/kernels/common/window.h"
 
 /* The t-th of n pairs is tap + t * tap_step and cell + t * cell_step. */
 struct nn_taps {

@@ -5,10 +5,10 @@
  *
  * Integers wrap; a division of integers rounds down, by 0 it gives 0, and
  * INT32_MIN / -1 wraps. A float16 is widened, computed as float32, rounded once. */
-#include "drivers/cpu/kernels/activation.h"
-#include "drivers/cpu/kernels/broadcast.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <math.h>
 
@@ -119,8 +119,8 @@ NN_INLINE void tensor_row_f16(uint32_t op, const struct nn_kernel_args *args,
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
-        nn_widen(wide_a, a + i * row->step0, row->step0 ? n : 1);
-        nn_widen(wide_b, b + i * row->step1, row->step1 ? n : 1);
+        nn_f16_widen(wide_a, a + i * row->step0, row->step0 ? n : 1);
+        nn_f16_widen(wide_b, b + i * row->step1, row->step1 ? n : 1);
         row_f32(op, wide_a, row->step0, wide_b, row->step1, wide_out, n, *bounds);
         nn_narrow(out + i, wide_out, n);
     }

@@ -5,12 +5,12 @@
  * made when the step is lowered and kept as its weights: the rescaled operands
  * of ADD and SUB, the requantized ones of MAXIMUM and MINIMUM, the positive
  * half of PRELU. Tables are indexed by the code's byte, signed or not. */
-#include "drivers/cpu/kernels/activation.h"
-#include "drivers/cpu/kernels/broadcast.h"
-#include "drivers/cpu/kernels/fixed-point.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <errno.h>
 

@@ -5,11 +5,11 @@
  * others into scratch at each run. Output multipliers are always constant. */
 #include "base/arith.h"
 #include "base/cleanup.h"
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/activation.h"
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
-#include "drivers/cpu/kernels/variant.h"
+#include "drivers/cpu/kernels/common/variant.h"
 
 #include <errno.h>
 #include <string.h>

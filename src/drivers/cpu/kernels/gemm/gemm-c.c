@@ -3,8 +3,8 @@
 
 #include "base/arith.h"
 #include "base/cleanup.h"
-#include "drivers/cpu/kernels/activation.h"
-#include "drivers/cpu/kernels/float16.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/float16.h"
 
 #include <string.h>
 

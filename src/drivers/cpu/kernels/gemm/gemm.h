@@ -18,8 +18,8 @@
 #ifndef NN_CPU_KERNELS_GEMM_H
 #define NN_CPU_KERNELS_GEMM_H
 
-#include "drivers/cpu/kernels/fixed-point.h"
-#include "drivers/cpu/kernels/variant.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/variant.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT, plain C: any byte but 0 is true, results are 0 or 1. */
-#include "drivers/cpu/kernels/broadcast.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 static int lower(struct nn_lower *lower)
 {

@@ -4,10 +4,10 @@
  * Indices are copied, checked, and only then used: the application may change
  * its memory while this runs. */
 #include "base/arith.h"
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/lookup/fingerprint.h"
-#include "drivers/cpu/kernels/operand.h"
-#include "drivers/cpu/kernels/real.h"
+#include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/dequantize.h"
 
 #include <errno.h>
 #include <string.h>
@@ -193,7 +193,7 @@ static bool lsh_bit(const struct lsh_job *job, size_t bit, uint8_t *key)
     double score = 0.0;
     float seed;
 
-    nn_real_load(&job->args->inputs[0], bit, 1, &seed);
+    nn_dequantize_load(&job->args->inputs[0], bit, 1, &seed);
     memcpy(key, &seed, sizeof(seed));
     for (size_t r = 0; r < n_rows; r++) {
         int64_t hash;
@@ -243,7 +243,7 @@ static int nn_lsh_projection__c(const struct nn_kernel_args *args)
     if (params->kind == LSH_DENSE) {
         float *weights = (float *)(void *)args->scratch;
 
-        nn_real_load(&args->inputs[2], 0, n_rows, weights);
+        nn_dequantize_load(&args->inputs[2], 0, n_rows, weights);
         job.weights = weights;
     }
     nn_parallel_for(args, hash->dims[0], 1 + job.n_bits * (args->inputs[1].size / 4 + n_rows * 10),

@@ -3,10 +3,10 @@
  *
  * All three walk a sequence with one or two cells (cell.h); LSTM's has one
  * step. One item of work is one batch. */
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/lstm/cell.h"
 #include "drivers/cpu/kernels/rnn/sequence.h"
-#include "drivers/cpu/kernels/wide.h"
+#include "drivers/cpu/kernels/common/widen-f16.h"
 
 #include <string.h>
 
@@ -87,10 +87,10 @@ static void add_scratch(struct nn_lower *lower, uint32_t n_batches)
 
     for (uint32_t i = 0; i < lower->n_inputs; i++)
         if (lower->inputs[i].n_dims)
-            lower->scratch_bytes += nn_wide_lower(&lower->inputs[i]);
+            lower->scratch_bytes += nn_f16_lower(&lower->inputs[i]);
     for (uint32_t i = 0; i < lower->n_outputs; i++)
-        lower->scratch_bytes += nn_wide_lower(&lower->outputs[i]);
-    lower->scratch_bytes += 2 * nn_wide_bytes((uint64_t)n_batches * n_cells);
+        lower->scratch_bytes += nn_f16_lower(&lower->outputs[i]);
+    lower->scratch_bytes += 2 * nn_f16_bytes((uint64_t)n_batches * n_cells);
     lower->worker_scratch_bytes = nn_lstm_scratch(n_cells) * sizeof(float);
 }
 
@@ -133,12 +133,12 @@ static int lower_bidirectional(struct nn_lower *lower)
 /* ---- running ---- */
 
 /* Input i widened, NULL if it is omitted or there is no such input. */
-static const float *take(const struct nn_kernel_args *args, struct nn_wide *wide, uint32_t i)
+static const float *take(const struct nn_kernel_args *args, struct nn_f16_scratch *wide, uint32_t i)
 {
-    return i < args->n_inputs ? nn_wide_input(wide, &args->inputs[i]) : NULL;
+    return i < args->n_inputs ? nn_f16_input(wide, &args->inputs[i]) : NULL;
 }
 
-static void take_gates(const struct nn_kernel_args *args, struct nn_wide *wide,
+static void take_gates(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
                        const struct nn_lstm_map *map, struct nn_lstm_cell *cell)
 {
     static const uint32_t peepholes[NN_LSTM_GATE_N] = {0, 1, NN_LSTM_NO_OPERAND, 2};
@@ -158,7 +158,7 @@ static void take_gates(const struct nn_kernel_args *args, struct nn_wide *wide,
     }
 }
 
-static void take_direction(const struct nn_kernel_args *args, struct nn_wide *wide,
+static void take_direction(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
                            const struct nn_lstm_map *map, struct direction *direction)
 {
     const struct lstm_params *params = args->params;
@@ -181,28 +181,29 @@ static void take_direction(const struct nn_kernel_args *args, struct nn_wide *wi
 }
 
 /* Widened outputs; entries beyond n_outputs stay NULL. */
-static void take_outputs(const struct nn_kernel_args *args, struct nn_wide *wide, float **results)
+static void take_outputs(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
+                         float **results)
 {
     for (uint32_t i = 0; i < args->n_outputs; i++)
-        results[i] = nn_wide_output(wide, &args->outputs[i]);
+        results[i] = nn_f16_output(wide, &args->outputs[i]);
 }
 
 static void store_outputs(const struct nn_kernel_args *args, float *const *results)
 {
     for (uint32_t i = 0; i < args->n_outputs; i++)
-        nn_wide_store(&args->outputs[i], results[i]);
+        nn_f16_store(&args->outputs[i], results[i]);
 }
 
 /* A place for the cell state on the way, where no output is one. */
-static float *cell_room(const struct direction *direction, struct nn_wide *wide)
+static float *cell_room(const struct direction *direction, struct nn_f16_scratch *wide)
 {
-    return nn_wide_take(wide, direction->sequence.n_batches * direction->cell.n_cells);
+    return nn_f16_take(wide, direction->sequence.n_batches * direction->cell.n_cells);
 }
 
 /* The first output is scratch in the reference; here it is all zeros. */
 static int nn_lstm__c(const struct nn_kernel_args *args)
 {
-    struct nn_wide wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch};
     struct direction direction;
     float *results[4];
 
@@ -216,7 +217,7 @@ static int nn_lstm__c(const struct nn_kernel_args *args)
     direction.out = results[3];
     walk(&direction);
     for (uint32_t i = 1; i < 4; i++)
-        nn_wide_store(&args->outputs[i], results[i]);
+        nn_f16_store(&args->outputs[i], results[i]);
     memset(args->outputs[0].data, 0, args->outputs[0].size);
     return 0;
 }
@@ -233,7 +234,7 @@ static struct nn_sequence read_sequence(const struct nn_kernel_args *args)
 
 static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 {
-    struct nn_wide wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch};
     struct direction direction;
     float *results[3] = {NULL};
 
@@ -250,7 +251,7 @@ static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 }
 
 /* What the cells read: see model/lstm.h and inference for the three forms. */
-static void take_sequences(const struct nn_kernel_args *args, struct nn_wide *wide,
+static void take_sequences(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
                            struct direction *forward, struct direction *backward)
 {
     const float *aux = take(args, wide, NN_BIDIRECTIONAL_LSTM_AUX);
@@ -269,7 +270,7 @@ static void take_sequences(const struct nn_kernel_args *args, struct nn_wide *wi
 static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 {
     const struct lstm_params *params = args->params;
-    struct nn_wide wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch};
     struct direction forward, backward;
     float *results[6] = {NULL};
     uint32_t state = params->is_merged ? 1 : 2;

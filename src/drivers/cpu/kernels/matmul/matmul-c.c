@@ -6,10 +6,10 @@
  * unless it is that already; then a row of the result is accumulated from rows of y,
  * in the order of k. Integers wrap. */
 #include "base/arith.h"
-#include "drivers/cpu/kernels/fixed-point.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/kernel.h"
 
 #include <errno.h>
 

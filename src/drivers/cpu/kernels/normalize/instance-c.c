@@ -4,9 +4,9 @@
  *
  * Two passes, the second over differences from the mean: values around 200 with a
  * small variance would cancel otherwise. Sums are doubles, in the order of pixels. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const float *load(const struct job *job, size_t at, size_t n, float buffe
 
     if (!job->is_half)
         return (const float *)data + at;
-    nn_widen(buffer, (const uint16_t *)data + at, n);
+    nn_f16_widen(buffer, (const uint16_t *)data + at, n);
     return buffer;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* L2_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION, plain C, along any axis. */
-#include "drivers/cpu/kernels/fixed-math.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/slices.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/fixed-math.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/slices.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PAD, PAD_V2, MIRROR_PAD, plain C. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/pad/pad.h"
 
 #include <string.h>

@@ -4,11 +4,11 @@
  * Only cells inside the image take part and count. An NCHW image is computed
  * as depth times as many images of one channel. Sums run over a window's rows,
  * then columns, for a block of channels at a time. */
-#include "drivers/cpu/kernels/activation.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
-#include "drivers/cpu/kernels/window.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/common/window.h"
 
 #include <math.h>
 
@@ -171,7 +171,7 @@ NN_INLINE void pool_f16(uint32_t op, const struct nn_kernel_args *args, const st
         start_f32(op, acc, n);
         for (size_t y = 0; y < cells->n_rows; y++) {
             for (size_t x = 0; x < cells->n_columns; x++) {
-                nn_widen(cell, in + cells->first + y * cells->row_stride + x * depth + c, n);
+                nn_f16_widen(cell, in + cells->first + y * cells->row_stride + x * depth + c, n);
                 add_cell_f32(op, acc, cell, n);
             }
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QUANTIZE, DEQUANTIZE, CAST, plain C. */
-#include "drivers/cpu/kernels/broadcast.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void quantize_row_f16(const struct nn_kernel_args *args, const struct nn_
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
-        nn_widen(wide, in + i, n);
+        nn_f16_widen(wide, in + i, n);
         quantize_chunk(wide, out + i, n, &args->outputs[0]);
     }
 }

@@ -5,8 +5,8 @@
  * them with activations in the order [input | recurrent]: so the first columns
  * of a row, whatever they were meant for, meet the input. That is what the
  * operation is, and what is done here. One item of work is one batch. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/fixed-point.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
 #include "model/lstm.h"

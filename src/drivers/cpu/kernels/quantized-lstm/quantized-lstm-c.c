@@ -4,9 +4,9 @@
  * The sums of a gate are int32, and every later step of it an int16, saturated.
  * The biases belong to the layer normalization where there is one, and are added
  * to the first sum where there is none. One item of work is one batch. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/fixed-point.h"
-#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
 #include "model/lstm.h"

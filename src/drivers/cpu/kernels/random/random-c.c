@@ -3,8 +3,8 @@
  *
  * The generator is Philox4x32-10, a counter that is scrambled: the same seeds
  * give the same samples on every machine. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/real.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/dequantize.h"
 
 #include <math.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static int nn_random_multinomial__c(const struct nn_kernel_args *args)
     for (size_t b = 0; b < n_batches; b++) {
         if (nn_kernel_stopped(args))
             return NN_KERNEL_E_CANCELLED;
-        nn_real_load(&args->inputs[0], b * n_classes, n_classes, logits);
+        nn_dequantize_load(&args->inputs[0], b * n_classes, n_classes, logits);
         make_sums(logits, n_classes, sums);
         for (size_t i = 0; i < n_samples; i++) {
             double x = philox_double(&philox) * sums[n_classes - 1];

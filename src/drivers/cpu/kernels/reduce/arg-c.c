@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ARGMAX and ARGMIN, plain C: the first index among ties. Comparisons are strict
  * and begin with element 0, so a NaN there stays and others never win. */
-#include "drivers/cpu/kernels/slices.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/slices.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 struct arg_params {
     uint32_t axis;

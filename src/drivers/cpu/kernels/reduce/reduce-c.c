@@ -6,9 +6,9 @@
  * accumulated over the reduced ones in row-major order, in blocks of the last kept one, so
  * that the inner loop is contiguous; if that is a single element, over sixteen lanes
  * of the inner reduced one. The order depends on the shape only. */
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "model/geometry.h"
 
 #include <float.h>
@@ -178,7 +178,7 @@ static const float *load_f32(const struct nn_tensor *in, size_t at, size_t n,
 {
     if (in->type == NNHAL_TENSOR_FLOAT32)
         return (const float *)in->data + at;
-    nn_widen(buffer, (const uint16_t *)in->data + at, n);
+    nn_f16_widen(buffer, (const uint16_t *)in->data + at, n);
     return buffer;
 }
 

@@ -7,9 +7,9 @@
  * The arithmetic is TensorFlow Lite's: float, in the order of its sums, for float
  * and unsigned codes; for signed codes integers with 10 bits of fraction. */
 #include "base/arith.h"
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/float16.h"
-#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/float16.h"
+#include "drivers/cpu/kernels/common/operand.h"
 
 #include <errno.h>
 #include <math.h>

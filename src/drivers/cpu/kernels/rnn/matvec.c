@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/kernels/rnn/matvec.h"
 
-#include "drivers/cpu/kernels/math-f32.h"
+#include "drivers/cpu/kernels/common/math-f32.h"
 
 #include <math.h>
 #include <string.h>

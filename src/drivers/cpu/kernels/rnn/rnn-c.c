@@ -5,10 +5,10 @@
  *
  * All arithmetic is float32. The state of a step is the output of the one
  * before, so it is read where it was written. One item of work is one batch. */
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/rnn/matvec.h"
 #include "drivers/cpu/kernels/rnn/sequence.h"
-#include "drivers/cpu/kernels/wide.h"
+#include "drivers/cpu/kernels/common/widen-f16.h"
 
 #include <string.h>
 
@@ -94,9 +94,9 @@ static uint64_t wide_scratch(const struct nn_lower *lower)
 
     for (uint32_t i = 0; i < lower->n_inputs; i++)
         if (lower->inputs[i].n_dims)
-            n_bytes += nn_wide_lower(&lower->inputs[i]);
+            n_bytes += nn_f16_lower(&lower->inputs[i]);
     for (uint32_t i = 0; i < lower->n_outputs; i++)
-        n_bytes += nn_wide_lower(&lower->outputs[i]);
+        n_bytes += nn_f16_lower(&lower->outputs[i]);
     return n_bytes;
 }
 
@@ -111,8 +111,8 @@ static int lower_rnn(struct nn_lower *lower)
 }
 
 /* The cell whose W, R, b and h are inputs first to first + 3. */
-static void take_cell(const struct nn_kernel_args *args, struct nn_wide *wide, uint32_t first,
-                      int32_t activation, struct direction *direction)
+static void take_cell(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
+                      uint32_t first, int32_t activation, struct direction *direction)
 {
     const struct nn_tensor *weights = &args->inputs[first];
 
@@ -120,30 +120,30 @@ static void take_cell(const struct nn_kernel_args *args, struct nn_wide *wide, u
     direction->cell = (struct cell){
         .n_units = weights->dims[0],
         .n_inputs = weights->dims[1],
-        .weights = nn_wide_input(wide, weights),
-        .recurrent = nn_wide_input(wide, &args->inputs[first + 1]),
-        .bias = nn_wide_input(wide, &args->inputs[first + 2]),
+        .weights = nn_f16_input(wide, weights),
+        .recurrent = nn_f16_input(wide, &args->inputs[first + 1]),
+        .bias = nn_f16_input(wide, &args->inputs[first + 2]),
         .activation = activation,
     };
-    direction->h = nn_wide_input(wide, &args->inputs[first + 3]);
+    direction->h = nn_f16_input(wide, &args->inputs[first + 3]);
     direction->out_row = direction->cell.n_units;
 }
 
 static int nn_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
-    struct nn_wide wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch};
     struct direction direction = {0};
 
     take_cell(args, &wide, 1, params->activation, &direction);
     direction.sequence = (struct nn_sequence){
         .n_steps = 1, .n_batches = args->inputs[0].dims[0], .is_time_major = true};
-    direction.x = nn_wide_input(&wide, &args->inputs[0]);
-    direction.out = nn_wide_output(&wide, &args->outputs[1]);
-    direction.last_h = nn_wide_output(&wide, &args->outputs[0]);
+    direction.x = nn_f16_input(&wide, &args->inputs[0]);
+    direction.out = nn_f16_output(&wide, &args->outputs[1]);
+    direction.last_h = nn_f16_output(&wide, &args->outputs[0]);
     walk(args, &direction);
-    nn_wide_store(&args->outputs[0], direction.last_h);
-    nn_wide_store(&args->outputs[1], direction.out);
+    nn_f16_store(&args->outputs[0], direction.last_h);
+    nn_f16_store(&args->outputs[1], direction.out);
     return 0;
 }
 
@@ -157,19 +157,19 @@ static struct nn_sequence read_sequence(const struct nn_tensor *x, bool is_time_
 static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
-    struct nn_wide wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch};
     struct direction direction = {0};
 
     take_cell(args, &wide, 1, params->activation, &direction);
     direction.sequence = read_sequence(&args->inputs[0], params->is_time_major);
-    direction.x = nn_wide_input(&wide, &args->inputs[0]);
-    direction.out = nn_wide_output(&wide, &args->outputs[0]);
+    direction.x = nn_f16_input(&wide, &args->inputs[0]);
+    direction.out = nn_f16_output(&wide, &args->outputs[0]);
     if (args->n_outputs > 1)
-        direction.last_h = nn_wide_output(&wide, &args->outputs[1]);
+        direction.last_h = nn_f16_output(&wide, &args->outputs[1]);
     walk(args, &direction);
-    nn_wide_store(&args->outputs[0], direction.out);
+    nn_f16_store(&args->outputs[0], direction.out);
     if (args->n_outputs > 1)
-        nn_wide_store(&args->outputs[1], direction.last_h);
+        nn_f16_store(&args->outputs[1], direction.last_h);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
@@ -194,15 +194,15 @@ static int lower_bidirectional_rnn(struct nn_lower *lower)
 
 /* Both cells read x, and aux through weights of its own; or, if there are no
  * such weights, the backward cell reads aux instead of x. */
-static void take_inputs(const struct nn_kernel_args *args, struct nn_wide *wide,
+static void take_inputs(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
                         struct direction *forward, struct direction *backward)
 {
-    const float *aux = nn_wide_input(wide, &args->inputs[AUX]);
+    const float *aux = nn_f16_input(wide, &args->inputs[AUX]);
     size_t n_aux = aux ? args->inputs[AUX].dims[2] : 0;
 
-    forward->x = backward->x = nn_wide_input(wide, &args->inputs[0]);
-    forward->cell.aux_weights = nn_wide_input(wide, &args->inputs[FORWARD_AUX_WEIGHTS]);
-    backward->cell.aux_weights = nn_wide_input(wide, &args->inputs[BACKWARD_AUX_WEIGHTS]);
+    forward->x = backward->x = nn_f16_input(wide, &args->inputs[0]);
+    forward->cell.aux_weights = nn_f16_input(wide, &args->inputs[FORWARD_AUX_WEIGHTS]);
+    backward->cell.aux_weights = nn_f16_input(wide, &args->inputs[BACKWARD_AUX_WEIGHTS]);
     forward->aux = backward->aux = aux;
     forward->cell.n_aux = backward->cell.n_aux = n_aux;
     if (aux && !forward->cell.aux_weights)
@@ -212,7 +212,7 @@ static void take_inputs(const struct nn_kernel_args *args, struct nn_wide *wide,
 static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
-    struct nn_wide wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch};
     struct direction forward = {0}, backward = {0};
     float *results[4] = {NULL};
     uint32_t state = params->is_merged ? 1 : 2;
@@ -221,7 +221,7 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     take_cell(args, &wide, 5, params->activation, &backward);
     take_inputs(args, &wide, &forward, &backward);
     for (uint32_t i = 0; i < args->n_outputs; i++)
-        results[i] = nn_wide_output(&wide, &args->outputs[i]);
+        results[i] = nn_f16_output(&wide, &args->outputs[i]);
 
     forward.sequence = read_sequence(&args->inputs[0], params->is_time_major);
     backward.sequence = forward.sequence;
@@ -240,7 +240,7 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     walk(args, &forward);
     walk(args, &backward);
     for (uint32_t i = 0; i < args->n_outputs; i++)
-        nn_wide_store(&args->outputs[i], results[i]);
+        nn_f16_store(&args->outputs[i], results[i]);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
@@ -306,27 +306,27 @@ static void svdf_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 static int nn_svdf__c(const struct nn_kernel_args *args)
 {
     const struct svdf_params *params = args->params;
-    struct nn_wide wide = {args->scratch};
+    struct nn_f16_scratch wide = {args->scratch};
     struct svdf svdf = {
         .n_inputs = args->inputs[1].dims[1],
         .n_filters = args->inputs[1].dims[0],
         .n_memory = args->inputs[2].dims[1],
         .n_units = args->outputs[1].dims[1],
         .rank = (size_t)params->rank,
-        .x = nn_wide_input(&wide, &args->inputs[0]),
-        .features = nn_wide_input(&wide, &args->inputs[1]),
-        .time = nn_wide_input(&wide, &args->inputs[2]),
-        .bias = nn_wide_input(&wide, &args->inputs[3]),
-        .state = nn_wide_input(&wide, &args->inputs[4]),
-        .state_out = nn_wide_output(&wide, &args->outputs[0]),
-        .out = nn_wide_output(&wide, &args->outputs[1]),
+        .x = nn_f16_input(&wide, &args->inputs[0]),
+        .features = nn_f16_input(&wide, &args->inputs[1]),
+        .time = nn_f16_input(&wide, &args->inputs[2]),
+        .bias = nn_f16_input(&wide, &args->inputs[3]),
+        .state = nn_f16_input(&wide, &args->inputs[4]),
+        .state_out = nn_f16_output(&wide, &args->outputs[0]),
+        .out = nn_f16_output(&wide, &args->outputs[1]),
         .activation = params->activation,
     };
 
     nn_parallel_for(args, args->inputs[0].dims[0],
                     1 + svdf.n_filters * (svdf.n_inputs + svdf.n_memory) / 2, svdf_batches, &svdf);
-    nn_wide_store(&args->outputs[0], svdf.state_out);
-    nn_wide_store(&args->outputs[1], svdf.out);
+    nn_f16_store(&args->outputs[0], svdf.state_out);
+    nn_f16_store(&args->outputs[1], svdf.out);
     return 0;
 }
 

@@ -3,8 +3,8 @@
  *
  * Around the largest pixel a quadratic surface is fitted, whose top is the key
  * point. One item of work is one box. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/real.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/dequantize.h"
 
 #include <float.h>
 #include <math.h>
@@ -97,8 +97,8 @@ static void find_keypoints(const struct heatmap *map, size_t b, float *values)
     size_t n = map->side * map->side * map->n_keypoints;
     float box[4], point[2];
 
-    nn_real_load(&map->args->inputs[0], b * n, n, values);
-    nn_real_load(&map->args->inputs[1], b * 4, 4, box);
+    nn_dequantize_load(&map->args->inputs[0], b * n, n, values);
+    nn_dequantize_load(&map->args->inputs[1], b * 4, 4, box);
     for (size_t k = 0; k < map->n_keypoints; k++) {
         struct peak peak = {0};
 
@@ -106,8 +106,8 @@ static void find_keypoints(const struct heatmap *map, size_t b, float *values)
         fit_surface(map, values + k * map->keypoint, &peak);
         point[0] = box[0] + ((float)peak.x + peak.dx + 0.5f) / (float)map->side * (box[2] - box[0]);
         point[1] = box[1] + ((float)peak.y + peak.dy + 0.5f) / (float)map->side * (box[3] - box[1]);
-        nn_real_store(&outputs[0], b * map->n_keypoints + k, 1, &peak.score);
-        nn_real_store(&outputs[1], (b * map->n_keypoints + k) * 2, 2, point);
+        nn_quantize_store(&outputs[0], b * map->n_keypoints + k, 1, &peak.score);
+        nn_quantize_store(&outputs[1], (b * map->n_keypoints + k) * 2, 2, point);
     }
 }
 
@@ -133,7 +133,7 @@ static int nn_heatmap_max_keypoint__c(const struct nn_kernel_args *args)
     for (size_t b = 0; b < dims[0]; b++) {
         float box[4];
 
-        nn_real_load(&args->inputs[1], b * 4, 4, box);
+        nn_dequantize_load(&args->inputs[1], b * 4, 4, box);
         if (!(box[0] <= box[2] && box[1] <= box[3]))
             return nn_kernel_refuse(args, "the corners of box %zu are not in order", b);
     }

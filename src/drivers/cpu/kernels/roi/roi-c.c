@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ROI_ALIGN, ROI_POOLING, plain C. One item of work is one region. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/fixed-point.h"
-#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/roi/roi.h"
-#include "drivers/cpu/kernels/wide.h"
+#include "drivers/cpu/kernels/common/widen-f16.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,8 +43,7 @@ static int lower_roi_align(struct nn_lower *lower)
     params->ratio_h = nn_lower_i32(lower, 7, 0);
     params->ratio_w = nn_lower_i32(lower, 8, 0);
     if (lower->inputs[0].type == NNHAL_TENSOR_FLOAT16)
-        lower->scratch_bytes += nn_wide_lower(&lower->inputs[0]) +
-                                nn_wide_lower(&lower->outputs[0]);
+        lower->scratch_bytes += nn_f16_lower(&lower->inputs[0]) + nn_f16_lower(&lower->outputs[0]);
     /* Sums of a cell's channels, float or int32. */
     lower->worker_scratch_bytes = lower->inputs[0].dims[params->is_nchw ? 1 : 3] * sizeof(float);
     return 0;
@@ -268,16 +267,16 @@ static int run_align(struct align *align, nn_range_fn fn)
 
 static int nn_roi_align_float__c(const struct nn_kernel_args *args)
 {
-    struct nn_wide wide = {args->scratch + roi_bytes(args->inputs[1].dims[0])};
+    struct nn_f16_scratch wide = {args->scratch + roi_bytes(args->inputs[1].dims[0])};
     struct align align;
     int r = take_align(args, &align);
 
     if (r)
         return r;
-    align.data = nn_wide_input(&wide, &args->inputs[0]);
-    align.result = nn_wide_output(&wide, &args->outputs[0]);
+    align.data = nn_f16_input(&wide, &args->inputs[0]);
+    align.result = nn_f16_output(&wide, &args->outputs[0]);
     r = run_align(&align, align_f32);
-    nn_wide_store(&args->outputs[0], align.result);
+    nn_f16_store(&args->outputs[0], align.result);
     return r;
 }
 

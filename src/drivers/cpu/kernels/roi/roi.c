@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/kernels/roi/roi.h"
 
-#include "drivers/cpu/kernels/real.h"
+#include "drivers/cpu/kernels/common/dequantize.h"
 
 struct nn_roi_image nn_roi_image_read(const uint32_t *dims, bool is_nchw)
 {
@@ -38,7 +38,7 @@ int nn_roi_take(const struct nn_kernel_args *args, const struct nn_roi_image *im
         if (batch < 0 || (uint32_t)batch >= image->n_batches)
             return nn_kernel_refuse(args, "region %zu is of batch %d of %zu", i, batch,
                                     image->n_batches);
-        nn_real_load(boxes, i * 4, 4, box);
+        nn_dequantize_load(boxes, i * 4, 4, box);
         rois[i] = (struct nn_roi){.x1 = box[0] / width_stride,
                                   .y1 = box[1] / height_stride,
                                   .x2 = box[2] / width_stride,

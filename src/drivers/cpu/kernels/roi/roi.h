@@ -6,7 +6,7 @@
 #ifndef NN_CPU_ROI_ROI_H
 #define NN_CPU_ROI_ROI_H
 
-#include "drivers/cpu/kernel.h"
+#include "drivers/cpu/kernels/kernel.h"
 
 /* One region, divided by the strides. */
 struct nn_roi {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SELECT, TOPK_V2, plain C. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/operand.h"
-#include "drivers/cpu/kernels/real.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/dequantize.h"
 
 #include <math.h>
 #include <string.h>

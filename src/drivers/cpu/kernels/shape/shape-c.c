@@ -3,8 +3,8 @@
  *
  * All but the trivial ones are a loop nest (strided.h) that is worked out when
  * the step is lowered; running it is one function for all of them. */
-#include "drivers/cpu/kernel.h"
-#include "drivers/cpu/kernels/operand.h"
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/pad/pad.h"
 #include "drivers/cpu/kernels/shape/strided.h"
 

@@ -5,12 +5,12 @@
  * eight lanes, added up at the end: the order depends on the length only.
  * 8-bit: the reference's fixed-point form; e^ of a difference of codes has
  * 256 values, which are the step's weights. */
-#include "drivers/cpu/kernels/fixed-math.h"
-#include "drivers/cpu/kernels/math-f32.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/slices.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/fixed-math.h"
+#include "drivers/cpu/kernels/common/math-f32.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/slices.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN, SQRT, plain C. A float16 is widened,
  * computed as float32, rounded once; int32 wraps; an 8-bit RSQRT is a table. */
-#include "drivers/cpu/kernels/broadcast.h"
-#include "drivers/cpu/kernels/lut8.h"
-#include "drivers/cpu/kernels/math-f32.h"
-#include "drivers/cpu/kernels/quant.h"
-#include "drivers/cpu/kernels/variant.h"
-#include "drivers/cpu/kernels/vector.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/lut.h"
+#include "drivers/cpu/kernels/common/math-f32.h"
+#include "drivers/cpu/kernels/common/quant8.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector.h"
 
 #include <math.h>
 
@@ -59,7 +59,7 @@ NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const str
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
-        nn_widen(wide, in + i, n);
+        nn_f16_widen(wide, in + i, n);
         loop(op, wide, wide, n);
         nn_narrow(out + i, wide, n);
     }
@@ -127,7 +127,7 @@ static int32_t rsqrt_code(const void *ctx, int32_t code)
 
 static int lower_rsqrt_q8(struct nn_lower *lowering)
 {
-    return nn_lut8_lower(lowering, rsqrt_code, lowering);
+    return nn_lut_lower(lowering, rsqrt_code, lowering);
 }
 
 /* name, operation, cost of an element in sixteenths of a nanosecond */
@@ -205,7 +205,7 @@ static const struct nn_kernel kernels[] = {
      .in_place = 1,
      .is_elementwise = 1,
      .lower = lower_rsqrt_q8,
-     .run = nn_lut8_run},
+     .run = nn_lut_run},
 };
 
 NN_VARIANT_FAMILY(unary, kernels);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compiler/blob.h"
+
+#include "base/arith.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <string.h>
+
+void nn_blob_done(struct nn_blob *blob)
+{
+    free(blob->bytes);
+    *blob = (struct nn_blob){0};
+}
+
+/* Moves the bytes to a block of n_bytes, which is not less than their size. */
+static int move(struct nn_blob *blob, size_t n_bytes)
+{
+    uint8_t *bytes;
+    size_t whole;
+
+    if (!nn_align_up(n_bytes ? n_bytes : 1, NN_BLOB_ALIGNMENT, &whole))
+        return nn_error_origin(-ENOMEM);
+    bytes = aligned_alloc(NN_BLOB_ALIGNMENT, whole);
+    if (!bytes)
+        return nn_error_origin(-ENOMEM);
+    if (blob->size)
+        memcpy(bytes, blob->bytes, blob->size);
+    free(blob->bytes);
+    blob->bytes = bytes;
+    blob->allocated = whole;
+    return 0;
+}
+
+int nn_blob_extend(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_t *ret_offset)
+{
+    size_t start, end, wanted;
+    int r;
+
+    if (!nn_align_up(blob->size, alignment, &start) || !nn_add_size(start, n_bytes, &end))
+        return nn_error_origin(-ENOMEM);
+    if (end > blob->allocated) {
+        wanted = blob->allocated < 1024 ? 1024 : blob->allocated;
+        while (wanted < end)
+            if (!nn_mul_size(wanted, 2, &wanted))
+                return nn_error_origin(-ENOMEM);
+        r = move(blob, wanted);
+        if (r)
+            return nn_error_trace(r);
+    }
+    /* An empty blob may have no bytes at all yet. */
+    if (end > blob->size)
+        memset(blob->bytes + blob->size, 0, end - blob->size);
+    blob->size = end;
+    *ret_offset = start;
+    return 0;
+}
+
+int nn_blob_append(struct nn_blob *blob, const void *bytes, size_t n_bytes, size_t alignment,
+                   size_t *ret_offset)
+{
+    int r = nn_blob_extend(blob, n_bytes, alignment, ret_offset);
+
+    if (!r && n_bytes)
+        memcpy(blob->bytes + *ret_offset, bytes, n_bytes);
+    return nn_error_trace(r);
+}
+
+int nn_blob_take(struct nn_blob *blob, uint8_t **ret_bytes, uint64_t *ret_size)
+{
+    int r;
+
+    if (!blob->bytes || blob->allocated - blob->size > blob->size / 8) {
+        r = move(blob, blob->size);
+        if (r)
+            return nn_error_trace(r);
+    }
+    *ret_bytes = steal_ptr(&blob->bytes);
+    *ret_size = blob->size;
+    *blob = (struct nn_blob){0};
+    return 0;
+}

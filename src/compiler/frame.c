@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compiler/frame.h"
+
+#include "base/arith.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "model/types.h"
+
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+int nn_frame_init(struct nn_frame *frame, uint32_t n_slots)
+{
+    frame->slots = calloc(n_slots ? n_slots : 1, sizeof(*frame->slots));
+    frame->n_slots = frame->slots ? n_slots : 0;
+    return frame->slots ? 0 : nn_error_origin(-ENOMEM);
+}
+
+void nn_frame_done(struct nn_frame *frame)
+{
+    for (uint32_t i = 0; i < frame->n_slots; i++)
+        free(frame->slots[i].own);
+    free(frame->slots);
+    *frame = (struct nn_frame){0};
+}
+
+void nn_slot_reset(struct nn_slot *slot)
+{
+    *slot = (struct nn_slot){.own = slot->own, .own_bytes = slot->own_bytes};
+}
+
+int nn_slot_shape(struct nn_slot *slot, uint32_t type, uint32_t n_dims, const uint32_t *dims)
+{
+    uint64_t count;
+
+    if (!nn_dims_product(n_dims, dims, &count) ||
+        !nn_mul_u64(count, nn_type_bytes(type), &slot->size) || slot->size > UINT32_MAX)
+        return nn_error_origin(-EOVERFLOW);
+    slot->n_dims = n_dims;
+    if (n_dims)
+        memmove(slot->dims, dims, n_dims * sizeof(*dims));
+    slot->is_known = true;
+    return 0;
+}
+
+static int reserve_own(struct nn_slot *slot)
+{
+    uint64_t wanted = (slot->size / ALIGNMENT + 1) * ALIGNMENT;
+
+    if (slot->own_bytes < wanted) {
+        free(slot->own);
+        slot->own = aligned_alloc(ALIGNMENT, wanted);
+        slot->own_bytes = slot->own ? wanted : 0;
+    }
+    slot->data = slot->own;
+    return slot->own ? 0 : nn_error_origin(-ENOMEM);
+}
+
+int nn_slot_reserve(struct nn_slot *slot, uint32_t type)
+{
+    uint32_t element = nn_type_bytes(type);
+
+    if (slot->bound && slot->bound_bytes >= slot->size &&
+        (uintptr_t)slot->bound % (element ? element : 1) == 0) {
+        slot->data = slot->bound;
+        return 0;
+    }
+    return nn_error_trace(reserve_own(slot));
+}
+
+int nn_slot_copy_in(struct nn_slot *slot, const void *data)
+{
+    int r = reserve_own(slot);
+
+    if (r)
+        return nn_error_trace(r);
+    if (slot->size)
+        memcpy(slot->data, data, slot->size);
+    return 0;
+}

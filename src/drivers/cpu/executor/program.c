@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/executor/program.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "drivers/cpu/lowering/lower.h"
+#include "drivers/cpu/lowering/passes.h"
+#include "model/types.h"
+
+#include <string.h>
+
+/* ---- tracing ---- */
+
+static void trace(void (*print)(const void *noun, FILE *file), const void *noun)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+    FILE *file;
+
+    if (!nn_trace_enabled("plan"))
+        return;
+    file = open_memstream(&text, &n_bytes);
+    if (!file)
+        return;
+    print(noun, file);
+    if (fclose(file) == 0)
+        nn_trace_text(text);
+    free(text);
+}
+
+static void print_graph(const void *noun, FILE *file)
+{
+    nn_graph_print(noun, file);
+}
+
+static void print_plan(const void *noun, FILE *file)
+{
+    nn_plan_print(noun, file);
+}
+
+/* ---- plans ---- */
+
+static struct nn_program_plan *plan_unref(struct nn_program_plan *plan)
+{
+    if (--plan->n_refs == 0) {
+        nn_plan_done(&plan->plan);
+        free(plan);
+    }
+    return NULL;
+}
+
+/* Under the lock: finds a plan, moves it to the front, and takes a reference. */
+static struct nn_program_plan *find_plan(struct nn_program_graph *graph, uint32_t first_node,
+                                         const struct nn_frame *frame)
+{
+    for (struct nn_program_plan **at = &graph->plans; *at; at = &(*at)->next) {
+        struct nn_program_plan *plan = *at;
+
+        if (nn_plan_header(&plan->plan)->first_node != first_node ||
+            !nn_plan_matches(&plan->plan, frame))
+            continue;
+        *at = plan->next;
+        plan->next = graph->plans;
+        graph->plans = plan;
+        plan->n_refs++;
+        return plan;
+    }
+    return NULL;
+}
+
+/* Under the lock: two threads may have made the same plan; both are good. */
+static void add_plan(struct nn_program_graph *graph, struct nn_program_plan *plan)
+{
+    uint32_t n = 0;
+
+    plan->next = graph->plans;
+    graph->plans = plan;
+    for (struct nn_program_plan **at = &graph->plans; *at; n++) {
+        struct nn_program_plan *old = *at;
+
+        if (n < NN_PROGRAM_MAX_PLANS) {
+            at = &old->next;
+            continue;
+        }
+        *at = old->next;
+        plan_unref(old);
+    }
+}
+
+static int make_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
+                     const struct nn_frame *frame, struct nn_why *why,
+                     struct nn_program_plan **ret_plan)
+{
+    _cleanup_(freep) struct nn_program_plan *plan = calloc(1, sizeof(*plan));
+    int r;
+
+    if (!plan)
+        return nn_error_origin(-ENOMEM);
+    r = nn_lower_segment(&program->graphs[graph].graph, first_node, frame, program->isa, why,
+                         &plan->plan);
+    if (r)
+        return r;
+    trace(print_plan, &plan->plan);
+    plan->n_refs = 2;
+    *ret_plan = steal_ptr(&plan);
+    return 0;
+}
+
+int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
+                        const struct nn_frame *frame, struct nn_why *why,
+                        struct nn_program_plan **ret_plan)
+{
+    struct nn_program_plan *plan;
+    int r;
+
+    pthread_mutex_lock(&program->lock);
+    plan = find_plan(&program->graphs[graph], first_node, frame);
+    pthread_mutex_unlock(&program->lock);
+    if (!plan && program->is_kept) {
+        nn_refuse(why, "an input that the model cannot do without was omitted");
+        return NN_PROGRAM_E_REFUSED;
+    }
+    if (!plan) {
+        r = make_plan(program, graph, first_node, frame, why, &plan);
+        if (r == NN_LOWER_E_UNKNOWN)
+            nn_refuse(why, "a value that decides a shape was not given");
+        if (r)
+            return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_REFUSED;
+        pthread_mutex_lock(&program->lock);
+        add_plan(&program->graphs[graph], plan);
+        pthread_mutex_unlock(&program->lock);
+    }
+    *ret_plan = plan;
+    return 0;
+}
+
+void nn_program_put_plan(struct nn_program *program, struct nn_program_plan *plan)
+{
+    pthread_mutex_lock(&program->lock);
+    plan_unref(plan);
+    pthread_mutex_unlock(&program->lock);
+}
+
+/* ---- frames and workspaces ---- */
+
+static struct nn_program_frame *frame_free(struct nn_program_frame *frame)
+{
+    nn_frame_done(&frame->frame);
+    free(frame);
+    return NULL;
+}
+
+int nn_program_get_frame(struct nn_program *program, uint32_t graph,
+                         struct nn_program_frame **ret_frame)
+{
+    struct nn_program_graph *of = &program->graphs[graph];
+    struct nn_program_frame *frame;
+
+    pthread_mutex_lock(&program->lock);
+    frame = of->spare_frames;
+    if (frame) {
+        of->spare_frames = frame->next;
+        of->n_spare_frames--;
+    }
+    pthread_mutex_unlock(&program->lock);
+    if (!frame) {
+        frame = calloc(1, sizeof(*frame));
+        if (!frame || nn_frame_init(&frame->frame, of->graph.n_values)) {
+            free(frame);
+            return nn_error_origin(-ENOMEM);
+        }
+    }
+    *ret_frame = frame;
+    return 0;
+}
+
+void nn_program_put_frame(struct nn_program *program, uint32_t graph,
+                          struct nn_program_frame *frame)
+{
+    struct nn_program_graph *of = &program->graphs[graph];
+
+    for (uint32_t i = 0; i < frame->frame.n_slots; i++)
+        nn_slot_reset(&frame->frame.slots[i]);
+    pthread_mutex_lock(&program->lock);
+    if (of->n_spare_frames < NN_PROGRAM_MAX_SPARE + program->n_bursts) {
+        frame->next = of->spare_frames;
+        of->spare_frames = frame;
+        of->n_spare_frames++;
+        frame = NULL;
+    }
+    pthread_mutex_unlock(&program->lock);
+    if (frame)
+        frame_free(frame);
+}
+
+static struct nn_workspace *workspace_free(struct nn_workspace *workspace)
+{
+    free(workspace->arena);
+    free(workspace->tensors);
+    free(workspace);
+    return NULL;
+}
+
+int nn_program_get_workspace(struct nn_program *program, struct nn_workspace **ret_workspace)
+{
+    struct nn_workspace *workspace;
+
+    pthread_mutex_lock(&program->lock);
+    workspace = program->spare_workspaces;
+    if (workspace) {
+        program->spare_workspaces = workspace->next;
+        program->n_spare_workspaces--;
+    }
+    pthread_mutex_unlock(&program->lock);
+    if (!workspace)
+        workspace = calloc(1, sizeof(*workspace));
+    *ret_workspace = workspace;
+    return workspace ? 0 : nn_error_origin(-ENOMEM);
+}
+
+void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *workspace)
+{
+    pthread_mutex_lock(&program->lock);
+    if (program->n_spare_workspaces < NN_PROGRAM_MAX_SPARE + program->n_bursts) {
+        workspace->next = program->spare_workspaces;
+        program->spare_workspaces = workspace;
+        program->n_spare_workspaces++;
+        workspace = NULL;
+    }
+    pthread_mutex_unlock(&program->lock);
+    if (workspace)
+        workspace_free(workspace);
+}
+
+unsigned nn_program_n_threads(struct nn_program *program)
+{
+    return __atomic_load_n(&program->is_split, __ATOMIC_RELAXED) ? nn_team_size(program->team) : 1;
+}
+
+/* Takes out what is spare beyond the limit, of each graph and of the program. */
+static void trim_spares(struct nn_program *program)
+{
+    uint32_t limit = NN_PROGRAM_MAX_SPARE + program->n_bursts;
+
+    for (uint32_t i = 0; i < program->n_graphs; i++) {
+        struct nn_program_graph *graph = &program->graphs[i];
+
+        while (graph->n_spare_frames > limit) {
+            struct nn_program_frame *frame = graph->spare_frames;
+
+            graph->spare_frames = frame->next;
+            graph->n_spare_frames--;
+            frame_free(frame);
+        }
+    }
+    while (program->n_spare_workspaces > limit) {
+        struct nn_workspace *workspace = program->spare_workspaces;
+
+        program->spare_workspaces = workspace->next;
+        program->n_spare_workspaces--;
+        workspace_free(workspace);
+    }
+}
+
+void nn_program_set_bursts(struct nn_program *program, uint32_t n_bursts)
+{
+    pthread_mutex_lock(&program->lock);
+    program->n_bursts = n_bursts;
+    trim_spares(program);
+    pthread_mutex_unlock(&program->lock);
+}
+
+/* ---- the whole ---- */
+
+static int copy_graphs(struct nn_program *program, const struct nnhal_driver_model *model,
+                       enum nn_pass_set passes)
+{
+    const struct nnhal_model *from = model->model;
+    int r;
+
+    program->graphs = calloc((size_t)from->n_referenced + 1, sizeof(*program->graphs));
+    program->pools = calloc((size_t)model->n_pools + 1, sizeof(*program->pools));
+    if (!program->graphs || !program->pools)
+        return nn_error_origin(-ENOMEM);
+    program->n_graphs = from->n_referenced + 1;
+    program->n_pools = model->n_pools;
+    if (model->n_pools)
+        memcpy(program->pools, model->pools, model->n_pools * sizeof(*program->pools));
+    for (uint32_t i = 0; i < program->n_graphs; i++) {
+        struct nn_graph *graph = &program->graphs[i].graph;
+
+        r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL);
+        if (!r)
+            r = nn_cpu_passes_run(program, i, passes);
+        if (r)
+            return nn_error_trace(r);
+        trace(print_graph, graph);
+    }
+    return 0;
+}
+
+/* A frame that knows of the inputs what the model says of them: enough for the
+ * plans of a model without unknowns. */
+static int declare_inputs(const struct nn_graph *graph, struct nn_frame *frame)
+{
+    for (uint32_t i = 0; i < graph->n_inputs; i++) {
+        const struct nn_value *value = &graph->values[graph->inputs[i]];
+        struct nn_slot *slot = &frame->slots[graph->inputs[i]];
+        int r;
+
+        slot->scale = value->scale;
+        slot->zero_point = value->zero_point;
+        if (!nn_dims_known(value->type, value->n_dims, value->dims))
+            continue;
+        r = nn_slot_shape(slot, value->type, value->n_dims, value->dims);
+        if (r)
+            return nn_error_trace(r);
+    }
+    return 0;
+}
+
+/* The first plan of the main graph, if it can be known. What cannot be executed
+ * whatever the inputs are is refused now. */
+static int make_first_plan(struct nn_program *program, struct nn_why *why)
+{
+    struct nn_program_frame *frame;
+    struct nn_program_plan *plan;
+    int r = nn_program_get_frame(program, 0, &frame);
+
+    if (r)
+        return nn_error_trace(r);
+    r = declare_inputs(&program->graphs[0].graph, &frame->frame);
+    if (!r)
+        r = make_plan(program, 0, 0, &frame->frame, why, &plan);
+    nn_program_put_frame(program, 0, frame);
+    if (r == NN_LOWER_E_UNKNOWN)
+        return 0;
+    if (r)
+        return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_REFUSED;
+    plan->n_refs = 1;
+    add_plan(&program->graphs[0], plan);
+    return 0;
+}
+
+static struct nn_program *program_new(struct nn_team *team, uint32_t isa)
+{
+    struct nn_program *program = calloc(1, sizeof(*program));
+
+    if (!program)
+        return NULL;
+    pthread_mutex_init(&program->lock, NULL);
+    program->team = team;
+    program->isa = isa;
+    return program;
+}
+
+int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+{
+    _cleanup_(nn_program_freep) struct nn_program *program = program_new(team, isa);
+
+    if (!program)
+        return nn_error_origin(-ENOMEM);
+    program->is_kept = true;
+    program->graphs = calloc(1, sizeof(*program->graphs));
+    if (!program->graphs)
+        return nn_error_origin(-ENOMEM);
+    program->n_graphs = 1;
+    *ret_program = steal_ptr(&program);
+    return 0;
+}
+
+int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_pass_set passes,
+                          struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+{
+    _cleanup_(nn_program_freep) struct nn_program *program = program_new(team, isa);
+    int r;
+
+    if (!program)
+        return nn_error_origin(-ENOMEM);
+    program->passes = passes;
+    r = copy_graphs(program, model, passes);
+    if (r)
+        return nn_error_trace(r);
+    *ret_program = steal_ptr(&program);
+    return 0;
+}
+
+int nn_program_new(const struct nnhal_driver_model *model, enum nn_pass_set passes,
+                   struct nn_team *team, uint32_t isa, struct nn_why *why,
+                   struct nn_program **ret_program)
+{
+    _cleanup_(nn_program_freep) struct nn_program *program = NULL;
+    int r = nn_program_new_graphs(model, passes, team, isa, &program);
+
+    if (!r)
+        r = make_first_plan(program, why);
+    if (r)
+        return r;
+    *ret_program = steal_ptr(&program);
+    return 0;
+}
+
+static void drop_plans(struct nn_program_graph *graph)
+{
+    while (graph->plans) {
+        struct nn_program_plan *plan = graph->plans;
+
+        graph->plans = plan->next;
+        plan_unref(plan);
+    }
+}
+
+int nn_program_plan_again(struct nn_program *program)
+{
+    struct nn_why why = {0};
+    int r;
+
+    drop_plans(&program->graphs[0]);
+    r = make_first_plan(program, &why);
+    return r < 0 ? nn_error_trace(r) : 0;
+}
+
+static void free_graph(struct nn_program_graph *graph)
+{
+    drop_plans(graph);
+    while (graph->spare_frames) {
+        struct nn_program_frame *frame = graph->spare_frames;
+
+        graph->spare_frames = frame->next;
+        frame_free(frame);
+    }
+    nn_graph_done(&graph->graph);
+}
+
+struct nn_program *nn_program_free(struct nn_program *program)
+{
+    if (!program)
+        return NULL;
+    for (uint32_t i = 0; i < program->n_graphs; i++)
+        free_graph(&program->graphs[i]);
+    while (program->spare_workspaces) {
+        struct nn_workspace *workspace = program->spare_workspaces;
+
+        program->spare_workspaces = workspace->next;
+        workspace_free(workspace);
+    }
+    pthread_mutex_destroy(&program->lock);
+    free(program->graphs);
+    free(program->pools);
+    free(program);
+    return NULL;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.h - a prepared model: graphs, and the plans made for them so far
+ *
+ * A program has one graph for the main subgraph and one for each referenced
+ * one, and for each graph a small table of plans. A model whose input shapes
+ * are all known has the main graph's plan from the beginning; other plans are made when an
+ * execution needs them, and are kept until others, used later, push them out.
+ *
+ * Executions borrow plans (a reference, so that one that is pushed out lives
+ * until its last user is done), frames and workspaces, all kept for the next
+ * execution: a steady state takes no memory.
+ *
+ * Any number of threads execute one program at a time. */
+#ifndef NN_DRIVERS_CPU_EXECUTOR_PROGRAM_H
+#define NN_DRIVERS_CPU_EXECUTOR_PROGRAM_H
+
+#include "compiler/passes.h"
+#include "drivers/cpu/executor/plan.h"
+#include "drivers/cpu/executor/team.h"
+
+#include "model/why.h"
+
+#include <pthread.h>
+
+/* Plans kept per graph. A loop whose tensors grow makes one per round. */
+#define NN_PROGRAM_MAX_PLANS 16
+/* Frames and workspaces kept for executions to come. */
+#define NN_PROGRAM_MAX_SPARE 4
+
+enum {
+    NN_PROGRAM_E_REFUSED = 2, /* why says what cannot be executed */
+};
+
+struct nn_program_plan {
+    struct nn_program_plan *next; /* in the table, most recently used first */
+    struct nn_plan plan;
+    uint32_t n_refs; /* the table's and the executions' */
+};
+
+/* What an execution works in, besides its frames. */
+struct nn_workspace {
+    struct nn_workspace *next;
+    uint8_t *arena;
+    uint64_t arena_bytes;
+    struct nn_tensor *tensors;
+    uint32_t n_tensors;
+};
+
+struct nn_program_frame {
+    struct nn_program_frame *next;
+    struct nn_frame frame;
+};
+
+struct nn_program_graph {
+    struct nn_graph graph;
+    struct nn_program_plan *plans;
+    struct nn_program_frame *spare_frames;
+    uint32_t n_spare_frames;
+};
+
+struct nn_program {
+    struct nn_team *team; /* borrowed */
+    uint32_t isa;
+    enum nn_pass_set passes;
+    bool is_kept; /* it came from the cache without its model: no plans are made */
+    uint32_t n_graphs;
+    uint32_t n_pools;
+    struct nn_program_graph *graphs;
+    struct nnhal_mapped_pool *pools;
+    pthread_mutex_t lock; /* plans, spares */
+    struct nn_workspace *spare_workspaces;
+    uint32_t n_spare_workspaces;
+    uint32_t n_bursts; /* open: each may keep a frame and a workspace more */
+    uint32_t is_split; /* some loop was worth more than one thread; atomic */
+};
+
+/* nn_program_new() - copies the model, runs the passes, and makes the plans
+ * that can be made. The pools must stay mapped.
+ * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
+int nn_program_new(const struct nnhal_driver_model *model, enum nn_pass_set passes,
+                   struct nn_team *team, uint32_t isa, struct nn_why *why,
+                   struct nn_program **ret_program);
+
+/* nn_program_plan_again() - makes the plan that nn_program_new() has made once more, and drops the
+ * old one. The program must have no other user. Returns: 0, -ENOMEM. */
+int nn_program_plan_again(struct nn_program *program);
+
+/* nn_program_new_graphs() - the same without a plan: executions make what they need.
+ * Returns: 0, -ENOMEM. */
+int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_pass_set passes,
+                          struct nn_team *team, uint32_t isa, struct nn_program **ret_program);
+
+/* nn_program_new_kept() - one with an empty graph and no model: it executes the
+ * plan that its maker (serialize.h) gives it, and can make no other.
+ * Returns: 0, -ENOMEM. */
+int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program);
+
+/* nn_program_set_bursts() - how many bursts are open: what one more execution at a
+ * time for each works in stays allocated. */
+void nn_program_set_bursts(struct nn_program *program, uint32_t n_bursts);
+
+/* nn_program_n_threads() - how many threads its executions keep busy, as far as
+ * is known by now. */
+unsigned nn_program_n_threads(struct nn_program *program);
+
+/* nn_program_free() - no execution may be in progress. */
+struct nn_program *nn_program_free(struct nn_program *program);
+
+NN_DEFINE_CLEANUP(struct nn_program, nn_program_free)
+
+/* nn_program_get_plan() - the plan for the frame that begins at first_node:
+ * from the table, or made now. To be given back with nn_program_put_plan().
+ * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
+int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
+                        const struct nn_frame *frame, struct nn_why *why,
+                        struct nn_program_plan **ret_plan);
+void nn_program_put_plan(struct nn_program *program, struct nn_program_plan *plan);
+
+/* nn_program_get_frame() - an empty frame of the graph. Returns: 0, -ENOMEM. */
+int nn_program_get_frame(struct nn_program *program, uint32_t graph,
+                         struct nn_program_frame **ret_frame);
+void nn_program_put_frame(struct nn_program *program, uint32_t graph,
+                          struct nn_program_frame *frame);
+
+/* nn_program_get_workspace() - Returns: 0, -ENOMEM. */
+int nn_program_get_workspace(struct nn_program *program, struct nn_workspace **ret_workspace);
+void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *workspace);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/executor/team.h"
+
+#include "base/cpus.h"
+#include "base/error.h"
+#include "base/sys.h"
+#include "base/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    MAX_THREADS = 64,
+    MAX_REGIONS = 16,
+    MAX_CHUNKS = 0xffff,
+    WORKER_SPINS = 4000, /* some 50 us: longer than the gap between two loops */
+    CALLER_SPINS = 600,
+};
+
+/* One parallel loop. Aligned, so that two loops share no cache line. */
+struct region {
+    _Alignas(128) _Atomic uint64_t state; /* generation << 32 | n_chunks << 16 | next */
+    _Atomic uint32_t n_done;
+    _Atomic uint32_t is_waiting; /* the caller sleeps on n_done, or is about to */
+    _Atomic uint32_t is_taken;
+    nn_chunk_fn fn;
+    void *ctx;
+};
+
+struct nn_team {
+    struct region regions[MAX_REGIONS];
+    _Alignas(128) _Atomic uint32_t wake; /* futex: changes whenever sleepers should look */
+    _Atomic uint32_t n_asleep;
+    _Atomic uint32_t n_inside;
+    _Atomic uint32_t is_ending;
+    _Atomic uint32_t is_started;
+    pthread_mutex_t lock; /* starting */
+    unsigned n_threads;
+    unsigned n_started;
+    pthread_t threads[MAX_THREADS];
+};
+
+struct worker {
+    struct nn_team *team;
+    unsigned number;
+};
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static uint32_t state_next(uint64_t state)
+{
+    return (uint32_t)(state & 0xffff);
+}
+
+static uint32_t state_chunks(uint64_t state)
+{
+    return (uint32_t)(state >> 16 & 0xffff);
+}
+
+/* Claims chunks of the region until none is left in this generation. */
+static void work(struct region *region, uint64_t state, unsigned worker)
+{
+    uint64_t generation = state >> 32;
+
+    while (state >> 32 == generation && state_next(state) < state_chunks(state)) {
+        uint32_t chunk = state_next(state), n_chunks = state_chunks(state);
+
+        if (!atomic_compare_exchange_weak(&region->state, &state, state + 1))
+            continue;
+        region->fn(region->ctx, chunk, worker);
+        /* Pairs with the caller's load in wait_done(): it sees what the chunk wrote. */
+        if (atomic_fetch_add(&region->n_done, 1) + 1 == n_chunks &&
+            atomic_load(&region->is_waiting))
+            nn_sys_futex_wake((uint32_t *)&region->n_done, 1, false);
+        state = atomic_load(&region->state);
+    }
+}
+
+static bool help_somewhere(struct nn_team *team, unsigned worker)
+{
+    bool has_helped = false;
+
+    for (unsigned i = 0; i < MAX_REGIONS; i++) {
+        uint64_t state = atomic_load(&team->regions[i].state);
+
+        if (state_next(state) < state_chunks(state)) {
+            work(&team->regions[i], state, worker);
+            has_helped = true;
+        }
+    }
+    return has_helped;
+}
+
+static void sleep_until_woken(struct nn_team *team, unsigned worker)
+{
+    uint32_t seen = atomic_load(&team->wake);
+
+    atomic_fetch_add(&team->n_asleep, 1);
+    if (!atomic_load(&team->is_ending) && !help_somewhere(team, worker))
+        nn_sys_futex_wait((uint32_t *)&team->wake, seen, UINT64_MAX, false);
+    atomic_fetch_sub(&team->n_asleep, 1);
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker worker = *(struct worker *)arg;
+    struct nn_team *team = worker.team;
+    unsigned n_idle = 0;
+
+    free(arg);
+    while (!atomic_load(&team->is_ending)) {
+        if (help_somewhere(team, worker.number)) {
+            n_idle = 0;
+        } else if (n_idle < WORKER_SPINS && atomic_load(&team->n_inside)) {
+            n_idle++;
+            relax();
+        } else {
+            sleep_until_woken(team, worker.number);
+            n_idle = 0;
+        }
+    }
+    return NULL;
+}
+
+static int start_one(struct nn_team *team)
+{
+    struct worker *worker = malloc(sizeof(*worker));
+    int r;
+
+    if (!worker)
+        return nn_error_origin(-ENOMEM);
+    *worker = (struct worker){team, team->n_started + 1};
+    r = nn_thread_start("nnhal-cpu", worker_main, worker, &team->threads[team->n_started]);
+    if (r < 0) {
+        free(worker);
+        return nn_error_trace(r);
+    }
+    team->n_started++;
+    return 0;
+}
+
+/* A team that cannot have all its threads works with those it got. */
+static void start(struct nn_team *team)
+{
+    pthread_mutex_lock(&team->lock);
+    if (!atomic_load(&team->is_started)) {
+        while (team->n_started + 1 < team->n_threads && start_one(team) == 0)
+            ;
+        atomic_store(&team->is_started, 1);
+    }
+    pthread_mutex_unlock(&team->lock);
+}
+
+int nn_team_new(unsigned n_threads, struct nn_team **ret_team)
+{
+    struct nn_team *team = aligned_alloc(128, sizeof(*team));
+
+    if (!team)
+        return nn_error_origin(-ENOMEM);
+    memset(team, 0, sizeof(*team));
+    team->n_threads = n_threads ? n_threads : nn_cpus_allowed();
+    if (team->n_threads > MAX_THREADS)
+        team->n_threads = MAX_THREADS;
+    pthread_mutex_init(&team->lock, NULL);
+    *ret_team = team;
+    return 0;
+}
+
+struct nn_team *nn_team_free(struct nn_team *team)
+{
+    if (!team)
+        return NULL;
+    atomic_store(&team->is_ending, 1);
+    atomic_fetch_add(&team->wake, 1);
+    nn_sys_futex_wake((uint32_t *)&team->wake, INT_MAX, false);
+    for (unsigned i = 0; i < team->n_started; i++)
+        pthread_join(team->threads[i], NULL);
+    pthread_mutex_destroy(&team->lock);
+    free(team);
+    return NULL;
+}
+
+unsigned nn_team_size(const struct nn_team *team)
+{
+    return team->n_threads;
+}
+
+void nn_team_enter(struct nn_team *team)
+{
+    atomic_fetch_add(&team->n_inside, 1);
+}
+
+void nn_team_leave(struct nn_team *team)
+{
+    atomic_fetch_sub(&team->n_inside, 1);
+}
+
+static struct region *take_region(struct nn_team *team)
+{
+    for (unsigned i = 0; i < MAX_REGIONS; i++) {
+        uint32_t expected = 0;
+
+        if (!atomic_load(&team->regions[i].is_taken) &&
+            atomic_compare_exchange_strong(&team->regions[i].is_taken, &expected, 1))
+            return &team->regions[i];
+    }
+    return NULL;
+}
+
+static void wake_helpers(struct nn_team *team, uint32_t n_wanted)
+{
+    uint32_t n_asleep = atomic_load(&team->n_asleep);
+
+    if (n_asleep == 0)
+        return;
+    atomic_fetch_add(&team->wake, 1);
+    nn_sys_futex_wake((uint32_t *)&team->wake, (int)(n_wanted < n_asleep ? n_wanted : n_asleep),
+                      false);
+}
+
+static void wait_done(struct region *region, uint32_t n_chunks)
+{
+    uint32_t n_done;
+
+    for (unsigned n = 0; n < CALLER_SPINS && atomic_load(&region->n_done) != n_chunks; n++)
+        relax();
+    if (atomic_load(&region->n_done) == n_chunks)
+        return;
+    /* Pairs with the load in work(): either the last one to finish sees the
+     * flag, or the futex sees that n_done has changed. */
+    atomic_store(&region->is_waiting, 1);
+    while ((n_done = atomic_load(&region->n_done)) != n_chunks)
+        nn_sys_futex_wait((uint32_t *)&region->n_done, n_done, UINT64_MAX, false);
+    atomic_store(&region->is_waiting, 0);
+}
+
+static void run_alone(uint32_t n_chunks, nn_chunk_fn fn, void *ctx)
+{
+    for (uint32_t i = 0; i < n_chunks; i++)
+        fn(ctx, i, 0);
+}
+
+void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *ctx)
+{
+    struct region *region = NULL;
+    uint64_t state;
+
+    if (n_chunks > 1 && n_chunks <= MAX_CHUNKS && team->n_threads > 1)
+        region = take_region(team);
+    if (!region) {
+        run_alone(n_chunks, fn, ctx);
+        return;
+    }
+    if (!atomic_load(&team->is_started))
+        start(team);
+    region->fn = fn;
+    region->ctx = ctx;
+    atomic_store(&region->n_done, 0);
+    state = ((atomic_load(&region->state) >> 32) + 1) << 32 | (uint64_t)n_chunks << 16;
+    /* Pairs with the load in help_somewhere(): fn and ctx come before it. */
+    atomic_store(&region->state, state);
+    wake_helpers(team, n_chunks - 1);
+    work(region, state, 0);
+    wait_done(region, n_chunks);
+    atomic_store(&region->is_taken, 0);
+}

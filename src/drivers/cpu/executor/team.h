@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* team.h - the threads of the driver: one parallel-for team per process
+ *
+ * A team has one worker per CPU that the process may use, less the caller. A
+ * parallel loop is a region: chunks 0..n-1, claimed one at a time by whoever
+ * comes. The caller claims like everybody else, and when there is nothing left
+ * to claim it waits only for chunks that somebody has really claimed: a worker
+ * that sleeps, or whose CPU is taken by another process, costs nothing but its
+ * help. Several regions, of several executions, run at once; a caller that
+ * finds no free region runs its loop alone.
+ *
+ * The state of a region is one 64-bit word, {generation, n_chunks, next}. Who
+ * claims a chunk does it by compare-and-swap on the whole word, so that a claim
+ * can only succeed in the generation that was looked at, and only while a
+ * chunk is left. What the chunk computes is read after the claim: until that chunk
+ * is done the caller has not returned and cannot have changed it. A
+ * generation would have to come round (2^32 loops) within one claim to be mistaken.
+ *
+ * Workers spin for a short while only as long as some execution is inside
+ * nn_team_enter() .. nn_team_leave(), and then sleep on a futex. A publisher
+ * stores the region, then reads n_asleep; a worker adds itself to n_asleep, then
+ * looks at the regions once more before it sleeps; both are sequentially
+ * consistent, so one of them sees the other.
+ *
+ * Threads are as base/thread.h says: a memory that shrinks under them is repaired
+ * by the service's handler. They start when they are first needed, and end with
+ * the last reference. A forked child has none of them and never enters. */
+#ifndef NN_DRIVERS_CPU_EXECUTOR_TEAM_H
+#define NN_DRIVERS_CPU_EXECUTOR_TEAM_H
+
+#include "base/cleanup.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nn_team;
+
+/* nn_team_new() - a team of n_threads, the callers' own included (at least 1);
+ * 0: nn_cpus_allowed(). No thread is started yet.
+ * Returns: 0, -ENOMEM. */
+int nn_team_new(unsigned n_threads, struct nn_team **ret_team);
+
+/* nn_team_free() - ends and joins the threads. No loop may be running. */
+struct nn_team *nn_team_free(struct nn_team *team);
+
+/* nn_team_size() - threads that may work on one loop; worker numbers are below it. */
+unsigned nn_team_size(const struct nn_team *team);
+
+/* nn_team_enter(), nn_team_leave() - around an execution that may run loops. */
+void nn_team_enter(struct nn_team *team);
+void nn_team_leave(struct nn_team *team);
+
+/* fn(ctx, chunk, worker): worker is below nn_team_size() and not in use for two
+ * chunks of one loop at a time. */
+typedef void (*nn_chunk_fn)(void *ctx, uint32_t chunk, unsigned worker);
+
+/* nn_team_run() - fn for each chunk below n_chunks, by the caller (worker 0)
+ * and by whoever helps; returns when all are done. What chunks wrote is
+ * visible to the caller then. Any thread, but not from within a chunk. */
+void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *ctx);
+
+NN_DEFINE_CLEANUP(struct nn_team, nn_team_free)
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/common/slices.h"
+
+#include "base/arith.h"
+#include "drivers/cpu/kernels/common/vector.h"
+#include "model/geometry.h"
+
+struct nn_slices nn_slices(uint32_t n_dims, const uint32_t *dims, uint32_t axis)
+{
+    struct nn_slices slices = {.outer = 1, .n = dims[axis], .inner = 1};
+
+    for (uint32_t d = 0; d < axis; d++)
+        slices.outer *= dims[d];
+    for (uint32_t d = axis + 1; d < n_dims; d++)
+        slices.inner *= dims[d];
+    return slices;
+}
+
+bool nn_lower_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, uint32_t *ret)
+{
+    return nn_axis_resolve(nn_lower_i32(lower, i, fallback), lower->inputs[0].n_dims, ret);
+}
+
+bool nn_slices_scratch(size_t n, uint64_t *ret_bytes)
+{
+    return nn_mul_u64(n, sizeof(float), ret_bytes);
+}
+
+struct job {
+    const struct nn_kernel_args *args;
+    struct nn_slices slices;
+    nn_slice_fn fn;
+    bool is_half;
+};
+
+static void load(const struct job *job, size_t first, float *to)
+{
+    const struct nn_slices *s = &job->slices;
+    const void *data = job->args->inputs[0].data;
+
+    for (size_t k = 0; k < s->n; k++) {
+        size_t at = first + k * s->inner;
+
+        to[k] = job->is_half ? nn_f16_to_f32(((const uint16_t *)data)[at])
+                             : ((const float *)data)[at];
+    }
+}
+
+static void store(const struct job *job, size_t first, const float *from)
+{
+    const struct nn_slices *s = &job->slices;
+    void *data = job->args->outputs[0].data;
+
+    for (size_t k = 0; k < s->n; k++) {
+        size_t at = first + k * s->inner;
+
+        if (job->is_half)
+            ((uint16_t *)data)[at] = nn_f32_to_f16(from[k]);
+        else
+            ((float *)data)[at] = from[k];
+    }
+}
+
+/* One item is one slice. */
+static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct nn_slices *s = &job->slices;
+    float *buffer = nn_worker_scratch(job->args, worker);
+    bool is_direct = s->inner == 1 && !job->is_half;
+
+    for (size_t item = begin; item < end; item++) {
+        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+
+        if (is_direct) {
+            job->fn(job->args, (const float *)job->args->inputs[0].data + first,
+                    (float *)job->args->outputs[0].data + first, s->n);
+        } else {
+            load(job, first, buffer);
+            job->fn(job->args, buffer, buffer, s->n);
+            store(job, first, buffer);
+        }
+    }
+}
+
+void nn_slices_run_f32(const struct nn_kernel_args *args, uint32_t axis, size_t cost,
+                       nn_slice_fn fn)
+{
+    const struct nn_tensor *in = &args->inputs[0];
+    struct job job = {.args = args,
+                      .slices = nn_slices(in->n_dims, in->dims, axis),
+                      .fn = fn,
+                      .is_half = in->type == NNHAL_TENSOR_FLOAT16};
+
+    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * cost / 16 + 10, range,
+                    &job);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* variant.h - plain C compiled again, for wider vectors
+ *
+ * The loops of many families are plain C that the compiler vectorizes. Their
+ * sources are compiled three times: for the machine's base instruction set, and
+ * with NN_VARIANT_AVX2 or NN_VARIANT_AVX512 defined and the flags to match (meson
+ * lists them), as tables that stand before the plain one. Nothing is contracted and
+ * sums keep their order, so all variants give the same bits.
+ *
+ * Such a source's rows have
+ *     .name = NN_VARIANT_NAME("add_f32"), .isa = NN_VARIANT_ISA,
+ * and it ends with NN_VARIANT_FAMILY(elementwise, kernels). Its functions are
+ * static, or their header gives them the variant's name:
+ *     #define nn_gemm_run_f32 NN_VARIANT_SYMBOL(nn_gemm_run_f32) */
+#ifndef NN_DRIVERS_CPU_KERNELS_COMMON_VARIANT_H
+#define NN_DRIVERS_CPU_KERNELS_COMMON_VARIANT_H
+
+#include "drivers/cpu/kernels/kernel.h"
+
+#if defined(NN_VARIANT_AVX512)
+#define NN_VARIANT_NAME(name)            name "__avx512"
+#define NN_VARIANT_SYMBOL(name)          name##__avx512
+#define NN_VARIANT_ISA                   NN_ISA_AVX512
+#define NN_VARIANT_VECTOR_BYTES          64
+#define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_avx512, table)
+#elif defined(NN_VARIANT_AVX2)
+#define NN_VARIANT_NAME(name)            name "__avx2"
+#define NN_VARIANT_SYMBOL(name)          name##__avx2
+#define NN_VARIANT_ISA                   NN_ISA_AVX2
+#define NN_VARIANT_VECTOR_BYTES          32
+#define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_avx2, table)
+#else
+#define NN_VARIANT_NAME(name)            name "__c"
+#define NN_VARIANT_SYMBOL(name)          name##__c
+#define NN_VARIANT_ISA                   NN_ISA_C
+#define NN_VARIANT_VECTOR_BYTES          16
+#define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family, table)
+#endif
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CONCATENATION, PACK, SPLIT, plain C. One item of work is one part. */
+#include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/concat/concat.h"
+#include "drivers/cpu/kernels/common/operand.h"
+
+struct join_params {
+    uint32_t axis; /* of the whole; PACK: of the parts, where the new dimension goes */
+};
+
+static int lower_concatenation(struct nn_lower *lower)
+{
+    struct join_params *params = lower->params;
+
+    params->axis = (uint32_t)nn_lower_i32(lower, lower->n_inputs - 1, 0);
+    return 0;
+}
+
+static int lower_pack(struct nn_lower *lower)
+{
+    struct join_params *params = lower->params;
+
+    params->axis = (uint32_t)nn_lower_i32(lower, 0, 0);
+    return 0;
+}
+
+static int lower_split(struct nn_lower *lower)
+{
+    struct join_params *params = lower->params;
+
+    params->axis = nn_lower_axis(lower, 1, lower->inputs[0].n_dims);
+    return 0;
+}
+
+struct job {
+    const struct nn_tensor *parts;
+    const struct nn_tensor *whole;
+    size_t n_rows; /* of the whole, and runs of each part */
+};
+
+static struct job make_job(const struct nn_kernel_args *args, const struct nn_tensor *parts,
+                           const struct nn_tensor *whole)
+{
+    const struct join_params *params = args->params;
+
+    return (struct job){parts, whole, nn_dims_count(parts->dims, 0, params->axis)};
+}
+
+/* Where part i begins in a row, bytes. */
+static size_t part_offset(const struct job *job, size_t i)
+{
+    size_t offset = 0;
+
+    for (size_t j = 0; j < i; j++)
+        offset += job->parts[j].size / job->n_rows;
+    return offset;
+}
+
+static bool needs_table(const struct nn_tensor *part, const struct nn_tensor *whole)
+{
+    return nn_type_is_quantized(part->type) &&
+           (part->scale != whole->scale || part->zero_point != whole->zero_point);
+}
+
+static void join_parts(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    const struct nn_tensor *whole = job->whole;
+    size_t row_bytes = whole->size / job->n_rows, offset = part_offset(job, begin);
+
+    for (size_t i = begin; i < end; i++) {
+        const struct nn_tensor *part = &job->parts[i];
+        size_t run_bytes = part->size / job->n_rows;
+        uint8_t table[256];
+
+        if (part->size == 0)
+            continue;
+        if (!needs_table(part, whole)) {
+            nn_concat_part(job->n_rows, run_bytes, row_bytes, offset, part->data, whole->data);
+        } else {
+            nn_concat_table(part->scale, part->zero_point, whole->scale, whole->zero_point,
+                            part->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, table);
+            nn_concat_part_u8(job->n_rows, run_bytes, row_bytes, offset, table, part->data,
+                              whole->data);
+        }
+        offset += run_bytes;
+    }
+}
+
+static int run_join(const struct nn_kernel_args *args, const struct nn_tensor *parts,
+                    size_t n_parts)
+{
+    struct job job = make_job(args, parts, &args->outputs[0]);
+
+    nn_parallel_for(args, n_parts, 1 + args->outputs[0].size / n_parts / 4, join_parts, &job);
+    return 0;
+}
+
+static int nn_concatenation__c(const struct nn_kernel_args *args)
+{
+    return run_join(args, args->inputs, args->n_inputs - 1);
+}
+
+static int nn_pack__c(const struct nn_kernel_args *args)
+{
+    return run_join(args, args->inputs + 1, args->n_inputs - 1);
+}
+
+static void split_parts(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct job *job = ctx;
+    size_t run_bytes = job->parts->size / job->n_rows;
+
+    for (size_t i = begin; i < end; i++)
+        nn_split_part(job->n_rows, run_bytes, job->whole->size / job->n_rows, i * run_bytes,
+                      job->whole->data, job->parts[i].data);
+}
+
+static int nn_split__c(const struct nn_kernel_args *args)
+{
+    struct job job = make_job(args, args->outputs, &args->inputs[0]);
+
+    nn_parallel_for(args, args->n_outputs, 1 + args->inputs[0].size / args->n_outputs / 4,
+                    split_parts, &job);
+    return 0;
+}
+
+/* The axis must exist, and the parts must be the whole. */
+static bool check_parts(const void *params, const struct nn_tensor *parts, uint32_t n_parts,
+                        const struct nn_tensor *whole)
+{
+    const struct join_params *p = params;
+    uint64_t n_bytes = 0, n_rows;
+
+    if (p->axis > parts[0].n_dims)
+        return false;
+    n_rows = nn_dims_count(parts[0].dims, 0, p->axis);
+    for (uint32_t i = 0; i < n_parts; i++) {
+        if (n_rows == 0 || parts[i].size % n_rows)
+            return false;
+        n_bytes += parts[i].size;
+    }
+    return n_bytes == whole->size;
+}
+
+static bool check_join(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    return n_inputs >= 2 && n_outputs == 1 && check_parts(params, inputs, n_inputs - 1, outputs);
+}
+
+static bool check_pack(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    return n_inputs >= 2 && n_outputs == 1 &&
+           check_parts(params, inputs + 1, n_inputs - 1, outputs);
+}
+
+static bool check_split(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+{
+    if (n_inputs != 3 || n_outputs == 0)
+        return false;
+    for (uint32_t i = 1; i < n_outputs; i++)
+        if (outputs[i].size != outputs[0].size)
+            return false;
+    return check_parts(params, outputs, n_outputs, inputs);
+}
+
+static const struct nn_kernel kernels[] = {
+    {.name = "concatenation__c",
+     .operation = NNHAL_OP_CONCATENATION,
+     .params_bytes = sizeof(struct join_params),
+     .lower = lower_concatenation,
+     .run = nn_concatenation__c,
+     .check = check_join},
+    {.name = "pack__c",
+     .operation = NNHAL_OP_PACK,
+     .params_bytes = sizeof(struct join_params),
+     .lower = lower_pack,
+     .run = nn_pack__c,
+     .check = check_pack},
+    {.name = "split__c",
+     .operation = NNHAL_OP_SPLIT,
+     .params_bytes = sizeof(struct join_params),
+     .lower = lower_split,
+     .run = nn_split__c,
+     .check = check_split},
+};
+NN_KERNEL_FAMILY(concat, kernels);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/conv/conv.h"
+
+#include "drivers/cpu/kernels/common/float16.h"
+#include "drivers/cpu/kernels/gemm/gemm.h"
+#include "model/geometry.h"
+
+#include <string.h>
+
+/* ---- arguments ---- */
+
+/* Where the scalars stand: the depthwise form has one more, before the activation. */
+static bool is_implicit(const struct nn_lower *lower, bool is_depthwise)
+{
+    uint32_t at = is_depthwise ? 8 : 7;
+
+    return lower->n_inputs <= at || lower->inputs[at].type == NNHAL_BOOL;
+}
+
+/* Padding before the first row and column for a padding code. */
+static bool implicit_padding(struct nn_lower *lower, int32_t code, struct nn_conv_shape *shape)
+{
+    struct nn_conv_sizes in = nn_conv_sizes(lower->inputs[NN_CONV_INPUT].dims, shape->is_nchw);
+    const uint32_t *filter = lower->inputs[NN_CONV_FILTER].dims;
+    struct nn_window rows = {.input = (uint32_t)in.h,
+                             .filter = filter[1],
+                             .stride = shape->stride_h,
+                             .dilation = shape->dilation_h};
+    struct nn_window columns = {.input = (uint32_t)in.w,
+                                .filter = filter[2],
+                                .stride = shape->stride_w,
+                                .dilation = shape->dilation_w};
+
+    if (!nn_window_set_implicit(&rows, code) || !nn_window_set_implicit(&columns, code))
+        return false;
+    shape->pad_top = rows.head;
+    shape->pad_left = columns.head;
+    return true;
+}
+
+int nn_conv_read(struct nn_lower *lower, struct nn_conv_shape *ret)
+{
+    bool is_depthwise = lower->operation == NNHAL_OP_DEPTHWISE_CONV_2D;
+    bool implicit = is_implicit(lower, is_depthwise);
+    uint32_t stride = implicit ? 4 : 7;
+    uint32_t activation = stride + (is_depthwise ? 3 : 2);
+
+    ret->stride_w = nn_lower_i32(lower, stride, 1);
+    ret->stride_h = nn_lower_i32(lower, stride + 1, 1);
+    ret->depth_multiplier = is_depthwise ? nn_lower_i32(lower, stride + 2, 1) : 0;
+    ret->activation = nn_lower_i32(lower, activation, 0);
+    ret->is_nchw = nn_lower_bool(lower, activation + 1, false);
+    ret->dilation_w = nn_lower_i32(lower, activation + 2, 1);
+    ret->dilation_h = nn_lower_i32(lower, activation + 3, 1);
+    ret->pad_left = implicit ? 0 : nn_lower_i32(lower, 3, 0);
+    ret->pad_top = implicit ? 0 : nn_lower_i32(lower, 5, 0);
+    if (implicit && !implicit_padding(lower, nn_lower_i32(lower, 3, 0), ret))
+        return nn_lower_refuse(lower, "stride, dilation or padding out of range");
+    return 0;
+}
+
+void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *multipliers,
+                         size_t n_channels)
+{
+    const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
+    float in = lower->inputs[NN_CONV_INPUT].scale, out = lower->outputs[0].scale;
+
+    bool is_signed = lower->as_int8 ||
+                     lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+
+    for (size_t c = 0; c < n_channels; c++) {
+        float scale = c < filter->n_channel_scales ? filter->channel_scales[c] : filter->scale;
+
+        multipliers[c] = is_signed ? nn_multiplier_make((double)in * (double)scale / (double)out)
+                                   : nn_gemm_multiplier(in, scale, out);
+    }
+}
+
+/* ---- staging ---- */
+
+struct stage_job {
+    const struct nn_tensor *tensor;
+    struct nn_conv_sizes sizes;
+    bool is_nchw;
+    void *staged;
+};
+
+static float load_float(const struct nn_tensor *tensor, size_t i)
+{
+    if (tensor->type == NNHAL_TENSOR_FLOAT16)
+        return nn_f16_to_f32(((const uint16_t *)tensor->data)[i]);
+    return ((const float *)tensor->data)[i];
+}
+
+/* Where element (n, y, x, c) lies in the tensor; row is n * h + y. */
+static size_t source_index(const struct stage_job *job, size_t row, size_t x, size_t c)
+{
+    const struct nn_conv_sizes *s = &job->sizes;
+
+    if (job->is_nchw)
+        return ((row / s->h * s->c + c) * s->h + row % s->h) * s->w + x;
+    return (row * s->w + x) * s->c + c;
+}
+
+/* Items of all four loops are rows, n * h + y. */
+static void stage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct stage_job *job = ctx;
+    float *out = (float *)job->staged + begin * job->sizes.w * job->sizes.c;
+
+    for (size_t row = begin; row < end; row++)
+        for (size_t x = 0; x < job->sizes.w; x++)
+            for (size_t c = 0; c < job->sizes.c; c++)
+                *out++ = load_float(job->tensor, source_index(job, row, x, c));
+}
+
+static void unstage_rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct stage_job *job = ctx;
+    const float *in = (const float *)job->staged + begin * job->sizes.w * job->sizes.c;
+
+    for (size_t row = begin; row < end; row++) {
+        for (size_t x = 0; x < job->sizes.w; x++) {
+            for (size_t c = 0; c < job->sizes.c; c++, in++) {
+                size_t at = source_index(job, row, x, c);
+
+                if (job->tensor->type == NNHAL_TENSOR_FLOAT16)
+                    ((uint16_t *)job->tensor->data)[at] = nn_f32_to_f16(*in);
+                else
+                    ((float *)job->tensor->data)[at] = *in;
+            }
+        }
+    }
+}
+
+static void stage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct stage_job *job = ctx;
+    const struct nn_tensor *tensor = job->tensor;
+    bool is_signed = tensor->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    size_t row_items = job->sizes.w * job->sizes.c;
+    int16_t *out = (int16_t *)job->staged + begin * row_items;
+
+    if (!job->is_nchw) {
+        nn_gemm_widen_q8(out, (const uint8_t *)tensor->data + begin * row_items, is_signed,
+                         tensor->zero_point, (end - begin) * row_items);
+        return;
+    }
+    for (size_t row = begin; row < end; row++)
+        for (size_t x = 0; x < job->sizes.w; x++)
+            for (size_t c = 0; c < job->sizes.c; c++)
+                nn_gemm_widen_q8(out++,
+                                 (const uint8_t *)tensor->data + source_index(job, row, x, c),
+                                 is_signed, tensor->zero_point, 1);
+}
+
+static void unstage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct stage_job *job = ctx;
+    const uint8_t *in = (const uint8_t *)job->staged + begin * job->sizes.w * job->sizes.c;
+
+    for (size_t row = begin; row < end; row++)
+        for (size_t x = 0; x < job->sizes.w; x++)
+            for (size_t c = 0; c < job->sizes.c; c++)
+                ((uint8_t *)job->tensor->data)[source_index(job, row, x, c)] = *in++;
+}
+
+static void stage(const struct nn_kernel_args *args, const struct nn_tensor *tensor, bool is_nchw,
+                  void *staged, size_t element_cost, nn_range_fn rows)
+{
+    struct stage_job job = {tensor, nn_conv_sizes(tensor->dims, is_nchw), is_nchw, staged};
+
+    nn_parallel_for(args, job.sizes.n * job.sizes.h,
+                    1 + job.sizes.w * job.sizes.c * element_cost / 16, rows, &job);
+}
+
+const float *nn_conv_nhwc_f32(const struct nn_kernel_args *args, bool is_nchw, float *scratch)
+{
+    const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
+
+    if (!nn_conv_needs_nhwc(input->type, is_nchw))
+        return input->data;
+    stage(args, input, is_nchw, scratch, 32, stage_rows_f32);
+    return scratch;
+}
+
+void nn_conv_nhwc_q8(const struct nn_kernel_args *args, bool is_nchw, int16_t *scratch)
+{
+    stage(args, &args->inputs[NN_CONV_INPUT], is_nchw, scratch, is_nchw ? 32 : 2, stage_rows_q8);
+}
+
+void nn_conv_from_nhwc_f32(const struct nn_kernel_args *args, bool is_nchw, const float *scratch)
+{
+    stage(args, &args->outputs[0], is_nchw, (void *)(uintptr_t)scratch, 32, unstage_rows_f32);
+}
+
+void nn_conv_from_nhwc_q8(const struct nn_kernel_args *args, const uint8_t *scratch)
+{
+    stage(args, &args->outputs[0], true, (void *)(uintptr_t)scratch, 16, unstage_rows_q8);
+}

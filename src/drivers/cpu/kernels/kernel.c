@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/kernel.h"
+
+#include "drivers/cpu/kernels/families.h"
+
+#define NN_FAMILY(family) &nn_kernels_##family,
+static const struct nn_kernel_family *const families[] = {
+#include "drivers/cpu/kernels/families.def"
+    NULL};
+#undef NN_FAMILY
+
+const struct nn_kernel *nn_kernel_at(uint32_t index)
+{
+    for (size_t i = 0; families[i]; i++) {
+        if (index < families[i]->n_kernels)
+            return &families[i]->kernels[index];
+        index -= (uint32_t)families[i]->n_kernels;
+    }
+    return NULL;
+}
+
+static bool set_matches(uint32_t set, uint32_t n, const uint32_t *types, uint32_t i)
+{
+    if (set == NN_T_ANY)
+        return true;
+    return i < n && types[i] < NNHAL_OPERAND_TYPE_N && (set >> types[i] & 1);
+}
+
+static bool row_matches(const struct nn_kernel *row, uint32_t isa, uint32_t n_inputs,
+                        const uint32_t *input_types, uint32_t n_outputs,
+                        const uint32_t *output_types)
+{
+    return (row->isa & ~isa) == 0 && set_matches(row->in0, n_inputs, input_types, 0) &&
+           set_matches(row->in1, n_inputs, input_types, 1) &&
+           set_matches(row->out0, n_outputs, output_types, 0);
+}
+
+uint32_t nn_kernel_find(uint32_t first, uint32_t operation, uint32_t isa, uint32_t n_inputs,
+                        const uint32_t *input_types, uint32_t n_outputs,
+                        const uint32_t *output_types)
+{
+    uint32_t index = 0;
+
+    for (size_t f = 0; families[f]; f++) {
+        for (size_t i = 0; i < families[f]->n_kernels; i++, index++) {
+            const struct nn_kernel *row = &families[f]->kernels[i];
+
+            if (index >= first && row->operation == operation &&
+                row_matches(row, isa, n_inputs, input_types, n_outputs, output_types))
+                return index;
+        }
+    }
+    return UINT32_MAX;
+}

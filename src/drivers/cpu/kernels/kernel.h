@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.h - what a kernel is: a row in a table, a lowering and a run function
+ *
+ * A kernel computes one operation for some types with some instruction set. It
+ * has two halves that never meet in memory:
+ *
+ *   lower()  at compile time. Sees types, concrete shapes, and the values that
+ *            are known. Checks what only now can be checked, reads scalars
+ *            once, and fills a step: a POD parameter block (no pointers: the
+ *            plan is relocatable and lives in a cache file), the scratch it
+ *            needs, and at most one piece of packed weights.
+ *   run()    at execution. Sees the parameter block, resolved pointers with
+ *            shapes, its scratch and its weights, and a parallel-for.
+ *
+ * The table is the concatenation of the families' tables (families.py finds them),
+ * searched from its beginning: the first row that matches operation, types and
+ * the allowed instruction sets, and whose lower() does not pass, wins. Faster
+ * rows stand first, plain C last. A row's index in the table is what the plan
+ * holds, so the table's identity is part of the plan.
+ *
+ * What lower() may rely on:
+ *  - The operation has been validated (src/model): counts, types by position,
+ *    and shape inference has succeeded on these very shapes, so that whatever
+ *    inference checks need not be checked twice.
+ *  - Shapes of inputs and outputs are concrete. A dimension of 0 is an empty
+ *    tensor. Rank 0 is a scalar, one element.
+ *  - Scalars have their value (value is never NULL), also when they are not
+ *    constants in the model; tensors named in needs_value, too: the plan is cut
+ *    there, and the rest is lowered when the value is known.
+ *  - value of any other tensor is NULL unless it is a constant. Constants of at
+ *    most NN_GRAPH_PRIVATE_BYTES are private copies. Larger ones lie in memory
+ *    that the application may change at any time: read each byte once, and let
+ *    none decide an address or a branch before it has been copied and checked.
+ *    This holds for every input in run(), too: check indices when you read them.
+ *  - Steps whose outputs are all empty are dropped: neither half is called,
+ *    except for kernels with is_dynamic.
+ *
+ * Rows whose names differ only in what follows "__" give the same bits for the same
+ * operands: they may be exchanged for each other (tune.h).
+ *
+ * Determinism: the order of float additions depends on shapes only, never on
+ * the number of threads: do not split a sum over items of nn_parallel_for().
+ * Integer results equal the reference's fixed-point forms (kernels/fixed-point.h). */
+#ifndef NN_DRIVERS_CPU_KERNELS_KERNEL_H
+#define NN_DRIVERS_CPU_KERNELS_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nnhal/types.h>
+
+enum {
+    NN_KERNEL_MAX_PARAMS_BYTES = 512,
+};
+
+/* Outcomes of lower() and run(). */
+enum {
+    NN_KERNEL_E_PASS = 1,      /* lower: not this row; the next one that matches is asked */
+    NN_KERNEL_E_REFUSED = 2,   /* the operation cannot be executed; see nn_lower_refuse() */
+    NN_KERNEL_E_CANCELLED = 3, /* run: deadline or cancellation, see nn_kernel_stopped() */
+};
+
+/* Instruction sets: a row needs all bits of its isa. 0 is plain C. */
+enum nn_isa {
+    NN_ISA_C = 0,
+    NN_ISA_AVX2 = 1 << 0,   /* with FMA and F16C */
+    NN_ISA_AVX512 = 1 << 1, /* F, BW, DQ, VL */
+    NN_ISA_AVX512_VNNI = 1 << 2,
+    NN_ISA_NEON = 1 << 8,
+};
+
+/* Sets of operand types, for rows: NN_T(TENSOR_FLOAT32) | NN_T(TENSOR_FLOAT16). */
+#define NN_T(name) (1u << NNHAL_##name)
+#define NN_T_F32   NN_T(TENSOR_FLOAT32)
+#define NN_T_F16   NN_T(TENSOR_FLOAT16)
+#define NN_T_I32   NN_T(TENSOR_INT32)
+#define NN_T_U8    NN_T(TENSOR_QUANT8_ASYMM)
+#define NN_T_S8    NN_T(TENSOR_QUANT8_ASYMM_SIGNED)
+#define NN_T_B8    NN_T(TENSOR_BOOL8)
+#define NN_T_QPC   NN_T(TENSOR_QUANT8_SYMM_PER_CHANNEL)
+#define NN_T_ANY   0u
+
+/* ---- lowering ---- */
+
+struct nn_lower_operand {
+    uint32_t type; /* enum nnhal_operand_type */
+    uint32_t is_omitted;
+    uint32_t n_dims;
+    uint32_t dims[NNHAL_MAX_RANK];
+    float scale;
+    int32_t zero_point;
+    uint32_t channel_dim; /* per-channel quantization, with n_channel_scales > 0 */
+    uint32_t n_channel_scales;
+    const float *channel_scales;
+    const void *value; /* its bytes if known now, else NULL */
+    uint64_t size;     /* bytes */
+};
+
+struct nn_lower {
+    uint32_t operation;
+    uint32_t n_inputs;
+    uint32_t n_outputs;
+    uint32_t is_relaxed; /* float32 may be computed as float16 */
+    uint32_t as_int8;    /* uint8 data is to round as int8 does, codes 128 lower */
+    const struct nn_lower_operand *inputs;
+    const struct nn_lower_operand *outputs;
+
+    /* Filled by lower(). */
+    void *params;         /* zeroed, as many bytes as the row's params_bytes, aligned to 16 */
+    size_t scratch_bytes; /* one block, shared by all workers */
+    size_t worker_scratch_bytes; /* one block for each worker */
+
+    struct nn_lower_private *private; /* the core's */
+};
+
+/* nn_lower_weights() - the step's piece of the weights block: zeroed, aligned to
+ * 64 bytes, to be filled before lower() returns. Call at most once. n_bytes > 0.
+ * Returns: the piece, or NULL if memory is short (then return -ENOMEM). */
+void *nn_lower_weights(struct nn_lower *lower, size_t n_bytes);
+
+/* nn_lower_refuse() - keeps a sentence for the caller.
+ * Returns: NN_KERNEL_E_REFUSED. */
+int nn_lower_refuse(struct nn_lower *lower, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+
+/* Reading known values: a scalar that is omitted or beyond n_inputs gives fallback. */
+int32_t nn_lower_i32(const struct nn_lower *lower, uint32_t input, int32_t fallback);
+bool nn_lower_bool(const struct nn_lower *lower, uint32_t input, bool fallback);
+float nn_lower_f32(const struct nn_lower *lower, uint32_t input,
+                   float fallback); /* FLOAT32 or FLOAT16 */
+
+/* nn_lower_is_omitted() - whether input i is absent: NO_VALUE or beyond n_inputs. */
+bool nn_lower_is_omitted(const struct nn_lower *lower, uint32_t input);
+
+/* nn_lower_count() - the number of elements; inference has shown that it fits. */
+size_t nn_lower_count(const struct nn_lower_operand *operand);
+
+/* ---- running ---- */
+
+/* A tensor at run time. dims has n_dims elements. data is NULL for an omitted
+ * operand and may be anything for an empty one; it is aligned to the element's
+ * size. Inputs must not be written. */
+struct nn_tensor {
+    void *data;
+    uint64_t size; /* bytes; exactly what type and dims need */
+    uint32_t type;
+    uint32_t n_dims;
+    const uint32_t *dims;
+    float scale;
+    int32_t zero_point;
+};
+
+struct nn_kernel_args {
+    const void *params;
+    const uint8_t *weights; /* this step's piece, or NULL */
+    uint8_t *scratch;       /* aligned to 64; contents undefined */
+    uint8_t *worker_scratch;
+    uint64_t worker_scratch_stride;
+    uint32_t n_inputs;
+    uint32_t n_outputs;
+    const struct nn_tensor *inputs;
+    struct nn_tensor *outputs;
+    /* Elementwise kernels: only elements [part_begin, part_end) of output 0, on
+     * this thread (broadcast.h sees to it). */
+    bool is_part;
+    size_t part_begin, part_end;
+    uint32_t n_epilogue;
+    const struct nn_epilogue_step *tail; /* the core's; see nn_epilogue_run() */
+    struct nn_run *run;                  /* the core's */
+};
+
+/* nn_tensor_count() - the number of elements. */
+size_t nn_tensor_count(const struct nn_tensor *tensor);
+
+typedef void (*nn_range_fn)(void *ctx, size_t begin, size_t end, unsigned worker);
+
+/* nn_parallel_for() - calls fn for disjoint ranges that cover [0, n_items), on
+ * this thread and perhaps others at once, and returns when all are done.
+ * item_cost is what one item costs in nanoseconds, roughly: small loops run as one range on
+ * the calling thread. worker is below the team's size and not in use twice at
+ * a time: nn_worker_scratch(args, worker) is the range's own scratch. */
+void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t item_cost,
+                     nn_range_fn fn, void *ctx);
+
+static inline void *nn_worker_scratch(const struct nn_kernel_args *args, unsigned worker)
+{
+    return args->worker_scratch + worker * args->worker_scratch_stride;
+}
+
+/* nn_epilogue_run() - the steps that have joined this one: elementwise, each on the result of the one
+ * before. A kernel whose row has runs_epilogue calls it once for each range of
+ * elements of output 0, as soon as the range is written and while it is in the
+ * nearest cache, on any thread; ranges are disjoint. The tail computes over the
+ * range and may write to it: do not read it again. Nothing happens without a tail. */
+void nn_epilogue_run(const struct nn_kernel_args *args, size_t begin, size_t end);
+
+/* nn_epilogue_run_all() - nn_epilogue_run() for the whole output, on all threads. */
+void nn_epilogue_run_all(const struct nn_kernel_args *args);
+
+/* nn_kernel_stopped() - whether deadline or cancellation asks to stop: for
+ * kernels that may run for tens of milliseconds, between their outer loops.
+ * The core asks between steps by itself. Then return NN_KERNEL_E_CANCELLED. */
+bool nn_kernel_stopped(const struct nn_kernel_args *args);
+
+/* nn_output_resize() - is_dynamic kernels only: gives output its shape, which
+ * nobody knew before, and its memory. Once per output, also for empty ones.
+ * Afterwards args->outputs[output] is complete.
+ * Returns: 0, -ENOMEM, NN_KERNEL_E_REFUSED (contradicts the model). */
+int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_t n_dims,
+                     const uint32_t *dims);
+
+/* nn_kernel_refuse() - as nn_lower_refuse(), at run time: an index out of range. */
+int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+
+/* ---- the table ---- */
+
+/* A set of types of 0 matches any type, and an operand that is not there. */
+struct nn_kernel {
+    const char *name;        /* "conv_2d_f32__c" */
+    uint32_t operation;      /* enum nnhal_operation_type */
+    uint32_t isa;            /* bits of enum nn_isa that it needs */
+    uint32_t in0, in1, out0; /* sets of types: NN_T_F32 | NN_T_F16 */
+    uint32_t params_bytes;   /* sizeof its parameter struct, 0: none */
+    uint32_t weights_bytes; /* of tables that run() reads whatever the shapes are; see check, too */
+    uint64_t needs_value;   /* bit i: tensor input i (< 64) must be known when lowering */
+    /* Output 0 may take the memory of input i, for the bits i set here, if both
+     * have the same size in bytes and the input is not needed afterwards:
+     * element k of the output may depend on no element of that input but k. */
+    uint64_t in_place;
+    /* Element k of output 0 comes from element k, or a broadcast one, of each input; run() only
+     * calls nn_rows_run() or nn_broadcast_run(), and returns 0. */
+    uint32_t is_elementwise;
+    uint32_t runs_epilogue; /* run() calls nn_epilogue_run() for all of output 0 */
+    uint32_t is_dynamic;    /* outputs get their shapes in run(), by nn_output_resize() */
+    int (*lower)(struct nn_lower *lower);
+    int (*run)(const struct nn_kernel_args *args);
+    /* Optional: whether params, from a cache file, keep run() within these shapes.
+     * A kernel whose params hold no size, stride or offset needs none. */
+    bool (*check)(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
+                  uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes);
+    /* Optional: the scratch that run() uses with these params and shapes, which
+     * check() has passed; for kernels whose params decide how much.
+     * Returns: false if it does not fit a size. */
+    bool (*find_scratch)(const void *params, const struct nn_tensor *inputs,
+                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                         size_t *ret_worker_scratch_bytes);
+};
+
+struct nn_kernel_family {
+    const char *name;
+    const struct nn_kernel *kernels;
+    size_t n_kernels;
+};
+
+/* A family's source defines its table with this, below its kernels:
+ *     static const struct nn_kernel kernels[] = {{.name = ...}, ...};
+ *     NN_KERNEL_FAMILY(softmax, kernels); */
+#define NN_KERNEL_FAMILY(family, table)                                                            \
+    extern const struct nn_kernel_family nn_kernels_##family;                                      \
+    const struct nn_kernel_family nn_kernels_##family = {                                          \
+        .name = #family, .kernels = (table), .n_kernels = sizeof(table) / sizeof((table)[0])}
+
+/* nn_kernel_at() - the row with this index in the whole table, or NULL. */
+const struct nn_kernel *nn_kernel_at(uint32_t index);
+
+/* nn_kernel_find() - the first matching row at or after index first.
+ * types: of the inputs and outputs, in order. isa: what may be used.
+ * Returns: its index, or UINT32_MAX. */
+uint32_t nn_kernel_find(uint32_t first, uint32_t operation, uint32_t isa, uint32_t n_inputs,
+                        const uint32_t *input_types, uint32_t n_outputs,
+                        const uint32_t *output_types);
+
+#endif

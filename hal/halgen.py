@@ -45,7 +45,7 @@ CHECKED_IN = {
     "proxy": ROOT / "src/hal/proxy-methods.c",
     "stub": ROOT / "src/hal/stub-methods.c",
     "host-h": ROOT / "src/host/methods.h",
-    "host-c": ROOT / "src/host/methods.c",
+    "host-c": ROOT / "src/host/dispatch.c",
 }
 
 

@@ -106,7 +106,7 @@ def stub_methods(linked):
 HOST_ESSAY = """\
 /* methods.h - the bodies of the HAL's methods
  *
- * Each stands in the file of its noun. methods.c has the table that leads to
+ * Each stands in the file of its noun. dispatch.c has the table that leads to
  * them: it enters the session, clears the reply, makes the call, and leaves. */
 #ifndef NN_HOST_METHODS_H
 #define NN_HOST_METHODS_H
@@ -124,21 +124,23 @@ def host_header(linked):
         out += wrapped(f"uint32_t nn_host_{name}(",
                        parameters(name, "struct nn_call *call", True), ");")
     return "\n".join([*out, "", "extern const struct nn_hal_ops nn_host_session_ops;", "",
+                      "/* nn_host_session_close() - the end of the table's sessions: cancels, waits until",
+                      " * all calls have left, and frees hal. */",
+                      "void nn_host_session_close(struct nn_hal *hal);", "",
                       "#endif"]) + "\n"
 
 
 def host_methods(linked):
-    """src/host/methods.c."""
-    out = [*HEAD, '#include "host/methods.h"', "", '#include "host/session.h"', "",
+    """src/host/dispatch.c."""
+    out = [*HEAD, '#include "host/methods.h"', "",
            "#include <string.h>", ""]
     for name in names(linked.methods):
         out += wrapped(f"static uint32_t session_{name}(", parameters(name), ")")
         out += ["{", "    struct nn_call call;", "    uint32_t status;", "",
                 "    memset(reply, 0, sizeof(*reply));",
-                "    if (!nn_host_session_begin(hal, arena, &call))",
+                "    if (!nn_call_begin(hal, arena, &call))",
                 "        return NNHAL_DEAD_OBJECT;",
                 f"    status = nn_host_{name}(&call, args, reply);",
-                "    reply->message = call.message;",
-                "    nn_host_session_leave(call.session);", "    return status;", "}", ""]
+                "    reply->message = nn_call_end(&call);", "    return status;", "}", ""]
     out += ops_table("nn_host_session_ops", "session", linked, "nn_host_session_close")
     return "\n".join(out) + "\n"

@@ -9,6 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
+bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call)
+{
+    *call = (struct nn_call){.session = (struct nn_host_session *)hal, .arena = arena};
+    return nn_host_session_enter(call->session);
+}
+
+const char *nn_call_end(struct nn_call *call)
+{
+    nn_host_session_leave(call->session);
+    return call->message;
+}
+
 uint32_t nn_call_fail(struct nn_call *call, uint32_t status, const char *format, ...)
 {
     char text[NNHAL_MAX_SENTENCE_BYTES + 1];

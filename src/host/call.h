@@ -10,9 +10,11 @@
 
 #include "host/quota.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct nn_arena;
+struct nn_hal;
 struct nn_host_session;
 
 struct nn_call {
@@ -20,6 +22,13 @@ struct nn_call {
     struct nn_arena *arena;          /* of the reply, and of what lives as long as the call */
     const char *message;             /* in arena; NULL: no sentence */
 };
+
+/* nn_call_begin() - enters the session of hal, which is the host's, and makes a call of it.
+ * Returns: false, and nothing to end, if the session is being cancelled. */
+bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call);
+
+/* nn_call_end() - leaves the session. Returns: the sentence, which lives in the arena. */
+const char *nn_call_end(struct nn_call *call);
 
 /* nn_call_fail() - leaves a sentence and returns status. The sentence is missing
  * if the arena is full. */

@@ -3,7 +3,7 @@
 /* clang-format off */
 /* methods.h - the bodies of the HAL's methods
  *
- * Each stands in the file of its noun. methods.c has the table that leads to
+ * Each stands in the file of its noun. dispatch.c has the table that leads to
  * them: it enters the session, clears the reply, makes the call, and leaves. */
 #ifndef NN_HOST_METHODS_H
 #define NN_HOST_METHODS_H
@@ -67,5 +67,9 @@ uint32_t nn_host_free_burst(struct nn_call *call, const struct nn_hal_free_burst
                             struct nn_hal_free_burst_reply *reply);
 
 extern const struct nn_hal_ops nn_host_session_ops;
+
+/* nn_host_session_close() - the end of the table's sessions: cancels, waits until
+ * all calls have left, and frees hal. */
+void nn_host_session_close(struct nn_hal *hal);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.h - what the host's files share: host, session, and how methods answer
+/* session.h - what a host and its sessions consist of
  *
- * methods.c, which is generated, holds the table of methods: each enters the session,
+ * dispatch.c, which is generated, holds the table of methods: each enters the session,
  * calls the body of its name (methods.h) and leaves. A session that is being
  * cancelled lets nobody enter; its end waits until all have left, the fenced
  * executions in progress included: each of them counts as a use. */
@@ -9,12 +9,10 @@
 #define NN_HOST_SESSION_H
 
 #include "base/arena.h"
-#include "host/call.h"
 #include "host/host.h"
-#include "host/caching/model-store.h"
+#include "host/caching/state.h"
 #include "host/object.h"
 #include "host/quota.h"
-#include "host/caching/reoptimize.h"
 #include "host/caching/weights.h"
 
 #include <semaphore.h>
@@ -40,7 +38,7 @@ struct nn_host {
     struct nn_token_map *tokens; /* of the compilation cache (cache.h) */
     bool has_no_tokens;          /* opening it has failed */
     enum nn_host_sharing sharing;
-    struct nn_reoptimizer stages;      /* models that are being optimized */
+    struct nn_reoptimizer reoptimizer; /* models that are being optimized */
     struct nn_model_store model_store; /* models of applications without a cache (model-store.h) */
     struct nn_weights_table weights;   /* what sessions share of data caches (weights.h) */
 };
@@ -76,13 +74,5 @@ struct nn_host_session {
 /* nn_host_session_enter() - a use; false if the session is being cancelled. */
 bool nn_host_session_enter(struct nn_host_session *session);
 void nn_host_session_leave(struct nn_host_session *session);
-
-/* nn_host_session_begin() - enters the session of hal and makes a call of it, which ends
- * with nn_host_session_leave(). False, and nothing to leave, if it is being cancelled. */
-bool nn_host_session_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call);
-
-/* nn_host_session_close() - the end of the table's sessions: cancels, waits until all
- * calls have left, and frees hal. */
-void nn_host_session_close(struct nn_hal *hal);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "host/caching/reoptimize.h"
+#include "host/caching/state.h"
 
 #include <string.h>
 

@@ -25,34 +25,13 @@
 #ifndef NN_HOST_CACHING_MODEL_STORE_H
 #define NN_HOST_CACHING_MODEL_STORE_H
 
-#include "cache/hash.h"
-#include "host/host.h"
-
-#include <pthread.h>
+#include "hal/hal.h"
+#include "host/caching/state.h"
 
 struct nn_arena;
 struct nn_prepared;
 struct nn_host_session;
 struct nnhal_store;
-
-/* What a host keeps models with. */
-struct nn_model_store {
-    pthread_mutex_t lock;
-    bool is_on;
-    bool has_failed; /* opening was tried, and is not again */
-    bool is_choosy;  /* keeps only what compiles more slowly than it is found */
-    char *folder;    /* NULL: not known yet */
-    struct nnhal_store *store;
-};
-
-/* What is known of a model on its way, in struct nn_prepared. */
-struct nn_store_entry {
-    struct nnhal_cache *cache; /* what the driver fills, to be kept; NULL: it is not to be */
-    struct nn_hash structure;  /* of the model without the constants in its pools */
-    struct nn_hash key;
-    uint64_t compile_ns; /* what it took the last time; 0: not known, or not asked for */
-    uint64_t begun_ns;
-};
 
 /* nn_model_store_init() - as NNHAL_DRIVER_CACHE says; nn_model_store_done() closes the store. */
 void nn_model_store_init(struct nn_model_store *models);

@@ -21,16 +21,16 @@ enum {
     LOWEST_NICE = 19,
 };
 
-void nn_reoptimizer_init(struct nn_reoptimizer *stages)
+void nn_reoptimizer_init(struct nn_reoptimizer *reoptimizer)
 {
-    *stages = (struct nn_reoptimizer){0};
-    pthread_mutex_init(&stages->lock, NULL);
+    *reoptimizer = (struct nn_reoptimizer){0};
+    pthread_mutex_init(&reoptimizer->lock, NULL);
 }
 
-void nn_reoptimizer_done(struct nn_reoptimizer *stages)
+void nn_reoptimizer_done(struct nn_reoptimizer *reoptimizer)
 {
-    nn_jobs_free(stages->jobs);
-    pthread_mutex_destroy(&stages->lock);
+    nn_jobs_free(reoptimizer->jobs);
+    pthread_mutex_destroy(&reoptimizer->lock);
 }
 
 /* ---- which and when ---- */
@@ -85,17 +85,17 @@ static void hold(struct nn_reoptimization *reoptimization, const int32_t *fds, u
 void nn_reoptimize_hold(struct nn_prepared *prepared, const uint8_t *token, uint32_t n_model,
                         const int32_t *model, uint32_t n_data, const int32_t *data)
 {
-    struct nn_reoptimizer *stages = &prepared->host->stages;
+    struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
     struct nn_reoptimization *reoptimization = &prepared->reoptimization;
     bool is_allowed;
 
     if (!reoptimization->threshold || !nn_cache_are_writable(n_model, model) ||
         !nn_cache_are_writable(n_data, data))
         return;
-    pthread_mutex_lock(&stages->lock);
-    is_allowed = stages->n_held < MAX_HELD;
-    stages->n_held += is_allowed;
-    pthread_mutex_unlock(&stages->lock);
+    pthread_mutex_lock(&reoptimizer->lock);
+    is_allowed = reoptimizer->n_held < MAX_HELD;
+    reoptimizer->n_held += is_allowed;
+    pthread_mutex_unlock(&reoptimizer->lock);
     if (!is_allowed)
         return;
     reoptimization->fds = calloc((size_t)n_model + n_data, sizeof(*reoptimization->fds));
@@ -109,14 +109,14 @@ void nn_reoptimize_hold(struct nn_prepared *prepared, const uint8_t *token, uint
                            __ATOMIC_RELEASE);
         return;
     }
-    pthread_mutex_lock(&stages->lock);
-    stages->n_held--;
-    pthread_mutex_unlock(&stages->lock);
+    pthread_mutex_lock(&reoptimizer->lock);
+    reoptimizer->n_held--;
+    pthread_mutex_unlock(&reoptimizer->lock);
 }
 
 static void let_go(struct nn_prepared *prepared)
 {
-    struct nn_reoptimizer *stages = &prepared->host->stages;
+    struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
     struct nn_reoptimization *reoptimization = &prepared->reoptimization;
 
     if (!reoptimization->fds)
@@ -126,9 +126,9 @@ static void let_go(struct nn_prepared *prepared)
     free(steal_ptr(&reoptimization->fds));
     __atomic_sub_fetch(&reoptimization->session->n_stalling_files, reoptimization->n_stalling,
                        __ATOMIC_RELEASE);
-    pthread_mutex_lock(&stages->lock);
-    stages->n_held--;
-    pthread_mutex_unlock(&stages->lock);
+    pthread_mutex_lock(&reoptimizer->lock);
+    reoptimizer->n_held--;
+    pthread_mutex_unlock(&reoptimizer->lock);
 }
 
 void nn_reoptimize_done(struct nn_prepared *prepared)
@@ -188,14 +188,14 @@ static void end(struct nn_prepared *prepared)
 /* Who cancels finds either the model that runs, or sees to it that it does not begin. */
 static bool begin(struct nn_prepared *prepared)
 {
-    struct nn_reoptimizer *stages = &prepared->host->stages;
+    struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
     bool is_wanted;
 
-    pthread_mutex_lock(&stages->lock);
+    pthread_mutex_lock(&reoptimizer->lock);
     is_wanted = !__atomic_load_n(&prepared->reoptimization.is_cancelled, __ATOMIC_RELAXED) &&
                 !__atomic_load_n(&prepared->reoptimization.session->is_cancelled, __ATOMIC_SEQ_CST);
-    stages->running = is_wanted ? prepared : NULL;
-    pthread_mutex_unlock(&stages->lock);
+    reoptimizer->running = is_wanted ? prepared : NULL;
+    pthread_mutex_unlock(&reoptimizer->lock);
     return is_wanted;
 }
 
@@ -203,14 +203,14 @@ static void run_job(struct nn_job *job)
 {
     struct nn_prepared *prepared =
         (struct nn_prepared *)((char *)job - offsetof(struct nn_prepared, reoptimization.job));
-    struct nn_reoptimizer *stages = &prepared->host->stages;
+    struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
 
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
     if (begin(prepared)) {
         optimize(prepared);
-        pthread_mutex_lock(&stages->lock);
-        stages->running = NULL;
-        pthread_mutex_unlock(&stages->lock);
+        pthread_mutex_lock(&reoptimizer->lock);
+        reoptimizer->running = NULL;
+        pthread_mutex_unlock(&reoptimizer->lock);
     }
     end(prepared);
 }
@@ -222,15 +222,15 @@ static void cancel_job(struct nn_job *job)
 
 /* ---- asking for it ---- */
 
-static struct nn_jobs *find_jobs(struct nn_reoptimizer *stages)
+static struct nn_jobs *find_jobs(struct nn_reoptimizer *reoptimizer)
 {
     struct nn_jobs *jobs;
 
-    pthread_mutex_lock(&stages->lock);
-    if (!stages->jobs)
-        nn_jobs_new("nn-optimize", 1, MAX_QUEUED, &stages->jobs);
-    jobs = stages->jobs;
-    pthread_mutex_unlock(&stages->lock);
+    pthread_mutex_lock(&reoptimizer->lock);
+    if (!reoptimizer->jobs)
+        nn_jobs_new("nn-optimize", 1, MAX_QUEUED, &reoptimizer->jobs);
+    jobs = reoptimizer->jobs;
+    pthread_mutex_unlock(&reoptimizer->lock);
     return jobs;
 }
 
@@ -243,7 +243,7 @@ void nn_reoptimize_count(struct nn_prepared *prepared)
         __atomic_add_fetch(&reoptimization->n_executions, 1, __ATOMIC_RELAXED) !=
             reoptimization->threshold)
         return;
-    jobs = find_jobs(&prepared->host->stages);
+    jobs = find_jobs(&prepared->host->reoptimizer);
     if (!jobs || !nn_host_session_enter(reoptimization->session))
         return;
     reoptimization->job = (struct nn_job){.owner = reoptimization->session->number,
@@ -262,14 +262,14 @@ void nn_reoptimize_cancel(struct nn_prepared *prepared)
 
 void nn_reoptimizer_cancel(struct nn_host_session *session)
 {
-    struct nn_reoptimizer *stages = &session->host->stages;
+    struct nn_reoptimizer *reoptimizer = &session->host->reoptimizer;
     struct nn_jobs *jobs;
 
-    pthread_mutex_lock(&stages->lock);
-    jobs = stages->jobs;
-    if (stages->running && stages->running->reoptimization.session == session)
-        nn_reoptimize_cancel(stages->running);
-    pthread_mutex_unlock(&stages->lock);
+    pthread_mutex_lock(&reoptimizer->lock);
+    jobs = reoptimizer->jobs;
+    if (reoptimizer->running && reoptimizer->running->reoptimization.session == session)
+        nn_reoptimize_cancel(reoptimizer->running);
+    pthread_mutex_unlock(&reoptimizer->lock);
     if (jobs)
         nn_jobs_cancel_owner(jobs, session->number);
 }

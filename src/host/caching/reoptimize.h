@@ -20,49 +20,18 @@
 #ifndef NN_HOST_CACHING_REOPTIMIZE_H
 #define NN_HOST_CACHING_REOPTIMIZE_H
 
-#include "base/jobs.h"
 #include "hal/hal.h"
+#include "host/caching/state.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 
 struct nn_prepared;
 struct nn_host_session;
 
-/* What is kept of it is in the head of a cache. */
-enum nn_stage {
-    NN_STAGE_QUICK = 0,
-    NN_STAGE_WHOLE = 1,
-    NN_STAGE_OPTIMIZED = 2,
-};
-
-/* A host's. */
-struct nn_reoptimizer {
-    pthread_mutex_t lock;
-    struct nn_jobs *jobs;        /* made when it is needed first */
-    struct nn_prepared *running; /* whose turn it is */
-    uint32_t n_held;             /* models whose files are held */
-};
-
-/* A prepared model's. */
-struct nn_reoptimization {
-    struct nn_job job;
-    struct nn_host_session *session;
-    enum nn_stage stage;
-    uint32_t threshold; /* executions before it is optimized; 0: it is not */
-    uint32_t n_executions;
-    uint32_t is_cancelled;
-    /* Of the files of the cache, duplicated: the model's, then the data's; NULL: none. */
-    uint32_t n_model, n_data;
-    int32_t *fds;
-    uint32_t n_stalling; /* of fds: counted in the session's n_stalling_files */
-    uint8_t token[NNHAL_CACHE_TOKEN_BYTES];
-};
-
-void nn_reoptimizer_init(struct nn_reoptimizer *stages);
+void nn_reoptimizer_init(struct nn_reoptimizer *reoptimizer);
 
 /* nn_reoptimizer_done() - waits for the thread. */
-void nn_reoptimizer_done(struct nn_reoptimizer *stages);
+void nn_reoptimizer_done(struct nn_reoptimizer *reoptimizer);
 
 /* nn_reoptimizer_cancel() - drops what waits for the session and stops what runs for it. */
 void nn_reoptimizer_cancel(struct nn_host_session *session);

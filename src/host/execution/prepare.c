@@ -3,8 +3,41 @@
 
 #include "base/sys.h"
 #include "host/caching/cache.h"
+#include "host/caching/model-store.h"
+#include "host/caching/reoptimize.h"
 #include "host/methods.h"
 #include "host/services.h"
+
+/* -- the object -------------------------------------------------------------------- */
+
+static void prepared_destroy(struct nn_object *object)
+{
+    struct nn_prepared *prepared = (struct nn_prepared *)object;
+
+    nn_reoptimize_done(prepared);
+    if (prepared->source != NN_PREPARED_UNMADE)
+        prepared->host->driver.release(prepared->driver_prepared);
+    nn_constants_done(&prepared->constants);
+    nn_loaded_cache_done(&prepared->loaded);
+    nn_arena_done(&prepared->arena);
+    nn_quota_release(&prepared->bytes_charge);
+    nn_quota_release(&prepared->charge);
+    free(prepared);
+}
+
+static struct nn_prepared *prepared_new(struct nn_host_session *session)
+{
+    struct nn_prepared *prepared = calloc(1, sizeof(*prepared));
+
+    if (!prepared)
+        return NULL;
+    nn_object_init(&prepared->object, NN_OBJECT_PREPARED, prepared_destroy);
+    nn_arena_init(&prepared->arena, 0);
+    prepared->host = session->host;
+    return prepared;
+}
+
+/* -- check ------------------------------------------------------------------------- */
 
 uint32_t nn_prepare_check_model(struct nn_call *call, const struct nnhal_model *model,
                                 const struct nn_constants *constants, struct nn_model_facts *facts)
@@ -24,8 +57,6 @@ uint32_t nn_prepare_check_model(struct nn_call *call, const struct nnhal_model *
             facts->level, call->session->host->driver.name, call->session->host->level);
     return NNHAL_NONE;
 }
-
-/* -- check ---------------------------------------------------------------------- */
 
 static uint32_t check_args(struct nn_call *call, const struct nn_hal_prepare_model_args *args)
 {
@@ -259,7 +290,7 @@ static void tell_written(struct nn_host_session *session, uint64_t prepared_mode
 uint32_t nn_host_prepare_model(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
                                struct nn_hal_prepare_model_reply *reply)
 {
-    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = nn_prepared_new(call->session);
+    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(call->session);
     bool is_deferred, is_written = false;
     struct nnhal_cache *files;
     uint32_t status;
@@ -297,7 +328,7 @@ uint32_t nn_host_prepare_model_from_cache(struct nn_call *call,
                                           const struct nn_hal_prepare_model_from_cache_args *args,
                                           struct nn_hal_prepare_model_from_cache_reply *reply)
 {
-    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = nn_prepared_new(call->session);
+    _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(call->session);
     struct nnhal_cache *cache;
     uint32_t status, stage;
 

@@ -9,7 +9,7 @@
 
 #include "host/caching/loaded-cache.h"
 #include "host/memory/constants.h"
-#include "host/caching/reoptimize.h"
+#include "host/caching/state.h"
 #include "model/validate.h"
 
 /* Where what the driver holds came from. */
@@ -36,9 +36,6 @@ struct nn_prepared {
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };
-
-/* nn_prepared_new() - with one reference and nothing made. Returns: NULL: no memory. */
-struct nn_prepared *nn_prepared_new(struct nn_host_session *session);
 
 /* nn_prepared_get() - a reference to the prepared model of that id, or NULL. */
 struct nn_prepared *nn_prepared_get(struct nn_host_session *session, uint64_t id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - runs a binding, and checks what the driver says that it did */
 #include "base/sys.h"
+#include "host/caching/reoptimize.h"
 #include "host/memory/admission.h"
 #include "host/services.h"
 #include "host/execution/stalling.h"

@@ -17,6 +17,7 @@
 #ifndef NN_HOST_MEMORY_MEMORY_H
 #define NN_HOST_MEMORY_MEMORY_H
 
+#include "host/call.h"
 #include "host/session.h"
 #include "shm/plane-layout.h"
 #include "shm/region.h"

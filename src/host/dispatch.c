@@ -3,8 +3,6 @@
 /* clang-format off */
 #include "host/methods.h"
 
-#include "host/session.h"
-
 #include <string.h>
 
 static uint32_t session_get_device_info(struct nn_hal *hal,
@@ -16,11 +14,10 @@ static uint32_t session_get_device_info(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_device_info(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -33,11 +30,10 @@ static uint32_t session_import_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_import_memory(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -48,11 +44,10 @@ static uint32_t session_free_memory(struct nn_hal *hal, const struct nn_hal_free
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_memory(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -64,11 +59,10 @@ static uint32_t session_get_supported_operations(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_supported_operations(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -81,11 +75,10 @@ static uint32_t session_prepare_model(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_prepare_model(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -97,11 +90,10 @@ static uint32_t session_prepare_model_from_cache(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_prepare_model_from_cache(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -114,11 +106,10 @@ static uint32_t session_free_prepared_model(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_prepared_model(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -131,11 +122,10 @@ static uint32_t session_create_execution(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_create_execution(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -148,11 +138,10 @@ static uint32_t session_free_execution(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_execution(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -165,11 +154,10 @@ static uint32_t session_execute_synchronously(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_execute_synchronously(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -182,11 +170,10 @@ static uint32_t session_execute_fenced(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_execute_fenced(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -199,11 +186,10 @@ static uint32_t session_get_fenced_info(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_fenced_info(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -216,11 +202,10 @@ static uint32_t session_free_fenced_callback(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_fenced_callback(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -231,11 +216,10 @@ static uint32_t session_allocate(struct nn_hal *hal, const struct nn_hal_allocat
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_allocate(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -246,11 +230,10 @@ static uint32_t session_copy_to(struct nn_hal *hal, const struct nn_hal_copy_to_
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_copy_to(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -261,11 +244,10 @@ static uint32_t session_copy_from(struct nn_hal *hal, const struct nn_hal_copy_f
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_copy_from(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -276,11 +258,10 @@ static uint32_t session_free_buffer(struct nn_hal *hal, const struct nn_hal_free
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_buffer(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -292,11 +273,10 @@ static uint32_t session_configure_execution_burst(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_configure_execution_burst(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -309,11 +289,10 @@ static uint32_t session_set_burst_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_set_burst_memory(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -326,11 +305,10 @@ static uint32_t session_free_burst_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_burst_memory(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 
@@ -341,11 +319,10 @@ static uint32_t session_free_burst(struct nn_hal *hal, const struct nn_hal_free_
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_host_session_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_burst(&call, args, reply);
-    reply->message = call.message;
-    nn_host_session_leave(call.session);
+    reply->message = nn_call_end(&call);
     return status;
 }
 

@@ -2,14 +2,16 @@
 #include "base/log.h"
 
 #include "base/cleanup.h"
-#include "base/sys.h"
 #include "base/variable.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
     MAX_RULES = 32,
@@ -160,9 +162,18 @@ void nn_log(const char *topic, enum nn_log_level level, const char *format, ...)
     va_end(arguments);
 }
 
+/* Not nn_sys_now_ns(): sys reports errors, and errors are traced. */
+static uint64_t now_microseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 void nn_trace(const char *format, ...)
 {
-    uint64_t now_us = nn_sys_now_ns() / 1000;
+    uint64_t now_us = now_microseconds();
     char prefix[64];
     va_list arguments;
 
@@ -182,4 +193,22 @@ void nn_trace_text(const char *text)
             nn_trace("%.*s", (int)n, text);
         text += n + (text[n] == '\n');
     }
+}
+
+void nn_trace_printed(const char *trace, void (*print)(const void *noun, FILE *file),
+                      const void *noun)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+    FILE *file;
+
+    if (!nn_trace_enabled(trace))
+        return;
+    file = open_memstream(&text, &n_bytes);
+    if (!file)
+        return;
+    print(noun, file);
+    if (fclose(file) == 0)
+        nn_trace_text(text);
+    free(text);
 }

@@ -10,6 +10,7 @@
 #define NN_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum nn_log_level {
     NN_LOG_ERROR = 0,
@@ -34,6 +35,10 @@ bool nn_trace_enabled(const char *trace);
 
 /* nn_trace() - prints one line, "seconds.microseconds text". errno is kept. */
 void nn_trace(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+
+/* nn_trace_printed() - if that trace is on, prints what print writes of a noun, line by line. */
+void nn_trace_printed(const char *trace, void (*print)(const void *noun, FILE *file),
+                      const void *noun);
 
 /* nn_trace_text() - nn_trace() of each line of a text that is not empty. */
 void nn_trace_text(const char *text);

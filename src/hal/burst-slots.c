@@ -2,7 +2,6 @@
 #include "hal/burst-slots.h"
 
 #include "base/error.h"
-#include "hal/burst.h"
 
 #include <stdlib.h>
 

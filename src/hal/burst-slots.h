@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Memories that have a slot at a time. */
+#define NN_BURST_MAX_SLOTS 1024
+
 enum {
     NN_BURST_SLOTS_E_NEW = 1,  /* reserved: tell the device, then nn_burst_slots_commit() */
     NN_BURST_SLOTS_E_FULL = 2, /* all are taken */

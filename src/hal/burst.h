@@ -27,15 +27,13 @@
 #ifndef NN_HAL_BURST_H
 #define NN_HAL_BURST_H
 
+#include "hal/burst-slots.h"
 #include "hal/hal.h"
 
 #include <stdbool.h>
 
 struct nn_burst;
 struct nn_burst_packet;
-
-/* Memories that have a slot at a time. */
-#define NN_BURST_MAX_SLOTS 1024
 
 enum {
     NN_BURST_E_UNSENT = 16,  /* not sent: execute in another way */

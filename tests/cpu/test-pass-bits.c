@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes change no bit: random models, with and without the passes that optimize.
  * NN_TEST_ROUNDS says how many (400). */
+#include "drivers/cpu/lowering/compile.h"
 #include "drivers/cpu/executor/run.h"
 #include "drivers/cpu/executor/plan.h"
 #include "drivers/cpu/executor/program.h"
@@ -361,7 +362,7 @@ static void run(struct builder *b, enum nn_pass_set passes, uint32_t isa, unsign
     memset(results, 0xee, sizeof(*results));
     fill_input(b, seed, input);
     ck_assert_int_eq(nn_team_new(n_threads, &team), 0);
-    r = nn_program_new(&model, passes, team, isa, &why, &program);
+    r = nn_compile(&model, passes, team, isa, &why, &program);
     ck_assert_msg(r == 0, "%s", why.text);
     verify(b, program, isa);
     builder_run_init(&execution, b);

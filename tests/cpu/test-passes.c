@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs and plans in their printed form, before and after. */
 #include "compiler/graph.h"
+#include "drivers/cpu/lowering/compile.h"
 #include "drivers/cpu/lowering/passes.h"
 #include "drivers/cpu/executor/plan.h"
 #include "drivers/cpu/executor/program.h"
@@ -87,7 +88,7 @@ static void check_plan(struct builder *b, const char *want)
     FILE *file = open_memstream(&text, &n_bytes);
 
     ck_assert_int_eq(nn_team_new(1, &team), 0);
-    ck_assert_int_eq(nn_program_new(&model, NN_PASSES_ALL, team, 0, &why, &program), 0);
+    ck_assert_int_eq(nn_compile(&model, NN_PASSES_ALL, team, 0, &why, &program), 0);
     ck_assert_ptr_nonnull(program->graphs[0].plans);
     nn_plan_print(&program->graphs[0].plans->plan, file);
     check_text(file, &text, want);

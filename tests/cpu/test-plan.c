@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan that was damaged is refused, or at least harmless (under ASan). */
+#include "drivers/cpu/lowering/compile.h"
 #include "drivers/cpu/executor/run.h"
 #include "drivers/cpu/executor/plan.h"
 
@@ -35,7 +36,7 @@ static void subject_init(struct subject *s)
     cpu_cases[0].build(&s->b);
     model = builder_model(&s->b);
     ck_assert_int_eq(nn_team_new(1, &s->team), 0);
-    r = nn_program_new(&model, NN_PASSES_ALL, s->team, NN_ISA_C, &why, &s->program);
+    r = nn_compile(&model, NN_PASSES_ALL, s->team, NN_ISA_C, &why, &s->program);
     ck_assert_msg(r == 0, "%s", why.text);
     s->plan = &s->program->graphs[0].plans->plan;
     s->n_bytes = nn_plan_header(s->plan)->n_bytes;

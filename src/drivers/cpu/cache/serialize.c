@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/cache/serialize.h"
 
+#include "drivers/cpu/lowering/compile.h"
 #include "base/arith.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -463,7 +464,7 @@ static int open_open(const struct nn_kept *kept, const struct header *header, st
     int r = open_model(kept, header, arena, &model);
 
     if (r == 0)
-        r = nn_program_new_graphs(&model, header->passes, team, isa, &program);
+        r = nn_compile_graphs(&model, header->passes, team, isa, &program);
     if (r == 0 && header->plan_bytes)
         r = take_plan(program, header, kept);
     if (r == 0 && header->plan_bytes &&

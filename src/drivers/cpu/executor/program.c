@@ -4,34 +4,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "drivers/cpu/lowering/lower.h"
-#include "drivers/cpu/lowering/passes.h"
 #include "model/types.h"
 
 #include <string.h>
-
-/* ---- tracing ---- */
-
-static void trace(void (*print)(const void *noun, FILE *file), const void *noun)
-{
-    char *text = NULL;
-    size_t n_bytes = 0;
-    FILE *file;
-
-    if (!nn_trace_enabled("plan"))
-        return;
-    file = open_memstream(&text, &n_bytes);
-    if (!file)
-        return;
-    print(noun, file);
-    if (fclose(file) == 0)
-        nn_trace_text(text);
-    free(text);
-}
-
-static void print_graph(const void *noun, FILE *file)
-{
-    nn_graph_print(noun, file);
-}
 
 static void print_plan(const void *noun, FILE *file)
 {
@@ -100,7 +75,7 @@ static int make_plan(struct nn_program *program, uint32_t graph, uint32_t first_
                          &plan->plan);
     if (r)
         return r;
-    trace(print_plan, &plan->plan);
+    nn_trace_printed("plan", print_plan, &plan->plan);
     plan->n_refs = 2;
     *ret_plan = steal_ptr(&plan);
     return 0;
@@ -272,33 +247,6 @@ void nn_program_set_bursts(struct nn_program *program, uint32_t n_bursts)
 
 /* ---- the whole ---- */
 
-static int copy_graphs(struct nn_program *program, const struct nnhal_driver_model *model,
-                       enum nn_pass_set passes)
-{
-    const struct nnhal_model *from = model->model;
-    int r;
-
-    program->graphs = calloc((size_t)from->n_referenced + 1, sizeof(*program->graphs));
-    program->pools = calloc((size_t)model->n_pools + 1, sizeof(*program->pools));
-    if (!program->graphs || !program->pools)
-        return nn_error_origin(-ENOMEM);
-    program->n_graphs = from->n_referenced + 1;
-    program->n_pools = model->n_pools;
-    if (model->n_pools)
-        memcpy(program->pools, model->pools, model->n_pools * sizeof(*program->pools));
-    for (uint32_t i = 0; i < program->n_graphs; i++) {
-        struct nn_graph *graph = &program->graphs[i].graph;
-
-        r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL);
-        if (!r)
-            r = nn_cpu_passes_run(program, i, passes);
-        if (r)
-            return nn_error_trace(r);
-        trace(print_graph, graph);
-    }
-    return 0;
-}
-
 /* A frame that knows of the inputs what the model says of them: enough for the
  * plans of a model without unknowns. */
 static int declare_inputs(const struct nn_graph *graph, struct nn_frame *frame)
@@ -319,9 +267,7 @@ static int declare_inputs(const struct nn_graph *graph, struct nn_frame *frame)
     return 0;
 }
 
-/* The first plan of the main graph, if it can be known. What cannot be executed
- * whatever the inputs are is refused now. */
-static int make_first_plan(struct nn_program *program, struct nn_why *why)
+int nn_program_make_first_plan(struct nn_program *program, struct nn_why *why)
 {
     struct nn_program_frame *frame;
     struct nn_program_plan *plan;
@@ -342,7 +288,7 @@ static int make_first_plan(struct nn_program *program, struct nn_why *why)
     return 0;
 }
 
-static struct nn_program *program_new(struct nn_team *team, uint32_t isa)
+struct nn_program *nn_program_new_empty(struct nn_team *team, uint32_t isa)
 {
     struct nn_program *program = calloc(1, sizeof(*program));
 
@@ -356,7 +302,7 @@ static struct nn_program *program_new(struct nn_team *team, uint32_t isa)
 
 int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
 {
-    _cleanup_(nn_program_freep) struct nn_program *program = program_new(team, isa);
+    _cleanup_(nn_program_freep) struct nn_program *program = nn_program_new_empty(team, isa);
 
     if (!program)
         return nn_error_origin(-ENOMEM);
@@ -365,37 +311,6 @@ int nn_program_new_kept(struct nn_team *team, uint32_t isa, struct nn_program **
     if (!program->graphs)
         return nn_error_origin(-ENOMEM);
     program->n_graphs = 1;
-    *ret_program = steal_ptr(&program);
-    return 0;
-}
-
-int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-                          struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
-{
-    _cleanup_(nn_program_freep) struct nn_program *program = program_new(team, isa);
-    int r;
-
-    if (!program)
-        return nn_error_origin(-ENOMEM);
-    program->passes = passes;
-    r = copy_graphs(program, model, passes);
-    if (r)
-        return nn_error_trace(r);
-    *ret_program = steal_ptr(&program);
-    return 0;
-}
-
-int nn_program_new(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-                   struct nn_team *team, uint32_t isa, struct nn_why *why,
-                   struct nn_program **ret_program)
-{
-    _cleanup_(nn_program_freep) struct nn_program *program = NULL;
-    int r = nn_program_new_graphs(model, passes, team, isa, &program);
-
-    if (!r)
-        r = make_first_plan(program, why);
-    if (r)
-        return r;
     *ret_program = steal_ptr(&program);
     return 0;
 }
@@ -416,7 +331,7 @@ int nn_program_plan_again(struct nn_program *program)
     int r;
 
     drop_plans(&program->graphs[0]);
-    r = make_first_plan(program, &why);
+    r = nn_program_make_first_plan(program, &why);
     return r < 0 ? nn_error_trace(r) : 0;
 }
 

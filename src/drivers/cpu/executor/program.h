@@ -74,21 +74,17 @@ struct nn_program {
     uint32_t is_split; /* some loop was worth more than one thread; atomic */
 };
 
-/* nn_program_new() - copies the model, runs the passes, and makes the plans
- * that can be made. The pools must stay mapped.
- * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
-int nn_program_new(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-                   struct nn_team *team, uint32_t isa, struct nn_why *why,
-                   struct nn_program **ret_program);
+/* nn_program_new_empty() - without graphs, which its maker fills in. Returns: NULL: no memory. */
+struct nn_program *nn_program_new_empty(struct nn_team *team, uint32_t isa);
 
-/* nn_program_plan_again() - makes the plan that nn_program_new() has made once more, and drops the
+/* nn_program_make_first_plan() - the first plan of the main graph, if the model alone decides
+ * it. What cannot be executed with any inputs is refused now.
+ * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
+int nn_program_make_first_plan(struct nn_program *program, struct nn_why *why);
+
+/* nn_program_plan_again() - makes the first plan once more, and drops the
  * old one. The program must have no other user. Returns: 0, -ENOMEM. */
 int nn_program_plan_again(struct nn_program *program);
-
-/* nn_program_new_graphs() - the same without a plan: executions make what they need.
- * Returns: 0, -ENOMEM. */
-int nn_program_new_graphs(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-                          struct nn_team *team, uint32_t isa, struct nn_program **ret_program);
 
 /* nn_program_new_kept() - one with an empty graph and no model: it executes the
  * plan that its maker (serialize.h) gives it, and can make no other.

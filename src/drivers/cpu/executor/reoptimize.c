@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/executor/reoptimize.h"
 
+#include "drivers/cpu/lowering/compile.h"
 #include "base/error.h"
 #include "drivers/cpu/executor/run.h"
 #include "drivers/cpu/cache/serialize.h"
@@ -139,7 +140,7 @@ int nn_compiled_new(const struct nnhal_driver_model *model,
 
     if (!staged || !stage)
         return nn_error_origin(-ENOMEM);
-    r = nn_program_new(model, passes, options->team, options->isa, why, &stage->program);
+    r = nn_compile(model, passes, options->team, options->isa, why, &stage->program);
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_REFUSED;
     r = copy_model(staged, model);
@@ -230,8 +231,8 @@ static int make_optimized(struct nn_compiled *staged, struct nnhal_cache *cache,
 {
     const struct nn_compiled_options *options = &staged->options;
     struct nn_why why = {0};
-    int r = nn_program_new(&staged->model, options->passes, options->team, options->isa, &why,
-                           &stage->program);
+    int r = nn_compile(&staged->model, options->passes, options->team, options->isa, &why,
+                       &stage->program);
 
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_BEST;

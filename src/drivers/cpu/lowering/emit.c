@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* emit.c - the segment as one block */
-#include "drivers/cpu/lowering/lower.h"
+#include "drivers/cpu/lowering/segment.h"
 
 #include "base/error.h"
 

@@ -13,7 +13,7 @@
  * writes any value in it to the last one that reads any; a step writes in place
  * only into a root of which nothing is read afterwards; and a root that has a slot
  * is exactly that value. Steps that run joined (epilogue.h) count as one moment. */
-#include "drivers/cpu/lowering/lower.h"
+#include "drivers/cpu/lowering/segment.h"
 
 #include "base/error.h"
 #include "compiler/memory-plan.h"

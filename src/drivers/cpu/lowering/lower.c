@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "drivers/cpu/kernels/common/float16.h"
+#include "drivers/cpu/lowering/segment.h"
 #include "compiler/internal-op.h"
 #include "model/infer.h"
 #include "model/types.h"

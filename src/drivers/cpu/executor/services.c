@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/executor/services.h"
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "base/sys.h"
+#include "model/infer.h"
+#include "model/types.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    MIN_CHUNK_NS = 20000, /* less is not worth a hand-over */
+    CHUNKS_PER_THREAD = 4,
+};
+
+int nn_run_stopped(const struct nn_run *run)
+{
+    if (__atomic_load_n(run->is_cancelled, __ATOMIC_RELAXED))
+        return NN_EXEC_E_CANCELLED;
+    if (run->deadline_ns != NNHAL_NO_TIME && nn_sys_now_ns() >= run->deadline_ns)
+        return NN_EXEC_E_DEADLINE;
+    return 0;
+}
+
+int nn_run_declared(struct nn_run *run, const struct nn_value *value, const struct nn_slot *slot)
+{
+    uint32_t n, dims[NNHAL_MAX_RANK];
+
+    if (nn_type_is_scalar(value->type) ||
+        nn_dims_merge(value->n_dims, value->dims, slot->n_dims, slot->dims, &n, dims))
+        return 0;
+    nn_refuse(&run->why, "a result's shape contradicts the one in the model");
+    return NN_EXEC_E_REFUSED;
+}
+
+size_t nn_tensor_count(const struct nn_tensor *tensor)
+{
+    size_t count = 1;
+
+    for (uint32_t i = 0; i < tensor->n_dims; i++)
+        count *= tensor->dims[i];
+    return count;
+}
+
+bool nn_kernel_stopped(const struct nn_kernel_args *args)
+{
+    return nn_run_stopped(args->run) != 0;
+}
+
+int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
+{
+    char text[NN_WHY_BYTES];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    nn_refuse(&args->run->why, "%s", text);
+    return NN_KERNEL_E_REFUSED;
+}
+
+int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_t n_dims,
+                     const uint32_t *dims)
+{
+    struct nn_run *run = args->run;
+    const struct nn_graph *graph = &run->program->graphs[run->graph].graph;
+    const struct nn_node *node;
+    const struct nn_value *value;
+    struct nn_slot *slot;
+    int r;
+
+    if (run->program->is_kept)
+        return nn_kernel_refuse(args, "a result has another shape than when it was compiled");
+    node = &graph->nodes[run->step->node];
+    if (output >= node->n_outputs ||
+        graph->values[node->outputs[output]].type != args->outputs[output].type)
+        return nn_kernel_refuse(args, "the plan is another model's");
+    value = &graph->values[node->outputs[output]];
+    slot = &run->frame->slots[node->outputs[output]];
+    r = nn_slot_shape(slot, value->type, n_dims, dims);
+    if (!r)
+        r = nn_slot_reserve(slot, value->type);
+    if (r)
+        return nn_error_trace(r);
+    if (nn_run_declared(run, value, slot))
+        return NN_KERNEL_E_REFUSED;
+    slot->scale = args->outputs[output].scale;
+    slot->zero_point = args->outputs[output].zero_point;
+    args->outputs[output].data = slot->data;
+    args->outputs[output].size = slot->size;
+    args->outputs[output].n_dims = n_dims;
+    args->outputs[output].dims = slot->dims;
+    return 0;
+}
+
+struct range_job {
+    nn_range_fn fn;
+    void *ctx;
+    size_t n_items;
+    uint32_t n_chunks;
+};
+
+static void run_chunk(void *ctx, uint32_t chunk, unsigned worker)
+{
+    const struct range_job *job = ctx;
+    size_t base = job->n_items / job->n_chunks, extra = job->n_items % job->n_chunks;
+    size_t begin = chunk * base + (chunk < extra ? chunk : extra);
+
+    job->fn(job->ctx, begin, begin + base + (chunk < extra), worker);
+}
+
+void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t item_cost,
+                     nn_range_fn fn, void *ctx)
+{
+    struct nn_team *team = args->run->team;
+    size_t cost, n_chunks = (size_t)nn_team_size(team) * CHUNKS_PER_THREAD;
+
+    if (n_items == 0)
+        return;
+    if (!nn_mul_size(n_items, item_cost, &cost))
+        cost = SIZE_MAX;
+    if (n_chunks > cost / MIN_CHUNK_NS)
+        n_chunks = cost / MIN_CHUNK_NS;
+    if (n_chunks > n_items)
+        n_chunks = n_items;
+    if (n_chunks < 2 || nn_team_size(team) < 2 || args->run->is_alone) {
+        fn(ctx, 0, n_items, 0);
+        return;
+    }
+    struct range_job job = {fn, ctx, n_items, (uint32_t)n_chunks};
+
+    if (!__atomic_load_n(&args->run->program->is_split, __ATOMIC_RELAXED))
+        __atomic_store_n(&args->run->program->is_split, 1, __ATOMIC_RELAXED);
+    nn_team_run(team, job.n_chunks, run_chunk, &job);
+}

@@ -14,7 +14,7 @@ void nn_blob_done(struct nn_blob *blob)
 }
 
 /* Moves the bytes to a block of n_bytes, which is not less than their size. */
-static int move(struct nn_blob *blob, size_t n_bytes)
+static int blob_move(struct nn_blob *blob, size_t n_bytes)
 {
     uint8_t *bytes;
     size_t whole;
@@ -44,7 +44,7 @@ int nn_blob_extend(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_
         while (wanted < end)
             if (!nn_mul_size(wanted, 2, &wanted))
                 return nn_error_origin(-ENOMEM);
-        r = move(blob, wanted);
+        r = blob_move(blob, wanted);
         if (r)
             return nn_error_trace(r);
     }
@@ -71,7 +71,7 @@ int nn_blob_take(struct nn_blob *blob, uint8_t **ret_bytes, uint64_t *ret_size)
     int r;
 
     if (!blob->bytes || blob->allocated - blob->size > blob->size / 8) {
-        r = move(blob, blob->size);
+        r = blob_move(blob, blob->size);
         if (r)
             return nn_error_trace(r);
     }

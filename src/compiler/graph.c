@@ -13,8 +13,8 @@
 
 /* Room for one more element; arenas do not shrink, so that the old array stays
  * until the graph goes: at most as much again as the new one. */
-static int grow(struct nn_arena *arena, void **array, uint32_t n, uint32_t *n_allocated,
-                size_t element_bytes)
+static int graph_grow_values(struct nn_arena *arena, void **array, uint32_t n,
+                             uint32_t *n_allocated, size_t element_bytes)
 {
     uint32_t wanted;
     void *block;
@@ -36,8 +36,8 @@ static int grow(struct nn_arena *arena, void **array, uint32_t n, uint32_t *n_al
 int nn_graph_add_value(struct nn_graph *graph, const struct nn_value *value, uint32_t *ret_index)
 {
     void *values = graph->values;
-    int r = grow(&graph->arena, &values, graph->n_values, &graph->n_values_allocated,
-                 sizeof(*graph->values));
+    int r = graph_grow_values(&graph->arena, &values, graph->n_values, &graph->n_values_allocated,
+                              sizeof(*graph->values));
 
     if (r)
         return nn_error_trace(r);

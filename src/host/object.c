@@ -15,7 +15,7 @@ void nn_objects_init(struct nn_objects *objects)
     pthread_mutex_init(&objects->lock, NULL);
 }
 
-static struct nn_object *pop(struct nn_objects *objects, struct nn_object **bucket)
+static struct nn_object *chain_pop(struct nn_objects *objects, struct nn_object **bucket)
 {
     struct nn_object *object;
 
@@ -32,7 +32,7 @@ void nn_objects_done(struct nn_objects *objects)
     struct nn_object *object;
 
     for (size_t i = 0; i < objects->n_buckets; i++)
-        while ((object = pop(objects, &objects->buckets[i])))
+        while ((object = chain_pop(objects, &objects->buckets[i])))
             nn_object_unref(object);
     free(objects->buckets);
     pthread_mutex_destroy(&objects->lock);
@@ -78,7 +78,7 @@ static void link_object(struct nn_objects *objects, struct nn_object *object)
 }
 
 /* Doubles the buckets. A table that cannot grow goes on with longer chains. */
-static void grow(struct nn_objects *objects)
+static void objects_grow(struct nn_objects *objects)
 {
     struct nn_object **old = objects->buckets;
     size_t n_old = objects->n_buckets;
@@ -106,7 +106,7 @@ int nn_objects_add(struct nn_objects *objects, struct nn_object *object)
 
     pthread_mutex_lock(&objects->lock);
     if (objects->n_objects >= objects->n_buckets)
-        grow(objects);
+        objects_grow(objects);
     if (objects->n_buckets) {
         object->id = ++objects->last_id;
         objects->n_objects++;
@@ -118,8 +118,8 @@ int nn_objects_add(struct nn_objects *objects, struct nn_object *object)
     return r;
 }
 
-static struct nn_object **find(const struct nn_objects *objects, uint64_t id,
-                               enum nn_object_kind kind)
+static struct nn_object **objects_find(const struct nn_objects *objects, uint64_t id,
+                                       enum nn_object_kind kind)
 {
     struct nn_object **at;
 
@@ -136,7 +136,7 @@ struct nn_object *nn_objects_get(struct nn_objects *objects, uint64_t id, enum n
     struct nn_object **at, *object = NULL;
 
     pthread_mutex_lock(&objects->lock);
-    at = find(objects, id, kind);
+    at = objects_find(objects, id, kind);
     if (at)
         object = nn_object_ref(*at);
     pthread_mutex_unlock(&objects->lock);
@@ -148,7 +148,7 @@ void nn_objects_remove(struct nn_objects *objects, uint64_t id, enum nn_object_k
     struct nn_object **at, *object = NULL;
 
     pthread_mutex_lock(&objects->lock);
-    at = find(objects, id, kind);
+    at = objects_find(objects, id, kind);
     if (at) {
         object = *at;
         *at = object->next;
@@ -164,7 +164,7 @@ void nn_objects_visit(struct nn_objects *objects, uint64_t id, enum nn_object_ki
     struct nn_object **at;
 
     pthread_mutex_lock(&objects->lock);
-    at = find(objects, id, kind);
+    at = objects_find(objects, id, kind);
     if (at)
         visit(*at, ctx);
     pthread_mutex_unlock(&objects->lock);

@@ -25,7 +25,7 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What main() and open() have in common with a failure of either: the driver's
  * own sentence, if it gave one. */
-static const char *reason(void)
+static const char *driver_reason(void)
 {
     const char *text = nn_services_explanation();
 
@@ -47,7 +47,7 @@ static int open_device(struct nn_host *host, nn_driver_main driver_main, const c
     status = host->driver.open(&host->services, &host->device);
     if (status != NNHAL_NONE)
         return nn_why(why, -ENODEV, "driver %s cannot open its device (status %u): %s",
-                      host->driver.name, status, reason());
+                      host->driver.name, status, driver_reason());
     nn_log("host", NN_LOG_INFO, "driver %s %s is open", host->driver.name, host->driver.version);
     return 0;
 }

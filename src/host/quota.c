@@ -82,7 +82,7 @@ void nn_quota_account_close(struct nn_quota_account *account)
     free(purse);
 }
 
-static int take(struct nn_quota_account *account, enum nn_quota_slot slot, uint64_t n)
+static int quota_take(struct nn_quota_account *account, enum nn_quota_slot slot, uint64_t n)
 {
     uint64_t *used = &account->used[slot], *uid_used = &account->purse->used[slot];
 
@@ -103,7 +103,7 @@ int nn_quota_charge(struct nn_quota_account *account, enum nn_quota_slot slot, u
     int r;
 
     pthread_mutex_lock(&account->quota->lock);
-    r = take(account, slot, n);
+    r = quota_take(account, slot, n);
     pthread_mutex_unlock(&account->quota->lock);
     if (r)
         return r;

@@ -95,7 +95,8 @@ static bool is_being_made(const struct group *group)
 }
 
 /* Also forgets the note, so that what is left in the end are those without an entry. */
-static void describe(struct look *look, const struct group *group, struct nnhal_folder_entry *entry)
+static void entry_describe(struct look *look, const struct group *group,
+                           struct nnhal_folder_entry *entry)
 {
     char key[65];
 
@@ -220,7 +221,7 @@ static int visit_all(const char *directory, bool must_verify, visit_fn visit, vo
         struct nnhal_folder_entry entry;
 
         group = group_at(&look, first);
-        describe(&look, &group, &entry);
+        entry_describe(&look, &group, &entry);
         if (must_verify && entry.state == NNHAL_FOLDER_WHOLE && !is_undamaged(&look, &group))
             entry.state = NNHAL_FOLDER_DAMAGED;
         if (must_verify && entry.state != NNHAL_FOLDER_WHOLE)

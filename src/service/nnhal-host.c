@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int usage(FILE *file, int status)
+static int print_usage(FILE *file, int status)
 {
     fputs("usage: nnhal-host [options] DRIVER[:CONFIGURATION]\n"
           "\n"
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         case 'f':
             options.fd = parse_fd(optarg);
             if (options.fd == 0)
-                return usage(stderr, 2);
+                return print_usage(stderr, 2);
             break;
         case 'u':
             options.user = optarg;
@@ -63,13 +63,13 @@ int main(int argc, char **argv)
             options.flags |= NNHAL_SERVE_NO_SANDBOX;
             break;
         case 'h':
-            return usage(stdout, 0);
+            return print_usage(stdout, 0);
         default:
-            return usage(stderr, 2);
+            return print_usage(stderr, 2);
         }
     }
     if (optind != argc - 1)
-        return usage(stderr, 2);
+        return print_usage(stderr, 2);
     options.driver = argv[optind];
     return nnhal_serve(&options);
 }

@@ -169,7 +169,7 @@ static const char *const path_calls[] = {
 
 /* -- seccomp --------------------------------------------------------------------------------- */
 
-static int allow(scmp_filter_ctx filter, const char *name, bool is_declared)
+static int filter_allow(scmp_filter_ctx filter, const char *name, bool is_declared)
 {
     int number = seccomp_syscall_resolve_name(name);
 
@@ -182,7 +182,7 @@ static int allow_all(scmp_filter_ctx filter, const char *const *names, size_t n_
                      bool are_declared)
 {
     for (size_t i = 0; i < n_names; i++) {
-        int r = allow(filter, names[i], are_declared);
+        int r = filter_allow(filter, names[i], are_declared);
 
         /* Allowed already; no different from the default; not of this machine. */
         if (r < 0 && r != -EEXIST && r != -EACCES && (r != -EDOM || are_declared))
@@ -212,7 +212,7 @@ static int allow_some(scmp_filter_ctx filter)
     return nn_error_trace(r);
 }
 
-static int fill(scmp_filter_ctx filter, const struct nnhal_sandbox *driver, bool may_open)
+static int filter_fill(scmp_filter_ctx filter, const struct nnhal_sandbox *driver, bool may_open)
 {
     int r = allow_some(filter);
 
@@ -247,7 +247,7 @@ static int close_calls(const struct nnhal_sandbox *driver, bool may_open)
         return nn_error_origin(-ENOMEM);
     r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     if (r == 0)
-        r = fill(filter, driver, may_open);
+        r = filter_fill(filter, driver, may_open);
     if (r == 0)
         r = seccomp_load(filter);
     seccomp_release(filter);

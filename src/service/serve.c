@@ -254,7 +254,7 @@ static int close_sandbox(const struct serving *serving)
 
 /* -- all of it ------------------------------------------------------------------------------------ */
 
-static int run(struct serving *serving)
+static int serving_run(struct serving *serving)
 {
     struct sigaction action = {.sa_handler = on_termination};
     struct nn_service *service = NULL;
@@ -305,6 +305,6 @@ _public_ int nnhal_serve(const struct nnhal_serve_options *options)
     if (r == 0)
         r = open_socket(&serving);
     if (r == 0)
-        r = run(&serving);
+        r = serving_run(&serving);
     return r;
 }

@@ -70,7 +70,7 @@ static size_t raise_fds(void)
     return limit.rlim_cur < 1 << 20 ? (size_t)limit.rlim_cur : 1 << 20;
 }
 
-static int start(struct nn_service *service)
+static int service_start(struct nn_service *service)
 {
     struct nn_service_session_context *context = &service->context;
     size_t n_fds = raise_fds(), n_workers = 4 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -115,14 +115,14 @@ int nn_service_new(struct nn_host *host, struct nn_service **ret_service)
     service->listen_fd = -1;
     service->context.wake_fd = -1;
     service->context.host = nn_host_ref(host);
-    r = start(service);
+    r = service_start(service);
     if (r < 0)
         return nn_error_trace(r);
     *ret_service = steal_ptr(&service);
     return 0;
 }
 
-static void drain(int wake_fd)
+static void service_drain(int wake_fd)
 {
     uint64_t word;
 
@@ -137,7 +137,7 @@ static void wait_for_sessions(struct nn_service *service)
 
     while (__atomic_load_n(&service->context.n_sessions, __ATOMIC_SEQ_CST) > 0) {
         poll(&wake, 1, -1);
-        drain(wake.fd);
+        service_drain(wake.fd);
     }
 }
 
@@ -209,7 +209,7 @@ static bool may_accept(const struct nn_service *service, uint64_t now_ns)
     return service->n_sessions < MAX_CONNECTIONS && now_ns >= service->no_accept_before_ns;
 }
 
-static uint64_t earliest(uint64_t a, uint64_t b)
+static uint64_t service_earliest_deadline(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -227,7 +227,8 @@ static uint64_t prepare_poll(struct nn_service *service, uint64_t now_ns)
     for (size_t i = 0; i < service->n_sessions; i++) {
         nn_service_session_poll(service->sessions[i],
                                 &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS]);
-        deadline_ns = earliest(deadline_ns, nn_service_session_deadline(service->sessions[i]));
+        deadline_ns = service_earliest_deadline(deadline_ns,
+                                                nn_service_session_deadline(service->sessions[i]));
     }
     return deadline_ns;
 }
@@ -275,7 +276,7 @@ int nn_service_run(struct nn_service *service)
         }
         now_ns = nn_sys_now_ns();
         if (service->fds[0].revents)
-            drain(service->context.wake_fd);
+            service_drain(service->context.wake_fd);
         /* Before accepting: a new session has no entry in the array yet. */
         step_sessions(service, now_ns);
         if (service->fds[1].revents)

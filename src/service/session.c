@@ -60,7 +60,7 @@ static void close_session(struct nn_job *job)
         ;
 }
 
-static void unref(struct nn_service_session *session)
+static void session_unref(struct nn_service_session *session)
 {
     if (__atomic_sub_fetch(&session->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
@@ -78,7 +78,7 @@ static void unref(struct nn_service_session *session)
 }
 
 /* Drops a client that broke a rule: one line, however many rules it broke. */
-static void drop(struct nn_service_session *session, const char *why)
+static void session_drop(struct nn_service_session *session, const char *why)
 {
     if (__atomic_exchange_n(&session->was_named, 1, __ATOMIC_RELAXED) == 0)
         nn_log("service", NN_LOG_WARNING, "dropped client %d of user %u: %s",
@@ -92,7 +92,7 @@ struct nn_service_session *nn_service_session_end(struct nn_service_session *ses
     nn_jobs_cancel_owner(session->context->workers, session->id);
     if (session->hal)
         nn_host_session_cancel(session->hal);
-    unref(session);
+    session_unref(session);
     return NULL;
 }
 
@@ -111,7 +111,7 @@ static void call_free(struct call *call)
     if (__atomic_exchange_n(&session->context->is_paused, 0, __ATOMIC_SEQ_CST))
         while (write(session->context->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
             ;
-    unref(session);
+    session_unref(session);
 }
 
 static void cancel_call(struct nn_job *job)
@@ -137,13 +137,13 @@ static void send_reply(struct nn_service_session *session, const struct nn_packe
     int r = nn_peer_send(session->peer, false, header, &out);
 
     if (r == NN_PEER_E_FULL)
-        drop(session, "it does not read its replies");
+        session_drop(session, "it does not read its replies");
     else if (r < 0)
-        drop(session, "a reply could not be sent");
+        session_drop(session, "a reply could not be sent");
 }
 
 /* Answers a request, or drops whoever made it. */
-static void answer(struct nn_service_session *session, struct nn_packet *packet)
+static void session_answer(struct nn_service_session *session, struct nn_packet *packet)
 {
     const struct nn_codec_message message = {
         .serial = packet->header.serial,
@@ -161,9 +161,9 @@ static void answer(struct nn_service_session *session, struct nn_packet *packet)
     if (r == 0)
         send_reply(session, &packet->header, status, &reply);
     else if (r == NN_HAL_STUB_E_VIOLATION)
-        drop(session, "a request is not of the form of any method");
+        session_drop(session, "a request is not of the form of any method");
     else
-        drop(session, "no memory for its request");
+        session_drop(session, "no memory for its request");
     nn_codec_buffer_close(&reply);
     nn_codec_buffer_done(&reply);
 }
@@ -177,11 +177,11 @@ static void run_call(struct nn_job *job)
     if (!nn_peer_has_ended(session->peer)) {
         r = nn_packet_read_body(&call->packet);
         if (r == 0)
-            answer(session, &call->packet);
+            session_answer(session, &call->packet);
         else if (r == NN_PACKET_E_VIOLATION)
-            drop(session, "a packet does not keep the rules of the wire");
+            session_drop(session, "a packet does not keep the rules of the wire");
         else
-            drop(session, "no memory for its request");
+            session_drop(session, "no memory for its request");
     }
     call_free(call);
 }
@@ -200,9 +200,9 @@ static void send_event(struct nn_service_session *session, uint32_t event, const
         r = nn_peer_send(session->peer, true, header, &out);
     }
     if (r == NN_PEER_E_FULL)
-        drop(session, "it does not read its events");
+        session_drop(session, "it does not read its events");
     else if (r < 0)
-        drop(session, "an event could not be sent");
+        session_drop(session, "an event could not be sent");
     nn_codec_buffer_done(&buffer);
 }
 
@@ -249,7 +249,7 @@ int nn_service_session_new(struct nn_service_session_context *context, int fd, u
             r = NN_SESSION_E_FULL;
     }
     if (r != 0) {
-        unref(session);
+        session_unref(session);
         return r;
     }
     *ret_session = session;
@@ -289,7 +289,7 @@ uint64_t nn_service_session_deadline(const struct nn_service_session *session)
     return session->hal ? NNHAL_NO_TIME : session->hello_deadline_ns;
 }
 
-static int greet(struct nn_service_session *session, struct nn_packet *packet)
+static int session_greet(struct nn_service_session *session, struct nn_packet *packet)
 {
     struct nn_service_session_context *context = session->context;
     struct nn_host_session_options options = {
@@ -311,12 +311,12 @@ static int greet(struct nn_service_session *session, struct nn_packet *packet)
     if (r == 0)
         r = nn_peer_answer_hello(session->peer, packet, &session->hello);
     if (r != 0) {
-        drop(session, "its hello is not one that this service understands");
+        session_drop(session, "its hello is not one that this service understands");
         return NN_SESSION_E_ENDED;
     }
     r = nn_host_open_session(context->host, &options, &session->hal);
     if (r != 0) {
-        drop(session, "no memory for a session");
+        session_drop(session, "no memory for a session");
         return NN_SESSION_E_ENDED;
     }
     nn_log("service", NN_LOG_DEBUG, "client %d of user %u", (int)session->client.pid,
@@ -367,13 +367,13 @@ static int start_call(struct nn_service_session *session, struct call *call)
 }
 
 /* Hands a request to the workers. Takes what packet owns. */
-static int submit(struct nn_service_session *session, struct nn_packet *packet)
+static int session_submit(struct nn_service_session *session, struct nn_packet *packet)
 {
     struct call *call = calloc(1, sizeof(*call));
 
     if (!call) {
         nn_packet_done(packet);
-        drop(session, "no memory for its request");
+        session_drop(session, "no memory for its request");
         return NN_SESSION_E_ENDED;
     }
     call->job = (struct nn_job){
@@ -392,16 +392,17 @@ static int submit(struct nn_service_session *session, struct nn_packet *packet)
     if (start_call(session, call) == 0)
         return 0;
     call_free(call);
-    drop(session, "no thread for its request");
+    session_drop(session, "no thread for its request");
     return NN_SESSION_E_ENDED;
 }
 
 /* Drops a client for a packet that is not answered, and what it brought. */
-static int refuse(struct nn_service_session *session, struct nn_packet *packet, const char *why)
+static int session_refuse(struct nn_service_session *session, struct nn_packet *packet,
+                          const char *why)
 {
-    drop(session, why);
+    session_drop(session, why);
     if (brings_slow_files(packet))
-        submit(session, packet); /* whose turn finds the connection ended */
+        session_submit(session, packet); /* whose turn finds the connection ended */
     else
         nn_packet_done(packet);
     return NN_SESSION_E_ENDED;
@@ -413,14 +414,14 @@ static int take_packet(struct nn_service_session *session, struct nn_packet *pac
 
     if (!session->hal) {
         if (brings_slow_files(packet))
-            return refuse(session, packet, "its hello brought a file");
-        r = greet(session, packet);
+            return session_refuse(session, packet, "its hello brought a file");
+        r = session_greet(session, packet);
         nn_packet_done(packet);
         return r;
     }
     if (packet->header.type != NN_PACKET_CALL || packet->header.serial == 0)
-        return refuse(session, packet, "it sent what is no call");
-    return submit(session, packet);
+        return session_refuse(session, packet, "it sent what is no call");
+    return session_submit(session, packet);
 }
 
 static int read_packets(struct nn_service_session *session)
@@ -442,9 +443,9 @@ static int read_packets(struct nn_service_session *session)
         case NN_PACKET_E_CLOSED:
             return NN_SESSION_E_ENDED;
         case NN_PACKET_E_VIOLATION:
-            return refuse(session, &packet, "a packet does not keep the rules of the wire");
+            return session_refuse(session, &packet, "a packet does not keep the rules of the wire");
         default:
-            drop(session, "a packet could not be received");
+            session_drop(session, "a packet could not be received");
             return NN_SESSION_E_ENDED;
         }
     }
@@ -459,7 +460,7 @@ int nn_service_session_step(struct nn_service_session *session, const struct pol
     if ((fds[0].revents | fds[1].revents) & POLLOUT && nn_peer_flush(session->peer) != 0)
         return NN_SESSION_E_ENDED;
     if (fds[1].revents & POLLIN && !(fds[1].revents & POLLHUP)) {
-        drop(session, "it sent something on its events socket");
+        session_drop(session, "it sent something on its events socket");
         return NN_SESSION_E_ENDED;
     }
     if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
@@ -469,7 +470,7 @@ int nn_service_session_step(struct nn_service_session *session, const struct pol
     if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
         return NN_SESSION_E_ENDED;
     if (now_ns >= nn_service_session_deadline(session)) {
-        drop(session, "it did not say hello");
+        session_drop(session, "it did not say hello");
         return NN_SESSION_E_ENDED;
     }
     return 0;

@@ -29,8 +29,8 @@ static int add_twin(struct nn_conversions *twins, uint32_t of)
     return nn_error_trace(r);
 }
 
-static int convert(struct nn_conversions *twins, uint32_t origin, uint32_t from, uint32_t to,
-                   bool back)
+static int value_convert(struct nn_conversions *twins, uint32_t origin, uint32_t from, uint32_t to,
+                         bool back)
 {
     uint32_t operation, inputs[2] = {from, 0};
     int r = twins->convert(twins, back, &operation, &inputs[1]);
@@ -48,7 +48,7 @@ int nn_conversions_want(struct nn_conversions *twins, uint32_t origin, uint32_t 
         return 0;
     r = add_twin(twins, value);
     if (!r)
-        r = convert(twins, origin, value, twins->of[value] - 1, false);
+        r = value_convert(twins, origin, value, twins->of[value] - 1, false);
     return nn_error_trace(r);
 }
 
@@ -60,7 +60,7 @@ static int convert_back(struct nn_conversions *twins, uint32_t origin, const uin
 
     for (uint32_t i = 0; !r && i < n; i++)
         if (nn_conversions_find(twins, outputs[i]))
-            r = convert(twins, origin, twins->of[outputs[i]] - 1, outputs[i], true);
+            r = value_convert(twins, origin, twins->of[outputs[i]] - 1, outputs[i], true);
     return nn_error_trace(r);
 }
 

@@ -22,7 +22,8 @@ static bool is_known(const struct nn_value *value)
     }
 }
 
-static void fill(const struct nn_value *value, bool is_input, struct nn_infer_operand *operand)
+static void operand_fill(const struct nn_value *value, bool is_input,
+                         struct nn_infer_operand *operand)
 {
     *operand = (struct nn_infer_operand){
         .type = value->type,
@@ -37,7 +38,7 @@ static void fill(const struct nn_value *value, bool is_input, struct nn_infer_op
     memcpy(operand->dimensions, value->dims, sizeof(operand->dimensions));
 }
 
-static void settle(struct nn_value *value, const struct nn_infer_operand *operand)
+static void value_settle(struct nn_value *value, const struct nn_infer_operand *operand)
 {
     if (operand->late_dims || value->kind == NN_VALUE_OMITTED)
         return;
@@ -65,13 +66,13 @@ static int infer_node(struct nn_graph *graph, const struct nn_node *node)
     infer.inputs = operands;
     infer.outputs = operands + node->n_inputs;
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        fill(&graph->values[node->inputs[i]], true, &operands[i]);
+        operand_fill(&graph->values[node->inputs[i]], true, &operands[i]);
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        fill(&graph->values[node->outputs[i]], false, &infer.outputs[i]);
+        operand_fill(&graph->values[node->outputs[i]], false, &infer.outputs[i]);
     if (infer.op ? nn_infer(&infer) : nn_internal_op_infer(&infer))
         return 0; /* lowering says what is wrong with it, or learns more */
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        settle(&graph->values[node->outputs[i]], &infer.outputs[i]);
+        value_settle(&graph->values[node->outputs[i]], &infer.outputs[i]);
     return 0;
 }
 

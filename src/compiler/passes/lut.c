@@ -215,7 +215,7 @@ static void replace_inputs(struct nn_node *node, const uint32_t *alias, uint32_t
             node->inputs[i] = alias[node->inputs[i]] - 1;
 }
 
-static int rewrite(struct work *work)
+static int chain_rewrite(struct work *work)
 {
     struct nn_graph *graph = work->view.graph;
     uint32_t *alias = nn_arena_new_n(&graph->arena, uint32_t, work->view.n);
@@ -250,6 +250,6 @@ int nn_pass_lut(struct nn_graph *graph)
     if (!r)
         r = find_chains(&work);
     if (!r && work.n)
-        r = rewrite(&work);
+        r = chain_rewrite(&work);
     return nn_error_trace(r);
 }

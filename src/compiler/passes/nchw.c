@@ -89,7 +89,7 @@ static bool is_turned(const struct nn_value *value)
 }
 
 /* Whether all that the elementwise operation, or CONCATENATION, reads has twins. */
-static bool follows(const struct work *work, const struct nn_node *node)
+static bool node_follows_layout(const struct work *work, const struct nn_node *node)
 {
     uint32_t n_twins = 0;
     int32_t axis;
@@ -119,7 +119,7 @@ static bool has_twin(const struct nn_value *value)
     return true;
 }
 
-static void turn(struct nn_value *twin)
+static void node_turn(struct nn_value *twin)
 {
     const struct nn_value original = *twin;
 
@@ -143,8 +143,8 @@ static int add_order(struct nn_graph *graph, const int32_t order[RANK], uint32_t
     return nn_error_trace(nn_graph_add_value(graph, &value, ret));
 }
 
-static int convert(struct nn_conversions *twins, bool back, uint32_t *ret_operation,
-                   uint32_t *ret_constant)
+static int graph_convert(struct nn_conversions *twins, bool back, uint32_t *ret_operation,
+                         uint32_t *ret_constant)
 {
     int r = 0;
 
@@ -216,7 +216,7 @@ static int take_node(struct work *work, struct nn_node *node)
         return 0;
     if (is_nchw(work->twins.graph, node))
         return move_with_layout(work, node);
-    if (follows(work, node))
+    if (node_follows_layout(work, node))
         return move_follower(work, node);
     return take_transpose(work, node);
 }
@@ -234,8 +234,8 @@ int nn_pass_nchw(struct nn_graph *graph)
         return 0;
     r = nn_conversions_init(&work.twins, graph);
     work.twins.has = has_twin;
-    work.twins.turn = turn;
-    work.twins.convert = convert;
+    work.twins.turn = node_turn;
+    work.twins.convert = graph_convert;
     work.alias = nn_arena_new_n(&graph->arena, uint32_t, graph->n_values);
     if (r || !work.alias)
         return nn_error_origin(-ENOMEM);

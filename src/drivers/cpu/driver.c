@@ -27,7 +27,7 @@ struct prepared {
     struct nn_compiled *staged;
 };
 
-static void explain(const struct device *device, const struct nn_why *why)
+static void device_explain(const struct device *device, const struct nn_why *why)
 {
     if (why->text[0] && device->services->explain)
         device->services->explain(device->services->ctx, why->text);
@@ -248,13 +248,13 @@ static struct nn_compiled_options options_of(const struct device *device)
 }
 
 /* Takes what was made, or says why not. */
-static uint32_t finish(struct device *device, int r, const struct nn_why *why,
-                       struct nn_compiled *staged, void **ret_prepared)
+static uint32_t prepare_finish(struct device *device, int r, const struct nn_why *why,
+                               struct nn_compiled *staged, void **ret_prepared)
 {
     struct prepared *prepared = r ? NULL : calloc(1, sizeof(*prepared));
 
     if (r)
-        explain(device, why);
+        device_explain(device, why);
     if (!prepared) {
         nn_compiled_free(staged);
         return r > 0 ? NNHAL_GENERAL_FAILURE : NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
@@ -266,7 +266,7 @@ static uint32_t finish(struct device *device, int r, const struct nn_why *why,
 
 #define HAS(request, member) ((request)->size > offsetof(__typeof__(*(request)), member))
 
-static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
+static uint32_t cpu_prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
 {
     struct device *device = opaque;
     struct nn_compiled_options options = options_of(device);
@@ -277,10 +277,10 @@ static uint32_t prepare(void *opaque, const struct nnhal_prepare *request, void 
     options.is_quick = HAS(request, is_quick) && request->is_quick;
     r = nn_compiled_new(&request->model, &options, HAS(request, cache) ? request->cache : NULL,
                         &why, &staged);
-    return finish(device, r, &why, staged, ret_prepared);
+    return prepare_finish(device, r, &why, staged, ret_prepared);
 }
 
-static void release(void *opaque)
+static void cpu_release(void *opaque)
 {
     struct prepared *prepared = opaque;
 
@@ -299,10 +299,10 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
 
     if (r)
         nn_refuse(&why, "the plan in the cache is for another processor, or malformed");
-    return finish(device, r, &why, staged, ret_prepared);
+    return prepare_finish(device, r, &why, staged, ret_prepared);
 }
 
-static uint32_t optimize(void *opaque, const struct nnhal_optimize *request)
+static uint32_t cpu_optimize(void *opaque, const struct nnhal_optimize *request)
 {
     struct prepared *prepared = opaque;
     int r = nn_compiled_reoptimize(prepared->staged, request->cache, request->is_cancelled);
@@ -324,7 +324,7 @@ static uint32_t status_of(int r)
     }
 }
 
-static uint32_t execute(void *opaque, struct nnhal_execution *execution)
+static uint32_t cpu_execute(void *opaque, struct nnhal_execution *execution)
 {
     struct prepared *prepared = opaque;
     uint64_t start = execution->measure ? nn_sys_now_ns() : 0;
@@ -332,7 +332,7 @@ static uint32_t execute(void *opaque, struct nnhal_execution *execution)
     int r = nn_compiled_execute(prepared->staged, execution, &why);
 
     if (r)
-        explain(prepared->device, &why);
+        device_explain(prepared->device, &why);
     if (execution->measure) {
         execution->timing.time_on_device_ns = nn_sys_now_ns() - start;
         execution->timing.time_in_driver_ns = execution->timing.time_on_device_ns;
@@ -413,15 +413,15 @@ static const struct nnhal_driver cpu_driver = {
     .open = open_cpu,
     .close = close_device,
     .get_supported_operations = get_supported_operations,
-    .prepare = prepare,
-    .release = release,
-    .execute = execute,
+    .prepare = cpu_prepare,
+    .release = cpu_release,
+    .execute = cpu_execute,
     .burst_opened = burst_opened,
     .burst_closed = burst_closed,
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
-    .optimize = optimize,
+    .optimize = cpu_optimize,
     .get_configuration = get_configuration,
 };
 
@@ -436,15 +436,15 @@ static const struct nnhal_driver reference_driver = {
     .open = open_reference,
     .close = close_device,
     .get_supported_operations = get_supported_operations,
-    .prepare = prepare,
-    .release = release,
-    .execute = execute,
+    .prepare = cpu_prepare,
+    .release = cpu_release,
+    .execute = cpu_execute,
     .burst_opened = burst_opened,
     .burst_closed = burst_closed,
     .n_model_cache_files = 1,
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
-    .optimize = optimize,
+    .optimize = cpu_optimize,
     .get_configuration = get_configuration,
 };
 

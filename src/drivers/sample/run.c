@@ -63,7 +63,7 @@ static uint32_t dimension_at(const struct tensor *tensor, uint32_t rank, uint32_
 }
 
 /* Broadcasting: dimensions agree, or one of the two is 1. */
-static bool broadcast(const struct tensor *a, const struct tensor *b, struct tensor *out)
+static bool index_broadcast(const struct tensor *a, const struct tensor *b, struct tensor *out)
 {
     uint32_t rank = a->n_dimensions > b->n_dimensions ? a->n_dimensions : b->n_dimensions;
 
@@ -78,7 +78,8 @@ static bool broadcast(const struct tensor *a, const struct tensor *b, struct ten
     return true;
 }
 
-static bool matches(const struct tensor *tensor, uint32_t n_dimensions, const uint32_t *dimensions)
+static bool shape_matches(const struct tensor *tensor, uint32_t n_dimensions,
+                          const uint32_t *dimensions)
 {
     if (n_dimensions == 0)
         return true;
@@ -92,7 +93,7 @@ static bool matches(const struct tensor *tensor, uint32_t n_dimensions, const ui
 
 /* -- arithmetic --------------------------------------------------------------- */
 
-static float activate(uint32_t activation, float x)
+static float value_activate(uint32_t activation, float x)
 {
     switch (activation) {
     case NNHAL_FUSED_RELU:
@@ -107,7 +108,7 @@ static float activate(uint32_t activation, float x)
 }
 
 /* Floats at any address: requests promise no alignment. */
-static float load(const float *data, uint64_t i)
+static float element_load(const float *data, uint64_t i)
 {
     float x;
 
@@ -115,7 +116,7 @@ static float load(const float *data, uint64_t i)
     return x;
 }
 
-static void store(float *data, uint64_t i, float x)
+static void element_store(float *data, uint64_t i, float x)
 {
     memcpy((unsigned char *)data + i * sizeof(x), &x, sizeof(x));
 }
@@ -134,19 +135,19 @@ static void strides_of(const struct tensor *tensor, uint32_t rank, uint64_t *str
     }
 }
 
-static float combine(const struct step *step, float a, float b)
+static float elements_combine(const struct step *step, float a, float b)
 {
     if (step->operation == NNHAL_OP_ADD)
-        return activate(step->activation, a + b);
+        return value_activate(step->activation, a + b);
     if (step->operation == NNHAL_OP_MUL)
-        return activate(step->activation, a * b);
-    return activate(step->activation, a);
+        return value_activate(step->activation, a * b);
+    return value_activate(step->activation, a);
 }
 
 /* out[i] = activate(a[i] op b[i]), counting through the output's dimensions
  * like an odometer. */
-static void compute(const struct step *step, const struct tensor *a, const struct tensor *b,
-                    const struct tensor *out, float *data)
+static void operation_compute(const struct step *step, const struct tensor *a,
+                              const struct tensor *b, const struct tensor *out, float *data)
 {
     uint64_t strides_a[NNHAL_MAX_RANK], strides_b[NNHAL_MAX_RANK], strides_out[NNHAL_MAX_RANK];
     uint32_t at[NNHAL_MAX_RANK] = {0}, rank = out->n_dimensions;
@@ -156,7 +157,9 @@ static void compute(const struct step *step, const struct tensor *a, const struc
     strides_of(b, rank, strides_b);
     strides_of(out, rank, strides_out);
     for (uint64_t i = 0; i < n; i++) {
-        store(data, at_out, combine(step, load(a->data, at_a), load(b->data, at_b)));
+        element_store(
+            data, at_out,
+            elements_combine(step, element_load(a->data, at_a), element_load(b->data, at_b)));
         for (uint32_t d = rank; d-- > 0;) {
             at_a += strides_a[d];
             at_b += strides_b[d];
@@ -227,7 +230,7 @@ static uint32_t run_step(struct run *run, const struct step *step)
         return explain(run->plan->device, NNHAL_INVALID_ARGUMENT,
                        "an input was omitted that an operation needs");
     declared = declared_shape(run, value, &n_declared);
-    if (!broadcast(a, b, out) || !matches(out, n_declared, declared))
+    if (!index_broadcast(a, b, out) || !shape_matches(out, n_declared, declared))
         return explain(run->plan->device, NNHAL_GENERAL_FAILURE,
                        "the shapes of an operation's operands contradict each other");
     if (__builtin_mul_overflow(count_elements(out), sizeof(float), &n_bytes))
@@ -243,7 +246,7 @@ static uint32_t run_step(struct run *run, const struct step *step)
         if (!data)
             return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     }
-    compute(step, a, b, out, data);
+    operation_compute(step, a, b, out, data);
     out->data = data;
     return NNHAL_NONE;
 }

@@ -10,7 +10,7 @@
 
 /* -- beginning and end ----------------------------------------------------------- */
 
-static void stop(struct nn_burst_context *context)
+static void burst_stop(struct nn_burst_context *context)
 {
     __atomic_store_n(&context->is_ending, 1, __ATOMIC_RELEASE);
     if (context->requests) {
@@ -25,7 +25,7 @@ static void burst_destroy(struct nn_object *object)
     struct nn_burst_context *context = (struct nn_burst_context *)object;
 
     if (context->has_thread) {
-        stop(context);
+        burst_stop(context);
         pthread_join(context->thread, NULL);
     }
     nn_burst_executor_close(&context->executor);
@@ -51,7 +51,7 @@ static void burst_unrefp(struct nn_burst_context **context)
 
 static void stop_visited(struct nn_object *object, void *ctx)
 {
-    stop((struct nn_burst_context *)object);
+    burst_stop((struct nn_burst_context *)object);
 }
 
 void nn_bursts_cancel(struct nn_host_session *session)
@@ -75,8 +75,8 @@ static uint32_t check_queue(struct nn_call *call, const struct nn_hal_queue_desc
     return NNHAL_NONE;
 }
 
-static uint32_t attach(struct nn_call *call, const struct nn_hal_queue_descriptor *queue,
-                       const char *name, struct nn_ring **ret_ring)
+static uint32_t queue_attach(struct nn_call *call, const struct nn_hal_queue_descriptor *queue,
+                             const char *name, struct nn_ring **ret_ring)
 {
     const struct nnhal_fmq_descriptor descriptor = {
         .n_elements = queue->n_elements,
@@ -105,9 +105,9 @@ static uint32_t map_queues(struct nn_call *call, struct nn_burst_context *contex
                                      &context->bytes_charge);
 
     if (status == NNHAL_NONE)
-        status = attach(call, &args->requests, "requests", &context->requests);
+        status = queue_attach(call, &args->requests, "requests", &context->requests);
     if (status == NNHAL_NONE)
-        status = attach(call, &args->results, "results", &context->results);
+        status = queue_attach(call, &args->results, "results", &context->results);
     if (status != NNHAL_NONE)
         return status;
     context->n_result_elements = args->results.n_elements;
@@ -159,9 +159,9 @@ static uint32_t tell_opened(struct nn_burst_context *context)
 }
 
 /* Its thread begins when it has an id, which events name. */
-static uint32_t start(struct nn_call *call, struct nn_burst_context *context,
-                      const struct nn_hal_configure_execution_burst_args *args,
-                      struct nn_hal_configure_execution_burst_reply *reply)
+static uint32_t burst_start(struct nn_call *call, struct nn_burst_context *context,
+                            const struct nn_hal_configure_execution_burst_args *args,
+                            struct nn_hal_configure_execution_burst_reply *reply)
 {
     struct nn_objects *objects = &context->session->objects;
 
@@ -198,10 +198,10 @@ uint32_t nn_host_configure_execution_burst(struct nn_call *call,
     status = open_burst(call, context, args);
     if (status == NNHAL_NONE && context->requests)
         status = nn_burst_executor_open(call, &context->executor, context->prepared);
-    return status == NNHAL_NONE ? start(call, context, args, reply) : status;
+    return status == NNHAL_NONE ? burst_start(call, context, args, reply) : status;
 }
 
-static struct nn_burst_context *find(struct nn_host_session *session, uint64_t id)
+static struct nn_burst_context *burst_find(struct nn_host_session *session, uint64_t id)
 {
     return (struct nn_burst_context *)nn_objects_get(&session->objects, id, NN_OBJECT_BURST);
 }
@@ -220,7 +220,8 @@ uint32_t nn_host_set_burst_memory(struct nn_call *call,
                                   const struct nn_hal_set_burst_memory_args *args,
                                   struct nn_hal_set_burst_memory_reply *reply)
 {
-    _cleanup_(burst_unrefp) struct nn_burst_context *context = find(call->session, args->burst);
+    _cleanup_(burst_unrefp) struct nn_burst_context *context = burst_find(call->session,
+                                                                          args->burst);
     _cleanup_(nn_memory_unrefp) struct nn_memory *memory = nn_memory_get(call->session,
                                                                          args->memory);
     int r;
@@ -245,7 +246,8 @@ uint32_t nn_host_free_burst_memory(struct nn_call *call,
                                    const struct nn_hal_free_burst_memory_args *args,
                                    struct nn_hal_free_burst_memory_reply *reply)
 {
-    _cleanup_(burst_unrefp) struct nn_burst_context *context = find(call->session, args->burst);
+    _cleanup_(burst_unrefp) struct nn_burst_context *context = burst_find(call->session,
+                                                                          args->burst);
 
     _cleanup_(nn_memory_unrefp) struct nn_memory *memory = NULL;
 

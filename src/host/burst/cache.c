@@ -24,7 +24,7 @@ void nn_burst_cache_init(struct nn_burst_cache *cache)
 }
 
 /* Empties one of the bindings, but keeps a chunk of memory for the next. */
-static void drop(struct nn_burst_bound *bound)
+static void binding_drop(struct nn_burst_bound *bound)
 {
     nn_binding_done(&bound->binding);
     nn_arena_reset(&bound->arena);
@@ -34,7 +34,7 @@ static void drop(struct nn_burst_bound *bound)
 void nn_burst_cache_done(struct nn_burst_cache *cache)
 {
     for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++) {
-        drop(&cache->bound[i]);
+        binding_drop(&cache->bound[i]);
         nn_arena_done(&cache->bound[i].arena);
     }
     for (uint32_t i = 0; i < NN_BURST_CACHE_SLOTS; i++)
@@ -76,7 +76,7 @@ int nn_burst_cache_set(struct nn_burst_cache *cache, int32_t slot, struct nn_mem
     return r;
 }
 
-static bool uses(const struct nn_burst_bound *bound, int32_t slot)
+static bool binding_uses(const struct nn_burst_bound *bound, int32_t slot)
 {
     for (uint32_t i = 0; i < bound->n_pools; i++)
         if (bound->pools[i].slot == slot)
@@ -96,12 +96,12 @@ struct nn_memory *nn_burst_cache_free(struct nn_burst_cache *cache, int32_t slot
     for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++) {
         struct nn_burst_bound *bound = &cache->bound[i];
 
-        if (!uses(bound, slot))
+        if (!binding_uses(bound, slot))
             continue;
         if (bound->is_running)
             bound->is_stale = true;
         else
-            drop(bound);
+            binding_drop(bound);
     }
     pthread_mutex_unlock(&cache->lock);
     return memory;
@@ -216,7 +216,7 @@ static struct nn_burst_bound *make_room(struct nn_burst_cache *cache)
         cache->last = (cache->last + 1) % NN_BURST_CACHE_BINDINGS;
         bound = &cache->bound[cache->last];
     } while (bound->is_running);
-    drop(bound);
+    binding_drop(bound);
     bound->is_running = true;
     return bound;
 }
@@ -261,9 +261,9 @@ static const struct nnhal_burst_place *keep_places(struct nn_arena *arena, uint3
     return places;
 }
 
-static bool keep(struct nn_arena *arena, const struct nn_burst_request *request,
-                 const struct nnhal_fmq_request_datum *data, uint32_t n_data,
-                 struct request_copy *copy)
+static bool request_copy_init(struct nn_arena *arena, const struct nn_burst_request *request,
+                              const struct nnhal_fmq_request_datum *data, uint32_t n_data,
+                              struct request_copy *copy)
 {
     copy->data = nn_arena_dup(arena, data, n_data * sizeof(*data));
     copy->pools = nn_arena_dup(arena, request->pools, request->n_pools * sizeof(*request->pools));
@@ -307,7 +307,7 @@ uint32_t nn_burst_cache_bind(struct nn_call *call, struct nn_burst_cache *cache,
     }
     for (uint32_t i = 0; i < request->n_pools; i++)
         nn_memory_unref(memories[i]);
-    if (status == NNHAL_NONE && !keep(&bound->arena, request, data, n_data, &copy))
+    if (status == NNHAL_NONE && !request_copy_init(&bound->arena, request, data, n_data, &copy))
         status = nn_call_fail_no_memory(call);
     pthread_mutex_lock(&cache->lock);
     bound->data = copy.data;
@@ -340,6 +340,6 @@ void nn_burst_cache_end(struct nn_burst_cache *cache, struct nn_burst_bound *bou
     pthread_mutex_lock(&cache->lock);
     bound->is_running = false;
     if (bound->is_stale)
-        drop(bound);
+        binding_drop(bound);
     pthread_mutex_unlock(&cache->lock);
 }

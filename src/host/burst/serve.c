@@ -174,7 +174,8 @@ static uint32_t run_bound(struct nn_call *call, struct nn_burst_context *context
 }
 
 /* Returns: whether the burst goes on. */
-static bool answer(struct nn_burst_context *context, uint32_t n_data, const struct handler *handler)
+static bool burst_answer(struct nn_burst_context *context, uint32_t n_data,
+                         const struct handler *handler)
 {
     struct nn_burst_result result = nn_burst_refusal(context->request[0].sequence, NNHAL_NONE);
     struct nn_burst_bound *bound = nn_burst_cache_find(&context->cache, context->request, n_data);
@@ -211,7 +212,7 @@ static int32_t channel_wait(void *host, uint64_t deadline_ns)
     return r == 0 ? 1 : -1;
 }
 
-static int32_t take(struct nn_burst_context *context, const struct handler *handler)
+static int32_t burst_read_request(struct nn_burst_context *context, const struct handler *handler)
 {
     uint32_t n_data;
     int r;
@@ -221,14 +222,14 @@ static int32_t take(struct nn_burst_context *context, const struct handler *hand
     r = nn_burst_receive_request(context->requests, context->request, &n_data);
     if (r == NN_BURST_E_EMPTY)
         return 0;
-    return r == 0 && answer(context, n_data, handler) ? 1 : -1;
+    return r == 0 && burst_answer(context, n_data, handler) ? 1 : -1;
 }
 
 static int32_t channel_answer(void *host, execute_fn execute, void *ctx)
 {
     const struct handler handler = {.execute = execute, .ctx = ctx};
 
-    return take(host, &handler);
+    return burst_read_request(host, &handler);
 }
 
 void *nn_burst_serve(void *ctx)
@@ -243,7 +244,7 @@ void *nn_burst_serve(void *ctx)
     if (executor->serve)
         executor->serve(executor->ctx, &channel);
     do {
-        r = take(context, &handler);
+        r = burst_read_request(context, &handler);
         if (r == 0)
             r = channel_wait(context, NNHAL_NO_TIME);
     } while (r > 0);

@@ -27,7 +27,7 @@ struct build_id {
     size_t n_bytes;
 };
 
-static size_t up4(size_t n)
+static size_t align_up4(size_t n)
 {
     return (n + 3) & ~(size_t)3;
 }
@@ -41,7 +41,7 @@ static void read_notes(const uint8_t *at, size_t n_bytes, struct build_id *id)
         size_t whole;
 
         memcpy(&note, at, sizeof(note));
-        whole = sizeof(note) + up4(note.n_namesz) + up4(note.n_descsz);
+        whole = sizeof(note) + align_up4(note.n_namesz) + align_up4(note.n_descsz);
         if (whole > n_bytes)
             return;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
@@ -55,7 +55,7 @@ static void read_notes(const uint8_t *at, size_t n_bytes, struct build_id *id)
     }
 }
 
-static bool holds(const struct dl_phdr_info *object, uintptr_t address)
+static bool object_holds(const struct dl_phdr_info *object, uintptr_t address)
 {
     for (size_t i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &object->dlpi_phdr[i];
@@ -71,7 +71,7 @@ static int find_notes(struct dl_phdr_info *object, size_t size, void *ctx)
 {
     struct build_id *id = ctx;
 
-    if (!holds(object, id->address))
+    if (!object_holds(object, id->address))
         return 0;
     for (size_t i = 0; i < object->dlpi_phnum && id->n_bytes == 0; i++) {
         const ElfW(Phdr) *header = &object->dlpi_phdr[i];

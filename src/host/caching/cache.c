@@ -262,8 +262,10 @@ static int replace_files(struct nn_host_session *session, const struct image *im
     return nn_error_trace(r);
 }
 
-static bool save(struct nn_host_session *session, const struct nn_hal_prepare_model_args *args,
-                 const struct nnhal_cache *cache, const struct nn_prepared *prepared, bool is_again)
+static bool cache_save(struct nn_host_session *session,
+                       const struct nn_hal_prepare_model_args *args,
+                       const struct nnhal_cache *cache, const struct nn_prepared *prepared,
+                       bool is_again)
 {
     struct nn_arena arena;
     struct nn_hash hash;
@@ -291,14 +293,14 @@ static bool save(struct nn_host_session *session, const struct nn_hal_prepare_mo
 bool nn_cache_save(struct nn_host_session *session, const struct nn_hal_prepare_model_args *args,
                    const struct nnhal_cache *cache, const struct nn_prepared *prepared)
 {
-    return save(session, args, cache, prepared, false);
+    return cache_save(session, args, cache, prepared, false);
 }
 
 bool nn_cache_save_again(struct nn_host_session *session,
                          const struct nn_hal_prepare_model_args *args,
                          const struct nnhal_cache *cache, const struct nn_prepared *prepared)
 {
-    return save(session, args, cache, prepared, true);
+    return cache_save(session, args, cache, prepared, true);
 }
 
 /* -- loading ------------------------------------------------------------------------- */
@@ -438,9 +440,9 @@ static uint32_t take_data(struct nn_call *call, const struct nn_cache_head *head
     return NNHAL_NONE;
 }
 
-static uint32_t load(struct nn_call *call, const int32_t *fds, uint32_t n_model, uint32_t n_data,
-                     const struct nn_hash wanted[2], struct nn_prepared *prepared,
-                     struct nnhal_cache *cache)
+static uint32_t cache_load(struct nn_call *call, const int32_t *fds, uint32_t n_model,
+                           uint32_t n_data, const struct nn_hash wanted[2],
+                           struct nn_prepared *prepared, struct nnhal_cache *cache)
 {
     struct nn_hash_part *files = nn_arena_new_n(call->arena, struct nn_hash_part, n_model + n_data);
     struct nn_loaded_cache *loaded = &prepared->loaded;
@@ -494,5 +496,5 @@ uint32_t nn_cache_load(struct nn_call *call,
     memcpy(fds, args->model_cache, n_model * sizeof(*fds));
     if (n_data)
         memcpy(fds + n_model, args->data_cache, n_data * sizeof(*fds));
-    return load(call, fds, n_model, n_data, wanted, prepared, *ret_cache);
+    return cache_load(call, fds, n_model, n_data, wanted, prepared, *ret_cache);
 }

@@ -157,8 +157,8 @@ static uint32_t put_all_constants(const struct nnhal_model *model,
 }
 
 /* The arguments without what changes from call to call: memories are known by their bytes. */
-static int encode(const struct nn_hal_prepare_model_args *args, struct nn_arena *arena,
-                  struct nn_codec_buffer *buffer)
+static int model_encode(const struct nn_hal_prepare_model_args *args, struct nn_arena *arena,
+                        struct nn_codec_buffer *buffer)
 {
     struct nn_hal_prepare_model_args same = *args;
     uint64_t *pools = nn_arena_new_n(arena, uint64_t, args->model.n_pools);
@@ -190,7 +190,7 @@ static int hash_structure(struct nn_host_session *session,
     int r = nn_build_id_of(driver, &epoch);
 
     if (r == 0)
-        r = encode(args, arena, &buffer);
+        r = model_encode(args, arena, &buffer);
     if (r == 0) {
         const struct nn_hash_part parts[] = {
             {epoch.bytes, sizeof(epoch.bytes)},
@@ -222,7 +222,7 @@ static int make_key(const struct nn_hal_prepare_model_args *args,
 /* -- what has been learnt of a structure ---------------------------------------------------- */
 
 /* 0 for one that is not worth it, or not known. */
-static uint64_t recall(struct nnhal_store *store, const struct nn_hash *structure)
+static uint64_t compile_time_recall(struct nnhal_store *store, const struct nn_hash *structure)
 {
     uint64_t compile_ns = 0;
     size_t n = 0;
@@ -234,8 +234,8 @@ static uint64_t recall(struct nnhal_store *store, const struct nn_hash *structur
     return compile_ns;
 }
 
-static void remember(struct nnhal_store *store, const struct nn_hash *structure,
-                     uint64_t compile_ns)
+static void compile_time_remember(struct nnhal_store *store, const struct nn_hash *structure,
+                                  uint64_t compile_ns)
 {
     nnhal_store_set(store, structure->bytes, sizeof(structure->bytes), &compile_ns,
                     sizeof(compile_ns));
@@ -251,7 +251,7 @@ bool nn_model_store_begin(struct nn_host_session *session,
         hash_structure(session, args, arena, &entry->structure) < 0)
         return false;
     if (host->model_store.is_choosy)
-        entry->compile_ns = recall(host->model_store.store, &entry->structure);
+        entry->compile_ns = compile_time_recall(host->model_store.store, &entry->structure);
     if (!host->model_store.is_choosy || entry->compile_ns)
         entry->cache = nn_cache_new(host, arena);
     entry->begun_ns = nn_sys_now_ns();
@@ -263,19 +263,19 @@ void nn_model_store_learn(struct nn_host_session *session, const struct nn_store
     uint64_t compile_ns = nn_sys_now_ns() - entry->begun_ns;
 
     if (session->host->model_store.is_choosy && !entry->compile_ns && compile_ns >= STORE_MIN_NS)
-        remember(session->host->model_store.store, &entry->structure, compile_ns);
+        compile_time_remember(session->host->model_store.store, &entry->structure, compile_ns);
 }
 
 /* -- finding ------------------------------------------------------------------------------ */
 
-static void *allocate(void *ctx, size_t n_bytes)
+static void *value_allocate(void *ctx, size_t n_bytes)
 {
     size_t whole;
 
     return nn_align_up(n_bytes, ALIGNMENT, &whole) ? aligned_alloc(ALIGNMENT, whole) : NULL;
 }
 
-static void release(void *ctx, void *block)
+static void value_release(void *ctx, void *block)
 {
     free(block);
 }
@@ -327,7 +327,8 @@ bool nn_model_store_find(struct nn_host_session *session,
                          const struct nn_hal_prepare_model_args *args, struct nn_prepared *prepared,
                          struct nn_arena *arena)
 {
-    const struct nnhal_store_allocator allocator = {.allocate = allocate, .release = release};
+    const struct nnhal_store_allocator allocator = {.allocate = value_allocate,
+                                                    .release = value_release};
     struct nnhal_store *store = session->host->model_store.store;
     struct nn_store_entry *entry = &prepared->store_entry;
     uint64_t hash_ns = nn_sys_now_ns();
@@ -337,7 +338,7 @@ bool nn_model_store_find(struct nn_host_session *session,
 
     hash_ns = nn_sys_now_ns() - hash_ns;
     if (r == 0 && entry->compile_ns && entry->compile_ns < STORE_RATIO * hash_ns) {
-        remember(store, &entry->structure, 0);
+        compile_time_remember(store, &entry->structure, 0);
         r = -ERANGE;
     }
     if (r < 0)

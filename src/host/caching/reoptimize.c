@@ -35,7 +35,7 @@ void nn_reoptimizer_done(struct nn_reoptimizer *reoptimizer)
 
 /* ---- which and when ---- */
 
-static uint32_t threshold(void)
+static uint32_t reoptimize_threshold(void)
 {
     const char *text = nn_variable_get(NN_VARIABLE_OPTIMIZE_AFTER);
     unsigned long n = text ? strtoul(text, NULL, 10) : STANDARD_THRESHOLD;
@@ -66,11 +66,11 @@ void nn_reoptimize_init(struct nn_prepared *prepared, struct nn_host_session *se
     reoptimization->stage = stage;
     if (session->host->driver.optimize &&
         (stage == NN_STAGE_QUICK || (stage == NN_STAGE_WHOLE && !prepared->loaded.n_weights)))
-        reoptimization->threshold = threshold();
+        reoptimization->threshold = reoptimize_threshold();
 }
 
 /* Whoever closes these files may wait for who serves their file system (stalling.h). */
-static void hold(struct nn_reoptimization *reoptimization, const int32_t *fds, uint32_t n)
+static void files_hold(struct nn_reoptimization *reoptimization, const int32_t *fds, uint32_t n)
 {
     struct nn_sys_file file;
 
@@ -101,9 +101,9 @@ void nn_reoptimize_hold(struct nn_prepared *prepared, const uint8_t *token, uint
     reoptimization->fds = calloc((size_t)n_model + n_data, sizeof(*reoptimization->fds));
     if (reoptimization->fds) {
         memcpy(reoptimization->token, token, sizeof(reoptimization->token));
-        hold(reoptimization, model, n_model);
+        files_hold(reoptimization, model, n_model);
         reoptimization->n_model = n_model;
-        hold(reoptimization, data, n_data);
+        files_hold(reoptimization, data, n_data);
         reoptimization->n_data = n_data;
         __atomic_add_fetch(&reoptimization->session->n_stalling_files, reoptimization->n_stalling,
                            __ATOMIC_RELEASE);
@@ -139,7 +139,7 @@ void nn_reoptimize_done(struct nn_prepared *prepared)
 /* ---- the work ---- */
 
 /* What is kept from now on takes the place of what was. */
-static void rewrite(struct nn_prepared *prepared, const struct nnhal_cache *cache)
+static void files_rewrite(struct nn_prepared *prepared, const struct nnhal_cache *cache)
 {
     struct nn_reoptimization *reoptimization = &prepared->reoptimization;
     struct nn_host_session *session = reoptimization->session;
@@ -155,7 +155,7 @@ static void rewrite(struct nn_prepared *prepared, const struct nnhal_cache *cach
         session->listener.cache_written(session->listener.ctx, &event);
 }
 
-static void optimize(struct nn_prepared *prepared)
+static void model_optimize(struct nn_prepared *prepared)
 {
     const struct nn_host *host = prepared->host;
     struct nnhal_optimize request = {.size = sizeof(request),
@@ -171,13 +171,13 @@ static void optimize(struct nn_prepared *prepared)
         nn_log("host", NN_LOG_DEBUG, "a model of driver %s was optimized", host->driver.name);
         prepared->reoptimization.stage = NN_STAGE_OPTIMIZED;
         if (cache && !nn_prepared_is_broken(prepared))
-            rewrite(prepared, cache);
+            files_rewrite(prepared, cache);
     }
     let_go(prepared);
     nn_arena_done(&arena);
 }
 
-static void end(struct nn_prepared *prepared)
+static void job_end(struct nn_prepared *prepared)
 {
     struct nn_host_session *session = prepared->reoptimization.session;
 
@@ -186,7 +186,7 @@ static void end(struct nn_prepared *prepared)
 }
 
 /* Who cancels finds either the model that runs, or sees to it that it does not begin. */
-static bool begin(struct nn_prepared *prepared)
+static bool job_begin(struct nn_prepared *prepared)
 {
     struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
     bool is_wanted;
@@ -206,18 +206,18 @@ static void run_job(struct nn_job *job)
     struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
 
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
-    if (begin(prepared)) {
-        optimize(prepared);
+    if (job_begin(prepared)) {
+        model_optimize(prepared);
         pthread_mutex_lock(&reoptimizer->lock);
         reoptimizer->running = NULL;
         pthread_mutex_unlock(&reoptimizer->lock);
     }
-    end(prepared);
+    job_end(prepared);
 }
 
 static void cancel_job(struct nn_job *job)
 {
-    end((struct nn_prepared *)((char *)job - offsetof(struct nn_prepared, reoptimization.job)));
+    job_end((struct nn_prepared *)((char *)job - offsetof(struct nn_prepared, reoptimization.job)));
 }
 
 /* ---- asking for it ---- */
@@ -252,7 +252,7 @@ void nn_reoptimize_count(struct nn_prepared *prepared)
                                           .cancel = cancel_job};
     nn_object_ref(&prepared->object);
     if (nn_jobs_submit(jobs, &reoptimization->job) != 0)
-        end(prepared);
+        job_end(prepared);
 }
 
 void nn_reoptimize_cancel(struct nn_prepared *prepared)

@@ -43,7 +43,7 @@ static struct nn_weights *weights_free(struct nn_weights *weights)
 NN_DEFINE_CLEANUP(struct nn_weights, weights_free)
 
 /* No mapping can write any more, and none can be made that does. */
-static int seal(int fd, struct nn_weights *weights)
+static int weights_seal(int fd, struct nn_weights *weights)
 {
     size_t n_bytes = weights->size ? weights->size : 1;
 
@@ -70,7 +70,7 @@ static int fill_from_file(int fd, int from, uint64_t size)
 }
 
 /* From bytes, or else from the file. */
-static int make(const void *bytes, int from, uint64_t size, struct nn_weights **ret_weights)
+static int weights_make(const void *bytes, int from, uint64_t size, struct nn_weights **ret_weights)
 {
     _cleanup_(weights_freep) struct nn_weights *weights = calloc(1, sizeof(*weights));
     _cleanup_(closep) int fd = nn_sys_memfd_create("nnhal-weights", true);
@@ -85,7 +85,7 @@ static int make(const void *bytes, int from, uint64_t size, struct nn_weights **
     if (r == 0 && size)
         r = bytes ? nn_sys_pwrite(fd, bytes, size, 0) : fill_from_file(fd, from, size);
     if (r == 0)
-        r = seal(fd, weights);
+        r = weights_seal(fd, weights);
     if (r)
         return r;
     *ret_weights = steal_ptr(&weights);
@@ -120,8 +120,8 @@ int nn_weights_find(struct nn_weights_table *table, uint32_t uid, uint64_t size,
 }
 
 /* Takes what is new into the table, unless the same has come in between. */
-static struct nn_weights *enter(struct nn_weights_table *table, uint32_t uid,
-                                const struct nn_hash *hash, struct nn_weights *weights)
+static struct nn_weights *table_enter(struct nn_weights_table *table, uint32_t uid,
+                                      const struct nn_hash *hash, struct nn_weights *weights)
 {
     struct nn_weights *found;
 
@@ -150,10 +150,10 @@ int nn_weights_add(struct nn_weights_table *table, uint32_t uid, const void *byt
 
     if (nn_weights_find(table, uid, size, hash, ret_weights) == 0)
         return 0;
-    r = make(bytes ? bytes : "", -1, size, &weights);
+    r = weights_make(bytes ? bytes : "", -1, size, &weights);
     if (r)
         return nn_error_trace(r);
-    *ret_weights = enter(table, uid, hash, weights);
+    *ret_weights = table_enter(table, uid, hash, weights);
     return 0;
 }
 
@@ -163,7 +163,7 @@ int nn_weights_read(struct nn_weights_table *table, uint32_t uid, int fd, uint64
     _cleanup_(weights_freep) struct nn_weights *weights = NULL;
     struct nn_hash_part part = {.size = size};
     struct nn_hash hash;
-    int r = make(NULL, fd, size, &weights);
+    int r = weights_make(NULL, fd, size, &weights);
 
     if (r)
         return r;
@@ -173,7 +173,7 @@ int nn_weights_read(struct nn_weights_table *table, uint32_t uid, int fd, uint64
     r = nn_hash_compute(&part, 1, &hash);
     if (r < 0)
         return nn_error_trace(r);
-    *ret_weights = enter(table, uid, &hash, steal_ptr(&weights));
+    *ret_weights = table_enter(table, uid, &hash, steal_ptr(&weights));
     return 0;
 }
 

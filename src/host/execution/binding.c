@@ -96,9 +96,9 @@ static uint32_t locate_whole(struct nn_call *call, const struct nn_memory *memor
 }
 
 /* The same for any memory, if it can be used that way. */
-static uint32_t locate(struct nn_call *call, struct nn_binding *binding,
-                       const struct nnhal_data_location *location, bool is_output,
-                       uint64_t n_needed, struct place *ret_place)
+static uint32_t argument_locate(struct nn_call *call, struct nn_binding *binding,
+                                const struct nnhal_data_location *location, bool is_output,
+                                uint64_t n_needed, struct place *ret_place)
 {
     struct nn_binding_pool *pool = &binding->pools[location->pool_index];
     const struct nn_memory *memory = pool->memory;
@@ -195,8 +195,9 @@ static uint32_t bind_input(struct nn_call *call, struct nn_binding *binding, uin
     if (binding->pools[argument->location.pool_index].buffer)
         return bind_use(call, binding, argument->location.pool_index, i, false, input->n_dimensions,
                         input->dimensions);
-    status = locate(call, binding, &argument->location, false,
-                    bytes_needed(operand->type, input->n_dimensions, input->dimensions), &place);
+    status = argument_locate(call, binding, &argument->location, false,
+                             bytes_needed(operand->type, input->n_dimensions, input->dimensions),
+                             &place);
     if (status != NNHAL_NONE)
         return status;
     input->data = place.data;
@@ -223,8 +224,9 @@ static uint32_t bind_output(struct nn_call *call, struct nn_binding *binding, ui
     if (binding->pools[argument->location.pool_index].buffer)
         return bind_use(call, binding, argument->location.pool_index, i, true, output->n_dimensions,
                         output->dimensions);
-    status = locate(call, binding, &argument->location, true,
-                    bytes_needed(operand->type, output->n_dimensions, output->dimensions), &place);
+    status = argument_locate(call, binding, &argument->location, true,
+                             bytes_needed(operand->type, output->n_dimensions, output->dimensions),
+                             &place);
     if (status != NNHAL_NONE)
         return status;
     output->data = place.data;

@@ -139,9 +139,9 @@ uint32_t nn_host_free_execution(struct nn_call *call, const struct nn_hal_free_e
 
 /* -- execute_synchronously ------------------------------------------------------- */
 
-static uint32_t run(struct nn_call *call, const struct nn_binding *binding,
-                    const struct nn_binding_run *how,
-                    struct nn_hal_execute_synchronously_reply *reply)
+static uint32_t execution_run_binding(struct nn_call *call, const struct nn_binding *binding,
+                                      const struct nn_binding_run *how,
+                                      struct nn_hal_execute_synchronously_reply *reply)
 {
     struct nn_binding_result result;
     uint32_t status = nn_binding_run(call, binding, how, &result);
@@ -168,7 +168,7 @@ static uint32_t run_reusable(struct nn_call *call,
         return status;
     how.loop_timeout_ns = execution->loop_timeout_ns;
     how.measure = execution->measure;
-    return run(call, &execution->binding, &how, reply);
+    return execution_run_binding(call, &execution->binding, &how, reply);
 }
 
 static uint32_t run_once(struct nn_call *call, const struct nn_hal_execute_synchronously_args *args,
@@ -187,7 +187,7 @@ static uint32_t run_once(struct nn_call *call, const struct nn_hal_execute_synch
         return status;
     status = nn_binding_init(call, &binding, prepared, &args->request, NULL, 0, call->arena);
     if (status == NNHAL_NONE)
-        status = run(call, &binding, &how, reply);
+        status = execution_run_binding(call, &binding, &how, reply);
     nn_binding_done(&binding);
     return status;
 }

@@ -41,7 +41,7 @@ void nn_fence_watcher_unlock(struct nn_fence_watcher *watcher)
     pthread_mutex_unlock(&watcher->lock);
 }
 
-static void wake(const struct nn_fence_watcher *watcher)
+static void watcher_wake(const struct nn_fence_watcher *watcher)
 {
     uint64_t one = 1;
 
@@ -82,8 +82,8 @@ static void end_wait(const struct nn_fence_watcher *watcher, struct nn_fenced_wa
 }
 
 /* Once ended it stays as it is. The fence tells of it later, in fire(). */
-static void end(struct nn_fence_watcher *watcher, struct nn_fenced *fenced, uint32_t status,
-                const char *text)
+static void fenced_end(struct nn_fence_watcher *watcher, struct nn_fenced *fenced, uint32_t status,
+                       const char *text)
 {
     if (fenced->state == NN_FENCED_ENDED)
         return;
@@ -97,7 +97,7 @@ static void end(struct nn_fence_watcher *watcher, struct nn_fenced *fenced, uint
 }
 
 /* Tells whoever waits for the execution's own fence. */
-static void fire(int signaller, uint32_t status)
+static void fence_fire(int signaller, uint32_t status)
 {
     if (signaller < 0)
         return;
@@ -111,14 +111,14 @@ static void fire(int signaller, uint32_t status)
  * order, so that whoever sees the fence can count on the rest: the status is
  * there, and what was charged is free again. Not under the lock: it may release
  * objects of the driver, and end the session. */
-static void release(struct nn_fenced *fenced)
+static void fenced_release(struct nn_fenced *fenced)
 {
     struct nn_host_session *session = fenced->session;
     int signaller = steal_fd(&fenced->signaller);
     uint32_t status = fenced->status;
 
     nn_object_unref(&fenced->object);
-    fire(signaller, status);
+    fence_fire(signaller, status);
     nn_host_session_leave(session);
 }
 
@@ -150,10 +150,10 @@ static void job_run(struct nn_job *job)
         fenced->timing_fenced = (struct nnhal_timing){result.timing.time_on_device_ns,
                                                       now_ns - fenced->signalled_ns};
     }
-    end(watcher, fenced, status, call.message);
+    fenced_end(watcher, fenced, status, call.message);
     nn_fence_watcher_unlock(watcher);
     nn_arena_done(&arena);
-    release(fenced);
+    fenced_release(fenced);
 }
 
 static void job_cancel(struct nn_job *job)
@@ -161,9 +161,9 @@ static void job_cancel(struct nn_job *job)
     struct nn_fenced *fenced = NN_CONTAINER_OF(job, struct nn_fenced, job);
 
     nn_fence_watcher_lock(fenced->watcher);
-    end(fenced->watcher, fenced, NNHAL_GENERAL_FAILURE, "the execution was cancelled");
+    fenced_end(fenced->watcher, fenced, NNHAL_GENERAL_FAILURE, "the execution was cancelled");
     nn_fence_watcher_unlock(fenced->watcher);
-    release(fenced);
+    fenced_release(fenced);
 }
 
 static uint64_t add_time(uint64_t ns, uint64_t duration_ns)
@@ -173,7 +173,7 @@ static uint64_t add_time(uint64_t ns, uint64_t duration_ns)
 
 /* All fences have signalled: hands fenced over to its job. Under the lock.
  * Returns: false if it ended instead, and is still the caller's. */
-static bool start(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
+static bool watcher_start(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
 {
     uint64_t due_ns;
 
@@ -192,8 +192,8 @@ static bool start(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
              ? nn_host_submit_stalling(fenced->session->host, fenced->session->uid, &fenced->job)
              : nn_jobs_submit(watcher->jobs, &fenced->job)) == 0)
         return true;
-    end(watcher, fenced, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
-        "too many executions are queued: wait for some to end");
+    fenced_end(watcher, fenced, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+               "too many executions are queued: wait for some to end");
     return false;
 }
 
@@ -209,13 +209,13 @@ static bool check_wait(struct nn_fence_watcher *watcher, struct nn_fenced *fence
     if (r == NN_FENCE_E_ACTIVE)
         return true;
     if (r != 0) {
-        end(watcher, fenced, NNHAL_GENERAL_FAILURE,
-            "a fence that the execution waits for is in error: what it depends on failed");
+        fenced_end(watcher, fenced, NNHAL_GENERAL_FAILURE,
+                   "a fence that the execution waits for is in error: what it depends on failed");
         return false;
     }
     end_wait(watcher, wait);
     fenced->n_pending--;
-    return fenced->n_pending > 0 || start(watcher, fenced);
+    return fenced->n_pending > 0 || watcher_start(watcher, fenced);
 }
 
 /* Looks at deadline and cancellation. Returns: false if fenced ended and is
@@ -225,14 +225,14 @@ static bool check_time(struct nn_fence_watcher *watcher, struct nn_fenced *fence
     bool is_waiting = fenced->state == NN_FENCED_WAITING;
 
     if (is_waiting && __atomic_load_n(&fenced->is_cancelled, __ATOMIC_RELAXED)) {
-        end(watcher, fenced, NNHAL_GENERAL_FAILURE, "the session was closed");
+        fenced_end(watcher, fenced, NNHAL_GENERAL_FAILURE, "the session was closed");
     } else if (now_ns >= fenced->due_ns) {
         __atomic_store_n(&fenced->is_cancelled, 1, __ATOMIC_RELAXED);
-        end(watcher, fenced, NNHAL_MISSED_DEADLINE_TRANSIENT,
-            is_waiting ? "the deadline passed while the execution waited for its fences"
-                       : "the deadline passed during the execution");
+        fenced_end(watcher, fenced, NNHAL_MISSED_DEADLINE_TRANSIENT,
+                   is_waiting ? "the deadline passed while the execution waited for its fences"
+                              : "the deadline passed during the execution");
         if (!is_waiting)
-            fire(steal_fd(&fenced->signaller), fenced->status); /* its job goes on */
+            fence_fire(steal_fd(&fenced->signaller), fenced->status); /* its job goes on */
     }
     return !is_waiting || fenced->state != NN_FENCED_ENDED;
 }
@@ -315,7 +315,7 @@ static void *watcher_thread(void *ctx)
             struct nn_fenced *fenced = graveyard;
 
             graveyard = fenced->next;
-            release(fenced);
+            fenced_release(fenced);
         }
         nn_fence_watcher_lock(watcher);
     }
@@ -333,25 +333,25 @@ static bool begin_wait(struct nn_fence_watcher *watcher, struct nn_fenced *fence
 
     if (epoll_ctl(watcher->epoll_fd, EPOLL_CTL_ADD, wait->fd, &event) == 0)
         return true;
-    end(watcher, fenced, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
-        "the driver's process cannot wait for more fences");
+    fenced_end(watcher, fenced, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+               "the driver's process cannot wait for more fences");
     return false;
 }
 
 /* Under the lock. Returns: false if fenced ended and is still the caller's. */
-static bool begin(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
+static bool fenced_begin(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
 {
     link_fenced(watcher, fenced);
     fenced->due_ns = fenced->deadline_ns;
     if (__atomic_load_n(&fenced->session->is_cancelled, __ATOMIC_SEQ_CST)) {
-        end(watcher, fenced, NNHAL_GENERAL_FAILURE, "the session was closed");
+        fenced_end(watcher, fenced, NNHAL_GENERAL_FAILURE, "the session was closed");
         return false;
     }
     fenced->n_pending = fenced->n_waits;
     for (uint32_t i = 0; i < fenced->n_waits; i++)
         if (!begin_wait(watcher, fenced, &fenced->waits[i]))
             return false;
-    return fenced->n_pending > 0 || start(watcher, fenced);
+    return fenced->n_pending > 0 || watcher_start(watcher, fenced);
 }
 
 void nn_fence_watcher_launch(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
@@ -362,12 +362,12 @@ void nn_fence_watcher_launch(struct nn_fence_watcher *watcher, struct nn_fenced 
     nn_fence_watcher_lock(watcher);
     has_deadline = fenced->deadline_ns != NNHAL_NO_TIME ||
                    fenced->timeout_after_fence_ns != NNHAL_NO_TIME;
-    is_begun = begin(watcher, fenced);
+    is_begun = fenced_begin(watcher, fenced);
     nn_fence_watcher_unlock(watcher);
     if (!is_begun)
-        release(fenced);
+        fenced_release(fenced);
     else if (has_deadline)
-        wake(watcher);
+        watcher_wake(watcher);
 }
 
 void nn_fence_watcher_cancel(struct nn_host_session *session)
@@ -384,7 +384,7 @@ void nn_fence_watcher_cancel(struct nn_host_session *session)
         if (fenced->session == session)
             __atomic_store_n(&fenced->is_cancelled, 1, __ATOMIC_RELAXED);
     nn_fence_watcher_unlock(watcher);
-    wake(watcher);
+    watcher_wake(watcher);
 }
 
 /* -- making and ending ------------------------------------------------------------------- */
@@ -453,7 +453,7 @@ struct nn_fence_watcher *nn_fence_watcher_free(struct nn_fence_watcher *watcher)
     nn_fence_watcher_lock(watcher);
     watcher->is_stopping = true;
     nn_fence_watcher_unlock(watcher);
-    wake(watcher);
+    watcher_wake(watcher);
     pthread_join(watcher->thread, NULL);
     watcher_done(watcher);
     return NULL;

@@ -120,8 +120,8 @@ static uint32_t check_deadline(struct nn_call *call, struct nn_fenced *fenced)
                         "the deadline had passed before the execution began: allow more time");
 }
 
-static uint32_t charge(struct nn_call *call, const struct nn_hal_execute_fenced_args *args,
-                       struct nn_fenced *fenced)
+static uint32_t fenced_charge(struct nn_call *call, const struct nn_hal_execute_fenced_args *args,
+                              struct nn_fenced *fenced)
 {
     uint32_t status = nn_call_charge(call, NN_QUOTA_FENCED, 1, "fenced executions",
                                      &fenced->charge);
@@ -134,8 +134,8 @@ static uint32_t charge(struct nn_call *call, const struct nn_hal_execute_fenced_
 
 /* -- the methods ---------------------------------------------------------------------- */
 
-static uint32_t launch(struct nn_call *call, struct nn_fenced *fenced,
-                       struct nn_hal_execute_fenced_reply *reply)
+static uint32_t fenced_launch(struct nn_call *call, struct nn_fenced *fenced,
+                              struct nn_hal_execute_fenced_reply *reply)
 {
     _cleanup_(closep) int fence = -1;
 
@@ -182,7 +182,7 @@ uint32_t nn_host_execute_fenced(struct nn_call *call, const struct nn_hal_execut
     fenced = fenced_new(call->session, args);
     if (!fenced)
         return nn_call_fail_no_memory(call);
-    status = charge(call, args, fenced);
+    status = fenced_charge(call, args, fenced);
     if (status == NNHAL_NONE)
         status = find_execution(call, args, fenced);
     if (status == NNHAL_NONE)
@@ -191,7 +191,7 @@ uint32_t nn_host_execute_fenced(struct nn_call *call, const struct nn_hal_execut
         status = check_deadline(call, fenced);
     if (status != NNHAL_NONE)
         return status;
-    return launch(call, fenced, reply);
+    return fenced_launch(call, fenced, reply);
 }
 
 uint32_t nn_host_get_fenced_info(struct nn_call *call,

@@ -181,9 +181,9 @@ static struct nnhal_timing check_timing(const struct nnhal_execution *execution,
 }
 
 /* The driver's part. outputs are a copy of the admission's. */
-static uint32_t execute(struct nn_call *call, const struct nn_admission *admission,
-                        const struct nn_binding_run *run, struct nnhal_output *outputs,
-                        struct nnhal_timing *timing)
+static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *admission,
+                               const struct nn_binding_run *run, struct nnhal_output *outputs,
+                               struct nnhal_timing *timing)
 {
     const struct nn_prepared *prepared = admission->binding->prepared;
     struct nnhal_execution execution = {
@@ -226,7 +226,7 @@ static uint32_t run_once(struct nn_call *call, const struct nn_admission *admiss
         return status;
     if (n_outputs)
         memcpy(outputs, admission->outputs, n_outputs * sizeof(outputs[0]));
-    status = execute(call, admission, run, outputs, timing);
+    status = driver_execute(call, admission, run, outputs, timing);
     is_written = end_access(binding, binding->n_pools);
     if (is_broken(binding))
         return nn_call_fail(

@@ -38,8 +38,8 @@ static bool any_is_refused(const struct nn_constants *constants,
 }
 
 /* Control flow is refused where a subgraph has such an operation, whichever it is. */
-static void refuse(const struct nn_constants *constants, const struct nnhal_model *model,
-                   uint8_t *supported)
+static void operations_refuse(const struct nn_constants *constants, const struct nnhal_model *model,
+                              uint8_t *supported)
 {
     bool is_inside = any_is_refused(constants, model->referenced, model->n_referenced);
 
@@ -95,7 +95,7 @@ static uint32_t ask_driver(struct nn_call *call, const struct nnhal_model *model
     for (uint32_t i = 0; i < model->main.n_operations; i++)
         supported[i] = supported[i] != 0;
     if (facts.has_tolerated || nn_constants_check(&aside, constants) != NNHAL_NONE)
-        refuse(constants, model, supported);
+        operations_refuse(constants, model, supported);
     reply->supported = supported;
     reply->n_supported = model->main.n_operations;
     return NNHAL_NONE;

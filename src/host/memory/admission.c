@@ -26,7 +26,7 @@ static void give_back(const struct nn_binding *binding, uint32_t n)
     }
 }
 
-static uint32_t enter(struct nn_call *call, const struct nn_binding *binding)
+static uint32_t buffers_enter(struct nn_call *call, const struct nn_binding *binding)
 {
     for (uint32_t i = 0; i < binding->n_pools; i++) {
         const struct nn_binding_pool *pool = &binding->pools[i];
@@ -96,7 +96,7 @@ static uint32_t fill_output(struct nn_call *call, struct nn_buffer *buffer,
     return status;
 }
 
-static uint32_t fill(struct nn_call *call, struct nn_admission *admission)
+static uint32_t admission_fill(struct nn_call *call, struct nn_admission *admission)
 {
     const struct nn_binding *binding = admission->binding;
     const struct nn_model_io *io = &binding->prepared->io;
@@ -131,10 +131,10 @@ uint32_t nn_admission_begin(struct nn_call *call, struct nn_admission *admission
         .binding = binding, .inputs = binding->inputs, .outputs = binding->outputs};
     if (binding->n_uses == 0)
         return NNHAL_NONE;
-    status = enter(call, binding);
+    status = buffers_enter(call, binding);
     if (status != NNHAL_NONE)
         return status;
-    status = fill(call, admission);
+    status = admission_fill(call, admission);
     if (status != NNHAL_NONE)
         give_back(binding, binding->n_pools);
     return status;
@@ -153,8 +153,8 @@ static uint32_t say_misfit(struct nn_call *call, uint32_t i)
 
 /* A driver may leave a dimension of an output that did not fit unknown: then it
  * is tried with twice the room. */
-static uint32_t grow(struct nn_call *call, struct nn_buffer *buffer, uint32_t i,
-                     const struct nnhal_output *output)
+static uint32_t buffer_grow(struct nn_call *call, struct nn_buffer *buffer, uint32_t i,
+                            const struct nnhal_output *output)
 {
     uint64_t n_bytes;
 
@@ -180,7 +180,7 @@ uint32_t nn_admission_grow(struct nn_call *call, struct nn_admission *admission,
 
         if (!use->is_output || !outputs[use->argument].is_insufficient)
             continue;
-        status = grow(call, buffer, use->argument, &outputs[use->argument]);
+        status = buffer_grow(call, buffer, use->argument, &outputs[use->argument]);
         if (status != NNHAL_NONE)
             return status;
         place_output(buffer, &admission->filled[use->argument]);

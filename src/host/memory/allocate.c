@@ -212,7 +212,7 @@ static uint32_t ask_driver(struct wish *wish, struct nn_buffer *buffer)
     return nn_call_check_driver(wish->call, status, "allocate_buffer");
 }
 
-static uint32_t reserve(struct wish *wish, struct nn_buffer *buffer)
+static uint32_t buffer_reserve(struct wish *wish, struct nn_buffer *buffer)
 {
     uint64_t n_bytes = OPEN_BYTES;
 
@@ -221,7 +221,7 @@ static uint32_t reserve(struct wish *wish, struct nn_buffer *buffer)
     return nn_buffer_reserve(wish->call, buffer, n_bytes);
 }
 
-static uint32_t charge(struct wish *wish, struct nn_buffer *buffer, uint64_t n_bytes)
+static uint32_t buffer_charge(struct wish *wish, struct nn_buffer *buffer, uint64_t n_bytes)
 {
     uint32_t status = nn_call_charge(wish->call, NN_QUOTA_BUFFERS, 1, "buffers", &buffer->charge);
 
@@ -231,10 +231,10 @@ static uint32_t charge(struct wish *wish, struct nn_buffer *buffer, uint64_t n_b
                           &buffer->roles_charge);
 }
 
-static uint32_t make(struct wish *wish, struct nn_buffer *buffer)
+static uint32_t buffer_make(struct wish *wish, struct nn_buffer *buffer)
 {
     size_t n_bytes = wish->n_roles * sizeof(wish->ids[0]);
-    uint32_t status = charge(wish, buffer, n_bytes);
+    uint32_t status = buffer_charge(wish, buffer, n_bytes);
 
     if (status != NNHAL_NONE)
         return status;
@@ -247,10 +247,10 @@ static uint32_t make(struct wish *wish, struct nn_buffer *buffer)
     buffer->n_dimensions = wish->operand.n_dimensions;
     memcpy(buffer->dimensions, wish->dimensions, sizeof(buffer->dimensions));
     status = ask_driver(wish, buffer);
-    return status == NNHAL_NONE ? reserve(wish, buffer) : status;
+    return status == NNHAL_NONE ? buffer_reserve(wish, buffer) : status;
 }
 
-static uint32_t judge(struct wish *wish)
+static uint32_t wish_check(struct wish *wish)
 {
     uint32_t status = check_counts(wish);
 
@@ -261,16 +261,16 @@ static uint32_t judge(struct wish *wish)
     return status == NNHAL_NONE ? check_shape(wish) : status;
 }
 
-static uint32_t allocate(struct wish *wish, struct nn_hal_allocate_reply *reply)
+static uint32_t buffer_allocate(struct wish *wish, struct nn_hal_allocate_reply *reply)
 {
     _cleanup_(nn_buffer_unrefp) struct nn_buffer *buffer = nn_buffer_new(wish->call->session);
     uint32_t status;
 
     if (!buffer)
         return nn_call_fail_no_memory(wish->call);
-    status = judge(wish);
+    status = wish_check(wish);
     if (status == NNHAL_NONE)
-        status = make(wish, buffer);
+        status = buffer_make(wish, buffer);
     if (status != NNHAL_NONE)
         return status;
     if (nn_buffer_publish(buffer) < 0)
@@ -284,7 +284,7 @@ uint32_t nn_host_allocate(struct nn_call *call, const struct nn_hal_allocate_arg
                           struct nn_hal_allocate_reply *reply)
 {
     struct wish wish = {.call = call, .args = args};
-    uint32_t status = allocate(&wish, reply);
+    uint32_t status = buffer_allocate(&wish, reply);
 
     for (uint32_t i = 0; i < wish.n_prepared; i++)
         nn_prepared_unref(wish.prepared[i]);

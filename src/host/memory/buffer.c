@@ -29,7 +29,7 @@ static struct nn_buffer **chain_of(struct nn_buffers *buffers, uint32_t token)
 }
 
 /* Under the table's lock. */
-static struct nn_buffer *find(struct nn_buffers *buffers, uint32_t token)
+static struct nn_buffer *buffers_find(struct nn_buffers *buffers, uint32_t token)
 {
     struct nn_buffer *buffer = *chain_of(buffers, token);
 
@@ -44,7 +44,7 @@ struct nn_buffer *nn_buffer_find(struct nn_host_session *session, uint32_t token
     struct nn_buffer *buffer;
 
     pthread_mutex_lock(&buffers->lock);
-    buffer = find(buffers, token);
+    buffer = buffers_find(buffers, token);
     if (buffer)
         nn_object_ref(&buffer->object);
     pthread_mutex_unlock(&buffers->lock);
@@ -57,7 +57,7 @@ static bool link_token(struct nn_buffers *buffers, struct nn_buffer *buffer, uin
     bool is_free;
 
     pthread_mutex_lock(&buffers->lock);
-    is_free = token != 0 && !find(buffers, token);
+    is_free = token != 0 && !buffers_find(buffers, token);
     if (is_free) {
         buffer->token = token;
         buffer->next = *chain_of(buffers, token);
@@ -174,7 +174,7 @@ bool nn_buffer_fits(const struct nn_buffer *buffer, uint32_t n_dimensions,
 
 /* -- admission ------------------------------------------------------------------ */
 
-static uint32_t admit(struct nn_buffer *buffer, bool is_write)
+static uint32_t buffer_admit(struct nn_buffer *buffer, bool is_write)
 {
     if (buffer->is_freed)
         return NNHAL_INVALID_ARGUMENT;
@@ -192,7 +192,7 @@ uint32_t nn_buffer_begin(struct nn_call *call, struct nn_buffer *buffer, bool is
     uint32_t status;
 
     pthread_mutex_lock(&buffer->lock);
-    status = admit(buffer, is_write);
+    status = buffer_admit(buffer, is_write);
     pthread_mutex_unlock(&buffer->lock);
     if (status == NNHAL_INVALID_ARGUMENT)
         return nn_call_fail(call, status, "the buffer of token %u was freed", buffer->token);
@@ -206,7 +206,7 @@ uint32_t nn_buffer_begin(struct nn_call *call, struct nn_buffer *buffer, bool is
 }
 
 /* Lets go of the lock, and of the bytes if nobody can come for them any more. */
-static void leave(struct nn_buffer *buffer)
+static void buffer_leave(struct nn_buffer *buffer)
 {
     struct nn_buffer_store last = {.bytes = NULL};
 
@@ -222,7 +222,7 @@ void nn_buffer_end_read(struct nn_buffer *buffer)
 {
     pthread_mutex_lock(&buffer->lock);
     buffer->n_readers--;
-    leave(buffer);
+    buffer_leave(buffer);
 }
 
 void nn_buffer_end_write(struct nn_buffer *buffer, bool is_success, uint32_t n_dimensions,
@@ -235,14 +235,14 @@ void nn_buffer_end_write(struct nn_buffer *buffer, bool is_success, uint32_t n_d
         buffer->n_present = n_dimensions;
         memcpy(buffer->present, dimensions, n_dimensions * sizeof(*dimensions));
     }
-    leave(buffer);
+    buffer_leave(buffer);
 }
 
 void nn_buffer_cancel_write(struct nn_buffer *buffer)
 {
     pthread_mutex_lock(&buffer->lock);
     buffer->has_writer = false;
-    leave(buffer);
+    buffer_leave(buffer);
 }
 
 uint32_t nn_host_free_buffer(struct nn_call *call, const struct nn_hal_free_buffer_args *args,
@@ -257,7 +257,7 @@ uint32_t nn_host_free_buffer(struct nn_call *call, const struct nn_hal_free_buff
     nn_objects_remove(&call->session->objects, args->buffer, NN_OBJECT_BUFFER);
     pthread_mutex_lock(&buffer->lock);
     buffer->is_freed = true;
-    leave(buffer);
+    buffer_leave(buffer);
     return NNHAL_NONE;
 }
 
@@ -265,7 +265,7 @@ uint32_t nn_host_free_buffer(struct nn_call *call, const struct nn_hal_free_buff
 
 /* The pages are zero, so that nobody finds in them what was somebody else's; the
  * first n_kept bytes are those of before. */
-static int map(struct nn_buffer_store *store, uint64_t n_bytes, uint64_t n_kept)
+static int buffer_map(struct nn_buffer_store *store, uint64_t n_bytes, uint64_t n_kept)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), mapped_bytes;
     void *bytes = NULL;
@@ -299,7 +299,7 @@ uint32_t nn_buffer_reserve(struct nn_call *call, struct nn_buffer *buffer, uint6
     if (status != NNHAL_NONE)
         return status;
     if (!store->driver_buffer &&
-        map(store, n_bytes, buffer->is_initialized ? store->capacity : 0) < 0) {
+        buffer_map(store, n_bytes, buffer->is_initialized ? store->capacity : 0) < 0) {
         nn_quota_release(&more);
         return nn_call_fail_no_memory(call);
     }

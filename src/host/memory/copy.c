@@ -40,7 +40,7 @@ static uint32_t find_memory(struct copy *copy, uint64_t id)
                         (unsigned long long)id);
 }
 
-static void done(struct copy *copy)
+static void copy_done(struct copy *copy)
 {
     nn_memory_unref(copy->memory);
     nn_buffer_unref(copy->buffer);
@@ -76,7 +76,7 @@ static uint32_t begin_access(const struct copy *copy, bool is_written)
                         "the memory cannot be made coherent for the CPU");
 }
 
-static void count(const struct copy *copy, uint64_t n_bytes)
+static void copy_count(const struct copy *copy, uint64_t n_bytes)
 {
     __atomic_add_fetch(&copy->call->session->host->copied_bytes, n_bytes, __ATOMIC_RELAXED);
 }
@@ -115,7 +115,7 @@ static uint32_t give_out(const struct copy *copy, uint64_t n_bytes)
     const struct nn_buffer_store *store = &copy->buffer->store;
     void *data = nn_region_data(copy->memory->region);
 
-    count(copy, n_bytes);
+    copy_count(copy, n_bytes);
     if (!store->driver_buffer) {
         memcpy(data, store->bytes, n_bytes);
         return NNHAL_NONE;
@@ -163,7 +163,7 @@ uint32_t nn_host_copy_to(struct nn_call *call, const struct nn_hal_copy_to_args 
         status = copy_to(&copy, args);
         nn_buffer_end_read(copy.buffer);
     }
-    done(&copy);
+    copy_done(&copy);
     return status;
 }
 
@@ -195,7 +195,7 @@ static uint32_t take_in(const struct copy *copy, uint32_t n, const uint32_t *dim
     const struct nn_buffer_store *store = &copy->buffer->store;
     const void *data = nn_region_data(copy->memory->region);
 
-    count(copy, n_bytes);
+    copy_count(copy, n_bytes);
     if (!store->driver_buffer) {
         memcpy(store->bytes, data, n_bytes);
         return NNHAL_NONE;
@@ -241,6 +241,6 @@ uint32_t nn_host_copy_from(struct nn_call *call, const struct nn_hal_copy_from_a
         status = copy_from(&copy, args, &n, dimensions);
         nn_buffer_end_write(copy.buffer, status == NNHAL_NONE, n, dimensions);
     }
-    done(&copy);
+    copy_done(&copy);
     return status;
 }

@@ -56,8 +56,8 @@ static bool is_buffer(uint32_t kind)
 }
 
 /* What the region needs to know; the form of a memory is judged there. */
-static int map(const struct nn_host_session *session, const struct nn_hal_import_memory_args *args,
-               struct nn_region **ret_region)
+static int memory_map(const struct nn_host_session *session,
+                      const struct nn_hal_import_memory_args *args, struct nn_region **ret_region)
 {
     const struct nn_region_params params = {
         .kind = args->kind,
@@ -119,7 +119,7 @@ static uint32_t ask_driver(struct nn_memory *memory)
     return driver->import_memory(memory->session->host->device, &handle, &memory->driver_memory);
 }
 
-static void decode(struct nn_memory *memory)
+static void memory_decode(struct nn_memory *memory)
 {
     const char *text = NULL;
 
@@ -180,8 +180,8 @@ static uint64_t n_bytes(const struct nn_hal_import_memory_args *args)
     return args->kind == NNHAL_MEMORY_HARDWARE_BUFFER ? args->buffer.size : args->size;
 }
 
-static uint32_t import(struct nn_call *call, const struct nn_hal_import_memory_args *args,
-                       struct nn_memory *memory, struct nn_hal_import_memory_reply *reply)
+static uint32_t memory_import(struct nn_call *call, const struct nn_hal_import_memory_args *args,
+                              struct nn_memory *memory, struct nn_hal_import_memory_reply *reply)
 {
     uint32_t status;
     int r;
@@ -195,7 +195,7 @@ static uint32_t import(struct nn_call *call, const struct nn_hal_import_memory_a
             "device %s is of a feature level that knows no hardware buffers: use shared "
             "memory",
             call->session->host->driver.name);
-    r = map(call->session, args, &memory->region);
+    r = memory_map(call->session, args, &memory->region);
     if (r != 0)
         return say_unmapped(call, args, r);
     if (nn_region_may_stall(memory->region))
@@ -211,7 +211,7 @@ static uint32_t import(struct nn_call *call, const struct nn_hal_import_memory_a
     if (is_buffer(args->kind))
         nn_plane_layout_copy(&args->buffer, &memory->layout);
     find_view(memory);
-    decode(memory);
+    memory_decode(memory);
     if (nn_objects_add(&call->session->objects, &memory->object) < 0)
         return nn_call_fail_no_memory(call);
     reply->memory = memory->object.id;
@@ -227,7 +227,7 @@ uint32_t nn_host_import_memory(struct nn_call *call, const struct nn_hal_import_
         return nn_call_fail_no_memory(call);
     nn_object_init(&memory->object, NN_OBJECT_MEMORY, memory_destroy);
     memory->session = call->session;
-    return import(call, args, memory, reply);
+    return memory_import(call, args, memory, reply);
 }
 
 uint32_t nn_host_free_memory(struct nn_call *call, const struct nn_hal_free_memory_args *args,

@@ -36,7 +36,7 @@ static int compare_ranges(const void *left, const void *right)
 }
 
 /* Makes one of those that overlap. */
-static void merge(struct nn_constant_ranges *ranges)
+static void ranges_merge(struct nn_constant_ranges *ranges)
 {
     uint32_t n = 0;
 
@@ -76,7 +76,7 @@ static int find_ranges(const struct nnhal_model *model, struct nn_arena *arena,
     }
     if (ranges->n)
         qsort(ranges->ranges, ranges->n, sizeof(*ranges->ranges), compare_ranges);
-    merge(ranges);
+    ranges_merge(ranges);
     return 0;
 }
 

@@ -168,7 +168,8 @@ static int put_arguments(struct nn_blob *blob, const struct nn_graph *graph, uin
     return nn_error_trace(r);
 }
 
-static int finish(struct nn_blob *blob, const struct header *header, struct nn_kept *ret_kept)
+static int blocks_finish(struct nn_blob *blob, const struct header *header,
+                         struct nn_kept *ret_kept)
 {
     memcpy(blob->bytes, header, sizeof(*header));
     return nn_error_trace(nn_blob_take(blob, &ret_kept->model, &ret_kept->model_bytes));
@@ -205,7 +206,7 @@ static int put_closed(struct nn_program *program, struct nn_blob *blob, struct n
     ret_kept->weights = plan->weights;
     ret_kept->weights_bytes = plan->weights_bytes;
     ret_kept->own_weights = NULL;
-    return finish(blob, &header, ret_kept);
+    return blocks_finish(blob, &header, ret_kept);
 }
 
 /* The plan as it is when the kept constants are its only pool. */
@@ -263,7 +264,7 @@ static int put_open(struct nn_program *program, const struct nnhal_driver_model 
     if (r)
         return r;
     ret_kept->weights = ret_kept->own_weights;
-    r = finish(blob, &header, ret_kept);
+    r = blocks_finish(blob, &header, ret_kept);
     if (r)
         free(ret_kept->own_weights);
     return r;
@@ -435,7 +436,7 @@ static int open_closed(const struct nn_kept *kept, const struct header *header,
 }
 
 /* Whether what the plan ends with is there. */
-static bool continues(const struct nn_graph *graph, const struct nn_plan *plan)
+static bool plan_continues(const struct nn_graph *graph, const struct nn_plan *plan)
 {
     const struct nn_plan_header *header = nn_plan_header(plan);
     uint32_t operation;
@@ -468,7 +469,7 @@ static int open_open(const struct nn_kept *kept, const struct header *header, st
     if (r == 0 && header->plan_bytes)
         r = take_plan(program, header, kept);
     if (r == 0 && header->plan_bytes &&
-        !continues(&program->graphs[0].graph, &program->graphs[0].plans->plan))
+        !plan_continues(&program->graphs[0].graph, &program->graphs[0].plans->plan))
         r = NN_SERIALIZE_E_INVALID;
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_SERIALIZE_E_INVALID;

@@ -63,7 +63,7 @@ static struct stage *get_newest(struct nn_compiled *staged)
     return stage;
 }
 
-static void put(struct nn_compiled *staged, struct stage *stage)
+static void stage_put(struct nn_compiled *staged, struct stage *stage)
 {
     bool is_last;
 
@@ -74,7 +74,7 @@ static void put(struct nn_compiled *staged, struct stage *stage)
         stage_free(stage);
 }
 
-static void replace(struct nn_compiled *staged, struct stage *stage)
+static void stage_replace(struct nn_compiled *staged, struct stage *stage)
 {
     struct stage *old;
 
@@ -84,14 +84,14 @@ static void replace(struct nn_compiled *staged, struct stage *stage)
     nn_program_set_bursts(stage->program, staged->n_bursts);
     pthread_mutex_unlock(&staged->lock);
     if (old)
-        put(staged, old);
+        stage_put(staged, old);
 }
 
 /* ---- making ---- */
 
 /* Hands the program over, if it can be kept. */
-static int keep(struct stage *stage, const struct nnhal_driver_model *model, bool is_final,
-                struct nnhal_cache *cache)
+static int stage_keep(struct stage *stage, const struct nnhal_driver_model *model, bool is_final,
+                      struct nnhal_cache *cache)
 {
     struct nn_kept *kept = &stage->kept;
     int r = nn_serialize(stage->program, model, is_final, kept);
@@ -145,7 +145,7 @@ int nn_compiled_new(const struct nnhal_driver_model *model,
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_REFUSED;
     r = copy_model(staged, model);
     if (r == 0 && cache)
-        r = keep(stage, model, passes == options->passes, cache);
+        r = stage_keep(stage, model, passes == options->passes, cache);
     if (r)
         return nn_error_trace(r);
     staged->newest = steal_ptr(&stage);
@@ -193,7 +193,7 @@ int nn_compiled_execute(struct nn_compiled *staged, struct nnhal_execution *exec
     struct stage *stage = get_newest(staged);
     int r = nn_exec(stage->program, execution, why);
 
-    put(staged, stage);
+    stage_put(staged, stage);
     return r;
 }
 
@@ -239,7 +239,7 @@ static int make_optimized(struct nn_compiled *staged, struct nnhal_cache *cache,
     r = nn_tune(stage->program, is_cancelled);
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_CANCELLED;
-    return cache ? keep(stage, &staged->model, true, cache) : 0;
+    return cache ? stage_keep(stage, &staged->model, true, cache) : 0;
 }
 
 int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache,
@@ -257,6 +257,6 @@ int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache
     if (r)
         return r;
     staged->is_optimized = true;
-    replace(staged, steal_ptr(&stage));
+    stage_replace(staged, steal_ptr(&stage));
     return 0;
 }

@@ -76,7 +76,7 @@ static int open_writes(struct nn_run *run)
 }
 
 /* Where the value is now; NULL while it is nowhere: a late output, or an omitted one. */
-static uint8_t *address(const struct nn_run *run, const struct nn_plan_value *value)
+static uint8_t *value_address(const struct nn_run *run, const struct nn_plan_value *value)
 {
     const struct nn_slot *slot;
 
@@ -107,7 +107,7 @@ static void look_up(struct nn_run *run)
     for (uint32_t i = 0; i < header->refs.n; i++) {
         const struct nn_plan_value *value = &values[refs[i]];
 
-        run->workspace->tensors[i] = (struct nn_tensor){.data = address(run, value),
+        run->workspace->tensors[i] = (struct nn_tensor){.data = value_address(run, value),
                                                         .size = value->size,
                                                         .type = value->type,
                                                         .n_dims = value->n_dims,

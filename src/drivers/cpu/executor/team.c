@@ -48,7 +48,7 @@ struct worker {
     unsigned number;
 };
 
-static inline void relax(void)
+static inline void cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -68,7 +68,7 @@ static uint32_t state_chunks(uint64_t state)
 }
 
 /* Claims chunks of the region until none is left in this generation. */
-static void work(struct region *region, uint64_t state, unsigned worker)
+static void worker_run(struct region *region, uint64_t state, unsigned worker)
 {
     uint64_t generation = state >> 32;
 
@@ -94,7 +94,7 @@ static bool help_somewhere(struct nn_team *team, unsigned worker)
         uint64_t state = atomic_load(&team->regions[i].state);
 
         if (state_next(state) < state_chunks(state)) {
-            work(&team->regions[i], state, worker);
+            worker_run(&team->regions[i], state, worker);
             has_helped = true;
         }
     }
@@ -123,7 +123,7 @@ static void *worker_main(void *arg)
             n_idle = 0;
         } else if (n_idle < WORKER_SPINS && atomic_load(&team->n_inside)) {
             n_idle++;
-            relax();
+            cpu_relax();
         } else {
             sleep_until_woken(team, worker.number);
             n_idle = 0;
@@ -150,7 +150,7 @@ static int start_one(struct nn_team *team)
 }
 
 /* A team that cannot have all its threads works with those it got. */
-static void start(struct nn_team *team)
+static void team_start(struct nn_team *team)
 {
     pthread_mutex_lock(&team->lock);
     if (!atomic_load(&team->is_started)) {
@@ -233,7 +233,7 @@ static void wait_done(struct region *region, uint32_t n_chunks)
     uint32_t n_done;
 
     for (unsigned n = 0; n < CALLER_SPINS && atomic_load(&region->n_done) != n_chunks; n++)
-        relax();
+        cpu_relax();
     if (atomic_load(&region->n_done) == n_chunks)
         return;
     /* Pairs with the load in work(): either the last one to finish sees the
@@ -262,7 +262,7 @@ void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *
         return;
     }
     if (!atomic_load(&team->is_started))
-        start(team);
+        team_start(team);
     region->fn = fn;
     region->ctx = ctx;
     atomic_store(&region->n_done, 0);
@@ -270,7 +270,7 @@ void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *
     /* Pairs with the load in help_somewhere(): fn and ctx come before it. */
     atomic_store(&region->state, state);
     wake_helpers(team, n_chunks - 1);
-    work(region, state, 0);
+    worker_run(region, state, 0);
     wait_done(region, n_chunks);
     atomic_store(&region->is_taken, 0);
 }

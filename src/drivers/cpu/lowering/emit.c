@@ -13,7 +13,7 @@ struct emitter {
     struct nn_blob values, steps, refs, dims, writes, conditions, block;
 };
 
-static int append(struct nn_blob *section, const void *element, size_t n_bytes)
+static int section_append(struct nn_blob *section, const void *element, size_t n_bytes)
 {
     size_t at;
 
@@ -23,7 +23,7 @@ static int append(struct nn_blob *section, const void *element, size_t n_bytes)
 static int add_dims(struct emitter *emitter, const uint32_t *dims, uint32_t n, uint32_t *ret_first)
 {
     *ret_first = (uint32_t)(emitter->dims.size / sizeof(*dims));
-    return append(&emitter->dims, dims, n * sizeof(*dims));
+    return section_append(&emitter->dims, dims, n * sizeof(*dims));
 }
 
 /* ---- values ---- */
@@ -88,7 +88,7 @@ static int plan_value(struct emitter *emitter, uint32_t index, uint32_t *ret)
         if (!r)
             r = add_dims(emitter, state->dims, state->n_dims, &value.first_dim);
         if (!r)
-            r = append(&emitter->values, &value, sizeof(value));
+            r = section_append(&emitter->values, &value, sizeof(value));
         if (r)
             return nn_error_trace(r);
         state->plan_value = (uint32_t)(emitter->values.size / sizeof(value));
@@ -106,7 +106,7 @@ static int add_refs(struct emitter *emitter, const uint32_t *indices, uint32_t n
         int r = plan_value(emitter, indices[i], &ref);
 
         if (!r)
-            r = append(&emitter->refs, &ref, sizeof(ref));
+            r = section_append(&emitter->refs, &ref, sizeof(ref));
         if (r)
             return nn_error_trace(r);
     }
@@ -139,7 +139,7 @@ static int add_step(struct emitter *emitter, const struct nn_segment_step *from)
     if (!r)
         r = add_refs(emitter, node->outputs, node->n_outputs);
     if (!r)
-        r = append(&emitter->steps, &step, sizeof(step));
+        r = section_append(&emitter->steps, &step, sizeof(step));
     return nn_error_trace(r);
 }
 
@@ -155,7 +155,7 @@ static int add_writes(struct emitter *emitter)
             continue;
         r = plan_value(emitter, v, &write.plan_value);
         if (!r)
-            r = append(&emitter->writes, &write, sizeof(write));
+            r = section_append(&emitter->writes, &write, sizeof(write));
         if (r)
             return nn_error_trace(r);
     }
@@ -180,7 +180,7 @@ static int add_conditions(struct emitter *emitter)
             condition.n_bytes = state->size;
         }
         if (!r)
-            r = append(&emitter->conditions, &condition, sizeof(condition));
+            r = section_append(&emitter->conditions, &condition, sizeof(condition));
         if (r)
             return nn_error_trace(r);
     }
@@ -198,7 +198,7 @@ static int add_array(struct emitter *emitter, const struct nn_blob *section, siz
     return nn_error_trace(r);
 }
 
-static int emit(struct emitter *emitter, struct nn_plan *plan)
+static int plan_emit(struct emitter *emitter, struct nn_plan *plan)
 {
     struct nn_segment *segment = emitter->segment;
     struct nn_plan_header *header = &emitter->header;
@@ -245,7 +245,7 @@ int nn_segment_emit(struct nn_segment *segment, struct nn_plan *ret_plan)
 {
     struct emitter emitter = {.segment = segment};
     struct nn_plan plan = {0};
-    int r = emit(&emitter, &plan);
+    int r = plan_emit(&emitter, &plan);
 
     nn_blob_done(&emitter.values);
     nn_blob_done(&emitter.steps);

@@ -42,7 +42,7 @@ uint32_t nn_segment_root(struct nn_segment *segment, uint32_t value, uint64_t *r
 }
 
 /* Puts the memory of root below into that of root above, delta bytes behind its beginning. */
-static void join(struct nn_segment *segment, uint32_t below, uint32_t above, uint64_t delta)
+static void layout_fuse(struct nn_segment *segment, uint32_t below, uint32_t above, uint64_t delta)
 {
     struct nn_segment_value *b = &segment->values[below];
     struct nn_segment_value *a = &segment->values[above];
@@ -173,7 +173,7 @@ static bool view_whole(struct nn_segment *segment, const struct nn_node *node)
         return false;
     if (out->is_slot && (!is_free(r) || delta != 0 || r->size != out->size))
         return false;
-    join(segment, node->outputs[0], root, delta);
+    layout_fuse(segment, node->outputs[0], root, delta);
     return true;
 }
 
@@ -218,7 +218,7 @@ static bool view_concatenation(struct nn_segment *segment, const struct nn_node 
     if (n_taken < n)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        join(segment, nn_segment_root(segment, node->inputs[i], &delta), out, offset);
+        layout_fuse(segment, nn_segment_root(segment, node->inputs[i], &delta), out, offset);
         offset += segment->values[node->inputs[i]].size;
     }
     return true;
@@ -235,7 +235,7 @@ static bool view_split(struct nn_segment *segment, const struct nn_node *node)
         if (segment->values[node->outputs[i]].is_slot)
             return false;
     for (uint32_t i = 0; i < node->n_outputs; i++) {
-        join(segment, node->outputs[i], root, delta);
+        layout_fuse(segment, node->outputs[i], root, delta);
         delta += segment->values[node->outputs[i]].size;
     }
     return true;
@@ -313,7 +313,7 @@ static void work_in_place(struct nn_segment *segment, uint32_t step)
         if ((in_place >> i & 1) && is_free(r) && r->last_step == last && delta == 0 &&
             r->size == size && root != out && others_agree(segment, node, root, in_place, size) &&
             !group_needs(segment, step, first, last, root)) {
-            join(segment, out, root, 0);
+            layout_fuse(segment, out, root, 0);
             return;
         }
     }
@@ -328,7 +328,7 @@ static bool needs_arena(const struct nn_segment *segment, uint32_t value)
     return state->is_local && state->root == value && state->slot == NN_NOWHERE;
 }
 
-static int place(struct nn_segment *segment)
+static int layout_place(struct nn_segment *segment)
 {
     struct nn_memory_buffer *buffers;
     uint32_t n = 0, i = 0;
@@ -365,5 +365,5 @@ int nn_segment_layout(struct nn_segment *segment)
         else if (segment->steps[s].row->in_place)
             work_in_place(segment, s);
     }
-    return nn_error_trace(place(segment));
+    return nn_error_trace(layout_place(segment));
 }

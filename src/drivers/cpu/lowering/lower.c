@@ -56,7 +56,7 @@ bool nn_lower_is_omitted(const struct nn_lower *lower, uint32_t input)
     return input >= lower->n_inputs || lower->inputs[input].is_omitted;
 }
 
-static const void *scalar(const struct nn_lower *lower, uint32_t input, uint32_t n_bytes)
+static const void *lower_scalar(const struct nn_lower *lower, uint32_t input, uint32_t n_bytes)
 {
     if (nn_lower_is_omitted(lower, input) || lower->inputs[input].size != n_bytes)
         return NULL;
@@ -65,7 +65,7 @@ static const void *scalar(const struct nn_lower *lower, uint32_t input, uint32_t
 
 int32_t nn_lower_i32(const struct nn_lower *lower, uint32_t input, int32_t fallback)
 {
-    const void *bytes = scalar(lower, input, sizeof(int32_t));
+    const void *bytes = lower_scalar(lower, input, sizeof(int32_t));
     int32_t number;
 
     if (!bytes)
@@ -76,14 +76,14 @@ int32_t nn_lower_i32(const struct nn_lower *lower, uint32_t input, int32_t fallb
 
 bool nn_lower_bool(const struct nn_lower *lower, uint32_t input, bool fallback)
 {
-    const uint8_t *bytes = scalar(lower, input, 1);
+    const uint8_t *bytes = lower_scalar(lower, input, 1);
 
     return bytes ? *bytes != 0 : fallback;
 }
 
 float nn_lower_f32(const struct nn_lower *lower, uint32_t input, float fallback)
 {
-    const void *bytes = scalar(lower, input, sizeof(float));
+    const void *bytes = lower_scalar(lower, input, sizeof(float));
     uint16_t half;
     float number;
 
@@ -91,7 +91,7 @@ float nn_lower_f32(const struct nn_lower *lower, uint32_t input, float fallback)
         memcpy(&number, bytes, sizeof(number));
         return number;
     }
-    bytes = scalar(lower, input, sizeof(half));
+    bytes = lower_scalar(lower, input, sizeof(half));
     if (!bytes)
         return fallback;
     memcpy(&half, bytes, sizeof(half));
@@ -146,7 +146,7 @@ static void define_from_slot(struct nn_segment *segment, uint32_t index,
 }
 
 /* Makes sure that the shape of a value is known. */
-static int define(struct nn_segment *segment, uint32_t index)
+static int value_define(struct nn_segment *segment, uint32_t index)
 {
     const struct nn_value *value = &segment->graph->values[index];
     struct nn_segment_value *state = &segment->values[index];
@@ -243,7 +243,7 @@ static int know_inputs(struct node_work *work, const struct nn_kernel *row, bool
         uint32_t index = work->node->inputs[i];
         const struct nn_value *value = &segment->graph->values[index];
 
-        r = define(segment, index);
+        r = value_define(segment, index);
         if (r)
             return r;
         if (must_know(value, row, i) || (guess && value->type == NNHAL_TENSOR_INT32 &&
@@ -458,7 +458,7 @@ static bool is_control(const struct nn_node *node)
     return node->operation == NNHAL_OP_IF || node->operation == NNHAL_OP_WHILE;
 }
 
-static int walk(struct nn_segment *segment)
+static int segment_walk(struct nn_segment *segment)
 {
     const struct nn_graph *graph = segment->graph;
 
@@ -505,7 +505,7 @@ static int lower_segment(struct nn_segment *segment, struct nn_plan *ret_plan)
                                     graph->n_nodes - segment->first_node);
     if (!segment->values || !segment->conditions || !segment->steps)
         return nn_error_origin(-ENOMEM);
-    r = walk(segment);
+    r = segment_walk(segment);
     if (!r)
         r = nn_segment_layout(segment);
     if (!r)

@@ -11,7 +11,7 @@ struct fold_target {
     uint32_t index;
 };
 
-static int fold(void *ctx, struct nn_graph *graph)
+static int pass_fold(void *ctx, struct nn_graph *graph)
 {
     const struct fold_target *target = ctx;
 
@@ -21,16 +21,16 @@ static int fold(void *ctx, struct nn_graph *graph)
 /* Folding is repeated where a pass before it has made constants that can be computed: the tables of
  * LUT, and filters with their codes moved. */
 static const struct nn_pass passes[] = {
-    {.name = "fold", .set = NN_PASSES_QUICK, .run_with = fold},
+    {.name = "fold", .set = NN_PASSES_QUICK, .run_with = pass_fold},
     {.name = "pad", .set = NN_PASSES_ALL, .run = nn_pass_pad},
     {.name = "activation", .set = NN_PASSES_ALL, .run = nn_pass_activation},
     {.name = "infer", .set = NN_PASSES_ALL, .run = nn_pass_infer},
     {.name = "nchw", .set = NN_PASSES_ALL, .run = nn_pass_nchw},
     {.name = "dead", .set = NN_PASSES_ALL, .run = nn_pass_dead},
     {.name = "lut", .set = NN_PASSES_ALL, .run = nn_pass_lut},
-    {.name = "fold", .set = NN_PASSES_ALL, .run_with = fold},
+    {.name = "fold", .set = NN_PASSES_ALL, .run_with = pass_fold},
     {.name = "u8", .set = NN_PASSES_ALL, .run = nn_pass_u8},
-    {.name = "fold", .set = NN_PASSES_ALL, .run_with = fold},
+    {.name = "fold", .set = NN_PASSES_ALL, .run_with = pass_fold},
     {.name = "dead", .set = NN_PASSES_QUICK, .run = nn_pass_dead},
     {.name = "fuse", .set = NN_PASSES_ALL, .run = nn_pass_fuse},
 };

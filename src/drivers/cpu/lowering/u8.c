@@ -32,7 +32,7 @@ static bool is_int8(const struct nn_value *value)
     return value->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
 }
 
-static void turn(struct nn_value *twin)
+static void graph_turn_u8(struct nn_value *twin)
 {
     twin->type = NNHAL_TENSOR_QUANT8_ASYMM;
     twin->zero_point += FLIP;
@@ -56,8 +56,8 @@ static int add_table(struct nn_graph *graph, uint32_t type, const uint8_t bytes[
     return nn_error_trace(nn_graph_add_value(graph, &value, ret_index));
 }
 
-static int convert(struct nn_conversions *twins, bool back, uint32_t *ret_operation,
-                   uint32_t *ret_constant)
+static int node_convert(struct nn_conversions *twins, bool back, uint32_t *ret_operation,
+                        uint32_t *ret_constant)
 {
     uint32_t type = back ? NNHAL_TENSOR_QUANT8_ASYMM_SIGNED : NNHAL_TENSOR_QUANT8_ASYMM;
     uint8_t bytes[N_CODES];
@@ -144,7 +144,7 @@ static bool makes_certain(const struct nn_graph *graph, const struct nn_node *no
 }
 
 /* Whether the operation works on twins: all its data has some, or is constant. */
-static bool follows(const struct nn_conversions *twins, const struct nn_node *node)
+static bool node_follows_u8(const struct nn_conversions *twins, const struct nn_node *node)
 {
     uint32_t n = node->operation == NN_INTERNAL_OP_LUT ? 1 : node->n_inputs, n_twins = 0;
 
@@ -177,7 +177,7 @@ static int turn_table(struct nn_graph *graph, struct nn_node *node)
     return nn_error_trace(add_table(graph, NNHAL_TENSOR_QUANT8_ASYMM, bytes, &node->inputs[1]));
 }
 
-static int move(struct nn_conversions *twins, struct nn_node *node)
+static int value_move(struct nn_conversions *twins, struct nn_node *node)
 {
     int r = 0;
 
@@ -209,8 +209,8 @@ static int take_node(struct nn_conversions *twins, struct nn_node *node)
 {
     if (node->is_dead)
         return 0;
-    if (is_movable(twins, node) || follows(twins, node))
-        return move(twins, node);
+    if (is_movable(twins, node) || node_follows_u8(twins, node))
+        return value_move(twins, node);
     return nn_error_trace(nn_rewrite_node(&twins->rewrite, node));
 }
 
@@ -226,8 +226,8 @@ int nn_pass_u8(struct nn_graph *graph)
         return 0;
     r = nn_conversions_init(&twins, graph);
     twins.has = is_int8;
-    twins.turn = turn;
-    twins.convert = convert;
+    twins.turn = graph_turn_u8;
+    twins.convert = node_convert;
     for (uint32_t i = 0; !r && i < graph->n_nodes; i++)
         r = take_node(&twins, &graph->nodes[i]);
     if (!r)

@@ -22,7 +22,7 @@ bool nn_entry_file_is_writable(int fd)
            fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-int nn_entry_file_write(int fd, const struct nn_hash_part *parts, size_t n_parts)
+int nn_entry_file_write_unsynced(int fd, const struct nn_hash_part *parts, size_t n_parts)
 {
     uint64_t offset = 0;
     int r = 0;
@@ -34,9 +34,14 @@ int nn_entry_file_write(int fd, const struct nn_hash_part *parts, size_t n_parts
     }
     if (r == 0)
         r = nn_sys_ftruncate(fd, (off_t)offset);
-    if (r == 0)
-        r = nn_sys_fdatasync(fd);
     return nn_error_trace(r);
+}
+
+int nn_entry_file_write(int fd, const struct nn_hash_part *parts, size_t n_parts)
+{
+    int r = nn_entry_file_write_unsynced(fd, parts, n_parts);
+
+    return r < 0 ? nn_error_trace(r) : nn_error_trace(nn_sys_fdatasync(fd));
 }
 
 int nn_entry_file_size(int fd, uint64_t *ret_size)

@@ -33,6 +33,9 @@ bool nn_entry_file_is_writable(int fd);
  * Returns: 0, -errno (the file holds anything then). */
 int nn_entry_file_write(int fd, const struct nn_hash_part *parts, size_t n_parts);
 
+/* nn_entry_file_write_unsynced() - the same without waiting for the disk. */
+int nn_entry_file_write_unsynced(int fd, const struct nn_hash_part *parts, size_t n_parts);
+
 /* nn_entry_file_size() - how many bytes nn_entry_file_read() would read now.
  * Returns: 0, NN_ENTRY_FILE_E_UNUSABLE. */
 int nn_entry_file_size(int fd, uint64_t *ret_size);

@@ -33,8 +33,14 @@ int nn_folder_open(const char *path, struct nn_folder *ret_folder)
     return 0;
 }
 
+/* A child that was forked meanwhile shares the lock as long as it has a copy of the descriptor, so
+ * that closing ours is not enough. */
 void nn_folder_unlock(struct nn_folder *folder)
 {
+    struct flock unlock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+
+    if (folder->lock_fd >= 0)
+        fcntl(folder->lock_fd, F_OFD_SETLK, &unlock);
     closep(&folder->lock_fd);
     folder->lock_fd = -1;
 }
@@ -329,6 +335,24 @@ static int entry_commit_file(struct nn_entry *set, bool is_model, uint32_t k)
     format_name(set, is_model, k, true, from);
     format_name(set, is_model, k, false, to);
     return nn_error_trace(nn_sys_renameat(set->folder->fd, from, to));
+}
+
+bool nn_entry_is_removed(const struct nn_entry *set)
+{
+    struct stat status;
+
+    return set->n_model && fstat(set->model[0], &status) == 0 && status.st_nlink == 0;
+}
+
+int nn_entry_sync(const struct nn_entry *set)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < set->n_data; i++)
+        r = nn_sys_fdatasync(set->data[i]);
+    for (uint32_t i = set->n_model; r == 0 && i-- > 0;)
+        r = nn_sys_fdatasync(set->model[i]);
+    return nn_error_trace(r);
 }
 
 /* The first model file comes last: with it the entry is there. */

@@ -6,8 +6,9 @@
  * What is in the files is the driver's affair; nothing is added here.
  *
  *   hit    nn_entry_find() opens them, for reading and writing
- *   miss   nn_entry_create() makes empty files under other names;
- *          nn_entry_commit() gives them their names, nn_entry_done() removes them
+ *   miss   nn_entry_create() makes empty files under other names; nn_entry_sync()
+ *          brings what was written to the disk; nn_entry_commit() gives the files
+ *          their names, nn_entry_done() removes them
  *
  * An entry is seen whole or not at all, but for a process that ends between two
  * renames; the driver's hash refuses what does not belong together. Safety is that
@@ -100,6 +101,13 @@ bool nn_entry_is_written(const struct nn_entry *set);
 /* nn_entry_inode() - of the first model file: an entry that was replaced has another one. 0: it
  * cannot be told. */
 ino_t nn_entry_inode(const struct nn_entry *set);
+
+/* nn_entry_is_removed() - whether its files have no name any more: they cannot be kept. */
+bool nn_entry_is_removed(const struct nn_entry *set);
+
+/* nn_entry_sync() - the data files, then the model files, the first of them last. Waits for the
+ * disk. Returns: 0, -errno. */
+int nn_entry_sync(const struct nn_entry *set);
 
 /* nn_entry_commit() - the files take the place of those of the key; then makes room.
  * Returns: 0, -errno. */

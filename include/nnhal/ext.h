@@ -49,7 +49,7 @@ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
 enum nnhal_cache_outcome {
     NNHAL_CACHE_NONE = 0,     /* no cache was asked for */
     NNHAL_CACHE_HIT = 1,      /* prepared from the cache, nothing was compiled */
-    NNHAL_CACHE_COMPILED = 2, /* compiled, and kept for the next time */
+    NNHAL_CACHE_COMPILED = 2, /* compiled, and kept for the next time (in the background) */
     NNHAL_CACHE_UNCACHED = 3, /* compiled, and not kept */
 };
 

@@ -23,7 +23,7 @@ struct nn_token_map {
 
 static const char schema[] =
     "PRAGMA journal_mode = MEMORY;"
-    "PRAGMA synchronous = FULL;"
+    "PRAGMA synchronous = OFF;"
     "CREATE TABLE IF NOT EXISTS tokens("
     "    serial INTEGER PRIMARY KEY AUTOINCREMENT, uid INTEGER NOT NULL, token BLOB NOT NULL,"
     "    current BLOB NOT NULL, next BLOB, UNIQUE(uid, token));";

@@ -12,7 +12,9 @@
  * it. If it is damaged it is replaced by an empty one, and everything in it
  * has to be compiled again; a damaged map cannot make a wrong file right.
  * The journal is held in memory and the database stays open, so that a
- * sandboxed process needs no file but the open one.
+ * sandboxed process needs no file but the open one. Nothing waits for the disk:
+ * a process that ends loses nothing, and after a power cut the map may have
+ * forgotten the last tokens, or be damaged.
  *
  * Threads: any; one at a time inside. After fork the child's map knows nothing and takes nothing
  * (db.h). */
@@ -42,7 +44,7 @@ struct nn_token_map *nn_token_map_free(struct nn_token_map *map);
 
 NN_DEFINE_CLEANUP(struct nn_token_map, nn_token_map_free)
 
-/* nn_token_map_put() - what the token stands for from now on, on the disk.
+/* nn_token_map_put() - what the token stands for from now on.
  * Returns: 0, -EIO (nothing may be written for the token). */
 int nn_token_map_put(struct nn_token_map *map, uint32_t uid,
                      const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], const struct nn_hash *hash);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setCaching() in the three ways: what one process has compiled the next one takes, whoever
- * the driver's process is; and what is not right any more is compiled again. */
+/* setCaching() in the three ways: what one process has compiled the next one takes, in whichever
+ * process the driver runs; and what is not right any more is compiled again. */
 #include "ways.h"
 
 #include <dirent.h>
@@ -66,7 +66,7 @@ static pid_t start_client(const int *gate)
         for (int i = 0; i < 5; i++)
             OK(ways_formula_run(&formula, i));
         ways_formula_done(&formula);
-        _exit((int)outcome);
+        exit((int)outcome); /* not _exit(): the entry is brought to the disk in the background */
     }
     return child;
 }

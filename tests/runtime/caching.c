@@ -2,12 +2,14 @@
 #include "caching.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MODEL_BYTES = 256, MAX_DATA_BYTES = 1 << 20 };
@@ -163,7 +165,7 @@ static void compute_once(ANeuralNetworksCompilation *compilation)
     ANeuralNetworksExecution_free(execution);
 }
 
-uint32_t caching_compile(struct how how, char why[256])
+uint32_t caching_compile_unsettled(struct how how, char why[256])
 {
     const ANeuralNetworksDevice *device = RT_FAKE;
     struct nnhal_cache_info info = {.size = sizeof(info)};
@@ -186,6 +188,35 @@ uint32_t caching_compile(struct how how, char why[256])
     ANeuralNetworksCompilation_free(compilation);
     ANeuralNetworksModel_free(model);
     return info.outcome;
+}
+
+void caching_settle(const char *path)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    struct flock lock;
+    char name[128];
+    int fd;
+
+    snprintf(name, sizeof(name), "%s/lock", path);
+    fd = open(name, O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    for (;;) {
+        lock = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        ck_assert_int_eq(fcntl(fd, F_OFD_GETLK, &lock), 0);
+        if (lock.l_type == F_UNLCK)
+            break;
+        nanosleep(&nap, NULL);
+    }
+    close(fd);
+}
+
+uint32_t caching_compile(struct how how, char why[256])
+{
+    uint32_t outcome = caching_compile_unsettled(how, why);
+
+    if (outcome == NNHAL_CACHE_COMPILED)
+        caching_settle(how.path);
+    return outcome;
 }
 
 /* -- processes ----------------------------------------------------------------------------- */

@@ -46,8 +46,15 @@ struct how {
     ((struct how){ANEURALNETWORKS_ADD, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER, caching_folder,  \
                   token_a, 0})
 
-/* caching_compile() - compiles, computes, frees. Returns: the outcome, with its sentence. */
+/* caching_compile() - compiles, computes, frees, and waits until an entry that it has made is
+ * whole. Returns: the outcome, with its sentence. */
 uint32_t caching_compile(struct how how, char why[256]);
+
+/* caching_compile_unsettled() - the same without waiting. */
+uint32_t caching_compile_unsettled(struct how how, char why[256]);
+
+/* caching_settle() - waits until no entry of the folder is being made: its lock is free. */
+void caching_settle(const char *path);
 
 #define EXPECT(wanted, how)                                                                        \
     do {                                                                                           \

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -26,12 +27,16 @@ static unsigned n_calls, last_call;
 /* The n_calls-th call is not made: the process ends there. */
 static void note_call(char letter)
 {
-    size_t n = strlen(calls);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    size_t n;
 
+    pthread_mutex_lock(&lock);
+    n = strlen(calls);
     if (++n_calls == last_call)
         raise(SIGKILL);
     if (letter && (n == 0 || calls[n - 1] != letter) && n + 1 < sizeof(calls))
         calls[n] = letter;
+    pthread_mutex_unlock(&lock);
 }
 
 static void on_sys_call(const char *call, int fd)
@@ -120,8 +125,8 @@ static unsigned find_call(char letter)
     return (unsigned)(at - calls);
 }
 
-/* What the driver remembers is on the disk before a byte of a file is; files are whole and on the
- * disk before they get their names. At last comes a note for people (cache/history.h). */
+/* What the driver remembers is in its map before a byte of a file is written; files are whole and
+ * on the disk before they get their names. At last comes a note for people (cache/history.h). */
 TEST(the_map_comes_first_and_the_names_last)
 {
     char path[512];
@@ -130,7 +135,7 @@ TEST(the_map_comes_first_and_the_names_last)
     watch_calls(0);
     EXPECT(NNHAL_CACHE_COMPILED, USUAL);
     unwatch_calls();
-    ck_assert_str_eq(calls + find_call('w'), "wtswtsrw");
+    ck_assert_str_eq(calls + find_call('w'), "wtwtsrw");
     ck_assert_uint_lt(find_call('M'), find_call('w'));
     /* And once more over what is there. */
     caching_path("-m0", path, sizeof(path));
@@ -138,7 +143,7 @@ TEST(the_map_comes_first_and_the_names_last)
     watch_calls(0);
     EXPECT(NNHAL_CACHE_COMPILED, USUAL);
     unwatch_calls();
-    ck_assert_str_eq(calls, "Mwtswtsrw");
+    ck_assert_str_eq(calls, "Mwtwtsrw");
     caching_done();
 }
 TEST_END

@@ -230,25 +230,27 @@ static int hash_image(const struct image *image, struct nn_arena *arena, struct 
 }
 
 /* The first model file comes last, and is empty until then: with it the files are whole. */
-static int write_files(const struct image *image, const struct nn_hal_prepare_model_args *args)
+static int write_files(const struct image *image, const struct nn_hal_prepare_model_args *args,
+                       int (*write_file)(int fd, const struct nn_hash_part *parts, size_t n_parts))
 {
     uint64_t size = 0;
     int r = 0;
 
     if (nn_entry_file_size(args->model_cache[0], &size) != 0 || size)
-        r = nn_entry_file_write(args->model_cache[0], NULL, 0);
+        r = write_file(args->model_cache[0], NULL, 0);
     for (uint32_t i = 0; r == 0 && i < args->n_data_cache; i++)
-        r = nn_entry_file_write(args->data_cache[i], &image->parts[image->n_model + 1 + i], 1);
+        r = write_file(args->data_cache[i], &image->parts[image->n_model + 1 + i], 1);
     for (uint32_t i = 1; r == 0 && i < args->n_model_cache; i++)
-        r = nn_entry_file_write(args->model_cache[i], &image->parts[i + 1], 1);
+        r = write_file(args->model_cache[i], &image->parts[i + 1], 1);
     if (r == 0)
-        r = nn_entry_file_write(args->model_cache[0], image->parts, image->n_model ? 2 : 1);
+        r = write_file(args->model_cache[0], image->parts, image->n_model ? 2 : 1);
     if (r < 0)
-        nn_entry_file_write(args->model_cache[0], NULL, 0);
+        write_file(args->model_cache[0], NULL, 0);
     return nn_error_trace(r);
 }
 
-/* What is there is replaced in place: until it is whole, both are right. */
+/* What is there is replaced in place: until it is whole, both are right. The files have their
+ * names already, so each is on the disk before the next is written. */
 static int replace_files(struct nn_host_session *session, const struct image *image,
                          const struct nn_hal_prepare_model_args *args, const struct nn_hash *hash)
 {
@@ -256,7 +258,7 @@ static int replace_files(struct nn_host_session *session, const struct image *im
     int r = nn_token_map_put_next(tokens, session->uid, args->token, hash);
 
     if (r == 0)
-        r = write_files(image, args);
+        r = write_files(image, args, nn_entry_file_write);
     if (r == 0)
         r = nn_token_map_put(tokens, session->uid, args->token, hash);
     return nn_error_trace(r);
@@ -282,8 +284,8 @@ static bool cache_save(struct nn_host_session *session,
         r = replace_files(session, &image, args, &hash);
     else if (r == 0)
         r = nn_token_map_put(session->host->tokens, session->uid, args->token, &hash);
-    if (r == 0 && !is_again)
-        r = write_files(&image, args);
+    if (r == 0 && !is_again) /* the client syncs them before it gives them names */
+        r = write_files(&image, args, nn_entry_file_write_unsynced);
     nn_arena_done(&arena);
     if (r < 0)
         nn_log("cache", NN_LOG_INFO, "a compiled model was not cached: %s", strerror(-r));

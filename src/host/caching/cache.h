@@ -8,7 +8,9 @@
  *
  *   save   hash the buffers; commit {user, token} -> hash to the token map;
  *          then write the files, the first model file last: while it is empty
- *          there is nothing in the others
+ *          there is nothing in the others. The client waits for the disk, if it
+ *          wants to, before it relies on them; only files that are replaced in
+ *          place are synced here
  *   load   read the model files whole; hash what was read; compare with the map;
  *          then look into it, read the data files or find them in memory, and
  *          give the driver those copies

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
-#include "cache/history.h"
+#include "runtime/compilation/cache-writer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -146,7 +146,8 @@ struct cache_attempt {
     const struct nn_rt_cache_calls *calls;
     struct nn_folder folder;
     struct nn_hash key;
-    ino_t refused; /* the first model file of an entry that was refused; 0: none was */
+    ino_t refused;     /* the first model file of an entry that was refused; 0: none was */
+    bool is_submitted; /* the writer has folder and entry, and notes the outcome */
 };
 
 /* Returns: whether it was a hit; else cache->why says why not. What was refused before is not
@@ -199,18 +200,45 @@ static void set_unwritten(struct cache_attempt *attempt)
                     attempt->device->name);
 }
 
+/* For people: nnhal cache tells it. */
+static struct nn_history_record make_record(const struct cache_attempt *attempt)
+{
+    struct nn_history_record record;
+
+    memset(&record, 0, sizeof(record)); /* the padding is written, too */
+    record.key = attempt->key;
+    record.time_s = time(NULL);
+    record.outcome = attempt->cache->outcome;
+    snprintf(record.device, sizeof(record.device), "%s", attempt->device->name);
+    snprintf(record.why, sizeof(record.why), "%s", attempt->cache->why);
+    return record;
+}
+
+static void outcome_record(const struct cache_attempt *attempt)
+{
+    const struct nn_history_record record = make_record(attempt);
+
+    if (!attempt->is_submitted)
+        nn_history_write(&attempt->folder, &record);
+}
+
+/* The files are written; the rest waits for the disk, which finish() does not. */
 static void entry_keep(struct cache_attempt *attempt, struct nn_entry *set)
 {
-    int r;
+    struct nn_history_record record;
 
     if (!nn_entry_is_written(set)) {
         set_unwritten(attempt);
         return;
     }
-    r = nn_entry_commit(set, NN_FOLDER_MAX_BYTES);
-    if (r < 0)
-        set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED, "the entry cannot be kept: %s",
-                    strerror(-r));
+    if (nn_entry_is_removed(set)) {
+        set_outcome(attempt->cache, NNHAL_CACHE_UNCACHED,
+                    "the entry cannot be kept: %s was removed", attempt->cache->path);
+        return;
+    }
+    record = make_record(attempt);
+    nn_rt_cache_writer_submit(&attempt->folder, set, &record);
+    attempt->is_submitted = true;
 }
 
 static int entry_compile(struct cache_attempt *attempt, struct nn_why *why)
@@ -255,20 +283,6 @@ static int compile_locked(struct cache_attempt *attempt, uint64_t deadline_ns, s
     if (try_hit(attempt))
         return 0;
     return entry_compile(attempt, why);
-}
-
-/* For people: nnhal cache tells it. */
-static void outcome_record(const struct cache_attempt *attempt)
-{
-    struct nn_history_record note;
-
-    memset(&note, 0, sizeof(note));
-    note.key = attempt->key;
-    note.time_s = time(NULL);
-    note.outcome = attempt->cache->outcome;
-    snprintf(note.device, sizeof(note.device), "%s", attempt->device->name);
-    snprintf(note.why, sizeof(note.why), "%s", attempt->cache->why);
-    nn_history_write(&attempt->folder, &note);
 }
 
 int nn_rt_cache_prepare(struct nn_rt_cache *cache, const struct nn_rt_model *finished,

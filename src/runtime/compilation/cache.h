@@ -7,8 +7,11 @@
  *                  --> prepare_model --the driver wrote--> keep them: COMPILED
  *                                    --it did not-------> remove them: UNCACHED
  *
- * Whatever fails here fails no compilation: it is prepared without a cache, and
- * why says what was the matter. That is logged as a warning, too, but not twice in
+ * Keeping waits for the disk and is done in the background, by cache-writer.h,
+ * which also holds the lock until the entry is whole.
+ *
+ * A failure of the cache fails no compilation: the model is prepared without it,
+ * and why says what failed. That is logged as a warning, too, but not twice in
  * a row. */
 #ifndef NN_RUNTIME_COMPILATION_CACHE_H
 #define NN_RUNTIME_COMPILATION_CACHE_H

@@ -103,7 +103,7 @@ static void child_run(const struct session_options *options, bool is_repeated, s
     session_close(&session);
 }
 
-/* live() in a new process. */
+/* child_run() in a new process. */
 static int child_start(const struct session_options *options, bool is_repeated,
                        struct told *ret_told)
 {
@@ -115,10 +115,11 @@ static int child_start(const struct session_options *options, bool is_repeated,
     if (shared == MAP_FAILED)
         return tool_error(TOOL_FAILED, "out of memory");
     told->status = TOOL_FAILED;
+    fflush(NULL);
     child = fork();
     if (child == 0) {
         child_run(options, is_repeated, told);
-        _exit(0);
+        exit(0); /* not _exit(): an entry is brought to the disk in the background */
     }
     if (child < 0 || waitpid(child, NULL, 0) != child)
         tool_error(TOOL_FAILED, "no process can be started");

@@ -139,67 +139,67 @@ uint32_t nn_host_free_execution(struct nn_call *call, const struct nn_hal_free_e
 
 /* -- execute_synchronously ------------------------------------------------------- */
 
-static uint32_t execution_run_binding(struct nn_call *call, const struct nn_binding *binding,
-                                      const struct nn_binding_run *how,
-                                      struct nn_hal_execute_synchronously_reply *reply)
-{
-    struct nn_binding_result result;
-    uint32_t status = nn_binding_run(call, binding, how, &result);
+/* What is to be run, and how: a reusable execution, or a binding for this call alone. */
+struct sync_target {
+    struct nn_execution *execution; /* NULL: binding is ours */
+    struct nn_binding own;
+    const struct nn_binding *binding;
+    struct nn_binding_run how;
+};
 
-    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
-        return status;
-    reply->n_output_shapes = result.n_shapes;
-    reply->output_shapes = result.shapes;
-    reply->timing = result.timing;
-    return status;
-}
-
-static uint32_t run_reusable(struct nn_call *call,
-                             const struct nn_hal_execute_synchronously_args *args,
-                             struct nn_hal_execute_synchronously_reply *reply)
+static uint32_t target_init(struct nn_call *call,
+                            const struct nn_hal_execute_synchronously_args *args,
+                            struct sync_target *target)
 {
-    _cleanup_(nn_execution_unrefp) struct nn_execution *execution = NULL;
-    struct nn_binding_run how = {.deadline_ns = args->deadline_ns,
-                                 .is_cancelled = &call->session->is_cancelled};
+    struct nn_prepared *prepared = NULL;
     uint32_t status;
 
-    status = nn_execution_get(call, args->execution, &execution);
+    *target = (struct sync_target){.binding = &target->own,
+                                   .how = {.deadline_ns = args->deadline_ns,
+                                           .loop_timeout_ns = args->loop_timeout_ns,
+                                           .measure = args->measure != 0,
+                                           .is_cancelled = &call->session->is_cancelled}};
+    status = nn_execution_check_form(call, args->execution, args->prepared_model, &args->request,
+                                     args->measure);
     if (status != NNHAL_NONE)
         return status;
-    how.loop_timeout_ns = execution->loop_timeout_ns;
-    how.measure = execution->measure;
-    return execution_run_binding(call, &execution->binding, &how, reply);
-}
-
-static uint32_t run_once(struct nn_call *call, const struct nn_hal_execute_synchronously_args *args,
-                         struct nn_hal_execute_synchronously_reply *reply)
-{
-    const struct nn_binding_run how = {.deadline_ns = args->deadline_ns,
-                                       .loop_timeout_ns = args->loop_timeout_ns,
-                                       .measure = args->measure != 0,
-                                       .is_cancelled = &call->session->is_cancelled};
-    struct nn_prepared *prepared = NULL;
-    struct nn_binding binding;
-    uint32_t status;
-
+    if (args->execution) {
+        status = nn_execution_get(call, args->execution, &target->execution);
+        if (status != NNHAL_NONE)
+            return status;
+        target->binding = &target->execution->binding;
+        target->how.loop_timeout_ns = target->execution->loop_timeout_ns;
+        target->how.measure = target->execution->measure;
+        return NNHAL_NONE;
+    }
     status = find_prepared(call, args->prepared_model, &prepared);
     if (status != NNHAL_NONE)
         return status;
-    status = nn_binding_init(call, &binding, prepared, &args->request, NULL, 0, call->arena);
-    if (status == NNHAL_NONE)
-        status = execution_run_binding(call, &binding, &how, reply);
-    nn_binding_done(&binding);
-    return status;
+    return nn_binding_init(call, &target->own, prepared, &args->request, NULL, 0, call->arena);
+}
+
+static void target_done(struct sync_target *target)
+{
+    nn_execution_unref(target->execution);
+    nn_binding_done(&target->own);
 }
 
 uint32_t nn_host_execute_synchronously(struct nn_call *call,
                                        const struct nn_hal_execute_synchronously_args *args,
                                        struct nn_hal_execute_synchronously_reply *reply)
 {
-    uint32_t status = nn_execution_check_form(call, args->execution, args->prepared_model,
-                                              &args->request, args->measure);
+    struct nn_binding_result result;
+    struct sync_target target;
+    uint32_t status = target_init(call, args, &target);
 
-    if (status != NNHAL_NONE)
-        return status;
-    return args->execution != 0 ? run_reusable(call, args, reply) : run_once(call, args, reply);
+    if (status == NNHAL_NONE) {
+        status = nn_binding_run(call, target.binding, &target.how, &result);
+        if (status == NNHAL_NONE || status == NNHAL_OUTPUT_INSUFFICIENT_SIZE) {
+            reply->n_output_shapes = result.n_shapes;
+            reply->output_shapes = result.shapes;
+            reply->timing = result.timing;
+        }
+    }
+    target_done(&target);
+    return status;
 }

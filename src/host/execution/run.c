@@ -211,23 +211,25 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
     return nn_call_check_driver(call, status, "execute");
 }
 
-/* Lets the driver execute once, and judges what it says of the outputs. */
-static uint32_t run_once(struct nn_call *call, const struct nn_admission *admission,
-                         const struct nn_binding_run *run, struct nnhal_output *outputs,
-                         struct nnhal_timing *timing)
+/* The pools are the driver's from here to end_run(); each try works on the outputs as agreed. */
+static uint32_t begin_run(struct nn_call *call, const struct nn_admission *admission,
+                          struct nnhal_output *outputs)
 {
-    const struct nn_binding *binding = admission->binding;
-    uint32_t n_outputs = binding->prepared->io.n_outputs;
-    bool is_written;
-    uint32_t status;
+    uint32_t n_outputs = admission->binding->prepared->io.n_outputs;
 
-    status = begin_access(call, binding);
-    if (status != NNHAL_NONE)
-        return status;
+    call->message = NULL;
     if (n_outputs)
         memcpy(outputs, admission->outputs, n_outputs * sizeof(outputs[0]));
-    status = driver_execute(call, admission, run, outputs, timing);
-    is_written = end_access(binding, binding->n_pools);
+    return begin_access(call, admission->binding);
+}
+
+/* What came of it: status is the driver's, outputs what it says of them. */
+static uint32_t end_run(struct nn_call *call, const struct nn_admission *admission,
+                        const struct nnhal_output *outputs, uint32_t status)
+{
+    const struct nn_binding *binding = admission->binding;
+    bool is_written = end_access(binding, binding->n_pools);
+
     if (is_broken(binding))
         return nn_call_fail(
             call, NNHAL_GENERAL_FAILURE,
@@ -241,25 +243,19 @@ static uint32_t run_once(struct nn_call *call, const struct nn_admission *admiss
     return check_outputs(call, admission, outputs, status);
 }
 
-/* Once, and again for as long as buffers have to grow. */
-static uint32_t run_leased(struct nn_call *call, struct nn_admission *admission,
-                           const struct nn_binding_run *run, struct nnhal_output *outputs,
-                           struct nnhal_timing *timing)
+/* Whether buffers that were too small have grown, and the driver is to execute once more. */
+static bool grow_buffers(struct nn_call *call, struct nn_admission *admission,
+                         const struct nnhal_output *outputs, uint32_t *status)
 {
-    uint32_t status, room_status;
-    bool is_again;
+    bool is_again = false;
+    uint32_t room_status;
 
-    do {
-        call->message = NULL;
-        is_again = false;
-        status = run_once(call, admission, run, outputs, timing);
-        if (status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
-            continue;
-        room_status = nn_admission_grow(call, admission, outputs, &is_again);
-        if (room_status != NNHAL_NONE)
-            return room_status;
-    } while (is_again);
-    return status == NNHAL_NONE ? nn_admission_check(call, admission, outputs) : status;
+    if (*status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return false;
+    room_status = nn_admission_grow(call, admission, outputs, &is_again);
+    if (room_status != NNHAL_NONE)
+        *status = room_status;
+    return is_again;
 }
 
 uint32_t nn_binding_run(struct nn_call *call, const struct nn_binding *binding,
@@ -280,7 +276,15 @@ uint32_t nn_binding_run(struct nn_call *call, const struct nn_binding *binding,
     status = nn_admission_begin(call, &admission, binding);
     if (status != NNHAL_NONE)
         return status;
-    status = run_leased(call, &admission, run, outputs, &timing);
+    do {
+        status = begin_run(call, &admission, outputs);
+        if (status != NNHAL_NONE)
+            break;
+        status = driver_execute(call, &admission, run, outputs, &timing);
+        status = end_run(call, &admission, outputs, status);
+    } while (grow_buffers(call, &admission, outputs, &status));
+    if (status == NNHAL_NONE)
+        status = nn_admission_check(call, &admission, outputs);
     if (status == NNHAL_NONE || status == NNHAL_OUTPUT_INSUFFICIENT_SIZE) {
         shapes_status = make_shapes(call, n_outputs, outputs, result);
         if (shapes_status != NNHAL_NONE)

@@ -7,60 +7,78 @@ enum { RANGE = 2048 };
 /* What one element costs in a step that nobody has measured, in nanoseconds. */
 enum { ELEMENT_COST = 1 };
 
-static void run_part(const struct nn_kernel *kernel, const struct nn_kernel_args *from,
-                     size_t begin, size_t end)
+static struct nn_kernel_args part_of(const struct nn_kernel_args *args, size_t begin, size_t end)
 {
-    struct nn_kernel_args args = *from;
+    struct nn_kernel_args part = *args;
 
-    args.is_part = true;
-    args.part_begin = begin;
-    args.part_end = end;
-    kernel->run(&args); /* elementwise: it cannot fail */
+    part.is_part = true;
+    part.part_begin = begin;
+    part.part_end = end;
+    return part;
 }
 
+/* Elementwise kernels cannot fail: their results are not looked at. */
 void nn_epilogue_run(const struct nn_kernel_args *args, size_t begin, size_t end)
 {
-    for (uint32_t i = 0; i < args->n_epilogue; i++)
-        run_part(args->tail[i].kernel, &args->tail[i].args, begin, end);
+    for (uint32_t i = 0; i < args->n_epilogue; i++) {
+        const struct nn_kernel_args part = part_of(&args->epilogue[i].args, begin, end);
+
+        args->epilogue[i].kernel->run(&part);
+    }
 }
 
 struct chain {
-    const struct nn_kernel *head; /* NULL: the tail only */
+    const struct nn_kernel *head; /* NULL: the epilogue only */
     const struct nn_kernel_args *args;
     size_t n;
 };
 
-static void run_ranges(void *ctx, size_t begin, size_t end, unsigned worker)
+static void chain_run_ranges(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct chain *chain = ctx;
 
     for (size_t i = begin; i < end; i++) {
         size_t first = i * RANGE, last = chain->n - first < RANGE ? chain->n : first + RANGE;
 
-        if (chain->head)
-            run_part(chain->head, chain->args, first, last);
+        if (chain->head) {
+            const struct nn_kernel_args part = part_of(chain->args, first, last);
+
+            chain->head->run(&part);
+        }
         nn_epilogue_run(chain->args, first, last);
     }
 }
 
-static void run_chain(const struct nn_kernel *head, const struct nn_kernel_args *args)
+static struct chain chain_of(const struct nn_kernel *head, const struct nn_kernel_args *args)
 {
-    struct chain chain = {head, args, nn_tensor_count(&args->outputs[0])};
+    return (struct chain){head, args, nn_tensor_count(&args->outputs[0])};
+}
 
-    nn_parallel_for(args, (chain.n + RANGE - 1) / RANGE,
-                    RANGE * ELEMENT_COST * (1 + args->n_epilogue), run_ranges, &chain);
+static size_t n_ranges(const struct chain *chain)
+{
+    return (chain->n + RANGE - 1) / RANGE;
+}
+
+static size_t range_cost(const struct nn_kernel_args *args)
+{
+    return RANGE * ELEMENT_COST * (1 + args->n_epilogue);
 }
 
 void nn_epilogue_run_all(const struct nn_kernel_args *args)
 {
+    struct chain chain = chain_of(NULL, args);
+
     if (args->n_epilogue)
-        run_chain(NULL, args);
+        nn_parallel_for(args, n_ranges(&chain), range_cost(args), chain_run_ranges, &chain);
 }
 
 int nn_epilogue_run_head(const struct nn_kernel *head, const struct nn_kernel_args *args)
 {
+    struct chain chain;
+
     if (args->n_epilogue == 0 || head->runs_epilogue)
         return head->run(args);
-    run_chain(head, args);
+    chain = chain_of(head, args);
+    nn_parallel_for(args, n_ranges(&chain), range_cost(args), chain_run_ranges, &chain);
     return 0;
 }

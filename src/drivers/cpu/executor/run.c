@@ -145,27 +145,27 @@ static int fill_args(struct nn_run *run, const struct nn_plan_step *step,
     return 0;
 }
 
-/* Runs a step and the n_epilogue steps behind it that have joined it. */
-static int run_step(struct nn_run *run, const struct nn_plan_step *step, uint32_t n_epilogue,
-                    struct nn_kernel_args *args)
+/* Everything that a step is called with, and the steps behind it that it is fused with. */
+static int prepare_step(struct nn_run *run, const struct nn_plan_step *step,
+                        struct nn_kernel_args *args, struct nn_epilogue_step *epilogue)
 {
-    const struct nn_kernel *kernel = nn_kernel_at(step->kernel);
-    struct nn_epilogue_step tail[NN_EPILOGUE_MAX];
     int r = nn_run_stopped(run);
 
     if (!r)
-        r = fill_args(run, step, kernel, args);
-    for (uint32_t i = 0; !r && i < n_epilogue; i++) {
-        tail[i] = (struct nn_epilogue_step){nn_kernel_at(step[i + 1].kernel), *args};
-        r = fill_args(run, &step[i + 1], tail[i].kernel, &tail[i].args);
+        r = fill_args(run, step, nn_kernel_at(step->kernel), args);
+    for (uint32_t i = 0; !r && i < args->n_epilogue; i++) {
+        epilogue[i] = (struct nn_epilogue_step){nn_kernel_at(step[i + 1].kernel), *args};
+        epilogue[i].args.n_epilogue = 0;
+        r = fill_args(run, &step[i + 1], epilogue[i].kernel, &epilogue[i].args);
     }
-    if (r)
-        return r;
     run->step = step;
-    args->tail = tail;
-    args->n_epilogue = n_epilogue;
-    r = nn_epilogue_run_head(kernel, args);
-    args->n_epilogue = 0;
+    args->epilogue = epilogue;
+    return r;
+}
+
+/* What a kernel's result means for the run. */
+static int step_result(struct nn_run *run, const struct nn_kernel *kernel, int r)
+{
     if (r == NN_KERNEL_E_CANCELLED) {
         r = nn_run_stopped(run);
         return r ? r : NN_EXEC_E_CANCELLED;
@@ -175,7 +175,7 @@ static int run_step(struct nn_run *run, const struct nn_plan_step *step, uint32_
     return r > 0 ? NN_EXEC_E_REFUSED : nn_error_trace(r);
 }
 
-static uint32_t count_joined(const struct nn_plan_step *steps, uint32_t n)
+static uint32_t count_fused(const struct nn_plan_step *steps, uint32_t n)
 {
     uint32_t count = 0;
 
@@ -189,6 +189,7 @@ static int run_plan(struct nn_run *run)
     const struct nn_plan_header *header = nn_plan_header(run->plan);
     const struct nn_plan_step *steps = nn_plan_at(run->plan, &header->steps);
     struct nn_kernel_args args = {.run = run};
+    struct nn_epilogue_step epilogue[NN_EPILOGUE_MAX];
     uint64_t scratch, workers;
     int r = reserve_arena(run, header, &scratch, &workers, &args.worker_scratch_stride);
 
@@ -201,9 +202,13 @@ static int run_plan(struct nn_run *run)
     args.scratch = run->workspace->arena + scratch;
     args.worker_scratch = run->workspace->arena + workers;
     look_up(run);
-    for (uint32_t i = 0, n_epilogue; !r && i < header->steps.n; i += 1 + n_epilogue) {
-        n_epilogue = count_joined(steps + i + 1, header->steps.n - i - 1);
-        r = run_step(run, &steps[i], n_epilogue, &args);
+    for (uint32_t i = 0; !r && i < header->steps.n; i += 1 + args.n_epilogue) {
+        const struct nn_kernel *kernel = nn_kernel_at(steps[i].kernel);
+
+        args.n_epilogue = count_fused(steps + i + 1, header->steps.n - i - 1);
+        r = prepare_step(run, &steps[i], &args, epilogue);
+        if (!r)
+            r = step_result(run, kernel, nn_epilogue_run_head(kernel, &args));
     }
     return r;
 }
@@ -336,24 +341,6 @@ static int give_outputs(struct nn_run *run, const struct nn_frame *frame,
     return result;
 }
 
-static int run_bound(struct nn_run *run, struct nnhal_execution *execution)
-{
-    struct nn_program_frame *frame;
-    int r = nn_program_get_frame(run->program, 0, &frame);
-
-    if (r)
-        return nn_error_trace(r);
-    r = bind_arguments(run, &frame->frame, execution);
-    nn_team_enter(run->team);
-    if (!r)
-        r = nn_run_graph(run, 0, &frame->frame);
-    nn_team_leave(run->team);
-    if (!r)
-        r = give_outputs(run, &frame->frame, execution);
-    nn_program_put_frame(run->program, 0, frame);
-    return r;
-}
-
 int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struct nn_why *why)
 {
     struct nn_run run = {.program = program,
@@ -362,11 +349,24 @@ int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struc
                          .loop_timeout_ns = execution->loop_timeout_ns,
                          .is_cancelled = execution->is_cancelled,
                          .is_alone = execution->may_stall != 0};
+    struct nn_program_frame *frame;
     int r = nn_program_get_workspace(program, &run.workspace);
 
     if (r)
         return nn_error_trace(r);
-    r = run_bound(&run, execution);
+    r = nn_program_get_frame(program, 0, &frame);
+    if (r) {
+        nn_program_put_workspace(program, run.workspace);
+        return nn_error_trace(r);
+    }
+    r = bind_arguments(&run, &frame->frame, execution);
+    nn_team_enter(run.team);
+    if (!r)
+        r = nn_run_graph(&run, 0, &frame->frame);
+    nn_team_leave(run.team);
+    if (!r)
+        r = give_outputs(&run, &frame->frame, execution);
+    nn_program_put_frame(program, 0, frame);
     nn_program_put_workspace(program, run.workspace);
     *why = run.why;
     return r;

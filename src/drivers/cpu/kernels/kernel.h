@@ -166,8 +166,8 @@ struct nn_kernel_args {
     bool is_part;
     size_t part_begin, part_end;
     uint32_t n_epilogue;
-    const struct nn_epilogue_step *tail; /* the core's; see nn_epilogue_run() */
-    struct nn_run *run;                  /* the core's */
+    const struct nn_epilogue_step *epilogue; /* the core's; see nn_epilogue_run() */
+    struct nn_run *run;                      /* the core's */
 };
 
 /* nn_tensor_count() - the number of elements. */

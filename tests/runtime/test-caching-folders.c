@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places where nothing can be kept: full, not writable, somebody else's, gone. The model is
+/* Places where nothing can be kept: full, not writable, another user's, gone. The model is
  * compiled and runs, and one line tells why it was not cached.
  *
  * It needs a file system of its own, so each test is in namespaces of its own, where it is an
@@ -78,7 +78,7 @@ static void become_unprivileged(void)
     ck_assert_int_eq(setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED), 0);
 }
 
-/* Everything in a file system of 1 MiB, which nobody sees but this test. */
+/* Everything in a file system of 1 MiB, which only this test sees. */
 static void places_init(void)
 {
     ck_assert(enter_namespaces());
@@ -197,9 +197,9 @@ TEST(a_driver_whose_own_folder_cannot_be_written)
 }
 TEST_END
 
-/* -- somebody else's ---------------------------------------------------------------------------- */
+/* -- another user's ----------------------------------------------------------------------------- */
 
-TEST(files_of_somebody_else_are_not_used)
+TEST(files_of_another_user_are_not_used)
 {
     char path[512];
 
@@ -272,7 +272,7 @@ int main(void)
                                   a_folder_without_write_permission,
                                   a_folder_mounted_for_reading_only,
                                   a_driver_whose_own_folder_cannot_be_written,
-                                  files_of_somebody_else_are_not_used,
+                                  files_of_another_user_are_not_used,
                                   a_folder_that_vanishes};
 
     if (!can_mount()) {

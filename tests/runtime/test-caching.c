@@ -30,7 +30,7 @@ TEST(the_second_compilation_is_a_hit)
 }
 TEST_END
 
-TEST(whatever_decides_the_result_is_in_the_key)
+TEST(everything_that_decides_the_result_is_in_the_key)
 {
     struct how how = USUAL;
 
@@ -277,7 +277,7 @@ TEST(eight_processes_compile_once)
 }
 TEST_END
 
-/* Somebody else compiles between the look for the entry and the lock. */
+/* Another compilation takes place between the look for the entry and the lock. */
 static bool is_overtaken;
 
 static int open_late(int dir_fd, const char *path, int flags, unsigned mode)
@@ -292,7 +292,7 @@ static int open_late(int dir_fd, const char *path, int flags, unsigned mode)
     return fd < 0 ? -errno : fd;
 }
 
-TEST(who_is_overtaken_before_the_lock_does_not_compile_again)
+TEST(an_entry_that_appears_before_the_lock_is_taken)
 {
     const struct nn_sys_fakes fakes = {.openat = open_late};
     char path[512];
@@ -330,7 +330,7 @@ static int compile_slowly(void *ctx)
     return (int)caching_compile(USUAL, why);
 }
 
-/* Nobody who has little time spends it all on waiting for another process. */
+/* Only half of the time that is left is spent on waiting for another process. */
 TEST(a_process_that_compiles_for_ever_is_not_waited_for)
 {
     struct how hurried = USUAL;
@@ -353,11 +353,12 @@ TEST(a_process_that_compiles_for_ever_is_not_waited_for)
 }
 TEST_END
 
-CHECK_MAIN("caching", the_second_compilation_is_a_hit, whatever_decides_the_result_is_in_the_key,
-           without_setCaching_there_is_no_cache, a_damaged_entry_is_compiled_again,
-           swapped_files_are_compiled_again, a_folder_that_cannot_be_used_costs_only_the_cache,
+CHECK_MAIN("caching", the_second_compilation_is_a_hit,
+           everything_that_decides_the_result_is_in_the_key, without_setCaching_there_is_no_cache,
+           a_damaged_entry_is_compiled_again, swapped_files_are_compiled_again,
+           a_folder_that_cannot_be_used_costs_only_the_cache,
            links_in_place_of_files_are_not_followed, a_driver_that_keeps_nothing_leaves_nothing,
            a_driver_without_a_cache_compiles,
            a_model_that_cannot_be_prepared_fails_as_without_a_cache, eight_processes_compile_once,
-           who_is_overtaken_before_the_lock_does_not_compile_again,
+           an_entry_that_appears_before_the_lock_is_taken,
            a_process_that_compiles_for_ever_is_not_waited_for)

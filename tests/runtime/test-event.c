@@ -280,7 +280,7 @@ TEST(fences_are_events)
     close(copy);
     close(fds[1]);
 
-    make_fence(fds); /* whoever was to signal is gone */
+    make_fence(fds); /* the signalling end is gone */
     OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &event));
     close(fds[1]);
     FAILS(ANeuralNetworksEvent_wait(event));
@@ -510,7 +510,7 @@ TEST(a_device_passes_failures_on)
     on_first[0] = first;
     OK(ANeuralNetworksExecution_startComputeWithDependencies(b.run.execution, on_first, 1, 0,
                                                              &second));
-    close(fds[1]); /* whoever was to signal is gone */
+    close(fds[1]); /* the signalling end is gone */
     FAILS(ANeuralNetworksEvent_wait(second));
     FAILS(ANeuralNetworksEvent_wait(first));
     ck_assert_uint_eq(fake.n_executed, 0);

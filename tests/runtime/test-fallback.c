@@ -14,7 +14,7 @@ static void fail_for_a_while(struct nnhal_execution *execution)
         n_failures--;
 }
 
-/* The next n executions fail, on whatever device. */
+/* The next n executions fail, on any device. */
 static void fail_next(unsigned n)
 {
     n_failures = n;

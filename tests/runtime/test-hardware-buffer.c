@@ -108,7 +108,7 @@ TEST(what_is_written_under_a_lock_is_read_under_the_next)
     ck_assert_int_eq(pixel_bytes, 2);
     ck_assert_int_eq(row_bytes, 10);
     memset(bytes, 0x5a, 30);
-    /* One writer, and nobody beside it. */
+    /* One writer, and no reader beside it. */
     ck_assert_int_eq(AHardwareBuffer_lock(buffer, READ, -1, NULL, &again), -EBUSY);
     ck_assert_int_eq(AHardwareBuffer_lock(buffer, WRITE, -1, NULL, &again), -EBUSY);
     ck_assert_int_eq(AHardwareBuffer_unlock(buffer, &fence), 0);

@@ -2,8 +2,8 @@
 /* builtin.h - drivers that are linked into the library
  *
  * Only the build knows which they are: it makes the table (library/meson.build),
- * and tests make their own. They run in the application's process whatever
- * NNHAL_MODE says, and stand at the end of the device list, in this order. */
+ * and tests make their own. They run in the application's process in every
+ * NNHAL_MODE, and stand at the end of the device list, in this order. */
 #ifndef NN_RUNTIME_BUILTIN_H
 #define NN_RUNTIME_BUILTIN_H
 

@@ -52,6 +52,7 @@ static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
         device->name = info.name ? strdup(info.name) : NULL;
         device->version = info.version ? strdup(info.version) : NULL;
         device->type = (int32_t)info.type;
+        /* A newer driver is used as far as this runtime knows the HAL. */
         device->feature_level = info.feature_level < NNHAL_FEATURE_LEVEL_8 ? info.feature_level
                                                                            : NNHAL_FEATURE_LEVEL_8;
         device->n_model_cache = info.n_model_cache_files;
@@ -60,6 +61,7 @@ static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
         r = device->name && device->version ? 0 : nn_error_origin(-ENOMEM);
     }
     nn_arena_done(&arena);
+    /* The device is left out of the list: no application sees a ResultCode. */
     return r > 0 ? nn_error_origin(-EPROTO) : r;
 }
 
@@ -141,6 +143,7 @@ static int device_reopen(ANeuralNetworksDevice *device, struct nn_why *why)
         return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
                        "%s: came back as another device; start the application again",
                        device->name);
+    /* Objects of the dead session keep their own references to it. */
     nn_rt_session_unref(device->session);
     device->session = steal_ptr(&session);
     device->pid = pid;
@@ -171,6 +174,7 @@ static bool is_recovery_off(void)
 
 int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why)
 {
+    /* An embedded driver dies with this process: there is nothing to start again. */
     if (device->way == NNHAL_WAY_EMBEDDED || nn_rt_device_is_foreign(device) || is_recovery_off())
         return ANEURALNETWORKS_DEAD_OBJECT;
     if (__atomic_add_fetch(&device->n_recoveries, 1, __ATOMIC_RELAXED) > MAX_RECOVERIES)

@@ -6,6 +6,7 @@
 
 static uint32_t fork_generation;
 
+/* A counter instead of getpid(): it is compared in every call, and process ids are reused. */
 static void count_fork(void)
 {
     fork_generation++; /* the child has one thread */
@@ -65,6 +66,7 @@ size_t nn_rt_object_get_message(struct nn_rt_object *object, char *ret_text, siz
 
     if (n_bytes)
         ret_text[0] = '\0';
+    /* The lock may be held by a thread that was not forked. */
     if (nn_rt_object_is_foreign(object))
         return 0;
     pthread_mutex_lock(&object->lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object.h - what every object that an application holds has
+/* object.h - the part that all objects of an application have in common
  *
- * References: the application holds one, and whatever was made of the object
+ * References: the application holds one, and each object that was made of it
  * another, so that objects may be freed in any order. The last sentence of a
  * failure is kept for nnhal_*_get_error(); any thread may ask for it.
- * After fork the child's objects are copies that no thread and no service
- * stands behind: nn_fork_generation() differs from the one they remember. */
+ * After fork the child's objects are copies without threads and connections:
+ * nn_fork_generation() differs from the one that they remember. */
 #ifndef NN_RUNTIME_OBJECT_H
 #define NN_RUNTIME_OBJECT_H
 
@@ -44,7 +44,7 @@ bool nn_rt_object_is_foreign(const struct nn_rt_object *object);
 /* nn_fork_generation() - a number that is larger in a forked child. */
 uint32_t nn_fork_generation(void);
 
-/* Counts for things that are no objects of an application. */
+/* References of structs that are no objects of an application. */
 static inline void nn_ref(uint32_t *n_refs)
 {
     __atomic_add_fetch(n_refs, 1, __ATOMIC_RELAXED);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
+/* Jobs mostly wait, for dependencies and for devices, so there may be many more of them than CPUs. */
 #define N_THREADS  64
 #define MAX_QUEUED 65536
 
@@ -50,6 +51,7 @@ static void registry_add(ANeuralNetworksDevice *device)
                    owned->path, registry.devices[i]->path);
             return;
         }
+    /* Short of memory the device is left out: an application can do with fewer. */
     devices = realloc(registry.devices, (registry.n_devices + 1) * sizeof(*devices));
     if (!devices)
         return;
@@ -145,6 +147,8 @@ static void registry_discover(void)
 
     if (nn_jobs_new("nn-compute", N_THREADS, MAX_QUEUED, &registry.jobs) < 0)
         registry.jobs = NULL;
+    /* Services first: a name belongs to the first device that has it, and what several processes
+     * share is better in one. */
     if (mode == MODE_AUTO || mode == MODE_SERVICE)
         discover_services();
     if (mode != MODE_SERVICE)

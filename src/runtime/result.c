@@ -69,6 +69,7 @@ int nn_fail_status(struct nn_why *why, uint32_t status, const char *who, const c
         return 0;
     if (!message || !message[0])
         message = describe_status(status);
+    /* A host's sentence often names the device already. */
     if (strstr(message, who))
         return nn_fail(why, result_from_status(status), "%s", message);
     return nn_fail(why, result_from_status(status), "%s: %s", who, message);
@@ -81,8 +82,10 @@ int nn_result_from_error(int r)
     switch (r) {
     case -ENOMEM:
         return ANEURALNETWORKS_OUT_OF_MEMORY;
+    /* What was made before fork() is dead in the child. */
     case -ECHILD:
         return ANEURALNETWORKS_DEAD_OBJECT;
+    /* Descriptors come back when something else is closed: trying again may help. */
     case -EMFILE:
     case -ENFILE:
         return ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT;

@@ -6,6 +6,9 @@
 #include "host/host.h"
 #include "runtime/object.h"
 
+/* On the listener's thread, or on any that was answered DEAD_OBJECT. It calls nothing: bursts are
+ * stopped so that threads which wait for a result in shared memory, where no connection tells them
+ * of the end, return. */
 static void session_died(void *ctx)
 {
     struct nn_rt_session *session = ctx;
@@ -43,6 +46,7 @@ int nn_rt_session_embedded(struct nn_host *host, struct nn_rt_session **ret_sess
     r = session_new(&session);
     if (r)
         return r;
+    /* The host keeps quotas and stored models by user; here the only client is this process. */
     options.uid = (uint32_t)getuid();
     options.listener = (struct nn_hal_listener){.ctx = session, .died = session_died};
     r = nn_host_open_session(host, &options, &session->hal);
@@ -125,6 +129,8 @@ bool nn_rt_session_is_alive(const struct nn_rt_session *session)
            !nn_rt_session_is_foreign(session);
 }
 
+/* The listener may learn of the end later than the caller that was answered DEAD_OBJECT. Without
+ * this, that caller would be given the same dead session when it recovers. */
 uint32_t nn_rt_session_check_status(struct nn_rt_session *session, uint32_t status)
 {
     if (status == NNHAL_DEAD_OBJECT && nn_rt_session_is_alive(session))

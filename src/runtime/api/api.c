@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Creation fails before there is an object to keep the sentence: the thread keeps it. */
 static __thread char last_error[NN_WHY_BYTES + 128];
 
 const char *nn_api_last_error(void)

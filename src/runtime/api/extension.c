@@ -18,6 +18,8 @@ _public_ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct 
 
     if (!device || !where)
         return nn_api_null(__func__);
+    /* Callers built with an older or a newer header have another size: only the common part is
+     * written. */
     size = where->size < sizeof(full) ? where->size : sizeof(full);
     if (size < offsetof(struct nnhal_where, way_name))
         return nn_api_end(__func__, NULL,

@@ -15,7 +15,7 @@
 #define LONGEST_WAIT_NS (UINT64_C(10) * 1000000000) /* for another process that compiles */
 #define FORMAT          1                           /* of folders and keys */
 
-/* An application that compiles a hundred models on a full disk is told once. */
+/* An application that compiles a hundred models on a full disk logs one warning. */
 static void cache_warn(const char *why)
 {
     static uint64_t last;
@@ -59,6 +59,7 @@ static void key_put_u64(const struct fields *fields, uint64_t number)
     key_put(fields, &number, sizeof(number));
 }
 
+/* Field by field: padding bytes and pointers of a struct would make every key a new one. */
 static void key_put_operand(const struct fields *fields, const struct nnhal_operand *operand)
 {
     const uint64_t numbers[] = {operand->type,
@@ -111,7 +112,7 @@ static void key_put_model(const struct fields *fields, const struct nnhal_model 
     }
 }
 
-/* What decides what is compiled, all of it. */
+/* Everything that decides what is compiled: two compilations with one key are interchangeable. */
 static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_model *finished,
                     const ANeuralNetworksDevice *device,
                     const struct nn_rt_prepare_options *options, struct nn_hash *ret_key)
@@ -185,7 +186,8 @@ static int compile_uncached(struct cache_attempt *attempt, struct nn_why *why)
     return attempt->calls->compile(attempt->calls->ctx, NULL, NULL, why);
 }
 
-/* The driver's side does not tell why it wrote nothing; what it did write is still there. */
+/* The driver's side does not tell why it wrote nothing. A full disk can be seen from here: what was
+ * written before it failed still fills it. */
 static void set_unwritten(struct cache_attempt *attempt)
 {
     struct statvfs space;
@@ -259,8 +261,8 @@ static int entry_compile(struct cache_attempt *attempt, struct nn_why *why)
     return r;
 }
 
-/* Until when somebody else who compiles is waited for: half of the time there is, so that the rest
- * is enough to do it alone. */
+/* Another process that compiles is waited for half of the time that is left, so that the other half
+ * is enough to compile here. */
 static uint64_t wait_until_ns(uint64_t deadline_ns)
 {
     uint64_t now_ns = nn_sys_now_ns();
@@ -269,7 +271,8 @@ static uint64_t wait_until_ns(uint64_t deadline_ns)
     return now_ns + (left_ns / 2 < LONGEST_WAIT_NS ? left_ns / 2 : LONGEST_WAIT_NS);
 }
 
-/* Somebody else may have made the entry since it was looked for, also if the lock is free by now. */
+/* Looks again under the lock: the entry may have been made since the first look, also where the lock
+ * was free at once. */
 static int compile_locked(struct cache_attempt *attempt, uint64_t deadline_ns, struct nn_why *why)
 {
     int r = nn_folder_lock(&attempt->folder, &attempt->key, wait_until_ns(deadline_ns));

@@ -22,7 +22,7 @@
 
 #include <nnhal/ext.h>
 
-/* What an application asked for, and what became of it. */
+/* What an application asked for, and the outcome. */
 struct nn_rt_cache {
     char *path; /* NULL: no cache was asked for */
     uint8_t token[NNHAL_CACHE_TOKEN_BYTES];
@@ -33,7 +33,7 @@ struct nn_rt_cache {
 /* How the HAL is asked, by prepared.c. An fd array belongs to the set. */
 struct nn_rt_cache_calls {
     void *ctx;
-    /* Returns: 0; whatever the device says. */
+    /* Returns: 0; what the device answers. */
     int (*from_cache)(void *ctx, const struct nn_entry *set, const uint8_t *token,
                       struct nn_why *why);
     int (*compile)(void *ctx, const struct nn_entry *set, const uint8_t *token, struct nn_why *why);

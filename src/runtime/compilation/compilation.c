@@ -19,6 +19,7 @@ static int dup_devices(ANeuralNetworksCompilation *compilation,
         devices = (const ANeuralNetworksDevice *const *)registry->devices;
         n_devices = registry->n_devices;
     }
+    /* One more: calloc(0) may return NULL, which would look like a lack of memory. */
     compilation->devices = calloc(n_devices + 1, sizeof(*devices));
     if (!compilation->devices)
         return nn_error_origin(-ENOMEM);
@@ -256,6 +257,7 @@ static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
     struct nn_rt_cache *cache = compilation->cache.path ? &compilation->cache : NULL;
     int r;
 
+    /* A service that was restarted since the device was opened is found out only by calling it. */
     r = try_device(compilation, device, cache, why, &compilation->prepared);
     if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device, why))
         r = try_device(compilation, device, cache, why, &compilation->prepared);
@@ -266,6 +268,8 @@ static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
     return r;
 }
 
+/* Without a list the first failure that is not a lack of support is what the application hears of:
+ * it concerns the device that should have been chosen. */
 static int prepare_first(ANeuralNetworksCompilation *compilation, struct nn_why *why)
 {
     int first = ANEURALNETWORKS_BAD_DATA;
@@ -309,6 +313,8 @@ struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation
     return prepared;
 }
 
+/* Without the lock: an execution asks at each computation. The answer may be old by one renewal,
+ * which the session's end then shows. Acquire: pairs with the release in renew(). */
 bool nn_rt_compilation_has_prepared(const ANeuralNetworksCompilation *compilation,
                                     const struct nn_rt_prepared *prepared)
 {
@@ -322,6 +328,7 @@ int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
     struct nn_rt_cache cache = compilation->cache; /* what finish() said stays */
     int r = 0;
 
+    /* Under the lock, so that all executions of a compilation wait for one preparation. */
     pthread_mutex_lock(&compilation->lock);
     if (compilation->prepared == dead)
         r = nn_rt_device_may_recover(compilation->device, why);
@@ -344,6 +351,7 @@ int nn_rt_compilation_get_fallback(ANeuralNetworksCompilation *compilation,
 
     pthread_mutex_lock(&compilation->lock);
     if (!compilation->fallback)
+        /* No cache: the token stands for what the chosen device makes of the model. */
         r = try_device(compilation, device, NULL, why, &compilation->fallback);
     if (!r)
         *ret_prepared = nn_rt_prepared_ref(compilation->fallback);

@@ -86,13 +86,13 @@ bool nn_rt_compilation_has_prepared(const ANeuralNetworksCompilation *compilatio
 
 /* nn_rt_compilation_renew() - what was prepared has died with its process: prepares
  * the model again, unless another thread has done so meanwhile.
- * Returns: 0; DEAD_OBJECT and whatever the device says; -ENOMEM. */
+ * Returns: 0; DEAD_OBJECT and what the device answers; -ENOMEM. */
 int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
                             const struct nn_rt_prepared *dead, struct nn_why *why);
 
 /* nn_rt_compilation_get_fallback() - the model as this device has prepared it, the first
  * time now; the reference is the caller's.
- * Returns: 0; whatever the device says; -ENOMEM. */
+ * Returns: 0; what the device answers; -ENOMEM. */
 int nn_rt_compilation_get_fallback(ANeuralNetworksCompilation *compilation,
                                    ANeuralNetworksDevice *device, struct nn_why *why,
                                    struct nn_rt_prepared **ret_prepared);

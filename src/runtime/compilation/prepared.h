@@ -21,7 +21,7 @@ struct nn_rt_prepared {
 };
 
 /* nn_rt_prepared_new() - lets a device prepare a model; blocks.
- * Returns: 0; whatever the device says; -ENOMEM. */
+ * Returns: 0; what the device answers; -ENOMEM. */
 int nn_rt_prepared_new(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
                        const struct nn_rt_prepare_options *options, struct nn_why *why,
                        struct nn_rt_prepared **ret_prepared);

@@ -89,8 +89,8 @@ static int set_range(struct nn_rt_argument *argument, const struct nn_rt_argumen
     return r ? r : set_length(argument, rules, length, why);
 }
 
-/* A memory made from a descriptor. What it knows of its dimensions, the
- * argument knows too; in a device, the rest is the device's to say. */
+/* A memory made from a descriptor. The argument gets the dims that the descriptor has; what is open
+ * in both is decided by the device. */
 static int set_opaque(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
                       const ANeuralNetworksMemory *memory, uint64_t length, struct nn_why *why)
 {
@@ -115,7 +115,7 @@ static int set_opaque(struct nn_rt_argument *argument, const struct nn_rt_argume
     return 0;
 }
 
-/* An image is its whole length, whatever that is; the device compares. */
+/* An image is used as a whole. Only the device knows its length, and compares. */
 static int set_image(const struct nn_rt_argument *argument,
                      const struct nn_rt_argument_rules *rules, const ANeuralNetworksMemory *memory,
                      uint64_t length, struct nn_why *why)

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+/* No two arguments share a cache line: drivers can use aligned loads, and threads that write
+ * different outputs do not slow each other down. */
 #define ARGUMENT_ALIGNMENT 64
 
 static void copy_counted(void *to, const void *from, uint64_t n_bytes)
@@ -97,6 +99,7 @@ static int find_pool(struct request_pools *pools, ANeuralNetworksMemory *memory,
     uint32_t i = pools->n;
     int r;
 
+    /* Neighbouring arguments mostly lie in one memory: last first. */
     while (i > 0)
         if (pools->memories[--i] == memory) {
             *ret_index = i;
@@ -221,6 +224,7 @@ static int packet_pack(struct nn_rt_binding *binding, const struct nn_rt_compute
 
     if (binding->packet && nn_burst_packet_is_for(binding->packet, id))
         return 0;
+    /* A request that has no place in a burst is not packed for it again at each computation. */
     if (binding->unfit_burst == id)
         return NN_BURST_E_UNSENT;
     binding->packet = nn_burst_packet_free(binding->packet);

@@ -238,6 +238,7 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
         return r;
     }
     event->execution = nn_rt_execution_ref(execution);
+    /* The execution's timeout begins now; the duration begins when the dependencies have ended. */
     event->deadline_ns = nn_deadline_after(execution->timeout_ns);
     event->duration_ns = dependencies ? dependencies->duration_ns : 0;
     if (dependencies)
@@ -277,6 +278,7 @@ static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
 {
     int result;
 
+    /* Outside of the lock, so that several threads can wait at a time. */
     if (event->callback && event->fence_fd >= 0)
         nn_fence_wait(event->fence_fd, NNHAL_NO_TIME);
     pthread_mutex_lock(&event->lock);

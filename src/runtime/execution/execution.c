@@ -26,6 +26,7 @@ int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *
     nn_arena_init(&execution->arena, 0);
     execution->compilation = nn_rt_compilation_ref(compilation);
     execution->binding.pools = &compilation->argument_pools;
+    /* The host knows the default, so that it is one number for all clients. */
     execution->loop_timeout_ns = NNHAL_NO_TIME;
     execution->arguments.inputs = calloc(io->n_inputs, sizeof(*execution->arguments.inputs));
     execution->arguments.outputs = calloc(io->n_outputs, sizeof(*execution->arguments.outputs));
@@ -75,6 +76,8 @@ static int check_ours(const ANeuralNetworksExecution *execution, struct nn_why *
                    "the execution was created before fork(); only the parent can use it");
 }
 
+/* Setters read the state under the lock, since a job of an event may end meanwhile; what they then
+ * write belongs to the application's thread. */
 static int check_preparation(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
     enum nn_rt_execution_state state;

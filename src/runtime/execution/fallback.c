@@ -19,6 +19,7 @@ static bool fallback_is_off(void)
     return nn_variable_is(NN_VARIABLE_FALLBACK, "off");
 }
 
+/* Devices that are linked in stand at the end of the list and have no path (builtin.h). */
 static ANeuralNetworksDevice *find_device(void)
 {
     const struct nn_rt_registry *registry = nn_rt_registry_get();
@@ -33,6 +34,8 @@ bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r
     const ANeuralNetworksCompilation *compilation = execution->compilation;
     const ANeuralNetworksDevice *device = find_device();
 
+    /* Errors of the application, missed deadlines and outputs that are too small would be the same on
+     * any device. */
     switch (r) {
     case ANEURALNETWORKS_OP_FAILED:
     case ANEURALNETWORKS_DEAD_OBJECT:

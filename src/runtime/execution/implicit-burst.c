@@ -39,6 +39,7 @@ void nn_rt_pace_end(struct nn_rt_pace *pace)
     pace->took_ns[place] = nn_sys_now_ns() - pace->began_ns[place];
 }
 
+/* Slow calls gain nothing: a message costs microseconds, and a burst that spins costs a CPU. */
 static bool is_slow(const struct nn_rt_pace *pace)
 {
     uint32_t n_slow = 0;

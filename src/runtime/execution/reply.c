@@ -14,7 +14,7 @@ static int driver_fault(const ANeuralNetworksExecution *execution, struct nn_why
                    execution->binding.prepared->device->name, what, output);
 }
 
-/* What the application said is what is true if the device says nothing. */
+/* Where the device says nothing, the output is as the application declared it. */
 static void set_declared_shape(struct nn_rt_execution_shape *shape,
                                const struct nn_rt_argument *output)
 {
@@ -23,6 +23,7 @@ static void set_declared_shape(struct nn_rt_execution_shape *shape,
     memcpy(shape->dims, output->dims, sizeof(shape->dims));
 }
 
+/* The reply may come from another process: nothing of it is used before it was checked. */
 static int accept_shape(ANeuralNetworksExecution *execution, uint32_t i,
                         const struct nnhal_output_shape *from, struct nn_why *why)
 {
@@ -48,7 +49,7 @@ static int accept_shape(ANeuralNetworksExecution *execution, uint32_t i,
     return 0;
 }
 
-/* Without shapes everything is as the application said, if it said everything. */
+/* A reply without shapes is right only if the application has declared every dimension. */
 static int set_declared_shapes(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
     const struct nn_model_io *io = &execution->compilation->finished->io;
@@ -84,8 +85,7 @@ static uint32_t count_insufficient(const ANeuralNetworksExecution *execution)
     return n;
 }
 
-/* A dimension of 0 in a result is a tensor without elements, which is known;
- * only a rank that nobody told is not. */
+/* A dimension of 0 in a result is known: the tensor has no elements. A rank of 0 is not known. */
 static int check_ranks(const ANeuralNetworksExecution *execution, struct nn_why *why)
 {
     const struct nn_model_io *io = &execution->compilation->finished->io;
@@ -129,6 +129,7 @@ int nn_rt_reply_accept(ANeuralNetworksExecution *execution, uint32_t status,
     if (r)
         return r;
     n_insufficient = count_insufficient(execution);
+    /* Outputs are copied only if status and shapes both say that they fit. */
     if ((status == NNHAL_NONE) != (n_insufficient == 0))
         return driver_fault(execution, why, "a status that its shapes contradict", 0);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)

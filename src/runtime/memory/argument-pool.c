@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 
+/* Sizes are rounded to a page, which is what shared memory takes anyway: more pools fit again. */
 #define GRANULE 4096
 
 void nn_rt_argument_pools_init(struct nn_rt_argument_pools *cache)

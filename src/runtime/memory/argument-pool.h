@@ -23,7 +23,7 @@ void nn_rt_argument_pools_init(struct nn_rt_argument_pools *cache);
 void nn_rt_argument_pools_done(struct nn_rt_argument_pools *cache);
 
 /* nn_rt_argument_pools_take() - a pool of at least n_bytes, the caller's; its contents are
- * whatever was there. Returns: 0, -ENOMEM, -errno. */
+ * undefined. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_argument_pools_take(struct nn_rt_argument_pools *cache, uint64_t n_bytes,
                               ANeuralNetworksMemory **ret_pool);
 

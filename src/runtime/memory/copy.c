@@ -14,13 +14,13 @@ struct memory_copy {
     ANeuralNetworksMemory *from;
     ANeuralNetworksMemory *to;
     struct nn_why *why;
-    /* Of the contents; 0: nobody told. */
+    /* Of the contents; 0: not known. */
     uint32_t n_dims;
     uint32_t dims[NNHAL_MAX_RANK];
     uint64_t n_bytes;
 };
 
-/* -- whether it may be ------------------------------------------------------------------ */
+/* -- checks -------------------------------------------------------------------------------- */
 
 /* What is to be copied, as the source knows it. */
 static int measure_source(struct memory_copy *copy)
@@ -172,6 +172,7 @@ static int copy_in(struct memory_copy *copy, ANeuralNetworksMemory *from)
     return r;
 }
 
+/* Two devices share no memory of their own: the pool is what both can reach. */
 static int copy_through_pool(struct memory_copy *copy)
 {
     _cleanup_(nn_rt_memory_unrefp) ANeuralNetworksMemory *pool = NULL;

@@ -5,17 +5,17 @@
  *     shared         this process copies    copy_from()
  *     a device       copy_to()              copy_to() a pool, copy_from() it
  *
- * Whatever goes wrong, a destination that was made from a descriptor is not
- * initialized afterwards; one that was copied into is, with the dimensions of
- * the source. Any thread; blocks for as long as the device does. */
+ * After a failure a destination that was made from a descriptor is not
+ * initialized; after a success it is, with the dims of the source. Any thread;
+ * blocks for as long as the device does. */
 #ifndef NN_RUNTIME_MEMORY_COPY_H
 #define NN_RUNTIME_MEMORY_COPY_H
 
 #include "runtime/memory/memory.h"
 
-/* nn_rt_memory_copy() - a memory into itself is no error, and nothing to do.
+/* nn_rt_memory_copy() - a memory into itself succeeds and does nothing.
  * Returns: 0; BAD_DATA (the source is not initialized, sizes, dimensions or types differ);
- * UNMAPPABLE, DEAD_OBJECT and whatever a device says; -ENOMEM. */
+ * UNMAPPABLE, DEAD_OBJECT and what a device answers; -ENOMEM. */
 int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, struct nn_why *why);
 
 /* nn_rt_memory_fill() - what a pool of ours holds, all of it, into a memory in a device,

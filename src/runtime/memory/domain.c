@@ -155,6 +155,8 @@ static void free_buffer(struct nn_rt_domain *domain)
 
 /* -- making and ending ------------------------------------------------------------------ */
 
+/* A list of devices asks for these devices' memory: shared memory in its place would hide that they
+ * have none. */
 static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
 {
     for (uint32_t i = 0; i < roles->n_roles; i++)
@@ -243,6 +245,7 @@ int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
     int r = 0;
 
     pthread_mutex_lock(&domain->lock);
+    /* The contents went with the session: the next use has to write first. */
     if (!domain->session || !nn_rt_session_is_alive(domain->session)) {
         domain->is_initialized = false;
         free_buffer(domain);

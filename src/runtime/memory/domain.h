@@ -40,7 +40,7 @@ struct nn_rt_domain_handle {
 /* nn_rt_domain_new_memory() - a memory in the device that all roles belong to. If there is
  * none, or it refuses, in shared memory: only if the size is known and no role's
  * compilation has a list of devices.
- * Returns: 0; BAD_STATE; whatever the device says; OP_FAILED; -ENOMEM. */
+ * Returns: 0; BAD_STATE; what the device answers; OP_FAILED; -ENOMEM. */
 int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why,
                             ANeuralNetworksMemory **ret_memory);
 
@@ -53,7 +53,7 @@ int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
                             uint32_t index, struct nn_why *why);
 
 /* nn_rt_domain_get_buffer() - the buffer of a memory in a device, for a session; made anew if the
- * one that had it died. Returns: 0; DEAD_OBJECT and whatever the device says; -ENOMEM. */
+ * one that had it died. Returns: 0; DEAD_OBJECT and what the device answers; -ENOMEM. */
 int nn_rt_domain_get_buffer(struct nn_rt_domain *domain, struct nn_rt_session *session,
                             struct nn_why *why, struct nn_rt_domain_handle *ret_handle);
 

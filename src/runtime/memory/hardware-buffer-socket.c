@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hardware-buffer-socket.c - hardware buffers from process to process
  *
- * One message of fixed size with one descriptor. Whoever receives it believes
- * nothing: the numbers are judged against the descriptor as those of any other
- * client are, in nn_region_import(). */
+ * One message of fixed size with one descriptor. The receiver trusts none of it:
+ * the numbers are checked against the descriptor as those of any other client
+ * are, in nn_region_import(). */
 #include "base/error.h"
 #include "base/sys.h"
 #include "runtime/memory/hardware-buffer.h"

@@ -127,6 +127,7 @@ int nn_rt_hardware_buffer_import(int fd, const struct nnhal_hardware_buffer *lay
     r = take_fd(buffer, steal_fd(&own));
     if (r < 0)
         return nn_error_trace(r);
+    /* Its pages would vanish under a mapping of ours, which is a signal. */
     if (nn_region_can_shrink(buffer->region))
         return nn_error_origin(-EPERM);
     *ret_buffer = steal_ptr(&buffer);

@@ -2,8 +2,8 @@
 /* hardware-buffer.h - what an AHardwareBuffer is
  *
  * A region, mapped once, with its layout. Counted references; locks are counted
- * too: any number of readers, or one writer. Nothing waits for a lock: whoever
- * comes in vain is told so.
+ * too: any number of readers, or one writer. Nothing waits for a lock: one that
+ * cannot be had is refused.
  * Results are negative errnos, as Android's are. Threads: any. */
 #ifndef NN_RUNTIME_MEMORY_HARDWARE_BUFFER_H
 #define NN_RUNTIME_MEMORY_HARDWARE_BUFFER_H
@@ -18,8 +18,8 @@
 int nn_rt_hardware_buffer_new(const AHardwareBuffer_Desc *desc, AHardwareBuffer **ret_buffer);
 
 /* nn_rt_hardware_buffer_import() - of a descriptor from elsewhere. Consumes fd.
- * Returns: 0, -EINVAL (fd is no memory, or not what layout says), -EPERM (whoever
- * has another descriptor of it could make it smaller), -ENOMEM, -errno. */
+ * Returns: 0, -EINVAL (fd is no memory, or not what layout says), -EPERM (the
+ * holder of another descriptor could make it smaller), -ENOMEM, -errno. */
 int nn_rt_hardware_buffer_import(int fd, const struct nnhal_hardware_buffer *layout,
                                  AHardwareBuffer **ret_buffer);
 

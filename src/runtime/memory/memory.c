@@ -46,6 +46,8 @@ int nn_rt_memory_from_fd(uint64_t size, int prot, int fd, uint64_t offset, struc
     r = memory_new(&memory);
     if (r < 0)
         return nn_error_trace(r);
+    /* The application may close its descriptor. Never 0 to 2: a program that closes them and opens
+     * others would write into the memory. */
     memory->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (memory->fd < 0)
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,

@@ -76,7 +76,7 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
                              struct nn_why *why);
 
 /* nn_rt_memory_import() - its id in a session. May call the device.
- * Returns: 0; UNMAPPABLE, DEAD_OBJECT and whatever the device says; -ENOMEM. */
+ * Returns: 0; UNMAPPABLE, DEAD_OBJECT and what the device answers; -ENOMEM. */
 int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                         struct nn_why *why, uint64_t *ret_id);
 

@@ -126,6 +126,7 @@ static int add_role(struct nn_rt_roles *roles, const struct nn_rt_role *role,
                     nn_type_name(operand->type));
     if (r)
         return r;
+    /* Room first: a call that fails changes nothing. */
     grown = reallocarray(roles->roles, roles->n_roles + 1, sizeof(*grown));
     if (!grown)
         return nn_error_origin(-ENOMEM);

@@ -4,7 +4,7 @@
  * ANeuralNetworksMemoryDesc collects roles and dimensions, and memories made
  * from it keep a copy. All roles are operands of one kind: type, scale, zero
  * point and extra parameters agree, and what is known of their dimensions adds
- * up. Dimensions that nobody told stay 0.
+ * up. Dims that no role tells stay 0.
  *
  *     OPEN --finish()--> FINISHED, never changes again
  *

@@ -49,6 +49,7 @@ size_t nn_rt_shared_memory_size(int fd)
     return (size_t)file.n_bytes;
 }
 
+/* The right to write cannot be given back: a descriptor that was handed on as read-only stays so. */
 int nn_rt_shared_memory_set_prot(int fd, int prot)
 {
     bool may_write = (prot & PROT_WRITE) != 0;

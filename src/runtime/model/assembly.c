@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+/* The widest element is 4 bytes; kernels read large constants by whole cache lines. */
 #define SMALL_ALIGNMENT 4
 #define POOL_ALIGNMENT  64
 #define NO_WRITER       UINT32_MAX
@@ -100,6 +101,8 @@ static void mark_written(struct operation_order *order, uint32_t operand)
             order->sorted[order->n_sorted++] = order->users[i];
 }
 
+/* Kahn's algorithm: each operation enters the list when its last input has been written, so that a
+ * circle shows as operations that never enter. */
 static int sort_by_dependency(struct operation_order *order)
 {
     const ANeuralNetworksModel *model = order->model;
@@ -181,6 +184,8 @@ struct constant_layout {
     uint32_t n_large;
 };
 
+/* Small values travel with the model in a packet; large ones lie in a pool, which a device maps
+ * and several devices share. */
 static bool is_large(const struct nn_rt_builder_value *value)
 {
     return value->n_bytes > ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES;

@@ -77,6 +77,7 @@ static int check_index(const ANeuralNetworksModel *model, int64_t index, struct 
 
 /* -- operands --------------------------------------------------------------- */
 
+/* Values are allocated second: n_operands_allocated counts what both arrays have room for. */
 static int reserve_operand(ANeuralNetworksModel *model)
 {
     uint32_t n = model->n_operands_allocated ? model->n_operands_allocated * 2 : 32;
@@ -272,6 +273,8 @@ int nn_rt_builder_set_value(ANeuralNetworksModel *model, int32_t index, const vo
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "a value of 0 bytes; NULL says that there is "
                        "none");
+    /* Large values are copied, too, although NNAPI lets a runtime refer to them: an application that
+     * frees them early would otherwise fail in a computation, far from its bug. */
     value.bytes = malloc(n_bytes);
     if (!value.bytes)
         return nn_error_origin(-ENOMEM);
@@ -488,6 +491,7 @@ int nn_rt_builder_identify(ANeuralNetworksModel *model, uint32_t n_inputs, const
     new_outputs = dup_indexes(outputs, n_outputs);
     if (!new_inputs || !new_outputs)
         return nn_error_origin(-ENOMEM);
+    /* Android allows the call to be repeated: the last one counts. */
     set_lifetimes(model, NNHAL_TEMPORARY_VARIABLE, NNHAL_TEMPORARY_VARIABLE);
     free(model->inputs);
     free(model->outputs);

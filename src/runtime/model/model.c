@@ -73,6 +73,7 @@ struct linker {
     uint32_t n_pools;
 };
 
+/* At most NNHAL_MAX_SUBGRAPHS parts: a search needs no index. */
 static uint32_t find_part(const struct linker *linker, const struct nn_rt_model *child)
 {
     uint32_t i = 0;
@@ -207,6 +208,8 @@ static int link_graphs(struct linker *linker)
     return r;
 }
 
+/* The same rules as in every host, so that an application learns from finish() what each device
+ * would refuse. */
 static int linked_validate(struct nn_rt_model *finished, struct nn_why *why)
 {
     struct nnhal_model model = finished->model;
@@ -321,6 +324,8 @@ int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevic
 
     if (nn_rt_device_is_foreign(device))
         return nn_fail_status(why, NNHAL_DEAD_OBJECT, device->name, NULL);
+    /* The lock is held while the device is asked: other threads would ask it the same. Answers stay
+     * as long as the model, so that they can be lent. */
     pthread_mutex_lock(&finished->lock);
     answer = find_answer(finished, device);
     if (!answer) {

@@ -69,8 +69,8 @@ bool nn_rt_model_is_newer(const struct nn_rt_model *finished, const ANeuralNetwo
 
 /* nn_rt_model_get_supported() - which operations a device says it can execute, in the
  * order of execution: one byte each, kept with the model and asked once.
- * Returns: 0 with *ret_supported borrowed; DEAD_OBJECT and whatever the device
- * says; -ENOMEM. */
+ * Returns: 0 with *ret_supported borrowed; DEAD_OBJECT and what the device
+ * answers; -ENOMEM. */
 int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
                               struct nn_why *why, const uint8_t **ret_supported);
 

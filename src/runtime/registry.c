@@ -163,7 +163,7 @@ const struct nn_rt_registry *nn_rt_registry_get(void)
     return &registry;
 }
 
-bool nn_rt_registry_has(const struct nn_rt_registry *list, const ANeuralNetworksDevice *device)
+static bool registry_has(const struct nn_rt_registry *list, const ANeuralNetworksDevice *device)
 {
     for (uint32_t i = 0; i < list->n_devices; i++)
         if (list->devices[i] == device)
@@ -179,7 +179,7 @@ int nn_rt_registry_check_list(const ANeuralNetworksDevice *const *devices, uint3
     if (!n_devices)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the list of devices is empty");
     for (uint32_t i = 0; i < n_devices; i++) {
-        if (!nn_rt_registry_has(list, devices[i]))
+        if (!registry_has(list, devices[i]))
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "element %u is no device of this library",
                            i);
         for (uint32_t j = 0; j < i; j++)

@@ -26,9 +26,6 @@ struct nn_rt_registry {
 /* nn_rt_registry_get() - makes the list the first time, which may block. Never NULL. */
 const struct nn_rt_registry *nn_rt_registry_get(void);
 
-/* nn_rt_registry_has() - whether a handle is one of ours. */
-bool nn_rt_registry_has(const struct nn_rt_registry *registry, const ANeuralNetworksDevice *device);
-
 /* nn_rt_registry_check_list() - an application's list of devices, NULLs already refused:
  * not empty, all known, none twice. Returns: 0, BAD_DATA. */
 int nn_rt_registry_check_list(const ANeuralNetworksDevice *const *devices, uint32_t n_devices,

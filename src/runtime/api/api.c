@@ -38,3 +38,11 @@ int nn_api_null(const char *function)
     return nn_api_end(function, NULL,
                       nn_fail(&why, ANEURALNETWORKS_UNEXPECTED_NULL, "a pointer is NULL"), &why);
 }
+
+bool nn_api_has_null(const void *const *pointers, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!pointers[i])
+            return true;
+    return false;
+}

@@ -19,6 +19,9 @@
 int nn_api_end(const char *function, const struct nn_rt_object *object, int r,
                const struct nn_why *why);
 
+/* nn_api_has_null() - whether one of n pointers is NULL. */
+bool nn_api_has_null(const void *const *pointers, uint32_t n);
+
 /* nn_api_null() - a pointer that must not be NULL is. Returns: UNEXPECTED_NULL. */
 int nn_api_null(const char *function);
 

@@ -27,11 +27,9 @@ _public_ int ANeuralNetworksCompilation_createForDevices(
 
     if (compilation)
         *compilation = NULL;
-    if (!model || !devices || !compilation)
+    if (!model || !devices || !compilation ||
+        nn_api_has_null((const void *const *)devices, numDevices))
         return nn_api_null(__func__);
-    for (uint32_t i = 0; i < numDevices; i++)
-        if (!devices[i])
-            return nn_api_null(__func__);
     return nn_api_end(__func__, NULL,
                       nn_rt_compilation_new(model, devices, numDevices, &why, compilation), &why);
 }

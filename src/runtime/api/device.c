@@ -87,14 +87,6 @@ _public_ uint64_t ANeuralNetworks_getMaximumLoopTimeout(void)
     return NNHAL_MAX_LOOP_TIMEOUT_NS;
 }
 
-static bool has_null(const ANeuralNetworksDevice *const *devices, uint32_t n_devices)
-{
-    for (uint32_t i = 0; i < n_devices; i++)
-        if (!devices[i])
-            return true;
-    return false;
-}
-
 _public_ int
 ANeuralNetworksModel_getSupportedOperationsForDevices(const ANeuralNetworksModel *model,
                                                       const ANeuralNetworksDevice *const *devices,
@@ -102,7 +94,8 @@ ANeuralNetworksModel_getSupportedOperationsForDevices(const ANeuralNetworksModel
 {
     struct nn_why why = {0};
 
-    if (!model || !devices || !supportedOps || has_null(devices, numDevices))
+    if (!model || !devices || !supportedOps ||
+        nn_api_has_null((const void *const *)devices, numDevices))
         return nn_api_null(__func__);
     return nn_api_end(
         __func__, &model->object,

@@ -24,11 +24,9 @@ _public_ int ANeuralNetworksExecution_startComputeWithDependencies(
 
     if (event)
         *event = NULL;
-    if (!execution || !event || (!dependencies && num_dependencies))
+    if (!execution || !event || (!dependencies && num_dependencies) ||
+        nn_api_has_null((const void *const *)dependencies, num_dependencies))
         return nn_api_null(__func__);
-    for (uint32_t i = 0; i < num_dependencies; i++)
-        if (!dependencies[i])
-            return nn_api_null(__func__);
     return nn_api_end(__func__, &execution->object, nn_rt_event_start(execution, &all, &why, event),
                       &why);
 }

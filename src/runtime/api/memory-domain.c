@@ -21,8 +21,8 @@ _public_ void ANeuralNetworksMemoryDesc_free(ANeuralNetworksMemoryDesc *desc)
     nn_rt_memory_desc_free(desc);
 }
 
-static int add_role(const char *function, ANeuralNetworksMemoryDesc *desc,
-                    const struct nn_rt_role *role)
+static int desc_add_role(const char *function, ANeuralNetworksMemoryDesc *desc,
+                         const struct nn_rt_role *role)
 {
     struct nn_why why = {0};
 
@@ -38,7 +38,7 @@ _public_ int ANeuralNetworksMemoryDesc_addInputRole(ANeuralNetworksMemoryDesc *d
     const struct nn_rt_role role = {(ANeuralNetworksCompilation *)compilation, true, index,
                                     frequency};
 
-    return add_role(__func__, desc, &role);
+    return desc_add_role(__func__, desc, &role);
 }
 
 _public_ int ANeuralNetworksMemoryDesc_addOutputRole(ANeuralNetworksMemoryDesc *desc,
@@ -48,7 +48,7 @@ _public_ int ANeuralNetworksMemoryDesc_addOutputRole(ANeuralNetworksMemoryDesc *
     const struct nn_rt_role role = {(ANeuralNetworksCompilation *)compilation, false, index,
                                     frequency};
 
-    return add_role(__func__, desc, &role);
+    return desc_add_role(__func__, desc, &role);
 }
 
 _public_ int ANeuralNetworksMemoryDesc_setDimensions(ANeuralNetworksMemoryDesc *desc, uint32_t rank,

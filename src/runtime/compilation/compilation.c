@@ -82,7 +82,7 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
 
 /* -- settings ------------------------------------------------------------------- */
 
-static int check_open(const ANeuralNetworksCompilation *compilation, struct nn_why *why)
+static int compilation_check_open(const ANeuralNetworksCompilation *compilation, struct nn_why *why)
 {
     if (compilation->state == NN_COMPILATION_OPEN)
         return 0;
@@ -109,7 +109,7 @@ bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilat
 int nn_rt_compilation_set_preference(ANeuralNetworksCompilation *compilation, int32_t preference,
                                      struct nn_why *why)
 {
-    int r = check_open(compilation, why);
+    int r = compilation_check_open(compilation, why);
 
     if (r)
         return r;
@@ -123,7 +123,7 @@ int nn_rt_compilation_set_preference(ANeuralNetworksCompilation *compilation, in
 int nn_rt_compilation_set_priority(ANeuralNetworksCompilation *compilation, int priority,
                                    struct nn_why *why)
 {
-    int r = check_open(compilation, why);
+    int r = compilation_check_open(compilation, why);
 
     if (r)
         return r;
@@ -146,7 +146,7 @@ int nn_rt_compilation_set_priority(ANeuralNetworksCompilation *compilation, int 
 int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint64_t duration_ns,
                                   struct nn_why *why)
 {
-    int r = check_open(compilation, why);
+    int r = compilation_check_open(compilation, why);
 
     if (r)
         return r;
@@ -160,7 +160,7 @@ int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint6
 int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const char *path,
                                   const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_why *why)
 {
-    int r = check_open(compilation, why);
+    int r = compilation_check_open(compilation, why);
     char *copy;
 
     if (r)
@@ -177,7 +177,7 @@ int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const
 int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool is_deferred,
                                    struct nn_why *why)
 {
-    int r = check_open(compilation, why);
+    int r = compilation_check_open(compilation, why);
 
     if (r)
         return r;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static int check_type(const struct nn_rt_argument_rules *rules, struct nn_why *why)
+static int argument_check_type(const struct nn_rt_argument_rules *rules, struct nn_why *why)
 {
     const ANeuralNetworksOperandType *type = rules->type;
     const struct nnhal_operand *operand = rules->operand;
@@ -34,12 +34,12 @@ static int check_type(const struct nn_rt_argument_rules *rules, struct nn_why *w
     return 0;
 }
 
-static int set_dims(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
-                    struct nn_why *why)
+static int argument_set_dims(struct nn_rt_argument *argument,
+                             const struct nn_rt_argument_rules *rules, struct nn_why *why)
 {
     const ANeuralNetworksOperandType *type = rules->type;
     const uint32_t *dims = type ? type->dimensions : rules->operand->dimensions;
-    int r = type ? check_type(rules, why) : 0;
+    int r = type ? argument_check_type(rules, why) : 0;
 
     if (r)
         return r;
@@ -57,8 +57,9 @@ bool nn_rt_argument_is_specified(const struct nn_rt_argument *argument,
            nn_dims_known(operand->type, argument->n_dims, argument->dims);
 }
 
-static int set_length(struct nn_rt_argument *argument, const struct nn_rt_argument_rules *rules,
-                      uint64_t length, struct nn_why *why)
+static int argument_set_length(struct nn_rt_argument *argument,
+                               const struct nn_rt_argument_rules *rules, uint64_t length,
+                               struct nn_why *why)
 {
     uint64_t needed;
 
@@ -86,7 +87,7 @@ static int set_range(struct nn_rt_argument *argument, const struct nn_rt_argumen
 {
     int r = nn_rt_memory_check_range(memory, argument->offset, length, why);
 
-    return r ? r : set_length(argument, rules, length, why);
+    return r ? r : argument_set_length(argument, rules, length, why);
 }
 
 /* A memory made from a descriptor. The argument gets the dims that the descriptor has; what is open
@@ -133,7 +134,7 @@ int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
     struct nn_rt_argument new = {.kind = pointer ? NN_ARGUMENT_POINTER : NN_ARGUMENT_OMITTED};
     int r;
 
-    r = set_dims(&new, rules, why);
+    r = argument_set_dims(&new, rules, why);
     if (r)
         return r;
     if (pointer && !length)
@@ -141,7 +142,7 @@ int nn_rt_argument_set_pointer(struct nn_rt_argument *argument,
                        "a buffer of 0 bytes; NULL says that the argument is omitted");
     if (pointer) {
         new.pointer = pointer;
-        r = set_length(&new, rules, length, why);
+        r = argument_set_length(&new, rules, length, why);
     }
     if (!r)
         *argument = new;
@@ -156,7 +157,7 @@ int nn_rt_argument_set_memory(struct nn_rt_argument *argument,
     struct nn_rt_argument new = {.kind = NN_ARGUMENT_MEMORY, .offset = offset};
     int r;
 
-    r = set_dims(&new, rules, why);
+    r = argument_set_dims(&new, rules, why);
     if (!r && memory->domain)
         r = set_opaque(&new, rules, memory, length, why);
     else if (!r && nn_rt_memory_is_opaque(memory))

@@ -50,7 +50,8 @@ static int binding_take_pool(struct nn_rt_binding *binding, struct nn_rt_argumen
     return nn_rt_argument_pools_take(binding->pools, size, &binding->argument_pool);
 }
 
-static void copy_in(const struct nn_rt_binding *binding, const struct nn_rt_arguments *arguments)
+static void inputs_copy_in(const struct nn_rt_binding *binding,
+                           const struct nn_rt_arguments *arguments)
 {
     for (uint32_t i = 0; i < arguments->n_inputs; i++) {
         const struct nn_rt_argument *input = &arguments->inputs[i];
@@ -93,8 +94,8 @@ static int pool_fill(struct request_pools *pools, ANeuralNetworksMemory *memory,
     return r;
 }
 
-static int find_pool(struct request_pools *pools, ANeuralNetworksMemory *memory,
-                     uint32_t *ret_index)
+static int request_pool_find(struct request_pools *pools, ANeuralNetworksMemory *memory,
+                             uint32_t *ret_index)
 {
     uint32_t i = pools->n;
     int r;
@@ -136,7 +137,7 @@ static int fill_argument(struct request_pools *pools, struct nn_rt_argument *arg
         ret->location.offset = argument->offset;
         ret->location.length = argument->length;
     }
-    return find_pool(pools, memory, &ret->location.pool_index);
+    return request_pool_find(pools, memory, &ret->location.pool_index);
 }
 
 static int fill_arguments(struct request_pools *pools, struct nn_rt_argument *arguments, uint32_t n,
@@ -263,7 +264,7 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
 
     if (!nn_rt_session_is_alive(session))
         return NNHAL_DEAD_OBJECT;
-    copy_in(binding, arguments);
+    inputs_copy_in(binding, arguments);
     if (options->channel && !binding_execute_in_burst(binding, options, arena, &status, reply))
         return nn_rt_session_check_status(session, status);
     args.execution = binding->execution;

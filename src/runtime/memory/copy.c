@@ -125,7 +125,7 @@ static int find_buffer(const struct memory_copy *copy, const ANeuralNetworksMemo
     return r;
 }
 
-static int copy_out(struct memory_copy *copy, ANeuralNetworksMemory *to)
+static int copy_from_device(struct memory_copy *copy, ANeuralNetworksMemory *to)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
     struct nn_hal_copy_to_args args = {0};
@@ -147,7 +147,7 @@ static int copy_out(struct memory_copy *copy, ANeuralNetworksMemory *to)
     return r;
 }
 
-static int copy_in(struct memory_copy *copy, ANeuralNetworksMemory *from)
+static int copy_to_device(struct memory_copy *copy, ANeuralNetworksMemory *from)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
     struct nn_hal_copy_from_args args = {
@@ -179,9 +179,9 @@ static int copy_through_pool(struct memory_copy *copy)
     int r = nn_rt_memory_new_pool("nnhal-copy", copy->n_bytes, &pool);
 
     if (!r)
-        r = copy_out(copy, pool);
+        r = copy_from_device(copy, pool);
     if (!r)
-        r = copy_in(copy, pool);
+        r = copy_to_device(copy, pool);
     return r;
 }
 
@@ -193,8 +193,8 @@ static int copy_bytes(struct memory_copy *copy)
     if (is_from_device && is_to_device)
         return copy_through_pool(copy);
     if (is_from_device)
-        return copy_out(copy, copy->to);
-    return is_to_device ? copy_in(copy, copy->from) : copy_mapped(copy);
+        return copy_from_device(copy, copy->to);
+    return is_to_device ? copy_to_device(copy, copy->from) : copy_mapped(copy);
 }
 
 int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, uint32_t n_dims,
@@ -204,7 +204,7 @@ int nn_rt_memory_fill(ANeuralNetworksMemory *to, ANeuralNetworksMemory *pool, ui
 
     if (n_dims)
         memcpy(copy.dims, dims, n_dims * sizeof(*dims));
-    return copy_in(&copy, pool);
+    return copy_to_device(&copy, pool);
 }
 
 int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, struct nn_why *why)

@@ -21,8 +21,8 @@ struct allocation {
     struct nn_hal_allocate_args args;
 };
 
-static void add_role(struct allocation *allocation, const struct nn_rt_role *role,
-                     uint64_t prepared_model)
+static void allocation_add_role(struct allocation *allocation, const struct nn_rt_role *role,
+                                uint64_t prepared_model)
 {
     struct nn_hal_allocate_args *args = &allocation->args;
     struct nnhal_buffer_role *to = role->is_input
@@ -85,7 +85,7 @@ static int add_live_role(struct allocation *allocation, const struct nn_rt_role 
     }
     if (prepared->session != allocation->session)
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "the roles belong to more than one device");
-    add_role(allocation, role, prepared->id);
+    allocation_add_role(allocation, role, prepared->id);
     return 0;
 }
 
@@ -184,7 +184,7 @@ static int domain_new(const struct nn_rt_roles *roles, struct nn_rt_domain **ret
     return 0;
 }
 
-struct nn_rt_domain *nn_rt_domain_free(struct nn_rt_domain *domain)
+static struct nn_rt_domain *domain_free(struct nn_rt_domain *domain)
 {
     if (!domain)
         return NULL;
@@ -216,11 +216,11 @@ int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why
         r = nn_rt_memory_new_pool("nnhal-domain", n_bytes, &memory);
     }
     if (r) {
-        nn_rt_domain_free(domain);
+        domain_free(domain);
         return r;
     }
     memory->domain = domain;
-    memory->free_domain = nn_rt_domain_free;
+    memory->free_domain = domain_free;
     *ret_memory = memory;
     return 0;
 }

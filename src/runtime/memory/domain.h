@@ -44,9 +44,6 @@ struct nn_rt_domain_handle {
 int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why,
                             ANeuralNetworksMemory **ret_memory);
 
-/* nn_rt_domain_free() - accepts NULL; returns NULL. */
-struct nn_rt_domain *nn_rt_domain_free(struct nn_rt_domain *domain);
-
 /* nn_rt_domain_check_role() - Returns: 0, BAD_DATA. */
 int nn_rt_domain_check_role(const struct nn_rt_domain *domain,
                             const ANeuralNetworksCompilation *compilation, bool is_input,

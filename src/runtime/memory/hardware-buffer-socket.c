@@ -115,7 +115,7 @@ int nn_rt_hardware_buffer_send(const AHardwareBuffer *buffer, int socket)
 }
 
 /* The one descriptor of a message, which is the caller's from then on; -1: none. */
-static int take_fd(struct msghdr *message)
+static int message_take_fd(struct msghdr *message)
 {
     struct cmsghdr *cmsg = CMSG_FIRSTHDR(message);
     int fd = -1;
@@ -147,7 +147,7 @@ int nn_rt_hardware_buffer_receive(int socket, AHardwareBuffer **ret_buffer)
 
     if (n < 0)
         return nn_error_trace((int)n);
-    fd = take_fd(&message);
+    fd = message_take_fd(&message);
     if (n == 0)
         return nn_error_origin(-EPIPE);
     if (n != sizeof(handle) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || fd < 0)

@@ -49,7 +49,7 @@ AHardwareBuffer *nn_rt_hardware_buffer_unref(AHardwareBuffer *buffer)
 }
 
 /* Maps what buffer->layout speaks of. Consumes fd. */
-static int take_fd(AHardwareBuffer *buffer, int fd)
+static int buffer_take_fd(AHardwareBuffer *buffer, int fd)
 {
     const struct nnhal_hardware_buffer *layout = &buffer->layout.buffer;
     bool is_blob = layout->format == AHARDWAREBUFFER_FORMAT_BLOB;
@@ -103,7 +103,7 @@ int nn_rt_hardware_buffer_new(const AHardwareBuffer_Desc *desc, AHardwareBuffer 
     if (r == 0)
         r = nn_backing_new(buffer->layout.buffer.size, &buffer->backing, &fd);
     if (r == 0)
-        r = take_fd(buffer, fd);
+        r = buffer_take_fd(buffer, fd);
     if (r < 0)
         return nn_error_trace(r);
     *ret_buffer = steal_ptr(&buffer);
@@ -124,7 +124,7 @@ int nn_rt_hardware_buffer_import(int fd, const struct nnhal_hardware_buffer *lay
         return nn_error_origin(-ENOMEM);
     buffer->backing = NN_BACKING_IMPORTED;
     nn_plane_layout_copy(layout, &buffer->layout);
-    r = take_fd(buffer, steal_fd(&own));
+    r = buffer_take_fd(buffer, steal_fd(&own));
     if (r < 0)
         return nn_error_trace(r);
     /* Its pages would vanish under a mapping of ours, which is a signal. */

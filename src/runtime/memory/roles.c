@@ -65,7 +65,7 @@ void nn_rt_roles_done(struct nn_rt_roles *roles)
 
 /* -- a descriptor's calls ------------------------------------------------------------ */
 
-static int check_open(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why)
+static int desc_check_open(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why)
 {
     if (!desc->is_finished)
         return 0;
@@ -74,8 +74,8 @@ static int check_open(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why)
 }
 
 /* Android answers BAD_DATA, not BAD_STATE, for a compilation that is not finished. */
-static int check_role(const ANeuralNetworksMemoryDesc *desc, const struct nn_rt_role *role,
-                      struct nn_why *why)
+static int desc_check_role(const ANeuralNetworksMemoryDesc *desc, const struct nn_rt_role *role,
+                           struct nn_why *why)
 {
     const struct nn_model_io *io;
     uint32_t n;
@@ -113,8 +113,8 @@ static int roles_merge(struct nn_rt_roles *roles, uint32_t rank, const uint32_t 
     return 0;
 }
 
-static int add_role(struct nn_rt_roles *roles, const struct nn_rt_role *role,
-                    const struct nnhal_operand *operand, struct nn_why *why)
+static int roles_add(struct nn_rt_roles *roles, const struct nn_rt_role *role,
+                     const struct nnhal_operand *operand, struct nn_why *why)
 {
     struct nn_rt_role *grown;
     int r = 0;
@@ -146,21 +146,21 @@ int nn_rt_memory_desc_add_role(ANeuralNetworksMemoryDesc *desc, const struct nn_
                                struct nn_why *why)
 {
     const struct nn_model_io *io;
-    int r = check_open(desc, why);
+    int r = desc_check_open(desc, why);
 
     if (!r)
-        r = check_role(desc, role, why);
+        r = desc_check_role(desc, role, why);
     if (r)
         return r;
     io = &role->compilation->finished->io;
-    return add_role(&desc->roles, role,
-                    role->is_input ? &io->inputs[role->index] : &io->outputs[role->index], why);
+    return roles_add(&desc->roles, role,
+                     role->is_input ? &io->inputs[role->index] : &io->outputs[role->index], why);
 }
 
 int nn_rt_memory_desc_set_dims(ANeuralNetworksMemoryDesc *desc, uint32_t rank, const uint32_t *dims,
                                struct nn_why *why)
 {
-    int r = check_open(desc, why);
+    int r = desc_check_open(desc, why);
 
     if (r)
         return r;
@@ -175,7 +175,7 @@ int nn_rt_memory_desc_set_dims(ANeuralNetworksMemoryDesc *desc, uint32_t rank, c
 
 int nn_rt_memory_desc_finish(ANeuralNetworksMemoryDesc *desc, struct nn_why *why)
 {
-    int r = check_open(desc, why);
+    int r = desc_check_open(desc, why);
 
     if (r)
         return r;

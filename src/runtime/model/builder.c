@@ -126,7 +126,7 @@ static bool fits_known(const ANeuralNetworksOperandType *type)
     return nn_operand_bytes((uint32_t)type->type, type->dimensionCount, known, &n_bytes);
 }
 
-static int check_type(const ANeuralNetworksOperandType *type, struct nn_why *why)
+static int operand_check_type(const ANeuralNetworksOperandType *type, struct nn_why *why)
 {
     struct nnhal_operand operand = {
         .type = (uint32_t)type->type,
@@ -158,7 +158,7 @@ int nn_rt_builder_add_operand(ANeuralNetworksModel *model, const ANeuralNetworks
         return r;
     if (model->n_operands >= NNHAL_MAX_OPERANDS)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "more than %d operands", NNHAL_MAX_OPERANDS);
-    r = check_type(type, why);
+    r = operand_check_type(type, why);
     if (r)
         return r;
     r = reserve_operand(model);

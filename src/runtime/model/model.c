@@ -74,7 +74,7 @@ struct linker {
 };
 
 /* At most NNHAL_MAX_SUBGRAPHS parts: a search needs no index. */
-static uint32_t find_part(const struct linker *linker, const struct nn_rt_model *child)
+static uint32_t part_find(const struct linker *linker, const struct nn_rt_model *child)
 {
     uint32_t i = 0;
 
@@ -94,7 +94,7 @@ static int collect_parts(struct linker *linker)
         const struct nn_rt_model_part *part = &linker->parts[i]->part;
 
         for (uint32_t j = 0; j < part->n_children; j++) {
-            if (find_part(linker, part->children[j]) < linker->n_parts)
+            if (part_find(linker, part->children[j]) < linker->n_parts)
                 continue;
             if (linker->n_parts > NNHAL_MAX_SUBGRAPHS)
                 return nn_fail(linker->why, ANEURALNETWORKS_BAD_DATA,
@@ -132,7 +132,7 @@ static int link_values(struct linker *linker)
     return 0;
 }
 
-static uint32_t find_pool(const struct linker *linker, const ANeuralNetworksMemory *pool)
+static uint32_t linked_pool_find(const struct linker *linker, const ANeuralNetworksMemory *pool)
 {
     uint32_t i = 0;
 
@@ -154,7 +154,7 @@ static int link_pools(struct linker *linker)
         for (uint32_t j = 0; j < linker->parts[i]->part.n_pools; j++) {
             ANeuralNetworksMemory *pool = linker->parts[i]->part.pools[j];
 
-            if (find_pool(linker, pool) == linker->n_pools)
+            if (linked_pool_find(linker, pool) == linker->n_pools)
                 linker->finished->pools[linker->n_pools++] = pool;
         }
     if (linker->n_pools > NNHAL_MAX_POOLS)
@@ -181,9 +181,9 @@ static int part_relocate(const struct linker *linker, uint32_t i, struct nnhal_s
         if (operands[j].lifetime == NNHAL_CONSTANT_COPY)
             location->offset += linker->value_bases[i];
         else if (operands[j].lifetime == NNHAL_CONSTANT_REFERENCE)
-            location->pool_index = find_pool(linker, part->pools[location->pool_index]);
+            location->pool_index = linked_pool_find(linker, part->pools[location->pool_index]);
         else if (operands[j].lifetime == NNHAL_SUBGRAPH_VALUE)
-            location->offset = find_part(linker, part->children[location->offset]) - 1;
+            location->offset = part_find(linker, part->children[location->offset]) - 1;
     }
     *ret_graph = part->graph;
     ret_graph->operands = operands;

@@ -21,13 +21,10 @@ struct nn_hash_part {
     uint64_t size;
 };
 
-/* nn_hash_preload() - what the first hash would do: before threads hash, of which one may fork. */
-void nn_hash_preload(void);
-
 /* nn_hash_compute() - of the parts one after the other with nothing in between:
- * where lengths differ from case to case they are a part, too.
- * Returns: 0, -ENOMEM. */
-int nn_hash_compute(const struct nn_hash_part *parts, size_t n_parts, struct nn_hash *ret_hash);
+ * where lengths differ from case to case they are a part, too. Cannot fail, allocates
+ * nothing. Any thread. */
+void nn_hash_compute(const struct nn_hash_part *parts, size_t n_parts, struct nn_hash *ret_hash);
 
 /* nn_hash_checksum() - finds damage, not malice. */
 uint64_t nn_hash_checksum(const void *bytes, uint64_t size);

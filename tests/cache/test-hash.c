@@ -17,10 +17,10 @@ TEST(parts_are_hashed_one_after_the_other)
     const struct nn_hash_part parts[] = {{"ab", 2}, {NULL, 0}, {"cdef", 4}};
     struct nn_hash a, b;
 
-    ck_assert_int_eq(nn_hash_compute(&whole, 1, &a), 0);
-    ck_assert_int_eq(nn_hash_compute(parts, 3, &b), 0);
+    nn_hash_compute(&whole, 1, &a);
+    nn_hash_compute(parts, 3, &b);
     ck_assert_mem_eq(&a, &b, sizeof(a));
-    ck_assert_int_eq(nn_hash_compute(parts, 2, &b), 0);
+    nn_hash_compute(parts, 2, &b);
     ck_assert_mem_ne(&a, &b, sizeof(a));
 }
 TEST_END
@@ -30,8 +30,8 @@ static void *hash_for_ever(void *ctx)
     const struct nn_hash_part part = {bytes, sizeof(bytes)};
     struct nn_hash hash;
 
-    while (nn_hash_compute(&part, 1, &hash) == 0)
-        continue;
+    for (;;)
+        nn_hash_compute(&part, 1, &hash);
     return NULL;
 }
 

@@ -98,7 +98,7 @@ static void find_build_id(const void *address, struct build_id *id)
     id->n_bytes = 8 + sizeof(status.st_mtim);
 }
 
-int nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
+void nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
 {
     struct build_id theirs;
     void *prepare;
@@ -115,7 +115,7 @@ int nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
         {theirs.bytes, theirs.n_bytes},
     };
 
-    return nn_error_trace(nn_hash_compute(parts, sizeof(parts) / sizeof(parts[0]), ret_epoch));
+    nn_hash_compute(parts, sizeof(parts) / sizeof(parts[0]), ret_epoch);
 }
 
 int nn_state_folder(const char *driver, char **ret_path)

@@ -8,9 +8,8 @@
 #include <nnhal/driver.h>
 
 /* nn_build_id_of() - changes with the driver's name, version and code, and with the form of the
- * host's files. It is the same for every way in which one driver is reached.
- * Returns: 0, -ENOMEM. */
-int nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch);
+ * host's files. It is the same for every way in which one driver is reached. */
+void nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch);
 
 /* nn_state_folder() - the folder for what a driver of that name remembers: under
  * $NNHAL_STATE_PATH, else $XDG_STATE_HOME/nnhal, else /var/lib/nnhal (root) or

@@ -49,10 +49,10 @@ int nn_loaded_cache_share(struct nn_loaded_cache *loaded, struct nn_weights_tabl
     const struct nn_hash_part part = {buffer->bytes, buffer->size};
     struct nn_weights *weights;
     struct nn_hash hash;
-    int r = nn_hash_compute(&part, 1, &hash);
+    int r;
 
-    if (r == 0)
-        r = nn_weights_add(table, uid, buffer->bytes, buffer->size, &hash, &weights);
+    nn_hash_compute(&part, 1, &hash);
+    r = nn_weights_add(table, uid, buffer->bytes, buffer->size, &hash, &weights);
     if (r < 0)
         return nn_error_trace(r);
     loaded->weights[loaded->n_weights++] = weights;

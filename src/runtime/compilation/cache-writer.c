@@ -152,7 +152,7 @@ __attribute__((__constructor__)) static void watch_writer_forks(void)
     pthread_atfork(hold_writer, let_writer_go, drop_writes);
 }
 
-/* An application that compiles, computes and exits has its entry the next time. */
+/* Short-lived programs compile, compute and exit: their entry is there the next time. */
 __attribute__((__destructor__)) static void wait_for_writer(void)
 {
     pthread_mutex_lock(&writer_lock);

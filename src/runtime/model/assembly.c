@@ -171,8 +171,8 @@ static int operations_sort(const ANeuralNetworksModel *model, struct nn_arena *s
 
 /* -- constants ------------------------------------------------------------------- */
 
-/* Where constants go: small ones in a row, large ones in a pool of ours, the
- * application's memories and models in lists. */
+/* The places of constants: small ones one after the other in operand_values, large ones in a pool
+ * of ours, the application's memories and models in lists. */
 struct constant_layout {
     const ANeuralNetworksModel *model;
     struct nn_rt_model *finished;
@@ -351,7 +351,8 @@ static const void *value_of(const void *ctx, uint32_t operand)
     return model->values[operand].bytes;
 }
 
-/* What says only what is meant anyway would keep older devices from taking the operation. */
+/* An optional input that only repeats its default would keep older devices, whose signature lacks
+ * it, from taking the operation. */
 static uint32_t count_inputs(const ANeuralNetworksModel *model,
                              const struct nnhal_operation *operation)
 {

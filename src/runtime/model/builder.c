@@ -27,7 +27,7 @@ static void value_clear(struct nn_rt_builder_value *value)
     *value = (struct nn_rt_builder_value){0};
 }
 
-/* What a finished model does not need: weights are large. */
+/* A finished model has copies of what it needs; weights are large. */
 static void drop_parts(ANeuralNetworksModel *model)
 {
     for (uint32_t i = 0; i < model->n_operands; i++)
@@ -99,7 +99,7 @@ static int reserve_operand(ANeuralNetworksModel *model)
 }
 
 /* Scales of per-channel operands are set by a call of their own, later: the
- * rest of the type is judged as if it were symmetric. */
+ * rest of the type is validated as if it were symmetric. */
 static int check_operand(const struct nnhal_operand *operand, struct nn_why *why)
 {
     static const float one = 1;
@@ -344,8 +344,8 @@ static int reserve_operation(ANeuralNetworksModel *model)
     return 0;
 }
 
-/* check_control_flow() - an IF or WHILE whose operands' types are right: it names models, and
- * agrees with them. */
+/* The types of an IF or WHILE have been validated; here its operands have to name models, and agree
+ * with them. */
 static int check_control_flow(const ANeuralNetworksModel *model,
                               const struct nnhal_operation *operation, struct nn_why *why)
 {

@@ -48,7 +48,7 @@ static void model_destroy(struct nn_rt_model *finished)
     free(finished);
 }
 
-/* Nesting is bounded by NN_MODEL_MAX_NESTING: joining refused what is deeper. */
+/* Nesting is bounded by NN_MODEL_MAX_NESTING: linking has refused deeper models. */
 struct nn_rt_model *nn_rt_model_unref(struct nn_rt_model *finished)
 {
     if (!finished || !nn_unref(&finished->n_refs))
@@ -59,7 +59,7 @@ struct nn_rt_model *nn_rt_model_unref(struct nn_rt_model *finished)
     return NULL;
 }
 
-/* -- joining -------------------------------------------------------------- */
+/* -- linking -------------------------------------------------------------- */
 
 /* The parts of a model, each once: main first, then what it refers to, breadth
  * first, so that the children of a part are looked up here. */
@@ -163,7 +163,7 @@ static int link_pools(struct linker *linker)
     return 0;
 }
 
-/* Part i, with what its operands refer to counted in the whole. */
+/* Part i, with indexes and offsets that count in the linked model. */
 static int part_relocate(const struct linker *linker, uint32_t i, struct nnhal_subgraph *ret_graph)
 {
     const struct nn_rt_model_part *part = &linker->parts[i]->part;

@@ -20,7 +20,7 @@
 
 struct nn_rt_model_answer;
 
-/* What a model brings by itself, before its subgraphs are joined to it: pool
+/* What a model brings by itself, before its subgraphs are linked to it: pool
  * indexes refer to pools, SUBGRAPH_VALUE offsets to children, CONSTANT_COPY
  * offsets to values. */
 struct nn_rt_model_part {
@@ -37,7 +37,7 @@ struct nn_rt_model {
     struct nn_arena arena; /* of everything here */
     struct nn_rt_model_part part;
     uint32_t *original; /* operation in order -> as the application added it */
-    /* Joined. */
+    /* Linked. */
     struct nnhal_model model; /* without pools */
     ANeuralNetworksMemory **pools;
     struct nn_model_facts facts;
@@ -47,12 +47,12 @@ struct nn_rt_model {
 };
 
 /* nn_rt_model_new() - an empty one; the caller fills part and original, from the
- * arena and with references of its own, then joins it. */
+ * arena and with references of its own, then links it. */
 int nn_rt_model_new(struct nn_rt_model **ret_finished);
 struct nn_rt_model *nn_rt_model_ref(struct nn_rt_model *finished);
 struct nn_rt_model *nn_rt_model_unref(struct nn_rt_model *finished);
 
-/* nn_rt_model_link() - adds the subgraphs that part reaches, then judges the whole.
+/* nn_rt_model_link() - adds the subgraphs that part reaches, then validates the whole model.
  * Returns: 0; BAD_DATA; -ENOMEM. */
 int nn_rt_model_link(struct nn_rt_model *finished, struct nn_why *why);
 

@@ -300,7 +300,9 @@ void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation *compilation);
  * token has ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN bytes: it stands for the
  * model and all that the application made of it, its large constants too, which are not
  * looked at. Both are copied; the last call counts. A cache that cannot be used
- * fails nothing: see nnhal_compilation_get_cache_info() in nnhal/ext.h.
+ * fails nothing: see nnhal_compilation_get_cache_info() in nnhal/ext.h. finish() does not
+ * wait for the disk: a compiled model is kept in the background, for which exit() waits. A
+ * process that ends in another way may leave nothing for the next one.
  * Returns: UNEXPECTED_NULL; BAD_STATE if finished; OUT_OF_MEMORY. */
 int ANeuralNetworksCompilation_setCaching(ANeuralNetworksCompilation *compilation,
                                           const char *cacheDir, const uint8_t *token);

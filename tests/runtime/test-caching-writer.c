@@ -21,6 +21,7 @@ static sem_t gate;
 static bool is_gated;
 
 /* What was synced and renamed, in order: "d0 m0 r r ". */
+static pthread_mutex_t order_lock = PTHREAD_MUTEX_INITIALIZER;
 static char order[128];
 
 static void note_order(const char *call, int fd)
@@ -43,7 +44,9 @@ static void note_order(const char *call, int fd)
 
 static void on_sys_call(const char *call, int fd)
 {
+    pthread_mutex_lock(&order_lock);
     note_order(call, fd);
+    pthread_mutex_unlock(&order_lock);
     if (strcmp(call, "fdatasync") == 0 && __atomic_load_n(&is_gated, __ATOMIC_ACQUIRE))
         while (sem_wait(&gate) != 0)
             continue;
@@ -52,8 +55,7 @@ static void on_sys_call(const char *call, int fd)
 static void close_gate(void)
 {
     ck_assert_int_eq(sem_init(&gate, 0, 0), 0);
-    order[0] = '\0';
-    is_gated = true;
+    __atomic_store_n(&is_gated, true, __ATOMIC_RELEASE);
     nn_sys_observer = on_sys_call;
     nn_sys_fault = LONG_MAX;
 }
@@ -63,12 +65,6 @@ static void open_gate(void)
     __atomic_store_n(&is_gated, false, __ATOMIC_RELEASE);
     for (int i = 0; i < N_SYNCS; i++)
         sem_post(&gate);
-}
-
-static void unwatch_calls(void)
-{
-    nn_sys_fault = 0;
-    nn_sys_observer = NULL;
 }
 
 static void compile_gated(void)
@@ -91,8 +87,9 @@ TEST(finish_does_not_wait_for_the_disk)
     ck_assert_msg(strstr(path, ".tmp"), "%s has its name already", path);
     open_gate();
     caching_settle(caching_folder);
-    unwatch_calls();
+    pthread_mutex_lock(&order_lock);
     ck_assert_str_eq(order, "d0 m0 r r ");
+    pthread_mutex_unlock(&order_lock);
     EXPECT(NNHAL_CACHE_HIT, USUAL);
     caching_done();
 }
@@ -116,7 +113,6 @@ TEST(a_second_compilation_waits_for_the_writer)
     ck_assert_int_eq(pthread_create(&thread, NULL, compile_again, &outcome), 0);
     open_gate();
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    unwatch_calls();
     ck_assert_uint_eq(outcome, NNHAL_CACHE_HIT);
     ck_assert_uint_eq(caching_counts->n_compiled, 1);
     caching_done();
@@ -137,7 +133,6 @@ TEST(a_forked_child_leaves_the_entry_alone)
             pause();
     open_gate();
     EXPECT(NNHAL_CACHE_HIT, USUAL);
-    unwatch_calls();
     ck_assert_uint_eq(caching_counts->n_compiled, 1);
     ck_assert_int_eq(kill(child, SIGKILL), 0);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
@@ -160,6 +155,7 @@ static int compile_and_exit(void *ctx)
 
     compile_gated();
     ck_assert_int_eq(pthread_create(&thread, NULL, open_late, NULL), 0);
+    pthread_detach(thread);
     exit(0); /* not _exit() */
 }
 

@@ -87,6 +87,7 @@ void nn_rt_session_bursts_drop_memory(struct nn_rt_session_bursts *bursts, uint6
         nn_burst_drop_memory(entry->burst, memory, is_alive);
 }
 
+/* Under the lock, which nothing here holds for long: no entry can be freed meanwhile. */
 void nn_rt_session_bursts_stop_all(struct nn_rt_session_bursts *bursts)
 {
     pthread_mutex_lock(&bursts->lock);

@@ -10,26 +10,35 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Callers built with an older or a newer header have another size: only the common part is written,
+ * and to's own size stays. least: what the oldest header has. Returns: 0, BAD_DATA. */
+static int copy_sized(void *to, const void *from, size_t n_from, size_t least, struct nn_why *why)
+{
+    size_t size, n_to;
+
+    memcpy(&n_to, to, sizeof(n_to));
+    size = n_to < n_from ? n_to : n_from;
+    if (size < least)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "size %zu: set it to %zu", n_to, n_from);
+    memcpy((uint8_t *)to + sizeof(n_to), (const uint8_t *)from + sizeof(n_to), size - sizeof(n_to));
+    return 0;
+}
+
+_Static_assert(offsetof(struct nnhal_where, size) == 0 &&
+                   offsetof(struct nnhal_cache_info, size) == 0,
+               "size comes first");
+
 _public_ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_where *where)
 {
     struct nnhal_where full;
     struct nn_why why = {0};
-    size_t size;
 
     if (!device || !where)
         return nn_api_null(__func__);
-    /* Callers built with an older or a newer header have another size: only the common part is
-     * written. */
-    size = where->size < sizeof(full) ? where->size : sizeof(full);
-    if (size < offsetof(struct nnhal_where, way_name))
-        return nn_api_end(__func__, NULL,
-                          nn_fail(&why, ANEURALNETWORKS_BAD_DATA, "size %zu: set it to %zu",
-                                  where->size, sizeof(full)),
-                          &why);
     nn_rt_device_get_where((ANeuralNetworksDevice *)device, &full);
-    full.size = where->size;
-    memcpy(where, &full, size);
-    return ANEURALNETWORKS_NO_ERROR;
+    return nn_api_end(
+        __func__, NULL,
+        copy_sized(where, &full, sizeof(full), offsetof(struct nnhal_where, way_name), &why), &why);
 }
 
 _public_ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
@@ -60,26 +69,20 @@ _public_ int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilat
 _public_ int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *compilation,
                                               struct nnhal_cache_info *info)
 {
-    struct nnhal_cache_info full = {0};
     struct nn_why why = {0};
-    size_t size;
     int r;
 
     if (!compilation || !info)
         return nn_api_null(__func__);
-    size = info->size < sizeof(full) ? info->size : sizeof(full);
     r = nn_rt_compilation_check_finished(compilation, &why);
-    if (!r && size < offsetof(struct nnhal_cache_info, why))
-        r = nn_fail(&why, ANEURALNETWORKS_BAD_DATA, "size %zu: set it to %zu", info->size,
-                    sizeof(full));
-    if (r)
-        return nn_api_end(__func__, &compilation->object, r, &why);
-    full.size = info->size;
-    full.outcome = compilation->cache.outcome;
-    full.stage = compilation->stage;
-    full.why = compilation->cache.why;
-    memcpy(info, &full, size);
-    return ANEURALNETWORKS_NO_ERROR;
+    if (!r) {
+        const struct nnhal_cache_info full = {.outcome = compilation->cache.outcome,
+                                              .stage = compilation->stage,
+                                              .why = compilation->cache.why};
+
+        r = copy_sized(info, &full, sizeof(full), offsetof(struct nnhal_cache_info, why), &why);
+    }
+    return nn_api_end(__func__, &compilation->object, r, &why);
 }
 
 static size_t get_error(const struct nn_rt_object *object, char *text, size_t n_bytes)

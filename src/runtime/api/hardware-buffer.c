@@ -98,10 +98,22 @@ _public_ int AHardwareBuffer_lockAndGetInfo(AHardwareBuffer *buffer, uint64_t us
     return 0;
 }
 
+static AHardwareBuffer_Planes make_planes(const struct nnhal_hardware_buffer *layout, uint8_t *data)
+{
+    AHardwareBuffer_Planes planes = {.planeCount = layout->n_planes};
+
+    for (uint32_t i = 0; i < layout->n_planes; i++)
+        planes.planes[i] = (AHardwareBuffer_Plane){
+            .data = data + layout->planes[i].offset,
+            .pixelStride = layout->planes[i].pixel_bytes,
+            .rowStride = layout->planes[i].row_bytes,
+        };
+    return planes;
+}
+
 _public_ int AHardwareBuffer_lockPlanes(AHardwareBuffer *buffer, uint64_t usage, int32_t fence,
                                         const ARect *rect, AHardwareBuffer_Planes *outPlanes)
 {
-    const struct nnhal_hardware_buffer *layout;
     uint8_t *data = NULL;
     int r;
 
@@ -110,14 +122,7 @@ _public_ int AHardwareBuffer_lockPlanes(AHardwareBuffer *buffer, uint64_t usage,
     r = nn_rt_hardware_buffer_lock(buffer, usage, fence, rect, &data);
     if (r < 0)
         return r;
-    layout = nn_rt_hardware_buffer_layout(buffer);
-    *outPlanes = (AHardwareBuffer_Planes){.planeCount = layout->n_planes};
-    for (uint32_t i = 0; i < layout->n_planes; i++)
-        outPlanes->planes[i] = (AHardwareBuffer_Plane){
-            .data = data + layout->planes[i].offset,
-            .pixelStride = layout->planes[i].pixel_bytes,
-            .rowStride = layout->planes[i].row_bytes,
-        };
+    *outPlanes = make_planes(nn_rt_hardware_buffer_layout(buffer), data);
     return 0;
 }
 

@@ -16,6 +16,7 @@ struct preparation {
 static void set_prepared(struct nn_rt_prepared *prepared, uint64_t id, uint32_t stage)
 {
     prepared->id = id;
+    /* A newer device may name a stage that this runtime does not know. */
     prepared->stage = stage < NNHAL_STAGE_OPTIMIZED ? stage : NNHAL_STAGE_OPTIMIZED;
 }
 

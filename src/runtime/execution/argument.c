@@ -72,6 +72,7 @@ static int argument_set_length(struct nn_rt_argument *argument,
         if (rules->is_input)
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                            "a dimension is not known: give a type that says it");
+        /* An output of unknown size has all the room there is; the device tells what it used. */
         needed = 0;
     }
     argument->length = needed ? needed : length;
@@ -112,6 +113,7 @@ static int set_opaque(struct nn_rt_argument *argument, const struct nn_rt_argume
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
     if (n && nn_dims_known(rules->operand->type, n, dims))
         argument->has_type = true;
+    /* Open until the device has computed: any length is right. */
     argument->length = n_bytes ? n_bytes : UINT32_MAX;
     return 0;
 }

@@ -318,6 +318,7 @@ int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, stru
     return r;
 }
 
+/* The next computation of a chain is bound before this one has told any shapes. */
 int nn_rt_execution_check_fenced(const ANeuralNetworksExecution *execution, uint64_t duration_ns,
                                  struct nn_why *why)
 {

@@ -15,6 +15,8 @@ static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
     return false;
 }
 
+/* Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards, which
+ * takes a thread of ours. */
 static bool is_suited(const ANeuralNetworksExecution *execution)
 {
     return !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
@@ -113,6 +115,8 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     nn_arena_init(&arena, 0);
     status = nn_rt_session_check_status(
         prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));
+    /* A fence tells that a computation has failed, the callback why. Failure counts where they
+     * contradict each other. */
     if (status == NNHAL_NONE)
         status = info.status == NNHAL_NONE && !is_well ? NNHAL_GENERAL_FAILURE : info.status;
     r = nn_fail_status(why, status, prepared->device->name, info.message);

@@ -98,6 +98,7 @@ static int copy_mapped(struct memory_copy *copy)
         return r;
     if (!nn_region_is_writable(to))
         return nn_fail(copy->why, ANEURALNETWORKS_UNMAPPABLE, "the destination cannot be written");
+    /* Memory that devices share may need caches to be flushed around an access. */
     r = nn_region_begin_access(from, false);
     if (r)
         return nn_error_trace(r);

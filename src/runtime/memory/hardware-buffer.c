@@ -158,6 +158,7 @@ static bool rect_is_inside(const struct nnhal_hardware_buffer *layout, const ARe
            (uint32_t)rect->bottom <= layout->height;
 }
 
+/* As on Android, a buffer can be locked only for what it was allocated for. */
 static int check_lock(const AHardwareBuffer *buffer, uint64_t usage, const ARect *rect)
 {
     const struct nnhal_hardware_buffer *layout = &buffer->layout.buffer;

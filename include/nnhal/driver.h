@@ -393,9 +393,7 @@ struct nnhal_driver {
      * clients then execute without one. */
     uint32_t (*open_executor)(void *prepared, struct nnhal_burst_executor *executor);
 
-    /* Models that a host keeps by itself are found again by the model and this number: whatever
-     * else decides what prepare() makes, such as the processor's features and settings of the
-     * environment. NULL: nothing else does. */
+    /* Not called since 0.2: a host keeps models by the token of an application alone. */
     uint64_t (*get_configuration)(void *device);
 };
 

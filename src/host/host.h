@@ -77,18 +77,6 @@ enum nn_host_sharing {
 /* nn_host_share_weights() - before the first session. */
 void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing);
 
-/* nn_host_keep_models() - keeps compiled models of applications that bring no cache, as
- * NNHAL_DRIVER_CACHE says, by default if it is a service; before the first session. The folder,
- * which need not exist, is where: the process must be able to write files below it. It lives as
- * long as the host.
- * Returns: 0, -ENOENT (nothing is kept: it is off, the driver has no cache, or there is no place
- * for it), -ENOMEM. */
-int nn_host_keep_models(struct nn_host *host, bool is_service, const char **ret_folder);
-
-/* nn_host_open_models() - opens that place now, which the first model would do otherwise. What
- * fails is logged, and nothing is kept. */
-void nn_host_open_models(struct nn_host *host);
-
 /* nn_host_ref() / nn_host_unref() - a session holds one reference; the last
  * one closes the device, after all that uses it. Any thread. unref accepts
  * NULL and returns NULL. */

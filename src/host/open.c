@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "host/burst/burst.h"
 #include "host/caching/cache.h"
-#include "host/caching/model-store.h"
 #include "host/caching/reoptimize.h"
 #include "host/execution/fence-watcher.h"
 #include "host/execution/stalling.h"
@@ -73,7 +72,6 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
     pthread_mutex_init(&host->tokens_lock, NULL);
     nn_weights_table_init(&host->weights);
     nn_reoptimizer_init(&host->reoptimizer);
-    nn_model_store_init(&host->model_store);
     *ret_host = steal_ptr(&host);
     return 0;
 }
@@ -106,7 +104,6 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     if (host->driver.close)
         host->driver.close(host->device);
     nn_cache_close(host);
-    nn_model_store_done(&host->model_store);
     nn_weights_table_done(&host->weights);
     nn_quota_done(&host->quota);
     pthread_mutex_destroy(&host->fence_watcher_lock);

@@ -39,7 +39,6 @@ struct nn_host {
     bool has_no_tokens;          /* opening it has failed */
     enum nn_host_sharing sharing;
     struct nn_reoptimizer reoptimizer; /* models that are being optimized */
-    struct nn_model_store model_store; /* models of applications without a cache (model-store.h) */
     struct nn_weights_table weights;   /* what sessions share of data caches (weights.h) */
 };
 

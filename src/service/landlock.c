@@ -17,10 +17,6 @@
 
 #define ACCESS_FS_VERSION_1 ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 #define ACCESS_READ         (UINT64_C(0) | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-#define ACCESS_STATE                                                                               \
-    (ACCESS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |                \
-     LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |   \
-     LANDLOCK_ACCESS_FS_REFER | ACCESS_FS_TRUNCATE)
 #define ACCESS_DEVICE                                                                              \
     (UINT64_C(0) | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |                  \
      ACCESS_FS_IOCTL_DEV)
@@ -78,7 +74,6 @@ static int add_rule(int ruleset_fd, int version, const struct nn_landlock_rule *
 {
     static const uint64_t accesses[] = {
         [NN_LANDLOCK_READ] = ACCESS_READ,
-        [NN_LANDLOCK_STATE] = ACCESS_STATE,
         [NN_LANDLOCK_DEVICE] = ACCESS_DEVICE,
     };
     struct landlock_path_beneath_attr beneath = {

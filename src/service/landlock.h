@@ -16,7 +16,6 @@ struct nn_landlock_rule {
     const char *path;
     enum {
         NN_LANDLOCK_READ,   /* a file, or all below a folder */
-        NN_LANDLOCK_STATE,  /* all below a folder: read, write, make, remove */
         NN_LANDLOCK_DEVICE, /* a device node: read, write, ioctl */
     } access;
 };

@@ -263,7 +263,7 @@ static int close_files(const struct nn_sandbox_options *options, int version)
                                            "/proc/self",          "/proc/cpuinfo",
                                            "/proc/meminfo",       "/etc/localtime"};
     size_t n_nodes = options->driver ? options->driver->n_device_nodes : 0, n = 0;
-    _cleanup_(freep) struct nn_landlock_rule *rules = calloc(NN_N_ELEMENTS(readable) + n_nodes + 1,
+    _cleanup_(freep) struct nn_landlock_rule *rules = calloc(NN_N_ELEMENTS(readable) + n_nodes,
                                                              sizeof(*rules));
 
     if (!rules)
@@ -273,9 +273,6 @@ static int close_files(const struct nn_sandbox_options *options, int version)
     for (size_t i = 0; i < n_nodes; i++)
         rules[n++] = (struct nn_landlock_rule){.path = options->driver->device_nodes[i],
                                                .access = NN_LANDLOCK_DEVICE};
-    if (options->state_dir)
-        rules[n++] = (struct nn_landlock_rule){.path = options->state_dir,
-                                               .access = NN_LANDLOCK_STATE};
     return nn_error_trace(nn_landlock_close(version, rules, n));
 }
 
@@ -335,39 +332,14 @@ static int drop_privileges(const struct identity *user)
     return nn_error_trace(drop_capabilities());
 }
 
-/* The state directory becomes the user's, and the one above it lets the user through. Root alone
- * can write into that one, so nobody can put something else into its place. */
-static int give_state(const char *path, const struct identity *user)
-{
-    _cleanup_(closep) int fd = nn_sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
-                                             0);
-    _cleanup_(closep) int above = -1;
-    struct stat status;
-
-    if (fd < 0)
-        return nn_error_trace(fd);
-    above = nn_sys_openat(fd, "..", O_RDONLY | O_DIRECTORY, 0);
-    if (above < 0 || fstat(above, &status) < 0)
-        return nn_error_origin(-errno);
-    if (status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)))
-        return nn_error_origin(-EPERM);
-    if (fchmod(above, status.st_mode | S_IXGRP | S_IXOTH) < 0 ||
-        fchown(fd, user->uid, user->gid) < 0)
-        return nn_error_origin(-errno);
-    return 0;
-}
-
-int nn_sandbox_close(const struct nn_sandbox_options *from, struct nn_sandbox_report *ret_report)
+int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox_report *ret_report)
 {
     struct nn_sandbox_report report = {.landlock_version = nn_landlock_version()};
-    struct nn_sandbox_options options = *from;
-    bool leaves_root = geteuid() == 0 && options.user;
+    bool leaves_root = geteuid() == 0 && options->user;
     struct identity user;
     struct rlimit none = {0};
-    int r = leaves_root ? look_up(options.user, &user) : 0;
+    int r = leaves_root ? look_up(options->user, &user) : 0;
 
-    if (r == 0 && leaves_root && options.state_dir && give_state(options.state_dir, &user) < 0)
-        options.state_dir = NULL; /* it would not be of use */
     if (r < 0)
         return nn_error_trace(r);
     setrlimit(RLIMIT_CORE, &none);
@@ -375,11 +347,11 @@ int nn_sandbox_close(const struct nn_sandbox_options *from, struct nn_sandbox_re
         return nn_error_origin(-errno);
     /* The rules' paths are opened with the rights that the process still has. */
     if (report.landlock_version > 0)
-        r = close_files(&options, report.landlock_version);
+        r = close_files(options, report.landlock_version);
     if (r == 0)
         r = drop_privileges(leaves_root ? &user : NULL);
     if (r == 0 && kernel_has_seccomp()) {
-        r = close_calls(options.driver, report.landlock_version > 0);
+        r = close_calls(options->driver, report.landlock_version > 0);
         report.has_seccomp = r == 0;
     }
     if (r < 0)

@@ -28,7 +28,6 @@
 
 struct nn_sandbox_options {
     const struct nnhal_sandbox *driver; /* NULL: declares nothing */
-    const char *state_dir;              /* NULL: none; exists; given to user if root leaves */
     const char *user; /* whom root becomes; NULL: stays root, without privileges */
 };
 

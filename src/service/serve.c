@@ -213,18 +213,6 @@ static bool is_sanitized(void)
 #endif
 }
 
-/* Where a service keeps compiled models. NULL: it keeps none. */
-static const char *make_state_dir(const struct serving *serving)
-{
-    const char *folder = NULL;
-    struct stat status;
-
-    if (nn_host_keep_models(serving->host, serving->is_listening, &folder) < 0)
-        return NULL;
-    mkdir(folder, 0700);
-    return lstat(folder, &status) == 0 && S_ISDIR(status.st_mode) ? folder : NULL;
-}
-
 static int close_sandbox(const struct serving *serving)
 {
     struct nn_sandbox_options options = {
@@ -235,12 +223,10 @@ static int close_sandbox(const struct serving *serving)
     int r;
 
     if ((serving->options.flags & NNHAL_SERVE_NO_SANDBOX) || is_sanitized()) {
-        make_state_dir(serving);
         nn_log("service", NN_LOG_WARNING, "%s runs without a sandbox", serving->name);
         return 0;
     }
     nn_host_open_tokens(serving->host, NULL); /* what fails is said there */
-    options.state_dir = make_state_dir(serving);
     if (!options.user)
         options.user = getpwnam("nnhal") ? "nnhal" : "nobody";
     r = nn_sandbox_close(&options, &report);
@@ -274,8 +260,6 @@ static int serving_run(struct serving *serving)
         nn_activation_notify("READY=1");
         r = close_sandbox(serving);
     }
-    if (r == 0)
-        nn_host_open_models(serving->host);
     if (r == 0)
         r = nn_service_run(service);
     /* A driver that never returns does not keep the process. */

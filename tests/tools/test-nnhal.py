@@ -189,40 +189,6 @@ def cache_shows_checks_and_clears_a_folder():
     expect(nnhal("cache", "list").returncode == 2, "no folder is no folder")
 
 
-def a_service_keeps_models_for_those_without_a_cache():
-    """With its sandbox closed, and found again by the next service."""
-    picture = next(iter(sorted((GLYPHS / "pictures").glob("*.png"))))
-    said = []
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        before = dict(os.environ)
-        os.environ.update(NNHAL_DRIVER_CACHE="on", NNHAL_STATE_PATH=f"{folder}/state")
-        try:
-            for _ in range(2):
-                with way("service") as environment:
-                    for _ in range(2):
-                        done = nnhal("run", GLYPHS / "glyphs-float.tflite", "--device", "nnhal-cpu",
-                                     "--image", picture, "--json", environment=environment)
-                        expect(done.returncode == 0, done.stderr)
-                        said.append(json.loads(done.stdout)["results"])
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-        models = Path(folder) / "state" / "nnhal-cpu" / "models"
-        if os.geteuid() == 0:
-            for path in [models, *models.iterdir()]:
-                os.chown(path, 0, 0)
-        stats = json.loads(nnhal("cache", "stats", models, "--json").stdout)
-        expect(stats["kind"] == "store" and stats["entries"] == 1, stats)
-        expect(stats["hits"] == 3 and stats["misses"] == 1, stats)
-        entries = json.loads(nnhal("cache", "verify", models, "--json").stdout)
-        expect(len(entries) == 1 and entries[0]["state"] == "whole", entries)
-        expect(nnhal("cache", "clear", models).returncode == 0, "not cleared")
-        expect(json.loads(nnhal("cache", "list", models, "--json").stdout) == [], "not cleared")
-    classes = [[c["label"] if "label" in c else c for c in r[0]["classes"]] for r in said]
-    expect(all(c == classes[0] for c in classes), said)
-
-
 def wrong_usage_is_told():
     model = GLYPHS / "glyphs-int8.tflite"
     picture = GLYPHS / "pictures" / "00-7.png"
@@ -321,7 +287,7 @@ def devices_and_bench_speak_json():
 
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
          same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
-         a_service_keeps_models_for_those_without_a_cache, wrong_usage_is_told,
+         wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
          devices_and_bench_speak_json]
 

@@ -354,13 +354,6 @@ static void burst_closed(void *opaque)
     nn_compiled_close_burst(prepared->staged);
 }
 
-static uint64_t get_configuration(void *opaque)
-{
-    const struct device *device = opaque;
-
-    return (uint64_t)device->passes << 32 | device->isa;
-}
-
 /* ---- the tables ---- */
 
 #define TYPES(X, time)                                                                             \
@@ -422,7 +415,6 @@ static const struct nnhal_driver cpu_driver = {
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
     .optimize = cpu_optimize,
-    .get_configuration = get_configuration,
 };
 
 static const struct nnhal_driver reference_driver = {
@@ -445,7 +437,6 @@ static const struct nnhal_driver reference_driver = {
     .n_data_cache_files = 1,
     .prepare_from_cache = prepare_from_cache,
     .optimize = cpu_optimize,
-    .get_configuration = get_configuration,
 };
 
 const struct nnhal_driver *nn_cpu_driver_main(const char *configuration)

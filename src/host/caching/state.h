@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* state.h - what caching keeps in a host and in a prepared model
  *
- * The data alone, so that hosts and prepared models can hold it; reoptimize.h and
- * model-store.h say what is done with it. */
+ * The data alone, so that hosts and prepared models can hold it; reoptimize.h says
+ * what is done with it. */
 #ifndef NN_HOST_CACHING_STATE_H
 #define NN_HOST_CACHING_STATE_H
 
 #include "base/jobs.h"
-#include "cache/hash.h"
 
 #include <nnhal/types.h>
 
@@ -16,10 +15,6 @@
 
 struct nn_host_session;
 struct nn_prepared;
-struct nnhal_cache;
-struct nnhal_store;
-
-/* -- better plans in the background (reoptimize.h) ------------------------------- */
 
 /* What is kept of it is in the head of a cache. */
 enum nn_stage {
@@ -49,27 +44,6 @@ struct nn_reoptimization {
     int32_t *fds;
     uint32_t n_stalling; /* of fds: counted in the session's n_stalling_files */
     uint8_t token[NNHAL_CACHE_TOKEN_BYTES];
-};
-
-/* -- models of applications without a cache (model-store.h) -------------------------- */
-
-/* What a host keeps models with. */
-struct nn_model_store {
-    pthread_mutex_t lock;
-    bool is_on;
-    bool has_failed; /* opening was tried, and is not again */
-    bool is_choosy;  /* keeps only what compiles more slowly than it is found */
-    char *folder;    /* NULL: not known yet */
-    struct nnhal_store *store;
-};
-
-/* What is known of a model on its way, in struct nn_prepared. */
-struct nn_store_entry {
-    struct nnhal_cache *cache; /* what the driver fills, to be kept; NULL: it is not to be */
-    struct nn_hash structure;  /* of the model without the constants in its pools */
-    struct nn_hash key;
-    uint64_t compile_ns; /* what it took the last time; 0: not known, or not asked for */
-    uint64_t begun_ns;
 };
 
 #endif

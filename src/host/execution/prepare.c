@@ -3,7 +3,6 @@
 
 #include "base/sys.h"
 #include "host/caching/cache.h"
-#include "host/caching/model-store.h"
 #include "host/caching/reoptimize.h"
 #include "host/methods.h"
 #include "host/services.h"
@@ -177,64 +176,7 @@ static uint32_t prepare_load(struct nn_call *call, const struct nnhal_cache *cac
     return nn_call_check_driver(call, status, "prepare_from_cache");
 }
 
-/* Looks into the host's own store; the driver's object then needs no constants. Anything that
- * fails here means compiling, so its sentence is for no client. */
-static bool prepare_find(const struct nn_call *call, const struct nn_hal_prepare_model_args *args,
-                         struct nn_prepared *prepared)
-{
-    struct nn_store_entry *entry = &prepared->store_entry;
-    struct nn_call aside = *call;
-    bool is_found;
-
-    if (nn_constants_access(&aside, &prepared->constants, true) != NNHAL_NONE)
-        return false;
-    is_found = nn_model_store_find(call->session, args, prepared, call->arena);
-    nn_constants_access(&aside, &prepared->constants, false);
-    if (is_found && prepare_load(&aside, entry->cache, args->deadline_ns,
-                                 &prepared->driver_prepared) == NNHAL_NONE) {
-        prepared->source = NN_PREPARED_FROM_STORE;
-        nn_constants_done(&prepared->constants);
-        return true;
-    }
-    nn_loaded_cache_done(&prepared->loaded);
-    if (entry->cache)
-        nn_cache_empty(entry->cache);
-    return false;
-}
-
-/* For a client without cache files: from the store, or compiled with the store's buffers for
- * what is to be kept (prepared->store_entry.cache). */
-static uint32_t prepare_by_store(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
-                                 struct nn_prepared *prepared)
-{
-    struct nn_store_entry *entry = &prepared->store_entry;
-    bool has_store = nn_model_store_begin(call->session, args, entry, call->arena);
-    uint32_t status;
-
-    if (entry->cache && prepare_find(call, args, prepared))
-        return NNHAL_NONE;
-    status = prepare_compile(call, prepared, args, entry->cache);
-    if (status == NNHAL_NONE && has_store)
-        nn_model_store_learn(call->session, entry);
-    return status;
-}
-
 /* -- keep --------------------------------------------------------------------------- */
-
-/* Constants that were changed while they were compiled belong to no key. */
-static bool is_worth_keeping(const struct nn_call *call,
-                             const struct nn_hal_prepare_model_args *args,
-                             struct nn_prepared *prepared)
-{
-    struct nn_call aside = *call; /* its sentence is for no client: the model works */
-    bool is_same;
-
-    if (nn_constants_access(&aside, &prepared->constants, true) != NNHAL_NONE)
-        return false;
-    is_same = nn_model_store_is_same(call->session, args, prepared, call->arena);
-    nn_constants_access(&aside, &prepared->constants, false);
-    return is_same && !nn_prepared_is_broken(prepared);
-}
 
 /* In a service the driver's own weights give way to memory that other clients can share:
  * what prepare() has made is replaced by the same from the cache, and needs its pools no more.
@@ -254,24 +196,15 @@ static void prepare_share(const struct nn_call *call, const struct nnhal_cache *
     nn_constants_done(&prepared->constants);
 }
 
-/* Keeps what was compiled, in the client's files or in the host's store.
- * Returns: whether the client's files have it now. */
+/* Keeps what was compiled in the client's files. Returns: whether they have it now. */
 static bool prepare_keep(const struct nn_call *call, const struct nn_hal_prepare_model_args *args,
                          struct nn_prepared *prepared, struct nnhal_cache *files)
 {
-    bool is_for_store = prepared->store_entry.cache && is_worth_keeping(call, args, prepared);
-    struct nnhal_cache *cache = is_for_store ? prepared->store_entry.cache : files;
-    bool is_shared, is_written = false;
+    bool is_shared = nn_cache_share(call->session, files, prepared);
+    bool is_written = nn_cache_save(call->session, args, files, prepared);
 
-    if (!cache)
-        return false;
-    is_shared = nn_cache_share(call->session, cache, prepared);
-    if (is_for_store)
-        nn_model_store_save(call->session, prepared, cache);
-    else
-        is_written = nn_cache_save(call->session, args, cache, prepared);
     if (is_shared)
-        prepare_share(call, cache, prepared, args->deadline_ns);
+        prepare_share(call, files, prepared, args->deadline_ns);
     else
         nn_loaded_cache_done(&prepared->loaded);
     return is_written;
@@ -304,12 +237,10 @@ uint32_t nn_host_prepare_model(struct nn_call *call, const struct nn_hal_prepare
     nn_cache_wanted(call->session, args, call->arena, &files);
     status = prepare_check(call, args, prepared);
     if (status == NNHAL_NONE)
-        status = nn_cache_is_token(args->token) || is_deferred
-                     ? prepare_compile(call, prepared, args, files)
-                     : prepare_by_store(call, args, prepared);
+        status = prepare_compile(call, prepared, args, files);
     if (status != NNHAL_NONE)
         return status;
-    if (prepared->source == NN_PREPARED_COMPILED)
+    if (files)
         is_written = prepare_keep(call, args, prepared, files);
     reply->stage = prepared->reoptimization.stage;
     nn_reoptimize_init(prepared, call->session, reply->stage);

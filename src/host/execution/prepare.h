@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prepare.h - how a prepared model is made
  *
- *     check --> find in the store | compile --> keep
+ *     check --> compile --> share and keep
  *
- * A model is checked before anything is spent on it, then charged. Without a
- * client's cache files the host looks into its own store (model-store.h) first. What the
- * driver compiled is shared with other clients and kept, as far as that can be. */
+ * A model is checked before anything is spent on it, then charged. What the driver
+ * compiled is shared with other clients and kept in the client's files, as far as
+ * that can be. */
 #ifndef NN_HOST_EXECUTION_PREPARE_H
 #define NN_HOST_EXECUTION_PREPARE_H
 

@@ -17,7 +17,6 @@ enum nn_prepared_source {
     NN_PREPARED_UNMADE = 0, /* the driver holds nothing */
     NN_PREPARED_COMPILED,   /* prepare() made it */
     NN_PREPARED_FROM_CACHE, /* from the client's cache files */
-    NN_PREPARED_FROM_STORE, /* from the models that the host keeps (model-store.h) */
 };
 
 struct nn_prepared {
@@ -32,7 +31,6 @@ struct nn_prepared {
     struct nn_constants constants; /* none if it comes from the cache */
     struct nn_loaded_cache loaded;
     struct nn_reoptimization reoptimization;
-    struct nn_store_entry store_entry;
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };

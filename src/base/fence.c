@@ -35,7 +35,7 @@ void nn_fence_signal(int signaller)
     char byte;
 
     /* Neither can block nor fail in a way that matters: if the fence's side is
-     * gone nobody waits. */
+     * gone there is no waiter. */
     (void)!recv(signaller, &byte, 1, 0);
     (void)!send(signaller, &byte, 1, MSG_NOSIGNAL);
     close(signaller);
@@ -49,7 +49,7 @@ static int fence_state(short revents)
         return NN_FENCE_E_ERROR;
     if (revents & POLLIN)
         return 0;
-    /* A hang-up without a byte: whoever had the other end took ours and said nothing. */
+    /* A hang-up without a byte: the other end took ours and wrote nothing. */
     return revents & POLLHUP ? NN_FENCE_E_ERROR : NN_FENCE_E_ACTIVE;
 }
 

@@ -41,7 +41,7 @@ struct nn_jobs {
     pthread_cond_t gone; /* a thread ended */
     size_t n_threads, n_leaving, n_idle, n_queued;
     bool is_closing;
-    bool has_ended; /* ended is a thread that nobody has joined yet */
+    bool has_ended; /* ended is a thread that has not been joined yet */
     pthread_t ended;
     struct owner *owners;
     struct owner *ring; /* whose turn it is */

@@ -4,7 +4,7 @@
  * Work that must not run on the thread that asks for it: executions in a
  * service, asynchronous ones in the runtime, deferred compilations. Threads are
  * started when needed, at most n_threads, and end after being idle for a
- * while. Our threads block all signals. Owners take turns, whatever their
+ * while. Our threads block all signals. Owners take turns, regardless of their
  * priorities, so that one client cannot starve another: a priority says which
  * of its owner's jobs comes first.
  * After fork the child has no threads: nn_jobs_submit answers -ECHILD there.

@@ -145,7 +145,7 @@ print_line(const char *prefix, const char *format, va_list arguments)
             line[i] = '?';
     line[n++] = '\n';
     if (write(STDERR_FILENO, line, n) < 0)
-        errno = saved; /* nobody to tell */
+        errno = saved; /* a log that fails is not logged */
     errno = saved;
 }
 

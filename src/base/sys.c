@@ -153,7 +153,7 @@ static enum nn_sys_file_kind inspect_sealable(int fd)
                                                                          : NN_SYS_SHARED;
 }
 
-/* fstat() of a file may ask whoever serves it; seals are answered by shared
+/* fstat() of a file may ask the file system's server; seals are answered by shared
  * memory alone, and by the kernel. */
 int nn_sys_inspect(int fd, struct nn_sys_file *ret_file)
 {

@@ -50,7 +50,7 @@ enum nn_sys_file_kind {
     NN_SYS_SHARED, /* a memfd, or a file of tmpfs */
     NN_SYS_HUGE,   /* the same of hugetlbfs: seals do not keep its pages */
     NN_SYS_DMA_BUF,
-    NN_SYS_STALLING_FILE, /* another file: whoever touches it may wait for somebody else */
+    NN_SYS_STALLING_FILE, /* another file: touching it may wait for its file system's server */
 };
 
 struct nn_sys_file {
@@ -58,8 +58,8 @@ struct nn_sys_file {
     uint64_t n_bytes;
 };
 
-/* nn_sys_inspect() - looks at a descriptor without asking whoever serves its file
- * system, who might not answer. Returns: 0, -EBADF, -errno. */
+/* nn_sys_inspect() - looks at a descriptor without asking the server of its file
+ * system, which might not answer. Returns: 0, -EBADF, -errno. */
 int nn_sys_inspect(int fd, struct nn_sys_file *ret_file);
 
 /* All n_bytes, unless the file ends before: pread returns what there was. */
@@ -69,7 +69,7 @@ int nn_sys_ftruncate(int fd, off_t n_bytes);
 int nn_sys_fdatasync(int fd);
 int nn_sys_renameat(int dir_fd, const char *from, const char *to);
 
-/* nn_sys_getrandom() - n_bytes (at most 256) that nobody can guess. */
+/* nn_sys_getrandom() - n_bytes (at most 256) that cannot be guessed. */
 int nn_sys_getrandom(void *bytes, size_t n_bytes);
 
 /* nn_sys_futex_wait() - waits on *word while it holds expected; deadline on

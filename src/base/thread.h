@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.h - threads of ours in somebody else's process
+/* thread.h - the library's own threads in the application's process
  *
  * The application's signals are not for our threads: they block all but those
  * that an instruction of their own raises (a blocked one of these kills). */

@@ -49,7 +49,7 @@ static int make_folder(const char *folder)
     _cleanup_(freep) char *path = NULL;
 
     if (access(folder, F_OK) == 0)
-        return 0; /* whoever may not make those above it may still use it */
+        return 0; /* a process that may not make its parents may still use it */
     path = strdup(folder);
     if (!path)
         return nn_error_origin(-ENOMEM);
@@ -76,7 +76,7 @@ static int check_folder(const char *folder)
     return 0;
 }
 
-/* The file is ours and an ordinary one, and nobody else can read it. One that is there is not
+/* The file is ours and an ordinary one, and no other user can read it. One that is there is not
  * opened: closing any descriptor of it would drop the locks that SQLite has in this process. */
 static int make_file(const char *path)
 {
@@ -98,7 +98,7 @@ static int make_file(const char *path)
 
 /* -- opening and closing ------------------------------------------------------------- */
 
-/* Short naps, all alike: whoever waits longest is not the one who looks least. */
+/* Short naps, all alike: the longest waiter does not look least often. */
 static int wait_for_others(void *ctx, int n_tries)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -202,7 +202,7 @@ static int open_handle(struct nn_db *db)
     return nn_error_trace(error_of(db->failure));
 }
 
-/* Whatever is wrong with it: an empty one instead. */
+/* Any defect: it is replaced by an empty one. */
 static int file_replace(struct nn_db *db)
 {
     _cleanup_(freep) char *journal = NULL;

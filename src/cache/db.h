@@ -2,11 +2,11 @@
 /* db.h - a SQLite database whose contents can be made again
  *
  * What the cache remembers lies in databases of which any may be lost: one that is damaged, or that
- * is a link or somebody else's, is replaced by an empty one, and all that was in it has to be
+ * is a link or another user's, is replaced by an empty one, and all that was in it has to be
  * made anew. A damaged file thus costs time and never fails anything. Processes may share one; a
  * process that finds that the file it has open was replaced opens the new one.
  *
- * The folder must belong to this user and be writable by nobody else: SQLite believes the
+ * The folder must belong to this user and be writable by no other user: SQLite believes the
  * journal that it finds beside a database.
  *
  * Threads: nn_db_lock() is held around every use of any database of this process. It is also held
@@ -48,7 +48,7 @@ void nn_db_unlock(void);
 
 /* nn_db_open() - the database of that name in a folder, which is made if it is missing, with those
  * above it. The schema is statements that may be executed again; it lives as long as db.
- * Returns: 0, -ENOMEM, -EPERM (the folder is somebody else's, or others may write into it), -errno
+ * Returns: 0, -ENOMEM, -EPERM (the folder is another user's, or others may write into it), -errno
  * (it cannot be had). db is closed then. */
 int nn_db_open(struct nn_db *db, const char *folder, const char *name, const char *schema);
 
@@ -70,7 +70,7 @@ void nn_db_reset(sqlite3_stmt *statement);
  * Returns: SQLITE_ROW, SQLITE_DONE, or 0: see nn_db_recover(), also for a statement that is NULL. */
 int nn_db_step(struct nn_db *db, sqlite3_stmt *statement);
 
-/* nn_db_exec() - executes sql that has no parameters and whose rows nobody wants.
+/* nn_db_exec() - executes sql that has no parameters and whose rows are not needed.
  * Returns: whether it did; see nn_db_recover(). */
 bool nn_db_exec(struct nn_db *db, const char *sql);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* entry-file.h - the files of a cache entry, as descriptors that somebody handed over
+/* entry-file.h - the files of a cache entry, as descriptors that an application handed over
  *
- * Whoever owns the descriptors may write the files at any time, and may have
+ * The owner of the descriptors may write the files at any time, and may have
  * written anything into them. So a file is read whole into memory of ours, judged
- * there, and only that copy is used. It is written from its beginning, whatever
+ * there, and only that copy is used. It is written from its beginning, regardless of
  * the descriptor's offset is, and cut to its new length. Only ordinary files are
  * touched: what else a descriptor may be could make us wait. */
 #ifndef NN_CACHE_ENTRY_FILE_H

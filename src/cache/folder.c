@@ -17,7 +17,7 @@ enum {
     NAME_BYTES = NN_FOLDER_NAME_BYTES,
     MAX_FILES = 65536,      /* looked at when room is made */
     STALE_S = 3600,         /* a temporary file whose maker must be gone */
-    FIRST_NAP_NS = 1000000, /* while somebody else compiles */
+    FIRST_NAP_NS = 1000000, /* while another process compiles */
     LONGEST_NAP_NS = 20000000,
 };
 

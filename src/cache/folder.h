@@ -33,7 +33,7 @@
 
 enum {
     NN_FOLDER_E_NONE = 1, /* nn_entry_find(): there is no such entry, or it is not usable */
-    NN_FOLDER_E_BUSY = 2, /* nn_folder_lock(): somebody else has it still */
+    NN_FOLDER_E_BUSY = 2, /* nn_folder_lock(): another process still has it */
 };
 
 struct nn_folder {
@@ -80,7 +80,7 @@ size_t nn_folder_list(const struct nn_folder *folder, struct nn_folder_file **re
 bool nn_folder_file_is_temporary(const struct nn_folder_file *file);
 
 /* nn_folder_lock() - only one at a time, here and in other processes, compiles for a key. Waits
- * until deadline_ns (CLOCK_MONOTONIC). Whoever has it looks for the entry again.
+ * until deadline_ns (CLOCK_MONOTONIC). The new holder looks for the entry again.
  * Returns: 0, NN_FOLDER_E_BUSY, -errno. */
 int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t deadline_ns);
 void nn_folder_unlock(struct nn_folder *folder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hash.h - what cached bytes are recognized by
  *
- * A hash (SHA-256) tells bytes that somebody may have wanted to look like
+ * A hash (SHA-256) tells bytes that may have been forged to look like
  * others; a sum (XXH3) finds damage, ten times as fast. Both are made over
  * memory of ours: what is hashed is what is used. */
 #ifndef NN_CACHE_HASH_H

@@ -14,7 +14,7 @@
 struct nn_history_record {
     struct nn_hash key;
     int64_t time_s;   /* since 1970 */
-    uint32_t outcome; /* whoever writes it says what it means */
+    uint32_t outcome; /* its meaning is the writer's */
     char device[64];
     char why[256];
 };

@@ -118,7 +118,7 @@ static bool found_is_intact(const struct nn_store_found *found)
     return nn_store_is_intact(found->key, found->n_key, value, n_value, &found->row.hash);
 }
 
-/* Removes an entry that is not what was set. The whole database is held so long: nobody can
+/* Removes an entry that is not what was set. The whole database is locked meanwhile: no process can
  * replace it in between. */
 static bool verify_entry(struct nnhal_store *store, void *ctx)
 {

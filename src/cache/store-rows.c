@@ -130,7 +130,7 @@ static bool save_state(struct nnhal_store *store)
     return statement_finish(store, statement);
 }
 
-/* The sums of what is there, whatever the state says. */
+/* The sums of what is there, not what the state says. */
 static bool count_entries(struct nnhal_store *store)
 {
     sqlite3_stmt *statement = statement_of(store, COUNT);

@@ -8,8 +8,8 @@
  *   store-list.c    statistics, lists, verification
  *
  * A value's file gets its name within the transaction that adds its row, and loses it after
- * the one that removes the row. So whoever holds the write transaction knows that a
- * file without a row belongs to nobody: that is what nn_store_sweep() removes. Until then it has
+ * the one that removes the row. So the holder of the write transaction knows that a
+ * file without a row has no owner: that is what nn_store_sweep() removes. Until then it has
  * a temporary name, and its maker holds a lock on it.
  *
  * Uses are remembered in memory and written with the next transaction, so that most gets only

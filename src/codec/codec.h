@@ -46,7 +46,7 @@ enum {
     /* Encoding: the value breaks a rule of the interface (a count over its
      * limit, a string too long, a reserved field that is not 0, ...). */
     NN_CODEC_E_INVALID = 1,
-    /* Decoding: these bytes are no such value; whoever sent them broke the
+    /* Decoding: these bytes are no such value; the sender broke the
      * protocol. */
     NN_CODEC_E_VIOLATION = 2,
     /* Decoding: the arena is exhausted. */
@@ -66,7 +66,7 @@ struct nn_codec_message {
 };
 
 /* A message in the making: bytes, and the descriptors that travel with them.
- * Who owns the descriptors is said where a buffer is used;
+ * The owner of the descriptors is named where a buffer is used;
  * nn_codec_buffer_done() frees the bytes only, nn_codec_buffer_close() closes
  * the descriptors. */
 struct nn_codec_buffer { /* all zero: empty */
@@ -94,7 +94,7 @@ int nn_codec_encode(const struct nn_codec_type *type, uint32_t minor, const void
 
 /* nn_codec_decode() - reads a value that fills the message's bytes exactly and
  * uses all its descriptors. Arrays, strings and bytes are copied into arena;
- * descriptors are the message's numbers, still owned by whoever owned them. On
+ * descriptors are the message's numbers, and keep their owner. On
  * failure *ret_value is all zero.
  * Returns: 0, NN_CODEC_E_VIOLATION, NN_CODEC_E_MEMORY; never negative. */
 int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor,

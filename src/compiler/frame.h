@@ -2,7 +2,7 @@
 /* frame.h - values that live between plans
  *
  * A frame is one execution of one graph: a slot for each of the graph's values.
- * Inputs, outputs, and whatever is computed by one plan and read by another
+ * Inputs, outputs, and values that are computed by one plan and read by another
  * or by IF and WHILE, lie in slots; the rest lies in the arena and has none. A
  * slot borrows memory (the application's, or another frame's) or owns a
  * buffer, which it keeps for the next execution. */

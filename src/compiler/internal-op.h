@@ -3,7 +3,7 @@
  *
  *   LOOKUP  out[i] = table[in[i]]: any function of one byte. Inputs: an 8-bit
  *           tensor, and a table of 256 bytes, TENSOR_QUANT8_ASYMM or _SIGNED as the output;
- *           in and table are indexed by bytes, whatever they stand for. The output
+ *           in and table are indexed by bytes, signed or not. The output
  *           has the shape of the first input, and the quantization that it declares.
  *
  * The model layer knows nothing of them: what it says of ordinary operations

@@ -47,7 +47,7 @@ int nn_pass_lut(struct nn_graph *graph);
  * Returns: 0, -ENOMEM. */
 int nn_pass_fuse(struct nn_graph *graph);
 
-/* nn_pass_dead() - operations whose results nobody reads are dead; not IF and
+/* nn_pass_dead() - operations whose results are not read are dead; not IF and
  * WHILE, which may be stopped by their time. Returns: 0, -ENOMEM. */
 int nn_pass_dead(struct nn_graph *graph);
 

@@ -88,7 +88,7 @@ int nn_burst_result_decode(const struct nnhal_fmq_result_datum *data, uint32_t n
                            struct nn_arena *arena, struct nn_burst_result *ret_result);
 
 /* nn_burst_receive_request(), nn_burst_receive_result() - takes the next run of
- * elements with one sequence number out of the queue, whatever they say; data
+ * elements with one sequence number out of the queue, unchecked; data
  * has room for as many elements as the queue. Does not wait.
  * Returns: 0 with the length of the run, EMPTY, BROKEN. */
 int nn_burst_receive_request(struct nn_ring *ring, struct nnhal_fmq_request_datum *data,

@@ -2,7 +2,7 @@
 /* burst-slots.h - which memory lies in which slot of a burst
  *
  * The client's table. A slot is free, being set, set, or being freed: while it
- * is being set or freed the device is told, with no lock held, and nobody else
+ * is being set or freed the device is told, with no lock held, and no other memory
  * gets the slot. The slot that was freed last is given out first. Any thread. */
 #ifndef NN_HAL_BURST_SLOTS_H
 #define NN_HAL_BURST_SLOTS_H
@@ -44,7 +44,7 @@ int nn_burst_slots_reserve(struct nn_burst_slots *slots, uint64_t memory, int32_
  * not, and then the slot is free. */
 void nn_burst_slots_commit(struct nn_burst_slots *slots, int32_t slot, bool is_set);
 
-/* nn_burst_slots_begin_free() - takes a memory out of its slot, which is nobody's
+/* nn_burst_slots_begin_free() - takes a memory out of its slot, which is not given out
  * until nn_burst_slots_end_free(). Returns: the slot, -1 if it has none. */
 int32_t nn_burst_slots_begin_free(struct nn_burst_slots *slots, uint64_t memory);
 void nn_burst_slots_end_free(struct nn_burst_slots *slots, int32_t slot);

@@ -88,7 +88,7 @@ int nn_burst_execute(struct nn_burst *burst, struct nn_burst_packet *packet, uin
 void nn_burst_drop_memory(struct nn_burst *burst, uint64_t memory, bool is_alive);
 
 /* nn_burst_resend_memories() - the device has lost what lies in these slots
- * (IBurstCallback.get_memories): whoever waits for a result sets them again. */
+ * (IBurstCallback.get_memories): the thread that waits for a result sets them again. */
 void nn_burst_resend_memories(struct nn_burst *burst, const int32_t *slots, uint32_t n_slots);
 
 /* nn_burst_stop() - the device is gone: the wait in progress ends with

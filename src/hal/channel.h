@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channel.h - what a proxy speaks through
  *
- * A channel carries one request to whoever serves the HAL and brings back its
+ * A channel carries one request to the server of the HAL and brings back its
  * reply. Over a connection it is ipc/conn.h; in a test it is the stub itself.
  * A channel carries messages of up to NNHAL_MAX_MESSAGE_BYTES and
  * NNHAL_MAX_FDS descriptors: what does not fit a packet travels in a sealed
@@ -29,7 +29,7 @@ struct nn_hal_channel_ops {
     void (*close)(struct nn_hal_channel *channel);
 };
 
-/* The first member of whatever implements a channel. */
+/* The first member of every implementation of a channel. */
 struct nn_hal_channel {
     const struct nn_hal_channel_ops *ops;
     uint32_t minor; /* what hello agreed on */

@@ -14,7 +14,7 @@
 #include "hal/hal.h"
 
 enum {
-    NN_DIAL_E_ABSENT = 1,    /* nobody listens there, or no such program */
+    NN_DIAL_E_ABSENT = 1,    /* there is no listener, or no such program */
     NN_DIAL_E_UNTRUSTED = 2, /* the service is neither root's, ours, nor NNHAL_SERVICE_UID's */
     NN_DIAL_E_REFUSED = 3,   /* it ended or said nothing that we understand: its log tells why */
 };

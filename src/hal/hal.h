@@ -4,7 +4,7 @@
  *
  * A struct nn_hal is one session with one device. Two things implement it: the
  * host, over a driver in the same process, and the proxy, over a connection to
- * a service. Whoever holds it cannot tell which, and every rule is checked by
+ * a service. A caller cannot tell which, and every rule is checked by
  * the host in both cases.
  *
  * Every method has one form: (hal, args, reply, arena) -> enum

@@ -14,7 +14,7 @@ enum nn_hal_packet_kind {
 /* nn_hal_print_packet() - a packet as NNHAL_TRACE=wire
  * shows it, from its value: "device#1.prepare_model(serial=7, ...)". value is
  * the struct that number and packet name; for a reply with a status
- * that has no reply, whatever begins with its message. */
+ * that has no reply, any struct that begins with its message. */
 void nn_hal_print_packet(enum nn_hal_packet_kind packet, const struct nn_codec_message *message,
                          const void *value, char *ret_text, size_t n_text);
 

@@ -22,7 +22,7 @@ enum {
 };
 
 /* nn_hal_proxy_event() - an event has arrived: decodes it and calls the
- * listener. Called by whoever reads the connection's events. The message is
+ * listener. Called by the thread that reads the connection's events. The message is
  * borrowed, its descriptors stay the caller's.
  * Returns: 0, NN_HAL_PROXY_E_VIOLATION, -ENOMEM. */
 int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,

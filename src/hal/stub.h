@@ -25,7 +25,7 @@ int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, const struct nn_codec_m
                      uint32_t *ret_status, struct nn_codec_buffer *reply);
 
 /* nn_hal_stub_subject() - what a request to execute_synchronously executes, for
- * whoever schedules it: the ids stand first in its bytes. Both are 0 for other
+ * the scheduler: the ids stand first in its bytes. Both are 0 for other
  * methods and for bytes that are no such request. Looks at nothing else. */
 void nn_hal_stub_subject(const struct nn_codec_message *message, uint64_t *ret_prepared_model,
                          uint64_t *ret_execution);

@@ -18,7 +18,7 @@
  * end; the host adds none. execute_fenced runs on the host's job threads, and
  * one more thread waits for the fences of all sessions; both are started by
  * the first fenced execution and end with the host. Each burst has a thread.
- * After fork the child must not call into a session: whoever holds one checks
+ * After fork the child must not call into a session: its holder checks
  * that, once, for all the objects that it made from it.
  *
  * Errors: a module that cannot be used and a session that cannot be opened are
@@ -54,7 +54,7 @@ int nn_host_open_module(const char *path, const char *configuration, struct nn_h
                         struct nn_host **ret_host);
 
 /* nn_host_open_builtin() - the same for a driver that is linked in: main is its
- * nnhal_driver_main() under whatever name.
+ * nnhal_driver_main() under any name.
  * Returns: as nn_host_open_module(), without -ENOENT and -ELIBBAD. */
 int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *configuration),
                          const char *configuration, struct nn_host_why *why,
@@ -120,7 +120,7 @@ struct nn_host_limits {
                              .burst_bytes = UINT64_C(1) << 28})
 
 struct nn_host_session_options {
-    uint32_t uid; /* whom the quotas charge */
+    uint32_t uid; /* the user that the quotas charge */
     /* The client is another process: memory that it can shrink is mapped
      * behind the SIGBUS guard, which the service has installed (shm/guard.h).
      * False in the application's own process, where there is none. */
@@ -142,7 +142,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
  * Returns: an enum nnhal_priority. */
 uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t execution);
 
-/* nn_host_may_stall() - whether the session holds memories or cache files that somebody
+/* nn_host_may_stall() - whether the session holds memories or cache files that a server
  * serves, who may never answer: calls to it, closing it too, then belong on
  * threads that its uid may lose (nn_host_submit_stalling). Any thread, does not block. */
 bool nn_host_may_stall(struct nn_hal *hal);
@@ -156,7 +156,7 @@ int nn_host_submit_stalling(struct nn_host *host, uint32_t uid, struct nn_job *j
  * all sessions so far. Nothing else that a host does copies arguments. Any thread. */
 uint64_t nn_host_copied_bytes(const struct nn_host *host);
 
-/* nn_host_session_cancel() - nobody waits for this session's results any more:
+/* nn_host_session_cancel() - this session's results are no longer wanted:
  * tells executions in progress to end early and calls that begin later to
  * answer NNHAL_DEAD_OBJECT. For a client that died; nn_hal_close() does the
  * same, then waits. Any thread, does not block. */

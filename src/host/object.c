@@ -56,7 +56,7 @@ struct nn_object *nn_object_ref(struct nn_object *object)
 
 struct nn_object *nn_object_unref(struct nn_object *object)
 {
-    /* Release pairs with the acquire of whoever drops the last reference, so
+    /* Release pairs with the acquire of the thread that drops the last reference, so
      * that destroy sees all that the other users did. */
     if (object && __atomic_sub_fetch(&object->n_refs, 1, __ATOMIC_ACQ_REL) == 0)
         object->destroy(object);

@@ -27,7 +27,7 @@ enum nn_object_kind {
     NN_OBJECT_KIND_N,
 };
 
-/* The first member of whatever has an id. */
+/* The first member of every object with an id. */
 struct nn_object {
     uint64_t id; /* 0: not in a table */
     enum nn_object_kind kind;

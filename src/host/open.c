@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-/* A driver may keep its configuration between main() and open(): nobody else
+/* A driver may keep its configuration between main() and open(): no other thread
  * comes between the two. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 

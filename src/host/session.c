@@ -4,7 +4,7 @@
 bool nn_host_session_enter(struct nn_host_session *session)
 {
     /* Sequentially consistent, as is the store in nn_host_session_cancel():
-     * whoever enters after it sees the flag, and whoever does not see it is
+     * a caller that enters after it sees the flag, and one that does not see it is
      * counted before the session's end looks. */
     __atomic_add_fetch(&session->n_uses, 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&session->is_cancelled, __ATOMIC_SEQ_CST))

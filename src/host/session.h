@@ -3,7 +3,7 @@
  *
  * dispatch.c, which is generated, holds the table of methods: each enters the session,
  * calls the body of its name (methods.h) and leaves. A session that is being
- * cancelled lets nobody enter; its end waits until all have left, the fenced
+ * cancelled admits no call; its end waits until all have left, the fenced
  * executions in progress included: each of them counts as a use. */
 #ifndef NN_HOST_SESSION_H
 #define NN_HOST_SESSION_H
@@ -63,8 +63,7 @@ struct nn_host_session {
     struct nn_quota_account account;
     struct nn_objects objects;
     struct nn_buffers buffers;
-    uint32_t
-        n_stalling_files; /* memories and cache files that may stall whoever touches them; atomic */
+    uint32_t n_stalling_files; /* memories and cache files that may stall every access; atomic */
     uint32_t is_cancelled;
     uint32_t n_uses; /* calls in progress, fenced executions, and the owner's one */
     sem_t idle;      /* posted when n_uses reaches 0 */

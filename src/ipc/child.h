@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.h - a service of our own, in a process that nobody else sees
+/* child.h - a service of our own, in a private child process
  *
  * The private way: nnhal-host in a child process, over a socketpair. The child
  * must not disturb the application, which may wait for any child and handle
- * SIGCHLD: exec gives a child the exit signal SIGCHLD whatever it was made
+ * SIGCHLD: exec gives a child the exit signal SIGCHLD no matter how it was made
  * with, so that the host is started by a short-lived parent, itself made with
- * no exit signal and waited for here. The host becomes nobody's child; its
+ * no exit signal and waited for here. The host is reparented; its
  * death is seen by its socket and its pidfd. It ends by itself when the
  * application dies, because it watches a pidfd of it. */
 #ifndef NN_IPC_CHILD_H

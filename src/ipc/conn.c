@@ -42,7 +42,7 @@ struct nn_conn {
 
 /* -- death ----------------------------------------------------------------------- */
 
-/* Under the lock. Wakes everybody; whoever reads is woken by the shutdown. */
+/* Under the lock. Wakes all waiters; the reading thread is woken by the shutdown. */
 static void conn_die(struct nn_conn *conn)
 {
     if (conn->is_dead)
@@ -90,7 +90,7 @@ static int call_enter(struct nn_conn *conn, struct conn_call *call)
     return 0;
 }
 
-/* Takes the call out and lets another thread read, if nobody does; under the lock. */
+/* Takes the call out and lets another thread read, if none does; under the lock. */
 static void call_leave(struct nn_conn *conn, struct conn_call *call)
 {
     struct conn_call **link = &conn->calls;
@@ -108,8 +108,8 @@ static void call_leave(struct nn_conn *conn, struct conn_call *call)
     }
 }
 
-/* Gives a received reply to whoever called; under the lock.
- * Returns: 0, NN_PACKET_E_VIOLATION (nobody waits for it). */
+/* Gives a received reply to its caller; under the lock.
+ * Returns: 0, NN_PACKET_E_VIOLATION (no call waits for it). */
 static int conn_deliver_reply(struct nn_conn *conn, struct nn_packet *packet)
 {
     if (packet->header.type == NN_PACKET_REPLY) {

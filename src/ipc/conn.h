@@ -9,13 +9,13 @@
  * the events socket, and on a pidfd of the service (a forked child of a dead
  * service may keep its sockets open).
  *
- * A connection dies once, for whatever reason: the service is gone, or broke a
+ * A connection dies once, for any reason: the service is gone, or broke a
  * rule of the wire. Then both sockets are shut down, every call in flight and
  * every later one ends with NN_CONN_E_DEAD, and listener->died is called once.
  * No lock is held while a thread waits for the service.
  *
  * After fork the connection is dead in the child, and closing it there is
- * local: it frees and closes, it tells nobody and waits for nobody. */
+ * local: it frees and closes, it sends nothing and waits for nothing. */
 #ifndef NN_IPC_CONN_H
 #define NN_IPC_CONN_H
 
@@ -29,7 +29,7 @@
 struct nn_conn;
 
 enum {
-    NN_CONN_E_DEAD = 1,    /* nobody answers, now or ever */
+    NN_CONN_E_DEAD = 1,    /* the peer is gone for good */
     NN_CONN_E_TOO_BIG = 2, /* the message is beyond the limits; the connection lives */
     NN_CONN_E_REFUSED = 3, /* open only: no hello of ours, or not in time */
 };

@@ -54,7 +54,7 @@ static int write_all(int fd, const char *bytes, size_t n_bytes)
     return 0;
 }
 
-/* The body in a memfd that nobody can change any more. */
+/* The body in a memfd that is sealed against any change. */
 static int seal_body(const struct nn_packet_out *out, int *ret_fd)
 {
     _cleanup_(closep) int fd = nn_sys_memfd_create("nnhal-message", true);

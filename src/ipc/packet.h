@@ -60,7 +60,7 @@ struct nn_packet_header {
     uint32_t n_fds; /* the message's, without a sealed body's */
 };
 
-/* A received message. Owns its body and whichever fds are not -1: whoever
+/* A received message. Owns its body and the fds that are not -1: a caller that
  * takes one leaves -1 (steal_fd). */
 struct nn_packet {
     struct nn_packet_header header;
@@ -89,8 +89,8 @@ int nn_packet_send(int fd, struct nn_packet_header header, const struct nn_packe
 
 /* nn_packet_recv_unread() - receives one message into packet, which needs no init
  * and owns something only if 0 is returned, and the fds that came with it if it is
- * VIOLATION: closing them may take somebody else's time. A sealed body is left for
- * nn_packet_read_body(): it may be large, and whoever receives for many does
+ * VIOLATION: closing them may block on another process. A sealed body is left for
+ * nn_packet_read_body(): it may be large, and a thread that receives for many does
  * not copy it. Blocks unless is_nonblocking. max_body_bytes bounds what a
  * sealed body may cost.
  * Returns: 0, AGAIN, CLOSED, VIOLATION, -ENOMEM, other -errno. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sock.h - sockets and who is at the other end
+/* sock.h - sockets and the peer's credentials
  *
  * All are AF_UNIX, SOCK_SEQPACKET, close-on-exec. */
 #ifndef NN_IPC_SOCK_H
@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 enum {
-    NN_SOCK_E_ABSENT = 1,    /* nobody listens there */
+    NN_SOCK_E_ABSENT = 1,    /* there is no listener */
     NN_SOCK_E_UNTRUSTED = 2, /* the socket, its folder or the other side is not ours or root's */
-    NN_SOCK_E_BUSY = 3,      /* listen: somebody else listens there */
+    NN_SOCK_E_BUSY = 3,      /* listen: another process listens there */
     NN_SOCK_E_BAD_PATH = 4,  /* longer than an address may be, or empty */
 };
 
@@ -39,7 +39,7 @@ int nn_sock_accept(int fd, int *ret_fd);
  * Returns: 0, ABSENT, UNTRUSTED, BAD_PATH, -errno. */
 int nn_sock_connect(const char *path, int *ret_fd);
 
-/* nn_sock_credentials() - who connected, or listened, as the kernel noted it. */
+/* nn_sock_credentials() - credentials of the peer, as the kernel recorded them. */
 int nn_sock_credentials(int fd, struct nn_sock_credentials *ret_credentials);
 
 /* nn_sock_pidfd() - a pidfd of the process at the other end; of a pair, of the

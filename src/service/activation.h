@@ -18,7 +18,7 @@ enum {
  * of packets). */
 int nn_activation_take(int *ret_fd, bool *ret_is_listening);
 
-/* nn_activation_notify() - tells whoever started us, if it asked (NOTIFY_SOCKET):
+/* nn_activation_notify() - tells the service manager, if it asked (NOTIFY_SOCKET):
  * "READY=1". Failures are passed over. */
 void nn_activation_notify(const char *state);
 

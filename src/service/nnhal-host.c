@@ -17,7 +17,7 @@ static int print_usage(FILE *file, int status)
           "                  DRIVER.sock in $NNHAL_SOCKET_PATH, /run/nnhal (root) or\n"
           "                  $XDG_RUNTIME_DIR/nnhal\n"
           "  --fd N          serve the one client that is connected to descriptor N\n"
-          "  --user NAME     whom root becomes (nnhal, else nobody)\n"
+          "  --user NAME     the user that root becomes (nnhal, else nobody)\n"
           "  --no-sandbox    keep files, calls and privileges: for debugging a driver\n"
           "  --help          this text\n"
           "\n"

@@ -25,7 +25,7 @@ enum {
 };
 
 struct nn_service_quota_limits {
-    size_t n_connections; /* of everybody */
+    size_t n_connections; /* of all users */
     size_t n_connections_per_user;
     size_t n_bytes_per_user; /* received and not answered; one request may go beyond */
     size_t n_fds_per_user;

@@ -196,7 +196,7 @@ static int allow_some(scmp_filter_ctx filter)
 {
     int r;
 
-    /* A pair talks to nobody else; socket() is refused for every family. */
+    /* A pair reaches no other process; socket() is refused for every family. */
     r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
                          SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
     if (r == 0)
@@ -297,7 +297,7 @@ static int drop_capabilities(void)
     return 0;
 }
 
-/* Whom root becomes: looked up while files can still be opened. The groups are
+/* The user that root becomes: looked up while files can still be opened. The groups are
  * the user's own, which is how device nodes are given to it. */
 struct identity {
     uid_t uid;
@@ -320,7 +320,7 @@ static int look_up(const char *name, struct identity *identity)
     return 0;
 }
 
-/* user is NULL for whoever stays who it is. */
+/* user is NULL where the identity stays. */
 static int drop_privileges(const struct identity *user)
 {
     if (geteuid() == 0)

@@ -28,7 +28,7 @@
 
 struct nn_sandbox_options {
     const struct nnhal_sandbox *driver; /* NULL: declares nothing */
-    const char *user; /* whom root becomes; NULL: stays root, without privileges */
+    const char *user; /* the user that root becomes; NULL: stays root, without privileges */
 };
 
 struct nn_sandbox_report {

@@ -112,7 +112,7 @@ static int open_driver(struct serving *serving)
     return r;
 }
 
-/* A client that is alone shares with nobody. */
+/* A client that is alone shares nothing. */
 static void share_weights(const struct serving *serving)
 {
     static const char *const names[] = {[NN_HOST_SHARING_NONE] = "off",
@@ -137,7 +137,7 @@ static const char *why_not_listen(int r)
     case NN_SOCK_E_BUSY:
         return "another service listens there";
     case NN_SOCK_E_UNTRUSTED:
-        return "its folder must belong to this user or root, and be writable by nobody else";
+        return "its folder must belong to this user or root, and be writable by no other user";
     case NN_SOCK_E_BAD_PATH:
         return "the path is too long for a socket, or has no folder";
     default:
@@ -283,7 +283,7 @@ _public_ int nnhal_serve(const struct nnhal_serve_options *options)
     r = take_options(options, &serving);
     /* A private child is a guest at the application's standard error. */
     nn_log_set_default(serving.options.fd > 0 ? -1 : NN_LOG_WARNING);
-    signal(SIGPIPE, SIG_IGN); /* nobody reads the log any more */
+    signal(SIGPIPE, SIG_IGN); /* the log may have lost its reader */
     if (r == 0)
         r = open_driver(&serving);
     if (r == 0)

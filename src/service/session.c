@@ -142,7 +142,7 @@ static void send_reply(struct nn_service_session *session, const struct nn_packe
         session_drop(session, "a reply could not be sent");
 }
 
-/* Answers a request, or drops whoever made it. */
+/* Answers a request, or drops its sender. */
 static void session_answer(struct nn_service_session *session, struct nn_packet *packet)
 {
     const struct nn_codec_message message = {
@@ -346,7 +346,7 @@ static bool is_slow_file(int fd)
     return fd >= 0 && nn_sys_inspect(fd, &file) == 0 && file.kind == NN_SYS_STALLING_FILE;
 }
 
-/* Whether what a packet brought is the file of somebody who may never answer:
+/* Whether what a packet brought is a file whose server may never answer:
  * such are touched, and closed, by threads that its client may lose. */
 static bool brings_slow_files(const struct nn_packet *packet)
 {

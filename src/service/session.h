@@ -37,7 +37,7 @@ struct nn_service_session_context {
     int wake_fd;       /* an eventfd: the loop is to look at its sessions again */
     size_t n_sessions; /* that are not freed yet; atomic */
     /* Some session is not read from until a call is over, of whichever session:
-     * whoever finishes one clears this and wakes the loop. Atomic. */
+     * the thread that finishes one clears this and wakes the loop. Atomic. */
     uint32_t is_paused;
 };
 

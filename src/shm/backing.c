@@ -18,7 +18,7 @@ const char *nn_backing_name(enum nn_backing backing)
     return names[backing];
 }
 
-/* Each is one way; what fails falls to the next, whatever the reason. */
+/* Each is one way; any failure falls through to the next. */
 static int from_heap(uint64_t n_bytes, int *ret_fd)
 {
     struct dma_heap_allocation_data data = {.len = n_bytes, .fd_flags = O_RDWR | O_CLOEXEC};

@@ -2,7 +2,7 @@
 /* evflag.h - waiting for what another process does to shared memory
  *
  * An event flag is two shared words, a generation and a count of waiters, and
- * two private ones, which say that a wait must end whatever the shared words
+ * two private ones, which say that a wait must end regardless of what the shared words
  * say. nnhal/fmq.h has their protocol and why no wake-up is lost. A flag lies
  * in a queue (shm/ring.h) or in a memfd of its own, shared by several queues.
  *
@@ -19,7 +19,7 @@
 
 struct nn_region;
 
-/* Shared with the peer, who may write anything to it at any time. */
+/* Shared with the peer, which may write anything to it at any time. */
 struct nn_evflag_words {
     uint32_t generation;
     uint32_t n_waiters;
@@ -45,7 +45,7 @@ struct nn_evflag *nn_evflag_free(struct nn_evflag *flag);
 /* nn_evflag_fd() - of a flag in a memfd of its own; borrowed. */
 int nn_evflag_fd(const struct nn_evflag *flag);
 
-/* nn_evflag_wake() - after a shared counter was stored: one load while nobody waits. */
+/* nn_evflag_wake() - after a shared counter was stored: one load while there is no waiter. */
 void nn_evflag_wake(struct nn_evflag *flag);
 
 /* nn_evflag_poke() - makes the waiters of this process ask is_ready again. */

@@ -12,7 +12,7 @@
  * Only services install it: never in an application's process.
  * The handler takes no lock: records are published under a sequence counter, and
  * a record that is being changed never belongs to the faulting address, because
- * whoever touches a range holds its region.
+ * every access to a range holds its region.
  * Threads that touch guarded memory must not block SIGBUS. */
 #ifndef NN_SHM_GUARD_H
 #define NN_SHM_GUARD_H
@@ -30,7 +30,7 @@ bool nn_guard_is_installed(void);
 
 /* nn_guard_add() - looks after n_bytes at address (both whole pages), mapped
  * with prot. The handler sets *broken to 1 before it changes the mapping, so
- * that whoever read a zero of its making finds the flag set. Any thread.
+ * that a reader of a zero of its making finds the flag set. Any thread.
  * Returns: 0, -ENOMEM. */
 int nn_guard_add(void *address, size_t n_bytes, int prot, uint32_t *broken, uint32_t *ret_record);
 

@@ -8,7 +8,7 @@
  * planes may overlap; that spoils nothing but the picture.
  *
  * With a modifier other than 0 the order of the pixels is the business of
- * whoever has made it: only the size is judged, and no CPU reads it.
+ * its maker: only the size is checked, and no CPU reads it.
  * Pure functions; any thread. */
 #ifndef NN_SHM_PLANE_LAYOUT_H
 #define NN_SHM_PLANE_LAYOUT_H

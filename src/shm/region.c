@@ -42,7 +42,7 @@ static int region_inspect(struct nn_region *region, uint64_t *ret_file_size)
 {
     struct nn_sys_file file;
     /* Before the size: what is sealed by now cannot become smaller than that, while
-     * a size that was read first may be of the time before somebody cut and sealed. */
+     * a size that was read first may be from before the file was cut and sealed. */
     int seals = fcntl(region->fd, F_GET_SEALS), r;
 
     r = nn_sys_inspect(region->fd, &file);
@@ -54,7 +54,7 @@ static int region_inspect(struct nn_region *region, uint64_t *ret_file_size)
         return 0;
     if (file.kind == NN_SYS_OTHER)
         return NN_REGION_E_INVALID;
-    /* A hole that is punched into it may never be filled again, whatever its seals say, and
+    /* A hole that is punched into it may never be filled again, regardless of its seals, and
      * parts of it cannot be mapped over by a guard. */
     if (file.kind == NN_SYS_HUGE)
         return NN_REGION_E_UNMAPPABLE;
@@ -141,7 +141,7 @@ static int region_map(struct nn_region *region, uint64_t offset)
         !nn_align_up(n_bytes, (size_t)page, &n_bytes))
         return NN_REGION_E_INVALID;
     /* Before Linux 6.7 what is sealed against writing cannot be mapped shared,
-     * not even to read; nobody can change it, so that private is the same. */
+     * not even to read; it cannot change, so that private is the same. */
     r = nn_sys_mmap(n_bytes, region->prot, region->is_immutable ? MAP_PRIVATE : MAP_SHARED,
                     region->fd, (off_t)(offset - region->slop), &address);
     switch (r) {

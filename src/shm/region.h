@@ -8,13 +8,13 @@
  * lies in it, whether the file can still shrink under the mapping.
  *
  * A file that is sealed against shrinking, and a dma-buf, are safe to touch.
- * Anything else can be truncated by whoever holds it, and touching the lost
+ * Anything else can be truncated by every process that holds it, and touching the lost
  * pages is a SIGBUS: with NN_REGION_GUARD the region is put behind the guard
  * (shm/guard.h), which lays zero pages over it and marks it broken. Without
  * the guard (an application's own memory in its own process) the signal is the
  * application's.
  *
- * The bytes may change at any time. Whoever decides by them copies them first.
+ * The bytes may change at any time. Code that decides by them copies them first.
  *
  * Regions are counted references: sessions, prepared models and executions on
  * several threads share one. The mapping never moves while a reference lives. */
@@ -84,14 +84,14 @@ bool nn_region_is_writable(const struct nn_region *region);
 bool nn_region_can_shrink(const struct nn_region *region);
 
 /* nn_region_may_stall() - lies in a file system where a page fault can wait
- * for somebody else (anything but memfd, tmpfs and dma-buf): to be touched
+ * for another process (anything but memfd, tmpfs and dma-buf): to be touched
  * only by threads that may be lost to its owner. */
 bool nn_region_may_stall(const struct nn_region *region);
 
 /* nn_region_n_mapped() - regions that this process has mapped so far. */
 uint64_t nn_region_n_mapped(void);
 
-/* nn_region_is_broken() - the guard has replaced it by zero pages: whatever was
+/* nn_region_is_broken() - the guard has replaced it by zero pages: what was
  * computed from it is void. Final. */
 bool nn_region_is_broken(const struct nn_region *region);
 

@@ -90,7 +90,7 @@ static int ring_measure(uint32_t n_elements, uint32_t element_size, uint32_t fla
     return 0;
 }
 
-/* The counters that both sides begin with: whatever the file says, once. A
+/* The counters that both sides begin with, read from the file once. A
  * reader of an unsynchronized queue begins with the oldest element. */
 static void init_sides(struct nn_ring *ring)
 {
@@ -468,7 +468,7 @@ static int can_read(void *ctx)
            ring->reader.is_broken;
 }
 
-/* Either is ready or somebody stopped the wait, who has poked the flag. */
+/* Either is ready, or the wait was stopped by poking the flag. */
 static int can_write_or_stopped(void *ctx)
 {
     struct nn_ring *ring = ctx;

@@ -2,7 +2,7 @@
 /* spin.h - when a wait for a queue looks again and again before it sleeps
  *
  * A sleeping reader costs its peer a system call and itself a wake-up; a
- * spinning one costs a CPU that somebody else could use. So a reader spins only
+ * spinning one occupies a CPU that other threads could use. So a reader spins only
  *
  *     while a CPU is left for it: the CPUs that this process may use exceed the
  *     threads of the execution that is waited for, or about to come, and the

@@ -5,7 +5,7 @@
  * only. All of them are sequentially consistent, or have a full fence where the
  * proof in nnhal/fmq.h, which is made in one total order, needs it. Elements of an unsynchronized queue may be
  * overwritten while they are copied; nn_word_copy_in() and nn_word_copy_out()
- * copy them by atomic words, release and acquire, so that whoever has seen a
+ * copy them by atomic words, release and acquire, so that a reader that has seen a
  * new byte also sees the claim that was stored before it.
  *
  * With NN_WORD_STEP defined, nn_word_step() is called before each access: a
@@ -62,7 +62,7 @@ static inline void nn_word_store64(uint64_t *word, uint64_t value)
 }
 
 /* nn_word_publish64() - a store and a full fence: everything before is there
- * before the store, and whatever is loaded next is loaded after it. Unlike
+ * before the store, and later loads are ordered after it. Unlike
  * nn_word_store64() it does not wait for what was stored before until it asks for
  * its own cache line. ThreadSanitizer knows no fences. */
 static inline void nn_word_publish64(uint64_t *word, uint64_t value)

@@ -5,7 +5,7 @@
  * order of dimensions, other codes) gives values twins in that form. A twin is
  * made by a conversion the first time that an operation wants it, or computed, when the
  * operation before was moved. Behind a moved operation a conversion back makes
- * the value that the model names, for whoever still reads it; most die, and
+ * the value that the model names, for its remaining readers; most die, and
  * conversions are left where the form is entered and left. */
 #ifndef NN_COMPILER_PASSES_CONVERT_H
 #define NN_COMPILER_PASSES_CONVERT_H

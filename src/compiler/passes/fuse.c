@@ -2,7 +2,7 @@
 /* fuse.c - chains of elementwise operations, and what they are chained to
  *
  * A chain is emitted where its last operation stood: by then everything that its
- * operations read has been computed, and nobody but they reads what they pass on. */
+ * operations read has been computed, and what they pass on has no other reader. */
 #include "compiler/passes.h"
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lut.c - chains from bytes to bytes become one look-up
  *
- * Whatever a chain of operations makes of one 8-bit tensor, element by element
+ * What a chain of operations makes of one 8-bit tensor, element by element
  * (DEQUANTIZE, some functions of floats, QUANTIZE; or two activations of
  * codes), is a function of one byte. The chain is copied to run on the 256
  * codes, folding computes it with the kernels that would have run it, rounding
@@ -92,7 +92,7 @@ static void find_chain(const struct nn_view *view, uint32_t last, struct chain *
     }
 }
 
-/* The last operation is replaced, and with it those whose results nobody else reads. What the
+/* The last operation is replaced, and with it those whose results have no other reader. What the
  * chain begins with has one more reader: a longer chain must not take it away. */
 static void take_chain(const struct nn_view *view, const struct chain *chain)
 {

@@ -164,7 +164,7 @@ static int move_with_layout(struct work *work, struct nn_node *node)
 
     if (!r)
         r = nn_graph_add_bool(work->twins.graph, false, &node->inputs[at]);
-    /* A filter is the same in both, and whatever else is computed that it may come from. */
+    /* A filter is the same in both, and so is all that it may be computed from. */
     return r ? nn_error_trace(r) : nn_conversions_move(&work->twins, node, 1);
 }
 

@@ -16,7 +16,7 @@ void nn_graph_count_uses(const struct nn_graph *graph, uint32_t *n_uses)
         n_uses[graph->outputs[i]]++;
 }
 
-/* Who computes each value: node + 1, 0 for nobody. */
+/* The node that computes each value, + 1; 0: none. */
 static void find_producers(const struct nn_graph *graph, uint32_t *producers)
 {
     memset(producers, 0, graph->n_values * sizeof(*producers));

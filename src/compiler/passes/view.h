@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - what passes look up in a graph: who makes a value, and how many read it */
+/* view.h - what passes look up in a graph: the producer of a value, and how many nodes read it */
 #ifndef NN_COMPILER_PASSES_VIEW_H
 #define NN_COMPILER_PASSES_VIEW_H
 
 #include "compiler/graph.h"
 
-/* As it was when the view was made: a pass that changes who makes or reads what
+/* As it was when the view was made: a pass that changes producers or readers
  * says so here, or asks only about what it has not changed. */
 struct nn_view {
     struct nn_graph *graph;
     uint32_t n; /* values when the view was made; passes may add more behind them */
     uint32_t *n_uses;
-    uint32_t *producers; /* node + 1, 0 for nobody */
+    uint32_t *producers; /* node + 1; 0: none */
 };
 
 /* nn_view_init() - of the live nodes; its arrays are the graph's. Returns: 0, -ENOMEM. */

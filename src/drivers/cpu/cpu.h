@@ -3,7 +3,7 @@
  *
  * nnhal-cpu, in a module of its own, uses every kernel that the CPU has
  * (NNHAL_CPU_ISA=c leaves it the plain C ones). nnapi-reference is linked into
- * the runtime and uses plain C only, whatever the CPU. Both share one team of
+ * the runtime and uses plain C only, on every CPU. Both share one team of
  * threads per process (NNHAL_CPU_THREADS=N bounds it). */
 #ifndef NN_CPU_CPU_H
 #define NN_CPU_CPU_H

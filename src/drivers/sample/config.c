@@ -4,7 +4,7 @@
  * A text file of lines: a word, then names. "operations" lists the operations
  * to accept, "types" the types of tensors, "memories" the kinds of memory; one
  * that is not there allows all. "buffers" says where buffers live; without it
- * the host holds them. "bursts" says who serves them; without it the driver does.
+ * the host holds them. "bursts" says what serves them; without it the driver does.
  * '#' begins a comment. The format is in README.md. */
 #include "sample.h"
 

@@ -59,7 +59,7 @@ void nn_bursts_cancel(struct nn_host_session *session)
     nn_objects_visit_all(&session->objects, NN_OBJECT_BURST, stop_visited, NULL);
 }
 
-/* Whether a queue can carry elements of this size; its file is judged by whoever
+/* Whether a queue can carry elements of this size; its file is checked by the code that
  * maps it. */
 static uint32_t check_queue(struct nn_call *call, const struct nn_hal_queue_descriptor *queue,
                             size_t element_size, const char *name)
@@ -116,7 +116,7 @@ static uint32_t map_queues(struct nn_call *call, struct nn_burst_context *contex
     return context->request && context->result ? NNHAL_NONE : nn_call_fail_no_memory(call);
 }
 
-/* Whoever shares this process calls, which is shorter than any queue: its burst
+/* A client in this process calls, which is shorter than any queue: its burst
  * is what the driver is told, and nothing is served. */
 static bool is_queueless(const struct nn_host_session *session,
                          const struct nn_hal_configure_execution_burst_args *args)

@@ -16,7 +16,7 @@
  * client that does not take its results is not served until it does, and an
  * impossible counter ends the serving for good.
  *
- * A service takes only memories that cannot stall (host/execution/stalling.h): whoever frees a
+ * A service takes only memories that cannot stall (host/execution/stalling.h): a caller that frees a
  * burst waits for its thread.
  *
  * In the steady state, with requests that came before, serving one costs no

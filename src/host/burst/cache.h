@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache.h - what a burst keeps between its requests
  *
- * Memories by slot: whatever lies in a slot stays mapped until the slot is
- * freed, whatever becomes of the memory's id. And the bindings of the last few
+ * Memories by slot: what lies in a slot stays mapped until the slot is
+ * freed, even if the memory's id is freed before. And the bindings of the last few
  * different requests: one that comes again, all elements equal but for sequence
  * number and deadline, is not judged again. A request is compared as it was
  * copied out of the queue, so that what was judged is what is run.
@@ -13,7 +13,7 @@
  * each run (binding.h).
  *
  * Threads: set, free and close: any. The rest: the thread that serves the burst.
- * The lock is held for a few steps, never while somebody is waited for. */
+ * The lock is held for a few steps, never during a wait. */
 #ifndef NN_HOST_BURST_CACHE_H
 #define NN_HOST_BURST_CACHE_H
 
@@ -60,7 +60,7 @@ struct nn_burst_cache {
 
 void nn_burst_cache_init(struct nn_burst_cache *cache);
 
-/* nn_burst_cache_done() - nobody serves the burst any more. */
+/* nn_burst_cache_done() - the burst is served no more. */
 void nn_burst_cache_done(struct nn_burst_cache *cache);
 
 /* nn_burst_cache_close() - ends the wait for slots, now and later. */

@@ -49,7 +49,7 @@ static uint32_t find_entry(const struct nn_burst_executor *executor, const struc
     return NNHAL_BURST_NO_KEY;
 }
 
-/* A free key, or that of whoever was not used for longest, and not in this run. */
+/* A free key, or the least recently used one that is not in this run. */
 static uint32_t make_room(struct nn_burst_executor *executor)
 {
     uint32_t oldest = NNHAL_BURST_NO_KEY;

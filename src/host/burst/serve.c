@@ -13,7 +13,7 @@ enum {
     SLOTS_PER_EVENT = 256,
 };
 
-/* Whoever executes: an executor, or (execute is NULL) the driver's execute(). */
+/* What executes: an executor, or (execute is NULL) the driver's execute(). */
 typedef uint32_t (*execute_fn)(void *ctx, const struct nnhal_burst_request *request);
 
 struct handler {

@@ -69,7 +69,7 @@ void nn_reoptimize_init(struct nn_prepared *prepared, struct nn_host_session *se
         reoptimization->threshold = reoptimize_threshold();
 }
 
-/* Whoever closes these files may wait for who serves their file system (stalling.h). */
+/* Closing these files may wait for the server of their file system (stalling.h). */
 static void files_hold(struct nn_reoptimization *reoptimization, const int32_t *fds, uint32_t n)
 {
     struct nn_sys_file file;

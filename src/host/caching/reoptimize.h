@@ -40,7 +40,7 @@ void nn_reoptimizer_cancel(struct nn_host_session *session);
 bool nn_reoptimize_is_deferred(const struct nn_host_session *session,
                                const struct nn_hal_prepare_model_args *args);
 
-/* nn_reoptimize_init() - the model has been prepared and is at this stage; nobody knows it yet. */
+/* nn_reoptimize_init() - the model has been prepared and is at this stage; it is not published yet. */
 void nn_reoptimize_init(struct nn_prepared *prepared, struct nn_host_session *session,
                         enum nn_stage stage);
 

@@ -4,10 +4,10 @@
  * What a driver keeps as data cache (packed weights) is most of a model. In a service it is held
  * once: the bytes lie in memory of this process that is sealed against writing, by anybody, and are
  * found again by uid, size and SHA-256. A client that prepares the same model from its cache gets
- * a reference and costs no copy; nothing is shared because somebody says that it is the same.
+ * a reference and costs no copy; nothing is shared on a client's word.
  *
  * Which clients share is the host's: none (a process with one client, who pays for a hash that
- * nobody needs), those of one uid (a service), or all.
+ * needs nothing), those of one uid (a service), or all.
  *
  * Threads: all functions, any thread. Bytes are read-only from the beginning to the end. */
 #ifndef NN_HOST_CACHING_WEIGHTS_H
@@ -28,7 +28,7 @@ struct nn_weights_table {
 };
 
 enum {
-    NN_WEIGHTS_E_NONE = 1, /* nobody has them, or they cannot be read, or are others */
+    NN_WEIGHTS_E_NONE = 1, /* there are none, or they cannot be read, or are others */
 };
 
 void nn_weights_table_init(struct nn_weights_table *table);
@@ -36,7 +36,7 @@ void nn_weights_table_init(struct nn_weights_table *table);
 /* nn_weights_table_done() - all references must have been given back. */
 void nn_weights_table_done(struct nn_weights_table *table);
 
-/* nn_weights_find() - a reference to bytes that somebody of uid holds.
+/* nn_weights_find() - a reference to bytes that a session of uid holds.
  * Returns: 0, NN_WEIGHTS_E_NONE. */
 int nn_weights_find(struct nn_weights_table *table, uint32_t uid, uint64_t size,
                     const struct nn_hash *hash, struct nn_weights **ret_weights);

@@ -96,7 +96,7 @@ static void fenced_end(struct nn_fence_watcher *watcher, struct nn_fenced *fence
     nn_quota_release(&fenced->fences_charge);
 }
 
-/* Tells whoever waits for the execution's own fence. */
+/* Signals the execution's own fence. */
 static void fence_fire(int signaller, uint32_t status)
 {
     if (signaller < 0)
@@ -107,8 +107,8 @@ static void fence_fire(int signaller, uint32_t status)
         close(signaller);
 }
 
-/* Gives back what an ended execution holds, and fires if nobody has. In this
- * order, so that whoever sees the fence can count on the rest: the status is
+/* Gives back what an ended execution holds, and fires if that has not happened. In this
+ * order, so that a waiter that sees the fence can rely on the rest: the status is
  * there, and what was charged is free again. Not under the lock: it may release
  * objects of the driver, and end the session. */
 static void fenced_release(struct nn_fenced *fenced)

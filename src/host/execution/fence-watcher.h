@@ -7,7 +7,7 @@
  *
  * One thread per host waits for the fences of all its sessions, and watches
  * the deadlines; executions run on a pool of jobs, so that a fence which never
- * signals holds up nobody. When a deadline passes during an execution its own
+ * signals delays no other execution. When a deadline passes during an execution its own
  * fence goes into error at once; the driver is told (is_cancelled), and what it
  * still does is ignored.
  *

@@ -25,7 +25,7 @@ struct nn_prepared {
     enum nn_prepared_source source;
     void *driver_prepared; /* NULL until the driver has made it */
     uint32_t priority;     /* enum nnhal_priority */
-    bool is_low_power;     /* nobody is to spin for it */
+    bool is_low_power;     /* no thread is to spin for it */
     struct nn_arena arena; /* of all that it keeps */
     struct nn_model_io io;
     struct nn_constants constants; /* none if it comes from the cache */

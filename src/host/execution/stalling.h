@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stalling.h - work that a client's file may hold up for ever
  *
- * Touching a page of a file, or closing it, can wait for whoever serves its file
+ * Touching a page of a file, or closing it, can wait for the server of its file
  * system: a FUSE server that never answers keeps the thread until it dies. Only
  * memfds, tmpfs and dma-bufs are touched on threads that clients share. The
  * rest is done on threads of a pool of its own, of which no uid gets more than

@@ -79,7 +79,7 @@ static void place_output(const struct nn_buffer *buffer, struct nnhal_output *ou
     output->capacity = buffer->store.capacity;
 }
 
-/* Whatever is known of the shape beforehand has room beforehand. */
+/* What is known of the shape beforehand has room beforehand. */
 static uint32_t fill_output(struct nn_call *call, struct nn_buffer *buffer,
                             struct nnhal_output *output)
 {

@@ -205,7 +205,7 @@ uint32_t nn_buffer_begin(struct nn_call *call, struct nn_buffer *buffer, bool is
     return NNHAL_NONE;
 }
 
-/* Lets go of the lock, and of the bytes if nobody can come for them any more. */
+/* Lets go of the lock, and of the bytes if no admission can follow. */
 static void buffer_leave(struct nn_buffer *buffer)
 {
     struct nn_buffer_store last = {.bytes = NULL};
@@ -263,7 +263,7 @@ uint32_t nn_host_free_buffer(struct nn_call *call, const struct nn_hal_free_buff
 
 /* -- bytes ----------------------------------------------------------------------- */
 
-/* The pages are zero, so that nobody finds in them what was somebody else's; the
+/* The pages are zero, so that no data of another client shows through; the
  * first n_kept bytes are those of before. */
 static int buffer_map(struct nn_buffer_store *store, uint64_t n_bytes, uint64_t n_kept)
 {

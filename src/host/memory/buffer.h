@@ -10,18 +10,18 @@
  *          ^                                                              |
  *          +---------------- the same, begun and failed ------------------+
  *
- * Admission: readers together, or one writer alone. Whoever comes when that
- * cannot be is sent away with GENERAL_FAILURE at once; nobody ever waits. Who
+ * Admission: readers together, or one writer alone. A request that comes when that
+ * cannot be is refused with GENERAL_FAILURE at once; none ever waits. Who
  * was admitted may look at the state and the bytes without a lock, and a
  * writer is the only one who changes them.
  *
  * Shape: what the descriptor and the roles agree on, 0 where they leave it
- * open, never changes; the present dimensions are those of whoever initialized
+ * open, never changes; the present dimensions are those of the writer that initialized
  * the buffer last. A buffer whose shape is open grows as outputs need it.
  *
  * Its bytes are this host's, zeroed pages, or the driver's own if it has
  * allocate_buffer() and took the buffer (driver.h). Freeing takes id and token
- * away at once; the bytes go when nobody is admitted any more, even if a
+ * away at once; the bytes go when the last admission ends, even if a
  * reusable execution still holds a reference. */
 #ifndef NN_HOST_MEMORY_BUFFER_H
 #define NN_HOST_MEMORY_BUFFER_H
@@ -62,7 +62,7 @@ struct nn_buffer {
     bool has_writer;
     bool is_freed;
 
-    /* Of whoever was admitted. */
+    /* Of the admitted. */
     struct nn_buffer_store store;
     bool is_initialized;
     uint32_t n_present; /* the present dimensions, if it is initialized */
@@ -101,7 +101,7 @@ void nn_buffer_end_write(struct nn_buffer *buffer, bool is_success, uint32_t n_d
 void nn_buffer_cancel_write(struct nn_buffer *buffer);
 
 /* nn_buffer_reserve() - room for a value of n_bytes; for the writer. The value
- * that the buffer has stays: whoever makes room may still be refused. Returns:
+ * that the buffer has stays: a caller that makes room may still be refused. Returns:
  * NNHAL_NONE, RESOURCE_EXHAUSTED_TRANSIENT with *message set. */
 uint32_t nn_buffer_reserve(struct nn_call *call, struct nn_buffer *buffer, uint64_t n_bytes);
 

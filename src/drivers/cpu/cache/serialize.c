@@ -75,7 +75,7 @@ static bool depends_on_omission(const struct nn_graph *graph)
     return false;
 }
 
-/* The plan is the whole graph, whatever the values of the inputs are. */
+/* The plan is the whole graph, for any values of the inputs. */
 static bool is_whole(const struct nn_plan *plan)
 {
     const struct nn_plan_header *header = nn_plan_header(plan);

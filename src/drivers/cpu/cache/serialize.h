@@ -21,7 +21,7 @@
  *
  * A closed program that was kept has a graph that knows its values' types and its arguments,
  * and no nodes; an open one is made from its model again, as far as graphs go.
- * Whoever wrote the bytes (the hash has said that it was this driver):
+ * The writer of the bytes (the hash has said that it was this driver):
  * nn_deserialize() looks at every index and offset again. */
 #ifndef NN_DRIVERS_CPU_CACHE_SERIALIZE_H
 #define NN_DRIVERS_CPU_CACHE_SERIALIZE_H
@@ -42,7 +42,7 @@ struct nn_kept {
     uint8_t *own_weights; /* make: to be freed; NULL if weights belong to the program */
 };
 
-/* nn_serialize() - of a program that nobody executes yet, which is changed (see
+/* nn_serialize() - of a program that is not executed yet, which is changed (see
  * above), and its model. is_final: there will be no better one. kept->model is to be freed.
  * Returns: 0, NN_SERIALIZE_E_UNFIT, -ENOMEM. */
 int nn_serialize(struct nn_program *program, const struct nnhal_driver_model *model, bool is_final,

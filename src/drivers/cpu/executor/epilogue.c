@@ -4,7 +4,7 @@
 /* Elements of a range: some of them of every operand fit the nearest cache. */
 enum { RANGE = 2048 };
 
-/* What one element costs in a step that nobody has measured, in nanoseconds. */
+/* What one element costs in a step that was not measured, in nanoseconds. */
 enum { ELEMENT_COST = 1 };
 
 static struct nn_kernel_args part_of(const struct nn_kernel_args *args, size_t begin, size_t end)

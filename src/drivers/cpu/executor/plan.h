@@ -16,8 +16,8 @@
  * it has been out of our hands: nn_plan_verify() checks that every index and
  * offset stays inside, that steps write only to the arena and to slots that
  * the plan says it writes, that operands are such as the operation takes and
- * makes, and that params have the kernel's size and pass its check(). The checksum in it finds accidents; that nobody made it on
- * purpose is what the cache's hash is for.
+ * makes, and that params have the kernel's size and pass its check(). The checksum in it
+ * finds accidents; the cache's hash finds forgeries.
  *
  * A plan is good for the frames that nn_plan_matches(): the same shapes of the
  * values it reads, and the same bytes of those that decided something. */
@@ -130,7 +130,7 @@ struct nn_plan {
     uint8_t *block; /* a struct nn_plan_header first; aligned to NN_PLAN_ALIGNMENT */
     uint8_t *weights;
     uint64_t weights_bytes;
-    bool is_borrowed; /* both blocks are somebody else's */
+    bool is_borrowed; /* both blocks are borrowed from their owner */
 };
 
 static inline const struct nn_plan_header *nn_plan_header(const struct nn_plan *plan)

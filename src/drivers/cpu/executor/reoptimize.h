@@ -56,7 +56,7 @@ NN_DEFINE_CLEANUP(struct nn_compiled, nn_compiled_free)
 int nn_compiled_execute(struct nn_compiled *staged, struct nnhal_execution *execution,
                         struct nn_why *why);
 
-/* nn_compiled_open_burst(), nn_compiled_close_burst() - between the two whatever executions
+/* nn_compiled_open_burst(), nn_compiled_close_burst() - between the two, what executions
  * work in stays allocated, in whichever stage. Returns: how many threads an execution keeps
  * busy, as far as is known. */
 unsigned nn_compiled_open_burst(struct nn_compiled *staged);

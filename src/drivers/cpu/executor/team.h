@@ -2,9 +2,9 @@
 /* team.h - the threads of the driver: one parallel-for team per process
  *
  * A team has one worker per CPU that the process may use, less the caller. A
- * parallel loop is a region: chunks 0..n-1, claimed one at a time by whoever
- * comes. The caller claims like everybody else, and when there is nothing left
- * to claim it waits only for chunks that somebody has really claimed: a worker
+ * parallel loop is a region: chunks 0..n-1, claimed one at a time by the threads that
+ * come. The caller claims like any other, and when there is nothing left
+ * to claim it waits only for chunks that were really claimed: a worker
  * that sleeps, or whose CPU is taken by another process, costs nothing but its
  * help. Several regions, of several executions, run at once; a caller that
  * finds no free region runs its loop alone.
@@ -55,7 +55,7 @@ void nn_team_leave(struct nn_team *team);
 typedef void (*nn_chunk_fn)(void *ctx, uint32_t chunk, unsigned worker);
 
 /* nn_team_run() - fn for each chunk below n_chunks, by the caller (worker 0)
- * and by whoever helps; returns when all are done. What chunks wrote is
+ * and by helping threads; returns when all are done. What chunks wrote is
  * visible to the caller then. Any thread, but not from within a chunk. */
 void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *ctx);
 

@@ -16,7 +16,7 @@ enum {
 
 struct tuning {
     struct nn_program *program;
-    struct nn_team *team; /* of one: nobody's execution is disturbed */
+    struct nn_team *team; /* of one: no execution is disturbed */
     const struct nn_plan *plan;
     const uint32_t *is_cancelled;
     uint32_t n_changed;

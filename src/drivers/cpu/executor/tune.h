@@ -4,7 +4,7 @@
  * Which instruction set serves an operation best depends on its shapes and on the machine:
  * wider vectors have longer tails and may cost clock. The table's order is a rule; this measures.
  * Only rows of one name but for what follows "__" are candidates: the same sums in the
- * same order (kernel.h), so that whatever is chosen gives the same bits. Each runs alone, on one
+ * same order (kernel.h), so that every choice gives the same bits. Each runs alone, on one
  * thread, with arguments of no meaning. */
 #ifndef NN_DRIVERS_CPU_EXECUTOR_TUNE_H
 #define NN_DRIVERS_CPU_EXECUTOR_TUNE_H

@@ -70,7 +70,7 @@ static const struct nn_node *step_node(const struct nn_segment *segment, uint32_
 /* ---- joined steps ---- */
 
 /* Whether the step can run inside the one before: that one's result is as large
- * as its own, and nobody else's. What the graph says is only that it would be good. */
+ * as its own, and of no other step. What the graph says is only that it would be good. */
 static bool may_follow(const struct nn_segment *segment, uint32_t step)
 {
     const struct nn_node *node = step_node(segment, step), *before;

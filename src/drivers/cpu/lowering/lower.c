@@ -233,7 +233,7 @@ static bool must_know(const struct nn_value *value, const struct nn_kernel *row,
     return nn_type_is_scalar(value->type) || (i < 64 && (row->needs_value >> i & 1));
 }
 
-/* Scalars, what the kernel names, and with guess set, whatever may be a shape. */
+/* Scalars, what the kernel names, and with guess set, all that may be a shape. */
 static int know_inputs(struct node_work *work, const struct nn_kernel *row, bool guess)
 {
     struct nn_segment *segment = work->segment;

@@ -9,7 +9,7 @@
  * codes) goes on doing so: the node is marked as_int8.
  *
  * Filters with a scale per channel stay int8 beside uint8 data, as NNAPI has it. Other
- * constants are flipped when constants are folded, but not large ones: nobody wants
+ * constants are flipped when constants are folded, but not large ones: it is not worth
  * a second copy of weights. */
 #include "drivers/cpu/lowering/passes.h"
 

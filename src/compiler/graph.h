@@ -68,8 +68,6 @@ struct nn_node {
     /* It follows the node before, elementwise on its result, and may run with it, range by range. */
     bool is_fused;
     bool as_int8; /* its data is uint8, and rounds as int8 does, whose codes are 128 lower */
-    /* Of the table of kernels: where the search for this node begins (tune.h). */
-    uint32_t first_row;
 };
 
 struct nn_graph {

@@ -325,16 +325,6 @@ static void drop_plans(struct nn_program_graph *graph)
     }
 }
 
-int nn_program_plan_again(struct nn_program *program)
-{
-    struct nn_why why = {0};
-    int r;
-
-    drop_plans(&program->graphs[0]);
-    r = nn_program_make_first_plan(program, &why);
-    return r < 0 ? nn_error_trace(r) : 0;
-}
-
 static void free_graph(struct nn_program_graph *graph)
 {
     drop_plans(graph);

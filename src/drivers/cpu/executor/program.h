@@ -82,10 +82,6 @@ struct nn_program *nn_program_new_empty(struct nn_team *team, uint32_t isa);
  * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
 int nn_program_make_first_plan(struct nn_program *program, struct nn_why *why);
 
-/* nn_program_plan_again() - makes the first plan once more, and drops the
- * old one. The program must have no other user. Returns: 0, -ENOMEM. */
-int nn_program_plan_again(struct nn_program *program);
-
 /* nn_program_new_kept() - one with an empty graph and no model: it executes the
  * plan that its maker (serialize.h) gives it, and can make no other.
  * Returns: 0, -ENOMEM. */

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "drivers/cpu/executor/run.h"
 #include "drivers/cpu/cache/serialize.h"
-#include "drivers/cpu/executor/tune.h"
 #include "model/copy.h"
 
 #include <string.h>
@@ -143,9 +142,11 @@ int nn_compiled_new(const struct nnhal_driver_model *model,
     r = nn_compile(model, passes, options->team, options->isa, why, &stage->program);
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_REFUSED;
-    r = copy_model(staged, model);
+    /* What all passes have made cannot become better: its model is not needed again. */
+    staged->is_optimized = passes == options->passes;
+    r = staged->is_optimized ? 0 : copy_model(staged, model);
     if (r == 0 && cache)
-        r = stage_keep(stage, model, passes == options->passes, cache);
+        r = stage_keep(stage, model, staged->is_optimized, cache);
     if (r)
         return nn_error_trace(r);
     staged->newest = steal_ptr(&stage);
@@ -169,6 +170,7 @@ int nn_compiled_load(const struct nnhal_cache *cache, const struct nn_compiled_o
     r = nn_deserialize(&staged->loaded, options->team, options->isa, &stage->program);
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_INVALID;
+    staged->is_optimized = stage->program->passes == options->passes;
     staged->newest = steal_ptr(&stage);
     *ret_staged = steal_ptr(&staged);
     return 0;
@@ -236,9 +238,8 @@ static int make_optimized(struct nn_compiled *staged, struct nnhal_cache *cache,
 
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_BEST;
-    r = nn_tune(stage->program, is_cancelled);
-    if (r)
-        return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_CANCELLED;
+    if (__atomic_load_n(is_cancelled, __ATOMIC_RELAXED))
+        return NN_COMPILED_E_CANCELLED;
     return cache ? stage_keep(stage, &staged->model, true, cache) : 0;
 }
 

@@ -3,14 +3,13 @@
  *
  *   quick      the passes that cost next to nothing; as good as any for a model that
  *              runs once
- *   whole      all passes, kernels by the table's order
- *   optimized  the same, kernels timed against each other (tune.h)
+ *   optimized  all passes
  *
- * All stages give the same bits. nn_compiled_reoptimize() makes the last one beside
+ * Both stages give the same bits. nn_compiled_reoptimize() makes the last one beside
  * the executions of the one before, and puts it in its place between two of them: those in
  * progress end with the program that they began with, which goes with the last of them.
  *
- * For that the model is kept: a copy of what it is made of, its constants in the pools or in
+ * For that the model of a quick program is kept: a copy of what it is made of, its constants in the pools or in
  * the data cache. Only a closed program from the cache has none, and stays what it is.
  *
  * Threads: any number execute; one optimizes. */
@@ -32,7 +31,7 @@ enum {
 struct nn_compiled_options {
     struct nn_team *team; /* borrowed */
     uint32_t isa;
-    enum nn_pass_set passes; /* of the whole and the optimized stage */
+    enum nn_pass_set passes; /* of the optimized stage */
     bool is_quick;           /* begin with the quick one */
 };
 

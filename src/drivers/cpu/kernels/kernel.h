@@ -36,7 +36,7 @@
  *    except for kernels with is_dynamic.
  *
  * Rows whose names differ only in what follows "__" give the same bits for the same
- * operands: they may be exchanged for each other (tune.h).
+ * operands: they may be exchanged for each other.
  *
  * Determinism: the order of float additions depends on shapes only, never on
  * the number of threads: do not split a sum over items of nn_parallel_for().

@@ -430,7 +430,7 @@ static int lower_node(struct nn_segment *segment, uint32_t index)
 
     if (r)
         return nn_error_trace(r);
-    kernel = find_row(&work, work.node->first_row);
+    kernel = find_row(&work, 0);
     row = nn_kernel_at(kernel);
     if (!row) {
         nn_refuse(segment->why, "there is no kernel for these types");

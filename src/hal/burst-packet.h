@@ -6,7 +6,7 @@
  * so that several may be in flight and a broken one ends where its number ends.
  * packet_size must agree with the length of the run.
  *
- * nn_burst_receive() copies one run out of the queue. Everything else works on
+ * nn_burst_receive_request() and _result() copy one run out of the queue. Everything else works on
  * that private copy: what the peer writes later changes nothing. A packet is
  * refused as a whole if any element is of an unexpected kind, is missing or left
  * over, has a count beyond its limit, a boolean that is neither 0 nor 1, or

@@ -5,7 +5,7 @@
  * replies and events. Sends never block: what the socket does not take is
  * queued, in order, up to NN_PEER_MAX_QUEUED bytes and packets; a client that
  * lets more pile up is dropped. What the loop is to poll for is asked with
- * nn_peer_events() after each step.
+ * nn_peer_wants_write() after each step.
  *
  * A peer ends once (nn_peer_end, from any thread): both sockets are shut down,
  * which wakes the loop; sends after that do nothing. */

@@ -160,7 +160,7 @@ static int record_new(uint32_t *ret_record)
             return nn_error_origin(-ENOMEM);
         __atomic_store_n(&chunks[i / CHUNK_RECORDS], chunk, __ATOMIC_RELEASE);
     }
-    /* Pairs with the acquire in repair(): the chunk is seen with the count. */
+    /* Pairs with the acquire in range_repair(): the chunk is seen with the count. */
     __atomic_store_n(&n_records, i + 1, __ATOMIC_RELEASE);
     *ret_record = i;
     return 0;

@@ -81,7 +81,7 @@ static void end_wait(const struct nn_fence_watcher *watcher, struct nn_fenced_wa
     close(steal_fd(&wait->fd));
 }
 
-/* Once ended it stays as it is. The fence tells of it later, in fire(). */
+/* Once ended it stays as it is. The fence tells of it later, in fence_fire(). */
 static void fenced_end(struct nn_fence_watcher *watcher, struct nn_fenced *fenced, uint32_t status,
                        const char *text)
 {

@@ -100,7 +100,7 @@ static int request_pool_find(struct request_pools *pools, ANeuralNetworksMemory 
     uint32_t i = pools->n;
     int r;
 
-    /* Neighbouring arguments mostly lie in one memory: last first. */
+    /* Neighboring arguments mostly lie in one memory: last first. */
     while (i > 0)
         if (pools->memories[--i] == memory) {
             *ret_index = i;

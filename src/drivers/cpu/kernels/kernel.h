@@ -40,7 +40,7 @@
  *
  * Determinism: the order of float additions depends on shapes only, never on
  * the number of threads: do not split a sum over items of nn_parallel_for().
- * Integer results equal the reference's fixed-point forms (kernels/fixed-point.h). */
+ * Integer results equal the reference's fixed-point forms (kernels/common/fixed-point.h). */
 #ifndef NN_DRIVERS_CPU_KERNELS_KERNEL_H
 #define NN_DRIVERS_CPU_KERNELS_KERNEL_H
 

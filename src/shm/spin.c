@@ -97,6 +97,7 @@ int nn_spin_wait_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_
 
     if (!spin_begin(spin))
         return sleep_to_read(spin, ring, n_elements, deadline_ns);
+    spin->n_spun++;
     is_there = nn_ring_spin_to_read(ring, n_elements, spin->bound_ns, deadline_ns);
     spin_end();
     if (is_there)

@@ -37,6 +37,7 @@ struct nn_spin {
     uint64_t bound_ns;
     uint32_t n_threads; /* of an execution, at least 1 */
     uint32_t n_long;    /* waits in a row that lasted longer than the bound */
+    uint32_t n_spun;    /* waits that spun, ever */
     bool is_forced;     /* NNHAL_BURST_SPIN_US */
 };
 

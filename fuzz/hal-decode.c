@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include "base/arena.h"
+#include "codec/codec.h"
 #include "hal/messages.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * listener. The first byte is the number, the second the minor version. */
 #include "fuzz.h"
 
+#include "codec/codec.h"
 #include "hal/messages.h"
 #include "hal/proxy.h"
 #include "hal/stub.h"

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
+#include "codec/codec.h"
 #include "hal/hal.h"
 #include "hal/stub.h"
 #include "host/host.h"

@@ -35,7 +35,7 @@ def externs(structs):
 def codec_header(linked):
     """codec/types.h."""
     return guarded("NN_CODEC_TYPES_H",
-                   ['#include "codec/table.h"', "",
+                   ['#include "codec/table.h"', "", "#include <nnhal/types.h>", "",
                     "/* enum nnhal_error_status. */",
                     "extern const struct nn_codec_enum *const nn_codec_statuses;", "",
                     *externs(structs_of(linked, False))])

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* As it stands in the file. */
-struct record {
+struct history_record {
     uint64_t sum; /* of the note */
     struct nn_history_record note;
 };
@@ -26,7 +26,7 @@ static uint64_t record_index(const struct nn_hash *key)
 void nn_history_write(const struct nn_folder *folder, const struct nn_history_record *note)
 {
     _cleanup_(closep) int fd = nn_folder_open_file(folder, "notes", O_CREAT);
-    struct record record;
+    struct history_record record;
 
     if (fd < 0)
         return;
@@ -37,7 +37,7 @@ void nn_history_write(const struct nn_folder *folder, const struct nn_history_re
 }
 
 /* Whether it is whole, and where it belongs. */
-static bool record_is_valid(const struct record *record, size_t place)
+static bool record_is_valid(const struct history_record *record, size_t place)
 {
     const struct nn_history_record *note = &record->note;
 
@@ -49,7 +49,7 @@ static bool record_is_valid(const struct record *record, size_t place)
 size_t nn_history_read(const struct nn_folder *folder, struct nn_history_record *ret_notes)
 {
     _cleanup_(closep) int fd = nn_folder_open_file(folder, "notes", 0);
-    struct record record;
+    struct history_record record;
     size_t n = 0;
 
     for (size_t i = 0; fd >= 0 && i < NN_HISTORY_MAX; i++)

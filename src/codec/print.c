@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values for people. What says nothing is left out (empty lists, absent
  * strings, zeroes in place of structs); lists of structs are their length. */
+#include "codec/codec.h"
 #include "codec/printer.h"
 
 #include <inttypes.h>

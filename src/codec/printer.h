@@ -6,6 +6,7 @@
 #ifndef NN_CODEC_PRINTER_H
 #define NN_CODEC_PRINTER_H
 
+#include "codec/codec.h"
 #include "codec/table.h"
 
 struct nn_printer {

@@ -8,8 +8,6 @@
 #ifndef NN_CODEC_TABLE_H
 #define NN_CODEC_TABLE_H
 
-#include "codec/codec.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

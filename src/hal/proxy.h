@@ -9,6 +9,7 @@
 #ifndef NN_HAL_PROXY_H
 #define NN_HAL_PROXY_H
 
+#include "codec/codec.h"
 #include "hal/channel.h"
 #include "hal/hal.h"
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "codec/codec.h"
 #include "hal/stub.h"
 #include "ipc/peer.h"
 #include "ipc/sock.h"

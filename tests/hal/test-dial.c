@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session over a real socket, against a stub on another thread. */
+#include "codec/codec.h"
 #include "hal/dial.h"
 
 #include "base/arena.h"

@@ -4,6 +4,7 @@
  * is answered. */
 #include "base/arena.h"
 #include "base/sys.h"
+#include "codec/codec.h"
 #include "hal/proxy.h"
 #include "hal/stub.h"
 #include "hal/values.h"

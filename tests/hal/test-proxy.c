@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Proxy and stub back to back: what the caller of one says is what the HAL
  * behind the other hears, and the other way round. */
+#include "codec/codec.h"
 #include "hal/proxy.h"
 #include "hal/stub.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every recorded session, against what serves the HAL today: the stub and the
  * host in this process, and a service on a socket. */
+#include "codec/codec.h"
 #include "hal/stream.h"
 
 #include "host/host.h"

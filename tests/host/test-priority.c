@@ -2,6 +2,7 @@
 /* Which priority a request on its way to a session is to have. */
 #include "host/desk.h"
 
+#include "codec/codec.h"
 #include "hal/messages.h"
 #include "hal/stub.h"
 #include "support/check-main.h"

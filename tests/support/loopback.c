@@ -2,6 +2,7 @@
 #include "support/loopback.h"
 
 #include "base/cleanup.h"
+#include "codec/codec.h"
 #include "hal/proxy.h"
 #include "hal/stub.h"
 

@@ -7,6 +7,7 @@
 #ifndef NN_TESTS_SUPPORT_LOOPBACK_H
 #define NN_TESTS_SUPPORT_LOOPBACK_H
 
+#include "codec/codec.h"
 #include "hal/channel.h"
 #include "hal/hal.h"
 

@@ -27,18 +27,18 @@ enum {
 #define MAX_SCALE 1e+30f
 
 /* From the first operation to the last, and which of their inputs is the data. */
-struct chain {
+struct lut_chain {
     uint32_t n;
     uint32_t nodes[MAX_CHAIN]; /* the last one first */
     uint32_t data[MAX_CHAIN];
     uint32_t from; /* value */
 };
 
-struct work {
+struct lut_work {
     struct nn_view view;
     struct nn_rewrite rewrite;
     uint32_t *chains; /* by node: index in table + 1 of the chain that ends there */
-    struct chain *table;
+    struct lut_chain *table;
     uint32_t n;
 };
 
@@ -73,12 +73,12 @@ static bool is_function(const struct nn_graph *graph, const struct nn_node *node
 }
 
 /* The longest chain that ends with the node. */
-static void find_chain(const struct nn_view *view, uint32_t last, struct chain *chain)
+static void find_chain(const struct nn_view *view, uint32_t last, struct lut_chain *chain)
 {
     const struct nn_node *node = &view->graph->nodes[last];
     uint32_t length = 0, data;
 
-    *chain = (struct chain){.n = 0};
+    *chain = (struct lut_chain){.n = 0};
     while (length < MAX_CHAIN && is_function(view->graph, node, &data)) {
         chain->nodes[length] = (uint32_t)(node - view->graph->nodes);
         chain->data[length++] = data;
@@ -94,7 +94,7 @@ static void find_chain(const struct nn_view *view, uint32_t last, struct chain *
 
 /* The last operation is replaced, and with it those whose results have no other reader. What the
  * chain begins with has one more reader: a longer chain must not take it away. */
-static void take_chain(const struct nn_view *view, const struct chain *chain)
+static void take_chain(const struct nn_view *view, const struct lut_chain *chain)
 {
     view->n_uses[chain->from]++;
     for (uint32_t k = 0; k < chain->n; k++) {
@@ -106,17 +106,17 @@ static void take_chain(const struct nn_view *view, const struct chain *chain)
     }
 }
 
-static int find_chains(struct work *work)
+static int find_chains(struct lut_work *work)
 {
     struct nn_graph *graph = work->view.graph;
 
     work->chains = nn_arena_new_n(&graph->arena, uint32_t, graph->n_nodes);
-    work->table = nn_arena_new_n(&graph->arena, struct chain,
+    work->table = nn_arena_new_n(&graph->arena, struct lut_chain,
                                  graph->n_nodes < MAX_CHAINS ? graph->n_nodes : MAX_CHAINS);
     if (!work->chains || !work->table)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = graph->n_nodes; i-- > 0 && work->n < MAX_CHAINS;) {
-        struct chain *chain = &work->table[work->n];
+        struct lut_chain *chain = &work->table[work->n];
         const struct nn_node *node = &graph->nodes[i];
 
         if (node->is_dead || node->n_outputs != 1 || !is_bytes(&graph->values[node->outputs[0]]))
@@ -154,7 +154,7 @@ static int add_codes(struct nn_graph *graph, const struct nn_value *from, uint32
 }
 
 /* The node again, on the value in, which has the 256 codes or what came of them. */
-static int copy_node(struct work *work, const struct nn_node *node, uint32_t data, uint32_t in,
+static int copy_node(struct lut_work *work, const struct nn_node *node, uint32_t data, uint32_t in,
                      uint32_t *ret_out)
 {
     struct nn_graph *graph = work->view.graph;
@@ -176,7 +176,7 @@ static int copy_node(struct work *work, const struct nn_node *node, uint32_t dat
     return nn_error_trace(r);
 }
 
-static int emit_chain(struct work *work, const struct chain *chain)
+static int emit_chain(struct lut_work *work, const struct lut_chain *chain)
 {
     struct nn_graph *graph = work->view.graph;
     const struct nn_node *last = &graph->nodes[chain->nodes[0]];
@@ -195,7 +195,7 @@ static int emit_chain(struct work *work, const struct chain *chain)
 
 /* Whether the chain is DEQUANTIZE and QUANTIZE to what it was: with a float's 24
  * bits, (code - zero point) * scale / scale is off by far less than a half. */
-static bool is_identity(const struct nn_graph *graph, const struct chain *chain)
+static bool is_identity(const struct nn_graph *graph, const struct lut_chain *chain)
 {
     const struct nn_node *last = &graph->nodes[chain->nodes[0]];
     const struct nn_value *from = &graph->values[chain->from];
@@ -215,7 +215,7 @@ static void replace_inputs(struct nn_node *node, const uint32_t *alias, uint32_t
             node->inputs[i] = alias[node->inputs[i]] - 1;
 }
 
-static int chain_rewrite(struct work *work)
+static int chain_rewrite(struct lut_work *work)
 {
     struct nn_graph *graph = work->view.graph;
     uint32_t *alias = nn_arena_new_n(&graph->arena, uint32_t, work->view.n);
@@ -225,7 +225,7 @@ static int chain_rewrite(struct work *work)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; !r && i < graph->n_nodes; i++) {
         struct nn_node *node = &graph->nodes[i];
-        struct chain *chain = work->chains[i] ? &work->table[work->chains[i] - 1] : NULL;
+        struct lut_chain *chain = work->chains[i] ? &work->table[work->chains[i] - 1] : NULL;
 
         replace_inputs(node, alias, work->view.n);
         while (chain && chain->from < work->view.n && alias[chain->from])
@@ -244,7 +244,7 @@ static int chain_rewrite(struct work *work)
 
 int nn_pass_lut(struct nn_graph *graph)
 {
-    struct work work = {.n = 0};
+    struct lut_work work = {.n = 0};
     int r = nn_view_init(&work.view, graph);
 
     if (!r)

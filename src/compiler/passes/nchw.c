@@ -20,7 +20,7 @@ enum { RANK = 4 };
 
 static const int32_t to_nhwc[RANK] = {0, 2, 3, 1}, to_nchw[RANK] = {0, 3, 1, 2};
 
-struct work {
+struct nchw_work {
     struct nn_conversions twins;
     uint32_t *alias; /* by value: what it is replaced with + 1 */
 };
@@ -89,7 +89,7 @@ static bool is_turned(const struct nn_value *value)
 }
 
 /* Whether all that the elementwise operation, or CONCATENATION, reads has twins. */
-static bool node_follows_layout(const struct work *work, const struct nn_node *node)
+static bool node_follows_layout(const struct nchw_work *work, const struct nn_node *node)
 {
     uint32_t n_twins = 0;
     int32_t axis;
@@ -157,7 +157,7 @@ static int graph_convert(struct nn_conversions *twins, bool back, uint32_t *ret_
     return nn_error_trace(r);
 }
 
-static int move_with_layout(struct work *work, struct nn_node *node)
+static int move_with_layout(struct nchw_work *work, struct nn_node *node)
 {
     uint32_t at = layout_input(work->twins.graph, node);
     int r = nn_conversions_want(&work->twins, node->origin, node->inputs[0]);
@@ -168,7 +168,7 @@ static int move_with_layout(struct work *work, struct nn_node *node)
     return r ? nn_error_trace(r) : nn_conversions_move(&work->twins, node, 1);
 }
 
-static int move_follower(struct work *work, struct nn_node *node)
+static int move_follower(struct nchw_work *work, struct nn_node *node)
 {
     static const int32_t axis_in_nhwc[RANK] = {0, 3, 1, 2};
     uint32_t at = node->n_inputs - 1;
@@ -189,7 +189,7 @@ static int move_follower(struct work *work, struct nn_node *node)
 /* ---- the walk ---- */
 
 /* A TRANSPOSE of the model: its result is a twin, or has one. */
-static int take_transpose(struct work *work, struct nn_node *node)
+static int take_transpose(struct nchw_work *work, struct nn_node *node)
 {
     uint32_t in = node->inputs[0], out = node->outputs[0];
 
@@ -207,7 +207,7 @@ static int take_transpose(struct work *work, struct nn_node *node)
     return nn_error_trace(nn_rewrite_node(&work->twins.rewrite, node));
 }
 
-static int take_node(struct work *work, struct nn_node *node)
+static int take_node(struct nchw_work *work, struct nn_node *node)
 {
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (node->inputs[i] < work->twins.n && work->alias[node->inputs[i]])
@@ -223,7 +223,7 @@ static int take_node(struct work *work, struct nn_node *node)
 
 int nn_pass_nchw(struct nn_graph *graph)
 {
-    struct work work;
+    struct nchw_work work;
     bool is_wanted = false;
     int r;
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct device {
+struct cpu_device {
     const struct nnhal_driver_services *services;
     struct nn_team *team;
     uint32_t isa;
@@ -23,11 +23,11 @@ struct device {
 
 /* What prepare() returns. */
 struct prepared {
-    struct device *device;
+    struct cpu_device *device;
     struct nn_compiled *staged;
 };
 
-static void device_explain(const struct device *device, const struct nn_why *why)
+static void device_explain(const struct cpu_device *device, const struct nn_why *why)
 {
     if (why->text[0] && device->services->explain)
         device->services->explain(device->services->ctx, why->text);
@@ -102,7 +102,7 @@ static unsigned team_size(const struct nnhal_driver_services *services)
 static uint32_t open_device(const struct nnhal_driver_services *services, uint32_t isa,
                             enum nn_pass_set passes, void **ret_device)
 {
-    struct device *device = calloc(1, sizeof(*device));
+    struct cpu_device *device = calloc(1, sizeof(*device));
 
     if (!device)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
@@ -129,7 +129,7 @@ static uint32_t open_reference(const struct nnhal_driver_services *services, voi
 
 static void close_device(void *opaque)
 {
-    struct device *device = opaque;
+    struct cpu_device *device = opaque;
 
     nn_team_free(device->team);
     free(device);
@@ -224,7 +224,7 @@ static void support_done(struct support *support)
 static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver_model *model,
                                          uint8_t *supported)
 {
-    const struct device *device = opaque;
+    const struct cpu_device *device = opaque;
     struct support support = {0};
     uint32_t status = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
 
@@ -241,14 +241,14 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
 
 /* ---- prepared models ---- */
 
-static struct nn_compiled_options options_of(const struct device *device)
+static struct nn_compiled_options options_of(const struct cpu_device *device)
 {
     return (struct nn_compiled_options){
         .team = device->team, .isa = device->isa, .passes = device->passes};
 }
 
 /* Takes what was made, or says why not. */
-static uint32_t prepare_finish(struct device *device, int r, const struct nn_why *why,
+static uint32_t prepare_finish(struct cpu_device *device, int r, const struct nn_why *why,
                                struct nn_compiled *staged, void **ret_prepared)
 {
     struct prepared *prepared = r ? NULL : calloc(1, sizeof(*prepared));
@@ -268,7 +268,7 @@ static uint32_t prepare_finish(struct device *device, int r, const struct nn_why
 
 static uint32_t cpu_prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
 {
-    struct device *device = opaque;
+    struct cpu_device *device = opaque;
     struct nn_compiled_options options = options_of(device);
     struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
@@ -291,7 +291,7 @@ static void cpu_release(void *opaque)
 static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from_cache *request,
                                    void **ret_prepared)
 {
-    struct device *device = opaque;
+    struct cpu_device *device = opaque;
     const struct nn_compiled_options options = options_of(device);
     struct nn_compiled *staged = NULL;
     struct nn_why why = {0};

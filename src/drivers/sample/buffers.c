@@ -36,7 +36,7 @@ static bool is_open(const struct nnhal_operand *operand)
     return operand->n_dimensions == 0;
 }
 
-uint32_t buffer_allocate(const struct device *device, const struct nnhal_allocate *allocate,
+uint32_t buffer_allocate(const struct sample_device *device, const struct nnhal_allocate *allocate,
                          struct buffer **ret_buffer)
 {
     const struct nnhal_driver_services *services = device->services;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* keep.c - a plan as bytes, and back: the compilation cache
  *
- *   model file: struct head, a struct kept_value for each value, the steps
+ *   model file: struct sample_cache_head, a struct kept_value for each value, the steps
  *   data file:  the constants, each at a multiple of 64
  *
  * What steers (indexes, shapes, where a constant lies) is in the model file,
@@ -14,7 +14,7 @@
 
 #define ALIGNMENT 64
 
-struct head {
+struct sample_cache_head {
     uint32_t n_values;
     uint32_t n_steps;
 };
@@ -46,7 +46,7 @@ static uint64_t place_after(uint64_t n_bytes)
 
 static void fill_model(const struct plan *plan, unsigned char *bytes)
 {
-    const struct head head = {plan->n_values, plan->n_steps};
+    const struct sample_cache_head head = {plan->n_values, plan->n_steps};
     uint64_t offset = 0;
 
     memcpy(bytes, &head, sizeof(head));
@@ -59,7 +59,7 @@ static void fill_model(const struct plan *plan, unsigned char *bytes)
         memcpy(bytes, &kept, sizeof(kept));
         offset = place_after(offset + kept.n_bytes);
     }
-    memcpy(bytes, plan->steps, plan->n_steps * sizeof(struct step));
+    memcpy(bytes, plan->steps, plan->n_steps * sizeof(struct sample_step));
 }
 
 static void fill_data(const struct plan *plan, unsigned char *bytes, uint64_t n_bytes)
@@ -80,8 +80,9 @@ static void fill_data(const struct plan *plan, unsigned char *bytes, uint64_t n_
 void keep_plan(struct plan *plan, struct nnhal_cache *cache)
 {
     const struct nnhal_driver_services *services = plan->device->services;
-    uint64_t n_model = sizeof(struct head) + plan->n_values * sizeof(struct kept_value) +
-                       plan->n_steps * sizeof(struct step);
+    uint64_t n_model = sizeof(struct sample_cache_head) +
+                       plan->n_values * sizeof(struct kept_value) +
+                       plan->n_steps * sizeof(struct sample_step);
     uint64_t n_data = 0;
 
     for (uint32_t i = 0; i < plan->n_values; i++)
@@ -118,18 +119,18 @@ static bool take_values(struct plan *plan, const unsigned char *bytes,
 /* The configuration may have become another since. */
 static bool take_steps(struct plan *plan, const unsigned char *bytes)
 {
-    memcpy(plan->steps, bytes, plan->n_steps * sizeof(struct step));
+    memcpy(plan->steps, bytes, plan->n_steps * sizeof(struct sample_step));
     for (uint32_t i = 0; i < plan->n_steps; i++)
         if (!accepts_operation(&plan->device->config, plan->steps[i].operation))
             return false;
     return plan->device->config.accepts_float32;
 }
 
-uint32_t keep_take(const struct device *device, const struct nnhal_cache *cache,
+uint32_t keep_take(const struct sample_device *device, const struct nnhal_cache *cache,
                    struct plan **ret_plan)
 {
     const unsigned char *bytes = cache->model_files[0].bytes;
-    struct head head;
+    struct sample_cache_head head;
     struct plan *plan;
 
     memcpy(&head, bytes, sizeof(head));

@@ -20,7 +20,7 @@ static const unsigned char *constant_bytes(const struct nnhal_driver_model *mode
     return NULL;
 }
 
-static bool accepts_tensor(const struct device *device, const struct nnhal_operand *operand)
+static bool accepts_tensor(const struct sample_device *device, const struct nnhal_operand *operand)
 {
     return operand->type == NNHAL_TENSOR_FLOAT32 && device->config.accepts_float32 &&
            operand->lifetime != NNHAL_NO_VALUE && operand->n_dimensions <= 4;
@@ -52,7 +52,7 @@ bool accepts_operation(const struct config *config, uint32_t type)
     }
 }
 
-bool plan_supports(const struct device *device, const struct nnhal_driver_model *model,
+bool plan_supports(const struct sample_device *device, const struct nnhal_driver_model *model,
                    const struct nnhal_operation *operation)
 {
     const struct nnhal_operand *operands = model->model->main.operands;
@@ -95,13 +95,13 @@ static void fill_values(struct plan *plan, const struct nnhal_driver_model *mode
         plan->values[graph->output_indexes[i]].io_index = i;
 }
 
-static void fill_step(struct step *step, const struct nnhal_operation *operation,
+static void fill_step(struct sample_step *step, const struct nnhal_operation *operation,
                       const struct nnhal_driver_model *model)
 {
     const struct nnhal_operand *operands = model->model->main.operands;
     bool is_binary = operation->type != NNHAL_OP_RELU;
 
-    *step = (struct step){
+    *step = (struct sample_step){
         .operation = operation->type,
         .activation = NNHAL_FUSED_RELU,
         .inputs = {operation->inputs[0], operation->inputs[is_binary ? 1 : 0]},
@@ -122,7 +122,7 @@ static void *allocate_zeroed(const struct nnhal_driver_services *services, size_
 }
 
 /* The host's limits on models keep these products small. */
-struct plan *plan_new(const struct device *device, uint32_t n_values, uint32_t n_steps,
+struct plan *plan_new(const struct sample_device *device, uint32_t n_values, uint32_t n_steps,
                       uint64_t n_bytes)
 {
     const struct nnhal_driver_services *services = device->services;
@@ -134,7 +134,7 @@ struct plan *plan_new(const struct device *device, uint32_t n_values, uint32_t n
     plan->n_values = n_values;
     plan->n_steps = n_steps;
     plan->values = allocate_zeroed(services, n_values * sizeof(struct value));
-    plan->steps = allocate_zeroed(services, n_steps * sizeof(struct step));
+    plan->steps = allocate_zeroed(services, n_steps * sizeof(struct sample_step));
     plan->operand_values = allocate_zeroed(services, n_bytes);
     if (plan->values && plan->steps && plan->operand_values)
         return plan;
@@ -142,7 +142,7 @@ struct plan *plan_new(const struct device *device, uint32_t n_values, uint32_t n
     return NULL;
 }
 
-uint32_t plan_make(const struct device *device, const struct nnhal_driver_model *model,
+uint32_t plan_make(const struct sample_device *device, const struct nnhal_driver_model *model,
                    struct plan **ret_plan)
 {
     const struct nnhal_subgraph *graph = &model->model->main;

@@ -135,7 +135,7 @@ static void strides_of(const struct tensor *tensor, uint32_t rank, uint64_t *str
     }
 }
 
-static float elements_combine(const struct step *step, float a, float b)
+static float elements_combine(const struct sample_step *step, float a, float b)
 {
     if (step->operation == NNHAL_OP_ADD)
         return value_activate(step->activation, a + b);
@@ -146,7 +146,7 @@ static float elements_combine(const struct step *step, float a, float b)
 
 /* out[i] = activate(a[i] op b[i]), counting through the output's dimensions
  * like an odometer. */
-static void operation_compute(const struct step *step, const struct tensor *a,
+static void operation_compute(const struct sample_step *step, const struct tensor *a,
                               const struct tensor *b, const struct tensor *out, float *data)
 {
     uint64_t strides_a[NNHAL_MAX_RANK], strides_b[NNHAL_MAX_RANK], strides_out[NNHAL_MAX_RANK];
@@ -215,7 +215,7 @@ static const uint32_t *declared_shape(const struct run *run, const struct value 
     return value->dimensions;
 }
 
-static uint32_t run_step(struct run *run, const struct step *step)
+static uint32_t run_step(struct run *run, const struct sample_step *step)
 {
     const struct nnhal_driver_services *services = run->plan->device->services;
     const struct value *value = &run->plan->values[step->output];

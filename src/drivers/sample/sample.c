@@ -11,7 +11,7 @@
  * calls next, and which can explain itself. */
 static const char *config_path;
 
-uint32_t explain(const struct device *device, uint32_t status, const char *sentence)
+uint32_t explain(const struct sample_device *device, uint32_t status, const char *sentence)
 {
     device->services->explain(device->services->ctx, sentence);
     return status;
@@ -19,7 +19,7 @@ uint32_t explain(const struct device *device, uint32_t status, const char *sente
 
 static uint32_t sample_open(const struct nnhal_driver_services *services, void **ret_device)
 {
-    struct device *device = services->allocate(services->ctx, sizeof(*device));
+    struct sample_device *device = services->allocate(services->ctx, sizeof(*device));
     char text[256];
 
     if (!device)
@@ -36,7 +36,7 @@ static uint32_t sample_open(const struct nnhal_driver_services *services, void *
 
 static void sample_close(void *ctx)
 {
-    struct device *device = ctx;
+    struct sample_device *device = ctx;
 
     device->services->release(device->services->ctx, device);
 }
@@ -85,7 +85,7 @@ static void sample_release(void *prepared)
 static uint32_t sample_import_memory(void *ctx, const struct nnhal_memory_handle *handle,
                                      void **ret_memory)
 {
-    const struct device *device = ctx;
+    const struct sample_device *device = ctx;
 
     if (!device->config.accepts_memory[handle->kind])
         return explain(device, NNHAL_GENERAL_FAILURE,

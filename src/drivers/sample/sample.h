@@ -34,7 +34,7 @@ struct config {
  * On failure text is the sentence for people. */
 bool config_read(const char *path, struct config *config, char *text, size_t n_text);
 
-struct device {
+struct sample_device {
     const struct nnhal_driver_services *services;
     struct config config;
 };
@@ -48,7 +48,7 @@ struct value {
     uint32_t dimensions[NNHAL_MAX_RANK];
 };
 
-struct step {
+struct sample_step {
     uint32_t operation; /* enum nnhal_operation_type */
     uint32_t activation;
     uint32_t inputs[2]; /* values; RELU has one */
@@ -57,11 +57,11 @@ struct step {
 
 /* A prepared model. It is not changed by executing. */
 struct plan {
-    const struct device *device;
+    const struct sample_device *device;
     uint32_t n_values;
     uint32_t n_steps;
     struct value *values;
-    struct step *steps;
+    struct sample_step *steps;
     unsigned char *operand_values; /* a copy: the model's lives for prepare() only */
     void *kept_model, *kept_data;  /* what was handed over to be kept; NULL: nothing */
 };
@@ -70,32 +70,32 @@ struct plan {
 bool accepts_operation(const struct config *config, uint32_t type);
 
 /* plan_supports() - whether this operation of the main subgraph can be a step. */
-bool plan_supports(const struct device *device, const struct nnhal_driver_model *model,
+bool plan_supports(const struct sample_device *device, const struct nnhal_driver_model *model,
                    const struct nnhal_operation *operation);
 
 /* plan_new() - zeroed, with n_bytes for operand values. Returns: NULL if memory is short. */
-struct plan *plan_new(const struct device *device, uint32_t n_values, uint32_t n_steps,
+struct plan *plan_new(const struct sample_device *device, uint32_t n_values, uint32_t n_steps,
                       uint64_t n_bytes);
-uint32_t plan_make(const struct device *device, const struct nnhal_driver_model *model,
+uint32_t plan_make(const struct sample_device *device, const struct nnhal_driver_model *model,
                    struct plan **ret_plan);
 void plan_free(struct plan *plan);
 
 /* keep_plan() - fills the buffers of a cache, or leaves them empty. */
 void keep_plan(struct plan *plan, struct nnhal_cache *cache);
 /* keep_take() - the plan that keep_plan() was given, from its buffers. */
-uint32_t keep_take(const struct device *device, const struct nnhal_cache *cache,
+uint32_t keep_take(const struct sample_device *device, const struct nnhal_cache *cache,
                    struct plan **ret_plan);
 
 /* A buffer: n_rows rows of n_row floats, row floats from one to the next. */
 struct buffer {
-    const struct device *device;
+    const struct sample_device *device;
     float *data;
     uint64_t n_bytes; /* allocated */
     uint64_t n_rows, n_row, row;
 };
 
 /* buffer_allocate() - as in <nnhal/driver.h>. */
-uint32_t buffer_allocate(const struct device *device, const struct nnhal_allocate *allocate,
+uint32_t buffer_allocate(const struct sample_device *device, const struct nnhal_allocate *allocate,
                          struct buffer **ret_buffer);
 void buffer_free(struct buffer *buffer);
 
@@ -119,6 +119,6 @@ uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution
 uint32_t lane_open(const struct plan *plan, struct nnhal_burst_executor *executor);
 
 /* explain() - the sentence for people, then the status: return explain(...). */
-uint32_t explain(const struct device *device, uint32_t status, const char *sentence);
+uint32_t explain(const struct sample_device *device, uint32_t status, const char *sentence);
 
 #endif

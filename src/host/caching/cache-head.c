@@ -14,7 +14,7 @@ enum {
 
 #define MAGIC UINT64_C(0x3265686361636e6e) /* "nncache2" */
 
-struct head {
+struct cache_file_head {
     uint64_t magic;
     uint32_t n_bytes; /* with the padding */
     uint32_t n_files;
@@ -39,7 +39,7 @@ static bool size_of(uint32_t n_files, uint32_t n_inputs, uint32_t n_outputs, siz
 
     if (n_files > MAX_FILES || n_inputs > NNHAL_MAX_OPERANDS || n_outputs > NNHAL_MAX_OPERANDS)
         return false;
-    n_bytes = sizeof(struct head) + n_files * sizeof(struct nn_cache_file) +
+    n_bytes = sizeof(struct cache_file_head) + n_files * sizeof(struct nn_cache_file) +
               ((size_t)n_inputs + n_outputs) * sizeof(struct side);
     return nn_align_up(n_bytes, ALIGNMENT, ret);
 }
@@ -65,12 +65,12 @@ static uint8_t *put_side(uint8_t *at, uint32_t n, const struct nnhal_operand *op
 int nn_cache_head_encode(const struct nn_cache_head *from, struct nn_arena *arena,
                          const uint8_t **ret_bytes, uint64_t *ret_size)
 {
-    struct head head = {.magic = MAGIC,
-                        .n_files = from->n_files,
-                        .n_inputs = from->io.n_inputs,
-                        .n_outputs = from->io.n_outputs,
-                        .priority = from->priority,
-                        .stage = from->stage};
+    struct cache_file_head head = {.magic = MAGIC,
+                                   .n_files = from->n_files,
+                                   .n_inputs = from->io.n_inputs,
+                                   .n_outputs = from->io.n_outputs,
+                                   .priority = from->priority,
+                                   .stage = from->stage};
     uint8_t *bytes, *at;
     size_t n_bytes;
 
@@ -122,8 +122,8 @@ static bool take_side(const uint8_t **at, uint32_t n, struct nn_arena *arena,
 bool nn_cache_head_decode(const uint8_t *bytes, uint64_t n_bytes, struct nn_arena *arena,
                           struct nn_cache_head *ret_head, uint64_t *ret_size)
 {
-    const uint8_t *at = bytes + sizeof(struct head);
-    struct head head;
+    const uint8_t *at = bytes + sizeof(struct cache_file_head);
+    struct cache_file_head head;
     size_t wanted;
 
     if (n_bytes < sizeof(head))

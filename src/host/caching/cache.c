@@ -167,7 +167,7 @@ bool nn_cache_share(struct nn_host_session *session, struct nnhal_cache *cache,
 /* -- saving -------------------------------------------------------------------------- */
 
 /* What is to stand in the files: parts[0] is the head, then come the buffers. */
-struct image {
+struct cache_image {
     uint32_t n_model; /* buffers of the driver */
     uint32_t n_data;
     struct nn_hash_part *parts;
@@ -180,7 +180,7 @@ static bool is_shared(const struct nn_loaded_cache *loaded, uint32_t i, const vo
 }
 
 static int make_image(const struct nnhal_cache *cache, const struct nn_prepared *prepared,
-                      struct nn_arena *arena, struct image *image)
+                      struct nn_arena *arena, struct cache_image *image)
 {
     struct nn_cache_head head = {.priority = prepared->priority,
                                  .stage = prepared->reoptimization.stage,
@@ -214,7 +214,8 @@ static int make_image(const struct nnhal_cache *cache, const struct nn_prepared 
 }
 
 /* The sizes of the model files, then their bytes: what check_hash() does with what it has read. */
-static int hash_image(const struct image *image, struct nn_arena *arena, struct nn_hash *ret_hash)
+static int hash_image(const struct cache_image *image, struct nn_arena *arena,
+                      struct nn_hash *ret_hash)
 {
     uint32_t n_files = image->n_model ? image->n_model : 1;
     struct nn_hash_part *parts = nn_arena_new_n(arena, struct nn_hash_part, image->n_model + 2);
@@ -232,7 +233,8 @@ static int hash_image(const struct image *image, struct nn_arena *arena, struct 
 }
 
 /* The first model file comes last, and is empty until then: with it the files are whole. */
-static int write_files(const struct image *image, const struct nn_hal_prepare_model_args *args,
+static int write_files(const struct cache_image *image,
+                       const struct nn_hal_prepare_model_args *args,
                        int (*write_file)(int fd, const struct nn_hash_part *parts, size_t n_parts))
 {
     uint64_t size = 0;
@@ -253,7 +255,7 @@ static int write_files(const struct image *image, const struct nn_hal_prepare_mo
 
 /* What is there is replaced in place: until it is whole, both are right. The files have their
  * names already, so each is on the disk before the next is written. */
-static int replace_files(struct nn_host_session *session, const struct image *image,
+static int replace_files(struct nn_host_session *session, const struct cache_image *image,
                          const struct nn_hal_prepare_model_args *args, const struct nn_hash *hash)
 {
     struct nn_token_map *tokens = session->host->tokens;
@@ -273,7 +275,7 @@ static bool cache_save(struct nn_host_session *session,
 {
     struct nn_arena arena;
     struct nn_hash hash;
-    struct image image;
+    struct cache_image image;
     int r;
 
     if (!is_filled(cache))

@@ -175,14 +175,15 @@ static int run_if(struct nn_run *run, uint32_t graph, const struct nn_node *node
 
 /* ---- WHILE ---- */
 
-struct loop {
+struct while_loop {
     uint32_t condition, body; /* graphs */
     uint32_t n_state;
     struct nn_slot *state;
     struct nn_frame *condition_frame, *body_frame;
 };
 
-static int lend_state(struct nn_run *run, struct loop *loop, uint32_t graph, struct nn_frame *frame)
+static int lend_state(struct nn_run *run, struct while_loop *loop, uint32_t graph,
+                      struct nn_frame *frame)
 {
     for (uint32_t i = 0; i < loop->n_state; i++) {
         int r = lend_input(run, graph, frame, i, &loop->state[i]);
@@ -193,7 +194,7 @@ static int lend_state(struct nn_run *run, struct loop *loop, uint32_t graph, str
     return 0;
 }
 
-static int ask_condition(struct nn_run *run, struct loop *loop, bool *ret_continues)
+static int ask_condition(struct nn_run *run, struct while_loop *loop, bool *ret_continues)
 {
     const struct nn_graph *graph = &run->program->graphs[loop->condition].graph;
     int r = lend_state(run, loop, loop->condition, loop->condition_frame);
@@ -205,7 +206,7 @@ static int ask_condition(struct nn_run *run, struct loop *loop, bool *ret_contin
     return r;
 }
 
-static int run_body(struct nn_run *run, struct loop *loop)
+static int run_body(struct nn_run *run, struct while_loop *loop)
 {
     const struct nn_graph *graph = &run->program->graphs[loop->body].graph;
     int r = lend_state(run, loop, loop->body, loop->body_frame);
@@ -224,7 +225,7 @@ static int run_body(struct nn_run *run, struct loop *loop)
     return r;
 }
 
-static int run_rounds(struct nn_run *run, struct loop *loop)
+static int run_rounds(struct nn_run *run, struct while_loop *loop)
 {
     uint64_t start = nn_sys_now_ns();
 
@@ -248,7 +249,7 @@ static int run_rounds(struct nn_run *run, struct loop *loop)
 }
 
 static int run_loop(struct nn_run *run, uint32_t graph, const struct nn_node *node,
-                    struct nn_frame *frame, struct loop *loop)
+                    struct nn_frame *frame, struct while_loop *loop)
 {
     int r = 0;
 
@@ -264,9 +265,9 @@ static int run_loop(struct nn_run *run, uint32_t graph, const struct nn_node *no
 static int run_while(struct nn_run *run, uint32_t graph, const struct nn_node *node,
                      struct nn_frame *frame)
 {
-    struct loop loop = {.condition = referred_graph(run, graph, node, 0),
-                        .body = referred_graph(run, graph, node, 1),
-                        .n_state = node->n_inputs - 2};
+    struct while_loop loop = {.condition = referred_graph(run, graph, node, 0),
+                              .body = referred_graph(run, graph, node, 1),
+                              .n_state = node->n_inputs - 2};
     struct nn_program_frame *condition = NULL, *body = NULL;
     int r;
 

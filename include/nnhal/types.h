@@ -4,8 +4,8 @@
  *
  * Every struct here is plain data: counts before arrays, no bool and no enum
  * members, so that the layout is the same for every compiler and for C++.
- * Arrays are borrowed: whoever fills a struct owns what it points to and says
- * for how long. Names follow Android's HAL (Operand, Operation, Subgraph,
+ * Arrays are borrowed: the code that fills a struct owns what it points to and
+ * documents for how long. Names follow Android's HAL (Operand, Operation, Subgraph,
  * Model, Request, OutputShape, Timing, Capabilities). */
 #ifndef NNHAL_TYPES_H
 #define NNHAL_TYPES_H
@@ -47,8 +47,8 @@ extern "C" {
 #define NNHAL_MAX_LOOP_TIMEOUT_NS      UINT64_C(15000000000)
 #define NNHAL_NO_TIME                  UINT64_MAX /* an absent deadline, duration or timing, ns */
 
-/* What a call ended with. 0..8 are Android's ErrorStatus; DEAD_OBJECT is made
- * on the client's side when the process that would have answered is gone. */
+/* The result of a call. 0..8 are Android's ErrorStatus; the client sets
+ * DEAD_OBJECT when the process that should have answered is gone. */
 enum nnhal_error_status {
     NNHAL_NONE = 0,
     NNHAL_DEVICE_UNAVAILABLE = 1,
@@ -262,17 +262,17 @@ struct nnhal_bytes {
     const uint8_t *data;
 };
 
-/* Where a plane of an image begins, and how its rows and pixels lie. */
+/* Where a plane of an image begins, and the distances of its rows and pixels. */
 struct nnhal_buffer_plane {
     uint64_t offset;      /* bytes, from the beginning of each layer */
     uint32_t row_bytes;   /* from row to row */
     uint32_t pixel_bytes; /* from pixel to pixel */
 };
 
-/* A hardware buffer: the numbers of Android's AHardwareBuffer_Desc, and what a
- * device needs to know to read the descriptor that goes with it. Layers lie one
- * after the other, size / layers bytes each. A blob is width bytes, with height
- * and layers 1 and no planes. */
+/* A hardware buffer: the numbers of Android's AHardwareBuffer_Desc, and the layout
+ * that a device needs to read the descriptor that goes with it. Layers follow each
+ * other, size / layers bytes each. A blob has width bytes, height and layers 1,
+ * and no planes. */
 struct nnhal_hardware_buffer {
     uint32_t format; /* AHARDWAREBUFFER_FORMAT_* */
     uint32_t width;  /* pixels; of a blob: bytes */
@@ -280,13 +280,13 @@ struct nnhal_hardware_buffer {
     uint32_t layers;
     uint64_t usage;    /* AHARDWAREBUFFER_USAGE_* */
     uint64_t modifier; /* DRM_FORMAT_MOD_*; 0: rows of pixels, as planes say */
-    uint64_t size;     /* bytes of the descriptor that it takes */
+    uint64_t size;     /* bytes of the descriptor that the buffer occupies */
     uint32_t stride;   /* pixels from row to row */
     uint32_t n_planes;
     const struct nnhal_buffer_plane *planes;
 };
 
-/* Where a value lies: in the model's operand_values or in a pool, bytes. */
+/* The place of a value, in bytes: in the model's operand_values or in a pool. */
 struct nnhal_data_location {
     uint32_t pool_index;
     uint32_t reserved; /* 0 */
@@ -323,7 +323,7 @@ struct nnhal_operation {
     const uint32_t *outputs;
 };
 
-/* Operations stand in an order in which they can be executed. */
+/* Operations are listed in an order in which they can be executed. */
 struct nnhal_subgraph {
     uint32_t n_operands;
     uint32_t n_operations;
@@ -360,7 +360,7 @@ struct nnhal_request_argument {
     struct nnhal_data_location location;
 };
 
-/* One of the two: a memory of this session, or a token of allocate(). */
+/* Either a memory of this session, or a token of allocate(). */
 struct nnhal_request_pool {
     uint64_t memory;   /* 0: see token */
     uint32_t token;    /* 0: see memory */
@@ -389,14 +389,14 @@ struct nnhal_timing {
     uint64_t time_in_driver_ns;
 };
 
-/* Ratio to the CPU reference, above 0, smaller is better. */
+/* Ratio to the CPU reference; above 0; smaller is better. */
 struct nnhal_performance_info {
     float exec_time;
     float power_usage;
 };
 
 struct nnhal_operand_performance {
-    uint32_t type; /* enum nnhal_operand_type: sorted, each once; a missing one counts as FLT_MAX */
+    uint32_t type; /* enum nnhal_operand_type: sorted, unique; a missing type counts as FLT_MAX */
     struct nnhal_performance_info info;
 };
 
@@ -435,16 +435,15 @@ struct nnhal_buffer_role {
     float frequency; /* (0, 1] */
 };
 
-/* -- bursts: what travels through the queues -------------------------------
+/* -- bursts: the contents of the queues ------------------------------------
  *
- * A request or a result is a run of elements, all of the same size. Each has
- * its kind and the sequence number of the request that it belongs to; what the
- * kind does not use is 0. Elements are copied out of the queue before they are
- * judged. */
+ * A request or a result is a sequence of elements of the same size. Each element
+ * has its kind and the sequence number of its request; fields that the kind does
+ * not use are 0. Elements are copied out of the queue before they are checked. */
 
-/* A request: information, then for each input its argument and as many
- * dimensions as it says, the same for each output, then the pools, and last
- * the measurement and the times. */
+/* A request: information, then each input's argument followed by its
+ * dimensions, the same for each output, then the pools, and last the measurement
+ * and the times. */
 enum nnhal_fmq_request_datum_kind {
     NNHAL_FMQ_REQUEST_PACKET_INFORMATION = 0,
     NNHAL_FMQ_REQUEST_INPUT_OPERAND_INFORMATION = 1,
@@ -460,7 +459,7 @@ struct nnhal_fmq_request_datum {
     uint32_t sequence;
     union {
         struct {
-            uint32_t packet_size; /* elements, this one too */
+            uint32_t packet_size; /* elements, including this one */
             uint32_t n_inputs;
             uint32_t n_outputs;
             uint32_t n_pools;
@@ -487,7 +486,7 @@ struct nnhal_fmq_request_datum {
         struct {
             uint32_t dimension;
         } output_operand_dimension_value;
-        /* A slot, or (slot -1) the token of a buffer. */
+        /* A slot, or the token of a buffer if slot is -1. */
         struct {
             int32_t slot;
             uint32_t token;
@@ -502,8 +501,8 @@ struct nnhal_fmq_request_datum {
     } of;
 };
 
-/* A result: information, then for each output its information and dimensions,
- * and last the timing. Without outputs unless the status has shapes. */
+/* A result: information, then each output's information and dimensions, and last
+ * the timing. It has outputs only if the status has shapes. */
 enum nnhal_fmq_result_datum_kind {
     NNHAL_FMQ_RESULT_PACKET_INFORMATION = 0,
     NNHAL_FMQ_RESULT_OPERAND_INFORMATION = 1,
@@ -516,7 +515,7 @@ struct nnhal_fmq_result_datum {
     uint32_t sequence;
     union {
         struct {
-            uint32_t packet_size;  /* elements, this one too */
+            uint32_t packet_size;  /* elements, including this one */
             uint32_t error_status; /* enum nnhal_error_status */
             uint32_t n_operands;
         } packet_information;

@@ -9,14 +9,14 @@
  *
  * Every method has one form: (hal, args, reply, arena) -> enum
  * nnhal_error_status. args are borrowed for the call. What reply points to
- * lives in arena, as does reply->message, a sentence for people (NULL: none).
+ * is in arena, and so is reply->message, a sentence for people (NULL: none).
  * On a status other than NNHAL_NONE (and OUTPUT_INSUFFICIENT_SIZE where a
  * reply has shapes) the reply is all zero apart from message.
- * File descriptors in args stay the caller's: a callee that keeps one
- * duplicates it. File descriptors in a reply become the caller's.
+ * File descriptors in args stay the caller's; a callee that keeps one
+ * duplicates it. File descriptors in a reply belong to the caller.
  * Objects (memories, prepared models, executions, buffers, bursts) are u64 ids
- * of this session, never 0, never used twice. Freeing an unknown id is no
- * error. When the session closes everything in it goes.
+ * of this session, never 0, never reused. Freeing an unknown id is not an
+ * error. Closing the session frees everything in it.
  * Threads: every method may be called from any number of threads at a time.
  * A call does not return before its work is done; a session whose service died
  * answers NNHAL_DEAD_OBJECT to every call, at once. */
@@ -41,34 +41,34 @@ struct nn_hal_queue_descriptor {
     int32_t fd;
 };
 
-/* -- below the HAL: what every connection begins with and every message has
- *    before it (ipc/hello.h and ipc/packet.h have the C of it, in the order of
- *    the machine's bytes) */
+/* -- below the HAL: the beginning of every connection and the head of every
+ *    message (ipc/hello.h and ipc/packet.h have the C structs, in the machine's
+ *    byte order) */
 
 #define NN_HAL_HELLO_BUILD_ID_BYTES 64
 
-/* The first body of each side, client first. Both speak the lower minor and
- * keep the lower limits; another magic or major ends the connection. */
+/* The first body of each side; the client begins. Both use the lower minor and
+ * the lower limits. A different magic or major ends the connection. */
 struct nn_hal_hello {
     uint32_t magic; /* "NNAL" */
     uint16_t major;
     uint16_t minor;
-    int64_t feature_level; /* of the device; the newest that a client knows */
+    int64_t feature_level; /* of the device, or the newest that the client knows */
     uint64_t max_body_bytes;
     uint32_t max_calls;                            /* in flight */
-    int32_t pid;                                   /* a service's: of the driver's process */
+    int32_t pid;                                   /* from a service: of the driver's process */
     uint8_t build_id[NN_HAL_HELLO_BUILD_ID_BYTES]; /* text, then zeroes */
 };
 
 /* The head of every packet. */
 struct nn_hal_packet_header {
-    uint64_t serial; /* of a call, never 0 and rising; 0 otherwise */
+    uint64_t serial; /* of a call: rising, never 0; otherwise 0 */
     uint64_t n_body_bytes;
     uint32_t method; /* of a call or an event */
     uint32_t status; /* enum nnhal_error_status: of a reply */
     uint16_t type;   /* hello 1, call 2, reply 3, event 4 */
-    uint16_t flags;  /* 1: the body lies in the first descriptor, a sealed memfd */
-    uint32_t n_fds;  /* without the one that carries the body */
+    uint16_t flags;  /* 1: the body is in the first descriptor, a sealed memfd */
+    uint32_t n_fds;  /* not counting the one that carries the body */
 };
 
 /* -- the device ---------------------------------------------------------- */
@@ -141,14 +141,14 @@ struct nn_hal_prepare_model_args {
     const int32_t *data_cache;
     uint8_t token[NNHAL_CACHE_TOKEN_BYTES]; /* all zero: no caching */
     uint32_t n_hints;
-    uint32_t is_deferred; /* 1: run it soon, make it fast later */
+    uint32_t is_deferred; /* 1: ready soon, optimized later */
     const struct nnhal_hint *hints;
 };
 
 struct nn_hal_prepare_model_reply {
     const char *message;
     uint64_t prepared_model;
-    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimized */
+    uint32_t stage;    /* 0: quick, optimized later; 1: complete; 2: optimized */
     uint32_t reserved; /* 0 */
 };
 
@@ -164,7 +164,7 @@ struct nn_hal_prepare_model_from_cache_args {
 struct nn_hal_prepare_model_from_cache_reply {
     const char *message;
     uint64_t prepared_model;
-    uint32_t stage;    /* 0: quick, to be made faster later; 1: whole; 2: optimized */
+    uint32_t stage;    /* 0: quick, optimized later; 1: complete; 2: optimized */
     uint32_t reserved; /* 0 */
 };
 
@@ -195,7 +195,7 @@ struct nn_hal_free_prepared_model_reply {
     const char *message;
 };
 
-/* A reusable execution: the request is validated once, here. */
+/* The request is validated once, here. */
 struct nn_hal_create_execution_args {
     uint64_t prepared_model;
     struct nnhal_request request;
@@ -210,8 +210,8 @@ struct nn_hal_create_execution_reply {
     uint64_t execution;
 };
 
-/* Either execution (then the rest of the request is empty), or prepared_model
- * and request. */
+/* Either execution (the request is empty then), or prepared_model and
+ * request. */
 struct nn_hal_execute_synchronously_args {
     uint64_t prepared_model;
     uint64_t execution;
@@ -239,7 +239,7 @@ struct nn_hal_execute_fenced_args {
     struct nnhal_request request;
     uint32_t measure;
     uint32_t n_wait_for;
-    const int32_t *wait_for; /* fence fds */
+    const int32_t *wait_for; /* fences */
     uint64_t deadline_ns;
     uint64_t loop_timeout_ns;
     uint64_t timeout_after_fence_ns; /* from the moment that all have signalled */
@@ -248,8 +248,8 @@ struct nn_hal_execute_fenced_args {
     const struct nnhal_hint *hints;
 };
 
-/* sync_fence (-1: already finished) tells of the end: POLLIN well, POLLERR
- * not. The outcome is asked with get_fenced_info. */
+/* sync_fence (-1: already finished) signals the end: POLLIN after success,
+ * POLLERR after failure. get_fenced_info tells the outcome. */
 struct nn_hal_execute_fenced_reply {
     const char *message;
     uint64_t callback;
@@ -260,10 +260,10 @@ struct nn_hal_configure_execution_burst_args {
     uint64_t prepared_model;
     struct nn_hal_queue_descriptor requests;
     struct nn_hal_queue_descriptor results;
-    uint64_t spin_ns; /* at most, per wait of the driver's side; 0: never */
+    uint64_t spin_ns; /* at most, for each wait on the driver's side; 0: never */
 };
 
-/* n_threads: of an execution, which a waiting client leaves CPUs to. */
+/* n_threads: that an execution uses; a waiting client leaves CPUs for them. */
 struct nn_hal_configure_execution_burst_reply {
     const char *message;
     uint64_t burst;
@@ -285,7 +285,7 @@ struct nn_hal_get_fenced_info_args {
 
 struct nn_hal_get_fenced_info_reply {
     const char *message;
-    uint32_t status;   /* enum nnhal_error_status: GENERAL_FAILURE until it ended */
+    uint32_t status;   /* enum nnhal_error_status: GENERAL_FAILURE until the execution has ended */
     uint32_t reserved; /* 0 */
     struct nnhal_timing timing_launched;
     struct nnhal_timing timing_fenced;
@@ -361,7 +361,7 @@ struct nn_hal_free_burst_reply {
 
 /* -- events: from the device to the session's owner ----------------------- */
 
-/* The cache files of a prepared model are whole. */
+/* The cache files of a prepared model are complete. */
 struct nn_hal_cache_written_event {
     uint64_t prepared_model;
 };

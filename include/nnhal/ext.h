@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ext.h - what libneuralnetworks.so tells beyond Android's API
+/* ext.h - extensions of libneuralnetworks.so to Android's API
  *
- * Where a device runs, why a call failed, and what was copied. Nothing here
- * changes what the ANeuralNetworks functions do. */
+ * They tell where a device runs, why a call failed, and what was copied, and they choose
+ * deferred compilation. The ANeuralNetworks functions work as on Android. */
 #ifndef NNHAL_EXT_H
 #define NNHAL_EXT_H
 
@@ -21,7 +21,7 @@ extern "C" {
 enum nnhal_way {
     NNHAL_WAY_EMBEDDED = 0, /* in this process */
     NNHAL_WAY_PRIVATE = 1,  /* in a child that serves this process alone */
-    NNHAL_WAY_SERVICE = 2,  /* in a service that others use too */
+    NNHAL_WAY_SERVICE = 2,  /* in a service with many clients */
 };
 
 /* Set size before the call: members beyond it are not touched. Strings live
@@ -45,7 +45,7 @@ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_whe
 int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
                                  ANeuralNetworksDevice **device);
 
-/* What became of the cache that ANeuralNetworksCompilation_setCaching() asked for. */
+/* How the cache of ANeuralNetworksCompilation_setCaching() was used. */
 enum nnhal_cache_outcome {
     NNHAL_CACHE_NONE = 0,     /* no cache was asked for */
     NNHAL_CACHE_HIT = 1,      /* prepared from the cache, nothing was compiled */
@@ -55,9 +55,10 @@ enum nnhal_cache_outcome {
 
 /* How far a device has taken a compilation. All stages give the same bits. */
 enum nnhal_stage {
-    NNHAL_STAGE_QUICK = 0,     /* what only makes executions faster is left for later */
-    NNHAL_STAGE_WHOLE = 1,     /* all that is done before finish() returns */
-    NNHAL_STAGE_OPTIMIZED = 2, /* from a cache: made in the background, after many executions */
+    NNHAL_STAGE_QUICK = 0, /* optimization is left for later */
+    NNHAL_STAGE_WHOLE = 1, /* everything that finish() does is done */
+    NNHAL_STAGE_OPTIMIZED =
+        2, /* from a cache: optimized in the background, after many executions */
     NNHAL_STAGE_OPTIMISED = NNHAL_STAGE_OPTIMIZED, /* its name before 0.2 */
 };
 
@@ -70,14 +71,15 @@ struct nnhal_cache_info {
     const char *why;
 };
 
-/* nnhal_compilation_set_deferred() - whether the model is to be ready soon rather than fast: what
- * only makes executions faster is done in the background once it has run often, between two
- * executions, and replaces what a cache keeps. Without it only compilations for low power that
- * have no cache are deferred. A device that knows no stages does all at once. Before finish().
+/* nnhal_compilation_set_deferred() - whether the model should be ready soon rather than fast. Work
+ * that only makes executions faster is then done in the background, once the model has been
+ * executed often. The result takes effect between two executions, and replaces what a cache holds.
+ * Without this call only compilations for low power that have no cache are deferred. A device
+ * without stages does everything at once. Call it before finish().
  * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE after finish(). */
 int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilation, int is_deferred);
 
-/* nnhal_compilation_get_cache_info() - whether finish() used the cache, and why not.
+/* nnhal_compilation_get_cache_info() - whether finish() used the cache, and if not, why.
  * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless
  * finish() succeeded; ANEURALNETWORKS_BAD_DATA if size is too small for outcome. */
 int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *compilation,
@@ -94,32 +96,32 @@ size_t nnhal_execution_get_error(const ANeuralNetworksExecution *execution, char
                                  size_t n_bytes);
 
 /* nnhal_get_last_error() - the same for the last call that failed on this thread,
- * also when there is no object that could be asked. */
+ * also if it failed without an object. */
 size_t nnhal_get_last_error(char *text, size_t n_bytes);
 
 /* nnhal_get_copied_bytes() - bytes of inputs and outputs that the library has
- * copied in this process so far: those given by pointer, and memories that
- * ANeuralNetworksMemory_copy() brought to another one outside of devices.
- * Arguments in memories are used where they are. */
+ * copied in this process so far: arguments given by pointer, and memories that
+ * ANeuralNetworksMemory_copy() copied outside of devices. Arguments in memories are
+ * used in place. */
 uint64_t nnhal_get_copied_bytes(void);
 
-/* nnhal_get_imported_memories() - memories that this process has made known to
- * devices so far. Each is sent to a device, and mapped there, once, however often
- * it is used. */
+/* nnhal_get_imported_memories() - memories that this process has registered with
+ * devices so far. Each is sent to a device and mapped there once, and may then be
+ * used any number of times. */
 uint64_t nnhal_get_imported_memories(void);
 
 /* -- hardware buffers ------------------------------------------------------------ */
 
-/* What a hardware buffer is made of. */
+/* The memory behind a hardware buffer. */
 enum nnhal_backing {
     NNHAL_BACKING_DMA_HEAP = 0, /* a dma-buf of /dev/dma_heap/system */
     NNHAL_BACKING_UDMABUF = 1,  /* a dma-buf of /dev/udmabuf */
-    NNHAL_BACKING_MEMFD = 2,    /* a sealed memfd: this machine gives no dma-bufs */
+    NNHAL_BACKING_MEMFD = 2,    /* a sealed memfd, on a machine without dma-bufs */
     NNHAL_BACKING_IMPORTED = 3, /* imported, or received from another process */
 };
 
-/* Set size before the call: members beyond it are not touched. fd and layout are
- * the buffer's and live as long as it does. */
+/* Set size before the call: members beyond it are not touched. fd and layout belong
+ * to the buffer and live as long as it does. */
 struct nnhal_hardware_buffer_info {
     size_t size;
     uint32_t backing; /* enum nnhal_backing */
@@ -128,17 +130,17 @@ struct nnhal_hardware_buffer_info {
     const struct nnhal_hardware_buffer *layout;
 };
 
-/* nnhal_hardware_buffer_get_info() - what Android does not tell of a buffer.
+/* nnhal_hardware_buffer_get_info() - properties of a buffer that Android's API lacks.
  * Returns: 0; -EINVAL (a NULL, or size is too small for backing). */
 int nnhal_hardware_buffer_get_info(const AHardwareBuffer *buffer,
                                    struct nnhal_hardware_buffer_info *info);
 
-/* nnhal_hardware_buffer_import() - makes a buffer of a dma-buf that a camera, a
- * display or another process has made, or of a memfd that is sealed against
- * shrinking. Consumes fd, also on failure. layout is borrowed for the call; its
- * planes, stride and size must lie within what fd is. Pixels in an order of the
- * device's own (a modifier other than 0) reach drivers that know it, and no CPU.
- * Returns: 0; -EINVAL (a NULL; fd is no memory, or not what layout says), -EPERM
+/* nnhal_hardware_buffer_import() - makes a buffer from a dma-buf of a camera, a
+ * display or another process, or from a memfd that is sealed against shrinking.
+ * Consumes fd, also on failure. layout is borrowed for the call; its planes, stride
+ * and size must lie within fd. Pixels in an order of the device's own (a modifier
+ * other than 0) can be used by drivers that know it, and by no CPU.
+ * Returns: 0; -EINVAL (a NULL; fd is not a memory, or contradicts layout), -EPERM
  * (it could be made smaller), -ENOMEM. */
 int nnhal_hardware_buffer_import(int fd, const struct nnhal_hardware_buffer *layout,
                                  AHardwareBuffer **buffer);

@@ -3,8 +3,8 @@
  *
  * nnhal_serve() turns the calling process into the service of one driver: it
  * loads the driver, listens, closes the sandbox, and serves until it is
- * terminated (SIGTERM, SIGINT). nnhal-host is this function as a program;
- * link with -lnnhal to make one of your own. */
+ * terminated (SIGTERM, SIGINT). nnhal-host is this function as a program. Link
+ * with -lnnhal. */
 #ifndef NNHAL_SERVICE_H
 #define NNHAL_SERVICE_H
 
@@ -18,25 +18,25 @@ extern "C" {
 /* Flags of struct nnhal_serve_options. */
 #define NNHAL_SERVE_NO_SANDBOX 1 /* for debugging a driver */
 
-/* Begins with its size; what lies beyond it counts as 0. Of socket_path and fd
- * at most one; without either a socket that systemd passed (LISTEN_FDS) is
- * served, and without that NAME.sock in the usual place: the first directory of
+/* Begins with its size; members beyond it count as 0. At most one of socket_path
+ * and fd is set; without either, a socket that systemd passed (LISTEN_FDS) is
+ * served, and without that, NAME.sock in the usual place: the first directory of
  * NNHAL_SOCKET_PATH, else /run/nnhal for root and $XDG_RUNTIME_DIR/nnhal for
  * others. */
 struct nnhal_serve_options {
     size_t size;
     const char *driver;      /* NAME, NAME:CONFIGURATION, or the module's path with either */
     const char *socket_path; /* NULL: see above */
-    int32_t fd;              /* a connected socket, whose one client is served; 0: none */
+    int32_t fd;              /* a connected socket, whose client alone is served; 0: none */
     uint32_t flags;
-    const char *user; /* whom root becomes; NULL: nnhal, or nobody where there is no nnhal */
+    const char *user; /* that root becomes; NULL: "nnhal", or "nobody" if it does not exist */
 };
 
-/* Must be called while the process has one thread. Errors and what became of
- * the sandbox are lines on standard error, as far as NNHAL_LOG lets them; if it
- * is not set, warnings and errors, and nothing at all with fd.
- * Returns what main() is to return: 0 after a termination that was asked for,
- * 1 if it could not serve, 2 if the options make no sense. */
+/* nnhal_serve() - must be called while the process has one thread. Errors and the
+ * state of the sandbox are printed on standard error, as NNHAL_LOG says; if it is not
+ * set, warnings and errors are printed, and nothing with fd.
+ * Returns the exit status for main(): 0 after a requested termination, 1 if it could
+ * not serve, 2 if the options are invalid. */
 int nnhal_serve(const struct nnhal_serve_options *options);
 
 #ifdef __cplusplus

@@ -7,9 +7,9 @@
  * descriptor, so the file must not change while the model lives.
  *
  * Differences from TensorFlow Lite's interpreter: dimensions that a file leaves
- * open are taken as the file's shape says (1 where it says nothing); variable
+ * open are those of the file's shape (1 where it has none); variable
  * tensors (the states of recurrent layers) start as zero in every execution;
- * 64-bit integer constants are narrowed to 32 bits; one subgraph is run.
+ * 64-bit integer constants are narrowed to 32 bits; only one subgraph is run.
  *
  * Threads: an object may be used by any number of threads at a time. */
 #ifndef NNHAL_TFLITE_H
@@ -31,27 +31,27 @@ struct nnhal_tflite_tensor {
     const char *name;
     int32_t type; /* ANEURALNETWORKS_TENSOR_... */
     uint32_t n_dimensions;
-    const uint32_t *dimensions; /* 0: known after an execution only */
+    const uint32_t *dimensions; /* 0: known only after an execution */
     uint64_t n_bytes;           /* 0 if a dimension is unknown */
     float scale;                /* 0: not quantized */
     int32_t zero_point;
 };
 
-/* nnhal_tflite_load() - reads the file at path and builds its model, finished.
- * message (message_size bytes, may be NULL with 0) gets a sentence on failure:
- * what is damaged, or which operation cannot be mapped and why.
+/* nnhal_tflite_load() - reads the file at path and builds its finished model.
+ * message (message_size bytes; may be NULL with 0) gets a sentence on failure: what
+ * is damaged, or which operation cannot be mapped and why.
  * Returns: 0; -ENOENT and the like if the file cannot be read; -EINVAL if it is
- * no intact .tflite file; -ENOTSUP if an operation cannot be mapped; -ENOMEM. */
+ * not an intact .tflite file; -ENOTSUP if an operation cannot be mapped; -ENOMEM. */
 int nnhal_tflite_load(const char *path, struct nnhal_tflite **ret_model, char *message,
                       size_t message_size);
 
-/* nnhal_tflite_free() - frees the model too. Compilations made of it live on. */
+/* nnhal_tflite_free() - also frees the model. Compilations of it stay valid. */
 void nnhal_tflite_free(struct nnhal_tflite *model);
 
 /* nnhal_tflite_model() - the finished model, borrowed. */
 ANeuralNetworksModel *nnhal_tflite_model(const struct nnhal_tflite *model);
 
-/* nnhal_tflite_input(), nnhal_tflite_output() - NULL if there is none of that index. */
+/* nnhal_tflite_input(), nnhal_tflite_output() - NULL if the index is out of range. */
 uint32_t nnhal_tflite_n_inputs(const struct nnhal_tflite *model);
 uint32_t nnhal_tflite_n_outputs(const struct nnhal_tflite *model);
 const struct nnhal_tflite_tensor *nnhal_tflite_input(const struct nnhal_tflite *model,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NeuralNetworksTypes.h - the constants and types of the Android Neural Networks API
  *
- * Names and numeric values are those of the Android NDK at feature level 8, so
- * that sources and binaries written for it work unchanged. What the functions
- * do is said in NeuralNetworks.h. */
+ * Names and numeric values are those of the Android NDK at feature level 8, so that
+ * sources and binaries written for it work unchanged. NeuralNetworks.h documents the
+ * functions. */
 #ifndef ANDROID_NEURAL_NETWORKS_TYPES_H
 #define ANDROID_NEURAL_NETWORKS_TYPES_H
 
@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* What a device or the runtime can do. The first five are Android API levels,
- * the later ones count on from 1000006. */
+/* The level of a device or of the runtime. The first five are Android API levels;
+ * later ones count from 1000006. */
 typedef enum {
     ANEURALNETWORKS_FEATURE_LEVEL_1 = 27,
     ANEURALNETWORKS_FEATURE_LEVEL_2 = 28,
@@ -27,17 +27,17 @@ typedef enum {
     ANEURALNETWORKS_FEATURE_LEVEL_8 = 1000008,
 } FeatureLevelCode;
 
-/* What every function that can fail returns. */
+/* The result of every function that can fail. */
 typedef enum {
     ANEURALNETWORKS_NO_ERROR = 0,
     ANEURALNETWORKS_OUT_OF_MEMORY = 1,
     ANEURALNETWORKS_INCOMPLETE = 2,      /* never returned */
-    ANEURALNETWORKS_UNEXPECTED_NULL = 3, /* a pointer that must not be NULL is */
+    ANEURALNETWORKS_UNEXPECTED_NULL = 3, /* a required pointer is NULL */
     ANEURALNETWORKS_BAD_DATA = 4,        /* an argument is wrong */
     ANEURALNETWORKS_OP_FAILED = 5,       /* the device failed */
-    ANEURALNETWORKS_BAD_STATE = 6,       /* not at this moment of the object's life */
+    ANEURALNETWORKS_BAD_STATE = 6,       /* not allowed in the object's state */
     ANEURALNETWORKS_UNMAPPABLE = 7,      /* a memory's file cannot be mapped */
-    /* An output's true size exceeds its buffer: ask for its dimensions. */
+    /* An output does not fit its buffer: ask for its dimensions. */
     ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE = 8,
     ANEURALNETWORKS_UNAVAILABLE_DEVICE = 9,
     ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT = 10,  /* may succeed if tried again */
@@ -50,7 +50,7 @@ typedef enum {
 /* Values up to this many bytes are copied when they are set. */
 enum { ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES = 128 };
 
-/* Length of the token that names a compilation in a cache. */
+/* Length of the token that identifies a compilation in a cache. */
 enum { ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN = 32 };
 
 /* Types of operands. Real value of a quantized element q:
@@ -206,7 +206,7 @@ typedef enum {
     ANEURALNETWORKS_PADDING_VALID = 2, /* no padding */
 } PaddingCode;
 
-/* What a compilation is to be good at. */
+/* What a compilation is optimized for. */
 typedef enum {
     ANEURALNETWORKS_PREFER_LOW_POWER = 0,
     ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER = 1, /* the default */
@@ -238,7 +238,7 @@ typedef enum {
     ANEURALNETWORKS_PRIORITY_DEFAULT = ANEURALNETWORKS_PRIORITY_MEDIUM,
 } PriorityCode;
 
-/* Objects. Each is made by a _create function and freed by its _free. */
+/* Objects. Each is made by a _create function and freed by its _free function. */
 typedef struct ANeuralNetworksMemory ANeuralNetworksMemory;
 typedef struct ANeuralNetworksMemoryDesc ANeuralNetworksMemoryDesc;
 typedef struct ANeuralNetworksModel ANeuralNetworksModel;
@@ -249,8 +249,8 @@ typedef struct ANeuralNetworksEvent ANeuralNetworksEvent;
 /* Devices live as long as the process and are not freed. */
 typedef struct ANeuralNetworksDevice ANeuralNetworksDevice;
 
-/* An operand's type. A scalar has dimensionCount 0 and dimensions NULL; so has
- * a tensor of unknown rank. A dimension of 0 is unknown. */
+/* An operand's type. Scalars and tensors of unknown rank have dimensionCount 0 and
+ * dimensions NULL. A dimension of 0 is unknown. */
 typedef struct ANeuralNetworksOperandType {
     int32_t type; /* OperandCode */
     uint32_t dimensionCount;

@@ -3,14 +3,14 @@
  *
  * An AHardwareBuffer is a descriptor with a layout: rows of pixels, or bytes
  * (BLOB). Where the machine has /dev/dma_heap or /dev/udmabuf it is a dma-buf,
- * which cameras, displays, GPUs and NPUs take without a copy; elsewhere it is a
+ * which cameras, displays, GPUs and NPUs use without a copy; elsewhere it is a
  * memfd that is sealed against shrinking. nnhal_hardware_buffer_get_info()
- * (nnhal/ext.h) tells which, and nnhal_hardware_buffer_import() makes one of a
- * dma-buf that somebody else has made.
+ * (nnhal/ext.h) tells which, and nnhal_hardware_buffer_import() makes a buffer from a
+ * dma-buf of another process or device.
  *
  * Numbers and structs are Android's. Results: 0, or a negative errno.
- * Threads: all functions, any thread; a buffer is counted references. After a
- * fork the child may use what it has. */
+ * Threads: any function may be called from any thread; buffers are reference counted.
+ * After a fork the child may use its buffers. */
 #ifndef NNHAL_ANDROID_HARDWARE_BUFFER_H
 #define NNHAL_ANDROID_HARDWARE_BUFFER_H
 
@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/* What a pixel is. Allocated here: those of 8, 16, 24, 32 and 64 bits, planes of
- * YUV, and BLOB; the formats of depth are known by name only. */
+/* Formats of pixels. Buffers of 8, 16, 24, 32 and 64 bits per pixel, planar YUV and
+ * BLOB can be allocated; depth formats are only declared. */
 enum AHardwareBuffer_Format {
     AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM = 1,
     AHARDWAREBUFFER_FORMAT_R8G8B8X8_UNORM = 2,
@@ -45,7 +45,7 @@ enum AHardwareBuffer_Format {
     AHARDWAREBUFFER_FORMAT_R16G16_UINT = 0x3a,
 };
 
-/* What a buffer is for. */
+/* Uses of a buffer. */
 enum AHardwareBuffer_UsageFlags {
     AHARDWAREBUFFER_USAGE_CPU_READ_NEVER = 0,
     AHARDWAREBUFFER_USAGE_CPU_READ_RARELY = 2,
@@ -92,51 +92,51 @@ typedef struct AHardwareBuffer_Planes {
 
 typedef struct AHardwareBuffer AHardwareBuffer;
 
-/* AHardwareBuffer_allocate() - a zeroed buffer with one reference. Rows are tight
- * (stride is width) if only CPU, sensors and GPU data are among the usages, so
- * that it can be used as a tensor; rows begin at multiples of 64 bytes otherwise.
+/* AHardwareBuffer_allocate() - allocates a zeroed buffer with one reference. If the
+ * usages are only CPU, sensors and GPU data, rows are tight (stride is width), so that
+ * the buffer can be used as a tensor; otherwise rows begin at multiples of 64 bytes.
  * *outBuffer is set on success only.
  * Returns: 0; -EINVAL (a pointer is NULL; sizes, format or reserved fields are
  * malformed), -ENOTSUP (well-formed, but not on this machine), -ENOMEM, -EMFILE. */
 int AHardwareBuffer_allocate(const AHardwareBuffer_Desc *desc, AHardwareBuffer **outBuffer);
 
-/* AHardwareBuffer_acquire(), AHardwareBuffer_release() - one reference more or less; the
- * last one frees. NULL is no error. */
+/* AHardwareBuffer_acquire(), AHardwareBuffer_release() - take or drop a reference;
+ * dropping the last one frees the buffer. Both accept NULL. */
 void AHardwareBuffer_acquire(AHardwareBuffer *buffer);
 void AHardwareBuffer_release(AHardwareBuffer *buffer);
 
-/* AHardwareBuffer_describe() - what it was allocated with, and its stride. */
+/* AHardwareBuffer_describe() - the description of allocate, and the stride. */
 void AHardwareBuffer_describe(const AHardwareBuffer *buffer, AHardwareBuffer_Desc *outDesc);
 
-/* AHardwareBuffer_isSupported() - whether allocate would accept desc, memory aside.
+/* AHardwareBuffer_isSupported() - whether allocate accepts desc, if memory suffices.
  * Returns: 1, 0. */
 int AHardwareBuffer_isSupported(const AHardwareBuffer_Desc *desc);
 
 /* AHardwareBuffer_lock() - makes the buffer accessible to the CPU, coherently. usage:
- * CPU_READ and CPU_WRITE bits, at least one, and only such as the buffer was
- * allocated with. fence (-1: none) is waited for, however long it takes, and
- * closed in any case. rect (may be NULL) must lie in the buffer; it is a hint.
- * Any number of readers at a time, or one writer. Every lock is ended by an unlock.
- * Returns: 0 with *outVirtualAddress, the first pixel of the buffer; -EINVAL (a
- * usage, rect or fence that is none, or a format of several planes), -EBUSY
- * (locked in a way that excludes this one), -EIO (the fence is in error),
- * -ENOTSUP (its layout is not one that a CPU can read), -errno. */
+ * CPU_READ and CPU_WRITE bits, at least one, and only bits that the buffer was
+ * allocated with. The call waits for fence (-1: none) without a limit, and closes it in
+ * any case. rect (may be NULL) must lie in the buffer; it is a hint.
+ * Any number of readers at a time, or one writer. Every lock needs an unlock.
+ * Returns: 0 with *outVirtualAddress, the first pixel of the buffer; -EINVAL (an
+ * invalid usage, rect or fence, or a format of several planes), -EBUSY
+ * (a lock in progress excludes this one), -EIO (the fence is in error),
+ * -ENOTSUP (a CPU cannot read its layout), -errno. */
 int AHardwareBuffer_lock(AHardwareBuffer *buffer, uint64_t usage, int32_t fence, const ARect *rect,
                          void **outVirtualAddress);
 
-/* AHardwareBuffer_lockAndGetInfo() - the same; also tells the bytes of a pixel and of
- * a row, -1 where a format has none. Their pointers may not be NULL. */
+/* AHardwareBuffer_lockAndGetInfo() - the same; also returns the bytes per pixel and per
+ * row, -1 where a format has none. The pointers must not be NULL. */
 int AHardwareBuffer_lockAndGetInfo(AHardwareBuffer *buffer, uint64_t usage, int32_t fence,
                                    const ARect *rect, void **outVirtualAddress,
                                    int32_t *outBytesPerPixel, int32_t *outBytesPerStride);
 
 /* AHardwareBuffer_lockPlanes() - the same for formats of any number of planes. A BLOB
- * has none: -EINVAL. */
+ * has no planes: -EINVAL. */
 int AHardwareBuffer_lockPlanes(AHardwareBuffer *buffer, uint64_t usage, int32_t fence,
                                const ARect *rect, AHardwareBuffer_Planes *outPlanes);
 
-/* AHardwareBuffer_unlock() - ends one lock. fence (may be NULL) is set to -1: what
- * was written is there when this returns.
+/* AHardwareBuffer_unlock() - ends one lock. fence (may be NULL) is set to -1, because
+ * writes are complete when this returns.
  * Returns: 0; -EINVAL (not locked), -errno. */
 int AHardwareBuffer_unlock(AHardwareBuffer *buffer, int32_t *fence);
 
@@ -144,10 +144,10 @@ int AHardwareBuffer_unlock(AHardwareBuffer *buffer, int32_t *fence);
  * Blocks as the socket does. Returns: 0; -EINVAL, -EPIPE, -EAGAIN, -errno. */
 int AHardwareBuffer_sendHandleToUnixSocket(const AHardwareBuffer *buffer, int socketFd);
 
-/* AHardwareBuffer_recvHandleFromUnixSocket() - receives a handle, which becomes a buffer
- * of this process that shares memory with the sender's. What was sent is
- * believed of nobody: format, sizes, stride and planes are compared with what
- * the descriptor is, and a memory that the sender could shrink is refused.
+/* AHardwareBuffer_recvHandleFromUnixSocket() - receives a handle and makes a buffer of
+ * this process that shares memory with the sender's. No sender is trusted: format,
+ * sizes, stride and planes are compared with the descriptor, and a memory that the
+ * sender could shrink is refused.
  * *outBuffer is set on success only.
  * Returns: 0; -EINVAL (a NULL), -EPROTO (not a handle, or one that contradicts
  * its descriptor), -EPIPE (the sender has closed), -EAGAIN, -errno. */

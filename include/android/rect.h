@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rect.h - a rectangle of pixels: left and top are in it, right and bottom are not */
+/* rect.h - a rectangle of pixels, which includes left and top and excludes right and bottom */
 #ifndef NNHAL_ANDROID_RECT_H
 #define NNHAL_ANDROID_RECT_H
 

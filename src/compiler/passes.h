@@ -42,7 +42,7 @@ int nn_pass_nchw(struct nn_graph *graph);
 int nn_pass_lut(struct nn_graph *graph);
 
 /* nn_pass_fuse() - an elementwise operation that alone reads the result of a convolution, or of
- * another elementwise one, stands right behind it and is marked as fused: a
+ * another elementwise one, stands right behind it and is marked as joined: a
  * residual ADD, a chain. Whether they run as one is decided when shapes are known (epilogue.h).
  * Returns: 0, -ENOMEM. */
 int nn_pass_fuse(struct nn_graph *graph);

@@ -187,7 +187,7 @@ static void map_slice(struct tfl_builder *b)
              list_input(b, 2));
 }
 
-/* A shrunk axis gives one element for any end; NNAPI wants the end to
+/* A shrunk axis gives one element whatever its end says; NNAPI wants the end to
  * say so. Otherwise the masks mean the same to both. */
 static void map_strided_slice(struct tfl_builder *b)
 {

@@ -3,7 +3,7 @@
  *
  * A stream (tests/hal/streams) is what crossed the wire in one session with the
  * sample driver: every call and reply byte for byte, and what the memories
- * held. Those of a released version are kept for ever: every server of the HAL
+ * held. Those of a released version are kept for ever: whatever serves the HAL
  * now must give an old client what it got then.
  *
  *     "nnstream", u32 major, u32 minor of the wire, then records, little-endian:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets of bursts: what is encoded comes back; what is changed, removed or
+/* Packets of bursts: what is encoded comes back; whatever is changed, removed or
  * added is refused, and the next packet of the same queue is whole. */
 #include "hal/burst-packet.h"
 

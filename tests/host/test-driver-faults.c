@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a driver says is checked before it is believed. */
+/* What a driver says is checked before anybody believes it. */
 #include "host/desk.h"
 
 #include "support/check-main.h"

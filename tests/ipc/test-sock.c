@@ -53,7 +53,7 @@ TEST(a_client_reaches_a_service_and_each_knows_the_other)
     close(client);
     close(server);
     close(listener);
-    /* A service that is gone leaves its socket; it does not answer. */
+    /* A service that is gone leaves its socket; nobody answers there. */
     ck_assert_int_eq(nn_sock_connect(path, &client), NN_SOCK_E_ABSENT);
     remove_folder();
 }

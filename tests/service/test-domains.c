@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory domains of several clients of one service: what is one's is no one
+/* Memory domains of several clients of one service: what is one's is nobody
  * else's, and what a client leaves behind goes with it. */
 #include "service/stand.h"
 

@@ -8,7 +8,7 @@
 #include "base/variable.h"
 #include "drivers/cpu/executor/run.h"
 #include "drivers/cpu/lowering/lower.h"
-#include "drivers/cpu/executor/compiled.h"
+#include "drivers/cpu/executor/reoptimize.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct cpu_device {
 /* What prepare() returns. */
 struct prepared {
     struct cpu_device *device;
-    struct nn_compiled *compiled;
+    struct nn_compiled *staged;
 };
 
 static void device_explain(const struct cpu_device *device, const struct nn_why *why)
@@ -249,17 +249,17 @@ static struct nn_compiled_options options_of(const struct cpu_device *device)
 
 /* Takes what was made, or says why not. */
 static uint32_t prepare_finish(struct cpu_device *device, int r, const struct nn_why *why,
-                               struct nn_compiled *compiled, void **ret_prepared)
+                               struct nn_compiled *staged, void **ret_prepared)
 {
     struct prepared *prepared = r ? NULL : calloc(1, sizeof(*prepared));
 
     if (r)
         device_explain(device, why);
     if (!prepared) {
-        nn_compiled_free(compiled);
+        nn_compiled_free(staged);
         return r > 0 ? NNHAL_GENERAL_FAILURE : NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     }
-    *prepared = (struct prepared){.device = device, .compiled = compiled};
+    *prepared = (struct prepared){.device = device, .staged = staged};
     *ret_prepared = prepared;
     return NNHAL_NONE;
 }
@@ -270,21 +270,21 @@ static uint32_t cpu_prepare(void *opaque, const struct nnhal_prepare *request, v
 {
     struct cpu_device *device = opaque;
     struct nn_compiled_options options = options_of(device);
-    struct nn_compiled *compiled = NULL;
+    struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
     int r;
 
     options.is_quick = HAS(request, is_quick) && request->is_quick;
     r = nn_compiled_new(&request->model, &options, HAS(request, cache) ? request->cache : NULL,
-                        &why, &compiled);
-    return prepare_finish(device, r, &why, compiled, ret_prepared);
+                        &why, &staged);
+    return prepare_finish(device, r, &why, staged, ret_prepared);
 }
 
 static void cpu_release(void *opaque)
 {
     struct prepared *prepared = opaque;
 
-    nn_compiled_free(prepared->compiled);
+    nn_compiled_free(prepared->staged);
     free(prepared);
 }
 
@@ -293,19 +293,19 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
 {
     struct cpu_device *device = opaque;
     const struct nn_compiled_options options = options_of(device);
-    struct nn_compiled *compiled = NULL;
+    struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
-    int r = nn_compiled_load(request->cache, &options, &compiled);
+    int r = nn_compiled_load(request->cache, &options, &staged);
 
     if (r)
         nn_refuse(&why, "the plan in the cache is for another processor, or malformed");
-    return prepare_finish(device, r, &why, compiled, ret_prepared);
+    return prepare_finish(device, r, &why, staged, ret_prepared);
 }
 
 static uint32_t cpu_optimize(void *opaque, const struct nnhal_optimize *request)
 {
     struct prepared *prepared = opaque;
-    int r = nn_compiled_reoptimize(prepared->compiled, request->cache, request->is_cancelled);
+    int r = nn_compiled_reoptimize(prepared->staged, request->cache, request->is_cancelled);
 
     return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : r ? NNHAL_GENERAL_FAILURE : NNHAL_NONE;
 }
@@ -329,7 +329,7 @@ static uint32_t cpu_execute(void *opaque, struct nnhal_execution *execution)
     struct prepared *prepared = opaque;
     uint64_t start = execution->measure ? nn_sys_now_ns() : 0;
     struct nn_why why = {0};
-    int r = nn_compiled_execute(prepared->compiled, execution, &why);
+    int r = nn_compiled_execute(prepared->staged, execution, &why);
 
     if (r)
         device_explain(prepared->device, &why);
@@ -344,14 +344,14 @@ static uint32_t burst_opened(void *opaque)
 {
     struct prepared *prepared = opaque;
 
-    return nn_compiled_open_burst(prepared->compiled);
+    return nn_compiled_open_burst(prepared->staged);
 }
 
 static void burst_closed(void *opaque)
 {
     struct prepared *prepared = opaque;
 
-    nn_compiled_close_burst(prepared->compiled);
+    nn_compiled_close_burst(prepared->staged);
 }
 
 /* ---- the tables ---- */

@@ -2,8 +2,8 @@
 /* admission.h - the buffers of one run of a binding
  *
  * What may change between binding and running is judged here: whether buffers
- * were freed, are in use, hold a value, and of which shape. An admission covers
- * all buffers of its binding or none. While it lasts it has the
+ * were freed, are in use, hold a value, and of which shape. A lease is admitted
+ * to all buffers of its binding or to none. While it lasts it has the
  * arguments as the driver is to see them.
  *
  *     begin --> (the driver executes --> grow)* --> end

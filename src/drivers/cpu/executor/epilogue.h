@@ -2,7 +2,7 @@
 /* epilogue.h - elementwise steps that run inside the step before them
  *
  * A residual ADD behind a convolution, or a chain of elementwise operations,
- * would walk over all of its memory once per step. Fused steps walk
+ * would walk over all of its memory once per step. Steps that have joined walk
  * together: the first, the head, writes a range of its output, and the others,
  * the tail, compute over that range, each on the result of the one before,
  * while it is in the nearest cache. Each runs its own kernel with its own
@@ -24,7 +24,7 @@ struct nn_epilogue_step {
     struct nn_kernel_args args;
 };
 
-/* nn_epilogue_takes() - whether a step of this row may stand before a fused one. */
+/* nn_epilogue_takes() - whether a step of this row may stand before a joined one. */
 static inline bool nn_epilogue_takes(const struct nn_kernel *head)
 {
     return head->runs_epilogue || head->is_elementwise;

@@ -313,7 +313,7 @@ static bool same_shape(const struct verifier *v, const struct nn_plan_value *a,
                                      a->n_dims * sizeof(*v->dims)) == 0);
 }
 
-/* A fused step is elementwise, and walks over its output as the step before does. */
+/* A joined step is elementwise, and walks over its output as the step before does. */
 static bool join_fits(const struct verifier *v, const struct nn_plan_step *step,
                       const struct nn_kernel *kernel)
 {

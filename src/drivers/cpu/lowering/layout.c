@@ -12,7 +12,7 @@
  * What keeps this sound: memory of a root is taken from the first step that
  * writes any value in it to the last one that reads any; a step writes in place
  * only into a root of which nothing is read afterwards; and a root that has a slot
- * is exactly that value. Steps that run fused (epilogue.h) count as one moment. */
+ * is exactly that value. Steps that run joined (epilogue.h) count as one moment. */
 #include "drivers/cpu/lowering/segment.h"
 
 #include "base/error.h"
@@ -67,7 +67,7 @@ static const struct nn_node *step_node(const struct nn_segment *segment, uint32_
     return &segment->graph->nodes[segment->steps[step].node];
 }
 
-/* ---- fused steps ---- */
+/* ---- joined steps ---- */
 
 /* Whether the step can run inside the one before: that one's result is as large
  * as its own, and of no other step. What the graph says is only that it would be good. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compiled.h - a prepared model: a program, and the better one that takes its place
+/* reoptimize.h - a prepared model: a program, and the better one that takes its place
  *
  *   quick      the passes that cost next to nothing; as good as any for a model that
  *              runs once
@@ -13,8 +13,8 @@
  * the data cache. Only a closed program from the cache has none, and stays what it is.
  *
  * Threads: any number execute; one optimizes. */
-#ifndef NN_DRIVERS_CPU_EXECUTOR_COMPILED_H
-#define NN_DRIVERS_CPU_EXECUTOR_COMPILED_H
+#ifndef NN_DRIVERS_CPU_EXECUTOR_REOPTIMIZE_H
+#define NN_DRIVERS_CPU_EXECUTOR_REOPTIMIZE_H
 
 #include "drivers/cpu/executor/program.h"
 
@@ -39,32 +39,32 @@ struct nn_compiled_options {
  * Returns: 0, NN_COMPILED_E_REFUSED, -ENOMEM. */
 int nn_compiled_new(const struct nnhal_driver_model *model,
                     const struct nn_compiled_options *options, struct nnhal_cache *cache,
-                    struct nn_why *why, struct nn_compiled **ret_compiled);
+                    struct nn_why *why, struct nn_compiled **ret_staged);
 
 /* nn_compiled_load() - from what nn_compiled_new() or _optimize() has put into a cache.
  * Returns: 0, NN_COMPILED_E_INVALID, -ENOMEM. */
 int nn_compiled_load(const struct nnhal_cache *cache, const struct nn_compiled_options *options,
-                     struct nn_compiled **ret_compiled);
+                     struct nn_compiled **ret_staged);
 
 /* nn_compiled_free() - accepts NULL; returns NULL. No execution may be in progress. */
-struct nn_compiled *nn_compiled_free(struct nn_compiled *compiled);
+struct nn_compiled *nn_compiled_free(struct nn_compiled *staged);
 
 NN_DEFINE_CLEANUP(struct nn_compiled, nn_compiled_free)
 
 /* nn_compiled_execute() - Returns: as nn_exec(). */
-int nn_compiled_execute(struct nn_compiled *compiled, struct nnhal_execution *execution,
+int nn_compiled_execute(struct nn_compiled *staged, struct nnhal_execution *execution,
                         struct nn_why *why);
 
 /* nn_compiled_open_burst(), nn_compiled_close_burst() - between the two, what executions
  * work in stays allocated, in whichever stage. Returns: how many threads an execution keeps
  * busy, as far as is known. */
-unsigned nn_compiled_open_burst(struct nn_compiled *compiled);
-void nn_compiled_close_burst(struct nn_compiled *compiled);
+unsigned nn_compiled_open_burst(struct nn_compiled *staged);
+void nn_compiled_close_burst(struct nn_compiled *staged);
 
 /* nn_compiled_reoptimize() - makes the last stage, once; cache as above, whose bytes stay until it is
  * freed.
  * Returns: 0, NN_COMPILED_E_BEST, NN_COMPILED_E_CANCELLED, -ENOMEM. */
-int nn_compiled_reoptimize(struct nn_compiled *compiled, struct nnhal_cache *cache,
+int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache,
                            const uint32_t *is_cancelled);
 
 #endif

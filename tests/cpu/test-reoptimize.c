@@ -211,6 +211,6 @@ TEST(bursts_nest_and_outlive_a_stage)
 }
 TEST_END
 
-CHECK_MAIN("compiled", every_stage_gives_the_same_bits, what_is_cancelled_changes_nothing,
+CHECK_MAIN("staged", every_stage_gives_the_same_bits, what_is_cancelled_changes_nothing,
            a_model_may_be_optimized_while_it_is_used, an_open_burst_keeps_a_workspace_more,
            bursts_nest_and_outlive_a_stage)

@@ -48,7 +48,7 @@ static int lower_elu(struct nn_lower *lower)
 }
 
 /* Literal: for alpha below 0 both terms count at once. */
-static inline float elu(float x, float alpha)
+static inline float elu_f32(float x, float alpha)
 {
     float below = alpha * (nn_exp_f32(x) - 1.0f);
 
@@ -63,7 +63,7 @@ NN_INLINE float apply(uint32_t op, float x, const struct params *params)
     case NNHAL_OP_LOGISTIC:
         return nn_logistic_f32(x);
     case NNHAL_OP_ELU:
-        return elu(x, params->alpha);
+        return elu_f32(x, params->alpha);
     case NNHAL_OP_HARD_SWISH:
         return x * nn_clamp_f32(x + 3.0f, 0.0f, 6.0f) / 6.0f;
     default:
@@ -113,22 +113,24 @@ NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const str
     X(hard_swish, HARD_SWISH, lower_nothing, 16)
 
 #define DEFINE(op_name, op, lower_function, cost)                                                  \
-    static void op_name##_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)     \
+    static void NN_VARIANT_SYMBOL(op_name##_row_f32)(const struct nn_kernel_args *args,            \
+                                                     const struct nn_row *row)                     \
     {                                                                                              \
         row_f32(NNHAL_OP_##op, args, row);                                                         \
     }                                                                                              \
-    static void op_name##_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)     \
+    static void NN_VARIANT_SYMBOL(op_name##_row_f16)(const struct nn_kernel_args *args,            \
+                                                     const struct nn_row *row)                     \
     {                                                                                              \
         row_f16(NNHAL_OP_##op, args, row);                                                         \
     }                                                                                              \
-    static int nn_##op_name##_f32__c(const struct nn_kernel_args *args)                            \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_f32)(const struct nn_kernel_args *args)            \
     {                                                                                              \
-        nn_rows_run(args, cost, op_name##_row_f32);                                                \
+        nn_rows_run(args, cost, NN_VARIANT_SYMBOL(op_name##_row_f32));                             \
         return 0;                                                                                  \
     }                                                                                              \
-    static int nn_##op_name##_f16__c(const struct nn_kernel_args *args)                            \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_f16)(const struct nn_kernel_args *args)            \
     {                                                                                              \
-        nn_rows_run(args, (cost) + 48, op_name##_row_f16);                                         \
+        nn_rows_run(args, (cost) + 48, NN_VARIANT_SYMBOL(op_name##_row_f16));                      \
         return 0;                                                                                  \
     }
 OPERATIONS(DEFINE)
@@ -142,7 +144,7 @@ OPERATIONS(DEFINE)
      .in_place = 1,                                                                                \
      .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
-     .run = nn_##op_name##_f32__c},                                                                \
+     .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
         {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
          .isa = NN_VARIANT_ISA,                                                                    \
          .operation = NNHAL_OP_##op,                                                               \
@@ -151,7 +153,7 @@ OPERATIONS(DEFINE)
          .in_place = 1,                                                                            \
          .is_elementwise = 1,                                                                      \
          .lower = lower_function,                                                                  \
-         .run = nn_##op_name##_f16__c},
+         .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)},
 
 static const struct nn_kernel kernels[] = {OPERATIONS(ROWS)};
 

@@ -23,13 +23,13 @@ struct job {
 };
 
 /* An operand's dimension d of the output's rank, counted from the innermost. */
-static size_t dimension(const struct nn_tensor *tensor, uint32_t d)
+static size_t operand_dim(const struct nn_tensor *tensor, uint32_t d)
 {
     return d < tensor->n_dims ? tensor->dims[tensor->n_dims - 1 - d] : 1;
 }
 
 /* Whether a dimension of these strides continues the outermost one so far. */
-static bool continues(const struct walk *walk, const size_t strides[2])
+static bool strides_continue(const struct walk *walk, const size_t strides[2])
 {
     uint32_t last = walk->n - 1;
 
@@ -41,7 +41,7 @@ static void add_dimension(struct walk *walk, size_t dim, const size_t strides[2]
 {
     if (dim == 1)
         return;
-    if (walk->n && continues(walk, strides)) {
+    if (walk->n && strides_continue(walk, strides)) {
         walk->dims[walk->n - 1] *= dim;
         return;
     }
@@ -62,12 +62,12 @@ static struct walk make_walk(const struct nn_tensor *out, const struct nn_tensor
         size_t strides[2];
 
         for (int i = 0; i < 2; i++) {
-            size_t dim = dimension(in[i], d);
+            size_t dim = operand_dim(in[i], d);
 
             strides[i] = dim == 1 ? 0 : size[i];
             size[i] *= dim;
         }
-        add_dimension(&walk, dimension(out, d), strides);
+        add_dimension(&walk, operand_dim(out, d), strides);
     }
     if (!walk.n)
         add_dimension(&walk, 2, (const size_t[]){0, 0}), walk.dims[0] = 1;
@@ -75,7 +75,7 @@ static struct walk make_walk(const struct nn_tensor *out, const struct nn_tensor
 }
 
 /* Where element number at of the output comes from. */
-static void locate(const struct walk *walk, size_t at, struct nn_row *row, size_t *ret_inner)
+static void locate_row(const struct walk *walk, size_t at, struct nn_row *row, size_t *ret_inner)
 {
     *ret_inner = at % walk->dims[0];
     row->out = at;
@@ -91,34 +91,34 @@ static void locate(const struct walk *walk, size_t at, struct nn_row *row, size_
     }
 }
 
-static void elements(const struct job *job, size_t at, size_t last)
+static void walk_elements(const struct job *job, size_t at, size_t last)
 {
     while (at < last) {
         struct nn_row row = {.step0 = job->walk.strides[0][0], .step1 = job->walk.strides[1][0]};
         size_t inner;
 
-        locate(&job->walk, at, &row, &inner);
+        locate_row(&job->walk, at, &row, &inner);
         row.n = nn_min_size(job->walk.dims[0] - inner, last - at);
         job->fn(job->args, &row);
         at += row.n;
     }
 }
 
-static void blocks(void *ctx, size_t begin, size_t end, unsigned worker)
+static void walk_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
 
-    elements(job, begin * BLOCK, nn_min_size(end * BLOCK, job->n));
+    walk_elements(job, begin * BLOCK, nn_min_size(end * BLOCK, job->n));
 }
 
-static void run(struct job *job, size_t cost)
+static void run_walk(struct job *job, size_t cost)
 {
     const struct nn_kernel_args *args = job->args;
 
     if (args->is_part)
-        elements(job, args->part_begin, args->part_end);
+        walk_elements(job, args->part_begin, args->part_end);
     else if (job->n)
-        nn_parallel_for(args, (job->n + BLOCK - 1) / BLOCK, cost * BLOCK / 16, blocks, job);
+        nn_parallel_for(args, (job->n + BLOCK - 1) / BLOCK, cost * BLOCK / 16, walk_blocks, job);
 }
 
 void nn_broadcast_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn)
@@ -126,7 +126,7 @@ void nn_broadcast_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn 
     struct job job = {.args = args, .fn = fn, .n = nn_tensor_count(&args->outputs[0])};
 
     job.walk = make_walk(&args->outputs[0], &args->inputs[0], &args->inputs[1]);
-    run(&job, cost);
+    run_walk(&job, cost);
 }
 
 void nn_rows_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn)
@@ -134,5 +134,5 @@ void nn_rows_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn)
     struct job job = {.args = args, .fn = fn, .n = nn_tensor_count(&args->outputs[0])};
 
     job.walk = (struct walk){.n = 1, .dims = {job.n}, .strides = {{1}, {0}}};
-    run(&job, cost);
+    run_walk(&job, cost);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/kernels/common/fixed-math.h"
 
-static int32_t saturate(int64_t x)
+static int32_t saturate_i32(int64_t x)
 {
     return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
 }
 
 static int32_t shift_left(int32_t x, int n)
 {
-    return saturate((int64_t)x * (INT64_C(1) << n));
+    return saturate_i32((int64_t)x * (INT64_C(1) << n));
 }
 
 /* e^r for r in [-1/4, 0): a Taylor series around -1/8. */
@@ -47,7 +47,7 @@ int32_t nn_fx_exp(int32_t a, int integer_bits)
 }
 
 /* 2 / (1 + a) as Q2, by Newton's method from 48/17 - 32/17 h. */
-static int32_t newton(int32_t a)
+static int32_t newton_reciprocal(int32_t a)
 {
     int32_t h = (int32_t)(((int64_t)a + INT32_MAX + 1) / 2);
     int32_t x = 1515870810 + nn_srdhm(h, -1010580540);
@@ -59,7 +59,7 @@ static int32_t newton(int32_t a)
 
 int32_t nn_fx_reciprocal(int32_t a)
 {
-    return shift_left(newton(a), 1);
+    return shift_left(newton_reciprocal(a), 1);
 }
 
 static int32_t minus_magnitude(int32_t a)
@@ -84,7 +84,7 @@ int32_t nn_fx_tanh(int32_t a)
     if (a == 0)
         return 0;
     /* The same bits with one more integer bit are twice the number: e^-2|a|. */
-    y = shift_left(newton(nn_fx_exp(minus_magnitude(a), 5)) - (1 << 29), 2);
+    y = shift_left(newton_reciprocal(nn_fx_exp(minus_magnitude(a), 5)) - (1 << 29), 2);
     return a > 0 ? y : -y;
 }
 

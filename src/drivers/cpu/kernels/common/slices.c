@@ -33,7 +33,7 @@ struct job {
     bool is_half;
 };
 
-static void load(const struct job *job, size_t first, float *to)
+static void load_slice(const struct job *job, size_t first, float *to)
 {
     const struct nn_slices *s = &job->slices;
     const void *data = job->args->inputs[0].data;
@@ -46,7 +46,7 @@ static void load(const struct job *job, size_t first, float *to)
     }
 }
 
-static void store(const struct job *job, size_t first, const float *from)
+static void store_slice(const struct job *job, size_t first, const float *from)
 {
     const struct nn_slices *s = &job->slices;
     void *data = job->args->outputs[0].data;
@@ -62,7 +62,7 @@ static void store(const struct job *job, size_t first, const float *from)
 }
 
 /* One item is one slice. */
-static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+static void slice_range(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
     const struct nn_slices *s = &job->slices;
@@ -76,9 +76,9 @@ static void range(void *ctx, size_t begin, size_t end, unsigned worker)
             job->fn(job->args, (const float *)job->args->inputs[0].data + first,
                     (float *)job->args->outputs[0].data + first, s->n);
         } else {
-            load(job, first, buffer);
+            load_slice(job, first, buffer);
             job->fn(job->args, buffer, buffer, s->n);
-            store(job, first, buffer);
+            store_slice(job, first, buffer);
         }
     }
 }
@@ -92,6 +92,6 @@ void nn_slices_run_f32(const struct nn_kernel_args *args, uint32_t axis, size_t 
                       .fn = fn,
                       .is_half = in->type == NNHAL_TENSOR_FLOAT16};
 
-    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * cost / 16 + 10, range,
-                    &job);
+    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * cost / 16 + 10,
+                    slice_range, &job);
 }

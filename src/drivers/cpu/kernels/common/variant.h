@@ -9,9 +9,13 @@
  *
  * Such a source's rows have
  *     .name = NN_VARIANT_NAME("add_f32"), .isa = NN_VARIANT_ISA,
- * and it ends with NN_VARIANT_FAMILY(elementwise, kernels). Its functions are
- * static, or their header gives them the variant's name:
- *     #define nn_gemm_run_f32 NN_VARIANT_SYMBOL(nn_gemm_run_f32) */
+ * and it ends with NN_VARIANT_FAMILY(elementwise, kernels).
+ *
+ * Every function's symbol carries the variant, so that a profile tells AVX2 from
+ * C: variant-symbols.h, which is generated, does it for static functions, the
+ * header for functions of several sources:
+ *     #define nn_gemm_run_f32 NN_VARIANT_SYMBOL(nn_gemm_run_f32)
+ * and NN_VARIANT_SYMBOL() in place for those that a macro defines. */
 #ifndef NN_DRIVERS_CPU_KERNELS_COMMON_VARIANT_H
 #define NN_DRIVERS_CPU_KERNELS_COMMON_VARIANT_H
 
@@ -36,5 +40,7 @@
 #define NN_VARIANT_VECTOR_BYTES          16
 #define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family, table)
 #endif
+
+#include "drivers/cpu/kernels/variant-symbols.h"
 
 #endif

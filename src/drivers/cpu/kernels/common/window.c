@@ -135,8 +135,8 @@ static void transpose_32(uint32_t *to, const uint32_t *from, size_t n, size_t ro
     }
 }
 
-static void transpose(void *to, const void *from, size_t n, size_t rows, size_t columns,
-                      size_t bytes)
+static void transpose_matrices(void *to, const void *from, size_t n, size_t rows, size_t columns,
+                               size_t bytes)
 {
     if (bytes == 1)
         transpose_8(to, from, n, rows, columns);
@@ -149,5 +149,5 @@ static void transpose(void *to, const void *from, size_t n, size_t rows, size_t 
 void nn_nchw_to_nhwc(void *to, const void *from, size_t n, size_t n_pixels, size_t depth,
                      size_t bytes)
 {
-    transpose(to, from, n, depth, n_pixels, bytes);
+    transpose_matrices(to, from, n, depth, n_pixels, bytes);
 }

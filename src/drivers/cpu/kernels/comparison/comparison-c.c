@@ -10,14 +10,14 @@
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
 
-static int lower(struct nn_lower *lower)
+static int lower_comparison(struct nn_lower *lower)
 {
     return 0;
 }
 
 /* n elements as floats: in place for float32, else in buffer. */
-static const float *load(const struct nn_tensor *tensor, size_t at, size_t n,
-                         float buffer[NN_CHUNK])
+static const float *load_floats(const struct nn_tensor *tensor, size_t at, size_t n,
+                                float buffer[NN_CHUNK])
 {
     const uint8_t *bytes = (const uint8_t *)tensor->data;
     uint32_t flip = nn_quant_flip(tensor->type);
@@ -90,8 +90,10 @@ NN_INLINE void row_real(uint32_t op, const struct nn_kernel_args *args, const st
 
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
-        const float *a = load(&in[0], row->in0 + i * row->step0, row->step0 ? n : 1, buffer_a);
-        const float *b = load(&in[1], row->in1 + i * row->step1, row->step1 ? n : 1, buffer_b);
+        const float *a = load_floats(&in[0], row->in0 + i * row->step0, row->step0 ? n : 1,
+                                     buffer_a);
+        const float *b = load_floats(&in[1], row->in1 + i * row->step1, row->step1 ? n : 1,
+                                     buffer_b);
 
         if (row->step0 && row->step1)
             loop_real(op, a, 1, b, 1, out + i, n);
@@ -133,22 +135,24 @@ NN_INLINE void row_i32(uint32_t op, const struct nn_kernel_args *args, const str
     X(less_equal, LESS_EQUAL)
 
 #define DEFINE(op_name, op)                                                                        \
-    static void op_name##_row_real(const struct nn_kernel_args *args, const struct nn_row *row)    \
+    static void NN_VARIANT_SYMBOL(op_name##_row_real)(const struct nn_kernel_args *args,           \
+                                                      const struct nn_row *row)                    \
     {                                                                                              \
         row_real(NNHAL_OP_##op, args, row);                                                        \
     }                                                                                              \
-    static void op_name##_row_i32(const struct nn_kernel_args *args, const struct nn_row *row)     \
+    static void NN_VARIANT_SYMBOL(op_name##_row_i32)(const struct nn_kernel_args *args,            \
+                                                     const struct nn_row *row)                     \
     {                                                                                              \
         row_i32(NNHAL_OP_##op, args, row);                                                         \
     }                                                                                              \
-    static int nn_##op_name##_real__c(const struct nn_kernel_args *args)                           \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_real)(const struct nn_kernel_args *args)           \
     {                                                                                              \
-        nn_broadcast_run(args, 32, op_name##_row_real);                                            \
+        nn_broadcast_run(args, 32, NN_VARIANT_SYMBOL(op_name##_row_real));                         \
         return 0;                                                                                  \
     }                                                                                              \
-    static int nn_##op_name##_i32__c(const struct nn_kernel_args *args)                            \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_i32)(const struct nn_kernel_args *args)            \
     {                                                                                              \
-        nn_broadcast_run(args, 16, op_name##_row_i32);                                             \
+        nn_broadcast_run(args, 16, NN_VARIANT_SYMBOL(op_name##_row_i32));                          \
         return 0;                                                                                  \
     }
 OPERATIONS(DEFINE)
@@ -158,14 +162,14 @@ OPERATIONS(DEFINE)
      .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_I32,                                                                              \
-     .lower = lower,                                                                               \
-     .run = nn_##op_name##_i32__c},                                                                \
+     .lower = lower_comparison,                                                                    \
+     .run = NN_VARIANT_SYMBOL(nn_##op_name##_i32)},                                                \
         {.name = NN_VARIANT_NAME(#op_name "_real"),                                                \
          .isa = NN_VARIANT_ISA,                                                                    \
          .operation = NNHAL_OP_##op,                                                               \
          .in0 = NN_T_F32 | NN_T_F16 | NN_T_U8 | NN_T_S8 | NN_T_B8,                                 \
-         .lower = lower,                                                                           \
-         .run = nn_##op_name##_real__c},
+         .lower = lower_comparison,                                                                \
+         .run = NN_VARIANT_SYMBOL(nn_##op_name##_real)},
 
 static const struct nn_kernel kernels[] = {OPERATIONS(ROWS)};
 

@@ -189,7 +189,7 @@ static uint8_t *gather_taps(const struct job *job, uint8_t *to, const uint8_t *c
 }
 
 /* The window of one position, as a row. */
-static void gather(const struct job *job, size_t position, void *row, size_t element_bytes)
+static void gather_window(const struct job *job, size_t position, void *row, size_t element_bytes)
 {
     size_t cell_bytes = job->in.c * element_bytes, n, first, end;
     uint8_t *to = row;
@@ -225,7 +225,7 @@ static void block_f32(const struct job *job, size_t first, size_t n, unsigned wo
         if (job->is_direct) {
             rows[i] = (const float *)job->input + direct_index(job, first + i);
         } else {
-            gather(job, first + i, gathered + i * job->f32.k, sizeof(float));
+            gather_window(job, first + i, gathered + i * job->f32.k, sizeof(float));
             rows[i] = gathered + i * job->f32.k;
         }
     }
@@ -250,7 +250,7 @@ static void block_q8(const struct job *job, size_t first, size_t n, unsigned wor
         if (job->is_direct) {
             rows[i] = (const int16_t *)job->input + direct_index(job, first + i);
         } else {
-            gather(job, first + i, gathered + i * stride, sizeof(int16_t));
+            gather_window(job, first + i, gathered + i * stride, sizeof(int16_t));
             rows[i] = gathered + i * stride;
         }
     }
@@ -344,7 +344,7 @@ static const float *weights_f32(const struct nn_kernel_args *args, const struct 
     return block;
 }
 
-static int nn_conv_2d_f32__c(const struct nn_kernel_args *args)
+static int nn_conv_2d_f32(const struct nn_kernel_args *args)
 {
     const struct params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
@@ -429,7 +429,7 @@ static const uint8_t *weights_q8(const struct nn_kernel_args *args, const struct
     return block;
 }
 
-static int nn_conv_2d_q8__c(const struct nn_kernel_args *args)
+static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 {
     const struct params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
@@ -466,8 +466,8 @@ static int nn_conv_2d_q8__c(const struct nn_kernel_args *args)
 
 /* Whatever the windows are, reading stays inside the input; what params can
  * lead astray is the size of a block and where the weights are. */
-static bool check(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
-                  uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_conv(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
+                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
 {
     const struct params *params = bytes;
     const struct nn_conv_shape *shape = &params->shape;
@@ -489,9 +489,9 @@ static bool check(const void *bytes, uint32_t n_inputs, const struct nn_tensor *
            needed <= weights_bytes;
 }
 
-static bool find_scratch(const void *bytes, const struct nn_tensor *inputs,
-                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
-                         size_t *ret_worker_scratch_bytes)
+static bool find_conv_scratch(const void *bytes, const struct nn_tensor *inputs,
+                              const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                              size_t *ret_worker_scratch_bytes)
 {
     const struct params *params = bytes;
     const uint32_t *filter = inputs[NN_CONV_FILTER].dims;
@@ -516,9 +516,9 @@ static const struct nn_kernel kernels[] = {
      .params_bytes = sizeof(struct params),
      .runs_epilogue = 1,
      .lower = lower_float,
-     .run = nn_conv_2d_f32__c,
-     .check = check,
-     .find_scratch = find_scratch},
+     .run = nn_conv_2d_f32,
+     .check = check_conv,
+     .find_scratch = find_conv_scratch},
     {.name = NN_VARIANT_NAME("conv_2d_q8"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_CONV_2D,
@@ -526,8 +526,8 @@ static const struct nn_kernel kernels[] = {
      .params_bytes = sizeof(struct params),
      .runs_epilogue = 1,
      .lower = lower_q8,
-     .run = nn_conv_2d_q8__c,
-     .check = check,
-     .find_scratch = find_scratch},
+     .run = nn_conv_2d_q8,
+     .check = check_conv,
+     .find_scratch = find_conv_scratch},
 };
 NN_VARIANT_FAMILY(conv, kernels);

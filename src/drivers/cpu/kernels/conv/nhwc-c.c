@@ -165,8 +165,8 @@ static void unstage_rows_q8(void *ctx, size_t begin, size_t end, unsigned worker
                 ((uint8_t *)job->tensor->data)[source_index(job, row, x, c)] = *in++;
 }
 
-static void stage(const struct nn_kernel_args *args, const struct nn_tensor *tensor, bool is_nchw,
-                  void *staged, size_t element_cost, nn_range_fn rows)
+static void copy_staged(const struct nn_kernel_args *args, const struct nn_tensor *tensor,
+                        bool is_nchw, void *staged, size_t element_cost, nn_range_fn rows)
 {
     struct stage_job job = {tensor, nn_conv_sizes(tensor->dims, is_nchw), is_nchw, staged};
 
@@ -180,21 +180,22 @@ const float *nn_conv_nhwc_f32(const struct nn_kernel_args *args, bool is_nchw, f
 
     if (!nn_conv_needs_nhwc(input->type, is_nchw))
         return input->data;
-    stage(args, input, is_nchw, scratch, 32, stage_rows_f32);
+    copy_staged(args, input, is_nchw, scratch, 32, stage_rows_f32);
     return scratch;
 }
 
 void nn_conv_nhwc_q8(const struct nn_kernel_args *args, bool is_nchw, int16_t *scratch)
 {
-    stage(args, &args->inputs[NN_CONV_INPUT], is_nchw, scratch, is_nchw ? 32 : 2, stage_rows_q8);
+    copy_staged(args, &args->inputs[NN_CONV_INPUT], is_nchw, scratch, is_nchw ? 32 : 2,
+                stage_rows_q8);
 }
 
 void nn_conv_from_nhwc_f32(const struct nn_kernel_args *args, bool is_nchw, const float *scratch)
 {
-    stage(args, &args->outputs[0], is_nchw, (void *)(uintptr_t)scratch, 32, unstage_rows_f32);
+    copy_staged(args, &args->outputs[0], is_nchw, (void *)(uintptr_t)scratch, 32, unstage_rows_f32);
 }
 
 void nn_conv_from_nhwc_q8(const struct nn_kernel_args *args, const uint8_t *scratch)
 {
-    stage(args, &args->outputs[0], true, (void *)(uintptr_t)scratch, 16, unstage_rows_q8);
+    copy_staged(args, &args->outputs[0], true, (void *)(uintptr_t)scratch, 16, unstage_rows_q8);
 }

@@ -70,7 +70,7 @@ static bool find_pieces(bool is_float, uint32_t type, const struct nn_conv_shape
 }
 
 /* Each piece is far below the largest size, so that sums are too. */
-static size_t scratch_bytes(const struct params *params, const struct pieces *pieces)
+static size_t step_scratch(const struct params *params, const struct pieces *pieces)
 {
     return pieces->input + pieces->repeated + pieces->output +
            (params->is_packed ? 0 : pieces->bias + pieces->filter);
@@ -87,8 +87,9 @@ static bool filter_is_signed(uint32_t type)
 }
 
 /* Bias and filter, one behind the other at block. */
-static void pack(uint8_t *block, const struct pieces *pieces, uint32_t type, int32_t zero_point,
-                 const void *filter, const void *bias, size_t n_channels, size_t n_taps)
+static void pack_weights(uint8_t *block, const struct pieces *pieces, uint32_t type,
+                         int32_t zero_point, const void *filter, const void *bias,
+                         size_t n_channels, size_t n_taps)
 {
     float *bias_f32 = (float *)(void *)block;
     float *filter_f32 = (float *)(void *)(block + pieces->bias);
@@ -140,7 +141,7 @@ static int lower_depthwise(struct nn_lower *lower)
                      lower->outputs[0].dims, &pieces))
         return -ENOMEM;
     params->is_packed = filter->value && bias->value;
-    lower->scratch_bytes = scratch_bytes(params, &pieces);
+    lower->scratch_bytes = step_scratch(params, &pieces);
     if (!params->is_packed && is_float)
         return 0;
     block = nn_lower_weights(lower, pieces.multipliers +
@@ -150,8 +151,9 @@ static int lower_depthwise(struct nn_lower *lower)
     if (!is_float)
         nn_conv_multipliers(lower, (struct nn_multiplier *)(void *)block, filter->dims[3]);
     if (params->is_packed)
-        pack(block + pieces.multipliers, &pieces, filter->type, filter->zero_point, filter->value,
-             bias->value, filter->dims[3], (size_t)filter->dims[1] * filter->dims[2]);
+        pack_weights(block + pieces.multipliers, &pieces, filter->type, filter->zero_point,
+                     filter->value, bias->value, filter->dims[3],
+                     (size_t)filter->dims[1] * filter->dims[2]);
     return 0;
 }
 
@@ -345,9 +347,9 @@ static const uint8_t *stage_weights(const struct nn_kernel_args *args, const str
 
     if (params->is_packed)
         return args->weights + pieces->multipliers;
-    pack(block, pieces, filter->type, filter->zero_point, filter->data,
-         args->inputs[NN_CONV_BIAS].data, filter->dims[3],
-         (size_t)filter->dims[1] * filter->dims[2]);
+    pack_weights(block, pieces, filter->type, filter->zero_point, filter->data,
+                 args->inputs[NN_CONV_BIAS].data, filter->dims[3],
+                 (size_t)filter->dims[1] * filter->dims[2]);
     return block;
 }
 
@@ -391,20 +393,21 @@ static int run_depthwise(const struct nn_kernel_args *args)
     return 0;
 }
 
-static int nn_depthwise_conv_2d_f32__c(const struct nn_kernel_args *args)
+static int nn_depthwise_conv_2d_f32(const struct nn_kernel_args *args)
 {
     return run_depthwise(args);
 }
 
-static int nn_depthwise_conv_2d_q8__c(const struct nn_kernel_args *args)
+static int nn_depthwise_conv_2d_q8(const struct nn_kernel_args *args)
 {
     return run_depthwise(args);
 }
 
 /* ---- the table ---- */
 
-static bool check(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
-                  uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_depthwise(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
+                            uint32_t n_outputs, const struct nn_tensor *outputs,
+                            uint64_t weights_bytes)
 {
     const struct params *params = bytes;
     const struct nn_conv_shape *shape = &params->shape;
@@ -423,9 +426,9 @@ static bool check(const void *bytes, uint32_t n_inputs, const struct nn_tensor *
                weights_bytes;
 }
 
-static bool find_scratch(const void *bytes, const struct nn_tensor *inputs,
-                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
-                         size_t *ret_worker_scratch_bytes)
+static bool find_depthwise_scratch(const void *bytes, const struct nn_tensor *inputs,
+                                   const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                                   size_t *ret_worker_scratch_bytes)
 {
     const struct params *params = bytes;
     struct pieces pieces;
@@ -433,7 +436,7 @@ static bool find_scratch(const void *bytes, const struct nn_tensor *inputs,
     if (!find_pieces(is_float_type(inputs[0].type), inputs[0].type, &params->shape, inputs[0].dims,
                      inputs[1].dims, outputs[0].dims, &pieces))
         return false;
-    *ret_scratch_bytes = scratch_bytes(params, &pieces);
+    *ret_scratch_bytes = step_scratch(params, &pieces);
     *ret_worker_scratch_bytes = 0;
     return true;
 }
@@ -446,9 +449,9 @@ static const struct nn_kernel kernels[] = {
      .params_bytes = sizeof(struct params),
      .runs_epilogue = 1,
      .lower = lower_depthwise,
-     .run = nn_depthwise_conv_2d_f32__c,
-     .check = check,
-     .find_scratch = find_scratch},
+     .run = nn_depthwise_conv_2d_f32,
+     .check = check_depthwise,
+     .find_scratch = find_depthwise_scratch},
     {.name = NN_VARIANT_NAME("depthwise_conv_2d_q8"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
@@ -456,8 +459,8 @@ static const struct nn_kernel kernels[] = {
      .params_bytes = sizeof(struct params),
      .runs_epilogue = 1,
      .lower = lower_depthwise,
-     .run = nn_depthwise_conv_2d_q8__c,
-     .check = check,
-     .find_scratch = find_scratch},
+     .run = nn_depthwise_conv_2d_q8,
+     .check = check_depthwise,
+     .find_scratch = find_depthwise_scratch},
 };
 NN_VARIANT_FAMILY(depthwise, kernels);

@@ -15,18 +15,18 @@ struct nn_box nn_box_transform(const struct nn_box *box, const float *deltas)
                            y + new_height / 2.0f};
 }
 
-static float clip(float value, float bound)
+static float clip_coordinate(float value, float bound)
 {
     return fminf(fmaxf(value, 0.0f), bound);
 }
 
 struct nn_box nn_box_clip(const struct nn_box *box, float width, float height)
 {
-    return (struct nn_box){clip(box->x1, width), clip(box->y1, height), clip(box->x2, width),
-                           clip(box->y2, height)};
+    return (struct nn_box){clip_coordinate(box->x1, width), clip_coordinate(box->y1, height),
+                           clip_coordinate(box->x2, width), clip_coordinate(box->y2, height)};
 }
 
-static float area(const struct nn_box *box)
+static float box_area(const struct nn_box *box)
 {
     return (box->x2 - box->x1) * (box->y2 - box->y1);
 }
@@ -37,17 +37,17 @@ float nn_box_iou(const struct nn_box *a, const struct nn_box *b)
     float height = fmaxf(fminf(a->y2, b->y2) - fmaxf(a->y1, b->y1), 0.0f);
     float shared = width * height;
 
-    return shared / (area(a) + area(b) - shared);
+    return shared / (box_area(a) + box_area(b) - shared);
 }
 
 /* ---- suppression ---- */
 
-static float overlap(const struct nn_nms *nms, uint32_t i, uint32_t j)
+static float candidates_iou(const struct nn_nms *nms, uint32_t i, uint32_t j)
 {
     return nn_box_iou(&nms->boxes[i / nms->scores_per_box], &nms->boxes[j / nms->scores_per_box]);
 }
 
-static void swap(uint32_t *a, uint32_t *b)
+static void swap_indices(uint32_t *a, uint32_t *b)
 {
     uint32_t old = *a;
 
@@ -63,7 +63,7 @@ static void bring_best(const struct nn_nms *nms, uint32_t *candidates, size_t fi
     for (size_t i = first + 1; i < end; i++)
         if (nms->scores[candidates[i]] > nms->scores[candidates[best]])
             best = i;
-    swap(&candidates[best], &candidates[first]);
+    swap_indices(&candidates[best], &candidates[first]);
 }
 
 /* Suppression is quadratic, so it looks up after each choice. */
@@ -81,8 +81,8 @@ size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n)
         bring_best(nms, candidates, n_chosen, n);
         for (size_t i = n_chosen + 1; i < n;) {
             /* The last one takes the place of one that is dropped, and is looked at next. */
-            if (overlap(nms, candidates[i], candidates[n_chosen]) >= nms->iou_threshold)
-                swap(&candidates[i], &candidates[--n]);
+            if (candidates_iou(nms, candidates[i], candidates[n_chosen]) >= nms->iou_threshold)
+                swap_indices(&candidates[i], &candidates[--n]);
             else
                 i++;
         }
@@ -91,7 +91,7 @@ size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n)
     return n_chosen;
 }
 
-static float kernel(const struct nn_nms *nms, float iou)
+static float score_factor(const struct nn_nms *nms, float iou)
 {
     switch (nms->kernel) {
     case NN_NMS_HARD:
@@ -112,9 +112,9 @@ size_t nn_nms_soft(const struct nn_nms *nms, uint32_t *candidates, size_t n)
         for (size_t i = n_chosen + 1; i < n;) {
             float *score = &nms->scores[candidates[i]];
 
-            *score *= kernel(nms, overlap(nms, candidates[i], candidates[n_chosen]));
+            *score *= score_factor(nms, candidates_iou(nms, candidates[i], candidates[n_chosen]));
             if (*score < nms->score_threshold)
-                swap(&candidates[i], &candidates[--n]);
+                swap_indices(&candidates[i], &candidates[--n]);
             else
                 i++;
         }
@@ -126,7 +126,7 @@ size_t nn_nms_soft(const struct nn_nms *nms, uint32_t *candidates, size_t n)
 /* ---- ranking ---- */
 
 /* A float as an integer that grows while the float falls. */
-static uint32_t falling(float value)
+static uint32_t falling_key(float value)
 {
     uint32_t bits;
 
@@ -135,7 +135,7 @@ static uint32_t falling(float value)
     return bits >> 31 ? bits : ~(bits | UINT32_C(0x80000000));
 }
 
-static void sink(uint64_t *keys, size_t n, size_t i)
+static void sink_key(uint64_t *keys, size_t n, size_t i)
 {
     uint64_t key = keys[i];
 
@@ -152,13 +152,13 @@ static void sink(uint64_t *keys, size_t n, size_t i)
 static void sort_keys(uint64_t *keys, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
-        sink(keys, n, i);
+        sink_key(keys, n, i);
     for (size_t left = n; left > 1; left--) {
         uint64_t largest = keys[0];
 
         keys[0] = keys[left - 1];
         keys[left - 1] = largest;
-        sink(keys, left - 1, 0);
+        sink_key(keys, left - 1, 0);
     }
 }
 
@@ -166,7 +166,7 @@ void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t
 {
     /* A key is a score above the place in the list; the list is put aside in its lower half. */
     for (size_t i = 0; i < n; i++)
-        keys[i] = (uint64_t)falling(scores[indexes[i]]) << 32 | i;
+        keys[i] = (uint64_t)falling_key(scores[indexes[i]]) << 32 | i;
     sort_keys(keys, n);
     for (size_t i = 0; i < n; i++)
         keys[i] = indexes[(uint32_t)keys[i]];

@@ -306,7 +306,7 @@ static struct post take_post(const struct nn_kernel_args *args)
 }
 
 /* Anchors are center and size, y before x, and so are deltas. */
-static void decode(const struct post *post)
+static void decode_boxes(const struct post *post)
 {
     const float *scales = post->params->scales;
 
@@ -321,7 +321,7 @@ static void decode(const struct post *post)
     }
 }
 
-static void emit(struct post *post, uint32_t candidate, float score)
+static void emit_box(struct post *post, uint32_t candidate, float score)
 {
     uint32_t n_classes = (uint32_t)post->n_classes, c = candidate % n_classes;
 
@@ -356,7 +356,7 @@ static void choose_regular(struct post *post)
     }
     nn_rank_by_score(post->chosen, n, post->scores, post->keys);
     for (size_t i = 0; i < n && i < (size_t)params->max_detections; i++)
-        emit(post, post->chosen[i], post->scores[post->chosen[i]]);
+        emit_box(post, post->chosen[i], post->scores[post->chosen[i]]);
 }
 
 /* The classes of one anchor, best first. */
@@ -368,7 +368,7 @@ static void emit_classes(struct post *post, uint32_t anchor, uint32_t *ranked)
         ranked[i] = (uint32_t)(anchor * post->n_classes + 1 + i);
     nn_rank_by_score(ranked, n, post->scores, post->keys);
     for (size_t i = 0; i < n && i < n_most; i++)
-        emit(post, ranked[i], post->scores[ranked[i]]);
+        emit_box(post, ranked[i], post->scores[ranked[i]]);
 }
 
 /* One suppression by the best class of each anchor. */
@@ -405,7 +405,7 @@ static void run_batch(const struct nn_kernel_args *args, struct post *post, size
 
     nn_dequantize_load(&args->inputs[0], b * n_scores, n_scores, post->scores);
     nn_dequantize_load(&args->inputs[1], b * n_deltas, n_deltas, post->deltas);
-    decode(post);
+    decode_boxes(post);
     post->n_out = 0;
     post->out_classes = (int32_t *)args->outputs[2].data + b * room;
     memset(post->out_scores, 0, room * sizeof(*post->out_scores));

@@ -57,8 +57,8 @@ static int lower_conv(struct nn_lower *lower)
     return nn_lower_window(lower, &params->window);
 }
 
-static bool fits(const struct conv_params *params, const struct nn_tensor *inputs,
-                 const struct nn_tensor *outputs)
+static bool check_tensors(const struct conv_params *params, const struct nn_tensor *inputs,
+                          const struct nn_tensor *outputs)
 {
     return (params->operation == NNHAL_OP_GROUPED_CONV_2D ||
             params->operation == NNHAL_OP_TRANSPOSE_CONV_2D) &&
@@ -70,7 +70,7 @@ static bool fits(const struct conv_params *params, const struct nn_tensor *input
 static bool check_float(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
                         uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
 {
-    return fits(params, inputs, outputs);
+    return check_tensors(params, inputs, outputs);
 }
 
 static struct job make_job(const struct nn_kernel_args *args)
@@ -162,7 +162,7 @@ static void prepare_float(struct job *job)
 }
 
 /* Short ones one by one, long ones over lanes. */
-static float dot(const float *a, const float *b, size_t n)
+static float dot_f32(const float *a, const float *b, size_t n)
 {
     float lanes[LANES] = {0};
     size_t i = 0;
@@ -205,7 +205,7 @@ static float sum_float(const struct job *job, const struct nn_taps *ys, const st
             size_t tap = tap_y * window->width.filter + xs->tap + j * xs->tap_step;
             size_t cell = (image * window->height.input + y) * window->width.input + x;
 
-            sum += dot(in + cell * window->in_depth, filter + tap * job->depth, job->depth);
+            sum += dot_f32(in + cell * window->in_depth, filter + tap * job->depth, job->depth);
         }
     }
     return sum;
@@ -242,7 +242,7 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_direct_conv_float__c(const struct nn_kernel_args *args)
+static int nn_direct_conv_float(const struct nn_kernel_args *args)
 {
     struct job job = make_job(args);
 
@@ -293,7 +293,7 @@ static bool check_q8(const void *from_params, uint32_t n_inputs, const struct nn
 {
     const struct conv_params *params = from_params;
 
-    return fits(params, inputs, outputs) &&
+    return check_tensors(params, inputs, outputs) &&
            weights_bytes / sizeof(struct nn_multiplier) >= params->window.out_depth;
 }
 
@@ -382,7 +382,7 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_direct_conv_q8__c(const struct nn_kernel_args *args)
+static int nn_direct_conv_q8(const struct nn_kernel_args *args)
 {
     struct job job = make_job(args);
     const struct nn_window_2d *window = job.window;
@@ -404,12 +404,12 @@ static int nn_direct_conv_q8__c(const struct nn_kernel_args *args)
      .in0 = NN_T_F32 | NN_T_F16,                                                                   \
      .params_bytes = sizeof(struct conv_params),                                                   \
      .lower = lower_float,                                                                         \
-     .run = nn_direct_conv_float__c,                                                               \
+     .run = nn_direct_conv_float,                                                                  \
      .check = check_float},                                                                        \
     {                                                                                              \
         .name = NN_VARIANT_NAME(op_name "_q8"), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op, \
         .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct conv_params), .lower = lower_q8,   \
-        .run = nn_direct_conv_q8__c, .check = check_q8                                             \
+        .run = nn_direct_conv_q8, .check = check_q8                                                \
     }
 
 static const struct nn_kernel kernels[] = {

@@ -204,34 +204,37 @@ NN_INLINE void tensor_row_i32(uint32_t op, const struct nn_kernel_args *args,
     X(minimum, MINIMUM)
 
 #define DEFINE_FLOAT(name, operation, cost)                                                        \
-    static void name##_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)        \
+    static void NN_VARIANT_SYMBOL(name##_row_f32)(const struct nn_kernel_args *args,               \
+                                                  const struct nn_row *row)                        \
     {                                                                                              \
         tensor_row_f32(NNHAL_OP_##operation, args, row);                                           \
     }                                                                                              \
-    static void name##_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)        \
+    static void NN_VARIANT_SYMBOL(name##_row_f16)(const struct nn_kernel_args *args,               \
+                                                  const struct nn_row *row)                        \
     {                                                                                              \
         tensor_row_f16(NNHAL_OP_##operation, args, row);                                           \
     }                                                                                              \
-    static int nn_##name##_f32__c(const struct nn_kernel_args *args)                               \
+    static int NN_VARIANT_SYMBOL(nn_##name##_f32)(const struct nn_kernel_args *args)               \
     {                                                                                              \
-        nn_broadcast_run(args, cost, name##_row_f32);                                              \
+        nn_broadcast_run(args, cost, NN_VARIANT_SYMBOL(name##_row_f32));                           \
         return 0;                                                                                  \
     }                                                                                              \
-    static int nn_##name##_f16__c(const struct nn_kernel_args *args)                               \
+    static int NN_VARIANT_SYMBOL(nn_##name##_f16)(const struct nn_kernel_args *args)               \
     {                                                                                              \
-        nn_broadcast_run(args, (cost) + 64, name##_row_f16);                                       \
+        nn_broadcast_run(args, (cost) + 64, NN_VARIANT_SYMBOL(name##_row_f16));                    \
         return 0;                                                                                  \
     }
 FLOAT_OPERATIONS(DEFINE_FLOAT)
 
 #define DEFINE_INT(name, operation)                                                                \
-    static void name##_row_i32(const struct nn_kernel_args *args, const struct nn_row *row)        \
+    static void NN_VARIANT_SYMBOL(name##_row_i32)(const struct nn_kernel_args *args,               \
+                                                  const struct nn_row *row)                        \
     {                                                                                              \
         tensor_row_i32(NNHAL_OP_##operation, args, row);                                           \
     }                                                                                              \
-    static int nn_##name##_i32__c(const struct nn_kernel_args *args)                               \
+    static int NN_VARIANT_SYMBOL(nn_##name##_i32)(const struct nn_kernel_args *args)               \
     {                                                                                              \
-        nn_broadcast_run(args, 16, name##_row_i32);                                                \
+        nn_broadcast_run(args, 16, NN_VARIANT_SYMBOL(name##_row_i32));                             \
         return 0;                                                                                  \
     }
 INT_OPERATIONS(DEFINE_INT)
@@ -245,18 +248,19 @@ INT_OPERATIONS(DEFINE_INT)
      .in_place = 3,                                                                                \
      .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
-     .run = nn_##op_name##_f32__c},                                                                \
+     .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
     {                                                                                              \
         .name = NN_VARIANT_NAME(#op_name "_f16"), .isa = NN_VARIANT_ISA,                           \
         .operation = NNHAL_OP_##op, .in0 = NN_T_F16, .params_bytes = sizeof(struct bounds),        \
-        .in_place = 3, .is_elementwise = 1, .lower = lower_function, .run = nn_##op_name##_f16__c  \
+        .in_place = 3, .is_elementwise = 1, .lower = lower_function,                               \
+        .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)                                               \
     }
 
 #define INT_ROW(op_name, op, lower_function)                                                       \
     {                                                                                              \
         .name = NN_VARIANT_NAME(#op_name "_i32"), .isa = NN_VARIANT_ISA,                           \
         .operation = NNHAL_OP_##op, .in0 = NN_T_I32, .in_place = 3, .is_elementwise = 1,           \
-        .lower = lower_function, .run = nn_##op_name##_i32__c                                      \
+        .lower = lower_function, .run = NN_VARIANT_SYMBOL(nn_##op_name##_i32)                      \
     }
 
 static const struct nn_kernel kernels[] = {

@@ -138,7 +138,7 @@ static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)
     NN_ROW_STEPS(sum_loop, args, row);
 }
 
-static int nn_sum_q8__c(const struct nn_kernel_args *args)
+static int nn_sum_q8(const struct nn_kernel_args *args)
 {
     nn_broadcast_run(args, 32, sum_row);
     return 0;
@@ -183,7 +183,7 @@ static void mul_row(const struct nn_kernel_args *args, const struct nn_row *row)
     NN_ROW_STEPS(mul_loop, args, row);
 }
 
-static int nn_mul_q8__c(const struct nn_kernel_args *args)
+static int nn_mul_q8(const struct nn_kernel_args *args)
 {
     nn_broadcast_run(args, 32, mul_row);
     return 0;
@@ -250,13 +250,13 @@ static void minimum_row(const struct nn_kernel_args *args, const struct nn_row *
     NN_ROW_STEPS(minimum_loop, args, row);
 }
 
-static int nn_maximum_q8__c(const struct nn_kernel_args *args)
+static int nn_maximum_q8(const struct nn_kernel_args *args)
 {
     nn_broadcast_run(args, 24, maximum_row);
     return 0;
 }
 
-static int nn_minimum_q8__c(const struct nn_kernel_args *args)
+static int nn_minimum_q8(const struct nn_kernel_args *args)
 {
     nn_broadcast_run(args, 24, minimum_row);
     return 0;
@@ -313,7 +313,7 @@ static void prelu_row(const struct nn_kernel_args *args, const struct nn_row *ro
     NN_ROW_STEPS(prelu_loop, args, row);
 }
 
-static int nn_prelu_q8__c(const struct nn_kernel_args *args)
+static int nn_prelu_q8(const struct nn_kernel_args *args)
 {
     nn_broadcast_run(args, 48, prelu_row);
     return 0;
@@ -345,12 +345,12 @@ static bool check_q8(const void *bytes, uint32_t n_inputs, const struct nn_tenso
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("add_q8", ADD, 2048, lower_add, nn_sum_q8__c),
-    ROW("sub_q8", SUB, 2048, lower_sub, nn_sum_q8__c),
-    ROW("mul_q8", MUL, 0, lower_mul, nn_mul_q8__c),
-    ROW("maximum_q8", MAXIMUM, 512, lower_extreme, nn_maximum_q8__c),
-    ROW("minimum_q8", MINIMUM, 512, lower_extreme, nn_minimum_q8__c),
-    ROW("prelu_q8", PRELU, 256, lower_prelu, nn_prelu_q8__c),
+    ROW("add_q8", ADD, 2048, lower_add, nn_sum_q8),
+    ROW("sub_q8", SUB, 2048, lower_sub, nn_sum_q8),
+    ROW("mul_q8", MUL, 0, lower_mul, nn_mul_q8),
+    ROW("maximum_q8", MAXIMUM, 512, lower_extreme, nn_maximum_q8),
+    ROW("minimum_q8", MINIMUM, 512, lower_extreme, nn_minimum_q8),
+    ROW("prelu_q8", PRELU, 256, lower_prelu, nn_prelu_q8),
 };
 
 NN_VARIANT_FAMILY(elementwise_q8, kernels);

@@ -159,7 +159,7 @@ static void prepare_float(struct f32_job *job, const struct nn_kernel_args *args
                     params->is_packed ? (const float *)(const void *)args->weights : block);
 }
 
-static int nn_fully_connected_f32__c(const struct nn_kernel_args *args)
+static int nn_fully_connected_f32(const struct nn_kernel_args *args)
 {
     struct f32_job job;
 
@@ -169,7 +169,7 @@ static int nn_fully_connected_f32__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static int nn_fully_connected_f16__c(const struct nn_kernel_args *args)
+static int nn_fully_connected_f16(const struct nn_kernel_args *args)
 {
     struct f32_job job;
 
@@ -267,7 +267,7 @@ static void prepare_q8(struct q8_job *job, const struct nn_kernel_args *args)
     nn_gemm_use_q8(&job->gemm, params->is_packed ? args->weights : block);
 }
 
-static int nn_fully_connected_q8__c(const struct nn_kernel_args *args)
+static int nn_fully_connected_q8(const struct nn_kernel_args *args)
 {
     struct q8_job job;
 
@@ -289,8 +289,9 @@ static bool params_are_packed(const void *params, const struct nn_tensor *input)
 }
 
 /* Shapes are the operation's; params say where the weights are, and how far to shift. */
-static bool check(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                  uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_fully_connected(const void *params, uint32_t n_inputs,
+                                  const struct nn_tensor *inputs, uint32_t n_outputs,
+                                  const struct nn_tensor *outputs, uint64_t weights_bytes)
 {
     size_t n_cols = inputs[WEIGHTS].dims[0], k = inputs[WEIGHTS].dims[1], needed;
     bool fits = is_float(&inputs[INPUT]) ? nn_gemm_bytes_f32(n_cols, k, &needed)
@@ -302,9 +303,9 @@ static bool check(const void *params, uint32_t n_inputs, const struct nn_tensor 
     return fits && (!params_are_packed(params, &inputs[INPUT]) || needed <= weights_bytes);
 }
 
-static bool find_scratch(const void *params, const struct nn_tensor *inputs,
-                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
-                         size_t *ret_worker_scratch_bytes)
+static bool find_fully_connected_scratch(const void *params, const struct nn_tensor *inputs,
+                                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+                                         size_t *ret_worker_scratch_bytes)
 {
     size_t n_cols = inputs[WEIGHTS].dims[0], k = inputs[WEIGHTS].dims[1];
     bool is_packed = params_are_packed(params, &inputs[INPUT]);
@@ -323,26 +324,26 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32,
      .params_bytes = sizeof(struct f32_params),
      .lower = lower_float,
-     .run = nn_fully_connected_f32__c,
-     .check = check,
-     .find_scratch = find_scratch},
+     .run = nn_fully_connected_f32,
+     .check = check_fully_connected,
+     .find_scratch = find_fully_connected_scratch},
     {.name = NN_VARIANT_NAME("fully_connected_f16"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_F16,
      .params_bytes = sizeof(struct f32_params),
      .lower = lower_float,
-     .run = nn_fully_connected_f16__c,
-     .check = check,
-     .find_scratch = find_scratch},
+     .run = nn_fully_connected_f16,
+     .check = check_fully_connected,
+     .find_scratch = find_fully_connected_scratch},
     {.name = NN_VARIANT_NAME("fully_connected_q8"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct q8_params),
      .lower = lower_q8,
-     .run = nn_fully_connected_q8__c,
-     .check = check,
-     .find_scratch = find_scratch},
+     .run = nn_fully_connected_q8,
+     .check = check_fully_connected,
+     .find_scratch = find_fully_connected_scratch},
 };
 NN_VARIANT_FAMILY(fully_connected, kernels);

@@ -201,7 +201,7 @@ static void long_tile_q8(size_t k, const int16_t *a0, const int16_t *a1, const i
     memcpy(out, total, sizeof(total));
 }
 
-static uint8_t requantize(const struct nn_gemm_q8 *gemm, int32_t acc, size_t column)
+static uint8_t requantize_sum(const struct nn_gemm_q8 *gemm, int32_t acc, size_t column)
 {
     int32_t sum = (int32_t)((uint32_t)acc + (uint32_t)gemm->bias[column]);
     struct nn_multiplier m = gemm->multipliers[column * gemm->multiplier_step];
@@ -225,7 +225,7 @@ void nn_gemm_run_q8(const struct nn_gemm_q8 *gemm, size_t n_rows, const int16_t 
         long_tile_q8(stride, rows[0], second, gemm->weights + n * stride, stride, acc);
         for (size_t r = 0; r < n_rows; r++)
             for (size_t c = 0; c < width; c++)
-                out[r][n + c] = requantize(gemm, acc[r * NN_GEMM_COLS_Q8 + c], n + c);
+                out[r][n + c] = requantize_sum(gemm, acc[r * NN_GEMM_COLS_Q8 + c], n + c);
     }
 }
 

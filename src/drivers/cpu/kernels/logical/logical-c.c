@@ -3,7 +3,7 @@
 #include "drivers/cpu/kernels/common/broadcast.h"
 #include "drivers/cpu/kernels/common/vector.h"
 
-static int lower(struct nn_lower *lower)
+static int lower_logical(struct nn_lower *lower)
 {
     return 0;
 }
@@ -78,19 +78,19 @@ static const struct nn_kernel kernels[] = {
      .operation = NNHAL_OP_LOGICAL_AND,
      .in0 = NN_T_B8,
      .in_place = 3,
-     .lower = lower,
+     .lower = lower_logical,
      .run = nn_logical_and_b8__c},
     {.name = "logical_or_b8__c",
      .operation = NNHAL_OP_LOGICAL_OR,
      .in0 = NN_T_B8,
      .in_place = 3,
-     .lower = lower,
+     .lower = lower_logical,
      .run = nn_logical_or_b8__c},
     {.name = "logical_not_b8__c",
      .operation = NNHAL_OP_LOGICAL_NOT,
      .in0 = NN_T_B8,
      .in_place = 1,
-     .lower = lower,
+     .lower = lower_logical,
      .run = nn_logical_not_b8__c},
 };
 

@@ -12,7 +12,7 @@ struct pair {
 };
 
 /* Little-endian, wherever it is. */
-static uint64_t fetch(const uint8_t *bytes, size_t n)
+static uint64_t fetch_bytes(const uint8_t *bytes, size_t n)
 {
     uint64_t value = 0;
 
@@ -21,26 +21,26 @@ static uint64_t fetch(const uint8_t *bytes, size_t n)
     return value;
 }
 
-static uint64_t fetch64(const uint8_t *bytes)
+static uint64_t fetch_u64(const uint8_t *bytes)
 {
-    return fetch(bytes, 8);
+    return fetch_bytes(bytes, 8);
 }
 
-static uint64_t rotate(uint64_t value, unsigned n)
+static uint64_t rotate_u64(uint64_t value, unsigned n)
 {
     return value >> n | value << (64 - n);
 }
 
-static uint64_t fold(uint64_t value)
+static uint64_t fold_u64(uint64_t value)
 {
     return value ^ value >> 47;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b, uint64_t factor)
+static uint64_t mix_u64(uint64_t a, uint64_t b, uint64_t factor)
 {
-    uint64_t c = fold((a ^ b) * factor);
+    uint64_t c = fold_u64((a ^ b) * factor);
 
-    return fold((b ^ c) * factor) * factor;
+    return fold_u64((b ^ c) * factor) * factor;
 }
 
 static uint64_t hash_up_to_16(const uint8_t *s, size_t n)
@@ -48,16 +48,16 @@ static uint64_t hash_up_to_16(const uint8_t *s, size_t n)
     uint64_t factor = k2 + n * 2;
 
     if (n >= 8) {
-        uint64_t a = fetch64(s) + k2, b = fetch64(s + n - 8);
+        uint64_t a = fetch_u64(s) + k2, b = fetch_u64(s + n - 8);
 
-        return mix(rotate(b, 37) * factor + a, (rotate(a, 25) + b) * factor, factor);
+        return mix_u64(rotate_u64(b, 37) * factor + a, (rotate_u64(a, 25) + b) * factor, factor);
     }
     if (n >= 4)
-        return mix(n + (fetch(s, 4) << 3), fetch(s + n - 4, 4), factor);
+        return mix_u64(n + (fetch_bytes(s, 4) << 3), fetch_bytes(s + n - 4, 4), factor);
     if (n > 0) {
         uint64_t y = s[0] + ((uint64_t)s[n >> 1] << 8), z = n + ((uint64_t)s[n - 1] << 2);
 
-        return fold(y * k2 ^ z * k0) * k2;
+        return fold_u64(y * k2 ^ z * k0) * k2;
     }
     return k2;
 }
@@ -65,34 +65,37 @@ static uint64_t hash_up_to_16(const uint8_t *s, size_t n)
 static uint64_t hash_up_to_32(const uint8_t *s, size_t n)
 {
     uint64_t factor = k2 + n * 2;
-    uint64_t a = fetch64(s) * k1, b = fetch64(s + 8);
-    uint64_t c = fetch64(s + n - 8) * factor, d = fetch64(s + n - 16) * k2;
+    uint64_t a = fetch_u64(s) * k1, b = fetch_u64(s + 8);
+    uint64_t c = fetch_u64(s + n - 8) * factor, d = fetch_u64(s + n - 16) * k2;
 
-    return mix(rotate(a + b, 43) + rotate(c, 30) + d, a + rotate(b + k2, 18) + c, factor);
+    return mix_u64(rotate_u64(a + b, 43) + rotate_u64(c, 30) + d, a + rotate_u64(b + k2, 18) + c,
+                   factor);
 }
 
 static uint64_t hash_up_to_64(const uint8_t *s, size_t n)
 {
     uint64_t factor = k2 + n * 2;
-    uint64_t a = fetch64(s) * k2, b = fetch64(s + 8);
-    uint64_t c = fetch64(s + n - 8) * factor, d = fetch64(s + n - 16) * k2;
-    uint64_t y = rotate(a + b, 43) + rotate(c, 30) + d;
-    uint64_t z = mix(y, a + rotate(b + k2, 18) + c, factor);
-    uint64_t e = fetch64(s + 16) * factor, f = fetch64(s + 24);
-    uint64_t g = (y + fetch64(s + n - 32)) * factor, h = (z + fetch64(s + n - 24)) * factor;
+    uint64_t a = fetch_u64(s) * k2, b = fetch_u64(s + 8);
+    uint64_t c = fetch_u64(s + n - 8) * factor, d = fetch_u64(s + n - 16) * k2;
+    uint64_t y = rotate_u64(a + b, 43) + rotate_u64(c, 30) + d;
+    uint64_t z = mix_u64(y, a + rotate_u64(b + k2, 18) + c, factor);
+    uint64_t e = fetch_u64(s + 16) * factor, f = fetch_u64(s + 24);
+    uint64_t g = (y + fetch_u64(s + n - 32)) * factor, h = (z + fetch_u64(s + n - 24)) * factor;
 
-    return mix(rotate(e + f, 43) + rotate(g, 30) + h, e + rotate(f + a, 18) + g, factor);
+    return mix_u64(rotate_u64(e + f, 43) + rotate_u64(g, 30) + h, e + rotate_u64(f + a, 18) + g,
+                   factor);
 }
 
 static struct pair weak_hash(const uint8_t *s, uint64_t a, uint64_t b)
 {
-    uint64_t w = fetch64(s), x = fetch64(s + 8), y = fetch64(s + 16), z = fetch64(s + 24), c;
+    uint64_t w = fetch_u64(s), x = fetch_u64(s + 8), y = fetch_u64(s + 16), z = fetch_u64(s + 24),
+             c;
 
     a += w;
-    b = rotate(b + a + z, 21);
+    b = rotate_u64(b + a + z, 21);
     c = a;
     a += x + y;
-    b += rotate(a, 44);
+    b += rotate_u64(a, 44);
     return (struct pair){a + z, b + c};
 }
 
@@ -107,13 +110,13 @@ static void take_block(struct state *st, const uint8_t *s, uint64_t factor, uint
 {
     uint64_t swap;
 
-    st->x = rotate(st->x + st->y + st->v.first + fetch64(s + 8), 37) * factor;
-    st->y = rotate(st->y + st->v.second + fetch64(s + 48), 42) * factor;
+    st->x = rotate_u64(st->x + st->y + st->v.first + fetch_u64(s + 8), 37) * factor;
+    st->y = rotate_u64(st->y + st->v.second + fetch_u64(s + 48), 42) * factor;
     st->x ^= st->w.second * weight;
-    st->y += st->v.first * weight + fetch64(s + 40);
-    st->z = rotate(st->z + st->w.first, 33) * factor;
+    st->y += st->v.first * weight + fetch_u64(s + 40);
+    st->z = rotate_u64(st->z + st->w.first, 33) * factor;
     st->v = weak_hash(s, st->v.second * factor, st->x + st->w.first);
-    st->w = weak_hash(s + 32, st->z + st->w.second, st->y + fetch64(s + 16));
+    st->w = weak_hash(s + 32, st->z + st->w.second, st->y + fetch_u64(s + 16));
     swap = st->z;
     st->z = st->x;
     st->x = swap;
@@ -123,10 +126,10 @@ static uint64_t hash_long(const uint8_t *s, size_t n)
 {
     const uint64_t seed = 81;
     const uint8_t *end = s + (n - 1) / 64 * 64, *last = end + ((n - 1) & 63) - 63;
-    struct state st = {.x = seed * k2 + fetch64(s), .y = seed * k1 + 113};
+    struct state st = {.x = seed * k2 + fetch_u64(s), .y = seed * k1 + 113};
     uint64_t factor;
 
-    st.z = fold(st.y * k2 + 113) * k2;
+    st.z = fold_u64(st.y * k2 + 113) * k2;
     for (; s != end; s += 64)
         take_block(&st, s, k1, 1);
     factor = k1 + ((st.z & 0xff) << 1);
@@ -134,8 +137,8 @@ static uint64_t hash_long(const uint8_t *s, size_t n)
     st.v.first += st.w.first;
     st.w.first += st.v.first;
     take_block(&st, last, factor, 9);
-    return mix(mix(st.v.first, st.w.first, factor) + fold(st.y) * k0 + st.z,
-               mix(st.v.second, st.w.second, factor) + st.x, factor);
+    return mix_u64(mix_u64(st.v.first, st.w.first, factor) + fold_u64(st.y) * k0 + st.z,
+                   mix_u64(st.v.second, st.w.second, factor) + st.x, factor);
 }
 
 uint64_t nn_fingerprint64(const void *bytes, size_t n_bytes)

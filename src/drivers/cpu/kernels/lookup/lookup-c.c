@@ -54,8 +54,8 @@ static int take_indices(const struct nn_kernel_args *args, const struct nn_tenso
     return 0;
 }
 
-static int gather(const struct nn_kernel_args *args, const struct nn_tensor *values, uint32_t axis,
-                  const struct nn_tensor *indices)
+static int gather_rows(const struct nn_kernel_args *args, const struct nn_tensor *values,
+                       uint32_t axis, const struct nn_tensor *indices)
 {
     struct gather_job job = {.in = values->data, .out = args->outputs[0].data};
     size_t n_outer = nn_dims_count(values->dims, 0, axis);
@@ -82,7 +82,7 @@ static int nn_gather__c(const struct nn_kernel_args *args)
 {
     const struct gather_params *params = args->params;
 
-    return gather(args, &args->inputs[0], params->axis, &args->inputs[2]);
+    return gather_rows(args, &args->inputs[0], params->axis, &args->inputs[2]);
 }
 
 static bool check_gather(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
@@ -102,7 +102,7 @@ static int lower_embedding(struct nn_lower *lower)
 
 static int nn_embedding_lookup__c(const struct nn_kernel_args *args)
 {
-    return gather(args, &args->inputs[1], 0, &args->inputs[0]);
+    return gather_rows(args, &args->inputs[1], 0, &args->inputs[0]);
 }
 
 /* ---- HASHTABLE_LOOKUP ---- */

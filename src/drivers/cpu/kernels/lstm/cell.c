@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static void normalize(float *z, size_t n, const float *weights, const float *bias)
+static void normalize_gate(float *z, size_t n, const float *weights, const float *bias)
 {
     double sum = 0.0, squares = 0.0, mean;
     float factor;
@@ -39,16 +39,16 @@ static void gate_sum(const struct nn_lstm_cell *cell, enum nn_lstm_gate k, const
     for (size_t i = 0; gate->peephole && i < n; i++)
         z[i] += gate->peephole[i] * c[i];
     if (gate->layer_norm)
-        normalize(z, n, gate->layer_norm, gate->bias);
+        normalize_gate(z, n, gate->layer_norm, gate->bias);
 }
 
-static void clip(float *values, size_t n, float bound)
+static void clip_values(float *values, size_t n, float bound)
 {
     for (size_t i = 0; bound > 0.0f && i < n; i++)
         values[i] = values[i] < -bound ? -bound : values[i] > bound ? bound : values[i];
 }
 
-static void project(const struct nn_lstm_cell *cell, const float *y, float *out)
+static void project_output(const struct nn_lstm_cell *cell, const float *y, float *out)
 {
     if (!cell->projection) {
         memcpy(out, y, cell->n_outputs * sizeof(*out));
@@ -59,7 +59,7 @@ static void project(const struct nn_lstm_cell *cell, const float *y, float *out)
     else
         memset(out, 0, cell->n_outputs * sizeof(*out));
     nn_matvec_add(out, cell->projection, y, cell->n_outputs, cell->n_cells);
-    clip(out, cell->n_outputs, cell->projection_clip);
+    clip_values(out, cell->n_outputs, cell->projection_clip);
 }
 
 void nn_lstm_step(const struct nn_lstm_cell *cell, const float *x, const float *aux, const float *h,
@@ -81,7 +81,7 @@ void nn_lstm_step(const struct nn_lstm_cell *cell, const float *x, const float *
     nn_rnn_activate(cell->activation, j, n);
     for (size_t u = 0; u < n; u++)
         c[u] = f[u] * c[u] + i[u] * j[u];
-    clip(c, n, cell->cell_clip);
+    clip_values(c, n, cell->cell_clip);
 
     gate_sum(cell, NN_LSTM_OUTPUT, x, aux, h, c, o);
     nn_rnn_activate(NN_RNN_SIGMOID, o, n);
@@ -89,5 +89,5 @@ void nn_lstm_step(const struct nn_lstm_cell *cell, const float *x, const float *
     nn_rnn_activate(cell->activation, j, n);
     for (size_t u = 0; u < n; u++)
         j[u] *= o[u];
-    project(cell, j, out);
+    project_output(cell, j, out);
 }

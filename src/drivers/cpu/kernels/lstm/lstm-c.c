@@ -58,7 +58,7 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static void walk(struct direction *direction)
+static void walk_sequence(struct direction *direction)
 {
     const struct nn_lstm_cell *cell = &direction->cell;
     size_t n_weights = 4 * cell->n_cells * (cell->n_inputs + cell->n_aux + cell->n_outputs);
@@ -133,7 +133,8 @@ static int lower_bidirectional(struct nn_lower *lower)
 /* ---- running ---- */
 
 /* Input i widened, NULL if it is omitted or there is no such input. */
-static const float *take(const struct nn_kernel_args *args, struct nn_f16_scratch *wide, uint32_t i)
+static const float *widen_input(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
+                                uint32_t i)
 {
     return i < args->n_inputs ? nn_f16_input(wide, &args->inputs[i]) : NULL;
 }
@@ -147,14 +148,14 @@ static void take_gates(const struct nn_kernel_args *args, struct nn_f16_scratch 
     for (uint32_t k = 0; k < NN_LSTM_GATE_N; k++) {
         struct nn_lstm_gate_weights *gate = &cell->gates[k];
 
-        gate->input = take(args, wide, map->weights + k);
-        gate->recurrent = take(args, wide, map->recurrent + k);
-        gate->bias = take(args, wide, map->bias + k);
-        gate->layer_norm = take(args, wide, map->layer_norm + k);
+        gate->input = widen_input(args, wide, map->weights + k);
+        gate->recurrent = widen_input(args, wide, map->recurrent + k);
+        gate->bias = widen_input(args, wide, map->bias + k);
+        gate->layer_norm = widen_input(args, wide, map->layer_norm + k);
         if (peepholes[k] != NN_LSTM_NO_OPERAND)
-            gate->peephole = take(args, wide, map->peephole + peepholes[k]);
+            gate->peephole = widen_input(args, wide, map->peephole + peepholes[k]);
         if (has_aux)
-            gate->aux = take(args, wide, map->aux_weights + k);
+            gate->aux = widen_input(args, wide, map->aux_weights + k);
     }
 }
 
@@ -170,13 +171,13 @@ static void take_direction(const struct nn_kernel_args *args, struct nn_f16_scra
     cell->n_cells = weights->dims[0];
     cell->n_inputs = weights->dims[1];
     cell->n_outputs = args->inputs[map->recurrent + NN_LSTM_OUTPUT].dims[1];
-    cell->projection = take(args, wide, map->projection);
-    cell->projection_bias = take(args, wide, map->projection_bias);
+    cell->projection = widen_input(args, wide, map->projection);
+    cell->projection_bias = widen_input(args, wide, map->projection_bias);
     cell->activation = params->activation;
     cell->cell_clip = params->cell_clip;
     cell->projection_clip = params->projection_clip;
-    direction->h = take(args, wide, map->output_state);
-    direction->c = take(args, wide, map->cell_state);
+    direction->h = widen_input(args, wide, map->output_state);
+    direction->c = widen_input(args, wide, map->cell_state);
     direction->out_row = cell->n_outputs;
 }
 
@@ -211,11 +212,11 @@ static int nn_lstm__c(const struct nn_kernel_args *args)
     take_outputs(args, &wide, results);
     direction.sequence = (struct nn_sequence){
         .n_steps = 1, .n_batches = args->inputs[0].dims[0], .is_time_major = true};
-    direction.x = take(args, &wide, 0);
+    direction.x = widen_input(args, &wide, 0);
     direction.last_h = results[1];
     direction.last_c = results[2];
     direction.out = results[3];
-    walk(&direction);
+    walk_sequence(&direction);
     for (uint32_t i = 1; i < 4; i++)
         nn_f16_store(&args->outputs[i], results[i]);
     memset(args->outputs[0].data, 0, args->outputs[0].size);
@@ -241,11 +242,11 @@ static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
     take_direction(args, &wide, &nn_lstm_map_unidirectional, &direction);
     take_outputs(args, &wide, results);
     direction.sequence = read_sequence(args);
-    direction.x = take(args, &wide, 0);
+    direction.x = widen_input(args, &wide, 0);
     direction.out = results[0];
     direction.last_h = results[1];
     direction.last_c = results[2] ? results[2] : cell_room(&direction, &wide);
-    walk(&direction);
+    walk_sequence(&direction);
     store_outputs(args, results);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
@@ -254,10 +255,10 @@ static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 static void take_sequences(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
                            struct direction *forward, struct direction *backward)
 {
-    const float *aux = take(args, wide, NN_BIDIRECTIONAL_LSTM_AUX);
+    const float *aux = widen_input(args, wide, NN_BIDIRECTIONAL_LSTM_AUX);
     bool has_weights = forward->cell.gates[NN_LSTM_OUTPUT].aux != NULL;
 
-    forward->x = backward->x = take(args, wide, 0);
+    forward->x = backward->x = widen_input(args, wide, 0);
     if (aux && has_weights) {
         forward->aux = backward->aux = aux;
         forward->cell.n_aux = args->inputs[NN_BIDIRECTIONAL_LSTM_AUX].dims[2];
@@ -297,8 +298,8 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
         forward.last_c = cell_room(&forward, &wide);
         backward.last_c = cell_room(&backward, &wide);
     }
-    walk(&forward);
-    walk(&backward);
+    walk_sequence(&forward);
+    walk_sequence(&backward);
     store_outputs(args, results);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }

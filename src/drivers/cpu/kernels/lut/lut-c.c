@@ -52,7 +52,7 @@ static void table_row(const struct nn_kernel_args *args, const struct nn_row *ro
         out[i] = table[in[i]];
 }
 
-static int nn_lookup_q8__c(const struct nn_kernel_args *args)
+static int nn_lookup_q8(const struct nn_kernel_args *args)
 {
     const struct params *params = args->params;
 
@@ -72,7 +72,7 @@ static const struct nn_kernel kernels[] = {
      .in_place = 1 << DATA,
      .is_elementwise = 1,
      .lower = lower_lookup,
-     .run = nn_lookup_q8__c},
+     .run = nn_lookup_q8},
 };
 
 NN_VARIANT_FAMILY(lut, kernels);

@@ -206,7 +206,7 @@ static void rows_integer(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_batch_matmul__c(const struct nn_kernel_args *args)
+static int nn_batch_matmul(const struct nn_kernel_args *args)
 {
     const struct nn_tensor *x = &args->inputs[0];
     const struct nn_tensor *out = &args->outputs[0];
@@ -229,7 +229,7 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32 | NN_T_F16 | NN_T_I32 | NN_T_S8,
      .params_bytes = sizeof(struct matmul_params),
      .lower = lower_matmul,
-     .run = nn_batch_matmul__c,
+     .run = nn_batch_matmul,
      .check = check_shapes},
 };
 

@@ -34,7 +34,7 @@ struct job {
 };
 
 /* n elements from at on, as floats: in place for float32, else in buffer. */
-static const float *load(const struct job *job, size_t at, size_t n, float buffer[NN_CHUNK])
+static const float *load_pixels(const struct job *job, size_t at, size_t n, float buffer[NN_CHUNK])
 {
     const void *data = job->args->inputs[0].data;
 
@@ -44,7 +44,7 @@ static const float *load(const struct job *job, size_t at, size_t n, float buffe
     return buffer;
 }
 
-static void store(const struct job *job, size_t at, size_t n, const float *from)
+static void store_pixels(const struct job *job, size_t at, size_t n, const float *from)
 {
     void *data = job->args->outputs[0].data;
 
@@ -77,7 +77,7 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
         for (size_t c = 0; c < n; c++)
             sums[c] = 0.0;
         for (size_t i = 0; i < job->n_pixels; i++) {
-            const float *x = load(job, first + i * job->depth, n, buffer);
+            const float *x = load_pixels(job, first + i * job->depth, n, buffer);
 
             for (size_t c = 0; c < n; c++)
                 sums[c] += (double)x[c];
@@ -87,7 +87,7 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
             sums[c] = 0.0;
         }
         for (size_t i = 0; i < job->n_pixels; i++) {
-            const float *x = load(job, first + i * job->depth, n, buffer);
+            const float *x = load_pixels(job, first + i * job->depth, n, buffer);
 
             for (size_t c = 0; c < n; c++) {
                 double d = (double)(x[c] - mean[c]);
@@ -98,17 +98,17 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
         for (size_t c = 0; c < n; c++)
             scale[c] = scale_of(params, sums[c], job->n_pixels);
         for (size_t i = 0; i < job->n_pixels; i++) {
-            const float *x = load(job, first + i * job->depth, n, buffer);
+            const float *x = load_pixels(job, first + i * job->depth, n, buffer);
 
             for (size_t c = 0; c < n; c++)
                 buffer[c] = (x[c] - mean[c]) * scale[c] + params->beta;
-            store(job, first + i * job->depth, n, buffer);
+            store_pixels(job, first + i * job->depth, n, buffer);
         }
     }
 }
 
 /* NCHW: one item is one channel of one image, contiguous. */
-static void channels(void *ctx, size_t begin, size_t end, unsigned worker)
+static void normalize_channels(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
     const struct params *params = job->args->params;
@@ -121,7 +121,7 @@ static void channels(void *ctx, size_t begin, size_t end, unsigned worker)
 
         for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
-            const float *x = load(job, first + i, n, buffer);
+            const float *x = load_pixels(job, first + i, n, buffer);
 
             for (size_t k = 0; k < n; k++)
                 sum += (double)x[k];
@@ -129,7 +129,7 @@ static void channels(void *ctx, size_t begin, size_t end, unsigned worker)
         mean = (float)(sum / (double)job->n_pixels);
         for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
-            const float *x = load(job, first + i, n, buffer);
+            const float *x = load_pixels(job, first + i, n, buffer);
 
             for (size_t k = 0; k < n; k++) {
                 double d = (double)(x[k] - mean);
@@ -140,16 +140,16 @@ static void channels(void *ctx, size_t begin, size_t end, unsigned worker)
         scale = scale_of(params, squares, job->n_pixels);
         for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
-            const float *x = load(job, first + i, n, buffer);
+            const float *x = load_pixels(job, first + i, n, buffer);
 
             for (size_t k = 0; k < n; k++)
                 buffer[k] = (x[k] - mean) * scale + params->beta;
-            store(job, first + i, n, buffer);
+            store_pixels(job, first + i, n, buffer);
         }
     }
 }
 
-static int nn_instance_normalization_float__c(const struct nn_kernel_args *args)
+static int nn_instance_normalization_float(const struct nn_kernel_args *args)
 {
     const struct params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
@@ -159,7 +159,7 @@ static int nn_instance_normalization_float__c(const struct nn_kernel_args *args)
     job.depth = dims[params->is_nchw ? 1 : 3];
     job.n_pixels = nn_tensor_count(in) / dims[0] / job.depth;
     if (params->is_nchw)
-        nn_parallel_for(args, dims[0] * job.depth, job.n_pixels * 3, channels, &job);
+        nn_parallel_for(args, dims[0] * job.depth, job.n_pixels * 3, normalize_channels, &job);
     else
         nn_parallel_for(args, dims[0] * ((job.depth + NN_CHUNK - 1) / NN_CHUNK),
                         job.n_pixels * nn_min_size(job.depth, NN_CHUNK), blocks_of_channels, &job);
@@ -173,7 +173,7 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct params),
      .lower = lower_instance,
-     .run = nn_instance_normalization_float__c},
+     .run = nn_instance_normalization_float},
 };
 
 NN_VARIANT_FAMILY(instance_normalization, kernels);

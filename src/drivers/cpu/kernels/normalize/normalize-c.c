@@ -52,7 +52,7 @@ static void l2_slice(const struct nn_kernel_args *args, const float *in, float *
         out[i] = in[i] / norm;
 }
 
-static int nn_l2_normalization_float__c(const struct nn_kernel_args *args)
+static int nn_l2_normalization_float(const struct nn_kernel_args *args)
 {
     const struct l2_params *params = args->params;
 
@@ -108,7 +108,7 @@ static void l2_slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_l2_normalization_q8__c(const struct nn_kernel_args *args)
+static int nn_l2_normalization_q8(const struct nn_kernel_args *args)
 {
     const struct l2_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
@@ -197,7 +197,7 @@ static void local_slices(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_local_response_float__c(const struct nn_kernel_args *args)
+static int nn_local_response_float(const struct nn_kernel_args *args)
 {
     const struct local_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
@@ -224,7 +224,7 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct l2_params),
      .lower = lower_l2,
-     .run = nn_l2_normalization_float__c,
+     .run = nn_l2_normalization_float,
      .check = check_axis},
     {.name = NN_VARIANT_NAME("l2_normalization_q8"),
      .isa = NN_VARIANT_ISA,
@@ -232,7 +232,7 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct l2_params),
      .lower = lower_l2,
-     .run = nn_l2_normalization_q8__c,
+     .run = nn_l2_normalization_q8,
      .check = check_axis},
     {.name = NN_VARIANT_NAME("local_response_normalization_float"),
      .isa = NN_VARIANT_ISA,
@@ -240,7 +240,7 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct local_params),
      .lower = lower_local,
-     .run = nn_local_response_float__c,
+     .run = nn_local_response_float,
      .check = check_local},
 };
 

@@ -87,7 +87,7 @@ static void output_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int run(const struct nn_kernel_args *args, pool_fn fn)
+static int run_pool(const struct nn_kernel_args *args, pool_fn fn)
 {
     const struct pool_params *params = args->params;
     const struct nn_window_2d *window = &params->window;
@@ -181,23 +181,23 @@ NN_INLINE void pool_f16(uint32_t op, const struct nn_kernel_args *args, const st
 }
 
 #define DEFINE_FLOAT(op_name, op)                                                                  \
-    static void op_name##_cells_f32(const struct nn_kernel_args *args, const struct cells *cells,  \
-                                    size_t out, size_t depth)                                      \
+    static void NN_VARIANT_SYMBOL(op_name##_cells_f32)(                                            \
+        const struct nn_kernel_args *args, const struct cells *cells, size_t out, size_t depth)    \
     {                                                                                              \
         pool_f32(NNHAL_OP_##op, args, cells, out, depth);                                          \
     }                                                                                              \
-    static void op_name##_cells_f16(const struct nn_kernel_args *args, const struct cells *cells,  \
-                                    size_t out, size_t depth)                                      \
+    static void NN_VARIANT_SYMBOL(op_name##_cells_f16)(                                            \
+        const struct nn_kernel_args *args, const struct cells *cells, size_t out, size_t depth)    \
     {                                                                                              \
         pool_f16(NNHAL_OP_##op, args, cells, out, depth);                                          \
     }                                                                                              \
-    static int nn_##op_name##_f32__c(const struct nn_kernel_args *args)                            \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_f32)(const struct nn_kernel_args *args)            \
     {                                                                                              \
-        return run(args, op_name##_cells_f32);                                                     \
+        return run_pool(args, NN_VARIANT_SYMBOL(op_name##_cells_f32));                             \
     }                                                                                              \
-    static int nn_##op_name##_f16__c(const struct nn_kernel_args *args)                            \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_f16)(const struct nn_kernel_args *args)            \
     {                                                                                              \
-        return run(args, op_name##_cells_f16);                                                     \
+        return run_pool(args, NN_VARIANT_SYMBOL(op_name##_cells_f16));                             \
     }
 DEFINE_FLOAT(average_pool, AVERAGE_POOL_2D)
 DEFINE_FLOAT(l2_pool, L2_POOL_2D)
@@ -237,7 +237,7 @@ static void max_cells_q8(const struct nn_kernel_args *args, const struct cells *
 }
 
 /* Raw codes are averaged, half away from zero. */
-static int32_t average(int32_t sum, int32_t count)
+static int32_t average_code(int32_t sum, int32_t count)
 {
     return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
 }
@@ -267,19 +267,19 @@ static void average_cells_q8(const struct nn_kernel_args *args, const struct cel
             }
         }
         for (size_t k = 0; k < n; k++)
-            out[c + k] = (uint8_t)nn_clamp_i32(average(acc[k], count) + offset, params->q8_low,
+            out[c + k] = (uint8_t)nn_clamp_i32(average_code(acc[k], count) + offset, params->q8_low,
                                                params->q8_high);
     }
 }
 
-static int nn_max_pool_q8__c(const struct nn_kernel_args *args)
+static int nn_max_pool_q8(const struct nn_kernel_args *args)
 {
-    return run(args, max_cells_q8);
+    return run_pool(args, max_cells_q8);
 }
 
-static int nn_average_pool_q8__c(const struct nn_kernel_args *args)
+static int nn_average_pool_q8(const struct nn_kernel_args *args)
 {
-    return run(args, average_cells_q8);
+    return run_pool(args, average_cells_q8);
 }
 
 #define ROW(op_name, op, types, run_function)                                                      \
@@ -290,14 +290,14 @@ static int nn_average_pool_q8__c(const struct nn_kernel_args *args)
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("average_pool_2d_f32", AVERAGE_POOL_2D, NN_T_F32, nn_average_pool_f32__c),
-    ROW("average_pool_2d_f16", AVERAGE_POOL_2D, NN_T_F16, nn_average_pool_f16__c),
-    ROW("average_pool_2d_q8", AVERAGE_POOL_2D, NN_T_U8 | NN_T_S8, nn_average_pool_q8__c),
-    ROW("l2_pool_2d_f32", L2_POOL_2D, NN_T_F32, nn_l2_pool_f32__c),
-    ROW("l2_pool_2d_f16", L2_POOL_2D, NN_T_F16, nn_l2_pool_f16__c),
-    ROW("max_pool_2d_f32", MAX_POOL_2D, NN_T_F32, nn_max_pool_f32__c),
-    ROW("max_pool_2d_f16", MAX_POOL_2D, NN_T_F16, nn_max_pool_f16__c),
-    ROW("max_pool_2d_q8", MAX_POOL_2D, NN_T_U8 | NN_T_S8, nn_max_pool_q8__c),
+    ROW("average_pool_2d_f32", AVERAGE_POOL_2D, NN_T_F32, NN_VARIANT_SYMBOL(nn_average_pool_f32)),
+    ROW("average_pool_2d_f16", AVERAGE_POOL_2D, NN_T_F16, NN_VARIANT_SYMBOL(nn_average_pool_f16)),
+    ROW("average_pool_2d_q8", AVERAGE_POOL_2D, NN_T_U8 | NN_T_S8, nn_average_pool_q8),
+    ROW("l2_pool_2d_f32", L2_POOL_2D, NN_T_F32, NN_VARIANT_SYMBOL(nn_l2_pool_f32)),
+    ROW("l2_pool_2d_f16", L2_POOL_2D, NN_T_F16, NN_VARIANT_SYMBOL(nn_l2_pool_f16)),
+    ROW("max_pool_2d_f32", MAX_POOL_2D, NN_T_F32, NN_VARIANT_SYMBOL(nn_max_pool_f32)),
+    ROW("max_pool_2d_f16", MAX_POOL_2D, NN_T_F16, NN_VARIANT_SYMBOL(nn_max_pool_f16)),
+    ROW("max_pool_2d_q8", MAX_POOL_2D, NN_T_U8 | NN_T_S8, nn_max_pool_q8),
 };
 
 NN_VARIANT_FAMILY(pool, kernels);

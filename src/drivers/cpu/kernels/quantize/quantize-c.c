@@ -56,13 +56,13 @@ static void quantize_row_f16(const struct nn_kernel_args *args, const struct nn_
     }
 }
 
-static int nn_quantize_f32__c(const struct nn_kernel_args *args)
+static int nn_quantize_f32(const struct nn_kernel_args *args)
 {
     nn_rows_run(args, 24, quantize_row_f32);
     return 0;
 }
 
-static int nn_quantize_f16__c(const struct nn_kernel_args *args)
+static int nn_quantize_f16(const struct nn_kernel_args *args)
 {
     nn_rows_run(args, 48, quantize_row_f16);
     return 0;
@@ -105,7 +105,7 @@ static void dequantize_row(const struct nn_kernel_args *args, const struct nn_ro
     }
 }
 
-static int nn_dequantize_q8__c(const struct nn_kernel_args *args)
+static int nn_dequantize_q8(const struct nn_kernel_args *args)
 {
     nn_rows_run(args, 16, dequantize_row);
     return 0;
@@ -145,7 +145,7 @@ static bool check_channels(const void *from_params, uint32_t n_inputs,
            weights_bytes / sizeof(float) >= params->n_channels;
 }
 
-static int nn_dequantize_qpc__c(const struct nn_kernel_args *args)
+static int nn_dequantize_qpc(const struct nn_kernel_args *args)
 {
     const struct channel_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
@@ -169,7 +169,7 @@ static int nn_dequantize_qpc__c(const struct nn_kernel_args *args)
 /* ---- CAST ---- */
 
 /* Every element type fits a double. */
-static void load(const struct nn_tensor *tensor, size_t at, size_t n, double *to)
+static void load_doubles(const struct nn_tensor *tensor, size_t at, size_t n, double *to)
 {
     switch (tensor->type) {
     case NNHAL_TENSOR_FLOAT32:
@@ -198,7 +198,7 @@ static int32_t truncate_to(double x, double low, double high)
     return (int32_t)(x < high ? x : high);
 }
 
-static void store(const struct nn_tensor *tensor, size_t at, size_t n, const double *from)
+static void store_doubles(const struct nn_tensor *tensor, size_t at, size_t n, const double *from)
 {
     switch (tensor->type) {
     case NNHAL_TENSOR_FLOAT32:
@@ -227,12 +227,12 @@ static void cast_row(const struct nn_kernel_args *args, const struct nn_row *row
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, row->n - i);
 
-        load(&args->inputs[0], row->in0 + i, n, wide);
-        store(&args->outputs[0], row->out + i, n, wide);
+        load_doubles(&args->inputs[0], row->in0 + i, n, wide);
+        store_doubles(&args->outputs[0], row->out + i, n, wide);
     }
 }
 
-static int nn_cast__c(const struct nn_kernel_args *args)
+static int nn_cast(const struct nn_kernel_args *args)
 {
     if (args->inputs[0].type == args->outputs[0].type)
         memmove(args->outputs[0].data, args->inputs[0].data, args->inputs[0].size);
@@ -248,14 +248,14 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32,
      .is_elementwise = 1,
      .lower = lower_nothing,
-     .run = nn_quantize_f32__c},
+     .run = nn_quantize_f32},
     {.name = NN_VARIANT_NAME("quantize_f16"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_QUANTIZE,
      .in0 = NN_T_F16,
      .is_elementwise = 1,
      .lower = lower_nothing,
-     .run = nn_quantize_f16__c},
+     .run = nn_quantize_f16},
     {.name = NN_VARIANT_NAME("dequantize_q8"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEQUANTIZE,
@@ -263,21 +263,21 @@ static const struct nn_kernel kernels[] = {
      .weights_bytes = 256 * sizeof(float),
      .is_elementwise = 1,
      .lower = lower_dequantize,
-     .run = nn_dequantize_q8__c},
+     .run = nn_dequantize_q8},
     {.name = NN_VARIANT_NAME("dequantize_qpc"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEQUANTIZE,
      .in0 = NN_T_QPC,
      .params_bytes = sizeof(struct channel_params),
      .lower = lower_dequantize_channels,
-     .run = nn_dequantize_qpc__c,
+     .run = nn_dequantize_qpc,
      .check = check_channels},
     {.name = NN_VARIANT_NAME("cast"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_CAST,
      .in0 = NN_T_ANY,
      .lower = lower_nothing,
-     .run = nn_cast__c},
+     .run = nn_cast},
 };
 
 NN_VARIANT_FAMILY(quantize, kernels);

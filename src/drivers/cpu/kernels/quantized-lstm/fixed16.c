@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static int16_t rdp16(int16_t x, int exponent)
+static int16_t divide_pow2_i16(int16_t x, int exponent)
 {
     return (int16_t)nn_rdp64(x, exponent);
 }
@@ -13,8 +13,8 @@ static int16_t exp_quarter(int16_t a)
 {
     int16_t x = (int16_t)(a + 4096);
     int16_t x2 = nn_mul16(x, x), x3 = nn_mul16(x2, x), x4 = nn_mul16(x2, x2);
-    int16_t sum = (int16_t)(rdp16(x4, 2) + x3);
-    int16_t t = rdp16((int16_t)(nn_mul16(sum, 10923) + x2), 1);
+    int16_t sum = (int16_t)(divide_pow2_i16(x4, 2) + x3);
+    int16_t t = divide_pow2_i16((int16_t)(nn_mul16(sum, 10923) + x2), 1);
 
     return nn_sat16(28918 + nn_mul16(28918, (int16_t)(x + t)));
 }
@@ -43,7 +43,7 @@ static int16_t exp_negative(int16_t a, int n_integer_bits)
 }
 
 /* 2 / (1 + e) for e in [0, 1] Q0.15, as Q2.13: three Newton steps. */
-static int16_t reciprocal(int16_t e)
+static int16_t reciprocal_q15(int16_t e)
 {
     int32_t sum = (int32_t)e + INT16_MAX;
     int16_t half = (int16_t)((sum + (sum >= 0 ? 1 : -1)) / 2);
@@ -55,7 +55,7 @@ static int16_t reciprocal(int16_t e)
 }
 
 /* The magnitude's opposite: -|x|, which fits for every x. */
-static int16_t negative(int16_t x)
+static int16_t negative_abs(int16_t x)
 {
     return x > 0 ? (int16_t)-x : x;
 }
@@ -66,7 +66,7 @@ int16_t nn_logistic16(int16_t x)
 
     if (x == 0)
         return 16384;
-    y = nn_shl16(reciprocal(exp_negative(negative(x), 3)), 1);
+    y = nn_shl16(reciprocal_q15(exp_negative(negative_abs(x), 3)), 1);
     return x > 0 ? y : (int16_t)(INT16_MAX - y);
 }
 
@@ -76,6 +76,7 @@ int16_t nn_tanh16(int16_t x, int n_integer_bits)
 
     if (x == 0)
         return 0;
-    y = nn_shl16((int16_t)(reciprocal(exp_negative(negative(x), n_integer_bits + 1)) - 8192), 2);
+    y = nn_shl16(
+        (int16_t)(reciprocal_q15(exp_negative(negative_abs(x), n_integer_bits + 1)) - 8192), 2);
     return x > 0 ? y : (int16_t)-y;
 }

@@ -147,8 +147,8 @@ static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowes
     return inverse_square_root((int32_t)variance);
 }
 
-static void normalize(int16_t *q, size_t n, const struct gate_params *gate, const int16_t *weights,
-                      const int32_t *bias)
+static void normalize_gate(int16_t *q, size_t n, const struct gate_params *gate,
+                           const int16_t *weights, const int32_t *bias)
 {
     struct nn_multiplier out = gate->layer_norm, factor;
     int64_t mean;
@@ -177,7 +177,7 @@ static const void *data_of(const struct cell *cell, uint32_t i)
     return cell->args->inputs[i].data;
 }
 
-static int32_t dot8(const int8_t *weights, const int8_t *x, int32_t zero_point, size_t n)
+static int32_t dot_i8(const int8_t *weights, const int8_t *x, int32_t zero_point, size_t n)
 {
     int32_t sum = 0;
 
@@ -202,20 +202,21 @@ static void run_gate(const struct cell *cell, uint32_t k, size_t b, uint32_t pee
     const int32_t *bias = data_of(cell, MAP->bias + k);
 
     for (size_t u = 0; u < cell->n_cells; u++) {
-        int32_t sum = dot8(input + u * cell->n_inputs, (const int8_t *)x->data + b * cell->n_inputs,
-                           x->zero_point, cell->n_inputs);
+        int32_t sum = dot_i8(input + u * cell->n_inputs,
+                             (const int8_t *)x->data + b * cell->n_inputs, x->zero_point,
+                             cell->n_inputs);
 
         if (!norm)
             sum = (int32_t)((uint32_t)sum + (uint32_t)bias[u]);
         q[u] = nn_sat16(nn_multiplier_apply(sum, gate->input));
-        sum = dot8(recurrent + u * cell->n_outputs, (const int8_t *)h->data + b * cell->n_outputs,
-                   h->zero_point, cell->n_outputs);
+        sum = dot_i8(recurrent + u * cell->n_outputs, (const int8_t *)h->data + b * cell->n_outputs,
+                     h->zero_point, cell->n_outputs);
         q[u] = nn_sat16(nn_multiplier_apply(sum, gate->recurrent) + q[u]);
         if (peepholes)
             q[u] = nn_sat16(nn_multiplier_apply(peepholes[u] * c[u], gate->peephole) + q[u]);
     }
     if (norm)
-        normalize(q, cell->n_cells, gate, norm, bias);
+        normalize_gate(q, cell->n_cells, gate, norm, bias);
 }
 
 /* ---- a step ---- */
@@ -249,7 +250,7 @@ static void make_hidden(const struct cell *cell, const int16_t *o, const int16_t
     }
 }
 
-static void project(const struct cell *cell, const int8_t *hidden, int8_t *out)
+static void project_hidden(const struct cell *cell, const int8_t *hidden, int8_t *out)
 {
     const struct lstm_params *params = cell->params;
     const int8_t *weights = data_of(cell, MAP->projection);
@@ -257,8 +258,8 @@ static void project(const struct cell *cell, const int8_t *hidden, int8_t *out)
     int32_t zero_point = cell->args->inputs[MAP->output_state].zero_point;
 
     for (size_t r = 0; r < cell->n_outputs; r++) {
-        int32_t sum = dot8(weights + r * cell->n_cells, hidden, -params->hidden_zero_point,
-                           cell->n_cells);
+        int32_t sum = dot_i8(weights + r * cell->n_cells, hidden, -params->hidden_zero_point,
+                             cell->n_cells);
         int32_t y;
 
         if (bias)
@@ -271,7 +272,7 @@ static void project(const struct cell *cell, const int8_t *hidden, int8_t *out)
     }
 }
 
-static void activate(int16_t *q, size_t n)
+static void activate_gate(int16_t *q, size_t n)
 {
     for (size_t u = 0; u < n; u++)
         q[u] = nn_logistic16(q[u]);
@@ -288,23 +289,23 @@ static void run_batch(const struct cell *cell, size_t b, int16_t *scratch)
     int8_t *out = (int8_t *)args->outputs[2].data + b * cell->n_outputs;
 
     run_gate(cell, NN_LSTM_FORGET, b, 1, old, f);
-    activate(f, n);
+    activate_gate(f, n);
     run_gate(cell, NN_LSTM_CELL, b, NN_LSTM_NO_OPERAND, old, j);
     for (size_t u = 0; u < n; u++)
         j[u] = nn_tanh16(j[u], 3);
     if (data_of(cell, MAP->weights)) {
         run_gate(cell, NN_LSTM_INPUT, b, 0, old, i);
-        activate(i, n);
+        activate_gate(i, n);
     } else {
         for (size_t u = 0; u < n; u++)
             i[u] = (int16_t)(INT16_MAX - f[u]);
     }
     update_cell(cell, i, f, j, old, c);
     run_gate(cell, NN_LSTM_OUTPUT, b, 2, c, o);
-    activate(o, n);
+    activate_gate(o, n);
     make_hidden(cell, o, c, hidden);
     if (data_of(cell, MAP->projection))
-        project(cell, hidden, out);
+        project_hidden(cell, hidden, out);
     else
         memcpy(out, hidden, n);
     memcpy((int8_t *)args->outputs[0].data + b * cell->n_outputs, out, cell->n_outputs);

@@ -84,7 +84,7 @@ NN_INLINE void find(const struct job *job, uint32_t type, size_t begin, size_t e
     }
 }
 
-static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+static void arg_range(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
 
@@ -107,25 +107,26 @@ static void range(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int run(const struct nn_kernel_args *args, bool is_max)
+static int run_arg(const struct nn_kernel_args *args, bool is_max)
 {
     const struct arg_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
     struct job job = {
         .args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis), .is_max = is_max};
 
-    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 2 + 5, range, &job);
+    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 2 + 5, arg_range,
+                    &job);
     return 0;
 }
 
 static int nn_argmax__c(const struct nn_kernel_args *args)
 {
-    return run(args, true);
+    return run_arg(args, true);
 }
 
 static int nn_argmin__c(const struct nn_kernel_args *args)
 {
-    return run(args, false);
+    return run_arg(args, false);
 }
 
 static const struct nn_kernel kernels[] = {

@@ -109,7 +109,7 @@ static size_t input_at(const struct walk *walk, size_t k0, size_t r0, size_t k1,
 }
 
 /* One item is one block of at most NN_CHUNK elements of the last kept dimension. */
-static void range(void *ctx, size_t begin, size_t end, unsigned worker)
+static void reduce_range(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct job *job = ctx;
     const size_t *s = job->walk.sizes;
@@ -125,8 +125,8 @@ static void range(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int run(const struct nn_kernel_args *args,
-               void (*item)(const struct job *job, size_t in, size_t out, size_t n))
+static int run_reduce(const struct nn_kernel_args *args,
+                      void (*item)(const struct job *job, size_t in, size_t out, size_t n))
 {
     const struct reduce_params *params = args->params;
     struct job job = {.args = args, .item = item};
@@ -138,7 +138,7 @@ static int run(const struct nn_kernel_args *args,
     n_blocks = (s[4] + NN_CHUNK - 1) / NN_CHUNK;
     job.n_reduced = s[1] * s[3];
     nn_parallel_for(args, s[0] * s[2] * n_blocks,
-                    job.n_reduced * nn_min_size(s[4], NN_CHUNK) / 2 + 10, range, &job);
+                    job.n_reduced * nn_min_size(s[4], NN_CHUNK) / 2 + 10, reduce_range, &job);
     return 0;
 }
 
@@ -241,13 +241,14 @@ NN_INLINE void item_f32(uint32_t op, const struct job *job, size_t at, size_t ou
 }
 
 #define DEFINE_FLOAT(op_name, op)                                                                  \
-    static void op_name##_item(const struct job *job, size_t in, size_t out, size_t n)             \
+    static void NN_VARIANT_SYMBOL(op_name##_item)(const struct job *job, size_t in, size_t out,    \
+                                                  size_t n)                                        \
     {                                                                                              \
         item_f32(NNHAL_OP_##op, job, in, out, n);                                                  \
     }                                                                                              \
-    static int nn_##op_name##_float__c(const struct nn_kernel_args *args)                          \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_float)(const struct nn_kernel_args *args)          \
     {                                                                                              \
-        return run(args, op_name##_item);                                                          \
+        return run_reduce(args, NN_VARIANT_SYMBOL(op_name##_item));                                \
     }
 DEFINE_FLOAT(mean, MEAN)
 DEFINE_FLOAT(reduce_max, REDUCE_MAX)
@@ -271,17 +272,17 @@ NN_INLINE void bound_f16(const struct nn_kernel_args *args, float low, float hig
     }
 }
 
-static int nn_reduce_max_bounded__c(const struct nn_kernel_args *args)
+static int nn_reduce_max_bounded(const struct nn_kernel_args *args)
 {
-    int r = nn_reduce_max_float__c(args);
+    int r = NN_VARIANT_SYMBOL(nn_reduce_max_float)(args);
 
     bound_f16(args, -65504.0f, INFINITY);
     return r;
 }
 
-static int nn_reduce_min_bounded__c(const struct nn_kernel_args *args)
+static int nn_reduce_min_bounded(const struct nn_kernel_args *args)
 {
-    int r = nn_reduce_min_float__c(args);
+    int r = NN_VARIANT_SYMBOL(nn_reduce_min_float)(args);
 
     bound_f16(args, -INFINITY, 65504.0f);
     return r;
@@ -346,13 +347,14 @@ NN_INLINE void item_byte(uint32_t op, const struct job *job, size_t at, size_t o
 }
 
 #define DEFINE_BYTE(op_name, op)                                                                   \
-    static void op_name##_byte_item(const struct job *job, size_t in, size_t out, size_t n)        \
+    static void NN_VARIANT_SYMBOL(op_name##_byte_item)(const struct job *job, size_t in,           \
+                                                       size_t out, size_t n)                       \
     {                                                                                              \
         item_byte(NNHAL_OP_##op, job, in, out, n);                                                 \
     }                                                                                              \
-    static int nn_##op_name##_byte__c(const struct nn_kernel_args *args)                           \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_byte)(const struct nn_kernel_args *args)           \
     {                                                                                              \
-        return run(args, op_name##_byte_item);                                                     \
+        return run_reduce(args, NN_VARIANT_SYMBOL(op_name##_byte_item));                           \
     }
 DEFINE_BYTE(mean, MEAN)
 DEFINE_BYTE(reduce_max, REDUCE_MAX)
@@ -368,16 +370,18 @@ DEFINE_BYTE(reduce_any, REDUCE_ANY)
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("mean_float", MEAN, NN_T_F32 | NN_T_F16, nn_mean_float__c),
-    ROW("mean_q8", MEAN, NN_T_U8 | NN_T_S8, nn_mean_byte__c),
-    ROW("reduce_max_float", REDUCE_MAX, NN_T_F32 | NN_T_F16, nn_reduce_max_bounded__c),
-    ROW("reduce_max_q8", REDUCE_MAX, NN_T_U8 | NN_T_S8, nn_reduce_max_byte__c),
-    ROW("reduce_min_float", REDUCE_MIN, NN_T_F32 | NN_T_F16, nn_reduce_min_bounded__c),
-    ROW("reduce_min_q8", REDUCE_MIN, NN_T_U8 | NN_T_S8, nn_reduce_min_byte__c),
-    ROW("reduce_prod_float", REDUCE_PROD, NN_T_F32 | NN_T_F16, nn_reduce_prod_float__c),
-    ROW("reduce_sum_float", REDUCE_SUM, NN_T_F32 | NN_T_F16, nn_reduce_sum_float__c),
-    ROW("reduce_all_b8", REDUCE_ALL, NN_T_B8, nn_reduce_all_byte__c),
-    ROW("reduce_any_b8", REDUCE_ANY, NN_T_B8, nn_reduce_any_byte__c),
+    ROW("mean_float", MEAN, NN_T_F32 | NN_T_F16, NN_VARIANT_SYMBOL(nn_mean_float)),
+    ROW("mean_q8", MEAN, NN_T_U8 | NN_T_S8, NN_VARIANT_SYMBOL(nn_mean_byte)),
+    ROW("reduce_max_float", REDUCE_MAX, NN_T_F32 | NN_T_F16, nn_reduce_max_bounded),
+    ROW("reduce_max_q8", REDUCE_MAX, NN_T_U8 | NN_T_S8, NN_VARIANT_SYMBOL(nn_reduce_max_byte)),
+    ROW("reduce_min_float", REDUCE_MIN, NN_T_F32 | NN_T_F16, nn_reduce_min_bounded),
+    ROW("reduce_min_q8", REDUCE_MIN, NN_T_U8 | NN_T_S8, NN_VARIANT_SYMBOL(nn_reduce_min_byte)),
+    ROW("reduce_prod_float", REDUCE_PROD, NN_T_F32 | NN_T_F16,
+        NN_VARIANT_SYMBOL(nn_reduce_prod_float)),
+    ROW("reduce_sum_float", REDUCE_SUM, NN_T_F32 | NN_T_F16,
+        NN_VARIANT_SYMBOL(nn_reduce_sum_float)),
+    ROW("reduce_all_b8", REDUCE_ALL, NN_T_B8, NN_VARIANT_SYMBOL(nn_reduce_all_byte)),
+    ROW("reduce_any_b8", REDUCE_ANY, NN_T_B8, NN_VARIANT_SYMBOL(nn_reduce_any_byte)),
 };
 
 NN_VARIANT_FAMILY(reduce, kernels);

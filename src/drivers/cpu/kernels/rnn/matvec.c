@@ -12,7 +12,7 @@ typedef float lanes __attribute__((__vector_size__(16)));
 #define N_LANES 4
 #define N_ROWS  4 /* rows at a time: x is loaded once for all, and additions overlap */
 
-static inline lanes load(const float *from)
+static inline lanes load_lanes(const float *from)
 {
     lanes value;
 
@@ -29,16 +29,16 @@ dot_rows(size_t n_rows, const float *weights, const float *x, size_t n, float *s
     size_t i = 0;
 
     for (; i + 2 * N_LANES <= n; i += 2 * N_LANES) {
-        lanes x0 = load(x + i), x1 = load(x + i + N_LANES);
+        lanes x0 = load_lanes(x + i), x1 = load_lanes(x + i + N_LANES);
 
         for (size_t r = 0; r < n_rows; r++) {
-            even[r] += load(weights + r * n + i) * x0;
-            odd[r] += load(weights + r * n + i + N_LANES) * x1;
+            even[r] += load_lanes(weights + r * n + i) * x0;
+            odd[r] += load_lanes(weights + r * n + i + N_LANES) * x1;
         }
     }
     for (; i + N_LANES <= n; i += N_LANES)
         for (size_t r = 0; r < n_rows; r++)
-            even[r] += load(weights + r * n + i) * load(x + i);
+            even[r] += load_lanes(weights + r * n + i) * load_lanes(x + i);
     for (size_t r = 0; r < n_rows; r++) {
         even[r] += odd[r];
         sums[r] = (even[r][0] + even[r][1]) + (even[r][2] + even[r][3]);

@@ -23,8 +23,8 @@ struct cell {
     int32_t activation;
 };
 
-static void step(const struct cell *cell, const float *x, const float *aux, const float *h,
-                 float *out)
+static void step_cell(const struct cell *cell, const float *x, const float *aux, const float *h,
+                      float *out)
 {
     memcpy(out, cell->bias, cell->n_units * sizeof(*out));
     nn_matvec_add(out, cell->weights, x, cell->n_units, cell->n_inputs);
@@ -60,8 +60,8 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             if (i % NN_STEPS_BETWEEN_LOOKS == NN_STEPS_BETWEEN_LOOKS - 1 &&
                 nn_kernel_stopped(d->args))
                 return;
-            step(cell, d->x + row * cell->n_inputs,
-                 cell->aux_weights ? d->aux + row * cell->n_aux : NULL, h, out);
+            step_cell(cell, d->x + row * cell->n_inputs,
+                      cell->aux_weights ? d->aux + row * cell->n_aux : NULL, h, out);
             h = out;
         }
         if (d->last_h)
@@ -69,7 +69,7 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static void walk(const struct nn_kernel_args *args, struct direction *direction)
+static void walk_sequence(const struct nn_kernel_args *args, struct direction *direction)
 {
     const struct cell *cell = &direction->cell;
     size_t n_weights = cell->n_units * (cell->n_inputs + cell->n_aux + cell->n_units);
@@ -141,7 +141,7 @@ static int nn_rnn__c(const struct nn_kernel_args *args)
     direction.x = nn_f16_input(&wide, &args->inputs[0]);
     direction.out = nn_f16_output(&wide, &args->outputs[1]);
     direction.last_h = nn_f16_output(&wide, &args->outputs[0]);
-    walk(args, &direction);
+    walk_sequence(args, &direction);
     nn_f16_store(&args->outputs[0], direction.last_h);
     nn_f16_store(&args->outputs[1], direction.out);
     return 0;
@@ -166,7 +166,7 @@ static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     direction.out = nn_f16_output(&wide, &args->outputs[0]);
     if (args->n_outputs > 1)
         direction.last_h = nn_f16_output(&wide, &args->outputs[1]);
-    walk(args, &direction);
+    walk_sequence(args, &direction);
     nn_f16_store(&args->outputs[0], direction.out);
     if (args->n_outputs > 1)
         nn_f16_store(&args->outputs[1], direction.last_h);
@@ -237,8 +237,8 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
         forward.last_h = results[state];
         backward.last_h = results[state + 1];
     }
-    walk(args, &forward);
-    walk(args, &backward);
+    walk_sequence(args, &forward);
+    walk_sequence(args, &backward);
     for (uint32_t i = 0; i < args->n_outputs; i++)
         nn_f16_store(&args->outputs[i], results[i]);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;

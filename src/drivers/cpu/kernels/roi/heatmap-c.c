@@ -54,7 +54,7 @@ static void find_largest(const struct heatmap *map, const float *values, struct 
 }
 
 /* A neighbor's index; outside the map it is mirrored. */
-static size_t mirrored(size_t i, int step, size_t side)
+static size_t mirrored_index(size_t i, int step, size_t side)
 {
     if (step < 0)
         return i == 0 ? 1 : i - 1;
@@ -67,8 +67,8 @@ static void fit_surface(const struct heatmap *map, const float *values, struct p
 
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            g[i][j] = values[(mirrored(peak->y, i - 1, map->side) * map->side +
-                              mirrored(peak->x, j - 1, map->side)) *
+            g[i][j] = values[(mirrored_index(peak->y, i - 1, map->side) * map->side +
+                              mirrored_index(peak->x, j - 1, map->side)) *
                              map->pixel];
     bx = -(g[1][2] - g[1][0]) / 2.0f;
     by = -(g[2][1] - g[0][1]) / 2.0f;

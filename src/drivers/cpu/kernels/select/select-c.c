@@ -127,7 +127,7 @@ static uint32_t order_of(const struct nn_tensor *tensor, size_t i)
 }
 
 /* Lets what stands at i of a heap whose smallest is on top sink to its place. */
-static void sink(uint64_t *heap, size_t n, size_t i)
+static void sink_key(uint64_t *heap, size_t n, size_t i)
 {
     uint64_t value = heap[i];
 
@@ -153,13 +153,13 @@ static void find_best(const struct nn_tensor *input, size_t first, size_t n, siz
     for (size_t i = 0; i < k; i++)
         heap[i] = (uint64_t)order_of(input, first + i) << 32 | i;
     for (size_t i = k / 2; i-- > 0;)
-        sink(heap, k, i);
+        sink_key(heap, k, i);
     for (size_t i = k; i < n; i++) {
         uint64_t item = (uint64_t)order_of(input, first + i) << 32 | i;
 
         if (item > heap[0]) {
             heap[0] = item;
-            sink(heap, k, 0);
+            sink_key(heap, k, 0);
         }
     }
     for (size_t left = k; left > 1; left--) {
@@ -167,7 +167,7 @@ static void find_best(const struct nn_tensor *input, size_t first, size_t n, siz
 
         heap[0] = heap[left - 1];
         heap[left - 1] = smallest;
-        sink(heap, left - 1, 0);
+        sink_key(heap, left - 1, 0);
     }
 }
 

@@ -42,7 +42,7 @@ static int lower_float(struct nn_lower *lower)
     return 0;
 }
 
-static float largest(const float *in, size_t n)
+static float largest_of(const float *in, size_t n)
 {
     float lanes[LANES];
     size_t i = 0;
@@ -82,7 +82,7 @@ static void softmax_slice(const struct nn_kernel_args *args, const float *in, fl
 {
     const struct softmax_params *params = args->params;
     float beta = params->beta;
-    float top = largest(in, n);
+    float top = largest_of(in, n);
     float sum;
 
     NN_IVDEP
@@ -99,7 +99,7 @@ static void log_softmax_slice(const struct nn_kernel_args *args, const float *in
 {
     const struct softmax_params *params = args->params;
     float beta = params->beta;
-    float top = largest(in, n);
+    float top = largest_of(in, n);
     float log_sum;
     double sum = 0.0;
 
@@ -111,7 +111,7 @@ static void log_softmax_slice(const struct nn_kernel_args *args, const float *in
         out[i] = (in[i] - top) * beta - log_sum;
 }
 
-static int nn_softmax_float__c(const struct nn_kernel_args *args)
+static int nn_softmax_float(const struct nn_kernel_args *args)
 {
     const struct softmax_params *params = args->params;
 
@@ -119,7 +119,7 @@ static int nn_softmax_float__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static int nn_log_softmax_float__c(const struct nn_kernel_args *args)
+static int nn_log_softmax_float(const struct nn_kernel_args *args)
 {
     const struct softmax_params *params = args->params;
 
@@ -162,7 +162,7 @@ struct q8_slice {
     int shift;
 };
 
-static struct q8_slice normalize(int64_t sum)
+static struct q8_slice make_slice_scale(int64_t sum)
 {
     int zeros = __builtin_clzll((uint64_t)sum) - 32;
     uint64_t fraction = zeros >= 0 ? (uint64_t)sum << zeros : (uint64_t)sum >> -zeros;
@@ -191,7 +191,7 @@ static void slice_q8(const int32_t *table, const uint8_t *in, uint8_t *out, size
 
         sum += e < 0 ? 0 : nn_rdp(e, 12);
     }
-    slice = normalize(sum);
+    slice = make_slice_scale(sum);
     for (size_t i = 0; i < n; i++) {
         int32_t e = table[top - (in[i * stride] ^ flip)];
         int32_t product = nn_srdhm(slice.factor, e < 0 ? 0 : e);
@@ -216,7 +216,7 @@ static void slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_softmax_q8__c(const struct nn_kernel_args *args)
+static int nn_softmax_q8(const struct nn_kernel_args *args)
 {
     const struct softmax_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
@@ -234,7 +234,7 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct softmax_params),
      .lower = lower_float,
-     .run = nn_softmax_float__c,
+     .run = nn_softmax_float,
      .check = check_axis},
     {.name = NN_VARIANT_NAME("softmax_q8"),
      .isa = NN_VARIANT_ISA,
@@ -243,7 +243,7 @@ static const struct nn_kernel kernels[] = {
      .weights_bytes = 256 * sizeof(int32_t),
      .params_bytes = sizeof(struct softmax_params),
      .lower = lower_q8,
-     .run = nn_softmax_q8__c,
+     .run = nn_softmax_q8,
      .check = check_axis},
     {.name = NN_VARIANT_NAME("log_softmax_float"),
      .isa = NN_VARIANT_ISA,
@@ -251,7 +251,7 @@ static const struct nn_kernel kernels[] = {
      .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct softmax_params),
      .lower = lower_float,
-     .run = nn_log_softmax_float__c,
+     .run = nn_log_softmax_float,
      .check = check_axis},
 };
 

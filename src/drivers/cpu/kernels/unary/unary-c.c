@@ -10,12 +10,12 @@
 
 #include <math.h>
 
-static int lower(struct nn_lower *lower)
+static int lower_unary(struct nn_lower *lower)
 {
     return 0;
 }
 
-NN_INLINE float apply(uint32_t op, float x)
+NN_INLINE float apply_unary(uint32_t op, float x)
 {
     switch (op) {
     case NNHAL_OP_ABS:
@@ -41,7 +41,7 @@ NN_INLINE void loop(uint32_t op, const float *in, float *out, size_t n)
 {
     NN_IVDEP
     for (size_t i = 0; i < n; i++)
-        out[i] = apply(op, in[i]);
+        out[i] = apply_unary(op, in[i]);
 }
 
 NN_INLINE void row_f32(uint32_t op, const struct nn_kernel_args *args, const struct nn_row *row)
@@ -89,13 +89,13 @@ static void neg_row_i32(const struct nn_kernel_args *args, const struct nn_row *
     row_i32(false, args, row);
 }
 
-static int nn_abs_i32__c(const struct nn_kernel_args *args)
+static int nn_abs_i32(const struct nn_kernel_args *args)
 {
     nn_rows_run(args, 8, abs_row_i32);
     return 0;
 }
 
-static int nn_neg_i32__c(const struct nn_kernel_args *args)
+static int nn_neg_i32(const struct nn_kernel_args *args)
 {
     nn_rows_run(args, 8, neg_row_i32);
     return 0;
@@ -142,22 +142,24 @@ static int lower_rsqrt_q8(struct nn_lower *lowering)
     X(sqrt, SQRT, 24)
 
 #define DEFINE(op_name, op, cost)                                                                  \
-    static void op_name##_row_f32(const struct nn_kernel_args *args, const struct nn_row *row)     \
+    static void NN_VARIANT_SYMBOL(op_name##_row_f32)(const struct nn_kernel_args *args,            \
+                                                     const struct nn_row *row)                     \
     {                                                                                              \
         row_f32(NNHAL_OP_##op, args, row);                                                         \
     }                                                                                              \
-    static void op_name##_row_f16(const struct nn_kernel_args *args, const struct nn_row *row)     \
+    static void NN_VARIANT_SYMBOL(op_name##_row_f16)(const struct nn_kernel_args *args,            \
+                                                     const struct nn_row *row)                     \
     {                                                                                              \
         row_f16(NNHAL_OP_##op, args, row);                                                         \
     }                                                                                              \
-    static int nn_##op_name##_f32__c(const struct nn_kernel_args *args)                            \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_f32)(const struct nn_kernel_args *args)            \
     {                                                                                              \
-        nn_rows_run(args, cost, op_name##_row_f32);                                                \
+        nn_rows_run(args, cost, NN_VARIANT_SYMBOL(op_name##_row_f32));                             \
         return 0;                                                                                  \
     }                                                                                              \
-    static int nn_##op_name##_f16__c(const struct nn_kernel_args *args)                            \
+    static int NN_VARIANT_SYMBOL(nn_##op_name##_f16)(const struct nn_kernel_args *args)            \
     {                                                                                              \
-        nn_rows_run(args, (cost) + 48, op_name##_row_f16);                                         \
+        nn_rows_run(args, (cost) + 48, NN_VARIANT_SYMBOL(op_name##_row_f16));                      \
         return 0;                                                                                  \
     }
 OPERATIONS(DEFINE)
@@ -169,16 +171,16 @@ OPERATIONS(DEFINE)
      .in0 = NN_T_F32,                                                                              \
      .in_place = 1,                                                                                \
      .is_elementwise = 1,                                                                          \
-     .lower = lower,                                                                               \
-     .run = nn_##op_name##_f32__c},                                                                \
+     .lower = lower_unary,                                                                         \
+     .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
         {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
          .isa = NN_VARIANT_ISA,                                                                    \
          .operation = NNHAL_OP_##op,                                                               \
          .in0 = NN_T_F16,                                                                          \
          .in_place = 1,                                                                            \
          .is_elementwise = 1,                                                                      \
-         .lower = lower,                                                                           \
-         .run = nn_##op_name##_f16__c},
+         .lower = lower_unary,                                                                     \
+         .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)},
 
 static const struct nn_kernel kernels[] = {
     OPERATIONS(ROWS){.name = NN_VARIANT_NAME("abs_i32"),
@@ -187,16 +189,16 @@ static const struct nn_kernel kernels[] = {
                      .in0 = NN_T_I32,
                      .in_place = 1,
                      .is_elementwise = 1,
-                     .lower = lower,
-                     .run = nn_abs_i32__c},
+                     .lower = lower_unary,
+                     .run = nn_abs_i32},
     {.name = NN_VARIANT_NAME("neg_i32"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_NEG,
      .in0 = NN_T_I32,
      .in_place = 1,
      .is_elementwise = 1,
-     .lower = lower,
-     .run = nn_neg_i32__c},
+     .lower = lower_unary,
+     .run = nn_neg_i32},
     {.name = NN_VARIANT_NAME("rsqrt_q8"),
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_RSQRT,

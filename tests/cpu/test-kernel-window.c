@@ -230,7 +230,7 @@ TEST(taps_are_complete)
                                    .head = numbers / 36};
 
         for (size_t at = 0; at < 30; at++) {
-            struct nn_taps taps = nn_conv_taps(&window, at);
+            struct nn_taps taps = nn_direct_taps(&window, at);
             struct nn_taps turned = nn_transpose_taps(&window, at);
             size_t n = 0, n_turned = 0;
 

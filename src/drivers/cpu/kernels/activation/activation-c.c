@@ -8,7 +8,7 @@
 #include "drivers/cpu/kernels/common/vector.h"
 
 /* What a function needs beside x: bounds, or alpha. */
-struct params {
+struct elu_params {
     float low, high;
     float alpha;
 };
@@ -28,7 +28,7 @@ static int32_t fused_code(uint32_t operation)
 
 static int lower_clamp(struct nn_lower *lower)
 {
-    struct params *params = lower->params;
+    struct elu_params *params = lower->params;
 
     nn_activation_f32(fused_code(lower->operation), &params->low, &params->high);
     return 0;
@@ -41,7 +41,7 @@ static int lower_nothing(struct nn_lower *lower)
 
 static int lower_elu(struct nn_lower *lower)
 {
-    struct params *params = lower->params;
+    struct elu_params *params = lower->params;
 
     params->alpha = nn_lower_f32(lower, 1, 1.0f);
     return 0;
@@ -55,7 +55,7 @@ static inline float elu_f32(float x, float alpha)
     return (x > 0.0f ? x : 0.0f) + (below < 0.0f ? below : 0.0f);
 }
 
-NN_INLINE float apply(uint32_t op, float x, const struct params *params)
+NN_INLINE float apply(uint32_t op, float x, const struct elu_params *params)
 {
     switch (op) {
     case NNHAL_OP_TANH:
@@ -72,9 +72,9 @@ NN_INLINE float apply(uint32_t op, float x, const struct params *params)
 }
 
 NN_INLINE void loop(uint32_t op, const float *in, float *out, size_t n,
-                    const struct params *from_params)
+                    const struct elu_params *from_params)
 {
-    const struct params params = *from_params;
+    const struct elu_params params = *from_params;
 
     NN_IVDEP
     for (size_t i = 0; i < n; i++)
@@ -140,7 +140,7 @@ OPERATIONS(DEFINE)
      .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32,                                                                              \
-     .params_bytes = sizeof(struct params),                                                        \
+     .params_bytes = sizeof(struct elu_params),                                                    \
      .in_place = 1,                                                                                \
      .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
@@ -149,7 +149,7 @@ OPERATIONS(DEFINE)
          .isa = NN_VARIANT_ISA,                                                                    \
          .operation = NNHAL_OP_##op,                                                               \
          .in0 = NN_T_F16,                                                                          \
-         .params_bytes = sizeof(struct params),                                                    \
+         .params_bytes = sizeof(struct elu_params),                                                \
          .in_place = 1,                                                                            \
          .is_elementwise = 1,                                                                      \
          .lower = lower_function,                                                                  \

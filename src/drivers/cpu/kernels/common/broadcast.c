@@ -9,15 +9,15 @@
 enum { BLOCK = 1024 };
 
 /* The joined dimensions, the innermost first. */
-struct walk {
+struct broadcast_walk {
     uint32_t n;
     size_t dims[NNHAL_MAX_RANK];
     size_t strides[2][NNHAL_MAX_RANK];
 };
 
-struct job {
+struct broadcast_job {
     const struct nn_kernel_args *args;
-    struct walk walk;
+    struct broadcast_walk walk;
     nn_row_fn fn;
     size_t n; /* elements */
 };
@@ -29,7 +29,7 @@ static size_t operand_dim(const struct nn_tensor *tensor, uint32_t d)
 }
 
 /* Whether a dimension of these strides continues the outermost one so far. */
-static bool strides_continue(const struct walk *walk, const size_t strides[2])
+static bool strides_continue(const struct broadcast_walk *walk, const size_t strides[2])
 {
     uint32_t last = walk->n - 1;
 
@@ -37,7 +37,7 @@ static bool strides_continue(const struct walk *walk, const size_t strides[2])
            strides[1] == walk->strides[1][last] * walk->dims[last];
 }
 
-static void add_dimension(struct walk *walk, size_t dim, const size_t strides[2])
+static void add_dimension(struct broadcast_walk *walk, size_t dim, const size_t strides[2])
 {
     if (dim == 1)
         return;
@@ -51,11 +51,11 @@ static void add_dimension(struct walk *walk, size_t dim, const size_t strides[2]
     walk->n++;
 }
 
-static struct walk make_walk(const struct nn_tensor *out, const struct nn_tensor *in0,
-                             const struct nn_tensor *in1)
+static struct broadcast_walk make_walk(const struct nn_tensor *out, const struct nn_tensor *in0,
+                                       const struct nn_tensor *in1)
 {
     const struct nn_tensor *in[2] = {in0, in1};
-    struct walk walk = {.n = 0};
+    struct broadcast_walk walk = {.n = 0};
     size_t size[2] = {1, 1}; /* elements of the operand inside dimension d */
 
     for (uint32_t d = 0; d < out->n_dims; d++) {
@@ -75,7 +75,8 @@ static struct walk make_walk(const struct nn_tensor *out, const struct nn_tensor
 }
 
 /* Where element number at of the output comes from. */
-static void locate_row(const struct walk *walk, size_t at, struct nn_row *row, size_t *ret_inner)
+static void locate_row(const struct broadcast_walk *walk, size_t at, struct nn_row *row,
+                       size_t *ret_inner)
 {
     *ret_inner = at % walk->dims[0];
     row->out = at;
@@ -91,7 +92,7 @@ static void locate_row(const struct walk *walk, size_t at, struct nn_row *row, s
     }
 }
 
-static void walk_elements(const struct job *job, size_t at, size_t last)
+static void walk_elements(const struct broadcast_job *job, size_t at, size_t last)
 {
     while (at < last) {
         struct nn_row row = {.step0 = job->walk.strides[0][0], .step1 = job->walk.strides[1][0]};
@@ -106,12 +107,12 @@ static void walk_elements(const struct job *job, size_t at, size_t last)
 
 static void walk_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct broadcast_job *job = ctx;
 
     walk_elements(job, begin * BLOCK, nn_min_size(end * BLOCK, job->n));
 }
 
-static void run_walk(struct job *job, size_t cost)
+static void run_walk(struct broadcast_job *job, size_t cost)
 {
     const struct nn_kernel_args *args = job->args;
 
@@ -123,7 +124,7 @@ static void run_walk(struct job *job, size_t cost)
 
 void nn_broadcast_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn)
 {
-    struct job job = {.args = args, .fn = fn, .n = nn_tensor_count(&args->outputs[0])};
+    struct broadcast_job job = {.args = args, .fn = fn, .n = nn_tensor_count(&args->outputs[0])};
 
     job.walk = make_walk(&args->outputs[0], &args->inputs[0], &args->inputs[1]);
     run_walk(&job, cost);
@@ -131,8 +132,8 @@ void nn_broadcast_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn 
 
 void nn_rows_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn)
 {
-    struct job job = {.args = args, .fn = fn, .n = nn_tensor_count(&args->outputs[0])};
+    struct broadcast_job job = {.args = args, .fn = fn, .n = nn_tensor_count(&args->outputs[0])};
 
-    job.walk = (struct walk){.n = 1, .dims = {job.n}, .strides = {{1}, {0}}};
+    job.walk = (struct broadcast_walk){.n = 1, .dims = {job.n}, .strides = {{1}, {0}}};
     run_walk(&job, cost);
 }

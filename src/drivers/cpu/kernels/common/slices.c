@@ -16,7 +16,7 @@ struct nn_slices nn_slices(uint32_t n_dims, const uint32_t *dims, uint32_t axis)
     return slices;
 }
 
-bool nn_lower_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, uint32_t *ret)
+bool nn_slices_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, uint32_t *ret)
 {
     return nn_axis_resolve(nn_lower_i32(lower, i, fallback), lower->inputs[0].n_dims, ret);
 }
@@ -26,14 +26,14 @@ bool nn_slices_scratch(size_t n, uint64_t *ret_bytes)
     return nn_mul_u64(n, sizeof(float), ret_bytes);
 }
 
-struct job {
+struct slices_job {
     const struct nn_kernel_args *args;
     struct nn_slices slices;
     nn_slice_fn fn;
     bool is_half;
 };
 
-static void load_slice(const struct job *job, size_t first, float *to)
+static void load_slice(const struct slices_job *job, size_t first, float *to)
 {
     const struct nn_slices *s = &job->slices;
     const void *data = job->args->inputs[0].data;
@@ -46,7 +46,7 @@ static void load_slice(const struct job *job, size_t first, float *to)
     }
 }
 
-static void store_slice(const struct job *job, size_t first, const float *from)
+static void store_slice(const struct slices_job *job, size_t first, const float *from)
 {
     const struct nn_slices *s = &job->slices;
     void *data = job->args->outputs[0].data;
@@ -64,7 +64,7 @@ static void store_slice(const struct job *job, size_t first, const float *from)
 /* One item is one slice. */
 static void slice_range(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct slices_job *job = ctx;
     const struct nn_slices *s = &job->slices;
     float *buffer = nn_worker_scratch(job->args, worker);
     bool is_direct = s->inner == 1 && !job->is_half;
@@ -87,10 +87,10 @@ void nn_slices_run_f32(const struct nn_kernel_args *args, uint32_t axis, size_t 
                        nn_slice_fn fn)
 {
     const struct nn_tensor *in = &args->inputs[0];
-    struct job job = {.args = args,
-                      .slices = nn_slices(in->n_dims, in->dims, axis),
-                      .fn = fn,
-                      .is_half = in->type == NNHAL_TENSOR_FLOAT16};
+    struct slices_job job = {.args = args,
+                             .slices = nn_slices(in->n_dims, in->dims, axis),
+                             .fn = fn,
+                             .is_half = in->type == NNHAL_TENSOR_FLOAT16};
 
     nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * cost / 16 + 10,
                     slice_range, &job);

@@ -17,9 +17,9 @@ struct nn_slices {
 /* nn_slices() - of a tensor's dimensions; axis below n_dims. */
 struct nn_slices nn_slices(uint32_t n_dims, const uint32_t *dims, uint32_t axis);
 
-/* nn_lower_axis() - the axis in input i (from either end), fallback if there is none.
+/* nn_slices_axis() - the axis in input i (from either end), fallback if there is none.
  * Returns: false if it is outside the rank of input 0. */
-bool nn_lower_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, uint32_t *ret);
+bool nn_slices_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, uint32_t *ret);
 
 /* nn_slices_scratch() - worker scratch bytes that nn_slices_run_f32() needs for a slice of n. */
 bool nn_slices_scratch(size_t n, uint64_t *ret_bytes);

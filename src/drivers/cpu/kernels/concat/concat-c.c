@@ -32,22 +32,22 @@ static int lower_split(struct nn_lower *lower)
     return 0;
 }
 
-struct job {
+struct concat_job {
     const struct nn_tensor *parts;
     const struct nn_tensor *whole;
     size_t n_rows; /* of the whole, and runs of each part */
 };
 
-static struct job make_job(const struct nn_kernel_args *args, const struct nn_tensor *parts,
-                           const struct nn_tensor *whole)
+static struct concat_job make_job(const struct nn_kernel_args *args, const struct nn_tensor *parts,
+                                  const struct nn_tensor *whole)
 {
     const struct join_params *params = args->params;
 
-    return (struct job){parts, whole, nn_dims_count(parts->dims, 0, params->axis)};
+    return (struct concat_job){parts, whole, nn_dims_count(parts->dims, 0, params->axis)};
 }
 
 /* Where part i begins in a row, bytes. */
-static size_t part_offset(const struct job *job, size_t i)
+static size_t part_offset(const struct concat_job *job, size_t i)
 {
     size_t offset = 0;
 
@@ -64,7 +64,7 @@ static bool needs_table(const struct nn_tensor *part, const struct nn_tensor *wh
 
 static void join_parts(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct concat_job *job = ctx;
     const struct nn_tensor *whole = job->whole;
     size_t row_bytes = whole->size / job->n_rows, offset = part_offset(job, begin);
 
@@ -90,7 +90,7 @@ static void join_parts(void *ctx, size_t begin, size_t end, unsigned worker)
 static int run_join(const struct nn_kernel_args *args, const struct nn_tensor *parts,
                     size_t n_parts)
 {
-    struct job job = make_job(args, parts, &args->outputs[0]);
+    struct concat_job job = make_job(args, parts, &args->outputs[0]);
 
     nn_parallel_for(args, n_parts, 1 + args->outputs[0].size / n_parts / 4, join_parts, &job);
     return 0;
@@ -108,7 +108,7 @@ static int nn_pack__c(const struct nn_kernel_args *args)
 
 static void split_parts(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct concat_job *job = ctx;
     size_t run_bytes = job->parts->size / job->n_rows;
 
     for (size_t i = begin; i < end; i++)
@@ -118,7 +118,7 @@ static void split_parts(void *ctx, size_t begin, size_t end, unsigned worker)
 
 static int nn_split__c(const struct nn_kernel_args *args)
 {
-    struct job job = make_job(args, args->outputs, &args->inputs[0]);
+    struct concat_job job = make_job(args, args->outputs, &args->inputs[0]);
 
     nn_parallel_for(args, args->n_outputs, 1 + args->inputs[0].size / args->n_outputs / 4,
                     split_parts, &job);

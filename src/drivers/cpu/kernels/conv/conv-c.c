@@ -23,7 +23,7 @@ enum {
     SLACK = 64, /* bytes that whole vectors may read behind the last element */
 };
 
-struct params {
+struct conv_params {
     struct nn_conv_shape shape;
     float low_f32, high_f32;
     int32_t low_q8, high_q8;
@@ -32,7 +32,7 @@ struct params {
 };
 
 /* The pieces of scratch, in bytes. */
-struct pieces {
+struct conv_pieces {
     size_t input, output, weights;
     size_t k;
 };
@@ -66,12 +66,12 @@ static bool find_k(const uint32_t *filter, size_t *ret)
 }
 
 static bool find_pieces_f32(uint32_t type, bool is_nchw, const uint32_t *in, const uint32_t *filter,
-                            const uint32_t *out, struct pieces *ret)
+                            const uint32_t *out, struct conv_pieces *ret)
 {
     size_t n_in, n_out;
     bool is_staged = nn_conv_needs_nhwc(type, is_nchw);
 
-    *ret = (struct pieces){0};
+    *ret = (struct conv_pieces){0};
     return find_k(filter, &ret->k) && count_of(in, &n_in) && count_of(out, &n_out) &&
            (!is_staged || (piece_bytes(n_in, sizeof(float), &ret->input) &&
                            piece_bytes(n_out, sizeof(float), &ret->output))) &&
@@ -79,11 +79,11 @@ static bool find_pieces_f32(uint32_t type, bool is_nchw, const uint32_t *in, con
 }
 
 static bool find_pieces_q8(bool is_nchw, const uint32_t *in, const uint32_t *filter,
-                           const uint32_t *out, struct pieces *ret)
+                           const uint32_t *out, struct conv_pieces *ret)
 {
     size_t n_in, n_out;
 
-    *ret = (struct pieces){0};
+    *ret = (struct conv_pieces){0};
     return find_k(filter, &ret->k) && count_of(in, &n_in) && count_of(out, &n_out) &&
            piece_bytes(n_in, sizeof(int16_t), &ret->input) &&
            (!is_nchw || piece_bytes(n_out, 1, &ret->output)) &&
@@ -91,7 +91,7 @@ static bool find_pieces_q8(bool is_nchw, const uint32_t *in, const uint32_t *fil
 }
 
 /* Scratch of the step and of each worker, whose block of gathered rows it is. */
-static bool find_bytes(const struct params *params, const struct pieces *pieces,
+static bool find_bytes(const struct conv_params *params, const struct conv_pieces *pieces,
                        const uint32_t *filter, size_t row_bytes, size_t *ret_scratch,
                        size_t *ret_worker)
 {
@@ -105,8 +105,8 @@ static bool find_bytes(const struct params *params, const struct pieces *pieces,
 }
 
 /* How many rows a block has, as many as fit, in whole tiles; and with it, scratch. */
-static bool plan_scratch(struct nn_lower *lower, struct params *params, const struct pieces *pieces,
-                         size_t row_bytes, size_t tile)
+static bool plan_scratch(struct nn_lower *lower, struct conv_params *params,
+                         const struct conv_pieces *pieces, size_t row_bytes, size_t tile)
 {
     size_t n = BLOCK_BYTES / (row_bytes ? row_bytes : 1) / tile * tile;
 
@@ -119,9 +119,9 @@ static bool plan_scratch(struct nn_lower *lower, struct params *params, const st
 
 /* ---- positions and windows ---- */
 
-struct job {
+struct conv_job {
     const struct nn_kernel_args *args;
-    const struct params *params;
+    const struct conv_params *params;
     struct nn_conv_sizes in, out;
     size_t filter_h, filter_w;
     bool is_direct;
@@ -132,12 +132,12 @@ struct job {
     struct nn_gemm_q8 q8;
 };
 
-static void job_init(struct job *job, const struct nn_kernel_args *args)
+static void job_init(struct conv_job *job, const struct nn_kernel_args *args)
 {
-    const struct params *params = args->params;
+    const struct conv_params *params = args->params;
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
 
-    *job = (struct job){
+    *job = (struct conv_job){
         .args = args,
         .params = params,
         .in = nn_conv_sizes(args->inputs[NN_CONV_INPUT].dims, params->shape.is_nchw),
@@ -148,7 +148,8 @@ static void job_init(struct job *job, const struct nn_kernel_args *args)
 }
 
 /* The first input cell of position's window, as coordinates. */
-static void window_start(const struct job *job, size_t position, size_t *n, int64_t *y, int64_t *x)
+static void window_start(const struct conv_job *job, size_t position, size_t *n, int64_t *y,
+                         int64_t *x)
 {
     const struct nn_conv_shape *shape = &job->params->shape;
 
@@ -158,7 +159,7 @@ static void window_start(const struct job *job, size_t position, size_t *n, int6
 }
 
 /* Index of the input cell that a direct row begins at. */
-static size_t direct_index(const struct job *job, size_t position)
+static size_t direct_index(const struct conv_job *job, size_t position)
 {
     size_t n;
     int64_t y, x;
@@ -168,8 +169,8 @@ static size_t direct_index(const struct job *job, size_t position)
 }
 
 /* One row of the filter: copies taps [first, end) and clears the others. */
-static uint8_t *gather_taps(const struct job *job, uint8_t *to, const uint8_t *cells, int64_t x,
-                            size_t cell_bytes)
+static uint8_t *gather_taps(const struct conv_job *job, uint8_t *to, const uint8_t *cells,
+                            int64_t x, size_t cell_bytes)
 {
     int64_t dilation = job->params->shape.dilation_w;
     size_t first, end;
@@ -189,7 +190,8 @@ static uint8_t *gather_taps(const struct job *job, uint8_t *to, const uint8_t *c
 }
 
 /* The window of one position, as a row. */
-static void gather_window(const struct job *job, size_t position, void *row, size_t element_bytes)
+static void gather_window(const struct conv_job *job, size_t position, void *row,
+                          size_t element_bytes)
 {
     size_t cell_bytes = job->in.c * element_bytes, n, first, end;
     uint8_t *to = row;
@@ -213,7 +215,7 @@ static void gather_window(const struct job *job, size_t position, void *row, siz
 
 /* ---- blocks ---- */
 
-static void block_f32(const struct job *job, size_t first, size_t n, unsigned worker)
+static void block_f32(const struct conv_job *job, size_t first, size_t n, unsigned worker)
 {
     float *gathered = nn_worker_scratch(job->args, worker);
     const float *rows[MAX_BLOCK];
@@ -238,7 +240,7 @@ static void block_f32(const struct job *job, size_t first, size_t n, unsigned wo
     }
 }
 
-static void block_q8(const struct job *job, size_t first, size_t n, unsigned worker)
+static void block_q8(const struct conv_job *job, size_t first, size_t n, unsigned worker)
 {
     int16_t *gathered = nn_worker_scratch(job->args, worker);
     const int16_t *rows[MAX_BLOCK];
@@ -263,9 +265,9 @@ static void block_q8(const struct job *job, size_t first, size_t n, unsigned wor
     }
 }
 
-typedef void (*block_fn)(const struct job *job, size_t first, size_t n, unsigned worker);
+typedef void (*block_fn)(const struct conv_job *job, size_t first, size_t n, unsigned worker);
 
-static void run_blocks(const struct job *job, size_t begin, size_t end, unsigned worker,
+static void run_blocks(const struct conv_job *job, size_t begin, size_t end, unsigned worker,
                        block_fn block)
 {
     size_t n_positions = job->out.n * job->out.h * job->out.w, size = job->params->block;
@@ -289,7 +291,7 @@ static void blocks_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     run_blocks(ctx, begin, end, worker, block_q8);
 }
 
-static void run_all(struct job *job, size_t row_cost, nn_range_fn blocks)
+static void run_all(struct conv_job *job, size_t row_cost, nn_range_fn blocks)
 {
     size_t n_positions = job->out.n * job->out.h * job->out.w, size = job->params->block;
 
@@ -303,8 +305,8 @@ static int lower_float(struct nn_lower *lower)
     const struct nn_lower_operand *input = &lower->inputs[NN_CONV_INPUT];
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     const void *bias = lower->inputs[NN_CONV_BIAS].value;
-    struct params *params = lower->params;
-    struct pieces pieces;
+    struct conv_params *params = lower->params;
+    struct conv_pieces pieces;
     float *block;
     int r = nn_conv_read(lower, &params->shape);
 
@@ -328,9 +330,9 @@ static int lower_float(struct nn_lower *lower)
     return 0;
 }
 
-static const float *weights_f32(const struct nn_kernel_args *args, const struct pieces *pieces)
+static const float *weights_f32(const struct nn_kernel_args *args, const struct conv_pieces *pieces)
 {
-    const struct params *params = args->params;
+    const struct conv_params *params = args->params;
     const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
     const void *bias = args->inputs[NN_CONV_BIAS].data;
     float *block = (float *)(void *)(args->scratch + pieces->input + pieces->output);
@@ -346,12 +348,12 @@ static const float *weights_f32(const struct nn_kernel_args *args, const struct 
 
 static int nn_conv_2d_f32(const struct nn_kernel_args *args)
 {
-    const struct params *params = args->params;
+    const struct conv_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
     bool is_staged = nn_conv_needs_nhwc(input->type, params->shape.is_nchw);
-    struct pieces pieces;
-    struct job job;
+    struct conv_pieces pieces;
+    struct conv_job job;
 
     if (!find_pieces_f32(input->type, params->shape.is_nchw, input->dims, filter->dims,
                          args->outputs[0].dims, &pieces))
@@ -390,9 +392,9 @@ static int lower_q8(struct nn_lower *lower)
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     const struct nn_lower_operand *output = &lower->outputs[0];
     bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
-    struct params *params = lower->params;
+    struct conv_params *params = lower->params;
     size_t n_multipliers = multiplier_bytes(filter->dims[0]);
-    struct pieces pieces;
+    struct conv_pieces pieces;
     uint8_t *block;
     int r = nn_conv_read(lower, &params->shape);
 
@@ -416,9 +418,10 @@ static int lower_q8(struct nn_lower *lower)
     return 0;
 }
 
-static const uint8_t *weights_q8(const struct nn_kernel_args *args, const struct pieces *pieces)
+static const uint8_t *weights_q8(const struct nn_kernel_args *args,
+                                 const struct conv_pieces *pieces)
 {
-    const struct params *params = args->params;
+    const struct conv_params *params = args->params;
     const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
     uint8_t *block = args->scratch + pieces->input + pieces->output;
 
@@ -431,11 +434,11 @@ static const uint8_t *weights_q8(const struct nn_kernel_args *args, const struct
 
 static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 {
-    const struct params *params = args->params;
+    const struct conv_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
-    struct pieces pieces;
-    struct job job;
+    struct conv_pieces pieces;
+    struct conv_job job;
 
     if (!find_pieces_q8(params->shape.is_nchw, input->dims, filter->dims, args->outputs[0].dims,
                         &pieces))
@@ -469,7 +472,7 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 static bool check_conv(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
 {
-    const struct params *params = bytes;
+    const struct conv_params *params = bytes;
     const struct nn_conv_shape *shape = &params->shape;
     bool is_float = n_inputs > 2 && (NN_T_F32 | NN_T_F16) >> inputs[0].type & 1;
     size_t k, needed;
@@ -493,10 +496,10 @@ static bool find_conv_scratch(const void *bytes, const struct nn_tensor *inputs,
                               const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
                               size_t *ret_worker_scratch_bytes)
 {
-    const struct params *params = bytes;
+    const struct conv_params *params = bytes;
     const uint32_t *filter = inputs[NN_CONV_FILTER].dims;
     bool is_float = (NN_T_F32 | NN_T_F16) >> inputs[0].type & 1, fits;
-    struct pieces pieces;
+    struct conv_pieces pieces;
     size_t row_bytes;
 
     fits = is_float ? find_pieces_f32(inputs[0].type, params->shape.is_nchw, inputs[0].dims, filter,
@@ -513,7 +516,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct params),
+     .params_bytes = sizeof(struct conv_params),
      .runs_epilogue = 1,
      .lower = lower_float,
      .run = nn_conv_2d_f32,
@@ -523,7 +526,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
-     .params_bytes = sizeof(struct params),
+     .params_bytes = sizeof(struct conv_params),
      .runs_epilogue = 1,
      .lower = lower_q8,
      .run = nn_conv_2d_q8,

@@ -23,7 +23,7 @@ enum {
     SLACK = 64,
 };
 
-struct params {
+struct depthwise_params {
     struct nn_conv_shape shape;
     float low_f32, high_f32;
     int32_t low_q8, high_q8;
@@ -32,7 +32,7 @@ struct params {
 };
 
 /* The pieces of scratch, in bytes; repeated holds the input with repeated channels. */
-struct pieces {
+struct depthwise_pieces {
     size_t input, repeated, output;
     size_t multipliers, bias, filter; /* of the weights */
 };
@@ -44,7 +44,7 @@ static size_t whole_lines(size_t n_bytes)
 
 static bool find_pieces(bool is_float, uint32_t type, const struct nn_conv_shape *shape,
                         const uint32_t *in_dims, const uint32_t *filter, const uint32_t *out_dims,
-                        struct pieces *ret)
+                        struct depthwise_pieces *ret)
 {
     struct nn_conv_sizes in = nn_conv_sizes(in_dims, shape->is_nchw);
     size_t element = is_float ? sizeof(float) : sizeof(int16_t), n_cells, n_in, n_rep, n_out, taps;
@@ -59,7 +59,7 @@ static bool find_pieces(bool is_float, uint32_t type, const struct nn_conv_shape
         !nn_mul_size(n_out, out_dims[3] * element, &n_out) || n_in > SIZE_MAX / 8 ||
         n_rep > SIZE_MAX / 8 || n_out > SIZE_MAX / 8 || taps > SIZE_MAX / 8)
         return false;
-    *ret = (struct pieces){
+    *ret = (struct depthwise_pieces){
         .input = !is_float || nn_conv_needs_nhwc(type, shape->is_nchw) ? whole_lines(n_in) : 0,
         .repeated = shape->depth_multiplier > 1 ? whole_lines(n_rep) : 0,
         .output = shape->is_nchw || type == NNHAL_TENSOR_FLOAT16 ? whole_lines(n_out) : 0,
@@ -70,7 +70,8 @@ static bool find_pieces(bool is_float, uint32_t type, const struct nn_conv_shape
 }
 
 /* Each piece is far below the largest size, so that sums are too. */
-static size_t step_scratch(const struct params *params, const struct pieces *pieces)
+static size_t step_scratch(const struct depthwise_params *params,
+                           const struct depthwise_pieces *pieces)
 {
     return pieces->input + pieces->repeated + pieces->output +
            (params->is_packed ? 0 : pieces->bias + pieces->filter);
@@ -87,7 +88,7 @@ static bool filter_is_signed(uint32_t type)
 }
 
 /* Bias and filter, one behind the other at block. */
-static void pack_weights(uint8_t *block, const struct pieces *pieces, uint32_t type,
+static void pack_weights(uint8_t *block, const struct depthwise_pieces *pieces, uint32_t type,
                          int32_t zero_point, const void *filter, const void *bias,
                          size_t n_channels, size_t n_taps)
 {
@@ -111,7 +112,7 @@ static void pack_weights(uint8_t *block, const struct pieces *pieces, uint32_t t
 
 /* ---- lowering ---- */
 
-static bool find_bounds(struct nn_lower *lower, struct params *params)
+static bool find_bounds(struct nn_lower *lower, struct depthwise_params *params)
 {
     const struct nn_lower_operand *output = &lower->outputs[0];
 
@@ -128,8 +129,8 @@ static int lower_depthwise(struct nn_lower *lower)
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     const struct nn_lower_operand *bias = &lower->inputs[NN_CONV_BIAS];
     bool is_float = is_float_type(input->type);
-    struct params *params = lower->params;
-    struct pieces pieces;
+    struct depthwise_params *params = lower->params;
+    struct depthwise_pieces pieces;
     uint8_t *block;
     int r = nn_conv_read(lower, &params->shape);
 
@@ -159,9 +160,9 @@ static int lower_depthwise(struct nn_lower *lower)
 
 /* ---- running ---- */
 
-struct job {
+struct depthwise_job {
     const struct nn_kernel_args *args;
-    const struct params *params;
+    const struct depthwise_params *params;
     struct nn_conv_sizes in, out; /* in.c == out.c: channels are repeated by now */
     size_t filter_h, filter_w;
     const void *input, *filter, *bias;
@@ -177,7 +178,7 @@ struct window {
     size_t n;
 };
 
-static struct window find_window(const struct job *job, size_t row, size_t out_x)
+static struct window find_window(const struct depthwise_job *job, size_t row, size_t out_x)
 {
     const struct nn_conv_shape *shape = &job->params->shape;
     struct window w = {.n = row / job->out.h,
@@ -190,7 +191,8 @@ static struct window find_window(const struct job *job, size_t row, size_t out_x
 }
 
 /* Index of channel 0 of the cell under a tap. */
-static size_t cell_index(const struct job *job, const struct window *w, size_t ty, size_t tx)
+static size_t cell_index(const struct depthwise_job *job, const struct window *w, size_t ty,
+                         size_t tx)
 {
     size_t y = (size_t)(w->y + (int64_t)ty * job->params->shape.dilation_h);
     size_t x = (size_t)(w->x + (int64_t)tx * job->params->shape.dilation_w);
@@ -199,8 +201,8 @@ static size_t cell_index(const struct job *job, const struct window *w, size_t t
 }
 
 /* width is LANES wherever it can be, so that compilers unroll. */
-static inline void taps_f32(const struct job *job, const struct window *w, size_t c, size_t width,
-                            float *restrict sums)
+static inline void taps_f32(const struct depthwise_job *job, const struct window *w, size_t c,
+                            size_t width, float *restrict sums)
 {
     const float *input = job->input, *filter = job->filter;
 
@@ -215,8 +217,8 @@ static inline void taps_f32(const struct job *job, const struct window *w, size_
     }
 }
 
-static void lanes_f32(const struct job *job, const struct window *w, size_t c, size_t width,
-                      float *out)
+static void lanes_f32(const struct depthwise_job *job, const struct window *w, size_t c,
+                      size_t width, float *out)
 {
     float sums[LANES];
 
@@ -229,8 +231,8 @@ static void lanes_f32(const struct job *job, const struct window *w, size_t c, s
         out[i] = nn_clamp_f32(sums[i], job->params->low_f32, job->params->high_f32);
 }
 
-static inline void taps_q8(const struct job *job, const struct window *w, size_t c, size_t width,
-                           uint32_t *restrict sums)
+static inline void taps_q8(const struct depthwise_job *job, const struct window *w, size_t c,
+                           size_t width, uint32_t *restrict sums)
 {
     const int16_t *input = job->input, *filter = job->filter;
 
@@ -245,8 +247,8 @@ static inline void taps_q8(const struct job *job, const struct window *w, size_t
     }
 }
 
-static void lanes_q8(const struct job *job, const struct window *w, size_t c, size_t width,
-                     uint8_t *out)
+static void lanes_q8(const struct depthwise_job *job, const struct window *w, size_t c,
+                     size_t width, uint8_t *out)
 {
     const int32_t *bias = (const int32_t *)job->bias + c;
     int32_t zero = job->args->outputs[0].zero_point;
@@ -266,7 +268,7 @@ static void lanes_q8(const struct job *job, const struct window *w, size_t c, si
 }
 
 /* Rows [begin, end) are written. */
-static void run_tail(const struct job *job, size_t begin, size_t end)
+static void run_tail(const struct depthwise_job *job, size_t begin, size_t end)
 {
     size_t row = job->out.w * job->out.c;
 
@@ -276,7 +278,7 @@ static void run_tail(const struct job *job, size_t begin, size_t end)
 
 static void rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct depthwise_job *job = ctx;
 
     for (size_t row = begin; row < end; row++) {
         for (size_t x = 0; x < job->out.w; x++) {
@@ -292,7 +294,7 @@ static void rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 
 static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct depthwise_job *job = ctx;
 
     for (size_t row = begin; row < end; row++) {
         for (size_t x = 0; x < job->out.w; x++) {
@@ -321,10 +323,10 @@ static void repeat_channels(void *to, const void *from, size_t n_elements, size_
     }
 }
 
-static const void *stage_input(const struct nn_kernel_args *args, const struct pieces *pieces,
-                               bool is_float)
+static const void *stage_input(const struct nn_kernel_args *args,
+                               const struct depthwise_pieces *pieces, bool is_float)
 {
-    const struct nn_conv_shape *shape = &((const struct params *)args->params)->shape;
+    const struct nn_conv_shape *shape = &((const struct depthwise_params *)args->params)->shape;
     const void *staged = args->scratch;
 
     if (is_float)
@@ -339,9 +341,10 @@ static const void *stage_input(const struct nn_kernel_args *args, const struct p
     return args->scratch + pieces->input;
 }
 
-static const uint8_t *stage_weights(const struct nn_kernel_args *args, const struct pieces *pieces)
+static const uint8_t *stage_weights(const struct nn_kernel_args *args,
+                                    const struct depthwise_pieces *pieces)
 {
-    const struct params *params = args->params;
+    const struct depthwise_params *params = args->params;
     const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
     uint8_t *block = args->scratch + pieces->input + pieces->repeated + pieces->output;
 
@@ -355,30 +358,31 @@ static const uint8_t *stage_weights(const struct nn_kernel_args *args, const str
 
 static int run_depthwise(const struct nn_kernel_args *args)
 {
-    const struct params *params = args->params;
+    const struct depthwise_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
     bool is_float = is_float_type(input->type);
-    struct pieces pieces;
+    struct depthwise_pieces pieces;
     const uint8_t *block;
 
     if (!find_pieces(is_float, input->type, &params->shape, input->dims, filter,
                      args->outputs[0].dims, &pieces))
         return -ENOMEM;
     block = stage_weights(args, &pieces);
-    struct job job = {.args = args,
-                      .params = params,
-                      .in = nn_conv_sizes(input->dims, params->shape.is_nchw),
-                      .out = nn_conv_sizes(args->outputs[0].dims, params->shape.is_nchw),
-                      .filter_h = filter[1],
-                      .filter_w = filter[2],
-                      .input = stage_input(args, &pieces, is_float),
-                      .bias = block,
-                      .filter = block + pieces.bias,
-                      .output = pieces.output ? args->scratch + pieces.input + pieces.repeated
-                                              : args->outputs[0].data,
-                      .is_output_staged = pieces.output != 0,
-                      .multipliers = (const struct nn_multiplier *)(const void *)args->weights};
+    struct depthwise_job job = {
+        .args = args,
+        .params = params,
+        .in = nn_conv_sizes(input->dims, params->shape.is_nchw),
+        .out = nn_conv_sizes(args->outputs[0].dims, params->shape.is_nchw),
+        .filter_h = filter[1],
+        .filter_w = filter[2],
+        .input = stage_input(args, &pieces, is_float),
+        .bias = block,
+        .filter = block + pieces.bias,
+        .output = pieces.output ? args->scratch + pieces.input + pieces.repeated
+                                : args->outputs[0].data,
+        .is_output_staged = pieces.output != 0,
+        .multipliers = (const struct nn_multiplier *)(const void *)args->weights};
 
     job.in.c = job.out.c;
     nn_parallel_for(args, job.out.n * job.out.h,
@@ -409,9 +413,9 @@ static bool check_depthwise(const void *bytes, uint32_t n_inputs, const struct n
                             uint32_t n_outputs, const struct nn_tensor *outputs,
                             uint64_t weights_bytes)
 {
-    const struct params *params = bytes;
+    const struct depthwise_params *params = bytes;
     const struct nn_conv_shape *shape = &params->shape;
-    struct pieces pieces;
+    struct depthwise_pieces pieces;
 
     return n_inputs >= 8 && n_outputs == 1 && inputs[0].n_dims == 4 && inputs[1].n_dims == 4 &&
            outputs[0].n_dims == 4 && shape->stride_h > 0 && shape->stride_w > 0 &&
@@ -430,8 +434,8 @@ static bool find_depthwise_scratch(const void *bytes, const struct nn_tensor *in
                                    const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
                                    size_t *ret_worker_scratch_bytes)
 {
-    const struct params *params = bytes;
-    struct pieces pieces;
+    const struct depthwise_params *params = bytes;
+    struct depthwise_pieces pieces;
 
     if (!find_pieces(is_float_type(inputs[0].type), inputs[0].type, &params->shape, inputs[0].dims,
                      inputs[1].dims, outputs[0].dims, &pieces))
@@ -446,7 +450,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct params),
+     .params_bytes = sizeof(struct depthwise_params),
      .runs_epilogue = 1,
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_f32,
@@ -456,7 +460,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
      .in0 = NN_T_U8 | NN_T_S8,
-     .params_bytes = sizeof(struct params),
+     .params_bytes = sizeof(struct depthwise_params),
      .runs_epilogue = 1,
      .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_q8,

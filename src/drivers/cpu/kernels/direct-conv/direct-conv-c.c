@@ -22,14 +22,14 @@ enum {
     LANES = 8,
 };
 
-struct conv_params {
+struct direct_params {
     struct nn_window_2d window;
     float low, high;
     int32_t q8_low, q8_high;
     uint32_t operation;
 };
 
-struct job {
+struct direct_job {
     const struct nn_kernel_args *args;
     const struct nn_window_2d *window;
     struct nn_taps (*taps)(const struct nn_window *window, size_t at);
@@ -41,7 +41,7 @@ struct job {
 
 static int lower_conv(struct nn_lower *lower)
 {
-    struct conv_params *params = lower->params;
+    struct direct_params *params = lower->params;
     const struct nn_lower_operand *out = &lower->outputs[0];
     int32_t activation = nn_lower_i32(lower, nn_lower_activation_input(lower), 0);
     bool is_known;
@@ -57,7 +57,7 @@ static int lower_conv(struct nn_lower *lower)
     return nn_lower_window(lower, &params->window);
 }
 
-static bool check_tensors(const struct conv_params *params, const struct nn_tensor *inputs,
+static bool check_tensors(const struct direct_params *params, const struct nn_tensor *inputs,
                           const struct nn_tensor *outputs)
 {
     return (params->operation == NNHAL_OP_GROUPED_CONV_2D ||
@@ -73,19 +73,19 @@ static bool check_float(const void *params, uint32_t n_inputs, const struct nn_t
     return check_tensors(params, inputs, outputs);
 }
 
-static struct job make_job(const struct nn_kernel_args *args)
+static struct direct_job make_job(const struct nn_kernel_args *args)
 {
-    const struct conv_params *params = args->params;
+    const struct direct_params *params = args->params;
     const struct nn_window_2d *window = &params->window;
     bool is_transposed = params->operation == NNHAL_OP_TRANSPOSE_CONV_2D;
 
-    return (struct job){.args = args,
-                        .window = window,
-                        .taps = is_transposed ? nn_transpose_taps : nn_conv_taps,
-                        .in = args->inputs[INPUT].data,
-                        .filter = args->inputs[FILTER].data,
-                        .depth = window->in_depth / (size_t)window->groups,
-                        .n_per_group = window->out_depth / (size_t)window->groups};
+    return (struct direct_job){.args = args,
+                               .window = window,
+                               .taps = is_transposed ? nn_transpose_taps : nn_direct_taps,
+                               .in = args->inputs[INPUT].data,
+                               .filter = args->inputs[FILTER].data,
+                               .depth = window->in_depth / (size_t)window->groups,
+                               .n_per_group = window->out_depth / (size_t)window->groups};
 }
 
 /* Where the element for a pixel and channel of the result lies. */
@@ -100,7 +100,7 @@ static size_t out_at(const struct nn_window_2d *window, size_t row, size_t x, si
     return (row * window->out_width + x) * window->out_depth + channel;
 }
 
-static size_t row_cost(const struct job *job)
+static size_t row_cost(const struct direct_job *job)
 {
     const struct nn_window_2d *window = job->window;
 
@@ -113,7 +113,7 @@ static size_t row_cost(const struct job *job)
 
 static int lower_float(struct nn_lower *lower)
 {
-    const struct conv_params *params = lower->params;
+    const struct direct_params *params = lower->params;
     bool is_half = lower->inputs[INPUT].type == NNHAL_TENSOR_FLOAT16;
     uint64_t n = 0;
     int r = lower_conv(lower);
@@ -131,7 +131,7 @@ static int lower_float(struct nn_lower *lower)
     return nn_mul_u64(n, sizeof(float), &lower->scratch_bytes) ? 0 : -ENOMEM;
 }
 
-static void prepare_float(struct job *job)
+static void prepare_float(struct direct_job *job)
 {
     const struct nn_tensor *in = &job->args->inputs[INPUT];
     const struct nn_tensor *filter = &job->args->inputs[FILTER];
@@ -188,8 +188,8 @@ static float dot_f32(const float *a, const float *b, size_t n)
 }
 
 /* The sum for one output element: cells of the group's channels, weights of its filter. */
-static float sum_float(const struct job *job, const struct nn_taps *ys, const struct nn_taps *xs,
-                       size_t image, size_t channel)
+static float sum_float(const struct direct_job *job, const struct nn_taps *ys,
+                       const struct nn_taps *xs, size_t image, size_t channel)
 {
     const struct nn_window_2d *window = job->window;
     const float *in = (const float *)job->in + channel / job->n_per_group * job->depth;
@@ -213,8 +213,8 @@ static float sum_float(const struct job *job, const struct nn_taps *ys, const st
 
 static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
-    const struct conv_params *params = job->args->params;
+    const struct direct_job *job = ctx;
+    const struct direct_params *params = job->args->params;
     const struct nn_window_2d *window = job->window;
     const void *bias = job->args->inputs[BIAS].data;
     void *out = job->args->outputs[0].data;
@@ -244,7 +244,7 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
 
 static int nn_direct_conv_float(const struct nn_kernel_args *args)
 {
-    struct job job = make_job(args);
+    struct direct_job job = make_job(args);
 
     prepare_float(&job);
     nn_parallel_for(args, (size_t)job.window->batch * job.window->out_height, row_cost(&job),
@@ -258,7 +258,7 @@ static int nn_direct_conv_float(const struct nn_kernel_args *args)
  * scales are multiplied in double for int8 and in float for uint8. */
 static int lower_q8(struct nn_lower *lower)
 {
-    const struct conv_params *params = lower->params;
+    const struct direct_params *params = lower->params;
     const struct nn_lower_operand *filter = &lower->inputs[FILTER];
     const struct nn_lower_operand *in = &lower->inputs[INPUT];
     bool is_per_channel = filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL;
@@ -291,7 +291,7 @@ static int lower_q8(struct nn_lower *lower)
 static bool check_q8(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
                      uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
 {
-    const struct conv_params *params = from_params;
+    const struct direct_params *params = from_params;
 
     return check_tensors(params, inputs, outputs) &&
            weights_bytes / sizeof(struct nn_multiplier) >= params->window.out_depth;
@@ -313,8 +313,9 @@ static int32_t dot_q8(const uint8_t *a, const uint8_t *b, size_t n, const struct
     return sum;
 }
 
-static int32_t sum_q8(const struct job *job, const struct codes *codes, const struct nn_taps *ys,
-                      const struct nn_taps *xs, size_t image, size_t channel)
+static int32_t sum_q8(const struct direct_job *job, const struct codes *codes,
+                      const struct nn_taps *ys, const struct nn_taps *xs, size_t image,
+                      size_t channel)
 {
     const struct nn_window_2d *window = job->window;
     const uint8_t *in = (const uint8_t *)job->in + channel / job->n_per_group * job->depth;
@@ -353,8 +354,8 @@ static struct codes make_codes(const struct nn_kernel_args *args)
 
 static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
-    const struct conv_params *params = job->args->params;
+    const struct direct_job *job = ctx;
+    const struct direct_params *params = job->args->params;
     const struct nn_multiplier *multipliers =
         (const struct nn_multiplier *)(const void *)job->args->weights;
     const struct nn_window_2d *window = job->window;
@@ -384,7 +385,7 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 
 static int nn_direct_conv_q8(const struct nn_kernel_args *args)
 {
-    struct job job = make_job(args);
+    struct direct_job job = make_job(args);
     const struct nn_window_2d *window = job.window;
 
     if (window->is_nchw) {
@@ -402,13 +403,13 @@ static int nn_direct_conv_q8(const struct nn_kernel_args *args)
      .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32 | NN_T_F16,                                                                   \
-     .params_bytes = sizeof(struct conv_params),                                                   \
+     .params_bytes = sizeof(struct direct_params),                                                 \
      .lower = lower_float,                                                                         \
      .run = nn_direct_conv_float,                                                                  \
      .check = check_float},                                                                        \
     {                                                                                              \
         .name = NN_VARIANT_NAME(op_name "_q8"), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op, \
-        .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct conv_params), .lower = lower_q8,   \
+        .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct direct_params), .lower = lower_q8, \
         .run = nn_direct_conv_q8, .check = check_q8                                                \
     }
 

@@ -17,8 +17,8 @@ struct nn_taps {
     int64_t cell, cell_step;
 };
 
-/* nn_conv_taps() - of a convolution's output position at, along one axis. */
-static inline struct nn_taps nn_conv_taps(const struct nn_window *window, size_t at)
+/* nn_direct_taps() - of a convolution's output position at, along one axis. */
+static inline struct nn_taps nn_direct_taps(const struct nn_window *window, size_t at)
 {
     int64_t begin, end;
     int64_t first = nn_window_clip(window, at, &begin, &end);

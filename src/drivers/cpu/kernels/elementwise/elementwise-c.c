@@ -12,13 +12,13 @@
 
 #include <math.h>
 
-struct bounds {
+struct clamp_params {
     float low, high;
 };
 
 static int lower_arithmetic(struct nn_lower *lower)
 {
-    struct bounds *bounds = lower->params;
+    struct clamp_params *bounds = lower->params;
 
     if (!nn_activation_f32(nn_lower_i32(lower, 2, 0), &bounds->low, &bounds->high))
         return nn_lower_refuse(lower, "input 2 is not a fused activation");
@@ -27,7 +27,7 @@ static int lower_arithmetic(struct nn_lower *lower)
 
 static int lower_unbounded(struct nn_lower *lower)
 {
-    struct bounds *bounds = lower->params;
+    struct clamp_params *bounds = lower->params;
 
     bounds->low = -INFINITY;
     bounds->high = INFINITY;
@@ -71,7 +71,7 @@ NN_INLINE float apply_f32(uint32_t op, float a, float b)
 }
 
 NN_INLINE void loop_f32(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
-                        float *out, size_t n, struct bounds bounds)
+                        float *out, size_t n, struct clamp_params bounds)
 {
     NN_IVDEP
     for (size_t i = 0; i < n; i++)
@@ -80,7 +80,7 @@ NN_INLINE void loop_f32(uint32_t op, const float *a, size_t step_a, const float 
 
 /* The three kinds of rows, each with constant steps; a row without steps has one value. */
 NN_INLINE void row_f32(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
-                       float *out, size_t n, struct bounds bounds)
+                       float *out, size_t n, struct clamp_params bounds)
 {
     if (step_a && step_b) {
         loop_f32(op, a, 1, b, 1, out, n, bounds);
@@ -96,7 +96,7 @@ NN_INLINE void row_f32(uint32_t op, const float *a, size_t step_a, const float *
 NN_INLINE void tensor_row_f32(uint32_t op, const struct nn_kernel_args *args,
                               const struct nn_row *row)
 {
-    const struct bounds *bounds = args->params;
+    const struct clamp_params *bounds = args->params;
     const float *a = args->inputs[0].data;
     const float *b = args->inputs[1].data;
     float *out = args->outputs[0].data;
@@ -108,7 +108,7 @@ NN_INLINE void tensor_row_f32(uint32_t op, const struct nn_kernel_args *args,
 NN_INLINE void tensor_row_f16(uint32_t op, const struct nn_kernel_args *args,
                               const struct nn_row *row)
 {
-    const struct bounds *bounds = args->params;
+    const struct clamp_params *bounds = args->params;
     const uint16_t *a = (const uint16_t *)args->inputs[0].data + row->in0;
     const uint16_t *b = (const uint16_t *)args->inputs[1].data + row->in1;
     uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
@@ -244,14 +244,14 @@ INT_OPERATIONS(DEFINE_INT)
      .isa = NN_VARIANT_ISA,                                                                        \
      .operation = NNHAL_OP_##op,                                                                   \
      .in0 = NN_T_F32,                                                                              \
-     .params_bytes = sizeof(struct bounds),                                                        \
+     .params_bytes = sizeof(struct clamp_params),                                                  \
      .in_place = 3,                                                                                \
      .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
      .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
     {                                                                                              \
         .name = NN_VARIANT_NAME(#op_name "_f16"), .isa = NN_VARIANT_ISA,                           \
-        .operation = NNHAL_OP_##op, .in0 = NN_T_F16, .params_bytes = sizeof(struct bounds),        \
+        .operation = NNHAL_OP_##op, .in0 = NN_T_F16, .params_bytes = sizeof(struct clamp_params),  \
         .in_place = 3, .is_elementwise = 1, .lower = lower_function,                               \
         .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)                                               \
     }

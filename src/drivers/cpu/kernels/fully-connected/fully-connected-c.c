@@ -16,13 +16,13 @@
 
 enum { INPUT, WEIGHTS, BIAS, ACTIVATION };
 
-struct f32_params {
+struct dense_f32_params {
     float low, high;
     uint32_t is_packed;
     uint32_t reserved;
 };
 
-struct q8_params {
+struct dense_q8_params {
     int32_t low, high;
     uint32_t is_packed;
     struct nn_multiplier multiplier;
@@ -62,7 +62,7 @@ static int lower_float(struct nn_lower *lower)
     const struct nn_lower_operand *weights = &lower->inputs[WEIGHTS];
     const struct nn_lower_operand *input = &lower->inputs[INPUT];
     bool is_half = input->type == NNHAL_TENSOR_FLOAT16;
-    struct f32_params *params = lower->params;
+    struct dense_f32_params *params = lower->params;
     size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes;
     float *block;
 
@@ -85,7 +85,7 @@ static int lower_float(struct nn_lower *lower)
     return 0;
 }
 
-struct f32_job {
+struct dense_f32_job {
     const struct nn_kernel_args *args;
     struct nn_gemm_f32 gemm;
     size_t n_rows;
@@ -94,7 +94,7 @@ struct f32_job {
 /* One item is one panel of columns, for all rows. */
 static void columns_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct f32_job *job = ctx;
+    const struct dense_f32_job *job = ctx;
     const float *in = job->args->inputs[INPUT].data;
     float *out = job->args->outputs[0].data;
     size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
@@ -116,7 +116,7 @@ static void columns_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 /* One item is one tile of rows, for all columns. */
 static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct f32_job *job = ctx;
+    const struct dense_f32_job *job = ctx;
     const uint16_t *in = job->args->inputs[INPUT].data;
     uint16_t *out = job->args->outputs[0].data;
     size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
@@ -141,14 +141,14 @@ static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static void prepare_float(struct f32_job *job, const struct nn_kernel_args *args)
+static void prepare_float(struct dense_f32_job *job, const struct nn_kernel_args *args)
 {
-    const struct f32_params *params = args->params;
+    const struct dense_f32_params *params = args->params;
     const struct nn_tensor *weights = &args->inputs[WEIGHTS];
     size_t n_cols = weights->dims[0], k = weights->dims[1];
     float *block = (float *)(void *)args->scratch;
 
-    *job = (struct f32_job){.args = args, .n_rows = args->outputs[0].dims[0]};
+    *job = (struct dense_f32_job){.args = args, .n_rows = args->outputs[0].dims[0]};
     job->gemm = (struct nn_gemm_f32){
         .n_cols = n_cols, .k = k, .low = params->low, .high = params->high};
     if (!params->is_packed && weights->type == NNHAL_TENSOR_FLOAT16)
@@ -161,7 +161,7 @@ static void prepare_float(struct f32_job *job, const struct nn_kernel_args *args
 
 static int nn_fully_connected_f32(const struct nn_kernel_args *args)
 {
-    struct f32_job job;
+    struct dense_f32_job job;
 
     prepare_float(&job, args);
     nn_parallel_for(args, nn_gemm_columns(job.gemm.n_cols, NN_GEMM_COLS_F32) / NN_GEMM_COLS_F32,
@@ -171,7 +171,7 @@ static int nn_fully_connected_f32(const struct nn_kernel_args *args)
 
 static int nn_fully_connected_f16(const struct nn_kernel_args *args)
 {
-    struct f32_job job;
+    struct dense_f32_job job;
 
     prepare_float(&job, args);
     nn_parallel_for(args, (job.n_rows + NN_GEMM_ROWS_F32 - 1) / NN_GEMM_ROWS_F32,
@@ -187,7 +187,7 @@ static int lower_q8(struct nn_lower *lower)
     const struct nn_lower_operand *weights = &lower->inputs[WEIGHTS];
     const struct nn_lower_operand *output = &lower->outputs[0];
     bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
-    struct q8_params *params = lower->params;
+    struct dense_q8_params *params = lower->params;
     size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes;
     uint8_t *block;
 
@@ -209,7 +209,7 @@ static int lower_q8(struct nn_lower *lower)
     return 0;
 }
 
-struct q8_job {
+struct dense_q8_job {
     const struct nn_kernel_args *args;
     struct nn_gemm_q8 gemm;
     const int16_t *rows;
@@ -218,7 +218,7 @@ struct q8_job {
 
 static void columns_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct q8_job *job = ctx;
+    const struct dense_q8_job *job = ctx;
     uint8_t *out = job->args->outputs[0].data;
     size_t stride = nn_gemm_k_q8(job->gemm.k), n_cols = job->gemm.n_cols;
     size_t last = end * NN_GEMM_COLS_Q8 < n_cols ? end * NN_GEMM_COLS_Q8 : n_cols;
@@ -237,9 +237,9 @@ static void columns_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 }
 
 /* Widened rows first, then weights and bias if they are packed here. */
-static void prepare_q8(struct q8_job *job, const struct nn_kernel_args *args)
+static void prepare_q8(struct dense_q8_job *job, const struct nn_kernel_args *args)
 {
-    const struct q8_params *params = args->params;
+    const struct dense_q8_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[INPUT];
     const struct nn_tensor *weights = &args->inputs[WEIGHTS];
     bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
@@ -247,7 +247,7 @@ static void prepare_q8(struct q8_job *job, const struct nn_kernel_args *args)
     int16_t *rows = (int16_t *)(void *)args->scratch;
     uint8_t *block;
 
-    *job = (struct q8_job){.args = args, .rows = rows, .n_rows = args->outputs[0].dims[0]};
+    *job = (struct dense_q8_job){.args = args, .rows = rows, .n_rows = args->outputs[0].dims[0]};
     job->gemm = (struct nn_gemm_q8){.n_cols = n_cols,
                                     .k = k,
                                     .multipliers = &params->multiplier,
@@ -269,7 +269,7 @@ static void prepare_q8(struct q8_job *job, const struct nn_kernel_args *args)
 
 static int nn_fully_connected_q8(const struct nn_kernel_args *args)
 {
-    struct q8_job job;
+    struct dense_q8_job job;
 
     prepare_q8(&job, args);
     nn_parallel_for(args, nn_gemm_columns(job.gemm.n_cols, NN_GEMM_COLS_Q8) / NN_GEMM_COLS_Q8,
@@ -284,8 +284,8 @@ static bool is_float(const struct nn_tensor *tensor)
 
 static bool params_are_packed(const void *params, const struct nn_tensor *input)
 {
-    return is_float(input) ? ((const struct f32_params *)params)->is_packed
-                           : ((const struct q8_params *)params)->is_packed;
+    return is_float(input) ? ((const struct dense_f32_params *)params)->is_packed
+                           : ((const struct dense_q8_params *)params)->is_packed;
 }
 
 /* Shapes are the operation's; params say where the weights are, and how far to shift. */
@@ -298,7 +298,7 @@ static bool check_fully_connected(const void *params, uint32_t n_inputs,
                                          : nn_gemm_bytes_q8(n_cols, k, &needed);
 
     if (!is_float(&inputs[INPUT]) &&
-        !nn_multiplier_is_valid(((const struct q8_params *)params)->multiplier))
+        !nn_multiplier_is_valid(((const struct dense_q8_params *)params)->multiplier))
         return false;
     return fits && (!params_are_packed(params, &inputs[INPUT]) || needed <= weights_bytes);
 }
@@ -322,7 +322,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_F32,
-     .params_bytes = sizeof(struct f32_params),
+     .params_bytes = sizeof(struct dense_f32_params),
      .lower = lower_float,
      .run = nn_fully_connected_f32,
      .check = check_fully_connected,
@@ -331,7 +331,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_F16,
-     .params_bytes = sizeof(struct f32_params),
+     .params_bytes = sizeof(struct dense_f32_params),
      .lower = lower_float,
      .run = nn_fully_connected_f16,
      .check = check_fully_connected,
@@ -340,7 +340,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_FULLY_CONNECTED,
      .in0 = NN_T_U8 | NN_T_S8,
-     .params_bytes = sizeof(struct q8_params),
+     .params_bytes = sizeof(struct dense_q8_params),
      .lower = lower_q8,
      .run = nn_fully_connected_q8,
      .check = check_fully_connected,

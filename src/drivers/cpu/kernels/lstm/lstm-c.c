@@ -18,7 +18,7 @@ struct lstm_params {
 };
 
 /* One cell on its way through a sequence. */
-struct direction {
+struct lstm_direction {
     const struct nn_kernel_args *args;
     struct nn_lstm_cell cell;
     struct nn_sequence sequence;
@@ -33,7 +33,7 @@ struct direction {
 
 static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct direction *d = ctx;
+    const struct lstm_direction *d = ctx;
     const struct nn_lstm_cell *cell = &d->cell;
     float *scratch = nn_worker_scratch(d->args, worker);
 
@@ -58,7 +58,7 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static void walk_sequence(struct direction *direction)
+static void walk_sequence(struct lstm_direction *direction)
 {
     const struct nn_lstm_cell *cell = &direction->cell;
     size_t n_weights = 4 * cell->n_cells * (cell->n_inputs + cell->n_aux + cell->n_outputs);
@@ -160,13 +160,13 @@ static void take_gates(const struct nn_kernel_args *args, struct nn_f16_scratch 
 }
 
 static void take_direction(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
-                           const struct nn_lstm_map *map, struct direction *direction)
+                           const struct nn_lstm_map *map, struct lstm_direction *direction)
 {
     const struct lstm_params *params = args->params;
     const struct nn_tensor *weights = &args->inputs[map->weights + NN_LSTM_OUTPUT];
     struct nn_lstm_cell *cell = &direction->cell;
 
-    *direction = (struct direction){.args = args};
+    *direction = (struct lstm_direction){.args = args};
     take_gates(args, wide, map, cell);
     cell->n_cells = weights->dims[0];
     cell->n_inputs = weights->dims[1];
@@ -196,7 +196,7 @@ static void store_outputs(const struct nn_kernel_args *args, float *const *resul
 }
 
 /* A place for the cell state on the way, where no output is one. */
-static float *cell_room(const struct direction *direction, struct nn_f16_scratch *wide)
+static float *cell_room(const struct lstm_direction *direction, struct nn_f16_scratch *wide)
 {
     return nn_f16_take(wide, direction->sequence.n_batches * direction->cell.n_cells);
 }
@@ -205,7 +205,7 @@ static float *cell_room(const struct direction *direction, struct nn_f16_scratch
 static int nn_lstm__c(const struct nn_kernel_args *args)
 {
     struct nn_f16_scratch wide = {args->scratch};
-    struct direction direction;
+    struct lstm_direction direction;
     float *results[4];
 
     take_direction(args, &wide, &nn_lstm_map_basic, &direction);
@@ -236,7 +236,7 @@ static struct nn_sequence read_sequence(const struct nn_kernel_args *args)
 static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 {
     struct nn_f16_scratch wide = {args->scratch};
-    struct direction direction;
+    struct lstm_direction direction;
     float *results[3] = {NULL};
 
     take_direction(args, &wide, &nn_lstm_map_unidirectional, &direction);
@@ -253,7 +253,7 @@ static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 
 /* What the cells read: see model/lstm.h and inference for the three forms. */
 static void take_sequences(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
-                           struct direction *forward, struct direction *backward)
+                           struct lstm_direction *forward, struct lstm_direction *backward)
 {
     const float *aux = widen_input(args, wide, NN_BIDIRECTIONAL_LSTM_AUX);
     bool has_weights = forward->cell.gates[NN_LSTM_OUTPUT].aux != NULL;
@@ -272,7 +272,7 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 {
     const struct lstm_params *params = args->params;
     struct nn_f16_scratch wide = {args->scratch};
-    struct direction forward, backward;
+    struct lstm_direction forward, backward;
     float *results[6] = {NULL};
     uint32_t state = params->is_merged ? 1 : 2;
 

@@ -8,7 +8,7 @@
 
 enum { DATA = 0, TABLE = 1 };
 
-struct params {
+struct lut_params {
     uint32_t is_flip;
     uint32_t flip;
 };
@@ -16,7 +16,7 @@ struct params {
 static int lower_lookup(struct nn_lower *lower)
 {
     const uint8_t *table = lower->inputs[TABLE].value;
-    struct params *params = lower->params;
+    struct lut_params *params = lower->params;
 
     if (!table)
         return 0;
@@ -30,7 +30,7 @@ static int lower_lookup(struct nn_lower *lower)
 
 static void flip_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    const struct params *params = args->params;
+    const struct lut_params *params = args->params;
     const uint8_t *in = (const uint8_t *)args->inputs[DATA].data + row->in0;
     uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
     uint8_t flip = (uint8_t)params->flip;
@@ -54,7 +54,7 @@ static void table_row(const struct nn_kernel_args *args, const struct nn_row *ro
 
 static int nn_lookup_q8(const struct nn_kernel_args *args)
 {
-    const struct params *params = args->params;
+    const struct lut_params *params = args->params;
 
     if (params->is_flip)
         nn_rows_run(args, 1, flip_row);
@@ -68,7 +68,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NN_INTERNAL_OP_LUT,
      .in0 = NN_T_U8 | NN_T_S8,
-     .params_bytes = sizeof(struct params),
+     .params_bytes = sizeof(struct lut_params),
      .in_place = 1 << DATA,
      .is_elementwise = 1,
      .lower = lower_lookup,

@@ -41,7 +41,7 @@ static int lower_matmul(struct nn_lower *lower)
     return 0;
 }
 
-struct job {
+struct matmul_job {
     const struct nn_kernel_args *args;
     const struct matmul_params *params;
     const void *y; /* [batch][k][n], 32-bit elements */
@@ -83,7 +83,7 @@ static bool is_float(uint32_t type)
 }
 
 /* Rows of y of all batches, in 32 bits. */
-static const void *prepare_y(const struct job *job)
+static const void *prepare_y(const struct matmul_job *job)
 {
     const struct nn_tensor *y = &job->args->inputs[1];
     size_t matrix = job->k * job->n, n = nn_tensor_count(y);
@@ -104,7 +104,7 @@ static const void *prepare_y(const struct job *job)
 }
 
 /* Where x's element [row][k] lies; rows of all batches are numbered through. */
-static size_t x_at(const struct job *job, size_t row, size_t k)
+static size_t x_at(const struct matmul_job *job, size_t row, size_t k)
 {
     size_t batch = row / job->m * job->m * job->k;
 
@@ -113,7 +113,7 @@ static size_t x_at(const struct job *job, size_t row, size_t k)
 
 /* n elements of a row of the result. Four rows of y at a time keep the sums in
  * registers for longer; each sum still runs in the order of k. */
-static void accumulate_float(const struct job *job, size_t row, const float *y, float *acc,
+static void accumulate_float(const struct matmul_job *job, size_t row, const float *y, float *acc,
                              size_t n)
 {
     const struct nn_tensor *x = &job->args->inputs[0];
@@ -137,8 +137,8 @@ static void accumulate_float(const struct job *job, size_t row, const float *y, 
     }
 }
 
-static void accumulate_integer(const struct job *job, size_t row, const uint32_t *y, uint32_t *acc,
-                               size_t n)
+static void accumulate_integer(const struct matmul_job *job, size_t row, const uint32_t *y,
+                               uint32_t *acc, size_t n)
 {
     for (size_t k = 0; k < job->k; k++, y += job->n) {
         const uint32_t x = (uint32_t)integer_at(&job->args->inputs[0], x_at(job, row, k));
@@ -150,7 +150,7 @@ static void accumulate_integer(const struct job *job, size_t row, const uint32_t
 
 static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct matmul_job *job = ctx;
     const struct nn_tensor *out = &job->args->outputs[0];
     float acc[NN_CHUNK];
 
@@ -173,7 +173,7 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static void store_integer(const struct job *job, size_t at, int32_t acc)
+static void store_integer(const struct matmul_job *job, size_t at, int32_t acc)
 {
     const struct nn_tensor *out = &job->args->outputs[0];
 
@@ -188,7 +188,7 @@ static void store_integer(const struct job *job, size_t at, int32_t acc)
 
 static void rows_integer(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct matmul_job *job = ctx;
     uint32_t acc[NN_CHUNK];
 
     for (size_t row = begin; row < end; row++) {
@@ -210,7 +210,7 @@ static int nn_batch_matmul(const struct nn_kernel_args *args)
 {
     const struct nn_tensor *x = &args->inputs[0];
     const struct nn_tensor *out = &args->outputs[0];
-    struct job job = {.args = args, .params = args->params};
+    struct matmul_job job = {.args = args, .params = args->params};
     uint32_t rank = x->n_dims;
 
     job.m = out->dims[rank - 2];

@@ -11,14 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-struct params {
+struct instance_params {
     float gamma, beta, epsilon;
     uint32_t is_nchw;
 };
 
 static int lower_instance(struct nn_lower *lower)
 {
-    struct params *params = lower->params;
+    struct instance_params *params = lower->params;
 
     params->gamma = nn_lower_f32(lower, 1, 1.0f);
     params->beta = nn_lower_f32(lower, 2, 0.0f);
@@ -27,14 +27,15 @@ static int lower_instance(struct nn_lower *lower)
     return 0;
 }
 
-struct job {
+struct instance_job {
     const struct nn_kernel_args *args;
     size_t n_pixels, depth;
     bool is_half;
 };
 
 /* n elements from at on, as floats: in place for float32, else in buffer. */
-static const float *load_pixels(const struct job *job, size_t at, size_t n, float buffer[NN_CHUNK])
+static const float *load_pixels(const struct instance_job *job, size_t at, size_t n,
+                                float buffer[NN_CHUNK])
 {
     const void *data = job->args->inputs[0].data;
 
@@ -44,7 +45,7 @@ static const float *load_pixels(const struct job *job, size_t at, size_t n, floa
     return buffer;
 }
 
-static void store_pixels(const struct job *job, size_t at, size_t n, const float *from)
+static void store_pixels(const struct instance_job *job, size_t at, size_t n, const float *from)
 {
     void *data = job->args->outputs[0].data;
 
@@ -55,7 +56,7 @@ static void store_pixels(const struct job *job, size_t at, size_t n, const float
 }
 
 /* What a channel's elements become: (x - mean) * scale + beta. */
-static float scale_of(const struct params *params, double squares, size_t n)
+static float scale_of(const struct instance_params *params, double squares, size_t n)
 {
     return params->gamma / sqrtf((float)(squares / (double)n) + params->epsilon);
 }
@@ -63,8 +64,8 @@ static float scale_of(const struct params *params, double squares, size_t n)
 /* NHWC: one item is a block of channels of one image, which are walked side by side. */
 static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
-    const struct params *params = job->args->params;
+    const struct instance_job *job = ctx;
+    const struct instance_params *params = job->args->params;
     size_t n_blocks = (job->depth + NN_CHUNK - 1) / NN_CHUNK;
     double sums[NN_CHUNK];
     float mean[NN_CHUNK], scale[NN_CHUNK], buffer[NN_CHUNK];
@@ -110,8 +111,8 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
 /* NCHW: one item is one channel of one image, contiguous. */
 static void normalize_channels(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
-    const struct params *params = job->args->params;
+    const struct instance_job *job = ctx;
+    const struct instance_params *params = job->args->params;
     float buffer[NN_CHUNK];
 
     for (size_t item = begin; item < end; item++) {
@@ -151,10 +152,10 @@ static void normalize_channels(void *ctx, size_t begin, size_t end, unsigned wor
 
 static int nn_instance_normalization_float(const struct nn_kernel_args *args)
 {
-    const struct params *params = args->params;
+    const struct instance_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
     const uint32_t *dims = in->dims;
-    struct job job = {.args = args, .is_half = in->type == NNHAL_TENSOR_FLOAT16};
+    struct instance_job job = {.args = args, .is_half = in->type == NNHAL_TENSOR_FLOAT16};
 
     job.depth = dims[params->is_nchw ? 1 : 3];
     job.n_pixels = nn_tensor_count(in) / dims[0] / job.depth;
@@ -171,7 +172,7 @@ static const struct nn_kernel kernels[] = {
      .isa = NN_VARIANT_ISA,
      .operation = NNHAL_OP_INSTANCE_NORMALIZATION,
      .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct params),
+     .params_bytes = sizeof(struct instance_params),
      .lower = lower_instance,
      .run = nn_instance_normalization_float},
 };

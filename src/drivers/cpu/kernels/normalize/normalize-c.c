@@ -29,7 +29,7 @@ static int lower_l2(struct nn_lower *lower)
     struct l2_params *params = lower->params;
     const struct nn_lower_operand *in = &lower->inputs[0];
 
-    if (!nn_lower_axis(lower, 1, -1, &params->axis))
+    if (!nn_slices_axis(lower, 1, -1, &params->axis))
         return nn_lower_refuse(lower, "input 1 is not an axis of input 0");
     params->is_last = params->axis == in->n_dims - 1;
     if (!nn_slices_scratch(in->dims[params->axis], &lower->worker_scratch_bytes))
@@ -138,7 +138,7 @@ static int lower_local(struct nn_lower *lower)
     params->bias = nn_lower_f32(lower, 2, 1.0f);
     params->alpha = nn_lower_f32(lower, 3, 1.0f);
     params->beta = nn_lower_f32(lower, 4, 0.5f);
-    if (!nn_lower_axis(lower, 5, -1, &params->axis))
+    if (!nn_slices_axis(lower, 5, -1, &params->axis))
         return nn_lower_refuse(lower, "input 5 is not an axis of input 0");
     n = in->dims[params->axis];
     if (!nn_slices_scratch(n, &lower->worker_scratch_bytes))

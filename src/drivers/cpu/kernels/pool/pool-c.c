@@ -55,7 +55,7 @@ struct cells {
 typedef void (*pool_fn)(const struct nn_kernel_args *args, const struct cells *cells, size_t out,
                         size_t depth);
 
-struct job {
+struct pool_job {
     const struct nn_kernel_args *args;
     pool_fn fn;
     size_t depth; /* 1 for NCHW */
@@ -64,7 +64,7 @@ struct job {
 /* One item is one row of the output. */
 static void output_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct pool_job *job = ctx;
     const struct pool_params *params = job->args->params;
     const struct nn_window_2d *window = &params->window;
     size_t height = window->height.input, width = window->width.input;
@@ -93,7 +93,7 @@ static int run_pool(const struct nn_kernel_args *args, pool_fn fn)
     const struct nn_window_2d *window = &params->window;
     size_t depth = window->is_nchw ? 1 : window->in_depth;
     size_t n_images = (size_t)window->batch * (window->is_nchw ? window->in_depth : 1);
-    struct job job = {.args = args, .fn = fn, .depth = depth};
+    struct pool_job job = {.args = args, .fn = fn, .depth = depth};
     size_t cost = (size_t)window->out_width * depth * window->width.filter * window->height.filter;
 
     nn_parallel_for(args, n_images * window->out_height, cost / 4 + 20, output_rows, &job);

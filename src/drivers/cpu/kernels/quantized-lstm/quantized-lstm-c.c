@@ -29,7 +29,7 @@ struct gate_params {
     int32_t lowest_variance;
 };
 
-struct lstm_params {
+struct q_lstm_params {
     struct gate_params gates[NN_LSTM_GATE_N];
     struct nn_multiplier hidden, projection;
     int32_t cell_shift; /* the cell state's scale is 2^cell_shift */
@@ -77,7 +77,7 @@ static int lower_quantized_lstm(struct nn_lower *lower)
     const struct nn_lower_operand *projection = &lower->inputs[MAP->projection];
     float cell_scale = scale_of(lower, MAP->cell_state);
     float hidden_scale = nn_lower_f32(lower, HIDDEN_SCALE, 1.0f);
-    struct lstm_params *params = lower->params;
+    struct q_lstm_params *params = lower->params;
 
     params->cell_shift = (int32_t)lroundf(log2f(cell_scale));
     for (uint32_t k = 0; k < NN_LSTM_GATE_N; k++)
@@ -166,13 +166,13 @@ static void normalize_gate(int16_t *q, size_t n, const struct gate_params *gate,
 
 /* ---- gates ---- */
 
-struct cell {
+struct q_lstm_cell {
     const struct nn_kernel_args *args;
-    const struct lstm_params *params;
+    const struct q_lstm_params *params;
     size_t n_inputs, n_cells, n_outputs;
 };
 
-static const void *data_of(const struct cell *cell, uint32_t i)
+static const void *data_of(const struct q_lstm_cell *cell, uint32_t i)
 {
     return cell->args->inputs[i].data;
 }
@@ -187,7 +187,7 @@ static int32_t dot_i8(const int8_t *weights, const int8_t *x, int32_t zero_point
 }
 
 /* A gate of one batch before its activation; peephole counts from the map's first. */
-static void run_gate(const struct cell *cell, uint32_t k, size_t b, uint32_t peephole,
+static void run_gate(const struct q_lstm_cell *cell, uint32_t k, size_t b, uint32_t peephole,
                      const int16_t *c, int16_t *q)
 {
     const struct gate_params *gate = &cell->params->gates[k];
@@ -221,7 +221,7 @@ static void run_gate(const struct cell *cell, uint32_t k, size_t b, uint32_t pee
 
 /* ---- a step ---- */
 
-static void update_cell(const struct cell *cell, const int16_t *i, const int16_t *f,
+static void update_cell(const struct q_lstm_cell *cell, const int16_t *i, const int16_t *f,
                         const int16_t *j, const int16_t *old, int16_t *c)
 {
     int shift = 30 + cell->params->cell_shift;
@@ -238,9 +238,10 @@ static void update_cell(const struct cell *cell, const int16_t *i, const int16_t
 }
 
 /* The hidden state as codes; stored minus the zero point, used plus it. */
-static void make_hidden(const struct cell *cell, const int16_t *o, const int16_t *c, int8_t *hidden)
+static void make_hidden(const struct q_lstm_cell *cell, const int16_t *o, const int16_t *c,
+                        int8_t *hidden)
 {
-    const struct lstm_params *params = cell->params;
+    const struct q_lstm_params *params = cell->params;
 
     for (size_t u = 0; u < cell->n_cells; u++) {
         int32_t product = o[u] * nn_tanh16(c[u], params->cell_shift + 15);
@@ -250,9 +251,9 @@ static void make_hidden(const struct cell *cell, const int16_t *o, const int16_t
     }
 }
 
-static void project_hidden(const struct cell *cell, const int8_t *hidden, int8_t *out)
+static void project_hidden(const struct q_lstm_cell *cell, const int8_t *hidden, int8_t *out)
 {
-    const struct lstm_params *params = cell->params;
+    const struct q_lstm_params *params = cell->params;
     const int8_t *weights = data_of(cell, MAP->projection);
     const int32_t *bias = data_of(cell, MAP->projection_bias);
     int32_t zero_point = cell->args->inputs[MAP->output_state].zero_point;
@@ -278,7 +279,7 @@ static void activate_gate(int16_t *q, size_t n)
         q[u] = nn_logistic16(q[u]);
 }
 
-static void run_batch(const struct cell *cell, size_t b, int16_t *scratch)
+static void run_batch(const struct q_lstm_cell *cell, size_t b, int16_t *scratch)
 {
     const struct nn_kernel_args *args = cell->args;
     size_t n = cell->n_cells;
@@ -313,7 +314,7 @@ static void run_batch(const struct cell *cell, size_t b, int16_t *scratch)
 
 static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct cell *cell = ctx;
+    const struct q_lstm_cell *cell = ctx;
 
     for (size_t b = begin; b < end; b++)
         run_batch(cell, b, nn_worker_scratch(cell->args, worker));
@@ -322,7 +323,7 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 static int nn_quantized_lstm__c(const struct nn_kernel_args *args)
 {
     const struct nn_tensor *weights = &args->inputs[MAP->weights + NN_LSTM_OUTPUT];
-    struct cell cell = {
+    struct q_lstm_cell cell = {
         .args = args,
         .params = args->params,
         .n_inputs = weights->dims[1],
@@ -340,7 +341,7 @@ static bool check_quantized_lstm(const void *params, uint32_t n_inputs,
                                  const struct nn_tensor *inputs, uint32_t n_outputs,
                                  const struct nn_tensor *outputs, uint64_t weights_bytes)
 {
-    const struct lstm_params *p = params;
+    const struct q_lstm_params *p = params;
 
     return n_inputs == 32 && n_outputs == 3 && p->cell_shift >= -15 && p->cell_shift <= -9;
 }
@@ -348,7 +349,7 @@ static bool check_quantized_lstm(const void *params, uint32_t n_inputs,
 static const struct nn_kernel kernels[] = {
     {.name = "quantized_lstm__c",
      .operation = NNHAL_OP_QUANTIZED_LSTM,
-     .params_bytes = sizeof(struct lstm_params),
+     .params_bytes = sizeof(struct q_lstm_params),
      .lower = lower_quantized_lstm,
      .run = nn_quantized_lstm__c,
      .check = check_quantized_lstm},

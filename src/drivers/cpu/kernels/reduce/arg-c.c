@@ -12,7 +12,7 @@ static int lower_arg(struct nn_lower *lower)
 {
     struct arg_params *params = lower->params;
 
-    if (!nn_lower_axis(lower, 1, 0, &params->axis))
+    if (!nn_slices_axis(lower, 1, 0, &params->axis))
         return nn_lower_refuse(lower, "input 1 is not an axis of input 0");
     return 0;
 }
@@ -27,7 +27,7 @@ static bool check_axis(const void *from_params, uint32_t n_inputs, const struct 
                nn_tensor_count(&inputs[0]);
 }
 
-struct job {
+struct arg_job {
     const struct nn_kernel_args *args;
     struct nn_slices slices;
     bool is_max;
@@ -65,7 +65,7 @@ NN_INLINE bool wins(uint32_t type, const void *data, size_t a, size_t b, bool is
 }
 
 /* The slices [begin, end). */
-NN_INLINE void find(const struct job *job, uint32_t type, size_t begin, size_t end)
+NN_INLINE void find(const struct arg_job *job, uint32_t type, size_t begin, size_t end)
 {
     const struct nn_slices s = job->slices;
     const void *data = job->args->inputs[0].data;
@@ -86,7 +86,7 @@ NN_INLINE void find(const struct job *job, uint32_t type, size_t begin, size_t e
 
 static void arg_range(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct arg_job *job = ctx;
 
     switch (job->args->inputs[0].type) {
     case NNHAL_TENSOR_FLOAT32:
@@ -111,7 +111,7 @@ static int run_arg(const struct nn_kernel_args *args, bool is_max)
 {
     const struct arg_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
-    struct job job = {
+    struct arg_job job = {
         .args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis), .is_max = is_max};
 
     nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 2 + 5, arg_range,

@@ -43,11 +43,11 @@ static int lower_reduce(struct nn_lower *lower)
 
 /* [k0, r0, k1, r1, k2]: even ones are kept, odd ones reduced. The innermost ones
  * are as far right as they can be, where the loops are contiguous. */
-struct walk {
+struct reduce_walk {
     size_t sizes[5];
 };
 
-static void move_right(struct walk *walk)
+static void move_right(struct reduce_walk *walk)
 {
     size_t *s = walk->sizes;
 
@@ -59,9 +59,9 @@ static void move_right(struct walk *walk)
     }
 }
 
-static bool make_walk(const struct nn_tensor *in, uint32_t axes, struct walk *ret)
+static bool make_walk(const struct nn_tensor *in, uint32_t axes, struct reduce_walk *ret)
 {
-    struct walk walk = {.sizes = {1, 1, 1, 1, 1}};
+    struct reduce_walk walk = {.sizes = {1, 1, 1, 1, 1}};
     int slot = 0;
 
     for (uint32_t d = 0; d < in->n_dims; d++) {
@@ -94,14 +94,14 @@ static bool check_axes(const void *from_params, uint32_t n_inputs, const struct 
 }
 
 /* A row function adds a row of n elements to n accumulators, or all of a row to one. */
-struct job {
+struct reduce_job {
     const struct nn_kernel_args *args;
-    struct walk walk;
+    struct reduce_walk walk;
     size_t n_reduced;
-    void (*item)(const struct job *job, size_t in, size_t out, size_t n);
+    void (*item)(const struct reduce_job *job, size_t in, size_t out, size_t n);
 };
 
-static size_t input_at(const struct walk *walk, size_t k0, size_t r0, size_t k1, size_t r1)
+static size_t input_at(const struct reduce_walk *walk, size_t k0, size_t r0, size_t k1, size_t r1)
 {
     const size_t *s = walk->sizes;
 
@@ -111,7 +111,7 @@ static size_t input_at(const struct walk *walk, size_t k0, size_t r0, size_t k1,
 /* One item is one block of at most NN_CHUNK elements of the last kept dimension. */
 static void reduce_range(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct reduce_job *job = ctx;
     const size_t *s = job->walk.sizes;
     size_t n_blocks = (s[4] + NN_CHUNK - 1) / NN_CHUNK;
 
@@ -126,10 +126,10 @@ static void reduce_range(void *ctx, size_t begin, size_t end, unsigned worker)
 }
 
 static int run_reduce(const struct nn_kernel_args *args,
-                      void (*item)(const struct job *job, size_t in, size_t out, size_t n))
+                      void (*item)(const struct reduce_job *job, size_t in, size_t out, size_t n))
 {
     const struct reduce_params *params = args->params;
-    struct job job = {.args = args, .item = item};
+    struct reduce_job job = {.args = args, .item = item};
     const size_t *s = job.walk.sizes;
     size_t n_blocks;
 
@@ -207,7 +207,8 @@ NN_INLINE float reduce_row_f32(uint32_t op, const struct nn_tensor *in, size_t a
     return acc;
 }
 
-NN_INLINE void item_f32(uint32_t op, const struct job *job, size_t at, size_t out_at, size_t n)
+NN_INLINE void item_f32(uint32_t op, const struct reduce_job *job, size_t at, size_t out_at,
+                        size_t n)
 {
     const struct nn_tensor *in = &job->args->inputs[0];
     const struct nn_tensor *out = &job->args->outputs[0];
@@ -241,8 +242,8 @@ NN_INLINE void item_f32(uint32_t op, const struct job *job, size_t at, size_t ou
 }
 
 #define DEFINE_FLOAT(op_name, op)                                                                  \
-    static void NN_VARIANT_SYMBOL(op_name##_item)(const struct job *job, size_t in, size_t out,    \
-                                                  size_t n)                                        \
+    static void NN_VARIANT_SYMBOL(op_name##_item)(const struct reduce_job *job, size_t in,         \
+                                                  size_t out, size_t n)                            \
     {                                                                                              \
         item_f32(NNHAL_OP_##op, job, in, out, n);                                                  \
     }                                                                                              \
@@ -323,7 +324,8 @@ NN_INLINE int32_t combine_byte(uint32_t op, int32_t acc, uint8_t byte, uint32_t 
     }
 }
 
-NN_INLINE void item_byte(uint32_t op, const struct job *job, size_t at, size_t out_at, size_t n)
+NN_INLINE void item_byte(uint32_t op, const struct reduce_job *job, size_t at, size_t out_at,
+                         size_t n)
 {
     const uint8_t *in = job->args->inputs[0].data;
     uint8_t *out = (uint8_t *)job->args->outputs[0].data + out_at;
@@ -347,7 +349,7 @@ NN_INLINE void item_byte(uint32_t op, const struct job *job, size_t at, size_t o
 }
 
 #define DEFINE_BYTE(op_name, op)                                                                   \
-    static void NN_VARIANT_SYMBOL(op_name##_byte_item)(const struct job *job, size_t in,           \
+    static void NN_VARIANT_SYMBOL(op_name##_byte_item)(const struct reduce_job *job, size_t in,    \
                                                        size_t out, size_t n)                       \
     {                                                                                              \
         item_byte(NNHAL_OP_##op, job, in, out, n);                                                 \

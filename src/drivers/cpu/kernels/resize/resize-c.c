@@ -30,7 +30,7 @@ struct tap {
     };
 };
 
-struct job {
+struct resize_job {
     const struct nn_kernel_args *args;
     const void *in;
     void *out;
@@ -135,7 +135,7 @@ static int run_rows(const struct nn_kernel_args *args, taps_fn make_taps, nn_ran
     const uint32_t *in = args->inputs[0].dims, *out = args->outputs[0].dims;
     uint32_t h = params->is_nchw ? 2 : 1;
     struct tap *taps = (struct tap *)(void *)args->scratch;
-    struct job job = {
+    struct resize_job job = {
         .args = args,
         .in = args->inputs[0].data,
         .out = args->outputs[0].data,
@@ -160,7 +160,7 @@ static int run_rows(const struct nn_kernel_args *args, taps_fn make_taps, nn_ran
 /* ---- bilinear ---- */
 
 /* Offsets, in elements, of the two input rows of an output row, counted through all images. */
-static void input_rows(const struct job *job, size_t row, size_t *ret_low, size_t *ret_high)
+static void input_rows(const struct resize_job *job, size_t row, size_t *ret_low, size_t *ret_high)
 {
     size_t image = row / job->out_h, row_elements = (size_t)job->in_w * job->n_channels;
     const struct tap *tap = &job->rows[row % job->out_h];
@@ -174,7 +174,7 @@ static void input_rows(const struct job *job, size_t row, size_t *ret_low, size_
 #define DEFINE_BILINEAR(name, type, LOAD, STORE)                                                   \
     static void name(void *ctx, size_t begin, size_t end, unsigned worker)                         \
     {                                                                                              \
-        const struct job *job = ctx;                                                               \
+        const struct resize_job *job = ctx;                                                        \
         size_t n = job->n_channels;                                                                \
                                                                                                    \
         for (size_t row = begin; row < end; row++) {                                               \
@@ -224,7 +224,7 @@ static void blend_s8(const int8_t *const p[4], const int32_t w[4], size_t n, int
 
 static void bilinear_s8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct resize_job *job = ctx;
     size_t n = job->n_channels;
 
     for (size_t row = begin; row < end; row++) {
@@ -251,7 +251,7 @@ static void bilinear_s8(void *ctx, size_t begin, size_t end, unsigned worker)
 /* Two rows of the input are widened, and then are rows of float. */
 static void bilinear_f16(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct resize_job *job = ctx;
     size_t n = job->n_channels, row_elements = job->in_w * n;
     float *above = nn_worker_scratch(job->args, worker), *below = above + row_elements;
     const uint16_t *in = job->in;
@@ -304,7 +304,7 @@ static int nn_resize_bilinear_s8__c(const struct nn_kernel_args *args)
 /* A pixel's channels are moved together. */
 static void nearest_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct resize_job *job = ctx;
     size_t pixel_bytes = job->n_channels * job->element_bytes;
 
     for (size_t row = begin; row < end; row++) {

@@ -14,7 +14,7 @@
 
 /* ---- the cell ---- */
 
-struct cell {
+struct rnn_cell {
     size_t n_inputs, n_aux, n_units;
     const float *weights;     /* [units, inputs] */
     const float *aux_weights; /* [units, aux], or NULL */
@@ -23,7 +23,7 @@ struct cell {
     int32_t activation;
 };
 
-static void step_cell(const struct cell *cell, const float *x, const float *aux, const float *h,
+static void step_cell(const struct rnn_cell *cell, const float *x, const float *aux, const float *h,
                       float *out)
 {
     memcpy(out, cell->bias, cell->n_units * sizeof(*out));
@@ -34,9 +34,9 @@ static void step_cell(const struct cell *cell, const float *x, const float *aux,
     nn_rnn_activate(cell->activation, out, cell->n_units);
 }
 
-struct direction {
+struct rnn_direction {
     const struct nn_kernel_args *args;
-    struct cell cell;
+    struct rnn_cell cell;
     struct nn_sequence sequence;
     const float *x, *aux;
     const float *h; /* [batches, units] */
@@ -47,8 +47,8 @@ struct direction {
 
 static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct direction *d = ctx;
-    const struct cell *cell = &d->cell;
+    const struct rnn_direction *d = ctx;
+    const struct rnn_cell *cell = &d->cell;
 
     for (size_t b = begin; b < end; b++) {
         const float *h = d->h + b * cell->n_units;
@@ -69,9 +69,9 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static void walk_sequence(const struct nn_kernel_args *args, struct direction *direction)
+static void walk_sequence(const struct nn_kernel_args *args, struct rnn_direction *direction)
 {
-    const struct cell *cell = &direction->cell;
+    const struct rnn_cell *cell = &direction->cell;
     size_t n_weights = cell->n_units * (cell->n_inputs + cell->n_aux + cell->n_units);
 
     nn_parallel_for(args, direction->sequence.n_batches,
@@ -112,12 +112,12 @@ static int lower_rnn(struct nn_lower *lower)
 
 /* The cell whose W, R, b and h are inputs first to first + 3. */
 static void take_cell(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
-                      uint32_t first, int32_t activation, struct direction *direction)
+                      uint32_t first, int32_t activation, struct rnn_direction *direction)
 {
     const struct nn_tensor *weights = &args->inputs[first];
 
     direction->args = args;
-    direction->cell = (struct cell){
+    direction->cell = (struct rnn_cell){
         .n_units = weights->dims[0],
         .n_inputs = weights->dims[1],
         .weights = nn_f16_input(wide, weights),
@@ -133,7 +133,7 @@ static int nn_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
     struct nn_f16_scratch wide = {args->scratch};
-    struct direction direction = {0};
+    struct rnn_direction direction = {0};
 
     take_cell(args, &wide, 1, params->activation, &direction);
     direction.sequence = (struct nn_sequence){
@@ -158,7 +158,7 @@ static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
     struct nn_f16_scratch wide = {args->scratch};
-    struct direction direction = {0};
+    struct rnn_direction direction = {0};
 
     take_cell(args, &wide, 1, params->activation, &direction);
     direction.sequence = read_sequence(&args->inputs[0], params->is_time_major);
@@ -195,7 +195,7 @@ static int lower_bidirectional_rnn(struct nn_lower *lower)
 /* Both cells read x, and aux through weights of its own; or, if there are no
  * such weights, the backward cell reads aux instead of x. */
 static void take_inputs(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
-                        struct direction *forward, struct direction *backward)
+                        struct rnn_direction *forward, struct rnn_direction *backward)
 {
     const float *aux = nn_f16_input(wide, &args->inputs[AUX]);
     size_t n_aux = aux ? args->inputs[AUX].dims[2] : 0;
@@ -213,7 +213,7 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
     struct nn_f16_scratch wide = {args->scratch};
-    struct direction forward = {0}, backward = {0};
+    struct rnn_direction forward = {0}, backward = {0};
     float *results[4] = {NULL};
     uint32_t state = params->is_merged ? 1 : 2;
 

@@ -169,38 +169,39 @@ static int lower_channel_shuffle(struct nn_lower *lower)
 /* ---- space, depth and batch ---- */
 
 /* The strides and sizes of an image's dimensions by their meaning. */
-struct image {
+struct image_dims {
     bool is_nchw;
     uint32_t n_n, n_h, n_w, n_c;
     int64_t n, h, w, c;
 };
 
-static void read_image(uint32_t n_dims, const uint32_t *dims, bool is_nchw, struct image *ret)
+static void read_image(uint32_t n_dims, const uint32_t *dims, bool is_nchw, struct image_dims *ret)
 {
     uint32_t h = is_nchw ? 2 : 1, c = is_nchw ? 1 : 3;
     int64_t strides[NNHAL_MAX_RANK];
 
     nn_dims_strides(n_dims, dims, strides);
-    *ret = (struct image){.is_nchw = is_nchw,
-                          .n_n = dims[0],
-                          .n_h = dims[h],
-                          .n_w = dims[h + 1],
-                          .n_c = dims[c],
-                          .n = strides[0],
-                          .h = strides[h],
-                          .w = strides[h + 1],
-                          .c = strides[c]};
+    *ret = (struct image_dims){.is_nchw = is_nchw,
+                               .n_n = dims[0],
+                               .n_h = dims[h],
+                               .n_w = dims[h + 1],
+                               .n_c = dims[c],
+                               .n = strides[0],
+                               .h = strides[h],
+                               .w = strides[h + 1],
+                               .c = strides[c]};
 }
 
-struct loop {
+struct nest_loop {
     uint32_t n;
     int64_t step;
 };
 
 /* Adds the loops of an output image in the order of its layout; height, width
  * and channels are up to three loops each. */
-static void add_image(struct nn_strided *nest, bool is_nchw, const struct loop n[3],
-                      const struct loop h[2], const struct loop w[2], const struct loop c[3])
+static void add_image(struct nn_strided *nest, bool is_nchw, const struct nest_loop n[3],
+                      const struct nest_loop h[2], const struct nest_loop w[2],
+                      const struct nest_loop c[3])
 {
     for (uint32_t i = 0; i < 3; i++)
         nn_strided_add(nest, n[i].n, n[i].step);
@@ -224,16 +225,16 @@ static int lower_depth_to_space(struct nn_lower *lower)
     const struct nn_lower_operand *input = &lower->inputs[0];
     uint32_t block = (uint32_t)nn_lower_i32(lower, 1, 1);
     struct nn_strided *nest = lower->params;
-    struct image in;
+    struct image_dims in;
     uint32_t n_c;
 
     nn_strided_init(nest, nn_type_bytes(input->type));
     read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
     n_c = in.n_c / (block * block);
-    add_image(nest, in.is_nchw, (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
-              (struct loop[2]){{in.n_h, in.h}, {block, (int64_t)block * n_c * in.c}},
-              (struct loop[2]){{in.n_w, in.w}, {block, n_c * in.c}},
-              (struct loop[3]){NO_LOOP, NO_LOOP, {n_c, in.c}});
+    add_image(nest, in.is_nchw, (struct nest_loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
+              (struct nest_loop[2]){{in.n_h, in.h}, {block, (int64_t)block * n_c * in.c}},
+              (struct nest_loop[2]){{in.n_w, in.w}, {block, n_c * in.c}},
+              (struct nest_loop[3]){NO_LOOP, NO_LOOP, {n_c, in.c}});
     return 0;
 }
 
@@ -242,14 +243,14 @@ static int lower_space_to_depth(struct nn_lower *lower)
     const struct nn_lower_operand *input = &lower->inputs[0];
     uint32_t block = (uint32_t)nn_lower_i32(lower, 1, 1);
     struct nn_strided *nest = lower->params;
-    struct image in;
+    struct image_dims in;
 
     nn_strided_init(nest, nn_type_bytes(input->type));
     read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
-    add_image(nest, in.is_nchw, (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
-              (struct loop[2]){NO_LOOP, {in.n_h / block, block * in.h}},
-              (struct loop[2]){NO_LOOP, {in.n_w / block, block * in.w}},
-              (struct loop[3]){{block, in.h}, {block, in.w}, {in.n_c, in.c}});
+    add_image(nest, in.is_nchw, (struct nest_loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
+              (struct nest_loop[2]){NO_LOOP, {in.n_h / block, block * in.h}},
+              (struct nest_loop[2]){NO_LOOP, {in.n_w / block, block * in.w}},
+              (struct nest_loop[3]){{block, in.h}, {block, in.w}, {in.n_c, in.c}});
     return 0;
 }
 
@@ -259,16 +260,16 @@ static int lower_batch_to_space(struct nn_lower *lower)
     uint32_t block_h = (uint32_t)nn_lower_i32_at(lower, 1, 0);
     uint32_t block_w = (uint32_t)nn_lower_i32_at(lower, 1, 1);
     struct nn_strided *nest = lower->params;
-    struct image in;
+    struct image_dims in;
     uint32_t n_n;
 
     nn_strided_init(nest, nn_type_bytes(input->type));
     read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
     n_n = in.n_n / (block_h * block_w);
-    add_image(nest, in.is_nchw, (struct loop[3]){NO_LOOP, NO_LOOP, {n_n, in.n}},
-              (struct loop[2]){{in.n_h, in.h}, {block_h, (int64_t)block_w * n_n * in.n}},
-              (struct loop[2]){{in.n_w, in.w}, {block_w, n_n * in.n}},
-              (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_c, in.c}});
+    add_image(nest, in.is_nchw, (struct nest_loop[3]){NO_LOOP, NO_LOOP, {n_n, in.n}},
+              (struct nest_loop[2]){{in.n_h, in.h}, {block_h, (int64_t)block_w * n_n * in.n}},
+              (struct nest_loop[2]){{in.n_w, in.w}, {block_w, n_n * in.n}},
+              (struct nest_loop[3]){NO_LOOP, NO_LOOP, {in.n_c, in.c}});
     return 0;
 }
 
@@ -294,7 +295,7 @@ static int lower_space_to_batch(struct nn_lower *lower)
     bool is_nchw = nn_lower_bool(lower, 3, false);
     struct space_to_batch_params *params = lower->params;
     uint32_t dims[4], h = is_nchw ? 2 : 1;
-    struct image in;
+    struct image_dims in;
 
     memcpy(dims, input->dims, sizeof(dims));
     for (uint32_t i = 0; i < 2; i++) {
@@ -305,10 +306,10 @@ static int lower_space_to_batch(struct nn_lower *lower)
     nn_strided_init(&params->nest, nn_type_bytes(input->type));
     read_image(4, dims, is_nchw, &in);
     add_image(&params->nest, is_nchw,
-              (struct loop[3]){{block_h, in.h}, {block_w, in.w}, {in.n_n, in.n}},
-              (struct loop[2]){NO_LOOP, {in.n_h / block_h, block_h * in.h}},
-              (struct loop[2]){NO_LOOP, {in.n_w / block_w, block_w * in.w}},
-              (struct loop[3]){NO_LOOP, NO_LOOP, {in.n_c, in.c}});
+              (struct nest_loop[3]){{block_h, in.h}, {block_w, in.w}, {in.n_n, in.n}},
+              (struct nest_loop[2]){NO_LOOP, {in.n_h / block_h, block_h * in.h}},
+              (struct nest_loop[2]){NO_LOOP, {in.n_w / block_w, block_w * in.w}},
+              (struct nest_loop[3]){NO_LOOP, NO_LOOP, {in.n_c, in.c}});
     if (has_margins(params))
         lower->scratch_bytes = lower->outputs[0].size;
     return 0;
@@ -316,7 +317,7 @@ static int lower_space_to_batch(struct nn_lower *lower)
 
 /* ---- running a nest ---- */
 
-struct job {
+struct strided_job {
     const struct nn_strided *nest;
     const void *in;
     void *out;
@@ -324,7 +325,7 @@ struct job {
 
 static void copy_rounds(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct job *job = ctx;
+    const struct strided_job *job = ctx;
 
     nn_strided_copy(job->nest, begin, end, job->in, job->out);
 }
@@ -332,7 +333,7 @@ static void copy_rounds(void *ctx, size_t begin, size_t end, unsigned worker)
 static void run_nest(const struct nn_kernel_args *args, const struct nn_strided *nest,
                      const void *in)
 {
-    struct job job = {nest, in, args->outputs[0].data};
+    struct strided_job job = {nest, in, args->outputs[0].data};
     size_t n_rounds = nn_strided_rounds(nest);
     size_t cost = args->outputs[0].size / nest->element_bytes / (n_rounds ? n_rounds : 1);
 

@@ -70,7 +70,7 @@ size_t nn_strided_rounds(const struct nn_strided *strided)
 }
 
 /* The loops with steps in bytes, for both sides, without a contiguous end. */
-struct step {
+struct strided_step {
     size_t n;
     ptrdiff_t in, out;
 };
@@ -78,7 +78,7 @@ struct step {
 struct nest {
     size_t n_steps;
     size_t run_bytes; /* moved by the innermost round */
-    struct step steps[NN_STRIDED_MAX_LOOPS];
+    struct strided_step steps[NN_STRIDED_MAX_LOOPS];
 };
 
 static void make_nest(const struct nn_strided *strided, struct nest *nest)
@@ -93,7 +93,7 @@ static void make_nest(const struct nn_strided *strided, struct nest *nest)
     nest->n_steps = n_loops;
     out_step = nest->run_bytes;
     for (size_t i = n_loops; i-- > 0;) {
-        nest->steps[i] = (struct step){
+        nest->steps[i] = (struct strided_step){
             .n = strided->n[i],
             .in = (ptrdiff_t)(strided->in_steps[i] * strided->element_bytes),
             .out = (ptrdiff_t)out_step};
@@ -106,8 +106,8 @@ static void make_nest(const struct nn_strided *strided, struct nest *nest)
  * cache, so few are taken at a time, and as many rows as use up their lines.
  * One function per run length, so that it is a constant in its loop. */
 #define DEFINE_COPY_PLANE(bytes, tile_rows, tile_columns)                                          \
-    static void copy_plane_##bytes(const struct step *rows, const struct step *columns,            \
-                                   const char *in, char *out)                                      \
+    static void copy_plane_##bytes(const struct strided_step *rows,                                \
+                                   const struct strided_step *columns, const char *in, char *out)  \
     {                                                                                              \
         for (size_t top = 0; top < rows->n; top += (tile_rows))                                    \
             for (size_t left = 0; left < columns->n; left += (tile_columns)) {                     \
@@ -162,13 +162,13 @@ static void transpose_block(const char *in, ptrdiff_t in_step, char *out, ptrdif
 }
 
 /* Bytes that are contiguous on both sides, across: blocks of 8 x 8, then what is left. */
-static void transpose_bytes(const struct step *rows, const struct step *columns, const char *in,
-                            char *out)
+static void transpose_bytes(const struct strided_step *rows, const struct strided_step *columns,
+                            const char *in, char *out)
 {
     size_t n_rows = rows->n / 8 * 8, n_columns = columns->n / 8 * 8;
-    struct step left = {columns->n - n_columns, columns->in, columns->out};
-    struct step below = {rows->n - n_rows, rows->in, rows->out};
-    struct step top = {n_rows, rows->in, rows->out};
+    struct strided_step left = {columns->n - n_columns, columns->in, columns->out};
+    struct strided_step below = {rows->n - n_rows, rows->in, rows->out};
+    struct strided_step top = {n_rows, rows->in, rows->out};
 
     for (size_t i = 0; i < n_rows; i += 8)
         for (size_t j = 0; j < n_columns; j += 8)
@@ -188,8 +188,8 @@ static bool is_little_endian(void)
 }
 
 /* Longer runs fill lines by themselves. */
-static void copy_runs(const struct step *rows, const struct step *columns, size_t run_bytes,
-                      const char *in, char *out)
+static void copy_runs(const struct strided_step *rows, const struct strided_step *columns,
+                      size_t run_bytes, const char *in, char *out)
 {
     for (size_t i = 0; i < rows->n; i++, in += rows->in, out += rows->out) {
         const char *from = in;
@@ -200,8 +200,8 @@ static void copy_runs(const struct step *rows, const struct step *columns, size_
     }
 }
 
-static void copy_plane(const struct step *rows, const struct step *columns, size_t run_bytes,
-                       const char *in, char *out)
+static void copy_plane(const struct strided_step *rows, const struct strided_step *columns,
+                       size_t run_bytes, const char *in, char *out)
 {
     switch (run_bytes) {
     case 1:
@@ -224,9 +224,10 @@ static void copy_plane(const struct step *rows, const struct step *columns, size
     }
 }
 
-static void copy_steps(const struct nest *nest, const struct step *step, const char *in, char *out)
+static void copy_steps(const struct nest *nest, const struct strided_step *step, const char *in,
+                       char *out)
 {
-    static const struct step once = {.n = 1};
+    static const struct strided_step once = {.n = 1};
     size_t n_left = (size_t)(nest->steps + nest->n_steps - step);
 
     if (n_left == 0)

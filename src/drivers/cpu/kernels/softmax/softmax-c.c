@@ -35,7 +35,7 @@ static int lower_float(struct nn_lower *lower)
     struct softmax_params *params = lower->params;
 
     params->beta = nn_lower_f32(lower, 1, 1.0f);
-    if (!nn_lower_axis(lower, 2, -1, &params->axis))
+    if (!nn_slices_axis(lower, 2, -1, &params->axis))
         return nn_lower_refuse(lower, "input 2 is not an axis of input 0");
     if (!nn_slices_scratch(lower->inputs[0].dims[params->axis], &lower->worker_scratch_bytes))
         return -ENOMEM;
@@ -141,7 +141,7 @@ static int lower_q8(struct nn_lower *lower)
 
     if (!table)
         return -ENOMEM;
-    if (!nn_lower_axis(lower, 2, -1, &params->axis))
+    if (!nn_slices_axis(lower, 2, -1, &params->axis))
         return nn_lower_refuse(lower, "input 2 is not an axis of input 0");
     for (int32_t d = 0; d < 256; d++) {
         int32_t scaled = nn_srdhm(nn_shl_wrap(-d, multiplier.shift), multiplier.mantissa);
@@ -151,7 +151,7 @@ static int lower_q8(struct nn_lower *lower)
     return 0;
 }
 
-struct q8_job {
+struct softmax_job {
     const struct nn_kernel_args *args;
     struct nn_slices slices;
 };
@@ -203,7 +203,7 @@ static void slice_q8(const int32_t *table, const uint8_t *in, uint8_t *out, size
 
 static void slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct q8_job *job = ctx;
+    const struct softmax_job *job = ctx;
     const struct nn_slices *s = &job->slices;
     const int32_t *table = (const int32_t *)(const void *)job->args->weights;
     uint8_t flip = (uint8_t)nn_quant_flip(job->args->inputs[0].type);
@@ -220,7 +220,8 @@ static int nn_softmax_q8(const struct nn_kernel_args *args)
 {
     const struct softmax_params *params = args->params;
     const struct nn_tensor *in = &args->inputs[0];
-    struct q8_job job = {.args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis)};
+    struct softmax_job job = {.args = args,
+                              .slices = nn_slices(in->n_dims, in->dims, params->axis)};
 
     nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 5 + 100, slices_q8,
                     &job);

@@ -4,7 +4,7 @@
  * nn_infer() tells the type, shape and quantization of an operation's outputs,
  * given the shapes of its inputs and the values of those inputs that decide
  * shapes, and refuses what NNAPI says must fail at execution. It is used when
- * a model is prepared (for whatever is known then) and again when it is
+ * a model is prepared (for the shapes that are known then) and again when it is
  * executed with shapes that were not.
  *
  * Contract of an operation's infer function: every present input is known

@@ -29,8 +29,8 @@
  * followed by the level that it needs here: "F1H3Q1S4".
  *
  * The level of an operation in a model is the highest of: the operation's own,
- * every operand type's, T's and U's in the list, the tails', and whatever the
- * operation's validate function adds.
+ * every operand type's, T's and U's in the list, the tails', and that which
+ * the operation's validate function asks for.
  *
  * Validation (V rules of NNAPI) sees types, counts, declared ranks, scales and
  * zero points, never values: scalars may be the result of other operations.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate.h - the rules that a model and a request must keep
  *
- * Who prepares a model checks it here, in whatever process that is, before any
- * other code looks at it: after nn_model_validate() every index, offset,
+ * The process that prepares a model checks it here before any other code looks
+ * at it: after nn_model_validate() every index, offset,
  * length, type, count and rank in the model can be trusted, operations are in
  * an order in which they can be executed, and subgraphs refer to each other
  * without a cycle. All sums and products are made in 64 bits, and subgraphs are
@@ -80,7 +80,7 @@ struct nn_model_io {
 int nn_model_io_init(struct nn_model_io *io, const struct nnhal_model *model,
                      struct nn_arena *arena);
 
-/* One pool of a request, as whoever owns it knows it. */
+/* One pool of a request, as its owner describes it. */
 struct nn_request_pool_info {
     uint64_t size;  /* bytes; UINT64_MAX: a memory whose size cannot be known */
     bool is_buffer; /* a buffer of allocate(), named by its token */

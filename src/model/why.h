@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* why.h - the sentence that goes with a refusal
  *
- * Whatever judges a model, an operation or a request says in one sentence what
+ * A function that checks a model, an operation or a request says in one sentence what
  * is wrong and what would be right, for the person who made the model. A
  * nn_why is the caller's, is never allocated, and holds the sentence of the
  * last refusal; it is empty while nothing was refused. NULL is allowed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prop-validate.c - random models: valid ones stay valid, spoilt ones harm nobody */
+/* prop-validate.c - random models: valid ones stay valid, spoilt ones are refused or harmless */
 #include "model/exercise.h"
 #include "model/mutate.h"
 
@@ -51,7 +51,7 @@ TEST(mutants_are_refused_or_harmless)
         ck_assert_msg(exercise(&maker, &is_valid), "mutant %u", i);
         n_valid += is_valid;
     }
-    /* Some mutations hit what nobody reads; most do not. */
+    /* Some mutations hit fields that are not read; most do not. */
     ck_assert_uint_gt(n_valid, N_MUTANTS / 100);
     ck_assert_uint_lt(n_valid, N_MUTANTS * 4 / 5);
 }

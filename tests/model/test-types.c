@@ -90,7 +90,7 @@ TEST(long_sentences_are_cut)
     ck_assert_str_eq(why.text, "operation 7: end");
     nn_why_prefix(&why, "%s", words);
     ck_assert_uint_eq(strlen(why.text), NN_WHY_BYTES - 1);
-    ck_assert_int_eq(nn_refuse(NULL, "nobody listens"), NN_REFUSED);
+    ck_assert_int_eq(nn_refuse(NULL, "not kept"), NN_REFUSED);
 }
 TEST_END
 

@@ -20,8 +20,8 @@
  *
  * What lower() may rely on:
  *  - The operation has been validated (src/model): counts, types by position,
- *    and shape inference has succeeded on these very shapes, so that whatever
- *    inference checks need not be checked twice.
+ *    and shape inference has succeeded on these very shapes: lower() need not
+ *    repeat what inference checks.
  *  - Shapes of inputs and outputs are concrete. A dimension of 0 is an empty
  *    tensor. Rank 0 is a scalar, one element.
  *  - Scalars have their value (value is never NULL), also when they are not
@@ -188,11 +188,11 @@ static inline void *nn_worker_scratch(const struct nn_kernel_args *args, unsigne
     return args->worker_scratch + worker * args->worker_scratch_stride;
 }
 
-/* nn_epilogue_run() - the steps that have joined this one: elementwise, each on the result of the one
- * before. A kernel whose row has runs_epilogue calls it once for each range of
+/* nn_epilogue_run() - the steps that are fused with this one: elementwise, each on the result of
+ * the one before. A kernel whose row has runs_epilogue calls it once for each range of
  * elements of output 0, as soon as the range is written and while it is in the
- * nearest cache, on any thread; ranges are disjoint. The tail computes over the
- * range and may write to it: do not read it again. Nothing happens without a tail. */
+ * nearest cache, on any thread; ranges are disjoint. The epilogue computes over
+ * the range and may write to it: do not read it again. Without one nothing happens. */
 void nn_epilogue_run(const struct nn_kernel_args *args, size_t begin, size_t end);
 
 /* nn_epilogue_run_all() - nn_epilogue_run() for the whole output, on all threads. */
@@ -204,7 +204,7 @@ void nn_epilogue_run_all(const struct nn_kernel_args *args);
 bool nn_kernel_stopped(const struct nn_kernel_args *args);
 
 /* nn_output_resize() - is_dynamic kernels only: gives output its shape, which
- * nobody knew before, and its memory. Once per output, also for empty ones.
+ * is known only now, and its memory. Once per output, also for empty ones.
  * Afterwards args->outputs[output] is complete.
  * Returns: 0, -ENOMEM, NN_KERNEL_E_REFUSED (contradicts the model). */
 int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_t n_dims,
@@ -223,8 +223,8 @@ struct nn_kernel {
     uint32_t isa;            /* bits of enum nn_isa that it needs */
     uint32_t in0, in1, out0; /* sets of types: NN_T_F32 | NN_T_F16 */
     uint32_t params_bytes;   /* sizeof its parameter struct, 0: none */
-    uint32_t weights_bytes; /* of tables that run() reads whatever the shapes are; see check, too */
-    uint64_t needs_value;   /* bit i: tensor input i (< 64) must be known when lowering */
+    uint32_t weights_bytes;  /* of tables that run() reads for all shapes; see check, too */
+    uint64_t needs_value;    /* bit i: tensor input i (< 64) must be known when lowering */
     /* Output 0 may take the memory of input i, for the bits i set here, if both
      * have the same size in bytes and the input is not needed afterwards:
      * element k of the output may depend on no element of that input but k. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dequantize.h - a tensor's elements as float, whatever its type
+/* dequantize.h - a tensor's elements as float, from any type
  *
  * For operations whose reference computes in single precision and converts at
  * both ends: float16 is widened and narrowed, codes are dequantized and

@@ -3,8 +3,8 @@
  *
  * A tensor is [outer, n, inner] around an axis of n elements; a slice is the n
  * elements of one outer and one inner index, inner elements apart. Functions of a slice
- * (softmax, normalizations) see it as contiguous float32, whatever the axis
- * and type: a slice that is not so is copied to a worker's scratch and back. */
+ * (softmax, normalizations) see it as contiguous float32 for any axis and
+ * type: a slice that is not so is copied to a worker's scratch and back. */
 #ifndef NN_DRIVERS_CPU_KERNELS_COMMON_SLICES_H
 #define NN_DRIVERS_CPU_KERNELS_COMMON_SLICES_H
 

@@ -467,8 +467,8 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 
 /* ---- the table ---- */
 
-/* Whatever the windows are, reading stays inside the input; what params can
- * lead astray is the size of a block and where the weights are. */
+/* Windows are clipped to the input, so that no stride or padding reads outside it.
+ * Params decide the size of a block and where the weights are: these are checked. */
 static bool check_conv(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
 {

@@ -22,7 +22,7 @@
 
 enum { NN_CONV_INPUT = 0, NN_CONV_FILTER = 1, NN_CONV_BIAS = 2 };
 
-/* Scalars of CONV_2D and DEPTHWISE_CONV_2D, whatever form they came in. */
+/* Scalars of CONV_2D and DEPTHWISE_CONV_2D, of the implicit and the explicit form. */
 struct nn_conv_shape {
     int32_t pad_top, pad_left;
     int32_t stride_h, stride_w;

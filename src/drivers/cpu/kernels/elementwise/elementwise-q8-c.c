@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU of 8-bit quantized tensors, plain C.
  *
- * An operand has 256 codes, so whatever depends on one operand only is a table,
+ * An operand has 256 codes, so what depends on one operand only is a table,
  * made when the step is lowered and kept as its weights: the rescaled operands
  * of ADD and SUB, the requantized ones of MAXIMUM and MINIMUM, the positive
  * half of PRELU. Tables are indexed by the code's byte, signed or not. */
@@ -125,7 +125,7 @@ NN_INLINE void sum_loop(const struct nn_kernel_args *args, const struct nn_row *
 
     NN_IVDEP
     for (size_t i = 0; i < n; i++) {
-        /* Tables may come from a cache: whatever is in them, sums wrap. */
+        /* Tables may come from a cache and hold any number: sums wrap. */
         uint32_t sum = (uint32_t)table_a[a[i * step0]] + (uint32_t)table_b[b[i * step1]];
         uint32_t code = (uint32_t)scale_down((int32_t)sum, multiplier) + (uint32_t)zero;
 

@@ -112,8 +112,8 @@ static int lower_nothing(struct nn_lower *lower)
     return 0;
 }
 
-/* Any place at which the key stands, or n. Whatever the keys become meanwhile,
- * it is one of the two. */
+/* A place at which the key stands, or n. Keys may change while they are searched
+ * (shared memory); the result is in [0, n] even then. */
 static size_t find_key(const int32_t *keys, size_t n, int32_t key)
 {
     size_t low = 0, high = n;

@@ -3,8 +3,8 @@
  *
  * The reference keeps its weights as rows of [recurrent | input] and multiplies
  * them with activations in the order [input | recurrent]: so the first columns
- * of a row, whatever they were meant for, meet the input. That is what the
- * operation is, and what is done here. One item of work is one batch. */
+ * of a row meet the input although they are the recurrent ones. NNAPI defines the
+ * operation by that code, so this kernel does the same. One item of work is one batch. */
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/quantized-lstm/fixed16.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Lanes of a vector that gcc and clang keep in registers, whatever the machine has. */
+/* Four floats: every machine of this project has registers of that width. */
 typedef float lanes __attribute__((__vector_size__(16)));
 
 #define N_LANES 4

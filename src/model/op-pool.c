@@ -9,7 +9,7 @@ static int infer_pool(struct nn_infer *infer)
     struct nn_window_2d window;
     int r;
 
-    r = nn_infer_activation(infer, nn_window_arguments(infer).activation);
+    r = nn_infer_activation(infer, nn_infer_window_operands(infer).activation);
     if (!r)
         r = nn_window_2d_read(infer, &window);
     if (r)

@@ -1,74 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/window.h"
 
-static struct nn_window_arguments pool_arguments(uint32_t n)
+struct nn_window_operands nn_infer_window_operands(const struct nn_infer *infer)
 {
-    if (n >= 10)
-        return (struct nn_window_arguments){.paddings = 1,
-                                            .strides = 5,
-                                            .filter_size = 7,
-                                            .activation = 9,
-                                            .is_nchw = n > 10 ? 10 : 0};
-    return (struct nn_window_arguments){.padding_code = 1,
-                                        .strides = 2,
-                                        .filter_size = 4,
-                                        .activation = 6,
-                                        .is_nchw = n > 7 ? 7 : 0};
-}
+    uint32_t form = nn_window_form_input(infer->op->type);
 
-/* CONV_2D, and with one more input before the activation DEPTHWISE_CONV_2D and
- * GROUPED_CONV_2D. */
-static struct nn_window_arguments conv_arguments(uint32_t n, bool is_implicit, bool has_groups)
-{
-    uint32_t more = has_groups ? 1 : 0;
-    uint32_t base = is_implicit ? 7 + more : 10 + more; /* inputs without tails */
-    struct nn_window_arguments arguments = {.filter = 1, .activation = base - 1};
-
-    if (is_implicit) {
-        arguments.padding_code = 3;
-        arguments.strides = 4;
-        arguments.groups = has_groups ? 6 : 0;
-    } else {
-        arguments.paddings = 3;
-        arguments.strides = 7;
-        arguments.groups = has_groups ? 9 : 0;
-    }
-    if (n > base)
-        arguments.is_nchw = base;
-    if (n > base + 1)
-        arguments.dilations = base + 1;
-    return arguments;
-}
-
-static struct nn_window_arguments transpose_arguments(uint32_t n)
-{
-    if (n >= 11)
-        return (struct nn_window_arguments){
-            .filter = 1, .paddings = 3, .strides = 7, .activation = 9, .is_nchw = 10};
-    return (struct nn_window_arguments){.filter = 1,
-                                        .output_shape = 3,
-                                        .padding_code = 4,
-                                        .strides = 5,
-                                        .activation = 7,
-                                        .is_nchw = 8};
-}
-
-struct nn_window_arguments nn_window_arguments(const struct nn_infer *infer)
-{
-    uint32_t n = infer->n_inputs;
-
-    switch (infer->op->type) {
-    case NNHAL_OP_CONV_2D:
-        return conv_arguments(n, n == 7 || infer->inputs[7].type == NNHAL_BOOL, false);
-    case NNHAL_OP_DEPTHWISE_CONV_2D:
-        return conv_arguments(n, n == 8 || infer->inputs[8].type == NNHAL_BOOL, true);
-    case NNHAL_OP_GROUPED_CONV_2D:
-        return conv_arguments(n, n <= 9, true);
-    case NNHAL_OP_TRANSPOSE_CONV_2D:
-        return transpose_arguments(n);
-    default:
-        return pool_arguments(n);
-    }
+    return nn_window_operands(infer->op->type, infer->n_inputs,
+                              form < infer->n_inputs ? infer->inputs[form].type : 0);
 }
 
 /* -- reading --------------------------------------------------------------- */
@@ -87,7 +25,7 @@ static int read_pair(const struct nn_infer *infer, uint32_t first, int32_t *ret_
     return r ? r : nn_infer_i32(infer, first + 1, ret_height);
 }
 
-static int read_image(const struct nn_infer *infer, const struct nn_window_arguments *arguments,
+static int read_image(const struct nn_infer *infer, const struct nn_window_operands *operands,
                       struct nn_window_2d *window)
 {
     const uint32_t *dims = infer->inputs[0].dimensions;
@@ -97,8 +35,8 @@ static int read_image(const struct nn_infer *infer, const struct nn_window_argum
     if (r)
         return r;
     window->is_nchw = false;
-    if (arguments->is_nchw) {
-        r = nn_infer_bool(infer, arguments->is_nchw, &window->is_nchw);
+    if (operands->layout) {
+        r = nn_infer_bool(infer, operands->layout, &window->is_nchw);
         if (r)
             return r;
     }
@@ -113,15 +51,14 @@ static int read_image(const struct nn_infer *infer, const struct nn_window_argum
     return 0;
 }
 
-static int read_filter_size(const struct nn_infer *infer,
-                            const struct nn_window_arguments *arguments,
+static int read_filter_size(const struct nn_infer *infer, const struct nn_window_operands *operands,
                             struct nn_window_2d *window)
 {
     int32_t width;
     int32_t height;
     int r;
 
-    r = read_pair(infer, arguments->filter_size, &width, &height);
+    r = read_pair(infer, operands->filter_size, &width, &height);
     if (r)
         return r;
     if (width <= 0 || height <= 0)
@@ -133,20 +70,20 @@ static int read_filter_size(const struct nn_infer *infer,
     return 0;
 }
 
-static int read_groups(const struct nn_infer *infer, const struct nn_window_arguments *arguments,
+static int read_groups(const struct nn_infer *infer, const struct nn_window_operands *operands,
                        struct nn_window_2d *window)
 {
     int r;
 
     window->groups = 1;
-    if (!arguments->groups)
+    if (!operands->groups)
         return 0;
-    r = nn_infer_i32(infer, arguments->groups, &window->groups);
+    r = nn_infer_i32(infer, operands->groups, &window->groups);
     if (r)
         return r;
     if (window->groups <= 0)
         return nn_refuse(infer->why, "input %u (groups or depth multiplier) is %d, not above 0",
-                         arguments->groups, window->groups);
+                         operands->groups, window->groups);
     return 0;
 }
 
@@ -180,19 +117,19 @@ static int check_depths(const struct nn_infer *infer, const struct nn_window_2d 
     return 0;
 }
 
-static int read_filter(const struct nn_infer *infer, const struct nn_window_arguments *arguments,
+static int read_filter(const struct nn_infer *infer, const struct nn_window_operands *operands,
                        struct nn_window_2d *window)
 {
-    const struct nn_infer_operand *filter = &infer->inputs[arguments->filter];
-    const struct nn_infer_operand *bias = &infer->inputs[arguments->filter + 1];
+    const struct nn_infer_operand *filter = &infer->inputs[operands->filter];
+    const struct nn_infer_operand *bias = &infer->inputs[operands->filter + 1];
     bool is_depthwise = infer->op->type == NNHAL_OP_DEPTHWISE_CONV_2D;
     int r;
 
-    r = nn_infer_rank(infer, arguments->filter, 4, 4);
+    r = nn_infer_rank(infer, operands->filter, 4, 4);
     if (!r)
-        r = nn_infer_rank(infer, arguments->filter + 1, 1, 1);
+        r = nn_infer_rank(infer, operands->filter + 1, 1, 1);
     if (!r)
-        r = read_groups(infer, arguments, window);
+        r = read_groups(infer, operands, window);
     if (r)
         return r;
     window->height.filter = filter->dimensions[1];
@@ -204,7 +141,7 @@ static int read_filter(const struct nn_infer *infer, const struct nn_window_argu
         return nn_refuse(infer->why, "the bias has %u elements for %u output channels",
                          bias->dimensions[0], window->out_depth);
     r = check_depths(infer, window);
-    return r ? r : nn_infer_bias_scale(infer, 0, arguments->filter, arguments->filter + 1);
+    return r ? r : nn_infer_bias_scale(infer, 0, operands->filter, operands->filter + 1);
 }
 
 static int read_paddings(const struct nn_infer *infer, uint32_t first, struct nn_window_2d *window)
@@ -219,29 +156,29 @@ static int read_paddings(const struct nn_infer *infer, uint32_t first, struct nn
     return r ? r : nn_infer_i32(infer, first + 3, &window->height.tail);
 }
 
-static int read_strides(const struct nn_infer *infer, const struct nn_window_arguments *arguments,
+static int read_strides(const struct nn_infer *infer, const struct nn_window_operands *operands,
                         struct nn_window_2d *window)
 {
     int r;
 
-    r = read_pair(infer, arguments->strides, &window->width.stride, &window->height.stride);
+    r = read_pair(infer, operands->strides, &window->width.stride, &window->height.stride);
     if (r)
         return r;
-    r = read_pair(infer, arguments->dilations, &window->width.dilation, &window->height.dilation);
+    r = read_pair(infer, operands->dilations, &window->width.dilation, &window->height.dilation);
     if (r)
         return r;
-    return arguments->paddings ? read_paddings(infer, arguments->paddings, window) : 0;
+    return operands->paddings ? read_paddings(infer, operands->paddings, window) : 0;
 }
 
 /* -- results --------------------------------------------------------------- */
 
-static int set_implicit(const struct nn_infer *infer, const struct nn_window_arguments *arguments,
+static int set_implicit(const struct nn_infer *infer, const struct nn_window_operands *operands,
                         struct nn_window_2d *window)
 {
     int32_t code;
     int r;
 
-    r = nn_infer_i32(infer, arguments->padding_code, &code);
+    r = nn_infer_i32(infer, operands->padding_code, &code);
     if (r)
         return r;
     if (!nn_window_set_implicit(&window->width, code) ||
@@ -250,13 +187,13 @@ static int set_implicit(const struct nn_infer *infer, const struct nn_window_arg
     return 0;
 }
 
-static int read_output(const struct nn_infer *infer, const struct nn_window_arguments *arguments,
+static int read_output(const struct nn_infer *infer, const struct nn_window_operands *operands,
                        struct nn_window_2d *window)
 {
     const char *wrong;
     int r;
 
-    r = arguments->padding_code ? set_implicit(infer, arguments, window) : 0;
+    r = operands->padding_code ? set_implicit(infer, operands, window) : 0;
     if (r)
         return r;
     wrong = nn_window_output(&window->width, &window->out_width);
@@ -267,19 +204,19 @@ static int read_output(const struct nn_infer *infer, const struct nn_window_argu
 }
 
 /* The size that the output shape operand asks for. */
-static int read_wanted(const struct nn_infer *infer, const struct nn_window_arguments *arguments,
+static int read_wanted(const struct nn_infer *infer, const struct nn_window_operands *operands,
                        struct nn_window_2d *window, int32_t *ret_width, int32_t *ret_height)
 {
     const void *values;
     uint64_t n;
     int r;
 
-    r = nn_infer_rank(infer, arguments->output_shape, 1, 1);
-    if (!r && infer->inputs[arguments->output_shape].dimensions[0] != 4)
+    r = nn_infer_rank(infer, operands->output_shape, 1, 1);
+    if (!r && infer->inputs[operands->output_shape].dimensions[0] != 4)
         r = nn_refuse(infer->why, "the output shape has %u elements instead of 4",
-                      infer->inputs[arguments->output_shape].dimensions[0]);
+                      infer->inputs[operands->output_shape].dimensions[0]);
     if (!r)
-        r = nn_infer_i32s(infer, arguments->output_shape, &values, &n);
+        r = nn_infer_i32s(infer, operands->output_shape, &values, &n);
     if (r)
         return r;
     *ret_height = nn_infer_i32_at(values, window->is_nchw ? 2 : 1);
@@ -291,13 +228,13 @@ static int read_wanted(const struct nn_infer *infer, const struct nn_window_argu
 }
 
 static int set_transpose_implicit(const struct nn_infer *infer,
-                                  const struct nn_window_arguments *arguments,
+                                  const struct nn_window_operands *operands,
                                   struct nn_window_2d *window, int32_t width, int32_t height)
 {
     int32_t code;
     int r;
 
-    r = nn_infer_i32(infer, arguments->padding_code, &code);
+    r = nn_infer_i32(infer, operands->padding_code, &code);
     if (r)
         return r;
     if (!nn_transpose_window_set_implicit(&window->width, code, width) ||
@@ -307,7 +244,7 @@ static int set_transpose_implicit(const struct nn_infer *infer,
 }
 
 static int read_transpose_output(const struct nn_infer *infer,
-                                 const struct nn_window_arguments *arguments,
+                                 const struct nn_window_operands *operands,
                                  struct nn_window_2d *window)
 {
     int32_t width = 0;
@@ -315,10 +252,10 @@ static int read_transpose_output(const struct nn_infer *infer,
     const char *wrong;
     int r = 0;
 
-    if (arguments->padding_code) {
-        r = read_wanted(infer, arguments, window, &width, &height);
+    if (operands->padding_code) {
+        r = read_wanted(infer, operands, window, &width, &height);
         if (!r)
-            r = set_transpose_implicit(infer, arguments, window, width, height);
+            r = set_transpose_implicit(infer, operands, window, width, height);
     }
     if (r)
         return r;
@@ -328,7 +265,7 @@ static int read_transpose_output(const struct nn_infer *infer,
     wrong = nn_transpose_window_output(&window->height, &window->out_height);
     if (wrong)
         return nn_refuse(infer->why, "height: %s", wrong);
-    if (arguments->padding_code &&
+    if (operands->padding_code &&
         (window->out_width != (uint32_t)width || window->out_height != (uint32_t)height))
         return nn_refuse(infer->why,
                          "the output is %u high and %u wide, its shape asks for %d and %d",
@@ -338,22 +275,22 @@ static int read_transpose_output(const struct nn_infer *infer,
 
 int nn_window_2d_read(const struct nn_infer *infer, struct nn_window_2d *ret)
 {
-    struct nn_window_arguments arguments = nn_window_arguments(infer);
+    struct nn_window_operands operands = nn_infer_window_operands(infer);
     struct nn_window_2d window = {.groups = 1};
     int r;
 
-    r = read_image(infer, &arguments, &window);
+    r = read_image(infer, &operands, &window);
     if (r)
         return r;
-    r = arguments.filter ? read_filter(infer, &arguments, &window)
-                         : read_filter_size(infer, &arguments, &window);
+    r = operands.filter ? read_filter(infer, &operands, &window)
+                        : read_filter_size(infer, &operands, &window);
     if (!r)
-        r = read_strides(infer, &arguments, &window);
+        r = read_strides(infer, &operands, &window);
     if (r)
         return r;
     r = infer->op->type == NNHAL_OP_TRANSPOSE_CONV_2D
-            ? read_transpose_output(infer, &arguments, &window)
-            : read_output(infer, &arguments, &window);
+            ? read_transpose_output(infer, &operands, &window)
+            : read_output(infer, &operands, &window);
     if (r)
         return r;
     *ret = window;

@@ -3,9 +3,9 @@
  *
  * Eight operations slide a window over an image, each with an implicit form
  * (a padding code), an explicit one (four paddings), and optional tails for
- * layout and dilation. This is the one place that knows at which input of
- * which form an argument stands; inference and kernels both read it here, so
- * that they cannot disagree.
+ * layout and dilation. operands.h knows at which input of which form an argument
+ * stands; inference and kernels both read the values here, so that they cannot
+ * disagree.
  *
  * For AVERAGE_POOL_2D, L2_POOL_2D, MAX_POOL_2D, CONV_2D, DEPTHWISE_CONV_2D,
  * GROUPED_CONV_2D and TRANSPOSE_CONV_2D. No memory, no state. */
@@ -14,21 +14,7 @@
 
 #include "model/geometry.h"
 #include "model/infer.h"
-
-/* Input numbers; 0 means that this form has no such input. Paddings, strides,
- * filter sizes and dilations are consecutive inputs, widths first. */
-struct nn_window_arguments {
-    uint32_t filter;       /* operand with the filter (convolutions) */
-    uint32_t filter_size;  /* first of: width, height (pools) */
-    uint32_t output_shape; /* TRANSPOSE_CONV_2D, implicit */
-    uint32_t padding_code;
-    uint32_t paddings; /* first of: left, right, top, bottom */
-    uint32_t strides;  /* first of: width, height */
-    uint32_t groups;   /* GROUPED_CONV_2D: groups; DEPTHWISE_CONV_2D: depth multiplier */
-    uint32_t activation;
-    uint32_t is_nchw;
-    uint32_t dilations; /* first of: width, height */
-};
+#include "model/operands.h"
 
 /* Everything about the image, the window and the result. */
 struct nn_window_2d {
@@ -43,9 +29,8 @@ struct nn_window_2d {
     int32_t groups; /* or the depth multiplier; 1 where the operation has none */
 };
 
-/* nn_window_arguments() - of an operation whose types and counts match a
- * signature (forms of equal count differ in a type). */
-struct nn_window_arguments nn_window_arguments(const struct nn_infer *infer);
+/* nn_infer_window_operands() - which inputs of the operation are what (operands.h). */
+struct nn_window_operands nn_infer_window_operands(const struct nn_infer *infer);
 
 /* nn_window_2d_read() - reads and judges shapes, sizes, strides, paddings and
  * dilations of the operation (all E rules of a window; bias, depths and groups

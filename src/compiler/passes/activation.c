@@ -7,8 +7,6 @@
 /* Which input is the fused activation; 0: none that this pass knows. */
 static uint32_t activation_input(const struct nn_graph *graph, const struct nn_node *node)
 {
-    uint32_t n = node->n_inputs;
-
     switch (node->operation) {
     case NNHAL_OP_ADD:
     case NNHAL_OP_MUL:
@@ -18,12 +16,10 @@ static uint32_t activation_input(const struct nn_graph *graph, const struct nn_n
     case NNHAL_OP_FULLY_CONNECTED:
         return 3;
     case NNHAL_OP_CONV_2D:
-        return n == 7 || nn_graph_is_bool(graph, node, 7) ? 6 : 9;
     case NNHAL_OP_DEPTHWISE_CONV_2D:
-        return n == 8 || nn_graph_is_bool(graph, node, 8) ? 7 : 10;
     case NNHAL_OP_AVERAGE_POOL_2D:
     case NNHAL_OP_MAX_POOL_2D:
-        return n <= 8 ? 6 : 9;
+        return nn_graph_window_operands(graph, node).activation;
     default:
         return 0;
     }

@@ -32,13 +32,11 @@ static uint32_t layout_input(const struct nn_graph *graph, const struct nn_node 
 {
     switch (node->operation) {
     case NNHAL_OP_CONV_2D:
-        return nn_graph_is_bool(graph, node, 7) ? 7 : 10;
     case NNHAL_OP_DEPTHWISE_CONV_2D:
-        return nn_graph_is_bool(graph, node, 8) ? 8 : 11;
     case NNHAL_OP_AVERAGE_POOL_2D:
     case NNHAL_OP_L2_POOL_2D:
     case NNHAL_OP_MAX_POOL_2D:
-        return nn_graph_is_bool(graph, node, 7) ? 7 : 10;
+        return nn_graph_window_operands(graph, node).layout;
     case NNHAL_OP_RESIZE_BILINEAR:
     case NNHAL_OP_RESIZE_NEAREST_NEIGHBOR:
         return 3;

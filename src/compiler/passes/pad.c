@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "compiler/passes/view.h"
+#include "model/geometry.h"
 
 #include <string.h>
 
@@ -10,42 +11,31 @@ enum { MAX_CONV_INPUTS = 14 };
 
 /* A convolution in its longest, explicit form. */
 struct conv {
-    bool is_depthwise;
     bool is_nchw;
     int32_t pad[4]; /* left, right, top, bottom */
-    uint32_t strides[2], multiplier, activation, layout, dilations[2]; /* inputs; 0: absent */
+    struct nn_window_operands at;
 };
 
-/* Finds where the scalars stand. Returns: false if its padding depends on the size or is not
- * constant. */
+/* Returns: false if it is no convolution that may pad, or if its padding depends on the size or
+ * is not constant. */
 static bool read_conv(const struct nn_graph *graph, const struct nn_node *node, struct conv *conv)
 {
-    uint32_t at = 3, n = node->n_inputs;
-    bool is_implicit;
     int32_t code;
 
-    *conv = (struct conv){.is_depthwise = node->operation == NNHAL_OP_DEPTHWISE_CONV_2D};
-    if (!conv->is_depthwise && node->operation != NNHAL_OP_CONV_2D)
+    if (node->operation != NNHAL_OP_CONV_2D && node->operation != NNHAL_OP_DEPTHWISE_CONV_2D)
         return false;
-    is_implicit = conv->is_depthwise ? n == 8 || nn_graph_is_bool(graph, node, 8)
-                                     : n == 7 || nn_graph_is_bool(graph, node, 7);
-    if (is_implicit) {
-        if (!nn_graph_i32(graph, node->inputs[at++], &code) || code == 1)
+    *conv = (struct conv){.at = nn_graph_window_operands(graph, node)};
+    if (conv->at.padding_code) {
+        if (!nn_graph_i32(graph, node->inputs[conv->at.padding_code], &code) ||
+            code == NN_PADDING_SAME)
             return false;
     } else {
-        for (int i = 0; i < 4; i++)
-            if (!nn_graph_i32(graph, node->inputs[at++], &conv->pad[i]))
+        for (uint32_t i = 0; i < 4; i++)
+            if (!nn_graph_i32(graph, node->inputs[conv->at.paddings + i], &conv->pad[i]))
                 return false;
     }
-    conv->strides[0] = at++;
-    conv->strides[1] = at++;
-    conv->multiplier = conv->is_depthwise ? at++ : 0;
-    conv->activation = at++;
-    conv->layout = at < n ? at++ : 0;
-    conv->dilations[0] = at < n ? at++ : 0;
-    conv->dilations[1] = at < n ? at++ : 0;
-    if (conv->layout) {
-        const struct nn_value *layout = &graph->values[node->inputs[conv->layout]];
+    if (conv->at.layout) {
+        const struct nn_value *layout = &graph->values[node->inputs[conv->at.layout]];
 
         if (!nn_value_is_private(layout) || layout->size != 1)
             return false;
@@ -60,8 +50,8 @@ static bool read_conv(const struct nn_graph *graph, const struct nn_node *node, 
 static bool add_padding(const struct nn_graph *graph, const struct nn_node *pad,
                         const struct nn_node *node, struct conv *conv)
 {
-    const struct nn_value *amounts = &graph->values[pad->inputs[1]];
-    const struct nn_value *filter = &graph->values[node->inputs[1]];
+    const struct nn_value *amounts = &graph->values[pad->inputs[NN_PAD_PADDINGS]];
+    const struct nn_value *filter = &graph->values[node->inputs[NN_CONV_FILTER]];
     uint32_t rows = conv->is_nchw ? 2 : 1;
     int32_t pads[4][2], dilation[2] = {1, 1};
 
@@ -72,9 +62,8 @@ static bool add_padding(const struct nn_graph *graph, const struct nn_node *pad,
         if (pads[d][0] < 0 || pads[d][1] < 0 ||
             (d != rows && d != rows + 1 && (pads[d][0] || pads[d][1])))
             return false;
-    for (int i = 0; i < 2; i++)
-        if (conv->dilations[i] &&
-            !nn_graph_i32(graph, node->inputs[conv->dilations[i]], &dilation[i]))
+    for (uint32_t i = 0; conv->at.dilations && i < 2; i++)
+        if (!nn_graph_i32(graph, node->inputs[conv->at.dilations + i], &dilation[i]))
             return false;
     for (int i = 0; i < 4; i++) {
         int64_t reach = ((int64_t)filter->dims[i < 2 ? 2 : 1] - 1) * dilation[i / 2];
@@ -95,22 +84,22 @@ static int make_explicit(struct nn_graph *graph, struct nn_node *node, uint32_t 
     int r = 0;
 
     inputs[n++] = data;
-    inputs[n++] = node->inputs[1];
-    inputs[n++] = node->inputs[2];
+    inputs[n++] = node->inputs[NN_CONV_FILTER];
+    inputs[n++] = node->inputs[NN_CONV_BIAS];
     for (int i = 0; !r && i < 4; i++)
         r = nn_graph_add_i32(graph, conv->pad[i], &inputs[n++]);
-    inputs[n++] = node->inputs[conv->strides[0]];
-    inputs[n++] = node->inputs[conv->strides[1]];
-    if (conv->is_depthwise)
-        inputs[n++] = node->inputs[conv->multiplier];
-    inputs[n++] = node->inputs[conv->activation];
-    if (conv->layout)
-        inputs[n++] = node->inputs[conv->layout];
+    inputs[n++] = node->inputs[conv->at.strides];
+    inputs[n++] = node->inputs[conv->at.strides + 1];
+    if (conv->at.groups)
+        inputs[n++] = node->inputs[conv->at.groups];
+    inputs[n++] = node->inputs[conv->at.activation];
+    if (conv->at.layout)
+        inputs[n++] = node->inputs[conv->at.layout];
     else if (!r)
         r = nn_graph_add_bool(graph, false, &inputs[n++]);
-    for (int i = 0; !r && i < 2; i++) {
-        if (conv->dilations[i])
-            inputs[n++] = node->inputs[conv->dilations[i]];
+    for (uint32_t i = 0; !r && i < 2; i++) {
+        if (conv->at.dilations)
+            inputs[n++] = node->inputs[conv->at.dilations + i];
         else
             r = nn_graph_add_i32(graph, 1, &inputs[n++]);
     }
@@ -133,12 +122,13 @@ static int fuse_pad(const struct nn_view *view, struct nn_node *node)
 
     if (node->is_dead || !read_conv(graph, node, &conv))
         return 0;
-    pad = nn_view_only_producer(view, node->inputs[0]);
+    pad = nn_view_only_producer(view, node->inputs[NN_CONV_INPUT]);
     if (!pad || pad->is_dead || pad->operation != NNHAL_OP_PAD ||
-        !nn_view_same_form(&graph->values[pad->inputs[0]], &graph->values[pad->outputs[0]]) ||
+        !nn_view_same_form(&graph->values[pad->inputs[NN_PAD_INPUT]],
+                           &graph->values[pad->outputs[0]]) ||
         !add_padding(graph, pad, node, &conv))
         return 0;
-    r = make_explicit(graph, node, pad->inputs[0], &conv);
+    r = make_explicit(graph, node, pad->inputs[NN_PAD_INPUT], &conv);
     if (r)
         return nn_error_trace(r);
     pad->is_dead = true;

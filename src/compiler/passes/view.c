@@ -67,6 +67,15 @@ bool nn_graph_is_bool(const struct nn_graph *graph, const struct nn_node *node, 
     return i < node->n_inputs && graph->values[node->inputs[i]].type == NNHAL_BOOL;
 }
 
+struct nn_window_operands nn_graph_window_operands(const struct nn_graph *graph,
+                                                   const struct nn_node *node)
+{
+    uint32_t form = nn_window_form_input(node->operation);
+    uint32_t form_type = form < node->n_inputs ? graph->values[node->inputs[form]].type : 0;
+
+    return nn_window_operands(node->operation, node->n_inputs, form_type);
+}
+
 bool nn_view_same_form(const struct nn_value *a, const struct nn_value *b)
 {
     return a->type == b->type && a->type != NNHAL_TENSOR_INT32 && a->scale == b->scale &&

@@ -4,6 +4,7 @@
 #define NN_COMPILER_PASSES_VIEW_H
 
 #include "compiler/graph.h"
+#include "model/operands.h"
 
 /* As it was when the view was made: a pass that changes producers or readers
  * says so here, or asks only about what it has not changed. */
@@ -33,6 +34,10 @@ bool nn_graph_i32(const struct nn_graph *graph, uint32_t index, int32_t *ret);
 
 /* nn_graph_is_bool() - whether the node has an input i that is a BOOL scalar. */
 bool nn_graph_is_bool(const struct nn_graph *graph, const struct nn_node *node, uint32_t i);
+
+/* nn_graph_window_operands() - which inputs of a pool or convolution are what. */
+struct nn_window_operands nn_graph_window_operands(const struct nn_graph *graph,
+                                                   const struct nn_node *node);
 
 /* nn_view_same_form() - whether the same bytes are the same numbers in both; not for int32. */
 bool nn_view_same_form(const struct nn_value *a, const struct nn_value *b);

@@ -88,8 +88,8 @@ static bool is_convolution(const struct nn_graph *graph, const struct nn_node *n
     if (node->is_dead ||
         (node->operation != NNHAL_OP_CONV_2D && node->operation != NNHAL_OP_DEPTHWISE_CONV_2D))
         return false;
-    filter = &graph->values[node->inputs[1]];
-    return may_turn(&graph->values[node->inputs[0]]) &&
+    filter = &graph->values[node->inputs[NN_CONV_FILTER]];
+    return may_turn(&graph->values[node->inputs[NN_CONV_INPUT]]) &&
            (filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL || may_turn(filter));
 }
 
@@ -197,7 +197,7 @@ static bool is_movable(const struct nn_conversions *twins, const struct nn_node 
 {
     if (!is_convolution(twins->graph, node))
         return false;
-    for (uint32_t i = 0; i < 2; i++)
+    for (uint32_t i = NN_CONV_INPUT; i <= NN_CONV_FILTER; i++)
         if (is_int8(&twins->graph->values[node->inputs[i]]) &&
             !nn_conversions_find(twins, node->inputs[i]) &&
             !is_certain(&twins->graph->values[node->inputs[i]]))

@@ -40,12 +40,13 @@ int nn_lower_window(struct nn_lower *lower, struct nn_window_2d *ret)
     return 0;
 }
 
-uint32_t nn_lower_activation_input(const struct nn_lower *lower)
+int32_t nn_lower_window_activation(const struct nn_lower *lower)
 {
-    struct nn_infer_operand inputs[MAX_INPUTS];
-    struct nn_infer infer = make_infer(lower, inputs, NULL);
+    uint32_t form = nn_window_form_input(lower->operation);
+    uint32_t form_type = form < lower->n_inputs ? lower->inputs[form].type : 0;
 
-    return nn_window_arguments(&infer).activation;
+    return nn_lower_i32(
+        lower, nn_window_operands(lower->operation, lower->n_inputs, form_type).activation, 0);
 }
 
 static bool image_fits(const struct nn_tensor *tensor, bool is_nchw, uint32_t batch,

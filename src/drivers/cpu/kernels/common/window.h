@@ -15,8 +15,8 @@
  * Returns: 0, NN_KERNEL_E_REFUSED. */
 int nn_lower_window(struct nn_lower *lower, struct nn_window_2d *ret);
 
-/* nn_lower_activation_input() - the number of the input with the fused activation. */
-uint32_t nn_lower_activation_input(const struct nn_lower *lower);
+/* nn_lower_window_activation() - the fused activation of a pool or convolution. */
+int32_t nn_lower_window_activation(const struct nn_lower *lower);
 
 /* nn_window_fits() - whether a window describes these tensors: sizes equal, strides,
  * dilations, filter and groups above 0, output as computed. filter: NULL for pools. */

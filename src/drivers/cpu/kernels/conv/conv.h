@@ -12,6 +12,7 @@
 
 #include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/common/variant.h"
+#include "model/operands.h"
 
 #define nn_conv_read          NN_VARIANT_SYMBOL(nn_conv_read)
 #define nn_conv_multipliers   NN_VARIANT_SYMBOL(nn_conv_multipliers)
@@ -19,8 +20,6 @@
 #define nn_conv_nhwc_q8       NN_VARIANT_SYMBOL(nn_conv_nhwc_q8)
 #define nn_conv_from_nhwc_f32 NN_VARIANT_SYMBOL(nn_conv_from_nhwc_f32)
 #define nn_conv_from_nhwc_q8  NN_VARIANT_SYMBOL(nn_conv_from_nhwc_q8)
-
-enum { NN_CONV_INPUT = 0, NN_CONV_FILTER = 1, NN_CONV_BIAS = 2 };
 
 /* Scalars of CONV_2D and DEPTHWISE_CONV_2D, of the implicit and the explicit form. */
 struct nn_conv_shape {

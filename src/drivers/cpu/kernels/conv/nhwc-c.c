@@ -2,60 +2,30 @@
 #include "drivers/cpu/kernels/conv/conv.h"
 
 #include "drivers/cpu/kernels/common/float16.h"
+#include "drivers/cpu/kernels/common/window.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
-#include "model/geometry.h"
 
 #include <string.h>
 
 /* ---- arguments ---- */
 
-/* Where the scalars stand: the depthwise form has one more, before the activation. */
-static bool is_implicit(const struct nn_lower *lower, bool is_depthwise)
-{
-    uint32_t at = is_depthwise ? 8 : 7;
-
-    return lower->n_inputs <= at || lower->inputs[at].type == NNHAL_BOOL;
-}
-
-/* Padding before the first row and column for a padding code. */
-static bool implicit_padding(struct nn_lower *lower, int32_t code, struct nn_conv_shape *shape)
-{
-    struct nn_conv_sizes in = nn_conv_sizes(lower->inputs[NN_CONV_INPUT].dims, shape->is_nchw);
-    const uint32_t *filter = lower->inputs[NN_CONV_FILTER].dims;
-    struct nn_window rows = {.input = (uint32_t)in.h,
-                             .filter = filter[1],
-                             .stride = shape->stride_h,
-                             .dilation = shape->dilation_h};
-    struct nn_window columns = {.input = (uint32_t)in.w,
-                                .filter = filter[2],
-                                .stride = shape->stride_w,
-                                .dilation = shape->dilation_w};
-
-    if (!nn_window_set_implicit(&rows, code) || !nn_window_set_implicit(&columns, code))
-        return false;
-    shape->pad_top = rows.head;
-    shape->pad_left = columns.head;
-    return true;
-}
-
 int nn_conv_read(struct nn_lower *lower, struct nn_conv_shape *ret)
 {
-    bool is_depthwise = lower->operation == NNHAL_OP_DEPTHWISE_CONV_2D;
-    bool implicit = is_implicit(lower, is_depthwise);
-    uint32_t stride = implicit ? 4 : 7;
-    uint32_t activation = stride + (is_depthwise ? 3 : 2);
+    struct nn_window_2d window;
+    int r = nn_lower_window(lower, &window);
 
-    ret->stride_w = nn_lower_i32(lower, stride, 1);
-    ret->stride_h = nn_lower_i32(lower, stride + 1, 1);
-    ret->depth_multiplier = is_depthwise ? nn_lower_i32(lower, stride + 2, 1) : 0;
-    ret->activation = nn_lower_i32(lower, activation, 0);
-    ret->is_nchw = nn_lower_bool(lower, activation + 1, false);
-    ret->dilation_w = nn_lower_i32(lower, activation + 2, 1);
-    ret->dilation_h = nn_lower_i32(lower, activation + 3, 1);
-    ret->pad_left = implicit ? 0 : nn_lower_i32(lower, 3, 0);
-    ret->pad_top = implicit ? 0 : nn_lower_i32(lower, 5, 0);
-    if (implicit && !implicit_padding(lower, nn_lower_i32(lower, 3, 0), ret))
-        return nn_lower_refuse(lower, "stride, dilation or padding out of range");
+    if (r)
+        return r;
+    *ret = (struct nn_conv_shape){
+        .pad_top = window.height.head,
+        .pad_left = window.width.head,
+        .stride_h = window.height.stride,
+        .stride_w = window.width.stride,
+        .dilation_h = window.height.dilation,
+        .dilation_w = window.width.dilation,
+        .activation = nn_lower_window_activation(lower),
+        .depth_multiplier = lower->operation == NNHAL_OP_DEPTHWISE_CONV_2D ? window.groups : 0,
+        .is_nchw = window.is_nchw};
     return 0;
 }
 

@@ -15,12 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum {
-    INPUT,
-    FILTER,
-    BIAS,
-    LANES = 8,
-};
+enum { LANES = 8 };
 
 struct direct_params {
     struct nn_window_2d window;
@@ -43,7 +38,7 @@ static int lower_conv(struct nn_lower *lower)
 {
     struct direct_params *params = lower->params;
     const struct nn_lower_operand *out = &lower->outputs[0];
-    int32_t activation = nn_lower_i32(lower, nn_lower_activation_input(lower), 0);
+    int32_t activation = nn_lower_window_activation(lower);
     bool is_known;
 
     params->operation = lower->operation;
@@ -62,9 +57,10 @@ static bool check_tensors(const struct direct_params *params, const struct nn_te
 {
     return (params->operation == NNHAL_OP_GROUPED_CONV_2D ||
             params->operation == NNHAL_OP_TRANSPOSE_CONV_2D) &&
-           nn_window_fits(&params->window, params->operation, &inputs[INPUT], &inputs[FILTER],
-                          &outputs[0]) &&
-           inputs[BIAS].n_dims == 1 && inputs[BIAS].dims[0] == params->window.out_depth;
+           nn_window_fits(&params->window, params->operation, &inputs[NN_CONV_INPUT],
+                          &inputs[NN_CONV_FILTER], &outputs[0]) &&
+           inputs[NN_CONV_BIAS].n_dims == 1 &&
+           inputs[NN_CONV_BIAS].dims[0] == params->window.out_depth;
 }
 
 static bool check_float(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
@@ -82,8 +78,8 @@ static struct direct_job make_job(const struct nn_kernel_args *args)
     return (struct direct_job){.args = args,
                                .window = window,
                                .taps = is_transposed ? nn_transpose_taps : nn_direct_taps,
-                               .in = args->inputs[INPUT].data,
-                               .filter = args->inputs[FILTER].data,
+                               .in = args->inputs[NN_CONV_INPUT].data,
+                               .filter = args->inputs[NN_CONV_FILTER].data,
                                .depth = window->in_depth / (size_t)window->groups,
                                .n_per_group = window->out_depth / (size_t)window->groups};
 }
@@ -114,27 +110,27 @@ static size_t row_cost(const struct direct_job *job)
 static int lower_float(struct nn_lower *lower)
 {
     const struct direct_params *params = lower->params;
-    bool is_half = lower->inputs[INPUT].type == NNHAL_TENSOR_FLOAT16;
+    bool is_half = lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_FLOAT16;
     uint64_t n = 0;
     int r = lower_conv(lower);
 
     if (r)
         return r;
     if (is_half || params->window.is_nchw)
-        n = nn_lower_count(&lower->inputs[INPUT]);
-    if (is_half && !nn_add_u64(n, nn_lower_count(&lower->inputs[FILTER]), &n))
+        n = nn_lower_count(&lower->inputs[NN_CONV_INPUT]);
+    if (is_half && !nn_add_u64(n, nn_lower_count(&lower->inputs[NN_CONV_FILTER]), &n))
         return -ENOMEM;
     /* An NCHW float16 image is turned around before it is widened. */
     if (is_half && params->window.is_nchw &&
-        !nn_add_u64(n, nn_lower_count(&lower->inputs[INPUT]), &n))
+        !nn_add_u64(n, nn_lower_count(&lower->inputs[NN_CONV_INPUT]), &n))
         return -ENOMEM;
     return nn_mul_u64(n, sizeof(float), &lower->scratch_bytes) ? 0 : -ENOMEM;
 }
 
 static void prepare_float(struct direct_job *job)
 {
-    const struct nn_tensor *in = &job->args->inputs[INPUT];
-    const struct nn_tensor *filter = &job->args->inputs[FILTER];
+    const struct nn_tensor *in = &job->args->inputs[NN_CONV_INPUT];
+    const struct nn_tensor *filter = &job->args->inputs[NN_CONV_FILTER];
     const struct nn_window_2d *window = job->window;
     size_t n = nn_tensor_count(in), n_filter = nn_tensor_count(filter);
     size_t n_pixels = (size_t)window->width.input * window->height.input;
@@ -216,9 +212,9 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct direct_job *job = ctx;
     const struct direct_params *params = job->args->params;
     const struct nn_window_2d *window = job->window;
-    const void *bias = job->args->inputs[BIAS].data;
+    const void *bias = job->args->inputs[NN_CONV_BIAS].data;
     void *out = job->args->outputs[0].data;
-    bool is_half = job->args->inputs[BIAS].type == NNHAL_TENSOR_FLOAT16;
+    bool is_half = job->args->inputs[NN_CONV_BIAS].type == NNHAL_TENSOR_FLOAT16;
 
     for (size_t row = begin; row < end; row++) {
         struct nn_taps ys = job->taps(&window->height, row % window->out_height);
@@ -259,8 +255,8 @@ static int nn_direct_conv_float(const struct nn_kernel_args *args)
 static int lower_q8(struct nn_lower *lower)
 {
     const struct direct_params *params = lower->params;
-    const struct nn_lower_operand *filter = &lower->inputs[FILTER];
-    const struct nn_lower_operand *in = &lower->inputs[INPUT];
+    const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
+    const struct nn_lower_operand *in = &lower->inputs[NN_CONV_INPUT];
     bool is_per_channel = filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL;
     bool is_signed = in->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     struct nn_multiplier *multipliers;
@@ -340,8 +336,8 @@ static int32_t sum_q8(const struct direct_job *job, const struct codes *codes,
 
 static struct codes make_codes(const struct nn_kernel_args *args)
 {
-    const struct nn_tensor *in = &args->inputs[INPUT];
-    const struct nn_tensor *filter = &args->inputs[FILTER];
+    const struct nn_tensor *in = &args->inputs[NN_CONV_INPUT];
+    const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
     bool is_per_channel = filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL;
 
     return (struct codes){
@@ -359,7 +355,7 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct nn_multiplier *multipliers =
         (const struct nn_multiplier *)(const void *)job->args->weights;
     const struct nn_window_2d *window = job->window;
-    const int32_t *bias = job->args->inputs[BIAS].data;
+    const int32_t *bias = job->args->inputs[NN_CONV_BIAS].data;
     const struct codes codes = make_codes(job->args);
     uint8_t *out = job->args->outputs[0].data;
 
@@ -389,7 +385,7 @@ static int nn_direct_conv_q8(const struct nn_kernel_args *args)
     const struct nn_window_2d *window = job.window;
 
     if (window->is_nchw) {
-        nn_nchw_to_nhwc(args->scratch, args->inputs[INPUT].data, window->batch,
+        nn_nchw_to_nhwc(args->scratch, args->inputs[NN_CONV_INPUT].data, window->batch,
                         (size_t)window->width.input * window->height.input, window->in_depth, 1);
         job.in = args->scratch;
     }

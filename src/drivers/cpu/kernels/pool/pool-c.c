@@ -23,7 +23,7 @@ static int lower_pool(struct nn_lower *lower)
 {
     struct pool_params *params = lower->params;
     const struct nn_lower_operand *out = &lower->outputs[0];
-    int32_t activation = nn_lower_i32(lower, nn_lower_activation_input(lower), 0);
+    int32_t activation = nn_lower_window_activation(lower);
     bool is_known;
 
     if (nn_is_q8(out->type))

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operands.h - which operand of an operation is what
+ *
+ * Inference, passes and kernels name an operation's inputs by these constants,
+ * and find the scalars of windows, whose places differ from form to form, with
+ * nn_window_operands(). LSTMs have maps of their own (lstm.h). */
+#ifndef NN_MODEL_OPERANDS_H
+#define NN_MODEL_OPERANDS_H
+
+#include <stdint.h>
+
+/* CONV_2D, DEPTHWISE_CONV_2D, GROUPED_CONV_2D, TRANSPOSE_CONV_2D */
+enum {
+    NN_CONV_INPUT = 0,
+    NN_CONV_FILTER = 1,
+    NN_CONV_BIAS = 2,
+};
+
+/* PAD, PAD_V2 (value), MIRROR_PAD (mode) */
+enum {
+    NN_PAD_INPUT = 0,
+    NN_PAD_PADDINGS = 1,
+    NN_PAD_VALUE = 2,
+    NN_PAD_MODE = 2,
+};
+
+/* Input numbers of pools and convolutions; 0 means that this form has no such
+ * input. Paddings, strides, filter sizes and dilations are consecutive inputs,
+ * widths first. */
+struct nn_window_operands {
+    uint32_t filter;       /* operand with the filter (convolutions) */
+    uint32_t filter_size;  /* first of: width, height (pools) */
+    uint32_t output_shape; /* TRANSPOSE_CONV_2D, implicit */
+    uint32_t padding_code; /* implicit forms */
+    uint32_t paddings;     /* explicit forms, first of: left, right, top, bottom */
+    uint32_t strides;      /* first of: width, height */
+    uint32_t groups;       /* GROUPED_CONV_2D: groups; DEPTHWISE_CONV_2D: depth multiplier */
+    uint32_t activation;
+    uint32_t layout;
+    uint32_t dilations; /* first of: width, height */
+};
+
+/* nn_window_form_input() - the input whose type tells forms of equal count apart;
+ * 0: their counts differ. It may be beyond the operation's inputs. */
+uint32_t nn_window_form_input(uint32_t operation);
+
+/* nn_window_operands() - of a pool or convolution with n inputs whose types and counts
+ * match a signature. form_type: of input nn_window_form_input(), any if there is none. */
+struct nn_window_operands nn_window_operands(uint32_t operation, uint32_t n, uint32_t form_type);
+
+#endif

@@ -12,10 +12,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum {
-    MAX_ARENA_BYTES = 1 << 30, /* of an event */
-};
-
 struct proxy {
     struct nn_hal hal;
     struct nn_hal_channel *channel;
@@ -193,33 +189,4 @@ int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal)
     proxy->channel = channel;
     *ret_hal = &proxy->hal;
     return 0;
-}
-
-/* -- events ------------------------------------------------------------------ */
-
-int nn_hal_proxy_event(const struct nn_hal_listener *listener, uint32_t minor,
-                       const struct nn_codec_message *message)
-{
-    const struct nn_hal_event_type *event;
-    struct nn_arena arena;
-    void *value;
-    int r = -ENOMEM;
-
-    if (message->number >= nn_hal_n_events)
-        return NN_HAL_PROXY_E_VIOLATION;
-    event = &nn_hal_events[message->number];
-    if (!event->name || event->minor > minor)
-        return NN_HAL_PROXY_E_VIOLATION;
-    nn_arena_init(&arena, MAX_ARENA_BYTES);
-    value = nn_arena_alloc(&arena, event->value->size);
-    if (value)
-        r = nn_codec_decode(event->value, minor, message, &arena, value);
-    if (r == 0) {
-        nn_hal_trace("<-", NN_HAL_PACKET_EVENT, message, value);
-        nn_hal_proxy_deliver(listener, message->number, value);
-    }
-    nn_arena_done(&arena);
-    if (r == NN_CODEC_E_VIOLATION)
-        return NN_HAL_PROXY_E_VIOLATION;
-    return r == NN_CODEC_E_MEMORY ? nn_error_origin(-ENOMEM) : r;
 }

@@ -32,14 +32,17 @@ struct run {
     bool is_short_of_memory;
 };
 
-static bool deadline_passed(uint64_t deadline_ns)
+static uint64_t now_ns(void)
 {
     struct timespec now;
 
-    if (deadline_ns == NNHAL_NO_TIME)
-        return false;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec >= deadline_ns;
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static bool deadline_passed(uint64_t deadline_ns)
+{
+    return deadline_ns != NNHAL_NO_TIME && now_ns() >= deadline_ns;
 }
 
 /* -- shapes ------------------------------------------------------------------- */
@@ -295,7 +298,7 @@ static uint32_t run_steps(struct run *run)
     return run->is_insufficient ? NNHAL_OUTPUT_INSUFFICIENT_SIZE : NNHAL_NONE;
 }
 
-uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution)
+static uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution)
 {
     const struct nnhal_driver_services *services = plan->device->services;
     size_t n_bytes = (size_t)plan->n_values * sizeof(struct tensor);
@@ -316,5 +319,17 @@ uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution)
     for (uint32_t i = 0; i < plan->n_values; i++)
         services->release(services->ctx, run.tensors[i].block);
     services->release(services->ctx, many);
+    return status;
+}
+
+uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution)
+{
+    uint64_t begin_ns = execution->measure ? now_ns() : 0;
+    uint32_t status = run_plan(plan, execution);
+
+    if (execution->measure && status == NNHAL_NONE) {
+        execution->timing.time_on_device_ns = now_ns() - begin_ns;
+        execution->timing.time_in_driver_ns = execution->timing.time_on_device_ns;
+    }
     return status;
 }

@@ -3,19 +3,10 @@
 #include "sample.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 /* What followed ':' in the name. main() keeps it for open(), which the host
  * calls next, and which can explain itself. */
 static const char *config_path;
-
-uint32_t explain(const struct sample_device *device, uint32_t status, const char *sentence)
-{
-    device->services->explain(device->services->ctx, sentence);
-    return status;
-}
 
 static uint32_t sample_open(const struct nnhal_driver_services *services, void **ret_device)
 {
@@ -91,26 +82,6 @@ static uint32_t sample_import_memory(void *ctx, const struct nnhal_memory_handle
         return explain(device, NNHAL_GENERAL_FAILURE,
                        "its configuration leaves out this kind of memory");
     return NNHAL_NONE;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution)
-{
-    uint64_t begin_ns = execution->measure ? now_ns() : 0;
-    uint32_t status = run_plan(plan, execution);
-
-    if (execution->measure && status == NNHAL_NONE) {
-        execution->timing.time_on_device_ns = now_ns() - begin_ns;
-        execution->timing.time_in_driver_ns = execution->timing.time_on_device_ns;
-    }
-    return status;
 }
 
 static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution)

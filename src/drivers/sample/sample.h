@@ -39,6 +39,14 @@ struct sample_device {
     struct config config;
 };
 
+/* explain() - the sentence for people, then the status: return explain(...). */
+static inline uint32_t explain(const struct sample_device *device, uint32_t status,
+                               const char *sentence)
+{
+    device->services->explain(device->services->ctx, sentence);
+    return status;
+}
+
 /* An operand of the model, as far as executing it needs. */
 struct value {
     uint32_t lifetime;
@@ -109,16 +117,11 @@ uint32_t buffer_copy_from(struct buffer *buffer, uint32_t n_dimensions, const ui
 /* row_elements() - of a dense tensor, from one row to the next. */
 uint64_t row_elements(uint32_t n_dimensions, const uint32_t *dimensions);
 
-/* run_plan() - executes on the calling thread; any number of threads at a time. */
-uint32_t run_plan(const struct plan *plan, struct nnhal_execution *execution);
-
-/* execute_plan() - the same, with the time that it took. */
+/* execute_plan() - executes on the calling thread, with the time that it took if that is
+ * asked for; any number of threads at a time. */
 uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution);
 
 /* lane_open() - the executor of one burst. */
 uint32_t lane_open(const struct plan *plan, struct nnhal_burst_executor *executor);
-
-/* explain() - the sentence for people, then the status: return explain(...). */
-uint32_t explain(const struct sample_device *device, uint32_t status, const char *sentence);
 
 #endif

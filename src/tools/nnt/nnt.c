@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nnt.c - the runner of conformance vectors: files of models through the NNAPI */
+#include "path.h"
 #include "run.h"
 #include "variant.h"
 

@@ -3,36 +3,7 @@
 
 #define OK ANEURALNETWORKS_NO_ERROR
 
-bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type)
-{
-    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
-
-    if (is_omitted || operand->declared_rank == operand->rank)
-        return false;
-    *ret_type = (ANeuralNetworksOperandType){
-        .type = (int32_t)operand->type,
-        .dimensionCount = operand->rank,
-        .dimensions = operand->expected,
-        .scale = operand->scale,
-        .zeroPoint = operand->zero_point,
-    };
-    return true;
-}
-
 /* -- compilations -- */
-
-int nnt_create_compilation(struct nnt_attempt *attempt)
-{
-    ANeuralNetworksModel *model = attempt->built.models[0];
-    const ANeuralNetworksDevice *device = attempt->run->device;
-    int r;
-
-    if (device)
-        r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
-    else
-        r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
-    return nnt_check_call(attempt, "Compilation_create", 0, r);
-}
 
 static int path_compile(struct nnt_attempt *attempt)
 {

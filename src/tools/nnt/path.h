@@ -8,20 +8,7 @@
 #ifndef NN_TOOLS_NNT_PATH_H
 #define NN_TOOLS_NNT_PATH_H
 
-#include "build.h"
-#include "run.h"
-
-/* What one model needs while it runs. */
-struct nnt_attempt {
-    struct nnt_run *run;
-    const struct nnt_model *model;
-    const struct nnt_subgraph *main;
-    struct nnt_built built;
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
-    uint8_t **outputs; /* one buffer per output, each of at least one byte */
-    void *path_state;  /* the path's */
-};
+#include "attempt.h"
 
 /* Functions return an ANeuralNetworks result code, with the sentence said
  * (nnt_check_call) if it is none of success. */
@@ -41,15 +28,14 @@ struct nnt_path_steps {
     void (*release)(struct nnt_attempt *attempt);
 };
 
+/* nnt_path_name() - "sync", "async", "cached", "domain", "burst", "blob", "fd-offset". */
+const char *nnt_path_name(enum nnt_path path);
+
+/* nnt_path_has() - whether a model can be run so; the file says. */
+bool nnt_path_has(enum nnt_path path, const struct nnt_model *model);
+
 /* nnt_path_steps() - never NULL, no member but fetch and release is. */
 const struct nnt_path_steps *nnt_path_steps(enum nnt_path path);
-
-/* nnt_check_call() - notes what a call returned, with a sentence if it failed. subject is the
- * number of the argument, operand or operation that it was about. Returns: result. */
-int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result);
-
-/* nnt_create_compilation() - attempt->compilation, not finished, for the run's device. */
-int nnt_create_compilation(struct nnt_attempt *attempt);
 
 /* nnt_compile_cached() - compile() of the path "cached" (cached.c). */
 int nnt_compile_cached(struct nnt_attempt *attempt);
@@ -63,9 +49,5 @@ void nnt_domain_release(struct nnt_attempt *attempt);
 int nnt_shared_set_arguments(struct nnt_attempt *attempt);
 int nnt_shared_fetch(struct nnt_attempt *attempt);
 void nnt_shared_release(struct nnt_attempt *attempt);
-
-/* nnt_input_type() - the full type of an input that the model leaves open.
- * Returns: false if the model says all, and no type is to be given. */
-bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type);
 
 #endif

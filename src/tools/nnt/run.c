@@ -4,9 +4,6 @@
 #include "compare.h"
 #include "path.h"
 
-#include <nnhal/ext.h>
-
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,32 +12,6 @@
 
 /* A loop that never ends is stopped after this. */
 #define LOOP_TIMEOUT_NS UINT64_C(10000000)
-
-static bool run_report(struct nnt_run *run, const char *format, ...)
-    __attribute__((__format__(__printf__, 2, 3)));
-
-static bool run_report(struct nnt_run *run, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(run->what, sizeof(run->what), format, args);
-    va_end(args);
-    return false;
-}
-
-int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result)
-{
-    char why[256] = "";
-
-    attempt->run->result = result;
-    if (result == OK)
-        return result;
-    nnhal_get_last_error(why, sizeof(why));
-    run_report(attempt->run, "%s (%u) returned %s%s%s", call, subject,
-               nnhal_get_result_name(result), *why ? ": " : "", why);
-    return result;
-}
 
 /* -- steps; each returns a result code, with the sentence said -- */
 
@@ -126,14 +97,14 @@ static bool check_dimensions(struct nnt_attempt *attempt, uint32_t i)
         return true;
     print_dimensions(got, sizeof(got), rank <= 64 ? rank : 64, dimensions);
     print_dimensions(expected, sizeof(expected), operand->rank, operand->expected);
-    return run_report(attempt->run, "output %u (operand %u) has dimensions %s, expected %s", i,
+    return nnt_report(attempt->run, "output %u (operand %u) has dimensions %s, expected %s", i,
                       attempt->main->outputs[i], got, expected);
 }
 
 static bool report_difference(struct nnt_attempt *attempt, uint32_t i,
                               const struct nnt_difference *difference)
 {
-    return run_report(attempt->run,
+    return nnt_report(attempt->run,
                       "output %u (operand %u) element %u: got %.9g, expected %.9g, allowed %.3g", i,
                       attempt->main->outputs[i], difference->element, difference->got,
                       difference->expected, difference->allowed);
@@ -175,7 +146,7 @@ static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps
     if (r == OK)
         r = attempt_execute(attempt, steps);
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
-        return r != OK || run_report(attempt->run, "no step failed, one of them must");
+        return r != OK || nnt_report(attempt->run, "no step failed, one of them must");
     return r == OK && check_outputs(attempt);
 }
 

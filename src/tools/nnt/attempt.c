@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attempt.h"
+
+#include <nnhal/ext.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define OK ANEURALNETWORKS_NO_ERROR
+
+bool nnt_report(struct nnt_run *run, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(run->what, sizeof(run->what), format, args);
+    va_end(args);
+    return false;
+}
+
+int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result)
+{
+    char why[256] = "";
+
+    attempt->run->result = result;
+    if (result == OK)
+        return result;
+    nnhal_get_last_error(why, sizeof(why));
+    nnt_report(attempt->run, "%s (%u) returned %s%s%s", call, subject,
+               nnhal_get_result_name(result), *why ? ": " : "", why);
+    return result;
+}
+
+int nnt_create_compilation(struct nnt_attempt *attempt)
+{
+    ANeuralNetworksModel *model = attempt->built.models[0];
+    const ANeuralNetworksDevice *device = attempt->run->device;
+    int r;
+
+    if (device)
+        r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
+    else
+        r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
+    return nnt_check_call(attempt, "Compilation_create", 0, r);
+}
+
+bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type)
+{
+    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
+
+    if (is_omitted || operand->declared_rank == operand->rank)
+        return false;
+    *ret_type = (ANeuralNetworksOperandType){
+        .type = (int32_t)operand->type,
+        .dimensionCount = operand->rank,
+        .dimensions = operand->expected,
+        .scale = operand->scale,
+        .zeroPoint = operand->zero_point,
+    };
+    return true;
+}

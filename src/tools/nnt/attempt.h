@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attempt.h - one model on its way through the NNAPI, and what became of it
+ *
+ * What the steps of all paths share. Not for several threads. */
+#ifndef NN_TOOLS_NNT_ATTEMPT_H
+#define NN_TOOLS_NNT_ATTEMPT_H
+
+#include "build.h"
+#include "file.h"
+
+#include <android/NeuralNetworks.h>
+
+/* How an execution is started. */
+enum nnt_path {
+    NNT_SYNC = 0,  /* compute */
+    NNT_ASYNC = 1, /* startCompute and an event */
+    NNT_CACHED,    /* compute, compiled from the cache */
+    NNT_DOMAIN,    /* compute, arguments in memories of the device */
+    NNT_BURST,     /* burstCompute, twice */
+    NNT_BLOB,      /* compute, constants and arguments in BLOB buffers */
+    NNT_FD_OFFSET, /* compute, constants and arguments at odd offsets of files */
+    NNT_PATH_N,
+};
+
+/* What is asked for, and how it ended. */
+struct nnt_run {
+    enum nnt_path path;
+    const ANeuralNetworksDevice *device; /* NULL: the runtime chooses */
+    uint64_t loop_timeout_ns;            /* for each WHILE; 0: the runtime's own */
+    int result;                          /* of the last call that was made */
+    bool is_built;                       /* every call before compilation succeeded */
+    unsigned n_from_cache;               /* models that the path "cached" did not compile */
+    char what[400];                      /* after a failure: what differed, or which call failed */
+};
+
+/* What one model needs while it runs. */
+struct nnt_attempt {
+    struct nnt_run *run;
+    const struct nnt_model *model;
+    const struct nnt_subgraph *main;
+    struct nnt_built built;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    uint8_t **outputs; /* one buffer per output, each of at least one byte */
+    void *path_state;  /* the path's */
+};
+
+/* nnt_report() - notes what went wrong, a sentence. Returns: false. */
+bool nnt_report(struct nnt_run *run, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+
+/* nnt_check_call() - notes what a call returned, with a sentence if it failed. subject is the
+ * number of the argument, operand or operation that it was about. Returns: result. */
+int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result);
+
+/* nnt_create_compilation() - attempt->compilation, not finished, for the run's device. */
+int nnt_create_compilation(struct nnt_attempt *attempt);
+
+/* nnt_input_type() - the full type of an input that the model leaves open.
+ * Returns: false if the model says all, and no type is to be given. */
+bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type);
+
+#endif

@@ -4,6 +4,7 @@
  * Inputs are zero. A tenth of the runs, at least three, come first and do not
  * count. Times are of one call of the API, from the application's side. */
 #include "bench-cache.h"
+#include "options.h"
 #include "pingpong.h"
 #include "plot.h"
 #include "session.h"
@@ -14,7 +15,6 @@
 #include <cjson/cJSON.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 
 struct bench_options {
     struct session_options session;
-    uint32_t n_runs;
+    uint32_t n_runs, n_threads;
     const char *plot; /* where the picture goes; NULL: there is none */
     bool cache;
     bool json;
@@ -57,58 +57,31 @@ static const char help[] =
     "  --cache        instead: what it takes to compile the model, and to take it from a cache\n"
     "  --json         print JSON\n";
 
+/* --threads: the CPU driver reads the variable when it is opened. */
+static bool read_threads(const struct tool_option *option, const char *text)
+{
+    return tool_read_count(option, text) && setenv("NNHAL_CPU_THREADS", text, 1) == 0;
+}
+
 /* Returns TOOL_OK, or the status to end with (-1: after --help). */
 static int bench_parse(int argc, char **argv, struct bench_options *o)
 {
-    static const struct option names[] = {
-        {"runs", required_argument, NULL, 'n'},   {"threads", required_argument, NULL, 't'},
-        {"device", required_argument, NULL, 'd'}, {"mode", required_argument, NULL, 'M'},
-        {"path", required_argument, NULL, 'p'},   {"plot", required_argument, NULL, 'P'},
-        {"json", no_argument, NULL, 'j'},         {"cache", no_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
-    uint32_t n_threads;
-    int c;
+    const struct tool_option options[] = {
+        {"runs", tool_read_count, &o->n_runs, 1, 10000000},
+        {"threads", read_threads, &o->n_threads, 1, 1024},
+        {"device", tool_read_text, &o->session.device, 0, 0},
+        {"mode", tool_read_mode, NULL, 0, 0},
+        {"path", session_read_path, &o->session.path, 0, 0},
+        {"plot", tool_read_text, &o->plot, 0, 0},
+        {"cache", NULL, &o->cache, 0, 0},
+        {"json", NULL, &o->json, 0, 0},
+    };
+    int status = tool_parse(argc, argv,
+                            &(struct tool_usage){help, options, sizeof(options) / sizeof(*options),
+                                                 1, "one MODEL.tflite is needed"});
 
-    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
-        switch (c) {
-        case 'n':
-            if (!tool_count("--runs", optarg, 10000000, &o->n_runs))
-                return TOOL_USAGE;
-            break;
-        case 't':
-            if (!tool_count("--threads", optarg, 1024, &n_threads))
-                return TOOL_USAGE;
-            setenv("NNHAL_CPU_THREADS", optarg, 1);
-            break;
-        case 'd':
-            o->session.device = optarg;
-            break;
-        case 'M':
-            if (!tool_set_mode(optarg))
-                return TOOL_USAGE;
-            break;
-        case 'p':
-            if (!session_path_parse(optarg, &o->session.path))
-                return TOOL_USAGE;
-            break;
-        case 'c':
-            o->cache = true;
-            break;
-        case 'P':
-            o->plot = optarg;
-            break;
-        case 'j':
-            o->json = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return -1;
-        default:
-            return TOOL_USAGE;
-        }
-    }
-    if (optind + 1 != argc)
-        return tool_error(TOOL_USAGE, "one MODEL.tflite is needed; nnhal bench --help tells more");
+    if (status != TOOL_OK)
+        return status;
     if (o->cache && o->plot)
         return tool_error(TOOL_USAGE, "--cache executes nothing that --plot could draw");
     o->session.model = argv[optind];

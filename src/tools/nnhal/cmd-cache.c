@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-cache.c - nnhal cache: what lies in a cache folder, and whether it is whole */
+#include "options.h"
 #include "tool.h"
 
 #include <nnhal/cache.h>
@@ -8,7 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include <errno.h>
-#include <getopt.h>
+#include <unistd.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -305,22 +306,15 @@ static int cache_run(struct cache_job *job)
 
 int cmd_cache(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
     struct cache_job job = {.action = ACTION_N};
-    int c;
+    const struct tool_option options[] = {{"json", NULL, &job.json, 0, 0}};
+    int status = tool_parse(argc, argv,
+                            &(struct tool_usage){help, options, 1, 2,
+                                                 "it wants list, verify, clear or stats, and a "
+                                                 "folder"});
 
-    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return TOOL_OK;
-        }
-        if (c == '?')
-            return TOOL_USAGE;
-        job.json |= c == 'j';
-    }
-    if (argc - optind != 2)
-        return tool_error(TOOL_USAGE, "wants list, verify, clear or stats, and a folder");
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
     for (int i = 0; i < ACTION_N; i++)
         if (strcmp(argv[optind], action_names[i]) == 0)
             job.action = (enum action)i;

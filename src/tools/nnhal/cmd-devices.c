@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-devices.c - nnhal devices: what there is and how it is reached */
+#include "options.h"
 #include "tool.h"
 
 #include <android/NeuralNetworks.h>
@@ -7,7 +8,6 @@
 
 #include <cjson/cJSON.h>
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -90,27 +90,18 @@ static void print_json(uint32_t n)
 
 int cmd_devices(int argc, char **argv)
 {
-    static const struct option names[] = {{"mode", required_argument, NULL, 'M'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
     bool json = false;
+    const struct tool_option options[] = {
+        {"mode", tool_read_mode, NULL, 0, 0},
+        {"json", NULL, &json, 0, 0},
+    };
     uint32_t n = 0;
-    int c;
+    int status = tool_parse(argc, argv,
+                            &(struct tool_usage){help, options, sizeof(options) / sizeof(*options),
+                                                 0, "it takes options alone"});
 
-    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return TOOL_OK;
-        }
-        if (c == 'M' && !tool_set_mode(optarg))
-            return TOOL_USAGE;
-        if (c == '?')
-            return TOOL_USAGE;
-        json |= c == 'j';
-    }
-    if (optind != argc)
-        return tool_error(TOOL_USAGE, "unexpected argument \"%s\"", argv[optind]);
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
     ANeuralNetworks_getDeviceCount(&n);
     if (json)
         print_json(n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-run.c - nnhal run: a model on files or pictures */
 #include "image.h"
+#include "options.h"
 #include "result.h"
 #include "session.h"
 #include "tool.h"
@@ -8,18 +9,15 @@
 #include <cjson/cJSON.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_FILES = 64 };
+#include <unistd.h>
 
 struct run_options {
     struct session_options session;
-    const char *inputs[MAX_FILES], *outputs[MAX_FILES], *images[MAX_FILES];
-    uint32_t n_inputs, n_outputs, n_images;
+    struct tool_files inputs, outputs, images;
     const char *labels;
     uint32_t top, repeat;
     float mean, deviation;
@@ -45,87 +43,31 @@ static const char help[] =
     "  --repeat N       execute N times and print the median time\n"
     "  --json           print JSON\n";
 
-/* Parses argv into options. Returns TOOL_OK, or the status to end with (-1: after --help). */
+/* Returns TOOL_OK, or the status to end with (-1: after --help). */
 static int run_parse(int argc, char **argv, struct run_options *o)
 {
-    static const struct option names[] = {{"image", required_argument, NULL, 'I'},
-                                          {"input", required_argument, NULL, 'i'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"labels", required_argument, NULL, 'l'},
-                                          {"top", required_argument, NULL, 'k'},
-                                          {"mean", required_argument, NULL, 'm'},
-                                          {"deviation", required_argument, NULL, 's'},
-                                          {"device", required_argument, NULL, 'd'},
-                                          {"mode", required_argument, NULL, 'M'},
-                                          {"path", required_argument, NULL, 'p'},
-                                          {"cache", required_argument, NULL, 'c'},
-                                          {"repeat", required_argument, NULL, 'r'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    double number;
-    int c;
+    const struct tool_option options[] = {
+        {"image", tool_read_file, &o->images, 0, 0},
+        {"input", tool_read_file, &o->inputs, 0, 0},
+        {"output", tool_read_file, &o->outputs, 0, 0},
+        {"labels", tool_read_text, &o->labels, 0, 0},
+        {"top", tool_read_count, &o->top, 1, 1000},
+        {"mean", tool_read_number, &o->mean, -1e6, 1e6},
+        {"deviation", tool_read_number, &o->deviation, 1e-6, 1e6},
+        {"device", tool_read_text, &o->session.device, 0, 0},
+        {"mode", tool_read_mode, NULL, 0, 0},
+        {"path", session_read_path, &o->session.path, 0, 0},
+        {"cache", tool_read_text, &o->session.cache, 0, 0},
+        {"repeat", tool_read_count, &o->repeat, 1, 1000000},
+        {"json", NULL, &o->json, 0, 0},
+    };
+    int status = tool_parse(argc, argv,
+                            &(struct tool_usage){help, options, sizeof(options) / sizeof(*options),
+                                                 1, "one MODEL.tflite is needed"});
 
-    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
-        switch (c) {
-        case 'I':
-        case 'i':
-        case 'o': {
-            uint32_t *n = c == 'I' ? &o->n_images : c == 'i' ? &o->n_inputs : &o->n_outputs;
-            const char **list = c == 'I' ? o->images : c == 'i' ? o->inputs : o->outputs;
-
-            if (*n == MAX_FILES)
-                return tool_error(TOOL_USAGE, "more than %d files of one kind", MAX_FILES);
-            list[(*n)++] = optarg;
-            break;
-        }
-        case 'l':
-            o->labels = optarg;
-            break;
-        case 'k':
-        case 'r':
-            if (!tool_count(c == 'k' ? "--top" : "--repeat", optarg, c == 'k' ? 1000 : 1000000,
-                            c == 'k' ? &o->top : &o->repeat))
-                return TOOL_USAGE;
-            break;
-        case 'm':
-            if (!tool_number("--mean", optarg, -1e6, 1e6, &number))
-                return TOOL_USAGE;
-            o->mean = (float)number;
-            break;
-        case 's':
-            if (!tool_number("--deviation", optarg, 1e-6, 1e6, &number))
-                return TOOL_USAGE;
-            o->deviation = (float)number;
-            break;
-        case 'd':
-            o->session.device = optarg;
-            break;
-        case 'M':
-            if (!tool_set_mode(optarg))
-                return TOOL_USAGE;
-            break;
-        case 'p':
-            if (!session_path_parse(optarg, &o->session.path))
-                return TOOL_USAGE;
-            break;
-        case 'c':
-            o->session.cache = optarg;
-            break;
-        case 'j':
-            o->json = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return -1;
-        default:
-            return TOOL_USAGE; /* getopt has complained */
-        }
-    }
-    if (optind + 1 != argc)
-        return tool_error(TOOL_USAGE, "one MODEL.tflite is needed; nnhal run --help tells more");
-    o->session.model = argv[optind];
-    return TOOL_OK;
+    if (status == TOOL_OK)
+        o->session.model = argv[optind];
+    return status;
 }
 
 /* A value as the bytes of a tensor's type. */
@@ -202,16 +144,16 @@ static int use_file(struct session *session, uint32_t index, const char *path)
 
 static int write_outputs(const struct session *session, const struct run_options *o)
 {
-    for (uint32_t i = 0; i < o->n_outputs; i++) {
-        FILE *file = fopen(o->outputs[i], "wbe");
+    for (uint32_t i = 0; i < o->outputs.n; i++) {
+        FILE *file = fopen(o->outputs.paths[i], "wbe");
         bool is_written;
 
         if (!file)
-            return tool_error(TOOL_BAD_FILE, "%s: %s", o->outputs[i], strerror(errno));
+            return tool_error(TOOL_BAD_FILE, "%s: %s", o->outputs.paths[i], strerror(errno));
         is_written = fwrite(session->outputs[i].data, 1, session->outputs[i].n_bytes, file) ==
                      session->outputs[i].n_bytes;
         if (fclose(file) != 0 || !is_written)
-            return tool_error(TOOL_BAD_FILE, "%s: cannot be written", o->outputs[i]);
+            return tool_error(TOOL_BAD_FILE, "%s: cannot be written", o->outputs.paths[i]);
     }
     return TOOL_OK;
 }
@@ -261,9 +203,9 @@ static int run_once(struct session *session, const struct run_options *o,
 
 static int check_files(const struct session *session, const struct run_options *o)
 {
-    uint32_t n_given = o->n_inputs + (o->n_images ? 1 : 0);
+    uint32_t n_given = o->inputs.n + (o->images.n ? 1 : 0);
 
-    if (o->n_outputs > session->n_outputs)
+    if (o->outputs.n > session->n_outputs)
         return tool_error(TOOL_USAGE, "more --output than outputs: the model has %u",
                           session->n_outputs);
     if (n_given != session->n_inputs)
@@ -279,12 +221,12 @@ static int run_all(struct session *session, const struct run_options *o,
 {
     int status = check_files(session, o);
 
-    for (uint32_t i = 0; i < o->n_inputs && status == TOOL_OK; i++)
-        status = use_file(session, i + (o->n_images ? 1 : 0), o->inputs[i]);
-    if (status == TOOL_OK && !o->n_images)
+    for (uint32_t i = 0; i < o->inputs.n && status == TOOL_OK; i++)
+        status = use_file(session, i + (o->images.n ? 1 : 0), o->inputs.paths[i]);
+    if (status == TOOL_OK && !o->images.n)
         return run_once(session, o, shown, NULL, json);
-    for (uint32_t i = 0; i < o->n_images && status == TOOL_OK; i++)
-        status = run_once(session, o, shown, o->images[i], json);
+    for (uint32_t i = 0; i < o->images.n && status == TOOL_OK; i++)
+        status = run_once(session, o, shown, o->images.paths[i], json);
     return status;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-serve.c - nnhal serve: becomes the program that offers a driver */
+#include "options.h"
 #include "tool.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,26 +42,18 @@ static bool find_host(char path[4096])
 
 int cmd_serve(int argc, char **argv)
 {
-    static const struct option names[] = {{"socket", required_argument, NULL, 's'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    static char listen[] = "--listen";
+    const char *path = NULL;
+    const struct tool_option options[] = {{"socket", tool_read_text, &path, 0, 0}};
+    int status = tool_parse(argc, argv,
+                            &(struct tool_usage){help, options, 1, 1, "one NAME is needed"});
     char host[4096], *arguments[5] = {host}, **next = arguments + 1;
-    int c;
 
-    while ((c = getopt_long(argc, argv, "h", names, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return TOOL_OK;
-        }
-        if (c == '?')
-            return TOOL_USAGE;
-        next = arguments + 1;
-        *next++ = listen;
-        *next++ = optarg;
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
+    if (path) {
+        *next++ = (char *)"--listen";
+        *next++ = (char *)path;
     }
-    if (optind + 1 != argc)
-        return tool_error(TOOL_USAGE, "one NAME is needed; nnhal serve --help tells more");
     *next = argv[optind];
     if (!find_host(host))
         return tool_error(TOOL_FAILED, "nnhal-host is not installed; NNHAL_HOST says where it is");

@@ -42,45 +42,6 @@ int tool_error(int status, const char *format, ...)
     return status;
 }
 
-bool tool_number(const char *option, const char *text, double low, double high, double *ret)
-{
-    char *end;
-    double value = strtod(text, &end);
-
-    if (end == text || *end || !(value >= low && value <= high)) {
-        tool_error(TOOL_USAGE, "%s wants a number from %.7g to %.7g, not \"%s\"", option, low, high,
-                   text);
-        return false;
-    }
-    *ret = value;
-    return true;
-}
-
-bool tool_count(const char *option, const char *text, uint32_t high, uint32_t *ret)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-
-    if (*text < '0' || *text > '9' || *end || value < 1 || value > high) {
-        tool_error(TOOL_USAGE, "%s wants a whole number from 1 to %u, not \"%s\"", option, high,
-                   text);
-        return false;
-    }
-    *ret = (uint32_t)value;
-    return true;
-}
-
-bool tool_set_mode(const char *mode)
-{
-    static const char *const modes[] = {"auto", "service", "private", "embedded"};
-
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-        if (strcmp(mode, modes[i]) == 0)
-            return setenv("NNHAL_MODE", mode, 1) == 0;
-    tool_error(TOOL_USAGE, "--mode is auto, service, private or embedded, not \"%s\"", mode);
-    return false;
-}
-
 /* What could not be printed is a failure too: the disk of a redirection is full. */
 static int flush_output(int status)
 {

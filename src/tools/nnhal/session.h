@@ -7,6 +7,8 @@
 #ifndef NN_TOOLS_NNHAL_SESSION_H
 #define NN_TOOLS_NNHAL_SESSION_H
 
+#include "options.h"
+
 #include <android/NeuralNetworks.h>
 #include <nnhal/ext.h>
 #include <nnhal/tflite.h>
@@ -48,8 +50,8 @@ struct session {
     struct nnhal_cache_info cache; /* why lives as long as the compilation */
 };
 
-/* session_path_parse() - "sync", "async" or "burst"; prints a complaint otherwise. */
-bool session_path_parse(const char *text, enum session_path *ret_path);
+/* session_read_path() - an option's "sync", "async" or "burst" into an enum session_path. */
+bool session_read_path(const struct tool_option *option, const char *text);
 
 /* session_open() - loads, compiles and makes the buffers; inputs are zero.
  * Returns: TOOL_OK, or a status with the complaint printed. */

@@ -6,10 +6,6 @@
 #ifndef NN_TOOLS_NNHAL_TOOL_H
 #define NN_TOOLS_NNHAL_TOOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum tool_exit {
     TOOL_OK = 0,
     TOOL_BAD_FILE = 1,  /* a model, picture or other file cannot be used */
@@ -35,16 +31,5 @@ int tool_error(int status, const char *format, ...) __attribute__((__format__(__
 
 /* tool_name - the command that runs, for tool_error(). */
 extern const char *tool_name;
-
-/* tool_number() - an option's value from low to high.
- * Returns: whether it is one; otherwise the complaint has been printed. */
-bool tool_number(const char *option, const char *text, double low, double high, double *ret);
-
-/* tool_count() - likewise, a whole number from 1 to high, in decimal digits. */
-bool tool_count(const char *option, const char *text, uint32_t high, uint32_t *ret);
-
-/* tool_set_mode() - --mode: says NNHAL_MODE before the library looks.
- * Returns: whether it is auto, service, private or embedded. */
-bool tool_set_mode(const char *mode);
 
 #endif

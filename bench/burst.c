@@ -29,7 +29,7 @@
 enum { N_CALLS = 5000, N_WARM = 500, MAX_ROUNDS = 31 };
 
 #define FOR_EVER "1000000" /* microseconds */
-#define HOST     "bursts"  /* nobody but the host serves them: from the prepared model */
+#define HOST     "bursts"  /* the host serves them, from the prepared model */
 
 /* What is measured. of: the row that it is compared with, -1: none. */
 struct row {

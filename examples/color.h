@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* color.h - a model that looks at a whole frame: its mean color
  *
- * It stands for whatever one would do with frames. Input: one frame of 224 x 224
+ * It stands for any work on frames. Input: one frame of 224 x 224
  * pixels of 3 bytes; output: 3 bytes. */
 #ifndef NNHAL_EXAMPLES_COLOR_H
 #define NNHAL_EXAMPLES_COLOR_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* first.c - z = relu(x * y + x) on whatever device there is, and which one it was */
+/* first.c - z = relu(x * y + x) on any device, and which one it was */
 #include <android/NeuralNetworks.h>
 #include <nnhal/ext.h>
 #include <stdio.h>

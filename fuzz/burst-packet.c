@@ -2,7 +2,7 @@
 /* burst-packet.c - any elements as a request and as a result: refused, or a
  * packet that encodes to the same bytes again
  *
- * The input: elements; whatever is left at the end is cut off. */
+ * The input: elements; what is left at the end is cut off. */
 #include "fuzz.h"
 
 #include "base/arena.h"

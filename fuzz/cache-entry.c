@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache-entry.c - the first model file of an entry: read whole, whatever it is, and its head
+/* cache-entry.c - the first model file of an entry: read whole, of any content, and its head
  * taken apart
  *
  * The input is the file. What a head says is inside of it, and a head that is made from what was

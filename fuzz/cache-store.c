@@ -18,7 +18,7 @@ static int visit(void *ctx, const struct nnhal_store_entry *entry)
     return 0;
 }
 
-/* What is found may be anything, but is what somebody set: the sums say so. */
+/* An entry that is found holds bytes that were set: the sums say so. */
 static void use(struct nnhal_store *store)
 {
     struct nnhal_store_stats stats = {.size = sizeof(stats)};

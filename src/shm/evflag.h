@@ -6,7 +6,7 @@
  * say. nnhal/fmq.h has their protocol and why no wake-up is lost. A flag lies
  * in a queue (shm/ring.h) or in a memfd of its own, shared by several queues.
  *
- * Any number of threads may wait; anybody may wake, poke and close. */
+ * Any number of threads may wait; any thread may wake, poke and close. */
 #ifndef NN_SHM_EVFLAG_H
 #define NN_SHM_EVFLAG_H
 

@@ -2,7 +2,7 @@
 /* map-recurrent.c - cells with a state
  *
  * States are variable tensors in the file and constants of zero here. What a cell
- * says of its next state goes to temporaries that nobody reads. */
+ * gives as its next state goes to temporaries that are not read. */
 #include "tflite/map.h"
 
 #include <errno.h>

@@ -187,8 +187,8 @@ static void map_slice(struct tfl_builder *b)
              list_input(b, 2));
 }
 
-/* A shrunk axis gives one element whatever its end says; NNAPI wants the end to
- * say so. Otherwise the masks mean the same to both. */
+/* A shrunk axis gives one element for every end; NNAPI requires begin + 1 as its
+ * end. Otherwise the masks mean the same to both. */
 static void map_strided_slice(struct tfl_builder *b)
 {
     const struct tfl_options *o = &b->op->options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a store and of a token map, damaged at random: what was in them may be lost, but
- * nothing wrong comes out, nobody crashes, and they can be used on. */
+ * nothing wrong comes out, no process crashes, and they can be used on. */
 #include "cache/token-map.h"
 #include "temp-folder.h"
 #include "support/check-main.h"
@@ -140,7 +140,7 @@ static void damage(const char *path, uint32_t *state)
     temp_folder_list_done(names, n);
 }
 
-/* In a process of its own: whatever happens is seen. */
+/* In a process of its own, so that a crash fails the test. */
 static void in_child(void (*use)(const char *path, uint32_t seed), const char *path, uint32_t seed)
 {
     int status;

@@ -867,7 +867,7 @@ TEST(threads_share_a_store)
     store = temp_folder_open_store(path, 0, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, use_often, store), 0);
-    /* Whatever the others do, a child finds SQLite usable. */
+    /* A child finds SQLite usable while the other threads use it. */
     for (int i = 0; i < 10; i++) {
         pid_t pid = fork();
 

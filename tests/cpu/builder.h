@@ -8,7 +8,7 @@
  *     builder_operation(&b, 0, NNHAL_OP_RELU, 1, &x, 1, &y);
  *     void *prepared = builder_prepare(&b);
  *
- * Subgraph 0 is the main one, others are referenced ones. Whatever fails ends the test. */
+ * Subgraph 0 is the main one, others are referenced ones. A failure ends the test. */
 #ifndef NN_TESTS_CPU_BUILDER_H
 #define NN_TESTS_CPU_BUILDER_H
 

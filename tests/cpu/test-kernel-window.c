@@ -219,7 +219,7 @@ TEST(transposed_convolutions)
 }
 TEST_END
 
-/* Every pair of a tap and a cell that an axis has is found, once, whatever its numbers. */
+/* Every pair of a tap and a cell that an axis has is found, once, for all numbers. */
 TEST(taps_are_complete)
 {
     for (int32_t numbers = 0; numbers < 4 * 3 * 3 * 4; numbers++) {

@@ -124,7 +124,7 @@ static void seal(struct subject *s)
     header->checksum = nn_plan_checksum(s->plan->block, s->n_bytes);
 }
 
-/* Somebody changed a byte and made the checksum good again: what is accepted
+/* A byte was changed and the checksum made good again: what is accepted
  * must not read or write where it may not. */
 TEST(changed_on_purpose_is_harmless)
 {

@@ -27,7 +27,7 @@ static void kept_done(struct kept *k)
     builder_done(&k->b);
 }
 
-/* Copies where nobody else writes, aligned as the host's are. */
+/* Copies of its own, aligned as the host's are. */
 static void copy_buffers(const struct case_cache *from, struct case_cache *to)
 {
     const struct nnhal_cache_buffer *old[] = {&from->model, &from->data};
@@ -128,7 +128,7 @@ TEST(cut_buffers_are_refused)
 }
 TEST_END
 
-/* Whatever is accepted can be executed: under the sanitizers this finds reads and
+/* What is accepted can be executed: under the sanitizers this finds reads and
  * writes that go astray. Weights may be anything. */
 static void mutate(const struct cpu_case *of, struct kept *k, struct case_cache *copy,
                    uint64_t *n_accepted)

@@ -67,7 +67,7 @@ TEST(workers_that_sleep_are_woken_or_not_needed)
     struct nn_team *team;
 
     ck_assert_int_eq(nn_team_new(3, &team), 0);
-    /* Outside enter and leave nobody spins: every loop meets sleepers. */
+    /* Outside enter and leave no worker spins: every loop meets sleepers. */
     for (uint32_t n = 0; n < 300; n++)
         run_and_check(team, 7);
     nn_team_free(team);
@@ -99,10 +99,10 @@ TEST_END
 
 struct signals {
     _Atomic uint32_t n_begun;
-    sigset_t blocked; /* of whoever is not the caller */
+    sigset_t blocked; /* of the threads that are not the caller */
 };
 
-/* Both threads have a chunk, whoever comes first. */
+/* Both threads have a chunk, in either order. */
 static void look_at_signals(void *ctx, uint32_t chunk, unsigned worker)
 {
     struct signals *signals = ctx;

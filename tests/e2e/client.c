@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application that computes until somebody kills it. The environment says
+/* An application that computes until it is killed. The environment says
  * where its driver is. */
 #include "ways.h"
 

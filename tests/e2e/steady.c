@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application that computes argv[1] times on a burst, in shared memory, for
- * whoever counts its system calls. Nothing may be copied. */
+/* An application that computes argv[1] times on a burst, in shared memory, while
+ * its system calls are counted. Nothing may be copied. */
 #include "ways.h"
 
 int main(int argc, char **argv)

@@ -202,7 +202,7 @@ TEST(compute_becomes_a_burst_and_stops_being_one)
         ck_assert_uint_eq(n_queues(), 2);
         for (int i = 0; i < 100; i++)
             OK(ways_formula_run(&formula, i));
-        wait_for(n_queues, 0); /* nobody uses it */
+        wait_for(n_queues, 0); /* it is not used */
         OK(ways_formula_run(&formula, 3));
     }
     ways_formula_done(&formula);

@@ -43,7 +43,7 @@ TEST_END
 TEST(auto_is_the_default_and_takes_drivers_otherwise)
 {
     ways_begin();
-    ways_kill_service(SIGKILL); /* its socket stays, and nobody listens */
+    ways_kill_service(SIGKILL); /* its socket stays, without a listener */
     unsetenv("NNHAL_MODE");
     ck_assert_str_eq(list_devices(), "nnhal-sample/embedded " REFERENCE);
     ways_end();

@@ -145,7 +145,7 @@ static void list_ids(struct id_list *list, const struct nn_codec_type *type, cha
         list_ids_of(list, &type->fields[i], value);
 }
 
-/* Ids that nobody gave (made up by the client) stay as they are. */
+/* Ids that were never given (made up by the client) stay as they are. */
 static uint64_t id_now(const struct replay *replay, bool of_token, uint64_t then)
 {
     for (size_t i = 0; i < replay->n_ids; i++)

@@ -3,8 +3,8 @@
  *
  * A stream (tests/hal/streams) is what crossed the wire in one session with the
  * sample driver: every call and reply byte for byte, and what the memories
- * held. Those of a released version are kept for ever: whatever serves the HAL
- * now must give an old client what it got then.
+ * held. Those of a released version are kept for ever: the service
+ * of today must give an old client what it got then.
  *
  *     "nnstream", u32 major, u32 minor of the wire, then records, little-endian:
  *     u32 FILE    u64 size                              a memory, numbered from 0

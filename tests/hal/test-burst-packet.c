@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets of bursts: what is encoded comes back; whatever is changed, removed or
- * added is refused, and the next packet of the same queue is whole. */
+/* Packets of bursts: what is encoded comes back; a packet with changed, removed or
+ * added elements is refused, and the next packet of the same queue is whole. */
 #include "hal/burst-packet.h"
 
 #include "base/arena.h"

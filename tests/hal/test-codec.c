@@ -156,7 +156,7 @@ TEST_END
 
 /* The places of counts, sizes and lengths in a message: found by encoding the
  * same value with one more element, which changes that word. Here simply every
- * aligned and unaligned word is made huge; whatever is still accepted must have
+ * aligned and unaligned word is made huge; what is still accepted must have
  * decoded to something that encodes to the same bytes. */
 static void decode_changed(struct sample *sample)
 {

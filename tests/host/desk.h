@@ -75,7 +75,7 @@ uint32_t desk_import_buffer(struct desk *desk, int fd, const struct nnhal_hardwa
                             uint64_t size, uint64_t *ret_memory);
 
 /* desk_buffer() - a hardware buffer of n pixels of 4 bytes, over a memfd of its
- * own; with a modifier other than 0 nobody knows in which order. */
+ * own; with a modifier other than 0 in an unknown order. */
 uint64_t desk_buffer(struct desk *desk, uint32_t n, uint64_t modifier);
 
 /* desk_formula() - the model, x, y and z with these dimensions. */

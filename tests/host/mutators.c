@@ -156,7 +156,7 @@ static enum mutant_outcome subgraph(struct maker *maker, struct maker_graph *gra
         graph->operands[i].location.offset = nowhere[variant];
     } else if (variant == N(nowhere)) {
         if (self == 0)
-            return MUTANT_SKIPPED; /* nobody can name main */
+            return MUTANT_SKIPPED; /* main cannot be named */
         graph->operands[i].location.offset = self - 1;
     } else if (variant == N(nowhere) + 1) {
         graph->operands[i].location.length = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers that many use at once, or that others would like to use: each call
  * ends at once with what is right or with a refusal, and what is read is what
- * somebody wrote. NN_TEST_ROUNDS: tokens that are tried, and 100 times the rounds of
+ * was written. NN_TEST_ROUNDS: tokens that are tried, and 100 times the rounds of
  * each thread. */
 #include "host/desk.h"
 
@@ -182,7 +182,7 @@ TEST(eight_readers_are_in_it_together)
         readers[i].is_alone = true;
         start(&readers[i], 2 * i, false); /* all by executing */
     }
-    fake_gate_wait(N_READERS); /* nobody waits for another one */
+    fake_gate_wait(N_READERS); /* no reader waits for another one */
     fake_gate_open();
     finish(readers, N_READERS);
     desk_close(&desk);
@@ -198,7 +198,7 @@ TEST(readers_against_writers)
         start(&workers[i], i, i >= N_READERS / 2);
     finish(workers, N_READERS);
     ck_assert_uint_gt(n_succeeded[1], 0);
-    initialize(9); /* nobody was left behind in it */
+    initialize(9); /* no reader was left behind in it */
     desk_close(&desk);
 }
 TEST_END
@@ -284,7 +284,7 @@ TEST(buffers_go_while_they_are_used)
 }
 TEST_END
 
-/* -- what belongs to somebody else ------------------------------------------------------- */
+/* -- what belongs to another client ------------------------------------------------------- */
 
 /* The request with this token in place of x. */
 static uint32_t execute_with(uint32_t token)

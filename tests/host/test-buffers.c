@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers in executions: who may use which, in what state, of what shape; the
- * same however the request is executed, and whoever holds the bytes. */
+ * same for every way of executing the request and every holder of the bytes. */
 #include "host/burst-line.h"
 
 #include "base/fence.h"
@@ -29,7 +29,7 @@ static struct desk_buffer in, out;
 static struct line line;
 
 /* z = x + y of [2,3]; what x and z can be is in a buffer each, and one memory
- * has y and whatever else. Six elements take n_bytes. */
+ * has y and the other arguments. Six elements take n_bytes. */
 static void begin(uint32_t of_type, uint32_t n, const uint32_t *dimensions)
 {
     struct desk_wish wish;
@@ -757,7 +757,7 @@ TEST(while_one_writes_nobody_else_may)
     expect_value(in, 1);
     ck_assert_uint_eq(desk_copy_from(&desk, in.id, value(3, n_bytes), 0, NULL),
                       NNHAL_GENERAL_FAILURE);
-    /* Nobody where one writes. */
+    /* No reader while one writes. */
     ck_assert_uint_eq(desk_copy_to(&desk, out.id, desk_memory(&desk, n_bytes)),
                       NNHAL_GENERAL_FAILURE);
     ck_assert_uint_eq(desk_copy_from(&desk, out.id, value(3, n_bytes), 0, NULL),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that write into a burst's queues whatever they like: each packet gets
+/* Clients that write anything into a burst's queues: each packet gets
  * one answer, or the burst serves no more; nothing else is touched. */
 #include "host/burst-line.h"
 
@@ -210,7 +210,7 @@ static uint32_t next_random(uint32_t n)
     return (uint32_t)(seed >> 32) % n;
 }
 
-/* Every run of elements with one number, whatever it says, has one answer. */
+/* Every run of elements with one number, of any content, has one answer. */
 TEST(random_packets_in_flight_have_one_answer_each)
 {
     enum { N_ROUNDS = 300, N_IN_FLIGHT = 5 };
@@ -287,7 +287,7 @@ static uint32_t *word_at(uint8_t *bytes, size_t offset)
     return (uint32_t *)(void *)(bytes + offset);
 }
 
-/* Wakes whoever waits, as who does not ask whether anybody does. */
+/* Wakes the waiters, without a look whether there are any. */
 static void wake(uint8_t *bytes)
 {
     __atomic_add_fetch(word_at(bytes, GENERATION), 1, __ATOMIC_SEQ_CST);

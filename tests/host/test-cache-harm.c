@@ -112,7 +112,7 @@ TEST_END
 
 /* -- others write at the same time ------------------------------------------------------------ */
 
-/* Whoever owns the files writes another model's over them, all the time. */
+/* The owner of the files writes another model's over them, all the time. */
 struct rewriter {
     struct cache_files targets;
     uint32_t n_files;

@@ -264,7 +264,7 @@ TEST(only_ordinary_files_are_used)
 }
 TEST_END
 
-/* -- what nobody has written ------------------------------------------------------------------ */
+/* -- what was never written ------------------------------------------------------------------- */
 
 TEST(another_models_cache_is_refused)
 {

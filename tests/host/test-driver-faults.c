@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a driver says is checked before anybody believes it. */
+/* What a driver returns is checked before it is used. */
 #include "host/desk.h"
 
 #include "support/check-main.h"

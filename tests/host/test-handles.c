@@ -92,7 +92,7 @@ TEST(a_driver_sees_each_memory_once_and_whole)
     ck_assert_uint_eq(shown.is_writable, 1);
     buffer = desk_buffer(&desk, 6, 1);
     ck_assert_uint_eq(shown.kind, NNHAL_MEMORY_HARDWARE_BUFFER);
-    ck_assert_ptr_null(shown.data); /* nobody knows the order of its pixels */
+    ck_assert_ptr_null(shown.data); /* the order of its pixels is unknown */
     ck_assert_uint_eq(shown_buffer.format, AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM);
     ck_assert_uint_eq(shown_buffer.width, 6);
     ck_assert_uint_eq(shown_buffer.modifier, 1);

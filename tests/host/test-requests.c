@@ -348,7 +348,7 @@ TEST(a_hardware_buffer_is_an_argument_as_a_whole)
     desk_output(&desk, 0, NULL, output, 0, 0);
     expect(NNHAL_NONE);
     ck_assert_mem_eq(desk_bytes(&desk, output), desk_bytes(&desk, buffer), 24);
-    /* A part of it, twice for one thing, of another size, in nobody's order. */
+    /* A part of it, twice for one thing, of another size, in an unknown order. */
     desk.inputs[0].location.length = 24;
     expect(NNHAL_INVALID_ARGUMENT);
     desk.inputs[0].location.length = 0;

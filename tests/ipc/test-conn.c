@@ -24,7 +24,7 @@ enum {
     METHOD_RELEASE = 3,    /* answered before those that are held */
     METHOD_EVENT = 4,      /* an event with the body, then the reply */
     METHOD_DIE = 5,        /* both sockets are closed */
-    METHOD_BAD_SERIAL = 6, /* a reply to nobody */
+    METHOD_BAD_SERIAL = 6, /* a reply to no call */
     METHOD_BAD_TYPE = 7,   /* a hello instead of a reply */
     METHOD_BAD_BYTES = 8,  /* a packet that is cut */
     METHOD_BAD_EVENT = 9,  /* a reply on the events socket */

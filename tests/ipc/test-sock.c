@@ -53,7 +53,7 @@ TEST(a_client_reaches_a_service_and_each_knows_the_other)
     close(client);
     close(server);
     close(listener);
-    /* A service that is gone leaves its socket; nobody answers there. */
+    /* A service that is gone leaves its socket, which refuses to connect. */
     ck_assert_int_eq(nn_sock_connect(path, &client), NN_SOCK_E_ABSENT);
     remove_folder();
 }

@@ -3,7 +3,7 @@
  *
  * It listens in a folder of its own. Clients reach it as any client would:
  * stand_dial() through the proxy, stand_connect() as a peer that has said
- * hello and from then on may send whatever it likes. */
+ * hello and from then on may send anything. */
 #ifndef NN_TESTS_SERVICE_STAND_H
 #define NN_TESTS_SERVICE_STAND_H
 
@@ -47,8 +47,8 @@ void raw_close(struct raw_client *client);
  * whether the service still took them. */
 bool raw_send(int fd, const void *bytes, size_t n_bytes, int passed, size_t n_fds);
 
-/* raw_expect_end() - waits until the service has closed both sockets, whatever
- * it still answers. */
+/* raw_expect_end() - waits until the service has closed both sockets; what it
+ * still answers is dropped. */
 void raw_expect_end(struct raw_client *client);
 
 /* stand_expect_no_clients() - waits until nothing is left of them. */

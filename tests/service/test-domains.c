@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory domains of several clients of one service: what is one's is nobody
- * else's, and what a client leaves behind goes with it. */
+/* Memory domains of several clients of one service: no client reaches
+ * another one's, and what a client leaves behind goes with it. */
 #include "service/stand.h"
 
 #include "support/check-main.h"

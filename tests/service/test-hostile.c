@@ -211,7 +211,7 @@ TEST_END
 
 TEST(a_client_that_never_reads)
 {
-    struct raw_packet packet = call(1, 0); /* whatever it is, it has a reply */
+    struct raw_packet packet = call(1, 0); /* every call has a reply */
     struct raw_client client;
     size_t n_sent = 0;
 
@@ -285,8 +285,8 @@ static uint32_t use_once(struct desk *desk, struct nn_hal *hal, int memory_fd)
     return desk_execute(desk, prepared.prepared_model);
 }
 
-/* The n-th system call of the process fails, whoever makes it: client, service
- * or host. Whatever becomes of that client, nothing is left of it. */
+/* The n-th system call of the process fails, in the client, the service or the
+ * host: nothing is left of that client. */
 TEST(whichever_call_fails_nothing_is_left)
 {
     int memory_fd = nn_sys_memfd_create("test-hostile", true);

@@ -12,7 +12,7 @@
  * before is not gone into again, which makes the search finite and complete.
  *
  * Found would be: an element that is lost, repeated or torn (the scenarios
- * look), and a lost wake-up: a state in which somebody is not done and nobody
+ * look), and a lost wake-up: a state in which a party is not done and no party
  * can go on. That the search can find them is shown by spoiling the protocol:
  * see "spoilt" below. */
 #include "shm/word.h"
@@ -53,7 +53,7 @@ static struct thread *current; /* NULL: outside of a run */
 static enum {
     SOUND,
     NO_WAKE,         /* who commits does not wake */
-    NO_LOOK_AGAIN,   /* a waiter sleeps whatever the generation is */
+    NO_LOOK_AGAIN,   /* a waiter sleeps without a look at the generation */
     NO_CLAIM,        /* claims are not stored */
     NO_PRIVATE_WORD, /* a wait is on the shared word alone */
 } spoilt;
@@ -221,7 +221,7 @@ static void reset_ring(struct nn_ring *ring)
     init_sides(ring);
 }
 
-/* Whatever two objects on one file share, and what their owners' threads share. */
+/* What two objects on one file share, and what their owners' threads share. */
 static uint64_t hash_world(void)
 {
     const uint64_t *words = (const uint64_t *)(const void *)&rings[0]->page->write;

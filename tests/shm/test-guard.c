@@ -46,7 +46,7 @@ TEST(a_file_that_shrinks_reads_as_zeroes_and_is_broken)
     ck_assert_uint_eq(bytes[SIZE - 1], 0);
     ck_assert(nn_region_is_broken(region));
     ck_assert_uint_eq(bytes[0], 0); /* the whole of it, not only what is lost */
-    bytes[SIZE / 2] = 9;            /* and it can be written, for nobody */
+    bytes[SIZE / 2] = 9;            /* and it can be written, to no effect */
     /* The other mapping of the same file is another region. */
     ck_assert(!nn_region_is_broken(other));
     ck_assert_uint_eq(((volatile unsigned char *)nn_region_data(other))[0], 7);
@@ -103,7 +103,7 @@ TEST(many_threads_fall_over_it_at_once)
         ck_assert_int_eq(ftruncate(fd, 0), 0);
         for (size_t i = 0; i < 4; i++)
             pthread_join(threads[i], NULL);
-        /* Whoever looks at the lost pages from now on finds it broken. */
+        /* A look at the lost pages from now on finds it broken. */
         ck_assert_uint_eq(((volatile unsigned char *)nn_region_data(race.region))[SIZE - 1], 0);
         ck_assert(nn_region_is_broken(race.region));
         nn_region_unref(race.region);

@@ -86,7 +86,7 @@ TEST(what_is_not_made_here_is_told_apart_from_what_is_malformed)
 }
 TEST_END
 
-/* A buffer that somebody describes, of 8 x 4 pixels of 4 bytes in 2 layers. */
+/* A buffer as a client describes it, of 8 x 4 pixels of 4 bytes in 2 layers. */
 static struct nnhal_buffer_plane plane;
 static struct nnhal_hardware_buffer theirs;
 
@@ -189,7 +189,7 @@ TEST(pixels_without_gaps_are_a_view)
     }
     describe();
     ck_assert(!nn_plane_layout_find_packed(&theirs, &offset, &n_bytes));
-    /* One layer of one row begins where its plane does, whatever follows. */
+    /* One layer of one row begins where its plane does, with any layout behind it. */
     theirs.layers = theirs.height = 1;
     ck_assert(nn_plane_layout_find_packed(&theirs, &offset, &n_bytes));
     ck_assert_uint_eq(offset, 16);

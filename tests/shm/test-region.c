@@ -212,7 +212,7 @@ TEST(what_the_descriptor_does_not_allow_is_unmappable_or_read_only)
 }
 TEST_END
 
-/* Its pages can be punched out in spite of all seals, and may be nobody's to have again. */
+/* Its pages can be punched out in spite of all seals, and may be impossible to get again. */
 TEST(huge_pages_are_unmappable)
 {
     const size_t huge = 2 << 20;

@@ -237,7 +237,7 @@ static void *read_until_closed(void *argument)
     return NULL;
 }
 
-/* Whatever the moment in which the close comes. */
+/* A close may come at any moment. */
 TEST(close_ends_a_wait)
 {
     for (int round = 0; round < 300; round++) {

@@ -56,7 +56,7 @@ static void fake_close(void *device)
 static uint32_t fake_get_supported_operations(void *device, const struct nnhal_driver_model *model,
                                               uint8_t *supported)
 {
-    /* 7: whatever is not 0 counts as yes. */
+    /* 7: every value but 0 counts as yes. */
     memset(supported, 7, model->model->main.n_operations);
     return answer(fake.supported_status);
 }

@@ -47,7 +47,7 @@ struct fake {
 extern struct fake fake;
 
 /* Whether its table has allocate_buffer() and the like; set before fake_reset().
- * The bytes of such buffers are inverted, so that nobody else can make sense of them. */
+ * The bytes of such buffers are inverted, so that no other code can read them. */
 extern bool fake_holds_buffers;
 
 /* fake_reset() - an honest driver of level 8 that succeeds. */

@@ -3,7 +3,7 @@
  *
  * A process of its own mounts a file system of one file, and answers to be
  * mounted, looked at and opened; who reads from the file waits, and, if it is
- * told so, who closes it too. When the server is killed whoever waited goes on
+ * told so, who closes it too. When the server is killed the waiters go on
  * with an error. Needs /dev/fuse and the right to mount. */
 #ifndef NN_TESTS_SUPPORT_FUSE_FILE_H
 #define NN_TESTS_SUPPORT_FUSE_FILE_H

@@ -6,7 +6,7 @@
  * The library is found as the delegate finds it: dlopen("libneuralnetworks.so")
  * and dlsym by plain name. The functions that the .tflite loader calls are
  * defined here and pass on to what dlsym found, so that the loader builds the
- * model through it: constants by the file's descriptor at whatever offset they
+ * model through it: constants by the file's descriptor at the offsets they
  * have. Then, as the delegate does: all devices but nnapi-reference, asked what
  * they support; one reusable execution with padding, on two pools made by
  * shm_open, whose lengths are multiples of 64; compute again and again; memories

@@ -2,7 +2,7 @@
 /* weights.h - data caches that clients share
  *
  * What a driver keeps as data cache (packed weights) is most of a model. In a service it is held
- * once: the bytes lie in memory of this process that is sealed against writing, by anybody, and are
+ * once: the bytes lie in memory of this process that is sealed against writing, and are
  * found again by uid, size and SHA-256. A client that prepares the same model from its cache gets
  * a reference and costs no copy; nothing is shared on a client's word.
  *

@@ -157,7 +157,7 @@ static bool evict_file(const char *path, void *ctx)
     return unlink(path) == 0;
 }
 
-/* Into memory of its own, as a driver has to: whoever owns the file may change it. */
+/* Into memory of its own, as a driver has to: the owner of the file may change it. */
 static bool read_and_check(const char *path, void *ctx)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

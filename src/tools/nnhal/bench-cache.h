@@ -4,7 +4,7 @@
  * The same model is compiled without a cache, compiled and kept, and prepared
  * from the cache, each time in a process of its own, as applications start;
  * then again and again in that process. Beside it the same bytes are read and
- * checked with SHA-256, which nobody can do without. Times are of creating and
+ * checked with SHA-256, which every load needs. Times are of creating and
  * finishing the compilation; the device is open by then. Each is measured many
  * times, in turn, and the lower quartile is told: what other programs take of the
  * machine is in the upper ones. */

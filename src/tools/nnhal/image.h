@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image.h - pictures in files: PNG, JPEG, BMP, PPM and PGM
  *
- * Whatever the file holds becomes 8-bit RGB, rows from the top. A file is
+ * Every format becomes 8-bit RGB, rows from the top. A file is
  * untrusted: sizes are bounded before memory is taken, and one that is damaged
  * or cut short is refused with a sentence. */
 #ifndef NN_TOOLS_NNHAL_IMAGE_H

@@ -2,8 +2,8 @@
 /* path.h - the ways to bring one built model to its outputs
  *
  * A path is a row of functions: how the model becomes a compilation, where the
- * bytes of arguments lie, and how an execution is run. Whatever the path, the
- * outputs' bytes stand in attempt->outputs after it, to be compared. A path may
+ * bytes of arguments lie, and how an execution is run. After every path the
+ * outputs' bytes stand in attempt->outputs, to be compared. A path may
  * keep what it needs in attempt->path_state, which its release() frees. */
 #ifndef NN_TOOLS_NNT_PATH_H
 #define NN_TOOLS_NNT_PATH_H

@@ -37,7 +37,7 @@ static int make_outputs(struct nnt_attempt *attempt)
         attempt->outputs[i] = malloc(capacity);
         if (!attempt->outputs[i])
             return nnt_check_call(attempt, "malloc", i, ANEURALNETWORKS_OUT_OF_MEMORY);
-        /* What is not written shows as something that nobody expects. */
+        /* Bytes that are not written differ from every expected value. */
         memset(attempt->outputs[i], 0xa5, capacity);
     }
     return OK;

@@ -60,7 +60,7 @@ static int fill_inputs(struct nnt_attempt *attempt)
 
     if (r != OK)
         return r;
-    /* What is not written shows as something that nobody expects. */
+    /* Bytes that are not written differ from every expected value. */
     memset(memory->bytes, 0xa5, memory->n_bytes);
     for (uint32_t i = 0; i < attempt->main->n_inputs; i++) {
         const struct nnt_operand *input = input_of(attempt, i);

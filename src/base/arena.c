@@ -3,8 +3,6 @@
 
 #include "base/arith.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -111,24 +109,4 @@ void *nn_arena_dup(struct nn_arena *arena, const void *bytes, size_t n_bytes)
     if (copy && n_bytes)
         memcpy(copy, bytes, n_bytes);
     return copy;
-}
-
-char *nn_arena_printf(struct nn_arena *arena, const char *format, ...)
-{
-    va_list args;
-    char *text;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    if (n < 0)
-        return NULL;
-    text = nn_arena_alloc(arena, (size_t)n + 1);
-    if (!text)
-        return NULL;
-    va_start(args, format);
-    vsnprintf(text, (size_t)n + 1, format, args);
-    va_end(args);
-    return text;
 }

@@ -39,10 +39,6 @@ void *nn_arena_alloc_array(struct nn_arena *arena, size_t n, size_t element_byte
 /* nn_arena_dup() - a copy of n_bytes at bytes. */
 void *nn_arena_dup(struct nn_arena *arena, const void *bytes, size_t n_bytes);
 
-/* nn_arena_printf() - a formatted string; NULL if memory is exhausted. */
-char *nn_arena_printf(struct nn_arena *arena, const char *format, ...)
-    __attribute__((__format__(__printf__, 2, 3)));
-
 #define nn_arena_new(arena, type)      ((type *)nn_arena_alloc((arena), sizeof(type)))
 #define nn_arena_new_n(arena, type, n) ((type *)nn_arena_alloc_array((arena), (n), sizeof(type)))
 

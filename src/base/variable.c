@@ -14,11 +14,6 @@ static const struct {
 #undef NN_VARIABLE
 };
 
-const char *nn_variable_name(enum nn_variable variable)
-{
-    return variables[variable].name;
-}
-
 const char *nn_variable_get(enum nn_variable variable)
 {
     const char *value = secure_getenv(variables[variable].name);

@@ -18,9 +18,6 @@ enum nn_variable {
     NN_VARIABLE_N,
 };
 
-/* nn_variable_name() - as it is set today. */
-const char *nn_variable_name(enum nn_variable variable);
-
 /* nn_variable_get() - its value, by its name or the name that it had before.
  * Belongs to the environment. NULL: not set. */
 const char *nn_variable_get(enum nn_variable variable);

@@ -51,13 +51,6 @@ static const struct format *find_format(uint32_t number)
     return NULL;
 }
 
-uint32_t nn_plane_layout_n_planes(uint32_t number)
-{
-    const struct format *format = find_format(number);
-
-    return format ? format->n_planes : 0;
-}
-
 bool nn_plane_layout_is_linear(const struct nnhal_hardware_buffer *buffer)
 {
     return buffer->modifier == 0;

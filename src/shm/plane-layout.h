@@ -53,7 +53,4 @@ bool nn_plane_layout_is_linear(const struct nnhal_hardware_buffer *buffer);
 bool nn_plane_layout_find_packed(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_offset,
                                  uint64_t *ret_bytes);
 
-/* nn_plane_layout_n_planes() - of a format; 0 for a blob and for formats that are not known. */
-uint32_t nn_plane_layout_n_planes(uint32_t format);
-
 #endif

@@ -35,8 +35,6 @@ struct nn_region {
     uint32_t broken;       /* written by the guard's handler */
 };
 
-static uint64_t n_mapped;
-
 /* What the descriptor is: a file, a memfd, a dma-buf, and how large. */
 static int region_inspect(struct nn_region *region, uint64_t *ret_file_size)
 {
@@ -148,7 +146,6 @@ static int region_map(struct nn_region *region, uint64_t offset)
     case 0:
         region->mapping = address;
         region->mapping_bytes = n_bytes;
-        __atomic_add_fetch(&n_mapped, 1, __ATOMIC_RELAXED);
         return 0;
     case -EACCES:
     case -EPERM:
@@ -279,11 +276,6 @@ bool nn_region_can_shrink(const struct nn_region *region)
 bool nn_region_may_stall(const struct nn_region *region)
 {
     return region->may_stall;
-}
-
-uint64_t nn_region_n_mapped(void)
-{
-    return __atomic_load_n(&n_mapped, __ATOMIC_RELAXED);
 }
 
 bool nn_region_is_broken(const struct nn_region *region)

@@ -88,9 +88,6 @@ bool nn_region_can_shrink(const struct nn_region *region);
  * only by threads that may be lost to its owner. */
 bool nn_region_may_stall(const struct nn_region *region);
 
-/* nn_region_n_mapped() - regions that this process has mapped so far. */
-uint64_t nn_region_n_mapped(void);
-
 /* nn_region_is_broken() - the guard has replaced it by zero pages: what was
  * computed from it is void. Final. */
 bool nn_region_is_broken(const struct nn_region *region);

@@ -54,15 +54,5 @@ TEST(limit_is_held)
 }
 TEST_END
 
-TEST(printf_formats)
-{
-    struct nn_arena arena;
-
-    nn_arena_init(&arena, 0);
-    ck_assert_str_eq(nn_arena_printf(&arena, "%s-%d", "a", 7), "a-7");
-    nn_arena_done(&arena);
-}
-TEST_END
-
 CHECK_MAIN("arena", blocks_are_zeroed_and_aligned, reset_keeps_a_chunk_and_gives_zeroes_again,
-           limit_is_held, printf_formats)
+           limit_is_held)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
 
+#include "base/error.h"
 #include "base/log.h"
 
 #include <stdio.h>
@@ -12,6 +13,15 @@ static __thread char last_error[NN_WHY_BYTES + 128];
 const char *nn_api_last_error(void)
 {
     return last_error;
+}
+
+/* The way of a failure of the system through the sources. */
+static void log_chain(void)
+{
+    char chain[512];
+
+    nn_error_last(chain, sizeof(chain));
+    nn_log("runtime", NN_LOG_INFO, "%s", chain);
 }
 
 int nn_api_end(const char *function, const struct nn_rt_object *object, int r,
@@ -28,6 +38,8 @@ int nn_api_end(const char *function, const struct nn_rt_object *object, int r,
     if (object)
         nn_rt_object_set_message((struct nn_rt_object *)object, last_error);
     nn_log("runtime", NN_LOG_INFO, "%s (%s)", last_error, nn_result_name(code));
+    if (r < 0)
+        log_chain();
     return code;
 }
 

@@ -19,11 +19,11 @@ int nn_internal_op_infer(struct nn_infer *infer)
     struct nn_infer_operand *out = infer->outputs;
 
     if (infer->n_inputs != 2 || infer->n_outputs != 1 || !is_q8(in[0].type) || in[0].is_omitted ||
-        in[1].type != out[0].type || in[1].is_omitted || in[1].n_dimensions != 1 ||
-        in[1].dimensions[0] != TABLE_BYTES || !is_q8(out[0].type))
+        in[1].type != out[0].type || in[1].is_omitted || in[1].n_dims != 1 ||
+        in[1].dims[0] != TABLE_BYTES || !is_q8(out[0].type))
         return nn_refuse(infer->why, "LOOKUP takes 8-bit data and a table of 256 bytes");
-    if (!nn_dims_merge(in[0].n_dimensions, in[0].dimensions, out[0].n_dimensions, out[0].dimensions,
-                       &out[0].n_dimensions, out[0].dimensions))
+    if (!nn_dims_merge(in[0].n_dims, in[0].dims, out[0].n_dims, out[0].dims, &out[0].n_dims,
+                       out[0].dims))
         return nn_refuse(infer->why, "LOOKUP's output has another shape than its input");
     return 0;
 }

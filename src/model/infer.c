@@ -14,9 +14,9 @@ void nn_infer_operand_init(struct nn_infer_operand *infer, const struct nnhal_op
 {
     memset(infer, 0, sizeof(*infer));
     infer->type = operand->type;
-    infer->n_dimensions = operand->n_dimensions;
+    infer->n_dims = operand->n_dimensions;
     for (uint32_t i = 0; i < operand->n_dimensions && i < NNHAL_MAX_RANK; i++)
-        infer->dimensions[i] = operand->dimensions[i];
+        infer->dims[i] = operand->dimensions[i];
     infer->scale = operand->scale;
     infer->zero_point = operand->zero_point;
     if (operand->extra_params == NNHAL_EXTRA_CHANNEL_QUANT)
@@ -84,10 +84,10 @@ static void begin_output(struct nn_infer_operand *out)
 {
     out->declared_scale = out->scale;
     out->declared_zero_point = out->zero_point;
-    out->n_declared = out->n_dimensions;
-    memcpy(out->declared, out->dimensions, sizeof(out->declared));
-    memset(out->dimensions, 0, sizeof(out->dimensions));
-    out->n_dimensions = 0;
+    out->n_declared = out->n_dims;
+    memcpy(out->declared, out->dims, sizeof(out->declared));
+    memset(out->dims, 0, sizeof(out->dims));
+    out->n_dims = 0;
     out->late_dims = 0;
 }
 
@@ -110,18 +110,18 @@ static int merge_output(const struct nn_infer *infer, uint32_t i)
     struct nn_infer_operand *out = &infer->outputs[i];
     uint64_t n_bytes;
 
-    if (out->n_declared != 0 && out->n_declared != out->n_dimensions)
-        return nn_refuse(infer->why, "output %u has rank %u, the model says %u", i,
-                         out->n_dimensions, out->n_declared);
+    if (out->n_declared != 0 && out->n_declared != out->n_dims)
+        return nn_refuse(infer->why, "output %u has rank %u, the model says %u", i, out->n_dims,
+                         out->n_declared);
     for (uint32_t d = 0; d < out->n_declared; d++) {
         bool is_late = out->late_dims & (1u << d);
 
         /* A late dimension is compared after execution, with nn_dims_merge(). */
-        if (out->declared[d] != 0 && out->declared[d] != out->dimensions[d] && !is_late)
+        if (out->declared[d] != 0 && out->declared[d] != out->dims[d] && !is_late)
             return nn_refuse(infer->why, "dimension %u of output %u is %u, the model says %u", d, i,
-                             out->dimensions[d], out->declared[d]);
+                             out->dims[d], out->declared[d]);
     }
-    if (!nn_operand_bytes(out->type, out->n_dimensions, out->dimensions, &n_bytes))
+    if (!nn_operand_bytes(out->type, out->n_dims, out->dims, &n_bytes))
         return nn_refuse(infer->why, "output %u is larger than 4 GiB", i);
     out->is_known = out->late_dims == 0;
     return check_output_quant(infer, i);
@@ -186,14 +186,14 @@ void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions
 {
     struct nn_infer_operand *out = &infer->outputs[i];
 
-    out->n_dimensions = n_dimensions;
+    out->n_dims = n_dimensions;
     for (uint32_t d = 0; d < n_dimensions; d++)
-        out->dimensions[d] = dimensions[d];
+        out->dims[d] = dimensions[d];
 }
 
 void nn_infer_set_dims_like(struct nn_infer *infer, uint32_t i, uint32_t j)
 {
-    nn_infer_set_dims(infer, i, infer->inputs[j].n_dimensions, infer->inputs[j].dimensions);
+    nn_infer_set_dims(infer, i, infer->inputs[j].n_dims, infer->inputs[j].dims);
 }
 
 void nn_infer_set_quant(struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point)
@@ -268,7 +268,7 @@ int nn_infer_i32s(const struct nn_infer *infer, uint32_t i, const void **ret_val
     const struct nn_infer_operand *input = &infer->inputs[i];
     uint64_t n;
 
-    if (!nn_dims_product(input->n_dimensions, input->dimensions, &n))
+    if (!nn_dims_product(input->n_dims, input->dims, &n))
         return nn_refuse(infer->why, "input %u is too large", i);
     /* Nothing is read from a zero-sized tensor, so nothing needs to be known. */
     if (!input->value && n > 0)
@@ -298,7 +298,7 @@ int nn_infer_activation(const struct nn_infer *infer, uint32_t i)
 
 int nn_infer_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32_t max)
 {
-    uint32_t rank = infer->inputs[i].n_dimensions;
+    uint32_t rank = infer->inputs[i].n_dims;
 
     if (rank >= min && rank <= max)
         return 0;
@@ -312,8 +312,8 @@ int nn_infer_refuse_zero_sized(const struct nn_infer *infer)
     for (uint32_t i = 0; i < infer->n_inputs; i++) {
         const struct nn_infer_operand *input = &infer->inputs[i];
 
-        for (uint32_t d = 0; !input->is_omitted && d < input->n_dimensions; d++)
-            if (input->dimensions[d] == 0)
+        for (uint32_t d = 0; !input->is_omitted && d < input->n_dims; d++)
+            if (input->dims[d] == 0)
                 return nn_refuse(infer->why, "input %u is zero-sized, which is not taken here", i);
     }
     return 0;
@@ -336,8 +336,7 @@ int nn_infer_broadcast(struct nn_infer *infer, uint32_t i, uint32_t j)
     const struct nn_infer_operand *a = &infer->inputs[i], *b = &infer->inputs[j];
     uint32_t n, dimensions[NNHAL_MAX_RANK];
 
-    if (!nn_broadcast_dims(a->n_dimensions, a->dimensions, b->n_dimensions, b->dimensions, &n,
-                           dimensions))
+    if (!nn_broadcast_dims(a->n_dims, a->dims, b->n_dims, b->dims, &n, dimensions))
         return nn_refuse(infer->why, "the shapes of inputs %u and %u cannot be broadcast", i, j);
     nn_infer_set_dims(infer, 0, n, dimensions);
     return 0;

@@ -33,8 +33,8 @@ enum {
 
 struct nn_infer_operand {
     uint32_t type;
-    uint32_t n_dimensions; /* 0: a scalar, or a declared output of unknown rank */
-    uint32_t dimensions[NNHAL_MAX_RANK];
+    uint32_t n_dims; /* 0: a scalar, or a declared output of unknown rank */
+    uint32_t dims[NNHAL_MAX_RANK];
     float scale;
     int32_t zero_point;
     const struct nnhal_channel_quant *channel_quant; /* NULL: none */
@@ -47,7 +47,7 @@ struct nn_infer_operand {
      * it), so what is computed must equal them; others are overwritten. */
     bool is_fixed;
     /* Outputs, set by infer: bit i says that dimension i is known only after
-     * execution; dimensions[i] is then the largest it can be. */
+     * execution; dims[i] is then the largest it can be. */
     uint32_t late_dims;
     /* Outputs, nn_infer()'s own: what was declared before it began. */
     float declared_scale;
@@ -61,7 +61,7 @@ struct nn_infer {
     uint32_t n_inputs;
     uint32_t n_outputs;
     const struct nn_infer_operand *inputs;
-    /* In: as declared, dimensions 0 where unknown. Out: computed and merged. */
+    /* In: as declared, dims 0 where unknown. Out: computed and merged. */
     struct nn_infer_operand *outputs;
     struct nn_why *why;
 };
@@ -96,8 +96,7 @@ bool nn_dims_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t
 /* -- for infer functions --------------------------------------------------- */
 
 /* nn_infer_set_dims() - the shape of output i. Rank at most NNHAL_MAX_RANK. */
-void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,
-                       const uint32_t *dimensions);
+void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dims, const uint32_t *dims);
 
 /* nn_infer_set_dims_like() - output i has the shape of input j. */
 void nn_infer_set_dims_like(struct nn_infer *infer, uint32_t i, uint32_t j);

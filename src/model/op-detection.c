@@ -14,7 +14,7 @@
 
 static uint32_t input_dim(const struct nn_infer *infer, uint32_t i, uint32_t d)
 {
-    return infer->inputs[i].dimensions[d];
+    return infer->inputs[i].dims[d];
 }
 
 /* Refuses a quantized operand of boxes unless it counts in eighths from 0. */
@@ -161,7 +161,7 @@ static int infer_generate_proposals(struct nn_infer *infer)
     if (check_proposals(infer, input_dim(infer, 2, 0), is_nchw ? 1 : 3) ||
         check_box_quant(infer, 2) || check_box_quant(infer, 3))
         return NN_REFUSED;
-    if (!nn_dims_product(4, infer->inputs[0].dimensions, &most) || most > UINT32_MAX)
+    if (!nn_dims_product(4, infer->inputs[0].dims, &most) || most > UINT32_MAX)
         return nn_refuse(infer->why, "the output is too large");
     set_found(infer, (uint32_t)most);
     return 0;

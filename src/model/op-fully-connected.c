@@ -57,24 +57,24 @@ static int check_ranks(const struct nn_infer *infer)
 static int check_sizes(const struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];
-    const uint32_t *weights = infer->inputs[1].dimensions;
+    const uint32_t *weights = infer->inputs[1].dims;
 
-    for (uint32_t i = 1; i < input->n_dimensions; i++) {
-        if (!input->dimensions[i])
+    for (uint32_t i = 1; i < input->n_dims; i++) {
+        if (!input->dims[i])
             return nn_refuse(infer->why, "dimension %u of input 0 is 0", i);
     }
     if (!weights[0] || !weights[1])
         return nn_refuse(infer->why, "the weights have a dimension 0");
-    if (infer->inputs[2].dimensions[0] != weights[0])
+    if (infer->inputs[2].dims[0] != weights[0])
         return nn_refuse(infer->why, "%u units have a bias of %u elements", weights[0],
-                         infer->inputs[2].dimensions[0]);
+                         infer->inputs[2].dims[0]);
     return 0;
 }
 
 static int infer_fully_connected(struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];
-    const uint32_t *weights = infer->inputs[1].dimensions;
+    const uint32_t *weights = infer->inputs[1].dims;
     uint64_t n;
     int r;
 
@@ -87,7 +87,7 @@ static int infer_fully_connected(struct nn_infer *infer)
         r = nn_infer_activation(infer, 3);
     if (r)
         return r;
-    if (!nn_dims_product(input->n_dimensions, input->dimensions, &n) || n > UINT32_MAX)
+    if (!nn_dims_product(input->n_dims, input->dims, &n) || n > UINT32_MAX)
         return nn_refuse(infer->why, "input 0 is too large");
     if (n % weights[1])
         return nn_refuse(infer->why, "input 0 does not divide into rows of %u elements",

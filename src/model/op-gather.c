@@ -17,20 +17,20 @@ static int infer_gather(struct nn_infer *infer)
     r = nn_infer_refuse_zero_sized(infer);
     if (r)
         return r;
-    r = nn_infer_axis(infer, 1, input->n_dimensions, &axis);
+    r = nn_infer_axis(infer, 1, input->n_dims, &axis);
     if (r)
         return r;
     r = nn_infer_rank(infer, 2, 1, NNHAL_MAX_RANK);
     if (r)
         return r;
-    n = input->n_dimensions - 1 + indices->n_dimensions;
+    n = input->n_dims - 1 + indices->n_dims;
     if (n > NNHAL_MAX_RANK)
         return nn_refuse(infer->why, "the output would have rank %u, at most %d is allowed", n,
                          NNHAL_MAX_RANK);
-    memcpy(dims, input->dimensions, axis * sizeof(dims[0]));
-    memcpy(dims + axis, indices->dimensions, indices->n_dimensions * sizeof(dims[0]));
-    memcpy(dims + axis + indices->n_dimensions, input->dimensions + axis + 1,
-           (input->n_dimensions - axis - 1) * sizeof(dims[0]));
+    memcpy(dims, input->dims, axis * sizeof(dims[0]));
+    memcpy(dims + axis, indices->dims, indices->n_dims * sizeof(dims[0]));
+    memcpy(dims + axis + indices->n_dims, input->dims + axis + 1,
+           (input->n_dims - axis - 1) * sizeof(dims[0]));
     nn_infer_set_dims(infer, 0, n, dims);
     return 0;
 }

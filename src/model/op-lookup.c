@@ -18,9 +18,9 @@ static void set_rows(struct nn_infer *infer, uint32_t table)
     const struct nn_infer_operand *values = &infer->inputs[table];
     uint32_t dims[NNHAL_MAX_RANK];
 
-    memcpy(dims, values->dimensions, sizeof(dims));
-    dims[0] = infer->inputs[0].dimensions[0];
-    nn_infer_set_dims(infer, 0, values->n_dimensions, dims);
+    memcpy(dims, values->dims, sizeof(dims));
+    dims[0] = infer->inputs[0].dims[0];
+    nn_infer_set_dims(infer, 0, values->n_dims, dims);
     nn_infer_set_quant_like(infer, 0, table);
 }
 
@@ -56,11 +56,11 @@ static int infer_hashtable_lookup(struct nn_infer *infer)
     r = nn_infer_rank(infer, 2, 1, NNHAL_MAX_RANK);
     if (r)
         return r;
-    if (infer->inputs[1].dimensions[0] != infer->inputs[2].dimensions[0])
-        return nn_refuse(infer->why, "%u keys for %u values", infer->inputs[1].dimensions[0],
-                         infer->inputs[2].dimensions[0]);
+    if (infer->inputs[1].dims[0] != infer->inputs[2].dims[0])
+        return nn_refuse(infer->why, "%u keys for %u values", infer->inputs[1].dims[0],
+                         infer->inputs[2].dims[0]);
     set_rows(infer, 2);
-    nn_infer_set_dims(infer, 1, 1, infer->inputs[0].dimensions);
+    nn_infer_set_dims(infer, 1, 1, infer->inputs[0].dims);
     nn_infer_set_quant(infer, 1, 1.0f, 0);
     return 0;
 }
@@ -76,9 +76,9 @@ static int check_lsh_weight(const struct nn_infer *infer, int32_t kind)
         return 0;
     if (weight->is_omitted)
         return nn_refuse(infer->why, "the dense kind needs weights");
-    if (weight->n_dimensions != 1 || weight->dimensions[0] != infer->inputs[1].dimensions[0])
-        return nn_refuse(infer->why, "%u weights for %u rows", weight->dimensions[0],
-                         infer->inputs[1].dimensions[0]);
+    if (weight->n_dims != 1 || weight->dims[0] != infer->inputs[1].dims[0])
+        return nn_refuse(infer->why, "%u weights for %u rows", weight->dims[0],
+                         infer->inputs[1].dims[0]);
     return 0;
 }
 
@@ -99,9 +99,8 @@ static int infer_lsh_projection(struct nn_infer *infer)
     r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK);
     if (r)
         return r;
-    if (hash->dimensions[1] > 32)
-        return nn_refuse(infer->why, "hashes of %u bits, at most 32 are allowed",
-                         hash->dimensions[1]);
+    if (hash->dims[1] > 32)
+        return nn_refuse(infer->why, "hashes of %u bits, at most 32 are allowed", hash->dims[1]);
     r = nn_infer_i32(infer, 3, &kind);
     if (r)
         return r;
@@ -110,7 +109,7 @@ static int infer_lsh_projection(struct nn_infer *infer)
     r = check_lsh_weight(infer, kind);
     if (r)
         return r;
-    n = (uint64_t)hash->dimensions[0] * (kind == LSH_DENSE ? hash->dimensions[1] : 1);
+    n = (uint64_t)hash->dims[0] * (kind == LSH_DENSE ? hash->dims[1] : 1);
     if (n > UINT32_MAX)
         return nn_refuse(infer->why, "the output is too large");
     dim = (uint32_t)n;

@@ -15,22 +15,22 @@ static int check_shapes(const struct nn_infer *infer)
         r = nn_infer_rank(infer, 0, 2, 4);
     if (r)
         return r;
-    if (x->n_dimensions != y->n_dimensions)
+    if (x->n_dims != y->n_dims)
         return nn_refuse(infer->why, "inputs 0 and 1 have rank %u and %u, they must be equal",
-                         x->n_dimensions, y->n_dimensions);
-    for (uint32_t i = 0; i + 2 < x->n_dimensions; i++) {
-        if (x->dimensions[i] != y->dimensions[i])
+                         x->n_dims, y->n_dims);
+    for (uint32_t i = 0; i + 2 < x->n_dims; i++) {
+        if (x->dims[i] != y->dims[i])
             return nn_refuse(infer->why, "dimension %u is %u in input 0 and %u in input 1", i,
-                             x->dimensions[i], y->dimensions[i]);
+                             x->dims[i], y->dims[i]);
     }
     return 0;
 }
 
 static int infer_matmul(struct nn_infer *infer)
 {
-    const uint32_t rank = infer->inputs[0].n_dimensions;
-    const uint32_t *x = infer->inputs[0].dimensions;
-    const uint32_t *y = infer->inputs[1].dimensions;
+    const uint32_t rank = infer->inputs[0].n_dims;
+    const uint32_t *x = infer->inputs[0].dims;
+    const uint32_t *y = infer->inputs[1].dims;
     uint32_t dimensions[NNHAL_MAX_RANK];
     bool adjoint_x;
     bool adjoint_y;

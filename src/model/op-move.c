@@ -61,8 +61,7 @@ static int read_paddings(struct nn_infer *infer, uint32_t rank, uint32_t *ret)
     uint64_t n;
     int r;
 
-    if (paddings->n_dimensions != 2 || paddings->dimensions[0] != rank ||
-        paddings->dimensions[1] != 2)
+    if (paddings->n_dims != 2 || paddings->dims[0] != rank || paddings->dims[1] != 2)
         return nn_refuse(infer->why, "paddings must have the shape [%u, 2]", rank);
     r = nn_infer_i32s(infer, 1, &values, &n);
     if (r)
@@ -82,11 +81,11 @@ static int set_padded(struct nn_infer *infer, const uint32_t *paddings)
     const struct nn_infer_operand *input = &infer->inputs[0];
     uint32_t dims[NNHAL_MAX_RANK];
 
-    for (uint32_t d = 0; d < input->n_dimensions; d++)
-        if (set_dim(infer, (uint64_t)paddings[2 * d] + input->dimensions[d] + paddings[2 * d + 1],
+    for (uint32_t d = 0; d < input->n_dims; d++)
+        if (set_dim(infer, (uint64_t)paddings[2 * d] + input->dims[d] + paddings[2 * d + 1],
                     &dims[d]))
             return NN_REFUSED;
-    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dims, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -102,7 +101,7 @@ static int infer_pad(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 1, 4);
     if (r)
         return r;
-    r = read_paddings(infer, infer->inputs[0].n_dimensions, paddings);
+    r = read_paddings(infer, infer->inputs[0].n_dims, paddings);
     if (r)
         return r;
     return set_padded(infer, paddings);
@@ -157,11 +156,11 @@ static int infer_mirror_pad(struct nn_infer *infer)
         return r;
     if (mode != 0 && mode != 1)
         return nn_refuse(infer->why, "mode %d is neither 0 (REFLECT) nor 1 (SYMMETRIC)", mode);
-    r = read_paddings(infer, input->n_dimensions, paddings);
+    r = read_paddings(infer, input->n_dims, paddings);
     if (r)
         return r;
-    for (uint32_t i = 0; i < 2 * input->n_dimensions; i++) {
-        uint32_t most = input->dimensions[i / 2] - (mode == 0 ? 1 : 0);
+    for (uint32_t i = 0; i < 2 * input->n_dims; i++) {
+        uint32_t most = input->dims[i / 2] - (mode == 0 ? 1 : 0);
 
         if (paddings[i] > most)
             return nn_refuse(infer->why, "padding %u of dimension %u, at most %u can be mirrored",
@@ -175,14 +174,14 @@ static int infer_mirror_pad(struct nn_infer *infer)
 /* Input i holds one number per dimension of input 0. */
 static int read_per_dim(const struct nn_infer *infer, uint32_t i, const void **ret)
 {
-    uint32_t rank = infer->inputs[0].n_dimensions;
+    uint32_t rank = infer->inputs[0].n_dims;
     uint64_t n;
     int r;
 
     r = nn_infer_i32s(infer, i, ret, &n);
     if (r)
         return r;
-    if (infer->inputs[i].n_dimensions != 1 || n != rank)
+    if (infer->inputs[i].n_dims != 1 || n != rank)
         return nn_refuse(infer->why, "input %u has %llu elements, input 0 has rank %u", i,
                          (unsigned long long)n, rank);
     return 0;
@@ -201,9 +200,9 @@ static int infer_slice(struct nn_infer *infer)
     r = read_per_dim(infer, 2, &sizes);
     if (r)
         return r;
-    for (uint32_t d = 0; d < input->n_dimensions; d++) {
+    for (uint32_t d = 0; d < input->n_dims; d++) {
         int64_t begin = nn_infer_i32_at(begins, d), size = nn_infer_i32_at(sizes, d);
-        int64_t dim = input->dimensions[d];
+        int64_t dim = input->dims[d];
 
         if (size == -1)
             size = dim - begin;
@@ -212,7 +211,7 @@ static int infer_slice(struct nn_infer *infer)
                              (long long)size, (long long)begin, d, (long long)dim);
         dims[d] = (uint32_t)size;
     }
-    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dims, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -260,7 +259,7 @@ static int infer_strided_slice(struct nn_infer *infer)
     r = read_strided_slice(infer, &slice);
     if (r)
         return r;
-    for (uint32_t d = 0; d < input->n_dimensions; d++) {
+    for (uint32_t d = 0; d < input->n_dims; d++) {
         bool is_shrunk = slice.shrink_mask >> d & 1;
         struct nn_slice range = {
             .begin = nn_infer_i32_at(slice.begins, d),
@@ -272,7 +271,7 @@ static int infer_strided_slice(struct nn_infer *infer)
         int32_t begin;
         uint32_t n;
 
-        if (!nn_slice_range(&range, input->dimensions[d], &begin, &n))
+        if (!nn_slice_range(&range, input->dims[d], &begin, &n))
             return nn_refuse(infer->why, "the stride of dimension %u is 0", d);
         if (is_shrunk && (range.stride < 0 || n != 1))
             return nn_refuse(infer->why, "dimension %u is dropped, but has %u elements, stride %d",
@@ -301,15 +300,15 @@ static int infer_tile(struct nn_infer *infer)
     r = read_per_dim(infer, 1, &multiples);
     if (r)
         return r;
-    for (uint32_t d = 0; d < input->n_dimensions; d++) {
+    for (uint32_t d = 0; d < input->n_dims; d++) {
         int32_t multiple = nn_infer_i32_at(multiples, d);
 
         if (multiple < 1)
             return nn_refuse(infer->why, "multiple %d of dimension %u", multiple, d);
-        if (set_dim(infer, (uint64_t)input->dimensions[d] * (uint32_t)multiple, &dims[d]))
+        if (set_dim(infer, (uint64_t)input->dims[d] * (uint32_t)multiple, &dims[d]))
             return NN_REFUSED;
     }
-    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dims, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -330,7 +329,7 @@ static int validate_reverse(struct nn_op_context *context)
 
 static int infer_reverse(struct nn_infer *infer)
 {
-    uint32_t rank = infer->inputs[0].n_dimensions;
+    uint32_t rank = infer->inputs[0].n_dims;
     const void *values;
     int32_t axis;
     uint64_t n;
@@ -345,7 +344,7 @@ static int infer_reverse(struct nn_infer *infer)
     r = nn_infer_i32s(infer, 1, &values, &n);
     if (r)
         return r;
-    if (infer->inputs[1].n_dimensions != 1 || n != 1)
+    if (infer->inputs[1].n_dims != 1 || n != 1)
         return nn_refuse(infer->why, "the axis tensor must have the shape [1]");
     axis = nn_infer_i32_at(values, 0);
     if (axis < 0 || (uint32_t)axis >= rank)
@@ -368,14 +367,14 @@ static int infer_channel_shuffle(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 1, 4);
     if (r)
         return r;
-    r = nn_infer_axis(infer, 2, input->n_dimensions, &axis);
+    r = nn_infer_axis(infer, 2, input->n_dims, &axis);
     if (r)
         return r;
     r = nn_infer_i32(infer, 1, &n_groups);
     if (r)
         return r;
-    if (n_groups <= 0 || input->dimensions[axis] % (uint32_t)n_groups)
-        return nn_refuse(infer->why, "%d groups of %u channels", n_groups, input->dimensions[axis]);
+    if (n_groups <= 0 || input->dims[axis] % (uint32_t)n_groups)
+        return nn_refuse(infer->why, "%d groups of %u channels", n_groups, input->dims[axis]);
     nn_infer_set_dims_like(infer, 0, 0);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
@@ -415,10 +414,10 @@ static int infer_depth_to_space(struct nn_infer *infer)
     r = read_block(infer, 1, &block);
     if (r)
         return r;
-    if (input->dimensions[at.c] % (block * block))
+    if (input->dims[at.c] % (block * block))
         return nn_refuse(infer->why, "%u channels are no multiple of the square of block size %u",
-                         input->dimensions[at.c], (unsigned)block);
-    memcpy(dims, input->dimensions, sizeof(dims));
+                         input->dims[at.c], (unsigned)block);
+    memcpy(dims, input->dims, sizeof(dims));
     dims[at.c] = (uint32_t)(dims[at.c] / (block * block));
     if (set_dim(infer, dims[at.h] * block, &dims[at.h]) ||
         set_dim(infer, dims[at.w] * block, &dims[at.w]))
@@ -445,10 +444,10 @@ static int infer_space_to_depth(struct nn_infer *infer)
     r = read_block(infer, 1, &block);
     if (r)
         return r;
-    if (input->dimensions[at.h] % block || input->dimensions[at.w] % block)
-        return nn_refuse(infer->why, "%u x %u is no multiple of block size %u",
-                         input->dimensions[at.h], input->dimensions[at.w], (unsigned)block);
-    memcpy(dims, input->dimensions, sizeof(dims));
+    if (input->dims[at.h] % block || input->dims[at.w] % block)
+        return nn_refuse(infer->why, "%u x %u is no multiple of block size %u", input->dims[at.h],
+                         input->dims[at.w], (unsigned)block);
+    memcpy(dims, input->dims, sizeof(dims));
     dims[at.h] /= (uint32_t)block;
     dims[at.w] /= (uint32_t)block;
     /* Up to 2^16, its square times any dimension fits 64 bits. */
@@ -469,7 +468,7 @@ static int read_block_shape(const struct nn_infer *infer, uint32_t ret[2])
     r = nn_infer_i32s(infer, 1, &values, &n);
     if (r)
         return r;
-    if (infer->inputs[1].n_dimensions != 1 || n != 2)
+    if (infer->inputs[1].n_dims != 1 || n != 2)
         return nn_refuse(infer->why, "the block shape must have the shape [2]");
     for (uint32_t i = 0; i < 2; i++) {
         int32_t block = nn_infer_i32_at(values, i);
@@ -499,10 +498,10 @@ static int infer_batch_to_space(struct nn_infer *infer)
     if (r)
         return r;
     area = (uint64_t)block[0] * block[1];
-    if (input->dimensions[0] % area)
-        return nn_refuse(infer->why, "batch %u is no multiple of %u x %u", input->dimensions[0],
-                         block[0], block[1]);
-    memcpy(dims, input->dimensions, sizeof(dims));
+    if (input->dims[0] % area)
+        return nn_refuse(infer->why, "batch %u is no multiple of %u x %u", input->dims[0], block[0],
+                         block[1]);
+    memcpy(dims, input->dims, sizeof(dims));
     dims[0] = (uint32_t)(dims[0] / area);
     if (set_dim(infer, (uint64_t)dims[at.h] * block[0], &dims[at.h]) ||
         set_dim(infer, (uint64_t)dims[at.w] * block[1], &dims[at.w]))
@@ -520,7 +519,7 @@ static int read_batch_paddings(const struct nn_infer *infer, uint32_t ret[4])
     uint64_t n;
     int r;
 
-    if (paddings->n_dimensions != 2 || paddings->dimensions[0] != 2 || paddings->dimensions[1] != 2)
+    if (paddings->n_dims != 2 || paddings->dims[0] != 2 || paddings->dims[1] != 2)
         return nn_refuse(infer->why, "paddings must have the shape [2, 2]");
     r = nn_infer_i32s(infer, 2, &values, &n);
     if (r)
@@ -555,12 +554,12 @@ static int infer_space_to_batch(struct nn_infer *infer)
     r = read_batch_paddings(infer, paddings);
     if (r)
         return r;
-    height = (uint64_t)paddings[0] + input->dimensions[at.h] + paddings[1];
-    width = (uint64_t)paddings[2] + input->dimensions[at.w] + paddings[3];
+    height = (uint64_t)paddings[0] + input->dims[at.h] + paddings[1];
+    width = (uint64_t)paddings[2] + input->dims[at.w] + paddings[3];
     if (height % block[0] || width % block[1])
         return nn_refuse(infer->why, "padded, %llu x %llu is no multiple of %u x %u",
                          (unsigned long long)height, (unsigned long long)width, block[0], block[1]);
-    memcpy(dims, input->dimensions, sizeof(dims));
+    memcpy(dims, input->dims, sizeof(dims));
     if (block[0] > UINT16_MAX || block[1] > UINT16_MAX ||
         set_dim(infer, (uint64_t)dims[0] * block[0] * block[1], &dims[0]) ||
         set_dim(infer, height / block[0], &dims[at.h]) ||

@@ -19,7 +19,7 @@ static int check_axis(const struct nn_infer *infer, uint32_t i)
 
     if (infer->n_inputs <= i)
         return 0;
-    return nn_infer_axis(infer, i, infer->inputs[0].n_dimensions, &axis);
+    return nn_infer_axis(infer, i, infer->inputs[0].n_dims, &axis);
 }
 
 static int infer_l2_normalization(struct nn_infer *infer)

@@ -16,14 +16,14 @@ static int infer_random_multinomial(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 2, 2);
     if (r)
         return r;
-    if (seeds->n_dimensions != 1 || seeds->dimensions[0] != 2)
+    if (seeds->n_dims != 1 || seeds->dims[0] != 2)
         return nn_refuse(infer->why, "the seeds must have the shape [2]");
     r = nn_infer_i32(infer, 1, &n_samples);
     if (r)
         return r;
     if (n_samples <= 0)
         return nn_refuse(infer->why, "%d samples", n_samples);
-    nn_infer_set_dims(infer, 0, 2, (uint32_t[]){logits->dimensions[0], (uint32_t)n_samples});
+    nn_infer_set_dims(infer, 0, 2, (uint32_t[]){logits->dims[0], (uint32_t)n_samples});
     return 0;
 }
 

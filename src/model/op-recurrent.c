@@ -20,13 +20,13 @@ static bool is_present(const struct nn_infer *infer, uint32_t i)
 
 static uint32_t input_dim(const struct nn_infer *infer, uint32_t i, uint32_t d)
 {
-    return infer->inputs[i].dimensions[d];
+    return infer->inputs[i].dims[d];
 }
 
 /* Refuses input i unless its shape is [a]. */
 static int expect_1(const struct nn_infer *infer, uint32_t i, uint32_t a)
 {
-    if (infer->inputs[i].n_dimensions != 1 || input_dim(infer, i, 0) != a)
+    if (infer->inputs[i].n_dims != 1 || input_dim(infer, i, 0) != a)
         return nn_refuse(infer->why, "input %u must have the shape [%u]", i, a);
     return 0;
 }
@@ -34,8 +34,7 @@ static int expect_1(const struct nn_infer *infer, uint32_t i, uint32_t a)
 /* Refuses input i unless its shape is [a, b]. */
 static int expect_2(const struct nn_infer *infer, uint32_t i, uint32_t a, uint32_t b)
 {
-    if (infer->inputs[i].n_dimensions != 2 || input_dim(infer, i, 0) != a ||
-        input_dim(infer, i, 1) != b)
+    if (infer->inputs[i].n_dims != 2 || input_dim(infer, i, 0) != a || input_dim(infer, i, 1) != b)
         return nn_refuse(infer->why, "input %u must have the shape [%u, %u]", i, a, b);
     return 0;
 }
@@ -171,11 +170,10 @@ static int check_rnn_aux(const struct nn_infer *infer, uint32_t n_forward, uint3
             infer->why, "auxiliary weights must be given for both directions and with their input");
     if (!is_present(infer, 9))
         return 0;
-    if (aux->n_dimensions != 3 ||
-        memcmp(aux->dimensions, infer->inputs[0].dimensions, 2 * sizeof(aux->dimensions[0])))
+    if (aux->n_dims != 3 || memcmp(aux->dims, infer->inputs[0].dims, 2 * sizeof(aux->dims[0])))
         return nn_refuse(infer->why, "input 9 must have the steps and batches of input 0");
-    if (is_present(infer, 10) && (expect_2(infer, 10, n_forward, aux->dimensions[2]) ||
-                                  expect_2(infer, 11, n_backward, aux->dimensions[2])))
+    if (is_present(infer, 10) && (expect_2(infer, 10, n_forward, aux->dims[2]) ||
+                                  expect_2(infer, 11, n_backward, aux->dims[2])))
         return NN_REFUSED;
     return 0;
 }
@@ -228,7 +226,7 @@ static int infer_bidirectional_rnn(struct nn_infer *infer)
     if (r)
         return r;
     is_parallel = is_present(infer, 9) && !is_present(infer, 10);
-    if (is_parallel && infer->inputs[9].n_dimensions != 3)
+    if (is_parallel && infer->inputs[9].n_dims != 3)
         return nn_refuse(infer->why, "input 9 must have rank 3");
     r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_forward);
     if (r)
@@ -476,12 +474,11 @@ static int read_lstm_aux(const struct nn_infer *infer, uint32_t *ret_backward, u
     *ret_n_aux = 0;
     if (!has_aux)
         return 0;
-    if (aux->n_dimensions != 3 ||
-        memcmp(aux->dimensions, infer->inputs[0].dimensions, 2 * sizeof(aux->dimensions[0])))
+    if (aux->n_dims != 3 || memcmp(aux->dims, infer->inputs[0].dims, 2 * sizeof(aux->dims[0])))
         return nn_refuse(infer->why, "input %u must have the steps and batches of input 0",
                          NN_BIDIRECTIONAL_LSTM_AUX);
     if (has_forward)
-        *ret_n_aux = aux->dimensions[2];
+        *ret_n_aux = aux->dims[2];
     return 0;
 }
 

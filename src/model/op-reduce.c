@@ -12,9 +12,9 @@ static void set_reduced(struct nn_infer *infer, uint32_t reduced, bool keeps)
     uint32_t dimensions[NNHAL_MAX_RANK];
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < input->n_dimensions; i++) {
+    for (uint32_t i = 0; i < input->n_dims; i++) {
         if (!(reduced & 1u << i))
-            dimensions[n++] = input->dimensions[i];
+            dimensions[n++] = input->dims[i];
         else if (keeps)
             dimensions[n++] = 1;
     }
@@ -26,7 +26,7 @@ static void set_reduced(struct nn_infer *infer, uint32_t reduced, bool keeps)
 
 int nn_axes_read(const struct nn_infer *infer, uint32_t i, uint32_t *ret_axes)
 {
-    uint32_t rank = infer->inputs[0].n_dimensions;
+    uint32_t rank = infer->inputs[0].n_dims;
     uint32_t axes = 0;
     const void *values;
     uint64_t n;
@@ -93,7 +93,7 @@ static int infer_arg(struct nn_infer *infer)
 
     r = nn_infer_refuse_zero_sized(infer);
     if (!r)
-        r = nn_infer_axis(infer, 1, infer->inputs[0].n_dimensions, &axis);
+        r = nn_infer_axis(infer, 1, infer->inputs[0].n_dims, &axis);
     if (r)
         return r;
     set_reduced(infer, 1u << axis, false);

@@ -61,7 +61,7 @@ static int infer_resize(struct nn_infer *infer)
     r = nn_infer_rank(infer, 0, 4, 4);
     if (r)
         return r;
-    if (!input->dimensions[1] || !input->dimensions[2] || !input->dimensions[3])
+    if (!input->dims[1] || !input->dims[2] || !input->dims[3])
         return nn_refuse(infer->why, "only the batch of a resized image may be 0");
     r = nn_infer_optional_bool(infer, 3, &is_nchw);
     if (r)
@@ -71,11 +71,11 @@ static int infer_resize(struct nn_infer *infer)
         return r;
     h = is_nchw ? 2 : 1;
     w = h + 1;
-    memcpy(dims, input->dimensions, sizeof(dims));
-    r = read_size(infer, 1, input->dimensions[w], &dims[w]);
+    memcpy(dims, input->dims, sizeof(dims));
+    r = read_size(infer, 1, input->dims[w], &dims[w]);
     if (r)
         return r;
-    r = read_size(infer, 2, input->dimensions[h], &dims[h]);
+    r = read_size(infer, 2, input->dims[h], &dims[h]);
     if (r)
         return r;
     nn_infer_set_dims(infer, 0, 4, dims);

@@ -10,7 +10,7 @@
 
 static uint32_t input_dim(const struct nn_infer *infer, uint32_t i, uint32_t d)
 {
-    return infer->inputs[i].dimensions[d];
+    return infer->inputs[i].dims[d];
 }
 
 /* Refuses the boxes of input 1 unless they are [n, 4], in eighths if quantized. */
@@ -18,7 +18,7 @@ static int check_boxes(const struct nn_infer *infer)
 {
     const struct nn_infer_operand *boxes = &infer->inputs[1];
 
-    if (boxes->n_dimensions != 2 || boxes->dimensions[1] != 4)
+    if (boxes->n_dims != 2 || boxes->dims[1] != 4)
         return nn_refuse(infer->why, "boxes must have the shape [boxes, 4]");
     if (boxes->type == NNHAL_TENSOR_QUANT16_ASYMM &&
         (boxes->scale != BOX_SCALE || boxes->zero_point != 0))
@@ -49,7 +49,7 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
     if (check_boxes(infer))
         return NN_REFUSED;
     n_boxes = input_dim(infer, 1, 0);
-    if (infer->inputs[2].n_dimensions != 1 || input_dim(infer, 2, 0) != n_boxes)
+    if (infer->inputs[2].n_dims != 1 || input_dim(infer, 2, 0) != n_boxes)
         return nn_refuse(infer->why, "batch indexes must have the shape [%u]", n_boxes);
     r = nn_infer_i32(infer, 3, &height);
     if (r)
@@ -74,7 +74,7 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
 
 static int infer_roi_align(struct nn_infer *infer)
 {
-    for (uint32_t d = 0; d < infer->inputs[0].n_dimensions; d++)
+    for (uint32_t d = 0; d < infer->inputs[0].n_dims; d++)
         if (input_dim(infer, 0, d) == 0)
             return nn_refuse(infer->why, "input 0 has a dimension of 0");
     for (uint32_t i = 7; i <= 8; i++) {

@@ -20,9 +20,8 @@ static int infer_select(struct nn_infer *infer)
     for (uint32_t i = 1; i < 3; i++) {
         const struct nn_infer_operand *input = &infer->inputs[i];
 
-        if (input->n_dimensions != condition->n_dimensions ||
-            memcmp(input->dimensions, condition->dimensions,
-                   input->n_dimensions * sizeof(input->dimensions[0])))
+        if (input->n_dims != condition->n_dims ||
+            memcmp(input->dims, condition->dims, input->n_dims * sizeof(input->dims[0])))
             return nn_refuse(infer->why, "input %u and the condition have different shapes", i);
     }
     nn_infer_set_dims_like(infer, 0, 1);
@@ -45,13 +44,13 @@ static int infer_topk(struct nn_infer *infer)
     r = nn_infer_i32(infer, 1, &k);
     if (r)
         return r;
-    last = input->n_dimensions - 1;
-    if (k < 1 || (uint32_t)k > input->dimensions[last])
-        return nn_refuse(infer->why, "the largest %d of %u elements", k, input->dimensions[last]);
-    memcpy(dims, input->dimensions, sizeof(dims));
+    last = input->n_dims - 1;
+    if (k < 1 || (uint32_t)k > input->dims[last])
+        return nn_refuse(infer->why, "the largest %d of %u elements", k, input->dims[last]);
+    memcpy(dims, input->dims, sizeof(dims));
     dims[last] = (uint32_t)k;
-    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
-    nn_infer_set_dims(infer, 1, input->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, input->n_dims, dims);
+    nn_infer_set_dims(infer, 1, input->n_dims, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }

@@ -77,7 +77,7 @@ static int infer_reshape(struct nn_infer *infer)
     r = read_target(infer, values, n, dims, &known, &wildcard);
     if (r)
         return r;
-    if (!nn_dims_product(input->n_dimensions, input->dimensions, &count))
+    if (!nn_dims_product(input->n_dims, input->dims, &count))
         return nn_refuse(infer->why, "the input has too many elements");
     r = fill_wildcard(infer, count, known, wildcard, dims);
     if (r)
@@ -99,8 +99,8 @@ static int squeezed_axes(struct nn_infer *infer, uint32_t *ret_axes)
 
     *ret_axes = 0;
     if (infer->inputs[1].is_omitted) {
-        for (uint32_t d = 0; d < input->n_dimensions && d < NNHAL_MAX_RANK; d++)
-            *ret_axes |= (uint32_t)(input->dimensions[d] == 1) << d;
+        for (uint32_t d = 0; d < input->n_dims && d < NNHAL_MAX_RANK; d++)
+            *ret_axes |= (uint32_t)(input->dims[d] == 1) << d;
         return 0;
     }
     r = nn_infer_i32s(infer, 1, &values, &n);
@@ -110,12 +110,11 @@ static int squeezed_axes(struct nn_infer *infer, uint32_t *ret_axes)
         int32_t axis = nn_infer_i32_at(values, i);
         uint32_t d;
 
-        if (!nn_axis_resolve(axis, input->n_dimensions, &d))
-            return nn_refuse(infer->why, "axis %d of a tensor of rank %u", axis,
-                             input->n_dimensions);
-        if (input->dimensions[d] != 1)
+        if (!nn_axis_resolve(axis, input->n_dims, &d))
+            return nn_refuse(infer->why, "axis %d of a tensor of rank %u", axis, input->n_dims);
+        if (input->dims[d] != 1)
             return nn_refuse(infer->why, "dimension %u is %u, only 1 can be squeezed", d,
-                             input->dimensions[d]);
+                             input->dims[d]);
         *ret_axes |= UINT32_C(1) << d;
     }
     return 0;
@@ -133,9 +132,9 @@ static int infer_squeeze(struct nn_infer *infer)
     r = squeezed_axes(infer, &axes);
     if (r)
         return r;
-    for (uint32_t d = 0; d < input->n_dimensions; d++)
+    for (uint32_t d = 0; d < input->n_dims; d++)
         if (!(axes >> d & 1))
-            dims[n++] = input->dimensions[d];
+            dims[n++] = input->dims[d];
     if (n == 0)
         dims[n++] = 1;
     nn_infer_set_dims(infer, 0, n, dims);
@@ -146,7 +145,7 @@ static int infer_squeeze(struct nn_infer *infer)
 static int infer_expand_dims(struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];
-    uint32_t dims[NNHAL_MAX_RANK], rank = input->n_dimensions, axis;
+    uint32_t dims[NNHAL_MAX_RANK], rank = input->n_dims, axis;
     int r;
 
     r = nn_infer_refuse_zero_sized(infer);
@@ -158,9 +157,9 @@ static int infer_expand_dims(struct nn_infer *infer)
     if (rank >= NNHAL_MAX_RANK)
         return nn_refuse(infer->why, "the output would have rank %u, at most %d is allowed",
                          rank + 1, NNHAL_MAX_RANK);
-    memcpy(dims, input->dimensions, axis * sizeof(dims[0]));
+    memcpy(dims, input->dims, axis * sizeof(dims[0]));
     dims[axis] = 1;
-    memcpy(dims + axis + 1, input->dimensions + axis, (rank - axis) * sizeof(dims[0]));
+    memcpy(dims + axis + 1, input->dims + axis, (rank - axis) * sizeof(dims[0]));
     nn_infer_set_dims(infer, 0, rank + 1, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
@@ -183,7 +182,7 @@ static int read_permutation(struct nn_infer *infer, uint32_t rank, uint32_t *per
     r = nn_infer_i32s(infer, 1, &values, &n);
     if (r)
         return r;
-    if (n != rank || infer->inputs[1].n_dimensions != 1)
+    if (n != rank || infer->inputs[1].n_dims != 1)
         return nn_refuse(infer->why, "the permutation has %llu entries, the input rank %u",
                          (unsigned long long)n, rank);
     for (uint32_t d = 0; d < rank; d++) {
@@ -203,12 +202,12 @@ static int infer_transpose(struct nn_infer *infer)
     uint32_t dims[NNHAL_MAX_RANK], perm[NNHAL_MAX_RANK];
     int r;
 
-    r = read_permutation(infer, input->n_dimensions, perm);
+    r = read_permutation(infer, input->n_dims, perm);
     if (r)
         return r;
-    for (uint32_t d = 0; d < input->n_dimensions; d++)
-        dims[d] = input->dimensions[perm[d]];
-    nn_infer_set_dims(infer, 0, input->n_dimensions, dims);
+    for (uint32_t d = 0; d < input->n_dims; d++)
+        dims[d] = input->dims[perm[d]];
+    nn_infer_set_dims(infer, 0, input->n_dims, dims);
     nn_infer_set_quant_like(infer, 0, 0);
     return 0;
 }
@@ -235,10 +234,10 @@ static int validate_concatenation(struct nn_op_context *context)
 static bool agree_beside(const struct nn_infer_operand *a, const struct nn_infer_operand *b,
                          uint32_t axis)
 {
-    if (a->n_dimensions != b->n_dimensions)
+    if (a->n_dims != b->n_dims)
         return false;
-    for (uint32_t d = 0; d < a->n_dimensions; d++)
-        if (d != axis && a->dimensions[d] != b->dimensions[d])
+    for (uint32_t d = 0; d < a->n_dims; d++)
+        if (d != axis && a->dims[d] != b->dims[d])
             return false;
     return true;
 }
@@ -257,18 +256,18 @@ static int infer_concatenation(struct nn_infer *infer)
     r = nn_infer_i32(infer, n_parts, &axis);
     if (r)
         return r;
-    if (axis < 0 || (uint32_t)axis >= first->n_dimensions)
-        return nn_refuse(infer->why, "axis %d of tensors of rank %u", axis, first->n_dimensions);
+    if (axis < 0 || (uint32_t)axis >= first->n_dims)
+        return nn_refuse(infer->why, "axis %d of tensors of rank %u", axis, first->n_dims);
     for (uint32_t i = 0; i < n_parts; i++) {
         if (!agree_beside(first, &infer->inputs[i], (uint32_t)axis))
             return nn_refuse(infer->why, "input %u does not fit input 0 beside axis %d", i, axis);
-        sum += infer->inputs[i].dimensions[axis];
+        sum += infer->inputs[i].dims[axis];
     }
     if (sum > UINT32_MAX)
         return nn_refuse(infer->why, "the output is too large");
-    memcpy(dims, first->dimensions, sizeof(dims));
+    memcpy(dims, first->dims, sizeof(dims));
     dims[axis] = (uint32_t)sum;
-    nn_infer_set_dims(infer, 0, first->n_dimensions, dims);
+    nn_infer_set_dims(infer, 0, first->n_dims, dims);
     return 0;
 }
 
@@ -298,7 +297,7 @@ static int validate_pack(struct nn_op_context *context)
 static int infer_pack(struct nn_infer *infer)
 {
     const struct nn_infer_operand *first = &infer->inputs[1];
-    uint32_t dims[NNHAL_MAX_RANK], rank = first->n_dimensions;
+    uint32_t dims[NNHAL_MAX_RANK], rank = first->n_dims;
     int32_t axis;
     int r;
 
@@ -316,9 +315,9 @@ static int infer_pack(struct nn_infer *infer)
     for (uint32_t i = 2; i < infer->n_inputs; i++)
         if (!agree_beside(first, &infer->inputs[i], UINT32_MAX))
             return nn_refuse(infer->why, "inputs 1 and %u have different shapes", i);
-    memcpy(dims, first->dimensions, (size_t)axis * sizeof(dims[0]));
+    memcpy(dims, first->dims, (size_t)axis * sizeof(dims[0]));
     dims[axis] = infer->n_inputs - 1;
-    memcpy(dims + axis + 1, first->dimensions + axis, (rank - (uint32_t)axis) * sizeof(dims[0]));
+    memcpy(dims + axis + 1, first->dims + axis, (rank - (uint32_t)axis) * sizeof(dims[0]));
     nn_infer_set_dims(infer, 0, rank + 1, dims);
     nn_infer_set_quant_like(infer, 0, 1);
     return 0;
@@ -334,7 +333,7 @@ static int infer_split(struct nn_infer *infer)
     r = nn_infer_refuse_zero_sized(infer);
     if (r)
         return r;
-    r = nn_infer_axis(infer, 1, input->n_dimensions, &axis);
+    r = nn_infer_axis(infer, 1, input->n_dims, &axis);
     if (r)
         return r;
     r = nn_infer_i32(infer, 2, &n_splits);
@@ -342,13 +341,13 @@ static int infer_split(struct nn_infer *infer)
         return r;
     if (n_splits <= 0 || (uint32_t)n_splits != infer->n_outputs)
         return nn_refuse(infer->why, "%d splits for %u outputs", n_splits, infer->n_outputs);
-    if (input->dimensions[axis] % infer->n_outputs)
+    if (input->dims[axis] % infer->n_outputs)
         return nn_refuse(infer->why, "dimension %u is %u, which %d splits do not divide", axis,
-                         input->dimensions[axis], n_splits);
-    memcpy(dims, input->dimensions, sizeof(dims));
+                         input->dims[axis], n_splits);
+    memcpy(dims, input->dims, sizeof(dims));
     dims[axis] /= infer->n_outputs;
     for (uint32_t i = 0; i < infer->n_outputs; i++) {
-        nn_infer_set_dims(infer, i, input->n_dimensions, dims);
+        nn_infer_set_dims(infer, i, input->n_dims, dims);
         nn_infer_set_quant_like(infer, i, 0);
     }
     return 0;

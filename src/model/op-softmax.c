@@ -43,7 +43,7 @@ static int infer_softmax(struct nn_infer *infer)
 
     r = nn_infer_rank(infer, 0, 1, 4);
     if (!r && infer->n_inputs > 2)
-        r = nn_infer_axis(infer, 2, infer->inputs[0].n_dimensions, &axis);
+        r = nn_infer_axis(infer, 2, infer->inputs[0].n_dims, &axis);
     if (!r)
         r = nn_infer_float(infer, 1, &beta);
     if (r)
@@ -61,7 +61,7 @@ static int infer_log_softmax(struct nn_infer *infer)
 
     r = nn_infer_refuse_zero_sized(infer);
     if (!r)
-        r = nn_infer_axis(infer, 2, infer->inputs[0].n_dimensions, &axis);
+        r = nn_infer_axis(infer, 2, infer->inputs[0].n_dims, &axis);
     if (!r)
         nn_infer_set_dims_like(infer, 0, 0);
     return r;

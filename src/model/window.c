@@ -28,7 +28,7 @@ static int read_pair(const struct nn_infer *infer, uint32_t first, int32_t *ret_
 static int read_image(const struct nn_infer *infer, const struct nn_window_operands *operands,
                       struct nn_window_2d *window)
 {
-    const uint32_t *dims = infer->inputs[0].dimensions;
+    const uint32_t *dims = infer->inputs[0].dims;
     int r;
 
     r = nn_infer_rank(infer, 0, 4, 4);
@@ -90,7 +90,7 @@ static int read_groups(const struct nn_infer *infer, const struct nn_window_oper
 /* Whether the filter's channels go with the image's. */
 static int check_depths(const struct nn_infer *infer, const struct nn_window_2d *window)
 {
-    const uint32_t *filter = infer->inputs[1].dimensions;
+    const uint32_t *filter = infer->inputs[1].dims;
     uint64_t groups = (uint64_t)window->groups;
 
     switch (infer->op->type) {
@@ -132,14 +132,14 @@ static int read_filter(const struct nn_infer *infer, const struct nn_window_oper
         r = read_groups(infer, operands, window);
     if (r)
         return r;
-    window->height.filter = filter->dimensions[1];
-    window->width.filter = filter->dimensions[2];
-    window->out_depth = filter->dimensions[is_depthwise ? 3 : 0];
+    window->height.filter = filter->dims[1];
+    window->width.filter = filter->dims[2];
+    window->out_depth = filter->dims[is_depthwise ? 3 : 0];
     if (!window->out_depth || !window->height.filter || !window->width.filter)
         return nn_refuse(infer->why, "the filter has a dimension 0");
-    if (bias->dimensions[0] != window->out_depth)
+    if (bias->dims[0] != window->out_depth)
         return nn_refuse(infer->why, "the bias has %u elements for %u output channels",
-                         bias->dimensions[0], window->out_depth);
+                         bias->dims[0], window->out_depth);
     r = check_depths(infer, window);
     return r ? r : nn_infer_bias_scale(infer, 0, operands->filter, operands->filter + 1);
 }
@@ -212,9 +212,9 @@ static int read_wanted(const struct nn_infer *infer, const struct nn_window_oper
     int r;
 
     r = nn_infer_rank(infer, operands->output_shape, 1, 1);
-    if (!r && infer->inputs[operands->output_shape].dimensions[0] != 4)
+    if (!r && infer->inputs[operands->output_shape].dims[0] != 4)
         r = nn_refuse(infer->why, "the output shape has %u elements instead of 4",
-                      infer->inputs[operands->output_shape].dimensions[0]);
+                      infer->inputs[operands->output_shape].dims[0]);
     if (!r)
         r = nn_infer_i32s(infer, operands->output_shape, &values, &n);
     if (r)

@@ -234,13 +234,13 @@ int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_
 static void make_infer_operand(const struct kernel_operand *operand, struct nn_infer_operand *ret)
 {
     *ret = (struct nn_infer_operand){.type = operand->type,
-                                     .n_dimensions = operand->n_dims,
+                                     .n_dims = operand->n_dims,
                                      .scale = operand->scale,
                                      .zero_point = operand->zero_point,
                                      .value = operand->data,
                                      .is_omitted = operand->is_omitted,
                                      .is_known = true};
-    memcpy(ret->dimensions, operand->dims, sizeof(operand->dims));
+    memcpy(ret->dims, operand->dims, sizeof(operand->dims));
 }
 
 /* Shapes and quantization of the outputs. */
@@ -265,8 +265,8 @@ static int infer_outputs(struct kernel_case *c)
                                                .zero_point = c->outputs[i].zero_point};
     r = nn_infer(&infer);
     for (uint32_t i = 0; r == 0 && i < c->n_outputs; i++) {
-        c->outputs[i].n_dims = outputs[i].n_dimensions;
-        memcpy(c->outputs[i].dims, outputs[i].dimensions, sizeof(outputs[i].dimensions));
+        c->outputs[i].n_dims = outputs[i].n_dims;
+        memcpy(c->outputs[i].dims, outputs[i].dims, sizeof(outputs[i].dims));
         c->outputs[i].scale = outputs[i].scale;
         c->outputs[i].zero_point = outputs[i].zero_point;
         allocate(&c->outputs[i]);

@@ -44,7 +44,7 @@ static inline bool exercise_subgraph(const struct nnhal_model *model,
         if (r != 0 && r != NN_INFER_E_UNKNOWN && (r != NN_REFUSED || why.text[0] == '\0'))
             return false;
         for (uint32_t k = 0; r == 0 && k < operation->n_outputs; k++)
-            if (outputs[k].n_dimensions > NNHAL_MAX_RANK)
+            if (outputs[k].n_dims > NNHAL_MAX_RANK)
                 return false;
     }
     return true;

@@ -46,9 +46,9 @@ static inline struct one_op one_op(uint32_t type)
 static inline void op_set_dims(struct nn_infer_operand *operand, uint32_t type, uint32_t n,
                                const uint32_t *dims)
 {
-    *operand = (struct nn_infer_operand){.type = type, .n_dimensions = n};
+    *operand = (struct nn_infer_operand){.type = type, .n_dims = n};
     for (uint32_t i = 0; i < n; i++)
-        operand->dimensions[i] = dims[i];
+        operand->dims[i] = dims[i];
     operand->is_known = n || nn_type_is_scalar(type);
     if (nn_type_is_quantized(type))
         operand->scale = 0.5f;
@@ -138,9 +138,9 @@ static inline void expect_shape(struct one_op *c, uint32_t n, const uint32_t *di
     int r = op_infer(c);
 
     ck_assert_msg(r == 0, "%s", c->why.text);
-    ck_assert_uint_eq(c->results[0].n_dimensions, n);
+    ck_assert_uint_eq(c->results[0].n_dims, n);
     for (uint32_t i = 0; i < n; i++)
-        ck_assert_uint_eq(c->results[0].dimensions[i], dims[i]);
+        ck_assert_uint_eq(c->results[0].dims[i], dims[i]);
 }
 
 static inline void expect_refused(struct one_op *c)
@@ -170,12 +170,12 @@ static inline int op_validate(struct one_op *c, unsigned *ret_level)
 
         numbers[i] = i;
         operands[i] = (struct nnhal_operand){.type = from->type,
-                                             .n_dimensions = from->n_dimensions,
-                                             .dimensions = from->dimensions,
+                                             .n_dimensions = from->n_dims,
+                                             .dimensions = from->dims,
                                              .scale = from->scale,
                                              .zero_point = from->zero_point};
-        if (i >= c->n_inputs && !from->n_dimensions) {
-            operands[i].n_dimensions = c->inputs[0].n_dimensions;
+        if (i >= c->n_inputs && !from->n_dims) {
+            operands[i].n_dimensions = c->inputs[0].n_dims;
             operands[i].dimensions = unknown;
         }
         if (from->channel_quant) {

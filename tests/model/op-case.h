@@ -155,9 +155,9 @@ static inline void op_case_expect_shape(struct op_case *c, uint32_t output, uint
 
     if (r)
         ck_abort_msg("outcome %d: %s", r, c->why.text);
-    ck_assert_uint_eq(out->n_dimensions, n_dims);
+    ck_assert_uint_eq(out->n_dims, n_dims);
     for (uint32_t d = 0; d < n_dims; d++)
-        ck_assert_uint_eq(out->dimensions[d], dims[d]);
+        ck_assert_uint_eq(out->dims[d], dims[d]);
 }
 
 #define EXPECT_SHAPE(c, output, ...)                                                               \

@@ -17,9 +17,9 @@ struct fixture {
 static void set(struct nn_infer_operand *operand, uint32_t type, uint32_t n, uint32_t d0,
                 uint32_t d1)
 {
-    *operand = (struct nn_infer_operand){.type = type, .n_dimensions = n, .is_known = true};
-    operand->dimensions[0] = d0;
-    operand->dimensions[1] = d1;
+    *operand = (struct nn_infer_operand){.type = type, .n_dims = n, .is_known = true};
+    operand->dims[0] = d0;
+    operand->dims[1] = d1;
 }
 
 /* ADD of [2,3] and [1,3]. */
@@ -40,9 +40,9 @@ TEST(an_unknown_output_takes_what_is_computed)
 
     make(&f);
     ck_assert_msg(nn_infer(&f.infer) == 0, "%s", f.why.text);
-    ck_assert_uint_eq(f.out[0].n_dimensions, 2);
-    ck_assert_uint_eq(f.out[0].dimensions[0], 2);
-    ck_assert_uint_eq(f.out[0].dimensions[1], 3);
+    ck_assert_uint_eq(f.out[0].n_dims, 2);
+    ck_assert_uint_eq(f.out[0].dims[0], 2);
+    ck_assert_uint_eq(f.out[0].dims[1], 3);
     ck_assert(f.out[0].is_known);
     ck_assert_uint_eq(f.out[0].late_dims, 0);
 }
@@ -71,12 +71,12 @@ TEST(a_zero_sized_result_does_not_take_a_declared_number)
     struct fixture f;
 
     make(&f);
-    f.in[0].dimensions[0] = 0;
+    f.in[0].dims[0] = 0;
     ck_assert_int_eq(nn_infer(&f.infer), 0);
-    ck_assert_uint_eq(f.out[0].dimensions[0], 0);
+    ck_assert_uint_eq(f.out[0].dims[0], 0);
     ck_assert(f.out[0].is_known);
     make(&f);
-    f.in[0].dimensions[0] = 0;
+    f.in[0].dims[0] = 0;
     set(&f.out[0], NNHAL_TENSOR_FLOAT32, 2, 2, 3);
     ck_assert_int_eq(nn_infer(&f.infer), NN_REFUSED);
 }
@@ -111,8 +111,8 @@ TEST(omitted_inputs_are_refused_where_they_must_not_be)
     f.infer.op = nn_op_find(NNHAL_OP_TRANSPOSE);
     f.infer.n_inputs = 2;
     ck_assert_msg(nn_infer(&f.infer) == 0, "%s", f.why.text);
-    ck_assert_uint_eq(f.out[0].dimensions[0], 3);
-    ck_assert_uint_eq(f.out[0].dimensions[1], 2);
+    ck_assert_uint_eq(f.out[0].dims[0], 3);
+    ck_assert_uint_eq(f.out[0].dims[1], 2);
 }
 TEST_END
 
@@ -145,7 +145,7 @@ TEST(a_fixed_output_keeps_its_quantization)
     ck_assert_msg(nn_infer(&f.infer) == 0, "%s", f.why.text);
     ck_assert(f.out[0].scale == 0.5f);
     ck_assert_int_eq(f.out[0].zero_point, 7);
-    f.out[0].n_dimensions = 0;
+    f.out[0].n_dims = 0;
     f.out[0].scale = 0.25f;
     f.out[0].is_fixed = true;
     ck_assert_int_eq(nn_infer(&f.infer), NN_REFUSED);

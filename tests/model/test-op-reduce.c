@@ -137,7 +137,7 @@ TEST(mean_keeps_scales_and_refuses_no_axes)
     op_i32(&c, 2);
     expect_shape(&c, DIMS(2, 1));
     ck_assert(c.results[0].scale == 0.75f);
-    c.inputs[1].dimensions[0] = 0;
+    c.inputs[1].dims[0] = 0;
     expect_refused(&c);
 }
 TEST_END

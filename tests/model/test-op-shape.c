@@ -278,7 +278,7 @@ TEST(rank_and_fill)
     IN(&c, Q8, 2, 3);
     OUT(&c, NNHAL_INT32);
     ck_assert_int_eq(op_case_infer(&c), 0);
-    ck_assert_uint_eq(c.infer_outputs[0].n_dimensions, 0);
+    ck_assert_uint_eq(c.infer_outputs[0].n_dims, 0);
 
     op_case_init(&c, NNHAL_OP_FILL);
     IN_I32S(&c, 2, 0, 5);

@@ -27,7 +27,7 @@ static void operand_fill(const struct nn_value *value, bool is_input,
 {
     *operand = (struct nn_infer_operand){
         .type = value->type,
-        .n_dimensions = value->n_dims,
+        .n_dims = value->n_dims,
         .scale = value->scale,
         .zero_point = value->zero_point,
         .channel_quant = value->channel_quant.n_scales ? &value->channel_quant : NULL,
@@ -35,15 +35,15 @@ static void operand_fill(const struct nn_value *value, bool is_input,
         .is_omitted = value->kind == NN_VALUE_OMITTED,
         .is_known = is_input,
         .is_fixed = value->kind == NN_VALUE_OUTPUT};
-    memcpy(operand->dimensions, value->dims, sizeof(operand->dimensions));
+    memcpy(operand->dims, value->dims, sizeof(operand->dims));
 }
 
 static void value_settle(struct nn_value *value, const struct nn_infer_operand *operand)
 {
     if (operand->late_dims || value->kind == NN_VALUE_OMITTED)
         return;
-    value->n_dims = operand->n_dimensions;
-    memcpy(value->dims, operand->dimensions, sizeof(value->dims));
+    value->n_dims = operand->n_dims;
+    memcpy(value->dims, operand->dims, sizeof(value->dims));
     value->scale = operand->scale;
     value->zero_point = operand->zero_point;
     value->is_settled = true;

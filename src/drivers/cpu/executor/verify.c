@@ -243,7 +243,7 @@ static void fill_operand(const struct verifier *v, const struct nn_plan_step *st
     }
     *infer = (struct nn_infer_operand){
         .type = value->type,
-        .n_dimensions = is_input ? value->n_dims : 0,
+        .n_dims = is_input ? value->n_dims : 0,
         .scale = value->scale,
         .zero_point = value->zero_point,
         .channel_quant = operand->extra_params ? &operand->channel_quant : NULL,
@@ -251,15 +251,15 @@ static void fill_operand(const struct verifier *v, const struct nn_plan_step *st
         .is_omitted = value->space == NN_SPACE_NONE,
         .is_known = is_input};
     if (is_input && value->n_dims)
-        memcpy(infer->dimensions, operand->dimensions, value->n_dims * sizeof(uint32_t));
+        memcpy(infer->dims, operand->dimensions, value->n_dims * sizeof(uint32_t));
 }
 
 static bool output_agrees(const struct nn_infer_operand *infer, const struct nnhal_operand *operand)
 {
-    return infer->n_dimensions == operand->n_dimensions && infer->scale == operand->scale &&
+    return infer->n_dims == operand->n_dimensions && infer->scale == operand->scale &&
            infer->zero_point == operand->zero_point &&
-           (infer->n_dimensions == 0 || memcmp(infer->dimensions, operand->dimensions,
-                                               infer->n_dimensions * sizeof(uint32_t)) == 0);
+           (infer->n_dims == 0 ||
+            memcmp(infer->dims, operand->dimensions, infer->n_dims * sizeof(uint32_t)) == 0);
 }
 
 static bool model_agrees(const struct nn_plan_step *step, const struct nn_kernel *kernel,

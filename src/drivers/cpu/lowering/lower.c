@@ -261,27 +261,27 @@ static void fill_infer_input(const struct nn_value *value, const struct nn_segme
 {
     *operand = (struct nn_infer_operand){
         .type = value->type,
-        .n_dimensions = state->n_dims,
+        .n_dims = state->n_dims,
         .scale = state->scale,
         .zero_point = state->zero_point,
         .channel_quant = value->channel_quant.n_scales ? &value->channel_quant : NULL,
         .value = state->known,
         .is_omitted = state->is_omitted,
         .is_known = true};
-    memcpy(operand->dimensions, state->dims, sizeof(operand->dimensions));
+    memcpy(operand->dims, state->dims, sizeof(operand->dims));
 }
 
 static void fill_infer_output(const struct nn_value *value, struct nn_infer_operand *operand)
 {
     *operand = (struct nn_infer_operand){
         .type = value->type,
-        .n_dimensions = value->n_dims,
+        .n_dims = value->n_dims,
         .scale = value->scale,
         .zero_point = value->zero_point,
         .channel_quant = value->channel_quant.n_scales ? &value->channel_quant : NULL,
         .is_omitted = value->kind == NN_VALUE_OMITTED,
         .is_fixed = value->kind == NN_VALUE_OUTPUT};
-    memcpy(operand->dimensions, value->dims, sizeof(operand->dimensions));
+    memcpy(operand->dims, value->dims, sizeof(operand->dims));
 }
 
 static int infer_once(struct node_work *work)
@@ -324,8 +324,8 @@ static int infer_outputs(struct node_work *work, const struct nn_kernel *row)
         state->is_local = true;
         state->is_omitted = out->is_omitted;
         state->is_late = out->late_dims != 0;
-        state->n_dims = out->n_dimensions;
-        memcpy(state->dims, out->dimensions, sizeof(state->dims));
+        state->n_dims = out->n_dims;
+        memcpy(state->dims, out->dims, sizeof(state->dims));
         state->scale = out->scale;
         state->zero_point = out->zero_point;
         r = set_size(state, out->type);

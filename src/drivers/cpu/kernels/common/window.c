@@ -8,13 +8,13 @@ enum { MAX_INPUTS = 16 };
 static void init_operand(struct nn_infer_operand *to, const struct nn_lower_operand *from)
 {
     *to = (struct nn_infer_operand){.type = from->type,
-                                    .n_dimensions = from->n_dims,
+                                    .n_dims = from->n_dims,
                                     .scale = from->scale,
                                     .zero_point = from->zero_point,
                                     .value = from->value,
                                     .is_omitted = from->is_omitted,
                                     .is_known = true};
-    memcpy(to->dimensions, from->dims, sizeof(to->dimensions));
+    memcpy(to->dims, from->dims, sizeof(to->dims));
 }
 
 /* The operation as inference knows it. */

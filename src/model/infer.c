@@ -127,13 +127,36 @@ static int merge_output(const struct nn_infer *infer, uint32_t i)
     return check_output_quant(infer, i);
 }
 
-static int infer_operation(struct nn_infer *infer, int (*function)(struct nn_infer *infer))
+static int refuse_empty(const struct nn_infer *infer)
+{
+    for (uint32_t i = 0; i < infer->n_inputs; i++) {
+        const struct nn_infer_operand *input = &infer->inputs[i];
+
+        for (uint32_t d = 0; !input->is_omitted && d < input->n_dims; d++)
+            if (input->dims[d] == 0)
+                return nn_refuse(infer->why, "input %u is zero-sized, which is not taken here", i);
+    }
+    return 0;
+}
+
+/* check_rules() - what the operation's row says. */
+static int check_rules(const struct nn_infer *infer, uint32_t rules)
+{
+    uint32_t min = rules >> 4 & 15, max = rules & 15;
+    int r = rules & NN_INFER_NOT_EMPTY ? refuse_empty(infer) : 0;
+
+    return r || max == 0 ? r : nn_infer_rank(infer, 0, min, max);
+}
+
+static int infer_operation(struct nn_infer *infer, const struct nn_op_functions *functions)
 {
     int r;
 
     for (uint32_t i = 0; i < infer->n_outputs; i++)
         begin_output(&infer->outputs[i]);
-    r = function(infer);
+    r = check_rules(infer, functions->rules);
+    if (r == 0)
+        r = functions->infer(infer);
     for (uint32_t i = 0; r == 0 && i < infer->n_outputs; i++)
         r = merge_output(infer, i);
     return r;
@@ -148,7 +171,7 @@ int nn_infer(struct nn_infer *infer)
         return nn_refuse(infer->why, "%s has no shape inference", infer->op->name);
     r = check_inputs(infer);
     if (r == 0)
-        r = infer_operation(infer, functions->infer);
+        r = infer_operation(infer, functions);
     if (r == NN_REFUSED)
         return nn_why_prefix(infer->why, "%s: ", infer->op->name);
     return r;
@@ -194,6 +217,25 @@ void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions
 void nn_infer_set_dims_like(struct nn_infer *infer, uint32_t i, uint32_t j)
 {
     nn_infer_set_dims(infer, i, infer->inputs[j].n_dims, infer->inputs[j].dims);
+}
+
+int nn_infer_same_dims(struct nn_infer *infer)
+{
+    nn_infer_set_dims_like(infer, 0, 0);
+    return 0;
+}
+
+int nn_infer_same(struct nn_infer *infer)
+{
+    nn_infer_set_quant_like(infer, 0, 0);
+    return nn_infer_same_dims(infer);
+}
+
+int nn_infer_moved(struct nn_infer *infer, uint32_t n_dims, const uint32_t *dims)
+{
+    nn_infer_set_dims(infer, 0, n_dims, dims);
+    nn_infer_set_quant_like(infer, 0, 0);
+    return 0;
 }
 
 void nn_infer_set_quant(struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point)
@@ -307,18 +349,6 @@ int nn_infer_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32
     return nn_refuse(infer->why, "input %u has rank %u, it must be %u to %u", i, rank, min, max);
 }
 
-int nn_infer_refuse_zero_sized(const struct nn_infer *infer)
-{
-    for (uint32_t i = 0; i < infer->n_inputs; i++) {
-        const struct nn_infer_operand *input = &infer->inputs[i];
-
-        for (uint32_t d = 0; !input->is_omitted && d < input->n_dims; d++)
-            if (input->dims[d] == 0)
-                return nn_refuse(infer->why, "input %u is zero-sized, which is not taken here", i);
-    }
-    return 0;
-}
-
 int nn_infer_axis(const struct nn_infer *infer, uint32_t i, uint32_t rank, uint32_t *ret_axis)
 {
     int32_t axis;
@@ -331,14 +361,14 @@ int nn_infer_axis(const struct nn_infer *infer, uint32_t i, uint32_t rank, uint3
     return 0;
 }
 
-int nn_infer_broadcast(struct nn_infer *infer, uint32_t i, uint32_t j)
+int nn_infer_pair(struct nn_infer *infer)
 {
-    const struct nn_infer_operand *a = &infer->inputs[i], *b = &infer->inputs[j];
-    uint32_t n, dimensions[NNHAL_MAX_RANK];
+    const struct nn_infer_operand *a = &infer->inputs[0], *b = &infer->inputs[1];
+    uint32_t n, dims[NNHAL_MAX_RANK];
 
-    if (!nn_broadcast_dims(a->n_dims, a->dims, b->n_dims, b->dims, &n, dimensions))
-        return nn_refuse(infer->why, "the shapes of inputs %u and %u cannot be broadcast", i, j);
-    nn_infer_set_dims(infer, 0, n, dimensions);
+    if (!nn_broadcast_dims(a->n_dims, a->dims, b->n_dims, b->dims, &n, dims))
+        return nn_refuse(infer->why, "the shapes of inputs 0 and 1 cannot be broadcast");
+    nn_infer_set_dims(infer, 0, n, dims);
     return 0;
 }
 

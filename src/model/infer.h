@@ -16,8 +16,8 @@
  * "same-quant" as an input, SOFTMAX's 1/256) it sets them with
  * nn_infer_set_quant(); it refuses with nn_refuse(infer->why, ...). It takes
  * values with nn_infer_i32() and its like, which say so when a value is not
- * known yet. Zero-sized inputs are the operation's own affair:
- * nn_infer_refuse_zero_sized() for those that do not take them.
+ * known yet. What an operation's row (ops.h) says of empty inputs and of the rank of
+ * input 0 has been checked before.
  * infer.c then merges with declared dimensions and checks sizes; no
  * operation does that itself. No memory, no I/O, no state: pure functions. */
 #ifndef NN_MODEL_INFER_H
@@ -101,6 +101,13 @@ void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dims, cons
 /* nn_infer_set_dims_like() - output i has the shape of input j. */
 void nn_infer_set_dims_like(struct nn_infer *infer, uint32_t i, uint32_t j);
 
+/* nn_infer_same_dims() - output 0 has the shape of input 0; nn_infer_same() - and its scale and
+ * zero point; nn_infer_moved() - only these, of elements that moved into another shape.
+ * Infer functions, or the last call of one. Return: 0. */
+int nn_infer_same_dims(struct nn_infer *infer);
+int nn_infer_same(struct nn_infer *infer);
+int nn_infer_moved(struct nn_infer *infer, uint32_t n_dims, const uint32_t *dims);
+
 /* nn_infer_set_quant() - output i has this scale and zero point. */
 void nn_infer_set_quant(struct nn_infer *infer, uint32_t i, float scale, int32_t zero_point);
 
@@ -133,15 +140,12 @@ int nn_infer_activation(const struct nn_infer *infer, uint32_t i);
 /* nn_infer_rank() - refuses input i unless its rank is in [min, max]. */
 int nn_infer_rank(const struct nn_infer *infer, uint32_t i, uint32_t min, uint32_t max);
 
-/* nn_infer_refuse_zero_sized() - refuses if any present input has a dimension 0. */
-int nn_infer_refuse_zero_sized(const struct nn_infer *infer);
-
 /* nn_infer_axis() - input i is an axis in [-rank, rank): made non-negative.
  * Returns: 0; NN_REFUSED; NN_INFER_E_UNKNOWN. */
 int nn_infer_axis(const struct nn_infer *infer, uint32_t i, uint32_t rank, uint32_t *ret_axis);
 
-/* nn_infer_broadcast() - output 0 gets the broadcast shape of inputs i and j. */
-int nn_infer_broadcast(struct nn_infer *infer, uint32_t i, uint32_t j);
+/* nn_infer_pair() - the infer function of two inputs that are broadcast. */
+int nn_infer_pair(struct nn_infer *infer);
 
 /* nn_infer_bias_scale() - for a TENSOR_INT32 bias: its scale must be the
  * product of input's and filter's within a millionth, its zero point 0. Other

@@ -6,13 +6,6 @@
 
 #include <math.h>
 
-static int infer_clamp(struct nn_infer *infer)
-{
-    nn_infer_set_dims_like(infer, 0, 0);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
-}
-
 /* LOGISTIC and TANH bring the input to 4 integer bits by a multiplier above 1. */
 static int infer_smooth(struct nn_infer *infer, float scale, int32_t zero_point,
                         int32_t zero_point_signed)
@@ -40,12 +33,6 @@ static int infer_tanh(struct nn_infer *infer)
     return infer_smooth(infer, 1.0f / 128, 128, 0);
 }
 
-static int infer_same_shape(struct nn_infer *infer)
-{
-    nn_infer_set_dims_like(infer, 0, 0);
-    return 0;
-}
-
 /* The fixed-point form needs an output step of at least 1/128 of the input's. */
 static int infer_hard_swish(struct nn_infer *infer)
 {
@@ -61,18 +48,14 @@ static int infer_hard_swish(struct nn_infer *infer)
                              "the output's scale %g is below 1/128 of the input's scale %g",
                              (double)infer->outputs[0].scale, (double)infer->inputs[0].scale);
     }
-    nn_infer_set_dims_like(infer, 0, 0);
-    return 0;
+    return nn_infer_same_dims(infer);
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_RELU, NULL, infer_clamp},
-    {NNHAL_OP_RELU1, NULL, infer_clamp},
-    {NNHAL_OP_RELU6, NULL, infer_clamp},
-    {NNHAL_OP_TANH, NULL, infer_tanh},
-    {NNHAL_OP_LOGISTIC, NULL, infer_logistic},
-    {NNHAL_OP_ELU, NULL, infer_same_shape},
-    {NNHAL_OP_HARD_SWISH, NULL, infer_hard_swish},
+    {NNHAL_OP_RELU, NULL, nn_infer_same, 0},          {NNHAL_OP_RELU1, NULL, nn_infer_same, 0},
+    {NNHAL_OP_RELU6, NULL, nn_infer_same, 0},         {NNHAL_OP_TANH, NULL, infer_tanh, 0},
+    {NNHAL_OP_LOGISTIC, NULL, infer_logistic, 0},     {NNHAL_OP_ELU, NULL, nn_infer_same_dims, 0},
+    {NNHAL_OP_HARD_SWISH, NULL, infer_hard_swish, 0},
 };
 
 NN_OP_FAMILY(activation, functions);

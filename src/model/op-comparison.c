@@ -4,17 +4,13 @@
 
 #include "base/cleanup.h"
 
-static int infer_comparison(struct nn_infer *infer)
-{
-    int r = nn_infer_refuse_zero_sized(infer);
-
-    return r ? r : nn_infer_broadcast(infer, 0, 1);
-}
-
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_EQUAL, NULL, infer_comparison},   {NNHAL_OP_NOT_EQUAL, NULL, infer_comparison},
-    {NNHAL_OP_GREATER, NULL, infer_comparison}, {NNHAL_OP_GREATER_EQUAL, NULL, infer_comparison},
-    {NNHAL_OP_LESS, NULL, infer_comparison},    {NNHAL_OP_LESS_EQUAL, NULL, infer_comparison},
+    {NNHAL_OP_EQUAL, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_NOT_EQUAL, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_GREATER, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_GREATER_EQUAL, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_LESS, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_LESS_EQUAL, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(comparison, functions);

@@ -19,8 +19,8 @@ static int validate_if(struct nn_op_context *context)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_IF, validate_if, NULL},
-    {NNHAL_OP_WHILE, NULL, NULL},
+    {NNHAL_OP_IF, validate_if, NULL, 0},
+    {NNHAL_OP_WHILE, NULL, NULL, 0},
 };
 
 NN_OP_FAMILY(control_flow, functions);

@@ -39,18 +39,11 @@ static int infer_conv(struct nn_infer *infer)
     return r;
 }
 
-static int infer_grouped(struct nn_infer *infer)
-{
-    int r = nn_infer_refuse_zero_sized(infer);
-
-    return r ? r : infer_conv(infer);
-}
-
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_CONV_2D, validate_conv, infer_conv},
-    {NNHAL_OP_DEPTHWISE_CONV_2D, validate_depthwise, infer_conv},
-    {NNHAL_OP_GROUPED_CONV_2D, validate_conv, infer_grouped},
-    {NNHAL_OP_TRANSPOSE_CONV_2D, validate_conv, infer_conv},
+    {NNHAL_OP_CONV_2D, validate_conv, infer_conv, 0},
+    {NNHAL_OP_DEPTHWISE_CONV_2D, validate_depthwise, infer_conv, 0},
+    {NNHAL_OP_GROUPED_CONV_2D, validate_conv, infer_conv, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_TRANSPOSE_CONV_2D, validate_conv, infer_conv, 0},
 };
 
 NN_OP_FAMILY(conv, functions);

@@ -149,9 +149,6 @@ static int infer_generate_proposals(struct nn_infer *infer)
     uint64_t most;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = check_ranks(infer, 4, (uint32_t[]){4, 4, 2, 2});
     if (r)
         return r;
@@ -237,9 +234,6 @@ static int infer_detection_postprocessing(struct nn_infer *infer)
     uint32_t n_batches, room = 0;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = check_ranks(infer, 3, (uint32_t[]){3, 3, 2});
     if (r)
         return r;
@@ -262,10 +256,10 @@ static int infer_detection_postprocessing(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_AXIS_ALIGNED_BBOX_TRANSFORM, NULL, infer_bbox_transform},
-    {NNHAL_OP_BOX_WITH_NMS_LIMIT, NULL, infer_box_with_nms_limit},
-    {NNHAL_OP_GENERATE_PROPOSALS, NULL, infer_generate_proposals},
-    {NNHAL_OP_DETECTION_POSTPROCESSING, NULL, infer_detection_postprocessing},
+    {NNHAL_OP_AXIS_ALIGNED_BBOX_TRANSFORM, NULL, infer_bbox_transform, 0},
+    {NNHAL_OP_BOX_WITH_NMS_LIMIT, NULL, infer_box_with_nms_limit, 0},
+    {NNHAL_OP_GENERATE_PROPOSALS, NULL, infer_generate_proposals, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_DETECTION_POSTPROCESSING, NULL, infer_detection_postprocessing, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(detection, functions);

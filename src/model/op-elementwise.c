@@ -35,9 +35,7 @@ static int infer_arithmetic(struct nn_infer *infer)
     int32_t activation;
     int r;
 
-    r = nn_infer_rank(infer, 0, 1, 4);
-    if (!r)
-        r = nn_infer_rank(infer, 1, 1, 4);
+    r = nn_infer_rank(infer, 1, 1, 4);
     if (!r)
         r = nn_infer_activation(infer, 2);
     if (r)
@@ -45,25 +43,18 @@ static int infer_arithmetic(struct nn_infer *infer)
     if (infer->inputs[0].type == NNHAL_TENSOR_INT32 && nn_infer_i32(infer, 2, &activation) == 0 &&
         activation)
         return nn_refuse(infer->why, "TENSOR_INT32 takes no activation, input 2 is %d", activation);
-    return nn_infer_broadcast(infer, 0, 1);
-}
-
-static int infer_pair(struct nn_infer *infer)
-{
-    int r = nn_infer_refuse_zero_sized(infer);
-
-    return r ? r : nn_infer_broadcast(infer, 0, 1);
+    return nn_infer_pair(infer);
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_ADD, validate_arithmetic, infer_arithmetic},
-    {NNHAL_OP_SUB, validate_arithmetic, infer_arithmetic},
-    {NNHAL_OP_MUL, validate_mul, infer_arithmetic},
-    {NNHAL_OP_DIV, validate_arithmetic, infer_arithmetic},
-    {NNHAL_OP_MAXIMUM, NULL, infer_pair},
-    {NNHAL_OP_MINIMUM, NULL, infer_pair},
-    {NNHAL_OP_POW, NULL, infer_pair},
-    {NNHAL_OP_PRELU, NULL, infer_pair},
+    {NNHAL_OP_ADD, validate_arithmetic, infer_arithmetic, NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_SUB, validate_arithmetic, infer_arithmetic, NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_MUL, validate_mul, infer_arithmetic, NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_DIV, validate_arithmetic, infer_arithmetic, NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_MAXIMUM, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_MINIMUM, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_POW, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_PRELU, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(elementwise, functions);

@@ -46,10 +46,8 @@ static int validate_fully_connected(struct nn_op_context *context)
 
 static int check_ranks(const struct nn_infer *infer)
 {
-    int r = nn_infer_rank(infer, 0, 2, 4);
+    int r = nn_infer_rank(infer, 1, 2, 2);
 
-    if (!r)
-        r = nn_infer_rank(infer, 1, 2, 2);
     return r ? r : nn_infer_rank(infer, 2, 1, 1);
 }
 
@@ -97,7 +95,8 @@ static int infer_fully_connected(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_FULLY_CONNECTED, validate_fully_connected, infer_fully_connected},
+    {NNHAL_OP_FULLY_CONNECTED, validate_fully_connected, infer_fully_connected,
+     NN_INFER_RANK(2, 4)},
 };
 
 NN_OP_FAMILY(fully_connected, functions);

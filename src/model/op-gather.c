@@ -14,9 +14,6 @@ static int infer_gather(struct nn_infer *infer)
     uint32_t dims[2 * NNHAL_MAX_RANK], axis, n;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_axis(infer, 1, input->n_dims, &axis);
     if (r)
         return r;
@@ -36,7 +33,7 @@ static int infer_gather(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_GATHER, NULL, infer_gather},
+    {NNHAL_OP_GATHER, NULL, infer_gather, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(gather, functions);

@@ -4,26 +4,10 @@
 
 #include "base/cleanup.h"
 
-static int infer_binary(struct nn_infer *infer)
-{
-    int r = nn_infer_refuse_zero_sized(infer);
-
-    return r ? r : nn_infer_broadcast(infer, 0, 1);
-}
-
-static int infer_not(struct nn_infer *infer)
-{
-    int r = nn_infer_refuse_zero_sized(infer);
-
-    if (!r)
-        nn_infer_set_dims_like(infer, 0, 0);
-    return r;
-}
-
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_LOGICAL_AND, NULL, infer_binary},
-    {NNHAL_OP_LOGICAL_NOT, NULL, infer_not},
-    {NNHAL_OP_LOGICAL_OR, NULL, infer_binary},
+    {NNHAL_OP_LOGICAL_AND, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_LOGICAL_NOT, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_LOGICAL_OR, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(logical, functions);

@@ -28,12 +28,6 @@ static int infer_embedding_lookup(struct nn_infer *infer)
 {
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, 1);
-    if (r)
-        return r;
     r = nn_infer_rank(infer, 1, 2, NNHAL_MAX_RANK);
     if (r)
         return r;
@@ -45,9 +39,6 @@ static int infer_hashtable_lookup(struct nn_infer *infer)
 {
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     for (uint32_t i = 0; i < 2; i++) {
         r = nn_infer_rank(infer, i, 1, 1);
         if (r)
@@ -90,12 +81,6 @@ static int infer_lsh_projection(struct nn_infer *infer)
     int32_t kind;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 2, 2);
-    if (r)
-        return r;
     r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK);
     if (r)
         return r;
@@ -118,9 +103,10 @@ static int infer_lsh_projection(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_EMBEDDING_LOOKUP, NULL, infer_embedding_lookup},
-    {NNHAL_OP_HASHTABLE_LOOKUP, NULL, infer_hashtable_lookup},
-    {NNHAL_OP_LSH_PROJECTION, NULL, infer_lsh_projection},
+    {NNHAL_OP_EMBEDDING_LOOKUP, NULL, infer_embedding_lookup,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 1)},
+    {NNHAL_OP_HASHTABLE_LOOKUP, NULL, infer_hashtable_lookup, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_LSH_PROJECTION, NULL, infer_lsh_projection, NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 2)},
 };
 
 NN_OP_FAMILY(lookup, functions);

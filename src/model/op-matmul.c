@@ -8,13 +8,7 @@ static int check_shapes(const struct nn_infer *infer)
 {
     const struct nn_infer_operand *x = &infer->inputs[0];
     const struct nn_infer_operand *y = &infer->inputs[1];
-    int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_rank(infer, 0, 2, 4);
-    if (r)
-        return r;
     if (x->n_dims != y->n_dims)
         return nn_refuse(infer->why, "inputs 0 and 1 have rank %u and %u, they must be equal",
                          x->n_dims, y->n_dims);
@@ -55,7 +49,7 @@ static int infer_matmul(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_BATCH_MATMUL, NULL, infer_matmul},
+    {NNHAL_OP_BATCH_MATMUL, NULL, infer_matmul, NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 4)},
 };
 
 NN_OP_FAMILY(matmul, functions);

@@ -29,12 +29,7 @@ struct layout {
 static int read_layout(const struct nn_infer *infer, uint32_t i, struct layout *ret)
 {
     bool is_nchw;
-    int r;
-
-    r = nn_infer_rank(infer, 0, 4, 4);
-    if (r)
-        return r;
-    r = nn_infer_optional_bool(infer, i, &is_nchw);
+    int r = nn_infer_optional_bool(infer, i, &is_nchw);
     if (r)
         return r;
     *ret = is_nchw ? (struct layout){2, 3, 1} : (struct layout){1, 2, 3};
@@ -85,9 +80,7 @@ static int set_padded(struct nn_infer *infer, const uint32_t *paddings)
         if (set_dim(infer, (uint64_t)paddings[2 * d] + input->dims[d] + paddings[2 * d + 1],
                     &dims[d]))
             return NN_REFUSED;
-    nn_infer_set_dims(infer, 0, input->n_dims, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, input->n_dims, dims);
 }
 
 static int infer_pad(struct nn_infer *infer)
@@ -95,12 +88,6 @@ static int infer_pad(struct nn_infer *infer)
     uint32_t paddings[2 * NNHAL_MAX_RANK];
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, 4);
-    if (r)
-        return r;
     r = read_paddings(infer, infer->inputs[0].n_dims, paddings);
     if (r)
         return r;
@@ -148,9 +135,6 @@ static int infer_mirror_pad(struct nn_infer *infer)
     int32_t mode;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_i32(infer, 2, &mode);
     if (r)
         return r;
@@ -211,9 +195,7 @@ static int infer_slice(struct nn_infer *infer)
                              (long long)size, (long long)begin, d, (long long)dim);
         dims[d] = (uint32_t)size;
     }
-    nn_infer_set_dims(infer, 0, input->n_dims, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, input->n_dims, dims);
 }
 
 struct strided_slice {
@@ -250,12 +232,6 @@ static int infer_strided_slice(struct nn_infer *infer)
     struct strided_slice slice;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, 4);
-    if (r)
-        return r;
     r = read_strided_slice(infer, &slice);
     if (r)
         return r;
@@ -294,9 +270,6 @@ static int infer_tile(struct nn_infer *infer)
     const void *multiples;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = read_per_dim(infer, 1, &multiples);
     if (r)
         return r;
@@ -308,9 +281,7 @@ static int infer_tile(struct nn_infer *infer)
         if (set_dim(infer, (uint64_t)input->dims[d] * (uint32_t)multiple, &dims[d]))
             return NN_REFUSED;
     }
-    nn_infer_set_dims(infer, 0, input->n_dims, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, input->n_dims, dims);
 }
 
 static int validate_reverse(struct nn_op_context *context)
@@ -335,12 +306,6 @@ static int infer_reverse(struct nn_infer *infer)
     uint64_t n;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, 8);
-    if (r)
-        return r;
     r = nn_infer_i32s(infer, 1, &values, &n);
     if (r)
         return r;
@@ -349,9 +314,7 @@ static int infer_reverse(struct nn_infer *infer)
     axis = nn_infer_i32_at(values, 0);
     if (axis < 0 || (uint32_t)axis >= rank)
         return nn_refuse(infer->why, "axis %d of a tensor of rank %u", axis, rank);
-    nn_infer_set_dims_like(infer, 0, 0);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_same(infer);
 }
 
 static int infer_channel_shuffle(struct nn_infer *infer)
@@ -361,12 +324,6 @@ static int infer_channel_shuffle(struct nn_infer *infer)
     uint32_t axis;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, 4);
-    if (r)
-        return r;
     r = nn_infer_axis(infer, 2, input->n_dims, &axis);
     if (r)
         return r;
@@ -375,9 +332,7 @@ static int infer_channel_shuffle(struct nn_infer *infer)
         return r;
     if (n_groups <= 0 || input->dims[axis] % (uint32_t)n_groups)
         return nn_refuse(infer->why, "%d groups of %u channels", n_groups, input->dims[axis]);
-    nn_infer_set_dims_like(infer, 0, 0);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_same(infer);
 }
 
 /* -- space, depth and batch -------------------------------------------------- */
@@ -405,9 +360,6 @@ static int infer_depth_to_space(struct nn_infer *infer)
     uint64_t block = 1;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = read_layout(infer, 2, &at);
     if (r)
         return r;
@@ -422,9 +374,7 @@ static int infer_depth_to_space(struct nn_infer *infer)
     if (set_dim(infer, dims[at.h] * block, &dims[at.h]) ||
         set_dim(infer, dims[at.w] * block, &dims[at.w]))
         return NN_REFUSED;
-    nn_infer_set_dims(infer, 0, 4, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, 4, dims);
 }
 
 static int infer_space_to_depth(struct nn_infer *infer)
@@ -435,9 +385,6 @@ static int infer_space_to_depth(struct nn_infer *infer)
     uint64_t block = 1;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = read_layout(infer, 2, &at);
     if (r)
         return r;
@@ -453,9 +400,7 @@ static int infer_space_to_depth(struct nn_infer *infer)
     /* Up to 2^16, its square times any dimension fits 64 bits. */
     if (block > UINT16_MAX || set_dim(infer, dims[at.c] * block * block, &dims[at.c]))
         return nn_refuse(infer->why, "the output is too large");
-    nn_infer_set_dims(infer, 0, 4, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, 4, dims);
 }
 
 /* The block shape of input 1, [2]: height and width. */
@@ -488,9 +433,6 @@ static int infer_batch_to_space(struct nn_infer *infer)
     uint64_t area;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = read_layout(infer, 2, &at);
     if (r)
         return r;
@@ -506,9 +448,7 @@ static int infer_batch_to_space(struct nn_infer *infer)
     if (set_dim(infer, (uint64_t)dims[at.h] * block[0], &dims[at.h]) ||
         set_dim(infer, (uint64_t)dims[at.w] * block[1], &dims[at.w]))
         return NN_REFUSED;
-    nn_infer_set_dims(infer, 0, 4, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, 4, dims);
 }
 
 /* The paddings of input 2, [2, 2]: top, bottom, left, right. */
@@ -542,9 +482,6 @@ static int infer_space_to_batch(struct nn_infer *infer)
     struct layout at;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = read_layout(infer, 3, &at);
     if (r)
         return r;
@@ -565,24 +502,25 @@ static int infer_space_to_batch(struct nn_infer *infer)
         set_dim(infer, height / block[0], &dims[at.h]) ||
         set_dim(infer, width / block[1], &dims[at.w]))
         return nn_refuse(infer->why, "the output is too large");
-    nn_infer_set_dims(infer, 0, 4, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, 4, dims);
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_PAD, validate_zero_point, infer_pad},
-    {NNHAL_OP_PAD_V2, NULL, infer_pad},
-    {NNHAL_OP_MIRROR_PAD, validate_mirror_pad, infer_mirror_pad},
-    {NNHAL_OP_SLICE, NULL, infer_slice},
-    {NNHAL_OP_STRIDED_SLICE, NULL, infer_strided_slice},
-    {NNHAL_OP_TILE, NULL, infer_tile},
-    {NNHAL_OP_REVERSE, validate_reverse, infer_reverse},
-    {NNHAL_OP_CHANNEL_SHUFFLE, NULL, infer_channel_shuffle},
-    {NNHAL_OP_DEPTH_TO_SPACE, NULL, infer_depth_to_space},
-    {NNHAL_OP_SPACE_TO_DEPTH, NULL, infer_space_to_depth},
-    {NNHAL_OP_BATCH_TO_SPACE_ND, NULL, infer_batch_to_space},
-    {NNHAL_OP_SPACE_TO_BATCH_ND, validate_zero_point, infer_space_to_batch},
+    {NNHAL_OP_PAD, validate_zero_point, infer_pad, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_PAD_V2, NULL, infer_pad, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_MIRROR_PAD, validate_mirror_pad, infer_mirror_pad, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_SLICE, NULL, infer_slice, 0},
+    {NNHAL_OP_STRIDED_SLICE, NULL, infer_strided_slice, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_TILE, NULL, infer_tile, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_REVERSE, validate_reverse, infer_reverse, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 8)},
+    {NNHAL_OP_CHANNEL_SHUFFLE, NULL, infer_channel_shuffle,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_DEPTH_TO_SPACE, NULL, infer_depth_to_space, NN_INFER_NOT_EMPTY | NN_INFER_RANK(4, 4)},
+    {NNHAL_OP_SPACE_TO_DEPTH, NULL, infer_space_to_depth, NN_INFER_NOT_EMPTY | NN_INFER_RANK(4, 4)},
+    {NNHAL_OP_BATCH_TO_SPACE_ND, NULL, infer_batch_to_space,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(4, 4)},
+    {NNHAL_OP_SPACE_TO_BATCH_ND, validate_zero_point, infer_space_to_batch,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(4, 4)},
 };
 
 NN_OP_FAMILY(move, functions);

@@ -27,11 +27,7 @@ static int infer_l2_normalization(struct nn_infer *infer)
     uint32_t type = infer->inputs[0].type;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_rank(infer, 0, 1, 4);
-    if (!r)
-        r = check_axis(infer, 1);
+    r = check_axis(infer, 1);
     if (r)
         return r;
     nn_infer_set_dims_like(infer, 0, 0);
@@ -47,11 +43,7 @@ static int infer_local_response(struct nn_infer *infer)
     int32_t radius;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_rank(infer, 0, 1, 4);
-    if (!r)
-        r = nn_infer_i32(infer, 1, &radius);
+    r = nn_infer_i32(infer, 1, &radius);
     if (!r && radius < 0)
         r = nn_refuse(infer->why, "the radius is %d, it must not be negative", radius);
     if (!r)
@@ -61,22 +53,13 @@ static int infer_local_response(struct nn_infer *infer)
     return r;
 }
 
-static int infer_instance(struct nn_infer *infer)
-{
-    int r;
-
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_rank(infer, 0, 4, 4);
-    if (!r)
-        nn_infer_set_dims_like(infer, 0, 0);
-    return r;
-}
-
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_L2_NORMALIZATION, validate_rank_4_before_level_3, infer_l2_normalization},
-    {NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION, validate_rank_4_before_level_3, infer_local_response},
-    {NNHAL_OP_INSTANCE_NORMALIZATION, NULL, infer_instance},
+    {NNHAL_OP_L2_NORMALIZATION, validate_rank_4_before_level_3, infer_l2_normalization,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION, validate_rank_4_before_level_3, infer_local_response,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_INSTANCE_NORMALIZATION, NULL, nn_infer_same_dims,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(4, 4)},
 };
 
 NN_OP_FAMILY(normalize, functions);

@@ -20,9 +20,9 @@ static int infer_pool(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_AVERAGE_POOL_2D, NULL, infer_pool},
-    {NNHAL_OP_L2_POOL_2D, NULL, infer_pool},
-    {NNHAL_OP_MAX_POOL_2D, NULL, infer_pool},
+    {NNHAL_OP_AVERAGE_POOL_2D, NULL, infer_pool, 0},
+    {NNHAL_OP_L2_POOL_2D, NULL, infer_pool, 0},
+    {NNHAL_OP_MAX_POOL_2D, NULL, infer_pool, 0},
 };
 
 NN_OP_FAMILY(pool, functions);

@@ -21,34 +21,10 @@ static int validate_cast(struct nn_op_context *context)
     return 0;
 }
 
-static int infer_quantize(struct nn_infer *infer)
-{
-    nn_infer_set_dims_like(infer, 0, 0);
-    return 0;
-}
-
-static int infer_dequantize(struct nn_infer *infer)
-{
-    int r = nn_infer_rank(infer, 0, 1, 4);
-
-    if (!r)
-        nn_infer_set_dims_like(infer, 0, 0);
-    return r;
-}
-
-static int infer_cast(struct nn_infer *infer)
-{
-    int r = nn_infer_refuse_zero_sized(infer);
-
-    if (!r)
-        nn_infer_set_dims_like(infer, 0, 0);
-    return r;
-}
-
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_QUANTIZE, NULL, infer_quantize},
-    {NNHAL_OP_DEQUANTIZE, NULL, infer_dequantize},
-    {NNHAL_OP_CAST, validate_cast, infer_cast},
+    {NNHAL_OP_QUANTIZE, NULL, nn_infer_same_dims, 0},
+    {NNHAL_OP_DEQUANTIZE, NULL, nn_infer_same_dims, NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_CAST, validate_cast, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(quantize, functions);

@@ -10,12 +10,6 @@ static int infer_random_multinomial(struct nn_infer *infer)
     int32_t n_samples;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 2, 2);
-    if (r)
-        return r;
     if (seeds->n_dims != 1 || seeds->dims[0] != 2)
         return nn_refuse(infer->why, "the seeds must have the shape [2]");
     r = nn_infer_i32(infer, 1, &n_samples);
@@ -28,7 +22,8 @@ static int infer_random_multinomial(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_RANDOM_MULTINOMIAL, NULL, infer_random_multinomial},
+    {NNHAL_OP_RANDOM_MULTINOMIAL, NULL, infer_random_multinomial,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 2)},
 };
 
 NN_OP_FAMILY(random, functions);

@@ -117,12 +117,6 @@ static int infer_rnn(struct nn_infer *infer)
     uint32_t n_units;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 2, 2);
-    if (r)
-        return r;
     r = check_rnn(infer, 1, input_dim(infer, 0, 0), input_dim(infer, 0, 1), &n_units);
     if (r)
         return r;
@@ -138,9 +132,6 @@ static int infer_unidirectional_rnn(struct nn_infer *infer)
     uint32_t n_units;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_i32(infer, 6, &time_major);
     if (r)
         return r;
@@ -211,9 +202,6 @@ static int infer_bidirectional_rnn(struct nn_infer *infer)
     struct sequence sequence;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_bool(infer, 13, &is_time_major);
     if (r)
         return r;
@@ -255,9 +243,6 @@ static int infer_svdf(struct nn_infer *infer)
     int32_t rank;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     for (uint32_t i = 0; i < 3; i++) {
         r = nn_infer_rank(infer, i, 2, 2);
         if (r)
@@ -406,12 +391,6 @@ static int infer_lstm(struct nn_infer *infer)
     uint64_t n_scratch;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 2, 2);
-    if (r)
-        return r;
     sizes.n_batches = input_dim(infer, 0, 0);
     sizes.n_inputs = input_dim(infer, 0, 1);
     r = check_lstm(infer, &nn_lstm_map_basic, &sizes);
@@ -436,9 +415,6 @@ static int infer_unidirectional_lstm(struct nn_infer *infer)
     bool is_time_major;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_bool(infer, 23, &is_time_major);
     if (r)
         return r;
@@ -496,9 +472,6 @@ static int infer_bidirectional_lstm(struct nn_infer *infer)
     struct sequence sequence;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_bool(infer, 51, &is_merged);
     if (r)
         return r;
@@ -583,12 +556,6 @@ static int infer_quantized_16bit_lstm(struct nn_infer *infer)
     uint32_t n_batches, n_inputs, n_outputs;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 2, 2);
-    if (r)
-        return r;
     r = nn_infer_rank(infer, 14, 2, 2);
     if (r)
         return r;
@@ -621,12 +588,6 @@ static int infer_quantized_lstm(struct nn_infer *infer)
     struct lstm_sizes sizes = {0};
     int exponent, r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 2, 2);
-    if (r)
-        return r;
     sizes.n_batches = input_dim(infer, 0, 0);
     sizes.n_inputs = input_dim(infer, 0, 1);
     r = check_lstm(infer, &nn_lstm_map_quantized, &sizes);
@@ -650,15 +611,16 @@ static int infer_quantized_lstm(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_LSTM, NULL, infer_lstm},
-    {NNHAL_OP_RNN, NULL, infer_rnn},
-    {NNHAL_OP_SVDF, NULL, infer_svdf},
-    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM, NULL, infer_bidirectional_lstm},
-    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN, NULL, infer_bidirectional_rnn},
-    {NNHAL_OP_QUANTIZED_16BIT_LSTM, NULL, infer_quantized_16bit_lstm},
-    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM, NULL, infer_unidirectional_lstm},
-    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_RNN, NULL, infer_unidirectional_rnn},
-    {NNHAL_OP_QUANTIZED_LSTM, NULL, infer_quantized_lstm},
+    {NNHAL_OP_LSTM, NULL, infer_lstm, NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 2)},
+    {NNHAL_OP_RNN, NULL, infer_rnn, NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 2)},
+    {NNHAL_OP_SVDF, NULL, infer_svdf, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM, NULL, infer_bidirectional_lstm, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN, NULL, infer_bidirectional_rnn, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_QUANTIZED_16BIT_LSTM, NULL, infer_quantized_16bit_lstm,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 2)},
+    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM, NULL, infer_unidirectional_lstm, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_RNN, NULL, infer_unidirectional_rnn, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_QUANTIZED_LSTM, NULL, infer_quantized_lstm, NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 2)},
 };
 
 NN_OP_FAMILY(recurrent, functions);

@@ -55,11 +55,7 @@ static int infer_reduce(struct nn_infer *infer)
     uint32_t axes;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_rank(infer, 0, 1, 4);
-    if (!r)
-        r = nn_axes_read(infer, 1, &axes);
+    r = nn_axes_read(infer, 1, &axes);
     if (!r)
         r = nn_infer_bool(infer, 2, &keeps);
     if (!r)
@@ -74,11 +70,7 @@ static int infer_mean(struct nn_infer *infer)
     uint32_t axes;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_rank(infer, 0, 1, 4);
-    if (!r)
-        r = nn_axes_read(infer, 1, &axes);
+    r = nn_axes_read(infer, 1, &axes);
     if (!r)
         r = nn_infer_i32(infer, 2, &keeps);
     if (!r)
@@ -91,9 +83,7 @@ static int infer_arg(struct nn_infer *infer)
     uint32_t axis;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_axis(infer, 1, infer->inputs[0].n_dims, &axis);
+    r = nn_infer_axis(infer, 1, infer->inputs[0].n_dims, &axis);
     if (r)
         return r;
     set_reduced(infer, 1u << axis, false);
@@ -102,11 +92,15 @@ static int infer_arg(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_MEAN, NULL, infer_mean},         {NNHAL_OP_REDUCE_ALL, NULL, infer_reduce},
-    {NNHAL_OP_REDUCE_ANY, NULL, infer_reduce}, {NNHAL_OP_REDUCE_MAX, NULL, infer_reduce},
-    {NNHAL_OP_REDUCE_MIN, NULL, infer_reduce}, {NNHAL_OP_REDUCE_PROD, NULL, infer_reduce},
-    {NNHAL_OP_REDUCE_SUM, NULL, infer_reduce}, {NNHAL_OP_ARGMAX, NULL, infer_arg},
-    {NNHAL_OP_ARGMIN, NULL, infer_arg},
+    {NNHAL_OP_MEAN, NULL, infer_mean, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_REDUCE_ALL, NULL, infer_reduce, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_REDUCE_ANY, NULL, infer_reduce, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_REDUCE_MAX, NULL, infer_reduce, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_REDUCE_MIN, NULL, infer_reduce, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_REDUCE_PROD, NULL, infer_reduce, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_REDUCE_SUM, NULL, infer_reduce, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_ARGMAX, NULL, infer_arg, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_ARGMIN, NULL, infer_arg, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(reduce, functions);

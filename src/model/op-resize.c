@@ -58,9 +58,6 @@ static int infer_resize(struct nn_infer *infer)
     bool is_nchw;
     int r;
 
-    r = nn_infer_rank(infer, 0, 4, 4);
-    if (r)
-        return r;
     if (!input->dims[1] || !input->dims[2] || !input->dims[3])
         return nn_refuse(infer->why, "only the batch of a resized image may be 0");
     r = nn_infer_optional_bool(infer, 3, &is_nchw);
@@ -78,14 +75,12 @@ static int infer_resize(struct nn_infer *infer)
     r = read_size(infer, 2, input->dims[h], &dims[h]);
     if (r)
         return r;
-    nn_infer_set_dims(infer, 0, 4, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, 4, dims);
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_RESIZE_BILINEAR, NULL, infer_resize},
-    {NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, NULL, infer_resize},
+    {NNHAL_OP_RESIZE_BILINEAR, NULL, infer_resize, NN_INFER_RANK(4, 4)},
+    {NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, NULL, infer_resize, NN_INFER_RANK(4, 4)},
 };
 
 NN_OP_FAMILY(resize, functions);

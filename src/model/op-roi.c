@@ -43,9 +43,6 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
     bool is_nchw;
     int r;
 
-    r = nn_infer_rank(infer, 0, 4, 4);
-    if (r)
-        return r;
     if (check_boxes(infer))
         return NN_REFUSED;
     n_boxes = input_dim(infer, 1, 0);
@@ -90,9 +87,6 @@ static int infer_roi_pooling(struct nn_infer *infer)
 {
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = infer_roi(infer, 7);
     if (r)
         return r;
@@ -106,12 +100,6 @@ static int infer_heatmap_max_keypoint(struct nn_infer *infer)
     bool is_nchw;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 4, 4);
-    if (r)
-        return r;
     if (check_boxes(infer))
         return NN_REFUSED;
     r = nn_infer_bool(infer, 2, &is_nchw);
@@ -133,9 +121,10 @@ static int infer_heatmap_max_keypoint(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_HEATMAP_MAX_KEYPOINT, NULL, infer_heatmap_max_keypoint},
-    {NNHAL_OP_ROI_ALIGN, NULL, infer_roi_align},
-    {NNHAL_OP_ROI_POOLING, NULL, infer_roi_pooling},
+    {NNHAL_OP_HEATMAP_MAX_KEYPOINT, NULL, infer_heatmap_max_keypoint,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(4, 4)},
+    {NNHAL_OP_ROI_ALIGN, NULL, infer_roi_align, NN_INFER_RANK(4, 4)},
+    {NNHAL_OP_ROI_POOLING, NULL, infer_roi_pooling, NN_INFER_NOT_EMPTY | NN_INFER_RANK(4, 4)},
 };
 
 NN_OP_FAMILY(roi, functions);

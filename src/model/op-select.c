@@ -9,14 +9,7 @@
 static int infer_select(struct nn_infer *infer)
 {
     const struct nn_infer_operand *condition = &infer->inputs[0];
-    int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, NNHAL_MAX_RANK);
-    if (r)
-        return r;
     for (uint32_t i = 1; i < 3; i++) {
         const struct nn_infer_operand *input = &infer->inputs[i];
 
@@ -35,12 +28,6 @@ static int infer_topk(struct nn_infer *infer)
     int32_t k;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, NNHAL_MAX_RANK);
-    if (r)
-        return r;
     r = nn_infer_i32(infer, 1, &k);
     if (r)
         return r;
@@ -56,8 +43,8 @@ static int infer_topk(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_SELECT, NULL, infer_select},
-    {NNHAL_OP_TOPK_V2, NULL, infer_topk},
+    {NNHAL_OP_SELECT, NULL, infer_select, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, NNHAL_MAX_RANK)},
+    {NNHAL_OP_TOPK_V2, NULL, infer_topk, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, NNHAL_MAX_RANK)},
 };
 
 NN_OP_FAMILY(select, functions);

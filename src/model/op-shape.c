@@ -62,9 +62,6 @@ static int infer_reshape(struct nn_infer *infer)
     int32_t wildcard;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_rank(infer, 1, 1, 1);
     if (r)
         return r;
@@ -82,9 +79,7 @@ static int infer_reshape(struct nn_infer *infer)
     r = fill_wildcard(infer, count, known, wildcard, dims);
     if (r)
         return r;
-    nn_infer_set_dims(infer, 0, (uint32_t)n, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, (uint32_t)n, dims);
 }
 
 /* -- SQUEEZE, EXPAND_DIMS ---------------------------------------------------- */
@@ -126,9 +121,6 @@ static int infer_squeeze(struct nn_infer *infer)
     uint32_t dims[NNHAL_MAX_RANK], axes, n = 0;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = squeezed_axes(infer, &axes);
     if (r)
         return r;
@@ -137,9 +129,7 @@ static int infer_squeeze(struct nn_infer *infer)
             dims[n++] = input->dims[d];
     if (n == 0)
         dims[n++] = 1;
-    nn_infer_set_dims(infer, 0, n, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, n, dims);
 }
 
 static int infer_expand_dims(struct nn_infer *infer)
@@ -148,9 +138,6 @@ static int infer_expand_dims(struct nn_infer *infer)
     uint32_t dims[NNHAL_MAX_RANK], rank = input->n_dims, axis;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_axis(infer, 1, rank + 1, &axis);
     if (r)
         return r;
@@ -160,9 +147,7 @@ static int infer_expand_dims(struct nn_infer *infer)
     memcpy(dims, input->dims, axis * sizeof(dims[0]));
     dims[axis] = 1;
     memcpy(dims + axis + 1, input->dims + axis, (rank - axis) * sizeof(dims[0]));
-    nn_infer_set_dims(infer, 0, rank + 1, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, rank + 1, dims);
 }
 
 /* -- TRANSPOSE --------------------------------------------------------------- */
@@ -207,9 +192,7 @@ static int infer_transpose(struct nn_infer *infer)
         return r;
     for (uint32_t d = 0; d < input->n_dims; d++)
         dims[d] = input->dims[perm[d]];
-    nn_infer_set_dims(infer, 0, input->n_dims, dims);
-    nn_infer_set_quant_like(infer, 0, 0);
-    return 0;
+    return nn_infer_moved(infer, input->n_dims, dims);
 }
 
 /* -- CONCATENATION, PACK, SPLIT ---------------------------------------------- */
@@ -250,9 +233,6 @@ static int infer_concatenation(struct nn_infer *infer)
     int32_t axis;
     int r;
 
-    r = nn_infer_rank(infer, 0, 1, 4);
-    if (r)
-        return r;
     r = nn_infer_i32(infer, n_parts, &axis);
     if (r)
         return r;
@@ -301,9 +281,6 @@ static int infer_pack(struct nn_infer *infer)
     int32_t axis;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK - 1);
     if (r)
         return r;
@@ -330,9 +307,6 @@ static int infer_split(struct nn_infer *infer)
     int32_t n_splits;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
     r = nn_infer_axis(infer, 1, input->n_dims, &axis);
     if (r)
         return r;
@@ -357,14 +331,7 @@ static int infer_split(struct nn_infer *infer)
 
 static int infer_rank(struct nn_infer *infer)
 {
-    int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, NNHAL_MAX_RANK);
-    if (r)
-        return r;
     nn_infer_set_dims(infer, 0, 0, NULL);
     return 0;
 }
@@ -376,12 +343,6 @@ static int infer_fill(struct nn_infer *infer)
     uint64_t n;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 0, 1, 1);
-    if (r)
-        return r;
     r = nn_infer_i32s(infer, 0, &values, &n);
     if (r)
         return r;
@@ -400,15 +361,15 @@ static int infer_fill(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_RESHAPE, NULL, infer_reshape},
-    {NNHAL_OP_SQUEEZE, NULL, infer_squeeze},
-    {NNHAL_OP_EXPAND_DIMS, NULL, infer_expand_dims},
-    {NNHAL_OP_TRANSPOSE, NULL, infer_transpose},
-    {NNHAL_OP_CONCATENATION, validate_concatenation, infer_concatenation},
-    {NNHAL_OP_PACK, validate_pack, infer_pack},
-    {NNHAL_OP_SPLIT, NULL, infer_split},
-    {NNHAL_OP_RANK, NULL, infer_rank},
-    {NNHAL_OP_FILL, NULL, infer_fill},
+    {NNHAL_OP_RESHAPE, NULL, infer_reshape, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_SQUEEZE, NULL, infer_squeeze, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_EXPAND_DIMS, NULL, infer_expand_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_TRANSPOSE, NULL, infer_transpose, 0},
+    {NNHAL_OP_CONCATENATION, validate_concatenation, infer_concatenation, NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_PACK, validate_pack, infer_pack, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_SPLIT, NULL, infer_split, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_RANK, NULL, infer_rank, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, NNHAL_MAX_RANK)},
+    {NNHAL_OP_FILL, NULL, infer_fill, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 1)},
 };
 
 NN_OP_FAMILY(shape, functions);

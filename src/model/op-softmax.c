@@ -39,10 +39,9 @@ static int infer_softmax(struct nn_infer *infer)
 {
     uint32_t axis;
     float beta;
-    int r;
+    int r = 0;
 
-    r = nn_infer_rank(infer, 0, 1, 4);
-    if (!r && infer->n_inputs > 2)
+    if (infer->n_inputs > 2)
         r = nn_infer_axis(infer, 2, infer->inputs[0].n_dims, &axis);
     if (!r)
         r = nn_infer_float(infer, 1, &beta);
@@ -59,17 +58,15 @@ static int infer_log_softmax(struct nn_infer *infer)
     uint32_t axis;
     int r;
 
-    r = nn_infer_refuse_zero_sized(infer);
-    if (!r)
-        r = nn_infer_axis(infer, 2, infer->inputs[0].n_dims, &axis);
+    r = nn_infer_axis(infer, 2, infer->inputs[0].n_dims, &axis);
     if (!r)
         nn_infer_set_dims_like(infer, 0, 0);
     return r;
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_SOFTMAX, validate_softmax, infer_softmax},
-    {NNHAL_OP_LOG_SOFTMAX, NULL, infer_log_softmax},
+    {NNHAL_OP_SOFTMAX, validate_softmax, infer_softmax, NN_INFER_RANK(1, 4)},
+    {NNHAL_OP_LOG_SOFTMAX, NULL, infer_log_softmax, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(softmax, functions);

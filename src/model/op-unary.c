@@ -4,20 +4,15 @@
 
 #include "base/cleanup.h"
 
-static int infer_unary(struct nn_infer *infer)
-{
-    int r = nn_infer_refuse_zero_sized(infer);
-
-    if (!r)
-        nn_infer_set_dims_like(infer, 0, 0);
-    return r;
-}
-
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_ABS, NULL, infer_unary},   {NNHAL_OP_EXP, NULL, infer_unary},
-    {NNHAL_OP_FLOOR, NULL, infer_unary}, {NNHAL_OP_LOG, NULL, infer_unary},
-    {NNHAL_OP_NEG, NULL, infer_unary},   {NNHAL_OP_RSQRT, NULL, infer_unary},
-    {NNHAL_OP_SIN, NULL, infer_unary},   {NNHAL_OP_SQRT, NULL, infer_unary},
+    {NNHAL_OP_ABS, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_EXP, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_FLOOR, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_LOG, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_NEG, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_RSQRT, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_SIN, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NNHAL_OP_SQRT, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(unary, functions);

@@ -97,12 +97,19 @@ int nn_op_check_channel_dim(const struct nn_op_context *context, const struct nn
 /* validate: V rules beyond the signature and the ranks written in it; raises
  * the level where scales or ranks need a newer one. NULL: there are none.
  *   Returns: 0, NN_REFUSED with a sentence.
- * infer: see infer.h. NULL for IF and WHILE only. */
+ * infer: see infer.h. NULL for IF and WHILE only.
+ * rules: what is refused before infer is called; 0: nothing. */
 struct nn_op_functions {
     uint32_t type; /* enum nnhal_operation_type */
     int (*validate)(struct nn_op_context *context);
     int (*infer)(struct nn_infer *infer);
+    uint32_t rules; /* NN_INFER_* */
 };
+
+/* No input that is present has a dimension of 0. */
+#define NN_INFER_NOT_EMPTY 0x100u
+/* The rank of input 0 is in [min, max]. */
+#define NN_INFER_RANK(min, max) ((uint32_t)(min) << 4 | (uint32_t)(max))
 
 struct nn_op_family {
     const char *name; /* "elementwise" */

@@ -208,14 +208,8 @@ static int read_room(const struct nn_infer *infer, uint32_t *ret)
     uint64_t room;
     int r;
 
-    r = nn_infer_bool(infer, 7, &is_regular);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 8, &n_detections);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 9, &n_classes);
-    if (r)
+    if ((r = nn_infer_bool(infer, 7, &is_regular)) || (r = nn_infer_i32(infer, 8, &n_detections)) ||
+        (r = nn_infer_i32(infer, 9, &n_classes)))
         return r;
     if (n_detections <= 0 || (!is_regular && n_classes <= 0))
         return nn_refuse(infer->why, "at most %d detections with %d classes each", n_detections,

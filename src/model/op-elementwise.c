@@ -35,10 +35,7 @@ static int infer_arithmetic(struct nn_infer *infer)
     int32_t activation;
     int r;
 
-    r = nn_infer_rank(infer, 1, 1, 4);
-    if (!r)
-        r = nn_infer_activation(infer, 2);
-    if (r)
+    if ((r = nn_infer_rank(infer, 1, 1, 4)) || (r = nn_infer_activation(infer, 2)))
         return r;
     if (infer->inputs[0].type == NNHAL_TENSOR_INT32 && nn_infer_i32(infer, 2, &activation) == 0 &&
         activation)

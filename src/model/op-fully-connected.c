@@ -15,12 +15,9 @@ static int validate_shapes(struct nn_op_context *context)
 
     if (!input->n_dimensions || !weights->n_dimensions || !bias->n_dimensions)
         return 0;
-    r = nn_op_check_rank(context, input, 2, 4, "input 0");
-    if (!r)
-        r = nn_op_check_rank(context, weights, 2, 2, "input 1");
-    if (!r)
-        r = nn_op_check_rank(context, bias, 1, 1, "input 2");
-    if (r)
+    if ((r = nn_op_check_rank(context, input, 2, 4, "input 0")) ||
+        (r = nn_op_check_rank(context, weights, 2, 2, "input 1")) ||
+        (r = nn_op_check_rank(context, bias, 1, 1, "input 2")))
         return r;
     if (!nn_dims_product(input->n_dimensions, input->dimensions, &n))
         return nn_refuse(context->why, "input 0 is too large");
@@ -76,14 +73,8 @@ static int infer_fully_connected(struct nn_infer *infer)
     uint64_t n;
     int r;
 
-    r = check_ranks(infer);
-    if (!r)
-        r = check_sizes(infer);
-    if (!r)
-        r = nn_infer_bias_scale(infer, 0, 1, 2);
-    if (!r)
-        r = nn_infer_activation(infer, 3);
-    if (r)
+    if ((r = check_ranks(infer)) || (r = check_sizes(infer)) ||
+        (r = nn_infer_bias_scale(infer, 0, 1, 2)) || (r = nn_infer_activation(infer, 3)))
         return r;
     if (!nn_dims_product(input->n_dims, input->dims, &n) || n > UINT32_MAX)
         return nn_refuse(infer->why, "input 0 is too large");

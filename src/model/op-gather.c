@@ -14,11 +14,8 @@ static int infer_gather(struct nn_infer *infer)
     uint32_t dims[2 * NNHAL_MAX_RANK], axis, n;
     int r;
 
-    r = nn_infer_axis(infer, 1, input->n_dims, &axis);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, 2, 1, NNHAL_MAX_RANK);
-    if (r)
+    if ((r = nn_infer_axis(infer, 1, input->n_dims, &axis)) ||
+        (r = nn_infer_rank(infer, 2, 1, NNHAL_MAX_RANK)))
         return r;
     n = input->n_dims - 1 + indices->n_dims;
     if (n > NNHAL_MAX_RANK)

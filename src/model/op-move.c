@@ -178,11 +178,7 @@ static int infer_slice(struct nn_infer *infer)
     const void *begins, *sizes;
     int r;
 
-    r = read_per_dim(infer, 1, &begins);
-    if (r)
-        return r;
-    r = read_per_dim(infer, 2, &sizes);
-    if (r)
+    if ((r = read_per_dim(infer, 1, &begins)) || (r = read_per_dim(infer, 2, &sizes)))
         return r;
     for (uint32_t d = 0; d < input->n_dims; d++) {
         int64_t begin = nn_infer_i32_at(begins, d), size = nn_infer_i32_at(sizes, d);
@@ -207,20 +203,11 @@ static int read_strided_slice(const struct nn_infer *infer, struct strided_slice
 {
     int r;
 
-    r = read_per_dim(infer, 1, &slice->begins);
-    if (r)
-        return r;
-    r = read_per_dim(infer, 2, &slice->ends);
-    if (r)
-        return r;
-    r = read_per_dim(infer, 3, &slice->strides);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 4, &slice->begin_mask);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 5, &slice->end_mask);
-    if (r)
+    if ((r = read_per_dim(infer, 1, &slice->begins)) ||
+        (r = read_per_dim(infer, 2, &slice->ends)) ||
+        (r = read_per_dim(infer, 3, &slice->strides)) ||
+        (r = nn_infer_i32(infer, 4, &slice->begin_mask)) ||
+        (r = nn_infer_i32(infer, 5, &slice->end_mask)))
         return r;
     return nn_infer_i32(infer, 6, &slice->shrink_mask);
 }
@@ -324,11 +311,8 @@ static int infer_channel_shuffle(struct nn_infer *infer)
     uint32_t axis;
     int r;
 
-    r = nn_infer_axis(infer, 2, input->n_dims, &axis);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 1, &n_groups);
-    if (r)
+    if ((r = nn_infer_axis(infer, 2, input->n_dims, &axis)) ||
+        (r = nn_infer_i32(infer, 1, &n_groups)))
         return r;
     if (n_groups <= 0 || input->dims[axis] % (uint32_t)n_groups)
         return nn_refuse(infer->why, "%d groups of %u channels", n_groups, input->dims[axis]);
@@ -360,11 +344,7 @@ static int infer_depth_to_space(struct nn_infer *infer)
     uint64_t block = 1;
     int r;
 
-    r = read_layout(infer, 2, &at);
-    if (r)
-        return r;
-    r = read_block(infer, 1, &block);
-    if (r)
+    if ((r = read_layout(infer, 2, &at)) || (r = read_block(infer, 1, &block)))
         return r;
     if (input->dims[at.c] % (block * block))
         return nn_refuse(infer->why, "%u channels are no multiple of the square of block size %u",
@@ -385,11 +365,7 @@ static int infer_space_to_depth(struct nn_infer *infer)
     uint64_t block = 1;
     int r;
 
-    r = read_layout(infer, 2, &at);
-    if (r)
-        return r;
-    r = read_block(infer, 1, &block);
-    if (r)
+    if ((r = read_layout(infer, 2, &at)) || (r = read_block(infer, 1, &block)))
         return r;
     if (input->dims[at.h] % block || input->dims[at.w] % block)
         return nn_refuse(infer->why, "%u x %u is no multiple of block size %u", input->dims[at.h],
@@ -433,11 +409,7 @@ static int infer_batch_to_space(struct nn_infer *infer)
     uint64_t area;
     int r;
 
-    r = read_layout(infer, 2, &at);
-    if (r)
-        return r;
-    r = read_block_shape(infer, block);
-    if (r)
+    if ((r = read_layout(infer, 2, &at)) || (r = read_block_shape(infer, block)))
         return r;
     area = (uint64_t)block[0] * block[1];
     if (input->dims[0] % area)
@@ -482,14 +454,8 @@ static int infer_space_to_batch(struct nn_infer *infer)
     struct layout at;
     int r;
 
-    r = read_layout(infer, 3, &at);
-    if (r)
-        return r;
-    r = read_block_shape(infer, block);
-    if (r)
-        return r;
-    r = read_batch_paddings(infer, paddings);
-    if (r)
+    if ((r = read_layout(infer, 3, &at)) || (r = read_block_shape(infer, block)) ||
+        (r = read_batch_paddings(infer, paddings)))
         return r;
     height = (uint64_t)paddings[0] + input->dims[at.h] + paddings[1];
     width = (uint64_t)paddings[2] + input->dims[at.w] + paddings[3];

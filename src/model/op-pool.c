@@ -9,10 +9,8 @@ static int infer_pool(struct nn_infer *infer)
     struct nn_window_2d window;
     int r;
 
-    r = nn_infer_activation(infer, nn_infer_window_operands(infer).activation);
-    if (!r)
-        r = nn_window_2d_read(infer, &window);
-    if (r)
+    if ((r = nn_infer_activation(infer, nn_infer_window_operands(infer).activation)) ||
+        (r = nn_window_2d_read(infer, &window)))
         return r;
     nn_window_2d_set_output(infer, &window);
     nn_infer_set_quant_like(infer, 0, 0);

@@ -137,11 +137,8 @@ static int infer_unidirectional_rnn(struct nn_infer *infer)
         return r;
     if (time_major != 0 && time_major != 1)
         return nn_refuse(infer->why, "input 6 (time major) is %d, neither 0 nor 1", time_major);
-    r = read_sequence(infer, time_major, &sequence);
-    if (r)
-        return r;
-    r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_units);
-    if (r)
+    if ((r = read_sequence(infer, time_major, &sequence)) ||
+        (r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_units)))
         return r;
     set_sequence(infer, 0, &sequence, n_units);
     if (infer->n_outputs > 1)
@@ -202,11 +199,8 @@ static int infer_bidirectional_rnn(struct nn_infer *infer)
     struct sequence sequence;
     int r;
 
-    r = nn_infer_bool(infer, 13, &is_time_major);
-    if (r)
-        return r;
-    r = nn_infer_bool(infer, 14, &is_merged);
-    if (r)
+    if ((r = nn_infer_bool(infer, 13, &is_time_major)) ||
+        (r = nn_infer_bool(infer, 14, &is_merged)))
         return r;
     if (check_merge(infer, is_merged, 2))
         return NN_REFUSED;
@@ -216,12 +210,9 @@ static int infer_bidirectional_rnn(struct nn_infer *infer)
     is_parallel = is_present(infer, 9) && !is_present(infer, 10);
     if (is_parallel && infer->inputs[9].n_dims != 3)
         return nn_refuse(infer->why, "input 9 must have rank 3");
-    r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_forward);
-    if (r)
-        return r;
-    r = check_rnn(infer, 5, sequence.n_batches, input_dim(infer, is_parallel ? 9 : 0, 2),
-                  &n_backward);
-    if (r)
+    if ((r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_forward)) ||
+        (r = check_rnn(infer, 5, sequence.n_batches, input_dim(infer, is_parallel ? 9 : 0, 2),
+                       &n_backward)))
         return r;
     if (check_rnn_aux(infer, n_forward, n_backward) ||
         set_merged(infer, &sequence, is_merged, n_forward, n_backward))
@@ -374,11 +365,7 @@ static int check_lstm(const struct nn_infer *infer, const struct nn_lstm_map *ma
     sizes->is_coupled = !is_present(infer, map->weights);
     if (check_presence(infer, map, sizes->is_coupled))
         return NN_REFUSED;
-    r = nn_infer_rank(infer, weights, 2, 2);
-    if (r)
-        return r;
-    r = nn_infer_rank(infer, recurrent, 2, 2);
-    if (r)
+    if ((r = nn_infer_rank(infer, weights, 2, 2)) || (r = nn_infer_rank(infer, recurrent, 2, 2)))
         return r;
     sizes->n_cells = input_dim(infer, weights, 0);
     sizes->n_outputs = input_dim(infer, recurrent, 1);
@@ -415,11 +402,8 @@ static int infer_unidirectional_lstm(struct nn_infer *infer)
     bool is_time_major;
     int r;
 
-    r = nn_infer_bool(infer, 23, &is_time_major);
-    if (r)
-        return r;
-    r = read_sequence(infer, is_time_major, &sequence);
-    if (r)
+    if ((r = nn_infer_bool(infer, 23, &is_time_major)) ||
+        (r = read_sequence(infer, is_time_major, &sequence)))
         return r;
     sizes.n_batches = sequence.n_batches;
     sizes.n_inputs = input_dim(infer, 0, 2);
@@ -472,29 +456,20 @@ static int infer_bidirectional_lstm(struct nn_infer *infer)
     struct sequence sequence;
     int r;
 
-    r = nn_infer_bool(infer, 51, &is_merged);
-    if (r)
-        return r;
-    r = nn_infer_bool(infer, 52, &is_time_major);
-    if (r)
+    if ((r = nn_infer_bool(infer, 51, &is_merged)) ||
+        (r = nn_infer_bool(infer, 52, &is_time_major)))
         return r;
     if (check_merge(infer, is_merged, 4))
         return NN_REFUSED;
-    r = read_sequence(infer, is_time_major, &sequence);
-    if (r)
-        return r;
-    r = read_lstm_aux(infer, &backward_x, &n_aux);
-    if (r)
+    if ((r = read_sequence(infer, is_time_major, &sequence)) ||
+        (r = read_lstm_aux(infer, &backward_x, &n_aux)))
         return r;
     forward.n_batches = backward.n_batches = sequence.n_batches;
     forward.n_aux = backward.n_aux = n_aux;
     forward.n_inputs = input_dim(infer, 0, 2);
     backward.n_inputs = input_dim(infer, backward_x, 2);
-    r = check_lstm(infer, &nn_lstm_map_forward, &forward);
-    if (r)
-        return r;
-    r = check_lstm(infer, &nn_lstm_map_backward, &backward);
-    if (r)
+    if ((r = check_lstm(infer, &nn_lstm_map_forward, &forward)) ||
+        (r = check_lstm(infer, &nn_lstm_map_backward, &backward)))
         return r;
     if (set_merged(infer, &sequence, is_merged, forward.n_outputs, backward.n_outputs))
         return NN_REFUSED;
@@ -590,11 +565,8 @@ static int infer_quantized_lstm(struct nn_infer *infer)
 
     sizes.n_batches = input_dim(infer, 0, 0);
     sizes.n_inputs = input_dim(infer, 0, 1);
-    r = check_lstm(infer, &nn_lstm_map_quantized, &sizes);
-    if (r)
-        return r;
-    r = read_exponent(infer, nn_lstm_map_quantized.cell_state, &exponent);
-    if (r)
+    if ((r = check_lstm(infer, &nn_lstm_map_quantized, &sizes)) ||
+        (r = read_exponent(infer, nn_lstm_map_quantized.cell_state, &exponent)))
         return r;
     if (exponent > -9 || exponent < -15)
         return nn_refuse(infer->why, "the cell state's scale must be in 2^-15 to 2^-9");

@@ -32,10 +32,7 @@ int nn_axes_read(const struct nn_infer *infer, uint32_t i, uint32_t *ret_axes)
     uint64_t n;
     int r;
 
-    r = nn_infer_rank(infer, i, 1, 1);
-    if (!r)
-        r = nn_infer_i32s(infer, i, &values, &n);
-    if (r)
+    if ((r = nn_infer_rank(infer, i, 1, 1)) || (r = nn_infer_i32s(infer, i, &values, &n)))
         return r;
     for (uint64_t k = 0; k < n; k++) {
         int32_t axis = nn_infer_i32_at(values, k);

@@ -40,11 +40,8 @@ static int check_corners(const struct nn_infer *infer)
     bool aligns_corners, has_half_pixels;
     int r;
 
-    r = nn_infer_optional_bool(infer, 4, &aligns_corners);
-    if (r)
-        return r;
-    r = nn_infer_optional_bool(infer, 5, &has_half_pixels);
-    if (r)
+    if ((r = nn_infer_optional_bool(infer, 4, &aligns_corners)) ||
+        (r = nn_infer_optional_bool(infer, 5, &has_half_pixels)))
         return r;
     if (aligns_corners && has_half_pixels)
         return nn_refuse(infer->why, "corners cannot be aligned with half pixel centers");
@@ -60,20 +57,13 @@ static int infer_resize(struct nn_infer *infer)
 
     if (!input->dims[1] || !input->dims[2] || !input->dims[3])
         return nn_refuse(infer->why, "only the batch of a resized image may be 0");
-    r = nn_infer_optional_bool(infer, 3, &is_nchw);
-    if (r)
-        return r;
-    r = check_corners(infer);
-    if (r)
+    if ((r = nn_infer_optional_bool(infer, 3, &is_nchw)) || (r = check_corners(infer)))
         return r;
     h = is_nchw ? 2 : 1;
     w = h + 1;
     memcpy(dims, input->dims, sizeof(dims));
-    r = read_size(infer, 1, input->dims[w], &dims[w]);
-    if (r)
-        return r;
-    r = read_size(infer, 2, input->dims[h], &dims[h]);
-    if (r)
+    if ((r = read_size(infer, 1, input->dims[w], &dims[w])) ||
+        (r = read_size(infer, 2, input->dims[h], &dims[h])))
         return r;
     return nn_infer_moved(infer, 4, dims);
 }

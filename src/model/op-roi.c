@@ -48,14 +48,8 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
     n_boxes = input_dim(infer, 1, 0);
     if (infer->inputs[2].n_dims != 1 || input_dim(infer, 2, 0) != n_boxes)
         return nn_refuse(infer->why, "batch indexes must have the shape [%u]", n_boxes);
-    r = nn_infer_i32(infer, 3, &height);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 4, &width);
-    if (r)
-        return r;
-    r = nn_infer_bool(infer, layout, &is_nchw);
-    if (r)
+    if ((r = nn_infer_i32(infer, 3, &height)) || (r = nn_infer_i32(infer, 4, &width)) ||
+        (r = nn_infer_bool(infer, layout, &is_nchw)))
         return r;
     if (height <= 0 || width <= 0)
         return nn_refuse(infer->why, "output of %d x %d", height, width);

@@ -62,11 +62,7 @@ static int infer_reshape(struct nn_infer *infer)
     int32_t wildcard;
     int r;
 
-    r = nn_infer_rank(infer, 1, 1, 1);
-    if (r)
-        return r;
-    r = nn_infer_i32s(infer, 1, &values, &n);
-    if (r)
+    if ((r = nn_infer_rank(infer, 1, 1, 1)) || (r = nn_infer_i32s(infer, 1, &values, &n)))
         return r;
     if (n > NNHAL_MAX_RANK)
         return nn_refuse(infer->why, "the shape has rank %llu, at most %d is allowed",
@@ -281,11 +277,7 @@ static int infer_pack(struct nn_infer *infer)
     int32_t axis;
     int r;
 
-    r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK - 1);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 0, &axis);
-    if (r)
+    if ((r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK - 1)) || (r = nn_infer_i32(infer, 0, &axis)))
         return r;
     if (axis < 0 || (uint32_t)axis > rank)
         return nn_refuse(infer->why, "axis %d between tensors of rank %u", axis, rank);
@@ -307,11 +299,8 @@ static int infer_split(struct nn_infer *infer)
     int32_t n_splits;
     int r;
 
-    r = nn_infer_axis(infer, 1, input->n_dims, &axis);
-    if (r)
-        return r;
-    r = nn_infer_i32(infer, 2, &n_splits);
-    if (r)
+    if ((r = nn_infer_axis(infer, 1, input->n_dims, &axis)) ||
+        (r = nn_infer_i32(infer, 2, &n_splits)))
         return r;
     if (n_splits <= 0 || (uint32_t)n_splits != infer->n_outputs)
         return nn_refuse(infer->why, "%d splits for %u outputs", n_splits, infer->n_outputs);

@@ -125,12 +125,9 @@ static int read_filter(const struct nn_infer *infer, const struct nn_window_oper
     bool is_depthwise = infer->op->type == NNHAL_OP_DEPTHWISE_CONV_2D;
     int r;
 
-    r = nn_infer_rank(infer, operands->filter, 4, 4);
-    if (!r)
-        r = nn_infer_rank(infer, operands->filter + 1, 1, 1);
-    if (!r)
-        r = read_groups(infer, operands, window);
-    if (r)
+    if ((r = nn_infer_rank(infer, operands->filter, 4, 4)) ||
+        (r = nn_infer_rank(infer, operands->filter + 1, 1, 1)) ||
+        (r = read_groups(infer, operands, window)))
         return r;
     window->height.filter = filter->dims[1];
     window->width.filter = filter->dims[2];
@@ -161,11 +158,9 @@ static int read_strides(const struct nn_infer *infer, const struct nn_window_ope
 {
     int r;
 
-    r = read_pair(infer, operands->strides, &window->width.stride, &window->height.stride);
-    if (r)
-        return r;
-    r = read_pair(infer, operands->dilations, &window->width.dilation, &window->height.dilation);
-    if (r)
+    if ((r = read_pair(infer, operands->strides, &window->width.stride, &window->height.stride)) ||
+        (r = read_pair(infer, operands->dilations, &window->width.dilation,
+                       &window->height.dilation)))
         return r;
     return operands->paddings ? read_paddings(infer, operands->paddings, window) : 0;
 }
@@ -279,19 +274,13 @@ int nn_window_2d_read(const struct nn_infer *infer, struct nn_window_2d *ret)
     struct nn_window_2d window = {.groups = 1};
     int r;
 
-    r = read_image(infer, &operands, &window);
-    if (r)
-        return r;
-    r = operands.filter ? read_filter(infer, &operands, &window)
-                        : read_filter_size(infer, &operands, &window);
-    if (!r)
-        r = read_strides(infer, &operands, &window);
-    if (r)
-        return r;
-    r = infer->op->type == NNHAL_OP_TRANSPOSE_CONV_2D
-            ? read_transpose_output(infer, &operands, &window)
-            : read_output(infer, &operands, &window);
-    if (r)
+    if ((r = read_image(infer, &operands, &window)) ||
+        (r = operands.filter ? read_filter(infer, &operands, &window)
+                             : read_filter_size(infer, &operands, &window)) ||
+        (r = read_strides(infer, &operands, &window)) ||
+        (r = infer->op->type == NNHAL_OP_TRANSPOSE_CONV_2D
+                 ? read_transpose_output(infer, &operands, &window)
+                 : read_output(infer, &operands, &window)))
         return r;
     *ret = window;
     return 0;

@@ -316,18 +316,44 @@ static struct nn_rt_model_answer *find_answer(const struct nn_rt_model *finished
     return answer;
 }
 
+static struct nn_rt_model_answer *answer_free(struct nn_rt_model_answer *answer)
+{
+    if (answer)
+        free(answer->supported);
+    free(answer);
+    return NULL;
+}
+
+/* Two threads may ask a device the same: the first answer stays. Answers stay as long as the model,
+ * so that they can be lent. Consumes answer. */
+static struct nn_rt_model_answer *answer_add(struct nn_rt_model *finished,
+                                             struct nn_rt_model_answer *answer)
+{
+    struct nn_rt_model_answer *first;
+
+    pthread_mutex_lock(&finished->lock);
+    first = find_answer(finished, answer->device);
+    if (!first) {
+        answer->next = finished->answers;
+        finished->answers = first = answer;
+        answer = NULL;
+    }
+    pthread_mutex_unlock(&finished->lock);
+    answer_free(answer);
+    return first;
+}
+
 int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
                               struct nn_why *why, const uint8_t **ret_supported)
 {
     struct nn_rt_model_answer *answer;
-    int r = 0;
+    int r;
 
     if (nn_rt_device_is_foreign(device))
         return nn_fail_status(why, NNHAL_DEAD_OBJECT, device->name, NULL);
-    /* The lock is held while the device is asked: other threads would ask it the same. Answers stay
-     * as long as the model, so that they can be lent. */
     pthread_mutex_lock(&finished->lock);
     answer = find_answer(finished, device);
+    pthread_mutex_unlock(&finished->lock);
     if (!answer) {
         answer = calloc(1, sizeof(*answer));
         if (answer)
@@ -335,17 +361,12 @@ int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevic
         r = answer && answer->supported ? query_device(finished, device, why, answer->supported)
                                         : nn_error_origin(-ENOMEM);
         if (r) {
-            if (answer)
-                free(answer->supported);
-            free(answer);
-        } else {
-            answer->device = device;
-            answer->next = finished->answers;
-            finished->answers = answer;
+            answer_free(answer);
+            return r;
         }
+        answer->device = device;
+        answer = answer_add(finished, answer);
     }
-    if (!r)
-        *ret_supported = answer->supported;
-    pthread_mutex_unlock(&finished->lock);
-    return r;
+    *ret_supported = answer->supported;
+    return 0;
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device's deaths, at times of the test's own. */
+#include "runtime/recovery.h"
+
+#include "support/check-main.h"
+
+#define S UINT64_C(1000000000)
+
+TEST(deaths_are_counted_by_the_minute)
+{
+    struct nn_rt_recovery recovery = {0};
+
+    /* Two a minute for an hour are no reason. */
+    for (uint64_t t = 100; t < 3700; t += 31) {
+        nn_rt_recovery_note_death(&recovery, t * S);
+        ck_assert(!nn_rt_recovery_is_quarantined(&recovery));
+        nn_rt_recovery_note_return(&recovery);
+    }
+    nn_rt_recovery_note_death(&recovery, 5000 * S);
+    nn_rt_recovery_note_death(&recovery, 5010 * S);
+    ck_assert(!nn_rt_recovery_is_quarantined(&recovery));
+    ck_assert_uint_le(nn_rt_recovery_next_attempt(&recovery), 5010 * S);
+    nn_rt_recovery_note_death(&recovery, 5059 * S);
+    ck_assert(nn_rt_recovery_is_quarantined(&recovery));
+    ck_assert_uint_eq(nn_rt_recovery_next_attempt(&recovery),
+                      5059 * S + NN_RT_RECOVERY_FIRST_PAUSE_NS);
+}
+TEST_END
+
+TEST(pauses_grow_to_a_minute_and_a_success_ends_them)
+{
+    struct nn_rt_recovery recovery = {0};
+    uint64_t now_ns = 100 * S, pause_ns = NN_RT_RECOVERY_FIRST_PAUSE_NS;
+
+    nn_rt_recovery_note_death(&recovery, now_ns);
+    nn_rt_recovery_note_death(&recovery, now_ns);
+    for (int i = 0; i < 20; i++) {
+        nn_rt_recovery_note_death(&recovery, now_ns);
+        ck_assert_uint_eq(nn_rt_recovery_next_attempt(&recovery), now_ns + pause_ns);
+        /* Dies also long after the attempt: nothing has succeeded meanwhile. */
+        nn_rt_recovery_note_return(&recovery);
+        now_ns += pause_ns + 1000 * S;
+        pause_ns = pause_ns * 2 < 60 * S ? pause_ns * 2 : 60 * S;
+    }
+    nn_rt_recovery_note_success(&recovery);
+    ck_assert(!nn_rt_recovery_is_quarantined(&recovery));
+    nn_rt_recovery_note_death(&recovery, now_ns);
+    nn_rt_recovery_note_death(&recovery, now_ns);
+    ck_assert(!nn_rt_recovery_is_quarantined(&recovery));
+    nn_rt_recovery_note_death(&recovery, now_ns);
+    ck_assert_uint_eq(nn_rt_recovery_next_attempt(&recovery),
+                      now_ns + NN_RT_RECOVERY_FIRST_PAUSE_NS);
+}
+TEST_END
+
+TEST(patience_counts_from_the_death)
+{
+    struct nn_rt_recovery recovery = {0};
+
+    ck_assert_uint_eq(nn_rt_recovery_end_of_patience(&recovery, 50 * S),
+                      50 * S + NN_RT_RECOVERY_PATIENCE_NS);
+    nn_rt_recovery_note_death(&recovery, 60 * S);
+    nn_rt_recovery_note_death(&recovery, 61 * S); /* an attempt that failed */
+    ck_assert_uint_eq(nn_rt_recovery_end_of_patience(&recovery, 99 * S),
+                      60 * S + NN_RT_RECOVERY_PATIENCE_NS);
+    nn_rt_recovery_note_return(&recovery);
+    ck_assert_uint_eq(nn_rt_recovery_end_of_patience(&recovery, 99 * S),
+                      99 * S + NN_RT_RECOVERY_PATIENCE_NS);
+}
+TEST_END
+
+CHECK_MAIN("recovery", deaths_are_counted_by_the_minute,
+           pauses_grow_to_a_minute_and_a_success_ends_them, patience_counts_from_the_death)

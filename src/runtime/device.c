@@ -4,20 +4,20 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/sys.h"
 #include "base/variable.h"
+#include "base/wait-limit.h"
 #include "host/host.h"
 #include "runtime/object.h"
 
 #include <android/NeuralNetworks.h>
 
 #include <string.h>
-#include <time.h>
 
-#define WAIT_STEP_NS (20 * 1000 * 1000)
-#define WAIT_STEPS   500
+#define WAIT_NS UINT64_C(10000000000) /* of ANeuralNetworksDevice_wait() */
 
-/* A driver that crashes on the same model each time is not restarted for ever. */
-#define MAX_RECOVERIES 3
+/* Between two attempts to reach a process that is gone. */
+#define STEP_NS UINT64_C(10000000)
 
 static int open_session(const ANeuralNetworksDevice *device, struct nn_why *why,
                         struct nn_rt_session **ret_session)
@@ -76,6 +76,7 @@ int nn_rt_device_open(enum nnhal_way way, const char *endpoint, const char *path
     if (!device)
         return nn_error_origin(-ENOMEM);
     pthread_mutex_init(&device->lock, NULL);
+    pthread_cond_init(&device->changed, NULL);
     device->fork_generation = nn_fork_generation();
     device->way = way;
     device->host = steal_ptr(&owned);
@@ -99,6 +100,7 @@ ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device)
         return NULL;
     nn_rt_session_unref(device->session);
     nn_host_unref(device->host);
+    pthread_cond_destroy(&device->changed);
     pthread_mutex_destroy(&device->lock);
     free(device->name);
     free(device->version);
@@ -130,81 +132,203 @@ static bool is_same(const ANeuralNetworksDevice *device, struct nn_rt_session *s
     return result;
 }
 
-static int device_reopen(ANeuralNetworksDevice *device, struct nn_why *why)
-{
-    _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
-    int32_t pid;
-    int r;
-
-    r = open_session(device, why, &session);
-    if (r)
-        return r;
-    if (!is_same(device, session, &pid))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "%s: came back as another device; start the application again",
-                       device->name);
-    /* Objects of the dead session keep their own references to it. */
-    nn_rt_session_unref(device->session);
-    device->session = steal_ptr(&session);
-    device->pid = pid;
-    return 0;
-}
-
-int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
-                             struct nn_rt_session **ret_session)
-{
-    int r = 0;
-
-    if (nn_rt_device_is_foreign(device))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "%s: opened before fork(); only the parent can use it", device->name);
-    pthread_mutex_lock(&device->lock);
-    if (!nn_rt_session_is_alive(device->session))
-        r = device_reopen(device, why);
-    if (!r)
-        *ret_session = nn_rt_session_ref(device->session);
-    pthread_mutex_unlock(&device->lock);
-    return r;
-}
+/* -- coming back --------------------------------------------------------------------- */
 
 static bool is_recovery_off(void)
 {
     return nn_variable_is(NN_VARIABLE_RECOVERY, "off");
 }
 
-int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why)
+/* Who waits for a device's process, and until when. */
+struct device_wait {
+    ANeuralNetworksDevice *device;
+    struct nn_why *why;
+    uint64_t patience_ns; /* 0: as the device's recovery says */
+    bool is_impatient;    /* one attempt */
+    uint64_t end_ns;
+};
+
+/* Under the lock. An application that wants no recovery decides itself when to try again. */
+static void device_note_death(ANeuralNetworksDevice *device)
+{
+    struct nn_rt_recovery *recovery = &device->recovery;
+
+    nn_rt_recovery_note_death(recovery, nn_sys_now_ns());
+    if (is_recovery_off())
+        return;
+    __atomic_store_n(&device->is_quarantined, nn_rt_recovery_is_quarantined(recovery),
+                     __ATOMIC_RELAXED);
+    if (nn_rt_recovery_is_quarantined(recovery))
+        nn_log("runtime", NN_LOG_WARNING,
+               "%s: its process died again, %d times within a minute or since it was last tried; "
+               "the next attempt is in %llu ms",
+               device->name, NN_RT_RECOVERY_DEATHS,
+               (unsigned long long)(recovery->pause_ns / 1000000));
+    else
+        nn_log("runtime", NN_LOG_WARNING, "%s: its process died; starting it again", device->name);
+}
+
+/* Under the lock; objects of the dead session keep their own references to it. */
+static void device_drop_dead(ANeuralNetworksDevice *device)
+{
+    if (!device->session || nn_rt_session_is_alive(device->session))
+        return;
+    device->session = nn_rt_session_unref(device->session);
+    device_note_death(device);
+}
+
+static int session_reopen(const ANeuralNetworksDevice *device, struct nn_why *why,
+                          struct nn_rt_session **ret_session, int32_t *ret_pid)
+{
+    _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
+    int r = open_session(device, why, &session);
+
+    if (r)
+        return r;
+    if (!is_same(device, session, ret_pid))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "%s: came back as another device; start the application again",
+                       device->name);
+    *ret_session = steal_ptr(&session);
+    return 0;
+}
+
+/* The one attempt of all threads; gives the lock up meanwhile. */
+static int device_reopen(ANeuralNetworksDevice *device, struct nn_why *why)
+{
+    struct nn_rt_session *session = NULL;
+    int32_t pid = 0;
+    int r;
+
+    device->is_opening = true;
+    pthread_mutex_unlock(&device->lock);
+    r = session_reopen(device, why, &session, &pid);
+    pthread_mutex_lock(&device->lock);
+    device->is_opening = false;
+    if (!r) {
+        device->session = session;
+        device->pid = pid;
+        nn_rt_recovery_note_return(&device->recovery);
+    } else if (r > 0 && device->way == NNHAL_WAY_PRIVATE) {
+        device_note_death(device); /* it was started, and ended */
+    }
+    pthread_cond_broadcast(&device->changed);
+    return r;
+}
+
+static void device_sleep(struct device_wait *wait, uint64_t until_ns)
+{
+    const struct timespec until = nn_wait_limit_timespec(until_ns < wait->end_ns ? until_ns
+                                                                                 : wait->end_ns);
+
+    pthread_cond_clockwait(&wait->device->changed, &wait->device->lock, CLOCK_MONOTONIC, &until);
+}
+
+static int fail_quarantined(const struct device_wait *wait, uint64_t due_ns, uint64_t now_ns)
+{
+    return nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT,
+                   "%s: its process died %d times within a minute; it is started again in %llu s, "
+                   "for the call that comes then",
+                   wait->device->name, NN_RT_RECOVERY_DEATHS,
+                   (unsigned long long)((due_ns - now_ns) / 1000000000 + 1));
+}
+
+/* Waits for what has to be waited for before the next attempt.
+ * Returns: 0 (look again), DEAD_OBJECT (the wait is over), or what the attempt came to,
+ * after which there is nothing to wait for. */
+static int device_approach(struct device_wait *wait)
+{
+    ANeuralNetworksDevice *device = wait->device;
+    uint64_t now_ns = nn_sys_now_ns(), due_ns = nn_rt_recovery_next_attempt(&device->recovery);
+    int r;
+
+    if (device->is_opening) {
+        if (now_ns >= wait->end_ns)
+            return nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT,
+                           "%s: its process died, and has not been started again in time",
+                           device->name);
+        device_sleep(wait, wait->end_ns);
+        return 0;
+    }
+    if (due_ns > now_ns && !is_recovery_off()) {
+        if (due_ns > wait->end_ns)
+            return fail_quarantined(wait, due_ns, now_ns);
+        device_sleep(wait, due_ns);
+        return 0;
+    }
+    r = device_reopen(device, wait->why);
+    if (r <= 0 || wait->is_impatient || (now_ns = nn_sys_now_ns()) >= wait->end_ns)
+        return r;
+    device_sleep(wait, now_ns + STEP_NS);
+    return 0;
+}
+
+static int device_await_session(struct device_wait *wait, struct nn_rt_session **ret_session)
+{
+    ANeuralNetworksDevice *device = wait->device;
+    uint64_t limit_ns = nn_wait_limit_get(), now_ns = nn_sys_now_ns();
+    int r = 0;
+
+    pthread_mutex_lock(&device->lock);
+    device_drop_dead(device);
+    wait->end_ns = wait->patience_ns ? now_ns + wait->patience_ns
+                                     : nn_rt_recovery_end_of_patience(&device->recovery, now_ns);
+    if (limit_ns < wait->end_ns)
+        wait->end_ns = limit_ns;
+    while (!r && !device->session) {
+        r = device_approach(wait);
+        device_drop_dead(device);
+    }
+    if (!r)
+        *ret_session = nn_rt_session_ref(device->session);
+    pthread_mutex_unlock(&device->lock);
+    return r;
+}
+
+static int fail_foreign(const ANeuralNetworksDevice *device, struct nn_why *why)
+{
+    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                   "%s: opened before fork(); only the parent can use it", device->name);
+}
+
+int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
+                             struct nn_rt_session **ret_session)
+{
+    struct device_wait wait = {.device = device, .why = why, .is_impatient = is_recovery_off()};
+
+    if (nn_rt_device_is_foreign(device))
+        return fail_foreign(device, why);
+    return device_await_session(&wait, ret_session);
+}
+
+int nn_rt_device_may_recover(const ANeuralNetworksDevice *device)
 {
     /* An embedded driver dies with this process: there is nothing to start again. */
     if (device->way == NNHAL_WAY_EMBEDDED || nn_rt_device_is_foreign(device) || is_recovery_off())
         return ANEURALNETWORKS_DEAD_OBJECT;
-    if (__atomic_add_fetch(&device->n_recoveries, 1, __ATOMIC_RELAXED) > MAX_RECOVERIES)
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "%s: its process died %d times in a row; it is not started again for this",
-                       device->name, MAX_RECOVERIES + 1);
-    nn_log("runtime", NN_LOG_WARNING, "%s: its process died; starting it again", device->name);
     return 0;
 }
 
-void nn_rt_device_reset_recoveries(ANeuralNetworksDevice *device)
+void nn_rt_device_note_success(ANeuralNetworksDevice *device)
 {
-    if (__atomic_load_n(&device->n_recoveries, __ATOMIC_RELAXED))
-        __atomic_store_n(&device->n_recoveries, 0, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&device->is_quarantined, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&device->lock);
+    if (nn_rt_recovery_is_quarantined(&device->recovery))
+        nn_log("runtime", NN_LOG_WARNING, "%s: works again", device->name);
+    nn_rt_recovery_note_success(&device->recovery);
+    __atomic_store_n(&device->is_quarantined, 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&device->lock);
 }
 
 int nn_rt_device_wait(ANeuralNetworksDevice *device, struct nn_why *why)
 {
-    const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
-    int r = 0;
+    _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
+    struct device_wait wait = {.device = device, .why = why, .patience_ns = WAIT_NS};
 
-    for (int i = 0; i < WAIT_STEPS; i++) {
-        _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;
-
-        r = nn_rt_device_get_session(device, why, &session);
-        if (!r || nn_rt_device_is_foreign(device))
-            return r;
-        nanosleep(&step, NULL);
-    }
-    return r;
+    if (nn_rt_device_is_foreign(device))
+        return fail_foreign(device, why);
+    return device_await_session(&wait, &session);
 }
 
 void nn_rt_device_get_where(ANeuralNetworksDevice *device, struct nnhal_where *ret_where)
@@ -220,6 +344,6 @@ void nn_rt_device_get_where(ANeuralNetworksDevice *device, struct nnhal_where *r
     if (nn_rt_device_is_foreign(device))
         return;
     pthread_mutex_lock(&device->lock);
-    ret_where->pid = nn_rt_session_is_alive(device->session) ? device->pid : 0;
+    ret_where->pid = device->session && nn_rt_session_is_alive(device->session) ? device->pid : 0;
     pthread_mutex_unlock(&device->lock);
 }

@@ -4,12 +4,14 @@
  * A device is a driver and the way to reach it: in this process, in a private
  * child, or in a service. Its name, version and feature level are asked once, when
  * the list of devices is made, and stay. All users of the device share its
- * session; when it has died, the next
- * use opens another, which is accepted if the same device answers.
+ * session; when it has died, the next use opens another, which is accepted if
+ * the same device answers. One thread opens, without the lock, and the others
+ * wait; how long, and when it is tried again, recovery.h says.
  * Threads: any. */
 #ifndef NN_RUNTIME_DEVICE_H
 #define NN_RUNTIME_DEVICE_H
 
+#include "runtime/recovery.h"
 #include "runtime/result.h"
 #include "runtime/session.h"
 
@@ -28,11 +30,14 @@ struct ANeuralNetworksDevice {
     uint32_t n_data_cache;
     enum nnhal_way way;
     uint32_t fork_generation;
-    struct nn_host *host; /* embedded only */
-    pthread_mutex_t lock; /* of what follows */
-    struct nn_rt_session *session;
+    struct nn_host *host;          /* embedded only */
+    pthread_mutex_t lock;          /* of what follows */
+    pthread_cond_t changed;        /* there is a session, or the attempt to open one has ended */
+    struct nn_rt_session *session; /* NULL: it has died */
+    bool is_opening;               /* a thread tries to */
     int32_t pid;
-    uint32_t n_recoveries; /* in a row, without a computation that succeeded */
+    struct nn_rt_recovery recovery;
+    uint32_t is_quarantined; /* as recovery says; atomic, for those without the lock */
 };
 
 /* nn_rt_device_open() - reaches a driver and asks what it is. endpoint and path are
@@ -46,19 +51,20 @@ ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device);
 bool nn_rt_device_is_foreign(const ANeuralNetworksDevice *device);
 
 /* nn_rt_device_get_session() - a session for new work: the shared one, or a new one
- * if that died. The reference is the caller's.
- * Returns: 0, DEAD_OBJECT. */
+ * if that died. The reference is the caller's. Blocks while the driver's process is
+ * started or gone: until the thread's limit (base/wait-limit.h), 2 s after the death at
+ * most, and not at all with NNHAL_RECOVERY=off.
+ * Returns: 0, DEAD_OBJECT, -errno. */
 int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
                              struct nn_rt_session **ret_session);
 
 /* nn_rt_device_may_recover() - whether what died with a session of this device may be
- * made again without asking the application: not with NNHAL_RECOVERY=off, and
- * not the fourth time in a row. Counts.
+ * made again without asking the application: not with NNHAL_RECOVERY=off.
  * Returns: 0; DEAD_OBJECT. */
-int nn_rt_device_may_recover(ANeuralNetworksDevice *device, struct nn_why *why);
+int nn_rt_device_may_recover(const ANeuralNetworksDevice *device);
 
-/* nn_rt_device_reset_recoveries() - a computation has succeeded. */
-void nn_rt_device_reset_recoveries(ANeuralNetworksDevice *device);
+/* nn_rt_device_note_success() - a computation has succeeded. */
+void nn_rt_device_note_success(ANeuralNetworksDevice *device);
 
 /* nn_rt_device_wait() - until nn_rt_device_get_session() succeeds, 10 s at most.
  * Returns: 0, DEAD_OBJECT. */

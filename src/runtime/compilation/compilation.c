@@ -259,7 +259,7 @@ static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
 
     /* A service that was restarted since the device was opened is found out only by calling it. */
     r = try_device(compilation, device, cache, why, &compilation->prepared);
-    if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device, why))
+    if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device))
         r = try_device(compilation, device, cache, why, &compilation->prepared);
     if (!r) {
         compilation->device = device;
@@ -331,7 +331,7 @@ int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
     /* Under the lock, so that all executions of a compilation wait for one preparation. */
     pthread_mutex_lock(&compilation->lock);
     if (compilation->prepared == dead)
-        r = nn_rt_device_may_recover(compilation->device, why);
+        r = nn_rt_device_may_recover(compilation->device);
     if (!r && compilation->prepared == dead)
         r = try_device(compilation, compilation->device, cache.path ? &cache : NULL, why,
                        &prepared);

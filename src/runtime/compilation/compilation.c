@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/wait-limit.h"
 #include "runtime/model/builder.h"
 #include "runtime/registry.h"
 #include "runtime/execution/deadline.h"
@@ -47,6 +48,7 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
         return nn_error_origin(-ENOMEM);
     nn_rt_object_init(&compilation->object);
     pthread_mutex_init(&compilation->lock, NULL);
+    pthread_cond_init(&compilation->renewal.ended, NULL);
     nn_rt_argument_pools_init(&compilation->argument_pools);
     compilation->finished = nn_rt_model_ref(finished);
     compilation->preference = NNHAL_FAST_SINGLE_ANSWER;
@@ -74,6 +76,7 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
     nn_rt_model_unref(compilation->finished);
     free(compilation->devices);
     free(compilation->cache.path);
+    pthread_cond_destroy(&compilation->renewal.ended);
     pthread_mutex_destroy(&compilation->lock);
     nn_rt_object_done(&compilation->object);
     free(compilation);
@@ -241,11 +244,13 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
         .is_deferred = compilation->is_deferred,
         .cache = cache,
     };
+    uint64_t limit_ns = nn_wait_limit_narrow(options.deadline_ns);
     int r;
 
     r = check_support(compilation, device, why);
     if (!r)
         r = nn_rt_prepared_new(compilation->finished, device, &options, why, ret_prepared);
+    nn_wait_limit_restore(limit_ns);
     nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name,
            r ? why->text : "prepared the model");
     return r;
@@ -321,23 +326,97 @@ bool nn_rt_compilation_has_prepared(const ANeuralNetworksCompilation *compilatio
     return prepared && __atomic_load_n(&compilation->prepared, __ATOMIC_ACQUIRE) == prepared;
 }
 
+/* -- renewal ------------------------------------------------------------------------ */
+
+/* Without the lock, and without a deadline: all that call meanwhile wait for this. */
+static void renewal_run(ANeuralNetworksCompilation *compilation)
+{
+    struct nn_rt_renewal *renewal = &compilation->renewal;
+    struct nn_rt_cache cache = compilation->cache; /* what finish() said stays */
+    struct nn_rt_prepared *prepared = NULL, *dead = NULL;
+    struct nn_why why = {0};
+    int r = try_device(compilation, compilation->device, cache.path ? &cache : NULL, &why,
+                       &prepared);
+
+    pthread_mutex_lock(&compilation->lock);
+    if (!r) {
+        dead = compilation->prepared;
+        __atomic_store_n(&compilation->prepared, prepared, __ATOMIC_RELEASE);
+    }
+    renewal->result = r;
+    renewal->why = why;
+    renewal->is_running = false;
+    renewal->n_ended++;
+    pthread_cond_broadcast(&renewal->ended);
+    pthread_mutex_unlock(&compilation->lock);
+    nn_rt_prepared_unref(dead);
+}
+
+/* The job holds a reference to the compilation. */
+static void renewal_job(struct nn_job *job)
+{
+    ANeuralNetworksCompilation *compilation = NN_CONTAINER_OF(job, ANeuralNetworksCompilation,
+                                                              renewal.job);
+
+    renewal_run(compilation);
+    nn_rt_compilation_unref(compilation);
+}
+
+/* A thread with a deadline leaves the work to another one, so that it can leave. */
+static void renewal_start(ANeuralNetworksCompilation *compilation)
+{
+    struct nn_jobs *jobs = nn_rt_registry_get()->jobs;
+
+    compilation->renewal.job = (struct nn_job){
+        .priority = NN_JOBS_HIGH, .run = renewal_job, .cancel = renewal_job};
+    if (jobs && nn_wait_limit_get() != NN_WAIT_UNLIMITED) {
+        nn_rt_compilation_ref(compilation);
+        if (nn_jobs_submit(jobs, &compilation->renewal.job) == 0)
+            return;
+        nn_rt_compilation_unref(compilation);
+    }
+    renewal_run(compilation);
+}
+
+/* Under the lock. */
+static int renewal_await(ANeuralNetworksCompilation *compilation, uint64_t n_ended,
+                         struct nn_why *why)
+{
+    struct nn_rt_renewal *renewal = &compilation->renewal;
+    const struct timespec limit = nn_wait_limit_timespec(nn_wait_limit_get());
+    int r = 0;
+
+    while (renewal->n_ended == n_ended && !r)
+        r = pthread_cond_clockwait(&renewal->ended, &compilation->lock, CLOCK_MONOTONIC, &limit);
+    if (renewal->n_ended == n_ended)
+        return nn_fail(why, ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT,
+                       "%s: its process died, and the model has not been prepared again in time",
+                       compilation->device->name);
+    if (renewal->result)
+        *why = renewal->why;
+    return renewal->result;
+}
+
 int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
                             const struct nn_rt_prepared *dead, struct nn_why *why)
 {
-    struct nn_rt_prepared *prepared = NULL;
-    struct nn_rt_cache cache = compilation->cache; /* what finish() said stays */
-    int r = 0;
+    uint64_t n_ended;
+    bool is_first;
+    int r = nn_rt_device_may_recover(compilation->device);
 
-    /* Under the lock, so that all executions of a compilation wait for one preparation. */
+    if (r)
+        return r;
     pthread_mutex_lock(&compilation->lock);
-    if (compilation->prepared == dead)
-        r = nn_rt_device_may_recover(compilation->device);
-    if (!r && compilation->prepared == dead)
-        r = try_device(compilation, compilation->device, cache.path ? &cache : NULL, why,
-                       &prepared);
-    if (prepared) {
-        nn_rt_prepared_unref(compilation->prepared);
-        __atomic_store_n(&compilation->prepared, prepared, __ATOMIC_RELEASE);
+    if (compilation->prepared == dead) {
+        n_ended = compilation->renewal.n_ended;
+        is_first = !compilation->renewal.is_running;
+        if (is_first) {
+            compilation->renewal.is_running = true;
+            pthread_mutex_unlock(&compilation->lock);
+            renewal_start(compilation);
+            pthread_mutex_lock(&compilation->lock);
+        }
+        r = renewal_await(compilation, n_ended, why);
     }
     pthread_mutex_unlock(&compilation->lock);
     return r;
@@ -347,14 +426,23 @@ int nn_rt_compilation_get_fallback(ANeuralNetworksCompilation *compilation,
                                    ANeuralNetworksDevice *device, struct nn_why *why,
                                    struct nn_rt_prepared **ret_prepared)
 {
+    struct nn_rt_prepared *prepared = NULL;
+    bool has_one;
     int r = 0;
 
     pthread_mutex_lock(&compilation->lock);
-    if (!compilation->fallback)
-        /* No cache: the token stands for what the chosen device makes of the model. */
-        r = try_device(compilation, device, NULL, why, &compilation->fallback);
-    if (!r)
-        *ret_prepared = nn_rt_prepared_ref(compilation->fallback);
+    has_one = compilation->fallback != NULL;
     pthread_mutex_unlock(&compilation->lock);
-    return r;
+    if (!has_one)
+        /* No cache: the token stands for what the chosen device makes of the model. */
+        r = try_device(compilation, device, NULL, why, &prepared);
+    if (r)
+        return r;
+    pthread_mutex_lock(&compilation->lock);
+    if (!compilation->fallback)
+        compilation->fallback = steal_ptr(&prepared);
+    *ret_prepared = nn_rt_prepared_ref(compilation->fallback);
+    pthread_mutex_unlock(&compilation->lock);
+    nn_rt_prepared_unref(prepared); /* another thread was first */
+    return 0;
 }

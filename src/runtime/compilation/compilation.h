@@ -8,7 +8,8 @@
  * every operation. Without a list, a device that then fails to prepare the
  * model is passed over for the next one. With a list its failure is final.
  * When a device's process has died, nn_rt_compilation_renew() prepares the model
- * again, once for all executions that ask.
+ * again, once for all executions that ask. It does so without a deadline, so that
+ * a model which takes long to prepare also comes back to those who wait briefly.
  * One thread at a time until finish() has returned, then any. */
 #ifndef NN_RUNTIME_COMPILATION_COMPILATION_H
 #define NN_RUNTIME_COMPILATION_COMPILATION_H
@@ -17,6 +18,18 @@
 #include "runtime/compilation/prepared.h"
 #include "runtime/memory/argument-pool.h"
 #include "runtime/object.h"
+
+#include "base/jobs.h"
+
+/* The preparation that takes the place of one that died. */
+struct nn_rt_renewal {
+    bool is_running;
+    uint64_t n_ended;
+    int result; /* of the last one that ended */
+    struct nn_why why;
+    pthread_cond_t ended;
+    struct nn_job job;
+};
 
 enum nn_rt_compilation_state {
     NN_COMPILATION_OPEN,
@@ -39,6 +52,7 @@ struct ANeuralNetworksCompilation {
     uint32_t stage;       /* enum nnhal_stage, once FINISHED */
     pthread_mutex_t lock; /* of prepared, once FINISHED */
     struct nn_rt_prepared *prepared;
+    struct nn_rt_renewal renewal;
     ANeuralNetworksDevice *device;   /* the chosen one, once FINISHED */
     struct nn_rt_prepared *fallback; /* where failures are computed again; NULL: none yet */
     struct nn_rt_argument_pools argument_pools; /* of executions */
@@ -85,8 +99,9 @@ bool nn_rt_compilation_has_prepared(const ANeuralNetworksCompilation *compilatio
                                     const struct nn_rt_prepared *prepared);
 
 /* nn_rt_compilation_renew() - what was prepared has died with its process: prepares
- * the model again, unless another thread has done so meanwhile.
- * Returns: 0; DEAD_OBJECT and what the device answers; -ENOMEM. */
+ * the model again, or waits for the thread that does, until the thread's limit
+ * (base/wait-limit.h). The next call tries again.
+ * Returns: 0; DEAD_OBJECT and what the device answers; MISSED_DEADLINE_TRANSIENT; -ENOMEM. */
 int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
                             const struct nn_rt_prepared *dead, struct nn_why *why);
 

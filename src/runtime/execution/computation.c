@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/execution/computation.h"
 
+#include "base/wait-limit.h"
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/fallback.h"
 #include "runtime/execution/reply.h"
+
+enum { N_ATTEMPTS = 2 };
 
 /* One computation, between begin and end. */
 struct computation {
@@ -55,31 +58,49 @@ static int compute_on_device(struct computation *computation, struct nn_rt_prepa
     return nn_rt_reply_accept(execution, status, &reply, computation->why);
 }
 
-/* If the device dies meanwhile: once more on the model that was prepared again. */
-static int compute_with_recovery(struct computation *computation)
+/* The prepared model that the compilation has now, alive; *owned holds the reference. While the
+ * binding is current it holds one itself, and no lock is taken. */
+static int get_living(struct computation *computation, struct nn_rt_prepared **owned,
+                      struct nn_rt_prepared **ret_prepared)
 {
     ANeuralNetworksCompilation *compilation = computation->execution->compilation;
-    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
     struct nn_rt_prepared *current = computation->execution->binding.prepared;
     int r;
 
-    /* While the binding is current it holds the reference, and no lock is taken. */
     if (!nn_rt_compilation_has_prepared(compilation, current))
-        current = prepared = nn_rt_compilation_get_prepared(compilation);
-    r = compute_on_device(computation, current);
-    if (r != ANEURALNETWORKS_DEAD_OBJECT)
-        return r;
-    r = nn_rt_compilation_renew(compilation, current, computation->why);
-    if (r)
-        return r;
-    nn_rt_prepared_unref(prepared);
-    prepared = nn_rt_compilation_get_prepared(compilation);
-    return compute_on_device(computation, prepared);
+        current = *owned = nn_rt_compilation_get_prepared(compilation);
+    if (!nn_rt_session_is_alive(current->session)) {
+        r = nn_rt_compilation_renew(compilation, current, computation->why);
+        if (r)
+            return r;
+        nn_rt_prepared_unref(*owned);
+        current = *owned = nn_rt_compilation_get_prepared(compilation);
+    }
+    *ret_prepared = current;
+    return 0;
+}
+
+/* If the device dies meanwhile: once more on the model that was prepared again. */
+static int compute_with_recovery(struct computation *computation)
+{
+    int r = ANEURALNETWORKS_DEAD_OBJECT;
+
+    for (uint32_t i = 0; r == ANEURALNETWORKS_DEAD_OBJECT && i < N_ATTEMPTS; i++) {
+        _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *owned = NULL;
+        struct nn_rt_prepared *prepared;
+
+        r = get_living(computation, &owned, &prepared);
+        if (r)
+            return r;
+        r = compute_on_device(computation, prepared);
+    }
+    return r;
 }
 
 static int compute_with_fallback(struct computation *computation, uint64_t deadline_ns)
 {
     ANeuralNetworksExecution *execution = computation->execution;
+    uint64_t limit_ns = nn_wait_limit_narrow(deadline_ns);
     int r;
 
     computation->options = nn_rt_execution_options(execution, deadline_ns);
@@ -91,6 +112,7 @@ static int compute_with_fallback(struct computation *computation, uint64_t deadl
     nn_rt_reply_mark_outputs(execution, r == 0);
     if (!execution->is_reusable)
         nn_rt_binding_done(&execution->binding);
+    nn_wait_limit_restore(limit_ns);
     return r;
 }
 

@@ -74,6 +74,16 @@ static inline struct nn_multiplier nn_multiplier_make(double real)
     return m;
 }
 
+/* nn_multiplier_of_scales() - of a sum of products of uint8 data: the product of the scales is
+ * rounded to float, as TensorFlow Lite does. */
+static inline struct nn_multiplier nn_multiplier_of_scales(float input_scale, float weight_scale,
+                                                           float output_scale)
+{
+    float product = input_scale * weight_scale;
+
+    return nn_multiplier_make((double)product / (double)output_scale);
+}
+
 /* nn_multiplier_is_valid() - whether it is one that nn_multiplier_make() can return. */
 static inline bool nn_multiplier_is_valid(struct nn_multiplier m)
 {

@@ -14,8 +14,6 @@
 #include "drivers/cpu/kernels/common/variant.h"
 #include "model/operands.h"
 
-#define nn_conv_read          NN_VARIANT_SYMBOL(nn_conv_read)
-#define nn_conv_multipliers   NN_VARIANT_SYMBOL(nn_conv_multipliers)
 #define nn_conv_nhwc_f32      NN_VARIANT_SYMBOL(nn_conv_nhwc_f32)
 #define nn_conv_nhwc_q8       NN_VARIANT_SYMBOL(nn_conv_nhwc_q8)
 #define nn_conv_from_nhwc_f32 NN_VARIANT_SYMBOL(nn_conv_from_nhwc_f32)

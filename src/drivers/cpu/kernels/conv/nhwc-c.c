@@ -2,49 +2,9 @@
 #include "drivers/cpu/kernels/conv/conv.h"
 
 #include "drivers/cpu/kernels/common/float16.h"
-#include "drivers/cpu/kernels/common/window.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
 
 #include <string.h>
-
-/* ---- arguments ---- */
-
-int nn_conv_read(struct nn_lower *lower, struct nn_conv_shape *ret)
-{
-    struct nn_window_2d window;
-    int r = nn_lower_window(lower, &window);
-
-    if (r)
-        return r;
-    *ret = (struct nn_conv_shape){
-        .pad_top = window.height.head,
-        .pad_left = window.width.head,
-        .stride_h = window.height.stride,
-        .stride_w = window.width.stride,
-        .dilation_h = window.height.dilation,
-        .dilation_w = window.width.dilation,
-        .activation = nn_lower_window_activation(lower),
-        .depth_multiplier = lower->operation == NNHAL_OP_DEPTHWISE_CONV_2D ? window.groups : 0,
-        .is_nchw = window.is_nchw};
-    return 0;
-}
-
-void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *multipliers,
-                         size_t n_channels)
-{
-    const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
-    float in = lower->inputs[NN_CONV_INPUT].scale, out = lower->outputs[0].scale;
-
-    bool is_signed = lower->as_int8 ||
-                     lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
-
-    for (size_t c = 0; c < n_channels; c++) {
-        float scale = c < filter->n_channel_scales ? filter->channel_scales[c] : filter->scale;
-
-        multipliers[c] = is_signed ? nn_multiplier_make((double)in * (double)scale / (double)out)
-                                   : nn_gemm_multiplier(in, scale, out);
-    }
-}
 
 /* ---- staging ---- */
 

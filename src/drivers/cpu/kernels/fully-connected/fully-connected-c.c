@@ -194,7 +194,7 @@ static int lower_q8(struct nn_lower *lower)
     if (!nn_activation_q8(nn_lower_i32(lower, ACTIVATION, 0), is_signed, output->scale,
                           output->zero_point, &params->low, &params->high))
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
-    params->multiplier = nn_gemm_multiplier(input->scale, weights->scale, output->scale);
+    params->multiplier = nn_multiplier_of_scales(input->scale, weights->scale, output->scale);
     params->is_packed = is_constant(lower);
     if (!nn_gemm_bytes_q8(n_cols, k, &n_bytes) ||
         !scratch_q8(params->is_packed, output->dims[0], n_cols, k, &lower->scratch_bytes))

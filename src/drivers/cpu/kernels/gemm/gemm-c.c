@@ -228,10 +228,3 @@ void nn_gemm_run_q8(const struct nn_gemm_q8 *gemm, size_t n_rows, const int16_t 
                 out[r][n + c] = requantize_sum(gemm, acc[r * NN_GEMM_COLS_Q8 + c], n + c);
     }
 }
-
-struct nn_multiplier nn_gemm_multiplier(float input_scale, float filter_scale, float output_scale)
-{
-    float product = input_scale * filter_scale;
-
-    return nn_multiplier_make((double)product / (double)output_scale);
-}

@@ -33,17 +33,16 @@ enum {
     NN_GEMM_PAD_Q8 = NN_VARIANT_VECTOR_BYTES / 2, /* rows are whole vectors of int16 */
 };
 
-#define nn_gemm_bytes_f32  NN_VARIANT_SYMBOL(nn_gemm_bytes_f32)
-#define nn_gemm_pack_f32   NN_VARIANT_SYMBOL(nn_gemm_pack_f32)
-#define nn_gemm_pack_f16   NN_VARIANT_SYMBOL(nn_gemm_pack_f16)
-#define nn_gemm_use_f32    NN_VARIANT_SYMBOL(nn_gemm_use_f32)
-#define nn_gemm_run_f32    NN_VARIANT_SYMBOL(nn_gemm_run_f32)
-#define nn_gemm_bytes_q8   NN_VARIANT_SYMBOL(nn_gemm_bytes_q8)
-#define nn_gemm_pack_q8    NN_VARIANT_SYMBOL(nn_gemm_pack_q8)
-#define nn_gemm_use_q8     NN_VARIANT_SYMBOL(nn_gemm_use_q8)
-#define nn_gemm_widen_q8   NN_VARIANT_SYMBOL(nn_gemm_widen_q8)
-#define nn_gemm_run_q8     NN_VARIANT_SYMBOL(nn_gemm_run_q8)
-#define nn_gemm_multiplier NN_VARIANT_SYMBOL(nn_gemm_multiplier)
+#define nn_gemm_bytes_f32 NN_VARIANT_SYMBOL(nn_gemm_bytes_f32)
+#define nn_gemm_pack_f32  NN_VARIANT_SYMBOL(nn_gemm_pack_f32)
+#define nn_gemm_pack_f16  NN_VARIANT_SYMBOL(nn_gemm_pack_f16)
+#define nn_gemm_use_f32   NN_VARIANT_SYMBOL(nn_gemm_use_f32)
+#define nn_gemm_run_f32   NN_VARIANT_SYMBOL(nn_gemm_run_f32)
+#define nn_gemm_bytes_q8  NN_VARIANT_SYMBOL(nn_gemm_bytes_q8)
+#define nn_gemm_pack_q8   NN_VARIANT_SYMBOL(nn_gemm_pack_q8)
+#define nn_gemm_use_q8    NN_VARIANT_SYMBOL(nn_gemm_use_q8)
+#define nn_gemm_widen_q8  NN_VARIANT_SYMBOL(nn_gemm_widen_q8)
+#define nn_gemm_run_q8    NN_VARIANT_SYMBOL(nn_gemm_run_q8)
 
 struct nn_gemm_f32 {
     const float *panels;
@@ -114,8 +113,5 @@ void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero
  * with room and zeroes up to nn_gemm_k_q8(k). first_col: multiple of NN_GEMM_COLS_Q8. */
 void nn_gemm_run_q8(const struct nn_gemm_q8 *gemm, size_t n_rows, const int16_t *const *rows,
                     uint8_t *const *out, size_t first_col, size_t end_col);
-
-/* nn_gemm_multiplier() - the output multiplier of a quantized sum of products. */
-struct nn_multiplier nn_gemm_multiplier(float input_scale, float filter_scale, float output_scale);
 
 #endif

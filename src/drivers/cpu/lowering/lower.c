@@ -387,6 +387,7 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
     struct nn_segment *segment = work->segment;
     const struct nn_graph *graph = segment->graph;
     struct nn_lower_private private = {.segment = segment, .why = segment->why};
+    size_t weights_size = segment->weights.size;
     struct nn_lower lower = {.operation = work->node->operation,
                              .n_inputs = work->node->n_inputs,
                              .n_outputs = work->node->n_outputs,
@@ -410,6 +411,9 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
         if (!lower.params)
             return nn_error_origin(-ENOMEM);
         lower.scratch_bytes = lower.worker_scratch_bytes = 0;
+        /* A row that passed may have begun to pack weights. */
+        segment->weights.size = weights_size;
+        private.weights_bytes = 0;
         r = row->lower ? row->lower(&lower) : 0;
         if (r == 0)
             return add_step(work, kernel, row, &lower);

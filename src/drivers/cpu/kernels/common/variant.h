@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* variant.h - plain C compiled again, for wider vectors
+/* variant.h - sources for an instruction set, and plain C compiled again for wider vectors
  *
- * The loops of many families are plain C that the compiler vectorizes. Their
- * sources are compiled three times: for the machine's base instruction set, and
+ * <family>-vnni.c and the like are written for one instruction set, and are compiled for it alone.
+ * The loops of many other sources are plain C that the compiler vectorizes. These are compiled three times: for the machine's base instruction set, and
  * with NN_VARIANT_AVX2 or NN_VARIANT_AVX512 defined and the flags to match (meson
  * lists them), as tables that stand before the plain one. Nothing is contracted and
  * sums keep their order, so all variants give the same bits.
@@ -21,7 +21,13 @@
 
 #include "drivers/cpu/kernels/kernel.h"
 
-#if defined(NN_VARIANT_AVX512)
+#if defined(NN_VARIANT_VNNI)
+#define NN_VARIANT_NAME(name)            name "__vnni"
+#define NN_VARIANT_SYMBOL(name)          name##__vnni
+#define NN_VARIANT_ISA                   (NN_ISA_AVX512 | NN_ISA_AVX512_VNNI)
+#define NN_VARIANT_VECTOR_BYTES          64
+#define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_vnni, table)
+#elif defined(NN_VARIANT_AVX512)
 #define NN_VARIANT_NAME(name)            name "__avx512"
 #define NN_VARIANT_SYMBOL(name)          name##__avx512
 #define NN_VARIANT_ISA                   NN_ISA_AVX512

@@ -344,7 +344,7 @@ static int lower_row(struct kernel_case *c, const struct nn_kernel *row, struct 
     lower->n_outputs = c->n_outputs;
     lower->inputs = operands;
     lower->outputs = operands + c->n_inputs;
-    return row->lower(lower);
+    return row->lower ? row->lower(lower) : 0;
 }
 
 static int run_row(struct kernel_case *c, const struct nn_kernel *row, const struct nn_lower *lower)
@@ -358,6 +358,12 @@ static int run_row(struct kernel_case *c, const struct nn_kernel *row, const str
                                   .inputs = tensors,
                                   .outputs = tensors + c->n_inputs,
                                   .run = &run};
+    struct nn_kernel_step step = {.params = lower->params,
+                                  .weights_bytes = UINT64_MAX,
+                                  .n_inputs = c->n_inputs,
+                                  .n_outputs = c->n_outputs,
+                                  .inputs = args.inputs,
+                                  .outputs = args.outputs};
     uint64_t stride = (lower->worker_scratch_bytes + 63) / 64 * 64;
     int r;
 
@@ -369,8 +375,7 @@ static int run_row(struct kernel_case *c, const struct nn_kernel *row, const str
     for (uint32_t i = 0; i < c->n_outputs; i++)
         make_tensor(&c->outputs[i], &tensors[c->n_inputs + i]);
     if (row->check)
-        ck_assert(row->check(lower->params, c->n_inputs, args.inputs, c->n_outputs, args.outputs,
-                             UINT64_MAX));
+        ck_assert(row->check(&step));
     r = row->run(&args);
     free(args.scratch);
     free(args.worker_scratch);

@@ -173,31 +173,33 @@ static void as_tensor(const struct verifier *v, uint32_t ref, struct nn_tensor *
                                  .zero_point = value->zero_point};
 }
 
-static bool scratch_suffices(const struct verifier *v, const struct nn_plan_step *step,
-                             const struct nn_kernel *kernel, const struct nn_tensor *tensors)
+static bool scratch_suffices(const struct verifier *v, const struct nn_kernel *kernel,
+                             const struct nn_kernel_step *step)
 {
     size_t scratch = 0, worker_scratch = 0;
 
     if (!kernel->find_scratch)
         return true;
-    return kernel->find_scratch(v->plan->block + step->params, tensors, tensors + step->n_inputs,
-                                &scratch, &worker_scratch) &&
+    return kernel->find_scratch(step, &scratch, &worker_scratch) &&
            scratch <= v->header->scratch_bytes && worker_scratch <= v->header->worker_scratch_bytes;
 }
 
 static bool params_pass(const struct verifier *v, const struct nn_plan_step *step,
                         const struct nn_kernel *kernel)
 {
-    uint32_t n = step->n_inputs + step->n_outputs;
     struct nn_tensor *tensors = v->view.tensors;
+    struct nn_kernel_step view = {.params = v->plan->block + step->params,
+                                  .weights_bytes = step->weights_bytes,
+                                  .n_inputs = step->n_inputs,
+                                  .n_outputs = step->n_outputs,
+                                  .inputs = tensors,
+                                  .outputs = tensors + step->n_inputs};
 
     if (!kernel->check)
         return true;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < step->n_inputs + step->n_outputs; i++)
         as_tensor(v, v->refs[step->first_ref + i], &tensors[i]);
-    return kernel->check(v->plan->block + step->params, step->n_inputs, tensors, step->n_outputs,
-                         tensors + step->n_inputs, step->weights_bytes) &&
-           scratch_suffices(v, step, kernel, tensors);
+    return kernel->check(&view) && scratch_suffices(v, kernel, &view);
 }
 
 /* The bytes of a value that decided something: a small constant, or what a

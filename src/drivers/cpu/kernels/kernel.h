@@ -216,6 +216,14 @@ int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
 
 /* ---- the table ---- */
 
+/* A step as a cache file has it, for check() and find_scratch(): its tensors have no data. */
+struct nn_kernel_step {
+    const void *params;
+    uint64_t weights_bytes;
+    uint32_t n_inputs, n_outputs;
+    const struct nn_tensor *inputs, *outputs;
+};
+
 /* A set of types of 0 matches any type, and an operand that is not there. */
 struct nn_kernel {
     const char *name;        /* "conv_2d_f32__c" */
@@ -238,13 +246,11 @@ struct nn_kernel {
     int (*run)(const struct nn_kernel_args *args);
     /* Optional: whether params, from a cache file, keep run() within these shapes.
      * A kernel whose params hold no size, stride or offset needs none. */
-    bool (*check)(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                  uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes);
+    bool (*check)(const struct nn_kernel_step *step);
     /* Optional: the scratch that run() uses with these params and shapes, which
      * check() has passed; for kernels whose params decide how much.
      * Returns: false if it does not fit a size. */
-    bool (*find_scratch)(const void *params, const struct nn_tensor *inputs,
-                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+    bool (*find_scratch)(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                          size_t *ret_worker_scratch_bytes);
 };
 

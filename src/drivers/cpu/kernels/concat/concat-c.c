@@ -143,28 +143,26 @@ static bool check_parts(const void *params, const struct nn_tensor *parts, uint3
     return n_bytes == whole->size;
 }
 
-static bool check_join(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_join(const struct nn_kernel_step *step)
 {
-    return n_inputs >= 2 && n_outputs == 1 && check_parts(params, inputs, n_inputs - 1, outputs);
+    return step->n_inputs >= 2 && step->n_outputs == 1 &&
+           check_parts(step->params, step->inputs, step->n_inputs - 1, step->outputs);
 }
 
-static bool check_pack(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_pack(const struct nn_kernel_step *step)
 {
-    return n_inputs >= 2 && n_outputs == 1 &&
-           check_parts(params, inputs + 1, n_inputs - 1, outputs);
+    return step->n_inputs >= 2 && step->n_outputs == 1 &&
+           check_parts(step->params, step->inputs + 1, step->n_inputs - 1, step->outputs);
 }
 
-static bool check_split(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_split(const struct nn_kernel_step *step)
 {
-    if (n_inputs != 3 || n_outputs == 0)
+    if (step->n_inputs != 3 || step->n_outputs == 0)
         return false;
-    for (uint32_t i = 1; i < n_outputs; i++)
-        if (outputs[i].size != outputs[0].size)
+    for (uint32_t i = 1; i < step->n_outputs; i++)
+        if (step->outputs[i].size != step->outputs[0].size)
             return false;
-    return check_parts(params, outputs, n_outputs, inputs);
+    return check_parts(step->params, step->outputs, step->n_outputs, step->inputs);
 }
 
 static const struct nn_kernel kernels[] = {

@@ -469,43 +469,42 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 
 /* Windows are clipped to the input, so that no stride or padding reads outside it.
  * Params decide the size of a block and where the weights are: these are checked. */
-static bool check_conv(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_conv(const struct nn_kernel_step *step)
 {
-    const struct conv_params *params = bytes;
+    const struct conv_params *params = step->params;
     const struct nn_conv_shape *shape = &params->shape;
-    bool is_float = n_inputs > 2 && (NN_T_F32 | NN_T_F16) >> inputs[0].type & 1;
+    bool is_float = step->n_inputs > 2 && (NN_T_F32 | NN_T_F16) >> step->inputs[0].type & 1;
     size_t k, needed;
 
-    if (n_inputs < 7 || n_outputs != 1 || inputs[0].n_dims != 4 || inputs[1].n_dims != 4 ||
-        outputs[0].n_dims != 4 || params->block == 0 || params->block > MAX_BLOCK ||
-        shape->stride_h < 1 || shape->stride_w < 1 || shape->dilation_h < 1 ||
-        shape->dilation_w < 1 || shape->is_nchw > 1 || !find_k(inputs[1].dims, &k))
+    if (step->n_inputs < 7 || step->n_outputs != 1 || step->inputs[0].n_dims != 4 ||
+        step->inputs[1].n_dims != 4 || step->outputs[0].n_dims != 4 || params->block == 0 ||
+        params->block > MAX_BLOCK || shape->stride_h < 1 || shape->stride_w < 1 ||
+        shape->dilation_h < 1 || shape->dilation_w < 1 || shape->is_nchw > 1 ||
+        !find_k(step->inputs[1].dims, &k))
         return false;
     if (is_float)
-        return !params->is_packed ||
-               (nn_gemm_bytes_f32(inputs[1].dims[0], k, &needed) && needed <= weights_bytes);
+        return !params->is_packed || (nn_gemm_bytes_f32(step->inputs[1].dims[0], k, &needed) &&
+                                      needed <= step->weights_bytes);
     if (!params->is_packed)
-        return multiplier_bytes(inputs[1].dims[0]) <= weights_bytes;
-    return nn_gemm_bytes_q8(inputs[1].dims[0], k, &needed) &&
-           nn_add_size(needed, multiplier_bytes(inputs[1].dims[0]), &needed) &&
-           needed <= weights_bytes;
+        return multiplier_bytes(step->inputs[1].dims[0]) <= step->weights_bytes;
+    return nn_gemm_bytes_q8(step->inputs[1].dims[0], k, &needed) &&
+           nn_add_size(needed, multiplier_bytes(step->inputs[1].dims[0]), &needed) &&
+           needed <= step->weights_bytes;
 }
 
-static bool find_conv_scratch(const void *bytes, const struct nn_tensor *inputs,
-                              const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                               size_t *ret_worker_scratch_bytes)
 {
-    const struct conv_params *params = bytes;
-    const uint32_t *filter = inputs[NN_CONV_FILTER].dims;
-    bool is_float = (NN_T_F32 | NN_T_F16) >> inputs[0].type & 1, fits;
+    const struct conv_params *params = step->params;
+    const uint32_t *filter = step->inputs[NN_CONV_FILTER].dims;
+    bool is_float = (NN_T_F32 | NN_T_F16) >> step->inputs[0].type & 1, fits;
     struct conv_pieces pieces;
     size_t row_bytes;
 
-    fits = is_float ? find_pieces_f32(inputs[0].type, params->shape.is_nchw, inputs[0].dims, filter,
-                                      outputs[0].dims, &pieces)
-                    : find_pieces_q8(params->shape.is_nchw, inputs[0].dims, filter, outputs[0].dims,
-                                     &pieces);
+    fits = is_float ? find_pieces_f32(step->inputs[0].type, params->shape.is_nchw,
+                                      step->inputs[0].dims, filter, step->outputs[0].dims, &pieces)
+                    : find_pieces_q8(params->shape.is_nchw, step->inputs[0].dims, filter,
+                                     step->outputs[0].dims, &pieces);
     row_bytes = is_float ? pieces.k * sizeof(float) : nn_gemm_k_q8(pieces.k) * sizeof(int16_t);
     return fits && find_bytes(params, &pieces, filter, row_bytes, ret_scratch_bytes,
                               ret_worker_scratch_bytes);

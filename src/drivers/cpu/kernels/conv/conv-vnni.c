@@ -235,31 +235,32 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 
 /* ---- the table ---- */
 
-static bool check_conv(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_conv(const struct nn_kernel_step *step)
 {
-    const struct conv_vnni_params *params = bytes;
+    const struct conv_vnni_params *params = step->params;
     const struct nn_conv_shape *shape = &params->shape;
     size_t k, stride, needed;
 
-    return n_inputs >= 7 && n_outputs == 1 && inputs[0].n_dims == 4 && inputs[1].n_dims == 4 &&
-           outputs[0].n_dims == 4 && params->block >= 1 && params->block <= NN_GEMM_VNNI_MAX_ROWS &&
-           shape->stride_h >= 1 && shape->stride_w >= 1 && shape->dilation_h >= 1 &&
-           shape->dilation_w >= 1 && shape->is_nchw == 0 &&
-           inputs[0].dims[3] == inputs[1].dims[3] && outputs[0].dims[3] == inputs[1].dims[0] &&
-           inputs[0].dims[0] == outputs[0].dims[0] &&
-           (!reads_in_place(shape, inputs[1].dims) ||
-            (inputs[0].dims[2] == outputs[0].dims[2] && inputs[0].dims[1] == outputs[0].dims[1])) &&
-           find_row(inputs[1].dims, &k, &stride) &&
-           nn_gemm_vnni_bytes(inputs[1].dims[0], k, &needed) && needed <= weights_bytes;
+    return step->n_inputs >= 7 && step->n_outputs == 1 && step->inputs[0].n_dims == 4 &&
+           step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 && params->block >= 1 &&
+           params->block <= NN_GEMM_VNNI_MAX_ROWS && shape->stride_h >= 1 && shape->stride_w >= 1 &&
+           shape->dilation_h >= 1 && shape->dilation_w >= 1 && shape->is_nchw == 0 &&
+           step->inputs[0].dims[3] == step->inputs[1].dims[3] &&
+           step->outputs[0].dims[3] == step->inputs[1].dims[0] &&
+           step->inputs[0].dims[0] == step->outputs[0].dims[0] &&
+           (!reads_in_place(shape, step->inputs[1].dims) ||
+            (step->inputs[0].dims[2] == step->outputs[0].dims[2] &&
+             step->inputs[0].dims[1] == step->outputs[0].dims[1])) &&
+           find_row(step->inputs[1].dims, &k, &stride) &&
+           nn_gemm_vnni_bytes(step->inputs[1].dims[0], k, &needed) && needed <= step->weights_bytes;
 }
 
-static bool find_conv_scratch(const void *bytes, const struct nn_tensor *inputs,
-                              const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                               size_t *ret_worker_scratch_bytes)
 {
     *ret_scratch_bytes = 0;
-    return find_gather_bytes(bytes, inputs[NN_CONV_FILTER].dims, ret_worker_scratch_bytes);
+    return find_gather_bytes(step->params, step->inputs[NN_CONV_FILTER].dims,
+                             ret_worker_scratch_bytes);
 }
 
 static const struct nn_kernel kernels[] = {

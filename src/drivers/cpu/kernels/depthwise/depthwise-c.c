@@ -409,36 +409,34 @@ static int nn_depthwise_conv_2d_q8(const struct nn_kernel_args *args)
 
 /* ---- the table ---- */
 
-static bool check_depthwise(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
-                            uint32_t n_outputs, const struct nn_tensor *outputs,
-                            uint64_t weights_bytes)
+static bool check_depthwise(const struct nn_kernel_step *step)
 {
-    const struct depthwise_params *params = bytes;
+    const struct depthwise_params *params = step->params;
     const struct nn_conv_shape *shape = &params->shape;
     struct depthwise_pieces pieces;
 
-    return n_inputs >= 8 && n_outputs == 1 && inputs[0].n_dims == 4 && inputs[1].n_dims == 4 &&
-           outputs[0].n_dims == 4 && shape->stride_h > 0 && shape->stride_w > 0 &&
-           shape->dilation_h > 0 && shape->dilation_w > 0 && shape->is_nchw <= 1 &&
-           shape->depth_multiplier > 0 &&
-           (uint64_t)nn_conv_sizes(inputs[0].dims, shape->is_nchw).c *
+    return step->n_inputs >= 8 && step->n_outputs == 1 && step->inputs[0].n_dims == 4 &&
+           step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 && shape->stride_h > 0 &&
+           shape->stride_w > 0 && shape->dilation_h > 0 && shape->dilation_w > 0 &&
+           shape->is_nchw <= 1 && shape->depth_multiplier > 0 &&
+           (uint64_t)nn_conv_sizes(step->inputs[0].dims, shape->is_nchw).c *
                    (uint64_t)shape->depth_multiplier ==
-               inputs[1].dims[3] &&
-           find_pieces(is_float_type(inputs[0].type), inputs[0].type, shape, inputs[0].dims,
-                       inputs[1].dims, outputs[0].dims, &pieces) &&
+               step->inputs[1].dims[3] &&
+           find_pieces(is_float_type(step->inputs[0].type), step->inputs[0].type, shape,
+                       step->inputs[0].dims, step->inputs[1].dims, step->outputs[0].dims,
+                       &pieces) &&
            pieces.multipliers + (params->is_packed ? pieces.bias + pieces.filter : 0) <=
-               weights_bytes;
+               step->weights_bytes;
 }
 
-static bool find_depthwise_scratch(const void *bytes, const struct nn_tensor *inputs,
-                                   const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                                    size_t *ret_worker_scratch_bytes)
 {
-    const struct depthwise_params *params = bytes;
+    const struct depthwise_params *params = step->params;
     struct depthwise_pieces pieces;
 
-    if (!find_pieces(is_float_type(inputs[0].type), inputs[0].type, &params->shape, inputs[0].dims,
-                     inputs[1].dims, outputs[0].dims, &pieces))
+    if (!find_pieces(is_float_type(step->inputs[0].type), step->inputs[0].type, &params->shape,
+                     step->inputs[0].dims, step->inputs[1].dims, step->outputs[0].dims, &pieces))
         return false;
     *ret_scratch_bytes = step_scratch(params, &pieces);
     *ret_worker_scratch_bytes = 0;

@@ -385,28 +385,27 @@ static int nn_depthwise_conv_2d_q8(const struct nn_kernel_args *args)
 
 /* ---- the table ---- */
 
-static bool check_depthwise(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
-                            uint32_t n_outputs, const struct nn_tensor *outputs,
-                            uint64_t weights_bytes)
+static bool check_depthwise(const struct nn_kernel_step *step)
 {
-    const struct depthwise_vnni_params *params = bytes;
+    const struct depthwise_vnni_params *params = step->params;
     const struct nn_conv_shape *shape = &params->shape;
     size_t needed;
 
-    return n_inputs >= 8 && n_outputs == 1 && inputs[0].n_dims == 4 && inputs[1].n_dims == 4 &&
-           outputs[0].n_dims == 4 && shape->stride_h > 0 && shape->stride_w > 0 &&
-           shape->dilation_h > 0 && shape->dilation_w > 0 && shape->is_nchw == 0 &&
-           (uint64_t)inputs[1].dims[1] * inputs[1].dims[2] <= MAX_TAPS &&
-           inputs[0].dims[3] == inputs[1].dims[3] && outputs[0].dims[3] == inputs[1].dims[3] &&
-           inputs[0].dims[0] == outputs[0].dims[0] && find_weights_bytes(inputs[1].dims, &needed) &&
-           needed <= weights_bytes;
+    return step->n_inputs >= 8 && step->n_outputs == 1 && step->inputs[0].n_dims == 4 &&
+           step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 && shape->stride_h > 0 &&
+           shape->stride_w > 0 && shape->dilation_h > 0 && shape->dilation_w > 0 &&
+           shape->is_nchw == 0 &&
+           (uint64_t)step->inputs[1].dims[1] * step->inputs[1].dims[2] <= MAX_TAPS &&
+           step->inputs[0].dims[3] == step->inputs[1].dims[3] &&
+           step->outputs[0].dims[3] == step->inputs[1].dims[3] &&
+           step->inputs[0].dims[0] == step->outputs[0].dims[0] &&
+           find_weights_bytes(step->inputs[1].dims, &needed) && needed <= step->weights_bytes;
 }
 
-static bool find_depthwise_scratch(const void *bytes, const struct nn_tensor *inputs,
-                                   const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                                    size_t *ret_worker_scratch_bytes)
 {
-    *ret_scratch_bytes = edge_bytes(inputs[NN_CONV_FILTER].dims[3]);
+    *ret_scratch_bytes = edge_bytes(step->inputs[NN_CONV_FILTER].dims[3]);
     *ret_worker_scratch_bytes = 0;
     return true;
 }

@@ -63,10 +63,9 @@ static bool check_tensors(const struct direct_params *params, const struct nn_te
            inputs[NN_CONV_BIAS].dims[0] == params->window.out_depth;
 }
 
-static bool check_float(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_float(const struct nn_kernel_step *step)
 {
-    return check_tensors(params, inputs, outputs);
+    return check_tensors(step->params, step->inputs, step->outputs);
 }
 
 static struct direct_job make_job(const struct nn_kernel_args *args)
@@ -284,13 +283,12 @@ static int lower_q8(struct nn_lower *lower)
     return 0;
 }
 
-static bool check_q8(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                     uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_q8(const struct nn_kernel_step *step)
 {
-    const struct direct_params *params = from_params;
+    const struct direct_params *params = step->params;
 
-    return check_tensors(params, inputs, outputs) &&
-           weights_bytes / sizeof(struct nn_multiplier) >= params->window.out_depth;
+    return check_tensors(params, step->inputs, step->outputs) &&
+           step->weights_bytes / sizeof(struct nn_multiplier) >= params->window.out_depth;
 }
 
 /* How bytes of the input and of the filter become differences from their zero points. */

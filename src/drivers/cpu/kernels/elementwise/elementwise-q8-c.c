@@ -322,17 +322,16 @@ static int nn_prelu_q8(const struct nn_kernel_args *args)
 /* ---- the table ---- */
 
 /* Numbers with which nothing overflows. */
-static bool check_q8(const void *bytes, uint32_t n_inputs, const struct nn_tensor *inputs,
-                     uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_q8(const struct nn_kernel_step *step)
 {
-    const struct q8_params *params = bytes;
+    const struct q8_params *params = step->params;
     const int32_t codes[] = {params->low, params->high, params->zero, params->zeros[0],
                              params->zeros[1]};
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (codes[i] < INT8_MIN || codes[i] > UINT8_MAX)
             return false;
-    return params->flip == nn_quant_flip(outputs[0].type) &&
+    return params->flip == nn_quant_flip(step->outputs[0].type) &&
            nn_multiplier_is_valid(params->multiplier);
 }
 

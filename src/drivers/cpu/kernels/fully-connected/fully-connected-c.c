@@ -289,32 +289,31 @@ static bool params_are_packed(const void *params, const struct nn_tensor *input)
 }
 
 /* Shapes are the operation's; params say where the weights are, and how far to shift. */
-static bool check_fully_connected(const void *params, uint32_t n_inputs,
-                                  const struct nn_tensor *inputs, uint32_t n_outputs,
-                                  const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_fully_connected(const struct nn_kernel_step *step)
 {
-    size_t n_cols = inputs[WEIGHTS].dims[0], k = inputs[WEIGHTS].dims[1], needed;
-    bool fits = is_float(&inputs[INPUT]) ? nn_gemm_bytes_f32(n_cols, k, &needed)
-                                         : nn_gemm_bytes_q8(n_cols, k, &needed);
+    size_t n_cols = step->inputs[WEIGHTS].dims[0], k = step->inputs[WEIGHTS].dims[1], needed;
+    bool fits = is_float(&step->inputs[INPUT]) ? nn_gemm_bytes_f32(n_cols, k, &needed)
+                                               : nn_gemm_bytes_q8(n_cols, k, &needed);
 
-    if (!is_float(&inputs[INPUT]) &&
-        !nn_multiplier_is_valid(((const struct dense_q8_params *)params)->multiplier))
+    if (!is_float(&step->inputs[INPUT]) &&
+        !nn_multiplier_is_valid(((const struct dense_q8_params *)step->params)->multiplier))
         return false;
-    return fits && (!params_are_packed(params, &inputs[INPUT]) || needed <= weights_bytes);
+    return fits && (!params_are_packed(step->params, &step->inputs[INPUT]) ||
+                    needed <= step->weights_bytes);
 }
 
-static bool find_fully_connected_scratch(const void *params, const struct nn_tensor *inputs,
-                                         const struct nn_tensor *outputs, size_t *ret_scratch_bytes,
+static bool find_fully_connected_scratch(const struct nn_kernel_step *step,
+                                         size_t *ret_scratch_bytes,
                                          size_t *ret_worker_scratch_bytes)
 {
-    size_t n_cols = inputs[WEIGHTS].dims[0], k = inputs[WEIGHTS].dims[1];
-    bool is_packed = params_are_packed(params, &inputs[INPUT]);
+    size_t n_cols = step->inputs[WEIGHTS].dims[0], k = step->inputs[WEIGHTS].dims[1];
+    bool is_packed = params_are_packed(step->params, &step->inputs[INPUT]);
 
-    if (is_float(&inputs[INPUT]))
-        return scratch_f32(inputs[INPUT].type == NNHAL_TENSOR_FLOAT16, is_packed, n_cols, k,
+    if (is_float(&step->inputs[INPUT]))
+        return scratch_f32(step->inputs[INPUT].type == NNHAL_TENSOR_FLOAT16, is_packed, n_cols, k,
                            ret_scratch_bytes, ret_worker_scratch_bytes);
     *ret_worker_scratch_bytes = 0;
-    return scratch_q8(is_packed, outputs[0].dims[0], n_cols, k, ret_scratch_bytes);
+    return scratch_q8(is_packed, step->outputs[0].dims[0], n_cols, k, ret_scratch_bytes);
 }
 
 static const struct nn_kernel kernels[] = {

@@ -85,13 +85,11 @@ static int nn_gather__c(const struct nn_kernel_args *args)
     return gather_rows(args, &args->inputs[0], params->axis, &args->inputs[2]);
 }
 
-static bool check_gather(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                         uint32_t n_outputs, const struct nn_tensor *outputs,
-                         uint64_t weights_bytes)
+static bool check_gather(const struct nn_kernel_step *step)
 {
-    const struct gather_params *p = params;
+    const struct gather_params *p = step->params;
 
-    return n_inputs == 3 && n_outputs == 1 && p->axis < inputs[0].n_dims;
+    return step->n_inputs == 3 && step->n_outputs == 1 && p->axis < step->inputs[0].n_dims;
 }
 
 static int lower_embedding(struct nn_lower *lower)

@@ -48,18 +48,18 @@ struct matmul_job {
     size_t m, n, k;
 };
 
-static bool check_shapes(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                         uint32_t n_outputs, const struct nn_tensor *outputs,
-                         uint64_t weights_bytes)
+static bool check_shapes(const struct nn_kernel_step *step)
 {
-    const struct matmul_params *params = from_params;
-    uint32_t rank = inputs[0].n_dims;
+    const struct matmul_params *params = step->params;
+    uint32_t rank = step->inputs[0].n_dims;
 
-    return rank >= 2 && inputs[1].n_dims == rank && outputs[0].n_dims == rank &&
-           inputs[0].dims[params->adjoint_x ? rank - 2 : rank - 1] ==
-               inputs[1].dims[params->adjoint_y ? rank - 1 : rank - 2] &&
-           outputs[0].dims[rank - 2] == inputs[0].dims[params->adjoint_x ? rank - 1 : rank - 2] &&
-           outputs[0].dims[rank - 1] == inputs[1].dims[params->adjoint_y ? rank - 2 : rank - 1];
+    return rank >= 2 && step->inputs[1].n_dims == rank && step->outputs[0].n_dims == rank &&
+           step->inputs[0].dims[params->adjoint_x ? rank - 2 : rank - 1] ==
+               step->inputs[1].dims[params->adjoint_y ? rank - 1 : rank - 2] &&
+           step->outputs[0].dims[rank - 2] ==
+               step->inputs[0].dims[params->adjoint_x ? rank - 1 : rank - 2] &&
+           step->outputs[0].dims[rank - 1] ==
+               step->inputs[1].dims[params->adjoint_y ? rank - 2 : rank - 1];
 }
 
 /* Elements as they are multiplied. */

@@ -16,12 +16,11 @@ struct l2_params {
     uint32_t is_last; /* the axis is the last one */
 };
 
-static bool check_axis(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_axis(const struct nn_kernel_step *step)
 {
-    const uint32_t *axis = from_params; /* the first member of both kinds of parameters */
+    const uint32_t *axis = step->params; /* the first member of both kinds of parameters */
 
-    return *axis < inputs[0].n_dims;
+    return *axis < step->inputs[0].n_dims;
 }
 
 static int lower_l2(struct nn_lower *lower)
@@ -209,12 +208,11 @@ static int nn_local_response_float(const struct nn_kernel_args *args)
     return 0;
 }
 
-static bool check_local(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                        uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_local(const struct nn_kernel_step *step)
 {
-    const struct local_params *params = from_params;
+    const struct local_params *params = step->params;
 
-    return params->axis < inputs[0].n_dims && params->radius >= 0;
+    return params->axis < step->inputs[0].n_dims && params->radius >= 0;
 }
 
 static const struct nn_kernel kernels[] = {

@@ -90,31 +90,30 @@ static int nn_mirror_pad__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static bool check_pad(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                      uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_pad(const struct nn_kernel_step *step)
 {
-    const struct pad_params *p = params;
+    const struct pad_params *p = step->params;
 
-    if (n_inputs < 2 || n_outputs != 1 || inputs[0].n_dims != outputs[0].n_dims ||
-        inputs[0].type != outputs[0].type)
+    if (step->n_inputs < 2 || step->n_outputs != 1 ||
+        step->inputs[0].n_dims != step->outputs[0].n_dims ||
+        step->inputs[0].type != step->outputs[0].type)
         return false;
-    for (uint32_t d = 0; d < inputs[0].n_dims; d++)
-        if ((uint64_t)p->before[d] + inputs[0].dims[d] + p->after[d] != outputs[0].dims[d])
+    for (uint32_t d = 0; d < step->inputs[0].n_dims; d++)
+        if ((uint64_t)p->before[d] + step->inputs[0].dims[d] + p->after[d] !=
+            step->outputs[0].dims[d])
             return false;
     return true;
 }
 
-static bool check_mirror_pad(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                             uint32_t n_outputs, const struct nn_tensor *outputs,
-                             uint64_t weights_bytes)
+static bool check_mirror_pad(const struct nn_kernel_step *step)
 {
-    const struct pad_params *p = params;
+    const struct pad_params *p = step->params;
 
-    if (!check_pad(params, n_inputs, inputs, n_outputs, outputs, weights_bytes) || p->edge > 1)
+    if (!check_pad(step) || p->edge > 1)
         return false;
-    for (uint32_t d = 0; d < inputs[0].n_dims; d++)
-        if ((uint64_t)p->before[d] + p->edge > inputs[0].dims[d] ||
-            (uint64_t)p->after[d] + p->edge > inputs[0].dims[d])
+    for (uint32_t d = 0; d < step->inputs[0].n_dims; d++)
+        if ((uint64_t)p->before[d] + p->edge > step->inputs[0].dims[d] ||
+            (uint64_t)p->after[d] + p->edge > step->inputs[0].dims[d])
             return false;
     return true;
 }

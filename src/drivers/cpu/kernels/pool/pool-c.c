@@ -37,12 +37,12 @@ static int lower_pool(struct nn_lower *lower)
     return nn_lower_window(lower, &params->window);
 }
 
-static bool check_pool(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_pool(const struct nn_kernel_step *step)
 {
-    const struct pool_params *params = from_params;
+    const struct pool_params *params = step->params;
 
-    return nn_window_fits(&params->window, NNHAL_OP_MAX_POOL_2D, &inputs[0], NULL, &outputs[0]);
+    return nn_window_fits(&params->window, NNHAL_OP_MAX_POOL_2D, &step->inputs[0], NULL,
+                          &step->outputs[0]);
 }
 
 /* The cells of one window: rows of an image of depth channels. */

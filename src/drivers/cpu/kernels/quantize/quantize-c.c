@@ -134,15 +134,13 @@ static int lower_dequantize_channels(struct nn_lower *lower)
     return 0;
 }
 
-static bool check_channels(const void *from_params, uint32_t n_inputs,
-                           const struct nn_tensor *inputs, uint32_t n_outputs,
-                           const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_channels(const struct nn_kernel_step *step)
 {
-    const struct channel_params *params = from_params;
+    const struct channel_params *params = step->params;
 
-    return params->channel_dim < inputs[0].n_dims &&
-           inputs[0].dims[params->channel_dim] == params->n_channels &&
-           weights_bytes / sizeof(float) >= params->n_channels;
+    return params->channel_dim < step->inputs[0].n_dims &&
+           step->inputs[0].dims[params->channel_dim] == params->n_channels &&
+           step->weights_bytes / sizeof(float) >= params->n_channels;
 }
 
 static int nn_dequantize_qpc(const struct nn_kernel_args *args)

@@ -337,13 +337,12 @@ static int nn_quantized_lstm__c(const struct nn_kernel_args *args)
 }
 
 /* Shifts beyond these would not be defined. */
-static bool check_quantized_lstm(const void *params, uint32_t n_inputs,
-                                 const struct nn_tensor *inputs, uint32_t n_outputs,
-                                 const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_quantized_lstm(const struct nn_kernel_step *step)
 {
-    const struct q_lstm_params *p = params;
+    const struct q_lstm_params *p = step->params;
 
-    return n_inputs == 32 && n_outputs == 3 && p->cell_shift >= -15 && p->cell_shift <= -9;
+    return step->n_inputs == 32 && step->n_outputs == 3 && p->cell_shift >= -15 &&
+           p->cell_shift <= -9;
 }
 
 static const struct nn_kernel kernels[] = {

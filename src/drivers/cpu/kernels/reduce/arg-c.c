@@ -17,14 +17,13 @@ static int lower_arg(struct nn_lower *lower)
     return 0;
 }
 
-static bool check_axis(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_axis(const struct nn_kernel_step *step)
 {
-    const struct arg_params *params = from_params;
+    const struct arg_params *params = step->params;
 
-    return params->axis < inputs[0].n_dims &&
-           nn_tensor_count(&outputs[0]) * inputs[0].dims[params->axis] ==
-               nn_tensor_count(&inputs[0]);
+    return params->axis < step->inputs[0].n_dims &&
+           nn_tensor_count(&step->outputs[0]) * step->inputs[0].dims[params->axis] ==
+               nn_tensor_count(&step->inputs[0]);
 }
 
 struct arg_job {

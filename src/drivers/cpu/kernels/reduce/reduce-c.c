@@ -80,17 +80,16 @@ static bool make_walk(const struct nn_tensor *in, uint32_t axes, struct reduce_w
     return true;
 }
 
-static bool check_axes(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_axes(const struct nn_kernel_step *step)
 {
-    const struct reduce_params *params = from_params;
+    const struct reduce_params *params = step->params;
     size_t n = 1;
 
-    if (inputs[0].n_dims > MAX_RANK)
+    if (step->inputs[0].n_dims > MAX_RANK)
         return false;
-    for (uint32_t d = 0; d < inputs[0].n_dims; d++)
-        n *= params->axes >> d & 1 ? 1 : inputs[0].dims[d];
-    return n == nn_tensor_count(&outputs[0]);
+    for (uint32_t d = 0; d < step->inputs[0].n_dims; d++)
+        n *= params->axes >> d & 1 ? 1 : step->inputs[0].dims[d];
+    return n == nn_tensor_count(&step->outputs[0]);
 }
 
 /* A row function adds a row of n elements to n accumulators, or all of a row to one. */

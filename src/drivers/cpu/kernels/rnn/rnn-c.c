@@ -330,13 +330,13 @@ static int nn_svdf__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static bool check_svdf(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_svdf(const struct nn_kernel_step *step)
 {
-    const struct svdf_params *p = params;
+    const struct svdf_params *p = step->params;
 
-    return n_inputs == 7 && n_outputs == 2 && inputs[1].n_dims == 2 && outputs[1].n_dims == 2 &&
-           p->rank > 0 && (uint64_t)outputs[1].dims[1] * (uint64_t)p->rank == inputs[1].dims[0];
+    return step->n_inputs == 7 && step->n_outputs == 2 && step->inputs[1].n_dims == 2 &&
+           step->outputs[1].n_dims == 2 && p->rank > 0 &&
+           (uint64_t)step->outputs[1].dims[1] * (uint64_t)p->rank == step->inputs[1].dims[0];
 }
 
 static const struct nn_kernel kernels[] = {

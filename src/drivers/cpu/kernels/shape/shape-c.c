@@ -26,10 +26,10 @@ static int nn_copy__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static bool check_copy(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_copy(const struct nn_kernel_step *step)
 {
-    return n_inputs >= 1 && n_outputs == 1 && inputs[0].size == outputs[0].size;
+    return step->n_inputs >= 1 && step->n_outputs == 1 &&
+           step->inputs[0].size == step->outputs[0].size;
 }
 
 /* ---- RANK, FILL ---- */
@@ -346,12 +346,10 @@ static int nn_strided__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static bool check_strided(const void *params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                          uint32_t n_outputs, const struct nn_tensor *outputs,
-                          uint64_t weights_bytes)
+static bool check_strided(const struct nn_kernel_step *step)
 {
-    return n_inputs >= 1 && n_outputs == 1 &&
-           nn_strided_fits(params, inputs[0].size, outputs[0].size);
+    return step->n_inputs >= 1 && step->n_outputs == 1 &&
+           nn_strided_fits(step->params, step->inputs[0].size, step->outputs[0].size);
 }
 
 static int nn_space_to_batch__c(const struct nn_kernel_args *args)
@@ -378,22 +376,21 @@ static int nn_space_to_batch__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static bool check_space_to_batch(const void *params, uint32_t n_inputs,
-                                 const struct nn_tensor *inputs, uint32_t n_outputs,
-                                 const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_space_to_batch(const struct nn_kernel_step *step)
 {
-    const struct space_to_batch_params *p = params;
+    const struct space_to_batch_params *p = step->params;
     uint64_t n_bytes = p->nest.element_bytes;
 
-    if (n_inputs < 3 || n_outputs != 1 || inputs[0].n_dims != 4 ||
-        n_bytes != nn_type_bytes(inputs[0].type))
+    if (step->n_inputs < 3 || step->n_outputs != 1 || step->inputs[0].n_dims != 4 ||
+        n_bytes != nn_type_bytes(step->inputs[0].type))
         return false;
     for (uint32_t d = 0; d < 4; d++)
         if (__builtin_mul_overflow(
-                n_bytes, (uint64_t)p->before[d] + inputs[0].dims[d] + p->after[d], &n_bytes))
+                n_bytes, (uint64_t)p->before[d] + step->inputs[0].dims[d] + p->after[d], &n_bytes))
             return false;
     /* The padded image has the bytes of the output, which is what scratch has. */
-    return n_bytes == outputs[0].size && nn_strided_fits(&p->nest, n_bytes, outputs[0].size);
+    return n_bytes == step->outputs[0].size &&
+           nn_strided_fits(&p->nest, n_bytes, step->outputs[0].size);
 }
 
 /* ---- the table ---- */

@@ -22,12 +22,11 @@ struct softmax_params {
     uint32_t axis;
 };
 
-static bool check_axis(const void *from_params, uint32_t n_inputs, const struct nn_tensor *inputs,
-                       uint32_t n_outputs, const struct nn_tensor *outputs, uint64_t weights_bytes)
+static bool check_axis(const struct nn_kernel_step *step)
 {
-    const struct softmax_params *params = from_params;
+    const struct softmax_params *params = step->params;
 
-    return params->axis < inputs[0].n_dims;
+    return params->axis < step->inputs[0].n_dims;
 }
 
 static int lower_float(struct nn_lower *lower)

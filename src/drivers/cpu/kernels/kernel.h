@@ -242,7 +242,7 @@ struct nn_kernel {
     uint32_t is_elementwise;
     uint32_t runs_epilogue; /* run() calls nn_epilogue_run() for all of output 0 */
     uint32_t is_dynamic;    /* outputs get their shapes in run(), by nn_output_resize() */
-    int (*lower)(struct nn_lower *lower);
+    int (*lower)(struct nn_lower *lower); /* NULL: there is nothing to lower */
     int (*run)(const struct nn_kernel_args *args);
     /* Optional: whether params, from a cache file, keep run() within these shapes.
      * A kernel whose params hold no size, stride or offset needs none. */
@@ -254,6 +254,9 @@ struct nn_kernel {
                          size_t *ret_worker_scratch_bytes);
 };
 
+/* The head of a row of the table: its name, "conv_2d_f32__c", and its operation, CONV_2D. */
+#define NN_ROW(row_name, op) .name = row_name, .operation = NNHAL_OP_##op
+
 struct nn_kernel_family {
     const char *name;
     const struct nn_kernel *kernels;
@@ -261,7 +264,7 @@ struct nn_kernel_family {
 };
 
 /* A family's source defines its table with this, below its kernels:
- *     static const struct nn_kernel kernels[] = {{.name = ...}, ...};
+ *     static const struct nn_kernel kernels[] = {{NN_ROW("softmax__c", SOFTMAX), ...}, ...};
  *     NN_KERNEL_FAMILY(softmax, kernels); */
 #define NN_KERNEL_FAMILY(family, table)                                                            \
     extern const struct nn_kernel_family nn_kernels_##family;                                      \

@@ -34,11 +34,6 @@ static int lower_clamp(struct nn_lower *lower)
     return 0;
 }
 
-static int lower_nothing(struct nn_lower *lower)
-{
-    return 0;
-}
-
 static int lower_elu(struct nn_lower *lower)
 {
     struct elu_params *params = lower->params;
@@ -107,10 +102,10 @@ NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const str
     X(relu, RELU, lower_clamp, 6)                                                                  \
     X(relu1, RELU1, lower_clamp, 6)                                                                \
     X(relu6, RELU6, lower_clamp, 6)                                                                \
-    X(tanh, TANH, lower_nothing, 64)                                                               \
-    X(logistic, LOGISTIC, lower_nothing, 56)                                                       \
+    X(tanh, TANH, NULL, 64)                                                                        \
+    X(logistic, LOGISTIC, NULL, 56)                                                                \
     X(elu, ELU, lower_elu, 48)                                                                     \
-    X(hard_swish, HARD_SWISH, lower_nothing, 16)
+    X(hard_swish, HARD_SWISH, NULL, 16)
 
 #define DEFINE(op_name, op, lower_function, cost)                                                  \
     static void NN_VARIANT_SYMBOL(op_name##_row_f32)(const struct nn_kernel_args *args,            \
@@ -136,18 +131,14 @@ NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const str
 OPERATIONS(DEFINE)
 
 #define ROWS(op_name, op, lower_function, cost)                                                    \
-    {.name = NN_VARIANT_NAME(#op_name "_f32"),                                                     \
-     .isa = NN_VARIANT_ISA,                                                                        \
-     .operation = NNHAL_OP_##op,                                                                   \
+    {NN_VARIANT_ROW(#op_name "_f32", op),                                                          \
      .in0 = NN_T_F32,                                                                              \
      .params_bytes = sizeof(struct elu_params),                                                    \
      .in_place = 1,                                                                                \
      .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
      .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
-        {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
-         .isa = NN_VARIANT_ISA,                                                                    \
-         .operation = NNHAL_OP_##op,                                                               \
+        {NN_VARIANT_ROW(#op_name "_f16", op),                                                      \
          .in0 = NN_T_F16,                                                                          \
          .params_bytes = sizeof(struct elu_params),                                                \
          .in_place = 1,                                                                            \

@@ -157,9 +157,8 @@ static int lower_hard_swish(struct nn_lower *lower)
 
 #define ROW(op_name, op, lower_function)                                                           \
     {                                                                                              \
-        .name = op_name, .operation = NNHAL_OP_##op, .in0 = NN_T_U8 | NN_T_S8,                     \
-        .weights_bytes = 256, .in_place = 1, .is_elementwise = 1, .lower = lower_function,         \
-        .run = nn_lut_run                                                                          \
+        NN_ROW(op_name, op), .in0 = NN_T_U8 | NN_T_S8, .weights_bytes = 256, .in_place = 1,        \
+                             .is_elementwise = 1, .lower = lower_function, .run = nn_lut_run       \
     }
 
 static const struct nn_kernel kernels[] = {

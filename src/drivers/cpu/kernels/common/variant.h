@@ -7,9 +7,7 @@
  * lists them), as tables that stand before the plain one. Nothing is contracted and
  * sums keep their order, so all variants give the same bits.
  *
- * Such a source's rows have
- *     .name = NN_VARIANT_NAME("add_f32"), .isa = NN_VARIANT_ISA,
- * and it ends with NN_VARIANT_FAMILY(elementwise, kernels).
+ * Such a source's rows begin with NN_VARIANT_ROW("add_f32", ADD), and it ends with NN_VARIANT_FAMILY(elementwise, kernels).
  *
  * Every function's symbol carries the variant, so that a profile tells AVX2 from
  * C: variant-symbols.h, which is generated, does it for static functions, the
@@ -46,6 +44,10 @@
 #define NN_VARIANT_VECTOR_BYTES          16
 #define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family, table)
 #endif
+
+/* NN_ROW() of this variant. */
+#define NN_VARIANT_ROW(row_name, op)                                                               \
+    .name = NN_VARIANT_NAME(row_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op
 
 #include "drivers/cpu/kernels/variant-symbols.h"
 

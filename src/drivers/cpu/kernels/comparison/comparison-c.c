@@ -10,11 +10,6 @@
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
 
-static int lower_comparison(struct nn_lower *lower)
-{
-    return 0;
-}
-
 /* n elements as floats: in place for float32, else in buffer. */
 static const float *load_floats(const struct nn_tensor *tensor, size_t at, size_t n,
                                 float buffer[NN_CHUNK])
@@ -158,17 +153,10 @@ NN_INLINE void row_i32(uint32_t op, const struct nn_kernel_args *args, const str
 OPERATIONS(DEFINE)
 
 #define ROWS(op_name, op)                                                                          \
-    {.name = NN_VARIANT_NAME(#op_name "_i32"),                                                     \
-     .isa = NN_VARIANT_ISA,                                                                        \
-     .operation = NNHAL_OP_##op,                                                                   \
-     .in0 = NN_T_I32,                                                                              \
-     .lower = lower_comparison,                                                                    \
+    {NN_VARIANT_ROW(#op_name "_i32", op), .in0 = NN_T_I32,                                         \
      .run = NN_VARIANT_SYMBOL(nn_##op_name##_i32)},                                                \
-        {.name = NN_VARIANT_NAME(#op_name "_real"),                                                \
-         .isa = NN_VARIANT_ISA,                                                                    \
-         .operation = NNHAL_OP_##op,                                                               \
+        {NN_VARIANT_ROW(#op_name "_real", op),                                                     \
          .in0 = NN_T_F32 | NN_T_F16 | NN_T_U8 | NN_T_S8 | NN_T_B8,                                 \
-         .lower = lower_comparison,                                                                \
          .run = NN_VARIANT_SYMBOL(nn_##op_name##_real)},
 
 static const struct nn_kernel kernels[] = {OPERATIONS(ROWS)};

@@ -166,23 +166,11 @@ static bool check_split(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "concatenation__c",
-     .operation = NNHAL_OP_CONCATENATION,
-     .params_bytes = sizeof(struct join_params),
-     .lower = lower_concatenation,
-     .run = nn_concatenation__c,
-     .check = check_join},
-    {.name = "pack__c",
-     .operation = NNHAL_OP_PACK,
-     .params_bytes = sizeof(struct join_params),
-     .lower = lower_pack,
-     .run = nn_pack__c,
-     .check = check_pack},
-    {.name = "split__c",
-     .operation = NNHAL_OP_SPLIT,
-     .params_bytes = sizeof(struct join_params),
-     .lower = lower_split,
-     .run = nn_split__c,
-     .check = check_split},
+    {NN_ROW("concatenation__c", CONCATENATION), .params_bytes = sizeof(struct join_params),
+     .lower = lower_concatenation, .run = nn_concatenation__c, .check = check_join},
+    {NN_ROW("pack__c", PACK), .params_bytes = sizeof(struct join_params), .lower = lower_pack,
+     .run = nn_pack__c, .check = check_pack},
+    {NN_ROW("split__c", SPLIT), .params_bytes = sizeof(struct join_params), .lower = lower_split,
+     .run = nn_split__c, .check = check_split},
 };
 NN_KERNEL_FAMILY(concat, kernels);

@@ -511,25 +511,11 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scr
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = NN_VARIANT_NAME("conv_2d_f32"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_CONV_2D,
-     .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct conv_params),
-     .runs_epilogue = 1,
-     .lower = lower_float,
-     .run = nn_conv_2d_f32,
-     .check = check_conv,
-     .find_scratch = find_conv_scratch},
-    {.name = NN_VARIANT_NAME("conv_2d_q8"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_CONV_2D,
-     .in0 = NN_T_U8 | NN_T_S8,
-     .params_bytes = sizeof(struct conv_params),
-     .runs_epilogue = 1,
-     .lower = lower_q8,
-     .run = nn_conv_2d_q8,
-     .check = check_conv,
-     .find_scratch = find_conv_scratch},
+    {NN_VARIANT_ROW("conv_2d_f32", CONV_2D), .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct conv_params), .runs_epilogue = 1, .lower = lower_float,
+     .run = nn_conv_2d_f32, .check = check_conv, .find_scratch = find_conv_scratch},
+    {NN_VARIANT_ROW("conv_2d_q8", CONV_2D), .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct conv_params), .runs_epilogue = 1, .lower = lower_q8,
+     .run = nn_conv_2d_q8, .check = check_conv, .find_scratch = find_conv_scratch},
 };
 NN_VARIANT_FAMILY(conv, kernels);

@@ -264,15 +264,8 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scr
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = NN_VARIANT_NAME("conv_2d_q8"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_CONV_2D,
-     .in0 = NN_T_U8,
-     .params_bytes = sizeof(struct conv_vnni_params),
-     .runs_epilogue = 1,
-     .lower = lower_conv,
-     .run = nn_conv_2d_q8,
-     .check = check_conv,
-     .find_scratch = find_conv_scratch},
+    {NN_VARIANT_ROW("conv_2d_q8", CONV_2D), .in0 = NN_T_U8,
+     .params_bytes = sizeof(struct conv_vnni_params), .runs_epilogue = 1, .lower = lower_conv,
+     .run = nn_conv_2d_q8, .check = check_conv, .find_scratch = find_conv_scratch},
 };
 NN_VARIANT_FAMILY(conv, kernels);

@@ -411,15 +411,9 @@ static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *re
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = NN_VARIANT_NAME("depthwise_conv_2d_q8"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_DEPTHWISE_CONV_2D,
-     .in0 = NN_T_U8,
-     .params_bytes = sizeof(struct depthwise_vnni_params),
-     .runs_epilogue = 1,
-     .lower = lower_depthwise,
-     .run = nn_depthwise_conv_2d_q8,
-     .check = check_depthwise,
+    {NN_VARIANT_ROW("depthwise_conv_2d_q8", DEPTHWISE_CONV_2D), .in0 = NN_T_U8,
+     .params_bytes = sizeof(struct depthwise_vnni_params), .runs_epilogue = 1,
+     .lower = lower_depthwise, .run = nn_depthwise_conv_2d_q8, .check = check_depthwise,
      .find_scratch = find_depthwise_scratch},
 };
 NN_VARIANT_FAMILY(depthwise, kernels);

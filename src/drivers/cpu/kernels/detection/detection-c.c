@@ -433,20 +433,13 @@ static int nn_detection_postprocessing__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "axis_aligned_bbox_transform__c",
-     .operation = NNHAL_OP_AXIS_ALIGNED_BBOX_TRANSFORM,
-     .lower = lower_bbox_transform,
-     .run = nn_bbox_transform__c},
-    {.name = "box_with_nms_limit__c",
-     .operation = NNHAL_OP_BOX_WITH_NMS_LIMIT,
-     .params_bytes = sizeof(struct nms_limit_params),
-     .is_dynamic = 1,
-     .lower = lower_nms_limit,
+    {NN_ROW("axis_aligned_bbox_transform__c", AXIS_ALIGNED_BBOX_TRANSFORM),
+     .lower = lower_bbox_transform, .run = nn_bbox_transform__c},
+    {NN_ROW("box_with_nms_limit__c", BOX_WITH_NMS_LIMIT),
+     .params_bytes = sizeof(struct nms_limit_params), .is_dynamic = 1, .lower = lower_nms_limit,
      .run = nn_box_with_nms_limit__c},
-    {.name = "detection_postprocessing__c",
-     .operation = NNHAL_OP_DETECTION_POSTPROCESSING,
-     .params_bytes = sizeof(struct post_params),
-     .lower = lower_post,
+    {NN_ROW("detection_postprocessing__c", DETECTION_POSTPROCESSING),
+     .params_bytes = sizeof(struct post_params), .lower = lower_post,
      .run = nn_detection_postprocessing__c},
 };
 NN_KERNEL_FAMILY(detection, kernels);

@@ -184,11 +184,8 @@ static int nn_generate_proposals__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "generate_proposals__c",
-     .operation = NNHAL_OP_GENERATE_PROPOSALS,
-     .params_bytes = sizeof(struct proposals_params),
-     .is_dynamic = 1,
-     .lower = lower_proposals,
+    {NN_ROW("generate_proposals__c", GENERATE_PROPOSALS),
+     .params_bytes = sizeof(struct proposals_params), .is_dynamic = 1, .lower = lower_proposals,
      .run = nn_generate_proposals__c},
 };
 NN_KERNEL_FAMILY(proposals, kernels);

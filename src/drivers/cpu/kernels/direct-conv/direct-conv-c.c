@@ -393,18 +393,16 @@ static int nn_direct_conv_q8(const struct nn_kernel_args *args)
 }
 
 #define ROWS(op_name, op)                                                                          \
-    {.name = NN_VARIANT_NAME(op_name "_float"),                                                    \
-     .isa = NN_VARIANT_ISA,                                                                        \
-     .operation = NNHAL_OP_##op,                                                                   \
+    {NN_VARIANT_ROW(op_name "_float", op),                                                         \
      .in0 = NN_T_F32 | NN_T_F16,                                                                   \
      .params_bytes = sizeof(struct direct_params),                                                 \
      .lower = lower_float,                                                                         \
      .run = nn_direct_conv_float,                                                                  \
      .check = check_float},                                                                        \
     {                                                                                              \
-        .name = NN_VARIANT_NAME(op_name "_q8"), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op, \
-        .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct direct_params), .lower = lower_q8, \
-        .run = nn_direct_conv_q8, .check = check_q8                                                \
+        NN_VARIANT_ROW(op_name "_q8", op),                                                         \
+            .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct direct_params),                \
+            .lower = lower_q8, .run = nn_direct_conv_q8, .check = check_q8                         \
     }
 
 static const struct nn_kernel kernels[] = {

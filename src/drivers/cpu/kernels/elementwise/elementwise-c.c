@@ -41,11 +41,6 @@ static int lower_i32(struct nn_lower *lower)
     return 0;
 }
 
-static int lower_nothing(struct nn_lower *lower)
-{
-    return 0;
-}
-
 /* ---- float32 ---- */
 
 NN_INLINE float apply_f32(uint32_t op, float a, float b)
@@ -240,9 +235,7 @@ FLOAT_OPERATIONS(DEFINE_FLOAT)
 INT_OPERATIONS(DEFINE_INT)
 
 #define FLOAT_ROWS(op_name, op, lower_function)                                                    \
-    {.name = NN_VARIANT_NAME(#op_name "_f32"),                                                     \
-     .isa = NN_VARIANT_ISA,                                                                        \
-     .operation = NNHAL_OP_##op,                                                                   \
+    {NN_VARIANT_ROW(#op_name "_f32", op),                                                          \
      .in0 = NN_T_F32,                                                                              \
      .params_bytes = sizeof(struct clamp_params),                                                  \
      .in_place = 3,                                                                                \
@@ -250,17 +243,17 @@ INT_OPERATIONS(DEFINE_INT)
      .lower = lower_function,                                                                      \
      .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
     {                                                                                              \
-        .name = NN_VARIANT_NAME(#op_name "_f16"), .isa = NN_VARIANT_ISA,                           \
-        .operation = NNHAL_OP_##op, .in0 = NN_T_F16, .params_bytes = sizeof(struct clamp_params),  \
-        .in_place = 3, .is_elementwise = 1, .lower = lower_function,                               \
-        .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)                                               \
+        NN_VARIANT_ROW(#op_name "_f16", op),                                                       \
+            .in0 = NN_T_F16, .params_bytes = sizeof(struct clamp_params), .in_place = 3,           \
+            .is_elementwise = 1, .lower = lower_function,                                          \
+            .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)                                           \
     }
 
 #define INT_ROW(op_name, op, lower_function)                                                       \
     {                                                                                              \
-        .name = NN_VARIANT_NAME(#op_name "_i32"), .isa = NN_VARIANT_ISA,                           \
-        .operation = NNHAL_OP_##op, .in0 = NN_T_I32, .in_place = 3, .is_elementwise = 1,           \
-        .lower = lower_function, .run = NN_VARIANT_SYMBOL(nn_##op_name##_i32)                      \
+        NN_VARIANT_ROW(#op_name "_i32", op), .in0 = NN_T_I32, .in_place = 3, .is_elementwise = 1,  \
+                                             .lower = lower_function,                              \
+                                             .run = NN_VARIANT_SYMBOL(nn_##op_name##_i32)          \
     }
 
 static const struct nn_kernel kernels[] = {
@@ -276,8 +269,8 @@ static const struct nn_kernel kernels[] = {
     INT_ROW(sub, SUB, lower_i32),
     INT_ROW(mul, MUL, lower_i32),
     INT_ROW(div, DIV, lower_i32),
-    INT_ROW(maximum, MAXIMUM, lower_nothing),
-    INT_ROW(minimum, MINIMUM, lower_nothing),
+    INT_ROW(maximum, MAXIMUM, NULL),
+    INT_ROW(minimum, MINIMUM, NULL),
 };
 
 NN_VARIANT_FAMILY(elementwise, kernels);

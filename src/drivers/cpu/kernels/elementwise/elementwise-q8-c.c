@@ -337,10 +337,10 @@ static bool check_q8(const struct nn_kernel_step *step)
 
 #define ROW(op_name, op, table_bytes, lower_function, run_function)                                \
     {                                                                                              \
-        .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
-        .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct q8_params), .in_place = 3,         \
-        .weights_bytes = (table_bytes), .check = check_q8, .is_elementwise = 1,                    \
-        .lower = lower_function, .run = run_function                                               \
+        NN_VARIANT_ROW(op_name, op),                                                               \
+            .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct q8_params), .in_place = 3,     \
+            .weights_bytes = (table_bytes), .check = check_q8, .is_elementwise = 1,                \
+            .lower = lower_function, .run = run_function                                           \
     }
 
 static const struct nn_kernel kernels[] = {

@@ -3,11 +3,6 @@
 #include "drivers/cpu/kernels/common/broadcast.h"
 #include "drivers/cpu/kernels/common/vector.h"
 
-static int lower_logical(struct nn_lower *lower)
-{
-    return 0;
-}
-
 NN_INLINE void and_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
                         size_t step1)
 {
@@ -74,23 +69,11 @@ static int nn_logical_not_b8__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "logical_and_b8__c",
-     .operation = NNHAL_OP_LOGICAL_AND,
-     .in0 = NN_T_B8,
-     .in_place = 3,
-     .lower = lower_logical,
+    {NN_ROW("logical_and_b8__c", LOGICAL_AND), .in0 = NN_T_B8, .in_place = 3,
      .run = nn_logical_and_b8__c},
-    {.name = "logical_or_b8__c",
-     .operation = NNHAL_OP_LOGICAL_OR,
-     .in0 = NN_T_B8,
-     .in_place = 3,
-     .lower = lower_logical,
+    {NN_ROW("logical_or_b8__c", LOGICAL_OR), .in0 = NN_T_B8, .in_place = 3,
      .run = nn_logical_or_b8__c},
-    {.name = "logical_not_b8__c",
-     .operation = NNHAL_OP_LOGICAL_NOT,
-     .in0 = NN_T_B8,
-     .in_place = 1,
-     .lower = lower_logical,
+    {NN_ROW("logical_not_b8__c", LOGICAL_NOT), .in0 = NN_T_B8, .in_place = 1,
      .run = nn_logical_not_b8__c},
 };
 

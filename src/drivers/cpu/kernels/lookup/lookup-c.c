@@ -105,11 +105,6 @@ static int nn_embedding_lookup__c(const struct nn_kernel_args *args)
 
 /* ---- HASHTABLE_LOOKUP ---- */
 
-static int lower_nothing(struct nn_lower *lower)
-{
-    return 0;
-}
-
 /* A place at which the key stands, or n. Keys may change while they are searched
  * (shared memory); the result is in [0, n] even then. */
 static size_t find_key(const int32_t *keys, size_t n, int32_t key)
@@ -250,24 +245,12 @@ static int nn_lsh_projection__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "gather__c",
-     .operation = NNHAL_OP_GATHER,
-     .params_bytes = sizeof(struct gather_params),
-     .lower = lower_gather,
-     .run = nn_gather__c,
-     .check = check_gather},
-    {.name = "embedding_lookup__c",
-     .operation = NNHAL_OP_EMBEDDING_LOOKUP,
-     .lower = lower_embedding,
+    {NN_ROW("gather__c", GATHER), .params_bytes = sizeof(struct gather_params),
+     .lower = lower_gather, .run = nn_gather__c, .check = check_gather},
+    {NN_ROW("embedding_lookup__c", EMBEDDING_LOOKUP), .lower = lower_embedding,
      .run = nn_embedding_lookup__c},
-    {.name = "hashtable_lookup__c",
-     .operation = NNHAL_OP_HASHTABLE_LOOKUP,
-     .lower = lower_nothing,
-     .run = nn_hashtable_lookup__c},
-    {.name = "lsh_projection__c",
-     .operation = NNHAL_OP_LSH_PROJECTION,
-     .params_bytes = sizeof(struct lsh_params),
-     .lower = lower_lsh,
-     .run = nn_lsh_projection__c},
+    {NN_ROW("hashtable_lookup__c", HASHTABLE_LOOKUP), .run = nn_hashtable_lookup__c},
+    {NN_ROW("lsh_projection__c", LSH_PROJECTION), .params_bytes = sizeof(struct lsh_params),
+     .lower = lower_lsh, .run = nn_lsh_projection__c},
 };
 NN_KERNEL_FAMILY(lookup, kernels);

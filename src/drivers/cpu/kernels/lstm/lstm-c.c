@@ -305,21 +305,13 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "lstm__c",
-     .operation = NNHAL_OP_LSTM,
-     .params_bytes = sizeof(struct lstm_params),
-     .lower = lower_lstm,
+    {NN_ROW("lstm__c", LSTM), .params_bytes = sizeof(struct lstm_params), .lower = lower_lstm,
      .run = nn_lstm__c},
-    {.name = "unidirectional_sequence_lstm__c",
-     .operation = NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM,
-     .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct lstm_params),
-     .lower = lower_unidirectional,
-     .run = nn_unidirectional_sequence_lstm__c},
-    {.name = "bidirectional_sequence_lstm__c",
-     .operation = NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM,
-     .params_bytes = sizeof(struct lstm_params),
-     .lower = lower_bidirectional,
+    {NN_ROW("unidirectional_sequence_lstm__c", UNIDIRECTIONAL_SEQUENCE_LSTM),
+     .in0 = NN_T_F32 | NN_T_F16, .params_bytes = sizeof(struct lstm_params),
+     .lower = lower_unidirectional, .run = nn_unidirectional_sequence_lstm__c},
+    {NN_ROW("bidirectional_sequence_lstm__c", BIDIRECTIONAL_SEQUENCE_LSTM),
+     .params_bytes = sizeof(struct lstm_params), .lower = lower_bidirectional,
      .run = nn_bidirectional_sequence_lstm__c},
 };
 NN_KERNEL_FAMILY(lstm, kernels);

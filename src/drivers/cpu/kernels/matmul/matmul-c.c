@@ -223,13 +223,8 @@ static int nn_batch_matmul(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = NN_VARIANT_NAME("batch_matmul"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_BATCH_MATMUL,
-     .in0 = NN_T_F32 | NN_T_F16 | NN_T_I32 | NN_T_S8,
-     .params_bytes = sizeof(struct matmul_params),
-     .lower = lower_matmul,
-     .run = nn_batch_matmul,
+    {NN_VARIANT_ROW("batch_matmul", BATCH_MATMUL), .in0 = NN_T_F32 | NN_T_F16 | NN_T_I32 | NN_T_S8,
+     .params_bytes = sizeof(struct matmul_params), .lower = lower_matmul, .run = nn_batch_matmul,
      .check = check_shapes},
 };
 

@@ -168,13 +168,9 @@ static int nn_instance_normalization_float(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = NN_VARIANT_NAME("instance_normalization_float"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_INSTANCE_NORMALIZATION,
-     .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct instance_params),
-     .lower = lower_instance,
-     .run = nn_instance_normalization_float},
+    {NN_VARIANT_ROW("instance_normalization_float", INSTANCE_NORMALIZATION),
+     .in0 = NN_T_F32 | NN_T_F16, .params_bytes = sizeof(struct instance_params),
+     .lower = lower_instance, .run = nn_instance_normalization_float},
 };
 
 NN_VARIANT_FAMILY(instance_normalization, kernels);

@@ -216,30 +216,15 @@ static bool check_local(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = NN_VARIANT_NAME("l2_normalization_float"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_L2_NORMALIZATION,
-     .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct l2_params),
-     .lower = lower_l2,
-     .run = nn_l2_normalization_float,
+    {NN_VARIANT_ROW("l2_normalization_float", L2_NORMALIZATION), .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct l2_params), .lower = lower_l2, .run = nn_l2_normalization_float,
      .check = check_axis},
-    {.name = NN_VARIANT_NAME("l2_normalization_q8"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_L2_NORMALIZATION,
-     .in0 = NN_T_U8 | NN_T_S8,
-     .params_bytes = sizeof(struct l2_params),
-     .lower = lower_l2,
-     .run = nn_l2_normalization_q8,
+    {NN_VARIANT_ROW("l2_normalization_q8", L2_NORMALIZATION), .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct l2_params), .lower = lower_l2, .run = nn_l2_normalization_q8,
      .check = check_axis},
-    {.name = NN_VARIANT_NAME("local_response_normalization_float"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION,
-     .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct local_params),
-     .lower = lower_local,
-     .run = nn_local_response_float,
-     .check = check_local},
+    {NN_VARIANT_ROW("local_response_normalization_float", LOCAL_RESPONSE_NORMALIZATION),
+     .in0 = NN_T_F32 | NN_T_F16, .params_bytes = sizeof(struct local_params), .lower = lower_local,
+     .run = nn_local_response_float, .check = check_local},
 };
 
 NN_VARIANT_FAMILY(normalize, kernels);

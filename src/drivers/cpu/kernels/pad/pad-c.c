@@ -119,26 +119,12 @@ static bool check_mirror_pad(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "pad__c",
-     .operation = NNHAL_OP_PAD,
-     .params_bytes = sizeof(struct pad_params),
-     .needs_value = 1 << 1,
-     .lower = lower_pad,
-     .run = nn_pad__c,
-     .check = check_pad},
-    {.name = "pad_v2__c",
-     .operation = NNHAL_OP_PAD_V2,
-     .params_bytes = sizeof(struct pad_params),
-     .needs_value = 1 << 1,
-     .lower = lower_pad_v2,
-     .run = nn_pad__c,
-     .check = check_pad},
-    {.name = "mirror_pad__c",
-     .operation = NNHAL_OP_MIRROR_PAD,
-     .params_bytes = sizeof(struct pad_params),
-     .needs_value = 1 << 1,
-     .lower = lower_mirror_pad,
-     .run = nn_mirror_pad__c,
+    {NN_ROW("pad__c", PAD), .params_bytes = sizeof(struct pad_params), .needs_value = 1 << 1,
+     .lower = lower_pad, .run = nn_pad__c, .check = check_pad},
+    {NN_ROW("pad_v2__c", PAD_V2), .params_bytes = sizeof(struct pad_params), .needs_value = 1 << 1,
+     .lower = lower_pad_v2, .run = nn_pad__c, .check = check_pad},
+    {NN_ROW("mirror_pad__c", MIRROR_PAD), .params_bytes = sizeof(struct pad_params),
+     .needs_value = 1 << 1, .lower = lower_mirror_pad, .run = nn_mirror_pad__c,
      .check = check_mirror_pad},
 };
 NN_KERNEL_FAMILY(pad, kernels);

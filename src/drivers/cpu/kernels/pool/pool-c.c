@@ -284,9 +284,8 @@ static int nn_average_pool_q8(const struct nn_kernel_args *args)
 
 #define ROW(op_name, op, types, run_function)                                                      \
     {                                                                                              \
-        .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
-        .in0 = (types), .params_bytes = sizeof(struct pool_params), .lower = lower_pool,           \
-        .run = run_function, .check = check_pool                                                   \
+        NN_VARIANT_ROW(op_name, op), .in0 = (types), .params_bytes = sizeof(struct pool_params),   \
+                                     .lower = lower_pool, .run = run_function, .check = check_pool \
     }
 
 static const struct nn_kernel kernels[] = {

@@ -8,11 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-static int lower_nothing(struct nn_lower *lower)
-{
-    return 0;
-}
-
 /* ---- QUANTIZE ---- */
 
 /* clamp(round(x / scale) + zero point), half away from zero; a NaN gives the
@@ -240,42 +235,17 @@ static int nn_cast(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = NN_VARIANT_NAME("quantize_f32"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_QUANTIZE,
-     .in0 = NN_T_F32,
-     .is_elementwise = 1,
-     .lower = lower_nothing,
+    {NN_VARIANT_ROW("quantize_f32", QUANTIZE), .in0 = NN_T_F32, .is_elementwise = 1,
      .run = nn_quantize_f32},
-    {.name = NN_VARIANT_NAME("quantize_f16"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_QUANTIZE,
-     .in0 = NN_T_F16,
-     .is_elementwise = 1,
-     .lower = lower_nothing,
+    {NN_VARIANT_ROW("quantize_f16", QUANTIZE), .in0 = NN_T_F16, .is_elementwise = 1,
      .run = nn_quantize_f16},
-    {.name = NN_VARIANT_NAME("dequantize_q8"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_DEQUANTIZE,
-     .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM),
-     .weights_bytes = 256 * sizeof(float),
-     .is_elementwise = 1,
-     .lower = lower_dequantize,
-     .run = nn_dequantize_q8},
-    {.name = NN_VARIANT_NAME("dequantize_qpc"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_DEQUANTIZE,
-     .in0 = NN_T_QPC,
-     .params_bytes = sizeof(struct channel_params),
-     .lower = lower_dequantize_channels,
-     .run = nn_dequantize_qpc,
-     .check = check_channels},
-    {.name = NN_VARIANT_NAME("cast"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_CAST,
-     .in0 = NN_T_ANY,
-     .lower = lower_nothing,
-     .run = nn_cast},
+    {NN_VARIANT_ROW("dequantize_q8", DEQUANTIZE),
+     .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM), .weights_bytes = 256 * sizeof(float),
+     .is_elementwise = 1, .lower = lower_dequantize, .run = nn_dequantize_q8},
+    {NN_VARIANT_ROW("dequantize_qpc", DEQUANTIZE), .in0 = NN_T_QPC,
+     .params_bytes = sizeof(struct channel_params), .lower = lower_dequantize_channels,
+     .run = nn_dequantize_qpc, .check = check_channels},
+    {NN_VARIANT_ROW("cast", CAST), .in0 = NN_T_ANY, .run = nn_cast},
 };
 
 NN_VARIANT_FAMILY(quantize, kernels);

@@ -122,10 +122,8 @@ static int nn_quantized_16bit_lstm__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "quantized_16bit_lstm__c",
-     .operation = NNHAL_OP_QUANTIZED_16BIT_LSTM,
-     .params_bytes = sizeof(struct lstm16_params),
-     .lower = lower_lstm16,
+    {NN_ROW("quantized_16bit_lstm__c", QUANTIZED_16BIT_LSTM),
+     .params_bytes = sizeof(struct lstm16_params), .lower = lower_lstm16,
      .run = nn_quantized_16bit_lstm__c},
 };
 NN_KERNEL_FAMILY(quantized_16bit_lstm, kernels);

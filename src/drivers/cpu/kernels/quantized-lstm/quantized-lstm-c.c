@@ -346,11 +346,7 @@ static bool check_quantized_lstm(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "quantized_lstm__c",
-     .operation = NNHAL_OP_QUANTIZED_LSTM,
-     .params_bytes = sizeof(struct q_lstm_params),
-     .lower = lower_quantized_lstm,
-     .run = nn_quantized_lstm__c,
-     .check = check_quantized_lstm},
+    {NN_ROW("quantized_lstm__c", QUANTIZED_LSTM), .params_bytes = sizeof(struct q_lstm_params),
+     .lower = lower_quantized_lstm, .run = nn_quantized_lstm__c, .check = check_quantized_lstm},
 };
 NN_KERNEL_FAMILY(quantized_lstm, kernels);

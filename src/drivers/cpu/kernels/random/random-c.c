@@ -160,9 +160,7 @@ static int nn_random_multinomial__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "random_multinomial__c",
-     .operation = NNHAL_OP_RANDOM_MULTINOMIAL,
-     .lower = lower_multinomial,
+    {NN_ROW("random_multinomial__c", RANDOM_MULTINOMIAL), .lower = lower_multinomial,
      .run = nn_random_multinomial__c},
 };
 NN_KERNEL_FAMILY(random, kernels);

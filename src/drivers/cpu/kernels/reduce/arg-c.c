@@ -129,18 +129,10 @@ static int nn_argmin__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "argmax__c",
-     .operation = NNHAL_OP_ARGMAX,
-     .params_bytes = sizeof(struct arg_params),
-     .lower = lower_arg,
-     .run = nn_argmax__c,
-     .check = check_axis},
-    {.name = "argmin__c",
-     .operation = NNHAL_OP_ARGMIN,
-     .params_bytes = sizeof(struct arg_params),
-     .lower = lower_arg,
-     .run = nn_argmin__c,
-     .check = check_axis},
+    {NN_ROW("argmax__c", ARGMAX), .params_bytes = sizeof(struct arg_params), .lower = lower_arg,
+     .run = nn_argmax__c, .check = check_axis},
+    {NN_ROW("argmin__c", ARGMIN), .params_bytes = sizeof(struct arg_params), .lower = lower_arg,
+     .run = nn_argmin__c, .check = check_axis},
 };
 
 NN_KERNEL_FAMILY(arg, kernels);

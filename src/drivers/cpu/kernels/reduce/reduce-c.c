@@ -365,9 +365,9 @@ DEFINE_BYTE(reduce_any, REDUCE_ANY)
 
 #define ROW(op_name, op, types, run_function)                                                      \
     {                                                                                              \
-        .name = NN_VARIANT_NAME(op_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op,       \
-        .in0 = (types), .params_bytes = sizeof(struct reduce_params), .needs_value = 1 << 1,       \
-        .lower = lower_reduce, .run = run_function, .check = check_axes                            \
+        NN_VARIANT_ROW(op_name, op), .in0 = (types), .params_bytes = sizeof(struct reduce_params), \
+                                     .needs_value = 1 << 1, .lower = lower_reduce,                 \
+                                     .run = run_function, .check = check_axes                      \
     }
 
 static const struct nn_kernel kernels[] = {

@@ -324,9 +324,9 @@ static int nn_resize_nearest__c(const struct nn_kernel_args *args)
 
 #define BILINEAR(type_set, suffix)                                                                 \
     {                                                                                              \
-        .name = "resize_bilinear_" #suffix "__c", .operation = NNHAL_OP_RESIZE_BILINEAR,           \
-        .in0 = (type_set), .params_bytes = sizeof(struct resize_params), .lower = lower_resize,    \
-        .run = nn_resize_bilinear_##suffix##__c                                                    \
+        NN_ROW("resize_bilinear_" #suffix "__c", RESIZE_BILINEAR),                                 \
+            .in0 = (type_set), .params_bytes = sizeof(struct resize_params),                       \
+            .lower = lower_resize, .run = nn_resize_bilinear_##suffix##__c                         \
     }
 
 static const struct nn_kernel kernels[] = {
@@ -334,10 +334,8 @@ static const struct nn_kernel kernels[] = {
     BILINEAR(NN_T_F16, f16),
     BILINEAR(NN_T_U8, u8),
     BILINEAR(NN_T_S8, s8),
-    {.name = "resize_nearest__c",
-     .operation = NNHAL_OP_RESIZE_NEAREST_NEIGHBOR,
-     .params_bytes = sizeof(struct resize_params),
-     .lower = lower_resize,
+    {NN_ROW("resize_nearest__c", RESIZE_NEAREST_NEIGHBOR),
+     .params_bytes = sizeof(struct resize_params), .lower = lower_resize,
      .run = nn_resize_nearest__c},
 };
 NN_KERNEL_FAMILY(resize, kernels);

@@ -340,26 +340,15 @@ static bool check_svdf(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "rnn__c",
-     .operation = NNHAL_OP_RNN,
-     .params_bytes = sizeof(struct rnn_params),
-     .lower = lower_rnn,
+    {NN_ROW("rnn__c", RNN), .params_bytes = sizeof(struct rnn_params), .lower = lower_rnn,
      .run = nn_rnn__c},
-    {.name = "unidirectional_sequence_rnn__c",
-     .operation = NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_RNN,
-     .params_bytes = sizeof(struct rnn_params),
-     .lower = lower_rnn,
+    {NN_ROW("unidirectional_sequence_rnn__c", UNIDIRECTIONAL_SEQUENCE_RNN),
+     .params_bytes = sizeof(struct rnn_params), .lower = lower_rnn,
      .run = nn_unidirectional_sequence_rnn__c},
-    {.name = "bidirectional_sequence_rnn__c",
-     .operation = NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN,
-     .params_bytes = sizeof(struct rnn_params),
-     .lower = lower_bidirectional_rnn,
+    {NN_ROW("bidirectional_sequence_rnn__c", BIDIRECTIONAL_SEQUENCE_RNN),
+     .params_bytes = sizeof(struct rnn_params), .lower = lower_bidirectional_rnn,
      .run = nn_bidirectional_sequence_rnn__c},
-    {.name = "svdf__c",
-     .operation = NNHAL_OP_SVDF,
-     .params_bytes = sizeof(struct svdf_params),
-     .lower = lower_svdf,
-     .run = nn_svdf__c,
-     .check = check_svdf},
+    {NN_ROW("svdf__c", SVDF), .params_bytes = sizeof(struct svdf_params), .lower = lower_svdf,
+     .run = nn_svdf__c, .check = check_svdf},
 };
 NN_KERNEL_FAMILY(rnn, kernels);

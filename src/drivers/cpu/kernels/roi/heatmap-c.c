@@ -143,10 +143,8 @@ static int nn_heatmap_max_keypoint__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "heatmap_max_keypoint__c",
-     .operation = NNHAL_OP_HEATMAP_MAX_KEYPOINT,
-     .params_bytes = sizeof(struct heatmap_params),
-     .lower = lower_heatmap,
+    {NN_ROW("heatmap_max_keypoint__c", HEATMAP_MAX_KEYPOINT),
+     .params_bytes = sizeof(struct heatmap_params), .lower = lower_heatmap,
      .run = nn_heatmap_max_keypoint__c},
 };
 NN_KERNEL_FAMILY(heatmap, kernels);

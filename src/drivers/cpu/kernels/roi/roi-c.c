@@ -388,22 +388,13 @@ static int nn_roi_pooling__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "roi_align_float__c",
-     .operation = NNHAL_OP_ROI_ALIGN,
-     .in0 = NN_T_F32 | NN_T_F16,
-     .params_bytes = sizeof(struct roi_params),
-     .lower = lower_roi_align,
+    {NN_ROW("roi_align_float__c", ROI_ALIGN), .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct roi_params), .lower = lower_roi_align,
      .run = nn_roi_align_float__c},
-    {.name = "roi_align_q8__c",
-     .operation = NNHAL_OP_ROI_ALIGN,
-     .in0 = NN_T_U8 | NN_T_S8,
-     .params_bytes = sizeof(struct roi_params),
-     .lower = lower_roi_align,
+    {NN_ROW("roi_align_q8__c", ROI_ALIGN), .in0 = NN_T_U8 | NN_T_S8,
+     .params_bytes = sizeof(struct roi_params), .lower = lower_roi_align,
      .run = nn_roi_align_q8__c},
-    {.name = "roi_pooling__c",
-     .operation = NNHAL_OP_ROI_POOLING,
-     .params_bytes = sizeof(struct roi_params),
-     .lower = lower_roi_pooling,
-     .run = nn_roi_pooling__c},
+    {NN_ROW("roi_pooling__c", ROI_POOLING), .params_bytes = sizeof(struct roi_params),
+     .lower = lower_roi_pooling, .run = nn_roi_pooling__c},
 };
 NN_KERNEL_FAMILY(roi, kernels);

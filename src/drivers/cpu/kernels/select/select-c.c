@@ -9,11 +9,6 @@
 
 /* ---- SELECT ---- */
 
-static int lower_select(struct nn_lower *lower)
-{
-    return 0;
-}
-
 struct select_job {
     const uint8_t *condition;
     const void *a, *b;
@@ -210,7 +205,7 @@ static int nn_topk__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {.name = "select__c", .operation = NNHAL_OP_SELECT, .lower = lower_select, .run = nn_select__c},
-    {.name = "topk_v2__c", .operation = NNHAL_OP_TOPK_V2, .lower = lower_topk, .run = nn_topk__c},
+    {NN_ROW("select__c", SELECT), .run = nn_select__c},
+    {NN_ROW("topk_v2__c", TOPK_V2), .lower = lower_topk, .run = nn_topk__c},
 };
 NN_KERNEL_FAMILY(select, kernels);

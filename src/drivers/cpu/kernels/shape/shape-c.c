@@ -14,11 +14,6 @@
 
 /* ---- copies: RESHAPE, SQUEEZE, EXPAND_DIMS ---- */
 
-static int lower_copy(struct nn_lower *lower)
-{
-    return 0;
-}
-
 static int nn_copy__c(const struct nn_kernel_args *args)
 {
     if (args->inputs[0].data != args->outputs[0].data)
@@ -397,26 +392,22 @@ static bool check_space_to_batch(const struct nn_kernel_step *step)
 
 #define COPY(op, row_name, values)                                                                 \
     {                                                                                              \
-        .name = row_name "__c", .operation = NNHAL_OP_##op, .needs_value = (values),               \
-        .in_place = 1, .lower = lower_copy, .run = nn_copy__c, .check = check_copy                 \
+        NN_ROW(row_name "__c", op), .needs_value = (values), .in_place = 1, .run = nn_copy__c,     \
+                                    .check = check_copy                                            \
     }
 #define NEST(op, row_name, values)                                                                 \
     {                                                                                              \
-        .name = #row_name "__c", .operation = NNHAL_OP_##op,                                       \
-        .params_bytes = sizeof(struct nn_strided), .needs_value = (values),                        \
-        .lower = lower_##row_name, .run = nn_strided__c, .check = check_strided                    \
+        NN_ROW(#row_name "__c", op), .params_bytes = sizeof(struct nn_strided),                    \
+                                     .needs_value = (values), .lower = lower_##row_name,           \
+                                     .run = nn_strided__c, .check = check_strided                  \
     }
 
 static const struct nn_kernel kernels[] = {
     COPY(RESHAPE, "reshape", 1 << 1),
     COPY(SQUEEZE, "squeeze", 1 << 1),
     COPY(EXPAND_DIMS, "expand_dims", 0),
-    {.name = "rank__c", .operation = NNHAL_OP_RANK, .lower = lower_copy, .run = nn_rank__c},
-    {.name = "fill__c",
-     .operation = NNHAL_OP_FILL,
-     .needs_value = 1 << 0,
-     .lower = lower_copy,
-     .run = nn_fill_value__c},
+    {NN_ROW("rank__c", RANK), .run = nn_rank__c},
+    {NN_ROW("fill__c", FILL), .needs_value = 1 << 0, .run = nn_fill_value__c},
     NEST(TRANSPOSE, transpose, 1 << 1),
     NEST(SLICE, slice, 1 << 1 | 1 << 2),
     NEST(STRIDED_SLICE, strided_slice, 1 << 1 | 1 << 2 | 1 << 3),
@@ -426,12 +417,8 @@ static const struct nn_kernel kernels[] = {
     NEST(DEPTH_TO_SPACE, depth_to_space, 0),
     NEST(SPACE_TO_DEPTH, space_to_depth, 0),
     NEST(BATCH_TO_SPACE_ND, batch_to_space, 1 << 1),
-    {.name = "space_to_batch__c",
-     .operation = NNHAL_OP_SPACE_TO_BATCH_ND,
-     .params_bytes = sizeof(struct space_to_batch_params),
-     .needs_value = 1 << 1 | 1 << 2,
-     .lower = lower_space_to_batch,
-     .run = nn_space_to_batch__c,
-     .check = check_space_to_batch},
+    {NN_ROW("space_to_batch__c", SPACE_TO_BATCH_ND),
+     .params_bytes = sizeof(struct space_to_batch_params), .needs_value = 1 << 1 | 1 << 2,
+     .lower = lower_space_to_batch, .run = nn_space_to_batch__c, .check = check_space_to_batch},
 };
 NN_KERNEL_FAMILY(shape, kernels);

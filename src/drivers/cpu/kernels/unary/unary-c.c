@@ -10,11 +10,6 @@
 
 #include <math.h>
 
-static int lower_unary(struct nn_lower *lower)
-{
-    return 0;
-}
-
 NN_INLINE float apply_unary(uint32_t op, float x)
 {
     switch (op) {
@@ -165,49 +160,18 @@ static int lower_rsqrt_q8(struct nn_lower *lowering)
 OPERATIONS(DEFINE)
 
 #define ROWS(op_name, op, cost)                                                                    \
-    {.name = NN_VARIANT_NAME(#op_name "_f32"),                                                     \
-     .isa = NN_VARIANT_ISA,                                                                        \
-     .operation = NNHAL_OP_##op,                                                                   \
-     .in0 = NN_T_F32,                                                                              \
-     .in_place = 1,                                                                                \
-     .is_elementwise = 1,                                                                          \
-     .lower = lower_unary,                                                                         \
+    {NN_VARIANT_ROW(#op_name "_f32", op), .in0 = NN_T_F32, .in_place = 1, .is_elementwise = 1,     \
      .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
-        {.name = NN_VARIANT_NAME(#op_name "_f16"),                                                 \
-         .isa = NN_VARIANT_ISA,                                                                    \
-         .operation = NNHAL_OP_##op,                                                               \
-         .in0 = NN_T_F16,                                                                          \
-         .in_place = 1,                                                                            \
-         .is_elementwise = 1,                                                                      \
-         .lower = lower_unary,                                                                     \
+        {NN_VARIANT_ROW(#op_name "_f16", op), .in0 = NN_T_F16, .in_place = 1, .is_elementwise = 1, \
          .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)},
 
 static const struct nn_kernel kernels[] = {
-    OPERATIONS(ROWS){.name = NN_VARIANT_NAME("abs_i32"),
-                     .isa = NN_VARIANT_ISA,
-                     .operation = NNHAL_OP_ABS,
-                     .in0 = NN_T_I32,
-                     .in_place = 1,
-                     .is_elementwise = 1,
-                     .lower = lower_unary,
-                     .run = nn_abs_i32},
-    {.name = NN_VARIANT_NAME("neg_i32"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_NEG,
-     .in0 = NN_T_I32,
-     .in_place = 1,
-     .is_elementwise = 1,
-     .lower = lower_unary,
+    OPERATIONS(ROWS){NN_VARIANT_ROW("abs_i32", ABS), .in0 = NN_T_I32, .in_place = 1,
+                     .is_elementwise = 1, .run = nn_abs_i32},
+    {NN_VARIANT_ROW("neg_i32", NEG), .in0 = NN_T_I32, .in_place = 1, .is_elementwise = 1,
      .run = nn_neg_i32},
-    {.name = NN_VARIANT_NAME("rsqrt_q8"),
-     .isa = NN_VARIANT_ISA,
-     .operation = NNHAL_OP_RSQRT,
-     .in0 = NN_T_U8 | NN_T_S8,
-     .weights_bytes = 256,
-     .in_place = 1,
-     .is_elementwise = 1,
-     .lower = lower_rsqrt_q8,
-     .run = nn_lut_run},
+    {NN_VARIANT_ROW("rsqrt_q8", RSQRT), .in0 = NN_T_U8 | NN_T_S8, .weights_bytes = 256,
+     .in_place = 1, .is_elementwise = 1, .lower = lower_rsqrt_q8, .run = nn_lut_run},
 };
 
 NN_VARIANT_FAMILY(unary, kernels);

@@ -376,7 +376,7 @@ static int run_row(struct kernel_case *c, const struct nn_kernel *row, const str
         make_tensor(&c->outputs[i], &tensors[c->n_inputs + i]);
     if (row->check)
         ck_assert(row->check(&step));
-    r = row->run(&args);
+    r = nn_kernel_run(row, &args);
     free(args.scratch);
     free(args.worker_scratch);
     return r;

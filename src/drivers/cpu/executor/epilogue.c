@@ -23,7 +23,7 @@ void nn_epilogue_run(const struct nn_kernel_args *args, size_t begin, size_t end
     for (uint32_t i = 0; i < args->n_epilogue; i++) {
         const struct nn_kernel_args part = part_of(&args->epilogue[i].args, begin, end);
 
-        args->epilogue[i].kernel->run(&part);
+        nn_kernel_run(args->epilogue[i].kernel, &part);
     }
 }
 
@@ -43,7 +43,7 @@ static void chain_run_ranges(void *ctx, size_t begin, size_t end, unsigned worke
         if (chain->head) {
             const struct nn_kernel_args part = part_of(chain->args, first, last);
 
-            chain->head->run(&part);
+            nn_kernel_run(chain->head, &part);
         }
         nn_epilogue_run(chain->args, first, last);
     }
@@ -77,7 +77,7 @@ int nn_epilogue_run_head(const struct nn_kernel *head, const struct nn_kernel_ar
     struct chain chain;
 
     if (args->n_epilogue == 0 || head->runs_epilogue)
-        return head->run(args);
+        return nn_kernel_run(head, args);
     chain = chain_of(head, args);
     nn_parallel_for(args, n_ranges(&chain), range_cost(args), chain_run_ranges, &chain);
     return 0;

@@ -173,6 +173,10 @@ struct nn_kernel_args {
 /* nn_tensor_count() - the number of elements. */
 size_t nn_tensor_count(const struct nn_tensor *tensor);
 
+/* A row of consecutive elements (common/broadcast.h). */
+struct nn_row;
+typedef void (*nn_row_fn)(const struct nn_kernel_args *args, const struct nn_row *row);
+
 typedef void (*nn_range_fn)(void *ctx, size_t begin, size_t end, unsigned worker);
 
 /* nn_parallel_for() - calls fn for disjoint ranges that cover [0, n_items), on
@@ -237,13 +241,16 @@ struct nn_kernel {
      * have the same size in bytes and the input is not needed afterwards:
      * element k of the output may depend on no element of that input but k. */
     uint64_t in_place;
-    /* Element k of output 0 comes from element k, or a broadcast one, of each input; run() only
-     * calls nn_rows_run() or nn_broadcast_run(), and returns 0. */
-    uint32_t is_elementwise;
+    uint32_t
+        is_elementwise;     /* has walk; element k of output 0 comes from element k of each input */
     uint32_t runs_epilogue; /* run() calls nn_epilogue_run() for all of output 0 */
     uint32_t is_dynamic;    /* outputs get their shapes in run(), by nn_output_resize() */
     int (*lower)(struct nn_lower *lower); /* NULL: there is nothing to lower */
     int (*run)(const struct nn_kernel_args *args);
+    /* In place of run(): walk, nn_rows_run() or nn_broadcast_run(), calls row for all rows. */
+    void (*walk)(const struct nn_kernel_args *args, size_t cost, nn_row_fn row);
+    nn_row_fn row;
+    uint32_t element_cost; /* of an element, in sixteenths of a nanosecond */
     /* Optional: whether params, from a cache file, keep run() within these shapes.
      * A kernel whose params hold no size, stride or offset needs none. */
     bool (*check)(const struct nn_kernel_step *step);
@@ -253,6 +260,15 @@ struct nn_kernel {
     bool (*find_scratch)(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                          size_t *ret_worker_scratch_bytes);
 };
+
+/* nn_kernel_run() - runs a step with the kernel's run(), or row by row. Returns: as run(). */
+static inline int nn_kernel_run(const struct nn_kernel *kernel, const struct nn_kernel_args *args)
+{
+    if (!kernel->walk)
+        return kernel->run(args);
+    kernel->walk(args, kernel->element_cost, kernel->row);
+    return 0;
+}
 
 /* The head of a row of the table: its name, "conv_2d_f32__c", and its operation, CONV_2D. */
 #define NN_ROW(row_name, op) .name = row_name, .operation = NNHAL_OP_##op

@@ -117,34 +117,22 @@ NN_INLINE void row_f16(uint32_t op, const struct nn_kernel_args *args, const str
                                                      const struct nn_row *row)                     \
     {                                                                                              \
         row_f16(NNHAL_OP_##op, args, row);                                                         \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##op_name##_f32)(const struct nn_kernel_args *args)            \
-    {                                                                                              \
-        nn_rows_run(args, cost, NN_VARIANT_SYMBOL(op_name##_row_f32));                             \
-        return 0;                                                                                  \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##op_name##_f16)(const struct nn_kernel_args *args)            \
-    {                                                                                              \
-        nn_rows_run(args, (cost) + 48, NN_VARIANT_SYMBOL(op_name##_row_f16));                      \
-        return 0;                                                                                  \
     }
 OPERATIONS(DEFINE)
 
-#define ROWS(op_name, op, lower_function, cost)                                                    \
-    {NN_VARIANT_ROW(#op_name "_f32", op),                                                          \
-     .in0 = NN_T_F32,                                                                              \
+#define ROW(op_name, op, suffix, types, lower_function, cost)                                      \
+    {NN_VARIANT_ROW(#op_name #suffix, op),                                                         \
+     .in0 = (types),                                                                               \
      .params_bytes = sizeof(struct elu_params),                                                    \
      .in_place = 1,                                                                                \
      .is_elementwise = 1,                                                                          \
      .lower = lower_function,                                                                      \
-     .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
-        {NN_VARIANT_ROW(#op_name "_f16", op),                                                      \
-         .in0 = NN_T_F16,                                                                          \
-         .params_bytes = sizeof(struct elu_params),                                                \
-         .in_place = 1,                                                                            \
-         .is_elementwise = 1,                                                                      \
-         .lower = lower_function,                                                                  \
-         .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)},
+     .walk = nn_rows_run,                                                                          \
+     .row = NN_VARIANT_SYMBOL(op_name##_row##suffix),                                              \
+     .element_cost = (cost)},
+#define ROWS(op_name, op, lower_function, cost)                                                    \
+    ROW(op_name, op, _f32, NN_T_F32, lower_function, cost)                                         \
+    ROW(op_name, op, _f16, NN_T_F16, lower_function, (cost) + 48)
 
 static const struct nn_kernel kernels[] = {OPERATIONS(ROWS)};
 

@@ -2,6 +2,7 @@
 /* RELU, RELU1, RELU6, TANH, LOGISTIC, HARD_SWISH of 8-bit quantized tensors, plain C:
  * functions of one code, so each is a table of 256. */
 #include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/broadcast.h"
 #include "drivers/cpu/kernels/common/fixed-math.h"
 #include "drivers/cpu/kernels/common/lut.h"
 #include "drivers/cpu/kernels/common/quant8.h"
@@ -158,7 +159,8 @@ static int lower_hard_swish(struct nn_lower *lower)
 #define ROW(op_name, op, lower_function)                                                           \
     {                                                                                              \
         NN_ROW(op_name, op), .in0 = NN_T_U8 | NN_T_S8, .weights_bytes = 256, .in_place = 1,        \
-                             .is_elementwise = 1, .lower = lower_function, .run = nn_lut_run       \
+                             .is_elementwise = 1, .lower = lower_function, .walk = nn_rows_run,    \
+                             .row = nn_lut_row, .element_cost = NN_LUT_COST                        \
     }
 
 static const struct nn_kernel kernels[] = {

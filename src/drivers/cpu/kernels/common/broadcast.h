@@ -32,8 +32,6 @@ struct nn_row {
             loop(args, row, 0, 1);                                                                 \
     } while (0)
 
-typedef void (*nn_row_fn)(const struct nn_kernel_args *args, const struct nn_row *row);
-
 /* nn_broadcast_run() - calls fn for rows that cover output 0, or the part of
  * it that args asks for; its inputs are 0 and 1.
  * The shapes agree (inference has seen to it). cost: of one element, in

@@ -17,7 +17,7 @@ int nn_lut_lower(struct nn_lower *lower, int32_t (*function)(const void *ctx, in
     return 0;
 }
 
-static void look_up(const struct nn_kernel_args *args, const struct nn_row *row)
+void nn_lut_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
     const uint8_t *table = args->weights;
     const uint8_t *in = (const uint8_t *)args->inputs[0].data + row->in0;
@@ -26,10 +26,4 @@ static void look_up(const struct nn_kernel_args *args, const struct nn_row *row)
 
     for (size_t i = 0; i < n; i++)
         out[i] = table[in[i]];
-}
-
-int nn_lut_run(const struct nn_kernel_args *args)
-{
-    nn_rows_run(args, 8, look_up);
-    return 0;
 }

@@ -139,25 +139,15 @@ NN_INLINE void row_i32(uint32_t op, const struct nn_kernel_args *args, const str
                                                      const struct nn_row *row)                     \
     {                                                                                              \
         row_i32(NNHAL_OP_##op, args, row);                                                         \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##op_name##_real)(const struct nn_kernel_args *args)           \
-    {                                                                                              \
-        nn_broadcast_run(args, 32, NN_VARIANT_SYMBOL(op_name##_row_real));                         \
-        return 0;                                                                                  \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##op_name##_i32)(const struct nn_kernel_args *args)            \
-    {                                                                                              \
-        nn_broadcast_run(args, 16, NN_VARIANT_SYMBOL(op_name##_row_i32));                          \
-        return 0;                                                                                  \
     }
 OPERATIONS(DEFINE)
 
 #define ROWS(op_name, op)                                                                          \
-    {NN_VARIANT_ROW(#op_name "_i32", op), .in0 = NN_T_I32,                                         \
-     .run = NN_VARIANT_SYMBOL(nn_##op_name##_i32)},                                                \
+    {NN_VARIANT_ROW(#op_name "_i32", op), .in0 = NN_T_I32, .walk = nn_broadcast_run,               \
+     .row = NN_VARIANT_SYMBOL(op_name##_row_i32), .element_cost = 16},                             \
         {NN_VARIANT_ROW(#op_name "_real", op),                                                     \
-         .in0 = NN_T_F32 | NN_T_F16 | NN_T_U8 | NN_T_S8 | NN_T_B8,                                 \
-         .run = NN_VARIANT_SYMBOL(nn_##op_name##_real)},
+         .in0 = NN_T_F32 | NN_T_F16 | NN_T_U8 | NN_T_S8 | NN_T_B8, .walk = nn_broadcast_run,       \
+         .row = NN_VARIANT_SYMBOL(op_name##_row_real), .element_cost = 32},
 
 static const struct nn_kernel kernels[] = {OPERATIONS(ROWS)};
 

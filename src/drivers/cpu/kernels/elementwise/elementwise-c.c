@@ -179,98 +179,50 @@ NN_INLINE void tensor_row_i32(uint32_t op, const struct nn_kernel_args *args,
 
 /* ---- the table ---- */
 
-/* name, operation, cost of a float element in sixteenths of a nanosecond */
+/* name, operation, lowering, cost of a float element in sixteenths of a nanosecond */
 #define FLOAT_OPERATIONS(X)                                                                        \
-    X(add, ADD, 8)                                                                                 \
-    X(sub, SUB, 8)                                                                                 \
-    X(mul, MUL, 8)                                                                                 \
-    X(div, DIV, 16)                                                                                \
-    X(maximum, MAXIMUM, 8)                                                                         \
-    X(minimum, MINIMUM, 8)                                                                         \
-    X(prelu, PRELU, 8)                                                                             \
-    X(pow, POW, 320)
+    X(add, ADD, lower_arithmetic, 8)                                                               \
+    X(sub, SUB, lower_arithmetic, 8)                                                               \
+    X(mul, MUL, lower_arithmetic, 8)                                                               \
+    X(div, DIV, lower_arithmetic, 16)                                                              \
+    X(maximum, MAXIMUM, lower_unbounded, 8)                                                        \
+    X(minimum, MINIMUM, lower_unbounded, 8)                                                        \
+    X(prelu, PRELU, lower_unbounded, 8)                                                            \
+    X(pow, POW, lower_unbounded, 320)
 
 #define INT_OPERATIONS(X)                                                                          \
-    X(add, ADD)                                                                                    \
-    X(sub, SUB)                                                                                    \
-    X(mul, MUL)                                                                                    \
-    X(div, DIV)                                                                                    \
-    X(maximum, MAXIMUM)                                                                            \
-    X(minimum, MINIMUM)
+    X(add, ADD, lower_i32)                                                                         \
+    X(sub, SUB, lower_i32)                                                                         \
+    X(mul, MUL, lower_i32)                                                                         \
+    X(div, DIV, lower_i32)                                                                         \
+    X(maximum, MAXIMUM, NULL)                                                                      \
+    X(minimum, MINIMUM, NULL)
 
-#define DEFINE_FLOAT(name, operation, cost)                                                        \
-    static void NN_VARIANT_SYMBOL(name##_row_f32)(const struct nn_kernel_args *args,               \
-                                                  const struct nn_row *row)                        \
+#define DEFINE_ROW(name, operation, suffix)                                                        \
+    static void NN_VARIANT_SYMBOL(name##_row_##suffix)(const struct nn_kernel_args *args,          \
+                                                       const struct nn_row *row)                   \
     {                                                                                              \
-        tensor_row_f32(NNHAL_OP_##operation, args, row);                                           \
-    }                                                                                              \
-    static void NN_VARIANT_SYMBOL(name##_row_f16)(const struct nn_kernel_args *args,               \
-                                                  const struct nn_row *row)                        \
-    {                                                                                              \
-        tensor_row_f16(NNHAL_OP_##operation, args, row);                                           \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##name##_f32)(const struct nn_kernel_args *args)               \
-    {                                                                                              \
-        nn_broadcast_run(args, cost, NN_VARIANT_SYMBOL(name##_row_f32));                           \
-        return 0;                                                                                  \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##name##_f16)(const struct nn_kernel_args *args)               \
-    {                                                                                              \
-        nn_broadcast_run(args, (cost) + 64, NN_VARIANT_SYMBOL(name##_row_f16));                    \
-        return 0;                                                                                  \
+        tensor_row_##suffix(NNHAL_OP_##operation, args, row);                                      \
     }
+#define DEFINE_FLOAT(name, operation, lower_function, cost)                                        \
+    DEFINE_ROW(name, operation, f32)                                                               \
+    DEFINE_ROW(name, operation, f16)
 FLOAT_OPERATIONS(DEFINE_FLOAT)
-
-#define DEFINE_INT(name, operation)                                                                \
-    static void NN_VARIANT_SYMBOL(name##_row_i32)(const struct nn_kernel_args *args,               \
-                                                  const struct nn_row *row)                        \
-    {                                                                                              \
-        tensor_row_i32(NNHAL_OP_##operation, args, row);                                           \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##name##_i32)(const struct nn_kernel_args *args)               \
-    {                                                                                              \
-        nn_broadcast_run(args, 16, NN_VARIANT_SYMBOL(name##_row_i32));                             \
-        return 0;                                                                                  \
-    }
+#define DEFINE_INT(name, operation, lower_function) DEFINE_ROW(name, operation, i32)
 INT_OPERATIONS(DEFINE_INT)
 
-#define FLOAT_ROWS(op_name, op, lower_function)                                                    \
-    {NN_VARIANT_ROW(#op_name "_f32", op),                                                          \
-     .in0 = NN_T_F32,                                                                              \
-     .params_bytes = sizeof(struct clamp_params),                                                  \
-     .in_place = 3,                                                                                \
-     .is_elementwise = 1,                                                                          \
-     .lower = lower_function,                                                                      \
-     .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
-    {                                                                                              \
-        NN_VARIANT_ROW(#op_name "_f16", op),                                                       \
-            .in0 = NN_T_F16, .params_bytes = sizeof(struct clamp_params), .in_place = 3,           \
-            .is_elementwise = 1, .lower = lower_function,                                          \
-            .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)                                           \
-    }
+#define ROW(row_name, op, types, row_function, cost)                                               \
+    NN_VARIANT_ROW(row_name, op), .in0 = (types), .in_place = 3, .is_elementwise = 1,              \
+                                  .walk = nn_broadcast_run,                                        \
+                                  .row = NN_VARIANT_SYMBOL(row_function), .element_cost = (cost)
+#define FLOAT_ROWS(name, op, lower_function, cost)                                                 \
+    {ROW(#name "_f32", op, NN_T_F32, name##_row_f32, cost),                                        \
+     .params_bytes = sizeof(struct clamp_params), .lower = lower_function},                        \
+        {ROW(#name "_f16", op, NN_T_F16, name##_row_f16, (cost) + 64),                             \
+         .params_bytes = sizeof(struct clamp_params), .lower = lower_function},
+#define INT_ROW(name, op, lower_function)                                                          \
+    {ROW(#name "_i32", op, NN_T_I32, name##_row_i32, 16), .lower = lower_function},
 
-#define INT_ROW(op_name, op, lower_function)                                                       \
-    {                                                                                              \
-        NN_VARIANT_ROW(#op_name "_i32", op), .in0 = NN_T_I32, .in_place = 3, .is_elementwise = 1,  \
-                                             .lower = lower_function,                              \
-                                             .run = NN_VARIANT_SYMBOL(nn_##op_name##_i32)          \
-    }
-
-static const struct nn_kernel kernels[] = {
-    FLOAT_ROWS(add, ADD, lower_arithmetic),
-    FLOAT_ROWS(sub, SUB, lower_arithmetic),
-    FLOAT_ROWS(mul, MUL, lower_arithmetic),
-    FLOAT_ROWS(div, DIV, lower_arithmetic),
-    FLOAT_ROWS(maximum, MAXIMUM, lower_unbounded),
-    FLOAT_ROWS(minimum, MINIMUM, lower_unbounded),
-    FLOAT_ROWS(prelu, PRELU, lower_unbounded),
-    FLOAT_ROWS(pow, POW, lower_unbounded),
-    INT_ROW(add, ADD, lower_i32),
-    INT_ROW(sub, SUB, lower_i32),
-    INT_ROW(mul, MUL, lower_i32),
-    INT_ROW(div, DIV, lower_i32),
-    INT_ROW(maximum, MAXIMUM, NULL),
-    INT_ROW(minimum, MINIMUM, NULL),
-};
+static const struct nn_kernel kernels[] = {FLOAT_OPERATIONS(FLOAT_ROWS) INT_OPERATIONS(INT_ROW)};
 
 NN_VARIANT_FAMILY(elementwise, kernels);

@@ -138,12 +138,6 @@ static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)
     NN_ROW_STEPS(sum_loop, args, row);
 }
 
-static int nn_sum_q8(const struct nn_kernel_args *args)
-{
-    nn_broadcast_run(args, 32, sum_row);
-    return 0;
-}
-
 /* ---- MUL ---- */
 
 static int lower_mul(struct nn_lower *lower)
@@ -181,12 +175,6 @@ NN_INLINE void mul_loop(const struct nn_kernel_args *args, const struct nn_row *
 static void mul_row(const struct nn_kernel_args *args, const struct nn_row *row)
 {
     NN_ROW_STEPS(mul_loop, args, row);
-}
-
-static int nn_mul_q8(const struct nn_kernel_args *args)
-{
-    nn_broadcast_run(args, 32, mul_row);
-    return 0;
 }
 
 /* ---- MAXIMUM, MINIMUM ---- */
@@ -250,18 +238,6 @@ static void minimum_row(const struct nn_kernel_args *args, const struct nn_row *
     NN_ROW_STEPS(minimum_loop, args, row);
 }
 
-static int nn_maximum_q8(const struct nn_kernel_args *args)
-{
-    nn_broadcast_run(args, 24, maximum_row);
-    return 0;
-}
-
-static int nn_minimum_q8(const struct nn_kernel_args *args)
-{
-    nn_broadcast_run(args, 24, minimum_row);
-    return 0;
-}
-
 /* ---- PRELU ---- */
 
 static int lower_prelu(struct nn_lower *lower)
@@ -313,12 +289,6 @@ static void prelu_row(const struct nn_kernel_args *args, const struct nn_row *ro
     NN_ROW_STEPS(prelu_loop, args, row);
 }
 
-static int nn_prelu_q8(const struct nn_kernel_args *args)
-{
-    nn_broadcast_run(args, 48, prelu_row);
-    return 0;
-}
-
 /* ---- the table ---- */
 
 /* Numbers with which nothing overflows. */
@@ -335,21 +305,22 @@ static bool check_q8(const struct nn_kernel_step *step)
            nn_multiplier_is_valid(params->multiplier);
 }
 
-#define ROW(op_name, op, table_bytes, lower_function, run_function)                                \
+#define ROW(op_name, op, table_bytes, lower_function, row_function, cost)                          \
     {                                                                                              \
         NN_VARIANT_ROW(op_name, op),                                                               \
             .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct q8_params), .in_place = 3,     \
             .weights_bytes = (table_bytes), .check = check_q8, .is_elementwise = 1,                \
-            .lower = lower_function, .run = run_function                                           \
+            .lower = lower_function, .walk = nn_broadcast_run, .row = row_function,                \
+            .element_cost = (cost)                                                                 \
     }
 
 static const struct nn_kernel kernels[] = {
-    ROW("add_q8", ADD, 2048, lower_add, nn_sum_q8),
-    ROW("sub_q8", SUB, 2048, lower_sub, nn_sum_q8),
-    ROW("mul_q8", MUL, 0, lower_mul, nn_mul_q8),
-    ROW("maximum_q8", MAXIMUM, 512, lower_extreme, nn_maximum_q8),
-    ROW("minimum_q8", MINIMUM, 512, lower_extreme, nn_minimum_q8),
-    ROW("prelu_q8", PRELU, 256, lower_prelu, nn_prelu_q8),
+    ROW("add_q8", ADD, 2048, lower_add, sum_row, 32),
+    ROW("sub_q8", SUB, 2048, lower_sub, sum_row, 32),
+    ROW("mul_q8", MUL, 0, lower_mul, mul_row, 32),
+    ROW("maximum_q8", MAXIMUM, 512, lower_extreme, maximum_row, 24),
+    ROW("minimum_q8", MINIMUM, 512, lower_extreme, minimum_row, 24),
+    ROW("prelu_q8", PRELU, 256, lower_prelu, prelu_row, 48),
 };
 
 NN_VARIANT_FAMILY(elementwise_q8, kernels);

@@ -50,31 +50,13 @@ static void not_row(const struct nn_kernel_args *args, const struct nn_row *row)
         out[i] = in[i] == 0;
 }
 
-static int nn_logical_and_b8__c(const struct nn_kernel_args *args)
-{
-    nn_broadcast_run(args, 8, and_row);
-    return 0;
-}
-
-static int nn_logical_or_b8__c(const struct nn_kernel_args *args)
-{
-    nn_broadcast_run(args, 8, or_row);
-    return 0;
-}
-
-static int nn_logical_not_b8__c(const struct nn_kernel_args *args)
-{
-    nn_rows_run(args, 4, not_row);
-    return 0;
-}
-
 static const struct nn_kernel kernels[] = {
     {NN_ROW("logical_and_b8__c", LOGICAL_AND), .in0 = NN_T_B8, .in_place = 3,
-     .run = nn_logical_and_b8__c},
+     .walk = nn_broadcast_run, .row = and_row, .element_cost = 8},
     {NN_ROW("logical_or_b8__c", LOGICAL_OR), .in0 = NN_T_B8, .in_place = 3,
-     .run = nn_logical_or_b8__c},
-    {NN_ROW("logical_not_b8__c", LOGICAL_NOT), .in0 = NN_T_B8, .in_place = 1,
-     .run = nn_logical_not_b8__c},
+     .walk = nn_broadcast_run, .row = or_row, .element_cost = 8},
+    {NN_ROW("logical_not_b8__c", LOGICAL_NOT), .in0 = NN_T_B8, .in_place = 1, .walk = nn_rows_run,
+     .row = not_row, .element_cost = 4},
 };
 
 NN_KERNEL_FAMILY(logical, kernels);

@@ -51,18 +51,6 @@ static void quantize_row_f16(const struct nn_kernel_args *args, const struct nn_
     }
 }
 
-static int nn_quantize_f32(const struct nn_kernel_args *args)
-{
-    nn_rows_run(args, 24, quantize_row_f32);
-    return 0;
-}
-
-static int nn_quantize_f16(const struct nn_kernel_args *args)
-{
-    nn_rows_run(args, 48, quantize_row_f16);
-    return 0;
-}
-
 /* ---- DEQUANTIZE ---- */
 
 /* A code has 256 values: the step's weights are their float32s. Per-channel
@@ -98,12 +86,6 @@ static void dequantize_row(const struct nn_kernel_args *args, const struct nn_ro
         for (size_t i = 0; i < n; i++)
             out[i] = table[in[i]];
     }
-}
-
-static int nn_dequantize_q8(const struct nn_kernel_args *args)
-{
-    nn_rows_run(args, 16, dequantize_row);
-    return 0;
 }
 
 struct channel_params {
@@ -236,12 +218,13 @@ static int nn_cast(const struct nn_kernel_args *args)
 
 static const struct nn_kernel kernels[] = {
     {NN_VARIANT_ROW("quantize_f32", QUANTIZE), .in0 = NN_T_F32, .is_elementwise = 1,
-     .run = nn_quantize_f32},
+     .walk = nn_rows_run, .row = quantize_row_f32, .element_cost = 24},
     {NN_VARIANT_ROW("quantize_f16", QUANTIZE), .in0 = NN_T_F16, .is_elementwise = 1,
-     .run = nn_quantize_f16},
+     .walk = nn_rows_run, .row = quantize_row_f16, .element_cost = 48},
     {NN_VARIANT_ROW("dequantize_q8", DEQUANTIZE),
      .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM), .weights_bytes = 256 * sizeof(float),
-     .is_elementwise = 1, .lower = lower_dequantize, .run = nn_dequantize_q8},
+     .is_elementwise = 1, .lower = lower_dequantize, .walk = nn_rows_run, .row = dequantize_row,
+     .element_cost = 16},
     {NN_VARIANT_ROW("dequantize_qpc", DEQUANTIZE), .in0 = NN_T_QPC,
      .params_bytes = sizeof(struct channel_params), .lower = lower_dequantize_channels,
      .run = nn_dequantize_qpc, .check = check_channels},

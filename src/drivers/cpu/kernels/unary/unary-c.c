@@ -84,18 +84,6 @@ static void neg_row_i32(const struct nn_kernel_args *args, const struct nn_row *
     row_i32(false, args, row);
 }
 
-static int nn_abs_i32(const struct nn_kernel_args *args)
-{
-    nn_rows_run(args, 8, abs_row_i32);
-    return 0;
-}
-
-static int nn_neg_i32(const struct nn_kernel_args *args)
-{
-    nn_rows_run(args, 8, neg_row_i32);
-    return 0;
-}
-
 /* What is not above 0 has no square root: the highest code. Else as TensorFlow
  * Lite: 1 / sqrt of the code in steps of 2^-20, times the scales' multiplier. */
 static int32_t rsqrt_code(const void *ctx, int32_t code)
@@ -146,32 +134,21 @@ static int lower_rsqrt_q8(struct nn_lower *lowering)
                                                      const struct nn_row *row)                     \
     {                                                                                              \
         row_f16(NNHAL_OP_##op, args, row);                                                         \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##op_name##_f32)(const struct nn_kernel_args *args)            \
-    {                                                                                              \
-        nn_rows_run(args, cost, NN_VARIANT_SYMBOL(op_name##_row_f32));                             \
-        return 0;                                                                                  \
-    }                                                                                              \
-    static int NN_VARIANT_SYMBOL(nn_##op_name##_f16)(const struct nn_kernel_args *args)            \
-    {                                                                                              \
-        nn_rows_run(args, (cost) + 48, NN_VARIANT_SYMBOL(op_name##_row_f16));                      \
-        return 0;                                                                                  \
     }
 OPERATIONS(DEFINE)
 
+#define ROW(row_name, op, types, row_function, cost)                                               \
+    NN_VARIANT_ROW(row_name, op), .in0 = (types), .in_place = 1, .is_elementwise = 1,              \
+                                  .walk = nn_rows_run, .row = row_function, .element_cost = (cost)
 #define ROWS(op_name, op, cost)                                                                    \
-    {NN_VARIANT_ROW(#op_name "_f32", op), .in0 = NN_T_F32, .in_place = 1, .is_elementwise = 1,     \
-     .run = NN_VARIANT_SYMBOL(nn_##op_name##_f32)},                                                \
-        {NN_VARIANT_ROW(#op_name "_f16", op), .in0 = NN_T_F16, .in_place = 1, .is_elementwise = 1, \
-         .run = NN_VARIANT_SYMBOL(nn_##op_name##_f16)},
+    {ROW(#op_name "_f32", op, NN_T_F32, NN_VARIANT_SYMBOL(op_name##_row_f32), cost)},              \
+        {ROW(#op_name "_f16", op, NN_T_F16, NN_VARIANT_SYMBOL(op_name##_row_f16), (cost) + 48)},
 
 static const struct nn_kernel kernels[] = {
-    OPERATIONS(ROWS){NN_VARIANT_ROW("abs_i32", ABS), .in0 = NN_T_I32, .in_place = 1,
-                     .is_elementwise = 1, .run = nn_abs_i32},
-    {NN_VARIANT_ROW("neg_i32", NEG), .in0 = NN_T_I32, .in_place = 1, .is_elementwise = 1,
-     .run = nn_neg_i32},
-    {NN_VARIANT_ROW("rsqrt_q8", RSQRT), .in0 = NN_T_U8 | NN_T_S8, .weights_bytes = 256,
-     .in_place = 1, .is_elementwise = 1, .lower = lower_rsqrt_q8, .run = nn_lut_run},
-};
+    {ROW("abs_i32", ABS, NN_T_I32, abs_row_i32, 8)},
+    {ROW("neg_i32", NEG, NN_T_I32, neg_row_i32, 8)},
+    {ROW("rsqrt_q8", RSQRT, NN_T_U8 | NN_T_S8, nn_lut_row, NN_LUT_COST), .weights_bytes = 256,
+     .lower = lower_rsqrt_q8},
+    OPERATIONS(ROWS)};
 
 NN_VARIANT_FAMILY(unary, kernels);

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "base/sys.h"
-#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/cache/serialize.h"
 #include "model/types.h"
 

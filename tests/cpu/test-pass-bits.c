@@ -2,7 +2,7 @@
 /* Passes change no bit: random models, with and without the passes that optimize.
  * NN_TEST_ROUNDS says how many (400). */
 #include "drivers/cpu/lowering/compile.h"
-#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/executor/plan.h"
 #include "drivers/cpu/executor/program.h"
 

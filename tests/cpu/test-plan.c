@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan that was damaged is refused, or at least harmless (under ASan). */
 #include "drivers/cpu/lowering/compile.h"
-#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/executor/plan.h"
 
 #include "cpu/cases.h"

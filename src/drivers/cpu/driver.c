@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "base/variable.h"
-#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/lowering/lower.h"
 #include "drivers/cpu/executor/reoptimize.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.c - IF and WHILE
+/* control.c - graphs, and the IF and WHILE in them
  *
  * The graphs they run have frames of their own. Values pass between frames
  * without a copy: an inner input borrows the outer value's memory, and an
@@ -7,7 +7,7 @@
  * changes hands. A loop's state is a row of slots: each round the body's
  * outputs change buffers with them, so that what the body reads is never what
  * it writes. */
-#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/control.h"
 
 #include "base/error.h"
 #include "base/sys.h"
@@ -292,11 +292,23 @@ static int run_while(struct nn_run *run, uint32_t graph, const struct nn_node *n
     return r;
 }
 
-int nn_run_control(struct nn_run *run, uint32_t graph, uint32_t node, struct nn_frame *frame)
-{
-    const struct nn_node *of = &run->program->graphs[graph].graph.nodes[node];
+/* ---- a graph ---- */
 
-    if (of->operation == NNHAL_OP_IF)
-        return run_if(run, graph, of, frame);
-    return run_while(run, graph, of, frame);
+/* The nodes between IFs and WHILEs run as plans. */
+int nn_run_graph(struct nn_run *run, uint32_t graph, struct nn_frame *frame)
+{
+    const struct nn_graph *of = &run->program->graphs[graph].graph;
+    uint32_t node = 0;
+
+    for (;;) {
+        int r = nn_run_plans(run, graph, frame, &node);
+
+        if (r || node >= of->n_nodes)
+            return r;
+        r = of->nodes[node].operation == NNHAL_OP_IF
+                ? run_if(run, graph, &of->nodes[node], frame)
+                : run_while(run, graph, &of->nodes[node], frame);
+        if (r || ++node >= of->n_nodes)
+            return r;
+    }
 }

@@ -6,7 +6,7 @@
 #ifndef NN_DRIVERS_CPU_EXECUTOR_EVALUATE_H
 #define NN_DRIVERS_CPU_EXECUTOR_EVALUATE_H
 
-#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/control.h"
 
 struct nn_evaluation {
     struct nn_graph *graph; /* the whole one */

@@ -3,7 +3,7 @@
 
 #include "drivers/cpu/lowering/compile.h"
 #include "base/error.h"
-#include "drivers/cpu/executor/run.h"
+#include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/cache/serialize.h"
 #include "model/copy.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "codec/codec.h"
+#include "codec/printer.h"
 #include "hal/messages.h"
 
 #include <string.h>
@@ -52,7 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     FUZZ_CHECK(r == 0 || r == NN_CODEC_E_VIOLATION);
     if (r == 0) {
         check_again(type, &message, value);
-        nn_codec_print(type, value, text, sizeof(text));
+        text[0] = '\0';
+        nn_printer_add_fields(
+            &(struct nn_printer){.text = text, .size = sizeof(text), .separator = ""}, type, value,
+            0);
         FUZZ_CHECK(strnlen(text, sizeof(text)) < sizeof(text));
     }
     free(value);

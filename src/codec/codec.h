@@ -101,10 +101,4 @@ int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor,
                     const struct nn_codec_message *message, struct nn_arena *arena,
                     void *ret_value);
 
-/* nn_codec_print() - the fields of a value for people: "deadline_ns=7,
- * model={...}". Always terminated, cut short with "..." where it does not fit;
- * n_text is at least 4. */
-void nn_codec_print(const struct nn_codec_type *type, const void *value, char *ret_text,
-                    size_t n_text);
-
 #endif

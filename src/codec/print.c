@@ -187,12 +187,3 @@ void nn_printer_add_fields(struct nn_printer *printer, const struct nn_codec_typ
     for (size_t i = first; i < type->n_fields; i++)
         nn_printer_add_field(printer, &type->fields[i], value);
 }
-
-void nn_codec_print(const struct nn_codec_type *type, const void *value, char *ret_text,
-                    size_t n_text)
-{
-    struct nn_printer printer = {.text = ret_text, .size = n_text, .separator = ""};
-
-    ret_text[0] = '\0';
-    nn_printer_add_fields(&printer, type, value, 0);
-}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* printer.h - a text in the making, cut short with "..." where it does not fit
  *
- * What says nothing is left out. Used by nn_codec_print() and by what prints
- * packets. One thread. */
+ * What says nothing is left out. One thread. */
 #ifndef NN_CODEC_PRINTER_H
 #define NN_CODEC_PRINTER_H
 

@@ -96,50 +96,12 @@ int nn_model_copy(struct nnhal_model *ret, const struct nnhal_model *model, stru
     return 0;
 }
 
-int nn_subgraph_copy(struct nnhal_subgraph *ret, const struct nnhal_subgraph *subgraph,
-                     struct nn_arena *arena)
-{
-    struct nnhal_subgraph copy = *subgraph;
-
-    if (!copy_subgraph(&copy, arena))
-        return nn_error_origin(-ENOMEM);
-    *ret = copy;
-    return 0;
-}
-
 int nn_operand_copy(struct nnhal_operand *ret, const struct nnhal_operand *operand,
                     struct nn_arena *arena)
 {
     struct nnhal_operand copy = *operand;
 
     if (!copy_operand(&copy, arena))
-        return nn_error_origin(-ENOMEM);
-    *ret = copy;
-    return 0;
-}
-
-static bool copy_arguments(const struct nnhal_request_argument **arguments, uint32_t n,
-                           struct nn_arena *arena)
-{
-    struct nnhal_request_argument *copies;
-
-    if (!DUP(arena, *arguments, n))
-        return false;
-    copies = (struct nnhal_request_argument *)*arguments;
-    for (uint32_t i = 0; i < n; i++)
-        if (!DUP(arena, copies[i].dimensions, copies[i].n_dimensions))
-            return false;
-    return true;
-}
-
-int nn_request_copy(struct nnhal_request *ret, const struct nnhal_request *request,
-                    struct nn_arena *arena)
-{
-    struct nnhal_request copy = *request;
-
-    if (!copy_arguments(&copy.inputs, copy.n_inputs, arena) ||
-        !copy_arguments(&copy.outputs, copy.n_outputs, arena) ||
-        !DUP(arena, copy.pools, copy.n_pools))
         return nn_error_origin(-ENOMEM);
     *ret = copy;
     return 0;

@@ -14,16 +14,8 @@
 /* nn_model_copy() - Returns: 0, -ENOMEM. */
 int nn_model_copy(struct nnhal_model *ret, const struct nnhal_model *model, struct nn_arena *arena);
 
-/* nn_subgraph_copy() - Returns: 0, -ENOMEM. */
-int nn_subgraph_copy(struct nnhal_subgraph *ret, const struct nnhal_subgraph *subgraph,
-                     struct nn_arena *arena);
-
 /* nn_operand_copy() - dimensions, scales and extension data too. Returns: 0, -ENOMEM. */
 int nn_operand_copy(struct nnhal_operand *ret, const struct nnhal_operand *operand,
-                    struct nn_arena *arena);
-
-/* nn_request_copy() - Returns: 0, -ENOMEM. */
-int nn_request_copy(struct nnhal_request *ret, const struct nnhal_request *request,
                     struct nn_arena *arena);
 
 #endif

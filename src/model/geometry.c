@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-int64_t nn_window_effective(const struct nn_window *window)
+/* Cells that a dilated filter spans. */
+static int64_t window_effective(const struct nn_window *window)
 {
     return ((int64_t)window->filter - 1) * window->dilation + 1;
 }
@@ -19,7 +20,7 @@ static const char *window_check(const struct nn_window *window)
     if (window->input == 0)
         return "the input is empty";
     /* Keeps every sum of this file within 64 bits. */
-    if (nn_window_effective(window) > UINT32_MAX)
+    if (window_effective(window) > UINT32_MAX)
         return "the dilated filter is too large";
     return NULL;
 }
@@ -48,14 +49,14 @@ bool nn_window_set_implicit(struct nn_window *window, int32_t padding_code)
     if (padding_code != NN_PADDING_SAME)
         return true;
     n_outputs = ((int64_t)window->input + window->stride - 1) / window->stride;
-    total = (n_outputs - 1) * window->stride + nn_window_effective(window) - window->input;
+    total = (n_outputs - 1) * window->stride + window_effective(window) - window->input;
     return set_pads(window, total > 0 ? total : 0);
 }
 
 const char *nn_window_output(const struct nn_window *window, uint32_t *ret_output)
 {
     const char *wrong = window_check(window);
-    int64_t effective = nn_window_effective(window), n;
+    int64_t effective = window_effective(window), n;
 
     if (wrong)
         return wrong;
@@ -82,7 +83,7 @@ const char *nn_transpose_window_output(const struct nn_window *window, uint32_t 
         return wrong;
     if (window->head < 0)
         return "the padding before is negative";
-    n = ((int64_t)window->input - 1) * window->stride + nn_window_effective(window) - window->head -
+    n = ((int64_t)window->input - 1) * window->stride + window_effective(window) - window->head -
         window->tail;
     if (n <= 0)
         return "the output would be empty";
@@ -104,7 +105,7 @@ bool nn_transpose_window_set_implicit(struct nn_window *window, int32_t padding_
     if (padding_code != NN_PADDING_SAME)
         return true;
     n_inputs = ((int64_t)wanted_output + window->stride - 1) / window->stride;
-    total = (n_inputs - 1) * window->stride + nn_window_effective(window) - wanted_output;
+    total = (n_inputs - 1) * window->stride + window_effective(window) - wanted_output;
     return set_pads(window, total);
 }
 

@@ -24,9 +24,6 @@ struct nn_window {
     int32_t tail;
 };
 
-/* nn_window_effective() - cells that a dilated filter spans: (filter-1)*dilation+1. */
-int64_t nn_window_effective(const struct nn_window *window);
-
 /* nn_window_set_implicit() - head and tail for a padding code: 1 is SAME, any other VALID.
  * Returns: false if stride, dilation or filter are not above 0 or padding does not fit. */
 bool nn_window_set_implicit(struct nn_window *window, int32_t padding_code);

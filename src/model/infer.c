@@ -177,31 +177,6 @@ int nn_infer(struct nn_infer *infer)
     return r;
 }
 
-int nn_infer_subgraph_operation(const struct nnhal_subgraph *subgraph,
-                                const struct nnhal_operation *operation, const void *const *values,
-                                struct nn_infer_operand *inputs, struct nn_infer_operand *outputs,
-                                struct nn_why *why)
-{
-    struct nn_infer infer = {.op = nn_op_find(operation->type),
-                             .n_inputs = operation->n_inputs,
-                             .n_outputs = operation->n_outputs,
-                             .inputs = inputs,
-                             .outputs = outputs,
-                             .why = why};
-
-    if (!infer.op)
-        return nn_refuse(why, "%s has no shape inference", nn_op_name(operation->type));
-    for (uint32_t i = 0; i < operation->n_inputs; i++) {
-        uint32_t index = operation->inputs[i];
-
-        nn_infer_operand_init(&inputs[i], &subgraph->operands[index],
-                              values ? values[index] : NULL);
-    }
-    for (uint32_t i = 0; i < operation->n_outputs; i++)
-        nn_infer_operand_init(&outputs[i], &subgraph->operands[operation->outputs[i]], NULL);
-    return nn_infer(&infer);
-}
-
 /* -- for infer functions -- */
 
 void nn_infer_set_dims(struct nn_infer *infer, uint32_t i, uint32_t n_dimensions,

@@ -78,15 +78,6 @@ void nn_infer_operand_init(struct nn_infer_operand *infer, const struct nnhal_op
  * Returns: 0; NN_REFUSED; NN_INFER_E_UNKNOWN. */
 int nn_infer(struct nn_infer *infer);
 
-/* nn_infer_subgraph_operation() - the same straight from a subgraph's operands:
- * fills inputs and outputs (room for the operation's counts) from what is
- * declared, and runs nn_infer(). values[i]: bytes of operand i of the subgraph,
- * NULL if not known; values itself may be NULL. */
-int nn_infer_subgraph_operation(const struct nnhal_subgraph *subgraph,
-                                const struct nnhal_operation *operation, const void *const *values,
-                                struct nn_infer_operand *inputs, struct nn_infer_operand *outputs,
-                                struct nn_why *why);
-
 /* nn_dims_merge() - declared and computed dimensions, 0 (rank and
  * dimension) being unknown in either.
  * Returns: false if two known ones differ; *ret is unspecified then. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MEAN, REDUCE_ALL, _ANY, _MAX, _MIN, _PROD, _SUM, ARGMAX, ARGMIN */
-#include "model/axes.h"
+#include "model/geometry.h"
 #include "model/infer.h"
 
 #include "base/cleanup.h"
@@ -24,7 +24,8 @@ static void set_reduced(struct nn_infer *infer, uint32_t reduced, bool keeps)
     nn_infer_set_quant_like(infer, 0, 0);
 }
 
-int nn_axes_read(const struct nn_infer *infer, uint32_t i, uint32_t *ret_axes)
+/* The axes of input 0 that input i lists, as bits; from either end, and more than once. */
+static int read_axes(const struct nn_infer *infer, uint32_t i, uint32_t *ret_axes)
 {
     uint32_t rank = infer->inputs[0].n_dims;
     uint32_t axes = 0;
@@ -52,7 +53,7 @@ static int infer_reduce(struct nn_infer *infer)
     uint32_t axes;
     int r;
 
-    r = nn_axes_read(infer, 1, &axes);
+    r = read_axes(infer, 1, &axes);
     if (!r)
         r = nn_infer_bool(infer, 2, &keeps);
     if (!r)
@@ -67,7 +68,7 @@ static int infer_mean(struct nn_infer *infer)
     uint32_t axes;
     int r;
 
-    r = nn_axes_read(infer, 1, &axes);
+    r = read_axes(infer, 1, &axes);
     if (!r)
         r = nn_infer_i32(infer, 2, &keeps);
     if (!r)

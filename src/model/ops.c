@@ -29,14 +29,6 @@ const struct nn_op *nn_op_find(uint32_t type)
     return type < NNHAL_OPERATION_TYPE_N ? &ops[type] : NULL;
 }
 
-const struct nn_op *nn_op_find_name(const char *name)
-{
-    for (uint32_t i = 0; i < NNHAL_OPERATION_TYPE_N; i++)
-        if (strcmp(ops[i].name, name) == 0)
-            return &ops[i];
-    return NULL;
-}
-
 const struct nn_op_functions *nn_op_find_functions(const struct nn_op *op)
 {
     for (uint32_t i = 0; i < op->family->n_ops; i++)

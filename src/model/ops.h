@@ -181,9 +181,6 @@ const struct nn_op *nn_op_find(uint32_t type);
  * family is complete, which a test holds. */
 const struct nn_op_functions *nn_op_find_functions(const struct nn_op *op);
 
-/* nn_op_find_name() - by name, "CONV_2D"; NULL if there is none. */
-const struct nn_op *nn_op_find_name(const char *name);
-
 /* nn_op_name() - "CONV_2D"; "extension operation", "OEM_OPERATION", "unknown operation". */
 const char *nn_op_name(uint32_t type);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a person reads under NNHAL_TRACE=wire. */
 #include "codec/codec.h"
+#include "codec/printer.h"
 
 #include "base/arena.h"
 #include "base/sys.h"
@@ -110,7 +111,8 @@ TEST(what_does_not_fit_is_cut)
 
     for (size_t n = 4; n < sizeof(text); n++) {
         memset(text, 'x', sizeof(text));
-        nn_codec_print(&nn_codec_timing, &timing, text, n);
+        nn_printer_add_fields(&(struct nn_printer){.text = text, .size = n, .separator = ""},
+                              &nn_codec_timing, &timing, 0);
         ck_assert_uint_eq(strlen(text), n - 1);
         ck_assert_str_eq(text + n - 4, "...");
         ck_assert_int_eq(text[n], 'x');

@@ -11,6 +11,15 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct nn_op *find_op(const char *name)
+{
+    uint32_t type = 0;
+
+    while (strcmp(nn_op_name(type), name) != 0)
+        type++;
+    return nn_op_find(type);
+}
+
 #define MAX_SIDE  80
 #define MAX_LISTS 200
 
@@ -249,12 +258,10 @@ TEST(names_and_codes_agree)
         const struct nn_op *op = nn_op_find(type);
 
         ck_assert_uint_eq(op->type, type);
-        ck_assert_ptr_eq(nn_op_find_name(op->name), op);
         ck_assert_str_eq(nn_op_name(type), op->name);
         ck_assert(op->level >= 1 && op->level <= 7);
     }
     ck_assert_ptr_null(nn_op_find(NNHAL_OPERATION_TYPE_N));
-    ck_assert_ptr_null(nn_op_find_name("CONV"));
     ck_assert_str_eq(nn_op_name(NNHAL_OP_OEM_OPERATION), "OEM_OPERATION");
     ck_assert_str_eq(nn_op_name(5 << 16), "extension operation");
     ck_assert_str_eq(nn_op_name(999), "unknown operation");
@@ -435,7 +442,7 @@ TEST(known_rows_have_their_levels)
 
         strcpy(list.in, known[i].in);
         strcpy(list.out, known[i].out);
-        make(&made, nn_op_find_name(known[i].op), &list);
+        make(&made, find_op(known[i].op), &list);
         /* Rank 0 means unknown, which alone needs level 3: say the ranks. */
         for (uint32_t k = 0; k < made.operation.n_inputs + made.operation.n_outputs; k++) {
             struct nnhal_operand *operand = &made.operands[k];

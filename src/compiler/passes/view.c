@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-void nn_graph_count_uses(const struct nn_graph *graph, uint32_t *n_uses)
+/* How many times live nodes and the graph's outputs read each value. */
+static void count_uses(const struct nn_graph *graph, uint32_t *n_uses)
 {
     memset(n_uses, 0, graph->n_values * sizeof(*n_uses));
     for (uint32_t i = 0; i < graph->n_nodes; i++)
@@ -32,7 +33,7 @@ int nn_view_init(struct nn_view *view, struct nn_graph *graph)
     view->producers = nn_arena_new_n(&graph->arena, uint32_t, graph->n_values);
     if (!view->n_uses || !view->producers)
         return nn_error_origin(-ENOMEM);
-    nn_graph_count_uses(graph, view->n_uses);
+    count_uses(graph, view->n_uses);
     find_producers(graph, view->producers);
     return 0;
 }

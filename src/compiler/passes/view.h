@@ -25,10 +25,6 @@ struct nn_node *nn_view_producer(const struct nn_view *view, uint32_t value);
  * one node reads, or NULL. */
 struct nn_node *nn_view_only_producer(const struct nn_view *view, uint32_t value);
 
-/* nn_graph_count_uses() - how many times live nodes and the graph's outputs read
- * each value; n_uses has n_values elements. */
-void nn_graph_count_uses(const struct nn_graph *graph, uint32_t *n_uses);
-
 /* nn_graph_i32() - the value of a constant INT32 scalar. Returns: whether it is one. */
 bool nn_graph_i32(const struct nn_graph *graph, uint32_t index, int32_t *ret);
 

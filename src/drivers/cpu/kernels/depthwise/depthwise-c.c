@@ -15,11 +15,13 @@
 #include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
 #include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/common/vector-f32.h"
 
 #include <string.h>
 
 enum {
     LANES = 16,
+    N_CELLS = 4, /* that are computed together */
     SLACK = 64,
 };
 
@@ -231,6 +233,33 @@ static void lanes_f32(const struct depthwise_job *job, const struct window *w, s
         out[i] = nn_clamp_f32(sums[i], job->params->low_f32, job->params->high_f32);
 }
 
+/* One vector of channels of N_CELLS neighboring positions whose taps are all inside, left and
+ * right: their sums and a vector of the filter stay in registers. */
+static void cells_f32(const struct depthwise_job *job, const struct window *w, size_t c, float *out)
+{
+    const float *filter = (const float *)job->filter + c;
+    size_t step = (size_t)job->params->shape.stride_w * job->in.c;
+    float low = job->params->low_f32, high = job->params->high_f32;
+    nn_vector_f32 sums[N_CELLS];
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < N_CELLS; i++)
+        sums[i] = nn_load_f32((const float *)job->bias + c);
+    for (size_t ty = w->first_y; ty < w->end_y; ty++) {
+        for (size_t tx = 0; tx < job->filter_w; tx++) {
+            const float *x = (const float *)job->input + cell_index(job, w, ty, tx) + c;
+            nn_vector_f32 f = nn_load_f32(filter + (ty * job->filter_w + tx) * job->out.c);
+
+#pragma GCC unroll 4
+            for (size_t i = 0; i < N_CELLS; i++)
+                sums[i] += nn_load_f32(x + i * step) * f;
+        }
+    }
+#pragma GCC unroll 4
+    for (size_t i = 0; i < N_CELLS; i++)
+        nn_store_clamped_f32(out + i * job->out.c, sums[i], low, high);
+}
+
 static inline void taps_q8(const struct depthwise_job *job, const struct window *w, size_t c,
                            size_t width, uint32_t *restrict sums)
 {
@@ -276,18 +305,50 @@ static void run_tail(const struct depthwise_job *job, size_t begin, size_t end)
         nn_epilogue_run(job->args, begin * row, end * row);
 }
 
+/* Channels of one position. */
+static void cell_f32(const struct depthwise_job *job, const struct window *w, float *out)
+{
+    for (size_t c = 0; c < job->out.c; c += LANES)
+        lanes_f32(job, w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
+}
+
+/* Whether this position and N_CELLS - 1 more have all taps inside, left and right. */
+static bool is_run(const struct depthwise_job *job, const struct window *w, size_t x)
+{
+    const struct nn_conv_shape *shape = &job->params->shape;
+    int64_t last = w->x + (int64_t)(N_CELLS - 1) * shape->stride_w +
+                   (int64_t)(job->filter_w - 1) * shape->dilation_w;
+
+    return w->x >= 0 && last < (int64_t)job->in.w && x + N_CELLS <= job->out.w &&
+           job->out.c >= NN_LANES_F32;
+}
+
+static void row_f32(const struct depthwise_job *job, size_t row)
+{
+    for (size_t x = 0, n; x < job->out.w; x += n) {
+        struct window w = find_window(job, row, x);
+        float *out = (float *)job->output + (row * job->out.w + x) * job->out.c;
+
+        n = is_run(job, &w, x) ? N_CELLS : 1;
+        if (n == 1) {
+            cell_f32(job, &w, out);
+            continue;
+        }
+        for (size_t c = 0; c < job->out.c; c += NN_LANES_F32) {
+            /* The last vector overlaps the one before: the same sums again. */
+            size_t from = job->out.c - c < NN_LANES_F32 ? job->out.c - NN_LANES_F32 : c;
+
+            cells_f32(job, &w, from, out + from);
+        }
+    }
+}
+
 static void rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct depthwise_job *job = ctx;
 
     for (size_t row = begin; row < end; row++) {
-        for (size_t x = 0; x < job->out.w; x++) {
-            struct window w = find_window(job, row, x);
-            float *out = (float *)job->output + (row * job->out.w + x) * job->out.c;
-
-            for (size_t c = 0; c < job->out.c; c += LANES)
-                lanes_f32(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
-        }
+        row_f32(job, row);
         run_tail(job, row, row + 1);
     }
 }

@@ -3,17 +3,13 @@
 
 #include "base/arith.h"
 #include "base/cleanup.h"
-#include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/float16.h"
+#include "drivers/cpu/kernels/common/vector-f32.h"
 
 #include <string.h>
 
 /* Sums of more products than this could leave int32: |a|, |b| <= 255. */
 enum { MAX_K_OF_EXACT_SUM = 32768 };
-
-typedef float vector __attribute__((__vector_size__(NN_VARIANT_VECTOR_BYTES)));
-
-enum { LANES = NN_VARIANT_VECTOR_BYTES / 4 };
 
 bool nn_gemm_bytes_f32(size_t n_cols, size_t k, size_t *ret_bytes)
 {
@@ -63,48 +59,91 @@ void nn_gemm_use_f32(struct nn_gemm_f32 *gemm, const float *block)
     gemm->panels = block + nn_gemm_columns(gemm->n_cols, NN_GEMM_COLS_F32);
 }
 
-/* Four rows, two vectors of columns: the sums stay in registers. */
-static void tile_f32(size_t k, const float *const *rows, const float *panel,
-                     float acc[NN_GEMM_ROWS_F32][NN_GEMM_COLS_F32])
+/* n_rows rows and one or two vectors of columns: the sums stay in registers. n_rows and n_vectors
+ * are constant where this is called; width is how many columns are written. */
+NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const float *const *rows, float *const *out,
+                        size_t column, size_t width, const size_t n_rows, const size_t n_vectors)
 {
-    const float *r0 = rows[0], *r1 = rows[1], *r2 = rows[2], *r3 = rows[3];
-    vector sum[NN_GEMM_ROWS_F32][2];
+    const float *panel = gemm->panels + column * gemm->k;
+    const float *row[NN_GEMM_ROWS_F32];
+    nn_vector_f32 sum[NN_GEMM_ROWS_F32][2];
 
-    memcpy(sum, acc, sizeof(sum));
-    for (size_t i = 0; i < k; i++, panel += NN_GEMM_COLS_F32) {
-        vector w0, w1;
-
-        memcpy(&w0, panel, sizeof(w0));
-        memcpy(&w1, panel + LANES, sizeof(w1));
-        sum[0][0] += r0[i] * w0;
-        sum[0][1] += r0[i] * w1;
-        sum[1][0] += r1[i] * w0;
-        sum[1][1] += r1[i] * w1;
-        sum[2][0] += r2[i] * w0;
-        sum[2][1] += r2[i] * w1;
-        sum[3][0] += r3[i] * w0;
-        sum[3][1] += r3[i] * w1;
+#pragma GCC unroll 8
+    for (size_t r = 0; r < n_rows; r++) {
+        row[r] = rows[r];
+#pragma GCC unroll 2
+        for (size_t v = 0; v < n_vectors; v++)
+            sum[r][v] = nn_load_f32(gemm->bias + column + v * NN_LANES_F32);
     }
-    memcpy(acc, sum, sizeof(sum));
+    for (size_t i = 0; i < gemm->k; i++, panel += NN_GEMM_COLS_F32) {
+#pragma GCC unroll 2
+        for (size_t v = 0; v < n_vectors; v++) {
+            nn_vector_f32 weights = nn_load_f32(panel + v * NN_LANES_F32);
+
+#pragma GCC unroll 8
+            for (size_t r = 0; r < n_rows; r++)
+                sum[r][v] += row[r][i] * weights;
+        }
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < n_rows; r++) {
+        float few[NN_GEMM_COLS_F32], *to = out[r] + column;
+
+        if (width < n_vectors * NN_LANES_F32)
+            to = few;
+#pragma GCC unroll 2
+        for (size_t v = 0; v < n_vectors; v++)
+            nn_store_clamped_f32(to + v * NN_LANES_F32, sum[r][v], gemm->low, gemm->high);
+        if (to == few)
+            memcpy(out[r] + column, few, width * sizeof(float));
+    }
 }
+
+typedef void (*tile_f32_fn)(const struct nn_gemm_f32 *gemm, const float *const *rows,
+                            float *const *out, size_t column, size_t width);
+
+#define TILE_F32(n, vectors) NN_VARIANT_SYMBOL(tile_f32_##n##x##vectors)
+#define TILES_F32(n, vectors)                                                                      \
+    static void TILE_F32(n, vectors)(const struct nn_gemm_f32 *gemm, const float *const *rows,     \
+                                     float *const *out, size_t column, size_t width)               \
+    {                                                                                              \
+        tile_f32(gemm, rows, out, column, width, n, vectors);                                      \
+    }
+TILES_F32(1, 1)
+TILES_F32(1, 2)
+TILES_F32(2, 1)
+TILES_F32(2, 2)
+TILES_F32(3, 1)
+TILES_F32(3, 2)
+TILES_F32(4, 1)
+TILES_F32(4, 2)
+TILES_F32(5, 1)
+TILES_F32(5, 2)
+TILES_F32(6, 1)
+TILES_F32(6, 2)
+#if NN_VARIANT_VECTOR_BYTES == 64
+TILES_F32(7, 1)
+TILES_F32(7, 2)
+TILES_F32(8, 1)
+TILES_F32(8, 2)
+#endif
+
+static const tile_f32_fn tiles_f32[NN_GEMM_ROWS_F32][2] = {
+    {TILE_F32(1, 1), TILE_F32(1, 2)}, {TILE_F32(2, 1), TILE_F32(2, 2)},
+    {TILE_F32(3, 1), TILE_F32(3, 2)}, {TILE_F32(4, 1), TILE_F32(4, 2)},
+    {TILE_F32(5, 1), TILE_F32(5, 2)}, {TILE_F32(6, 1), TILE_F32(6, 2)},
+#if NN_VARIANT_VECTOR_BYTES == 64
+    {TILE_F32(7, 1), TILE_F32(7, 2)}, {TILE_F32(8, 1), TILE_F32(8, 2)},
+#endif
+};
 
 void nn_gemm_run_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const float *const *rows,
                      float *const *out, size_t first_col, size_t end_col)
 {
-    const float *four[NN_GEMM_ROWS_F32];
-
-    for (size_t r = 0; r < NN_GEMM_ROWS_F32; r++)
-        four[r] = rows[r < n_rows ? r : 0];
     for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_F32) {
-        float acc[NN_GEMM_ROWS_F32][NN_GEMM_COLS_F32];
-        size_t width = end_col - n < NN_GEMM_COLS_F32 ? end_col - n : NN_GEMM_COLS_F32;
+        size_t width = nn_min_size(end_col - n, NN_GEMM_COLS_F32);
 
-        for (size_t r = 0; r < NN_GEMM_ROWS_F32; r++)
-            memcpy(acc[r], gemm->bias + n, sizeof(acc[r]));
-        tile_f32(gemm->k, four, gemm->panels + n * gemm->k, acc);
-        for (size_t r = 0; r < n_rows; r++)
-            for (size_t c = 0; c < width; c++)
-                out[r][n + c] = nn_clamp_f32(acc[r][c], gemm->low, gemm->high);
+        tiles_f32[n_rows - 1][width > NN_LANES_F32](gemm, rows, out, n, width);
     }
 }
 

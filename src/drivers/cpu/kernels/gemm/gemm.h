@@ -26,7 +26,8 @@
 #include <stdint.h>
 
 enum {
-    NN_GEMM_ROWS_F32 = 4,
+    /* Sums of a tile, weights and a row's element fill the registers: 32 or 16 of them. */
+    NN_GEMM_ROWS_F32 = NN_VARIANT_VECTOR_BYTES == 64 ? 8 : 6,
     NN_GEMM_COLS_F32 = 2 * NN_VARIANT_VECTOR_BYTES / 4,
     NN_GEMM_ROWS_Q8 = 2,
     NN_GEMM_COLS_Q8 = 4,

@@ -377,17 +377,20 @@ static void run(struct builder *b, enum nn_pass_set passes, uint32_t isa, unsign
 
 TEST(random_models_keep_their_bits)
 {
-    static const uint32_t sets[] = {NN_ISA_C, NN_ISA_AVX2, NN_ISA_AVX2 | NN_ISA_AVX512};
+    static const uint32_t sets[] = {NN_ISA_C, NN_ISA_AVX2 | NN_ISA_FMA,
+                                    NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512,
+                                    NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512 | NN_ISA_AVX512_VNNI};
     static struct results plain, optimized;
     const char *rounds = getenv("NN_TEST_ROUNDS");
     uint32_t n_models = rounds ? (uint32_t)strtoul(rounds, NULL, 10) : 400;
 
     for (uint32_t seed = 0; seed < n_models; seed++) {
-        uint32_t isa = sets[seed % 3];
+        uint32_t isa = sets[seed % 4];
         struct builder b;
 
         if (((isa & NN_ISA_AVX2) && !__builtin_cpu_supports("avx2")) ||
-            ((isa & NN_ISA_AVX512) && !__builtin_cpu_supports("avx512vl")))
+            ((isa & NN_ISA_AVX512) && !__builtin_cpu_supports("avx512vl")) ||
+            ((isa & NN_ISA_AVX512_VNNI) && !__builtin_cpu_supports("avx512vnni")))
             isa = NN_ISA_C;
         builder_init(&b, 1);
         make_model(&b, seed, seed % 10 == 9 ? LARGE : SMALL);

@@ -40,7 +40,7 @@ static uint32_t cpu_isa(void)
     uint32_t isa = NN_ISA_C;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        isa |= NN_ISA_AVX2;
+        isa |= NN_ISA_AVX2 | NN_ISA_FMA;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         isa |= NN_ISA_AVX512;
@@ -52,6 +52,21 @@ static uint32_t cpu_isa(void)
     return isa;
 }
 
+/* NNHAL_CPU_EXACT=float: float results are those of plain C, for who compares machines. */
+static uint32_t exact_isa(uint32_t isa, const struct nnhal_driver_services *services)
+{
+    const char *wanted = nn_variable_get(NN_VARIABLE_CPU_EXACT);
+
+    if (!wanted || !wanted[0])
+        return isa;
+    if (strcmp(wanted, "float") == 0)
+        return isa & ~(uint32_t)NN_ISA_FMA;
+    if (services->log)
+        services->log(services->ctx, NNHAL_LOG_WARNING,
+                      "NNHAL_CPU_EXACT is not \"float\": it is ignored");
+    return isa;
+}
+
 /* NNHAL_CPU_ISA takes away: c, avx2, avx512, vnni, neon; each with what it builds on. */
 static uint32_t allowed_isa(const struct nnhal_driver_services *services)
 {
@@ -59,9 +74,9 @@ static uint32_t allowed_isa(const struct nnhal_driver_services *services)
         const char *name;
         uint32_t isa;
     } names[] = {{"c", NN_ISA_C},
-                 {"avx2", NN_ISA_AVX2},
-                 {"avx512", NN_ISA_AVX2 | NN_ISA_AVX512},
-                 {"vnni", NN_ISA_AVX2 | NN_ISA_AVX512 | NN_ISA_AVX512_VNNI},
+                 {"avx2", NN_ISA_AVX2 | NN_ISA_FMA},
+                 {"avx512", NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512},
+                 {"vnni", NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512 | NN_ISA_AVX512_VNNI},
                  {"neon", NN_ISA_NEON}};
     const char *wanted = nn_variable_get(NN_VARIABLE_CPU_ISA);
 
@@ -119,7 +134,8 @@ static uint32_t open_device(const struct nnhal_driver_services *services, uint32
 
 static uint32_t open_cpu(const struct nnhal_driver_services *services, void **ret_device)
 {
-    return open_device(services, allowed_isa(services), allowed_passes(services), ret_device);
+    return open_device(services, exact_isa(allowed_isa(services), services),
+                       allowed_passes(services), ret_device);
 }
 
 static uint32_t open_reference(const struct nnhal_driver_services *services, void **ret_device)

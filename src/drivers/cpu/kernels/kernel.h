@@ -36,7 +36,8 @@
  *    except for kernels with is_dynamic.
  *
  * Rows whose names differ only in what follows "__" give the same bits for the same
- * operands: they may be exchanged for each other.
+ * operands: they may be exchanged for each other. Only float rows that need NN_ISA_FMA
+ * differ from plain C, by the roundings that a fused multiplication and addition leaves out.
  *
  * Determinism: the order of float additions depends on shapes only, never on
  * the number of threads: do not split a sum over items of nn_parallel_for().
@@ -67,6 +68,8 @@ enum nn_isa {
     NN_ISA_AVX2 = 1 << 0,   /* with FMA and F16C */
     NN_ISA_AVX512 = 1 << 1, /* F, BW, DQ, VL */
     NN_ISA_AVX512_VNNI = 1 << 2,
+    /* A permission, not an instruction set: float multiplications and additions may be fused. */
+    NN_ISA_FMA = 1 << 3,
     NN_ISA_NEON = 1 << 8,
 };
 

@@ -4,8 +4,9 @@
  * <family>-vnni.c and the like are written for one instruction set, and are compiled for it alone.
  * The loops of many other sources are plain C that the compiler vectorizes. These are compiled three times: for the machine's base instruction set, and
  * with NN_VARIANT_AVX2 or NN_VARIANT_AVX512 defined and the flags to match (meson
- * lists them), as tables that stand before the plain one. Nothing is contracted and
- * sums keep their order, so all variants give the same bits.
+ * lists them), as tables that stand before the plain one. Sums keep their order, and nothing
+ * is contracted but where a kernel says so: rows of NN_VARIANT_FMA_ROW() use nn_madd_f32()
+ * (vector-f32.h). All other variants give the same bits.
  *
  * Such a source's rows begin with NN_VARIANT_ROW("add_f32", ADD), and it ends with NN_VARIANT_FAMILY(elementwise, kernels).
  *
@@ -24,30 +25,39 @@
 #define NN_VARIANT_SYMBOL(name)          name##__vnni
 #define NN_VARIANT_ISA                   (NN_ISA_AVX512 | NN_ISA_AVX512_VNNI)
 #define NN_VARIANT_VECTOR_BYTES          64
+#define NN_VARIANT_FMA                   NN_ISA_FMA
 #define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_vnni, table)
 #elif defined(NN_VARIANT_AVX512)
 #define NN_VARIANT_NAME(name)            name "__avx512"
 #define NN_VARIANT_SYMBOL(name)          name##__avx512
 #define NN_VARIANT_ISA                   NN_ISA_AVX512
 #define NN_VARIANT_VECTOR_BYTES          64
+#define NN_VARIANT_FMA                   NN_ISA_FMA
 #define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_avx512, table)
 #elif defined(NN_VARIANT_AVX2)
 #define NN_VARIANT_NAME(name)            name "__avx2"
 #define NN_VARIANT_SYMBOL(name)          name##__avx2
 #define NN_VARIANT_ISA                   NN_ISA_AVX2
 #define NN_VARIANT_VECTOR_BYTES          32
+#define NN_VARIANT_FMA                   NN_ISA_FMA
 #define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_avx2, table)
 #else
 #define NN_VARIANT_NAME(name)            name "__c"
 #define NN_VARIANT_SYMBOL(name)          name##__c
 #define NN_VARIANT_ISA                   NN_ISA_C
 #define NN_VARIANT_VECTOR_BYTES          16
+#define NN_VARIANT_FMA                   0
 #define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family, table)
 #endif
 
 /* NN_ROW() of this variant. */
 #define NN_VARIANT_ROW(row_name, op)                                                               \
     .name = NN_VARIANT_NAME(row_name), .isa = NN_VARIANT_ISA, .operation = NNHAL_OP_##op
+
+/* The same of a row that fuses multiplications and additions. */
+#define NN_VARIANT_FMA_ROW(row_name, op)                                                           \
+    .name = NN_VARIANT_NAME(row_name), .isa = NN_VARIANT_ISA | NN_VARIANT_FMA,                     \
+    .operation = NNHAL_OP_##op
 
 #include "drivers/cpu/kernels/variant-symbols.h"
 

@@ -21,6 +21,30 @@ NN_INLINE nn_vector_f32 nn_load_f32(const float *from)
     return v;
 }
 
+/* nn_madd_f32() - a * b + c, rounded once where the variant can (NN_VARIANT_FMA), for each lane. */
+NN_INLINE nn_vector_f32 nn_madd_f32(nn_vector_f32 a, nn_vector_f32 b, nn_vector_f32 c)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    return (nn_vector_f32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif NN_VARIANT_VECTOR_BYTES == 32
+    return (nn_vector_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* nn_madd_one_f32() - the same of one lane. */
+NN_INLINE float nn_madd_one_f32(float a, float b, float c)
+{
+    return NN_VARIANT_FMA ? __builtin_fmaf(a, b, c) : a * b + c;
+}
+
+/* nn_splat_f32() - x in all lanes. x - 0 is x, also for -0, and compilers see through it. */
+NN_INLINE nn_vector_f32 nn_splat_f32(float x)
+{
+    return x - (nn_vector_f32){0};
+}
+
 /* nn_store_clamped_f32() - v between low and high, as nn_clamp_f32() does it. */
 NN_INLINE void nn_store_clamped_f32(float *to, nn_vector_f32 v, float low, float high)
 {

@@ -511,7 +511,7 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scr
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_VARIANT_ROW("conv_2d_f32", CONV_2D), .in0 = NN_T_F32 | NN_T_F16,
+    {NN_VARIANT_FMA_ROW("conv_2d_f32", CONV_2D), .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct conv_params), .runs_epilogue = 1, .lower = lower_float,
      .run = nn_conv_2d_f32, .check = check_conv, .find_scratch = find_conv_scratch},
     {NN_VARIANT_ROW("conv_2d_q8", CONV_2D), .in0 = NN_T_U8 | NN_T_S8,

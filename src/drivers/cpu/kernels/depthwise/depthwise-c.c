@@ -214,7 +214,7 @@ static inline void taps_f32(const struct depthwise_job *job, const struct window
             const float *f = filter + (ty * job->filter_w + tx) * job->out.c + c;
 
             for (size_t i = 0; i < width; i++)
-                sums[i] += x[i] * f[i];
+                sums[i] = nn_madd_one_f32(x[i], f[i], sums[i]);
         }
     }
 }
@@ -252,7 +252,7 @@ static void cells_f32(const struct depthwise_job *job, const struct window *w, s
 
 #pragma GCC unroll 4
             for (size_t i = 0; i < N_CELLS; i++)
-                sums[i] += nn_load_f32(x + i * step) * f;
+                sums[i] = nn_madd_f32(nn_load_f32(x + i * step), f, sums[i]);
         }
     }
 #pragma GCC unroll 4
@@ -505,7 +505,7 @@ static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *re
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_VARIANT_ROW("depthwise_conv_2d_f32", DEPTHWISE_CONV_2D), .in0 = NN_T_F32 | NN_T_F16,
+    {NN_VARIANT_FMA_ROW("depthwise_conv_2d_f32", DEPTHWISE_CONV_2D), .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct depthwise_params), .runs_epilogue = 1, .lower = lower_depthwise,
      .run = nn_depthwise_conv_2d_f32, .check = check_depthwise,
      .find_scratch = find_depthwise_scratch},

@@ -317,11 +317,11 @@ static bool find_fully_connected_scratch(const struct nn_kernel_step *step,
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_VARIANT_ROW("fully_connected_f32", FULLY_CONNECTED), .in0 = NN_T_F32,
+    {NN_VARIANT_FMA_ROW("fully_connected_f32", FULLY_CONNECTED), .in0 = NN_T_F32,
      .params_bytes = sizeof(struct dense_f32_params), .lower = lower_float,
      .run = nn_fully_connected_f32, .check = check_fully_connected,
      .find_scratch = find_fully_connected_scratch},
-    {NN_VARIANT_ROW("fully_connected_f16", FULLY_CONNECTED), .in0 = NN_T_F16,
+    {NN_VARIANT_FMA_ROW("fully_connected_f16", FULLY_CONNECTED), .in0 = NN_T_F16,
      .params_bytes = sizeof(struct dense_f32_params), .lower = lower_float,
      .run = nn_fully_connected_f16, .check = check_fully_connected,
      .find_scratch = find_fully_connected_scratch},

@@ -76,13 +76,18 @@ NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const float *const *rows
             sum[r][v] = nn_load_f32(gemm->bias + column + v * NN_LANES_F32);
     }
     for (size_t i = 0; i < gemm->k; i++, panel += NN_GEMM_COLS_F32) {
-#pragma GCC unroll 2
-        for (size_t v = 0; v < n_vectors; v++) {
-            nn_vector_f32 weights = nn_load_f32(panel + v * NN_LANES_F32);
+        nn_vector_f32 weights[2];
 
+#pragma GCC unroll 2
+        for (size_t v = 0; v < n_vectors; v++)
+            weights[v] = nn_load_f32(panel + v * NN_LANES_F32);
 #pragma GCC unroll 8
-            for (size_t r = 0; r < n_rows; r++)
-                sum[r][v] += row[r][i] * weights;
+        for (size_t r = 0; r < n_rows; r++) {
+            nn_vector_f32 x = nn_splat_f32(row[r][i]);
+
+#pragma GCC unroll 2
+            for (size_t v = 0; v < n_vectors; v++)
+                sum[r][v] = nn_madd_f32(x, weights[v], sum[r][v]);
         }
     }
 #pragma GCC unroll 8

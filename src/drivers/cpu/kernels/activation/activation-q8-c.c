@@ -86,54 +86,39 @@ static int lower_smooth(struct nn_lower *lower)
 struct hard_swish {
     uint32_t type;
     int32_t zero_point, out_zero_point;
-    int32_t out_mantissa, relu_mantissa; /* 16 bits */
+    int16_t out_mantissa, relu_mantissa;
     int out_shift, relu_shift;
 };
 
-static int32_t saturate_16(int64_t x)
-{
-    return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : (int32_t)x;
-}
-
-/* Saturating rounding doubling high multiplication of 16-bit numbers. */
-static int32_t srdhm_16(int32_t a, int32_t b)
-{
-    int32_t product = a * b;
-
-    if (a == INT16_MIN && b == INT16_MIN)
-        return INT16_MAX;
-    return (product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15);
-}
-
 /* relu6(x + 3) / 6 of x, 7 bits finer than its code, as Q0 of 16 bits. */
-static int32_t hard_swish_gate(const struct hard_swish *swish, int32_t fine)
+static int32_t hard_swish_gate(const struct hard_swish *swish, int16_t fine)
 {
-    int32_t gate = fine;
+    int16_t gate = fine;
 
     if (swish->relu_shift > 0)
-        gate = saturate_16((int64_t)gate * (INT64_C(1) << (swish->relu_shift - 1)));
-    gate = srdhm_16(gate, swish->relu_mantissa);
+        gate = nn_sat16((int64_t)gate * (INT64_C(1) << (swish->relu_shift - 1)));
+    gate = nn_mul16(gate, swish->relu_mantissa);
     if (swish->relu_shift > 0)
-        gate = saturate_16((int64_t)gate * 2);
+        gate = nn_sat16((int64_t)gate * 2);
     if (swish->relu_shift < 0)
-        gate = nn_rdp(gate, -swish->relu_shift);
+        gate = (int16_t)nn_rdp(gate, -swish->relu_shift);
     return (gate + 32768) >> 1;
 }
 
 static int32_t hard_swish_code(const void *ctx, int32_t code)
 {
     const struct hard_swish *swish = ctx;
-    int32_t fine = (code - swish->zero_point) * 128;
-    int32_t scaled = srdhm_16(fine, swish->out_mantissa);
+    int16_t fine = (int16_t)((code - swish->zero_point) * 128); /* at most 255 * 128 */
+    int32_t scaled = nn_mul16(fine, swish->out_mantissa);
     int32_t product = hard_swish_gate(swish, fine) * scaled / 32768;
     int32_t result = nn_rdp(product, -swish->out_shift) + swish->out_zero_point;
 
     return nn_clamp_i32(result, nn_quant_low(swish->type), nn_quant_high(swish->type));
 }
 
-static int32_t mantissa_16(struct nn_multiplier multiplier)
+static int16_t mantissa_16(struct nn_multiplier multiplier)
 {
-    return saturate_16(((int64_t)multiplier.mantissa + 32768) >> 16);
+    return nn_sat16(((int64_t)multiplier.mantissa + 32768) >> 16);
 }
 
 static int lower_hard_swish(struct nn_lower *lower)

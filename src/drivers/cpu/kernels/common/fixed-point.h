@@ -116,6 +116,22 @@ static inline int32_t nn_clamp_i32(int32_t x, int32_t low, int32_t high)
     return x < low ? low : x > high ? high : x;
 }
 
+/* nn_sat16() - clamps to an int16. */
+static inline int16_t nn_sat16(int64_t x)
+{
+    return (int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x);
+}
+
+/* nn_mul16() - saturating rounding doubling high multiplication: a * b / 2^15. */
+static inline int16_t nn_mul16(int16_t a, int16_t b)
+{
+    int32_t product = (int32_t)a * b;
+
+    if (a == INT16_MIN && b == INT16_MIN)
+        return INT16_MAX;
+    return (int16_t)((product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15));
+}
+
 /* nn_round_to_i32() - half away from zero, saturating; a NaN gives 0. */
 static inline int32_t nn_round_to_i32(double x)
 {

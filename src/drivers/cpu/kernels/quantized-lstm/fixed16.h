@@ -7,23 +7,7 @@
 #ifndef NN_CPU_QUANTIZED_LSTM_FIXED16_H
 #define NN_CPU_QUANTIZED_LSTM_FIXED16_H
 
-#include <stdint.h>
-
-/* nn_sat16() - clamps to an int16. */
-static inline int16_t nn_sat16(int32_t x)
-{
-    return (int16_t)(x < INT16_MIN ? INT16_MIN : x > INT16_MAX ? INT16_MAX : x);
-}
-
-/* nn_mul16() - saturating rounding doubling high multiplication: a * b / 2^15. */
-static inline int16_t nn_mul16(int16_t a, int16_t b)
-{
-    int32_t product = (int32_t)a * b;
-
-    if (a == INT16_MIN && b == INT16_MIN)
-        return INT16_MAX;
-    return (int16_t)((product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15));
-}
+#include "drivers/cpu/kernels/common/fixed-point.h"
 
 /* nn_rdp64() - x / 2^exponent, rounded half away from zero. */
 static inline int64_t nn_rdp64(int64_t x, int exponent)

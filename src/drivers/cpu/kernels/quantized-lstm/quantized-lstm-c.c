@@ -5,7 +5,7 @@
  * The biases belong to the layer normalization where there is one, and are added
  * to the first sum where there is none. One item of work is one batch. */
 #include "drivers/cpu/kernels/kernel.h"
-#include "drivers/cpu/kernels/common/fixed-point.h"
+#include "drivers/cpu/kernels/common/fixed-math.h"
 #include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
 
@@ -98,42 +98,12 @@ static int lower_quantized_lstm(struct nn_lower *lower)
 
 /* ---- layer normalization ---- */
 
-/* 1 / sqrt(n) as a multiplier. */
-static struct nn_multiplier inverse_square_root(int32_t n)
-{
-    const int32_t three_halves = (1 << 28) + (1 << 27);
-    struct nn_multiplier m = {INT32_MAX, 0};
-    int32_t half, x = 1 << 28;
-    int shift = 11, up;
-
-    if (n <= 1)
-        return m;
-    for (; n >= 1 << 29; shift++)
-        n /= 4;
-    up = (__builtin_clz((unsigned)n) - 1) / 2 - 1;
-    shift -= up;
-    n <<= 2 * up;
-    half = nn_rdp(n >> 1, 1);
-    for (int i = 0; i < 5; i++) {
-        int64_t cube = (int64_t)nn_srdhm(nn_srdhm(x, x), x) * 64;
-        int32_t x3 = (int32_t)(cube > INT32_MAX ? INT32_MAX : cube < INT32_MIN ? INT32_MIN : cube);
-        int64_t next = ((int64_t)nn_srdhm(three_halves, x) - nn_srdhm(half, x3)) * 8;
-
-        x = (int32_t)(next > INT32_MAX ? INT32_MAX : next < INT32_MIN ? INT32_MIN : next);
-    }
-    m.mantissa = nn_srdhm(x, 1518500250);
-    if (shift < 0) {
-        m.mantissa = nn_shl_wrap(m.mantissa, -shift);
-        shift = 0;
-    }
-    m.shift = -shift;
-    return m;
-}
-
 static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowest,
                                        int64_t *ret_mean)
 {
     int64_t sum = 0, squares = 0, mean, variance, part = (INT64_C(1) << 20) / (int64_t)n;
+    struct nn_multiplier factor;
+    int right_shift;
 
     for (size_t u = 0; u < n; u++) {
         sum += q[u];
@@ -144,7 +114,9 @@ static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowes
     if (variance < 1)
         variance = lowest;
     *ret_mean = mean;
-    return inverse_square_root((int32_t)variance);
+    nn_fx_inverse_sqrt((int32_t)variance, &factor.mantissa, &right_shift);
+    factor.shift = -right_shift;
+    return factor;
 }
 
 static void normalize_gate(int16_t *q, size_t n, const struct gate_params *gate,

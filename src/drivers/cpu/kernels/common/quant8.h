@@ -43,19 +43,21 @@ static inline float nn_quant_real(int32_t code, int32_t zero_point, float scale)
     return (float)(code - zero_point) * scale;
 }
 
-/* nn_quant_requant() - the byte of a code brought to another quantization of
- * the same type: clamped, then rounded half away from zero, in double. */
-static inline uint8_t nn_quant_requant(uint8_t byte, const struct nn_lower_operand *from,
-                                       const struct nn_lower_operand *to)
+/* nn_quant_requant() - every byte's code brought to another quantization of the same
+ * type: clamped, then rounded half away from zero, in double. */
+static inline void nn_quant_requant(uint32_t type, float from_scale, int32_t from_zero,
+                                    float to_scale, int32_t to_zero, uint8_t table[256])
 {
-    int32_t code = nn_quant_code(byte, nn_quant_flip(from->type));
-    double real = (double)nn_quant_real(code, from->zero_point, from->scale);
-    double exact = real / (double)to->scale + to->zero_point;
-    double low = nn_quant_low(to->type);
-    double high = nn_quant_high(to->type);
+    double low = nn_quant_low(type), high = nn_quant_high(type);
 
-    exact = exact < low ? low : exact > high ? high : exact;
-    return (uint8_t)(int32_t)round(exact);
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        int32_t code = nn_quant_code((uint8_t)byte, nn_quant_flip(type));
+        double real = (double)nn_quant_real(code, from_zero, from_scale);
+        double exact = real / (double)to_scale + to_zero;
+
+        exact = exact < low ? low : exact > high ? high : exact;
+        table[byte] = (uint8_t)(int32_t)round(exact);
+    }
 }
 
 #endif

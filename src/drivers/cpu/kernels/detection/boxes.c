@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/kernels/detection/boxes.h"
 
+#include "drivers/cpu/kernels/common/heap.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -135,39 +137,13 @@ static uint32_t falling_key(float value)
     return bits >> 31 ? bits : ~(bits | UINT32_C(0x80000000));
 }
 
-static void sink_key(uint64_t *keys, size_t n, size_t i)
-{
-    uint64_t key = keys[i];
-
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && keys[child + 1] > keys[child])
-            child++;
-        if (keys[child] <= key)
-            break;
-        keys[i] = keys[child];
-    }
-    keys[i] = key;
-}
-
-static void sort_keys(uint64_t *keys, size_t n)
-{
-    for (size_t i = n / 2; i-- > 0;)
-        sink_key(keys, n, i);
-    for (size_t left = n; left > 1; left--) {
-        uint64_t largest = keys[0];
-
-        keys[0] = keys[left - 1];
-        keys[left - 1] = largest;
-        sink_key(keys, left - 1, 0);
-    }
-}
-
 void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t *keys)
 {
     /* A key is a score above the place in the list; the list is put aside in its lower half. */
     for (size_t i = 0; i < n; i++)
         keys[i] = (uint64_t)falling_key(scores[indexes[i]]) << 32 | i;
-    sort_keys(keys, n);
+    nn_heap_make(keys, n);
+    nn_heap_sort(keys, n);
     for (size_t i = 0; i < n; i++)
         keys[i] = indexes[(uint32_t)keys[i]];
     for (size_t i = 0; i < n; i++)

@@ -187,11 +187,10 @@ static int lower_extreme(struct nn_lower *lower)
     if (!tables)
         return -ENOMEM;
     init_params(lower);
-    for (int i = 0; i < 2; i++) {
-        for (uint32_t byte = 0; byte < 256; byte++)
-            tables[i * 256 + (int)byte] = nn_quant_requant((uint8_t)byte, &lower->inputs[i],
-                                                           &lower->outputs[0]);
-    }
+    for (int i = 0; i < 2; i++)
+        nn_quant_requant(lower->outputs[0].type, lower->inputs[i].scale,
+                         lower->inputs[i].zero_point, lower->outputs[0].scale,
+                         lower->outputs[0].zero_point, tables + i * 256);
     return 0;
 }
 

@@ -3,6 +3,8 @@
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/common/dequantize.h"
+#include "drivers/cpu/kernels/common/heap.h"
+#include "drivers/cpu/kernels/common/quant8.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,21 +43,6 @@ static void select_8(void *ctx, size_t begin, size_t end, unsigned worker)
         out[i] = job->condition[i] ? job->table_a[a[i]] : job->table_b[b[i]];
 }
 
-/* Every code in another quantization: dequantized in float, the rest in double. */
-static void make_table(const struct nn_tensor *from, const struct nn_tensor *to, uint8_t table[256])
-{
-    bool is_signed = from->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
-    double low = is_signed ? -128.0 : 0.0, high = is_signed ? 127.0 : 255.0;
-
-    for (int i = 0; i < 256; i++) {
-        int code = is_signed && i >= 128 ? i - 256 : i;
-        float real = (float)(code - from->zero_point) * from->scale;
-        double value = (double)real / (double)to->scale + to->zero_point;
-
-        table[i] = (uint8_t)(int)round(fmin(fmax(value, low), high));
-    }
-}
-
 static int nn_select__c(const struct nn_kernel_args *args)
 {
     const struct nn_tensor *a = &args->inputs[1], *b = &args->inputs[2], *out = &args->outputs[0];
@@ -65,8 +52,8 @@ static int nn_select__c(const struct nn_kernel_args *args)
 
     switch (nn_type_bytes(a->type)) {
     case 1:
-        make_table(a, out, table_a);
-        make_table(b, out, table_b);
+        nn_quant_requant(a->type, a->scale, a->zero_point, out->scale, out->zero_point, table_a);
+        nn_quant_requant(b->type, b->scale, b->zero_point, out->scale, out->zero_point, table_b);
         job.table_a = table_a;
         job.table_b = table_b;
         nn_parallel_for(args, n, 1, select_8, &job);
@@ -121,49 +108,24 @@ static uint32_t order_of(const struct nn_tensor *tensor, size_t i)
     }
 }
 
-/* Lets what stands at i of a heap whose smallest is on top sink to its place. */
-static void sink_key(uint64_t *heap, size_t n, size_t i)
-{
-    uint64_t value = heap[i];
-
-    for (;;) {
-        size_t child = 2 * i + 1;
-
-        if (child >= n)
-            break;
-        if (child + 1 < n && heap[child + 1] < heap[child])
-            child++;
-        if (heap[child] >= value)
-            break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = value;
-}
-
-/* The k best of row, the best first. */
+/* The complements of the k best of a row, the best first: of a heap of complements, the worst
+ * of the best is on top. */
 static void find_best(const struct nn_tensor *input, size_t first, size_t n, size_t k,
                       uint64_t *heap)
 {
-    for (size_t i = 0; i < k; i++)
-        heap[i] = (uint64_t)order_of(input, first + i) << 32 | i;
-    for (size_t i = k / 2; i-- > 0;)
-        sink_key(heap, k, i);
-    for (size_t i = k; i < n; i++) {
-        uint64_t item = (uint64_t)order_of(input, first + i) << 32 | i;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = ~((uint64_t)order_of(input, first + i) << 32 | i);
 
-        if (item > heap[0]) {
-            heap[0] = item;
-            sink_key(heap, k, 0);
-        }
+        if (i < k)
+            heap[i] = key;
+        if (i + 1 == k)
+            nn_heap_make(heap, k);
+        if (i < k || key > heap[0])
+            continue;
+        heap[0] = key;
+        nn_heap_sink(heap, k, 0);
     }
-    for (size_t left = k; left > 1; left--) {
-        uint64_t smallest = heap[0];
-
-        heap[0] = heap[left - 1];
-        heap[left - 1] = smallest;
-        sink_key(heap, left - 1, 0);
-    }
+    nn_heap_sort(heap, k);
 }
 
 struct topk_job {
@@ -183,7 +145,7 @@ static void topk_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     for (size_t row = begin; row < end; row++) {
         find_best(input, row * job->n, job->n, job->k, heap);
         for (size_t i = 0; i < job->k; i++) {
-            uint32_t index = (uint32_t)heap[i];
+            uint32_t index = (uint32_t)~heap[i];
 
             memcpy(values + (row * job->k + i) * element_bytes,
                    (const char *)input->data + (row * job->n + index) * element_bytes,

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CONCATENATION, PACK, SPLIT, plain C. One item of work is one part. */
+/* CONCATENATION, PACK, SPLIT, plain C. One item of work is one part.
+ *
+ * Along the axis, every tensor contributes a run of bytes to each row of the
+ * whole: row r of the whole is run r of the first tensor, then run r of the
+ * second, and so on. A quantized tensor whose parameters differ from the
+ * whole's is translated by a table of 256 codes on the way. */
 #include "drivers/cpu/kernels/kernel.h"
-#include "drivers/cpu/kernels/concat/concat.h"
 #include "drivers/cpu/kernels/common/operand.h"
+
+#include <math.h>
 
 struct join_params {
     uint32_t axis; /* of the whole; PACK: of the parts, where the new dimension goes */
@@ -62,28 +68,65 @@ static bool needs_table(const struct nn_tensor *part, const struct nn_tensor *wh
            (part->scale != whole->scale || part->zero_point != whole->zero_point);
 }
 
+/* Codes of the part to codes of the whole, as the reference of CONCATENATION does it, in
+ * single precision. */
+static void make_table(const struct nn_tensor *part, const struct nn_tensor *whole,
+                       uint8_t table[256])
+{
+    /* A signed code is the unsigned one of zero point + 128, less 128. */
+    const int shift = part->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED ? 128 : 0;
+    const float factor = part->scale * (1.0f / whole->scale);
+    const float bias = (float)-(part->zero_point + shift) * factor;
+
+    for (int code = 0; code < 256; code++) {
+        float value = roundf((float)code * factor + bias);
+        float clamped = fminf(fmaxf(value + (float)(whole->zero_point + shift), 0.0f), 255.0f);
+
+        table[code ^ shift] = (uint8_t)((int)clamped ^ shift);
+    }
+}
+
+/* Runs of bytes, one in each row, from here to there. */
+struct runs {
+    size_t n_rows, run_bytes;
+    size_t from_step, to_step; /* from one run to the next */
+};
+
+static void copy_runs(const struct runs *runs, const char *from, char *to)
+{
+    for (size_t i = 0; i < runs->n_rows; i++, from += runs->from_step, to += runs->to_step)
+        memcpy(to, from, runs->run_bytes);
+}
+
+static void translate_runs(const struct runs *runs, const uint8_t table[256], const uint8_t *from,
+                           uint8_t *to)
+{
+    for (size_t i = 0; i < runs->n_rows; i++, from += runs->from_step, to += runs->to_step)
+        for (size_t j = 0; j < runs->run_bytes; j++)
+            to[j] = table[from[j]];
+}
+
 static void join_parts(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct concat_job *job = ctx;
     const struct nn_tensor *whole = job->whole;
-    size_t row_bytes = whole->size / job->n_rows, offset = part_offset(job, begin);
+    char *to = (char *)whole->data + part_offset(job, begin);
 
     for (size_t i = begin; i < end; i++) {
         const struct nn_tensor *part = &job->parts[i];
         size_t run_bytes = part->size / job->n_rows;
+        struct runs runs = {job->n_rows, run_bytes, run_bytes, whole->size / job->n_rows};
         uint8_t table[256];
 
         if (part->size == 0)
             continue;
         if (!needs_table(part, whole)) {
-            nn_concat_part(job->n_rows, run_bytes, row_bytes, offset, part->data, whole->data);
+            copy_runs(&runs, part->data, to);
         } else {
-            nn_concat_table(part->scale, part->zero_point, whole->scale, whole->zero_point,
-                            part->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED, table);
-            nn_concat_part_u8(job->n_rows, run_bytes, row_bytes, offset, table, part->data,
-                              whole->data);
+            make_table(part, whole, table);
+            translate_runs(&runs, table, part->data, (uint8_t *)to);
         }
-        offset += run_bytes;
+        to += run_bytes;
     }
 }
 
@@ -110,10 +153,10 @@ static void split_parts(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct concat_job *job = ctx;
     size_t run_bytes = job->parts->size / job->n_rows;
+    struct runs runs = {job->n_rows, run_bytes, job->whole->size / job->n_rows, run_bytes};
 
     for (size_t i = begin; i < end; i++)
-        nn_split_part(job->n_rows, run_bytes, job->whole->size / job->n_rows, i * run_bytes,
-                      job->whole->data, job->parts[i].data);
+        copy_runs(&runs, (const char *)job->whole->data + i * run_bytes, job->parts[i].data);
 }
 
 static int nn_split__c(const struct nn_kernel_args *args)

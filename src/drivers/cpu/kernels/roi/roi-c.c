@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ROI_ALIGN, ROI_POOLING, plain C. One item of work is one region. */
+/* ROI_ALIGN, ROI_POOLING, plain C. One item of work is one region.
+ *
+ * Boxes and batch indexes are copied from the application's memory and checked
+ * once; what follows works on the copies. */
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/common/operand.h"
-#include "drivers/cpu/kernels/roi/roi.h"
 #include "drivers/cpu/kernels/common/widen-f16.h"
 
 #include <math.h>
@@ -18,9 +20,73 @@ struct roi_params {
     uint32_t is_nchw;
 };
 
+/* ---- regions ---- */
+
+/* One region, divided by the strides. */
+struct roi {
+    float x1, y1, x2, y2;
+    uint32_t batch;
+};
+
+/* An image tensor in either layout: elements from one neighbor to the next. */
+struct roi_image {
+    size_t n_batches, height, width, n_channels;
+    size_t batch, row, column, channel;
+};
+
+static struct roi_image read_image(const uint32_t *dims, bool is_nchw)
+{
+    uint32_t h = is_nchw ? 2 : 1;
+    struct roi_image image = {.n_batches = dims[0],
+                              .height = dims[h],
+                              .width = dims[h + 1],
+                              .n_channels = dims[is_nchw ? 1 : 3]};
+
+    image.column = is_nchw ? 1 : image.n_channels;
+    image.row = image.column * image.width;
+    image.channel = is_nchw ? image.height * image.width : 1;
+    image.batch = image.height * image.width * image.n_channels;
+    return image;
+}
+
+/* Written so that a NaN is refused. */
+static bool is_inside(const struct roi *roi, const struct roi_image *image)
+{
+    return roi->x1 >= 0.0f && roi->x1 <= roi->x2 && roi->x2 <= (float)image->width &&
+           roi->y1 >= 0.0f && roi->y1 <= roi->y2 && roi->y2 <= (float)image->height;
+}
+
+/* Copies and checks the regions of inputs 1 (boxes) and 2 (batch indexes). */
+static int take_rois(const struct nn_kernel_args *args, const struct roi_image *image,
+                     float height_stride, float width_stride, struct roi *rois)
+{
+    const struct nn_tensor *boxes = &args->inputs[1];
+
+    for (size_t i = 0; i < boxes->dims[0]; i++) {
+        float box[4];
+        int32_t batch;
+
+        memcpy(&batch, (const int32_t *)args->inputs[2].data + i, sizeof(batch));
+        if (batch < 0 || (uint32_t)batch >= image->n_batches)
+            return nn_kernel_refuse(args, "region %zu is of batch %d of %zu", i, batch,
+                                    image->n_batches);
+        nn_dequantize_load(boxes, i * 4, 4, box);
+        rois[i] = (struct roi){.x1 = box[0] / width_stride,
+                               .y1 = box[1] / height_stride,
+                               .x2 = box[2] / width_stride,
+                               .y2 = box[3] / height_stride,
+                               .batch = (uint32_t)batch};
+        if (!is_inside(&rois[i], image))
+            return nn_kernel_refuse(args, "region %zu is not inside the image", i);
+    }
+    return 0;
+}
+
+/* ---- lowering ---- */
+
 static uint64_t roi_bytes(uint64_t n_rois)
 {
-    return (n_rois * sizeof(struct nn_roi) + 63) / 64 * 64;
+    return (n_rois * sizeof(struct roi) + 63) / 64 * 64;
 }
 
 static void lower_roi(struct nn_lower *lower, uint32_t layout)
@@ -52,8 +118,8 @@ static int lower_roi_align(struct nn_lower *lower)
 struct align {
     const struct nn_kernel_args *args;
     const struct roi_params *params;
-    const struct nn_roi *rois;
-    struct nn_roi_image in, out;
+    const struct roi *rois;
+    struct roi_image in, out;
     const void *data;
     void *result;
 };
@@ -94,7 +160,7 @@ struct corners {
     float weights[4];
 };
 
-static struct corners find_corners(const struct nn_roi_image *image, const struct between *y,
+static struct corners find_corners(const struct roi_image *image, const struct between *y,
                                    const struct between *x)
 {
     return (struct corners){{y->low * image->row + x->low * image->column,
@@ -147,7 +213,7 @@ static void add_q8(const struct align *align, const struct corners *corners, siz
 }
 
 /* Adds up the samples of cell (i, j). Returns: false if it is time to stop. */
-static bool sum_cell(const struct align *align, const struct nn_roi *roi, const struct axis *ys,
+static bool sum_cell(const struct align *align, const struct roi *roi, const struct axis *ys,
                      const struct axis *xs, size_t i, size_t j, add_fn add, void *sums)
 {
     bool has_many = ys->n * xs->n > MANY_SAMPLES;
@@ -199,7 +265,7 @@ static void store_q8(const struct align *align, size_t at, size_t n_samples, con
     }
 }
 
-static void make_axes(const struct align *align, const struct nn_roi *roi, struct axis *ys,
+static void make_axes(const struct align *align, const struct roi *roi, struct axis *ys,
                       struct axis *xs)
 {
     *ys = make_axis(roi->y1, roi->y2, align->out.height, align->params->ratio_h);
@@ -212,7 +278,7 @@ static void align_rois(const struct align *align, size_t begin, size_t end, void
                        store_fn store)
 {
     for (size_t r = begin; r < end; r++) {
-        const struct nn_roi *roi = &align->rois[r];
+        const struct roi *roi = &align->rois[r];
         struct axis ys, xs;
 
         make_axes(align, roi, &ys, &xs);
@@ -243,18 +309,18 @@ static void align_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 static int take_align(const struct nn_kernel_args *args, struct align *align)
 {
     const struct roi_params *params = args->params;
-    struct nn_roi *rois = (struct nn_roi *)(void *)args->scratch;
+    struct roi *rois = (struct roi *)(void *)args->scratch;
 
     *align = (struct align){
         .args = args,
         .params = params,
         .rois = rois,
-        .in = nn_roi_image_read(args->inputs[0].dims, params->is_nchw),
-        .out = nn_roi_image_read(args->outputs[0].dims, params->is_nchw),
+        .in = read_image(args->inputs[0].dims, params->is_nchw),
+        .out = read_image(args->outputs[0].dims, params->is_nchw),
         .data = args->inputs[0].data,
         .result = args->outputs[0].data,
     };
-    return nn_roi_take(args, &align->in, params->height_stride, params->width_stride, rois);
+    return take_rois(args, &align->in, params->height_stride, params->width_stride, rois);
 }
 
 static int run_align(struct align *align, nn_range_fn fn)
@@ -318,7 +384,7 @@ static void pool_range(float begin, float end, size_t i, size_t n_cells, size_t 
 
 /* MAX is the larger of two elements as they are stored; EMPTY is a real 0. */
 #define DEFINE_POOL(name, type, IS_LARGER, EMPTY)                                                  \
-    static void name(const struct align *pool, const struct nn_roi *roi, size_t i, size_t j,       \
+    static void name(const struct align *pool, const struct roi *roi, size_t i, size_t j,          \
                      size_t at)                                                                    \
     {                                                                                              \
         const type *in = (const type *)pool->data + roi->batch * pool->in.batch;                   \

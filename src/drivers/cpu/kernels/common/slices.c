@@ -23,7 +23,17 @@ bool nn_slices_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, 
 
 bool nn_slices_scratch(size_t n, uint64_t *ret_bytes)
 {
-    return nn_mul_u64(n, sizeof(float), ret_bytes);
+    return nn_mul_u64(n, 2 * sizeof(float), ret_bytes);
+}
+
+void nn_slices_for(const struct nn_kernel_args *args, uint32_t axis, size_t element_cost,
+                   size_t slice_cost, nn_range_fn fn)
+{
+    const struct nn_tensor *in = &args->inputs[0];
+    struct nn_slices_job job = {args, nn_slices(in->n_dims, in->dims, axis)};
+
+    nn_parallel_for(args, job.slices.outer * job.slices.inner,
+                    job.slices.n * element_cost + slice_cost, fn, &job);
 }
 
 struct slices_job {
@@ -70,15 +80,15 @@ static void slice_range(void *ctx, size_t begin, size_t end, unsigned worker)
     bool is_direct = s->inner == 1 && !job->is_half;
 
     for (size_t item = begin; item < end; item++) {
-        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+        size_t first = nn_slices_first(s, item);
 
         if (is_direct) {
             job->fn(job->args, (const float *)job->args->inputs[0].data + first,
                     (float *)job->args->outputs[0].data + first, s->n);
         } else {
             load_slice(job, first, buffer);
-            job->fn(job->args, buffer, buffer, s->n);
-            store_slice(job, first, buffer);
+            job->fn(job->args, buffer, buffer + s->n, s->n);
+            store_slice(job, first, buffer + s->n);
         }
     }
 }

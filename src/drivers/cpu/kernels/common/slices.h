@@ -21,10 +21,27 @@ struct nn_slices nn_slices(uint32_t n_dims, const uint32_t *dims, uint32_t axis)
  * Returns: false if it is outside the rank of input 0. */
 bool nn_slices_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, uint32_t *ret);
 
+/* nn_slices_first() - the first element of slice number i. */
+static inline size_t nn_slices_first(const struct nn_slices *slices, size_t i)
+{
+    return i / slices->inner * slices->n * slices->inner + i % slices->inner;
+}
+
+/* What a loop over slices is given. */
+struct nn_slices_job {
+    const struct nn_kernel_args *args;
+    struct nn_slices slices;
+};
+
+/* nn_slices_for() - nn_parallel_for() over the slices of input 0 along axis; ctx is a struct
+ * nn_slices_job. Costs: of an element, and of a slice besides, in nanoseconds. */
+void nn_slices_for(const struct nn_kernel_args *args, uint32_t axis, size_t element_cost,
+                   size_t slice_cost, nn_range_fn fn);
+
 /* nn_slices_scratch() - worker scratch bytes that nn_slices_run_f32() needs for a slice of n. */
 bool nn_slices_scratch(size_t n, uint64_t *ret_bytes);
 
-/* fn: n elements from in to out, which may be the same. */
+/* fn: n elements from in to out, which do not overlap. */
 typedef void (*nn_slice_fn)(const struct nn_kernel_args *args, const float *in, float *out,
                             size_t n);
 

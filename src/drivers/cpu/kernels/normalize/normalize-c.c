@@ -59,11 +59,6 @@ static int nn_l2_normalization_float(const struct nn_kernel_args *args)
     return 0;
 }
 
-struct l2_job {
-    const struct nn_kernel_args *args;
-    struct nn_slices slices;
-};
-
 /* 128 d / sqrt(sum). The reference's signed form along the last axis shifts by
  * 7 after it has been scaled, others before. */
 static int32_t l2_code(int32_t d, int32_t mantissa, int shift, bool shifts_late)
@@ -75,7 +70,7 @@ static int32_t l2_code(int32_t d, int32_t mantissa, int shift, bool shifts_late)
 
 static void l2_slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct l2_job *job = ctx;
+    const struct nn_slices_job *job = ctx;
     const struct l2_params *params = job->args->params;
     const struct nn_tensor *in = &job->args->inputs[0];
     const struct nn_tensor *out = &job->args->outputs[0];
@@ -84,7 +79,7 @@ static void l2_slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     int32_t out_zero = flip ? 0 : 128;
 
     for (size_t item = begin; item < end; item++) {
-        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+        size_t first = nn_slices_first(s, item);
         const uint8_t *from = (const uint8_t *)in->data + first;
         uint8_t *to = (uint8_t *)out->data + first;
         int64_t sum = 0;
@@ -110,11 +105,8 @@ static void l2_slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 static int nn_l2_normalization_q8(const struct nn_kernel_args *args)
 {
     const struct l2_params *params = args->params;
-    const struct nn_tensor *in = &args->inputs[0];
-    struct l2_job job = {.args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis)};
 
-    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 4 + 50, l2_slices_q8,
-                    &job);
+    nn_slices_for(args, params->axis, 4, 50, l2_slices_q8);
     return 0;
 }
 
@@ -126,7 +118,6 @@ struct local_params {
     float bias, alpha, beta;
 };
 
-/* A slice is read whole before any of it is written: the scratch holds it. */
 static int lower_local(struct nn_lower *lower)
 {
     struct local_params *params = lower->params;
@@ -154,57 +145,28 @@ static float to_power(float base, float exponent)
     return exponent == 1.0f ? base : powf(base, exponent);
 }
 
-static float local_response(const struct local_params *params, const float *in, size_t n, size_t i)
+static void local_slice(const struct nn_kernel_args *args, const float *in, float *out, size_t n)
 {
+    const struct local_params *params = args->params;
     size_t radius = nn_min_size((size_t)params->radius, n);
-    size_t begin = i > radius ? i - radius : 0;
-    size_t end = nn_min_size(n, i + radius + 1);
-    float sum = 0.0f;
 
-    for (size_t k = begin; k < end; k++)
-        sum += in[k] * in[k];
-    return in[i] / to_power(params->bias + params->alpha * sum, params->beta);
-}
+    for (size_t i = 0; i < n; i++) {
+        size_t begin = i > radius ? i - radius : 0, end = nn_min_size(n, i + radius + 1);
+        float sum = 0.0f;
 
-static void local_slices(void *ctx, size_t begin, size_t end, unsigned worker)
-{
-    const struct l2_job *job = ctx;
-    const struct local_params *params = job->args->params;
-    const void *in = job->args->inputs[0].data;
-    void *out = job->args->outputs[0].data;
-    bool is_half = job->args->inputs[0].type == NNHAL_TENSOR_FLOAT16;
-    const struct nn_slices *s = &job->slices;
-    float *slice = nn_worker_scratch(job->args, worker);
-
-    for (size_t item = begin; item < end; item++) {
-        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
-
-        for (size_t k = 0; k < s->n; k++) {
-            size_t at = first + k * s->inner;
-
-            slice[k] = is_half ? nn_f16_to_f32(((const uint16_t *)in)[at])
-                               : ((const float *)in)[at];
-        }
-        for (size_t k = 0; k < s->n; k++) {
-            float x = local_response(params, slice, s->n, k);
-
-            if (is_half)
-                ((uint16_t *)out)[first + k * s->inner] = nn_f32_to_f16(x);
-            else
-                ((float *)out)[first + k * s->inner] = x;
-        }
+        for (size_t k = begin; k < end; k++)
+            sum += in[k] * in[k];
+        out[i] = in[i] / to_power(params->bias + params->alpha * sum, params->beta);
     }
 }
 
 static int nn_local_response_float(const struct nn_kernel_args *args)
 {
     const struct local_params *params = args->params;
-    const struct nn_tensor *in = &args->inputs[0];
-    struct l2_job job = {.args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis)};
-    size_t width = nn_min_size((size_t)params->radius, job.slices.n);
+    size_t n = args->inputs[0].dims[params->axis];
+    size_t width = nn_min_size((size_t)params->radius, n);
 
-    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * (20 + 2 * width) + 20,
-                    local_slices, &job);
+    nn_slices_run_f32(args, params->axis, 16 * (20 + 2 * width), local_slice);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 struct arg_params {
     uint32_t axis;
+    uint32_t is_max;
 };
 
 static int lower_arg(struct nn_lower *lower)
@@ -14,6 +15,7 @@ static int lower_arg(struct nn_lower *lower)
 
     if (!nn_slices_axis(lower, 1, 0, &params->axis))
         return nn_lower_refuse(lower, "input 1 is not an axis of input 0");
+    params->is_max = lower->operation == NNHAL_OP_ARGMAX;
     return 0;
 }
 
@@ -25,12 +27,6 @@ static bool check_axis(const struct nn_kernel_step *step)
            nn_tensor_count(&step->outputs[0]) * step->inputs[0].dims[params->axis] ==
                nn_tensor_count(&step->inputs[0]);
 }
-
-struct arg_job {
-    const struct nn_kernel_args *args;
-    struct nn_slices slices;
-    bool is_max;
-};
 
 /* Element type by type: whether a comes before b. */
 static bool wins_f32(float a, float b, bool is_max)
@@ -64,15 +60,15 @@ NN_INLINE bool wins(uint32_t type, const void *data, size_t a, size_t b, bool is
 }
 
 /* The slices [begin, end). */
-NN_INLINE void find(const struct arg_job *job, uint32_t type, size_t begin, size_t end)
+NN_INLINE void find(const struct nn_slices_job *job, uint32_t type, size_t begin, size_t end)
 {
     const struct nn_slices s = job->slices;
     const void *data = job->args->inputs[0].data;
     int32_t *out = job->args->outputs[0].data;
-    bool is_max = job->is_max;
+    bool is_max = ((const struct arg_params *)job->args->params)->is_max;
 
     for (size_t item = begin; item < end; item++) {
-        size_t first = item / s.inner * s.n * s.inner + item % s.inner;
+        size_t first = nn_slices_first(&s, item);
         size_t best = 0;
 
         for (size_t k = 1; k < s.n; k++) {
@@ -85,7 +81,7 @@ NN_INLINE void find(const struct arg_job *job, uint32_t type, size_t begin, size
 
 static void arg_range(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct arg_job *job = ctx;
+    const struct nn_slices_job *job = ctx;
 
     switch (job->args->inputs[0].type) {
     case NNHAL_TENSOR_FLOAT32:
@@ -106,33 +102,19 @@ static void arg_range(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int run_arg(const struct nn_kernel_args *args, bool is_max)
+static int nn_arg__c(const struct nn_kernel_args *args)
 {
     const struct arg_params *params = args->params;
-    const struct nn_tensor *in = &args->inputs[0];
-    struct arg_job job = {
-        .args = args, .slices = nn_slices(in->n_dims, in->dims, params->axis), .is_max = is_max};
 
-    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 2 + 5, arg_range,
-                    &job);
+    nn_slices_for(args, params->axis, 2, 5, arg_range);
     return 0;
-}
-
-static int nn_argmax__c(const struct nn_kernel_args *args)
-{
-    return run_arg(args, true);
-}
-
-static int nn_argmin__c(const struct nn_kernel_args *args)
-{
-    return run_arg(args, false);
 }
 
 static const struct nn_kernel kernels[] = {
     {NN_ROW("argmax__c", ARGMAX), .params_bytes = sizeof(struct arg_params), .lower = lower_arg,
-     .run = nn_argmax__c, .check = check_axis},
+     .run = nn_arg__c, .check = check_axis},
     {NN_ROW("argmin__c", ARGMIN), .params_bytes = sizeof(struct arg_params), .lower = lower_arg,
-     .run = nn_argmin__c, .check = check_axis},
+     .run = nn_arg__c, .check = check_axis},
 };
 
 NN_KERNEL_FAMILY(arg, kernels);

@@ -150,11 +150,6 @@ static int lower_q8(struct nn_lower *lower)
     return 0;
 }
 
-struct softmax_job {
-    const struct nn_kernel_args *args;
-    struct nn_slices slices;
-};
-
 /* What one slice's results have in common: out = low + factor * e / 2^shift. */
 struct q8_slice {
     int32_t factor;
@@ -202,13 +197,13 @@ static void slice_q8(const int32_t *table, const uint8_t *in, uint8_t *out, size
 
 static void slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct softmax_job *job = ctx;
+    const struct nn_slices_job *job = ctx;
     const struct nn_slices *s = &job->slices;
     const int32_t *table = (const int32_t *)(const void *)job->args->weights;
     uint8_t flip = (uint8_t)nn_quant_flip(job->args->inputs[0].type);
 
     for (size_t item = begin; item < end; item++) {
-        size_t first = item / s->inner * s->n * s->inner + item % s->inner;
+        size_t first = nn_slices_first(s, item);
 
         slice_q8(table, (const uint8_t *)job->args->inputs[0].data + first,
                  (uint8_t *)job->args->outputs[0].data + first, s->n, s->inner, flip);
@@ -218,12 +213,8 @@ static void slices_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 static int nn_softmax_q8(const struct nn_kernel_args *args)
 {
     const struct softmax_params *params = args->params;
-    const struct nn_tensor *in = &args->inputs[0];
-    struct softmax_job job = {.args = args,
-                              .slices = nn_slices(in->n_dims, in->dims, params->axis)};
 
-    nn_parallel_for(args, job.slices.outer * job.slices.inner, job.slices.n * 5 + 100, slices_q8,
-                    &job);
+    nn_slices_for(args, params->axis, 5, 100, slices_q8);
     return 0;
 }
 

@@ -19,6 +19,15 @@ struct nn_row {
     size_t n;
 };
 
+/* A row's operands where they lie, perhaps converted; steps as in a row. */
+struct nn_pair {
+    const void *a, *b;
+    void *out;
+    size_t n;
+    size_t step0, step1;
+    const void *params;
+};
+
 /* NN_ROW_STEPS() - calls loop(args, row, step0, step1), an inlined function, with the
  * row's steps as constants, so that it vectorizes. (A row whose steps are both 0 has one
  * element; any steps do for it.) */

@@ -32,93 +32,69 @@ static const float *load_floats(const struct nn_tensor *tensor, size_t at, size_
     return buffer;
 }
 
-NN_INLINE uint8_t compare_f32(uint32_t op, float a, float b)
+/* What an operation makes of the three relations; of a NaN none holds. */
+NN_INLINE uint8_t compare(uint32_t op, bool is_less, bool is_equal, bool is_greater)
 {
     switch (op) {
     case NNHAL_OP_EQUAL:
-        return a == b;
+        return is_equal;
     case NNHAL_OP_NOT_EQUAL:
-        return a != b;
+        return !is_equal;
     case NNHAL_OP_GREATER:
-        return a > b;
+        return is_greater;
     case NNHAL_OP_GREATER_EQUAL:
-        return a >= b;
+        return is_greater | is_equal;
     case NNHAL_OP_LESS:
-        return a < b;
+        return is_less;
     default:
-        return a <= b;
+        return is_less | is_equal;
     }
 }
 
-NN_INLINE uint8_t compare_i32(uint32_t op, int32_t a, int32_t b)
-{
-    switch (op) {
-    case NNHAL_OP_EQUAL:
-        return a == b;
-    case NNHAL_OP_NOT_EQUAL:
-        return a != b;
-    case NNHAL_OP_GREATER:
-        return a > b;
-    case NNHAL_OP_GREATER_EQUAL:
-        return a >= b;
-    case NNHAL_OP_LESS:
-        return a < b;
-    default:
-        return a <= b;
+#define DEFINE_LOOP(suffix, type)                                                                  \
+    NN_INLINE void loop_##suffix(uint32_t op, const struct nn_pair *pair, size_t step_a,           \
+                                 size_t step_b)                                                    \
+    {                                                                                              \
+        const type *a = pair->a, *b = pair->b;                                                     \
+        uint8_t *out = pair->out;                                                                  \
+        size_t n = pair->n;                                                                        \
+                                                                                                   \
+        NN_IVDEP                                                                                   \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            type x = a[i * step_a], y = b[i * step_b];                                             \
+                                                                                                   \
+            out[i] = compare(op, x<y, x == y, x> y);                                               \
+        }                                                                                          \
     }
-}
-
-NN_INLINE void loop_real(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
-                         uint8_t *out, size_t n)
-{
-    NN_IVDEP
-    for (size_t i = 0; i < n; i++)
-        out[i] = compare_f32(op, a[i * step_a], b[i * step_b]);
-}
+DEFINE_LOOP(real, float)
+DEFINE_LOOP(i32, int32_t)
 
 NN_INLINE void row_real(uint32_t op, const struct nn_kernel_args *args, const struct nn_row *row)
 {
     const struct nn_tensor *in = args->inputs;
-    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    struct nn_pair pair = {.step0 = row->step0, .step1 = row->step1};
     float buffer_a[NN_CHUNK];
     float buffer_b[NN_CHUNK];
 
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
-        size_t n = nn_min_size(NN_CHUNK, row->n - i);
-        const float *a = load_floats(&in[0], row->in0 + i * row->step0, row->step0 ? n : 1,
-                                     buffer_a);
-        const float *b = load_floats(&in[1], row->in1 + i * row->step1, row->step1 ? n : 1,
-                                     buffer_b);
-
-        if (row->step0 && row->step1)
-            loop_real(op, a, 1, b, 1, out + i, n);
-        else if (row->step0)
-            loop_real(op, a, 1, b, 0, out + i, n);
-        else
-            loop_real(op, a, 0, b, 1, out + i, n);
+        pair.n = nn_min_size(NN_CHUNK, row->n - i);
+        pair.a = load_floats(&in[0], row->in0 + i * row->step0, row->step0 ? pair.n : 1, buffer_a);
+        pair.b = load_floats(&in[1], row->in1 + i * row->step1, row->step1 ? pair.n : 1, buffer_b);
+        pair.out = (uint8_t *)args->outputs[0].data + row->out + i;
+        NN_ROW_STEPS(loop_real, op, &pair);
     }
-}
-
-NN_INLINE void loop_i32(uint32_t op, const int32_t *a, size_t step_a, const int32_t *b,
-                        size_t step_b, uint8_t *out, size_t n)
-{
-    NN_IVDEP
-    for (size_t i = 0; i < n; i++)
-        out[i] = compare_i32(op, a[i * step_a], b[i * step_b]);
 }
 
 NN_INLINE void row_i32(uint32_t op, const struct nn_kernel_args *args, const struct nn_row *row)
 {
-    const int32_t *a = (const int32_t *)args->inputs[0].data + row->in0;
-    const int32_t *b = (const int32_t *)args->inputs[1].data + row->in1;
-    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    struct nn_pair pair = {.a = (const int32_t *)args->inputs[0].data + row->in0,
+                           .b = (const int32_t *)args->inputs[1].data + row->in1,
+                           .out = (uint8_t *)args->outputs[0].data + row->out,
+                           .n = row->n,
+                           .step0 = row->step0,
+                           .step1 = row->step1};
 
-    if (row->step0 && row->step1)
-        loop_i32(op, a, 1, b, 1, out, row->n);
-    else if (row->step0)
-        loop_i32(op, a, 1, b, 0, out, row->n);
-    else
-        loop_i32(op, a, 0, b, 1, out, row->n);
+    NN_ROW_STEPS(loop_i32, op, &pair);
 }
 
 #define OPERATIONS(X)                                                                              \

@@ -65,59 +65,54 @@ NN_INLINE float apply_f32(uint32_t op, float a, float b)
     }
 }
 
-NN_INLINE void loop_f32(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
-                        float *out, size_t n, struct clamp_params bounds)
+NN_INLINE void loop_f32(uint32_t op, const struct nn_pair *pair, size_t step_a, size_t step_b)
 {
+    const struct clamp_params bounds = *(const struct clamp_params *)pair->params;
+    const float *a = pair->a, *b = pair->b;
+    float *out = pair->out;
+    size_t n = pair->n;
+
     NN_IVDEP
     for (size_t i = 0; i < n; i++)
         out[i] = nn_clamp_f32(apply_f32(op, a[i * step_a], b[i * step_b]), bounds.low, bounds.high);
 }
 
-/* The three kinds of rows, each with constant steps; a row without steps has one value. */
-NN_INLINE void row_f32(uint32_t op, const float *a, size_t step_a, const float *b, size_t step_b,
-                       float *out, size_t n, struct clamp_params bounds)
-{
-    if (step_a && step_b) {
-        loop_f32(op, a, 1, b, 1, out, n, bounds);
-    } else if (step_a) {
-        loop_f32(op, a, 1, b, 0, out, n, bounds);
-    } else if (step_b) {
-        loop_f32(op, a, 0, b, 1, out, n, bounds);
-    } else {
-        loop_f32(op, a, 0, b, 0, out, n, bounds);
-    }
-}
-
 NN_INLINE void tensor_row_f32(uint32_t op, const struct nn_kernel_args *args,
                               const struct nn_row *row)
 {
-    const struct clamp_params *bounds = args->params;
-    const float *a = args->inputs[0].data;
-    const float *b = args->inputs[1].data;
-    float *out = args->outputs[0].data;
+    struct nn_pair pair = {.a = (const float *)args->inputs[0].data + row->in0,
+                           .b = (const float *)args->inputs[1].data + row->in1,
+                           .out = (float *)args->outputs[0].data + row->out,
+                           .n = row->n,
+                           .step0 = row->step0,
+                           .step1 = row->step1,
+                           .params = args->params};
 
-    row_f32(op, a + row->in0, row->step0, b + row->in1, row->step1, out + row->out, row->n,
-            *bounds);
+    NN_ROW_STEPS(loop_f32, op, &pair);
 }
 
 NN_INLINE void tensor_row_f16(uint32_t op, const struct nn_kernel_args *args,
                               const struct nn_row *row)
 {
-    const struct clamp_params *bounds = args->params;
     const uint16_t *a = (const uint16_t *)args->inputs[0].data + row->in0;
     const uint16_t *b = (const uint16_t *)args->inputs[1].data + row->in1;
     uint16_t *out = (uint16_t *)args->outputs[0].data + row->out;
     float wide_a[NN_CHUNK];
     float wide_b[NN_CHUNK];
     float wide_out[NN_CHUNK]; /* a repeated operand must outlive the loop */
+    struct nn_pair pair = {.a = wide_a,
+                           .b = wide_b,
+                           .out = wide_out,
+                           .step0 = row->step0,
+                           .step1 = row->step1,
+                           .params = args->params};
 
     for (size_t i = 0; i < row->n; i += NN_CHUNK) {
-        size_t n = nn_min_size(NN_CHUNK, row->n - i);
-
-        nn_f16_widen(wide_a, a + i * row->step0, row->step0 ? n : 1);
-        nn_f16_widen(wide_b, b + i * row->step1, row->step1 ? n : 1);
-        row_f32(op, wide_a, row->step0, wide_b, row->step1, wide_out, n, *bounds);
-        nn_narrow(out + i, wide_out, n);
+        pair.n = nn_min_size(NN_CHUNK, row->n - i);
+        nn_f16_widen(wide_a, a + i * row->step0, row->step0 ? pair.n : 1);
+        nn_f16_widen(wide_b, b + i * row->step1, row->step1 ? pair.n : 1);
+        NN_ROW_STEPS(loop_f32, op, &pair);
+        nn_narrow(out + i, wide_out, pair.n);
     }
 }
 
@@ -154,9 +149,12 @@ NN_INLINE int32_t apply_i32(uint32_t op, int32_t a, int32_t b)
     }
 }
 
-NN_INLINE void loop_i32(uint32_t op, const int32_t *a, size_t step_a, const int32_t *b,
-                        size_t step_b, int32_t *out, size_t n)
+NN_INLINE void loop_i32(uint32_t op, const struct nn_pair *pair, size_t step_a, size_t step_b)
 {
+    const int32_t *a = pair->a, *b = pair->b;
+    int32_t *out = pair->out;
+    size_t n = pair->n;
+
     NN_IVDEP
     for (size_t i = 0; i < n; i++)
         out[i] = apply_i32(op, a[i * step_a], b[i * step_b]);
@@ -165,16 +163,14 @@ NN_INLINE void loop_i32(uint32_t op, const int32_t *a, size_t step_a, const int3
 NN_INLINE void tensor_row_i32(uint32_t op, const struct nn_kernel_args *args,
                               const struct nn_row *row)
 {
-    const int32_t *a = (const int32_t *)args->inputs[0].data + row->in0;
-    const int32_t *b = (const int32_t *)args->inputs[1].data + row->in1;
-    int32_t *out = (int32_t *)args->outputs[0].data + row->out;
+    struct nn_pair pair = {.a = (const int32_t *)args->inputs[0].data + row->in0,
+                           .b = (const int32_t *)args->inputs[1].data + row->in1,
+                           .out = (int32_t *)args->outputs[0].data + row->out,
+                           .n = row->n,
+                           .step0 = row->step0,
+                           .step1 = row->step1};
 
-    if (row->step0 && row->step1)
-        loop_i32(op, a, 1, b, 1, out, row->n);
-    else if (row->step0)
-        loop_i32(op, a, 1, b, 0, out, row->n);
-    else
-        loop_i32(op, a, 0, b, 1, out, row->n);
+    NN_ROW_STEPS(loop_i32, op, &pair);
 }
 
 /* ---- the table ---- */

@@ -105,50 +105,27 @@ bool nn_window_fits(const struct nn_window_2d *window, uint32_t operation,
 
 /* ---- layouts ---- */
 
-/* Each matrix of rows x columns elements is transposed. */
-static void transpose_8(uint8_t *to, const uint8_t *from, size_t n, size_t rows, size_t columns)
-{
-    for (size_t i = 0; i < n; i++, to += rows * columns, from += rows * columns) {
-        for (size_t c = 0; c < columns; c++) {
-            for (size_t r = 0; r < rows; r++)
-                to[c * rows + r] = from[r * columns + c];
-        }
+/* Each of n matrices of rows x columns elements is transposed. */
+#define DEFINE_TRANSPOSE(bits)                                                                     \
+    static void transpose_##bits(uint##bits##_t *to, const uint##bits##_t *from, size_t n,         \
+                                 size_t rows, size_t columns)                                      \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++, to += rows * columns, from += rows * columns)               \
+            for (size_t c = 0; c < columns; c++)                                                   \
+                for (size_t r = 0; r < rows; r++)                                                  \
+                    to[c * rows + r] = from[r * columns + c];                                      \
     }
-}
-
-static void transpose_16(uint16_t *to, const uint16_t *from, size_t n, size_t rows, size_t columns)
-{
-    for (size_t i = 0; i < n; i++, to += rows * columns, from += rows * columns) {
-        for (size_t c = 0; c < columns; c++) {
-            for (size_t r = 0; r < rows; r++)
-                to[c * rows + r] = from[r * columns + c];
-        }
-    }
-}
-
-static void transpose_32(uint32_t *to, const uint32_t *from, size_t n, size_t rows, size_t columns)
-{
-    for (size_t i = 0; i < n; i++, to += rows * columns, from += rows * columns) {
-        for (size_t c = 0; c < columns; c++) {
-            for (size_t r = 0; r < rows; r++)
-                to[c * rows + r] = from[r * columns + c];
-        }
-    }
-}
-
-static void transpose_matrices(void *to, const void *from, size_t n, size_t rows, size_t columns,
-                               size_t bytes)
-{
-    if (bytes == 1)
-        transpose_8(to, from, n, rows, columns);
-    else if (bytes == 2)
-        transpose_16(to, from, n, rows, columns);
-    else
-        transpose_32(to, from, n, rows, columns);
-}
+DEFINE_TRANSPOSE(8)
+DEFINE_TRANSPOSE(16)
+DEFINE_TRANSPOSE(32)
 
 void nn_nchw_to_nhwc(void *to, const void *from, size_t n, size_t n_pixels, size_t depth,
                      size_t bytes)
 {
-    transpose_matrices(to, from, n, depth, n_pixels, bytes);
+    if (bytes == 1)
+        transpose_8(to, from, n, depth, n_pixels);
+    else if (bytes == 2)
+        transpose_16(to, from, n, depth, n_pixels);
+    else
+        transpose_32(to, from, n, depth, n_pixels);
 }

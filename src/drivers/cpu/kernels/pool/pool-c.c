@@ -11,6 +11,7 @@
 #include "drivers/cpu/kernels/common/window.h"
 
 #include <math.h>
+#include <string.h>
 
 struct pool_params {
     struct nn_window_2d window;
@@ -136,34 +137,13 @@ NN_INLINE void finish_f32(uint32_t op, float *acc, size_t n, float count,
     }
 }
 
-NN_INLINE void pool_f32(uint32_t op, const struct nn_kernel_args *args, const struct cells *cells,
-                        size_t out_at, size_t depth)
+NN_INLINE void pool_float(uint32_t op, bool is_half, const struct nn_kernel_args *args,
+                          const struct cells *cells, size_t out_at, size_t depth)
 {
-    const float *in = args->inputs[0].data;
-    float *out = args->outputs[0].data;
+    const void *in = args->inputs[0].data;
+    void *out = args->outputs[0].data;
     float acc[NN_CHUNK];
-
-    for (size_t c = 0; c < depth; c += NN_CHUNK) {
-        size_t n = nn_min_size(NN_CHUNK, depth - c);
-
-        start_f32(op, acc, n);
-        for (size_t y = 0; y < cells->n_rows; y++) {
-            for (size_t x = 0; x < cells->n_columns; x++)
-                add_cell_f32(op, acc, in + cells->first + y * cells->row_stride + x * depth + c, n);
-        }
-        finish_f32(op, acc, n, (float)(cells->n_rows * cells->n_columns), args->params);
-        for (size_t k = 0; k < n; k++)
-            out[out_at + c + k] = acc[k];
-    }
-}
-
-NN_INLINE void pool_f16(uint32_t op, const struct nn_kernel_args *args, const struct cells *cells,
-                        size_t out_at, size_t depth)
-{
-    const uint16_t *in = args->inputs[0].data;
-    uint16_t *out = args->outputs[0].data;
-    float acc[NN_CHUNK];
-    float cell[NN_CHUNK];
+    float wide[NN_CHUNK];
 
     for (size_t c = 0; c < depth; c += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, depth - c);
@@ -171,12 +151,18 @@ NN_INLINE void pool_f16(uint32_t op, const struct nn_kernel_args *args, const st
         start_f32(op, acc, n);
         for (size_t y = 0; y < cells->n_rows; y++) {
             for (size_t x = 0; x < cells->n_columns; x++) {
-                nn_f16_widen(cell, in + cells->first + y * cells->row_stride + x * depth + c, n);
-                add_cell_f32(op, acc, cell, n);
+                size_t at = cells->first + y * cells->row_stride + x * depth + c;
+
+                if (is_half)
+                    nn_f16_widen(wide, (const uint16_t *)in + at, n);
+                add_cell_f32(op, acc, is_half ? wide : (const float *)in + at, n);
             }
         }
         finish_f32(op, acc, n, (float)(cells->n_rows * cells->n_columns), args->params);
-        nn_narrow(out + out_at + c, acc, n);
+        if (is_half)
+            nn_narrow((uint16_t *)out + out_at + c, acc, n);
+        else
+            memcpy((float *)out + out_at + c, acc, n * sizeof(*acc));
     }
 }
 
@@ -184,12 +170,12 @@ NN_INLINE void pool_f16(uint32_t op, const struct nn_kernel_args *args, const st
     static void NN_VARIANT_SYMBOL(op_name##_cells_f32)(                                            \
         const struct nn_kernel_args *args, const struct cells *cells, size_t out, size_t depth)    \
     {                                                                                              \
-        pool_f32(NNHAL_OP_##op, args, cells, out, depth);                                          \
+        pool_float(NNHAL_OP_##op, false, args, cells, out, depth);                                 \
     }                                                                                              \
     static void NN_VARIANT_SYMBOL(op_name##_cells_f16)(                                            \
         const struct nn_kernel_args *args, const struct cells *cells, size_t out, size_t depth)    \
     {                                                                                              \
-        pool_f16(NNHAL_OP_##op, args, cells, out, depth);                                          \
+        pool_float(NNHAL_OP_##op, true, args, cells, out, depth);                                  \
     }                                                                                              \
     static int NN_VARIANT_SYMBOL(nn_##op_name##_f32)(const struct nn_kernel_args *args)            \
     {                                                                                              \

@@ -26,7 +26,7 @@
 #include <nnhal/types.h>
 
 #define NN_HAL_MAJOR 1
-#define NN_HAL_MINOR 0
+#define NN_HAL_MINOR 1
 
 struct nn_arena;
 struct nn_hal;
@@ -60,13 +60,15 @@ struct nn_hal_hello {
     uint8_t build_id[NN_HAL_HELLO_BUILD_ID_BYTES]; /* text, then zeroes */
 };
 
-/* The head of every packet. */
+/* The head of every packet. A ping is a head alone, which a client sends on the
+ * events socket; the service answers with a pong there, at once, no matter what
+ * else it has to do. */
 struct nn_hal_packet_header {
     uint64_t serial; /* of a call: rising, never 0; otherwise 0 */
     uint64_t n_body_bytes;
     uint32_t method; /* of a call or an event */
     uint32_t status; /* enum nnhal_error_status: of a reply */
-    uint16_t type;   /* hello 1, call 2, reply 3, event 4 */
+    uint16_t type;   /* hello 1, call 2, reply 3, event 4, ping 5 and pong 6 (minor 1) */
     uint16_t flags;  /* 1: the body is in the first descriptor, a sealed memfd */
     uint32_t n_fds;  /* not counting the one that carries the body */
 };

@@ -42,6 +42,8 @@ enum nn_packet_type {
     NN_PACKET_CALL = 2,
     NN_PACKET_REPLY = 3, /* serial is the call's */
     NN_PACKET_EVENT = 4, /* on the events socket; no reply */
+    NN_PACKET_PING = 5,  /* on the events socket, from the client, since minor 1 */
+    NN_PACKET_PONG = 6,  /* the service's answer, there */
     _NN_PACKET_TYPE_N,
 };
 

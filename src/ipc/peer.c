@@ -183,6 +183,11 @@ int nn_peer_recv(struct nn_peer *peer, size_t max_body_bytes, struct nn_packet *
     return nn_packet_recv_unread(peer->fd, max_body_bytes, true, packet);
 }
 
+int nn_peer_recv_ping(struct nn_peer *peer, struct nn_packet *packet)
+{
+    return nn_packet_recv_unread(peer->events_fd, NN_PACKET_MAX_BYTES, true, packet);
+}
+
 /* Under the lock. */
 static void peer_shut_down(struct nn_peer *peer)
 {

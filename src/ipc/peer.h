@@ -41,7 +41,7 @@ struct nn_peer *nn_peer_free(struct nn_peer *peer);
 int nn_peer_answer_hello(struct nn_peer *peer, struct nn_packet *packet, struct nn_hello *hello);
 
 /* nn_peer_fd(), nn_peer_events_fd() - what to poll; borrowed. events_fd is -1
- * before the hello, and never becomes readable afterwards but by its end. */
+ * before the hello. */
 int nn_peer_fd(const struct nn_peer *peer);
 int nn_peer_events_fd(const struct nn_peer *peer);
 
@@ -52,6 +52,10 @@ bool nn_peer_wants_write(struct nn_peer *peer, bool is_events);
  * sealed body is still to be read (nn_packet_read_body()), by another thread.
  * Returns: as nn_packet_recv_unread(). */
 int nn_peer_recv(struct nn_peer *peer, size_t max_body_bytes, struct nn_packet *packet);
+
+/* nn_peer_recv_ping() - the next packet of the events socket, on which a client sends pings
+ * alone. Returns: as nn_packet_recv_unread(). */
+int nn_peer_recv_ping(struct nn_peer *peer, struct nn_packet *packet);
 
 /* nn_peer_send() - sends or queues a message; is_event chooses the socket. out
  * is borrowed: what is queued is copied, its fds duplicated.

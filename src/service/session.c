@@ -453,6 +453,34 @@ static int read_packets(struct nn_service_session *session)
     return 0;
 }
 
+/* On the loop's thread: workers may all be busy. */
+static int answer_pings(struct nn_service_session *session)
+{
+    const struct nn_packet_header pong = {.type = NN_PACKET_PONG};
+    const struct nn_packet_out nothing = {.n_fds = 0};
+
+    for (size_t i = 0; i < READS_PER_STEP; i++) {
+        struct nn_packet packet;
+        int r = nn_peer_recv_ping(session->peer, &packet);
+        bool is_ping;
+
+        if (r == NN_PACKET_E_AGAIN)
+            return 0;
+        if (r != 0 && r != NN_PACKET_E_VIOLATION)
+            return NN_SESSION_E_ENDED;
+        is_ping = r == 0 && packet.header.type == NN_PACKET_PING && !packet.header.n_fds &&
+                  !packet.header.n_body_bytes && session->hello.minor >= NN_HELLO_MINOR_PING;
+        if (!is_ping)
+            return session_refuse(session, &packet, "it sent something on its events socket");
+        nn_packet_done(&packet);
+        if (nn_peer_send(session->peer, true, pong, &nothing) != 0) {
+            session_drop(session, "it does not read its events");
+            return NN_SESSION_E_ENDED;
+        }
+    }
+    return 0;
+}
+
 int nn_service_session_step(struct nn_service_session *session, const struct pollfd *fds,
                             uint64_t now_ns)
 {
@@ -460,11 +488,9 @@ int nn_service_session_step(struct nn_service_session *session, const struct pol
         return NN_SESSION_E_ENDED;
     if ((fds[0].revents | fds[1].revents) & POLLOUT && nn_peer_flush(session->peer) != 0)
         return NN_SESSION_E_ENDED;
-    if (fds[1].revents & POLLIN && !(fds[1].revents & POLLHUP)) {
-        session_drop(session, "it sent something on its events socket");
-        return NN_SESSION_E_ENDED;
-    }
     if (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL))
+        return NN_SESSION_E_ENDED;
+    if (fds[1].revents & POLLIN && answer_pings(session) != 0)
         return NN_SESSION_E_ENDED;
     if (fds[0].revents & POLLIN)
         return read_packets(session);

@@ -16,6 +16,9 @@
 
 #define NN_WAIT_UNLIMITED UINT64_MAX
 
+/* Who keeps to a deadline answers a little later: so long is that waited for. */
+#define NN_WAIT_GRACE_NS UINT64_C(50000000)
+
 /* nn_wait_limit_get() - CLOCK_MONOTONIC, or NN_WAIT_UNLIMITED. */
 uint64_t nn_wait_limit_get(void);
 
@@ -23,6 +26,10 @@ uint64_t nn_wait_limit_get(void);
  * Returns: the one that held, for nn_wait_limit_restore(). */
 uint64_t nn_wait_limit_narrow(uint64_t limit_ns);
 void nn_wait_limit_restore(uint64_t limit_ns);
+
+/* nn_wait_end() - when a wait that begins now is over: the grace after the deadline, or after
+ * now if that has passed, because an answer says so then. NN_WAIT_UNLIMITED stays so. */
+uint64_t nn_wait_end(uint64_t deadline_ns);
 
 /* nn_wait_limit_timespec() - for pthread_cond_clockwait() and the like: what cannot
  * be said, as NN_WAIT_UNLIMITED, is far in the future. */

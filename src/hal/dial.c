@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define SOCKET_TIMEOUT_NS UINT64_C(30000000000)
+#define SOCKET_TIMEOUT_NS UINT64_C(4000000000) /* as long as a watchdog waits */
 #define CHILD_TIMEOUT_NS  UINT64_C(60000000000)
 
 /* A channel over a connection. */
@@ -20,6 +20,7 @@ struct wire {
     struct nn_hal_channel channel;
     struct nn_conn *conn;
     struct nn_hal_listener listener;
+    bool was_named; /* why it was left is in the log; atomic */
 };
 
 static struct wire *wire_of(struct nn_hal_channel *channel)
@@ -35,6 +36,29 @@ static void packet_to_reply(struct nn_packet *packet, struct nn_codec_buffer *re
     reply->n_fds = packet->header.n_fds;
     memcpy(reply->fds, packet->fds, sizeof(int) * packet->header.n_fds);
     packet->header.n_fds = 0;
+}
+
+/* Logged by the thread that waited longest. */
+static int explain_death(struct wire *wire)
+{
+    if (!nn_conn_is_silent(wire->conn))
+        return -ECONNRESET;
+    if (!__atomic_exchange_n(&wire->was_named, true, __ATOMIC_RELAXED))
+        nn_log("hal", NN_LOG_WARNING, "left the service in process %d: it does not answer",
+               nn_conn_hello(wire->conn)->pid);
+    return -EHOSTDOWN;
+}
+
+static int wire_watch(struct nn_hal_channel *channel)
+{
+    struct wire *wire = wire_of(channel);
+
+    return nn_conn_watch(wire->conn) ? nn_error_origin(explain_death(wire)) : 0;
+}
+
+static void wire_leave_late(struct nn_hal_channel *channel)
+{
+    nn_conn_leave_late(wire_of(channel)->conn);
 }
 
 static int wire_call(struct nn_hal_channel *channel, const struct nn_codec_message *request,
@@ -57,8 +81,10 @@ static int wire_call(struct nn_hal_channel *channel, const struct nn_codec_messa
         return 0;
     case NN_CONN_E_TOO_BIG:
         return nn_error_origin(-EMSGSIZE);
+    case NN_CONN_E_LATE:
+        return nn_error_origin(-ETIMEDOUT);
     case NN_CONN_E_DEAD:
-        return nn_error_origin(-ECONNRESET);
+        return nn_error_origin(explain_death(wire_of(channel)));
     default:
         return nn_error_trace(r);
     }
@@ -85,6 +111,8 @@ static void wire_close(struct nn_hal_channel *channel)
 static const struct nn_hal_channel_ops wire_ops = {
     .call = wire_call,
     .fail = wire_fail,
+    .watch = wire_watch,
+    .leave_late = wire_leave_late,
     .close = wire_close,
 };
 

@@ -21,7 +21,7 @@ enum {
 
 /* nn_dial_socket() - connects to the service that listens at path (see
  * nn_discovery_init_sockets). listener (may be NULL) is copied; its ctx must outlive
- * the session. Blocks for the service's hello, at most 30 s.
+ * the session. Blocks for the service's hello, at most 4 s and until the thread's limit.
  * Returns: 0, ABSENT, UNTRUSTED, REFUSED, -errno. */
 int nn_dial_socket(const char *path, const struct nn_hal_listener *listener,
                    struct nn_hal **ret_hal);

@@ -78,6 +78,11 @@ static uint32_t call_fail_channel(struct proxy_call *call, int r)
     case -ENOMEM:
     case -EMFILE:
         return call_fail_memory(call);
+    case -ETIMEDOUT:
+        return call_fail(call, NNHAL_MISSED_DEADLINE_TRANSIENT,
+                         "the deadline passed and the service has not answered: it was left");
+    case -EHOSTDOWN:
+        return call_fail(call, NNHAL_DEAD_OBJECT, "the service does not answer and was left");
     default:
         return call_fail_dead(call);
     }
@@ -167,6 +172,21 @@ uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args
     }
     nn_codec_buffer_done(&buffer);
     return status;
+}
+
+bool nn_hal_proxy_watch(struct nn_hal *hal)
+{
+    struct nn_hal_channel *channel = proxy_of(hal)->channel;
+
+    return !channel->ops->watch || channel->ops->watch(channel) == 0;
+}
+
+void nn_hal_proxy_leave_late(struct nn_hal *hal)
+{
+    struct nn_hal_channel *channel = proxy_of(hal)->channel;
+
+    if (channel->ops->leave_late)
+        channel->ops->leave_late(channel);
 }
 
 void nn_hal_proxy_close(struct nn_hal *hal)

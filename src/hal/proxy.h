@@ -13,10 +13,21 @@
 #include "hal/channel.h"
 #include "hal/hal.h"
 
+#include <stdbool.h>
+
 /* nn_hal_proxy_new() - a session over channel, which it consumes, also on
  * failure: nn_hal_close() closes it.
  * Returns: 0, -ENOMEM. */
 int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal);
+
+/* nn_hal_proxy_watch() - for a thread that waits for the device in shared memory, once a
+ * second. hal is a proxy. Does not block. Returns: false: the device is gone, or does not
+ * answer and was left. */
+bool nn_hal_proxy_watch(struct nn_hal *hal);
+
+/* nn_hal_proxy_leave_late() - such a wait was left, because its deadline has passed:
+ * ends a private child, which might still write where it should not. */
+void nn_hal_proxy_leave_late(struct nn_hal *hal);
 
 enum {
     NN_HAL_PROXY_E_VIOLATION = 1, /* no such event, or not of its form: drop the peer */

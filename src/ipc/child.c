@@ -11,6 +11,7 @@
 #include "ipc/sock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -24,8 +25,9 @@
 
 enum {
     HOST_FD = 3,
-    REPORT_FD = 4, /* close-on-exec: its end says that exec succeeded */
-    SAFE_FD = 16,  /* above both, while they are put in place */
+    REPORT_FD = 4,         /* close-on-exec: its end says that exec succeeded */
+    END_TIMEOUT_MS = 1000, /* until a killed process is gone */
+    SAFE_FD = 16,          /* above both, while they are put in place */
 };
 
 /* As fork, but the child has no exit signal and comes with a pidfd. */
@@ -205,4 +207,20 @@ int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pid
     *ret_fd = steal_fd(&ours);
     *ret_pidfd = steal_fd(&pidfd);
     return 0;
+}
+
+void nn_child_kill(int pidfd)
+{
+    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+}
+
+void nn_child_await(int pidfd)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    siginfo_t info;
+
+    while (poll(&end, 1, END_TIMEOUT_MS) < 0 && errno == EINTR)
+        ;
+    if (end.revents)
+        waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL);
 }

@@ -20,4 +20,11 @@
  * Returns: 0, -errno (also that of exec). */
 int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pidfd);
 
+/* nn_child_kill() - SIGKILL; does not wait. */
+void nn_child_kill(int pidfd);
+
+/* nn_child_await() - waits until a child that was killed is gone, 1 s at most, and
+ * reaps it if it became this process's own, as that of an init does. */
+void nn_child_await(int pidfd);
+
 #endif

@@ -14,6 +14,11 @@
  * every later one ends with NN_CONN_E_DEAD, and listener->died is called once.
  * No lock is held while a thread waits for the service.
  *
+ * Every wait ends: with a thread's limit (base/wait-limit.h) 50 ms after it, else
+ * when the service leaves three pings unanswered (ipc/watchdog.h; a service that
+ * speaks minor 0 is not asked). A call that is left goes on in the service, and its reply
+ * is dropped when it comes.
+ *
  * After fork the connection is dead in the child, and closing it there is
  * local: it frees and closes, it sends nothing and waits for nothing. */
 #ifndef NN_IPC_CONN_H
@@ -32,6 +37,7 @@ enum {
     NN_CONN_E_DEAD = 1,    /* the peer is gone for good */
     NN_CONN_E_TOO_BIG = 2, /* the message is beyond the limits; the connection lives */
     NN_CONN_E_REFUSED = 3, /* open only: no hello of ours, or not in time */
+    NN_CONN_E_LATE = 4,    /* the thread's limit has passed: the call was left */
 };
 
 /* Called on the connection's own thread; may not call into the connection.
@@ -46,8 +52,10 @@ struct nn_conn_listener {
 };
 
 /* nn_conn_open() - says hello over a connected socket and waits for the answer,
- * at most timeout_ns. Consumes fd. pidfd (-1: found out from the socket) is a
- * process whose death is the connection's; consumed too. listener is copied.
+ * at most timeout_ns and the thread's limit. Consumes fd. pidfd (-1: found out from
+ * the socket) is a process that was made for this connection and ends with it: when it is
+ * late, silent, or breaks a rule, it is killed and has gone when the call returns;
+ * consumed too. listener is copied.
  * Returns: 0, NN_CONN_E_REFUSED, -errno. */
 int nn_conn_open(int fd, int pidfd, const struct nn_hello *hello, uint64_t timeout_ns,
                  const struct nn_conn_listener *listener, struct nn_conn **ret_conn);
@@ -63,6 +71,18 @@ const struct nn_hello *nn_conn_hello(const struct nn_conn *conn);
 
 bool nn_conn_is_dead(const struct nn_conn *conn);
 
+/* nn_conn_is_silent() - whether it died because pings were not answered. */
+bool nn_conn_is_silent(const struct nn_conn *conn);
+
+/* nn_conn_watch() - for a thread that waits for the service elsewhere, in shared memory: to
+ * be called once a period of the watchdog. Does not block.
+ * Returns: 0 (wait on), NN_CONN_E_DEAD. */
+int nn_conn_watch(struct nn_conn *conn);
+
+/* nn_conn_leave_late() - such a wait was left because its limit passed: as for a call,
+ * a process of the connection's own is killed. */
+void nn_conn_leave_late(struct nn_conn *conn);
+
 /* nn_conn_kill() - what a proxy does when a reply cannot be decoded: the
  * connection dies, as by a rule broken in packet.h. Any thread. */
 void nn_conn_kill(struct nn_conn *conn);
@@ -70,8 +90,8 @@ void nn_conn_kill(struct nn_conn *conn);
 /* nn_conn_call() - sends a call and waits for its reply. Any thread, many at a
  * time; beyond hello's max_calls they wait for each other. On 0 ret_reply owns
  * the reply (nn_packet_done()); header.status is what the service said.
- * Returns: 0, NN_CONN_E_DEAD, NN_CONN_E_TOO_BIG, -ENOMEM, -EMFILE, -EBADF (of
- * the last four nothing was sent, and the connection lives). */
+ * Returns: 0, NN_CONN_E_DEAD, NN_CONN_E_LATE, NN_CONN_E_TOO_BIG, -ENOMEM, -EMFILE,
+ * -EBADF (of the last four nothing was sent, and the connection lives). */
 int nn_conn_call(struct nn_conn *conn, uint32_t method, const struct nn_packet_out *out,
                  struct nn_packet *ret_reply);
 

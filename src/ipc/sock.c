@@ -3,7 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sys.h"
 #include "base/variable.h"
+#include "base/wait-limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +23,8 @@
 
 enum {
     BACKLOG = 64,
-    CONNECT_TIMEOUT_S = 5, /* a service that does not accept does not hold its clients */
+    MIN_CONNECT_US = 1000,
+    CONNECT_TIMEOUT_S = 2, /* a service that does not accept does not hold its clients */
 };
 
 int nn_sock_pair(int ret_fds[2])
@@ -153,10 +156,27 @@ static bool is_trusted(uid_t uid)
     return *end == '\0' && value == uid;
 }
 
+/* A backlog that is full is waited for; a timeout of 0 would mean none. */
+static struct timeval connect_timeout(void)
+{
+    uint64_t limit_ns = nn_wait_limit_get(), now_ns = nn_sys_now_ns(), left_us = 0;
+
+    if (limit_ns == NN_WAIT_UNLIMITED)
+        return (struct timeval){.tv_sec = CONNECT_TIMEOUT_S};
+    if (limit_ns > now_ns)
+        left_us = (limit_ns - now_ns) / 1000;
+    if (left_us < MIN_CONNECT_US)
+        left_us = MIN_CONNECT_US;
+    if (left_us > CONNECT_TIMEOUT_S * UINT64_C(1000000))
+        left_us = CONNECT_TIMEOUT_S * UINT64_C(1000000);
+    return (struct timeval){.tv_sec = (time_t)(left_us / 1000000),
+                            .tv_usec = (suseconds_t)(left_us % 1000000)};
+}
+
 int nn_sock_connect(const char *path, int *ret_fd)
 {
     _cleanup_(closep) int fd = -1;
-    struct timeval timeout = {.tv_sec = CONNECT_TIMEOUT_S}, none = {0};
+    struct timeval timeout = connect_timeout(), none = {0};
     struct nn_sock_credentials credentials;
     struct sockaddr_un address;
     int r = make_address(path, &address);

@@ -2,6 +2,7 @@
 #include "ipc/conn.h"
 
 #include "base/sys.h"
+#include "base/wait-limit.h"
 #include "ipc/sock.h"
 
 #include "support/check-main.h"
@@ -424,6 +425,80 @@ TEST(a_later_minor_may_say_more)
 }
 TEST_END
 
+/* A call within 100 ms, and how it ended. */
+static int call_briefly(struct nn_conn *conn, uint32_t method)
+{
+    uint64_t begin_ns = nn_sys_now_ns();
+    uint64_t limit_ns = nn_wait_limit_narrow(begin_ns + 100000000);
+    int r = call(conn, method, "brief");
+
+    nn_wait_limit_restore(limit_ns);
+    ck_assert_uint_lt(nn_sys_now_ns() - begin_ns, UINT64_C(2000000000));
+    return r;
+}
+
+TEST(a_call_is_left_after_its_limit_and_its_reply_is_dropped)
+{
+    struct setup setup;
+
+    start(&setup);
+    /* One place of eight stays for the call that releases. */
+    for (size_t i = 0; i < 7; i++)
+        ck_assert_int_eq(call_briefly(setup.conn, METHOD_HOLD), NN_CONN_E_LATE);
+    ck_assert_int_eq(call(setup.conn, METHOD_RELEASE, ""), 0);
+    for (size_t i = 0; i < 20; i++)
+        ck_assert_int_eq(call(setup.conn, METHOD_ECHO, "after"), 0);
+    /* Without room nothing is sent. */
+    for (size_t i = 0; i < 9; i++)
+        ck_assert_int_eq(call_briefly(setup.conn, METHOD_NEVER), NN_CONN_E_LATE);
+    ck_assert(!nn_conn_is_dead(setup.conn));
+    stop(&setup);
+}
+TEST_END
+
+static void *answer_pings(void *argument)
+{
+    struct setup *setup = argument;
+    struct nn_packet packet;
+
+    while (nn_packet_recv(setup->fake.events_fd, 65536, false, &packet) == 0) {
+        bool is_good = packet.header.type == NN_PACKET_PING &&
+                       send_packet(setup->fake.events_fd, NN_PACKET_PONG, 0, 0, NULL);
+
+        nn_packet_done(&packet);
+        if (!is_good)
+            break;
+    }
+    return NULL;
+}
+
+/* Two services do not answer a call; one of them answers pings. */
+TEST(silence_is_the_end_and_pongs_are_not)
+{
+    struct caller silent, answered;
+    struct setup mute = {0}, busy = {0};
+    pthread_t ponger;
+
+    start(&mute);
+    start(&busy);
+    pthread_create(&ponger, NULL, answer_pings, &busy);
+    start_callers(&answered, 1, busy.conn, METHOD_HOLD, 1);
+    start_callers(&silent, 1, mute.conn, METHOD_NEVER, 1);
+    join_callers(&silent, 1, NN_CONN_E_DEAD);
+    ck_assert(nn_conn_is_silent(mute.conn));
+    wait_held(&busy, 1);
+    nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    ck_assert_int_eq(call(busy.conn, METHOD_RELEASE, ""), 0);
+    join_callers(&answered, 1, 0);
+    ck_assert(!nn_conn_is_dead(busy.conn));
+    busy.conn = nn_conn_close(busy.conn);
+    pthread_join(ponger, NULL);
+    pthread_join(busy.thread, NULL);
+    mute.conn = nn_conn_close(mute.conn);
+    pthread_join(mute.thread, NULL);
+}
+TEST_END
+
 /* A service in a process of its own: greets, leaves a forked child that keeps
  * the sockets open, tells its number, and waits to be killed. */
 __attribute__((__noreturn__)) static void be_service_with_heir(int fd, int number_fd)
@@ -468,7 +543,7 @@ TEST(a_dead_service_is_seen_though_its_child_keeps_the_sockets)
     join_callers(callers, 3, NN_CONN_E_DEAD);
     wait_for(&seen.n_died, 1);
     nn_conn_close(conn);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), -1); /* the connection has reaped it */
     kill(heir, SIGKILL);
     ck_assert_int_eq(waitpid(heir, NULL, 0), heir);
 }
@@ -537,5 +612,7 @@ CHECK_MAIN("conn", calls_are_answered_and_both_speak_the_lower,
            an_event_that_cannot_be_understood_kills, closing_ends_the_calls_of_others,
            a_peer_without_a_hello_is_refused, a_later_minor_may_say_more,
            a_dead_service_is_seen_though_its_child_keeps_the_sockets,
+           a_call_is_left_after_its_limit_and_its_reply_is_dropped,
+           silence_is_the_end_and_pongs_are_not,
            after_fork_the_connection_is_dead_in_the_child_and_lives_in_the_parent,
            whichever_call_fails_nothing_is_left)

@@ -4,6 +4,8 @@
 #include "base/arena.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sys.h"
+#include "base/wait-limit.h"
 #include "hal/burst-packet.h"
 #include "hal/burst-slots.h"
 #include "shm/ring.h"
@@ -11,12 +13,18 @@
 
 #include <string.h>
 
+#define WATCH_NS UINT64_C(1000000000)
+
+enum { MAX_UNTAKEN = 6 }; /* looks at a request that lies in the queue */
+
 struct nn_burst {
     struct nn_hal *hal;
     uint64_t id;              /* 0: the device's side was never made */
     struct nn_ring *requests; /* NULL: without queues */
     struct nn_ring *results;
     struct nn_spin spin; /* of waits for results */
+    bool (*watch)(struct nn_hal *hal);
+    void (*leave_late)(struct nn_hal *hal);
     uint32_t n_result_elements;
     struct nnhal_fmq_result_datum *result; /* the copy that is judged */
     uint32_t sequence;                     /* of the last request */
@@ -63,6 +71,7 @@ static uint32_t burst_configure(struct nn_burst *burst, const struct nn_burst_pa
     if (status == NNHAL_NONE) {
         burst->id = reply.burst;
         nn_spin_init(&burst->spin, params->spin_ns, reply.n_threads);
+        burst->spin.sleep_ns = burst->watch ? WATCH_NS : 0;
     }
     nn_arena_done(&arena);
     return status;
@@ -92,6 +101,8 @@ int nn_burst_open(struct nn_hal *hal, const struct nn_burst_params *params, uint
     if (!burst)
         return nn_error_origin(-ENOMEM);
     burst->hal = hal;
+    burst->watch = params->watch;
+    burst->leave_late = params->leave_late;
     pthread_mutex_init(&burst->lock, NULL);
     nn_burst_slots_init(&burst->slots);
     r = params->n_request_elements ? make_queues(burst, params) : 0;
@@ -359,20 +370,62 @@ static uint32_t burst_break(struct nn_burst *burst,
     return NNHAL_GENERAL_FAILURE;
 }
 
-/* Waits for the next result. Returns: NNHAL_NONE with its length; DEAD_OBJECT;
- * GENERAL_FAILURE. */
-static uint32_t result_receive(struct nn_burst *burst, uint32_t *ret_n_data)
+/* The result may still come and is not read: neither queue is used again. */
+static void burst_leave(struct nn_burst *burst, uint32_t status,
+                        struct nn_hal_execute_synchronously_reply *reply)
 {
+    burst->is_broken = true;
+    *reply = (struct nn_hal_execute_synchronously_reply){
+        .message = status == NNHAL_DEAD_OBJECT
+                       ? "the service is gone, or does not answer"
+                       : "the deadline passed and no result has come: the burst was left"};
+}
+
+/* Whether the request still lies in the queue, as the other side's counter says. */
+static bool is_untaken(const struct nn_burst *burst)
+{
+    struct nnhal_fmq_descriptor queue;
+
+    nn_ring_descriptor(burst->requests, &queue);
+    return nn_ring_available_to_write(burst->requests) < queue.n_elements;
+}
+
+/* After a time without a result. A wake-up that was lost, because the words of the queue were
+ * spoilt, has been made up for by looking again. Returns: NNHAL_NONE: wait on. */
+static uint32_t burst_look_around(struct nn_burst *burst, uint64_t end_ns, uint32_t *n_untaken)
+{
+    if (nn_sys_now_ns() >= end_ns) {
+        if (burst->leave_late)
+            burst->leave_late(burst->hal);
+        return NNHAL_MISSED_DEADLINE_TRANSIENT;
+    }
+    if (burst->watch && !burst->watch(burst->hal))
+        return NNHAL_DEAD_OBJECT;
+    if (!is_untaken(burst))
+        return NNHAL_NONE;
+    return ++*n_untaken < MAX_UNTAKEN ? NNHAL_NONE : NNHAL_GENERAL_FAILURE;
+}
+
+/* Waits for the next result. Returns: NNHAL_NONE with its length; DEAD_OBJECT;
+ * MISSED_DEADLINE_TRANSIENT; GENERAL_FAILURE. */
+static uint32_t result_receive(struct nn_burst *burst, uint64_t end_ns, uint32_t *ret_n_data)
+{
+    uint32_t n_untaken = 0, status;
+
     for (;;) {
         int r = nn_burst_receive_result(burst->results, burst->result, ret_n_data);
 
         if (r == 0)
             return NNHAL_NONE;
         if (r == NN_BURST_E_EMPTY)
-            r = nn_spin_wait_to_read(&burst->spin, burst->results, 1, NNHAL_NO_TIME);
+            r = nn_spin_wait_to_read(&burst->spin, burst->results, 1, end_ns);
         if (r == NNHAL_FMQ_E_CLOSED)
             return NNHAL_DEAD_OBJECT;
-        if (r == NN_RING_E_INTERRUPTED)
+        if (r == NNHAL_FMQ_E_TIMED_OUT) {
+            status = burst_look_around(burst, end_ns, &n_untaken);
+            if (status != NNHAL_NONE)
+                return status;
+        } else if (r == NN_RING_E_INTERRUPTED)
             lost_slots_resend(burst);
         else if (r != 0)
             return NNHAL_GENERAL_FAILURE;
@@ -407,13 +460,13 @@ int nn_burst_execute(struct nn_burst *burst, struct nn_burst_packet *packet, uin
 
     if (!can_send(burst) || send_packet(burst, packet, deadline_ns))
         return NN_BURST_E_UNSENT;
-    status = result_receive(burst, &n_data);
+    status = result_receive(burst, nn_wait_end(deadline_ns), &n_data);
     if (status == NNHAL_NONE)
         status = result_accept(burst, n_data, arena, reply);
-    else if (status == NNHAL_DEAD_OBJECT)
-        *reply = (struct nn_hal_execute_synchronously_reply){.message = "the service is gone"};
-    else
+    else if (status == NNHAL_GENERAL_FAILURE)
         status = burst_break(burst, reply);
+    else
+        burst_leave(burst, status, reply);
     *ret_status = status;
     return 0;
 }

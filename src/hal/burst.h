@@ -20,6 +20,11 @@
  * when nn_burst_stop() says that there is no device any more; it is never sent
  * again.
  *
+ * Every wait ends: 50 ms after the deadline (MISSED_DEADLINE_TRANSIENT), or when the
+ * device does not answer when it is asked, once a second (DEAD_OBJECT), or when it answers
+ * but has not taken the request out of the queue for six seconds (GENERAL_FAILURE). Such a
+ * burst is broken: its queues are never used again.
+ *
  * Threads: open, pack, execute and free: one at a time. nn_burst_drop_memory(),
  * nn_burst_resend_memories() and nn_burst_stop(): any, while the burst lives; the latter
  * two call nothing and may be called by a session's listener. The queues are
@@ -45,6 +50,9 @@ struct nn_burst_params {
     uint32_t n_request_elements; /* of the longest request; 0: no queues, the hint alone */
     uint32_t n_result_elements;  /* of the longest result */
     uint64_t spin_ns;            /* how long either side may look before it sleeps (shm/spin.h) */
+    /* For a device in another process, as hal/proxy.h has them; NULL: it is in this one. */
+    bool (*watch)(struct nn_hal *hal);
+    void (*leave_late)(struct nn_hal *hal);
 };
 
 /* nn_burst_open() - makes the queues and the device's side. Without queues, which

@@ -75,6 +75,19 @@ static void spin_end(void)
     __atomic_sub_fetch(&n_spinners, 1, __ATOMIC_RELAXED);
 }
 
+/* The clock is read only where a wait comes to sleeping. */
+static int wait_awhile(const struct nn_spin *spin, struct nn_ring *ring, uint32_t n_elements,
+                       uint64_t deadline_ns)
+{
+    if (spin->sleep_ns) {
+        uint64_t end_ns = nn_sys_now_ns() + spin->sleep_ns;
+
+        if (end_ns < deadline_ns)
+            deadline_ns = end_ns;
+    }
+    return nn_ring_wait_to_read(ring, n_elements, deadline_ns);
+}
+
 /* Blocks, and learns from how long it took. */
 static int sleep_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_elements,
                          uint64_t deadline_ns)
@@ -83,9 +96,9 @@ static int sleep_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_
     int r;
 
     if (spin->bound_ns == 0)
-        return nn_ring_wait_to_read(ring, n_elements, deadline_ns);
+        return wait_awhile(spin, ring, n_elements, deadline_ns);
     begin_ns = nn_sys_now_ns();
-    r = nn_ring_wait_to_read(ring, n_elements, deadline_ns);
+    r = wait_awhile(spin, ring, n_elements, deadline_ns);
     spin->n_long = nn_sys_now_ns() - begin_ns < spin->bound_ns ? 0 : spin->n_long + 1;
     return r;
 }
@@ -104,5 +117,7 @@ int nn_spin_wait_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_
         spin->n_long = 0;
     else
         spin->n_long++;
+    if (!is_there)
+        return wait_awhile(spin, ring, n_elements, deadline_ns);
     return nn_ring_wait_to_read(ring, n_elements, deadline_ns);
 }

@@ -39,6 +39,7 @@ struct nn_spin {
     uint32_t n_long;    /* waits in a row that lasted longer than the bound */
     uint32_t n_spun;    /* waits that spun, ever */
     bool is_forced;     /* NNHAL_BURST_SPIN_US */
+    uint64_t sleep_ns;  /* the owner's: a sleep ends after it, as with a deadline; 0: not */
 };
 
 /* nn_spin_init() - wish_ns: at most so long, 0: never, NN_SPIN_UNLIMITED: as

@@ -32,6 +32,8 @@ enum manner {
     SPOIL_REQUESTS, /* with an impossible counter of what it has read */
     SPOIL_RESULTS,  /* with an impossible counter of what it has written */
     DIE,            /* not at all; the client is told */
+    NEVER,          /* not at all */
+    BLIND,          /* not at all: it does not look into the queue */
 };
 
 struct device {
@@ -137,6 +139,8 @@ static void serve(struct device *device, uint32_t n)
     case DIE:
         nn_burst_stop(device->client);
         break;
+    case NEVER:
+        break;
     default:
         answer(device);
     }
@@ -147,7 +151,7 @@ static void *listen_to_requests(void *argument)
     struct device *device = argument;
     uint32_t n;
 
-    while (nn_ring_wait_to_read(device->requests, 1, UINT64_MAX) == 0) {
+    while (device->manner != BLIND && nn_ring_wait_to_read(device->requests, 1, UINT64_MAX) == 0) {
         must(nn_burst_receive_request(device->requests, device->data, &n) == 0);
         serve(device, n);
     }
@@ -238,6 +242,8 @@ static void device_done(struct device *device)
 /* -- a client of it -------------------------------------------------------- */
 
 static uint64_t spin_ns; /* of bursts that are opened */
+static bool (*bench_watch)(struct nn_hal *hal);
+static void leave_late(struct nn_hal *hal);
 
 struct bench {
     struct device *device;
@@ -248,7 +254,8 @@ struct bench {
 
 static void open_bench(struct bench *bench, enum manner manner, uint32_t n_elements)
 {
-    const struct nn_burst_params params = {11, n_elements, 16, spin_ns};
+    const struct nn_burst_params params = {11,      n_elements,  16,
+                                           spin_ns, bench_watch, bench_watch ? leave_late : NULL};
     uint32_t status;
 
     *bench = (struct bench){.device = calloc(1, sizeof(*bench->device))};
@@ -501,10 +508,59 @@ TEST(a_broken_queue_of_requests_is_not_written)
 }
 TEST_END
 
+static uint32_t n_watched, n_left, n_answers;
+
+static bool watch(struct nn_hal *hal)
+{
+    return n_watched++ < n_answers;
+}
+
+static void leave_late(struct nn_hal *hal)
+{
+    n_left++;
+}
+
+/* Of a burst to a device that never answers; its queues are not used again. */
+static uint32_t execute_in_vain(enum manner manner, uint64_t timeout_ns)
+{
+    struct nn_burst_packet *packet;
+    struct bench bench;
+    uint32_t status = NNHAL_NONE, again;
+    uint64_t deadline_ns = timeout_ns ? nn_sys_now_ns() + timeout_ns : NNHAL_NO_TIME;
+
+    bench_watch = watch;
+    n_watched = n_left = 0;
+    open_bench(&bench, manner, N_ELEMENTS);
+    packet = pack(&bench, 1, 0);
+    ck_assert_int_eq(
+        nn_burst_execute(bench.burst, packet, deadline_ns, &bench.arena, &status, &bench.reply), 0);
+    ck_assert_int_eq(execute(&bench, packet, &again), NN_BURST_E_UNSENT);
+    ck_assert_ptr_nonnull(bench.reply.message);
+    nn_burst_packet_free(packet);
+    close_bench(&bench);
+    return status;
+}
+
+TEST(a_wait_ends_with_the_deadline_or_with_the_device)
+{
+    uint64_t begin_ns = nn_sys_now_ns();
+
+    ck_assert_uint_eq(execute_in_vain(NEVER, 100000000), NNHAL_MISSED_DEADLINE_TRANSIENT);
+    ck_assert_uint_eq(n_left, 1);
+    ck_assert_uint_lt(nn_sys_now_ns() - begin_ns, UINT64_C(2000000000));
+    n_answers = 1;
+    ck_assert_uint_eq(execute_in_vain(NEVER, 0), NNHAL_DEAD_OBJECT);
+    ck_assert_uint_eq(n_watched, 2);
+    n_answers = 100;
+    ck_assert_uint_eq(execute_in_vain(BLIND, 0), NNHAL_GENERAL_FAILURE);
+    ck_assert_uint_eq(n_left, 0);
+}
+TEST_END
+
 TEST(a_device_without_bursts_is_reported)
 {
-    const struct nn_burst_params params = {11, 10, 10, 0};
-    const struct nn_burst_params too_many = {11, UINT32_MAX, 10, 0};
+    const struct nn_burst_params params = {11, 10, 10, 0, NULL, NULL};
+    const struct nn_burst_params too_many = {11, UINT32_MAX, 10, 0, NULL, NULL};
     struct device *device = calloc(1, sizeof(*device));
     struct nn_burst *burst = NULL;
     size_t n_fds = count_fds();
@@ -555,7 +611,7 @@ TEST_END
 /* A client's whole life, without assertions: they take memory. Whether every step went well. */
 static bool live(struct device *device)
 {
-    const struct nn_burst_params params = {11, N_ELEMENTS, 16, 0};
+    const struct nn_burst_params params = {11, N_ELEMENTS, 16, 0, NULL, NULL};
     const struct nn_burst_pack_options options = {false, NNHAL_NO_TIME};
     const struct nnhal_request_argument argument = {.location = {.length = 4}};
     const struct nnhal_request_pool pool = {.memory = 100};
@@ -623,7 +679,7 @@ CHECK_MAIN("burst", a_request_goes_out_and_its_result_comes_back, statuses_arriv
            slots_that_the_device_lost_are_set_again_while_waiting,
            every_question_for_slots_is_answered,
            a_result_that_is_none_breaks_the_burst_and_nothing_more_is_sent,
-           a_device_that_dies_ends_the_wait, a_broken_queue_of_requests_is_not_written,
-           a_device_without_bursts_is_reported,
+           a_device_that_dies_ends_the_wait, a_wait_ends_with_the_deadline_or_with_the_device,
+           a_broken_queue_of_requests_is_not_written, a_device_without_bursts_is_reported,
            a_steady_burst_takes_no_memory_and_makes_no_system_call,
            what_cannot_be_had_leaves_nothing_behind)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/execution/channel.h"
 
+#include "hal/proxy.h"
 #include "model/validate.h"
 
 enum {
@@ -42,6 +43,8 @@ static struct nn_burst *open_burst(const struct nn_rt_channel_params *channel)
                                                count_elements(io->outputs, io->n_outputs, 2)),
         .n_result_elements = size_queue(2 + count_elements(io->outputs, io->n_outputs, 1)),
         .spin_ns = channel->may_spin ? NNHAL_NO_TIME : 0,
+        .watch = has_queues ? nn_hal_proxy_watch : NULL,
+        .leave_late = has_queues ? nn_hal_proxy_leave_late : NULL,
     };
     struct nn_burst *burst = NULL;
     uint32_t status;

@@ -45,6 +45,8 @@ static int binding_take_pool(struct nn_rt_binding *binding, struct nn_rt_argumen
     r = place_arguments(arguments->inputs, arguments->n_inputs, &size);
     if (!r)
         r = place_arguments(arguments->outputs, arguments->n_outputs, &size);
+    if (binding->argument_pool && nn_rt_memory_is_exposed(binding->argument_pool))
+        binding->argument_pool = nn_rt_memory_unref(binding->argument_pool);
     if (r || !size || binding->argument_pool)
         return r;
     return nn_rt_argument_pools_take(binding->pools, size, &binding->argument_pool);
@@ -249,6 +251,13 @@ static int binding_execute_in_burst(struct nn_rt_binding *binding,
                             ret_status, reply);
 }
 
+/* Whether a deadline was missed by the device or by its answer cannot be told. */
+static uint32_t binding_check_status(struct nn_rt_binding *binding, uint32_t status)
+{
+    binding->is_left = status == NNHAL_MISSED_DEADLINE_TRANSIENT || status == NNHAL_DEAD_OBJECT;
+    return nn_rt_session_check_status(binding->prepared->session, status);
+}
+
 uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
                                const struct nn_rt_arguments *arguments,
                                const struct nn_rt_compute_options *options, struct nn_arena *arena,
@@ -266,14 +275,14 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
         return NNHAL_DEAD_OBJECT;
     inputs_copy_in(binding, arguments);
     if (options->channel && !binding_execute_in_burst(binding, options, arena, &status, reply))
-        return nn_rt_session_check_status(session, status);
+        return binding_check_status(binding, status);
     args.execution = binding->execution;
     if (!binding->execution) {
         args.prepared_model = binding->prepared->id;
         args.request = binding->request;
     }
-    return nn_rt_session_check_status(
-        session, nn_hal_execute_synchronously(session->hal, &args, reply, arena));
+    return binding_check_status(binding,
+                                nn_hal_execute_synchronously(session->hal, &args, reply, arena));
 }
 
 static void free_execution(struct nn_rt_binding *binding)
@@ -299,6 +308,9 @@ void nn_rt_binding_unbind(struct nn_rt_binding *binding)
     binding->unfit_burst = 0;
     binding->request = (struct nnhal_request){0};
     nn_arena_done(&binding->arena);
+    if (binding->is_left)
+        binding->argument_pool = nn_rt_memory_unref(binding->argument_pool);
+    binding->is_left = false;
     binding->prepared = nn_rt_prepared_unref(binding->prepared);
 }
 

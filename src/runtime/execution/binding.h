@@ -29,6 +29,7 @@ struct nn_rt_binding {
     struct nnhal_request request;
     struct nn_rt_argument_pools *pools;   /* where argument_pool comes from and goes to */
     ANeuralNetworksMemory *argument_pool; /* NULL: no argument by pointer */
+    bool is_left;                         /* a computation was left: it may go on */
     uint64_t execution;                   /* 0: not a reusable one */
     struct nn_burst_packet *packet;       /* the request as a burst sends it; NULL: not packed */
     uint64_t unfit_burst;                 /* the burst that has no place for the request */
@@ -64,7 +65,8 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
 void nn_rt_binding_copy_out(const struct nn_rt_binding *binding,
                             const struct nn_rt_argument *output, uint64_t n_bytes);
 
-/* nn_rt_binding_unbind() - back to no binding; the argument pool stays for the next. */
+/* nn_rt_binding_unbind() - back to no binding; the argument pool stays for the next, unless a
+ * device may still write to it. */
 void nn_rt_binding_unbind(struct nn_rt_binding *binding);
 
 /* nn_rt_binding_done() - gives the argument pool back too. */

@@ -16,6 +16,7 @@ static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event)
     if (!event || !nn_rt_object_unref(&event->object))
         return NULL;
     closep(&event->fence_fd);
+    nn_rt_session_unref(event->session);
     nn_rt_execution_unref(event->execution);
     free(event->dependencies);
     pthread_cond_destroy(&event->changed);
@@ -196,6 +197,7 @@ static int event_launch_fenced(ANeuralNetworksEvent *event,
         return NN_RT_FENCED_E_UNSUITED;
     r = nn_rt_fenced_launch(event->execution, &request, why, &fenced);
     if (!r) {
+        event->session = nn_rt_session_ref(event->execution->binding.prepared->session);
         event->callback = fenced.callback;
         event->fence_fd = fenced.fence_fd;
     }
@@ -266,7 +268,7 @@ static void collect_fenced(ANeuralNetworksEvent *event)
 
     if (event->is_done)
         return;
-    r = nn_rt_fenced_collect(event->execution, &fenced, &why);
+    r = nn_rt_fenced_collect(event->execution, &fenced, event->deadline_ns, &why);
     if (r && why.text[0])
         nn_rt_object_set_message(&event->execution->object, why.text);
     nn_rt_execution_end(event->execution, r);
@@ -280,7 +282,7 @@ static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
 
     /* Outside of the lock, so that several threads can wait at a time. */
     if (event->callback && event->fence_fd >= 0)
-        nn_fence_wait(event->fence_fd, NNHAL_NO_TIME);
+        nn_rt_fenced_wait(event->session, event->fence_fd, event->deadline_ns);
     pthread_mutex_lock(&event->lock);
     if (event->callback)
         collect_fenced(event);

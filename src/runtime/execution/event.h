@@ -26,7 +26,8 @@ struct ANeuralNetworksEvent {
     uint64_t duration_ns; /* from the end of the dependencies; 0: none */
     uint32_t n_dependencies;
     ANeuralNetworksEvent **dependencies;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock;          /* of what follows */
+    struct nn_rt_session *session; /* of a fenced computation */
     pthread_cond_t changed;
     bool is_done;
     int result;

@@ -294,7 +294,7 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_rt_prepa
     const struct nn_rt_compute_options options = nn_rt_execution_options(execution, NNHAL_NO_TIME);
     int r;
 
-    if (execution->binding.prepared == prepared)
+    if (execution->binding.prepared == prepared && !execution->binding.is_left)
         return 0;
     nn_rt_binding_unbind(&execution->binding);
     r = nn_rt_binding_bind(&execution->binding, &execution->arguments, prepared, why);

@@ -3,9 +3,14 @@
 
 #include "base/error.h"
 #include "base/fence.h"
+#include "base/sys.h"
+#include "base/wait-limit.h"
+#include "hal/proxy.h"
 #include "runtime/execution/reply.h"
 
 #include <errno.h>
+
+#define WATCH_NS UINT64_C(1000000000)
 
 static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
 {
@@ -89,6 +94,42 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     return 0;
 }
 
+/* Returns: whether the wait may go on. */
+static bool fence_look_around(struct nn_rt_session *session, uint64_t end_ns)
+{
+    if (!session->is_wire)
+        return true;
+    if (nn_sys_now_ns() < end_ns)
+        return nn_hal_proxy_watch(session->hal);
+    nn_hal_proxy_leave_late(session->hal);
+    return false;
+}
+
+uint32_t nn_rt_fenced_wait(struct nn_rt_session *session, int fence_fd, uint64_t deadline_ns)
+{
+    uint64_t end_ns = nn_wait_end(session->is_wire ? deadline_ns : NNHAL_NO_TIME);
+
+    for (;;) {
+        uint64_t look_ns = nn_sys_now_ns() + WATCH_NS;
+        int r = nn_fence_wait(fence_fd, look_ns < end_ns ? look_ns : end_ns);
+
+        if (r != NN_FENCE_E_ACTIVE)
+            return r == 0 ? NNHAL_NONE : NNHAL_GENERAL_FAILURE;
+        if (!fence_look_around(session, end_ns))
+            return nn_sys_now_ns() < end_ns ? NNHAL_DEAD_OBJECT : NNHAL_MISSED_DEADLINE_TRANSIENT;
+    }
+}
+
+static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, struct nn_why *why)
+{
+    struct nn_rt_prepared *prepared = execution->binding.prepared;
+
+    nn_rt_reply_mark_outputs(execution, false);
+    execution->binding.is_left = true;
+    return nn_fail_status(why, nn_rt_session_check_status(prepared->session, status),
+                          prepared->device->name, NULL);
+}
+
 static void free_callback(struct nn_rt_session *session, uint64_t callback, struct nn_arena *arena)
 {
     const struct nn_hal_free_fenced_callback_args args = {.callback = callback};
@@ -98,20 +139,22 @@ static void free_callback(struct nn_rt_session *session, uint64_t callback, stru
 }
 
 int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                         struct nn_why *why)
+                         uint64_t deadline_ns, struct nn_why *why)
 {
     struct nn_rt_prepared *prepared = execution->binding.prepared;
     const struct nn_hal_get_fenced_info_args args = {.callback = fenced->callback};
     struct nn_hal_get_fenced_info_reply info = {0};
-    bool is_well = fenced->fence_fd < 0 || nn_fence_wait(fenced->fence_fd, NNHAL_NO_TIME) == 0;
+    uint32_t status = fenced->fence_fd < 0
+                          ? NNHAL_NONE
+                          : nn_rt_fenced_wait(prepared->session, fenced->fence_fd, deadline_ns);
+    bool is_well = status == NNHAL_NONE;
     struct nn_arena arena;
-    uint32_t status;
     int r;
 
-    if (!nn_rt_session_is_alive(prepared->session)) {
-        nn_rt_reply_mark_outputs(execution, false);
-        return nn_fail_status(why, NNHAL_DEAD_OBJECT, prepared->device->name, NULL);
-    }
+    if (status == NNHAL_MISSED_DEADLINE_TRANSIENT)
+        return fail_fenced(execution, status, why);
+    if (status == NNHAL_DEAD_OBJECT || !nn_rt_session_is_alive(prepared->session))
+        return fail_fenced(execution, NNHAL_DEAD_OBJECT, why);
     nn_arena_init(&arena, 0);
     status = nn_rt_session_check_status(
         prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));

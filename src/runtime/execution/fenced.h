@@ -38,9 +38,14 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
                         const struct nn_rt_fenced_request *request, struct nn_why *why,
                         struct nn_rt_fenced *ret_fenced);
 
-/* nn_rt_fenced_collect() - after the fence has signalled: result and timing.
+/* nn_rt_fenced_wait() - until the fence has signalled. In another process: 50 ms longer than
+ * the deadline at most, and while the process answers; a private one is killed after that.
+ * Returns: NONE; GENERAL_FAILURE (the fence says so); DEAD_OBJECT; MISSED_DEADLINE_TRANSIENT. */
+uint32_t nn_rt_fenced_wait(struct nn_rt_session *session, int fence_fd, uint64_t deadline_ns);
+
+/* nn_rt_fenced_collect() - waits as nn_rt_fenced_wait(), then asks for result and timing.
  * Returns: the result of the computation. */
 int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                         struct nn_why *why);
+                         uint64_t deadline_ns, struct nn_why *why);
 
 #endif

@@ -39,12 +39,15 @@ static ANeuralNetworksMemory *take_fitting(struct nn_rt_argument_pools *cache, u
 int nn_rt_argument_pools_take(struct nn_rt_argument_pools *cache, uint64_t n_bytes,
                               ANeuralNetworksMemory **ret_pool)
 {
+    ANeuralNetworksMemory *pool;
     uint64_t rounded;
 
     if (!nn_align_up(n_bytes, GRANULE, &rounded))
         return nn_error_origin(-ENOMEM);
-    *ret_pool = take_fitting(cache, rounded);
-    return *ret_pool ? 0 : nn_rt_memory_new_pool("nnhal-arguments", rounded, ret_pool);
+    while ((pool = take_fitting(cache, rounded)) && nn_rt_memory_is_exposed(pool))
+        nn_rt_memory_unref(pool);
+    *ret_pool = pool;
+    return pool ? 0 : nn_rt_memory_new_pool("nnhal-arguments", rounded, ret_pool);
 }
 
 ANeuralNetworksMemory *nn_rt_argument_pools_give(struct nn_rt_argument_pools *cache,

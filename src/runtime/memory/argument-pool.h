@@ -2,7 +2,8 @@
 /* argument-pool.h - pools for arguments given by pointer, kept for the next execution
  *
  * Making shared memory and importing it costs far more than a small inference,
- * so that a compilation keeps a few pools that its executions are done with.
+ * so that a compilation keeps a few pools that its executions are done with. A pool that
+ * a process which was given up has mapped is never used again.
  * Threads: any. */
 #ifndef NN_RUNTIME_MEMORY_ARGUMENT_POOL_H
 #define NN_RUNTIME_MEMORY_ARGUMENT_POOL_H

@@ -267,6 +267,17 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
     return 0;
 }
 
+bool nn_rt_memory_is_exposed(ANeuralNetworksMemory *memory)
+{
+    bool is_exposed = false;
+
+    pthread_mutex_lock(&memory->lock);
+    for (struct nn_rt_memory_import *import = memory->imports; import; import = import->next)
+        is_exposed |= !nn_rt_session_is_alive(import->session);
+    pthread_mutex_unlock(&memory->lock);
+    return is_exposed;
+}
+
 /* Drops imports into sessions that ended: each holds a socket. */
 static void forget_dead(ANeuralNetworksMemory *memory)
 {

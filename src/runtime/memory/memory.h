@@ -80,6 +80,10 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
 int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                         struct nn_why *why, uint64_t *ret_id);
 
+/* nn_rt_memory_is_exposed() - whether a session that has ended still may have it mapped: a
+ * process that was given up can write to it. */
+bool nn_rt_memory_is_exposed(ANeuralNetworksMemory *memory);
+
 /* nn_rt_memory_n_imports() - memories that this process has made known to devices
  * so far: how often one was sent, and mapped by the driver's process. */
 uint64_t nn_rt_memory_n_imports(void);

@@ -3,7 +3,9 @@
 
 #include "base/jobs.h"
 #include "base/log.h"
+#include "base/sys.h"
 #include "base/variable.h"
+#include "base/wait-limit.h"
 #include "host/host.h"
 #include "ipc/discovery.h"
 #include "runtime/builtin.h"
@@ -14,6 +16,9 @@
 /* Jobs mostly wait, for dependencies and for devices, so there may be many more of them than CPUs. */
 #define N_THREADS  64
 #define MAX_QUEUED 65536
+
+/* All services together: one that is stopped would hold every program that lists devices. */
+#define SERVICES_NS UINT64_C(1000000000)
 
 enum mode {
     MODE_AUTO,
@@ -103,14 +108,22 @@ static void open_builtin(const struct nn_builtin *builtin)
         open_device(NNHAL_WAY_EMBEDDED, NULL, host);
 }
 
+/* Each has an equal part of the time that those before it have left. */
 static void discover_services(void)
 {
     struct nn_discovery places = {0};
+    uint64_t end_ns;
 
     if (nn_discovery_init_sockets(&places) < 0)
         return;
-    for (size_t i = 0; i < places.n_entries; i++)
+    end_ns = nn_sys_now_ns() + SERVICES_NS;
+    for (size_t i = 0; i < places.n_entries; i++) {
+        uint64_t now_ns = nn_sys_now_ns(), left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+        uint64_t limit_ns = nn_wait_limit_narrow(now_ns + left_ns / (places.n_entries - i));
+
         open_device(NNHAL_WAY_SERVICE, &places.entries[i], NULL);
+        nn_wait_limit_restore(limit_ns);
+    }
     nn_discovery_done(&places);
 }
 

@@ -234,6 +234,12 @@ void ways_formula_bind(struct ways_formula *formula, bool in_memory)
         bind_pointers(formula);
 }
 
+void ways_formula_bind_within(struct ways_formula *formula, bool in_memory, uint64_t timeout_ns)
+{
+    ways_formula_bind(formula, in_memory);
+    OK(ANeuralNetworksExecution_setTimeout(formula->execution, timeout_ns));
+}
+
 void ways_formula_burst(struct ways_formula *formula)
 {
     OK(ANeuralNetworksBurst_create(formula->compilation, &formula->burst));

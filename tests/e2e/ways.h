@@ -70,6 +70,8 @@ uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache
 int ways_formula_try_in(struct ways_formula *formula, const char *cache, uint32_t *ret_outcome);
 /* ways_formula_bind() - a reusable execution. */
 void ways_formula_bind(struct ways_formula *formula, bool in_memory);
+/* ways_formula_bind_within() - the same; each computation has so long. */
+void ways_formula_bind_within(struct ways_formula *formula, bool in_memory, uint64_t timeout_ns);
 /* ways_formula_burst() - from now on it runs on a burst. */
 void ways_formula_burst(struct ways_formula *formula);
 /* ways_formula_run() - new numbers from seed; whether z is right is asserted.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scaling 16 sums at once gives the bits of nn_multiplier_apply(): random sums and multipliers,
+/* Scaling a vector of sums gives the bits of nn_multiplier_apply(): random sums and multipliers,
  * and sums beside every border between two codes, where float arithmetic could be wrong. */
-#include "drivers/cpu/kernels/common/requantize-avx512.h"
+#include "drivers/cpu/kernels/common/requantize.h"
 
 #include "support/check-main.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { N = NN_REQUANTIZE_LANES };
+enum { N = NN_LANES_I32 };
 
 static uint64_t seed = 1;
 
@@ -73,11 +73,13 @@ TEST(codes_are_exact)
         choose_columns();
         r = nn_requantize_use(block, N, low, high);
         for (int i = 0; i < 8; i++) {
-            _Alignas(64) int32_t sums[N], codes[N];
+            int32_t sums[N], codes[N];
+            nn_vector_i32 result;
 
             for (size_t k = 0; k < N; k++)
                 sums[k] = choose_sum(multipliers[k]);
-            _mm512_store_si512(codes, nn_requantize(&r, _mm512_load_si512(sums), 0));
+            result = nn_requantize(&r, nn_load_i32(sums), 0);
+            memcpy(codes, &result, sizeof(codes));
             for (size_t k = 0; k < N; k++) {
                 int32_t scaled = nn_multiplier_apply(sums[k], multipliers[k]);
                 int32_t expected = nn_clamp_i32((int32_t)((uint32_t)scaled + (uint32_t)zero_point),
@@ -98,9 +100,15 @@ int main(void)
 {
     const TTest *const tests[] = {codes_are_exact};
 
-    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512vl")) {
-        puts("skipped: this CPU has no AVX-512");
+#if NN_VARIANT_VECTOR_BYTES == 64
+    bool has_isa = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl");
+#else
+    bool has_isa = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+
+    if (!has_isa) {
+        puts("skipped: this CPU does not have the instruction set");
         return 77;
     }
     return check_main("requantize", tests, 1);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* variant.h - sources for an instruction set, and plain C compiled again for wider vectors
+/* variant.h - sources for wider vectors, and plain C compiled again for them
  *
- * <family>-vnni.c and the like are written for one instruction set, and are compiled for it alone.
- * The loops of many other sources are plain C that the compiler vectorizes. These are compiled three times: for the machine's base instruction set, and
- * with NN_VARIANT_AVX2 or NN_VARIANT_AVX512 defined and the flags to match (meson
- * lists them), as tables that stand before the plain one. Sums keep their order, and nothing
- * is contracted but where a kernel says so: rows of NN_VARIANT_FMA_ROW() use nn_madd_f32()
- * (vector-f32.h). All other variants give the same bits.
+ * <family>-simd.c is written with vectors (vector-i32.h) and compiled for AVX2, AVX-512 and
+ * AVX-512 with VNNI. The loops of many other sources are plain C that the compiler vectorizes: they
+ * are compiled three times, for the machine's base instruction set, AVX2 and AVX-512. meson.build
+ * lists both with their flags. Tables of the former stand before the latter, plain C last.
  *
- * Such a source's rows begin with NN_VARIANT_ROW("add_f32", ADD), and it ends with NN_VARIANT_FAMILY(elementwise, kernels).
+ * Sums keep their order, and nothing is contracted but where a kernel says so: rows of
+ * NN_VARIANT_FMA_ROW() use nn_madd_f32() (vector-f32.h). All other variants give the same bits.
+ *
+ * Rows begin with NN_VARIANT_ROW("add_f32", ADD), and the source ends with
+ *     NN_VARIANT_FAMILY(elementwise, kernels);
  *
  * Every function's symbol carries the variant, so that a profile tells AVX2 from
  * C: variant-symbols.h, which is generated, does it for static functions, the

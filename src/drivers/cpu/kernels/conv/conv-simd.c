@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CONV_2D of 8 bits with AVX-512 VNNI (gemm-vnni.h).
+/* CONV_2D of 8 bits with vectors (gemm-simd.h).
  *
  * Rows are the windows of output positions. A 1x1 filter of stride 1 reads the input where it
  * lies; other windows are gathered, a block of positions at a time, with the input's zero point
@@ -9,8 +9,9 @@
  * (lowering/u8.c), and conv-c.c takes the rest. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/conv/conv.h"
-#include "drivers/cpu/kernels/gemm/gemm-vnni.h"
+#include "drivers/cpu/kernels/gemm/gemm-simd.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ enum {
     LINE = 64,
 };
 
-struct conv_vnni_params {
+struct conv_simd_params {
     struct nn_conv_shape shape;
     int32_t low, high;
     uint32_t block; /* rows */
@@ -33,8 +34,9 @@ struct conv_vnni_params {
 
 static bool reads_in_place(const struct nn_conv_shape *shape, const uint32_t *filter)
 {
-    return filter[1] == 1 && filter[2] == 1 && filter[3] % 4 == 0 && shape->pad_top == 0 &&
-           shape->pad_left == 0 && shape->stride_h == 1 && shape->stride_w == 1;
+    return filter[1] == 1 && filter[2] == 1 && filter[3] % NN_SIMD_GROUP == 0 &&
+           shape->pad_top == 0 && shape->pad_left == 0 && shape->stride_h == 1 &&
+           shape->stride_w == 1;
 }
 
 static bool find_row(const uint32_t *filter, size_t *ret_k, size_t *ret_stride)
@@ -43,14 +45,17 @@ static bool find_row(const uint32_t *filter, size_t *ret_k, size_t *ret_stride)
            nn_align_up(*ret_k, LINE, ret_stride);
 }
 
-static bool find_gather_bytes(const struct conv_vnni_params *params, const uint32_t *filter,
-                              size_t *ret_bytes)
+/* The scratch of a worker: gathered rows, then what the product needs. */
+static bool find_gather_bytes(const struct conv_simd_params *params, const uint32_t *filter,
+                              size_t *ret_gathered, size_t *ret_all)
 {
     size_t k, stride;
 
-    *ret_bytes = 0;
-    return reads_in_place(&params->shape, filter) ||
-           (find_row(filter, &k, &stride) && nn_mul_size(stride, params->block, ret_bytes));
+    *ret_gathered = 0;
+    return find_row(filter, &k, &stride) && nn_gemm_simd_scratch(k, ret_all) &&
+           (reads_in_place(&params->shape, filter) ||
+            (nn_mul_size(stride, params->block, ret_gathered) &&
+             nn_add_size(*ret_all, *ret_gathered, ret_all)));
 }
 
 /* The weights, or a pass where this form does not hold them. */
@@ -59,7 +64,7 @@ static int lower_weights(struct nn_lower *lower, size_t k)
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     size_t n_columns = filter->dims[0], n_bytes;
     struct nn_multiplier *multipliers = calloc(n_columns, sizeof(*multipliers));
-    struct nn_gemm_vnni_source source = {.weights = filter->value,
+    struct nn_gemm_simd_source source = {.weights = filter->value,
                                          .is_signed = filter->type != NNHAL_TENSOR_QUANT8_ASYMM,
                                          .weight_zero = filter->zero_point,
                                          .input_zero = lower->inputs[NN_CONV_INPUT].zero_point,
@@ -71,12 +76,12 @@ static int lower_weights(struct nn_lower *lower, size_t k)
     void *block = NULL;
     int r = -ENOMEM;
 
-    if (multipliers && nn_gemm_vnni_bytes(n_columns, k, &n_bytes)) {
+    if (multipliers && nn_gemm_simd_bytes(n_columns, k, &n_bytes)) {
         nn_conv_multipliers(lower, multipliers, n_columns);
         block = nn_lower_weights(lower, n_bytes);
     }
     if (block)
-        r = nn_gemm_vnni_pack(block, &source) ? 0 : NN_KERNEL_E_PASS;
+        r = nn_gemm_simd_pack(block, &source) ? 0 : NN_KERNEL_E_PASS;
     free(multipliers);
     return r;
 }
@@ -85,8 +90,8 @@ static int lower_conv(struct nn_lower *lower)
 {
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     const struct nn_lower_operand *output = &lower->outputs[0];
-    struct conv_vnni_params *params = lower->params;
-    size_t k, stride, n;
+    struct conv_simd_params *params = lower->params;
+    size_t k, stride, n, gathered;
     int r = nn_conv_read(lower, &params->shape);
 
     if (r)
@@ -100,30 +105,31 @@ static int lower_conv(struct nn_lower *lower)
         return -ENOMEM;
     n = BLOCK_BYTES / stride / MIN_BLOCK * MIN_BLOCK;
     params->block = (uint32_t)(n < MIN_BLOCK               ? MIN_BLOCK
-                               : n > NN_GEMM_VNNI_MAX_ROWS ? NN_GEMM_VNNI_MAX_ROWS
+                               : n > NN_GEMM_SIMD_MAX_ROWS ? NN_GEMM_SIMD_MAX_ROWS
                                                            : n);
-    if (!find_gather_bytes(params, filter->dims, &lower->worker_scratch_bytes))
+    if (!find_gather_bytes(params, filter->dims, &gathered, &lower->worker_scratch_bytes))
         return -ENOMEM;
     return lower_weights(lower, k);
 }
 
 /* ---- windows ---- */
 
-struct conv_vnni_job {
+struct conv_simd_job {
     const struct nn_kernel_args *args;
-    const struct conv_vnni_params *params;
+    const struct conv_simd_params *params;
     struct nn_conv_sizes in, out;
-    size_t filter_h, filter_w, stride;
+    size_t filter_h, filter_w, stride, gathered_bytes;
     bool in_place;
     uint8_t fill; /* the input's zero point */
     const uint8_t *input;
     uint8_t *output;
-    struct nn_gemm_vnni gemm;
+    struct nn_gemm_simd gemm;
 };
 
 /* Copies short runs without a call: a cell of a first layer has 3 bytes. */
 static uint8_t *copy_run(uint8_t *to, const uint8_t *from, size_t n)
 {
+#if NN_VARIANT_VECTOR_BYTES == 64
     uint8_t *end = to + n;
 
     for (; n >= LINE; n -= LINE, to += LINE, from += LINE)
@@ -134,6 +140,18 @@ static uint8_t *copy_run(uint8_t *to, const uint8_t *from, size_t n)
         _mm512_mask_storeu_epi8(to, mask, _mm512_maskz_loadu_epi8(mask, from));
     }
     return end;
+#else
+    for (; n >= 16; n -= 16, to += 16, from += 16)
+        memcpy(to, from, 16);
+    if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+        return to + n;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i];
+    return to + n;
+#endif
 }
 
 static uint8_t *fill_run(uint8_t *to, uint8_t byte, size_t n)
@@ -143,7 +161,7 @@ static uint8_t *fill_run(uint8_t *to, uint8_t byte, size_t n)
 }
 
 /* One row of the filter, of the input's row that begins at cells. */
-static uint8_t *gather_taps(const struct conv_vnni_job *job, uint8_t *to, const uint8_t *cells,
+static uint8_t *gather_taps(const struct conv_simd_job *job, uint8_t *to, const uint8_t *cells,
                             int64_t x)
 {
     int64_t dilation = job->params->shape.dilation_w;
@@ -162,7 +180,7 @@ static uint8_t *gather_taps(const struct conv_vnni_job *job, uint8_t *to, const 
     return to;
 }
 
-static void gather_window(const struct conv_vnni_job *job, size_t position, uint8_t *to)
+static void gather_window(const struct conv_simd_job *job, size_t position, uint8_t *to)
 {
     const struct nn_conv_shape *shape = &job->params->shape;
     size_t row = position / job->out.w, n = row / job->out.h, first, end;
@@ -186,7 +204,7 @@ static void gather_window(const struct conv_vnni_job *job, size_t position, uint
 
 static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct conv_vnni_job *job = ctx;
+    const struct conv_simd_job *job = ctx;
     size_t n_positions = job->out.n * job->out.h * job->out.w, size = job->params->block;
     uint8_t *gathered = nn_worker_scratch(job->args, worker);
 
@@ -199,18 +217,23 @@ static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
                 gather_window(job, first + i, gathered + i * job->stride);
             rows = gathered;
         }
-        nn_gemm_vnni_run(&job->gemm, rows, job->stride, n, job->output + first * job->out.c,
-                         job->out.c);
+        nn_gemm_simd_run(&job->gemm,
+                         &(struct nn_gemm_simd_block){.rows = rows,
+                                                      .stride = job->stride,
+                                                      .n_rows = n,
+                                                      .out = job->output + first * job->out.c,
+                                                      .out_stride = job->out.c,
+                                                      .scratch = gathered + job->gathered_bytes});
         nn_epilogue_run(job->args, first * job->out.c, (first + n) * job->out.c);
     }
 }
 
-static int nn_conv_2d_q8(const struct nn_kernel_args *args)
+static int nn_conv_2d_u8(const struct nn_kernel_args *args)
 {
-    const struct conv_vnni_params *params = args->params;
+    const struct conv_simd_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
-    struct conv_vnni_job job = {.args = args,
+    struct conv_simd_job job = {.args = args,
                                 .params = params,
                                 .in = nn_conv_sizes(input->dims, false),
                                 .out = nn_conv_sizes(args->outputs[0].dims, false),
@@ -220,13 +243,14 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
                                 .fill = (uint8_t)input->zero_point,
                                 .input = input->data,
                                 .output = args->outputs[0].data};
-    size_t k, n_positions = job.out.n * job.out.h * job.out.w;
+    size_t k, all, n_positions = job.out.n * job.out.h * job.out.w;
 
-    if (!find_row(filter, &k, &job.stride))
+    if (!find_row(filter, &k, &job.stride) ||
+        !find_gather_bytes(params, filter, &job.gathered_bytes, &all))
         return -ENOMEM;
     if (job.in_place)
         job.stride = k;
-    job.gemm = nn_gemm_vnni_use(args->weights, filter[0], k, params->low, params->high);
+    job.gemm = nn_gemm_simd_use(args->weights, filter[0], k, params->low, params->high);
     /* About 100 products a nanosecond, and 2 sums scaled. */
     nn_parallel_for(args, (n_positions + params->block - 1) / params->block,
                     1 + params->block * (k * filter[0] / 100 + filter[0] / 2), conv_blocks, &job);
@@ -237,13 +261,13 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 
 static bool check_conv(const struct nn_kernel_step *step)
 {
-    const struct conv_vnni_params *params = step->params;
+    const struct conv_simd_params *params = step->params;
     const struct nn_conv_shape *shape = &params->shape;
     size_t k, stride, needed;
 
     return step->n_inputs >= 7 && step->n_outputs == 1 && step->inputs[0].n_dims == 4 &&
            step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 && params->block >= 1 &&
-           params->block <= NN_GEMM_VNNI_MAX_ROWS && shape->stride_h >= 1 && shape->stride_w >= 1 &&
+           params->block <= NN_GEMM_SIMD_MAX_ROWS && shape->stride_h >= 1 && shape->stride_w >= 1 &&
            shape->dilation_h >= 1 && shape->dilation_w >= 1 && shape->is_nchw == 0 &&
            step->inputs[0].dims[3] == step->inputs[1].dims[3] &&
            step->outputs[0].dims[3] == step->inputs[1].dims[0] &&
@@ -252,20 +276,22 @@ static bool check_conv(const struct nn_kernel_step *step)
             (step->inputs[0].dims[2] == step->outputs[0].dims[2] &&
              step->inputs[0].dims[1] == step->outputs[0].dims[1])) &&
            find_row(step->inputs[1].dims, &k, &stride) &&
-           nn_gemm_vnni_bytes(step->inputs[1].dims[0], k, &needed) && needed <= step->weights_bytes;
+           nn_gemm_simd_bytes(step->inputs[1].dims[0], k, &needed) && needed <= step->weights_bytes;
 }
 
 static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                               size_t *ret_worker_scratch_bytes)
 {
+    size_t gathered;
+
     *ret_scratch_bytes = 0;
-    return find_gather_bytes(step->params, step->inputs[NN_CONV_FILTER].dims,
+    return find_gather_bytes(step->params, step->inputs[NN_CONV_FILTER].dims, &gathered,
                              ret_worker_scratch_bytes);
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_VARIANT_ROW("conv_2d_q8", CONV_2D), .in0 = NN_T_U8,
-     .params_bytes = sizeof(struct conv_vnni_params), .runs_epilogue = 1, .lower = lower_conv,
-     .run = nn_conv_2d_q8, .check = check_conv, .find_scratch = find_conv_scratch},
+    {NN_VARIANT_ROW("conv_2d_u8", CONV_2D), .in0 = NN_T_U8,
+     .params_bytes = sizeof(struct conv_simd_params), .runs_epilogue = 1, .lower = lower_conv,
+     .run = nn_conv_2d_u8, .check = check_conv, .find_scratch = find_conv_scratch},
 };
-NN_VARIANT_FAMILY(conv, kernels);
+NN_VARIANT_FAMILY(conv_simd, kernels);

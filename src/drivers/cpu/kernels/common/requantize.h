@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* requantize-avx512.h - sums of products to 8-bit codes, 16 at a time, exactly
+/* requantize.h - sums of products to 8-bit codes, a vector at a time, exactly
  *
  * The result is that of nn_multiplier_apply() (fixed-point.h) plus the zero point, clamped, bit
  * for bit. With y = sum * mantissa / 2^(31 + shift), shift >= 1, its two roundings are one:
@@ -16,21 +16,19 @@
  * is at most 2^24 units for any code in reach; base, fused multiply-add and the conversion back
  * round by half a unit each. 6 units are added, so that a true value on the other side of a border
  * shows as a fraction of less than 16 units. Lanes with such a fraction, 1 of 4096, are computed
- * again in integers. What is clamped is clamped first, to the middle of the outermost code.
+ * again one by one. What is clamped is clamped first, to the middle of the outermost code.
  *
  * Sums may have any value; shifts must lie in [-31, 0]: nn_requantize_fits(). */
-#ifndef NN_DRIVERS_CPU_KERNELS_COMMON_REQUANTIZE_AVX512_H
-#define NN_DRIVERS_CPU_KERNELS_COMMON_REQUANTIZE_AVX512_H
+#ifndef NN_DRIVERS_CPU_KERNELS_COMMON_REQUANTIZE_H
+#define NN_DRIVERS_CPU_KERNELS_COMMON_REQUANTIZE_H
 
 #include "drivers/cpu/kernels/common/fixed-point.h"
-#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/common/vector-i32.h"
 
-#include <immintrin.h>
 #include <math.h>
 #include <stddef.h>
 
 enum {
-    NN_REQUANTIZE_LANES = 16,
     NN_REQUANTIZE_BYTES = 24, /* of constants, for each column */
 };
 
@@ -84,58 +82,60 @@ static inline void nn_requantize_set(struct nn_requantize *r, size_t column, int
     r->base_below[column] = (float)((middle - beside) * 65536.0 + 6.0);
 }
 
-/* nn_requantize_exactly() - y, rounded twice as the reference does. */
-static inline __m512i nn_requantize_exactly(__m512i sums, __m512i mantissa, __m512i shift)
-{
-    const __m512i half = _mm512_set1_epi64(INT64_C(1) << 30);
-    __m512i even = _mm512_add_epi64(_mm512_mul_epi32(sums, mantissa), half);
-    __m512i odd = _mm512_add_epi64(
-        _mm512_mul_epi32(_mm512_srli_epi64(sums, 32), _mm512_srli_epi64(mantissa, 32)), half);
-    __m512i high = _mm512_mask_mov_epi32(_mm512_srli_epi64(even, 31), 0xaaaa,
-                                         _mm512_slli_epi64(odd, 1));
-    __mmask16 shifts = _mm512_test_epi32_mask(shift, shift);
-    __m512i one = _mm512_set1_epi32(1);
-    /* Half away from zero: a negative number needs one less to reach the next code. The bit
-     * behind the last one that stays rounds; adding a half before the shift could overflow. */
-    __m512i down = _mm512_mask_add_epi32(high, shifts, high, _mm512_srai_epi32(high, 31));
-    __m512i behind = _mm512_srav_epi32(down, _mm512_sub_epi32(shift, one));
-
-    return _mm512_add_epi32(_mm512_srav_epi32(down, shift),
-                            _mm512_maskz_and_epi32(shifts, behind, one));
-}
-
 /* The lanes near a border between two codes again. */
-static __attribute__((noinline, cold)) __m512i
-nn_requantize_near_ties(const struct nn_requantize *r, __m512i sums, size_t column, __m512i codes,
-                        __mmask16 lanes)
+static __attribute__((noinline, cold)) nn_vector_i32
+NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r, nn_vector_i32 sums,
+                                           size_t column, nn_vector_i32 codes, uint32_t lanes)
 {
-    __m512i exact = nn_requantize_exactly(sums, _mm512_loadu_si512(r->mantissa + column),
-                                          _mm512_loadu_si512(r->shift + column));
-    __m512 base = _mm512_loadu_ps(r->base_above + column);
-    /* Base is the zero point and a half, at most a quarter more, in 2^-16. */
-    __m512i zero = _mm512_srai_epi32(_mm512_cvttps_epi32(base), 16);
+    int32_t low = (int32_t)r->low >> 16, high = (int32_t)r->high >> 16;
 
-    exact = _mm512_add_epi32(exact, zero);
-    exact = _mm512_max_epi32(exact, _mm512_set1_epi32((int32_t)r->low >> 16));
-    exact = _mm512_min_epi32(exact, _mm512_set1_epi32((int32_t)r->high >> 16));
-    return _mm512_mask_mov_epi32(codes, lanes, exact);
+    for (; lanes; lanes &= lanes - 1) {
+        size_t i = (size_t)__builtin_ctz(lanes), at = column + i;
+        struct nn_multiplier m = {r->mantissa[at], -r->shift[at]};
+        /* The base is the zero point and a half, at most a quarter more, in units of 2^-16. */
+        uint32_t zero = (uint32_t)((int32_t)r->base_above[at] >> 16);
+
+        codes[i] = nn_clamp_i32((int32_t)((uint32_t)nn_multiplier_apply(sums[i], m) + zero), low,
+                                high);
+    }
+    return codes;
 }
 
-/* nn_requantize() - the codes of 16 sums, bias included, of columns [column, column + 16). */
-NN_INLINE __m512i nn_requantize(const struct nn_requantize *r, __m512i sums, size_t column)
+/* nn_requantize() - the codes of a vector of sums, bias included, of columns from column on. */
+NN_INLINE nn_vector_i32 nn_requantize(const struct nn_requantize *r, nn_vector_i32 sums,
+                                      size_t column)
 {
+    nn_vector_i32 codes;
+    uint32_t near;
+
+#if NN_VARIANT_VECTOR_BYTES == 64
     __m512 base = _mm512_mask_loadu_ps(_mm512_loadu_ps(r->base_above + column),
-                                       _mm512_movepi32_mask(sums), r->base_below + column);
-    __m512 z = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(r->scale + column), base);
-    __m512i units, codes;
-    __mmask16 near;
+                                       _mm512_movepi32_mask((__m512i)sums), r->base_below + column);
+    __m512 z = _mm512_fmadd_ps(_mm512_cvtepi32_ps((__m512i)sums),
+                               _mm512_loadu_ps(r->scale + column), base);
+    __m512i units;
 
     z = _mm512_min_ps(_mm512_max_ps(z, _mm512_set1_ps(r->low)), _mm512_set1_ps(r->high));
     units = _mm512_cvtps_epi32(z);
-    codes = _mm512_srai_epi32(units, 16);
     near = _mm512_testn_epi32_mask(units, _mm512_set1_epi32(0xfff0));
-    return __builtin_expect(near != 0, 0) ? nn_requantize_near_ties(r, sums, column, codes, near)
-                                          : codes;
+    codes = (nn_vector_i32)_mm512_srai_epi32(units, 16);
+#else
+    __m256 base = _mm256_blendv_ps(_mm256_loadu_ps(r->base_above + column),
+                                   _mm256_loadu_ps(r->base_below + column), (__m256)sums);
+    __m256 z = _mm256_fmadd_ps(_mm256_cvtepi32_ps((__m256i)sums),
+                               _mm256_loadu_ps(r->scale + column), base);
+    __m256i units, fraction;
+
+    z = _mm256_min_ps(_mm256_max_ps(z, _mm256_set1_ps(r->low)), _mm256_set1_ps(r->high));
+    units = _mm256_cvtps_epi32(z);
+    fraction = _mm256_and_si256(units, _mm256_set1_epi32(0xfff0));
+    near = (uint32_t)_mm256_movemask_ps(
+        (__m256)_mm256_cmpeq_epi32(fraction, _mm256_setzero_si256()));
+    codes = (nn_vector_i32)_mm256_srai_epi32(units, 16);
+#endif
+    return __builtin_expect(near != 0, 0)
+               ? NN_VARIANT_SYMBOL(nn_requantize_near_ties)(r, sums, column, codes, near)
+               : codes;
 }
 
 #endif

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DEPTHWISE_CONV_2D of 8 bits with AVX-512 VNNI, for one filter per channel.
+/* DEPTHWISE_CONV_2D of 8 bits with vectors, for one filter per channel.
  *
- * The bytes of 64 channels under 4 taps are interleaved, so that one vpdpbusd multiplies and adds
- * 4 taps of 16 channels. Interleaving works within 128 bits, and so does packing the results:
- * sums, bias and scales live in the order between the two (lane_channel()).
+ * The data of a block of channels under a group of taps is interleaved, so that one instruction
+ * multiplies and adds all taps of the group (vector-i32.h). Interleaving works within 128 bits, and
+ * so does packing the results: sums, bias and scales live in the order between the two
+ * (lane_channel()).
  *
  * Each position has a pointer for each tap; taps beyond the edge point at a row of zero points,
- * those that fill up a group of 4 have weights of 0. Where 64 is a multiple of the channels and
+ * those that fill up a group have weights of 0. Where a block is a multiple of the channels and
  * the stride is 1, the next positions follow in memory under every tap: one vector serves all of
  * them.
  *
- * Zero points are treated as in gemm-vnni.h; where weights keep one, the sum of the bytes
- * comes from a second vpdpbusd. For constant filters and uint8 data in [N,H,W,C] alone. */
+ * Zero points are treated as in gemm-simd.h; where packed weights keep one, the sum of the bytes
+ * comes from a second multiplication. For constant filters and uint8 data in [N,H,W,C] alone. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
-#include "drivers/cpu/kernels/common/requantize-avx512.h"
+#include "drivers/cpu/kernels/common/requantize.h"
 #include "drivers/cpu/kernels/conv/conv.h"
 
 #include <errno.h>
@@ -22,14 +23,16 @@
 #include <string.h>
 
 enum {
-    CHANNELS = 64, /* of a block */
-    GROUP = 4,     /* taps */
+    LANES = NN_LANES_I32,
+    GROUP = NN_SIMD_GROUP,      /* taps */
+    VECTORS = GROUP,            /* of sums of a block */
+    CHANNELS = VECTORS * LANES, /* of a block */
     MAX_TAPS = 128,
-    HEAD_BYTES = 64, /* of the weights: their zero point */
+    HEAD_BYTES = 64, /* of the weights: zero points */
     CONSTANT_BYTES = CHANNELS * NN_REQUANTIZE_BYTES,
 };
 
-struct depthwise_vnni_params {
+struct depthwise_simd_params {
     struct nn_conv_shape shape;
     int32_t low, high;
 };
@@ -49,13 +52,13 @@ static size_t count_blocks(size_t n_channels)
 /* Of a block: the constants of its channels, then its weights. */
 static size_t block_bytes(size_t n_groups)
 {
-    return CONSTANT_BYTES + n_groups * GROUP * CHANNELS;
+    return CONSTANT_BYTES + n_groups * GROUP * CHANNELS * sizeof(nn_simd_weight);
 }
 
-/* The channel, of the 64 of a block, that lane i of vector v holds. */
+/* The channel of a block that lane i of vector v holds. */
 static size_t lane_channel(size_t v, size_t i)
 {
-    return i / 4 * 16 + v * 4 + i % 4;
+    return i / 4 * 4 * VECTORS + v * 4 + i % 4;
 }
 
 /* How many positions one vector covers. */
@@ -84,7 +87,7 @@ static int32_t weight_at(const struct depthwise_source *source, size_t tap, size
 
 static int32_t find_shift(const struct depthwise_source *source)
 {
-    for (size_t t = 0; t < source->n_taps; t++)
+    for (size_t t = 0; sizeof(nn_simd_weight) == 1 && t < source->n_taps; t++)
         for (size_t c = 0; c < source->n_channels; c++) {
             int32_t w = weight_at(source, t, c) - source->weight_zero;
 
@@ -99,7 +102,7 @@ static bool lane_pack(const struct depthwise_source *source, uint8_t *block, siz
                       size_t c)
 {
     struct nn_requantize r = nn_requantize_at(block, CHANNELS);
-    int8_t *weights = (int8_t *)block + CONSTANT_BYTES;
+    nn_simd_weight *weights = (void *)(block + CONSTANT_BYTES);
     int32_t zero = source->weight_zero - source->shift;
     /* The taps that fill up the last group have input zero points, but no weight. */
     int64_t sum = -(int64_t)(-source->n_taps % GROUP) * zero;
@@ -107,14 +110,16 @@ static bool lane_pack(const struct depthwise_source *source, uint8_t *block, siz
     for (size_t t = 0; t < source->n_taps; t++) {
         int32_t w = weight_at(source, t, c) - source->shift;
 
-        weights[(t / GROUP * GROUP + v) * CHANNELS + i * GROUP + t % GROUP] = (int8_t)w;
+        weights[(t / GROUP * VECTORS + v) * LANES * GROUP + i * GROUP + t % GROUP] =
+            (nn_simd_weight)w;
         sum += w - zero;
     }
     if (!nn_requantize_fits(source->multipliers[c]))
         return false;
-    nn_requantize_set(&r, v * NN_REQUANTIZE_LANES + i,
-                      (int32_t)(source->bias[c] - source->input_zero * sum), source->multipliers[c],
-                      source->output_zero);
+    if (sizeof(nn_simd_weight) != 1)
+        sum = 0; /* data loses its zero point when it is widened */
+    nn_requantize_set(&r, v * LANES + i, (int32_t)(source->bias[c] - source->input_zero * sum),
+                      source->multipliers[c], source->output_zero);
     return true;
 }
 
@@ -126,8 +131,8 @@ static bool pack_all(const struct depthwise_source *source, uint8_t *to, size_t 
 
     memcpy(to, &zero, sizeof(zero));
     for (size_t b = 0; b < count_blocks(source->n_channels); b++)
-        for (size_t v = 0; v < GROUP; v++)
-            for (size_t i = 0; i < NN_REQUANTIZE_LANES; i++) {
+        for (size_t v = 0; v < VECTORS; v++)
+            for (size_t i = 0; i < LANES; i++) {
                 size_t c = b * CHANNELS + lane_channel(v, i);
 
                 if (c < n_repeated &&
@@ -184,7 +189,7 @@ static int lower_depthwise(struct nn_lower *lower)
 {
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     const struct nn_lower_operand *output = &lower->outputs[0];
-    struct depthwise_vnni_params *params = lower->params;
+    struct depthwise_simd_params *params = lower->params;
     int r = nn_conv_read(lower, &params->shape);
 
     if (r)
@@ -202,7 +207,7 @@ static int lower_depthwise(struct nn_lower *lower)
 
 /* ---- running ---- */
 
-struct depthwise_vnni_job {
+struct depthwise_simd_job {
     const struct nn_kernel_args *args;
     const struct nn_conv_shape *shape;
     struct nn_conv_sizes in, out;
@@ -210,12 +215,20 @@ struct depthwise_vnni_job {
     const uint8_t *input, *edge;
     uint8_t *output;
     const uint8_t *weights; /* the first block */
-    int32_t weight_zero, low, high;
+    int32_t weight_zero, input_zero, low, high;
 };
 
-/* The bytes of 4 taps, each 4 channels of a lane after the other. */
-NN_INLINE void interleave(const uint8_t *const *taps, size_t offset, __mmask64 mask, __m512i to[4])
+#if NN_VARIANT_VECTOR_BYTES == 64
+#define LOAD_MASK(n) ((n) >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (n)) - 1)
+#endif
+
+/* The data of a group of taps: for each lane the taps of its channel, one after the other. Reads
+ * n bytes, at most CHANNELS, at offset behind each of taps. */
+NN_INLINE void interleave(const struct depthwise_simd_job *job, const uint8_t *const *taps,
+                          size_t offset, size_t n, nn_vector_i32 to[VECTORS])
 {
+#if defined(NN_VARIANT_VNNI)
+    __mmask64 mask = LOAD_MASK(n);
     __m512i a = _mm512_maskz_loadu_epi8(mask, taps[0] + offset);
     __m512i b = _mm512_maskz_loadu_epi8(mask, taps[1] + offset);
     __m512i c = _mm512_maskz_loadu_epi8(mask, taps[2] + offset);
@@ -223,69 +236,120 @@ NN_INLINE void interleave(const uint8_t *const *taps, size_t offset, __mmask64 m
     __m512i ab = _mm512_unpacklo_epi8(a, b), cd = _mm512_unpacklo_epi8(c, d);
     __m512i ab_high = _mm512_unpackhi_epi8(a, b), cd_high = _mm512_unpackhi_epi8(c, d);
 
-    to[0] = _mm512_unpacklo_epi16(ab, cd);
-    to[1] = _mm512_unpackhi_epi16(ab, cd);
-    to[2] = _mm512_unpacklo_epi16(ab_high, cd_high);
-    to[3] = _mm512_unpackhi_epi16(ab_high, cd_high);
+    to[0] = (nn_vector_i32)_mm512_unpacklo_epi16(ab, cd);
+    to[1] = (nn_vector_i32)_mm512_unpackhi_epi16(ab, cd);
+    to[2] = (nn_vector_i32)_mm512_unpacklo_epi16(ab_high, cd_high);
+    to[3] = (nn_vector_i32)_mm512_unpackhi_epi16(ab_high, cd_high);
+#elif NN_VARIANT_VECTOR_BYTES == 64
+    __mmask32 mask = (__mmask32)LOAD_MASK(n);
+    __m512i zero = _mm512_set1_epi16((int16_t)job->input_zero);
+    __m512i a = _mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(mask, taps[0] + offset));
+    __m512i b = _mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(mask, taps[1] + offset));
+
+    a = _mm512_sub_epi16(a, zero);
+    b = _mm512_sub_epi16(b, zero);
+    to[0] = (nn_vector_i32)_mm512_unpacklo_epi16(a, b);
+    to[1] = (nn_vector_i32)_mm512_unpackhi_epi16(a, b);
+#else
+    __m256i zero = _mm256_set1_epi16((int16_t)job->input_zero), a, b;
+    __m128i bytes[GROUP] = {_mm_setzero_si128(), _mm_setzero_si128()};
+
+    memcpy(&bytes[0], taps[0] + offset, n < CHANNELS ? n : CHANNELS);
+    memcpy(&bytes[1], taps[1] + offset, n < CHANNELS ? n : CHANNELS);
+    a = _mm256_sub_epi16(_mm256_cvtepu8_epi16(bytes[0]), zero);
+    b = _mm256_sub_epi16(_mm256_cvtepu8_epi16(bytes[1]), zero);
+    to[0] = (nn_vector_i32)_mm256_unpacklo_epi16(a, b);
+    to[1] = (nn_vector_i32)_mm256_unpackhi_epi16(a, b);
+#endif
 }
 
-/* 64 channels of one position, or of several. has_zero is constant where this is called. */
-NN_INLINE void cell_run(const struct depthwise_vnni_job *job, const uint8_t *const *taps, size_t b,
-                        __mmask64 mask, uint8_t *out, const bool has_zero)
+/* n codes of a block, back in the order of channels. */
+NN_INLINE void store_block(uint8_t *out, const nn_vector_i32 codes[VECTORS], size_t n)
+{
+#if defined(NN_VARIANT_VNNI)
+    _mm512_mask_storeu_epi8(
+        out, LOAD_MASK(n),
+        _mm512_packus_epi16(_mm512_packs_epi32((__m512i)codes[0], (__m512i)codes[1]),
+                            _mm512_packs_epi32((__m512i)codes[2], (__m512i)codes[3])));
+#elif NN_VARIANT_VECTOR_BYTES == 64
+    _mm256_mask_storeu_epi8(
+        out, (__mmask32)LOAD_MASK(n),
+        _mm512_cvtepi16_epi8(_mm512_packs_epi32((__m512i)codes[0], (__m512i)codes[1])));
+#else
+    __m256i words = _mm256_packs_epi32((__m256i)codes[0], (__m256i)codes[1]);
+    __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words),
+                                     _mm256_extracti128_si256(words, 1));
+
+    memcpy(out, &bytes, n < CHANNELS ? n : CHANNELS);
+#endif
+}
+
+/* What weights with a zero point add: that times the sums of the bytes. */
+NN_INLINE nn_vector_i32 find_correction(nn_vector_i32 totals, int32_t zero)
+{
+#ifdef NN_VARIANT_VNNI
+    return (nn_vector_i32)_mm512_mullo_epi32((__m512i)totals, _mm512_set1_epi32(zero));
+#else
+    return totals * zero;
+#endif
+}
+
+/* A block of n channels of one position, or of several. has_zero is constant where
+ * this is called. */
+NN_INLINE void cell_run(const struct depthwise_simd_job *job, const uint8_t *const *taps, size_t b,
+                        size_t n, uint8_t *out, const bool has_zero)
 {
     const uint8_t *block = job->weights + b * block_bytes(job->n_groups);
-    const uint8_t *weights = block + CONSTANT_BYTES;
+    const nn_simd_weight *weights = (const void *)(block + CONSTANT_BYTES);
     struct nn_requantize r = nn_requantize_use(block, CHANNELS, job->low, job->high);
-    const __m512i ones = _mm512_set1_epi8(1), zero = _mm512_set1_epi32(job->weight_zero);
-    __m512i sums[4], totals[4], codes[4];
+    const nn_vector_i32 ones = nn_splat_i32(0x01010101);
+    nn_vector_i32 sums[VECTORS], totals[VECTORS], codes[VECTORS];
 
 #pragma GCC unroll 4
-    for (size_t v = 0; v < 4; v++) {
-        sums[v] = _mm512_loadu_si512(r.bias + v * NN_REQUANTIZE_LANES);
-        totals[v] = _mm512_setzero_si512();
+    for (size_t v = 0; v < VECTORS; v++) {
+        sums[v] = nn_load_i32(r.bias + v * LANES);
+        totals[v] = (nn_vector_i32){0};
     }
-    for (size_t g = 0; g < job->n_groups; g++, weights += GROUP * CHANNELS) {
-        __m512i bytes[4];
+    for (size_t g = 0; g < job->n_groups; g++, weights += VECTORS * LANES * GROUP) {
+        nn_vector_i32 data[VECTORS];
 
-        interleave(taps + g * GROUP, b * CHANNELS, mask, bytes);
+        interleave(job, taps + g * GROUP, b * CHANNELS, n, data);
 #pragma GCC unroll 4
-        for (size_t v = 0; v < 4; v++) {
-            sums[v] = _mm512_dpbusd_epi32(sums[v], bytes[v],
-                                          _mm512_loadu_si512(weights + v * CHANNELS));
+        for (size_t v = 0; v < VECTORS; v++) {
+            sums[v] = nn_multiply_add(sums[v], data[v], nn_load_i32(weights + v * LANES * GROUP));
             if (has_zero)
-                totals[v] = _mm512_dpbusd_epi32(totals[v], bytes[v], ones);
+                totals[v] = nn_multiply_add(totals[v], data[v], ones);
         }
     }
 #pragma GCC unroll 4
-    for (size_t v = 0; v < 4; v++) {
+    for (size_t v = 0; v < VECTORS; v++) {
         if (has_zero)
-            sums[v] = _mm512_sub_epi32(sums[v], _mm512_mullo_epi32(totals[v], zero));
-        codes[v] = nn_requantize(&r, sums[v], v * NN_REQUANTIZE_LANES);
+            sums[v] -= find_correction(totals[v], job->weight_zero);
+        codes[v] = nn_requantize(&r, sums[v], v * LANES);
     }
-    codes[0] = _mm512_packus_epi16(_mm512_packs_epi32(codes[0], codes[1]),
-                                   _mm512_packs_epi32(codes[2], codes[3]));
-    _mm512_mask_storeu_epi8(out + b * CHANNELS, mask, codes[0]);
+    store_block(out + b * CHANNELS, codes, n);
 }
 
 /* All channels of n positions, whose bytes follow each other under every tap. */
-static void cells_run(const struct depthwise_vnni_job *job, const uint8_t *const *taps, size_t n,
+static void cells_run(const struct depthwise_simd_job *job, const uint8_t *const *taps, size_t n,
                       uint8_t *out)
 {
     size_t n_bytes = n * job->out.c;
 
     for (size_t b = 0; b < count_blocks(n_bytes); b++) {
         size_t n_left = n_bytes - b * CHANNELS;
-        __mmask64 mask = n_left >= CHANNELS ? ~UINT64_C(0) : (UINT64_C(1) << n_left) - 1;
 
         if (job->weight_zero)
-            cell_run(job, taps, b, mask, out, true);
+            cell_run(job, taps, b, n_left, out, true);
+        else if (n_left >= CHANNELS)
+            cell_run(job, taps, b, CHANNELS, out, false);
         else
-            cell_run(job, taps, b, mask, out, false);
+            cell_run(job, taps, b, n_left, out, false);
     }
 }
 
 /* Pointers for one position. */
-static void find_taps(const struct depthwise_vnni_job *job, size_t row, size_t x,
+static void find_taps(const struct depthwise_simd_job *job, size_t row, size_t x,
                       const uint8_t **taps)
 {
     const struct nn_conv_shape *shape = job->shape;
@@ -308,7 +372,7 @@ static void find_taps(const struct depthwise_vnni_job *job, size_t row, size_t x
 }
 
 /* The positions [*first, *end) of a row whose taps are all inside, from left to right. */
-static void find_inside(const struct depthwise_vnni_job *job, size_t *first, size_t *end)
+static void find_inside(const struct depthwise_simd_job *job, size_t *first, size_t *end)
 {
     const struct nn_conv_shape *shape = job->shape;
     int64_t reach = (int64_t)(job->filter_w - 1) * shape->dilation_w - shape->pad_left;
@@ -323,7 +387,7 @@ static void find_inside(const struct depthwise_vnni_job *job, size_t *first, siz
     *end = (size_t)(stop < begin ? begin : stop);
 }
 
-static void row_run(const struct depthwise_vnni_job *job, size_t row)
+static void row_run(const struct depthwise_simd_job *job, size_t row)
 {
     const uint8_t *taps[MAX_TAPS];
     size_t first, end, n = 0;
@@ -347,7 +411,7 @@ static void row_run(const struct depthwise_vnni_job *job, size_t row)
 
 static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct depthwise_vnni_job *job = ctx;
+    const struct depthwise_simd_job *job = ctx;
     size_t row_elements = job->out.w * job->out.c;
 
     for (size_t row = begin; row < end; row++) {
@@ -356,12 +420,12 @@ static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-static int nn_depthwise_conv_2d_q8(const struct nn_kernel_args *args)
+static int nn_depthwise_conv_2d_u8(const struct nn_kernel_args *args)
 {
-    const struct depthwise_vnni_params *params = args->params;
+    const struct depthwise_simd_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
-    struct depthwise_vnni_job job = {.args = args,
+    struct depthwise_simd_job job = {.args = args,
                                      .shape = &params->shape,
                                      .in = nn_conv_sizes(input->dims, false),
                                      .out = nn_conv_sizes(args->outputs[0].dims, false),
@@ -376,6 +440,7 @@ static int nn_depthwise_conv_2d_q8(const struct nn_kernel_args *args)
                                      .high = params->high};
 
     memcpy(&job.weight_zero, args->weights, sizeof(job.weight_zero));
+    job.input_zero = (uint8_t)input->zero_point;
     memset(args->scratch, (uint8_t)input->zero_point, edge_bytes(filter[3]));
     /* A group of taps takes about 0.1 ns for a channel, its result as much again. */
     nn_parallel_for(args, job.out.n * job.out.h,
@@ -387,7 +452,7 @@ static int nn_depthwise_conv_2d_q8(const struct nn_kernel_args *args)
 
 static bool check_depthwise(const struct nn_kernel_step *step)
 {
-    const struct depthwise_vnni_params *params = step->params;
+    const struct depthwise_simd_params *params = step->params;
     const struct nn_conv_shape *shape = &params->shape;
     size_t needed;
 
@@ -411,9 +476,9 @@ static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *re
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_VARIANT_ROW("depthwise_conv_2d_q8", DEPTHWISE_CONV_2D), .in0 = NN_T_U8,
-     .params_bytes = sizeof(struct depthwise_vnni_params), .runs_epilogue = 1,
-     .lower = lower_depthwise, .run = nn_depthwise_conv_2d_q8, .check = check_depthwise,
+    {NN_VARIANT_ROW("depthwise_conv_2d_u8", DEPTHWISE_CONV_2D), .in0 = NN_T_U8,
+     .params_bytes = sizeof(struct depthwise_simd_params), .runs_epilogue = 1,
+     .lower = lower_depthwise, .run = nn_depthwise_conv_2d_u8, .check = check_depthwise,
      .find_scratch = find_depthwise_scratch},
 };
-NN_VARIANT_FAMILY(depthwise, kernels);
+NN_VARIANT_FAMILY(depthwise_simd, kernels);

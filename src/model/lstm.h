@@ -43,66 +43,54 @@ struct nn_lstm_map {
     uint32_t aux_weights;     /* 4: [U, A]; may be NN_LSTM_NO_OPERAND */
 };
 
-#define NN_BIDIRECTIONAL_LSTM_AUX 39
+/* Scalars and further inputs of the operations. */
+enum {
+    NN_LSTM_ACTIVATION = 20, /* LSTM, UNIDIRECTIONAL_SEQUENCE_LSTM; the two clips follow it */
+    NN_UNIDIRECTIONAL_LSTM_TIME_MAJOR = 23,
+    NN_BIDIRECTIONAL_LSTM_AUX = 39,
+    NN_BIDIRECTIONAL_LSTM_ACTIVATION = 48, /* the two clips follow it */
+    NN_BIDIRECTIONAL_LSTM_MERGE = 51,
+    NN_BIDIRECTIONAL_LSTM_TIME_MAJOR = 52,
+    NN_QUANTIZED_LSTM_CELL_CLIP = 24,
+    NN_QUANTIZED_LSTM_PROJECTION_CLIP = 25,
+    NN_QUANTIZED_LSTM_GATE_SCALE = 26, /* 4 */
+    NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT = 30,
+    NN_QUANTIZED_LSTM_HIDDEN_SCALE = 31,
+};
 
-static const struct nn_lstm_map nn_lstm_map_basic = {.x = 0,
-                                                     .weights = 1,
-                                                     .recurrent = 5,
-                                                     .peephole = 9,
-                                                     .bias = 12,
-                                                     .projection = 16,
-                                                     .projection_bias = 17,
-                                                     .output_state = 18,
-                                                     .cell_state = 19,
-                                                     .layer_norm = 23,
+/* QUANTIZED_16BIT_LSTM, whose cell has none of the options. */
+enum {
+    NN_LSTM16_X = 0,
+    NN_LSTM16_WEIGHTS = 1,   /* 4 */
+    NN_LSTM16_RECURRENT = 5, /* 4 */
+    NN_LSTM16_BIAS = 9,      /* 4 */
+    NN_LSTM16_CELL_STATE = 13,
+    NN_LSTM16_OUTPUT_STATE = 14,
+};
+
+/* A cell's weights stand in the same order everywhere. */
+#define NN_LSTM_CELL_FROM(first)                                                                   \
+    .x = 0, .weights = (first), .recurrent = (first) + 4, .peephole = (first) + 8,                 \
+    .bias = (first) + 11, .projection = (first) + 15, .projection_bias = (first) + 16
+
+static const struct nn_lstm_map nn_lstm_map_basic = {NN_LSTM_CELL_FROM(1), .output_state = 18,
+                                                     .cell_state = 19, .layer_norm = 23,
                                                      .aux_weights = NN_LSTM_NO_OPERAND};
 
-static const struct nn_lstm_map nn_lstm_map_unidirectional = {.x = 0,
-                                                              .weights = 1,
-                                                              .recurrent = 5,
-                                                              .peephole = 9,
-                                                              .bias = 12,
-                                                              .projection = 16,
-                                                              .projection_bias = 17,
-                                                              .output_state = 18,
-                                                              .cell_state = 19,
-                                                              .layer_norm = 24,
-                                                              .aux_weights = NN_LSTM_NO_OPERAND};
+static const struct nn_lstm_map nn_lstm_map_unidirectional = {
+    NN_LSTM_CELL_FROM(1), .output_state = 18, .cell_state = 19, .layer_norm = 24,
+    .aux_weights = NN_LSTM_NO_OPERAND};
 
-static const struct nn_lstm_map nn_lstm_map_forward = {.x = 0,
-                                                       .weights = 1,
-                                                       .recurrent = 5,
-                                                       .peephole = 9,
-                                                       .bias = 12,
-                                                       .projection = 16,
-                                                       .projection_bias = 17,
-                                                       .output_state = 35,
-                                                       .cell_state = 36,
-                                                       .layer_norm = 53,
+static const struct nn_lstm_map nn_lstm_map_forward = {NN_LSTM_CELL_FROM(1), .output_state = 35,
+                                                       .cell_state = 36, .layer_norm = 53,
                                                        .aux_weights = 40};
 
-static const struct nn_lstm_map nn_lstm_map_backward = {.x = 0,
-                                                        .weights = 18,
-                                                        .recurrent = 22,
-                                                        .peephole = 26,
-                                                        .bias = 29,
-                                                        .projection = 33,
-                                                        .projection_bias = 34,
-                                                        .output_state = 37,
-                                                        .cell_state = 38,
-                                                        .layer_norm = 57,
+static const struct nn_lstm_map nn_lstm_map_backward = {NN_LSTM_CELL_FROM(18), .output_state = 37,
+                                                        .cell_state = 38, .layer_norm = 57,
                                                         .aux_weights = 44};
 
-static const struct nn_lstm_map nn_lstm_map_quantized = {.x = 0,
-                                                         .weights = 1,
-                                                         .recurrent = 5,
-                                                         .peephole = 9,
-                                                         .bias = 12,
-                                                         .projection = 16,
-                                                         .projection_bias = 17,
-                                                         .output_state = 18,
-                                                         .cell_state = 19,
-                                                         .layer_norm = 20,
+static const struct nn_lstm_map nn_lstm_map_quantized = {NN_LSTM_CELL_FROM(1), .output_state = 18,
+                                                         .cell_state = 19, .layer_norm = 20,
                                                          .aux_weights = NN_LSTM_NO_OPERAND};
 
 #endif

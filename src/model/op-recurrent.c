@@ -5,6 +5,7 @@
  * are read from the operands that are always there. */
 #include "model/infer.h"
 #include "model/lstm.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -92,6 +93,16 @@ static void set_sequence(struct nn_infer *infer, uint32_t i, const struct sequen
                                               : (uint32_t[]){n_batches, n_steps, size});
 }
 
+/* Refuses an auxiliary sequence (input i) unless it goes with input 0. */
+static int check_aux_sequence(const struct nn_infer *infer, uint32_t i)
+{
+    const struct nn_infer_operand *aux = &infer->inputs[i];
+
+    if (aux->n_dims != 3 || memcmp(aux->dims, infer->inputs[0].dims, 2 * sizeof(aux->dims[0])))
+        return nn_refuse(infer->why, "input %u must have the steps and batches of input 0", i);
+    return 0;
+}
+
 /* -- RNN --------------------------------------------------------------------- */
 
 /* The inputs W, R, b and h that begin at input first: [U, n_inputs], [U, U], [U], [B, U]. */
@@ -117,12 +128,12 @@ static int infer_rnn(struct nn_infer *infer)
     uint32_t n_units;
     int r;
 
-    r = check_rnn(infer, 1, input_dim(infer, 0, 0), input_dim(infer, 0, 1), &n_units);
+    r = check_rnn(infer, NN_RNN_WEIGHTS, input_dim(infer, 0, 0), input_dim(infer, 0, 1), &n_units);
     if (r)
         return r;
     set_2(infer, 0, input_dim(infer, 0, 0), n_units);
     set_2(infer, 1, input_dim(infer, 0, 0), n_units);
-    return check_activation(infer, 5);
+    return check_activation(infer, NN_RNN_ACTIVATION);
 }
 
 static int infer_unidirectional_rnn(struct nn_infer *infer)
@@ -132,36 +143,40 @@ static int infer_unidirectional_rnn(struct nn_infer *infer)
     uint32_t n_units;
     int r;
 
-    r = nn_infer_i32(infer, 6, &time_major);
+    r = nn_infer_i32(infer, NN_RNN_TIME_MAJOR, &time_major);
     if (r)
         return r;
     if (time_major != 0 && time_major != 1)
         return nn_refuse(infer->why, "input 6 (time major) is %d, neither 0 nor 1", time_major);
     if ((r = read_sequence(infer, time_major, &sequence)) ||
-        (r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_units)))
+        (r = check_rnn(infer, NN_RNN_WEIGHTS, sequence.n_batches, input_dim(infer, 0, 2),
+                       &n_units)))
         return r;
     set_sequence(infer, 0, &sequence, n_units);
     if (infer->n_outputs > 1)
         set_2(infer, 1, sequence.n_batches, n_units);
-    return check_activation(infer, 5);
+    return check_activation(infer, NN_RNN_ACTIVATION);
 }
 
 /* The auxiliary inputs of BIDIRECTIONAL_SEQUENCE_RNN: none, the sequence alone
  * (the backward cell reads it instead of input 0), or with weights for both. */
 static int check_rnn_aux(const struct nn_infer *infer, uint32_t n_forward, uint32_t n_backward)
 {
-    const struct nn_infer_operand *aux = &infer->inputs[9];
+    const struct nn_infer_operand *aux = &infer->inputs[NN_BIDIRECTIONAL_RNN_AUX];
 
-    if (is_present(infer, 10) != is_present(infer, 11) ||
-        (is_present(infer, 10) && !is_present(infer, 9)))
+    if (is_present(infer, NN_BIDIRECTIONAL_RNN_FORWARD_AUX) !=
+            is_present(infer, NN_BIDIRECTIONAL_RNN_BACKWARD_AUX) ||
+        (is_present(infer, NN_BIDIRECTIONAL_RNN_FORWARD_AUX) &&
+         !is_present(infer, NN_BIDIRECTIONAL_RNN_AUX)))
         return nn_refuse(
             infer->why, "auxiliary weights must be given for both directions and with their input");
-    if (!is_present(infer, 9))
+    if (!is_present(infer, NN_BIDIRECTIONAL_RNN_AUX))
         return 0;
-    if (aux->n_dims != 3 || memcmp(aux->dims, infer->inputs[0].dims, 2 * sizeof(aux->dims[0])))
-        return nn_refuse(infer->why, "input 9 must have the steps and batches of input 0");
-    if (is_present(infer, 10) && (expect_2(infer, 10, n_forward, aux->dims[2]) ||
-                                  expect_2(infer, 11, n_backward, aux->dims[2])))
+    if (check_aux_sequence(infer, NN_BIDIRECTIONAL_RNN_AUX))
+        return NN_REFUSED;
+    if (is_present(infer, NN_BIDIRECTIONAL_RNN_FORWARD_AUX) &&
+        (expect_2(infer, NN_BIDIRECTIONAL_RNN_FORWARD_AUX, n_forward, aux->dims[2]) ||
+         expect_2(infer, NN_BIDIRECTIONAL_RNN_BACKWARD_AUX, n_backward, aux->dims[2])))
         return NN_REFUSED;
     return 0;
 }
@@ -199,19 +214,22 @@ static int infer_bidirectional_rnn(struct nn_infer *infer)
     struct sequence sequence;
     int r;
 
-    if ((r = nn_infer_bool(infer, 13, &is_time_major)) ||
-        (r = nn_infer_bool(infer, 14, &is_merged)))
+    if ((r = nn_infer_bool(infer, NN_BIDIRECTIONAL_RNN_TIME_MAJOR, &is_time_major)) ||
+        (r = nn_infer_bool(infer, NN_BIDIRECTIONAL_RNN_MERGE, &is_merged)))
         return r;
     if (check_merge(infer, is_merged, 2))
         return NN_REFUSED;
     r = read_sequence(infer, is_time_major, &sequence);
     if (r)
         return r;
-    is_parallel = is_present(infer, 9) && !is_present(infer, 10);
-    if (is_parallel && infer->inputs[9].n_dims != 3)
+    is_parallel = is_present(infer, NN_BIDIRECTIONAL_RNN_AUX) &&
+                  !is_present(infer, NN_BIDIRECTIONAL_RNN_FORWARD_AUX);
+    if (is_parallel && infer->inputs[NN_BIDIRECTIONAL_RNN_AUX].n_dims != 3)
         return nn_refuse(infer->why, "input 9 must have rank 3");
-    if ((r = check_rnn(infer, 1, sequence.n_batches, input_dim(infer, 0, 2), &n_forward)) ||
-        (r = check_rnn(infer, 5, sequence.n_batches, input_dim(infer, is_parallel ? 9 : 0, 2),
+    if ((r = check_rnn(infer, NN_RNN_WEIGHTS, sequence.n_batches, input_dim(infer, 0, 2),
+                       &n_forward)) ||
+        (r = check_rnn(infer, NN_BIDIRECTIONAL_RNN_BACKWARD, sequence.n_batches,
+                       input_dim(infer, is_parallel ? NN_BIDIRECTIONAL_RNN_AUX : 0, 2),
                        &n_backward)))
         return r;
     if (check_rnn_aux(infer, n_forward, n_backward) ||
@@ -222,7 +240,7 @@ static int infer_bidirectional_rnn(struct nn_infer *infer)
         set_2(infer, first_state, sequence.n_batches, n_forward);
         set_2(infer, first_state + 1, sequence.n_batches, n_backward);
     }
-    return check_activation(infer, 12);
+    return check_activation(infer, NN_BIDIRECTIONAL_RNN_ACTIVATION);
 }
 
 /* -- SVDF -------------------------------------------------------------------- */
@@ -239,26 +257,26 @@ static int infer_svdf(struct nn_infer *infer)
         if (r)
             return r;
     }
-    r = nn_infer_i32(infer, 5, &rank);
+    r = nn_infer_i32(infer, NN_SVDF_RANK, &rank);
     if (r)
         return r;
     n_batches = input_dim(infer, 0, 0);
-    n_filters = input_dim(infer, 1, 0);
-    n_memory = input_dim(infer, 2, 1);
+    n_filters = input_dim(infer, NN_SVDF_FEATURES, 0);
+    n_memory = input_dim(infer, NN_SVDF_TIME, 1);
     if (rank < 1 || n_filters % (uint32_t)rank)
         return nn_refuse(infer->why, "%u filters of rank %d", n_filters, rank);
     n_units = n_filters / (uint32_t)rank;
     n_state = (uint64_t)n_memory * n_filters;
     if (n_state > UINT32_MAX)
         return nn_refuse(infer->why, "the state is too large");
-    if (expect_2(infer, 1, n_filters, input_dim(infer, 0, 1)) ||
-        expect_2(infer, 2, n_filters, n_memory) ||
-        expect_2(infer, 4, n_batches, (uint32_t)n_state) ||
-        (is_present(infer, 3) && expect_1(infer, 3, n_units)))
+    if (expect_2(infer, NN_SVDF_FEATURES, n_filters, input_dim(infer, 0, 1)) ||
+        expect_2(infer, NN_SVDF_TIME, n_filters, n_memory) ||
+        expect_2(infer, NN_SVDF_STATE, n_batches, (uint32_t)n_state) ||
+        (is_present(infer, NN_SVDF_BIAS) && expect_1(infer, NN_SVDF_BIAS, n_units)))
         return NN_REFUSED;
     set_2(infer, 0, n_batches, (uint32_t)n_state);
     set_2(infer, 1, n_batches, n_units);
-    return check_activation(infer, 6);
+    return check_activation(infer, NN_SVDF_ACTIVATION);
 }
 
 /* -- LSTM -------------------------------------------------------------------- */
@@ -372,6 +390,15 @@ static int check_lstm(const struct nn_infer *infer, const struct nn_lstm_map *ma
     return check_shapes(infer, map, sizes);
 }
 
+/* The activation and, behind it, the two clips. */
+static int check_lstm_scalars(const struct nn_infer *infer, uint32_t activation)
+{
+    if (check_activation(infer, activation) || check_clip(infer, activation + 1) ||
+        check_clip(infer, activation + 2))
+        return NN_REFUSED;
+    return 0;
+}
+
 static int infer_lstm(struct nn_infer *infer)
 {
     struct lstm_sizes sizes = {0};
@@ -383,7 +410,7 @@ static int infer_lstm(struct nn_infer *infer)
     r = check_lstm(infer, &nn_lstm_map_basic, &sizes);
     if (r)
         return r;
-    if (check_activation(infer, 20) || check_clip(infer, 21) || check_clip(infer, 22))
+    if (check_lstm_scalars(infer, NN_LSTM_ACTIVATION))
         return NN_REFUSED;
     n_scratch = (uint64_t)sizes.n_cells * (sizes.is_coupled ? 3 : 4);
     if (n_scratch > UINT32_MAX)
@@ -402,7 +429,7 @@ static int infer_unidirectional_lstm(struct nn_infer *infer)
     bool is_time_major;
     int r;
 
-    if ((r = nn_infer_bool(infer, 23, &is_time_major)) ||
+    if ((r = nn_infer_bool(infer, NN_UNIDIRECTIONAL_LSTM_TIME_MAJOR, &is_time_major)) ||
         (r = read_sequence(infer, is_time_major, &sequence)))
         return r;
     sizes.n_batches = sequence.n_batches;
@@ -415,7 +442,7 @@ static int infer_unidirectional_lstm(struct nn_infer *infer)
         set_2(infer, 1, sizes.n_batches, sizes.n_outputs);
         set_2(infer, 2, sizes.n_batches, sizes.n_cells);
     }
-    return check_activation(infer, 20);
+    return check_activation(infer, NN_LSTM_ACTIVATION);
 }
 
 /* The auxiliary input of BIDIRECTIONAL_SEQUENCE_LSTM. Returns what the backward
@@ -434,9 +461,8 @@ static int read_lstm_aux(const struct nn_infer *infer, uint32_t *ret_backward, u
     *ret_n_aux = 0;
     if (!has_aux)
         return 0;
-    if (aux->n_dims != 3 || memcmp(aux->dims, infer->inputs[0].dims, 2 * sizeof(aux->dims[0])))
-        return nn_refuse(infer->why, "input %u must have the steps and batches of input 0",
-                         NN_BIDIRECTIONAL_LSTM_AUX);
+    if (check_aux_sequence(infer, NN_BIDIRECTIONAL_LSTM_AUX))
+        return NN_REFUSED;
     if (has_forward)
         *ret_n_aux = aux->dims[2];
     return 0;
@@ -456,8 +482,8 @@ static int infer_bidirectional_lstm(struct nn_infer *infer)
     struct sequence sequence;
     int r;
 
-    if ((r = nn_infer_bool(infer, 51, &is_merged)) ||
-        (r = nn_infer_bool(infer, 52, &is_time_major)))
+    if ((r = nn_infer_bool(infer, NN_BIDIRECTIONAL_LSTM_MERGE, &is_merged)) ||
+        (r = nn_infer_bool(infer, NN_BIDIRECTIONAL_LSTM_TIME_MAJOR, &is_time_major)))
         return r;
     if (check_merge(infer, is_merged, 4))
         return NN_REFUSED;
@@ -478,7 +504,7 @@ static int infer_bidirectional_lstm(struct nn_infer *infer)
         set_lstm_states(infer, first_state, &forward);
         set_lstm_states(infer, first_state + 2, &backward);
     }
-    if (check_activation(infer, 48) || check_clip(infer, 49) || check_clip(infer, 50))
+    if (check_lstm_scalars(infer, NN_BIDIRECTIONAL_LSTM_ACTIVATION))
         return NN_REFUSED;
     return 0;
 }
@@ -508,18 +534,19 @@ static int read_exponent(const struct nn_infer *infer, uint32_t i, int *ret)
 
 static int check_16bit_quant(const struct nn_infer *infer)
 {
-    float scale = infer->inputs[1].scale;
+    float scale = infer->inputs[NN_LSTM16_WEIGHTS].scale;
     int exponent;
 
-    if (expect_quant(infer, 0, 1.0f / 128.0f, 128) || expect_quant(infer, 14, 1.0f / 128.0f, 128))
+    if (expect_quant(infer, NN_LSTM16_X, 1.0f / 128.0f, 128) ||
+        expect_quant(infer, NN_LSTM16_OUTPUT_STATE, 1.0f / 128.0f, 128))
         return NN_REFUSED;
-    for (uint32_t i = 1; i <= 8; i++)
-        if (expect_quant(infer, i, scale, infer->inputs[1].zero_point))
+    for (uint32_t i = NN_LSTM16_WEIGHTS; i < NN_LSTM16_BIAS; i++)
+        if (expect_quant(infer, i, scale, infer->inputs[NN_LSTM16_WEIGHTS].zero_point))
             return NN_REFUSED;
-    for (uint32_t i = 9; i <= 12; i++)
+    for (uint32_t i = NN_LSTM16_BIAS; i < NN_LSTM16_CELL_STATE; i++)
         if (expect_quant(infer, i, scale / 128.0f, 0))
             return NN_REFUSED;
-    if (read_exponent(infer, 13, &exponent))
+    if (read_exponent(infer, NN_LSTM16_CELL_STATE, &exponent))
         return NN_REFUSED;
     if (scale == 0.0f || exponent != -11)
         return nn_refuse(infer->why, "the scale of input 13 must be 1/2048");
@@ -531,19 +558,21 @@ static int infer_quantized_16bit_lstm(struct nn_infer *infer)
     uint32_t n_batches, n_inputs, n_outputs;
     int r;
 
-    r = nn_infer_rank(infer, 14, 2, 2);
+    r = nn_infer_rank(infer, NN_LSTM16_OUTPUT_STATE, 2, 2);
     if (r)
         return r;
     n_batches = input_dim(infer, 0, 0);
     n_inputs = input_dim(infer, 0, 1);
-    n_outputs = input_dim(infer, 14, 1);
-    if (expect_each(infer, 1, 4, n_outputs, n_inputs) ||
-        expect_each(infer, 5, 4, n_outputs, n_outputs) || expect_each(infer, 9, 4, n_outputs, 0) ||
-        expect_each(infer, 13, 2, n_batches, n_outputs) || check_16bit_quant(infer))
+    n_outputs = input_dim(infer, NN_LSTM16_OUTPUT_STATE, 1);
+    if (expect_each(infer, NN_LSTM16_WEIGHTS, 4, n_outputs, n_inputs) ||
+        expect_each(infer, NN_LSTM16_RECURRENT, 4, n_outputs, n_outputs) ||
+        expect_each(infer, NN_LSTM16_BIAS, 4, n_outputs, 0) ||
+        expect_each(infer, NN_LSTM16_CELL_STATE, 2, n_batches, n_outputs) ||
+        check_16bit_quant(infer))
         return NN_REFUSED;
     set_2(infer, 0, n_batches, n_outputs);
     set_2(infer, 1, n_batches, n_outputs);
-    nn_infer_set_quant_like(infer, 0, 13);
+    nn_infer_set_quant_like(infer, 0, NN_LSTM16_CELL_STATE);
     nn_infer_set_quant(infer, 1, 1.0f / 128.0f, 128);
     return 0;
 }
@@ -570,10 +599,10 @@ static int infer_quantized_lstm(struct nn_infer *infer)
         return r;
     if (exponent > -9 || exponent < -15)
         return nn_refuse(infer->why, "the cell state's scale must be in 2^-15 to 2^-9");
-    for (uint32_t i = 26; i < 30; i++)
+    for (uint32_t i = NN_QUANTIZED_LSTM_GATE_SCALE; i < NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT; i++)
         if (check_positive(infer, i))
             return NN_REFUSED;
-    if (check_positive(infer, 31))
+    if (check_positive(infer, NN_QUANTIZED_LSTM_HIDDEN_SCALE))
         return NN_REFUSED;
     set_2(infer, 0, sizes.n_batches, sizes.n_outputs);
     set_2(infer, 1, sizes.n_batches, sizes.n_cells);

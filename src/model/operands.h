@@ -24,6 +24,33 @@ enum {
     NN_PAD_MODE = 2,
 };
 
+/* RNN, UNIDIRECTIONAL_SEQUENCE_RNN; of a cell's inputs W, R, b and h the first one. */
+enum {
+    NN_RNN_WEIGHTS = 1,
+    NN_RNN_ACTIVATION = 5,
+    NN_RNN_TIME_MAJOR = 6, /* an INT32 */
+};
+
+enum {
+    NN_BIDIRECTIONAL_RNN_BACKWARD = 5, /* as NN_RNN_WEIGHTS, of the other direction */
+    NN_BIDIRECTIONAL_RNN_AUX = 9,
+    NN_BIDIRECTIONAL_RNN_FORWARD_AUX = 10,
+    NN_BIDIRECTIONAL_RNN_BACKWARD_AUX = 11,
+    NN_BIDIRECTIONAL_RNN_ACTIVATION = 12,
+    NN_BIDIRECTIONAL_RNN_TIME_MAJOR = 13,
+    NN_BIDIRECTIONAL_RNN_MERGE = 14,
+};
+
+enum {
+    NN_SVDF_INPUT = 0,
+    NN_SVDF_FEATURES = 1,
+    NN_SVDF_TIME = 2,
+    NN_SVDF_BIAS = 3,
+    NN_SVDF_STATE = 4,
+    NN_SVDF_RANK = 5,
+    NN_SVDF_ACTIVATION = 6,
+};
+
 /* Input numbers of pools and convolutions; 0 means that this form has no such
  * input. Paddings, strides, filter sizes and dilations are consecutive inputs,
  * widths first. */

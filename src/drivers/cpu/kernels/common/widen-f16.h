@@ -28,6 +28,19 @@ static inline uint64_t nn_f16_lower(const struct nn_lower_operand *operand)
                : nn_f16_bytes(operand->size / 2);
 }
 
+/* nn_f16_lower_all() - scratch for copies of all tensors of the step. */
+static inline uint64_t nn_f16_lower_all(const struct nn_lower *lower)
+{
+    uint64_t n_bytes = 0;
+
+    for (uint32_t i = 0; i < lower->n_inputs; i++)
+        if (lower->inputs[i].n_dims) /* no scalar */
+            n_bytes += nn_f16_lower(&lower->inputs[i]);
+    for (uint32_t i = 0; i < lower->n_outputs; i++)
+        n_bytes += nn_f16_lower(&lower->outputs[i]);
+    return n_bytes;
+}
+
 /* nn_f16_take() - room for n floats. */
 static inline float *nn_f16_take(struct nn_f16_scratch *wide, size_t n)
 {
@@ -62,6 +75,21 @@ static inline void nn_f16_store(const struct nn_tensor *tensor, const float *fro
 {
     if (tensor->type != NNHAL_TENSOR_FLOAT32)
         nn_quantize_store(tensor, 0, tensor->size / 2, from);
+}
+
+/* nn_f16_outputs() - nn_f16_output() for all outputs; further elements stay as they are. */
+static inline void nn_f16_outputs(struct nn_f16_scratch *wide, const struct nn_kernel_args *args,
+                                  float **ret)
+{
+    for (uint32_t i = 0; i < args->n_outputs; i++)
+        ret[i] = nn_f16_output(wide, &args->outputs[i]);
+}
+
+/* nn_f16_store_all() - nn_f16_store() for all outputs. */
+static inline void nn_f16_store_all(const struct nn_kernel_args *args, float *const *from)
+{
+    for (uint32_t i = 0; i < args->n_outputs; i++)
+        nn_f16_store(&args->outputs[i], from[i]);
 }
 
 #endif

@@ -22,8 +22,8 @@ static void normalize_gate(float *z, size_t n, const float *weights, const float
 }
 
 /* A gate before its activation. */
-static void gate_sum(const struct nn_lstm_cell *cell, enum nn_lstm_gate k, const float *x,
-                     const float *aux, const float *h, const float *c, float *z)
+static void gate_sum(const struct nn_lstm_cell *cell, enum nn_lstm_gate k,
+                     const struct nn_lstm_io *io, float *z)
 {
     const struct nn_lstm_gate_weights *gate = &cell->gates[k];
     size_t n = cell->n_cells;
@@ -32,12 +32,12 @@ static void gate_sum(const struct nn_lstm_cell *cell, enum nn_lstm_gate k, const
         memset(z, 0, n * sizeof(*z));
     else
         memcpy(z, gate->bias, n * sizeof(*z));
-    nn_matvec_add(z, gate->input, x, n, cell->n_inputs);
+    nn_matvec_add(z, gate->input, io->x, n, cell->n_inputs);
     if (gate->aux)
-        nn_matvec_add(z, gate->aux, aux, n, cell->n_aux);
-    nn_matvec_add(z, gate->recurrent, h, n, cell->n_outputs);
+        nn_matvec_add(z, gate->aux, io->aux, n, cell->n_aux);
+    nn_matvec_add(z, gate->recurrent, io->h, n, cell->n_outputs);
     for (size_t i = 0; gate->peephole && i < n; i++)
-        z[i] += gate->peephole[i] * c[i];
+        z[i] += gate->peephole[i] * io->c[i];
     if (gate->layer_norm)
         normalize_gate(z, n, gate->layer_norm, gate->bias);
 }
@@ -62,32 +62,31 @@ static void project_output(const struct nn_lstm_cell *cell, const float *y, floa
     clip_values(out, cell->n_outputs, cell->projection_clip);
 }
 
-void nn_lstm_step(const struct nn_lstm_cell *cell, const float *x, const float *aux, const float *h,
-                  float *c, float *out, float *scratch)
+void nn_lstm_step(const struct nn_lstm_cell *cell, const struct nn_lstm_io *io, float *scratch)
 {
     size_t n = cell->n_cells;
-    float *i = scratch, *f = i + n, *j = f + n, *o = j + n;
+    float *i = scratch, *f = i + n, *j = f + n, *o = j + n, *c = io->c;
 
-    gate_sum(cell, NN_LSTM_FORGET, x, aux, h, c, f);
+    gate_sum(cell, NN_LSTM_FORGET, io, f);
     nn_rnn_activate(NN_RNN_SIGMOID, f, n);
     if (cell->gates[NN_LSTM_INPUT].input) {
-        gate_sum(cell, NN_LSTM_INPUT, x, aux, h, c, i);
+        gate_sum(cell, NN_LSTM_INPUT, io, i);
         nn_rnn_activate(NN_RNN_SIGMOID, i, n);
     } else {
         for (size_t u = 0; u < n; u++)
             i[u] = 1.0f - f[u];
     }
-    gate_sum(cell, NN_LSTM_CELL, x, aux, h, c, j);
+    gate_sum(cell, NN_LSTM_CELL, io, j);
     nn_rnn_activate(cell->activation, j, n);
     for (size_t u = 0; u < n; u++)
         c[u] = f[u] * c[u] + i[u] * j[u];
     clip_values(c, n, cell->cell_clip);
 
-    gate_sum(cell, NN_LSTM_OUTPUT, x, aux, h, c, o);
+    gate_sum(cell, NN_LSTM_OUTPUT, io, o);
     nn_rnn_activate(NN_RNN_SIGMOID, o, n);
     memcpy(j, c, n * sizeof(*j));
     nn_rnn_activate(cell->activation, j, n);
     for (size_t u = 0; u < n; u++)
         j[u] *= o[u];
-    project_output(cell, j, out);
+    project_output(cell, j, io->out);
 }

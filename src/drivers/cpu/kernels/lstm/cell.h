@@ -43,9 +43,16 @@ static inline size_t nn_lstm_scratch(size_t n_cells)
     return NN_LSTM_GATE_N * n_cells;
 }
 
-/* nn_lstm_step() - one step of one batch. c is changed; out may be h. */
-void nn_lstm_step(const struct nn_lstm_cell *cell, const float *x /* [inputs] */,
-                  const float *aux /* [aux] */, const float *h /* [outputs] */,
-                  float *c /* [cells] */, float *out /* [outputs] */, float *scratch);
+/* What a step reads and writes. */
+struct nn_lstm_io {
+    const float *x;   /* [inputs] */
+    const float *aux; /* [aux] */
+    const float *h;   /* [outputs] */
+    float *c;         /* [cells], changed */
+    float *out;       /* [outputs]; may be h */
+};
+
+/* nn_lstm_step() - one step of one batch. */
+void nn_lstm_step(const struct nn_lstm_cell *cell, const struct nn_lstm_io *io, float *scratch);
 
 #endif

@@ -49,8 +49,13 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             if (i % NN_STEPS_BETWEEN_LOOKS == NN_STEPS_BETWEEN_LOOKS - 1 &&
                 nn_kernel_stopped(d->args))
                 return;
-            nn_lstm_step(cell, d->x + row * cell->n_inputs,
-                         d->aux ? d->aux + row * cell->n_aux : NULL, h, c, out, scratch);
+            nn_lstm_step(cell,
+                         &(struct nn_lstm_io){.x = d->x + row * cell->n_inputs,
+                                              .aux = d->aux ? d->aux + row * cell->n_aux : NULL,
+                                              .h = h,
+                                              .c = c,
+                                              .out = out},
+                         scratch);
             h = out;
         }
         if (d->last_h)
@@ -85,12 +90,8 @@ static void add_scratch(struct nn_lower *lower, uint32_t n_batches)
 {
     uint32_t n_cells = largest_cells(lower);
 
-    for (uint32_t i = 0; i < lower->n_inputs; i++)
-        if (lower->inputs[i].n_dims)
-            lower->scratch_bytes += nn_f16_lower(&lower->inputs[i]);
-    for (uint32_t i = 0; i < lower->n_outputs; i++)
-        lower->scratch_bytes += nn_f16_lower(&lower->outputs[i]);
-    lower->scratch_bytes += 2 * nn_f16_bytes((uint64_t)n_batches * n_cells);
+    lower->scratch_bytes = nn_f16_lower_all(lower) +
+                           2 * nn_f16_bytes((uint64_t)n_batches * n_cells);
     lower->worker_scratch_bytes = nn_lstm_scratch(n_cells) * sizeof(float);
 }
 
@@ -104,7 +105,7 @@ static void read_scalars(const struct nn_lower *lower, uint32_t activation,
 
 static int lower_lstm(struct nn_lower *lower)
 {
-    read_scalars(lower, 20, lower->params);
+    read_scalars(lower, NN_LSTM_ACTIVATION, lower->params);
     add_scratch(lower, lower->inputs[0].dims[0]);
     return 0;
 }
@@ -113,8 +114,8 @@ static int lower_unidirectional(struct nn_lower *lower)
 {
     struct lstm_params *params = lower->params;
 
-    read_scalars(lower, 20, params);
-    params->is_time_major = nn_lower_bool(lower, 23, false);
+    read_scalars(lower, NN_LSTM_ACTIVATION, params);
+    params->is_time_major = nn_lower_bool(lower, NN_UNIDIRECTIONAL_LSTM_TIME_MAJOR, false);
     add_scratch(lower, lower->inputs[0].dims[params->is_time_major ? 1 : 0]);
     return 0;
 }
@@ -123,9 +124,9 @@ static int lower_bidirectional(struct nn_lower *lower)
 {
     struct lstm_params *params = lower->params;
 
-    read_scalars(lower, 48, params);
-    params->is_merged = nn_lower_bool(lower, 51, false);
-    params->is_time_major = nn_lower_bool(lower, 52, false);
+    read_scalars(lower, NN_BIDIRECTIONAL_LSTM_ACTIVATION, params);
+    params->is_merged = nn_lower_bool(lower, NN_BIDIRECTIONAL_LSTM_MERGE, false);
+    params->is_time_major = nn_lower_bool(lower, NN_BIDIRECTIONAL_LSTM_TIME_MAJOR, false);
     add_scratch(lower, lower->inputs[0].dims[params->is_time_major ? 1 : 0]);
     return 0;
 }
@@ -181,20 +182,6 @@ static void take_direction(const struct nn_kernel_args *args, struct nn_f16_scra
     direction->out_row = cell->n_outputs;
 }
 
-/* Widened outputs; entries beyond n_outputs stay NULL. */
-static void take_outputs(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
-                         float **results)
-{
-    for (uint32_t i = 0; i < args->n_outputs; i++)
-        results[i] = nn_f16_output(wide, &args->outputs[i]);
-}
-
-static void store_outputs(const struct nn_kernel_args *args, float *const *results)
-{
-    for (uint32_t i = 0; i < args->n_outputs; i++)
-        nn_f16_store(&args->outputs[i], results[i]);
-}
-
 /* A place for the cell state on the way, where no output is one. */
 static float *cell_room(const struct lstm_direction *direction, struct nn_f16_scratch *wide)
 {
@@ -209,7 +196,7 @@ static int nn_lstm__c(const struct nn_kernel_args *args)
     float *results[4];
 
     take_direction(args, &wide, &nn_lstm_map_basic, &direction);
-    take_outputs(args, &wide, results);
+    nn_f16_outputs(&wide, args, results);
     direction.sequence = (struct nn_sequence){
         .n_steps = 1, .n_batches = args->inputs[0].dims[0], .is_time_major = true};
     direction.x = widen_input(args, &wide, 0);
@@ -223,31 +210,22 @@ static int nn_lstm__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static struct nn_sequence read_sequence(const struct nn_kernel_args *args)
-{
-    const struct lstm_params *params = args->params;
-    const uint32_t *dims = args->inputs[0].dims;
-
-    return (struct nn_sequence){.n_steps = dims[params->is_time_major ? 0 : 1],
-                                .n_batches = dims[params->is_time_major ? 1 : 0],
-                                .is_time_major = params->is_time_major};
-}
-
 static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 {
+    const struct lstm_params *params = args->params;
     struct nn_f16_scratch wide = {args->scratch};
     struct lstm_direction direction;
     float *results[3] = {NULL};
 
     take_direction(args, &wide, &nn_lstm_map_unidirectional, &direction);
-    take_outputs(args, &wide, results);
-    direction.sequence = read_sequence(args);
+    nn_f16_outputs(&wide, args, results);
+    direction.sequence = nn_sequence_read(&args->inputs[0], params->is_time_major);
     direction.x = widen_input(args, &wide, 0);
     direction.out = results[0];
     direction.last_h = results[1];
     direction.last_c = results[2] ? results[2] : cell_room(&direction, &wide);
     walk_sequence(&direction);
-    store_outputs(args, results);
+    nn_f16_store_all(args, results);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
@@ -279,8 +257,9 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
     take_direction(args, &wide, &nn_lstm_map_forward, &forward);
     take_direction(args, &wide, &nn_lstm_map_backward, &backward);
     take_sequences(args, &wide, &forward, &backward);
-    take_outputs(args, &wide, results);
-    forward.sequence = backward.sequence = read_sequence(args);
+    nn_f16_outputs(&wide, args, results);
+    forward.sequence = backward.sequence = nn_sequence_read(&args->inputs[0],
+                                                            params->is_time_major);
     backward.sequence.is_backward = true;
     forward.out = results[0];
     backward.out = results[1];
@@ -300,7 +279,7 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
     }
     walk_sequence(&forward);
     walk_sequence(&backward);
-    store_outputs(args, results);
+    nn_f16_store_all(args, results);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 

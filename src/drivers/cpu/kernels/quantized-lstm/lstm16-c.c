@@ -13,15 +13,6 @@
 
 #include <string.h>
 
-enum {
-    X = 0,
-    INPUT_WEIGHTS = 1,
-    RECURRENT_WEIGHTS = 5,
-    BIAS = 9,
-    CELL_STATE = 13,
-    OUTPUT_STATE = 14,
-};
-
 struct lstm16_params {
     struct nn_multiplier accumulator; /* to Q3.12 */
 };
@@ -29,9 +20,11 @@ struct lstm16_params {
 static int lower_lstm16(struct nn_lower *lower)
 {
     struct lstm16_params *params = lower->params;
-    size_t n = (size_t)lower->inputs[X].dims[1] + lower->inputs[OUTPUT_STATE].dims[1];
+    size_t n = (size_t)lower->inputs[NN_LSTM16_X].dims[1] +
+               lower->inputs[NN_LSTM16_OUTPUT_STATE].dims[1];
 
-    params->accumulator = nn_multiplier_make((double)(4096.0f * lower->inputs[BIAS].scale));
+    params->accumulator = nn_multiplier_make(
+        (double)(4096.0f * lower->inputs[NN_LSTM16_BIAS].scale));
     lower->worker_scratch_bytes = n * sizeof(int16_t);
     return 0;
 }
@@ -47,9 +40,9 @@ static int32_t row_sum(const struct lstm16 *lstm, uint32_t gate, size_t cell, co
 {
     size_t n_inputs = lstm->n_inputs, n_outputs = lstm->n_outputs;
     const struct nn_tensor *inputs = lstm->args->inputs;
-    const uint8_t *recurrent = (const uint8_t *)inputs[RECURRENT_WEIGHTS + gate].data +
+    const uint8_t *recurrent = (const uint8_t *)inputs[NN_LSTM16_RECURRENT + gate].data +
                                cell * n_outputs;
-    const uint8_t *input = (const uint8_t *)inputs[INPUT_WEIGHTS + gate].data + cell * n_inputs;
+    const uint8_t *input = (const uint8_t *)inputs[NN_LSTM16_WEIGHTS + gate].data + cell * n_inputs;
     int32_t sum = 0, zero_point = lstm->weights_zero_point;
 
     for (size_t i = 0; i < n_outputs; i++)
@@ -63,7 +56,7 @@ static int32_t row_sum(const struct lstm16 *lstm, uint32_t gate, size_t cell, co
 static int16_t gate_sum(const struct lstm16 *lstm, uint32_t gate, size_t cell, const int16_t *x)
 {
     const struct lstm16_params *params = lstm->args->params;
-    const int32_t *bias = lstm->args->inputs[BIAS + gate].data;
+    const int32_t *bias = lstm->args->inputs[NN_LSTM16_BIAS + gate].data;
     uint32_t sum = (uint32_t)row_sum(lstm, gate, cell, x) + (uint32_t)bias[cell];
 
     return nn_sat16(nn_multiplier_apply((int32_t)sum, params->accumulator));
@@ -92,9 +85,9 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     int16_t *x = nn_worker_scratch(lstm->args, worker);
 
     for (size_t b = begin; b < end; b++) {
-        const uint8_t *input = (const uint8_t *)inputs[X].data + b * n_inputs;
-        const uint8_t *state = (const uint8_t *)inputs[OUTPUT_STATE].data + b * n;
-        const int16_t *old = (const int16_t *)inputs[CELL_STATE].data + b * n;
+        const uint8_t *input = (const uint8_t *)inputs[NN_LSTM16_X].data + b * n_inputs;
+        const uint8_t *state = (const uint8_t *)inputs[NN_LSTM16_OUTPUT_STATE].data + b * n;
+        const int16_t *old = (const int16_t *)inputs[NN_LSTM16_CELL_STATE].data + b * n;
         int16_t *c = (int16_t *)lstm->args->outputs[0].data + b * n;
         uint8_t *out = (uint8_t *)lstm->args->outputs[1].data + b * n;
 
@@ -111,12 +104,12 @@ static int nn_quantized_16bit_lstm__c(const struct nn_kernel_args *args)
 {
     struct lstm16 lstm = {
         .args = args,
-        .n_inputs = args->inputs[X].dims[1],
-        .n_outputs = args->inputs[OUTPUT_STATE].dims[1],
-        .weights_zero_point = args->inputs[INPUT_WEIGHTS].zero_point,
+        .n_inputs = args->inputs[NN_LSTM16_X].dims[1],
+        .n_outputs = args->inputs[NN_LSTM16_OUTPUT_STATE].dims[1],
+        .weights_zero_point = args->inputs[NN_LSTM16_WEIGHTS].zero_point,
     };
 
-    nn_parallel_for(args, args->inputs[X].dims[0],
+    nn_parallel_for(args, args->inputs[NN_LSTM16_X].dims[0],
                     1 + lstm.n_outputs * (lstm.n_inputs + lstm.n_outputs) * 2, run_batches, &lstm);
     return 0;
 }

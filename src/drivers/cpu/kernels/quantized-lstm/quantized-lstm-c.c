@@ -16,14 +16,6 @@
 
 #define MAP (&nn_lstm_map_quantized)
 
-enum {
-    CELL_CLIP = 24,
-    PROJECTION_CLIP = 25,
-    INTERMEDIATE_SCALE = 26,
-    HIDDEN_ZERO_POINT = 30,
-    HIDDEN_SCALE = 31,
-};
-
 struct gate_params {
     struct nn_multiplier input, recurrent, peephole, layer_norm;
     int32_t lowest_variance;
@@ -48,7 +40,7 @@ static float scale_of(const struct nn_lower *lower, uint32_t i)
 static void lower_gate(const struct nn_lower *lower, uint32_t k, uint32_t peephole, int cell_shift,
                        struct gate_params *gate)
 {
-    float inter = nn_lower_f32(lower, INTERMEDIATE_SCALE + k, 1.0f);
+    float inter = nn_lower_f32(lower, NN_QUANTIZED_LSTM_GATE_SCALE + k, 1.0f);
     float input = scale_of(lower, MAP->weights + k) * scale_of(lower, MAP->x);
     float recurrent = scale_of(lower, MAP->recurrent + k) * scale_of(lower, MAP->output_state);
     float norm = scale_of(lower, MAP->layer_norm + k);
@@ -76,21 +68,22 @@ static int lower_quantized_lstm(struct nn_lower *lower)
     const struct nn_lower_operand *weights = &lower->inputs[MAP->weights + NN_LSTM_OUTPUT];
     const struct nn_lower_operand *projection = &lower->inputs[MAP->projection];
     float cell_scale = scale_of(lower, MAP->cell_state);
-    float hidden_scale = nn_lower_f32(lower, HIDDEN_SCALE, 1.0f);
+    float hidden_scale = nn_lower_f32(lower, NN_QUANTIZED_LSTM_HIDDEN_SCALE, 1.0f);
     struct q_lstm_params *params = lower->params;
 
     params->cell_shift = (int32_t)lroundf(log2f(cell_scale));
     for (uint32_t k = 0; k < NN_LSTM_GATE_N; k++)
         lower_gate(lower, k, peepholes[k], params->cell_shift, &params->gates[k]);
     params->hidden = nn_multiplier_make((double)(0x1p-30f / hidden_scale));
-    params->hidden_zero_point = (int8_t)nn_lower_i32(lower, HIDDEN_ZERO_POINT, 0);
-    params->cell_clip = clip_code(nn_lower_f32(lower, CELL_CLIP, 0.0f), cell_scale, -32768.0f,
-                                  32767.0f);
+    params->hidden_zero_point = (int8_t)nn_lower_i32(lower, NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT, 0);
+    params->cell_clip = clip_code(nn_lower_f32(lower, NN_QUANTIZED_LSTM_CELL_CLIP, 0.0f),
+                                  cell_scale, -32768.0f, 32767.0f);
     if (!projection->is_omitted) {
         params->projection = nn_multiplier_make(
             (double)(projection->scale * hidden_scale / scale_of(lower, MAP->output_state)));
-        params->projection_clip = clip_code(nn_lower_f32(lower, PROJECTION_CLIP, 0.0f),
-                                            projection->scale, -128.0f, 127.0f);
+        params->projection_clip = clip_code(
+            nn_lower_f32(lower, NN_QUANTIZED_LSTM_PROJECTION_CLIP, 0.0f), projection->scale,
+            -128.0f, 127.0f);
     }
     lower->worker_scratch_bytes = weights->dims[0] * (NN_LSTM_GATE_N + 1) * sizeof(int16_t);
     return 0;

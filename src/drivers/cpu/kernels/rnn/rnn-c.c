@@ -9,6 +9,7 @@
 #include "drivers/cpu/kernels/rnn/matvec.h"
 #include "drivers/cpu/kernels/rnn/sequence.h"
 #include "drivers/cpu/kernels/common/widen-f16.h"
+#include "model/operands.h"
 
 #include <string.h>
 
@@ -87,26 +88,13 @@ struct rnn_params {
     uint32_t is_merged;
 };
 
-/* Scratch for copies of every operand; scalars are not tensors of two bytes or more. */
-static uint64_t wide_scratch(const struct nn_lower *lower)
-{
-    uint64_t n_bytes = 0;
-
-    for (uint32_t i = 0; i < lower->n_inputs; i++)
-        if (lower->inputs[i].n_dims)
-            n_bytes += nn_f16_lower(&lower->inputs[i]);
-    for (uint32_t i = 0; i < lower->n_outputs; i++)
-        n_bytes += nn_f16_lower(&lower->outputs[i]);
-    return n_bytes;
-}
-
 static int lower_rnn(struct nn_lower *lower)
 {
     struct rnn_params *params = lower->params;
 
-    params->activation = nn_lower_i32(lower, 5, 0);
-    params->is_time_major = nn_lower_i32(lower, 6, 0) == 1;
-    lower->scratch_bytes = wide_scratch(lower);
+    params->activation = nn_lower_i32(lower, NN_RNN_ACTIVATION, 0);
+    params->is_time_major = nn_lower_i32(lower, NN_RNN_TIME_MAJOR, 0) == 1;
+    lower->scratch_bytes = nn_f16_lower_all(lower);
     return 0;
 }
 
@@ -135,7 +123,7 @@ static int nn_rnn__c(const struct nn_kernel_args *args)
     struct nn_f16_scratch wide = {args->scratch};
     struct rnn_direction direction = {0};
 
-    take_cell(args, &wide, 1, params->activation, &direction);
+    take_cell(args, &wide, NN_RNN_WEIGHTS, params->activation, &direction);
     direction.sequence = (struct nn_sequence){
         .n_steps = 1, .n_batches = args->inputs[0].dims[0], .is_time_major = true};
     direction.x = nn_f16_input(&wide, &args->inputs[0]);
@@ -147,48 +135,34 @@ static int nn_rnn__c(const struct nn_kernel_args *args)
     return 0;
 }
 
-static struct nn_sequence read_sequence(const struct nn_tensor *x, bool is_time_major)
-{
-    return (struct nn_sequence){.n_steps = x->dims[is_time_major ? 0 : 1],
-                                .n_batches = x->dims[is_time_major ? 1 : 0],
-                                .is_time_major = is_time_major};
-}
-
 static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
 {
     const struct rnn_params *params = args->params;
     struct nn_f16_scratch wide = {args->scratch};
     struct rnn_direction direction = {0};
+    float *results[2] = {NULL};
 
-    take_cell(args, &wide, 1, params->activation, &direction);
-    direction.sequence = read_sequence(&args->inputs[0], params->is_time_major);
+    take_cell(args, &wide, NN_RNN_WEIGHTS, params->activation, &direction);
+    direction.sequence = nn_sequence_read(&args->inputs[0], params->is_time_major);
     direction.x = nn_f16_input(&wide, &args->inputs[0]);
-    direction.out = nn_f16_output(&wide, &args->outputs[0]);
-    if (args->n_outputs > 1)
-        direction.last_h = nn_f16_output(&wide, &args->outputs[1]);
+    nn_f16_outputs(&wide, args, results);
+    direction.out = results[0];
+    direction.last_h = results[1];
     walk_sequence(args, &direction);
-    nn_f16_store(&args->outputs[0], direction.out);
-    if (args->n_outputs > 1)
-        nn_f16_store(&args->outputs[1], direction.last_h);
+    nn_f16_store_all(args, results);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
 /* ---- both directions ---- */
 
-enum {
-    AUX = 9,
-    FORWARD_AUX_WEIGHTS = 10,
-    BACKWARD_AUX_WEIGHTS = 11,
-};
-
 static int lower_bidirectional_rnn(struct nn_lower *lower)
 {
     struct rnn_params *params = lower->params;
 
-    params->activation = nn_lower_i32(lower, 12, 0);
-    params->is_time_major = nn_lower_bool(lower, 13, false);
-    params->is_merged = nn_lower_bool(lower, 14, false);
-    lower->scratch_bytes = wide_scratch(lower);
+    params->activation = nn_lower_i32(lower, NN_BIDIRECTIONAL_RNN_ACTIVATION, 0);
+    params->is_time_major = nn_lower_bool(lower, NN_BIDIRECTIONAL_RNN_TIME_MAJOR, false);
+    params->is_merged = nn_lower_bool(lower, NN_BIDIRECTIONAL_RNN_MERGE, false);
+    lower->scratch_bytes = nn_f16_lower_all(lower);
     return 0;
 }
 
@@ -197,12 +171,13 @@ static int lower_bidirectional_rnn(struct nn_lower *lower)
 static void take_inputs(const struct nn_kernel_args *args, struct nn_f16_scratch *wide,
                         struct rnn_direction *forward, struct rnn_direction *backward)
 {
-    const float *aux = nn_f16_input(wide, &args->inputs[AUX]);
-    size_t n_aux = aux ? args->inputs[AUX].dims[2] : 0;
+    const float *aux = nn_f16_input(wide, &args->inputs[NN_BIDIRECTIONAL_RNN_AUX]);
+    size_t n_aux = aux ? args->inputs[NN_BIDIRECTIONAL_RNN_AUX].dims[2] : 0;
 
     forward->x = backward->x = nn_f16_input(wide, &args->inputs[0]);
-    forward->cell.aux_weights = nn_f16_input(wide, &args->inputs[FORWARD_AUX_WEIGHTS]);
-    backward->cell.aux_weights = nn_f16_input(wide, &args->inputs[BACKWARD_AUX_WEIGHTS]);
+    forward->cell.aux_weights = nn_f16_input(wide, &args->inputs[NN_BIDIRECTIONAL_RNN_FORWARD_AUX]);
+    backward->cell.aux_weights = nn_f16_input(wide,
+                                              &args->inputs[NN_BIDIRECTIONAL_RNN_BACKWARD_AUX]);
     forward->aux = backward->aux = aux;
     forward->cell.n_aux = backward->cell.n_aux = n_aux;
     if (aux && !forward->cell.aux_weights)
@@ -217,13 +192,11 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     float *results[4] = {NULL};
     uint32_t state = params->is_merged ? 1 : 2;
 
-    take_cell(args, &wide, 1, params->activation, &forward);
-    take_cell(args, &wide, 5, params->activation, &backward);
+    take_cell(args, &wide, NN_RNN_WEIGHTS, params->activation, &forward);
+    take_cell(args, &wide, NN_BIDIRECTIONAL_RNN_BACKWARD, params->activation, &backward);
     take_inputs(args, &wide, &forward, &backward);
-    for (uint32_t i = 0; i < args->n_outputs; i++)
-        results[i] = nn_f16_output(&wide, &args->outputs[i]);
-
-    forward.sequence = read_sequence(&args->inputs[0], params->is_time_major);
+    nn_f16_outputs(&wide, args, results);
+    forward.sequence = nn_sequence_read(&args->inputs[0], params->is_time_major);
     backward.sequence = forward.sequence;
     backward.sequence.is_backward = true;
     forward.out = results[0];
@@ -239,8 +212,7 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     }
     walk_sequence(args, &forward);
     walk_sequence(args, &backward);
-    for (uint32_t i = 0; i < args->n_outputs; i++)
-        nn_f16_store(&args->outputs[i], results[i]);
+    nn_f16_store_all(args, results);
     return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
 }
 
@@ -262,9 +234,9 @@ static int lower_svdf(struct nn_lower *lower)
 {
     struct svdf_params *params = lower->params;
 
-    params->rank = nn_lower_i32(lower, 5, 1);
-    params->activation = nn_lower_i32(lower, 6, 0);
-    lower->scratch_bytes = wide_scratch(lower);
+    params->rank = nn_lower_i32(lower, NN_SVDF_RANK, 1);
+    params->activation = nn_lower_i32(lower, NN_SVDF_ACTIVATION, 0);
+    lower->scratch_bytes = nn_f16_lower_all(lower);
     return 0;
 }
 
@@ -308,22 +280,22 @@ static int nn_svdf__c(const struct nn_kernel_args *args)
     const struct svdf_params *params = args->params;
     struct nn_f16_scratch wide = {args->scratch};
     struct svdf svdf = {
-        .n_inputs = args->inputs[1].dims[1],
-        .n_filters = args->inputs[1].dims[0],
-        .n_memory = args->inputs[2].dims[1],
+        .n_inputs = args->inputs[NN_SVDF_FEATURES].dims[1],
+        .n_filters = args->inputs[NN_SVDF_FEATURES].dims[0],
+        .n_memory = args->inputs[NN_SVDF_TIME].dims[1],
         .n_units = args->outputs[1].dims[1],
         .rank = (size_t)params->rank,
-        .x = nn_f16_input(&wide, &args->inputs[0]),
-        .features = nn_f16_input(&wide, &args->inputs[1]),
-        .time = nn_f16_input(&wide, &args->inputs[2]),
-        .bias = nn_f16_input(&wide, &args->inputs[3]),
-        .state = nn_f16_input(&wide, &args->inputs[4]),
+        .x = nn_f16_input(&wide, &args->inputs[NN_SVDF_INPUT]),
+        .features = nn_f16_input(&wide, &args->inputs[NN_SVDF_FEATURES]),
+        .time = nn_f16_input(&wide, &args->inputs[NN_SVDF_TIME]),
+        .bias = nn_f16_input(&wide, &args->inputs[NN_SVDF_BIAS]),
+        .state = nn_f16_input(&wide, &args->inputs[NN_SVDF_STATE]),
         .state_out = nn_f16_output(&wide, &args->outputs[0]),
         .out = nn_f16_output(&wide, &args->outputs[1]),
         .activation = params->activation,
     };
 
-    nn_parallel_for(args, args->inputs[0].dims[0],
+    nn_parallel_for(args, args->inputs[NN_SVDF_INPUT].dims[0],
                     1 + svdf.n_filters * (svdf.n_inputs + svdf.n_memory) / 2, svdf_batches, &svdf);
     nn_f16_store(&args->outputs[0], svdf.state_out);
     nn_f16_store(&args->outputs[1], svdf.out);
@@ -334,9 +306,11 @@ static bool check_svdf(const struct nn_kernel_step *step)
 {
     const struct svdf_params *p = step->params;
 
-    return step->n_inputs == 7 && step->n_outputs == 2 && step->inputs[1].n_dims == 2 &&
-           step->outputs[1].n_dims == 2 && p->rank > 0 &&
-           (uint64_t)step->outputs[1].dims[1] * (uint64_t)p->rank == step->inputs[1].dims[0];
+    return step->n_inputs == 7 && step->n_outputs == 2 &&
+           step->inputs[NN_SVDF_FEATURES].n_dims == 2 && step->outputs[1].n_dims == 2 &&
+           p->rank > 0 &&
+           (uint64_t)step->outputs[1].dims[1] * (uint64_t)p->rank ==
+               step->inputs[NN_SVDF_FEATURES].dims[0];
 }
 
 static const struct nn_kernel kernels[] = {

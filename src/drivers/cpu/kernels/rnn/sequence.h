@@ -7,8 +7,7 @@
 #ifndef NN_CPU_RNN_SEQUENCE_H
 #define NN_CPU_RNN_SEQUENCE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "drivers/cpu/kernels/kernel.h"
 
 /* How many steps a cell takes before it looks whether it should stop. */
 #define NN_STEPS_BETWEEN_LOOKS 64
@@ -18,6 +17,14 @@ struct nn_sequence {
     bool is_time_major;
     bool is_backward; /* walked from the last step to the first */
 };
+
+/* nn_sequence_read() - of a tensor, walked forwards. */
+static inline struct nn_sequence nn_sequence_read(const struct nn_tensor *x, bool is_time_major)
+{
+    return (struct nn_sequence){.n_steps = x->dims[is_time_major ? 0 : 1],
+                                .n_batches = x->dims[is_time_major ? 1 : 0],
+                                .is_time_major = is_time_major};
+}
 
 /* nn_sequence_row() - which row of the tensor the i-th step walked is, for a batch. */
 static inline size_t nn_sequence_row(const struct nn_sequence *sequence, size_t i, size_t batch)

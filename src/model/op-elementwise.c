@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, POW, PRELU */
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -35,10 +36,10 @@ static int infer_arithmetic(struct nn_infer *infer)
     int32_t activation;
     int r;
 
-    if ((r = nn_infer_rank(infer, 1, 1, 4)) || (r = nn_infer_activation(infer, 2)))
+    if ((r = nn_infer_rank(infer, 1, 1, 4)) || (r = nn_infer_activation(infer, NN_PAIR_ACTIVATION)))
         return r;
-    if (infer->inputs[0].type == NNHAL_TENSOR_INT32 && nn_infer_i32(infer, 2, &activation) == 0 &&
-        activation)
+    if (infer->inputs[0].type == NNHAL_TENSOR_INT32 &&
+        nn_infer_i32(infer, NN_PAIR_ACTIVATION, &activation) == 0 && activation)
         return nn_refuse(infer->why, "TENSOR_INT32 takes no activation, input 2 is %d", activation);
     return nn_infer_pair(infer);
 }

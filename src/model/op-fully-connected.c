@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FULLY_CONNECTED */
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
 /* Shapes are judged only when the ranks of all three tensors are known. */
 static int validate_shapes(struct nn_op_context *context)
 {
-    const struct nnhal_operand *input = nn_op_input(context, 0);
-    const struct nnhal_operand *weights = nn_op_input(context, 1);
-    const struct nnhal_operand *bias = nn_op_input(context, 2);
+    const struct nnhal_operand *input = nn_op_input(context, NN_DENSE_INPUT);
+    const struct nnhal_operand *weights = nn_op_input(context, NN_DENSE_WEIGHTS);
+    const struct nnhal_operand *bias = nn_op_input(context, NN_DENSE_BIAS);
     uint64_t n;
     int r;
 
@@ -34,7 +35,8 @@ static int validate_shapes(struct nn_op_context *context)
 static int validate_fully_connected(struct nn_op_context *context)
 {
     const struct nnhal_operand *output = nn_op_output(context, 0);
-    float product = nn_op_input(context, 0)->scale * nn_op_input(context, 1)->scale;
+    float product = nn_op_input(context, NN_DENSE_INPUT)->scale *
+                    nn_op_input(context, NN_DENSE_WEIGHTS)->scale;
 
     if (output->type == NNHAL_TENSOR_QUANT8_ASYMM && !(output->scale > product))
         nn_op_need_level(context, 3);
@@ -43,16 +45,16 @@ static int validate_fully_connected(struct nn_op_context *context)
 
 static int check_ranks(const struct nn_infer *infer)
 {
-    int r = nn_infer_rank(infer, 1, 2, 2);
+    int r = nn_infer_rank(infer, NN_DENSE_WEIGHTS, 2, 2);
 
-    return r ? r : nn_infer_rank(infer, 2, 1, 1);
+    return r ? r : nn_infer_rank(infer, NN_DENSE_BIAS, 1, 1);
 }
 
 /* Only the batch may be 0. */
 static int check_sizes(const struct nn_infer *infer)
 {
-    const struct nn_infer_operand *input = &infer->inputs[0];
-    const uint32_t *weights = infer->inputs[1].dims;
+    const struct nn_infer_operand *input = &infer->inputs[NN_DENSE_INPUT];
+    const uint32_t *weights = infer->inputs[NN_DENSE_WEIGHTS].dims;
 
     for (uint32_t i = 1; i < input->n_dims; i++) {
         if (!input->dims[i])
@@ -60,21 +62,22 @@ static int check_sizes(const struct nn_infer *infer)
     }
     if (!weights[0] || !weights[1])
         return nn_refuse(infer->why, "the weights have a dimension 0");
-    if (infer->inputs[2].dims[0] != weights[0])
+    if (infer->inputs[NN_DENSE_BIAS].dims[0] != weights[0])
         return nn_refuse(infer->why, "%u units have a bias of %u elements", weights[0],
-                         infer->inputs[2].dims[0]);
+                         infer->inputs[NN_DENSE_BIAS].dims[0]);
     return 0;
 }
 
 static int infer_fully_connected(struct nn_infer *infer)
 {
-    const struct nn_infer_operand *input = &infer->inputs[0];
-    const uint32_t *weights = infer->inputs[1].dims;
+    const struct nn_infer_operand *input = &infer->inputs[NN_DENSE_INPUT];
+    const uint32_t *weights = infer->inputs[NN_DENSE_WEIGHTS].dims;
     uint64_t n;
     int r;
 
     if ((r = check_ranks(infer)) || (r = check_sizes(infer)) ||
-        (r = nn_infer_bias_scale(infer, 0, 1, 2)) || (r = nn_infer_activation(infer, 3)))
+        (r = nn_infer_bias_scale(infer, NN_DENSE_INPUT, NN_DENSE_WEIGHTS, NN_DENSE_BIAS)) ||
+        (r = nn_infer_activation(infer, NN_DENSE_ACTIVATION)))
         return r;
     if (!nn_dims_product(input->n_dims, input->dims, &n) || n > UINT32_MAX)
         return nn_refuse(infer->why, "input 0 is too large");

@@ -16,6 +16,17 @@ enum {
     NN_CONV_BIAS = 2,
 };
 
+/* FULLY_CONNECTED */
+enum {
+    NN_DENSE_INPUT = 0,
+    NN_DENSE_WEIGHTS = 1,
+    NN_DENSE_BIAS = 2,
+    NN_DENSE_ACTIVATION = 3,
+};
+
+/* ADD, SUB, MUL, DIV: behind the two operands */
+enum { NN_PAIR_ACTIVATION = 2 };
+
 /* PAD, PAD_V2 (value), MIRROR_PAD (mode) */
 enum {
     NN_PAD_INPUT = 0,

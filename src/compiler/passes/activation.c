@@ -12,9 +12,9 @@ static uint32_t activation_input(const struct nn_graph *graph, const struct nn_n
     case NNHAL_OP_MUL:
     case NNHAL_OP_SUB:
     case NNHAL_OP_DIV:
-        return 2;
+        return NN_PAIR_ACTIVATION;
     case NNHAL_OP_FULLY_CONNECTED:
-        return 3;
+        return NN_DENSE_ACTIVATION;
     case NNHAL_OP_CONV_2D:
     case NNHAL_OP_DEPTHWISE_CONV_2D:
     case NNHAL_OP_AVERAGE_POOL_2D:

@@ -304,8 +304,8 @@ static int lower_float(struct nn_lower *lower)
 {
     const struct nn_lower_operand *input = &lower->inputs[NN_CONV_INPUT];
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
-    const void *bias = lower->inputs[NN_CONV_BIAS].value;
     struct conv_params *params = lower->params;
+    struct nn_gemm_weights weights;
     struct conv_pieces pieces;
     float *block;
     int r = nn_conv_read(lower, &params->shape);
@@ -323,26 +323,21 @@ static int lower_float(struct nn_lower *lower)
     block = nn_lower_weights(lower, pieces.weights);
     if (!block)
         return -ENOMEM;
-    if (filter->type == NNHAL_TENSOR_FLOAT16)
-        nn_gemm_pack_f16(block, filter->value, bias, filter->dims[0], pieces.k);
-    else
-        nn_gemm_pack_f32(block, filter->value, bias, filter->dims[0], pieces.k);
+    weights = nn_gemm_constant(filter, &lower->inputs[NN_CONV_BIAS], pieces.k);
+    nn_gemm_pack(block, &weights);
     return 0;
 }
 
 static const float *weights_f32(const struct nn_kernel_args *args, const struct conv_pieces *pieces)
 {
     const struct conv_params *params = args->params;
-    const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
-    const void *bias = args->inputs[NN_CONV_BIAS].data;
+    const struct nn_gemm_weights weights = nn_gemm_tensors(&args->inputs[NN_CONV_FILTER],
+                                                           &args->inputs[NN_CONV_BIAS], pieces->k);
     float *block = (float *)(void *)(args->scratch + pieces->input + pieces->output);
 
     if (params->is_packed)
         return (const float *)(const void *)args->weights;
-    if (filter->type == NNHAL_TENSOR_FLOAT16)
-        nn_gemm_pack_f16(block, filter->data, bias, filter->dims[0], pieces->k);
-    else
-        nn_gemm_pack_f32(block, filter->data, bias, filter->dims[0], pieces->k);
+    nn_gemm_pack(block, &weights);
     return block;
 }
 
@@ -375,11 +370,6 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
 
 /* ---- 8 bits ---- */
 
-static bool filter_is_signed(uint32_t type)
-{
-    return type != NNHAL_TENSOR_QUANT8_ASYMM;
-}
-
 /* In the weights: the multipliers, then bias and filter if they are constant. */
 static size_t multiplier_bytes(size_t n_channels)
 {
@@ -394,6 +384,7 @@ static int lower_q8(struct nn_lower *lower)
     bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     struct conv_params *params = lower->params;
     size_t n_multipliers = multiplier_bytes(filter->dims[0]);
+    struct nn_gemm_weights weights;
     struct conv_pieces pieces;
     uint8_t *block;
     int r = nn_conv_read(lower, &params->shape);
@@ -411,10 +402,9 @@ static int lower_q8(struct nn_lower *lower)
     if (!block)
         return -ENOMEM;
     nn_conv_multipliers(lower, (struct nn_multiplier *)(void *)block, filter->dims[0]);
+    weights = nn_gemm_constant(filter, &lower->inputs[NN_CONV_BIAS], pieces.k);
     if (params->is_packed)
-        nn_gemm_pack_q8(block + n_multipliers, filter->value, filter_is_signed(filter->type),
-                        filter->zero_point, lower->inputs[NN_CONV_BIAS].value, filter->dims[0],
-                        pieces.k);
+        nn_gemm_pack(block + n_multipliers, &weights);
     return 0;
 }
 
@@ -422,13 +412,13 @@ static const uint8_t *weights_q8(const struct nn_kernel_args *args,
                                  const struct conv_pieces *pieces)
 {
     const struct conv_params *params = args->params;
-    const struct nn_tensor *filter = &args->inputs[NN_CONV_FILTER];
+    const struct nn_gemm_weights weights = nn_gemm_tensors(&args->inputs[NN_CONV_FILTER],
+                                                           &args->inputs[NN_CONV_BIAS], pieces->k);
     uint8_t *block = args->scratch + pieces->input + pieces->output;
 
     if (params->is_packed)
-        return args->weights + multiplier_bytes(filter->dims[0]);
-    nn_gemm_pack_q8(block, filter->data, filter_is_signed(filter->type), filter->zero_point,
-                    args->inputs[NN_CONV_BIAS].data, filter->dims[0], pieces->k);
+        return args->weights + multiplier_bytes(weights.n_cols);
+    nn_gemm_pack(block, &weights);
     return block;
 }
 

@@ -44,11 +44,17 @@ static size_t whole_lines(size_t n_bytes)
     return (n_bytes + SLACK + 63) / 64 * 64;
 }
 
-static bool find_pieces(bool is_float, uint32_t type, const struct nn_conv_shape *shape,
-                        const uint32_t *in_dims, const uint32_t *filter, const uint32_t *out_dims,
+static bool is_float_type(uint32_t type)
+{
+    return type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_FLOAT16;
+}
+
+static bool find_pieces(uint32_t type, const struct nn_conv_shape *shape, const uint32_t *in_dims,
+                        const uint32_t *filter, const uint32_t *out_dims,
                         struct depthwise_pieces *ret)
 {
     struct nn_conv_sizes in = nn_conv_sizes(in_dims, shape->is_nchw);
+    bool is_float = is_float_type(type);
     size_t element = is_float ? sizeof(float) : sizeof(int16_t), n_cells, n_in, n_rep, n_out, taps;
 
     if (!nn_mul_size(in.n, in.h, &n_cells) || !nn_mul_size(n_cells, in.w, &n_cells) ||
@@ -79,37 +85,27 @@ static size_t step_scratch(const struct depthwise_params *params,
            (params->is_packed ? 0 : pieces->bias + pieces->filter);
 }
 
-static bool is_float_type(uint32_t type)
+/* Bias and filter [k][n_cols], one behind the other at block. */
+static void pack_weights(uint8_t *block, const struct depthwise_pieces *pieces,
+                         const struct nn_gemm_weights *from)
 {
-    return type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_FLOAT16;
-}
+    float *bias = (float *)(void *)block;
+    float *filter = (float *)(void *)(block + pieces->bias);
+    size_t n = from->n_cols * from->k;
 
-static bool filter_is_signed(uint32_t type)
-{
-    return type != NNHAL_TENSOR_QUANT8_ASYMM;
-}
-
-/* Bias and filter, one behind the other at block. */
-static void pack_weights(uint8_t *block, const struct depthwise_pieces *pieces, uint32_t type,
-                         int32_t zero_point, const void *filter, const void *bias,
-                         size_t n_channels, size_t n_taps)
-{
-    float *bias_f32 = (float *)(void *)block;
-    float *filter_f32 = (float *)(void *)(block + pieces->bias);
-
-    if (type == NNHAL_TENSOR_FLOAT16) {
-        for (size_t i = 0; i < n_channels; i++)
-            bias_f32[i] = nn_f16_to_f32(((const uint16_t *)bias)[i]);
-        for (size_t i = 0; i < n_channels * n_taps; i++)
-            filter_f32[i] = nn_f16_to_f32(((const uint16_t *)filter)[i]);
+    if (from->type == NNHAL_TENSOR_FLOAT16) {
+        for (size_t i = 0; i < from->n_cols; i++)
+            bias[i] = nn_f16_to_f32(((const uint16_t *)from->bias)[i]);
+        for (size_t i = 0; i < n; i++)
+            filter[i] = nn_f16_to_f32(((const uint16_t *)from->weights)[i]);
         return;
     }
-    memcpy(block, bias, n_channels * sizeof(float));
-    if (type == NNHAL_TENSOR_FLOAT32)
-        memcpy(filter_f32, filter, n_channels * n_taps * sizeof(float));
+    memcpy(bias, from->bias, from->n_cols * sizeof(float));
+    if (from->type == NNHAL_TENSOR_FLOAT32)
+        memcpy(filter, from->weights, n * sizeof(float));
     else
-        nn_gemm_widen_q8((int16_t *)(void *)filter_f32, filter, filter_is_signed(type), zero_point,
-                         n_channels * n_taps);
+        nn_gemm_widen_q8((int16_t *)(void *)filter, from->weights,
+                         from->type != NNHAL_TENSOR_QUANT8_ASYMM, from->zero_point, n);
 }
 
 /* ---- lowering ---- */
@@ -140,8 +136,8 @@ static int lower_depthwise(struct nn_lower *lower)
         return r;
     if (!find_bounds(lower, params))
         return nn_lower_refuse(lower, "not a fused activation");
-    if (!find_pieces(is_float, input->type, &params->shape, input->dims, filter->dims,
-                     lower->outputs[0].dims, &pieces))
+    if (!find_pieces(input->type, &params->shape, input->dims, filter->dims, lower->outputs[0].dims,
+                     &pieces))
         return -ENOMEM;
     params->is_packed = filter->value && bias->value;
     lower->scratch_bytes = step_scratch(params, &pieces);
@@ -154,9 +150,13 @@ static int lower_depthwise(struct nn_lower *lower)
     if (!is_float)
         nn_conv_multipliers(lower, (struct nn_multiplier *)(void *)block, filter->dims[3]);
     if (params->is_packed)
-        pack_weights(block + pieces.multipliers, &pieces, filter->type, filter->zero_point,
-                     filter->value, bias->value, filter->dims[3],
-                     (size_t)filter->dims[1] * filter->dims[2]);
+        pack_weights(block + pieces.multipliers, &pieces,
+                     &(struct nn_gemm_weights){.type = filter->type,
+                                               .zero_point = filter->zero_point,
+                                               .weights = filter->value,
+                                               .bias = bias->value,
+                                               .n_cols = filter->dims[3],
+                                               .k = (size_t)filter->dims[1] * filter->dims[2]});
     return 0;
 }
 
@@ -411,9 +411,13 @@ static const uint8_t *stage_weights(const struct nn_kernel_args *args,
 
     if (params->is_packed)
         return args->weights + pieces->multipliers;
-    pack_weights(block, pieces, filter->type, filter->zero_point, filter->data,
-                 args->inputs[NN_CONV_BIAS].data, filter->dims[3],
-                 (size_t)filter->dims[1] * filter->dims[2]);
+    pack_weights(block, pieces,
+                 &(struct nn_gemm_weights){.type = filter->type,
+                                           .zero_point = filter->zero_point,
+                                           .weights = filter->data,
+                                           .bias = args->inputs[NN_CONV_BIAS].data,
+                                           .n_cols = filter->dims[3],
+                                           .k = (size_t)filter->dims[1] * filter->dims[2]});
     return block;
 }
 
@@ -426,8 +430,8 @@ static int run_depthwise(const struct nn_kernel_args *args)
     struct depthwise_pieces pieces;
     const uint8_t *block;
 
-    if (!find_pieces(is_float, input->type, &params->shape, input->dims, filter,
-                     args->outputs[0].dims, &pieces))
+    if (!find_pieces(input->type, &params->shape, input->dims, filter, args->outputs[0].dims,
+                     &pieces))
         return -ENOMEM;
     block = stage_weights(args, &pieces);
     struct depthwise_job job = {
@@ -483,9 +487,8 @@ static bool check_depthwise(const struct nn_kernel_step *step)
            (uint64_t)nn_conv_sizes(step->inputs[0].dims, shape->is_nchw).c *
                    (uint64_t)shape->depth_multiplier ==
                step->inputs[1].dims[3] &&
-           find_pieces(is_float_type(step->inputs[0].type), step->inputs[0].type, shape,
-                       step->inputs[0].dims, step->inputs[1].dims, step->outputs[0].dims,
-                       &pieces) &&
+           find_pieces(step->inputs[0].type, shape, step->inputs[0].dims, step->inputs[1].dims,
+                       step->outputs[0].dims, &pieces) &&
            pieces.multipliers + (params->is_packed ? pieces.bias + pieces.filter : 0) <=
                step->weights_bytes;
 }
@@ -496,8 +499,8 @@ static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *re
     const struct depthwise_params *params = step->params;
     struct depthwise_pieces pieces;
 
-    if (!find_pieces(is_float_type(step->inputs[0].type), step->inputs[0].type, &params->shape,
-                     step->inputs[0].dims, step->inputs[1].dims, step->outputs[0].dims, &pieces))
+    if (!find_pieces(step->inputs[0].type, &params->shape, step->inputs[0].dims,
+                     step->inputs[1].dims, step->outputs[0].dims, &pieces))
         return false;
     *ret_scratch_bytes = step_scratch(params, &pieces);
     *ret_worker_scratch_bytes = 0;

@@ -9,6 +9,7 @@
 #include "drivers/cpu/kernels/common/broadcast.h"
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
+#include "model/operands.h"
 
 #include <math.h>
 
@@ -20,7 +21,7 @@ static int lower_arithmetic(struct nn_lower *lower)
 {
     struct clamp_params *bounds = lower->params;
 
-    if (!nn_activation_f32(nn_lower_i32(lower, 2, 0), &bounds->low, &bounds->high))
+    if (!nn_activation_f32(nn_lower_i32(lower, NN_PAIR_ACTIVATION, 0), &bounds->low, &bounds->high))
         return nn_lower_refuse(lower, "input 2 is not a fused activation");
     return 0;
 }
@@ -36,7 +37,7 @@ static int lower_unbounded(struct nn_lower *lower)
 
 static int lower_i32(struct nn_lower *lower)
 {
-    if (nn_lower_i32(lower, 2, 0))
+    if (nn_lower_i32(lower, NN_PAIR_ACTIVATION, 0))
         return nn_lower_refuse(lower, "TENSOR_INT32 takes no activation");
     return 0;
 }

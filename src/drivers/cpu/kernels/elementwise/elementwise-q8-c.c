@@ -11,6 +11,7 @@
 #include "drivers/cpu/kernels/common/quant8.h"
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
+#include "model/operands.h"
 
 #include <errno.h>
 
@@ -40,8 +41,8 @@ static int set_activation(struct nn_lower *lower)
     struct q8_params *params = lower->params;
     const struct nn_lower_operand *out = &lower->outputs[0];
 
-    if (!nn_activation_q8(nn_lower_i32(lower, 2, 0), params->flip != 0, out->scale, out->zero_point,
-                          &params->low, &params->high))
+    if (!nn_activation_q8(nn_lower_i32(lower, NN_PAIR_ACTIVATION, 0), params->flip != 0, out->scale,
+                          out->zero_point, &params->low, &params->high))
         return nn_lower_refuse(lower, "input 2 is not a fused activation");
     return 0;
 }

@@ -10,11 +10,10 @@
 #include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/gemm/gemm.h"
 #include "drivers/cpu/kernels/common/variant.h"
+#include "model/operands.h"
 
 #include <errno.h>
 #include <string.h>
-
-enum { INPUT, WEIGHTS, BIAS, ACTIVATION };
 
 struct dense_f32_params {
     float low, high;
@@ -30,7 +29,7 @@ struct dense_q8_params {
 
 static bool is_constant(const struct nn_lower *lower)
 {
-    return lower->inputs[WEIGHTS].value && lower->inputs[BIAS].value;
+    return lower->inputs[NN_DENSE_WEIGHTS].value && lower->inputs[NN_DENSE_BIAS].value;
 }
 
 /* What run() needs: weights that are packed there, and rows that are widened:
@@ -59,14 +58,16 @@ static bool scratch_q8(bool is_packed, size_t n_rows, size_t n_cols, size_t k, s
 
 static int lower_float(struct nn_lower *lower)
 {
-    const struct nn_lower_operand *weights = &lower->inputs[WEIGHTS];
-    const struct nn_lower_operand *input = &lower->inputs[INPUT];
+    const struct nn_lower_operand *weights = &lower->inputs[NN_DENSE_WEIGHTS];
+    const struct nn_lower_operand *input = &lower->inputs[NN_DENSE_INPUT];
     bool is_half = input->type == NNHAL_TENSOR_FLOAT16;
     struct dense_f32_params *params = lower->params;
     size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes;
+    struct nn_gemm_weights from;
     float *block;
 
-    if (!nn_activation_f32(nn_lower_i32(lower, ACTIVATION, 0), &params->low, &params->high))
+    if (!nn_activation_f32(nn_lower_i32(lower, NN_DENSE_ACTIVATION, 0), &params->low,
+                           &params->high))
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
     params->is_packed = is_constant(lower);
     if (!nn_gemm_bytes_f32(n_cols, k, &n_bytes) ||
@@ -78,10 +79,8 @@ static int lower_float(struct nn_lower *lower)
     block = nn_lower_weights(lower, n_bytes);
     if (!block)
         return -ENOMEM;
-    if (is_half)
-        nn_gemm_pack_f16(block, weights->value, lower->inputs[BIAS].value, n_cols, k);
-    else
-        nn_gemm_pack_f32(block, weights->value, lower->inputs[BIAS].value, n_cols, k);
+    from = nn_gemm_constant(weights, &lower->inputs[NN_DENSE_BIAS], k);
+    nn_gemm_pack(block, &from);
     return 0;
 }
 
@@ -95,7 +94,7 @@ struct dense_f32_job {
 static void columns_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct dense_f32_job *job = ctx;
-    const float *in = job->args->inputs[INPUT].data;
+    const float *in = job->args->inputs[NN_DENSE_INPUT].data;
     float *out = job->args->outputs[0].data;
     size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
     size_t last = end * NN_GEMM_COLS_F32 < n_cols ? end * NN_GEMM_COLS_F32 : n_cols;
@@ -117,7 +116,7 @@ static void columns_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct dense_f32_job *job = ctx;
-    const uint16_t *in = job->args->inputs[INPUT].data;
+    const uint16_t *in = job->args->inputs[NN_DENSE_INPUT].data;
     uint16_t *out = job->args->outputs[0].data;
     size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
     float *wide = nn_worker_scratch(job->args, worker);
@@ -144,17 +143,16 @@ static void rows_f16(void *ctx, size_t begin, size_t end, unsigned worker)
 static void prepare_float(struct dense_f32_job *job, const struct nn_kernel_args *args)
 {
     const struct dense_f32_params *params = args->params;
-    const struct nn_tensor *weights = &args->inputs[WEIGHTS];
+    const struct nn_tensor *weights = &args->inputs[NN_DENSE_WEIGHTS];
     size_t n_cols = weights->dims[0], k = weights->dims[1];
+    const struct nn_gemm_weights from = nn_gemm_tensors(weights, &args->inputs[NN_DENSE_BIAS], k);
     float *block = (float *)(void *)args->scratch;
 
     *job = (struct dense_f32_job){.args = args, .n_rows = args->outputs[0].dims[0]};
     job->gemm = (struct nn_gemm_f32){
         .n_cols = n_cols, .k = k, .low = params->low, .high = params->high};
-    if (!params->is_packed && weights->type == NNHAL_TENSOR_FLOAT16)
-        nn_gemm_pack_f16(block, weights->data, args->inputs[BIAS].data, n_cols, k);
-    else if (!params->is_packed)
-        nn_gemm_pack_f32(block, weights->data, args->inputs[BIAS].data, n_cols, k);
+    if (!params->is_packed)
+        nn_gemm_pack(block, &from);
     nn_gemm_use_f32(&job->gemm,
                     params->is_packed ? (const float *)(const void *)args->weights : block);
 }
@@ -183,15 +181,16 @@ static int nn_fully_connected_f16(const struct nn_kernel_args *args)
 
 static int lower_q8(struct nn_lower *lower)
 {
-    const struct nn_lower_operand *input = &lower->inputs[INPUT];
-    const struct nn_lower_operand *weights = &lower->inputs[WEIGHTS];
+    const struct nn_lower_operand *input = &lower->inputs[NN_DENSE_INPUT];
+    const struct nn_lower_operand *weights = &lower->inputs[NN_DENSE_WEIGHTS];
     const struct nn_lower_operand *output = &lower->outputs[0];
     bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     struct dense_q8_params *params = lower->params;
     size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes;
+    struct nn_gemm_weights from;
     uint8_t *block;
 
-    if (!nn_activation_q8(nn_lower_i32(lower, ACTIVATION, 0), is_signed, output->scale,
+    if (!nn_activation_q8(nn_lower_i32(lower, NN_DENSE_ACTIVATION, 0), is_signed, output->scale,
                           output->zero_point, &params->low, &params->high))
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
     params->multiplier = nn_multiplier_of_scales(input->scale, weights->scale, output->scale);
@@ -204,8 +203,8 @@ static int lower_q8(struct nn_lower *lower)
     block = nn_lower_weights(lower, n_bytes);
     if (!block)
         return -ENOMEM;
-    nn_gemm_pack_q8(block, weights->value, is_signed, weights->zero_point,
-                    lower->inputs[BIAS].value, n_cols, k);
+    from = nn_gemm_constant(weights, &lower->inputs[NN_DENSE_BIAS], k);
+    nn_gemm_pack(block, &from);
     return 0;
 }
 
@@ -240,10 +239,11 @@ static void columns_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 static void prepare_q8(struct dense_q8_job *job, const struct nn_kernel_args *args)
 {
     const struct dense_q8_params *params = args->params;
-    const struct nn_tensor *input = &args->inputs[INPUT];
-    const struct nn_tensor *weights = &args->inputs[WEIGHTS];
+    const struct nn_tensor *input = &args->inputs[NN_DENSE_INPUT];
+    const struct nn_tensor *weights = &args->inputs[NN_DENSE_WEIGHTS];
     bool is_signed = input->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     size_t n_cols = weights->dims[0], k = weights->dims[1], stride = nn_gemm_k_q8(k);
+    const struct nn_gemm_weights from = nn_gemm_tensors(weights, &args->inputs[NN_DENSE_BIAS], k);
     int16_t *rows = (int16_t *)(void *)args->scratch;
     uint8_t *block;
 
@@ -262,8 +262,7 @@ static void prepare_q8(struct dense_q8_job *job, const struct nn_kernel_args *ar
     }
     block = args->scratch + job->n_rows * stride * sizeof(*rows);
     if (!params->is_packed)
-        nn_gemm_pack_q8(block, weights->data, is_signed, weights->zero_point,
-                        args->inputs[BIAS].data, n_cols, k);
+        nn_gemm_pack(block, &from);
     nn_gemm_use_q8(&job->gemm, params->is_packed ? args->weights : block);
 }
 
@@ -291,14 +290,15 @@ static bool params_are_packed(const void *params, const struct nn_tensor *input)
 /* Shapes are the operation's; params say where the weights are, and how far to shift. */
 static bool check_fully_connected(const struct nn_kernel_step *step)
 {
-    size_t n_cols = step->inputs[WEIGHTS].dims[0], k = step->inputs[WEIGHTS].dims[1], needed;
-    bool fits = is_float(&step->inputs[INPUT]) ? nn_gemm_bytes_f32(n_cols, k, &needed)
-                                               : nn_gemm_bytes_q8(n_cols, k, &needed);
+    size_t n_cols = step->inputs[NN_DENSE_WEIGHTS].dims[0],
+           k = step->inputs[NN_DENSE_WEIGHTS].dims[1], needed;
+    bool fits = is_float(&step->inputs[NN_DENSE_INPUT]) ? nn_gemm_bytes_f32(n_cols, k, &needed)
+                                                        : nn_gemm_bytes_q8(n_cols, k, &needed);
 
-    if (!is_float(&step->inputs[INPUT]) &&
+    if (!is_float(&step->inputs[NN_DENSE_INPUT]) &&
         !nn_multiplier_is_valid(((const struct dense_q8_params *)step->params)->multiplier))
         return false;
-    return fits && (!params_are_packed(step->params, &step->inputs[INPUT]) ||
+    return fits && (!params_are_packed(step->params, &step->inputs[NN_DENSE_INPUT]) ||
                     needed <= step->weights_bytes);
 }
 
@@ -306,12 +306,13 @@ static bool find_fully_connected_scratch(const struct nn_kernel_step *step,
                                          size_t *ret_scratch_bytes,
                                          size_t *ret_worker_scratch_bytes)
 {
-    size_t n_cols = step->inputs[WEIGHTS].dims[0], k = step->inputs[WEIGHTS].dims[1];
-    bool is_packed = params_are_packed(step->params, &step->inputs[INPUT]);
+    size_t n_cols = step->inputs[NN_DENSE_WEIGHTS].dims[0],
+           k = step->inputs[NN_DENSE_WEIGHTS].dims[1];
+    bool is_packed = params_are_packed(step->params, &step->inputs[NN_DENSE_INPUT]);
 
-    if (is_float(&step->inputs[INPUT]))
-        return scratch_f32(step->inputs[INPUT].type == NNHAL_TENSOR_FLOAT16, is_packed, n_cols, k,
-                           ret_scratch_bytes, ret_worker_scratch_bytes);
+    if (is_float(&step->inputs[NN_DENSE_INPUT]))
+        return scratch_f32(step->inputs[NN_DENSE_INPUT].type == NNHAL_TENSOR_FLOAT16, is_packed,
+                           n_cols, k, ret_scratch_bytes, ret_worker_scratch_bytes);
     *ret_worker_scratch_bytes = 0;
     return scratch_q8(is_packed, step->outputs[0].dims[0], n_cols, k, ret_scratch_bytes);
 }

@@ -26,30 +26,21 @@ static size_t panel_index(size_t n, size_t k, size_t n_k)
     return (n / NN_GEMM_COLS_F32 * n_k + k) * NN_GEMM_COLS_F32 + n % NN_GEMM_COLS_F32;
 }
 
-void nn_gemm_pack_f32(float *block, const float *weights, const float *bias, size_t n_cols,
-                      size_t k)
+static void pack_float(float *block, const struct nn_gemm_weights *from)
 {
-    size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_F32);
+    size_t columns = nn_gemm_columns(from->n_cols, NN_GEMM_COLS_F32), k = from->k;
+    bool is_half = from->type == NNHAL_TENSOR_FLOAT16;
+    const uint16_t *halves = from->weights;
+    const float *floats = from->weights;
     float *panels = block + columns;
 
     memset(block, 0, columns * (k + 1) * sizeof(float));
-    memcpy(block, bias, n_cols * sizeof(float));
-    for (size_t n = 0; n < n_cols; n++)
+    for (size_t n = 0; n < from->n_cols; n++) {
+        block[n] = is_half ? nn_f16_to_f32(((const uint16_t *)from->bias)[n])
+                           : ((const float *)from->bias)[n];
         for (size_t i = 0; i < k; i++)
-            panels[panel_index(n, i, k)] = weights[n * k + i];
-}
-
-void nn_gemm_pack_f16(float *block, const uint16_t *weights, const uint16_t *bias, size_t n_cols,
-                      size_t k)
-{
-    size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_F32);
-    float *panels = block + columns;
-
-    memset(block, 0, columns * (k + 1) * sizeof(float));
-    for (size_t n = 0; n < n_cols; n++) {
-        block[n] = nn_f16_to_f32(bias[n]);
-        for (size_t i = 0; i < k; i++)
-            panels[panel_index(n, i, k)] = nn_f16_to_f32(weights[n * k + i]);
+            panels[panel_index(n, i, k)] = is_half ? nn_f16_to_f32(halves[n * k + i])
+                                                   : floats[n * k + i];
     }
 }
 
@@ -178,18 +169,26 @@ void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero
     }
 }
 
-void nn_gemm_pack_q8(uint8_t *block, const void *weights, bool is_signed, int32_t zero_point,
-                     const int32_t *bias, size_t n_cols, size_t k)
+static void pack_q8(uint8_t *block, const struct nn_gemm_weights *from)
 {
-    size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_Q8);
-    size_t stride = nn_gemm_k_q8(k);
+    size_t columns = nn_gemm_columns(from->n_cols, NN_GEMM_COLS_Q8);
+    size_t stride = nn_gemm_k_q8(from->k);
+    bool is_signed = from->type != NNHAL_TENSOR_QUANT8_ASYMM;
     int16_t *rows = (int16_t *)(void *)(block + columns * sizeof(int32_t));
 
     memset(block, 0, columns * (sizeof(int32_t) + stride * sizeof(int16_t)));
-    memcpy(block, bias, n_cols * sizeof(int32_t));
-    for (size_t n = 0; n < n_cols; n++)
-        nn_gemm_widen_q8(rows + n * stride, (const uint8_t *)weights + n * k, is_signed, zero_point,
-                         k);
+    memcpy(block, from->bias, from->n_cols * sizeof(int32_t));
+    for (size_t n = 0; n < from->n_cols; n++)
+        nn_gemm_widen_q8(rows + n * stride, (const uint8_t *)from->weights + n * from->k, is_signed,
+                         from->zero_point, from->k);
+}
+
+void nn_gemm_pack(void *block, const struct nn_gemm_weights *from)
+{
+    if (from->type == NNHAL_TENSOR_FLOAT32 || from->type == NNHAL_TENSOR_FLOAT16)
+        pack_float(block, from);
+    else
+        pack_q8(block, from);
 }
 
 void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block)

@@ -35,12 +35,10 @@ enum {
 };
 
 #define nn_gemm_bytes_f32 NN_VARIANT_SYMBOL(nn_gemm_bytes_f32)
-#define nn_gemm_pack_f32  NN_VARIANT_SYMBOL(nn_gemm_pack_f32)
-#define nn_gemm_pack_f16  NN_VARIANT_SYMBOL(nn_gemm_pack_f16)
+#define nn_gemm_pack      NN_VARIANT_SYMBOL(nn_gemm_pack)
 #define nn_gemm_use_f32   NN_VARIANT_SYMBOL(nn_gemm_use_f32)
 #define nn_gemm_run_f32   NN_VARIANT_SYMBOL(nn_gemm_run_f32)
 #define nn_gemm_bytes_q8  NN_VARIANT_SYMBOL(nn_gemm_bytes_q8)
-#define nn_gemm_pack_q8   NN_VARIANT_SYMBOL(nn_gemm_pack_q8)
 #define nn_gemm_use_q8    NN_VARIANT_SYMBOL(nn_gemm_use_q8)
 #define nn_gemm_widen_q8  NN_VARIANT_SYMBOL(nn_gemm_widen_q8)
 #define nn_gemm_run_q8    NN_VARIANT_SYMBOL(nn_gemm_run_q8)
@@ -62,13 +60,32 @@ static inline size_t nn_gemm_columns(size_t n_cols, size_t width)
 /* nn_gemm_bytes_f32() - of bias and panels, which lie one behind the other. */
 bool nn_gemm_bytes_f32(size_t n_cols, size_t k, size_t *ret_bytes);
 
-/* nn_gemm_pack_f32() - weights [n_cols][k] and bias [n_cols] into that block. */
-void nn_gemm_pack_f32(float *block, const float *weights, const float *bias, size_t n_cols,
-                      size_t k);
+/* Weights [n_cols][k] and bias [n_cols] as an operation has them. */
+struct nn_gemm_weights {
+    uint32_t type; /* of the weights */
+    int32_t zero_point;
+    const void *weights, *bias;
+    size_t n_cols, k;
+};
 
-/* nn_gemm_pack_f16() - the same from float16. */
-void nn_gemm_pack_f16(float *block, const uint16_t *weights, const uint16_t *bias, size_t n_cols,
-                      size_t k);
+/* nn_gemm_pack() - into the block that the f32 or q8 functions use, by their type. */
+void nn_gemm_pack(void *block, const struct nn_gemm_weights *from);
+
+/* nn_gemm_constant() - of operands that are known when lowering; weights are [n_cols, ...]. */
+static inline struct nn_gemm_weights nn_gemm_constant(const struct nn_lower_operand *weights,
+                                                      const struct nn_lower_operand *bias, size_t k)
+{
+    return (struct nn_gemm_weights){weights->type, weights->zero_point, weights->value,
+                                    bias->value,   weights->dims[0],    k};
+}
+
+/* nn_gemm_tensors() - of tensors. */
+static inline struct nn_gemm_weights nn_gemm_tensors(const struct nn_tensor *weights,
+                                                     const struct nn_tensor *bias, size_t k)
+{
+    return (struct nn_gemm_weights){weights->type, weights->zero_point, weights->data,
+                                    bias->data,    weights->dims[0],    k};
+}
 
 /* nn_gemm_use_f32() - points gemm's bias and panels at such a block. */
 void nn_gemm_use_f32(struct nn_gemm_f32 *gemm, const float *block);
@@ -99,10 +116,6 @@ static inline size_t nn_gemm_k_q8(size_t k)
 
 /* nn_gemm_bytes_q8() - of bias and weights, which lie one behind the other. */
 bool nn_gemm_bytes_q8(size_t n_cols, size_t k, size_t *ret_bytes);
-
-/* nn_gemm_pack_q8() - weights [n_cols][k] and bias [n_cols]. is_signed: int8, else uint8. */
-void nn_gemm_pack_q8(uint8_t *block, const void *weights, bool is_signed, int32_t zero_point,
-                     const int32_t *bias, size_t n_cols, size_t k);
 
 /* nn_gemm_use_q8() - points gemm's bias and weights at such a block. */
 void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block);

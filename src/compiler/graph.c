@@ -47,29 +47,33 @@ int nn_graph_add_value(struct nn_graph *graph, const struct nn_value *value, uin
     return 0;
 }
 
-int nn_graph_add_i32(struct nn_graph *graph, int32_t number, uint32_t *ret_index)
+int nn_graph_add_constant(struct nn_graph *graph, const struct nn_value *like, const void *bytes,
+                          size_t n_bytes, uint32_t *ret_index)
 {
-    struct nn_value value = {.type = NNHAL_INT32,
-                             .kind = NN_VALUE_CONSTANT,
-                             .pool = NN_POOL_NONE,
-                             .size = sizeof(number)};
+    struct nn_value value = *like;
 
-    value.data = nn_arena_dup(&graph->arena, &number, sizeof(number));
+    value.kind = NN_VALUE_CONSTANT;
+    value.pool = NN_POOL_NONE;
+    value.size = n_bytes;
+    value.data = nn_arena_dup(&graph->arena, bytes, n_bytes);
     if (!value.data)
         return nn_error_origin(-ENOMEM);
     return nn_graph_add_value(graph, &value, ret_index);
 }
 
+int nn_graph_add_i32(struct nn_graph *graph, int32_t number, uint32_t *ret_index)
+{
+    const struct nn_value like = {.type = NNHAL_INT32};
+
+    return nn_graph_add_constant(graph, &like, &number, sizeof(number), ret_index);
+}
+
 int nn_graph_add_bool(struct nn_graph *graph, bool truth, uint32_t *ret_index)
 {
-    struct nn_value value = {
-        .type = NNHAL_BOOL, .kind = NN_VALUE_CONSTANT, .pool = NN_POOL_NONE, .size = 1};
+    const struct nn_value like = {.type = NNHAL_BOOL};
     uint8_t byte = truth;
 
-    value.data = nn_arena_dup(&graph->arena, &byte, 1);
-    if (!value.data)
-        return nn_error_origin(-ENOMEM);
-    return nn_graph_add_value(graph, &value, ret_index);
+    return nn_graph_add_constant(graph, &like, &byte, 1, ret_index);
 }
 
 /* ---- from the model ---- */

@@ -96,6 +96,11 @@ void nn_graph_done(struct nn_graph *graph);
  * Returns: 0 with its index, -ENOMEM. */
 int nn_graph_add_value(struct nn_graph *graph, const struct nn_value *value, uint32_t *ret_index);
 
+/* nn_graph_add_constant() - a private constant: type, shape and quantization as like has them,
+ * and a copy of the bytes. Returns: 0, -ENOMEM. */
+int nn_graph_add_constant(struct nn_graph *graph, const struct nn_value *like, const void *bytes,
+                          size_t n_bytes, uint32_t *ret_index);
+
 /* nn_graph_add_i32() - a constant INT32 scalar. Returns: 0, -ENOMEM. */
 int nn_graph_add_i32(struct nn_graph *graph, int32_t number, uint32_t *ret_index);
 

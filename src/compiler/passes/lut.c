@@ -134,23 +134,17 @@ static int find_chains(struct lut_work *work)
 
 static int add_codes(struct nn_graph *graph, const struct nn_value *from, uint32_t *ret_index)
 {
-    struct nn_value codes = {.type = from->type,
-                             .kind = NN_VALUE_CONSTANT,
-                             .n_dims = 1,
-                             .dims = {N_CODES},
-                             .scale = from->scale,
-                             .zero_point = from->zero_point,
-                             .is_settled = true,
-                             .size = N_CODES,
-                             .pool = NN_POOL_NONE};
+    const struct nn_value like = {.type = from->type,
+                                  .n_dims = 1,
+                                  .dims = {N_CODES},
+                                  .scale = from->scale,
+                                  .zero_point = from->zero_point,
+                                  .is_settled = true};
     uint8_t bytes[N_CODES];
 
     for (uint32_t i = 0; i < N_CODES; i++)
         bytes[i] = (uint8_t)i;
-    codes.data = nn_arena_dup(&graph->arena, bytes, sizeof(bytes));
-    if (!codes.data)
-        return nn_error_origin(-ENOMEM);
-    return nn_error_trace(nn_graph_add_value(graph, &codes, ret_index));
+    return nn_error_trace(nn_graph_add_constant(graph, &like, bytes, sizeof(bytes), ret_index));
 }
 
 /* The node again, on the value in, which has the 256 codes or what came of them. */

@@ -127,18 +127,10 @@ static void node_turn(struct nn_value *twin)
 
 static int add_order(struct nn_graph *graph, const int32_t order[RANK], uint32_t *ret)
 {
-    struct nn_value value = {.type = NNHAL_TENSOR_INT32,
-                             .kind = NN_VALUE_CONSTANT,
-                             .n_dims = 1,
-                             .dims = {RANK},
-                             .is_settled = true,
-                             .size = RANK * sizeof(*order),
-                             .pool = NN_POOL_NONE};
+    const struct nn_value like = {
+        .type = NNHAL_TENSOR_INT32, .n_dims = 1, .dims = {RANK}, .is_settled = true};
 
-    value.data = nn_arena_dup(&graph->arena, order, value.size);
-    if (!value.data)
-        return nn_error_origin(-ENOMEM);
-    return nn_error_trace(nn_graph_add_value(graph, &value, ret));
+    return nn_error_trace(nn_graph_add_constant(graph, &like, order, RANK * sizeof(*order), ret));
 }
 
 static int graph_convert(struct nn_conversions *twins, bool back, uint32_t *ret_operation,

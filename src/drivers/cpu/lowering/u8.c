@@ -41,19 +41,10 @@ static void graph_turn_u8(struct nn_value *twin)
 static int add_table(struct nn_graph *graph, uint32_t type, const uint8_t bytes[N_CODES],
                      uint32_t *ret_index)
 {
-    struct nn_value value = {.type = type,
-                             .kind = NN_VALUE_CONSTANT,
-                             .n_dims = 1,
-                             .dims = {N_CODES},
-                             .scale = 1.0f,
-                             .is_settled = true,
-                             .size = N_CODES,
-                             .pool = NN_POOL_NONE};
+    const struct nn_value like = {
+        .type = type, .n_dims = 1, .dims = {N_CODES}, .scale = 1.0f, .is_settled = true};
 
-    value.data = nn_arena_dup(&graph->arena, bytes, N_CODES);
-    if (!value.data)
-        return nn_error_origin(-ENOMEM);
-    return nn_error_trace(nn_graph_add_value(graph, &value, ret_index));
+    return nn_error_trace(nn_graph_add_constant(graph, &like, bytes, N_CODES, ret_index));
 }
 
 static int node_convert(struct nn_conversions *twins, bool back, uint32_t *ret_operation,

@@ -203,10 +203,14 @@ static int check_operand(struct model_check *check, const struct nnhal_operand *
 
 /* -- lists, operations and their order -- */
 
-static int check_list(struct model_check *check, const struct nnhal_subgraph *subgraph, uint32_t n,
-                      const uint32_t *indexes, uint32_t lifetime, uint8_t mark, uint8_t *marks)
+static int check_list(struct model_check *check, const struct nnhal_subgraph *subgraph,
+                      uint8_t mark, uint8_t *marks)
 {
-    const char *what = mark == LISTED_INPUT ? "input" : "output";
+    bool is_input = mark == LISTED_INPUT;
+    uint32_t n = is_input ? subgraph->n_input_indexes : subgraph->n_output_indexes;
+    const uint32_t *indexes = is_input ? subgraph->input_indexes : subgraph->output_indexes;
+    uint32_t lifetime = is_input ? NNHAL_SUBGRAPH_INPUT : NNHAL_SUBGRAPH_OUTPUT;
+    const char *what = is_input ? "input" : "output";
 
     for (uint32_t i = 0; i < n; i++) {
         if (indexes[i] >= subgraph->n_operands)
@@ -225,12 +229,10 @@ static int check_list(struct model_check *check, const struct nnhal_subgraph *su
 static int check_lists(struct model_check *check, const struct nnhal_subgraph *subgraph,
                        uint8_t *marks)
 {
-    int r = check_list(check, subgraph, subgraph->n_input_indexes, subgraph->input_indexes,
-                       NNHAL_SUBGRAPH_INPUT, LISTED_INPUT, marks);
+    int r = check_list(check, subgraph, LISTED_INPUT, marks);
 
     if (r == 0)
-        r = check_list(check, subgraph, subgraph->n_output_indexes, subgraph->output_indexes,
-                       NNHAL_SUBGRAPH_OUTPUT, LISTED_OUTPUT, marks);
+        r = check_list(check, subgraph, LISTED_OUTPUT, marks);
     for (uint32_t i = 0; r == 0 && i < subgraph->n_operands; i++) {
         uint32_t lifetime = subgraph->operands[i].lifetime;
 

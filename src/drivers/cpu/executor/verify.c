@@ -299,8 +299,8 @@ static bool operation_agrees(const struct verifier *v, const struct nn_plan_step
 
     for (uint32_t i = 0; i < n; i++)
         m->indices[i] = v->values[v->refs[step->first_ref + i]].type;
-    if (nn_kernel_find(row, kernel->operation, v->header->isa, step->n_inputs, m->indices,
-                       step->n_outputs, m->indices + step->n_inputs) != row)
+    if (nn_kernel_find(row, kernel->operation, v->header->isa, step->n_inputs, step->n_outputs,
+                       m->indices) != row)
         return false;
     for (uint32_t i = 0; i < n; i++)
         fill_operand(v, step, kernel, i, m);

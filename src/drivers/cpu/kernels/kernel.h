@@ -294,10 +294,9 @@ struct nn_kernel_family {
 const struct nn_kernel *nn_kernel_at(uint32_t index);
 
 /* nn_kernel_find() - the first matching row at or after index first.
- * types: of the inputs and outputs, in order. isa: what may be used.
+ * types: of the inputs, then of the outputs. isa: what may be used.
  * Returns: its index, or UINT32_MAX. */
 uint32_t nn_kernel_find(uint32_t first, uint32_t operation, uint32_t isa, uint32_t n_inputs,
-                        const uint32_t *input_types, uint32_t n_outputs,
-                        const uint32_t *output_types);
+                        uint32_t n_outputs, const uint32_t *types);
 
 #endif

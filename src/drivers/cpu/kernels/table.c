@@ -27,17 +27,15 @@ static bool set_matches(uint32_t set, uint32_t n, const uint32_t *types, uint32_
 }
 
 static bool row_matches(const struct nn_kernel *row, uint32_t isa, uint32_t n_inputs,
-                        const uint32_t *input_types, uint32_t n_outputs,
-                        const uint32_t *output_types)
+                        uint32_t n_outputs, const uint32_t *types)
 {
-    return (row->isa & ~isa) == 0 && set_matches(row->in0, n_inputs, input_types, 0) &&
-           set_matches(row->in1, n_inputs, input_types, 1) &&
-           set_matches(row->out0, n_outputs, output_types, 0);
+    return (row->isa & ~isa) == 0 && set_matches(row->in0, n_inputs, types, 0) &&
+           set_matches(row->in1, n_inputs, types, 1) &&
+           set_matches(row->out0, n_outputs, types + n_inputs, 0);
 }
 
 uint32_t nn_kernel_find(uint32_t first, uint32_t operation, uint32_t isa, uint32_t n_inputs,
-                        const uint32_t *input_types, uint32_t n_outputs,
-                        const uint32_t *output_types)
+                        uint32_t n_outputs, const uint32_t *types)
 {
     uint32_t index = 0;
 
@@ -46,7 +44,7 @@ uint32_t nn_kernel_find(uint32_t first, uint32_t operation, uint32_t isa, uint32
             const struct nn_kernel *row = &families[f]->kernels[i];
 
             if (index >= first && row->operation == operation &&
-                row_matches(row, isa, n_inputs, input_types, n_outputs, output_types))
+                row_matches(row, isa, n_inputs, n_outputs, types))
                 return index;
         }
     }

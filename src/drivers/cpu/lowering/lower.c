@@ -225,7 +225,7 @@ static int allocate_work(struct node_work *work)
 static uint32_t find_row(const struct node_work *work, uint32_t first)
 {
     return nn_kernel_find(first, work->node->operation, work->segment->isa, work->node->n_inputs,
-                          work->types, work->node->n_outputs, work->types + work->node->n_inputs);
+                          work->node->n_outputs, work->types);
 }
 
 static bool must_know(const struct nn_value *value, const struct nn_kernel *row, uint32_t i)

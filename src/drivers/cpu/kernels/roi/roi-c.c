@@ -212,10 +212,17 @@ static void add_q8(const struct align *align, const struct corners *corners, siz
     }
 }
 
+/* A region's samples. */
+struct samples {
+    const struct roi *roi;
+    struct axis y, x;
+};
+
 /* Adds up the samples of cell (i, j). Returns: false if it is time to stop. */
-static bool sum_cell(const struct align *align, const struct roi *roi, const struct axis *ys,
-                     const struct axis *xs, size_t i, size_t j, add_fn add, void *sums)
+static bool sum_cell(const struct align *align, const struct samples *samples, size_t i, size_t j,
+                     add_fn add, void *sums)
 {
+    const struct axis *ys = &samples->y, *xs = &samples->x;
     bool has_many = ys->n * xs->n > MANY_SAMPLES;
 
     memset(sums, 0, align->in.n_channels * sizeof(float));
@@ -228,7 +235,7 @@ static bool sum_cell(const struct align *align, const struct roi *roi, const str
             struct between x = find_sample(xs, j, b, align->in.width);
             struct corners corners = find_corners(&align->in, &y, &x);
 
-            add(align, &corners, roi->batch * align->in.batch, sums);
+            add(align, &corners, samples->roi->batch * align->in.batch, sums);
         }
     }
     return true;
@@ -265,11 +272,11 @@ static void store_q8(const struct align *align, size_t at, size_t n_samples, con
     }
 }
 
-static void make_axes(const struct align *align, const struct roi *roi, struct axis *ys,
-                      struct axis *xs)
+static struct samples make_samples(const struct align *align, const struct roi *roi)
 {
-    *ys = make_axis(roi->y1, roi->y2, align->out.height, align->params->ratio_h);
-    *xs = make_axis(roi->x1, roi->x2, align->out.width, align->params->ratio_w);
+    return (struct samples){roi,
+                            make_axis(roi->y1, roi->y2, align->out.height, align->params->ratio_h),
+                            make_axis(roi->x1, roi->x2, align->out.width, align->params->ratio_w)};
 }
 
 typedef void (*store_fn)(const struct align *align, size_t at, size_t n_samples, const void *sums);
@@ -278,16 +285,14 @@ static void align_rois(const struct align *align, size_t begin, size_t end, void
                        store_fn store)
 {
     for (size_t r = begin; r < end; r++) {
-        const struct roi *roi = &align->rois[r];
-        struct axis ys, xs;
+        const struct samples samples = make_samples(align, &align->rois[r]);
 
-        make_axes(align, roi, &ys, &xs);
         for (size_t i = 0; i < align->out.height; i++)
             for (size_t j = 0; j < align->out.width; j++) {
-                if (!sum_cell(align, roi, &ys, &xs, i, j, add, sums))
+                if (!sum_cell(align, &samples, i, j, add, sums))
                     return;
                 store(align, r * align->out.batch + i * align->out.row + j * align->out.column,
-                      ys.n * xs.n, sums);
+                      samples.y.n * samples.x.n, sums);
             }
     }
 }
@@ -354,10 +359,9 @@ static int nn_roi_align_q8__c(const struct nn_kernel_args *args)
     if (r)
         return r;
     for (size_t i = 0; i < align.out.n_batches; i++) {
-        struct axis ys, xs;
+        const struct samples samples = make_samples(&align, &align.rois[i]);
 
-        make_axes(&align, &align.rois[i], &ys, &xs);
-        if (!(q8_factor(&align, ys.n * xs.n) < 1.0f))
+        if (!(q8_factor(&align, samples.y.n * samples.x.n) < 1.0f))
             return nn_kernel_refuse(args, "the output's scale is too small for region %zu", i);
     }
     return run_align(&align, align_q8);
@@ -371,15 +375,18 @@ static int lower_roi_pooling(struct nn_lower *lower)
     return 0;
 }
 
+struct pixels {
+    size_t begin, end;
+};
+
 /* The pixels of cell i of n_cells along one axis, from begin to end (inclusive). */
-static void pool_range(float begin, float end, size_t i, size_t n_cells, size_t n_pixels,
-                       size_t *ret_first, size_t *ret_last)
+static struct pixels pool_range(float begin, float end, size_t i, size_t n_cells, size_t n_pixels)
 {
     float first = roundf(begin), extent = fmaxf(roundf(end) - first + 1.0f, 1.0f);
     float size = extent / (float)n_cells, most = (float)n_pixels;
 
-    *ret_first = (size_t)fminf(first + floorf((float)i * size), most);
-    *ret_last = (size_t)fminf(first + ceilf((float)(i + 1) * size), most);
+    return (struct pixels){(size_t)fminf(first + floorf((float)i * size), most),
+                           (size_t)fminf(first + ceilf((float)(i + 1) * size), most)};
 }
 
 /* MAX is the larger of two elements as they are stored; EMPTY is a real 0. */
@@ -389,17 +396,16 @@ static void pool_range(float begin, float end, size_t i, size_t n_cells, size_t 
     {                                                                                              \
         const type *in = (const type *)pool->data + roi->batch * pool->in.batch;                   \
         type *out = (type *)pool->result + at;                                                     \
-        size_t top, bottom, left, right;                                                           \
+        struct pixels ys = pool_range(roi->y1, roi->y2, i, pool->out.height, pool->in.height);     \
+        struct pixels xs = pool_range(roi->x1, roi->x2, j, pool->out.width, pool->in.width);       \
                                                                                                    \
-        pool_range(roi->y1, roi->y2, i, pool->out.height, pool->in.height, &top, &bottom);         \
-        pool_range(roi->x1, roi->x2, j, pool->out.width, pool->in.width, &left, &right);           \
         for (size_t c = 0; c < pool->in.n_channels; c++) {                                         \
             const type *channel = in + c * pool->in.channel;                                       \
             type best = (type)(EMPTY);                                                             \
             bool is_first = true;                                                                  \
                                                                                                    \
-            for (size_t y = top; y < bottom; y++)                                                  \
-                for (size_t x = left; x < right; x++) {                                            \
+            for (size_t y = ys.begin; y < ys.end; y++)                                             \
+                for (size_t x = xs.begin; x < xs.end; x++) {                                       \
                     type here = channel[y * pool->in.row + x * pool->in.column];                   \
                                                                                                    \
                     if (is_first || IS_LARGER(here, best))                                         \

@@ -393,67 +393,32 @@ static void burst_closed(void *opaque)
 static const struct nnhal_operand_performance cpu_performance[] = {TYPES(ROW, 0.5f)};
 static const struct nnhal_operand_performance reference_performance[] = {TYPES(ROW, 1.0f)};
 
-static const struct nnhal_capabilities cpu_capabilities = {
-    .relaxed_scalar = {0.5f, 0.5f},
-    .relaxed_tensor = {0.5f, 0.5f},
-    .if_performance = {0.5f, 0.5f},
-    .while_performance = {0.5f, 0.5f},
-    .n_operand_performance = NN_N_ELEMENTS(cpu_performance),
-    .operand_performance = cpu_performance,
-};
+#define CAPABILITIES(time, table)                                                                  \
+    {                                                                                              \
+        .relaxed_scalar = {(time), (time)}, .relaxed_tensor = {(time), (time)},                    \
+        .if_performance = {(time), (time)}, .while_performance = {(time), (time)},                 \
+        .n_operand_performance = NN_N_ELEMENTS(table), .operand_performance = (table)              \
+    }
 
-static const struct nnhal_capabilities reference_capabilities = {
-    .relaxed_scalar = {1.0f, 1.0f},
-    .relaxed_tensor = {1.0f, 1.0f},
-    .if_performance = {1.0f, 1.0f},
-    .while_performance = {1.0f, 1.0f},
-    .n_operand_performance = NN_N_ELEMENTS(reference_performance),
-    .operand_performance = reference_performance,
-};
+static const struct nnhal_capabilities cpu_capabilities = CAPABILITIES(0.5f, cpu_performance);
+static const struct nnhal_capabilities reference_capabilities = CAPABILITIES(1.0f,
+                                                                             reference_performance);
 
-static const struct nnhal_driver cpu_driver = {
-    .size = sizeof(cpu_driver),
-    .abi = NNHAL_DRIVER_ABI,
-    .type = NNHAL_DEVICE_CPU,
-    .name = "nnhal-cpu",
-    .version = "0.1.0",
-    .feature_level = NNHAL_FEATURE_LEVEL_8,
-    .capabilities = &cpu_capabilities,
-    .open = open_cpu,
-    .close = close_device,
-    .get_supported_operations = get_supported_operations,
-    .prepare = cpu_prepare,
-    .release = cpu_release,
-    .execute = cpu_execute,
-    .burst_opened = burst_opened,
-    .burst_closed = burst_closed,
-    .n_model_cache_files = 1,
-    .n_data_cache_files = 1,
-    .prepare_from_cache = prepare_from_cache,
-    .optimize = cpu_optimize,
-};
+/* Both drivers are the same but for what open() allows. */
+#define DRIVER(driver_name, open_function, driver_capabilities)                                    \
+    {                                                                                              \
+        .size = sizeof(struct nnhal_driver), .abi = NNHAL_DRIVER_ABI, .type = NNHAL_DEVICE_CPU,    \
+        .name = (driver_name), .version = "0.1.0", .feature_level = NNHAL_FEATURE_LEVEL_8,         \
+        .capabilities = (driver_capabilities), .open = open_function, .close = close_device,       \
+        .get_supported_operations = get_supported_operations, .prepare = cpu_prepare,              \
+        .release = cpu_release, .execute = cpu_execute, .burst_opened = burst_opened,              \
+        .burst_closed = burst_closed, .n_model_cache_files = 1, .n_data_cache_files = 1,           \
+        .prepare_from_cache = prepare_from_cache, .optimize = cpu_optimize                         \
+    }
 
-static const struct nnhal_driver reference_driver = {
-    .size = sizeof(reference_driver),
-    .abi = NNHAL_DRIVER_ABI,
-    .type = NNHAL_DEVICE_CPU,
-    .name = "nnapi-reference",
-    .version = "0.1.0",
-    .feature_level = NNHAL_FEATURE_LEVEL_8,
-    .capabilities = &reference_capabilities,
-    .open = open_reference,
-    .close = close_device,
-    .get_supported_operations = get_supported_operations,
-    .prepare = cpu_prepare,
-    .release = cpu_release,
-    .execute = cpu_execute,
-    .burst_opened = burst_opened,
-    .burst_closed = burst_closed,
-    .n_model_cache_files = 1,
-    .n_data_cache_files = 1,
-    .prepare_from_cache = prepare_from_cache,
-    .optimize = cpu_optimize,
-};
+static const struct nnhal_driver cpu_driver = DRIVER("nnhal-cpu", open_cpu, &cpu_capabilities);
+static const struct nnhal_driver reference_driver = DRIVER("nnapi-reference", open_reference,
+                                                           &reference_capabilities);
 
 const struct nnhal_driver *nn_cpu_driver_main(const char *configuration)
 {

@@ -105,6 +105,8 @@ static int arrange_fds(int host, int control)
 {
     int null_fd = nn_sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0);
 
+    /* Moved up first: in an application that has closed its standard streams, the two may
+     * have the very numbers that dup2 overwrites below. */
     host = fcntl(host, F_DUPFD, SAFE_FD);
     control = fcntl(control, F_DUPFD, SAFE_FD);
     if (null_fd < 0 || host < 0 || control < 0 || dup2(null_fd, STDIN_FILENO) < 0)
@@ -114,6 +116,8 @@ static int arrange_fds(int host, int control)
     if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || dup2(host, HOST_FD) < 0 ||
         dup3(control, REPORT_FD, O_CLOEXEC) < 0)
         return nn_error_origin(-errno);
+    /* Descriptors of the application that are not close-on-exec must not stay open in the
+     * host. Before Linux 5.9 there is no close_range. */
     if (syscall(SYS_close_range, REPORT_FD + 1, UINT32_MAX, 0) < 0)
         for (int fd = REPORT_FD + 1; fd < 65536; fd++)
             close(fd);
@@ -169,6 +173,8 @@ static int run_parent(const char *path, char *const *arguments, int host, int co
         r = nn_error_origin(-errno);
     pthread_sigmask(SIG_SETMASK, &saved, NULL);
     if (r == 0)
+        /* By pidfd, as an application that waits for any child may have reaped it already;
+         * __WALL, as a child without an exit signal is not waited for otherwise. */
         while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
             ;
     return r;
@@ -194,6 +200,8 @@ int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pid
     r = run_parent(path, arguments, theirs, control);
     if (r < 0)
         return nn_error_trace(r);
+    /* Only the two processes hold it now, so that their exec or end is what ends the loop
+     * below. */
     closep(&control);
     control = -1;
     /* The two reports come in either order; the end of both means success. */
@@ -202,6 +210,7 @@ int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pid
             return nn_error_origin(error);
     if (r < 0)
         return nn_error_trace(r);
+    /* No report came: the parent was killed before it could send one. */
     if (pidfd < 0)
         return nn_error_origin(-EIO);
     *ret_fd = steal_fd(&ours);

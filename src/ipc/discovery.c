@@ -172,6 +172,8 @@ static int discovery_scan(struct nn_discovery *places, const char *folder, const
     struct dirent **files = NULL;
     int n_files = scandir(folder, &files, NULL, alphasort), r = 0;
 
+    /* n_files is -1 for a directory that cannot be read: most machines lack one of the
+     * places. */
     for (int i = 0; i < n_files; i++) {
         const char *file = files[i]->d_name;
         size_t n = strlen(file);
@@ -230,6 +232,8 @@ int nn_discovery_socket_path(const char *name, char **ret_path)
         folder = folders.n_entries > 1 ? folders.entries[1] : NULL;
     if (!folder)
         return nn_error_origin(-ENOENT);
+    /* Not writable for others: nn_sock_listen() refuses a folder in which they could
+     * replace the socket. */
     if (mkdir(folder, 0755) < 0 && errno != EEXIST)
         return nn_error_origin(-errno);
     *ret_path = join("%s/%s" SOCKET_SUFFIX, folder, name);
@@ -249,6 +253,8 @@ int nn_discovery_host_path(char **ret_path)
         *ret_path = steal_ptr(&path);
         return 0;
     }
+    /* A program that was named explicitly has no substitute: another one in its place would
+     * hide the mistake in the name. */
     if (given || access(NN_HOST_PROGRAM, X_OK) < 0)
         return nn_error_origin(-ENOENT);
     *ret_path = strdup(NN_HOST_PROGRAM);

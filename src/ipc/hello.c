@@ -43,7 +43,10 @@ int nn_hello_check(const struct nn_packet *packet, uint32_t n_fds, struct nn_hel
         packet->header.n_body_bytes < sizeof(hello) || !packet->body)
         return NN_PACKET_E_VIOLATION;
     memcpy(&hello, packet->body, sizeof(hello));
+    /* It is printed as a string later, and a peer may have sent it without an end. */
     hello.build_id[sizeof(hello.build_id) - 1] = '\0';
+    /* With max_calls of 0 the first call would wait for room for ever, and with less than
+     * one packet ordinary calls would be refused. */
     if (hello.magic != NN_HELLO_MAGIC || hello.major != NN_HELLO_MAJOR || hello.max_calls == 0 ||
         hello.max_body_bytes < NN_PACKET_MAX_BYTES)
         return NN_PACKET_E_VIOLATION;

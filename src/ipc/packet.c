@@ -65,6 +65,8 @@ static int seal_body(const struct nn_packet_out *out, int *ret_fd)
     r = write_all(fd, out->body, out->n_body_bytes);
     if (r < 0)
         return nn_error_trace(r);
+    /* Complete before it is sent: the receiver refuses a body that could change between its
+     * check and its copy. */
     if (fcntl(fd, F_ADD_SEALS, BODY_SEALS | F_SEAL_SEAL) < 0)
         return nn_error_origin(-errno);
     *ret_fd = steal_fd(&fd);
@@ -189,6 +191,8 @@ static int packet_receive(int fd, bool is_nonblocking, struct raw *raw)
         return NN_PACKET_E_CLOSED;
     if (n < 0)
         return nn_error_trace((int)n);
+    /* Also of a packet that will be refused: the kernel has put them into our table
+     * already, and what is not taken would leak. */
     take_fds(raw, &message);
     if (n == 0)
         return NN_PACKET_E_CLOSED;
@@ -206,6 +210,7 @@ static bool is_consistent(const struct raw *raw, size_t max_body_bytes)
     if (raw->is_cut || raw->n_bytes < sizeof(*header))
         return false;
     is_sealed = (header->flags & NN_PACKET_SEALED) != 0;
+    /* n_fds is bounded before anything loops over it: fds[] has room for no more. */
     if (header->type == 0 || header->type >= _NN_PACKET_TYPE_N ||
         (header->flags & ~_NN_PACKET_FLAGS) || header->n_fds > NN_PACKET_MAX_FDS ||
         raw->n_fds != header->n_fds + (size_t)is_sealed)
@@ -227,6 +232,8 @@ static int read_body(int fd, size_t n_bytes, uint8_t **ret_body)
     if (seals < 0 || (seals & BODY_SEALS) != BODY_SEALS || fstat(fd, &status) < 0 ||
         (uint64_t)status.st_size != n_bytes)
         return NN_PACKET_E_VIOLATION;
+    /* Sealed first, then measured: the size cannot change any more. is_consistent() has
+     * compared n_bytes with what this receiver allows. */
     body = malloc(n_bytes);
     if (!body)
         return nn_error_origin(-ENOMEM);
@@ -251,6 +258,8 @@ static uint8_t *fit_body(struct raw *raw)
 
     if (n_bytes == 0)
         return NULL;
+    /* A request may wait in a queue and is charged with the size of its body: 64 KiB behind
+     * each small one would not be paid for. */
     fitting = realloc(raw->bytes, n_bytes);
     if (!fitting)
         return steal_ptr(&raw->bytes);

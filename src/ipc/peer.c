@@ -57,6 +57,8 @@ static int queue_add(struct queue *queue, struct nn_packet_header header,
 {
     struct queued *queued;
 
+    /* A single message may exceed the limit of bytes: its size is bounded by the wire, and
+     * refusing it would drop a client that has broken no rule. */
     if (queue->n_packets >= NN_PEER_MAX_QUEUED_PACKETS ||
         (queue->n_packets > 0 && queue->n_bytes + out->n_body_bytes > NN_PEER_MAX_QUEUED_BYTES))
         return NN_PEER_E_FULL;
@@ -68,6 +70,8 @@ static int queue_add(struct queue *queue, struct nn_packet_header header,
     if (out->n_body_bytes > 0)
         memcpy(queued->body, out->body, out->n_body_bytes);
     for (; queued->n_fds < out->n_fds; queued->n_fds++) {
+        /* From 3: in a service without standard streams a file must not get the number of
+         * one. */
         int fd = fcntl(out->fds[queued->n_fds], F_DUPFD_CLOEXEC, 3);
 
         if (fd < 0) {
@@ -149,6 +153,7 @@ int nn_peer_answer_hello(struct nn_peer *peer, struct nn_packet *packet, struct 
     struct nn_hello theirs;
     int r = nn_hello_check(packet, 1, &theirs);
 
+    /* A second hello would replace a socket on which other threads may be sending. */
     if (r != 0 || peer->events_fd >= 0 || !is_events_socket(peer, packet->fds[0]))
         return NN_PACKET_E_VIOLATION;
     peer->events_fd = steal_fd(&packet->fds[0]);
@@ -219,6 +224,8 @@ static int send_or_queue(struct nn_peer *peer, bool is_event, struct nn_packet_h
     switch (r) {
     case NN_PACKET_E_AGAIN:
         r = queue_add(queue, header, out);
+        /* The loop is in poll() and asks for POLLOUT only when it has looked at the queue
+         * again. */
         peer_wake_loop(peer);
         if (r == NN_PEER_E_FULL)
             peer_shut_down(peer);
@@ -240,6 +247,8 @@ int nn_peer_send(struct nn_peer *peer, bool is_event, struct nn_packet_header he
 
     pthread_mutex_lock(&peer->lock);
     if (!peer->has_ended)
+        /* The lock is held while sending, which does not block: otherwise a second thread
+         * could send between our failed attempt and our place in the queue. */
         r = send_or_queue(peer, is_event, header, out);
     pthread_mutex_unlock(&peer->lock);
     return r;

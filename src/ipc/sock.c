@@ -71,6 +71,8 @@ static int check_folder(const char *path)
     *(slash == folder ? slash + 1 : slash) = '\0';
     if (stat(folder, &status) < 0)
         return nn_error_origin(-errno);
+    /* Another user who may write here could replace the socket and receive the tensors of
+     * our clients. */
     if (!S_ISDIR(status.st_mode) || (status.st_uid != 0 && status.st_uid != geteuid()) ||
         (status.st_mode & (S_IWGRP | S_IWOTH)))
         return NN_SOCK_E_UNTRUSTED;
@@ -86,6 +88,7 @@ static int clear_path(const char *path, const struct sockaddr_un *address)
 
     if (lstat(path, &status) < 0)
         return errno == ENOENT ? 0 : nn_error_origin(-errno);
+    /* What is no socket was not left by a service: a mistyped path must not cost a file. */
     if (!S_ISSOCK(status.st_mode))
         return NN_SOCK_E_UNTRUSTED;
     r = new_socket(&fd);
@@ -93,6 +96,8 @@ static int clear_path(const char *path, const struct sockaddr_un *address)
         return nn_error_trace(r);
     if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN)
         return NN_SOCK_E_BUSY;
+    /* Only a refusal proves that no process listens; other errors may come from a service
+     * that lives. */
     if (errno != ECONNREFUSED)
         return NN_SOCK_E_UNTRUSTED;
     if (unlink(path) < 0 && errno != ENOENT)
@@ -189,6 +194,7 @@ int nn_sock_connect(const char *path, int *ret_fd)
     while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
         if (errno == EINTR)
             continue;
+        /* EAGAIN: the time ran out while the backlog was full. */
         if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR || errno == EAGAIN)
             return NN_SOCK_E_ABSENT;
         if (errno == EPROTOTYPE)
@@ -199,6 +205,8 @@ int nn_sock_connect(const char *path, int *ret_fd)
     r = nn_sock_credentials(fd, &credentials);
     if (r < 0)
         return nn_error_trace(r);
+    /* The other end is about to get tensors and descriptors: the kernel says which user it
+     * has, which a path alone does not prove. */
     if (!is_trusted(credentials.uid))
         return NN_SOCK_E_UNTRUSTED;
     *ret_fd = steal_fd(&fd);
@@ -230,6 +238,7 @@ int nn_sock_pidfd(int fd, int *ret_pidfd)
         *ret_pidfd = pidfd;
         return 0;
     }
+    /* Which of them a dead peer gives depends on the version of the kernel. */
     if (errno == ESRCH || errno == EINVAL || errno == ENODATA)
         return NN_SOCK_E_ABSENT;
     if (errno != ENOPROTOOPT)

@@ -21,6 +21,8 @@ int nn_activation_take(int *ret_fd, bool *ret_is_listening)
     char own_pid[16];
 
     snprintf(own_pid, sizeof(own_pid), "%d", (int)getpid());
+    /* Another pid: the variables were meant for a parent of this process and were
+     * inherited. */
     if (!pid || !n_fds || strcmp(pid, own_pid) != 0)
         return NN_ACTIVATION_E_ABSENT;
     if (strcmp(n_fds, "1") != 0 || getsockopt(FIRST_FD, SOL_SOCKET, SO_TYPE, &type, &n) < 0 ||
@@ -28,6 +30,8 @@ int nn_activation_take(int *ret_fd, bool *ret_is_listening)
         return nn_error_origin(-EINVAL);
     flags = fcntl(FIRST_FD, F_GETFL);
     fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC);
+    /* A client may have gone between poll and accept: a listening socket that blocked would
+     * then hold the loop, and with it all clients. */
     fcntl(FIRST_FD, F_SETFL, listens ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
@@ -55,5 +59,7 @@ void nn_activation_notify(const char *state)
     if (address.sun_path[0] == '@')
         address.sun_path[0] = '\0';
     message.msg_namelen = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
+    /* A failure is left to the service manager, which reports a service that never became
+     * ready. */
     nn_sys_sendmsg(fd, &message, MSG_DONTWAIT);
 }

@@ -39,6 +39,7 @@ int nn_landlock_version(void)
     return version > 0 ? (int)version : 0;
 }
 
+/* The kernel refuses a ruleset with rights that it does not know, instead of ignoring them. */
 static uint64_t known_fs(int version)
 {
     uint64_t access = ACCESS_FS_VERSION_1;
@@ -82,6 +83,8 @@ static int add_rule(int ruleset_fd, int version, const struct nn_landlock_rule *
     _cleanup_(closep) int fd = nn_sys_openat(AT_FDCWD, rule->path, O_PATH, 0);
     _cleanup_(closep) int folder = -1;
 
+    /* Not every machine has each of the readable paths; a device node that a driver
+     * declared and that is absent is a failure, because the driver could not work. */
     if (fd < 0)
         return fd == -ENOENT && rule->access == NN_LANDLOCK_READ ? 0 : nn_error_trace(fd);
     folder = nn_sys_openat(AT_FDCWD, rule->path, O_PATH | O_DIRECTORY, 0);

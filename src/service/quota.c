@@ -68,6 +68,8 @@ static void drop_unused(struct nn_service_quota *quota, struct nn_service_quota_
 {
     struct nn_service_quota_user **link = &quota->users;
 
+    /* Nothing is charged without connections: a call holds its session, which leaves after
+     * it. */
     if (user->n_connections > 0)
         return;
     while (*link != user)
@@ -110,6 +112,9 @@ void nn_service_quota_leave(struct nn_service_quota_user *user)
     pthread_mutex_unlock(&quota->lock);
 }
 
+/* No limit is checked here, since the packet is received already: the loop asks
+ * nn_service_quota_may_receive() before each one, so that a user exceeds a limit by one packet
+ * at most. */
 void nn_service_quota_charge(struct nn_service_quota_user *user, size_t n_bytes, size_t n_fds)
 {
     pthread_mutex_lock(&user->quota->lock);

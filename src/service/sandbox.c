@@ -316,6 +316,8 @@ static int look_up(const char *name, struct identity *identity)
     identity->gid = user->pw_gid;
     identity->n_groups = NN_N_ELEMENTS(identity->groups);
     if (getgrouplist(name, user->pw_gid, identity->groups, &identity->n_groups) < 0)
+        /* Too many for the room here: without any, some device nodes may be refused, but no
+         * right is gained. */
         identity->n_groups = 0;
     return 0;
 }
@@ -325,6 +327,7 @@ static int drop_privileges(const struct identity *user)
 {
     if (geteuid() == 0)
         drop_bounding_set();
+    /* Groups first: without root the process may not change them any more. */
     if (user && (setgroups((size_t)user->n_groups, user->groups) < 0 ||
                  setresgid(user->gid, user->gid, user->gid) < 0 ||
                  setresuid(user->uid, user->uid, user->uid) < 0))
@@ -342,7 +345,9 @@ int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox
 
     if (r < 0)
         return nn_error_trace(r);
+    /* A core file would contain the tensors of all clients. */
     setrlimit(RLIMIT_CORE, &none);
+    /* Landlock and seccomp demand it of a process without CAP_SYS_ADMIN. */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return nn_error_origin(-errno);
     /* The rules' paths are opened with the rights that the process still has. */
@@ -350,6 +355,7 @@ int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox
         r = close_files(options, report.landlock_version);
     if (r == 0)
         r = drop_privileges(leaves_root ? &user : NULL);
+    /* Last: the filter refuses the calls that the steps above are made of. */
     if (r == 0 && kernel_has_seccomp()) {
         r = close_calls(options->driver, report.landlock_version > 0);
         report.has_seccomp = r == 0;

@@ -72,6 +72,7 @@ static int take_options(const struct nnhal_serve_options *options, struct servin
     size_t size = options->size < sizeof(*options) ? options->size : sizeof(*options);
     const char *colon;
 
+    /* A program compiled with an older header has a shorter struct: what it lacks stays 0. */
     memcpy(&serving->options, options, size);
     if (!serving->options.driver || *serving->options.driver == '\0')
         return fail(EXIT_UNUSABLE, "no driver was named");
@@ -175,6 +176,8 @@ static int listen_at_path(struct serving *serving)
             return fail(1, "there is no place for the socket: set NNHAL_SOCKET_PATH (%s)",
                         strerror(-r));
     }
+    /* A service of root serves all users, and quotas keep them apart; that of a user is for
+     * this user alone. */
     r = nn_sock_listen(path, geteuid() == 0 ? 0666 : 0600, &serving->fd);
     if (r != 0)
         return fail(1, "cannot listen at %s: %s", path, why_not_listen(r));
@@ -226,6 +229,7 @@ static int close_sandbox(const struct serving *serving)
         nn_log("service", NN_LOG_WARNING, "%s runs without a sandbox", serving->name);
         return 0;
     }
+    /* Now, because in the sandbox the file of the map could not be opened. */
     nn_host_open_tokens(serving->host, NULL); /* what fails is said there */
     if (!options.user)
         options.user = getpwnam("nnhal") ? "nnhal" : "nobody";
@@ -257,6 +261,8 @@ static int serving_run(struct serving *serving)
     else
         r = nn_service_add(service, steal_fd(&serving->fd));
     if (r == 0) {
+        /* Before the sandbox, which refuses socket(); the backlog holds the clients until
+         * the loop runs. */
         nn_activation_notify("READY=1");
         r = close_sandbox(serving);
     }

@@ -101,6 +101,7 @@ static int service_start(struct nn_service *service)
     if (r == 0)
         r = nn_jobs_new("nnhal-close", N_CLOSERS, MAX_CONNECTIONS * 2, &context->closers);
     if (r == 0)
+        /* The slow calls of one client leave a quarter of the workers to the others. */
         nn_jobs_limit_owner(context->workers, n_workers * 3 / 4);
     return nn_error_trace(r);
 }
@@ -149,6 +150,7 @@ struct nn_service *nn_service_free(struct nn_service *service)
         nn_service_session_end(service->sessions[i]);
     if (service->context.wake_fd >= 0)
         wait_for_sessions(service);
+    /* After the sessions: the last reference to one may be held by a call in these pools. */
     nn_jobs_free(service->context.workers);
     nn_jobs_free(service->context.closers);
     nn_service_quota_free(service->context.quota);
@@ -221,6 +223,8 @@ static uint64_t prepare_poll(struct nn_service *service, uint64_t now_ns)
     bool accepts = may_accept(service, now_ns);
 
     service->fds[0] = (struct pollfd){.fd = service->context.wake_fd, .events = POLLIN};
+    /* Left out while it is not accepted from: clients that wait in the backlog would make
+     * poll return at once, again and again. */
     service->fds[1] = (struct pollfd){.fd = accepts ? service->listen_fd : -1, .events = POLLIN};
     if (now_ns < service->no_accept_before_ns)
         deadline_ns = service->no_accept_before_ns;
@@ -253,6 +257,8 @@ static int timeout_ms(uint64_t deadline_ns, uint64_t now_ns)
 {
     if (deadline_ns == NNHAL_NO_TIME)
         return -1;
+    /* Rounded up: a poll that ends before the deadline would repeat without waiting until
+     * it is reached. */
     return deadline_ns <= now_ns ? 0 : (int)((deadline_ns - now_ns) / 1000000 + 1);
 }
 
@@ -285,6 +291,7 @@ int nn_service_run(struct nn_service *service)
     return 0;
 }
 
+/* Runs in a signal handler: an atomic store and write, and errno as it was. */
 void nn_service_stop(struct nn_service *service)
 {
     uint64_t one = 1;

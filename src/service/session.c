@@ -71,6 +71,9 @@ static void session_unref(struct nn_service_session *session)
         .run = close_session,
         .cancel = close_session,
     };
+    /* Closing releases everything that the client has in the device, and waits for ever
+     * where one of its files is served by a process that does not answer: the loop does
+     * neither itself. */
     if (session->hal && nn_host_may_stall(session->hal) &&
         nn_host_submit_stalling(session->context->host, session->client.uid, &session->close) == 0)
         return;
@@ -90,6 +93,8 @@ static void session_drop(struct nn_service_session *session, const char *why)
 struct nn_service_session *nn_service_session_end(struct nn_service_session *session)
 {
     nn_peer_end(session->peer);
+    /* With the peer ended first, a call that a worker takes from the queue meanwhile does
+     * nothing. */
     nn_jobs_cancel_owner(session->context->workers, session->id);
     if (session->hal)
         nn_host_session_cancel(session->hal);
@@ -270,6 +275,8 @@ void nn_service_session_poll(struct nn_service_session *session, struct pollfd *
     bool reads = may_read(session);
 
     if (!reads) {
+        /* Asked again after the store: a call that ended in between has found 0, and woke
+         * nothing. */
         __atomic_store_n(&session->context->is_paused, 1, __ATOMIC_SEQ_CST);
         reads = may_read(session);
     }
@@ -387,6 +394,8 @@ static int session_submit(struct nn_service_session *session, struct nn_packet *
     call->packet = *packet;
     call->n_bytes = (size_t)packet->header.n_body_bytes;
     call->n_fds = packet->header.n_fds;
+    /* Counted before it is handed over: a worker may have ended and freed the call before
+     * start_call() returns. */
     __atomic_add_fetch(&session->n_refs, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&session->n_calls, 1, __ATOMIC_SEQ_CST);
     nn_service_quota_charge(session->user, call->n_bytes, call->n_fds);
@@ -484,6 +493,7 @@ static int answer_pings(struct nn_service_session *session)
 int nn_service_session_step(struct nn_service_session *session, const struct pollfd *fds,
                             uint64_t now_ns)
 {
+    /* The pidfd as well: a forked child of a dead client may keep its sockets open. */
     if (nn_peer_has_ended(session->peer) || fds[2].revents)
         return NN_SESSION_E_ENDED;
     if ((fds[0].revents | fds[1].revents) & POLLOUT && nn_peer_flush(session->peer) != 0)

@@ -61,6 +61,7 @@ static int new_memfd(uint64_t n_bytes, int *ret_fd)
     r = nn_sys_ftruncate(fd, (off_t)n_bytes);
     if (r < 0)
         return nn_error_trace(r == -EINVAL || r == -EFBIG ? -ENOMEM : r);
+    /* When it has its size, which no process can change afterwards: users need no guard. */
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return nn_error_origin(-errno);
     *ret_fd = steal_fd(&fd);
@@ -76,6 +77,8 @@ int nn_backing_new(uint64_t n_bytes, enum nn_backing *ret_backing, int *ret_fd)
     if (n_bytes == 0 || n_bytes > INT64_MAX / 2 ||
         !nn_align_up((size_t)n_bytes, (size_t)sysconf(_SC_PAGESIZE), &n_rounded))
         return nn_error_origin(-EINVAL);
+    /* The first two give dma-bufs, which other devices can import; a memfd serves the CPU
+     * alone. */
     *ret_backing = NN_BACKING_DMA_HEAP;
     if (from_heap(n_rounded, ret_fd) == 0)
         return 0;

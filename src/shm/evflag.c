@@ -40,6 +40,8 @@ void nn_evflag_init(struct nn_evflag *flag, struct nn_evflag_words *words)
 
 void nn_evflag_wake(struct nn_evflag *flag)
 {
+    /* The caller has published its counter, and a waiter is counted before its last look at
+     * that counter: either the waiter is seen here, or it sees the counter and does not sleep. */
     if (nn_word_load32(&flag->words->n_waiters) == 0)
         return;
     nn_word_add32(&flag->words->generation, 1);
@@ -124,6 +126,7 @@ int nn_evflag_wait(struct nn_evflag *flag, int (*is_ready)(void *ctx), void *ctx
 
     if (is_ready(ctx))
         return 0;
+    /* Counted before the last look in wait_counted(): see nn_evflag_wake(). */
     nn_word_add32(&flag->words->n_waiters, 1);
     r = wait_counted(flag, is_ready, ctx, deadline_ns);
     nn_word_add32(&flag->words->n_waiters, UINT32_MAX);
@@ -132,6 +135,7 @@ int nn_evflag_wait(struct nn_evflag *flag, int (*is_ready)(void *ctx), void *ctx
 
 static int finish_mapping(struct nn_region **region, struct nn_region **ret_region)
 {
+    /* A forked child would be a second writer of the same counters. */
     if (madvise(nn_region_data(*region), nn_region_size(*region), MADV_DONTFORK) < 0)
         return nn_error_origin(-errno);
     *ret_region = steal_ptr(region);
@@ -157,6 +161,9 @@ int nn_region_map_sealed(int fd, size_t n_bytes, struct nn_region **ret_region)
     struct stat status;
     int own_fd, seals = fcntl(fd, F_GET_SEALS), r;
 
+    /* With these seals no access can fault, so that no guard is needed; F_SEAL_SEAL keeps
+     * them as they are found here. Both sides write counters: sealed against writing, a queue
+     * is of no use. */
     if (seals < 0 || (seals & wanted) != wanted || (seals & unwanted))
         return NNHAL_FMQ_E_INVALID;
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != n_bytes ||

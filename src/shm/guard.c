@@ -79,6 +79,8 @@ static bool range_repair(uintptr_t address)
 
         if (!record_read(record_at(i), &range) || address - range.start >= range.n_bytes)
             continue;
+        /* Before the pages are replaced: a thread that has read zeros finds it set when it
+         * asks. */
         __atomic_store_n(range.broken, 1, __ATOMIC_SEQ_CST);
         start = (void *)range.start;
         return nn_sys_mmap(range.n_bytes, range.prot,
@@ -112,6 +114,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
 
+    /* A signal that a process sent (0 or less) carries no address of a fault. */
     if (info->si_code <= 0 || !range_repair((uintptr_t)info->si_addr))
         handler_chain(number, info, context);
     errno = saved;

@@ -101,6 +101,7 @@ static int check_params(struct nn_region *region, const struct nn_region_params 
         return NN_REGION_E_INVALID;
     if (params->kind == NNHAL_MEMORY_HARDWARE_BUFFER)
         return params->size == 0 ? 0 : NN_REGION_E_INVALID;
+    /* off_t is signed; half of the address space leaves room for rounding up to pages. */
     if (params->size == 0 || !nn_add_u64(*ret_offset, params->size, &end) || end > INT64_MAX ||
         params->size > SIZE_MAX / 2)
         return NN_REGION_E_INVALID;
@@ -191,6 +192,8 @@ int nn_region_import(int fd, const struct nn_region_params *params, unsigned fla
     r = check_size(region, params, offset, file_size);
     if (r != 0)
         return r;
+    /* Pixels in an order that is a device's own are of no use to the CPU: only the
+     * descriptor is kept, for the driver that imports it. */
     if (params->kind != NNHAL_MEMORY_HARDWARE_BUFFER || nn_plane_layout_is_linear(params->buffer)) {
         r = region_map(region, offset);
         if (r == NN_REGION_E_UNMAPPABLE && params->kind == NNHAL_MEMORY_HARDWARE_BUFFER)
@@ -290,6 +293,7 @@ static int sync_dma_buf(const struct nn_region *region, uint64_t flags)
 
     do
         r = nn_sys_ioctl(region->fd, DMA_BUF_IOCTL_SYNC, &sync);
+    /* The kernel asks for a repetition: the wait for the device was interrupted. */
     while (r == -EAGAIN);
     return nn_error_trace(r);
 }
@@ -309,6 +313,8 @@ int nn_region_end_access(struct nn_region *region, bool is_write)
     if (region->is_dma_buf)
         return sync_dma_buf(region, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ |
                                         (is_write ? DMA_BUF_SYNC_WRITE : 0U));
+    /* Written back while the call is in progress: of a later failure of the file's server
+     * no reply could tell. */
     if (is_write && region->may_stall && !nn_region_is_broken(region) &&
         msync(region->mapping, region->mapping_bytes, MS_SYNC) < 0)
         return nn_error_origin(-errno);

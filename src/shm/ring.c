@@ -103,6 +103,8 @@ static void init_sides(struct nn_ring *ring)
     }
     ring->writer = (struct ring_side){.own = write, .peer = read, .claim = claim};
     ring->reader = (struct ring_side){.own = read, .peer = write};
+    /* The peer may have written anything before this side attached: counters further apart
+     * than the queue is long would lead to spans beyond its elements. */
     if (ring->is_synchronized && write - read > ring->n_elements) {
         ring->writer.is_broken = true;
         ring->reader.is_broken = true;
@@ -222,6 +224,8 @@ static uint32_t ring_load_writable(struct nn_ring *ring, uint32_t n_wanted)
     if (ring->n_elements - n_used < n_wanted) {
         uint64_t peer = nn_word_load64(&ring->page->read);
 
+        /* By difference, as counters may wrap. One that went back, or ahead of ours, would
+         * count places as free that the reader still uses: the queue is given up. */
         if (peer - side->peer > n_used) {
             side->is_broken = true;
             return 0;
@@ -275,6 +279,7 @@ uint32_t nn_ring_available_to_read(struct nn_ring *ring)
 static void make_spans(struct nn_ring *ring, uint64_t first, uint32_t n_elements,
                        struct nnhal_fmq_transaction *ret_transaction)
 {
+    /* All of these are copies of this side: no word of the shared page decides an address. */
     uint32_t place = (uint32_t)(first % ring->n_elements);
     uint32_t n_before = ring->n_elements - place;
 
@@ -305,6 +310,9 @@ int nn_ring_begin_write(struct nn_ring *ring, uint32_t n_elements,
     if (!ring->is_synchronized) {
         if (side->own + n_elements > side->claim)
             side->claim = side->own + n_elements;
+        /* Visible before the first byte changes. The fence pairs with that of
+         * nn_ring_commit_read(): a reader that has copied new bytes sees the claim as well,
+         * and drops its copy. */
         nn_word_store64(&ring->page->claim, side->claim);
         nn_word_fence();
     }
@@ -348,6 +356,7 @@ int nn_ring_commit_write(struct nn_ring *ring, uint32_t n_elements)
     side->n_begun = 0;
     side->own += n_elements;
     nn_word_publish64(&ring->page->write, side->own);
+    /* The reader first: prefetching helps the next write only. */
     nn_evflag_wake(ring->flag);
     prefetch_next(ring, n_elements);
     return 0;
@@ -364,6 +373,7 @@ int nn_ring_begin_read(struct nn_ring *ring, uint32_t n_elements,
         return NNHAL_FMQ_E_TOO_MANY;
     if (ring_load_readable(ring, n_elements, &is_overrun) < n_elements || is_overrun) {
         if (is_overrun)
+            /* Everything before the write counter may be overwritten at any moment. */
             side->own = side->peer;
         return is_overrun        ? NNHAL_FMQ_E_OVERRUN
                : side->is_broken ? NNHAL_FMQ_E_BROKEN
@@ -384,6 +394,8 @@ int nn_ring_commit_read(struct nn_ring *ring, uint32_t n_elements)
         return nn_error_origin(-EINVAL);
     side->n_begun = 0;
     if (!ring->is_synchronized) {
+        /* Pairs with the fence in nn_ring_begin_write(): the claim is at least as new as
+         * the bytes. */
         nn_word_fence();
         if (nn_word_load64(&ring->page->claim) - side->own > ring->n_elements) {
             side->own = nn_word_load64(&ring->page->write);
@@ -400,6 +412,8 @@ int nn_ring_commit_read(struct nn_ring *ring, uint32_t n_elements)
 
 /* -- copies --------------------------------------------------------------- */
 
+/* Readers of an unsynchronized queue copy while it is written, which needs atomic words;
+ * the two sides of a synchronized one never have the same elements. */
 static void copy_in(struct nn_ring *ring, const struct nnhal_fmq_span *span, const uint8_t *bytes)
 {
     size_t n_bytes = (size_t)span->n_elements * ring->element_size;

@@ -60,9 +60,13 @@ static bool spin_begin(const struct nn_spin *spin)
 
     if (spin->bound_ns == 0)
         return false;
+    /* Where spinning did not help lately it only costs CPU time; one wait in
+     * NN_SPIN_PROBE_EVERY tries again, as the peer may have become faster. */
     if (!spin->is_forced && spin->n_long >= NN_SPIN_PATIENCE &&
         spin->n_long % NN_SPIN_PROBE_EVERY != 0)
         return false;
+    /* Counted before it is compared: two threads that looked first could both take the last
+     * CPU. */
     n_others = __atomic_fetch_add(&n_spinners, 1, __ATOMIC_RELAXED);
     if (spin->is_forced || n_cpus > (uint64_t)spin->n_threads + n_others)
         return true;

@@ -48,6 +48,8 @@ static int conn_deliver_reply(struct nn_conn *conn, struct nn_packet *packet)
 
     if (packet->header.type == NN_PACKET_REPLY) {
         for (struct conn_call *call = conn->calls; call; call = call->next) {
+            /* A second reply to a call that is done is refused: it would overwrite, and
+             * leak, the first. */
             if (call->serial != packet->header.serial || call->is_done)
                 continue;
             *call->reply = *packet;
@@ -79,6 +81,8 @@ static void conn_read_packet(struct nn_conn *conn, uint64_t end_ns)
     struct nn_packet packet;
     int r;
 
+    /* recvmsg takes as long as the service computes: under the lock no other thread could
+     * send. */
     conn->is_reading = true;
     pthread_mutex_unlock(&conn->lock);
     r = conn_receive(conn, end_ns, &packet);
@@ -120,6 +124,8 @@ static void conn_wait(struct nn_conn *conn, pthread_cond_t *condition, uint64_t 
  * so they have to be read here too. */
 static int call_enter(struct nn_conn *conn, struct conn_call *call)
 {
+    /* Beyond max_calls the service does not read from the socket: a thread that sent
+     * nevertheless could block in sendmsg for as long as other calls take. */
     while (!conn->is_dead && conn->n_calls >= conn->hello.max_calls) {
         if (is_over(call->end_ns))
             return NN_CONN_E_LATE;
@@ -159,6 +165,8 @@ static void call_leave(struct nn_conn *conn, struct conn_call *call)
     *link = call->next;
     conn->n_calls--;
     pthread_cond_signal(&conn->room);
+    /* If this thread was the one that read, all others sleep: without a new reader no reply
+     * would ever be received. */
     for (struct conn_call *other = conn->calls; other && !conn->is_reading; other = other->next) {
         if (!other->is_done) {
             pthread_cond_signal(&other->changed);

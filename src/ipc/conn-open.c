@@ -32,6 +32,8 @@ static int read_events(struct nn_conn *conn)
         r = nn_packet_recv(conn->events_fd, (size_t)conn->hello.max_body_bytes, true, &packet);
         if (r == NN_PACKET_E_AGAIN)
             return 0;
+        /* Any failure, also a lack of memory: the event is lost, and no later packet
+         * repeats it. */
         if (r != 0)
             return NN_PACKET_E_CLOSED;
         if (packet.header.type == NN_PACKET_PONG)
@@ -117,6 +119,8 @@ static int conn_say_hello(struct nn_conn *conn, uint64_t timeout_ns)
         return nn_error_trace(r);
     conn->events_fd = pair[0];
     theirs = pair[1];
+    /* Our copy of the end that is sent is closed when this returns: the service has the
+     * only one, so that its death is the end of events_fd. */
     r = nn_hello_send(conn->fd, &conn->hello, theirs);
     if (r != 0)
         return r > 0 ? NN_CONN_E_REFUSED : nn_error_trace(r);
@@ -211,6 +215,8 @@ struct nn_conn *nn_conn_close(struct nn_conn *conn)
     if (!conn)
         return NULL;
     if (nn_conn_is_foreign(conn))
+        /* The thread does not exist in the child, and another thread of the parent may have
+         * held the lock at the fork: neither is waited for. */
         return conn_free(conn); /* the sockets live on in the parent */
     pthread_mutex_lock(&conn->lock);
     conn->is_closing = true;

@@ -15,6 +15,8 @@ void nn_conn_die(struct nn_conn *conn)
     if (conn->is_dead)
         return;
     __atomic_store_n(&conn->is_dead, true, __ATOMIC_RELEASE);
+    /* Not closed: another thread may be in recvmsg with this number, which a new file could
+     * get. */
     shutdown(conn->fd, SHUT_RDWR);
     shutdown(conn->events_fd, SHUT_RDWR);
     if (conn->owns_process && !conn->is_closing)

@@ -45,6 +45,7 @@ void nn_arena_reset(struct nn_arena *arena)
         return;
     arena->chunks = kept->next;
     nn_arena_done(arena);
+    /* Blocks are zero when they are given out, which calloc does for new chunks only. */
     memset(kept->bytes, 0, kept->n_used);
     kept->next = NULL;
     kept->n_used = 0;
@@ -65,6 +66,8 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
     if (!nn_add_size(arena->n_bytes, capacity, &n_total) ||
         !nn_add_size(sizeof(*chunk), capacity, &total))
         return NULL;
+    /* Capacities are what is counted, not blocks: the limit bounds what a peer makes this
+     * process allocate. */
     if (arena->limit_bytes && n_total > arena->limit_bytes)
         return NULL;
     chunk = calloc(1, total);

@@ -26,6 +26,7 @@ unsigned nn_cpus_parse_quota(const char *text)
     if (sscanf(text, "%llu %llu", &quota, &period) != 2 || quota == 0 || period == 0 ||
         quota / period >= 65536)
         return 0;
+    /* Rounded up: half a CPU still runs one thread. */
     return (unsigned)((quota + period - 1) / period);
 }
 
@@ -70,6 +71,7 @@ unsigned nn_cpus_allowed(void)
         unsigned quota = cpus_of_group(group);
         char *last = strrchr(group, '/');
 
+        /* Every group above has its own limit, and the lowest holds. */
         if (quota && quota < n)
             n = quota;
         if (!last)

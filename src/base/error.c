@@ -35,6 +35,7 @@ void nn_error_record(int r, const char *where, bool is_origin)
 {
     struct error_ring *ring = &nn_error_ring;
     size_t i = ring->n++ % N_RECORDS;
+    /* Callers record an error between a system call and their last look at errno. */
     int saved = errno;
 
     ring->records[i].where = where;

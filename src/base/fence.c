@@ -62,6 +62,8 @@ static int timeout_ms(uint64_t deadline_ns)
     now_ns = nn_sys_now_ns();
     if (now_ns >= deadline_ns)
         return 0;
+    /* Rounded up: a poll that ends too early would repeat without waiting until the
+     * deadline. */
     left_ms = (deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
     return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }

@@ -158,6 +158,7 @@ static struct nn_job *job_choose(struct nn_jobs *jobs, struct owner **ret_owner)
         if (owner == jobs->ring)
             return NULL;
     }
+    /* Ends: an owner in the ring has at least one job queued. */
     while (!owner->lanes[priority].first)
         priority--;
     jobs->ring = owner->after; /* its next turn is the last */
@@ -188,6 +189,8 @@ static bool wait_for_work(struct nn_jobs *jobs)
 
 static void job_run(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
 {
+    /* Counted under the lock, which also keeps the owner from being freed while it runs a
+     * job. */
     owner->n_running++;
     pthread_mutex_unlock(&jobs->lock);
     job->run(job);
@@ -291,6 +294,7 @@ int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
     int r = 0;
 
     assert((unsigned)job->priority < NN_JOBS_PRIORITY_N);
+    /* After a fork the threads are the parent's, and one of them may have held the lock. */
     if (jobs->pid != getpid())
         return nn_error_origin(-ECHILD);
     pthread_mutex_lock(&jobs->lock);
@@ -347,6 +351,7 @@ void nn_jobs_cancel_owner(struct nn_jobs *jobs, uint64_t id)
     owner = owner_find(jobs, id);
     if (owner)
         owner_collect_jobs(jobs, owner, &end);
+    /* Without the lock: cancel is the owner's code and may submit or cancel jobs itself. */
     pthread_mutex_unlock(&jobs->lock);
     jobs_cancel_list(list);
 }
@@ -374,6 +379,8 @@ struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs)
     jobs_cancel_list(list);
 
     pthread_mutex_lock(&jobs->lock);
+    /* A thread that leaves is not counted in n_threads any more, but still takes the lock
+     * once. */
     while (jobs->n_threads > 0 || jobs->n_leaving > 0)
         pthread_cond_wait(&jobs->gone, &jobs->lock);
     pthread_mutex_unlock(&jobs->lock);

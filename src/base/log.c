@@ -144,6 +144,7 @@ print_line(const char *prefix, const char *format, va_list arguments)
         if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
             line[i] = '?';
     line[n++] = '\n';
+    /* One write, so that lines of several threads and processes do not mix. */
     if (write(STDERR_FILENO, line, n) < 0)
         errno = saved; /* a log that fails is not logged */
     errno = saved;

@@ -47,6 +47,8 @@ ssize_t nn_sys_recvmsg(int fd, struct msghdr *message, int flags)
     if (r < 0)
         return r;
     do
+        /* Close-on-exec at once: another thread may fork and exec before a second call
+         * could set it. */
         n = recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     return n < 0 ? nn_error_origin(-errno) : n;
@@ -60,6 +62,7 @@ ssize_t nn_sys_sendmsg(int fd, const struct msghdr *message, int flags)
     if (r < 0)
         return r;
     do
+        /* A service that died must not end the application by SIGPIPE. */
         n = sendmsg(fd, message, flags | MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     return n < 0 ? nn_error_origin(-errno) : n;
@@ -92,6 +95,8 @@ int nn_sys_memfd_create(const char *name, bool sealable)
 
     if (r < 0)
         return r;
+    /* Tensors are never code; some systems warn about, or refuse, a memfd that could be
+     * executed. */
     fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
         fd = memfd_create(name, flags);

@@ -14,6 +14,10 @@ int nn_thread_start(const char *name, void *(*main)(void *argument), void *argum
     pthread_t thread;
     int r;
 
+    /* The application's handlers must not run on threads that it does not know. A fault is
+     * raised on the thread that causes it, and would end the process if it were blocked.
+     * Blocked around pthread_create, since a new thread has the mask of its creator from its
+     * first instruction. */
     sigfillset(&blocked);
     for (size_t i = 0; i < NN_N_ELEMENTS(open_signals); i++)
         sigdelset(&blocked, open_signals[i]);

@@ -94,6 +94,8 @@ static void wire_fail(struct nn_hal_channel *channel, const char *why)
 {
     struct wire *wire = wire_of(channel);
 
+    /* One line for a service that is left: calls in flight on other threads may find the
+     * same. */
     if (!nn_conn_is_dead(wire->conn))
         nn_log("hal", NN_LOG_WARNING, "left the service in process %d: %s",
                nn_conn_hello(wire->conn)->pid, why);
@@ -167,6 +169,7 @@ int nn_dial_fd(int fd, int pidfd, uint64_t timeout_ns, const struct nn_hal_liste
         free(wire);
         return r == NN_CONN_E_REFUSED ? NN_DIAL_E_REFUSED : nn_error_trace(nn_error_fold(r));
     }
+    /* Events may arrive before this: they need the listener alone, which was set above. */
     wire->channel = (struct nn_hal_channel){
         .ops = &wire_ops,
         .minor = nn_conn_hello(wire->conn)->minor,

@@ -96,6 +96,8 @@ static int decode_failure(struct proxy_call *call)
     int r = nn_codec_decode(&nn_codec_failure, call->proxy->channel->minor, &call->answer,
                             call->arena, &failure);
 
+    /* Outputs are empty after a failure, also where a caller looks at them without asking
+     * for the status. */
     memset(call->reply, 0, call->method->reply->size);
     *message = failure.message;
     return r;
@@ -107,6 +109,8 @@ static uint32_t call_decode_reply(struct proxy_call *call)
     uint32_t status = call->answer.status;
     int r;
 
+    /* The application switches over these values: one that no interface names does not
+     * reach it. */
     if (status > NNHAL_DEAD_OBJECT)
         return call_fail_violation(call, "a reply has no such status");
     if (status == NNHAL_NONE || (method->also && status == method->also))
@@ -114,6 +118,8 @@ static uint32_t call_decode_reply(struct proxy_call *call)
                             call->reply);
     else
         r = decode_failure(call);
+    /* A sender that once broke the form may have lost count of its objects too: no later
+     * reply of it is worth decoding. */
     if (r == NN_CODEC_E_VIOLATION)
         return call_fail_violation(call, "a reply is not of its form");
     if (r)

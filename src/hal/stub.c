@@ -35,6 +35,8 @@ static const struct nn_hal_method_type *find_method(uint32_t number, uint32_t mi
     if (number >= nn_hal_n_methods)
         return NULL;
     method = &nn_hal_methods[number];
+    /* A method newer than what both sides agreed on is as unknown as one that does not
+     * exist. */
     return method->name && method->minor <= minor ? method : NULL;
 }
 
@@ -84,6 +86,7 @@ static int encode_reply(const struct request *request, uint32_t *status,
     const struct nn_hal_method_type *method = request->method;
     int r;
 
+    /* The proxy would drop the whole service for a value that a driver has made up. */
     if (*status > NNHAL_DEAD_OBJECT)
         *status = NNHAL_GENERAL_FAILURE;
     if (*status != NNHAL_NONE && (!method->also || *status != method->also))
@@ -118,6 +121,7 @@ static int request_serve(struct request *request, uint32_t *ret_status,
     if (r == NN_CODEC_E_VIOLATION)
         return NN_HAL_STUB_E_VIOLATION;
     nn_hal_trace("<-", NN_HAL_PACKET_CALL, request->message, request->args);
+    /* Not the client's fault: it gets an answer and keeps its connection. */
     if (r == NN_CODEC_E_MEMORY)
         *message_of(request->reply) = "the service has no memory for this request";
     else
@@ -159,6 +163,8 @@ void nn_hal_stub_subject(const struct nn_codec_message *message, uint64_t *ret_p
 {
     uint64_t ids[2] = {0, 0};
 
+    /* Runs before the request is decoded, on bytes that only their number vouches for: a
+     * wrong id costs the client its priority, and nothing else. */
     if (message->number == NN_HAL_METHOD_EXECUTE_SYNCHRONOUSLY && message->n_bytes >= sizeof(ids))
         memcpy(ids, message->bytes, sizeof(ids));
     *ret_prepared_model = le64toh(ids[0]);

@@ -179,7 +179,7 @@ static const struct variant variants[] = {
      FAMILY(instance_normalization),
      instance,
      {2, 9, 7, 301}},
-    {NNHAL_OP_BATCH_MATMUL, F32, FAMILY(matmul), product, {1, 2, 37, 101}},
+    {NNHAL_OP_BATCH_MATMUL, Q8S, FAMILY(matmul), product, {1, 2, 37, 101}},
 };
 
 /* The output's bytes with one table; the caller frees. */

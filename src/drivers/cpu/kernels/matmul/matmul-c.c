@@ -8,7 +8,7 @@
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/common/variant.h"
-#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/common/vector-f32.h"
 #include "drivers/cpu/kernels/kernel.h"
 
 #include <errno.h>
@@ -125,15 +125,19 @@ static void accumulate_float(const struct matmul_job *job, size_t row, const flo
         const float x2 = real_at(x, x_at(job, row, k + 2));
         const float x3 = real_at(x, x_at(job, row, k + 3));
 
-        for (size_t c = 0; c < n; c++)
-            acc[c] = acc[c] + x0 * y[c] + x1 * y[stride + c] + x2 * y[2 * stride + c] +
-                     x3 * y[3 * stride + c];
+        for (size_t c = 0; c < n; c++) {
+            float sum = nn_madd_one_f32(x0, y[c], acc[c]);
+
+            sum = nn_madd_one_f32(x1, y[stride + c], sum);
+            sum = nn_madd_one_f32(x2, y[2 * stride + c], sum);
+            acc[c] = nn_madd_one_f32(x3, y[3 * stride + c], sum);
+        }
     }
     for (; k < job->k; k++, y += stride) {
         const float x0 = real_at(x, x_at(job, row, k));
 
         for (size_t c = 0; c < n; c++)
-            acc[c] += x0 * y[c];
+            acc[c] = nn_madd_one_f32(x0, y[c], acc[c]);
     }
 }
 
@@ -148,28 +152,88 @@ static void accumulate_integer(const struct matmul_job *job, size_t row, const u
     }
 }
 
+/* Sums of a tile, two vectors of y and an element of x stay in the registers. */
+enum { TILE_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 8 : 6, TILE_COLUMNS = 2 * NN_LANES_F32 };
+
+/* n_rows rows, a constant where this is called, and TILE_COLUMNS columns of float32. */
+NN_INLINE void tile_f32(const struct matmul_job *job, size_t row, size_t j, const size_t n_rows)
+{
+    const float *x = (const float *)job->args->inputs[0].data + row * job->k;
+    const float *y = (const float *)job->y + row / job->m * job->k * job->n + j;
+    float *out = (float *)job->args->outputs[0].data + row * job->n + j;
+    nn_vector_f32 sums[TILE_ROWS][2];
+
+#pragma GCC unroll 8
+    for (size_t r = 0; r < n_rows; r++)
+        sums[r][0] = sums[r][1] = (nn_vector_f32){0};
+    for (size_t k = 0; k < job->k; k++, y += job->n) {
+        nn_vector_f32 left = nn_load_f32(y), right = nn_load_f32(y + NN_LANES_F32);
+
+#pragma GCC unroll 8
+        for (size_t r = 0; r < n_rows; r++) {
+            nn_vector_f32 all = nn_splat_f32(x[r * job->k + k]);
+
+            sums[r][0] = nn_madd_f32(all, left, sums[r][0]);
+            sums[r][1] = nn_madd_f32(all, right, sums[r][1]);
+        }
+    }
+#pragma GCC unroll 8
+    for (size_t r = 0; r < n_rows; r++) {
+        memcpy(out + r * job->n, &sums[r][0], sizeof(sums[r][0]));
+        memcpy(out + r * job->n + NN_LANES_F32, &sums[r][1], sizeof(sums[r][1]));
+    }
+}
+
+/* Whole tiles of rows [begin, end) of one matrix. Returns: the columns that are done. */
+static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end)
+{
+    size_t n_columns = job->n / TILE_COLUMNS * TILE_COLUMNS;
+
+    if (job->args->inputs[0].type != NNHAL_TENSOR_FLOAT32 || job->params->adjoint_x)
+        return 0;
+    for (size_t j = 0; j < n_columns; j += TILE_COLUMNS) {
+        size_t row = begin;
+
+        for (; row + TILE_ROWS <= end; row += TILE_ROWS)
+            tile_f32(job, row, j, TILE_ROWS);
+        for (; row < end; row++)
+            tile_f32(job, row, j, 1);
+    }
+    return n_columns;
+}
+
+/* The columns of one row from first on. */
+static void row_float(const struct matmul_job *job, size_t row, size_t first)
+{
+    const struct nn_tensor *out = &job->args->outputs[0];
+    const float *y = (const float *)job->y + row / job->m * job->k * job->n;
+    float acc[NN_CHUNK];
+
+    for (size_t j = first; j < job->n; j += NN_CHUNK) {
+        size_t n = nn_min_size(NN_CHUNK, job->n - j);
+
+        for (size_t c = 0; c < n; c++)
+            acc[c] = 0.0f;
+        accumulate_float(job, row, y + j, acc, n);
+        for (size_t c = 0; c < n; c++) {
+            if (out->type == NNHAL_TENSOR_FLOAT16)
+                ((uint16_t *)out->data)[row * job->n + j + c] = nn_f32_to_f16(acc[c]);
+            else
+                ((float *)out->data)[row * job->n + j + c] = acc[c];
+        }
+    }
+}
+
 static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct matmul_job *job = ctx;
-    const struct nn_tensor *out = &job->args->outputs[0];
-    float acc[NN_CHUNK];
 
-    for (size_t row = begin; row < end; row++) {
-        const float *y = (const float *)job->y + row / job->m * job->k * job->n;
+    while (begin < end) {
+        size_t stop = nn_min_size(end, (begin / job->m + 1) * job->m);
+        size_t first = tiles_f32(job, begin, stop);
 
-        for (size_t j = 0; j < job->n; j += NN_CHUNK) {
-            size_t n = nn_min_size(NN_CHUNK, job->n - j);
-
-            for (size_t c = 0; c < n; c++)
-                acc[c] = 0.0f;
-            accumulate_float(job, row, y + j, acc, n);
-            for (size_t c = 0; c < n; c++) {
-                if (out->type == NNHAL_TENSOR_FLOAT16)
-                    ((uint16_t *)out->data)[row * job->n + j + c] = nn_f32_to_f16(acc[c]);
-                else
-                    ((float *)out->data)[row * job->n + j + c] = acc[c];
-            }
-        }
+        for (; begin < stop; begin++)
+            row_float(job, begin, first);
     }
 }
 
@@ -223,7 +287,10 @@ static int nn_batch_matmul(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_VARIANT_ROW("batch_matmul", BATCH_MATMUL), .in0 = NN_T_F32 | NN_T_F16 | NN_T_I32 | NN_T_S8,
+    {NN_VARIANT_FMA_ROW("batch_matmul_f32", BATCH_MATMUL), .in0 = NN_T_F32 | NN_T_F16,
+     .params_bytes = sizeof(struct matmul_params), .lower = lower_matmul, .run = nn_batch_matmul,
+     .check = check_shapes},
+    {NN_VARIANT_ROW("batch_matmul_i32", BATCH_MATMUL), .in0 = NN_T_I32 | NN_T_S8,
      .params_bytes = sizeof(struct matmul_params), .lower = lower_matmul, .run = nn_batch_matmul,
      .check = check_shapes},
 };

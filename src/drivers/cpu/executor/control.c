@@ -134,10 +134,8 @@ static int run_branch(struct nn_run *run, uint32_t graph, const struct nn_node *
     for (uint32_t i = 0; i < of->n_inputs; i++) {
         struct nn_slot value = {0};
 
-        r = borrow_value(run, graph, frame, node->inputs[3 + i], &value);
-        if (!r)
-            r = lend_input(run, branch, inner, i, &value);
-        if (r)
+        if ((r = borrow_value(run, graph, frame, node->inputs[3 + i], &value)) ||
+            (r = lend_input(run, branch, inner, i, &value)))
             return r;
     }
     for (uint32_t i = 0; i < of->n_outputs; i++) {

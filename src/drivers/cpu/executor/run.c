@@ -62,11 +62,9 @@ static int open_writes(struct nn_run *run)
 
         if (writes[i].is_late)
             continue;
-        r = nn_slot_shape(slot, graph->values[writes[i].value].type, value->n_dims,
-                          dims + value->first_dim);
-        if (!r)
-            r = nn_slot_reserve(slot, graph->values[writes[i].value].type);
-        if (r)
+        if ((r = nn_slot_shape(slot, graph->values[writes[i].value].type, value->n_dims,
+                               dims + value->first_dim)) ||
+            (r = nn_slot_reserve(slot, graph->values[writes[i].value].type)))
             return nn_error_trace(r);
         slot->scale = value->scale;
         slot->zero_point = value->zero_point;

@@ -79,10 +79,8 @@ int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_
         return nn_kernel_refuse(args, "the plan is another model's");
     value = &graph->values[node->outputs[output]];
     slot = &run->frame->slots[node->outputs[output]];
-    r = nn_slot_shape(slot, value->type, n_dims, dims);
-    if (!r)
-        r = nn_slot_reserve(slot, value->type);
-    if (r)
+    if ((r = nn_slot_shape(slot, value->type, n_dims, dims)) ||
+        (r = nn_slot_reserve(slot, value->type)))
         return nn_error_trace(r);
     if (nn_run_declared(run, value, slot))
         return NN_KERNEL_E_REFUSED;

@@ -30,10 +30,8 @@ static int copy_graphs(struct nn_program *program, const struct nnhal_driver_mod
     for (uint32_t i = 0; i < program->n_graphs; i++) {
         struct nn_graph *graph = &program->graphs[i].graph;
 
-        r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL);
-        if (!r)
-            r = nn_cpu_passes_run(program, i, passes);
-        if (r)
+        if ((r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL)) ||
+            (r = nn_cpu_passes_run(program, i, passes)))
             return nn_error_trace(r);
         nn_trace_printed("plan", print_graph, graph);
     }

@@ -84,12 +84,9 @@ static int plan_value(struct emitter *emitter, uint32_t index, uint32_t *ret)
     int r;
 
     if (!state->plan_value) {
-        r = place_value(emitter, index, &value);
-        if (!r)
-            r = add_dims(emitter, state->dims, state->n_dims, &value.first_dim);
-        if (!r)
-            r = section_append(&emitter->values, &value, sizeof(value));
-        if (r)
+        if ((r = place_value(emitter, index, &value)) ||
+            (r = add_dims(emitter, state->dims, state->n_dims, &value.first_dim)) ||
+            (r = section_append(&emitter->values, &value, sizeof(value))))
             return nn_error_trace(r);
         state->plan_value = (uint32_t)(emitter->values.size / sizeof(value));
     }
@@ -153,10 +150,8 @@ static int add_writes(struct emitter *emitter)
 
         if (!segment->values[v].is_slot)
             continue;
-        r = plan_value(emitter, v, &write.plan_value);
-        if (!r)
-            r = section_append(&emitter->writes, &write, sizeof(write));
-        if (r)
+        if ((r = plan_value(emitter, v, &write.plan_value)) ||
+            (r = section_append(&emitter->writes, &write, sizeof(write))))
             return nn_error_trace(r);
     }
     return 0;

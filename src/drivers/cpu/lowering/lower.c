@@ -440,10 +440,7 @@ static int lower_node(struct nn_segment *segment, uint32_t index)
         nn_refuse(segment->why, "there is no kernel for these types");
         return NN_LOWER_E_REFUSED;
     }
-    r = know_inputs(&work, row, false);
-    if (!r)
-        r = infer_outputs(&work, row);
-    if (r)
+    if ((r = know_inputs(&work, row, false)) || (r = infer_outputs(&work, row)))
         return r;
     if (outputs_are_empty(&work) && !row->is_dynamic)
         return 0;

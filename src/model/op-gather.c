@@ -3,6 +3,7 @@
  *
  * The indices' values decide nothing here; the kernel checks each. */
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -10,12 +11,13 @@
 
 static int infer_gather(struct nn_infer *infer)
 {
-    const struct nn_infer_operand *input = &infer->inputs[0], *indices = &infer->inputs[2];
+    const struct nn_infer_operand *input = &infer->inputs[0],
+                                  *indices = &infer->inputs[NN_GATHER_INDICES];
     uint32_t dims[2 * NNHAL_MAX_RANK], axis, n;
     int r;
 
-    if ((r = nn_infer_axis(infer, 1, input->n_dims, &axis)) ||
-        (r = nn_infer_rank(infer, 2, 1, NNHAL_MAX_RANK)))
+    if ((r = nn_infer_axis(infer, NN_GATHER_AXIS, input->n_dims, &axis)) ||
+        (r = nn_infer_rank(infer, NN_GATHER_INDICES, 1, NNHAL_MAX_RANK)))
         return r;
     n = input->n_dims - 1 + indices->n_dims;
     if (n > NNHAL_MAX_RANK)

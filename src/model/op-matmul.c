@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BATCH_MATMUL */
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -30,8 +31,8 @@ static int infer_matmul(struct nn_infer *infer)
     bool adjoint_y;
     int r;
 
-    if ((r = check_shapes(infer)) || (r = nn_infer_bool(infer, 2, &adjoint_x)) ||
-        (r = nn_infer_bool(infer, 3, &adjoint_y)))
+    if ((r = check_shapes(infer)) || (r = nn_infer_bool(infer, NN_MATMUL_ADJOINT_X, &adjoint_x)) ||
+        (r = nn_infer_bool(infer, NN_MATMUL_ADJOINT_Y, &adjoint_y)))
         return r;
     if (x[adjoint_x ? rank - 2 : rank - 1] != y[adjoint_y ? rank - 1 : rank - 2])
         return nn_refuse(infer->why, "the inner dimensions are %u and %u, they must be equal",

@@ -6,6 +6,7 @@
 #include "model/geometry.h"
 #include "model/infer.h"
 #include "model/slice.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -51,14 +52,14 @@ static int validate_zero_point(struct nn_op_context *context)
 /* The paddings of input 1, [rank, 2], as 2 * rank numbers; none is negative. */
 static int read_paddings(struct nn_infer *infer, uint32_t rank, uint32_t *ret)
 {
-    const struct nn_infer_operand *paddings = &infer->inputs[1];
+    const struct nn_infer_operand *paddings = &infer->inputs[NN_PAD_PADDINGS];
     const void *values;
     uint64_t n;
     int r;
 
     if (paddings->n_dims != 2 || paddings->dims[0] != rank || paddings->dims[1] != 2)
         return nn_refuse(infer->why, "paddings must have the shape [%u, 2]", rank);
-    r = nn_infer_i32s(infer, 1, &values, &n);
+    r = nn_infer_i32s(infer, NN_PAD_PADDINGS, &values, &n);
     if (r)
         return r;
     for (uint32_t i = 0; i < 2 * rank; i++) {
@@ -135,7 +136,7 @@ static int infer_mirror_pad(struct nn_infer *infer)
     int32_t mode;
     int r;
 
-    r = nn_infer_i32(infer, 2, &mode);
+    r = nn_infer_i32(infer, NN_PAD_MODE, &mode);
     if (r)
         return r;
     if (mode != 0 && mode != 1)
@@ -203,13 +204,13 @@ static int read_strided_slice(const struct nn_infer *infer, struct strided_slice
 {
     int r;
 
-    if ((r = read_per_dim(infer, 1, &slice->begins)) ||
-        (r = read_per_dim(infer, 2, &slice->ends)) ||
-        (r = read_per_dim(infer, 3, &slice->strides)) ||
-        (r = nn_infer_i32(infer, 4, &slice->begin_mask)) ||
-        (r = nn_infer_i32(infer, 5, &slice->end_mask)))
+    if ((r = read_per_dim(infer, NN_STRIDED_BEGINS, &slice->begins)) ||
+        (r = read_per_dim(infer, NN_STRIDED_ENDS, &slice->ends)) ||
+        (r = read_per_dim(infer, NN_STRIDED_STRIDES, &slice->strides)) ||
+        (r = nn_infer_i32(infer, NN_STRIDED_BEGIN_MASK, &slice->begin_mask)) ||
+        (r = nn_infer_i32(infer, NN_STRIDED_END_MASK, &slice->end_mask)))
         return r;
-    return nn_infer_i32(infer, 6, &slice->shrink_mask);
+    return nn_infer_i32(infer, NN_STRIDED_SHRINK_MASK, &slice->shrink_mask);
 }
 
 static int infer_strided_slice(struct nn_infer *infer)
@@ -311,8 +312,8 @@ static int infer_channel_shuffle(struct nn_infer *infer)
     uint32_t axis;
     int r;
 
-    if ((r = nn_infer_axis(infer, 2, input->n_dims, &axis)) ||
-        (r = nn_infer_i32(infer, 1, &n_groups)))
+    if ((r = nn_infer_axis(infer, NN_SHUFFLE_AXIS, input->n_dims, &axis)) ||
+        (r = nn_infer_i32(infer, NN_SHUFFLE_GROUPS, &n_groups)))
         return r;
     if (n_groups <= 0 || input->dims[axis] % (uint32_t)n_groups)
         return nn_refuse(infer->why, "%d groups of %u channels", n_groups, input->dims[axis]);
@@ -344,7 +345,8 @@ static int infer_depth_to_space(struct nn_infer *infer)
     uint64_t block = 1;
     int r;
 
-    if ((r = read_layout(infer, 2, &at)) || (r = read_block(infer, 1, &block)))
+    if ((r = read_layout(infer, NN_SPACE_LAYOUT, &at)) ||
+        (r = read_block(infer, NN_SPACE_BLOCK, &block)))
         return r;
     if (input->dims[at.c] % (block * block))
         return nn_refuse(infer->why, "%u channels are no multiple of the square of block size %u",
@@ -365,7 +367,8 @@ static int infer_space_to_depth(struct nn_infer *infer)
     uint64_t block = 1;
     int r;
 
-    if ((r = read_layout(infer, 2, &at)) || (r = read_block(infer, 1, &block)))
+    if ((r = read_layout(infer, NN_SPACE_LAYOUT, &at)) ||
+        (r = read_block(infer, NN_SPACE_BLOCK, &block)))
         return r;
     if (input->dims[at.h] % block || input->dims[at.w] % block)
         return nn_refuse(infer->why, "%u x %u is no multiple of block size %u", input->dims[at.h],
@@ -386,10 +389,10 @@ static int read_block_shape(const struct nn_infer *infer, uint32_t ret[2])
     uint64_t n;
     int r;
 
-    r = nn_infer_i32s(infer, 1, &values, &n);
+    r = nn_infer_i32s(infer, NN_SPACE_BLOCK, &values, &n);
     if (r)
         return r;
-    if (infer->inputs[1].n_dims != 1 || n != 2)
+    if (infer->inputs[NN_SPACE_BLOCK].n_dims != 1 || n != 2)
         return nn_refuse(infer->why, "the block shape must have the shape [2]");
     for (uint32_t i = 0; i < 2; i++) {
         int32_t block = nn_infer_i32_at(values, i);
@@ -409,7 +412,7 @@ static int infer_batch_to_space(struct nn_infer *infer)
     uint64_t area;
     int r;
 
-    if ((r = read_layout(infer, 2, &at)) || (r = read_block_shape(infer, block)))
+    if ((r = read_layout(infer, NN_SPACE_LAYOUT, &at)) || (r = read_block_shape(infer, block)))
         return r;
     area = (uint64_t)block[0] * block[1];
     if (input->dims[0] % area)
@@ -426,14 +429,14 @@ static int infer_batch_to_space(struct nn_infer *infer)
 /* The paddings of input 2, [2, 2]: top, bottom, left, right. */
 static int read_batch_paddings(const struct nn_infer *infer, uint32_t ret[4])
 {
-    const struct nn_infer_operand *paddings = &infer->inputs[2];
+    const struct nn_infer_operand *paddings = &infer->inputs[NN_SPACE_TO_BATCH_PADDINGS];
     const void *values;
     uint64_t n;
     int r;
 
     if (paddings->n_dims != 2 || paddings->dims[0] != 2 || paddings->dims[1] != 2)
         return nn_refuse(infer->why, "paddings must have the shape [2, 2]");
-    r = nn_infer_i32s(infer, 2, &values, &n);
+    r = nn_infer_i32s(infer, NN_SPACE_TO_BATCH_PADDINGS, &values, &n);
     if (r)
         return r;
     for (uint32_t i = 0; i < 4; i++) {
@@ -454,8 +457,8 @@ static int infer_space_to_batch(struct nn_infer *infer)
     struct layout at;
     int r;
 
-    if ((r = read_layout(infer, 3, &at)) || (r = read_block_shape(infer, block)) ||
-        (r = read_batch_paddings(infer, paddings)))
+    if ((r = read_layout(infer, NN_SPACE_TO_BATCH_LAYOUT, &at)) ||
+        (r = read_block_shape(infer, block)) || (r = read_batch_paddings(infer, paddings)))
         return r;
     height = (uint64_t)paddings[0] + input->dims[at.h] + paddings[1];
     width = (uint64_t)paddings[2] + input->dims[at.w] + paddings[3];

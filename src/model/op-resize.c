@@ -4,6 +4,7 @@
  * The new size is given as numbers, or as factors of the old one; width comes
  * first. Nothing but the batch may be empty. */
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -30,7 +31,8 @@ static int read_size(const struct nn_infer *infer, uint32_t i, uint32_t old, uin
         size = product >= 1.0f && product < 2147483648.0f ? (int32_t)product : 0;
     }
     if (size <= 0)
-        return nn_refuse(infer->why, "the new %s is not above 0", i == 1 ? "width" : "height");
+        return nn_refuse(infer->why, "the new %s is not above 0",
+                         i == NN_RESIZE_WIDTH ? "width" : "height");
     *ret = (uint32_t)size;
     return 0;
 }
@@ -40,8 +42,8 @@ static int check_corners(const struct nn_infer *infer)
     bool aligns_corners, has_half_pixels;
     int r;
 
-    if ((r = nn_infer_optional_bool(infer, 4, &aligns_corners)) ||
-        (r = nn_infer_optional_bool(infer, 5, &has_half_pixels)))
+    if ((r = nn_infer_optional_bool(infer, NN_RESIZE_ALIGN_CORNERS, &aligns_corners)) ||
+        (r = nn_infer_optional_bool(infer, NN_RESIZE_HALF_PIXELS, &has_half_pixels)))
         return r;
     if (aligns_corners && has_half_pixels)
         return nn_refuse(infer->why, "corners cannot be aligned with half pixel centers");
@@ -57,13 +59,14 @@ static int infer_resize(struct nn_infer *infer)
 
     if (!input->dims[1] || !input->dims[2] || !input->dims[3])
         return nn_refuse(infer->why, "only the batch of a resized image may be 0");
-    if ((r = nn_infer_optional_bool(infer, 3, &is_nchw)) || (r = check_corners(infer)))
+    if ((r = nn_infer_optional_bool(infer, NN_RESIZE_LAYOUT, &is_nchw)) ||
+        (r = check_corners(infer)))
         return r;
     h = is_nchw ? 2 : 1;
     w = h + 1;
     memcpy(dims, input->dims, sizeof(dims));
-    if ((r = read_size(infer, 1, input->dims[w], &dims[w])) ||
-        (r = read_size(infer, 2, input->dims[h], &dims[h])))
+    if ((r = read_size(infer, NN_RESIZE_WIDTH, input->dims[w], &dims[w])) ||
+        (r = read_size(infer, NN_RESIZE_HEIGHT, input->dims[h], &dims[h])))
         return r;
     return nn_infer_moved(infer, 4, dims);
 }

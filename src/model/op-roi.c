@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* op-roi.c - ROI_ALIGN, ROI_POOLING, HEATMAP_MAX_KEYPOINT: looking into boxes */
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -45,15 +46,16 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
 
     if (check_boxes(infer))
         return NN_REFUSED;
-    n_boxes = input_dim(infer, 1, 0);
-    if (infer->inputs[2].n_dims != 1 || input_dim(infer, 2, 0) != n_boxes)
+    n_boxes = input_dim(infer, NN_ROI_BOXES, 0);
+    if (infer->inputs[NN_ROI_BATCHES].n_dims != 1 || input_dim(infer, NN_ROI_BATCHES, 0) != n_boxes)
         return nn_refuse(infer->why, "batch indexes must have the shape [%u]", n_boxes);
-    if ((r = nn_infer_i32(infer, 3, &height)) || (r = nn_infer_i32(infer, 4, &width)) ||
+    if ((r = nn_infer_i32(infer, NN_ROI_HEIGHT, &height)) ||
+        (r = nn_infer_i32(infer, NN_ROI_WIDTH, &width)) ||
         (r = nn_infer_bool(infer, layout, &is_nchw)))
         return r;
     if (height <= 0 || width <= 0)
         return nn_refuse(infer->why, "output of %d x %d", height, width);
-    if (check_stride(infer, 5) || check_stride(infer, 6))
+    if (check_stride(infer, NN_ROI_HEIGHT_STRIDE) || check_stride(infer, NN_ROI_WIDTH_STRIDE))
         return NN_REFUSED;
     n_channels = input_dim(infer, 0, is_nchw ? 1 : 3);
     nn_infer_set_dims(infer, 0, 4,
@@ -68,20 +70,20 @@ static int infer_roi_align(struct nn_infer *infer)
     for (uint32_t d = 0; d < infer->inputs[0].n_dims; d++)
         if (input_dim(infer, 0, d) == 0)
             return nn_refuse(infer->why, "input 0 has a dimension of 0");
-    for (uint32_t i = 7; i <= 8; i++) {
+    for (uint32_t i = NN_ROI_ALIGN_RATIO_H; i <= NN_ROI_ALIGN_RATIO_W; i++) {
         int32_t ratio;
 
         if (nn_infer_i32(infer, i, &ratio) == 0 && ratio < 0)
             return nn_refuse(infer->why, "input %u, a sampling ratio, is %d", i, ratio);
     }
-    return infer_roi(infer, 9);
+    return infer_roi(infer, NN_ROI_ALIGN_LAYOUT);
 }
 
 static int infer_roi_pooling(struct nn_infer *infer)
 {
     int r;
 
-    r = infer_roi(infer, 7);
+    r = infer_roi(infer, NN_ROI_POOLING_LAYOUT);
     if (r)
         return r;
     nn_infer_set_quant_like(infer, 0, 0);

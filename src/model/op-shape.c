@@ -6,6 +6,7 @@
  * and FILL are what graphs that compute shapes are made of. */
 #include "model/geometry.h"
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -299,7 +300,7 @@ static int infer_split(struct nn_infer *infer)
     int32_t n_splits;
     int r;
 
-    if ((r = nn_infer_axis(infer, 1, input->n_dims, &axis)) ||
+    if ((r = nn_infer_axis(infer, NN_SPLIT_AXIS, input->n_dims, &axis)) ||
         (r = nn_infer_i32(infer, 2, &n_splits)))
         return r;
     if (n_splits <= 0 || (uint32_t)n_splits != infer->n_outputs)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SOFTMAX, LOG_SOFTMAX */
 #include "model/infer.h"
+#include "model/operands.h"
 
 #include "base/cleanup.h"
 
@@ -41,10 +42,10 @@ static int infer_softmax(struct nn_infer *infer)
     float beta;
     int r = 0;
 
-    if (infer->n_inputs > 2)
-        r = nn_infer_axis(infer, 2, infer->inputs[0].n_dims, &axis);
+    if (infer->n_inputs > NN_SOFTMAX_AXIS)
+        r = nn_infer_axis(infer, NN_SOFTMAX_AXIS, infer->inputs[0].n_dims, &axis);
     if (!r)
-        r = nn_infer_float(infer, 1, &beta);
+        r = nn_infer_float(infer, NN_SOFTMAX_BETA, &beta);
     if (r)
         return r;
     nn_infer_set_dims_like(infer, 0, 0);
@@ -58,7 +59,7 @@ static int infer_log_softmax(struct nn_infer *infer)
     uint32_t axis;
     int r;
 
-    r = nn_infer_axis(infer, 2, infer->inputs[0].n_dims, &axis);
+    r = nn_infer_axis(infer, NN_SOFTMAX_AXIS, infer->inputs[0].n_dims, &axis);
     if (!r)
         nn_infer_set_dims_like(infer, 0, 0);
     return r;

@@ -3,7 +3,8 @@
  *
  * Inference, passes and kernels name an operation's inputs by these constants,
  * and find the scalars of windows, whose places differ from form to form, with
- * nn_window_operands(). LSTMs have maps of their own (lstm.h). */
+ * nn_window_operands(). LSTMs have maps of their own (lstm.h). Input 0 is the data where
+ * nothing else is said, and a position that only one function reads stays in it. */
 #ifndef NN_MODEL_OPERANDS_H
 #define NN_MODEL_OPERANDS_H
 
@@ -60,6 +61,64 @@ enum {
     NN_SVDF_STATE = 4,
     NN_SVDF_RANK = 5,
     NN_SVDF_ACTIVATION = 6,
+};
+
+/* BATCH_MATMUL: whether the operands are transposed */
+enum {
+    NN_MATMUL_ADJOINT_X = 2,
+    NN_MATMUL_ADJOINT_Y = 3,
+};
+
+/* RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR */
+enum {
+    NN_RESIZE_WIDTH = 1,
+    NN_RESIZE_HEIGHT = 2,
+    NN_RESIZE_LAYOUT = 3,
+    NN_RESIZE_ALIGN_CORNERS = 4,
+    NN_RESIZE_HALF_PIXELS = 5,
+};
+
+/* DEPTH_TO_SPACE, SPACE_TO_DEPTH, BATCH_TO_SPACE_ND; SPACE_TO_BATCH_ND has paddings before
+ * its layout */
+enum {
+    NN_SPACE_BLOCK = 1,
+    NN_SPACE_LAYOUT = 2,
+    NN_SPACE_TO_BATCH_PADDINGS = 2,
+    NN_SPACE_TO_BATCH_LAYOUT = 3,
+};
+
+/* STRIDED_SLICE */
+enum {
+    NN_STRIDED_BEGINS = 1,
+    NN_STRIDED_ENDS = 2,
+    NN_STRIDED_STRIDES = 3,
+    NN_STRIDED_BEGIN_MASK = 4,
+    NN_STRIDED_END_MASK = 5,
+    NN_STRIDED_SHRINK_MASK = 6,
+};
+
+enum {
+    NN_SPLIT_AXIS = 1,
+    NN_GATHER_AXIS = 1,
+    NN_GATHER_INDICES = 2,
+    NN_SHUFFLE_GROUPS = 1,
+    NN_SHUFFLE_AXIS = 2,
+    NN_SOFTMAX_BETA = 1,
+    NN_SOFTMAX_AXIS = 2,
+};
+
+/* ROI_ALIGN, ROI_POOLING */
+enum {
+    NN_ROI_BOXES = 1,
+    NN_ROI_BATCHES = 2,
+    NN_ROI_HEIGHT = 3,
+    NN_ROI_WIDTH = 4,
+    NN_ROI_HEIGHT_STRIDE = 5,
+    NN_ROI_WIDTH_STRIDE = 6,
+    NN_ROI_ALIGN_RATIO_H = 7,
+    NN_ROI_ALIGN_RATIO_W = 8,
+    NN_ROI_ALIGN_LAYOUT = 9,
+    NN_ROI_POOLING_LAYOUT = 7,
 };
 
 /* Input numbers of pools and convolutions; 0 means that this form has no such

@@ -39,10 +39,10 @@ static uint32_t layout_input(const struct nn_graph *graph, const struct nn_node 
         return nn_graph_window_operands(graph, node).layout;
     case NNHAL_OP_RESIZE_BILINEAR:
     case NNHAL_OP_RESIZE_NEAREST_NEIGHBOR:
-        return 3;
+        return NN_RESIZE_LAYOUT;
     case NNHAL_OP_DEPTH_TO_SPACE:
     case NNHAL_OP_SPACE_TO_DEPTH:
-        return 2;
+        return NN_SPACE_LAYOUT;
     default:
         return 0;
     }

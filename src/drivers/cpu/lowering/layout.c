@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "compiler/memory-plan.h"
 #include "drivers/cpu/executor/epilogue.h"
+#include "model/operands.h"
 
 #include <string.h>
 
@@ -229,7 +230,8 @@ static bool view_split(struct nn_segment *segment, const struct nn_node *node)
     uint64_t delta;
     uint32_t root = nn_segment_root(segment, node->inputs[0], &delta);
 
-    if (!is_outermost(&segment->values[node->inputs[0]], known_i32(segment, node->inputs[1])))
+    if (!is_outermost(&segment->values[node->inputs[0]],
+                      known_i32(segment, node->inputs[NN_SPLIT_AXIS])))
         return false;
     for (uint32_t i = 0; i < node->n_outputs; i++)
         if (segment->values[node->outputs[i]].is_slot)

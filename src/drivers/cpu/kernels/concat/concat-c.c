@@ -7,6 +7,7 @@
  * whole's is translated by a table of 256 codes on the way. */
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/operand.h"
+#include "model/operands.h"
 
 #include <math.h>
 
@@ -34,7 +35,7 @@ static int lower_split(struct nn_lower *lower)
 {
     struct join_params *params = lower->params;
 
-    params->axis = nn_lower_axis(lower, 1, lower->inputs[0].n_dims);
+    params->axis = nn_lower_axis(lower, NN_SPLIT_AXIS, lower->inputs[0].n_dims);
     return 0;
 }
 

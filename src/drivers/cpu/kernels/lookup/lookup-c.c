@@ -8,6 +8,7 @@
 #include "drivers/cpu/kernels/lookup/fingerprint.h"
 #include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/common/dequantize.h"
+#include "model/operands.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,8 +74,8 @@ static int lower_gather(struct nn_lower *lower)
 {
     struct gather_params *params = lower->params;
 
-    params->axis = nn_lower_axis(lower, 1, lower->inputs[0].n_dims);
-    lower->scratch_bytes = lower->inputs[2].size;
+    params->axis = nn_lower_axis(lower, NN_GATHER_AXIS, lower->inputs[0].n_dims);
+    lower->scratch_bytes = lower->inputs[NN_GATHER_INDICES].size;
     return 0;
 }
 
@@ -82,7 +83,7 @@ static int nn_gather__c(const struct nn_kernel_args *args)
 {
     const struct gather_params *params = args->params;
 
-    return gather_rows(args, &args->inputs[0], params->axis, &args->inputs[2]);
+    return gather_rows(args, &args->inputs[0], params->axis, &args->inputs[NN_GATHER_INDICES]);
 }
 
 static bool check_gather(const struct nn_kernel_step *step)

@@ -10,6 +10,7 @@
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector-f32.h"
 #include "drivers/cpu/kernels/kernel.h"
+#include "model/operands.h"
 
 #include <errno.h>
 
@@ -31,8 +32,8 @@ static int lower_matmul(struct nn_lower *lower)
     const struct nn_lower_operand *out = &lower->outputs[0];
     float product = x->scale * y->scale;
 
-    params->adjoint_x = nn_lower_bool(lower, 2, false);
-    params->adjoint_y = nn_lower_bool(lower, 3, false);
+    params->adjoint_x = nn_lower_bool(lower, NN_MATMUL_ADJOINT_X, false);
+    params->adjoint_y = nn_lower_bool(lower, NN_MATMUL_ADJOINT_Y, false);
     if (x->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
         params->multiplier = nn_multiplier_make((double)product / (double)out->scale);
     if (needs_scratch(x->type, params->adjoint_y) &&

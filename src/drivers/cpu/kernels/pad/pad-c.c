@@ -3,6 +3,7 @@
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/pad/pad.h"
+#include "model/operands.h"
 
 #include <string.h>
 
@@ -15,8 +16,8 @@ struct pad_params {
 static void read_paddings(const struct nn_lower *lower, struct pad_params *params)
 {
     for (uint32_t d = 0; d < lower->inputs[0].n_dims; d++) {
-        params->before[d] = (uint32_t)nn_lower_i32_at(lower, 1, 2 * d);
-        params->after[d] = (uint32_t)nn_lower_i32_at(lower, 1, 2 * d + 1);
+        params->before[d] = (uint32_t)nn_lower_i32_at(lower, NN_PAD_PADDINGS, 2 * d);
+        params->after[d] = (uint32_t)nn_lower_i32_at(lower, NN_PAD_PADDINGS, 2 * d + 1);
     }
 }
 
@@ -34,12 +35,12 @@ static int lower_pad(struct nn_lower *lower)
 /* The value is a scalar of the input's kind; for 8 bits, the low byte of an INT32. */
 static int lower_pad_v2(struct nn_lower *lower)
 {
-    const struct nn_lower_operand *value = &lower->inputs[2];
+    const struct nn_lower_operand *value = &lower->inputs[NN_PAD_VALUE];
     struct pad_params *params = lower->params;
 
     read_paddings(lower, params);
     if (value->type == NNHAL_INT32)
-        params->value[0] = (uint8_t)nn_lower_i32(lower, 2, 0);
+        params->value[0] = (uint8_t)nn_lower_i32(lower, NN_PAD_VALUE, 0);
     else
         memcpy(params->value, value->value, nn_type_bytes(value->type));
     return 0;
@@ -50,7 +51,7 @@ static int lower_mirror_pad(struct nn_lower *lower)
     struct pad_params *params = lower->params;
 
     read_paddings(lower, params);
-    params->edge = nn_lower_i32(lower, 2, 0) == 0;
+    params->edge = nn_lower_i32(lower, NN_PAD_MODE, 0) == 0;
     return 0;
 }
 
@@ -119,12 +120,13 @@ static bool check_mirror_pad(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_ROW("pad__c", PAD), .params_bytes = sizeof(struct pad_params), .needs_value = 1 << 1,
-     .lower = lower_pad, .run = nn_pad__c, .check = check_pad},
-    {NN_ROW("pad_v2__c", PAD_V2), .params_bytes = sizeof(struct pad_params), .needs_value = 1 << 1,
-     .lower = lower_pad_v2, .run = nn_pad__c, .check = check_pad},
+    {NN_ROW("pad__c", PAD), .params_bytes = sizeof(struct pad_params),
+     .needs_value = 1 << NN_PAD_PADDINGS, .lower = lower_pad, .run = nn_pad__c, .check = check_pad},
+    {NN_ROW("pad_v2__c", PAD_V2), .params_bytes = sizeof(struct pad_params),
+     .needs_value = 1 << NN_PAD_PADDINGS, .lower = lower_pad_v2, .run = nn_pad__c,
+     .check = check_pad},
     {NN_ROW("mirror_pad__c", MIRROR_PAD), .params_bytes = sizeof(struct pad_params),
-     .needs_value = 1 << 1, .lower = lower_mirror_pad, .run = nn_mirror_pad__c,
+     .needs_value = 1 << NN_PAD_PADDINGS, .lower = lower_mirror_pad, .run = nn_mirror_pad__c,
      .check = check_mirror_pad},
 };
 NN_KERNEL_FAMILY(pad, kernels);

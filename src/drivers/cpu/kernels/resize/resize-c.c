@@ -10,6 +10,7 @@
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/float16.h"
 #include "drivers/cpu/kernels/common/operand.h"
+#include "model/operands.h"
 
 #include <errno.h>
 #include <math.h>
@@ -52,9 +53,9 @@ static int lower_resize(struct nn_lower *lower)
     struct resize_params *params = lower->params;
     size_t n_taps;
 
-    params->is_nchw = nn_lower_bool(lower, 3, false);
-    params->aligns_corners = nn_lower_bool(lower, 4, false);
-    params->has_half_pixels = nn_lower_bool(lower, 5, false);
+    params->is_nchw = nn_lower_bool(lower, NN_RESIZE_LAYOUT, false);
+    params->aligns_corners = nn_lower_bool(lower, NN_RESIZE_ALIGN_CORNERS, false);
+    params->has_half_pixels = nn_lower_bool(lower, NN_RESIZE_HALF_PIXELS, false);
     n_taps = (size_t)lower->outputs[0].dims[1] + lower->outputs[0].dims[2] +
              lower->outputs[0].dims[3];
     if (!nn_mul_size(n_taps, sizeof(struct tap), &n_taps))

@@ -7,6 +7,7 @@
 #include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/common/widen-f16.h"
+#include "model/operands.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,13 +61,13 @@ static bool is_inside(const struct roi *roi, const struct roi_image *image)
 static int take_rois(const struct nn_kernel_args *args, const struct roi_image *image,
                      float height_stride, float width_stride, struct roi *rois)
 {
-    const struct nn_tensor *boxes = &args->inputs[1];
+    const struct nn_tensor *boxes = &args->inputs[NN_ROI_BOXES];
 
     for (size_t i = 0; i < boxes->dims[0]; i++) {
         float box[4];
         int32_t batch;
 
-        memcpy(&batch, (const int32_t *)args->inputs[2].data + i, sizeof(batch));
+        memcpy(&batch, (const int32_t *)args->inputs[NN_ROI_BATCHES].data + i, sizeof(batch));
         if (batch < 0 || (uint32_t)batch >= image->n_batches)
             return nn_kernel_refuse(args, "region %zu is of batch %d of %zu", i, batch,
                                     image->n_batches);
@@ -93,10 +94,10 @@ static void lower_roi(struct nn_lower *lower, uint32_t layout)
 {
     struct roi_params *params = lower->params;
 
-    params->height_stride = nn_lower_f32(lower, 5, 1.0f);
-    params->width_stride = nn_lower_f32(lower, 6, 1.0f);
+    params->height_stride = nn_lower_f32(lower, NN_ROI_HEIGHT_STRIDE, 1.0f);
+    params->width_stride = nn_lower_f32(lower, NN_ROI_WIDTH_STRIDE, 1.0f);
     params->is_nchw = nn_lower_bool(lower, layout, false);
-    lower->scratch_bytes = roi_bytes(lower->inputs[1].dims[0]);
+    lower->scratch_bytes = roi_bytes(lower->inputs[NN_ROI_BOXES].dims[0]);
 }
 
 /* ---- ROI_ALIGN ---- */
@@ -105,9 +106,9 @@ static int lower_roi_align(struct nn_lower *lower)
 {
     struct roi_params *params = lower->params;
 
-    lower_roi(lower, 9);
-    params->ratio_h = nn_lower_i32(lower, 7, 0);
-    params->ratio_w = nn_lower_i32(lower, 8, 0);
+    lower_roi(lower, NN_ROI_ALIGN_LAYOUT);
+    params->ratio_h = nn_lower_i32(lower, NN_ROI_ALIGN_RATIO_H, 0);
+    params->ratio_w = nn_lower_i32(lower, NN_ROI_ALIGN_RATIO_W, 0);
     if (lower->inputs[0].type == NNHAL_TENSOR_FLOAT16)
         lower->scratch_bytes += nn_f16_lower(&lower->inputs[0]) + nn_f16_lower(&lower->outputs[0]);
     /* Sums of a cell's channels, float or int32. */
@@ -338,7 +339,7 @@ static int run_align(struct align *align, nn_range_fn fn)
 
 static int nn_roi_align_float__c(const struct nn_kernel_args *args)
 {
-    struct nn_f16_scratch wide = {args->scratch + roi_bytes(args->inputs[1].dims[0])};
+    struct nn_f16_scratch wide = {args->scratch + roi_bytes(args->inputs[NN_ROI_BOXES].dims[0])};
     struct align align;
     int r = take_align(args, &align);
 
@@ -371,7 +372,7 @@ static int nn_roi_align_q8__c(const struct nn_kernel_args *args)
 
 static int lower_roi_pooling(struct nn_lower *lower)
 {
-    lower_roi(lower, 7);
+    lower_roi(lower, NN_ROI_POOLING_LAYOUT);
     return 0;
 }
 

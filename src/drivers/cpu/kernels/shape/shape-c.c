@@ -9,6 +9,7 @@
 #include "drivers/cpu/kernels/shape/strided.h"
 
 #include "model/slice.h"
+#include "model/operands.h"
 
 #include <string.h>
 
@@ -91,15 +92,16 @@ static int lower_slice(struct nn_lower *lower)
 static int lower_strided_slice(struct nn_lower *lower)
 {
     const struct nn_lower_operand *input = &lower->inputs[0];
-    int32_t begin_mask = nn_lower_i32(lower, 4, 0), end_mask = nn_lower_i32(lower, 5, 0);
+    int32_t begin_mask = nn_lower_i32(lower, NN_STRIDED_BEGIN_MASK, 0),
+            end_mask = nn_lower_i32(lower, NN_STRIDED_END_MASK, 0);
     int64_t strides[NNHAL_MAX_RANK];
     struct nn_strided *nest = begin_nest(lower, strides);
 
     for (uint32_t d = 0; d < input->n_dims; d++) {
         struct nn_slice slice = {
-            .begin = nn_lower_i32_at(lower, 1, d),
-            .end = nn_lower_i32_at(lower, 2, d),
-            .stride = nn_lower_i32_at(lower, 3, d),
+            .begin = nn_lower_i32_at(lower, NN_STRIDED_BEGINS, d),
+            .end = nn_lower_i32_at(lower, NN_STRIDED_ENDS, d),
+            .stride = nn_lower_i32_at(lower, NN_STRIDED_STRIDES, d),
             .ignores_begin = begin_mask >> d & 1,
             .ignores_end = end_mask >> d & 1,
         };
@@ -144,8 +146,8 @@ static int lower_reverse(struct nn_lower *lower)
 static int lower_channel_shuffle(struct nn_lower *lower)
 {
     const struct nn_lower_operand *input = &lower->inputs[0];
-    uint32_t axis = nn_lower_axis(lower, 2, input->n_dims);
-    uint32_t n_groups = (uint32_t)nn_lower_i32(lower, 1, 1);
+    uint32_t axis = nn_lower_axis(lower, NN_SHUFFLE_AXIS, input->n_dims);
+    uint32_t n_groups = (uint32_t)nn_lower_i32(lower, NN_SHUFFLE_GROUPS, 1);
     uint32_t group = input->dims[axis] / n_groups;
     int64_t strides[NNHAL_MAX_RANK];
     struct nn_strided *nest = begin_nest(lower, strides);
@@ -218,13 +220,13 @@ static void add_image(struct nn_strided *nest, bool is_nchw, const struct nest_l
 static int lower_depth_to_space(struct nn_lower *lower)
 {
     const struct nn_lower_operand *input = &lower->inputs[0];
-    uint32_t block = (uint32_t)nn_lower_i32(lower, 1, 1);
+    uint32_t block = (uint32_t)nn_lower_i32(lower, NN_SPACE_BLOCK, 1);
     struct nn_strided *nest = lower->params;
     struct image_dims in;
     uint32_t n_c;
 
     nn_strided_init(nest, nn_type_bytes(input->type));
-    read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
+    read_image(4, input->dims, nn_lower_bool(lower, NN_SPACE_LAYOUT, false), &in);
     n_c = in.n_c / (block * block);
     add_image(nest, in.is_nchw, (struct nest_loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
               (struct nest_loop[2]){{in.n_h, in.h}, {block, (int64_t)block * n_c * in.c}},
@@ -236,12 +238,12 @@ static int lower_depth_to_space(struct nn_lower *lower)
 static int lower_space_to_depth(struct nn_lower *lower)
 {
     const struct nn_lower_operand *input = &lower->inputs[0];
-    uint32_t block = (uint32_t)nn_lower_i32(lower, 1, 1);
+    uint32_t block = (uint32_t)nn_lower_i32(lower, NN_SPACE_BLOCK, 1);
     struct nn_strided *nest = lower->params;
     struct image_dims in;
 
     nn_strided_init(nest, nn_type_bytes(input->type));
-    read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
+    read_image(4, input->dims, nn_lower_bool(lower, NN_SPACE_LAYOUT, false), &in);
     add_image(nest, in.is_nchw, (struct nest_loop[3]){NO_LOOP, NO_LOOP, {in.n_n, in.n}},
               (struct nest_loop[2]){NO_LOOP, {in.n_h / block, block * in.h}},
               (struct nest_loop[2]){NO_LOOP, {in.n_w / block, block * in.w}},
@@ -252,14 +254,14 @@ static int lower_space_to_depth(struct nn_lower *lower)
 static int lower_batch_to_space(struct nn_lower *lower)
 {
     const struct nn_lower_operand *input = &lower->inputs[0];
-    uint32_t block_h = (uint32_t)nn_lower_i32_at(lower, 1, 0);
-    uint32_t block_w = (uint32_t)nn_lower_i32_at(lower, 1, 1);
+    uint32_t block_h = (uint32_t)nn_lower_i32_at(lower, NN_SPACE_BLOCK, 0);
+    uint32_t block_w = (uint32_t)nn_lower_i32_at(lower, NN_SPACE_BLOCK, 1);
     struct nn_strided *nest = lower->params;
     struct image_dims in;
     uint32_t n_n;
 
     nn_strided_init(nest, nn_type_bytes(input->type));
-    read_image(4, input->dims, nn_lower_bool(lower, 2, false), &in);
+    read_image(4, input->dims, nn_lower_bool(lower, NN_SPACE_LAYOUT, false), &in);
     n_n = in.n_n / (block_h * block_w);
     add_image(nest, in.is_nchw, (struct nest_loop[3]){NO_LOOP, NO_LOOP, {n_n, in.n}},
               (struct nest_loop[2]){{in.n_h, in.h}, {block_h, (int64_t)block_w * n_n * in.n}},
@@ -285,17 +287,18 @@ static bool has_margins(const struct space_to_batch_params *params)
 static int lower_space_to_batch(struct nn_lower *lower)
 {
     const struct nn_lower_operand *input = &lower->inputs[0];
-    uint32_t block_h = (uint32_t)nn_lower_i32_at(lower, 1, 0);
-    uint32_t block_w = (uint32_t)nn_lower_i32_at(lower, 1, 1);
-    bool is_nchw = nn_lower_bool(lower, 3, false);
+    uint32_t block_h = (uint32_t)nn_lower_i32_at(lower, NN_SPACE_BLOCK, 0);
+    uint32_t block_w = (uint32_t)nn_lower_i32_at(lower, NN_SPACE_BLOCK, 1);
+    bool is_nchw = nn_lower_bool(lower, NN_SPACE_TO_BATCH_LAYOUT, false);
     struct space_to_batch_params *params = lower->params;
     uint32_t dims[4], h = is_nchw ? 2 : 1;
     struct image_dims in;
 
     memcpy(dims, input->dims, sizeof(dims));
     for (uint32_t i = 0; i < 2; i++) {
-        params->before[h + i] = (uint32_t)nn_lower_i32_at(lower, 2, 2 * i);
-        params->after[h + i] = (uint32_t)nn_lower_i32_at(lower, 2, 2 * i + 1);
+        params->before[h + i] = (uint32_t)nn_lower_i32_at(lower, NN_SPACE_TO_BATCH_PADDINGS, 2 * i);
+        params->after[h + i] = (uint32_t)nn_lower_i32_at(lower, NN_SPACE_TO_BATCH_PADDINGS,
+                                                         2 * i + 1);
         dims[h + i] += params->before[h + i] + params->after[h + i];
     }
     nn_strided_init(&params->nest, nn_type_bytes(input->type));

@@ -11,6 +11,7 @@
 #include "drivers/cpu/kernels/common/slices.h"
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
+#include "model/operands.h"
 
 #include <errno.h>
 #include <math.h>
@@ -33,8 +34,8 @@ static int lower_float(struct nn_lower *lower)
 {
     struct softmax_params *params = lower->params;
 
-    params->beta = nn_lower_f32(lower, 1, 1.0f);
-    if (!nn_slices_axis(lower, 2, -1, &params->axis))
+    params->beta = nn_lower_f32(lower, NN_SOFTMAX_BETA, 1.0f);
+    if (!nn_slices_axis(lower, NN_SOFTMAX_AXIS, -1, &params->axis))
         return nn_lower_refuse(lower, "input 2 is not an axis of input 0");
     if (!nn_slices_scratch(lower->inputs[0].dims[params->axis], &lower->worker_scratch_bytes))
         return -ENOMEM;
@@ -132,7 +133,8 @@ static int nn_log_softmax_float(const struct nn_kernel_args *args)
 static int lower_q8(struct nn_lower *lower)
 {
     struct softmax_params *params = lower->params;
-    double scale = (double)nn_lower_f32(lower, 1, 1.0f) * (double)lower->inputs[0].scale * 0x1p26;
+    double scale = (double)nn_lower_f32(lower, NN_SOFTMAX_BETA, 1.0f) *
+                   (double)lower->inputs[0].scale * 0x1p26;
     struct nn_multiplier multiplier = nn_multiplier_make(scale < 2147483647.0 ? scale
                                                                               : 2147483647.0);
     int32_t radius = nn_fx_radius(5, multiplier.shift);
@@ -140,7 +142,7 @@ static int lower_q8(struct nn_lower *lower)
 
     if (!table)
         return -ENOMEM;
-    if (!nn_slices_axis(lower, 2, -1, &params->axis))
+    if (!nn_slices_axis(lower, NN_SOFTMAX_AXIS, -1, &params->axis))
         return nn_lower_refuse(lower, "input 2 is not an axis of input 0");
     for (int32_t d = 0; d < 256; d++) {
         int32_t scaled = nn_srdhm(nn_shl_wrap(-d, multiplier.shift), multiplier.mantissa);

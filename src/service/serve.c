@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/variable.h"
+#include "host/execution/overdue.h"
 #include "host/host.h"
 #include "ipc/discovery.h"
 #include "ipc/sock.h"
@@ -250,6 +251,7 @@ static int serving_run(struct serving *serving)
     struct nn_service *service = NULL;
     int r = nn_service_new(serving->host, &service);
 
+    nn_overdue_enable();
     if (r < 0)
         return fail(1, "cannot serve: %s", strerror(-r));
     running = service;

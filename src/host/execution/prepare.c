@@ -6,6 +6,7 @@
 #include "host/caching/reoptimize.h"
 #include "host/methods.h"
 #include "host/services.h"
+#include "host/execution/overdue.h"
 
 /* -- the object -------------------------------------------------------------------- */
 
@@ -144,12 +145,15 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
         .cache = cache,
         .is_quick = prepared->reoptimization.stage == NN_STAGE_QUICK,
     };
+    struct nn_overdue_call overdue;
     uint32_t status = nn_constants_access(call, &prepared->constants, true);
 
     if (status != NNHAL_NONE)
         return status;
     nn_services_clear();
+    nn_overdue_begin(&overdue, "prepare", args->deadline_ns);
     status = host->driver.prepare(host->device, &prepare, &prepared->driver_prepared);
+    nn_overdue_end(&overdue);
     if (status == NNHAL_NONE)
         prepared->source = NN_PREPARED_COMPILED;
     status = nn_call_check_driver(call, status, "prepare");

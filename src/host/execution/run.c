@@ -5,6 +5,7 @@
 #include "host/memory/admission.h"
 #include "host/services.h"
 #include "host/execution/stalling.h"
+#include "host/execution/overdue.h"
 
 #include <string.h>
 
@@ -200,11 +201,14 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
         .is_cancelled = run->is_cancelled,
     };
     uint64_t begin_ns = run->measure ? nn_sys_now_ns() : 0;
+    struct nn_overdue_call overdue;
     uint32_t status;
 
     nn_services_clear();
+    nn_overdue_begin(&overdue, "execute", run->deadline_ns);
     status = run->execute ? run->execute(run->ctx, &execution)
                           : prepared->host->driver.execute(prepared->driver_prepared, &execution);
+    nn_overdue_end(&overdue);
     *timing = check_timing(&execution, begin_ns);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;

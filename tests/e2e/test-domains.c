@@ -3,6 +3,7 @@
  * of execution, whether the host holds it or the driver. */
 #include "ways.h"
 
+#include <signal.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -220,6 +221,46 @@ TEST(what_was_not_written_is_not_read_from_the_driver)
 }
 TEST_END
 
+/* Contents go with the driver's process; the memory itself comes back. */
+static void lose_values(bool is_held)
+{
+    const float x[N] = {1.0f, 2.0f, 3.0f, 4.0f};
+    ANeuralNetworksMemory *shared;
+    float *view;
+
+    if (ways_is("embedded"))
+        return;
+    domains_begin(is_held);
+    shared = new_shared(N_BYTES, &view);
+    put_values(states[0], x);
+    if (ways_is("service")) {
+        ways_kill_service(SIGKILL);
+        ways_start_service();
+    } else {
+        kill(ways_pid(), SIGKILL);
+    }
+    /* Its end may be noticed by this call. */
+    for (int i = 0; i < 2; i++)
+        IS(DEAD_OBJECT, ANeuralNetworksMemory_copy(states[0], shared));
+    put_values(states[0], x);
+    expect_values(states[0], x);
+    ANeuralNetworksMemory_free(shared);
+    munmap(view, N_BYTES);
+    domains_end();
+}
+
+TEST(contents_are_lost_with_the_process_of_the_host)
+{
+    lose_values(false);
+}
+TEST_END
+
+TEST(contents_are_lost_with_the_process_of_the_driver)
+{
+    lose_values(true);
+}
+TEST_END
+
 TEST(a_state_has_its_roles_its_size_and_no_parts)
 {
     ANeuralNetworksExecution *execution = NULL;
@@ -280,4 +321,6 @@ CHECK_MAIN("domains " WAY, a_state_that_the_host_holds_goes_by_every_path,
            a_state_that_the_driver_holds_goes_by_every_path,
            what_was_not_written_is_not_read_from_the_host,
            what_was_not_written_is_not_read_from_the_driver,
+           contents_are_lost_with_the_process_of_the_host,
+           contents_are_lost_with_the_process_of_the_driver,
            a_state_has_its_roles_its_size_and_no_parts, eight_readers_at_once_are_all_right)

@@ -30,6 +30,9 @@ static int measure_source(struct memory_copy *copy)
     copy->n_bytes = copy->from->size;
     if (!domain)
         return 0;
+    if (nn_rt_domain_is_lost(copy->from->domain))
+        return nn_fail(copy->why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the source's contents went with the driver's process: write it again");
     if (!nn_rt_domain_get_dims(copy->from->domain, &copy->n_dims, copy->dims))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the source is not initialized: copy into it, or compute into it, first");

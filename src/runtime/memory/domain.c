@@ -14,8 +14,10 @@
  * same one may stand there more than once. */
 struct allocation {
     struct nn_rt_session *session;
-    const char *device;
+    const ANeuralNetworksDevice *device;
     uint64_t *prepared_models;
+    uint32_t n_held;
+    struct nn_rt_prepared **held; /* so that none is freed before the call */
     struct nnhal_buffer_role *input_roles;
     struct nnhal_buffer_role *output_roles;
     struct nn_hal_allocate_args args;
@@ -52,7 +54,7 @@ static int call_allocate(struct allocation *allocation, const struct nn_rt_roles
     args->output_roles = allocation->output_roles;
     status = nn_rt_session_check_status(
         allocation->session, nn_hal_allocate(allocation->session->hal, args, reply, arena));
-    return nn_fail_status(why, status, allocation->device, reply->message);
+    return nn_fail_status(why, status, allocation->device->name, reply->message);
 }
 
 /* The prepared model of a role, alive: a session that died is no reason to fail. */
@@ -78,11 +80,15 @@ static int add_live_role(struct allocation *allocation, const struct nn_rt_role 
 {
     if (!allocation->session) {
         allocation->session = nn_rt_session_ref(prepared->session);
-        allocation->device = prepared->device->name;
+        allocation->device = prepared->device;
         if (prepared->device->feature_level < NNHAL_FEATURE_LEVEL_4)
             return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "%s has no memories of its own",
                            prepared->device->name);
     }
+    if (prepared->session != allocation->session && prepared->device == allocation->device)
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "%s: its process died while the memory was made; try again",
+                       prepared->device->name);
     if (prepared->session != allocation->session)
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "the roles belong to more than one device");
     allocation_add_role(allocation, role, prepared->id);
@@ -99,17 +105,23 @@ static int make_buffer(struct nn_rt_domain *domain, struct allocation *allocatio
     allocation->prepared_models = nn_arena_new_n(arena, uint64_t, roles->n_roles);
     allocation->input_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, roles->n_roles);
     allocation->output_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, roles->n_roles);
-    if (!allocation->prepared_models || !allocation->input_roles || !allocation->output_roles)
+    allocation->held = nn_arena_new_n(arena, struct nn_rt_prepared *, roles->n_roles);
+    if (!allocation->prepared_models || !allocation->input_roles || !allocation->output_roles ||
+        !allocation->held)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; !r && i < roles->n_roles; i++) {
-        _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+        struct nn_rt_prepared *prepared = NULL;
 
         r = get_prepared(&roles->roles[i], why, &prepared);
-        if (!r)
+        if (!r) {
+            allocation->held[allocation->n_held++] = prepared;
             r = add_live_role(allocation, &roles->roles[i], prepared, why);
+        }
     }
     if (!r)
         r = call_allocate(allocation, roles, arena, why, &reply);
+    while (allocation->n_held)
+        nn_rt_prepared_unref(allocation->held[--allocation->n_held]);
     if (r)
         return r;
     domain->buffer = reply.buffer;
@@ -247,6 +259,7 @@ int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
     pthread_mutex_lock(&domain->lock);
     /* The contents went with the session: the next use has to write first. */
     if (!domain->session || !nn_rt_session_is_alive(domain->session)) {
+        domain->is_lost |= domain->is_initialized;
         domain->is_initialized = false;
         free_buffer(domain);
         r = domain_allocate(domain, why);
@@ -301,10 +314,22 @@ void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dims, const u
 {
     pthread_mutex_lock(&domain->lock);
     domain->is_initialized = true;
+    domain->is_lost = false;
     domain->n_dims = n_dims;
     if (n_dims)
         memcpy(domain->dims, dims, n_dims * sizeof(*dims));
     pthread_mutex_unlock(&domain->lock);
+}
+
+bool nn_rt_domain_is_lost(struct nn_rt_domain *domain)
+{
+    bool is_lost;
+
+    pthread_mutex_lock(&domain->lock);
+    is_lost = domain->is_lost || (domain->is_initialized && domain->session &&
+                                  !nn_rt_session_is_alive(domain->session));
+    pthread_mutex_unlock(&domain->lock);
+    return is_lost;
 }
 
 void nn_rt_domain_clear(struct nn_rt_domain *domain)

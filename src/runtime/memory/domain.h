@@ -24,6 +24,7 @@ struct nn_rt_domain {
     struct nn_rt_roles roles;
     pthread_mutex_t lock; /* of what follows */
     bool is_initialized;
+    bool is_lost;    /* the contents went with the driver's process */
     uint32_t n_dims; /* of the contents, while initialized */
     uint32_t dims[NNHAL_MAX_RANK];
     struct nn_rt_session *session; /* that the buffer is of; NULL: a pool of ours */
@@ -65,6 +66,9 @@ int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
  * Returns: 0, OP_FAILED. */
 int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims,
                              struct nn_why *why);
+
+/* nn_rt_domain_is_lost() - whether it had contents, which went with the driver's process. */
+bool nn_rt_domain_is_lost(struct nn_rt_domain *domain);
 
 /* nn_rt_domain_set_dims() - what became of it: contents of these dimensions. */
 void nn_rt_domain_set_dims(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims);

@@ -10,12 +10,17 @@
 #include "ipc/discovery.h"
 #include "runtime/builtin.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Jobs mostly wait, for dependencies and for devices, so there may be many more of them than CPUs. */
 #define N_THREADS  64
 #define MAX_QUEUED 65536
+
+/* A list that something is missing from for want of memory is made again. */
+#define N_ATTEMPTS 2
 
 /* All services together: one that is stopped would hold every program that lists devices. */
 #define SERVICES_NS UINT64_C(1000000000)
@@ -28,7 +33,9 @@ enum mode {
 };
 
 static struct nn_rt_registry registry;
-static pthread_once_t registry_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t is_complete; /* atomic */
+static bool is_short;        /* something was left out for want of memory */
 
 static enum mode read_mode(void)
 {
@@ -58,10 +65,20 @@ static void registry_add(ANeuralNetworksDevice *device)
         }
     /* Short of memory the device is left out: an application can do with fewer. */
     devices = realloc(registry.devices, (registry.n_devices + 1) * sizeof(*devices));
-    if (!devices)
+    if (!devices) {
+        is_short = true;
         return;
+    }
     registry.devices = devices;
     devices[registry.n_devices++] = steal_ptr(&owned);
+}
+
+/* Why something was left out: a driver that cannot be used stays out, memory comes back. */
+static void registry_leave_out(const char *what, int r, const char *why)
+{
+    is_short |= r == -ENOMEM;
+    nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", what,
+           why[0] ? why : strerror(r < 0 ? -r : 0));
 }
 
 /* Consumes host. */
@@ -75,9 +92,7 @@ static void open_device(enum nnhal_way way, const struct nn_discovery_entry *end
     r = nn_rt_device_open(way, endpoint ? endpoint->name : NULL, endpoint ? endpoint->path : NULL,
                           host, &why, &device);
     if (r)
-        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s",
-               endpoint ? endpoint->path : "built in",
-               why.text[0] ? why.text : strerror(r < 0 ? -r : 0));
+        registry_leave_out(endpoint ? endpoint->path : "built in", r, why.text);
     else
         registry_add(device);
 }
@@ -90,7 +105,7 @@ static void open_module(const struct nn_discovery_entry *endpoint)
 
     r = nn_host_open_module(endpoint->path, NULL, &why, &host);
     if (r)
-        nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", endpoint->path, why.text);
+        registry_leave_out(endpoint->path, r, why.text);
     else
         open_device(NNHAL_WAY_EMBEDDED, endpoint, host);
 }
@@ -103,7 +118,7 @@ static void open_builtin(const struct nn_builtin *builtin)
 
     r = nn_host_open_builtin(builtin->driver_main, builtin->configuration, &why, &host);
     if (r)
-        nn_log("runtime", NN_LOG_WARNING, "a driver that is linked in is left out: %s", why.text);
+        registry_leave_out("a driver that is linked in", r, why.text);
     else
         open_device(NNHAL_WAY_EMBEDDED, NULL, host);
 }
@@ -113,9 +128,13 @@ static void discover_services(void)
 {
     struct nn_discovery places = {0};
     uint64_t end_ns;
+    int r;
 
-    if (nn_discovery_init_sockets(&places) < 0)
+    r = nn_discovery_init_sockets(&places);
+    if (r < 0) {
+        is_short |= r == -ENOMEM;
         return;
+    }
     end_ns = nn_sys_now_ns() + SERVICES_NS;
     for (size_t i = 0; i < places.n_entries; i++) {
         uint64_t now_ns = nn_sys_now_ns(), left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
@@ -140,9 +159,12 @@ static bool is_offered(const char *endpoint)
 static void discover_drivers(enum mode mode)
 {
     struct nn_discovery places = {0};
+    int r = nn_discovery_init_drivers(&places);
 
-    if (nn_discovery_init_drivers(&places) < 0)
+    if (r < 0) {
+        is_short |= r == -ENOMEM;
         return;
+    }
     for (size_t i = 0; i < places.n_entries; i++) {
         if (is_offered(places.entries[i].name))
             continue;
@@ -170,10 +192,34 @@ static void registry_discover(void)
         open_builtin(builtin);
 }
 
+/* No device has been shown to the application yet: a list that is not whole is made again. */
+static void registry_try_discover(void)
+{
+    is_short = false;
+    registry_discover();
+    if (!is_short) {
+        registry.is_whole = true;
+        __atomic_store_n(&is_complete, 1, __ATOMIC_RELEASE);
+        return;
+    }
+    while (registry.n_devices)
+        nn_rt_device_free(registry.devices[--registry.n_devices]);
+    free(registry.devices);
+    registry.devices = NULL;
+    registry.jobs = nn_jobs_free(registry.jobs);
+}
+
 const struct nn_rt_registry *nn_rt_registry_get(void)
 {
-    pthread_once(&registry_once, registry_discover);
-    return &registry;
+    static const struct nn_rt_registry nothing;
+
+    if (__atomic_load_n(&is_complete, __ATOMIC_ACQUIRE))
+        return &registry;
+    pthread_mutex_lock(&registry_lock);
+    for (uint32_t i = 0; i < N_ATTEMPTS && !is_complete; i++)
+        registry_try_discover();
+    pthread_mutex_unlock(&registry_lock);
+    return __atomic_load_n(&is_complete, __ATOMIC_ACQUIRE) ? &registry : &nothing;
 }
 
 static bool registry_has(const struct nn_rt_registry *list, const ANeuralNetworksDevice *device)

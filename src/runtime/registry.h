@@ -20,10 +20,12 @@ struct nn_jobs;
 struct nn_rt_registry {
     uint32_t n_devices;
     ANeuralNetworksDevice **devices;
+    bool is_whole;        /* false: there was no memory for it */
     struct nn_jobs *jobs; /* for computations in the background; NULL: no memory */
 };
 
-/* nn_rt_registry_get() - makes the list the first time, which may block. Never NULL. */
+/* nn_rt_registry_get() - makes the list the first time, which may block. Short of memory it is
+ * empty, and made again by the next call. Never NULL. */
 const struct nn_rt_registry *nn_rt_registry_get(void);
 
 /* nn_rt_registry_check_list() - an application's list of devices, NULLs already refused:

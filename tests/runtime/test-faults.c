@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int memory_fd;
@@ -142,6 +143,42 @@ static bool is_honest(int code)
            code == ANEURALNETWORKS_BAD_DATA;
 }
 
+/* In a child, whose list has not been made: the n-th allocation fails while it is.
+ * Returns: whether the fault was never reached. */
+static bool list_with_fault(long n)
+{
+    int status;
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        uint32_t n_devices = 0;
+        bool is_over;
+
+        fail_alloc_arm(n);
+        ANeuralNetworks_getDeviceCount(&n_devices);
+        is_over = fail_alloc_disarm();
+        if (ANeuralNetworks_getDeviceCount(&n_devices) || n_devices != 2)
+            _exit(100);
+        _exit(is_over);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) != 100,
+                  "after allocation %ld failed a device is missing", n);
+    return WEXITSTATUS(status) == 1;
+}
+
+TEST(a_list_of_devices_is_whole_though_an_allocation_failed)
+{
+    long n = 1;
+
+    rt_init();
+    while (!list_with_fault(n))
+        n++;
+    ck_assert_int_gt(n, 5);
+}
+TEST_END
+
 TEST(any_allocation_may_fail)
 {
     size_t n_fds, n_mappings;
@@ -201,4 +238,5 @@ TEST(any_system_call_may_fail)
 }
 TEST_END
 
-CHECK_MAIN("faults", any_allocation_may_fail, any_system_call_may_fail)
+CHECK_MAIN("faults", any_allocation_may_fail, any_system_call_may_fail,
+           a_list_of_devices_is_whole_though_an_allocation_failed)

@@ -6,10 +6,13 @@
 
 _public_ int ANeuralNetworks_getDeviceCount(uint32_t *numDevices)
 {
+    const struct nn_rt_registry *registry;
+
     if (!numDevices)
         return nn_api_null(__func__);
-    *numDevices = nn_rt_registry_get()->n_devices;
-    return ANEURALNETWORKS_NO_ERROR;
+    registry = nn_rt_registry_get();
+    *numDevices = registry->n_devices;
+    return registry->is_whole ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUT_OF_MEMORY;
 }
 
 _public_ int ANeuralNetworks_getDevice(uint32_t devIndex, ANeuralNetworksDevice **device)

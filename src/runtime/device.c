@@ -321,6 +321,36 @@ void nn_rt_device_note_success(ANeuralNetworksDevice *device)
     pthread_mutex_unlock(&device->lock);
 }
 
+bool nn_rt_device_has_suspects(const ANeuralNetworksDevice *device)
+{
+    return __atomic_load_n(&device->suspects.n, __ATOMIC_RELAXED) != 0;
+}
+
+int nn_rt_device_check_request(ANeuralNetworksDevice *device, uint64_t hash, struct nn_why *why)
+{
+    bool is_refused;
+
+    pthread_mutex_lock(&device->lock);
+    is_refused = nn_rt_suspects_is_refused(&device->suspects, hash, nn_sys_now_ns());
+    pthread_mutex_unlock(&device->lock);
+    if (!is_refused)
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                   "%s: its process died twice while it worked on exactly this request, which is "
+                   "not tried a third time now; others are",
+                   device->name);
+}
+
+void nn_rt_device_note_request(ANeuralNetworksDevice *device, uint64_t hash, bool has_died)
+{
+    pthread_mutex_lock(&device->lock);
+    if (has_died)
+        nn_rt_suspects_note_death(&device->suspects, hash, nn_sys_now_ns());
+    else
+        nn_rt_suspects_note_success(&device->suspects, hash);
+    pthread_mutex_unlock(&device->lock);
+}
+
 int nn_rt_device_wait(ANeuralNetworksDevice *device, struct nn_why *why)
 {
     _cleanup_(nn_rt_session_unrefp) struct nn_rt_session *session = NULL;

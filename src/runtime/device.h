@@ -14,6 +14,7 @@
 #include "runtime/recovery.h"
 #include "runtime/result.h"
 #include "runtime/session.h"
+#include "runtime/suspects.h"
 
 #include <nnhal/ext.h>
 
@@ -37,6 +38,7 @@ struct ANeuralNetworksDevice {
     bool is_opening;               /* a thread tries to */
     int32_t pid;
     struct nn_rt_recovery recovery;
+    struct nn_rt_suspects suspects;
     uint32_t is_quarantined; /* as recovery says; atomic, for those without the lock */
 };
 
@@ -65,6 +67,16 @@ int nn_rt_device_may_recover(const ANeuralNetworksDevice *device);
 
 /* nn_rt_device_note_success() - a computation has succeeded. */
 void nn_rt_device_note_success(ANeuralNetworksDevice *device);
+
+/* nn_rt_device_has_suspects() - whether a request has to be hashed and asked about at all. */
+bool nn_rt_device_has_suspects(const ANeuralNetworksDevice *device);
+
+/* nn_rt_device_check_request() - Returns: 0; DEAD_OBJECT: a request of this hash was on its way
+ * twice when the process died, and is not tried a third time now. */
+int nn_rt_device_check_request(ANeuralNetworksDevice *device, uint64_t hash, struct nn_why *why);
+
+/* nn_rt_device_note_request() - it has succeeded, or the process died under it. */
+void nn_rt_device_note_request(ANeuralNetworksDevice *device, uint64_t hash, bool has_died);
 
 /* nn_rt_device_wait() - until nn_rt_device_get_session() succeeds, 10 s at most.
  * Returns: 0, DEAD_OBJECT. */

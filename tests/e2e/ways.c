@@ -90,6 +90,17 @@ void ways_kill_service(int signal_number)
     service = 0;
 }
 
+void ways_await_service_end(uint64_t limit_ns)
+{
+    uint64_t end_ns = ways_now_ns() + limit_ns;
+
+    while (waitpid(service, NULL, WNOHANG) == 0) {
+        ck_assert_msg(ways_now_ns() < end_ns, "the service has not ended");
+        ways_nap(10000000);
+    }
+    service = 0;
+}
+
 void ways_begin(void)
 {
     ck_assert_ptr_nonnull(mkdtemp(folder));

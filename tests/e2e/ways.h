@@ -43,6 +43,8 @@ bool ways_is(const char *way);
 void ways_start_service(void);
 void ways_kill_service(int signal_number);
 pid_t ways_service(void);
+/* ways_await_service_end() - until it has ended by itself. */
+void ways_await_service_end(uint64_t limit_ns);
 
 /* ways_device() - the sample. ways_pid() - the process that it runs in. */
 ANeuralNetworksDevice *ways_device(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device's deaths, at times of the test's own. */
 #include "runtime/recovery.h"
+#include "runtime/suspects.h"
 
 #include "support/check-main.h"
 
@@ -69,5 +70,41 @@ TEST(patience_counts_from_the_death)
 }
 TEST_END
 
+TEST(a_request_is_refused_after_two_deaths_for_a_while)
+{
+    struct nn_rt_suspects suspects = {0};
+
+    nn_rt_suspects_note_death(&suspects, 7, 100 * S);
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 101 * S));
+    nn_rt_suspects_note_death(&suspects, 7, 110 * S);
+    ck_assert(nn_rt_suspects_is_refused(&suspects, 7, 110 * S));
+    ck_assert(nn_rt_suspects_is_refused(&suspects, 7, 169 * S));
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 8, 169 * S));
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 170 * S));
+    nn_rt_suspects_note_death(&suspects, 7, 170 * S);
+    ck_assert(nn_rt_suspects_is_refused(&suspects, 7, 289 * S));
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 290 * S));
+    nn_rt_suspects_note_success(&suspects, 7);
+    ck_assert_uint_eq(suspects.n, 0);
+    nn_rt_suspects_note_death(&suspects, 7, 300 * S);
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 300 * S));
+}
+TEST_END
+
+TEST(the_oldest_suspect_is_forgotten)
+{
+    struct nn_rt_suspects suspects = {0};
+
+    for (uint64_t hash = 1; hash <= NN_RT_SUSPECTS_MAX + 1; hash++)
+        for (int i = 0; i < 2; i++)
+            nn_rt_suspects_note_death(&suspects, hash, hash * S / 10);
+    ck_assert_uint_eq(suspects.n, NN_RT_SUSPECTS_MAX);
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 1, 10 * S));
+    ck_assert(nn_rt_suspects_is_refused(&suspects, 2, 10 * S));
+    ck_assert(nn_rt_suspects_is_refused(&suspects, NN_RT_SUSPECTS_MAX + 1, 10 * S));
+}
+TEST_END
+
 CHECK_MAIN("recovery", deaths_are_counted_by_the_minute,
-           pauses_grow_to_a_minute_and_a_success_ends_them, patience_counts_from_the_death)
+           pauses_grow_to_a_minute_and_a_success_ends_them, patience_counts_from_the_death,
+           a_request_is_refused_after_two_deaths_for_a_while, the_oldest_suspect_is_forgotten)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "runtime/compilation/cache.h"
+#include "runtime/model/model-hash.h"
 
 #include <string.h>
 
@@ -98,6 +99,24 @@ static int prepared_prepare(struct nn_rt_prepared *prepared, struct nn_rt_model 
     return nn_rt_cache_prepare(options->cache, finished, prepared->device, options, &calls, why);
 }
 
+/* A model under which the device's process dies again and again is not tried for ever. */
+static int prepare_watched(struct nn_rt_prepared *prepared, struct nn_rt_model *finished,
+                           const struct nn_rt_prepare_options *options, struct nn_why *why)
+{
+    ANeuralNetworksDevice *device = prepared->device;
+    int r = 0;
+
+    if (nn_rt_device_has_suspects(device))
+        r = nn_rt_device_check_request(device, nn_rt_model_hash(&finished->model), why);
+    if (r)
+        return r;
+    r = prepared_prepare(prepared, finished, options, why);
+    if ((r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device)) ||
+        (r == 0 && nn_rt_device_has_suspects(device)))
+        nn_rt_device_note_request(device, nn_rt_model_hash(&finished->model), r != 0);
+    return r;
+}
+
 int nn_rt_prepared_new(struct nn_rt_model *finished, ANeuralNetworksDevice *device,
                        const struct nn_rt_prepare_options *options, struct nn_why *why,
                        struct nn_rt_prepared **ret_prepared)
@@ -113,7 +132,7 @@ int nn_rt_prepared_new(struct nn_rt_model *finished, ANeuralNetworksDevice *devi
     prepared->device = device;
     r = nn_rt_device_get_session(device, why, &prepared->session);
     if (!r)
-        r = prepared_prepare(prepared, finished, options, why);
+        r = prepare_watched(prepared, finished, options, why);
     if (r)
         return r;
     *ret_prepared = steal_ptr(&prepared);

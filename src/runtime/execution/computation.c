@@ -5,6 +5,7 @@
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/fallback.h"
 #include "runtime/execution/reply.h"
+#include "runtime/execution/request-hash.h"
 
 enum { N_ATTEMPTS = 2 };
 
@@ -80,6 +81,30 @@ static int get_living(struct computation *computation, struct nn_rt_prepared **o
     return 0;
 }
 
+static uint64_t hash_request(const struct computation *computation)
+{
+    const ANeuralNetworksExecution *execution = computation->execution;
+
+    return nn_rt_request_hash(&execution->compilation->finished->model, &execution->arguments);
+}
+
+static int check_suspect(const struct computation *computation, ANeuralNetworksDevice *device)
+{
+    if (!nn_rt_device_has_suspects(device))
+        return 0;
+    return nn_rt_device_check_request(device, hash_request(computation), computation->why);
+}
+
+static void note_suspect(const struct computation *computation, ANeuralNetworksDevice *device,
+                         int result)
+{
+    bool has_died = result == ANEURALNETWORKS_DEAD_OBJECT;
+
+    if ((has_died && !nn_rt_device_may_recover(device)) ||
+        (result == 0 && nn_rt_device_has_suspects(device)))
+        nn_rt_device_note_request(device, hash_request(computation), has_died);
+}
+
 /* If the device dies meanwhile: once more on the model that was prepared again. */
 static int compute_with_recovery(struct computation *computation)
 {
@@ -92,7 +117,11 @@ static int compute_with_recovery(struct computation *computation)
         r = get_living(computation, &owned, &prepared);
         if (r)
             return r;
+        r = check_suspect(computation, prepared->device);
+        if (r)
+            return r;
         r = compute_on_device(computation, prepared);
+        note_suspect(computation, prepared->device, r);
     }
     return r;
 }

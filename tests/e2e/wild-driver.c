@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wild-driver - in the sample driver's place: z = relu(x * y + x), but an x that begins with
+ * 666 ends its process, and one that begins with 777 is never computed to the end, for which
+ * neither deadline nor cancellation matters. */
+#include <nnhal/driver.h>
+
+#include <string.h>
+#include <unistd.h>
+
+static uint32_t wild_open(const struct nnhal_driver_services *services, void **ret_device)
+{
+    *ret_device = (void *)(uintptr_t)services;
+    return NNHAL_NONE;
+}
+
+static void wild_close(void *device)
+{
+}
+
+static uint32_t wild_supported(void *device, const struct nnhal_driver_model *model,
+                               uint8_t *supported)
+{
+    memset(supported, 1, model->model->main.n_operations);
+    return NNHAL_NONE;
+}
+
+static uint32_t wild_prepare(void *device, const struct nnhal_prepare *prepare, void **ret_prepared)
+{
+    *ret_prepared = device;
+    return NNHAL_NONE;
+}
+
+static void wild_release(void *prepared)
+{
+}
+
+static uint32_t wild_execute(void *prepared, struct nnhal_execution *execution)
+{
+    const float *x = execution->inputs[0].data, *y = execution->inputs[1].data;
+    struct nnhal_output *output = &execution->outputs[0];
+    float *z = output->data;
+
+    if (x[0] == 666.0f)
+        _exit(1);
+    while (x[0] == 777.0f)
+        usleep(1000);
+    for (int i = 0; i < 4; i++)
+        z[i] = x[i] * y[i] + x[i] > 0 ? x[i] * y[i] + x[i] : 0;
+    output->n_dimensions = 1;
+    output->dimensions[0] = 4;
+    return NNHAL_NONE;
+}
+
+__attribute__((__visibility__("default"))) const struct nnhal_driver *
+nnhal_driver_main(const char *configuration)
+{
+    static const struct nnhal_capabilities capabilities = {
+        .relaxed_scalar = {1, 1},
+        .relaxed_tensor = {1, 1},
+        .if_performance = {1, 1},
+        .while_performance = {1, 1},
+    };
+    static const struct nnhal_driver driver = {
+        .size = sizeof(driver),
+        .abi = NNHAL_DRIVER_ABI,
+        .type = NNHAL_DEVICE_OTHER,
+        .name = "nnhal-sample",
+        .version = "1",
+        .feature_level = NNHAL_FEATURE_LEVEL_8,
+        .capabilities = &capabilities,
+        .open = wild_open,
+        .close = wild_close,
+        .get_supported_operations = wild_supported,
+        .prepare = wild_prepare,
+        .release = wild_release,
+        .execute = wild_execute,
+    };
+
+    return &driver;
+}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CONV_2D of 8 bits with vectors (gemm-simd.h).
  *
- * Rows are the windows of output positions. A 1x1 filter of stride 1 reads the input where it
- * lies; other windows are gathered, a block of positions at a time, with the input's zero point
- * where they hang over the edge. A block is what threads share out.
+ * Windows are read where they lie in an image: a row of the filter is one run of elements, at the
+ * same distance from the next row for every position. The image is the input itself where no
+ * window leaves it and no vector reads beyond its end; else it is staged in scratch, with zero
+ * points around it, and, without VNNI, in 16 bits. 1x1 filters of stride 1 have one run of
+ * positions; there each block is widened by itself, while it is in the nearest cache.
  *
  * For constant filters and uint8 data in [N,H,W,C] alone: int8 models are uint8 inside
  * (lowering/u8.c), and conv-c.c takes the rest. */
@@ -18,48 +20,100 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 96 * 1024, /* of gathered rows: with a panel of weights, inside a small L2 */
-    MIN_BLOCK = 12,          /* rows of a tile */
-    LINE = 64,
+    MAX_BLOCK = 96, /* positions that share a panel of weights while it is in the cache */
+    SLACK = 64,     /* bytes that vectors may read behind the last element */
+    IS_WIDE = sizeof(nn_gemm_simd_data) != 1,
 };
 
 struct conv_simd_params {
     struct nn_conv_shape shape;
     int32_t low, high;
-    uint32_t block; /* rows */
     uint32_t reserved;
 };
 
+/* ---- geometry ---- */
+
+/* How windows lie in the image, in elements. */
+struct conv_image {
+    size_t n, h, w, c;   /* of the image */
+    size_t top, left;    /* where the input begins in it */
+    bool is_run;         /* all positions follow each other, at a distance of c */
+    bool is_staged;      /* it is not the input itself */
+    size_t staged_bytes; /* of scratch */
+    size_t block_bytes;  /* of each worker's scratch: a block of a run, widened */
+    struct nn_gemm_simd_segments segments;
+};
+
+/* What n positions reach: stride * (n - 1) + dilation * (taps - 1) + 1. */
+static bool find_reach(uint32_t n, int32_t stride, uint32_t taps, int32_t dilation, size_t *ret)
+{
+    size_t windows, filter;
+
+    return nn_mul_size(n - 1, (size_t)stride, &windows) &&
+           nn_mul_size(taps - 1, (size_t)dilation, &filter) && nn_add_size(windows, filter, ret) &&
+           nn_add_size(*ret, 1, ret);
+}
+
+static bool find_bytes(struct conv_image *image)
+{
+    return nn_mul_size(image->n, image->h, &image->staged_bytes) &&
+           nn_mul_size(image->staged_bytes, image->w, &image->staged_bytes) &&
+           nn_mul_size(image->staged_bytes, image->c, &image->staged_bytes) &&
+           nn_mul_size(image->staged_bytes, sizeof(nn_gemm_simd_data), &image->staged_bytes) &&
+           nn_add_size(image->staged_bytes, SLACK, &image->staged_bytes);
+}
+
+/* Shapes and parameters to an image, for filters and outputs that are not empty.
+ * Returns: false if it does not fit a size. */
+static bool find_image(const struct nn_conv_shape *shape, const uint32_t *in,
+                       const uint32_t *filter, const uint32_t *out, struct conv_image *ret)
+{
+    bool is_dense = shape->dilation_w == 1;
+    struct conv_image image = {
+        .n = out[0], .c = in[3], .top = (size_t)shape->pad_top, .left = (size_t)shape->pad_left};
+    size_t run;
+
+    if (!find_reach(out[1], shape->stride_h, filter[1], shape->dilation_h, &image.h) ||
+        !find_reach(out[2], shape->stride_w, filter[2], shape->dilation_w, &image.w) ||
+        !nn_mul_size(filter[2], in[3], &run))
+        return false;
+    image.segments = (struct nn_gemm_simd_segments){.n_rows = filter[1],
+                                                    .n_taps = is_dense ? 1 : filter[2],
+                                                    .n_elements = is_dense ? run : in[3],
+                                                    .tap_step = (size_t)shape->dilation_w * in[3]};
+    image.is_staged = IS_WIDE || image.top || image.left || image.h > in[1] || image.w > in[2] ||
+                      image.segments.n_elements % NN_SIMD_GROUP != 0;
+    image.is_run = filter[1] == 1 && filter[2] == 1 && shape->stride_h == 1 &&
+                   shape->stride_w == 1 && !image.top && !image.left && image.h == in[1] &&
+                   image.w == in[2];
+    if (!image.is_staged) {
+        image.h = in[1];
+        image.w = in[2];
+    }
+    image.segments.row_step = (size_t)shape->dilation_h * image.w * image.c;
+    if (!find_bytes(&image))
+        return false;
+    if (!image.is_staged || (image.is_run && IS_WIDE))
+        image.staged_bytes = 0;
+    if (image.is_run && IS_WIDE &&
+        !nn_mul_size(in[3], MAX_BLOCK * sizeof(nn_gemm_simd_data), &image.block_bytes))
+        return false;
+    image.block_bytes += image.block_bytes ? SLACK : 0;
+    *ret = image;
+    return true;
+}
+
+static bool is_usable(const struct nn_conv_shape *shape)
+{
+    return shape->is_nchw == 0 && shape->pad_top >= 0 && shape->pad_left >= 0 &&
+           shape->stride_h >= 1 && shape->stride_w >= 1 && shape->dilation_h >= 1 &&
+           shape->dilation_w >= 1;
+}
+
 /* ---- lowering ---- */
 
-static bool reads_in_place(const struct nn_conv_shape *shape, const uint32_t *filter)
-{
-    return filter[1] == 1 && filter[2] == 1 && filter[3] % NN_SIMD_GROUP == 0 &&
-           shape->pad_top == 0 && shape->pad_left == 0 && shape->stride_h == 1 &&
-           shape->stride_w == 1;
-}
-
-static bool find_row(const uint32_t *filter, size_t *ret_k, size_t *ret_stride)
-{
-    return nn_mul_size(filter[1], filter[2], ret_k) && nn_mul_size(*ret_k, filter[3], ret_k) &&
-           nn_align_up(*ret_k, LINE, ret_stride);
-}
-
-/* The scratch of a worker: gathered rows, then what the product needs. */
-static bool find_gather_bytes(const struct conv_simd_params *params, const uint32_t *filter,
-                              size_t *ret_gathered, size_t *ret_all)
-{
-    size_t k, stride;
-
-    *ret_gathered = 0;
-    return find_row(filter, &k, &stride) && nn_gemm_simd_scratch(k, ret_all) &&
-           (reads_in_place(&params->shape, filter) ||
-            (nn_mul_size(stride, params->block, ret_gathered) &&
-             nn_add_size(*ret_all, *ret_gathered, ret_all)));
-}
-
 /* The weights, or a pass where this form does not hold them. */
-static int lower_weights(struct nn_lower *lower, size_t k)
+static int lower_weights(struct nn_lower *lower, const struct nn_gemm_simd_segments *segments)
 {
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     size_t n_columns = filter->dims[0], n_bytes;
@@ -72,11 +126,13 @@ static int lower_weights(struct nn_lower *lower, size_t k)
                                          .bias = lower->inputs[NN_CONV_BIAS].value,
                                          .multipliers = multipliers,
                                          .n_columns = n_columns,
-                                         .k = k};
+                                         .n_segments = segments->n_rows * segments->n_taps,
+                                         .n_elements = segments->n_elements};
     void *block = NULL;
     int r = -ENOMEM;
 
-    if (multipliers && nn_gemm_simd_bytes(n_columns, k, &n_bytes)) {
+    if (multipliers &&
+        nn_gemm_simd_bytes(n_columns, source.n_segments, source.n_elements, &n_bytes)) {
         nn_conv_multipliers(lower, multipliers, n_columns);
         block = nn_lower_weights(lower, n_bytes);
     }
@@ -88,144 +144,160 @@ static int lower_weights(struct nn_lower *lower, size_t k)
 
 static int lower_conv(struct nn_lower *lower)
 {
+    const struct nn_lower_operand *input = &lower->inputs[NN_CONV_INPUT];
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     const struct nn_lower_operand *output = &lower->outputs[0];
     struct conv_simd_params *params = lower->params;
-    size_t k, stride, n, gathered;
+    struct conv_image image;
     int r = nn_conv_read(lower, &params->shape);
 
     if (r)
         return r;
-    if (params->shape.is_nchw || !filter->value || !lower->inputs[NN_CONV_BIAS].value)
+    if (!is_usable(&params->shape) || !filter->value || !lower->inputs[NN_CONV_BIAS].value ||
+        nn_lower_count(filter) == 0 || nn_lower_count(output) == 0)
         return NN_KERNEL_E_PASS;
     if (!nn_activation_q8(params->shape.activation, false, output->scale, output->zero_point,
                           &params->low, &params->high))
         return nn_lower_refuse(lower, "not a fused activation");
-    if (!find_row(filter->dims, &k, &stride))
+    if (!find_image(&params->shape, input->dims, filter->dims, output->dims, &image))
         return -ENOMEM;
-    n = BLOCK_BYTES / stride / MIN_BLOCK * MIN_BLOCK;
-    params->block = (uint32_t)(n < MIN_BLOCK               ? MIN_BLOCK
-                               : n > NN_GEMM_SIMD_MAX_ROWS ? NN_GEMM_SIMD_MAX_ROWS
-                                                           : n);
-    if (!find_gather_bytes(params, filter->dims, &gathered, &lower->worker_scratch_bytes))
-        return -ENOMEM;
-    return lower_weights(lower, k);
+    lower->scratch_bytes = image.staged_bytes;
+    lower->worker_scratch_bytes = image.block_bytes;
+    return lower_weights(lower, &image.segments);
 }
 
-/* ---- windows ---- */
+/* ---- staging ---- */
 
 struct conv_simd_job {
     const struct nn_kernel_args *args;
-    const struct conv_simd_params *params;
+    const struct nn_conv_shape *shape;
     struct nn_conv_sizes in, out;
-    size_t filter_h, filter_w, stride, gathered_bytes;
-    bool in_place;
-    uint8_t fill; /* the input's zero point */
+    struct conv_image image;
+    uint8_t zero; /* of the input */
     const uint8_t *input;
+    nn_gemm_simd_data *staged;
     uint8_t *output;
     struct nn_gemm_simd gemm;
+    size_t run, n_runs;         /* positions of a run, and how many there are */
+    size_t parts, runs_a_block; /* a run is cut in parts, or a block has several runs */
 };
 
-/* Copies short runs without a call: a cell of a first layer has 3 bytes. */
-static uint8_t *copy_run(uint8_t *to, const uint8_t *from, size_t n)
+static void fill_data(nn_gemm_simd_data *to, uint8_t zero, size_t n)
 {
-#if NN_VARIANT_VECTOR_BYTES == 64
-    uint8_t *end = to + n;
+    memset(to, IS_WIDE ? 0 : zero, n * sizeof(*to));
+}
 
-    for (; n >= LINE; n -= LINE, to += LINE, from += LINE)
-        _mm512_storeu_si512(to, _mm512_loadu_si512(from));
-    if (n) {
-        __mmask64 mask = (UINT64_C(1) << n) - 1;
-
-        _mm512_mask_storeu_epi8(to, mask, _mm512_maskz_loadu_epi8(mask, from));
-    }
-    return end;
-#else
-    for (; n >= 16; n -= 16, to += 16, from += 16)
-        memcpy(to, from, 16);
-    if (n >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + n - 8, from + n - 8, 8);
-        return to + n;
+static void copy_data(nn_gemm_simd_data *restrict to, const uint8_t *restrict from, uint8_t zero,
+                      size_t n)
+{
+    if (!IS_WIDE) {
+        memcpy(to, from, n);
+        return;
     }
     for (size_t i = 0; i < n; i++)
-        to[i] = from[i];
-    return to + n;
-#endif
+        to[i] = (nn_gemm_simd_data)(from[i] - zero);
 }
 
-static uint8_t *fill_run(uint8_t *to, uint8_t byte, size_t n)
+/* Rows of the image, those of all batches numbered through. */
+static void stage_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    memset(to, byte, n);
-    return to + n;
-}
+    const struct conv_simd_job *job = ctx;
+    const struct conv_image *image = &job->image;
+    size_t n_inside = nn_min_size(job->in.w, image->w > image->left ? image->w - image->left : 0);
+    size_t left = nn_min_size(image->left, image->w) * image->c, inside = n_inside * image->c;
 
-/* One row of the filter, of the input's row that begins at cells. */
-static uint8_t *gather_taps(const struct conv_simd_job *job, uint8_t *to, const uint8_t *cells,
-                            int64_t x)
-{
-    int64_t dilation = job->params->shape.dilation_w;
-    size_t first, end, cell = job->in.c;
+    for (size_t row = begin; row < end; row++) {
+        nn_gemm_simd_data *to = job->staged + row * image->w * image->c;
+        size_t y = row % image->h;
 
-    nn_conv_taps(x, dilation, job->filter_w, job->in.w, &first, &end);
-    if (first)
-        to = fill_run(to, job->fill, first * cell);
-    if (dilation == 1 && end > first)
-        to = copy_run(to, cells + (size_t)(x + (int64_t)first) * cell, (end - first) * cell);
-    else
-        for (size_t t = first; t < end; t++)
-            to = copy_run(to, cells + (size_t)(x + (int64_t)t * dilation) * cell, cell);
-    if (end < job->filter_w)
-        to = fill_run(to, job->fill, (job->filter_w - end) * cell);
-    return to;
-}
-
-static void gather_window(const struct conv_simd_job *job, size_t position, uint8_t *to)
-{
-    const struct nn_conv_shape *shape = &job->params->shape;
-    size_t row = position / job->out.w, n = row / job->out.h, first, end;
-    int64_t y = (int64_t)(row % job->out.h) * shape->stride_h - shape->pad_top;
-    int64_t x = (int64_t)(position % job->out.w) * shape->stride_w - shape->pad_left;
-    size_t filter_row = job->filter_w * job->in.c;
-
-    nn_conv_taps(y, shape->dilation_h, job->filter_h, job->in.h, &first, &end);
-    to = fill_run(to, job->fill, first * filter_row);
-    for (size_t t = first; t < end; t++) {
-        size_t in_y = (size_t)(y + (int64_t)t * shape->dilation_h);
-
-        to = gather_taps(job, to, job->input + (n * job->in.h + in_y) * job->in.w * job->in.c, x);
+        if (y < image->top || y - image->top >= job->in.h) {
+            fill_data(to, job->zero, image->w * image->c);
+            continue;
+        }
+        fill_data(to, job->zero, left);
+        copy_data(to + left,
+                  job->input + (row / image->h * job->in.h + y - image->top) * job->in.w * image->c,
+                  job->zero, inside);
+        fill_data(to + left + inside, job->zero, image->w * image->c - left - inside);
     }
-    to = fill_run(to, job->fill, (job->filter_h - end) * filter_row);
-    /* Weights beyond k are 0: these bytes need a value, but not a certain one. */
-    memset(to, 0, job->gemm.k - job->filter_h * filter_row);
 }
 
 /* ---- running ---- */
 
+/* Cuts n positions of a run, which begin at rows, into tiles of equal height: 49 of them are 10, 10,
+ * 10, 10 and 9, not four times 12 and one. */
+static size_t cut_tiles(const struct conv_simd_job *job, const nn_gemm_simd_data *rows, size_t n,
+                        uint8_t *out, struct nn_gemm_simd_tile *tiles)
+{
+    size_t n_tiles = (n + NN_GEMM_SIMD_ROWS - 1) / NN_GEMM_SIMD_ROWS;
+    size_t stride = (size_t)job->shape->stride_w * job->image.c;
+
+    for (size_t i = 0; i < n_tiles; i++) {
+        size_t height = (n + n_tiles - 1 - i) / n_tiles;
+
+        tiles[i] = (struct nn_gemm_simd_tile){rows, stride, height, out};
+        rows += height * stride;
+        out += height * job->out.c;
+    }
+    return n_tiles;
+}
+
+/* Positions [first, first + n) of one run. Returns: how many tiles they are. */
+static size_t find_tiles(const struct conv_simd_job *job, size_t run, size_t first, size_t n,
+                         unsigned worker, struct nn_gemm_simd_tile *tiles)
+{
+    const struct conv_image *image = &job->image;
+    const nn_gemm_simd_data *data = job->staged;
+    uint8_t *out = job->output + (run * job->run + first) * job->out.c;
+    size_t row = run / job->out.h * image->h + run % job->out.h * (size_t)job->shape->stride_h;
+
+    if (image->is_run && IS_WIDE) {
+        nn_gemm_simd_data *block = nn_worker_scratch(job->args, worker);
+
+        copy_data(block, job->input + first * image->c, job->zero, n * image->c);
+        return cut_tiles(job, block, n, out, tiles);
+    }
+    if (image->is_run)
+        return cut_tiles(job, data + first * image->c, n, out, tiles);
+    return cut_tiles(
+        job, data + row * image->w * image->c + first * (size_t)job->shape->stride_w * image->c, n,
+        out, tiles);
+}
+
 static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct conv_simd_job *job = ctx;
-    size_t n_positions = job->out.n * job->out.h * job->out.w, size = job->params->block;
-    uint8_t *gathered = nn_worker_scratch(job->args, worker);
 
     for (size_t b = begin; b < end; b++) {
-        size_t first = b * size, n = n_positions - first < size ? n_positions - first : size;
-        const uint8_t *rows = job->input + first * job->in.c;
+        struct nn_gemm_simd_tile tiles[NN_GEMM_SIMD_TILES];
+        size_t run = b / job->parts * job->runs_a_block, n_tiles = 0;
+        size_t stop = nn_min_size(run + job->runs_a_block, job->n_runs);
+        size_t first = job->run * (b % job->parts) / job->parts;
+        size_t end_of_part = job->run * (b % job->parts + 1) / job->parts;
+        size_t from = (run * job->run + first) * job->out.c;
 
-        if (!job->in_place) {
-            for (size_t i = 0; i < n; i++)
-                gather_window(job, first + i, gathered + i * job->stride);
-            rows = gathered;
-        }
-        nn_gemm_simd_run(&job->gemm,
-                         &(struct nn_gemm_simd_block){.rows = rows,
-                                                      .stride = job->stride,
-                                                      .n_rows = n,
-                                                      .out = job->output + first * job->out.c,
-                                                      .out_stride = job->out.c,
-                                                      .scratch = gathered + job->gathered_bytes});
-        nn_epilogue_run(job->args, first * job->out.c, (first + n) * job->out.c);
+        for (; run < stop; run++)
+            n_tiles += find_tiles(job, run, first, end_of_part - first, worker, tiles + n_tiles);
+        nn_gemm_simd_run(&job->gemm, tiles, n_tiles);
+        nn_epilogue_run(job->args, from, ((stop - 1) * job->run + end_of_part) * job->out.c);
     }
+}
+
+/* Blocks of at most MAX_BLOCK positions, and several of them where there are enough to share. */
+static size_t find_blocks(struct conv_simd_job *job)
+{
+    size_t n = job->out.n * job->out.h * job->out.w, size = n / 4;
+
+    size = size < NN_GEMM_SIMD_ROWS ? NN_GEMM_SIMD_ROWS : nn_min_size(size, MAX_BLOCK);
+    job->run = job->image.is_run ? n : job->out.w;
+    job->n_runs = n / job->run;
+    job->parts = (job->run + size - 1) / size;
+    job->runs_a_block = 1;
+    if (job->parts == 1)
+        job->runs_a_block = nn_min_size(
+            size / job->run,
+            NN_GEMM_SIMD_TILES / ((job->run + NN_GEMM_SIMD_ROWS - 1) / NN_GEMM_SIMD_ROWS));
+    return (job->n_runs + job->runs_a_block - 1) / job->runs_a_block * job->parts;
 }
 
 static int nn_conv_2d_u8(const struct nn_kernel_args *args)
@@ -234,26 +306,30 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
     struct conv_simd_job job = {.args = args,
-                                .params = params,
+                                .shape = &params->shape,
                                 .in = nn_conv_sizes(input->dims, false),
                                 .out = nn_conv_sizes(args->outputs[0].dims, false),
-                                .filter_h = filter[1],
-                                .filter_w = filter[2],
-                                .in_place = reads_in_place(&params->shape, filter),
-                                .fill = (uint8_t)input->zero_point,
+                                .zero = (uint8_t)input->zero_point,
                                 .input = input->data,
+                                .staged = input->data,
                                 .output = args->outputs[0].data};
-    size_t k, all, n_positions = job.out.n * job.out.h * job.out.w;
+    const struct nn_gemm_simd_segments *segments = &job.image.segments;
+    size_t n_blocks, k;
 
-    if (!find_row(filter, &k, &job.stride) ||
-        !find_gather_bytes(params, filter, &job.gathered_bytes, &all))
+    if (!find_image(&params->shape, input->dims, filter, args->outputs[0].dims, &job.image))
         return -ENOMEM;
-    if (job.in_place)
-        job.stride = k;
-    job.gemm = nn_gemm_simd_use(args->weights, filter[0], k, params->low, params->high);
+    if (job.image.staged_bytes) {
+        job.staged = (void *)args->scratch;
+        nn_parallel_for(args, job.image.n * job.image.h, 1 + job.image.w * job.image.c / 16,
+                        stage_rows, &job);
+    }
+    job.gemm = nn_gemm_simd_use(args->weights, filter[0], segments, params->low, params->high);
+    n_blocks = find_blocks(&job);
+    k = segments->n_rows * segments->n_taps * segments->n_elements;
     /* About 100 products a nanosecond, and 2 sums scaled. */
-    nn_parallel_for(args, (n_positions + params->block - 1) / params->block,
-                    1 + params->block * (k * filter[0] / 100 + filter[0] / 2), conv_blocks, &job);
+    nn_parallel_for(args, n_blocks,
+                    1 + job.n_runs * job.run / n_blocks * (k / 100 + 1) * filter[0] / 2,
+                    conv_blocks, &job);
     return 0;
 }
 
@@ -262,31 +338,35 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
 static bool check_conv(const struct nn_kernel_step *step)
 {
     const struct conv_simd_params *params = step->params;
-    const struct nn_conv_shape *shape = &params->shape;
-    size_t k, stride, needed;
+    struct conv_image image;
+    size_t needed;
 
     return step->n_inputs >= 7 && step->n_outputs == 1 && step->inputs[0].n_dims == 4 &&
-           step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 && params->block >= 1 &&
-           params->block <= NN_GEMM_SIMD_MAX_ROWS && shape->stride_h >= 1 && shape->stride_w >= 1 &&
-           shape->dilation_h >= 1 && shape->dilation_w >= 1 && shape->is_nchw == 0 &&
-           step->inputs[0].dims[3] == step->inputs[1].dims[3] &&
+           step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 &&
+           is_usable(&params->shape) && step->inputs[0].dims[3] == step->inputs[1].dims[3] &&
            step->outputs[0].dims[3] == step->inputs[1].dims[0] &&
            step->inputs[0].dims[0] == step->outputs[0].dims[0] &&
-           (!reads_in_place(shape, step->inputs[1].dims) ||
-            (step->inputs[0].dims[2] == step->outputs[0].dims[2] &&
-             step->inputs[0].dims[1] == step->outputs[0].dims[1])) &&
-           find_row(step->inputs[1].dims, &k, &stride) &&
-           nn_gemm_simd_bytes(step->inputs[1].dims[0], k, &needed) && needed <= step->weights_bytes;
+           nn_tensor_count(&step->inputs[1]) > 0 && nn_tensor_count(&step->outputs[0]) > 0 &&
+           find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
+                      step->outputs[0].dims, &image) &&
+           nn_gemm_simd_bytes(step->inputs[1].dims[0],
+                              image.segments.n_rows * image.segments.n_taps,
+                              image.segments.n_elements, &needed) &&
+           needed <= step->weights_bytes;
 }
 
 static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                               size_t *ret_worker_scratch_bytes)
 {
-    size_t gathered;
+    const struct conv_simd_params *params = step->params;
+    struct conv_image image;
 
-    *ret_scratch_bytes = 0;
-    return find_gather_bytes(step->params, step->inputs[NN_CONV_FILTER].dims, &gathered,
-                             ret_worker_scratch_bytes);
+    if (!find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
+                    step->outputs[0].dims, &image))
+        return false;
+    *ret_scratch_bytes = image.staged_bytes;
+    *ret_worker_scratch_bytes = image.block_bytes;
+    return true;
 }
 
 static const struct nn_kernel kernels[] = {

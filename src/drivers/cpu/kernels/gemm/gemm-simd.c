@@ -8,20 +8,15 @@
 
 /* A tile's sums, two vectors of weights and one of data stay in the 32 or 16 registers. */
 enum {
-    MAX_TILE_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 12 : 6,
+    MAX_TILE_ROWS = NN_GEMM_SIMD_ROWS,
     LANES = NN_LANES_I32,
     PANEL = 2 * LANES, /* columns */
     GROUP = NN_SIMD_GROUP,
-    WORD = 4, /* bytes of a group of data */
 };
 
 /* ---- packing ---- */
 
-/* What a packed block begins with, in a cache line of its own. */
-struct packed_head {
-    int32_t weight_zero, input_zero;
-};
-
+/* A packed block begins with the zero point of its weights, in a cache line of its own. */
 enum { HEAD_BYTES = 64 };
 
 static size_t whole_columns(size_t n_columns)
@@ -29,11 +24,17 @@ static size_t whole_columns(size_t n_columns)
     return (n_columns + LANES - 1) / LANES * LANES;
 }
 
-bool nn_gemm_simd_bytes(size_t n_columns, size_t k, size_t *ret_bytes)
+static size_t whole_groups(size_t n_elements)
+{
+    return (n_elements + GROUP - 1) / GROUP * GROUP;
+}
+
+bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t *ret_bytes)
 {
     size_t n, column;
 
-    return nn_align_up(n_columns, LANES, &n) && nn_align_up(k, GROUP, &column) &&
+    return nn_align_up(n_columns, LANES, &n) && nn_align_up(n_elements, GROUP, &column) &&
+           nn_mul_size(column, n_segments, &column) &&
            nn_mul_size(column, sizeof(nn_simd_weight), &column) &&
            nn_add_size(column, NN_REQUANTIZE_BYTES, &column) && nn_mul_size(n, column, &n) &&
            nn_add_size(n, HEAD_BYTES, ret_bytes);
@@ -47,7 +48,9 @@ static int32_t weight_at(const struct nn_gemm_simd_source *source, size_t i)
 /* What is taken from each weight: all of the zero point, or as much as lets it fit. */
 static int32_t find_shift(const struct nn_gemm_simd_source *source)
 {
-    for (size_t i = 0; sizeof(nn_simd_weight) == 1 && i < source->n_columns * source->k; i++) {
+    for (size_t i = 0; sizeof(nn_simd_weight) == 1 &&
+                       i < source->n_columns * source->n_segments * source->n_elements;
+         i++) {
         int32_t w = weight_at(source, i) - source->weight_zero;
 
         if (w < INT8_MIN || w > INT8_MAX)
@@ -68,71 +71,60 @@ static nn_simd_weight *column_at(nn_simd_weight *panels, size_t n_columns, size_
 
 /* Packs one column. Returns the bias with what is constant of the zero points. */
 static int32_t column_pack(const struct nn_gemm_simd_source *source, nn_simd_weight *panels,
-                           size_t k, size_t n, int32_t shift)
+                           size_t n, int32_t shift)
 {
-    uint32_t zero = (uint32_t)(source->weight_zero - shift), sum = 0;
-    size_t step;
+    size_t length = whole_groups(source->n_elements), k = source->n_segments * length, step;
+    int32_t zero = source->weight_zero - shift;
     nn_simd_weight *to = column_at(panels, source->n_columns, k, n, &step);
+    uint32_t sum = 0;
 
-    for (size_t i = 0; i < source->k; i++) {
-        int32_t w = weight_at(source, n * source->k + i) - shift;
+    for (size_t i = 0; i < k; i++) {
+        size_t from = (n * source->n_segments + i / length) * source->n_elements + i % length;
+        /* What pads a segment equals its zero point: it counts for nothing. */
+        int32_t w = i % length < source->n_elements ? weight_at(source, from) - shift : zero;
 
         to[i / GROUP * step + i % GROUP] = (nn_simd_weight)w;
-        sum += (uint32_t)w;
+        sum += (uint32_t)(w - zero);
     }
     if (sizeof(nn_simd_weight) != 1)
-        return source->bias[n]; /* rows lose their zero point when they are widened */
-    return (int32_t)((uint32_t)source->bias[n] -
-                     (uint32_t)source->input_zero * (sum - (uint32_t)source->k * zero));
+        return source->bias[n]; /* data has lost its zero point */
+    return (int32_t)((uint32_t)source->bias[n] - (uint32_t)source->input_zero * sum);
 }
 
 bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
 {
-    size_t k = (source->k + GROUP - 1) / GROUP * GROUP, columns = whole_columns(source->n_columns);
+    size_t columns = whole_columns(source->n_columns);
     struct nn_requantize r = nn_requantize_at((uint8_t *)block + HEAD_BYTES, columns);
     uint8_t *panels = (uint8_t *)block + HEAD_BYTES + columns * NN_REQUANTIZE_BYTES;
-    int32_t shift = find_shift(source);
-    struct packed_head head = {source->weight_zero - shift, source->input_zero};
+    int32_t shift = find_shift(source), zero = source->weight_zero - shift;
 
-    memcpy(block, &head, sizeof(head));
+    memcpy(block, &zero, sizeof(zero));
     for (size_t n = 0; n < source->n_columns; n++) {
         if (!nn_requantize_fits(source->multipliers[n]))
             return false;
-        nn_requantize_set(&r, n, column_pack(source, (void *)panels, k, n, shift),
+        nn_requantize_set(&r, n, column_pack(source, (void *)panels, n, shift),
                           source->multipliers[n], source->output_zero);
     }
     return true;
 }
 
-struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns, size_t k, int32_t low,
+struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
+                                     const struct nn_gemm_simd_segments *segments, int32_t low,
                                      int32_t high)
 {
     const uint8_t *constants = (const uint8_t *)block + HEAD_BYTES;
     size_t columns = whole_columns(n_columns);
-    struct packed_head head;
+    struct nn_gemm_simd gemm = {.requantize = nn_requantize_use(constants, columns, low, high),
+                                .panels = (const void *)(constants + columns * NN_REQUANTIZE_BYTES),
+                                .n_columns = n_columns,
+                                .segments = *segments};
 
-    memcpy(&head, block, sizeof(head));
-    return (struct nn_gemm_simd){
-        .requantize = nn_requantize_use(constants, columns, low, high),
-        .panels = (const void *)(constants + columns * NN_REQUANTIZE_BYTES),
-        .n_columns = n_columns,
-        .k = (k + GROUP - 1) / GROUP * GROUP,
-        .weight_zero = head.weight_zero,
-        .input_zero = head.input_zero};
+    gemm.segments.n_elements = whole_groups(segments->n_elements);
+    memcpy(&gemm.weight_zero, block, sizeof(gemm.weight_zero));
+    return gemm;
 }
 
 /* ---- tiles ---- */
-
-/* Where a tile reads and writes. */
-struct tile {
-    const uint8_t *rows; /* bytes, or numbers of 16 bits */
-    size_t stride;       /* bytes */
-    const nn_simd_weight *panel;
-    const int32_t *corrections; /* one for each row */
-    uint8_t *out;
-    size_t out_stride;
-    size_t column;
-};
 
 NN_INLINE void store_codes(uint8_t *out, nn_vector_i32 codes, size_t n)
 {
@@ -153,27 +145,24 @@ NN_INLINE void store_codes(uint8_t *out, nn_vector_i32 codes, size_t n)
 #endif
 }
 
-/* n_rows and n_vectors are constants where this is called, so that sums are registers. */
-NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct tile *tile,
-                        const size_t n_rows, const size_t n_vectors)
+/* A panel: its columns begin at column. */
+struct panel {
+    const nn_simd_weight *weights;
+    size_t column;
+};
+
+/* The products of one segment. */
+NN_INLINE const nn_simd_weight *segment_add(nn_vector_i32 sums[MAX_TILE_ROWS][2],
+                                            const nn_gemm_simd_data *rows, size_t stride,
+                                            size_t n_elements, const nn_simd_weight *weights,
+                                            const size_t n_rows, const size_t n_vectors)
 {
-    const uint8_t *rows = tile->rows;
-    const nn_simd_weight *panel = tile->panel;
-    size_t stride = tile->stride, n_left = gemm->n_columns - tile->column;
-    nn_vector_i32 sums[MAX_TILE_ROWS][2];
-
-#pragma GCC unroll 12
-    for (size_t i = 0; i < n_rows; i++)
-#pragma GCC unroll 2
-        for (size_t j = 0; j < n_vectors; j++)
-            sums[i][j] = nn_load_i32(gemm->requantize.bias + tile->column + j * LANES);
-    for (size_t at = 0; at < gemm->k;
-         at += GROUP, rows += WORD, panel += n_vectors * LANES * GROUP) {
-        nn_vector_i32 weights[2];
+    for (size_t at = 0; at < n_elements; at += GROUP, rows += GROUP) {
+        nn_vector_i32 w[2];
 
 #pragma GCC unroll 2
-        for (size_t j = 0; j < n_vectors; j++)
-            weights[j] = nn_load_i32(panel + j * LANES * GROUP);
+        for (size_t j = 0; j < n_vectors; j++, weights += LANES * GROUP)
+            w[j] = nn_load_i32(weights);
 #pragma GCC unroll 12
         for (size_t i = 0; i < n_rows; i++) {
             nn_vector_i32 data;
@@ -183,34 +172,59 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct tile *tile
             data = nn_splat_i32(word);
 #pragma GCC unroll 2
             for (size_t j = 0; j < n_vectors; j++)
-                sums[i][j] = nn_multiply_add(sums[i][j], data, weights[j]);
+                sums[i][j] = nn_multiply_add(sums[i][j], data, w[j]);
         }
     }
+    return weights;
+}
+
+/* n_rows and n_vectors are constants where this is called, so that sums are registers. */
+NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                        const struct panel *panel, const int32_t *corrections, const size_t n_rows,
+                        const size_t n_vectors)
+{
+    const struct nn_gemm_simd_segments *segments = &gemm->segments;
+    const nn_simd_weight *weights = panel->weights;
+    size_t n_left = gemm->n_columns - panel->column;
+    nn_vector_i32 sums[MAX_TILE_ROWS][2];
+
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++)
+#pragma GCC unroll 2
+        for (size_t j = 0; j < n_vectors; j++)
+            sums[i][j] = nn_load_i32(gemm->requantize.bias + panel->column + j * LANES);
+    for (size_t y = 0; y < segments->n_rows; y++)
+        for (size_t x = 0; x < segments->n_taps; x++)
+            weights = segment_add(sums,
+                                  tile->rows + y * segments->row_step + x * segments->tap_step,
+                                  tile->stride, segments->n_elements, weights, n_rows, n_vectors);
 #pragma GCC unroll 12
     for (size_t i = 0; i < n_rows; i++) {
-        nn_vector_i32 correction = nn_splat_i32(tile->corrections[i]);
+        nn_vector_i32 correction = nn_splat_i32(corrections[i]);
 
 #pragma GCC unroll 2
         for (size_t j = 0; j < n_vectors; j++)
-            store_codes(
-                tile->out + i * tile->out_stride + j * LANES,
-                nn_requantize(&gemm->requantize, sums[i][j] - correction, tile->column + j * LANES),
-                n_left > j * LANES ? n_left - j * LANES : 0);
+            store_codes(tile->out + i * gemm->n_columns + panel->column + j * LANES,
+                        nn_requantize(&gemm->requantize, sums[i][j] - correction,
+                                      panel->column + j * LANES),
+                        n_left > j * LANES ? n_left - j * LANES : 0);
     }
 }
 
-typedef void (*tile_fn)(const struct nn_gemm_simd *gemm, const struct tile *tile);
+typedef void (*tile_fn)(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                        const struct panel *panel, const int32_t *corrections);
 
 #define TILE(n, vectors) NN_VARIANT_SYMBOL(tile_##n##x##vectors)
-#define TILES(n)                                                                                   \
-    static void TILE(n, 1)(const struct nn_gemm_simd *gemm, const struct tile *tile)               \
+#define TILE_OF(n, vectors)                                                                        \
+    static void TILE(n, vectors)(const struct nn_gemm_simd *gemm,                                  \
+                                 const struct nn_gemm_simd_tile *tile, const struct panel *panel,  \
+                                 const int32_t *corrections)                                       \
     {                                                                                              \
-        tile_run(gemm, tile, n, 1);                                                                \
-    }                                                                                              \
-    static void TILE(n, 2)(const struct nn_gemm_simd *gemm, const struct tile *tile)               \
-    {                                                                                              \
-        tile_run(gemm, tile, n, 2);                                                                \
+        tile_run(gemm, tile, panel, corrections, n, vectors);                                      \
     }
+#define TILES(n)                                                                                   \
+    TILE_OF(n, 1)                                                                                  \
+    TILE_OF(n, 2)
 TILES(1)
 TILES(2)
 TILES(3)
@@ -238,93 +252,63 @@ static const tile_fn tiles[MAX_TILE_ROWS][2] = {
 /* ---- blocks ---- */
 
 #ifdef NN_VARIANT_VNNI
-static int32_t row_sum(const uint8_t *row, size_t k)
+static int32_t segment_sum(const uint8_t *segment, size_t n)
 {
     const __m512i ones = _mm512_set1_epi8(1);
     __m512i sum = _mm512_setzero_si512();
     size_t at = 0;
 
-    for (; at + 64 <= k; at += 64)
-        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(row + at), ones);
-    if (at < k)
+    for (; at + 64 <= n; at += 64)
+        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(segment + at), ones);
+    if (at < n)
         sum = _mm512_dpbusd_epi32(
-            sum, _mm512_maskz_loadu_epi8((UINT64_C(1) << (k - at)) - 1, row + at), ones);
+            sum, _mm512_maskz_loadu_epi8((UINT64_C(1) << (n - at)) - 1, segment + at), ones);
     return _mm512_reduce_add_epi32(sum);
 }
 
-/* Rows are read as they are; corrections are what weights with a zero point add. */
-static void rows_prepare(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_block *block,
-                         struct tile *tile, int32_t *corrections)
+/* What a packed zero point adds to the sums of a tile's rows. */
+static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                             int32_t corrections[MAX_TILE_ROWS])
 {
-    for (size_t i = 0; gemm->weight_zero && i < block->n_rows; i++)
-        corrections[i] = (int32_t)((uint32_t)gemm->weight_zero *
-                                   (uint32_t)row_sum(block->rows + i * block->stride, gemm->k));
-    tile->rows = block->rows;
-    tile->stride = block->stride;
-}
+    const struct nn_gemm_simd_segments *segments = &gemm->segments;
 
-bool nn_gemm_simd_scratch(size_t k, size_t *ret_bytes)
-{
-    *ret_bytes = 0;
-    return true;
-}
-#else
-/* Rows lie a line further apart than they are long, so that they do not meet in the cache's sets. */
-static size_t wide_stride(size_t k)
-{
-    return ((k + GROUP - 1) / GROUP * GROUP * sizeof(int16_t) + 127) / 64 * 64;
-}
+    for (size_t i = 0; i < tile->n_rows; i++) {
+        const uint8_t *row = tile->rows + i * tile->stride;
+        uint32_t sum = 0;
 
-/* Rows are widened and lose their zero point. */
-static void rows_prepare(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_block *block,
-                         struct tile *tile, int32_t *corrections)
-{
-    size_t stride = wide_stride(gemm->k);
-    int16_t zero = (int16_t)gemm->input_zero;
-
-    for (size_t i = 0; i < block->n_rows; i++) {
-        int16_t *restrict to = (int16_t *)(void *)((uint8_t *)block->scratch + i * stride);
-        const uint8_t *restrict from = block->rows + i * block->stride;
-
-        for (size_t at = 0; at < gemm->k; at++)
-            to[at] = (int16_t)(from[at] - zero);
+        for (size_t y = 0; y < segments->n_rows; y++)
+            for (size_t x = 0; x < segments->n_taps; x++)
+                sum += (uint32_t)segment_sum(row + y * segments->row_step + x * segments->tap_step,
+                                             segments->n_elements);
+        corrections[i] = (int32_t)((uint32_t)gemm->weight_zero * sum);
     }
-    tile->rows = block->scratch;
-    tile->stride = stride;
-}
-
-bool nn_gemm_simd_scratch(size_t k, size_t *ret_bytes)
-{
-    return k < SIZE_MAX / 4 - 128 && nn_mul_size(wide_stride(k), NN_GEMM_SIMD_MAX_ROWS, ret_bytes);
 }
 #endif
 
-static void panel_run(const struct nn_gemm_simd *gemm, struct tile tile, size_t n_rows)
+static void panel_run(const struct nn_gemm_simd *gemm, const struct panel *panel,
+                      const struct nn_gemm_simd_tile *some, size_t n_tiles,
+                      int32_t (*corrections)[MAX_TILE_ROWS])
 {
-    size_t n_vectors = gemm->n_columns - tile.column > LANES ? 2 : 1;
-    /* Tiles of equal height: 49 rows are 10, 10, 10, 10 and 9, not four times 12 and one. */
-    size_t n_tiles = (n_rows + MAX_TILE_ROWS - 1) / MAX_TILE_ROWS;
+    bool is_wide = gemm->n_columns - panel->column > LANES;
 
-    for (size_t i = 0; i < n_tiles; i++) {
-        size_t height = (n_rows + n_tiles - 1 - i) / n_tiles;
-
-        tiles[height - 1][n_vectors - 1](gemm, &tile);
-        tile.rows += height * tile.stride;
-        tile.out += height * tile.out_stride;
-        tile.corrections += height;
-    }
+    for (size_t i = 0; i < n_tiles; i++)
+        tiles[some[i].n_rows - 1][is_wide](gemm, &some[i], panel, corrections[i]);
 }
 
-void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_block *block)
+void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
+                      size_t n_tiles)
 {
-    int32_t corrections[NN_GEMM_SIMD_MAX_ROWS] = {0};
-    struct tile tile = {.corrections = corrections, .out_stride = block->out_stride};
+    const struct nn_gemm_simd_segments *segments = &gemm->segments;
+    size_t k = segments->n_rows * segments->n_taps * segments->n_elements;
+    int32_t corrections[NN_GEMM_SIMD_TILES][MAX_TILE_ROWS] = {0};
 
-    rows_prepare(gemm, block, &tile, corrections);
+#ifdef NN_VARIANT_VNNI
+    for (size_t i = 0; gemm->weight_zero && i < n_tiles; i++)
+        find_corrections(gemm, &some[i], corrections[i]);
+#endif
     for (size_t n = 0; n < gemm->n_columns; n += PANEL) {
-        tile.panel = gemm->panels + n * gemm->k;
-        tile.out = block->out + n;
-        tile.column = n;
-        panel_run(gemm, tile, block->n_rows);
+        struct panel panel = {gemm->panels + n * k, n};
+
+        panel_run(gemm, &panel, some, n_tiles, corrections);
     }
 }

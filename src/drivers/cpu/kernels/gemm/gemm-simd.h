@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm-simd.h - rows of unsigned bytes times packed weights, with vectors of the variant
+/* gemm-simd.h - windows of data times packed weights, with vectors of the variant
  *
  * out[r][n] = clamp(requantize(bias[n] + sum over k of (row[r][k] - za) * (weight[n][k] - zw)))
  *
- * Without VNNI both are widened to 16 bits and lose their zero points, weights when they are
- * packed and rows block by block; two products and their sum are one instruction.
+ * A row's k elements lie in segments, all of one length, at the same distances for every row: the
+ * rows of a filter in an image, or one segment for a 1x1 filter. Segments are padded to whole
+ * groups: what is read beyond a segment has weights that count for nothing.
  *
- * With VNNI unsigned bytes are multiplied by signed ones, four at a time. Weights that do not fit a
- * signed byte once their zero point is taken away are stored 128 lower and keep a zero point z; what
- * that adds to a sum, z times the sum of the row, is taken away for each row. The rest of both zero
- * points is constant for a column and lies in its bias:
+ * Without VNNI data and weights have 16 bits and have lost their zero points. With VNNI unsigned
+ * bytes are multiplied by signed ones, four at a time. Weights that do not fit a signed byte once
+ * their zero point is taken away are stored 128 lower and keep a zero point z; what that adds to a
+ * sum, z times the sum of the row, is taken away for each row. The rest of both zero points is
+ * constant for a column and lies in its bias:
  *
  *     sum (a - za)(w - z) = sum a w - z sum a - za sum w + k za z
  *
@@ -24,60 +26,69 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* An element of data, and how many rows a tile has at the most. */
+#ifdef NN_VARIANT_VNNI
+typedef uint8_t nn_gemm_simd_data;
+#else
+typedef int16_t nn_gemm_simd_data;
+#endif
 enum {
-    NN_GEMM_SIMD_MAX_ROWS = 96, /* of a block */
+    NN_GEMM_SIMD_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 12 : 6,
+    NN_GEMM_SIMD_TILES = 32, /* in one call */
 };
 
-#define nn_gemm_simd_bytes   NN_VARIANT_SYMBOL(nn_gemm_simd_bytes)
-#define nn_gemm_simd_scratch NN_VARIANT_SYMBOL(nn_gemm_simd_scratch)
-#define nn_gemm_simd_pack    NN_VARIANT_SYMBOL(nn_gemm_simd_pack)
-#define nn_gemm_simd_use     NN_VARIANT_SYMBOL(nn_gemm_simd_use)
-#define nn_gemm_simd_run     NN_VARIANT_SYMBOL(nn_gemm_simd_run)
+/* Where the segments of a row lie: n_rows times n_taps of them, in this order. */
+struct nn_gemm_simd_segments {
+    size_t n_rows, n_taps, n_elements;
+    size_t row_step, tap_step; /* elements */
+};
+
+#define nn_gemm_simd_bytes NN_VARIANT_SYMBOL(nn_gemm_simd_bytes)
+#define nn_gemm_simd_pack  NN_VARIANT_SYMBOL(nn_gemm_simd_pack)
+#define nn_gemm_simd_use   NN_VARIANT_SYMBOL(nn_gemm_simd_use)
+#define nn_gemm_simd_run   NN_VARIANT_SYMBOL(nn_gemm_simd_run)
 
 struct nn_gemm_simd {
     struct nn_requantize requantize;
     const nn_simd_weight *panels;
     size_t n_columns;
-    size_t k;            /* whole groups */
+    struct nn_gemm_simd_segments segments;
     int32_t weight_zero; /* of the packed weights */
-    int32_t input_zero;
 };
 
 /* What there is to pack. */
 struct nn_gemm_simd_source {
-    const uint8_t *weights; /* [n_columns][k] */
+    const uint8_t *weights; /* [n_columns][segments][elements] */
     bool is_signed;         /* int8 weights */
     int32_t weight_zero, input_zero, output_zero;
     const int32_t *bias;                     /* [n_columns] */
     const struct nn_multiplier *multipliers; /* [n_columns] */
-    size_t n_columns, k;
+    size_t n_columns, n_segments, n_elements;
 };
 
 /* nn_gemm_simd_bytes() - of the packed form. Returns: false if it does not fit a size. */
-bool nn_gemm_simd_bytes(size_t n_columns, size_t k, size_t *ret_bytes);
+bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t *ret_bytes);
 
 /* nn_gemm_simd_pack() - fills a zeroed block.
  * Returns: false where a multiplier is too large for this form (nn_requantize_fits()). */
 bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source);
 
 /* nn_gemm_simd_use() - a packed block, for results in [low, high]. */
-struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns, size_t k, int32_t low,
+struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
+                                     const struct nn_gemm_simd_segments *segments, int32_t low,
                                      int32_t high);
 
-/* nn_gemm_simd_scratch() - bytes that a block needs for rows of k. Returns: false if it does not
- * fit a size. */
-bool nn_gemm_simd_scratch(size_t k, size_t *ret_bytes);
-
-/* At most NN_GEMM_SIMD_MAX_ROWS rows, stride bytes apart, each of gemm->k readable bytes; row r of
- * the result begins out_stride bytes behind that of row r - 1. */
-struct nn_gemm_simd_block {
-    const uint8_t *rows;
+/* n_rows rows, at most NN_GEMM_SIMD_ROWS, stride elements apart; their results are n_columns bytes
+ * each, one behind the other. */
+struct nn_gemm_simd_tile {
+    const nn_gemm_simd_data *rows;
     size_t stride, n_rows;
     uint8_t *out;
-    size_t out_stride;
-    void *scratch; /* aligned to a vector */
 };
 
-void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_block *block);
+/* nn_gemm_simd_run() - all columns of n_tiles tiles, at most NN_GEMM_SIMD_TILES: a panel of weights serves one tile after the
+ * other. */
+void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tiles,
+                      size_t n_tiles);
 
 #endif

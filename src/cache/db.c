@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "cache/own-folder.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,39 +43,7 @@ void nn_db_lock(void)
     take_lock();
 }
 
-/* -- the folder and the file ------------------------------------------------------- */
-
-static int make_folder(const char *folder)
-{
-    _cleanup_(freep) char *path = NULL;
-
-    if (access(folder, F_OK) == 0)
-        return 0; /* a process that may not make its parents may still use it */
-    path = strdup(folder);
-    if (!path)
-        return nn_error_origin(-ENOMEM);
-    for (char *at = path + 1; *path && *at; at++) {
-        if (*at != '/')
-            continue;
-        *at = '\0';
-        mkdir(path, 0755);
-        *at = '/';
-    }
-    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : nn_error_origin(-errno);
-}
-
-static int check_folder(const char *folder)
-{
-    struct stat status;
-
-    if (stat(folder, &status) < 0)
-        return nn_error_origin(-errno);
-    if (!S_ISDIR(status.st_mode))
-        return nn_error_origin(-ENOTDIR);
-    if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)))
-        return nn_error_origin(-EPERM);
-    return 0;
-}
+/* -- the file ------------------------------------------------------- */
 
 /* The file is ours and an ordinary one, and no other user can read it. One that is there is not
  * opened: closing any descriptor of it would drop the locks that SQLite has in this process. */
@@ -244,11 +213,9 @@ int nn_db_open(struct nn_db *db, const char *folder, const char *name, const cha
     int r;
 
     *db = (struct nn_db){.schema = schema};
-    r = make_folder(folder);
+    r = nn_own_folder_make(folder);
     if (r == 0)
         r = set_paths(db, folder, name);
-    if (r == 0)
-        r = check_folder(db->folder);
     if (r == 0)
         r = open_or_replace(db);
     if (r < 0)
@@ -288,9 +255,7 @@ int nn_db_refresh(struct nn_db *db)
         return 0;
     next = (struct nn_db){
         .folder = db->folder, .path = db->path, .schema = db->schema, .n_replaced = db->n_replaced};
-    r = make_folder(db->folder);
-    if (r == 0)
-        r = check_folder(db->folder);
+    r = nn_own_folder_make(db->folder);
     if (r == 0)
         r = open_or_replace(&next);
     if (r < 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that dies while it saves, and the order in which it saves: each call
- * at the seam of base/sys.c, and each call with which SQLite writes, is a moment
- * at which it may end. */
+ * at the seam of base/sys.c is a moment at which it may end. */
 #include "caching.h"
 
 #include "base/sys.h"
@@ -10,7 +9,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -39,6 +37,17 @@ static void note_call(char letter)
     pthread_mutex_unlock(&lock);
 }
 
+static bool is_token_map(int fd)
+{
+    char link[32], path[512];
+    ssize_t n;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof(path) - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return strstr(path, "/tokens-") != NULL;
+}
+
 static void on_sys_call(const char *call, int fd)
 {
     static const char *const names[] = {"pwrite", "ftruncate", "fdatasync", "renameat"};
@@ -46,61 +55,12 @@ static void on_sys_call(const char *call, int fd)
 
     for (unsigned i = 0; i < 4; i++)
         if (strcmp(call, names[i]) == 0)
-            letter = "wtsr"[i];
+            letter = i < 2 && is_token_map(fd) ? 'M' : "wtsr"[i];
     note_call(letter);
-}
-
-/* -- SQLite's, by its own seam ------------------------------------------------------------- */
-
-static ssize_t (*map_pwrite)(int fd, const void *bytes, size_t n_bytes, off_t offset);
-static int (*map_unlink)(const char *path);
-static int (*map_ftruncate)(int fd, off_t n_bytes);
-
-static ssize_t see_pwrite(int fd, const void *bytes, size_t n_bytes, off_t offset)
-{
-    note_call('M');
-    return map_pwrite(fd, bytes, n_bytes, offset);
-}
-
-static int see_unlink(const char *path)
-{
-    note_call('M');
-    return map_unlink(path);
-}
-
-static int see_ftruncate(int fd, off_t n_bytes)
-{
-    note_call('M');
-    return map_ftruncate(fd, n_bytes);
-}
-
-static sqlite3_syscall_ptr take_over(const char *name, sqlite3_syscall_ptr mine)
-{
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    sqlite3_syscall_ptr theirs = vfs->xGetSystemCall(vfs, name);
-
-    if (theirs)
-        ck_assert_int_eq(vfs->xSetSystemCall(vfs, name, mine), SQLITE_OK);
-    return theirs;
-}
-
-static void take_over_all(void)
-{
-    sqlite3_syscall_ptr writes = take_over("pwrite64", (sqlite3_syscall_ptr)see_pwrite);
-
-    if (!writes)
-        writes = take_over("pwrite", (sqlite3_syscall_ptr)see_pwrite);
-    ck_assert_ptr_nonnull(writes);
-    map_pwrite = (__typeof__(map_pwrite))writes;
-    map_unlink = (__typeof__(map_unlink))take_over("unlink", (sqlite3_syscall_ptr)see_unlink);
-    map_ftruncate = (__typeof__(map_ftruncate))take_over("ftruncate",
-                                                         (sqlite3_syscall_ptr)see_ftruncate);
 }
 
 static void watch_calls(unsigned last)
 {
-    if (!map_pwrite)
-        take_over_all();
     memset(calls, 0, sizeof(calls));
     n_calls = 0;
     last_call = last;

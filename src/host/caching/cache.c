@@ -334,13 +334,17 @@ static uint32_t check_files(struct nn_call *call, const struct nn_host *host,
 }
 
 /* Bytes of all files, charged to the session before memory is taken. */
-static uint32_t measure_files(struct nn_call *call, uint32_t n_files, const int32_t *fds,
+static uint32_t measure_files(struct nn_call *call,
+                              const struct nn_hal_prepare_model_from_cache_args *args,
                               struct nn_hash_part *files, struct nn_prepared *prepared)
 {
+    uint32_t n_model = args->n_model_cache;
     uint64_t sum = 0;
 
-    for (uint32_t i = 0; i < n_files; i++) {
-        if (nn_entry_file_size(fds[i], &files[i].size) != 0)
+    for (uint32_t i = 0; i < n_model + args->n_data_cache; i++) {
+        int fd = i < n_model ? args->model_cache[i] : args->data_cache[i - n_model];
+
+        if (nn_entry_file_size(fd, &files[i].size) != 0)
             return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
                                 "a cache file cannot be read: open it for reading and writing");
         sum += files[i].size;
@@ -374,10 +378,10 @@ static uint32_t read_model(struct nn_call *call, uint32_t n_files, const int32_t
     return NNHAL_NONE;
 }
 
-/* wanted: two hashes, of which either will do. */
-static uint32_t check_hash(struct nn_call *call, const struct nn_host *host,
-                           const struct nn_hash wanted[2], uint32_t n_files,
-                           const struct nn_hash_part *files)
+/* This is the decision that the bytes are this driver's, made over the copy that is used from here
+ * on; the map's word decides nothing else. */
+static uint32_t check_hash(struct nn_call *call, const struct nn_token_hashes *wanted,
+                           uint32_t n_files, const struct nn_hash_part *files)
 {
     struct nn_hash_part *parts = nn_arena_new_n(call->arena, struct nn_hash_part, n_files + 1);
     uint64_t *sizes = nn_arena_new_n(call->arena, uint64_t, n_files);
@@ -391,11 +395,11 @@ static uint32_t check_hash(struct nn_call *call, const struct nn_host *host,
         parts[i + 1] = files[i];
     }
     nn_hash_compute(parts, n_files + 1, &found);
-    if (memcmp(&wanted[0], &found, sizeof(found)) != 0 &&
-        memcmp(&wanted[1], &found, sizeof(found)) != 0)
+    if (memcmp(&wanted->current, &found, sizeof(found)) != 0 &&
+        memcmp(&wanted->next, &found, sizeof(found)) != 0)
         return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
                             "the model cache is not what driver %s wrote for this token last",
-                            host->driver.name);
+                            call->session->host->driver.name);
     return NNHAL_NONE;
 }
 
@@ -445,23 +449,25 @@ static uint32_t take_data(struct nn_call *call, const struct nn_cache_head *head
     return NNHAL_NONE;
 }
 
-static uint32_t cache_load(struct nn_call *call, const int32_t *fds, uint32_t n_model,
-                           uint32_t n_data, const struct nn_hash wanted[2],
-                           struct nn_prepared *prepared, struct nnhal_cache *cache)
+static uint32_t cache_load(struct nn_call *call,
+                           const struct nn_hal_prepare_model_from_cache_args *args,
+                           const struct nn_token_hashes *wanted, struct nn_prepared *prepared,
+                           struct nnhal_cache *cache)
 {
-    struct nn_hash_part *files = nn_arena_new_n(call->arena, struct nn_hash_part, n_model + n_data);
+    uint32_t n_model = args->n_model_cache, n_files = n_model + args->n_data_cache;
+    struct nn_hash_part *files = nn_arena_new_n(call->arena, struct nn_hash_part, n_files);
     struct nn_loaded_cache *loaded = &prepared->loaded;
     struct nn_cache_head head;
     uint64_t head_bytes;
     uint32_t status;
 
-    if (!files || nn_loaded_cache_init(loaded, n_model + n_data, n_data, &prepared->arena) < 0)
+    if (!files || nn_loaded_cache_init(loaded, n_files, args->n_data_cache, &prepared->arena) < 0)
         return nn_call_fail_no_memory(call);
-    status = measure_files(call, n_model + n_data, fds, files, prepared);
+    status = measure_files(call, args, files, prepared);
     if (status == NNHAL_NONE)
-        status = read_model(call, n_model, fds, files, loaded);
+        status = read_model(call, n_model, args->model_cache, files, loaded);
     if (status == NNHAL_NONE)
-        status = check_hash(call, call->session->host, wanted, n_model, files);
+        status = check_hash(call, wanted, n_model, files);
     if (status != NNHAL_NONE)
         return status;
     if (!nn_cache_head_decode(files[0].bytes, files[0].size, &prepared->arena, &head,
@@ -471,35 +477,26 @@ static uint32_t cache_load(struct nn_call *call, const int32_t *fds, uint32_t n_
     prepared->priority = head.priority;
     prepared->reoptimization.stage = head.stage;
     prepared->io = head.io;
-    return take_data(call, &head, fds + n_model, files + n_model, loaded, cache);
+    return take_data(call, &head, args->data_cache, files + n_model, loaded, cache);
 }
 
 uint32_t nn_cache_load(struct nn_call *call,
                        const struct nn_hal_prepare_model_from_cache_args *args,
                        struct nn_prepared *prepared, struct nnhal_cache **ret_cache)
 {
-    uint32_t n_model = args->n_model_cache, n_data = args->n_data_cache;
-    uint32_t status = check_files(call, call->session->host, args);
-    struct nn_hash wanted[2];
-    int32_t *fds;
+    struct nn_host *host = call->session->host;
+    uint32_t status = check_files(call, host, args);
+    struct nn_token_hashes wanted;
 
     if (status != NNHAL_NONE)
         return status;
-    if (nn_host_open_tokens(call->session->host, NULL) < 0 ||
-        nn_token_map_get(call->session->host->tokens, call->session->uid, args->token,
-                         &wanted[0]) != 0)
+    if (nn_host_open_tokens(host, NULL) < 0 ||
+        nn_token_map_get(host->tokens, call->session->uid, args->token, &wanted) != 0)
         return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
                             "driver %s, as it is now, has compiled nothing for this token",
-                            call->session->host->driver.name);
-    if (nn_token_map_get_next(call->session->host->tokens, call->session->uid, args->token,
-                              &wanted[1]) != 0)
-        wanted[1] = wanted[0];
-    *ret_cache = nn_cache_new(call->session->host, call->arena);
-    fds = nn_arena_new_n(call->arena, int32_t, n_model + n_data);
-    if (!*ret_cache || !fds)
+                            host->driver.name);
+    *ret_cache = nn_cache_new(host, call->arena);
+    if (!*ret_cache)
         return nn_call_fail_no_memory(call);
-    memcpy(fds, args->model_cache, n_model * sizeof(*fds));
-    if (n_data)
-        memcpy(fds + n_model, args->data_cache, n_data * sizeof(*fds));
-    return cache_load(call, fds, n_model, n_data, wanted, prepared, *ret_cache);
+    return cache_load(call, args, &wanted, prepared, *ret_cache);
 }

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The token map: what it knows, who loses a place, and what may be done to its file and folder.
+ * Damage at random is test-damage.c's. */
+#include "cache/token-map.h"
+#include "temp-folder.h"
+#include "support/check-main.h"
+#include "support/kill-at.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FILE_BYTES = TEMP_FOLDER_BYTES + 64, N_PROCESSES = 4, N_PUTS = 500 };
+
+static char path[TEMP_FOLDER_BYTES];
+
+static struct nn_hash number_hash(uint32_t number)
+{
+    struct nn_hash hash;
+
+    make_value(number, hash.bytes, sizeof(hash.bytes));
+    return hash;
+}
+
+static struct nn_token_map *epoch_open(uint32_t epoch)
+{
+    const struct nn_hash hash = number_hash(epoch);
+    struct nn_token_map *map = NULL;
+
+    ck_assert_int_eq(nn_token_map_open(path, &hash, &map), 0);
+    return map;
+}
+
+/* Token i of a user stands for number i + version. */
+static int token_put(struct nn_token_map *map, uint32_t uid, uint32_t i, uint32_t version)
+{
+    const struct nn_hash token = number_hash(i), hash = number_hash(i + version);
+
+    return nn_token_map_put(map, uid, token.bytes, &hash);
+}
+
+/* Returns: whether it is there; it has one of two versions then. */
+static bool token_get(struct nn_token_map *map, uint32_t uid, uint32_t i, uint32_t version,
+                      uint32_t other)
+{
+    const struct nn_hash token = number_hash(i), a = number_hash(i + version),
+                         b = number_hash(i + other);
+    struct nn_token_hashes hashes;
+
+    if (nn_token_map_get(map, uid, token.bytes, &hashes) != 0)
+        return false;
+    ck_assert(!memcmp(&hashes.current, &a, sizeof(a)) || !memcmp(&hashes.current, &b, sizeof(b)));
+    return true;
+}
+
+static void map_file(uint32_t epoch, char file[FILE_BYTES])
+{
+    const struct nn_hash hash = number_hash(epoch);
+    int n = snprintf(file, FILE_BYTES, "%s/tokens-", path);
+
+    for (int i = 0; i < 8; i++)
+        n += snprintf(file + n, (size_t)(FILE_BYTES - n), "%02x", hash.bytes[i]);
+    snprintf(file + n, (size_t)(FILE_BYTES - n), ".map");
+}
+
+/* -- what it knows ---------------------------------------------------------------------- */
+
+TEST(a_token_stands_for_what_was_put)
+{
+    const struct nn_hash token = number_hash(1), one = number_hash(2), two = number_hash(3);
+    struct nn_token_hashes hashes;
+    struct nn_token_map *map;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(nn_token_map_get(map, 7, token.bytes, &hashes), NN_TOKEN_MAP_E_NONE);
+    ck_assert_int_eq(nn_token_map_put(map, 7, token.bytes, &one), 0);
+    ck_assert_int_eq(nn_token_map_get(map, 8, token.bytes, &hashes), NN_TOKEN_MAP_E_NONE);
+    ck_assert_int_eq(nn_token_map_put_next(map, 7, token.bytes, &two), 0);
+    nn_token_map_free(map);
+    map = epoch_open(0);
+    ck_assert_int_eq(nn_token_map_get(map, 7, token.bytes, &hashes), 0);
+    ck_assert_mem_eq(&hashes.current, &one, sizeof(one));
+    ck_assert_mem_eq(&hashes.next, &two, sizeof(two));
+    ck_assert_int_eq(nn_token_map_put(map, 7, token.bytes, &two), 0);
+    ck_assert_int_eq(nn_token_map_get(map, 7, token.bytes, &hashes), 0);
+    ck_assert_mem_eq(&hashes.current, &two, sizeof(two));
+    ck_assert_mem_eq(&hashes.next, &two, sizeof(two));
+    nn_token_map_free(map);
+    map = epoch_open(1);
+    ck_assert_int_eq(nn_token_map_get(map, 7, token.bytes, &hashes), NN_TOKEN_MAP_E_NONE);
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
+/* Those that an older nnhal left as databases, too. */
+TEST(maps_of_old_builds_go_when_one_is_made)
+{
+    char file[FILE_BYTES], **names;
+
+    temp_folder_new(path);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct timespec times[2] = {{.tv_sec = i + 1}, {.tv_sec = i + 1}};
+        int fd;
+
+        snprintf(file, sizeof(file), "%s/tokens-%u.db", path, i);
+        fd = open(file, O_CREAT | O_WRONLY, 0600);
+        futimens(fd, times);
+        close(fd);
+    }
+    for (uint32_t epoch = 0; epoch < 6; epoch++) {
+        struct nn_token_map *map = epoch_open(epoch);
+        size_t n = temp_folder_list(path, &names);
+
+        ck_assert_uint_eq(n, 4);
+        temp_folder_list_done(names, n);
+        map_file(epoch, file);
+        ck_assert_int_eq(access(file, F_OK), 0);
+        nn_token_map_free(map);
+    }
+    temp_folder_free(path);
+}
+TEST_END
+
+/* -- who loses a place ------------------------------------------------------------------- */
+
+TEST(a_user_cannot_push_out_another)
+{
+    struct nn_token_map *map;
+    uint32_t n_kept = 0;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    for (uint32_t i = 0; i < 1000; i++)
+        ck_assert_int_eq(token_put(map, 2, i, 1), 0);
+    for (uint32_t i = 0; i < 60000; i++)
+        ck_assert_int_eq(token_put(map, 1, i, 1), 0);
+    for (uint32_t i = 0; i < 1000; i++)
+        ck_assert(token_get(map, 2, i, 1, 1));
+    /* The greedy one has the rest, of which the newest. */
+    for (uint32_t i = 0; i < 60000; i++)
+        n_kept += token_get(map, 1, i, 1, 1);
+    ck_assert_uint_gt(n_kept, 30000);
+    ck_assert_uint_le(n_kept, 32768 - 1000);
+    for (uint32_t i = 50000; i < 60000; i++)
+        ck_assert(token_get(map, 1, i, 1, 1));
+    /* One who comes late gets a share. */
+    for (uint32_t i = 0; i < 1000; i++)
+        ck_assert_int_eq(token_put(map, 3, i, 1), 0);
+    for (uint32_t i = 0; i < 1000; i++)
+        ck_assert(token_get(map, 3, i, 1, 1) && token_get(map, 2, i, 1, 1));
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
+/* -- several at once, and killed --------------------------------------------------------- */
+
+TEST(processes_put_at_once)
+{
+    struct nn_token_map *map;
+    int status;
+
+    temp_folder_new(path);
+    for (uint32_t i = 0; i < N_PROCESSES; i++) {
+        pid_t pid = fork();
+
+        ck_assert_int_ge(pid, 0);
+        if (pid > 0)
+            continue;
+        map = epoch_open(0);
+        for (uint32_t k = 0; k < N_PUTS; k++)
+            if (token_put(map, 1, i * N_PUTS + k, 1) != 0 || token_put(map, 1, 99999, i) != 0)
+                _exit(1);
+        _exit(0);
+    }
+    for (uint32_t i = 0; i < N_PROCESSES; i++) {
+        wait(&status);
+        ck_assert_int_eq(status, 0);
+    }
+    map = epoch_open(0);
+    for (uint32_t i = 0; i < N_PROCESSES * N_PUTS; i++)
+        ck_assert(token_get(map, 1, i, 1, 1));
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
+static void *put_versions(void *ctx)
+{
+    struct nn_token_map *map = ctx;
+
+    for (uint32_t i = 0; i < 20000; i++)
+        token_put(map, 1, 5, i % 2);
+    return NULL;
+}
+
+TEST(a_token_that_is_being_put_is_known)
+{
+    struct nn_token_map *map, *other;
+    pthread_t threads[2];
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    other = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 5, 0), 0);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, put_versions, map), 0);
+    for (int i = 0; i < 20000; i++)
+        ck_assert(token_get(other, 1, 5, 0, 1));
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    nn_token_map_free(other);
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
+/* Puts in a process that is killed at its n-th call. Returns: whether it lived. */
+static bool put_and_die(long at, bool is_half)
+{
+    int status;
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        struct nn_token_map *map;
+
+        kill_at = at;
+        kill_at_half = is_half;
+        map = epoch_open(0);
+        token_put(map, 1, 1, 1);
+        token_put(map, 1, 2, 1);
+        nn_token_map_free(map);
+        kill_at = 0;
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+    return status == 0;
+}
+
+TEST(killed_at_each_call)
+{
+    for (int what = 0; what < 4; what++) {
+        bool lives = false;
+        long at;
+
+        for (at = 1; !lives; at++) {
+            struct nn_token_map *map;
+
+            temp_folder_new(path);
+            if (what & 1) { /* there is a map */
+                map = epoch_open(0);
+                ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+                ck_assert_int_eq(token_put(map, 1, 3, 0), 0);
+                nn_token_map_free(map);
+            }
+            lives = put_and_die(at, what & 2);
+            map = epoch_open(0);
+            token_get(map, 1, 1, 0, 1);
+            ck_assert(!(what & 1) || token_get(map, 1, 3, 0, 0));
+            ck_assert_int_eq(token_put(map, 1, 1, 2), 0);
+            ck_assert(token_get(map, 1, 1, 2, 2));
+            nn_token_map_free(map);
+            temp_folder_free(path);
+        }
+        ck_assert_int_gt(at, 8);
+    }
+}
+TEST_END
+
+/* -- folders and files ------------------------------------------------------------------- */
+
+TEST(a_folder_that_vanishes_is_made_again)
+{
+    struct nn_token_map *map, *other;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    temp_folder_free(path);
+    ck_assert(token_get(map, 1, 1, 0, 0)); /* what is open goes on */
+    ck_assert_int_eq(token_put(map, 1, 2, 0), 0);
+    other = epoch_open(0);
+    ck_assert(token_get(other, 1, 2, 0, 0));
+    temp_folder_free(path);
+    nn_token_map_free(other);
+    other = epoch_open(0);
+    ck_assert_int_eq(token_put(other, 1, 3, 0), 0);
+    ck_assert(token_get(map, 1, 3, 0, 0)); /* another process has made it again */
+    nn_token_map_free(other);
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
+TEST(a_link_or_another_kind_of_file_is_replaced)
+{
+    const struct nn_hash epoch = number_hash(0);
+    char file[FILE_BYTES], target[FILE_BYTES];
+    struct nn_token_map *map = NULL;
+    struct stat status;
+
+    temp_folder_new(path);
+    map_file(0, file);
+    snprintf(target, sizeof(target), "%s/precious", path);
+    close(open(target, O_CREAT | O_WRONLY, 0600));
+    for (int is_fifo = 0; is_fifo < 2; is_fifo++) {
+        ck_assert_int_eq(is_fifo ? mkfifo(file, 0600) : symlink("precious", file), 0);
+        map = epoch_open(0);
+        ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+        ck_assert(token_get(map, 1, 1, 0, 0));
+        nn_token_map_free(map);
+        ck_assert_int_eq(lstat(file, &status), 0);
+        ck_assert(S_ISREG(status.st_mode));
+        ck_assert_int_eq(unlink(file), 0);
+    }
+    ck_assert_int_eq(stat(target, &status), 0);
+    ck_assert_int_eq(status.st_size, 0);
+    ck_assert_int_eq(mkdir(file, 0700), 0);
+    ck_assert_int_eq(nn_token_map_open(path, &epoch, &map), -EIO);
+    ck_assert_int_eq(rmdir(file), 0);
+    ck_assert_int_eq(chmod(path, 0777), 0); /* others could write into it */
+    ck_assert_int_eq(nn_token_map_open(path, &epoch, &map), -EIO);
+    temp_folder_free(path);
+}
+TEST_END
+
+/* A disk without room, and a file that can only be read (root may write it all the same). */
+TEST(a_map_that_cannot_be_written_is_read)
+{
+    const struct rlimit limit = {4096, 4096};
+    char file[FILE_BYTES];
+    struct nn_token_map *map;
+    int status;
+    pid_t pid;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    nn_token_map_free(map);
+    map_file(0, file);
+    ck_assert_int_eq(chmod(file, 0400), 0);
+    pid = fork();
+    if (pid == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        map = epoch_open(0);
+        ck_assert(token_get(map, 1, 1, 0, 0));
+        ck_assert_int_eq(token_put(map, 1, 2, 0), -EIO);
+        ck_assert(!token_get(map, 1, 2, 0, 0));
+        ck_assert(token_get(map, 1, 1, 0, 0));
+        nn_token_map_free(map);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    temp_folder_free(path);
+}
+TEST_END
+
+/* A record in another's place has a right checksum and stands for nothing. */
+TEST(a_record_that_was_moved_is_unknown)
+{
+    static uint8_t bytes[5 << 20];
+    char file[FILE_BYTES];
+    struct nn_token_map *map;
+    ssize_t n;
+    int fd;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    map_file(0, file);
+    fd = open(file, O_RDWR);
+    n = pread(fd, bytes, sizeof(bytes), 0);
+    for (ssize_t at = 4096; at + 128 <= n; at += 128)
+        if (bytes[at]) {
+            ck_assert_int_eq(pwrite(fd, bytes + at, 128, at ^ 128), 128);
+            ck_assert(token_get(map, 1, 1, 0, 0));
+            memset(bytes, 0, 128);
+            ck_assert_int_eq(pwrite(fd, bytes, 128, at), 128);
+            break;
+        }
+    close(fd);
+    ck_assert(!token_get(map, 1, 1, 0, 0));
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
+CHECK_MAIN("token-map", a_token_stands_for_what_was_put, maps_of_old_builds_go_when_one_is_made,
+           a_user_cannot_push_out_another, processes_put_at_once,
+           a_token_that_is_being_put_is_known, killed_at_each_call,
+           a_folder_that_vanishes_is_made_again, a_link_or_another_kind_of_file_is_replaced,
+           a_map_that_cannot_be_written_is_read, a_record_that_was_moved_is_unknown)

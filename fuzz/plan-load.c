@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the CPU driver finds in a cache, as if its hash had been right: 8 bytes
- * that say how long the model cache is, the model cache, the data cache. Sums of
- * plans are made right, so that it is the verifier that has to find what is
+ * that say how long the model cache is, the model cache, the data cache. The kernel
+ * table's number is made right in each plan, so that it is the verifier that has to find what is
  * wrong. What is accepted is executed with arguments such as it asks for.
  * Seeds are what the driver keeps of the models in tests/cpu/cases.c. */
 #include "fuzz.h"
@@ -33,17 +33,15 @@ static uint8_t *copy_of(const uint8_t *bytes, uint64_t n_bytes)
 }
 
 /* Plans begin at multiples of 64. */
-static void seal_plans(struct nn_kept *kept)
+static void put_table_id(struct nn_kept *kept)
 {
     for (uint64_t at = 0; at + sizeof(struct nn_plan_header) <= kept->model_bytes; at += 64) {
-        struct nn_plan plan = {.block = kept->model + at};
-        struct nn_plan_header *header = (struct nn_plan_header *)(void *)plan.block;
+        struct nn_plan_header *header = (struct nn_plan_header *)(void *)(kept->model + at);
 
         if (header->magic != NN_PLAN_MAGIC || header->n_bytes < sizeof(*header) ||
             header->n_bytes > kept->model_bytes - at)
             continue;
         header->table = nn_plan_table_id();
-        nn_plan_seal(&plan);
     }
 }
 
@@ -151,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     kept.model = copy_of(bytes, kept.model_bytes);
     kept.weights_bytes = n_bytes - kept.model_bytes;
     kept.weights = kept.own_weights = copy_of(bytes + kept.model_bytes, kept.weights_bytes);
-    seal_plans(&kept);
+    put_table_id(&kept);
     if (nn_deserialize(&kept, team, NN_ISA_C, &program) == 0) {
         for (uint32_t open_dim = 1; open_dim <= 3 && is_small(program); open_dim += 2)
             execute(program, open_dim);

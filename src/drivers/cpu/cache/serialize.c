@@ -142,7 +142,6 @@ static int take_pools(struct nn_program *program, struct nn_plan *plan)
     if (r)
         return nn_error_trace(r);
     header->weights_bytes = plan->weights_bytes;
-    nn_plan_seal(plan);
     return 0;
 }
 
@@ -231,7 +230,6 @@ static int put_moved_plan(struct nn_blob *blob, const struct nn_plan *plan,
             return NN_SERIALIZE_E_UNFIT;
         values[i].index = 0;
     }
-    nn_plan_seal(&moved);
     header->plan = offset;
     header->plan_bytes = n_bytes;
     header->weights_bytes = plan->weights_bytes;

@@ -23,24 +23,6 @@ static uint64_t add_to_sum(uint64_t sum, const void *bytes, size_t n)
     return sum;
 }
 
-uint64_t nn_plan_checksum(const uint8_t *block, uint64_t n_bytes)
-{
-    struct nn_plan_header header;
-    uint64_t sum;
-
-    memcpy(&header, block, sizeof(header));
-    header.checksum = 0;
-    sum = add_to_sum(n_bytes, &header, sizeof(header));
-    return add_to_sum(sum, block + sizeof(header), n_bytes - sizeof(header));
-}
-
-void nn_plan_seal(struct nn_plan *plan)
-{
-    struct nn_plan_header *header = (struct nn_plan_header *)(void *)plan->block;
-
-    header->checksum = nn_plan_checksum(plan->block, header->n_bytes);
-}
-
 uint64_t nn_plan_table_id(void)
 {
     const struct nn_kernel *row;

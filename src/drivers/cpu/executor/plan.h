@@ -16,8 +16,8 @@
  * it has been out of our hands: nn_plan_verify() checks that every index and
  * offset stays inside, that steps write only to the arena and to slots that
  * the plan says it writes, that operands are such as the operation takes and
- * makes, and that params have the kernel's size and pass its check(). The checksum in it
- * finds accidents; the cache's hash finds forgeries.
+ * makes, and that params have the kernel's size and pass its check(). What is valid and yet not
+ * what was kept, the cache's hash finds (doc/design/caching.md).
  *
  * A plan is good for the frames that nn_plan_matches(): the same shapes of the
  * values it reads, and the same bytes of those that decided something. */
@@ -107,11 +107,10 @@ struct nn_plan_array {
 
 struct nn_plan_header {
     uint64_t magic;
-    uint64_t n_bytes;  /* of the block */
-    uint64_t checksum; /* of the block with this field as 0 */
-    uint64_t table;    /* nn_plan_table_id() */
-    uint32_t isa;      /* what the chosen kernels need */
-    uint32_t end;      /* enum nn_plan_end */
+    uint64_t n_bytes; /* of the block */
+    uint64_t table;   /* nn_plan_table_id() */
+    uint32_t isa;     /* what the chosen kernels need */
+    uint32_t end;     /* enum nn_plan_end */
     uint32_t first_node;
     uint32_t end_node;
     uint64_t arena_bytes; /* of values; scratch comes behind */
@@ -156,12 +155,6 @@ struct nn_plan_world {
 /* nn_plan_verify() - block and weights came from outside. block must be aligned and have n_bytes.
  * Returns: 0, NN_PLAN_E_INVALID. */
 int nn_plan_verify(const struct nn_plan *plan, uint64_t n_bytes, const struct nn_plan_world *world);
-
-/* nn_plan_checksum() - of a block of n_bytes, at least a header, with its checksum as 0. */
-uint64_t nn_plan_checksum(const uint8_t *block, uint64_t n_bytes);
-
-/* nn_plan_seal() - sets the header's checksum; the last thing that a maker does. */
-void nn_plan_seal(struct nn_plan *plan);
 
 /* nn_plan_matches() - whether the plan is good for the frame as it is now. */
 bool nn_plan_matches(const struct nn_plan *plan, const struct nn_frame *frame);

@@ -55,7 +55,6 @@ static bool header_fits(struct verifier *v, uint64_t n_bytes)
     const struct nn_plan_header *header = v->header;
 
     if (n_bytes < sizeof(*header) || header->magic != NN_PLAN_MAGIC || header->n_bytes != n_bytes ||
-        header->checksum != nn_plan_checksum(v->plan->block, n_bytes) ||
         header->table != nn_plan_table_id() || (header->isa & ~v->world->isa) ||
         header->end >= NN_PLAN_END_N || header->first_node > header->end_node ||
         header->scratch_bytes > MAX_SCRATCH_BYTES ||

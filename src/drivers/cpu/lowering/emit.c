@@ -253,7 +253,6 @@ int nn_segment_emit(struct nn_segment *segment, struct nn_plan *ret_plan)
         nn_plan_done(&plan);
         return nn_error_trace(r);
     }
-    nn_plan_seal(&plan);
     *ret_plan = plan;
     return 0;
 }

@@ -11,11 +11,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#define BUSY_NS UINT64_C(2000000000) /* longer than any transaction of another process */
-#define NAP_NS  1000000
+#define BUSY_NS         UINT64_C(2000000000) /* longer than any transaction of another process */
+#define LONGEST_WAIT_NS (10 * BUSY_NS)
+#define NAP_NS          1000000
 
 /* -- one at a time ----------------------------------------------------------------- */
 
@@ -300,6 +302,56 @@ bool nn_db_exec(struct nn_db *db, const char *sql)
 {
     db->failure = db->sqlite ? sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) : SQLITE_CANTOPEN;
     return db->failure == SQLITE_OK;
+}
+
+/* Whether the file was written since *last. */
+static bool has_advanced(const struct nn_db *db, struct timespec *last)
+{
+    struct stat status;
+
+    if (stat(db->path, &status) < 0 ||
+        (status.st_mtim.tv_sec == last->tv_sec && status.st_mtim.tv_nsec == last->tv_nsec))
+        return false;
+    *last = status.st_mtim;
+    return true;
+}
+
+/* The time to wait begins anew whenever others get on: how many they are and how slow the disk is
+ * does not matter then. A folder that cannot be locked costs fairness only. */
+static bool gate_lock(const struct nn_db *db, int gate_fd)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    uint64_t began_ns = nn_sys_now_ns(), advanced_ns = began_ns, now_ns;
+    struct timespec last = {0};
+
+    while (flock(gate_fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return true;
+        now_ns = nn_sys_now_ns();
+        if (has_advanced(db, &last))
+            advanced_ns = now_ns;
+        if (now_ns - advanced_ns >= BUSY_NS || now_ns - began_ns >= LONGEST_WAIT_NS)
+            return false;
+        nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
+/* SQLite's lock alone is unfair: who has just written is the first to write again, while the others
+ * nap. So there is a gate in front of it, which is held until the transaction has begun: who has
+ * written finds it taken, by the one that is next. Not by an OFD lock, which needs a descriptor open
+ * for writing: a folder has none. */
+bool nn_db_begin(struct nn_db *db, int gate_fd)
+{
+    bool is_begun;
+
+    if (!gate_lock(db, gate_fd)) {
+        db->failure = SQLITE_BUSY;
+        return false;
+    }
+    is_begun = nn_db_exec(db, "BEGIN IMMEDIATE");
+    flock(gate_fd, LOCK_UN);
+    return is_begun;
 }
 
 int nn_db_recover(struct nn_db *db)

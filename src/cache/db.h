@@ -74,6 +74,11 @@ int nn_db_step(struct nn_db *db, sqlite3_stmt *statement);
  * Returns: whether it did; see nn_db_recover(). */
 bool nn_db_exec(struct nn_db *db, const char *sql);
 
+/* nn_db_begin() - begins a write transaction when it is this process's turn: behind those that wait
+ * already, however soon it writes again. gate_fd is the folder. While others get on it waits, up to
+ * 20 s. Returns: whether it did; see nn_db_recover(). */
+bool nn_db_begin(struct nn_db *db, int gate_fd);
+
 /* nn_db_recover() - after something failed, all statements being reset: ends the transaction, and
  * replaces the database if it is damaged.
  * Returns: NN_DB_E_REPLACED, -EBUSY (another process had it for too long), -ENOSPC, -EACCES,

@@ -187,7 +187,7 @@ static bool try_transaction(struct nnhal_store *store,
                             bool (*body)(struct nnhal_store *store, void *ctx), void *ctx)
 {
     struct nn_store_state before;
-    bool is_committed = nn_db_exec(&store->db, "BEGIN IMMEDIATE") && load_state(store);
+    bool is_committed = nn_db_begin(&store->db, store->folder_fd) && load_state(store);
 
     before = store->state;
     is_committed = is_committed && put_uses(store) && body(store, ctx) &&

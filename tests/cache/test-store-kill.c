@@ -4,6 +4,7 @@
 #include "support/check-main.h"
 #include "support/kill-at.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +16,10 @@ enum {
     LIMIT = 1 << 20,
     LARGE = 300000,
     SMALL = 1000,
+    SYNC_MS = 10,
+    N_TURNS = 14,
     N_PROCESSES = 6,
+    N_WRITERS = 8,
 };
 
 static char path[TEMP_FOLDER_BYTES];
@@ -321,5 +325,43 @@ TEST(several_processes_of_which_some_are_killed)
 }
 TEST_END
 
+/* Returns: in how many of its turns a writer found the database taken. */
+static int write_turns(char key)
+{
+    struct nnhal_store *store = open_store();
+    int n_busy = 0;
+
+    kill_at_sync_ms = SYNC_MS;
+    for (unsigned i = 0; i < N_TURNS; i++) {
+        int r = set(store, key, (uint8_t)i, SMALL);
+
+        ck_assert(r == 0 || r == -EBUSY);
+        n_busy += r != 0;
+    }
+    nnhal_store_close(store);
+    return n_busy;
+}
+
+/* One that writes again at once must not always be before those that look now and then: all of them
+ * together take longer than any waits. */
+TEST(writers_take_turns)
+{
+    int status, n_busy = 0;
+
+    temp_folder_new(path);
+    nnhal_store_close(open_store());
+    for (char i = 0; i < N_WRITERS; i++)
+        if (fork() == 0)
+            _exit(write_turns((char)('a' + i)));
+    for (int i = 0; i < N_WRITERS; i++) {
+        wait(&status);
+        ck_assert(WIFEXITED(status));
+        n_busy += WEXITSTATUS(status);
+    }
+    ck_assert_int_eq(n_busy, 0);
+    temp_folder_free(path);
+}
+TEST_END
+
 CHECK_MAIN("store-kill", killed_at_each_system_call, several_processes_at_once,
-           several_processes_of_which_some_are_killed)
+           several_processes_of_which_some_are_killed, writers_take_turns)

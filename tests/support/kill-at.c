@@ -6,10 +6,12 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 long kill_at;
 int kill_at_half;
+int kill_at_sync_ms;
 static long n_calls;
 
 long kill_at_calls(void)
@@ -117,15 +119,25 @@ int seam_ftruncate(int fd, off_t size)
     return (int)syscall(SYS_ftruncate, fd, size);
 }
 
+static void wait_for_disk(void)
+{
+    const struct timespec time = {.tv_nsec = kill_at_sync_ms * 1000000L};
+
+    if (kill_at_sync_ms)
+        nanosleep(&time, NULL);
+}
+
 int seam_fsync(int fd)
 {
     count();
+    wait_for_disk();
     return (int)syscall(SYS_fsync, fd);
 }
 
 int seam_fdatasync(int fd)
 {
     count();
+    wait_for_disk();
     return (int)syscall(SYS_fdatasync, fd);
 }
 

@@ -12,6 +12,9 @@
 extern long kill_at;
 extern int kill_at_half;
 
+/* Milliseconds that a sync takes longer: a slow disk, everywhere. */
+extern int kill_at_sync_ms;
+
 /* kill_at_calls() - how many such calls there were. */
 long kill_at_calls(void);
 

@@ -87,6 +87,7 @@ void nn_codec_buffer_close(struct nn_codec_buffer *buffer)
     buffer->n_fds = 0;
 }
 
+/* Capacities are powers of two up to the limit, which write_bytes() relies on. */
 int nn_codec_buffer_append(struct nn_codec_buffer *buffer, const void *bytes, size_t n_bytes)
 {
     size_t n_total, capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
@@ -166,6 +167,7 @@ static int encode_bytes(struct codec_writer *writer, const struct nn_codec_field
     return write_sized(writer, bytes->data, bytes->size);
 }
 
+/* In the bytes stands the place among the descriptors, which travel beside them. */
 static int encode_fd(struct codec_writer *writer, const struct nn_codec_field *field, int32_t fd)
 {
     struct nn_codec_buffer *buffer = writer->buffer;
@@ -211,6 +213,7 @@ static int encode_one(struct codec_writer *writer, const struct nn_codec_field *
     }
 }
 
+/* Bytes, and words on a little-endian machine, are copied in one go. */
 static int encode_elements(struct codec_writer *writer, const struct nn_codec_field *field,
                            const void *elements, size_t n)
 {
@@ -270,6 +273,7 @@ static int encode_struct(struct codec_writer *writer, const struct nn_codec_type
     return r;
 }
 
+/* On failure the buffer is as it was: a packet may be made of several values. */
 int nn_codec_encode(const struct nn_codec_type *type, uint32_t minor, const void *value,
                     struct nn_codec_buffer *buffer)
 {

@@ -102,6 +102,7 @@ static int decode_fd(struct codec_reader *reader, const struct nn_codec_field *f
     return 0;
 }
 
+/* A byte of 0 inside would make one string of two lengths. */
 static int decode_string(struct codec_reader *reader, const struct nn_codec_field *field,
                          const char **at)
 {
@@ -215,6 +216,7 @@ static int decode_array(struct codec_reader *reader, const struct nn_codec_field
     return decode_elements(reader, field, elements, n);
 }
 
+/* A field that the sender is too old for is zero, but for a descriptor, which is -1. */
 static int decode_field(struct codec_reader *reader, const struct nn_codec_field *field,
                         char *value)
 {
@@ -244,6 +246,7 @@ static int decode_struct(struct codec_reader *reader, const struct nn_codec_type
     return r;
 }
 
+/* Nothing may be left over: a message has one form only. */
 int nn_codec_decode(const struct nn_codec_type *type, uint32_t minor,
                     const struct nn_codec_message *message, struct nn_arena *arena, void *ret_value)
 {

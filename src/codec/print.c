@@ -14,6 +14,7 @@ enum {
     MAX_SHOWN_CHARACTERS = 64,
 };
 
+/* What does not fit ends with "...", and n says from then on that no more does. */
 void nn_printer_add(struct nn_printer *printer, const char *format, ...)
 {
     size_t left = printer->size - printer->n;
@@ -47,6 +48,7 @@ static bool is_zero(const char *at, size_t n)
     return true;
 }
 
+/* Names come from other processes: what is not printable ASCII is shown as '?'. */
 static void printer_add_string(struct nn_printer *printer, const char *text)
 {
     nn_printer_add(printer, "\"");

@@ -25,6 +25,7 @@ void nn_frame_done(struct nn_frame *frame)
     *frame = (struct nn_frame){0};
 }
 
+/* The buffer stays: the next execution likely needs as much. */
 void nn_slot_reset(struct nn_slot *slot)
 {
     *slot = (struct nn_slot){.own = slot->own, .own_bytes = slot->own_bytes};
@@ -44,6 +45,7 @@ int nn_slot_shape(struct nn_slot *slot, uint32_t type, uint32_t n_dims, const ui
     return 0;
 }
 
+/* Buffers only grow, and are aligned for vectors, also where a tensor is empty. */
 static int reserve_own(struct nn_slot *slot)
 {
     uint64_t wanted = (slot->size / ALIGNMENT + 1) * ALIGNMENT;
@@ -57,6 +59,7 @@ static int reserve_own(struct nn_slot *slot)
     return slot->own ? 0 : nn_error_origin(-ENOMEM);
 }
 
+/* Where the value is wanted, if that place is large enough and aligned for its type. */
 int nn_slot_reserve(struct nn_slot *slot, uint32_t type)
 {
     uint32_t element = nn_type_bytes(type);

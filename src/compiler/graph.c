@@ -123,6 +123,7 @@ static int take_constant(struct nn_graph *graph, struct nn_value *value,
     return value->data ? 0 : nn_error_origin(-ENOMEM);
 }
 
+/* Scales per channel are copied: the model's arrays are gone when the graph is used. */
 static int take_value(struct nn_graph *graph, struct nn_value *value,
                       const struct nnhal_driver_model *model, const struct nnhal_operand *operand)
 {
@@ -148,6 +149,7 @@ static int take_value(struct nn_graph *graph, struct nn_value *value,
     return 0;
 }
 
+/* Passes change lists of inputs, so that each node has its own. */
 static uint32_t *take_indices(struct nn_graph *graph, const uint32_t *indices, uint32_t n)
 {
     return nn_arena_dup(&graph->arena, indices, n * sizeof(*indices));
@@ -217,6 +219,7 @@ void nn_graph_done(struct nn_graph *graph)
     *graph = (struct nn_graph){0};
 }
 
+/* Node + 1, so that 0 is a value that is never read. */
 int nn_graph_finish(struct nn_graph *graph)
 {
     graph->last_use = nn_arena_new_n(&graph->arena, uint32_t, graph->n_values);

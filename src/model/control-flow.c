@@ -63,6 +63,7 @@ static int check_branch(const struct nnhal_operand *operands,
     return check_outputs(operands, operation, branch, name, why);
 }
 
+/* It sees the same state as the body. */
 static int check_condition(const struct nnhal_operand *operands,
                            const struct nnhal_operation *operation,
                            const struct nnhal_subgraph *condition, struct nn_why *why)
@@ -81,6 +82,7 @@ static int check_condition(const struct nnhal_operand *operands,
     return 0;
 }
 
+/* The first outputs leave the loop; all of them are the next round's inputs. */
 static int check_body(const struct nnhal_operand *operands, const struct nnhal_operation *operation,
                       const struct nnhal_subgraph *body, struct nn_why *why)
 {

@@ -86,6 +86,7 @@ static bool copy_model(struct nnhal_model *model, struct nn_arena *arena)
     return true;
 }
 
+/* The struct is copied whole, then each pointer in it is replaced. */
 int nn_model_copy(struct nnhal_model *ret, const struct nnhal_model *model, struct nn_arena *arena)
 {
     struct nnhal_model copy = *model;

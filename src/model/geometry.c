@@ -53,6 +53,7 @@ bool nn_window_set_implicit(struct nn_window *window, int32_t padding_code)
     return set_pads(window, total > 0 ? total : 0);
 }
 
+/* A padding as large as the filter would make outputs of padding alone. */
 const char *nn_window_output(const struct nn_window *window, uint32_t *ret_output)
 {
     const char *wrong = window_check(window);
@@ -93,6 +94,7 @@ const char *nn_transpose_window_output(const struct nn_window *window, uint32_t 
     return NULL;
 }
 
+/* The padding of the convolution that would go the other way, from the wanted output. */
 bool nn_transpose_window_set_implicit(struct nn_window *window, int32_t padding_code,
                                       int32_t wanted_output)
 {
@@ -119,6 +121,7 @@ bool nn_axis_resolve(int32_t axis, uint32_t rank, uint32_t *ret)
     return true;
 }
 
+/* From the last dimension: missing ones in front count as 1. A 0 stays 0 beside a 1. */
 bool nn_broadcast_dims(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
                        uint32_t *ret_n, uint32_t *ret)
 {

@@ -91,6 +91,7 @@ static void begin_output(struct nn_infer_operand *out)
     out->late_dims = 0;
 }
 
+/* Bit by bit: an output's quantization is a promise to the application, not an estimate. */
 static int check_output_quant(const struct nn_infer *infer, uint32_t i)
 {
     const struct nn_infer_operand *out = &infer->outputs[i];
@@ -347,6 +348,7 @@ int nn_infer_pair(struct nn_infer *infer)
     return 0;
 }
 
+/* A millionth is what Android's runtime allows. */
 int nn_infer_bias_scale(const struct nn_infer *infer, uint32_t input, uint32_t filter,
                         uint32_t bias)
 {

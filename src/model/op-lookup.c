@@ -35,6 +35,7 @@ static int infer_embedding_lookup(struct nn_infer *infer)
     return 0;
 }
 
+/* Output 1 says by a byte for each lookup whether its key was there. */
 static int infer_hashtable_lookup(struct nn_infer *infer)
 {
     int r;

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 
+/* Batches are not broadcast: NNAPI has equal ones only. */
 static int check_shapes(const struct nn_infer *infer)
 {
     const struct nn_infer_operand *x = &infer->inputs[0];
@@ -21,6 +22,7 @@ static int check_shapes(const struct nn_infer *infer)
     return 0;
 }
 
+/* An adjoint operand has its last two dimensions exchanged. */
 static int infer_matmul(struct nn_infer *infer)
 {
     const uint32_t rank = infer->inputs[0].n_dims;

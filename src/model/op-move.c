@@ -172,6 +172,7 @@ static int read_per_dim(const struct nn_infer *infer, uint32_t i, const void **r
     return 0;
 }
 
+/* A size of -1 is all that is left. A slice may be empty. */
 static int infer_slice(struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];
@@ -251,6 +252,7 @@ static int infer_strided_slice(struct nn_infer *infer)
 
 /* -- TILE, REVERSE, CHANNEL_SHUFFLE ------------------------------------------ */
 
+/* A multiple of 0 would make an empty tensor. */
 static int infer_tile(struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 
+/* The seeds' values are read at each execution; here only their number counts. */
 static int infer_random_multinomial(struct nn_infer *infer)
 {
     const struct nn_infer_operand *logits = &infer->inputs[0], *seeds = &infer->inputs[2];

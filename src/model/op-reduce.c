@@ -76,6 +76,7 @@ static int infer_mean(struct nn_infer *infer)
     return r;
 }
 
+/* The result is an index: it has no quantization, though input 0 may have one. */
 static int infer_arg(struct nn_infer *infer)
 {
     uint32_t axis;

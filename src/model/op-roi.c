@@ -27,6 +27,7 @@ static int check_boxes(const struct nn_infer *infer)
     return 0;
 }
 
+/* Written so that a NaN is refused. An unknown stride passes: kernels check regions anyway. */
 static int check_stride(const struct nn_infer *infer, uint32_t i)
 {
     float stride;
@@ -65,6 +66,7 @@ static int infer_roi(struct nn_infer *infer, uint32_t layout)
     return 0;
 }
 
+/* The batch, too, must not be empty; the number of boxes may be 0. */
 static int infer_roi_align(struct nn_infer *infer)
 {
     for (uint32_t d = 0; d < infer->inputs[0].n_dims; d++)
@@ -90,6 +92,7 @@ static int infer_roi_pooling(struct nn_infer *infer)
     return 0;
 }
 
+/* A side of 2, because the peak's neighbors are mirrored at the edges. */
 static int infer_heatmap_max_keypoint(struct nn_infer *infer)
 {
     uint32_t n_boxes, n_keypoints, h;

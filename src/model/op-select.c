@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* No broadcasting: condition and both operands have one shape. */
 static int infer_select(struct nn_infer *infer)
 {
     const struct nn_infer_operand *condition = &infer->inputs[0];
@@ -21,6 +22,7 @@ static int infer_select(struct nn_infer *infer)
     return 0;
 }
 
+/* The indices, output 1, are integers without a scale. */
 static int infer_topk(struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];

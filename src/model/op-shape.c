@@ -112,6 +112,7 @@ static int squeezed_axes(struct nn_infer *infer, uint32_t *ret_axes)
     return 0;
 }
 
+/* A scalar's worth of elements keeps one dimension: rank 0 would be a scalar. */
 static int infer_squeeze(struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];
@@ -129,6 +130,7 @@ static int infer_squeeze(struct nn_infer *infer)
     return nn_infer_moved(infer, n, dims);
 }
 
+/* The axis is one of the output's, so that -1 is behind the last dimension. */
 static int infer_expand_dims(struct nn_infer *infer)
 {
     const struct nn_infer_operand *input = &infer->inputs[0];
@@ -222,6 +224,7 @@ static bool agree_beside(const struct nn_infer_operand *a, const struct nn_infer
     return true;
 }
 
+/* Parts may be empty; the axis counts from the front only, unlike most others. */
 static int infer_concatenation(struct nn_infer *infer)
 {
     const struct nn_infer_operand *first = &infer->inputs[0];
@@ -271,6 +274,7 @@ static int validate_pack(struct nn_op_context *context)
     return 0;
 }
 
+/* The axis may be behind the last one, where the new dimension goes. */
 static int infer_pack(struct nn_infer *infer)
 {
     const struct nn_infer_operand *first = &infer->inputs[1];

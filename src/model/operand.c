@@ -24,6 +24,7 @@ static int check_dims(const struct nnhal_operand *operand, struct nn_why *why)
     return 0;
 }
 
+/* A bias is a TENSOR_INT32 with a scale; any other integer tensor may have one, too. */
 static int check_scale(const struct nnhal_operand *operand, struct nn_why *why)
 {
     const char *name = nn_type_name(operand->type);
@@ -53,6 +54,7 @@ static int check_zero_point(const struct nnhal_operand *operand, struct nn_why *
                      nn_type_name(operand->type), operand->zero_point, min, max);
 }
 
+/* The channels must be counted now: kernels take one scale for each. */
 static int check_channel_quant(const struct nnhal_operand *operand, struct nn_why *why)
 {
     const struct nnhal_channel_quant *quant = &operand->channel_quant;
@@ -122,6 +124,7 @@ int nn_operand_validate_constant(const struct nnhal_operand *operand, uint64_t l
 
 /* -- two operands -- */
 
+/* Extension data is compared byte by byte: what it means is the extension's own. */
 static bool same_extra_params(const struct nnhal_operand *a, const struct nnhal_operand *b)
 {
     if (a->extra_params != b->extra_params)

@@ -29,6 +29,7 @@ const struct nn_op *nn_op_find(uint32_t type)
     return type < NNHAL_OPERATION_TYPE_N ? &ops[type] : NULL;
 }
 
+/* A family has few rows: no index. */
 const struct nn_op_functions *nn_op_find_functions(const struct nn_op *op)
 {
     for (uint32_t i = 0; i < op->family->n_ops; i++)
@@ -46,6 +47,7 @@ const char *nn_op_name(uint32_t type)
     return nn_type_is_extension(type) ? "extension operation" : "unknown operation";
 }
 
+/* Rank 0 is not known yet; inference judges it when it is. */
 int nn_op_check_rank(const struct nn_op_context *context, const struct nnhal_operand *operand,
                      uint32_t min, uint32_t max, const char *what)
 {

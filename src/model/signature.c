@@ -134,6 +134,7 @@ static void raise_level(struct binding *binding, unsigned level)
         binding->level = level;
 }
 
+/* The first operand with T says what T is. */
 static bool bind_type(const char *list, uint32_t *variable, uint32_t type, struct binding *binding)
 {
     unsigned level;
@@ -148,6 +149,7 @@ static bool bind_type(const char *list, uint32_t *variable, uint32_t type, struc
     return true;
 }
 
+/* 't' follows T, which stands before it in every pattern. */
 static bool type_fits(const struct nn_signature *signature, char c, uint32_t type,
                       struct binding *binding)
 {

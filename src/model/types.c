@@ -55,6 +55,7 @@ int64_t nn_level_to_feature(unsigned level)
     return features[level <= NN_LEVEL_MAX ? level : NN_LEVEL_MAX];
 }
 
+/* From above: numbers of features between two levels are of the lower one. */
 unsigned nn_level_from_feature(int64_t feature_level)
 {
     unsigned level = NN_LEVEL_MAX;
@@ -114,6 +115,7 @@ const char *nn_type_name(uint32_t type)
     return nn_type_is_extension(type) ? "extension type" : "unknown type";
 }
 
+/* Symmetric types have no zero point, floats and integers none either: 0 to 0. */
 void nn_type_zero_point_range(uint32_t type, int32_t *ret_min, int32_t *ret_max)
 {
     bool is_known = type < NNHAL_OPERAND_TYPE_N;
@@ -150,6 +152,7 @@ bool nn_dims_product(uint32_t n_dimensions, const uint32_t *dimensions, uint64_t
     return true;
 }
 
+/* NNAPI counts bytes in 32 bits, so that a larger tensor could not be passed on anyway. */
 bool nn_operand_bytes(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions,
                       uint64_t *ret_bytes)
 {

@@ -89,6 +89,7 @@ static bool is_extension_name(const char *name)
            strchr(name, '.') != NULL;
 }
 
+/* Prefix 0 is Android's own types. */
 static int check_prefixes(struct model_check *check)
 {
     const struct nnhal_extension_prefix *prefixes = check->model->extension_prefixes;
@@ -127,6 +128,7 @@ static int check_no_location(struct model_check *check, const struct nnhal_data_
     return nn_refuse(check->why, "an operand without a constant value must have location 0");
 }
 
+/* A copied constant lies in operand_values, which is no pool; its place is checked alike. */
 static int check_constant_location(struct model_check *check, const struct nnhal_operand *operand)
 {
     const struct nnhal_data_location *location = &operand->location;
@@ -226,6 +228,7 @@ static int check_list(struct model_check *check, const struct nnhal_subgraph *su
     return 0;
 }
 
+/* Lists and lifetimes say the same twice; both are used later, so they must agree. */
 static int check_lists(struct model_check *check, const struct nnhal_subgraph *subgraph,
                        uint8_t *marks)
 {
@@ -302,6 +305,8 @@ static void find_subgraphs(const struct nnhal_model *model, const struct nnhal_s
     }
 }
 
+/* Inputs and constants have a value from the beginning; the order of operations is the order
+ * of execution, so that one walk finds both missing and double writes. */
 static int check_operations(struct model_check *check, const struct nnhal_subgraph *subgraph,
                             uint8_t *marks)
 {

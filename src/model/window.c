@@ -25,6 +25,7 @@ static int read_pair(const struct nn_infer *infer, uint32_t first, int32_t *ret_
     return r ? r : nn_infer_i32(infer, first + 1, ret_height);
 }
 
+/* Only the batch may be empty: nothing could be computed from an image without pixels. */
 static int read_image(const struct nn_infer *infer, const struct nn_window_operands *operands,
                       struct nn_window_2d *window)
 {
@@ -51,6 +52,7 @@ static int read_image(const struct nn_infer *infer, const struct nn_window_opera
     return 0;
 }
 
+/* A pool keeps the channels. */
 static int read_filter_size(const struct nn_infer *infer, const struct nn_window_operands *operands,
                             struct nn_window_2d *window)
 {
@@ -117,6 +119,7 @@ static int check_depths(const struct nn_infer *infer, const struct nn_window_2d 
     return 0;
 }
 
+/* The filter's shape is [out, height, width, in], of DEPTHWISE_CONV_2D [1, height, width, out]. */
 static int read_filter(const struct nn_infer *infer, const struct nn_window_operands *operands,
                        struct nn_window_2d *window)
 {
@@ -167,6 +170,7 @@ static int read_strides(const struct nn_infer *infer, const struct nn_window_ope
 
 /* -- results --------------------------------------------------------------- */
 
+/* A code that is neither SAME nor VALID is taken for VALID. */
 static int set_implicit(const struct nn_infer *infer, const struct nn_window_operands *operands,
                         struct nn_window_2d *window)
 {
@@ -238,6 +242,7 @@ static int set_transpose_implicit(const struct nn_infer *infer,
     return 0;
 }
 
+/* With an implicit padding the output's shape is given, and must be one that the padding makes. */
 static int read_transpose_output(const struct nn_infer *infer,
                                  const struct nn_window_operands *operands,
                                  struct nn_window_2d *window)

@@ -39,6 +39,8 @@ static int32_t activation_code(uint32_t operation)
     }
 }
 
+/* Only if the quantization is the same before and behind it: a fused activation is computed
+ * in the output's. */
 static int fuse_activation(const struct nn_view *view, struct nn_node *relu)
 {
     struct nn_graph *graph = view->graph;

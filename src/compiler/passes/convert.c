@@ -12,6 +12,7 @@ int nn_conversions_init(struct nn_conversions *twins, struct nn_graph *graph)
     return nn_error_trace(nn_rewrite_init(&twins->rewrite, graph));
 }
 
+/* The same value in another form: a temporary, also where the original is an argument. */
 static int add_twin(struct nn_conversions *twins, uint32_t of)
 {
     struct nn_value value = twins->graph->values[of];
@@ -64,6 +65,7 @@ static int convert_back(struct nn_conversions *twins, uint32_t origin, const uin
     return nn_error_trace(r);
 }
 
+/* Conversions back that nothing reads die in the pass behind (dead.c). */
 int nn_conversions_move(struct nn_conversions *twins, struct nn_node *node, uint32_t n_data)
 {
     struct nn_graph *graph = twins->graph;

@@ -13,6 +13,7 @@ static bool is_wanted(const struct nn_node *node, const bool *is_read)
     return false;
 }
 
+/* Backwards: what only dead nodes read is dead, too. */
 int nn_pass_dead(struct nn_graph *graph)
 {
     bool *is_read = nn_arena_new_n(&graph->arena, bool, graph->n_values);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+/* The shape of an input may come with the request; that of a constant is the model's. */
 static bool is_known(const struct nn_value *value)
 {
     switch (value->kind) {
@@ -38,6 +39,7 @@ static void operand_fill(const struct nn_value *value, bool is_input,
     memcpy(operand->dims, value->dims, sizeof(operand->dims));
 }
 
+/* A late dimension is an upper bound, which settles nothing. */
 static void value_settle(struct nn_value *value, const struct nn_infer_operand *operand)
 {
     if (operand->late_dims || value->kind == NN_VALUE_OMITTED)

@@ -12,6 +12,7 @@ int nn_rewrite_init(struct nn_rewrite *rewrite, struct nn_graph *graph)
     return rewrite->nodes ? 0 : nn_error_origin(-ENOMEM);
 }
 
+/* Doubling: old arrays stay in the arena, as much again at most. */
 int nn_rewrite_node(struct nn_rewrite *rewrite, const struct nn_node *node)
 {
     if (rewrite->n == rewrite->n_allocated) {

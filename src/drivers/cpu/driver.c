@@ -103,6 +103,7 @@ static enum nn_pass_set allowed_passes(const struct nnhal_driver_services *servi
     return NN_PASSES_ALL;
 }
 
+/* No more threads than CPUs that this process may use: a container has fewer than the machine. */
 static unsigned team_size(const struct nnhal_driver_services *services)
 {
     const char *text = nn_variable_get(NN_VARIABLE_CPU_THREADS);
@@ -304,6 +305,7 @@ static void cpu_release(void *opaque)
     free(prepared);
 }
 
+/* Any refusal means that the entry is of no use; the host compiles instead. */
 static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from_cache *request,
                                    void **ret_prepared)
 {

@@ -119,6 +119,7 @@ static bool uses_pools(const struct nn_plan_header *header, const struct nn_plan
     return false;
 }
 
+/* A closed program is executed without its model, so that its pools are gone then. */
 static int take_pools(struct nn_program *program, struct nn_plan *plan)
 {
     struct nn_plan_header *header = (struct nn_plan_header *)(void *)plan->block;
@@ -174,6 +175,7 @@ static int blocks_finish(struct nn_blob *blob, const struct header *header,
     return nn_error_trace(nn_blob_take(blob, &ret_kept->model, &ret_kept->model_bytes));
 }
 
+/* Of the graph only what an execution looks at: types of values, and the arguments. */
 static int put_closed(struct nn_program *program, struct nn_blob *blob, struct nn_kept *ret_kept)
 {
     const struct nn_graph *graph = &program->graphs[0].graph;
@@ -236,6 +238,8 @@ static int put_moved_plan(struct nn_blob *blob, const struct nn_plan *plan,
     return 0;
 }
 
+/* The weights of the first plan and the model's large constants go to the data cache, in this
+ * order. */
 static int put_open(struct nn_program *program, const struct nnhal_driver_model *model,
                     struct nn_arena *arena, struct nn_blob *blob, struct nn_blob *data,
                     struct nn_kept *ret_kept)

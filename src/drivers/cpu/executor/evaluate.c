@@ -36,6 +36,8 @@ int nn_evaluation_run(struct nn_evaluation *alone, struct nn_frame *frame,
     return nn_run_graph(&run, 0, frame);
 }
 
+/* A plan knows the sizes before anything runs, so that a constant that would be too large is
+ * never computed. */
 int nn_evaluation_size(struct nn_evaluation *alone, const struct nn_frame *frame,
                        uint64_t *ret_bytes)
 {

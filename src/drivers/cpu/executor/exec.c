@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+/* A slot borrows the application's memory. What is misaligned for its type is copied: kernels
+ * load elements, not bytes. */
 static int bind_input(struct nn_run *run, const struct nn_value *value, struct nn_slot *slot,
                       const struct nnhal_input *input)
 {
@@ -36,6 +38,8 @@ static int bind_input(struct nn_run *run, const struct nn_value *value, struct n
     return 0;
 }
 
+/* Outputs are bound before anything runs, so that the last step writes to where they are
+ * wanted; one without memory gets a buffer of the frame, and only its shape is told. */
 static int bind_arguments(struct nn_run *run, struct nn_frame *frame,
                           struct nnhal_execution *execution)
 {
@@ -64,6 +68,7 @@ static int bind_arguments(struct nn_run *run, struct nn_frame *frame,
     return 0;
 }
 
+/* The shape is told also when the memory is too small: the caller asks again with more. */
 static int give_output(struct nn_run *run, const struct nn_slot *slot, struct nnhal_output *output)
 {
     uint32_t n, dims[NNHAL_MAX_RANK];
@@ -86,6 +91,7 @@ static int give_output(struct nn_run *run, const struct nn_slot *slot, struct nn
     return 0;
 }
 
+/* One output that does not fit does not keep the shapes of the others from being told. */
 static int give_outputs(struct nn_run *run, const struct nn_frame *frame,
                         struct nnhal_execution *execution)
 {

@@ -15,6 +15,7 @@ static void print_plan(const void *noun, FILE *file)
 
 /* ---- plans ---- */
 
+/* Under the lock, but when the program goes. */
 static struct nn_program_plan *plan_unref(struct nn_program_plan *plan)
 {
     if (--plan->n_refs == 0) {
@@ -62,6 +63,7 @@ static void add_plan(struct nn_program_graph *graph, struct nn_program_plan *pla
     }
 }
 
+/* Two references: the table's and the caller's. */
 static int make_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
                      const struct nn_frame *frame, struct nn_why *why,
                      struct nn_program_plan **ret_plan)
@@ -149,6 +151,7 @@ int nn_program_get_frame(struct nn_program *program, uint32_t graph,
     return 0;
 }
 
+/* Slots are reset outside the lock: the frame is not in the list yet. */
 void nn_program_put_frame(struct nn_program *program, uint32_t graph,
                           struct nn_program_frame *frame)
 {
@@ -207,6 +210,7 @@ void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *w
         workspace_free(workspace);
 }
 
+/* A program whose loops were all too small for the team keeps one thread busy. */
 unsigned nn_program_n_threads(struct nn_program *program)
 {
     return __atomic_load_n(&program->is_split, __ATOMIC_RELAXED) ? nn_team_size(program->team) : 1;

@@ -10,6 +10,8 @@
 
 /* ---- one plan ---- */
 
+/* The arena, the scratch of a step and that of each worker are one block, in this order. It
+ * only grows, and its old contents are not kept: nothing in it lives from plan to plan. */
 static int reserve_arena(struct nn_run *run, const struct nn_plan_header *header,
                          uint64_t *ret_scratch, uint64_t *ret_workers, uint64_t *ret_stride)
 {
@@ -94,6 +96,8 @@ static uint8_t *value_address(const struct nn_run *run, const struct nn_plan_val
     }
 }
 
+/* Addresses are found once per plan: slots keep their memory until it ends, but for late
+ * outputs, whose tensors nn_output_resize() completes. */
 static void look_up(struct nn_run *run)
 {
     const struct nn_plan_header *header = nn_plan_header(run->plan);

@@ -15,6 +15,7 @@ enum {
     CHUNKS_PER_THREAD = 4,
 };
 
+/* Relaxed: it is a hint, and nothing that the other side wrote before is read because of it. */
 int nn_run_stopped(const struct nn_run *run)
 {
     if (__atomic_load_n(run->is_cancelled, __ATOMIC_RELAXED))
@@ -61,6 +62,7 @@ int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
     return NN_KERNEL_E_REFUSED;
 }
 
+/* A kept program has no graph to look a late result up in, and its plan is of fixed shapes. */
 int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_t n_dims,
                      const uint32_t *dims)
 {
@@ -100,6 +102,7 @@ struct range_job {
     uint32_t n_chunks;
 };
 
+/* The first chunks have one item more where they do not divide. */
 static void run_chunk(void *ctx, uint32_t chunk, unsigned worker)
 {
     const struct range_job *job = ctx;
@@ -109,6 +112,7 @@ static void run_chunk(void *ctx, uint32_t chunk, unsigned worker)
     job->fn(job->ctx, begin, begin + base + (chunk < extra), worker);
 }
 
+/* More chunks than threads, so that one that was interrupted does not hold up the rest. */
 void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t item_cost,
                      nn_range_fn fn, void *ctx)
 {

@@ -101,6 +101,8 @@ static bool help_somewhere(struct nn_team *team, unsigned worker)
     return has_helped;
 }
 
+/* The sleeper counts itself before it looks once more: a caller that put work out before sees
+ * it in n_asleep and wakes it, or the sleeper sees the work. */
 static void sleep_until_woken(struct nn_team *team, unsigned worker)
 {
     uint32_t seen = atomic_load(&team->wake);
@@ -111,6 +113,7 @@ static void sleep_until_woken(struct nn_team *team, unsigned worker)
     atomic_fetch_sub(&team->n_asleep, 1);
 }
 
+/* While an execution is under way the next loop is near: spinning costs less than a wake. */
 static void *worker_main(void *arg)
 {
     struct worker worker = *(struct worker *)arg;
@@ -205,6 +208,8 @@ void nn_team_leave(struct nn_team *team)
     atomic_fetch_sub(&team->n_inside, 1);
 }
 
+/* None is free when more executions than regions split loops at once; the loop then runs on
+ * its caller alone. */
 static struct region *take_region(struct nn_team *team)
 {
     for (unsigned i = 0; i < MAX_REGIONS; i++) {
@@ -217,6 +222,7 @@ static struct region *take_region(struct nn_team *team)
     return NULL;
 }
 
+/* No system call while all workers spin. */
 static void wake_helpers(struct nn_team *team, uint32_t n_wanted)
 {
     uint32_t n_asleep = atomic_load(&team->n_asleep);

@@ -13,6 +13,7 @@ static void print_graph(const void *noun, FILE *file)
     nn_graph_print(noun, file);
 }
 
+/* Graphs in the order of the model: values that refer to a graph hold its number. */
 static int copy_graphs(struct nn_program *program, const struct nnhal_driver_model *model,
                        enum nn_pass_set passes)
 {
@@ -54,6 +55,8 @@ int nn_compile_graphs(const struct nnhal_driver_model *model, enum nn_pass_set p
     return 0;
 }
 
+/* The first plan is made at once, so that what cannot be executed with any inputs is refused
+ * when the model is prepared. */
 int nn_compile(const struct nnhal_driver_model *model, enum nn_pass_set passes,
                struct nn_team *team, uint32_t isa, struct nn_why *why,
                struct nn_program **ret_program)

@@ -20,6 +20,7 @@ static int section_append(struct nn_blob *section, const void *element, size_t n
     return nn_blob_append(section, element, n_bytes, 1, &at);
 }
 
+/* Dimensions of all values in one array, so that a value has a fixed size. */
 static int add_dims(struct emitter *emitter, const uint32_t *dims, uint32_t n, uint32_t *ret_first)
 {
     *ret_first = (uint32_t)(emitter->dims.size / sizeof(*dims));
@@ -28,6 +29,7 @@ static int add_dims(struct emitter *emitter, const uint32_t *dims, uint32_t n, u
 
 /* ---- values ---- */
 
+/* A constant that the graph copied goes with the plan, one in a pool stays there. */
 static int place_constant(struct emitter *emitter, uint32_t index, struct nn_plan_value *out)
 {
     const struct nn_value *value = &emitter->segment->graph->values[index];
@@ -73,6 +75,7 @@ static int place_value(struct emitter *emitter, uint32_t index, struct nn_plan_v
     return nn_error_trace(r);
 }
 
+/* Once per value: plan_value is its place + 1. */
 static int plan_value(struct emitter *emitter, uint32_t index, uint32_t *ret)
 {
     struct nn_segment_value *state = &emitter->segment->values[index];
@@ -110,6 +113,7 @@ static int add_refs(struct emitter *emitter, const uint32_t *indices, uint32_t n
     return 0;
 }
 
+/* Scratch is one block for all steps, as large as the most that one of them needs. */
 static int add_step(struct emitter *emitter, const struct nn_segment_step *from)
 {
     const struct nn_node *node = &emitter->segment->graph->nodes[from->node];
@@ -140,6 +144,7 @@ static int add_step(struct emitter *emitter, const struct nn_segment_step *from)
     return nn_error_trace(r);
 }
 
+/* Only slots: the arena is not seen from outside. */
 static int add_writes(struct emitter *emitter)
 {
     const struct nn_segment *segment = emitter->segment;
@@ -193,6 +198,7 @@ static int add_array(struct emitter *emitter, const struct nn_blob *section, siz
     return nn_error_trace(r);
 }
 
+/* The header comes first and is filled last, when all offsets are known. */
 static int plan_emit(struct emitter *emitter, struct nn_plan *plan)
 {
     struct nn_segment *segment = emitter->segment;

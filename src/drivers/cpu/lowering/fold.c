@@ -47,6 +47,7 @@ static int keep_outputs(struct nn_graph *graph, struct nn_node *node, const stru
     return 0;
 }
 
+/* What a kernel made, not what the plan promised: a dynamic one may make less. */
 static bool results_fit(const struct nn_node *node, const struct nn_frame *frame, uint64_t n_bytes)
 {
     for (uint32_t i = 0; i < node->n_outputs; i++) {
@@ -59,6 +60,7 @@ static bool results_fit(const struct nn_node *node, const struct nn_frame *frame
     return n_bytes <= NN_FOLD_MAX_BYTES;
 }
 
+/* A node that is refused stays: it may never be reached, and if it is, execution says why. */
 static int fold_node(struct nn_program *program, uint32_t index, struct nn_node *node,
                      struct nn_frame *frame, uint64_t *n_bytes)
 {
@@ -79,6 +81,7 @@ static int fold_node(struct nn_program *program, uint32_t index, struct nn_node 
     return r < 0 ? nn_error_trace(r) : 0;
 }
 
+/* The visits are bounded, because each evaluation looks at all values of the graph. */
 int nn_fold_constants(struct nn_program *program, uint32_t index)
 {
     struct nn_graph *graph = &program->graphs[index].graph;

@@ -28,6 +28,7 @@ struct nn_lower_private {
 
 /* ---- what kernels call ---- */
 
+/* The piece lies in the plan's weights from the beginning: packing is the only copy. */
 void *nn_lower_weights(struct nn_lower *lower, size_t n_bytes)
 {
     struct nn_lower_private *private = lower->private;
@@ -56,6 +57,7 @@ bool nn_lower_is_omitted(const struct nn_lower *lower, uint32_t input)
     return input >= lower->n_inputs || lower->inputs[input].is_omitted;
 }
 
+/* The size tells the types apart: what is of another one than the caller reads gives NULL. */
 static const void *lower_scalar(const struct nn_lower *lower, uint32_t input, uint32_t n_bytes)
 {
     if (nn_lower_is_omitted(lower, input) || lower->inputs[input].size != n_bytes)
@@ -119,6 +121,7 @@ static int set_size(struct nn_segment_value *state, uint32_t type)
     return 0;
 }
 
+/* Bytes of a large constant may change under us: they are not known. */
 static void define_constant(struct nn_segment_value *state, const struct nn_value *value)
 {
     state->n_dims = value->n_dims;
@@ -129,6 +132,7 @@ static void define_constant(struct nn_segment_value *state, const struct nn_valu
         state->known = value->data;
 }
 
+/* The shape of a slot is a condition of the plan, its bytes only once something asks for them. */
 static void define_from_slot(struct nn_segment *segment, uint32_t index,
                              struct nn_segment_value *state)
 {
@@ -222,6 +226,7 @@ static int allocate_work(struct node_work *work)
     return 0;
 }
 
+/* Types alone: whether a row takes the shapes, its lower() says. */
 static uint32_t find_row(const struct node_work *work, uint32_t first)
 {
     return nn_kernel_find(first, work->node->operation, work->segment->isa, work->node->n_inputs,
@@ -302,6 +307,8 @@ static int infer_once(struct node_work *work)
     return infer.op ? nn_infer(&infer) : nn_internal_op_infer(&infer);
 }
 
+/* Inference first runs with what is known; only if it asks for more are integers that may be
+ * shapes made known, because each that is cuts the plan, or ties it to its value. */
 static int infer_outputs(struct node_work *work, const struct nn_kernel *row)
 {
     struct nn_segment *segment = work->segment;
@@ -424,6 +431,7 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
     return NN_LOWER_E_REFUSED;
 }
 
+/* Behind a dynamic step shapes are known only when it has run: the next plan begins there. */
 static int lower_node(struct nn_segment *segment, uint32_t index)
 {
     struct node_work work = {
@@ -459,6 +467,7 @@ static bool is_control(const struct nn_node *node)
     return node->operation == NNHAL_OP_IF || node->operation == NNHAL_OP_WHILE;
 }
 
+/* Dead nodes at the end do not make another plan. */
 static int segment_walk(struct nn_segment *segment)
 {
     const struct nn_graph *graph = segment->graph;
@@ -534,6 +543,8 @@ int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
     return r;
 }
 
+/* By types alone: shapes may be unknown, and a refusal because of them comes with a sentence
+ * when the model is prepared. */
 bool nn_lower_supported(const struct nn_graph *graph, const struct nn_node *node, uint32_t isa)
 {
     struct nn_arena arena;

@@ -63,6 +63,7 @@ static size_t part_offset(const struct concat_job *job, size_t i)
     return offset;
 }
 
+/* Equal parameters, equal codes: then runs are only copied. */
 static bool needs_table(const struct nn_tensor *part, const struct nn_tensor *whole)
 {
     return nn_type_is_quantized(part->type) &&

@@ -26,6 +26,7 @@ static size_t panel_index(size_t n, size_t k, size_t n_k)
     return (n / NN_GEMM_COLS_F32 * n_k + k) * NN_GEMM_COLS_F32 + n % NN_GEMM_COLS_F32;
 }
 
+/* Padding columns are zero: they are computed with the others and not written out. */
 static void pack_float(float *block, const struct nn_gemm_weights *from)
 {
     size_t columns = nn_gemm_columns(from->n_cols, NN_GEMM_COLS_F32), k = from->k;
@@ -169,6 +170,7 @@ void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero
     }
 }
 
+/* Zero points are taken away once here, not in each product; padding adds products of 0. */
 static void pack_q8(uint8_t *block, const struct nn_gemm_weights *from)
 {
     size_t columns = nn_gemm_columns(from->n_cols, NN_GEMM_COLS_Q8);

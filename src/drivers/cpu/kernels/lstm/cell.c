@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+/* Sums in double: a mean of many floats that nearly cancel keeps its digits. */
 static void normalize_gate(float *z, size_t n, const float *weights, const float *bias)
 {
     double sum = 0.0, squares = 0.0, mean;
@@ -62,6 +63,8 @@ static void project_output(const struct nn_lstm_cell *cell, const float *y, floa
     clip_values(out, cell->n_outputs, cell->projection_clip);
 }
 
+/* The forget gate is first, because a coupled cell's input gate is made of it; j serves twice,
+ * as the new value and as the activated cell. */
 void nn_lstm_step(const struct nn_lstm_cell *cell, const struct nn_lstm_io *io, float *scratch)
 {
     size_t n = cell->n_cells;

@@ -136,6 +136,7 @@ static int lower_local(struct nn_lower *lower)
     return 0;
 }
 
+/* The usual exponents, 1/2, 3/4 and 1, need no logarithm. */
 static float to_power(float base, float exponent)
 {
     if (exponent == 0.5f)

@@ -191,6 +191,8 @@ DEFINE_FLOAT(max_pool, MAX_POOL_2D)
 
 /* ---- 8-bit ---- */
 
+/* Flipped codes compare as unsigned bytes, a vector at a time; the maximum begins with the
+ * activation's lower bound. */
 static void max_cells_q8(const struct nn_kernel_args *args, const struct cells *cells,
                          size_t out_at, size_t depth)
 {
@@ -228,6 +230,8 @@ static int32_t average_code(int32_t sum, int32_t count)
     return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
 }
 
+/* Marked as_int8, codes are averaged 128 lower: halves round away from zero, which is another
+ * code for int8 than for uint8. */
 static void average_cells_q8(const struct nn_kernel_args *args, const struct cells *cells,
                              size_t out_at, size_t depth)
 {

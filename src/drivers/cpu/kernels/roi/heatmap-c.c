@@ -14,6 +14,7 @@ struct heatmap_params {
     float tolerance; /* below which the surface is flat */
 };
 
+/* One box's maps as float32 for each worker, in the input's layout. */
 static int lower_heatmap(struct nn_lower *lower)
 {
     struct heatmap_params *params = lower->params;

@@ -133,6 +133,7 @@ struct topk_job {
     size_t n, k;
 };
 
+/* A heap of the k best costs at most n log k steps. */
 static void topk_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct topk_job *job = ctx;

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+/* op is a constant where this is inlined. */
 NN_INLINE float apply_unary(uint32_t op, float x)
 {
     switch (op) {

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stop.h - when work for a caller is to end before it is done
+ *
+ * Who works for a caller has one struct nn_stop: the caller's deadline, and the word that says
+ * that the result is not wanted any more. It is looked at between pieces of work, by any
+ * number of threads at a time, and the first look that finds a reason to stop is remembered:
+ * from then on every look says the same, so that all parts of the work agree that it is not
+ * whole. A look is a load and a clock, some 30 ns.
+ *
+ * Loops whose rounds cost less than a look have a struct nn_pace each, which adds up what the
+ * rounds cost, roughly and in nanoseconds, and looks when NN_PACE_NS are spent: a subtraction
+ * for each round. */
+#ifndef NN_BASE_STOP_H
+#define NN_BASE_STOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    NN_STOP_E_DEADLINE = 1,
+    NN_STOP_E_CANCELLED = 3,
+};
+
+/* What a pace spends between two looks. */
+#define NN_PACE_NS ((size_t)250000)
+
+struct nn_stop {
+    uint64_t deadline_ns;         /* CLOCK_MONOTONIC; UINT64_MAX: none */
+    const uint32_t *is_cancelled; /* atomic; NULL: never cancelled */
+    uint32_t outcome;             /* atomic: what the first look that found a reason said */
+};
+
+/* nn_stop_look() - whether to stop now. NULL: never. Any thread.
+ * Returns: 0, NN_STOP_E_DEADLINE, NN_STOP_E_CANCELLED. */
+int nn_stop_look(struct nn_stop *stop);
+
+/* nn_stop_outcome() - what a look has found before, without looking: not 0 if any work may have
+ * been left out. Returns: as nn_stop_look(). */
+static inline int nn_stop_outcome(const struct nn_stop *stop)
+{
+    return (int)__atomic_load_n(&stop->outcome, __ATOMIC_RELAXED);
+}
+
+/* Of one loop on one thread. */
+struct nn_pace {
+    struct nn_stop *stop;
+    size_t left_ns;
+};
+
+/* nn_pace() - a loop that begins; the first look comes when something has been spent. */
+static inline struct nn_pace nn_pace(struct nn_stop *stop)
+{
+    return (struct nn_pace){.stop = stop, .left_ns = NN_PACE_NS};
+}
+
+/* nn_pace_ends() - before a round that costs so much: whether to leave the loop. */
+static inline bool nn_pace_ends(struct nn_pace *pace, size_t cost_ns)
+{
+    if (__builtin_expect(cost_ns < pace->left_ns, 1)) {
+        pace->left_ns -= cost_ns;
+        return false;
+    }
+    if (nn_stop_look(pace->stop)) {
+        pace->left_ns = 0; /* the next round ends at once, too */
+        return true;
+    }
+    pace->left_ns = NN_PACE_NS;
+    return false;
+}
+
+/* When set, called by each look on its thread. Tests only. */
+extern void (*nn_stop_observer)(void);
+
+#endif

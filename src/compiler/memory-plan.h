@@ -3,8 +3,10 @@
  *
  * A buffer is needed from one step to another, both included. Two that are
  * needed at the same step must not overlap; others may. Buffers are placed by
- * size, largest first, each at the lowest offset where it fits (with many
- * thousands: in order of time). The result depends on nothing else. Pure function. */
+ * size, largest first, each at the lowest offset where it fits. With many
+ * thousands they are placed in order of time; and where so many live together that each
+ * would look at thousands, each takes the place of one of about its size that has ended, which costs
+ * an eighth more memory and the same time for each. The result depends on nothing else. Pure function. */
 #ifndef NN_COMPILER_MEMORY_PLAN_H
 #define NN_COMPILER_MEMORY_PLAN_H
 

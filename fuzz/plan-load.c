@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/cache/serialize.h"
+#include "drivers/cpu/lowering/compile.h"
 #include "model/types.h"
 
 #include <endian.h>
@@ -133,6 +134,8 @@ static void execute(struct nn_program *program, uint32_t open_dim)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
 {
     static struct nn_team *team;
+    struct nn_stop stop = {.deadline_ns = NNHAL_NO_TIME};
+    struct nn_compile_options options = {.isa = NN_ISA_C, .stop = &stop};
     struct nn_program *program;
     struct nn_kept kept = {0};
     uint64_t n_model;
@@ -150,7 +153,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
     kept.weights_bytes = n_bytes - kept.model_bytes;
     kept.weights = kept.own_weights = copy_of(bytes + kept.model_bytes, kept.weights_bytes);
     put_table_id(&kept);
-    if (nn_deserialize(&kept, team, NN_ISA_C, &program) == 0) {
+    options.team = team;
+    if (nn_deserialize(&kept, &options, &program) == 0) {
         for (uint32_t open_dim = 1; open_dim <= 3 && is_small(program); open_dim += 2)
             execute(program, open_dim);
         nn_program_free(program);

@@ -122,6 +122,10 @@ struct nnhal_prepare {
      * executions faster are left to optimize(). Drivers without optimize() ignore it. */
     uint32_t is_quick;
     uint32_t reserved;
+    /* Set by the host when the model is not needed any more (the client died): a long
+     * preparation checks it now and then, and returns NNHAL_GENERAL_FAILURE. NULL: it is
+     * never cancelled; read with __atomic_load_n. Since 0.2. */
+    const uint32_t *is_cancelled;
 };
 
 struct nnhal_prepare_from_cache {
@@ -130,7 +134,8 @@ struct nnhal_prepare_from_cache {
      * bytes are private to this process, aligned to 64, and valid until release(); the
      * structs are valid during the call. */
     const struct nnhal_cache *cache;
-    uint64_t deadline_ns; /* as in struct nnhal_prepare */
+    uint64_t deadline_ns;         /* as in struct nnhal_prepare */
+    const uint32_t *is_cancelled; /* as in struct nnhal_prepare; since 0.2 */
 };
 
 /* The names that this header had before 0.2. */

@@ -30,20 +30,24 @@ static void trace_graph(const struct nn_graph *graph, const char *title, char **
     *last = text;
 }
 
-int nn_passes_run(struct nn_graph *graph, const struct nn_pass *passes, size_t n_passes,
-                  enum nn_pass_set set, void *ctx)
+int nn_passes_run(struct nn_graph *graph, const struct nn_pass_list *list, enum nn_pass_set set,
+                  void *ctx)
 {
     _cleanup_(freep) char *last = NULL;
     int r = nn_graph_finish(graph);
 
     trace_graph(graph, "model", &last);
-    for (size_t i = 0; !r && i < n_passes; i++) {
-        if (passes[i].set > set)
+    for (size_t i = 0; !r && i < list->n_passes; i++) {
+        const struct nn_pass *pass = &list->passes[i];
+
+        if (pass->set > set)
             continue;
-        r = passes[i].run ? passes[i].run(graph) : passes[i].run_with(ctx, graph);
+        if (nn_stop_look(list->stop))
+            return NN_PASSES_E_STOPPED;
+        r = pass->run ? pass->run(graph) : pass->run_with(ctx, graph);
         if (!r)
             r = nn_graph_finish(graph);
-        trace_graph(graph, passes[i].name, &last);
+        trace_graph(graph, pass->name, &last);
     }
-    return nn_error_trace(r);
+    return r < 0 ? nn_error_trace(r) : r;
 }

@@ -15,6 +15,7 @@
 #ifndef NN_COMPILER_PASSES_H
 #define NN_COMPILER_PASSES_H
 
+#include "base/stop.h"
 #include "compiler/graph.h"
 
 /* nn_pass_activation() - RELU, RELU1 and RELU6 become the fused activation of
@@ -56,6 +57,10 @@ enum nn_pass_set {
     NN_PASSES_ALL = 1,
 };
 
+enum {
+    NN_PASSES_E_STOPPED = 4, /* the caller's deadline has passed, or it was cancelled */
+};
+
 /* A row of a driver's table: a pass over the graph alone, or one of the driver's own that needs ctx. */
 struct nn_pass {
     const char *name;
@@ -64,10 +69,16 @@ struct nn_pass {
     int (*run_with)(void *ctx, struct nn_graph *graph);
 };
 
-/* nn_passes_run() - those of n_passes that the set has, over one graph, nn_graph_finish()
+struct nn_pass_list {
+    const struct nn_pass *passes;
+    size_t n_passes;
+    struct nn_stop *stop; /* the caller's: looked at before each pass, all of which are linear */
+};
+
+/* nn_passes_run() - those of the list that the set has, over one graph, nn_graph_finish()
  * included. NNHAL_TRACE=passes prints the graph before them and after each pass that changes it.
- * Returns: 0, -ENOMEM. */
-int nn_passes_run(struct nn_graph *graph, const struct nn_pass *passes, size_t n_passes,
-                  enum nn_pass_set set, void *ctx);
+ * Returns: 0, NN_PASSES_E_STOPPED, -ENOMEM. */
+int nn_passes_run(struct nn_graph *graph, const struct nn_pass_list *list, enum nn_pass_set set,
+                  void *ctx);
 
 #endif

@@ -198,7 +198,7 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
 
 bool nn_kernel_stopped(const struct nn_kernel_args *args)
 {
-    return args->run->c->is_stopped;
+    return nn_stop_look(args->stop) != 0;
 }
 
 int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
@@ -351,12 +351,14 @@ static int run_row(struct kernel_case *c, const struct nn_kernel *row, const str
 {
     struct nn_tensor tensors[2 * KERNEL_CASE_MAX];
     struct nn_run run = {c};
+    struct nn_stop stop = {.deadline_ns = c->is_stopped ? 0 : UINT64_MAX};
     struct nn_kernel_args args = {.params = lower->params,
                                   .weights = lower->private->weights,
                                   .n_inputs = c->n_inputs,
                                   .n_outputs = c->n_outputs,
                                   .inputs = tensors,
                                   .outputs = tensors + c->n_inputs,
+                                  .stop = &stop,
                                   .run = &run};
     struct nn_kernel_step step = {.params = lower->params,
                                   .weights_bytes = UINT64_MAX,
@@ -379,7 +381,7 @@ static int run_row(struct kernel_case *c, const struct nn_kernel *row, const str
     r = nn_kernel_run(row, &args);
     free(args.scratch);
     free(args.worker_scratch);
-    return r;
+    return nn_stop_outcome(&stop) ? NN_KERNEL_E_CANCELLED : r;
 }
 
 static bool all_empty(const struct kernel_case *c)

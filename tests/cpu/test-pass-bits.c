@@ -356,13 +356,14 @@ static void run(struct builder *b, enum nn_pass_set passes, uint32_t isa, unsign
     struct nn_program *program;
     struct nn_team *team;
     struct nn_why why = {0};
+    struct nn_stop stop = {.deadline_ns = NNHAL_NO_TIME};
     struct builder_run execution;
     int r;
 
     memset(results, 0xee, sizeof(*results));
     fill_input(b, seed, input);
     ck_assert_int_eq(nn_team_new(n_threads, &team), 0);
-    r = nn_compile(&model, passes, team, isa, &why, &program);
+    r = nn_compile(&model, &(struct nn_compile_options){team, isa, passes, &stop}, &why, &program);
     ck_assert_msg(r == 0, "%s", why.text);
     verify(b, program, isa);
     builder_run_init(&execution, b);

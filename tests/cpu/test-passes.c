@@ -82,13 +82,16 @@ static void check_plan(struct builder *b, const char *want)
     struct nnhal_driver_model model = builder_model(b);
     struct nn_program *program;
     struct nn_team *team;
+    struct nn_stop stop = {.deadline_ns = NNHAL_NO_TIME};
+    struct nn_compile_options options = {.passes = NN_PASSES_ALL, .stop = &stop};
     struct nn_why why = {0};
     char *text = NULL;
     size_t n_bytes;
     FILE *file = open_memstream(&text, &n_bytes);
 
     ck_assert_int_eq(nn_team_new(1, &team), 0);
-    ck_assert_int_eq(nn_compile(&model, NN_PASSES_ALL, team, 0, &why, &program), 0);
+    options.team = team;
+    ck_assert_int_eq(nn_compile(&model, &options, &why, &program), 0);
     ck_assert_ptr_nonnull(program->graphs[0].plans);
     nn_plan_print(&program->graphs[0].plans->plan, file);
     check_text(file, &text, want);

@@ -29,6 +29,7 @@ struct subject {
 static void subject_init(struct subject *s)
 {
     struct nnhal_driver_model model;
+    struct nn_stop stop = {.deadline_ns = NNHAL_NO_TIME};
     struct nn_why why = {0};
     int r;
 
@@ -36,7 +37,8 @@ static void subject_init(struct subject *s)
     cpu_cases[0].build(&s->b);
     model = builder_model(&s->b);
     ck_assert_int_eq(nn_team_new(1, &s->team), 0);
-    r = nn_compile(&model, NN_PASSES_ALL, s->team, NN_ISA_C, &why, &s->program);
+    r = nn_compile(&model, &(struct nn_compile_options){s->team, NN_ISA_C, NN_PASSES_ALL, &stop},
+                   &why, &s->program);
     ck_assert_msg(r == 0, "%s", why.text);
     s->plan = &s->program->graphs[0].plans->plan;
     s->n_bytes = nn_plan_header(s->plan)->n_bytes;

@@ -264,17 +264,23 @@ static struct nn_compiled_options options_of(const struct cpu_device *device)
         .team = device->team, .isa = device->isa, .passes = device->passes};
 }
 
-/* Takes what was made, or says why not. */
-static uint32_t prepare_finish(struct cpu_device *device, int r, const struct nn_why *why,
-                               struct nn_compiled *staged, void **ret_prepared)
+/* What a preparation that failed returns. */
+static uint32_t prepare_status(int r, const struct nn_stop *stop)
 {
-    struct prepared *prepared = r ? NULL : calloc(1, sizeof(*prepared));
+    if (r == NN_COMPILED_E_STOPPED && nn_stop_outcome(stop) == NN_STOP_E_DEADLINE)
+        return NNHAL_MISSED_DEADLINE_TRANSIENT;
+    return r > 0 ? NNHAL_GENERAL_FAILURE : NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+}
 
-    if (r)
-        device_explain(device, why);
+/* Takes what was made. */
+static uint32_t prepare_finish(struct cpu_device *device, struct nn_compiled *staged,
+                               void **ret_prepared)
+{
+    struct prepared *prepared = calloc(1, sizeof(*prepared));
+
     if (!prepared) {
         nn_compiled_free(staged);
-        return r > 0 ? NNHAL_GENERAL_FAILURE : NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     }
     *prepared = (struct prepared){.device = device, .staged = staged};
     *ret_prepared = prepared;
@@ -287,14 +293,21 @@ static uint32_t cpu_prepare(void *opaque, const struct nnhal_prepare *request, v
 {
     struct cpu_device *device = opaque;
     struct nn_compiled_options options = options_of(device);
+    struct nn_stop stop = {.deadline_ns = request->deadline_ns,
+                           .is_cancelled = HAS(request, is_cancelled) ? request->is_cancelled
+                                                                      : NULL};
     struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
     int r;
 
     options.is_quick = HAS(request, is_quick) && request->is_quick;
-    r = nn_compiled_new(&request->model, &options, HAS(request, cache) ? request->cache : NULL,
-                        &why, &staged);
-    return prepare_finish(device, r, &why, staged, ret_prepared);
+    r = nn_compiled_new(&request->model, &options, &stop,
+                        HAS(request, cache) ? request->cache : NULL, &why, &staged);
+    if (r) {
+        device_explain(device, &why);
+        return prepare_status(r, &stop);
+    }
+    return prepare_finish(device, staged, ret_prepared);
 }
 
 static void cpu_release(void *opaque)
@@ -311,19 +324,27 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
 {
     struct cpu_device *device = opaque;
     const struct nn_compiled_options options = options_of(device);
+    struct nn_stop stop = {.deadline_ns = request->deadline_ns,
+                           .is_cancelled = HAS(request, is_cancelled) ? request->is_cancelled
+                                                                      : NULL};
     struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
-    int r = nn_compiled_load(request->cache, &options, &staged);
+    int r = nn_compiled_load(request->cache, &options, &stop, &staged);
 
-    if (r)
+    if (r == NN_COMPILED_E_INVALID)
         nn_refuse(&why, "the plan in the cache is for another processor, or malformed");
-    return prepare_finish(device, r, &why, staged, ret_prepared);
+    if (r) {
+        device_explain(device, &why);
+        return prepare_status(r, &stop);
+    }
+    return prepare_finish(device, staged, ret_prepared);
 }
 
 static uint32_t cpu_optimize(void *opaque, const struct nnhal_optimize *request)
 {
     struct prepared *prepared = opaque;
-    int r = nn_compiled_reoptimize(prepared->staged, request->cache, request->is_cancelled);
+    struct nn_stop stop = {.deadline_ns = NNHAL_NO_TIME, .is_cancelled = request->is_cancelled};
+    int r = nn_compiled_reoptimize(prepared->staged, request->cache, &stop);
 
     return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : r ? NNHAL_GENERAL_FAILURE : NNHAL_NONE;
 }

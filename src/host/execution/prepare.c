@@ -144,6 +144,7 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
         .deadline_ns = args->deadline_ns,
         .cache = cache,
         .is_quick = prepared->reoptimization.stage == NN_STAGE_QUICK,
+        .is_cancelled = &call->session->is_cancelled,
     };
     struct nn_overdue_call overdue;
     uint32_t status = nn_constants_access(call, &prepared->constants, true);
@@ -170,8 +171,10 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
 static uint32_t prepare_load(struct nn_call *call, const struct nnhal_cache *cache,
                              uint64_t deadline_ns, void **ret_prepared)
 {
-    const struct nnhal_prepare_from_cache prepare = {
-        .size = sizeof(prepare), .cache = cache, .deadline_ns = deadline_ns};
+    const struct nnhal_prepare_from_cache prepare = {.size = sizeof(prepare),
+                                                     .cache = cache,
+                                                     .deadline_ns = deadline_ns,
+                                                     .is_cancelled = &call->session->is_cancelled};
     const struct nn_host *host = call->session->host;
     uint32_t status;
 

@@ -459,15 +459,20 @@ static int open_model(const struct nn_kept *kept, const struct header *header,
                                  ret_model);
 }
 
-static int open_open(const struct nn_kept *kept, const struct header *header, struct nn_team *team,
-                     uint32_t isa, struct nn_arena *arena, struct nn_program **ret_program)
+static int open_open(const struct nn_kept *kept, const struct header *header,
+                     const struct nn_compile_options *options, struct nn_arena *arena,
+                     struct nn_program **ret_program)
 {
+    struct nn_compile_options kept_options = *options;
     _cleanup_(nn_program_freep) struct nn_program *program = NULL;
     struct nnhal_driver_model model;
     int r = open_model(kept, header, arena, &model);
 
+    kept_options.passes = header->passes;
     if (r == 0)
-        r = nn_compile_graphs(&model, header->passes, team, isa, &program);
+        r = nn_compile_graphs(&model, &kept_options, &program);
+    if (r == NN_PROGRAM_E_STOPPED)
+        return NN_SERIALIZE_E_STOPPED;
     if (r == 0 && header->plan_bytes)
         r = take_plan(program, header, kept);
     if (r == 0 && header->plan_bytes &&
@@ -479,7 +484,7 @@ static int open_open(const struct nn_kept *kept, const struct header *header, st
     return 0;
 }
 
-int nn_deserialize(const struct nn_kept *kept, struct nn_team *team, uint32_t isa,
+int nn_deserialize(const struct nn_kept *kept, const struct nn_compile_options *options,
                    struct nn_program **ret_program)
 {
     struct nn_arena arena;
@@ -492,9 +497,9 @@ int nn_deserialize(const struct nn_kept *kept, struct nn_team *team, uint32_t is
     if (!header_fits(&header, kept))
         return NN_SERIALIZE_E_INVALID;
     if (!header.model_bytes)
-        return open_closed(kept, &header, team, isa, ret_program);
+        return open_closed(kept, &header, options->team, options->isa, ret_program);
     nn_arena_init(&arena, 0);
-    r = open_open(kept, &header, team, isa, &arena, ret_program);
+    r = open_open(kept, &header, options, &arena, ret_program);
     nn_arena_done(&arena);
     return r;
 }

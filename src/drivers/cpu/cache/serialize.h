@@ -28,9 +28,12 @@
 
 #include "drivers/cpu/executor/program.h"
 
+struct nn_compile_options;
+
 enum {
     NN_SERIALIZE_E_UNFIT = 1,   /* not a program that can be kept */
     NN_SERIALIZE_E_INVALID = 2, /* not what nn_serialize() makes, or for another CPU */
+    NN_SERIALIZE_E_STOPPED = 4, /* the caller's deadline has passed, or it was cancelled */
 };
 
 /* The blocks, aligned to 64. */
@@ -49,8 +52,9 @@ int nn_serialize(struct nn_program *program, const struct nnhal_driver_model *mo
                  struct nn_kept *ret_kept);
 
 /* nn_deserialize() - a program that uses both blocks where they are, until it is freed.
- * Returns: 0, NN_SERIALIZE_E_INVALID, -ENOMEM. */
-int nn_deserialize(const struct nn_kept *kept, struct nn_team *team, uint32_t isa,
+ * Which passes an open one gets stands in kept, not in options.
+ * Returns: 0, NN_SERIALIZE_E_INVALID, NN_SERIALIZE_E_STOPPED, -ENOMEM. */
+int nn_deserialize(const struct nn_kept *kept, const struct nn_compile_options *options,
                    struct nn_program **ret_program);
 
 /* nn_deserialize_model() - the model of an open program that nn_deserialize() has accepted; it lives in

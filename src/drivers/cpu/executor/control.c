@@ -232,7 +232,7 @@ static int run_rounds(struct nn_run *run, struct while_loop *loop)
         int r = ask_condition(run, loop, &continues);
 
         if (!r)
-            r = nn_run_stopped(run);
+            r = nn_stop_look(run->stop);
         if (r || !continues)
             return r;
         if (run->loop_timeout_ns != NNHAL_NO_TIME &&

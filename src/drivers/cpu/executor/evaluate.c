@@ -2,9 +2,10 @@
 #include "drivers/cpu/executor/evaluate.h"
 
 void nn_evaluation_init(struct nn_evaluation *alone, struct nn_program *program, uint32_t graph,
-                        struct nn_node *node, struct nn_team *team)
+                        struct nn_node *node, struct nn_stop *stop)
 {
-    *alone = (struct nn_evaluation){.graph = &program->graphs[graph].graph, .node = node};
+    *alone = (struct nn_evaluation){
+        .graph = &program->graphs[graph].graph, .node = node, .stop = stop};
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         struct nn_value *value = &alone->graph->values[node->outputs[i]];
 
@@ -14,7 +15,7 @@ void nn_evaluation_init(struct nn_evaluation *alone, struct nn_program *program,
     alone->only.graph = *alone->graph;
     alone->only.graph.nodes = node;
     alone->only.graph.n_nodes = 1;
-    alone->small = (struct nn_program){.team = team,
+    alone->small = (struct nn_program){.team = program->team,
                                        .isa = program->isa,
                                        .n_graphs = 1,
                                        .graphs = &alone->only,
@@ -23,15 +24,13 @@ void nn_evaluation_init(struct nn_evaluation *alone, struct nn_program *program,
     pthread_mutex_init(&alone->small.lock, NULL);
 }
 
-int nn_evaluation_run(struct nn_evaluation *alone, struct nn_frame *frame,
-                      const uint32_t *is_cancelled)
+int nn_evaluation_run(struct nn_evaluation *alone, struct nn_frame *frame)
 {
     struct nn_run run = {.program = &alone->small,
                          .workspace = &alone->workspace,
                          .team = alone->small.team,
-                         .deadline_ns = NNHAL_NO_TIME,
-                         .loop_timeout_ns = NNHAL_NO_TIME,
-                         .is_cancelled = is_cancelled};
+                         .stop = alone->stop,
+                         .loop_timeout_ns = NNHAL_NO_TIME};
 
     return nn_run_graph(&run, 0, frame);
 }
@@ -46,7 +45,8 @@ int nn_evaluation_size(struct nn_evaluation *alone, const struct nn_frame *frame
     const struct nn_plan_header *header;
     struct nn_program_plan *plan;
     struct nn_why why = {0};
-    int r = nn_program_get_plan(&alone->small, 0, 0, frame, &why, &plan);
+    const struct nn_plan_caller caller = {.stop = alone->stop, .why = &why};
+    int r = nn_program_get_plan(&alone->small, 0, 0, frame, &caller, &plan);
 
     if (r)
         return r;

@@ -14,16 +14,17 @@ struct nn_evaluation {
     struct nn_program_graph only;
     struct nn_program small;
     struct nn_workspace workspace;
+    struct nn_stop *stop;
 };
 
-/* nn_evaluation_init() - of a node whose outputs are temporaries or outputs. */
+/* nn_evaluation_init() - of a node whose outputs are temporaries or outputs; stop is for all that
+ * follows. */
 void nn_evaluation_init(struct nn_evaluation *alone, struct nn_program *program, uint32_t graph,
-                        struct nn_node *node, struct nn_team *team);
+                        struct nn_node *node, struct nn_stop *stop);
 
 /* nn_evaluation_run() - with the inputs that are in the frame, which is of the whole graph. The plan is
  * made the first time. Returns: as nn_run_graph(). */
-int nn_evaluation_run(struct nn_evaluation *alone, struct nn_frame *frame,
-                      const uint32_t *is_cancelled);
+int nn_evaluation_run(struct nn_evaluation *alone, struct nn_frame *frame);
 
 /* nn_evaluation_size() - how many bytes of results a run will make, at most. The plan is made.
  * Returns: as nn_program_get_plan(). */

@@ -111,11 +111,12 @@ static int give_outputs(struct nn_run *run, const struct nn_frame *frame,
 
 int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struct nn_why *why)
 {
+    struct nn_stop stop = {.deadline_ns = execution->deadline_ns,
+                           .is_cancelled = execution->is_cancelled};
     struct nn_run run = {.program = program,
                          .team = program->team,
-                         .deadline_ns = execution->deadline_ns,
+                         .stop = &stop,
                          .loop_timeout_ns = execution->loop_timeout_ns,
-                         .is_cancelled = execution->is_cancelled,
                          .is_alone = execution->may_stall != 0};
     struct nn_program_frame *frame;
     int r = nn_program_get_workspace(program, &run.workspace);

@@ -25,7 +25,9 @@
 #define NN_DRIVERS_CPU_EXECUTOR_PLAN_H
 
 #include "drivers/cpu/kernels/kernel.h"
+#include "base/stop.h"
 #include "compiler/frame.h"
+#include "model/why.h"
 
 #include <stdio.h>
 
@@ -142,6 +144,12 @@ static inline const void *nn_plan_at(const struct nn_plan *plan, const struct nn
 {
     return plan->block + array->offset;
 }
+
+/* For whom a plan is made: when to stop, and where a refusal is explained. */
+struct nn_plan_caller {
+    struct nn_stop *stop;
+    struct nn_why *why;
+};
 
 /* What a plan may refer to. */
 struct nn_plan_world {

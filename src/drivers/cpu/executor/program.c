@@ -65,7 +65,7 @@ static void add_plan(struct nn_program_graph *graph, struct nn_program_plan *pla
 
 /* Two references: the table's and the caller's. */
 static int make_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
-                     const struct nn_frame *frame, struct nn_why *why,
+                     const struct nn_frame *frame, const struct nn_plan_caller *caller,
                      struct nn_program_plan **ret_plan)
 {
     _cleanup_(freep) struct nn_program_plan *plan = calloc(1, sizeof(*plan));
@@ -73,7 +73,7 @@ static int make_plan(struct nn_program *program, uint32_t graph, uint32_t first_
 
     if (!plan)
         return nn_error_origin(-ENOMEM);
-    r = nn_lower_segment(&program->graphs[graph].graph, first_node, frame, program->isa, why,
+    r = nn_lower_segment(&program->graphs[graph].graph, first_node, frame, program->isa, caller,
                          &plan->plan);
     if (r)
         return r;
@@ -83,8 +83,16 @@ static int make_plan(struct nn_program *program, uint32_t graph, uint32_t first_
     return 0;
 }
 
+/* What a failure to lower means for who wanted the plan. */
+static int plan_failure(int r)
+{
+    if (r == NN_LOWER_E_STOPPED)
+        return NN_PROGRAM_E_STOPPED;
+    return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_REFUSED;
+}
+
 int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
-                        const struct nn_frame *frame, struct nn_why *why,
+                        const struct nn_frame *frame, const struct nn_plan_caller *caller,
                         struct nn_program_plan **ret_plan)
 {
     struct nn_program_plan *plan;
@@ -94,15 +102,15 @@ int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t fir
     plan = find_plan(&program->graphs[graph], first_node, frame);
     pthread_mutex_unlock(&program->lock);
     if (!plan && program->is_kept) {
-        nn_refuse(why, "an input that the model cannot do without was omitted");
+        nn_refuse(caller->why, "an input that the model cannot do without was omitted");
         return NN_PROGRAM_E_REFUSED;
     }
     if (!plan) {
-        r = make_plan(program, graph, first_node, frame, why, &plan);
+        r = make_plan(program, graph, first_node, frame, caller, &plan);
         if (r == NN_LOWER_E_UNKNOWN)
-            nn_refuse(why, "a value that decides a shape was not given");
+            nn_refuse(caller->why, "a value that decides a shape was not given");
         if (r)
-            return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_REFUSED;
+            return plan_failure(r);
         pthread_mutex_lock(&program->lock);
         add_plan(&program->graphs[graph], plan);
         pthread_mutex_unlock(&program->lock);
@@ -271,7 +279,7 @@ static int declare_inputs(const struct nn_graph *graph, struct nn_frame *frame)
     return 0;
 }
 
-int nn_program_make_first_plan(struct nn_program *program, struct nn_why *why)
+int nn_program_make_first_plan(struct nn_program *program, const struct nn_plan_caller *caller)
 {
     struct nn_program_frame *frame;
     struct nn_program_plan *plan;
@@ -281,12 +289,12 @@ int nn_program_make_first_plan(struct nn_program *program, struct nn_why *why)
         return nn_error_trace(r);
     r = declare_inputs(&program->graphs[0].graph, &frame->frame);
     if (!r)
-        r = make_plan(program, 0, 0, &frame->frame, why, &plan);
+        r = make_plan(program, 0, 0, &frame->frame, caller, &plan);
     nn_program_put_frame(program, 0, frame);
     if (r == NN_LOWER_E_UNKNOWN)
         return 0;
     if (r)
-        return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_REFUSED;
+        return plan_failure(r);
     plan->n_refs = 1;
     add_plan(&program->graphs[0], plan);
     return 0;

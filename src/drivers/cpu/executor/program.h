@@ -29,6 +29,7 @@
 
 enum {
     NN_PROGRAM_E_REFUSED = 2, /* why says what cannot be executed */
+    NN_PROGRAM_E_STOPPED = 4, /* the caller's deadline has passed, or it was cancelled */
 };
 
 struct nn_program_plan {
@@ -79,8 +80,8 @@ struct nn_program *nn_program_new_empty(struct nn_team *team, uint32_t isa);
 
 /* nn_program_make_first_plan() - the first plan of the main graph, if the model alone decides
  * it. What cannot be executed with any inputs is refused now.
- * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
-int nn_program_make_first_plan(struct nn_program *program, struct nn_why *why);
+ * Returns: 0, NN_PROGRAM_E_REFUSED, NN_PROGRAM_E_STOPPED, -ENOMEM. */
+int nn_program_make_first_plan(struct nn_program *program, const struct nn_plan_caller *caller);
 
 /* nn_program_new_kept() - one with an empty graph and no model: it executes the
  * plan that its maker (serialize.h) gives it, and can make no other.
@@ -102,9 +103,9 @@ NN_DEFINE_CLEANUP(struct nn_program, nn_program_free)
 
 /* nn_program_get_plan() - the plan for the frame that begins at first_node:
  * from the table, or made now. To be given back with nn_program_put_plan().
- * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
+ * Returns: 0, NN_PROGRAM_E_REFUSED, NN_PROGRAM_E_STOPPED, -ENOMEM. */
 int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
-                        const struct nn_frame *frame, struct nn_why *why,
+                        const struct nn_frame *frame, const struct nn_plan_caller *caller,
                         struct nn_program_plan **ret_plan);
 void nn_program_put_plan(struct nn_program *program, struct nn_program_plan *plan);
 

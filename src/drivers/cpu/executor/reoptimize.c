@@ -129,17 +129,20 @@ static struct nn_compiled *staged_new(const struct nn_compiled_options *options)
 }
 
 int nn_compiled_new(const struct nnhal_driver_model *model,
-                    const struct nn_compiled_options *options, struct nnhal_cache *cache,
-                    struct nn_why *why, struct nn_compiled **ret_staged)
+                    const struct nn_compiled_options *options, struct nn_stop *stop,
+                    struct nnhal_cache *cache, struct nn_why *why, struct nn_compiled **ret_staged)
 {
     _cleanup_(nn_compiled_freep) struct nn_compiled *staged = staged_new(options);
     enum nn_pass_set passes = options->is_quick ? NN_PASSES_QUICK : options->passes;
+    const struct nn_compile_options how = {options->team, options->isa, passes, stop};
     _cleanup_(stage_freep) struct stage *stage = stage_new();
     int r;
 
     if (!staged || !stage)
         return nn_error_origin(-ENOMEM);
-    r = nn_compile(model, passes, options->team, options->isa, why, &stage->program);
+    r = nn_compile(model, &how, why, &stage->program);
+    if (r == NN_PROGRAM_E_STOPPED)
+        return NN_COMPILED_E_STOPPED;
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_REFUSED;
     /* What all passes have made cannot become better: its model is not needed again. */
@@ -155,8 +158,9 @@ int nn_compiled_new(const struct nnhal_driver_model *model,
 }
 
 int nn_compiled_load(const struct nnhal_cache *cache, const struct nn_compiled_options *options,
-                     struct nn_compiled **ret_staged)
+                     struct nn_stop *stop, struct nn_compiled **ret_staged)
 {
+    const struct nn_compile_options how = {options->team, options->isa, options->passes, stop};
     _cleanup_(nn_compiled_freep) struct nn_compiled *staged = staged_new(options);
     _cleanup_(stage_freep) struct stage *stage = stage_new();
     int r;
@@ -167,7 +171,9 @@ int nn_compiled_load(const struct nnhal_cache *cache, const struct nn_compiled_o
                                       .model_bytes = cache->model_files[0].size,
                                       .weights = cache->data_files[0].bytes,
                                       .weights_bytes = cache->data_files[0].size};
-    r = nn_deserialize(&staged->loaded, options->team, options->isa, &stage->program);
+    r = nn_deserialize(&staged->loaded, &how, &stage->program);
+    if (r == NN_SERIALIZE_E_STOPPED)
+        return NN_COMPILED_E_STOPPED;
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_INVALID;
     staged->is_optimized = stage->program->passes == options->passes;
@@ -229,22 +235,22 @@ static int find_model(struct nn_compiled *staged)
 }
 
 static int make_optimized(struct nn_compiled *staged, struct nnhal_cache *cache,
-                          const uint32_t *is_cancelled, struct stage *stage)
+                          struct nn_stop *stop, struct stage *stage)
 {
     const struct nn_compiled_options *options = &staged->options;
+    const struct nn_compile_options how = {options->team, options->isa, options->passes, stop};
     struct nn_why why = {0};
-    int r = nn_compile(&staged->model, options->passes, options->team, options->isa, &why,
-                       &stage->program);
+    int r = nn_compile(&staged->model, &how, &why, &stage->program);
 
+    if (r == NN_PROGRAM_E_STOPPED || (!r && nn_stop_look(stop)))
+        return NN_COMPILED_E_STOPPED;
     if (r)
         return r < 0 ? nn_error_trace(r) : NN_COMPILED_E_BEST;
-    if (__atomic_load_n(is_cancelled, __ATOMIC_RELAXED))
-        return NN_COMPILED_E_CANCELLED;
     return cache ? stage_keep(stage, &staged->model, true, cache) : 0;
 }
 
 int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache,
-                           const uint32_t *is_cancelled)
+                           struct nn_stop *stop)
 {
     _cleanup_(stage_freep) struct stage *stage = NULL;
     int r = staged->is_optimized ? NN_COMPILED_E_BEST : find_model(staged);
@@ -254,7 +260,7 @@ int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache
     stage = stage_new();
     if (!stage)
         return nn_error_origin(-ENOMEM);
-    r = make_optimized(staged, cache, is_cancelled, stage);
+    r = make_optimized(staged, cache, stop, stage);
     if (r)
         return r;
     staged->is_optimized = true;

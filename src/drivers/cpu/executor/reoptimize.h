@@ -21,10 +21,11 @@
 struct nn_compiled;
 
 enum {
-    NN_COMPILED_E_REFUSED = 1,   /* why says what cannot be executed */
-    NN_COMPILED_E_INVALID = 2,   /* not a cache of ours, or for another CPU */
-    NN_COMPILED_E_BEST = 3,      /* there is nothing better */
-    NN_COMPILED_E_CANCELLED = 4, /* nothing has changed */
+    NN_COMPILED_E_REFUSED = 1, /* why says what cannot be executed */
+    NN_COMPILED_E_INVALID = 2, /* not a cache of ours, or for another CPU */
+    NN_COMPILED_E_BEST = 3,    /* there is nothing better */
+    NN_COMPILED_E_STOPPED =
+        4, /* the deadline has passed, or it was cancelled: nothing has changed */
 };
 
 /* What it is made with. */
@@ -36,15 +37,15 @@ struct nn_compiled_options {
 };
 
 /* nn_compiled_new() - cache (may be NULL) is filled, or left empty, as struct nnhal_cache says.
- * Returns: 0, NN_COMPILED_E_REFUSED, -ENOMEM. */
+ * Returns: 0, NN_COMPILED_E_REFUSED, NN_COMPILED_E_STOPPED, -ENOMEM. */
 int nn_compiled_new(const struct nnhal_driver_model *model,
-                    const struct nn_compiled_options *options, struct nnhal_cache *cache,
-                    struct nn_why *why, struct nn_compiled **ret_staged);
+                    const struct nn_compiled_options *options, struct nn_stop *stop,
+                    struct nnhal_cache *cache, struct nn_why *why, struct nn_compiled **ret_staged);
 
 /* nn_compiled_load() - from what nn_compiled_new() or _optimize() has put into a cache.
- * Returns: 0, NN_COMPILED_E_INVALID, -ENOMEM. */
+ * Returns: 0, NN_COMPILED_E_INVALID, NN_COMPILED_E_STOPPED, -ENOMEM. */
 int nn_compiled_load(const struct nnhal_cache *cache, const struct nn_compiled_options *options,
-                     struct nn_compiled **ret_staged);
+                     struct nn_stop *stop, struct nn_compiled **ret_staged);
 
 /* nn_compiled_free() - accepts NULL; returns NULL. No execution may be in progress. */
 struct nn_compiled *nn_compiled_free(struct nn_compiled *staged);
@@ -63,8 +64,8 @@ void nn_compiled_close_burst(struct nn_compiled *staged);
 
 /* nn_compiled_reoptimize() - makes the last stage, once; cache as above, whose bytes stay until it is
  * freed.
- * Returns: 0, NN_COMPILED_E_BEST, NN_COMPILED_E_CANCELLED, -ENOMEM. */
+ * Returns: 0, NN_COMPILED_E_BEST, NN_COMPILED_E_STOPPED, -ENOMEM. */
 int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache,
-                           const uint32_t *is_cancelled);
+                           struct nn_stop *stop);
 
 #endif

@@ -150,7 +150,7 @@ static int fill_args(struct nn_run *run, const struct nn_plan_step *step,
 static int prepare_step(struct nn_run *run, const struct nn_plan_step *step,
                         struct nn_kernel_args *args, struct nn_epilogue_step *epilogue)
 {
-    int r = nn_run_stopped(run);
+    int r = nn_stop_look(run->stop);
 
     if (!r)
         r = fill_args(run, step, nn_kernel_at(step->kernel), args);
@@ -164,13 +164,14 @@ static int prepare_step(struct nn_run *run, const struct nn_plan_step *step,
     return r;
 }
 
-/* What a kernel's result means for the run. */
+/* What a kernel's result means for the run. Once a look has found a reason to stop, the step
+ * may have left work out, even if it returned 0. */
 static int step_result(struct nn_run *run, const struct nn_kernel *kernel, int r)
 {
-    if (r == NN_KERNEL_E_CANCELLED) {
-        r = nn_run_stopped(run);
-        return r ? r : NN_EXEC_E_CANCELLED;
-    }
+    if (nn_stop_outcome(run->stop))
+        return nn_stop_outcome(run->stop);
+    if (r == NN_KERNEL_E_CANCELLED)
+        return NN_EXEC_E_CANCELLED;
     if (r > 0)
         nn_why_prefix(&run->why, "%s: ", kernel->name);
     return r > 0 ? NN_EXEC_E_REFUSED : nn_error_trace(r);
@@ -189,7 +190,7 @@ static int run_plan(struct nn_run *run)
 {
     const struct nn_plan_header *header = nn_plan_header(run->plan);
     const struct nn_plan_step *steps = nn_plan_at(run->plan, &header->steps);
-    struct nn_kernel_args args = {.run = run};
+    struct nn_kernel_args args = {.run = run, .stop = run->stop};
     struct nn_epilogue_step epilogue[NN_EPILOGUE_MAX];
     uint64_t scratch, workers;
     int r = reserve_arena(run, header, &scratch, &workers, &args.worker_scratch_stride);
@@ -218,6 +219,7 @@ static int run_plan(struct nn_run *run)
 
 int nn_run_plans(struct nn_run *run, uint32_t graph, struct nn_frame *frame, uint32_t *node)
 {
+    const struct nn_plan_caller caller = {.stop = run->stop, .why = &run->why};
     uint32_t n_nodes = run->program->graphs[graph].graph.n_nodes;
     enum nn_plan_end end;
     int r;
@@ -226,7 +228,9 @@ int nn_run_plans(struct nn_run *run, uint32_t graph, struct nn_frame *frame, uin
         const struct nn_plan_header *header;
         struct nn_program_plan *plan;
 
-        r = nn_program_get_plan(run->program, graph, *node, frame, &run->why, &plan);
+        r = nn_program_get_plan(run->program, graph, *node, frame, &caller, &plan);
+        if (r == NN_PROGRAM_E_STOPPED)
+            return nn_stop_outcome(run->stop);
         if (r)
             return r < 0 ? nn_error_trace(r) : NN_EXEC_E_REFUSED;
         header = nn_plan_header(&plan->plan);

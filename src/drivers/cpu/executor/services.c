@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/sys.h"
 #include "model/infer.h"
 #include "model/types.h"
@@ -13,17 +14,8 @@
 enum {
     MIN_CHUNK_NS = 20000, /* less is not worth a hand-over */
     CHUNKS_PER_THREAD = 4,
+    PIECE_NS = 500000, /* of a range, between two looks at the caller's deadline */
 };
-
-/* Relaxed: it is a hint, and nothing that the other side wrote before is read because of it. */
-int nn_run_stopped(const struct nn_run *run)
-{
-    if (__atomic_load_n(run->is_cancelled, __ATOMIC_RELAXED))
-        return NN_EXEC_E_CANCELLED;
-    if (run->deadline_ns != NNHAL_NO_TIME && nn_sys_now_ns() >= run->deadline_ns)
-        return NN_EXEC_E_DEADLINE;
-    return 0;
-}
 
 int nn_run_declared(struct nn_run *run, const struct nn_value *value, const struct nn_slot *slot)
 {
@@ -47,7 +39,7 @@ size_t nn_tensor_count(const struct nn_tensor *tensor)
 
 bool nn_kernel_stopped(const struct nn_kernel_args *args)
 {
-    return nn_run_stopped(args->run) != 0;
+    return nn_stop_look(args->stop) != 0;
 }
 
 int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
@@ -98,9 +90,32 @@ int nn_output_resize(const struct nn_kernel_args *args, uint32_t output, uint32_
 struct range_job {
     nn_range_fn fn;
     void *ctx;
-    size_t n_items;
+    struct nn_stop *stop;
+    size_t n_items, item_cost;
     uint32_t n_chunks;
 };
+
+/* A range in pieces, with a look before each. An item's cost is what its kernel believes: where
+ * a piece takes longer, or much less, the next is smaller or larger. */
+static void run_pieces(const struct range_job *job, size_t begin, size_t end, unsigned worker)
+{
+    size_t n = 1 + PIECE_NS / (job->item_cost ? job->item_cost : 1);
+
+    while (begin < end && !nn_stop_look(job->stop)) {
+        size_t n_now = end - begin < n ? end - begin : n;
+        uint64_t start_ns = n_now < end - begin ? nn_sys_now_ns() : 0, spent_ns;
+
+        job->fn(job->ctx, begin, begin + n_now, worker);
+        begin += n_now;
+        if (begin == end)
+            return;
+        spent_ns = nn_sys_now_ns() - start_ns;
+        if (spent_ns > 2 * PIECE_NS)
+            n = n / 2 + 1;
+        else if (spent_ns < PIECE_NS / 2 && n < end)
+            n *= 2;
+    }
+}
 
 /* The first chunks have one item more where they do not divide. */
 static void run_chunk(void *ctx, uint32_t chunk, unsigned worker)
@@ -109,7 +124,7 @@ static void run_chunk(void *ctx, uint32_t chunk, unsigned worker)
     size_t base = job->n_items / job->n_chunks, extra = job->n_items % job->n_chunks;
     size_t begin = chunk * base + (chunk < extra ? chunk : extra);
 
-    job->fn(job->ctx, begin, begin + base + (chunk < extra), worker);
+    run_pieces(job, begin, begin + base + (chunk < extra), worker);
 }
 
 /* More chunks than threads, so that one that was interrupted does not hold up the rest. */
@@ -128,10 +143,10 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
     if (n_chunks > n_items)
         n_chunks = n_items;
     if (n_chunks < 2 || nn_team_size(team) < 2 || args->run->is_alone) {
-        fn(ctx, 0, n_items, 0);
+        run_pieces(&(struct range_job){fn, ctx, args->stop, n_items, item_cost, 1}, 0, n_items, 0);
         return;
     }
-    struct range_job job = {fn, ctx, n_items, (uint32_t)n_chunks};
+    struct range_job job = {fn, ctx, args->stop, n_items, item_cost, (uint32_t)n_chunks};
 
     if (!__atomic_load_n(&args->run->program->is_split, __ATOMIC_RELAXED))
         __atomic_store_n(&args->run->program->is_split, 1, __ATOMIC_RELAXED);

@@ -11,9 +11,9 @@
 #include <nnhal/driver.h>
 
 enum {
-    NN_EXEC_E_DEADLINE = 1,
+    NN_EXEC_E_DEADLINE = NN_STOP_E_DEADLINE,
     NN_EXEC_E_REFUSED = 2, /* why says what went wrong */
-    NN_EXEC_E_CANCELLED = 3,
+    NN_EXEC_E_CANCELLED = NN_STOP_E_CANCELLED,
     NN_EXEC_E_INSUFFICIENT = 4, /* some output did not fit; all shapes are set */
 };
 
@@ -21,9 +21,8 @@ struct nn_run {
     struct nn_program *program;
     struct nn_workspace *workspace;
     struct nn_team *team; /* the program's */
-    uint64_t deadline_ns;
+    struct nn_stop *stop;
     uint64_t loop_timeout_ns;
-    const uint32_t *is_cancelled;
     bool is_alone; /* the team has no part in it */
     struct nn_why why;
     /* Of the step that runs. */
@@ -32,9 +31,6 @@ struct nn_run {
     const struct nn_plan *plan;
     const struct nn_plan_step *step;
 };
-
-/* nn_run_stopped() - Returns: 0, NN_EXEC_E_DEADLINE, NN_EXEC_E_CANCELLED. */
-int nn_run_stopped(const struct nn_run *run);
 
 /* nn_run_declared() - refuses a shape that contradicts what the model says of
  * the value. Returns: 0, NN_EXEC_E_REFUSED. */

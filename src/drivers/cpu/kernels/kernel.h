@@ -51,6 +51,8 @@
 
 #include <nnhal/types.h>
 
+#include "base/stop.h"
+
 enum {
     NN_KERNEL_MAX_PARAMS_BYTES = 512,
 };
@@ -114,6 +116,7 @@ struct nn_lower {
     size_t scratch_bytes; /* one block, shared by all workers */
     size_t worker_scratch_bytes; /* one block for each worker */
 
+    struct nn_stop *stop;             /* for packing that may take milliseconds */
     struct nn_lower_private *private; /* the core's */
 };
 
@@ -170,6 +173,7 @@ struct nn_kernel_args {
     size_t part_begin, part_end;
     uint32_t n_epilogue;
     const struct nn_epilogue_step *epilogue; /* the core's; see nn_epilogue_run() */
+    struct nn_stop *stop;                    /* the caller's; see nn_pace_ends() */
     struct nn_run *run;                      /* the core's */
 };
 
@@ -185,7 +189,8 @@ typedef void (*nn_range_fn)(void *ctx, size_t begin, size_t end, unsigned worker
 /* nn_parallel_for() - calls fn for disjoint ranges that cover [0, n_items), on
  * this thread and perhaps others at once, and returns when all are done.
  * item_cost is what one item costs in nanoseconds, roughly: small loops run as one range on
- * the calling thread. worker is below the team's size and not in use twice at
+ * the calling thread. If it is time to stop, some items are left out: what fn would have
+ * written is undefined then, and the step's result is dropped. worker is below the team's size and not in use twice at
  * a time: nn_worker_scratch(args, worker) is the range's own scratch. */
 void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t item_cost,
                      nn_range_fn fn, void *ctx);
@@ -205,9 +210,10 @@ void nn_epilogue_run(const struct nn_kernel_args *args, size_t begin, size_t end
 /* nn_epilogue_run_all() - nn_epilogue_run() for the whole output, on all threads. */
 void nn_epilogue_run_all(const struct nn_kernel_args *args);
 
-/* nn_kernel_stopped() - whether deadline or cancellation asks to stop: for
- * kernels that may run for tens of milliseconds, between their outer loops.
- * The core asks between steps by itself. Then return NN_KERNEL_E_CANCELLED. */
+/* nn_kernel_stopped() - whether deadline or cancellation asks to stop, now. The core asks
+ * between steps and between the items of nn_parallel_for() by itself. Other loops that may run
+ * longer than a millisecond ask, too, with a struct nn_pace (base/stop.h) where their
+ * rounds are short, and leave; what run() returns then is dropped with the step's results. */
 bool nn_kernel_stopped(const struct nn_kernel_args *args);
 
 /* nn_output_resize() - is_dynamic kernels only: gives output its shape, which

@@ -15,9 +15,10 @@ static void print_graph(const void *noun, FILE *file)
 
 /* Graphs in the order of the model: values that refer to a graph hold its number. */
 static int copy_graphs(struct nn_program *program, const struct nnhal_driver_model *model,
-                       enum nn_pass_set passes)
+                       const struct nn_compile_options *options)
 {
     const struct nnhal_model *from = model->model;
+    struct nn_fold_budget budget = nn_fold_budget(options->stop);
     int r;
 
     program->graphs = calloc((size_t)from->n_referenced + 1, sizeof(*program->graphs));
@@ -32,40 +33,39 @@ static int copy_graphs(struct nn_program *program, const struct nnhal_driver_mod
         struct nn_graph *graph = &program->graphs[i].graph;
 
         if ((r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL)) ||
-            (r = nn_cpu_passes_run(program, i, passes)))
-            return nn_error_trace(r);
+            (r = nn_cpu_passes_run(program, i, options->passes, &budget)))
+            return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_STOPPED;
         nn_trace_printed("plan", print_graph, graph);
     }
     return 0;
 }
 
-int nn_compile_graphs(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-                      struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+int nn_compile_graphs(const struct nnhal_driver_model *model,
+                      const struct nn_compile_options *options, struct nn_program **ret_program)
 {
-    _cleanup_(nn_program_freep) struct nn_program *program = nn_program_new_empty(team, isa);
+    _cleanup_(nn_program_freep) struct nn_program *program = nn_program_new_empty(options->team,
+                                                                                  options->isa);
     int r;
 
     if (!program)
         return nn_error_origin(-ENOMEM);
-    program->passes = passes;
-    r = copy_graphs(program, model, passes);
+    program->passes = options->passes;
+    r = copy_graphs(program, model, options);
     if (r)
-        return nn_error_trace(r);
+        return r;
     *ret_program = steal_ptr(&program);
     return 0;
 }
 
-/* The first plan is made at once, so that what cannot be executed with any inputs is refused
- * when the model is prepared. */
-int nn_compile(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-               struct nn_team *team, uint32_t isa, struct nn_why *why,
-               struct nn_program **ret_program)
+int nn_compile(const struct nnhal_driver_model *model, const struct nn_compile_options *options,
+               struct nn_why *why, struct nn_program **ret_program)
 {
+    const struct nn_plan_caller caller = {.stop = options->stop, .why = why};
     _cleanup_(nn_program_freep) struct nn_program *program = NULL;
-    int r = nn_compile_graphs(model, passes, team, isa, &program);
+    int r = nn_compile_graphs(model, options, &program);
 
     if (!r)
-        r = nn_program_make_first_plan(program, why);
+        r = nn_program_make_first_plan(program, &caller);
     if (r)
         return r;
     *ret_program = steal_ptr(&program);

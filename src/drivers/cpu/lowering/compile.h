@@ -5,16 +5,23 @@
 
 #include "drivers/cpu/executor/program.h"
 
+/* How a program is made. */
+struct nn_compile_options {
+    struct nn_team *team; /* borrowed */
+    uint32_t isa;
+    enum nn_pass_set passes;
+    struct nn_stop *stop; /* the caller's */
+};
+
 /* nn_compile() - copies the model, runs the passes, and makes the plans
  * that can be made. The pools must stay mapped.
- * Returns: 0, NN_PROGRAM_E_REFUSED, -ENOMEM. */
-int nn_compile(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-               struct nn_team *team, uint32_t isa, struct nn_why *why,
-               struct nn_program **ret_program);
+ * Returns: 0, NN_PROGRAM_E_REFUSED, NN_PROGRAM_E_STOPPED, -ENOMEM. */
+int nn_compile(const struct nnhal_driver_model *model, const struct nn_compile_options *options,
+               struct nn_why *why, struct nn_program **ret_program);
 
 /* nn_compile_graphs() - the same without a plan: executions make what they need.
- * Returns: 0, -ENOMEM. */
-int nn_compile_graphs(const struct nnhal_driver_model *model, enum nn_pass_set passes,
-                      struct nn_team *team, uint32_t isa, struct nn_program **ret_program);
+ * Returns: 0, NN_PROGRAM_E_STOPPED, -ENOMEM. */
+int nn_compile_graphs(const struct nnhal_driver_model *model,
+                      const struct nn_compile_options *options, struct nn_program **ret_program);
 
 #endif

@@ -2,7 +2,9 @@
 #include "drivers/cpu/lowering/fold.h"
 
 #include "base/error.h"
+#include "base/sys.h"
 #include "drivers/cpu/executor/evaluate.h"
+#include "drivers/cpu/lowering/work.h"
 
 #include <string.h>
 
@@ -22,17 +24,28 @@ static bool may_fold(const struct nn_graph *graph, const struct nn_node *node)
     return true;
 }
 
+/* Memory that is new costs more to touch than to copy to: in pieces, with a look before each. */
+static void copy_result(uint8_t *to, const struct nn_slot *slot, struct nn_stop *stop)
+{
+    const uint8_t *from = slot->data;
+    size_t piece = (size_t)1 << 20;
+
+    for (size_t at = 0; at < slot->size && !nn_stop_look(stop); at += piece)
+        memcpy(to + at, from + at, slot->size - at < piece ? slot->size - at : piece);
+}
+
 /* The node's results become constants. */
 static int keep_outputs(struct nn_graph *graph, struct nn_node *node, const struct nn_frame *frame,
-                        uint64_t *n_bytes)
+                        struct nn_fold_budget *budget)
 {
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         const struct nn_slot *slot = &frame->slots[node->outputs[i]];
         struct nn_value *value = &graph->values[node->outputs[i]];
-        void *data = nn_arena_dup(&graph->arena, slot->data, slot->size);
+        void *data = nn_arena_alloc(&graph->arena, slot->size);
 
         if (!data)
             return nn_error_origin(-ENOMEM);
+        copy_result(data, slot, budget->stop);
         value->kind = NN_VALUE_CONSTANT;
         value->data = data;
         value->size = slot->size;
@@ -41,15 +54,17 @@ static int keep_outputs(struct nn_graph *graph, struct nn_node *node, const stru
         memcpy(value->dims, slot->dims, sizeof(value->dims));
         value->scale = slot->scale;
         value->zero_point = slot->zero_point;
-        *n_bytes += slot->size;
+        budget->n_bytes -= slot->size;
     }
     node->is_dead = true;
     return 0;
 }
 
-/* What a kernel made, not what the plan promised: a dynamic one may make less. */
-static bool results_fit(const struct nn_node *node, const struct nn_frame *frame, uint64_t n_bytes)
+static bool results_fit(const struct nn_node *node, const struct nn_frame *frame,
+                        const struct nn_fold_budget *budget)
 {
+    uint64_t n_bytes = 0;
+
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         const struct nn_slot *slot = &frame->slots[node->outputs[i]];
 
@@ -57,49 +72,72 @@ static bool results_fit(const struct nn_node *node, const struct nn_frame *frame
             return false;
         n_bytes += slot->size;
     }
-    return n_bytes <= NN_FOLD_MAX_BYTES;
+    return n_bytes <= budget->n_bytes;
+}
+
+/* Whether results and work are within the budget, and done before the deadline; spends the work. */
+static bool budget_allows(struct nn_fold_budget *budget, uint64_t n_bytes, uint64_t n_work)
+{
+    uint64_t deadline_ns = budget->stop->deadline_ns, now_ns = 0;
+
+    if (deadline_ns != NNHAL_NO_TIME)
+        now_ns = nn_sys_now_ns();
+    if (n_bytes > budget->n_bytes || n_work > budget->n_work || now_ns >= deadline_ns ||
+        n_work > deadline_ns - now_ns)
+        return false;
+    budget->n_work -= n_work;
+    return true;
 }
 
 /* A node that is refused stays: it may never be reached, and if it is, execution says why. */
 static int fold_node(struct nn_program *program, uint32_t index, struct nn_node *node,
-                     struct nn_frame *frame, uint64_t *n_bytes)
+                     struct nn_frame *frame, struct nn_fold_budget *budget)
 {
-    static const uint32_t is_cancelled;
+    struct nn_graph *graph = &program->graphs[index].graph;
     struct nn_evaluation alone;
     uint64_t n_new = 0;
     int r;
 
-    nn_evaluation_init(&alone, program, index, node, program->team);
+    nn_evaluation_init(&alone, program, index, node, budget->stop);
     r = nn_evaluation_size(&alone, frame, &n_new);
-    if (r == 0 && n_new <= NN_FOLD_MAX_BYTES - *n_bytes)
-        r = nn_evaluation_run(&alone, frame, &is_cancelled);
+    if (r == 0 && budget_allows(budget, n_new, nn_work_estimate(graph, node, n_new)))
+        r = nn_evaluation_run(&alone, frame);
     nn_evaluation_done(&alone);
-    if (r == 0 && results_fit(node, frame, *n_bytes))
-        r = keep_outputs(&program->graphs[index].graph, node, frame, n_bytes);
+    if (r == 0 && results_fit(node, frame, budget))
+        r = keep_outputs(graph, node, frame, budget);
     for (uint32_t i = 0; i < node->n_outputs; i++)
         nn_slot_reset(&frame->slots[node->outputs[i]]);
+    if (nn_stop_outcome(budget->stop))
+        return NN_FOLD_E_STOPPED;
     return r < 0 ? nn_error_trace(r) : 0;
 }
 
-/* The visits are bounded, because each evaluation looks at all values of the graph. */
-int nn_fold_constants(struct nn_program *program, uint32_t index)
+/* Whether one more operation may be looked at; spends what that costs. */
+static bool budget_takes_node(struct nn_fold_budget *budget, const struct nn_graph *graph)
+{
+    if (!budget->n_nodes || budget->n_visits < graph->n_values)
+        return false;
+    budget->n_nodes--;
+    budget->n_visits -= graph->n_values;
+    return true;
+}
+
+int nn_fold_constants(struct nn_program *program, uint32_t index, struct nn_fold_budget *budget)
 {
     struct nn_graph *graph = &program->graphs[index].graph;
     struct nn_frame frame = {0};
-    uint64_t n_bytes = 0;
-    uint32_t n_folded = 0, n_most = NN_FOLD_MAX_VISITS / (graph->n_values + 1);
     int r = 0;
 
-    for (uint32_t i = 0;
-         !r && i < graph->n_nodes && n_folded < n_most && n_folded < NN_FOLD_MAX_NODES; i++) {
+    for (uint32_t i = 0; !r && i < graph->n_nodes; i++) {
         if (!may_fold(graph, &graph->nodes[i]))
             continue;
-        n_folded++;
+        if (!budget_takes_node(budget, graph))
+            break;
         if (!frame.slots)
             r = nn_frame_init(&frame, graph->n_values);
         if (!r)
-            r = fold_node(program, index, &graph->nodes[i], &frame, &n_bytes);
+            r = fold_node(program, index, &graph->nodes[i], &frame, budget);
     }
     nn_frame_done(&frame);
-    return nn_error_trace(r);
+    return r < 0 ? nn_error_trace(r) : r;
 }

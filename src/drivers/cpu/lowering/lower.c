@@ -400,6 +400,7 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
                              .n_outputs = work->node->n_outputs,
                              .is_relaxed = graph->is_relaxed,
                              .as_int8 = work->node->as_int8,
+                             .stop = segment->stop,
                              .inputs = work->lower_inputs,
                              .outputs = work->lower_outputs,
                              .private = &private};
@@ -422,6 +423,8 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
         segment->weights.size = weights_size;
         private.weights_bytes = 0;
         r = row->lower ? row->lower(&lower) : 0;
+        if (nn_stop_outcome(segment->stop))
+            return NN_LOWER_E_STOPPED;
         if (r == 0)
             return add_step(work, kernel, row, &lower);
         if (r != NN_KERNEL_E_PASS)
@@ -484,7 +487,7 @@ static int segment_walk(struct nn_segment *segment)
             segment->end_node = i;
             break;
         }
-        r = lower_node(segment, i);
+        r = nn_stop_look(segment->stop) ? NN_LOWER_E_STOPPED : lower_node(segment, i);
         if (r == LOWER_CUT) {
             segment->end = NN_PLAN_CUT;
             segment->end_node = i;
@@ -518,19 +521,22 @@ static int lower_segment(struct nn_segment *segment, struct nn_plan *ret_plan)
     r = segment_walk(segment);
     if (!r)
         r = nn_segment_layout(segment);
+    if (!r && nn_stop_look(segment->stop))
+        r = NN_LOWER_E_STOPPED;
     if (!r)
         r = nn_segment_emit(segment, ret_plan);
     return r;
 }
 
 int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
-                     const struct nn_frame *frame, uint32_t isa, struct nn_why *why,
-                     struct nn_plan *ret_plan)
+                     const struct nn_frame *frame, uint32_t isa,
+                     const struct nn_plan_caller *caller, struct nn_plan *ret_plan)
 {
     struct nn_arena arena;
     struct nn_segment segment = {.graph = graph,
                                  .frame = frame,
-                                 .why = why,
+                                 .why = caller->why,
+                                 .stop = caller->stop,
                                  .arena = &arena,
                                  .isa = isa,
                                  .first_node = first_node};

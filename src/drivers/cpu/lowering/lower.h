@@ -17,19 +17,18 @@
 #include "compiler/graph.h"
 #include "drivers/cpu/executor/plan.h"
 
-#include "model/why.h"
-
 enum {
     NN_LOWER_E_UNKNOWN = 1, /* a shape or value that the frame does not hold yet decides */
     NN_LOWER_E_REFUSED = 2, /* the operation cannot be executed: why says it */
+    NN_LOWER_E_STOPPED = 4, /* the caller's deadline has passed, or it was cancelled */
 };
 
 /* nn_lower_segment() - frame says the shapes of inputs and earlier results, and
  * their bytes where data is not NULL. isa: what kernels may use.
- * Returns: 0 with *ret_plan, NN_LOWER_E_UNKNOWN, NN_LOWER_E_REFUSED, -ENOMEM. */
+ * Returns: 0 with *ret_plan, NN_LOWER_E_UNKNOWN, NN_LOWER_E_REFUSED, NN_LOWER_E_STOPPED, -ENOMEM. */
 int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
-                     const struct nn_frame *frame, uint32_t isa, struct nn_why *why,
-                     struct nn_plan *ret_plan);
+                     const struct nn_frame *frame, uint32_t isa,
+                     const struct nn_plan_caller *caller, struct nn_plan *ret_plan);
 
 /* nn_lower_supported() - whether the table has a row for the node's types. */
 bool nn_lower_supported(const struct nn_graph *graph, const struct nn_node *node, uint32_t isa);

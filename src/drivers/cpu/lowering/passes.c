@@ -3,19 +3,20 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "drivers/cpu/lowering/fold.h"
 
 /* One graph of a program, for passes that run kernels. */
 struct fold_target {
     struct nn_program *program;
     uint32_t index;
+    struct nn_fold_budget *budget;
 };
 
 static int pass_fold(void *ctx, struct nn_graph *graph)
 {
     const struct fold_target *target = ctx;
+    int r = nn_fold_constants(target->program, target->index, target->budget);
 
-    return nn_error_trace(nn_fold_constants(target->program, target->index));
+    return r < 0 ? nn_error_trace(r) : r ? NN_PASSES_E_STOPPED : 0;
 }
 
 /* Folding is repeated where a pass before it has made constants that can be computed: the tables of
@@ -35,10 +36,11 @@ static const struct nn_pass passes[] = {
     {.name = "fuse", .set = NN_PASSES_ALL, .run = nn_pass_fuse},
 };
 
-int nn_cpu_passes_run(struct nn_program *program, uint32_t graph, enum nn_pass_set set)
+int nn_cpu_passes_run(struct nn_program *program, uint32_t graph, enum nn_pass_set set,
+                      struct nn_fold_budget *budget)
 {
-    struct fold_target target = {.program = program, .index = graph};
+    struct fold_target target = {.program = program, .index = graph, .budget = budget};
+    const struct nn_pass_list list = {passes, NN_N_ELEMENTS(passes), budget->stop};
 
-    return nn_error_trace(
-        nn_passes_run(&program->graphs[graph].graph, passes, NN_N_ELEMENTS(passes), set, &target));
+    return nn_passes_run(&program->graphs[graph].graph, &list, set, &target);
 }

@@ -56,6 +56,7 @@ struct nn_segment {
     const struct nn_graph *graph;
     const struct nn_frame *frame;
     struct nn_why *why;
+    struct nn_stop *stop;
     struct nn_arena *arena;
     uint32_t isa;
     uint32_t first_node, end_node;

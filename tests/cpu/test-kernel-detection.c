@@ -83,9 +83,9 @@ TEST(ranking_is_stable_and_survives_nan)
     uint32_t order[] = {0, 1, 2, 3, 4, 5}, odd_order[] = {0, 1, 2, 3}, seen = 0;
     uint64_t keys[6];
 
-    nn_rank_by_score(order, 6, scores, keys);
+    nn_rank_by_score(order, 6, scores, keys, NULL);
     ck_assert_int_eq(memcmp(order, ((uint32_t[]){1, 0, 2, 3, 4, 5}), sizeof(order)), 0);
-    nn_rank_by_score(odd_order, 4, odd, keys);
+    nn_rank_by_score(odd_order, 4, odd, keys, NULL);
     for (int i = 0; i < 4; i++)
         seen |= 1u << odd_order[i];
     ck_assert_uint_eq(seen, 15);

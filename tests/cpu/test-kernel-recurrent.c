@@ -478,11 +478,11 @@ TEST(long_sequences_stop_when_asked)
 {
     uint64_t seed = 3;
 
-    sequence_lstm(true, 200, 1, &seed);
+    sequence_lstm(true, 50000, 1, &seed);
     c.is_stopped = true;
     ck_assert_int_eq(kernel_case_try(&c), NN_KERNEL_E_CANCELLED);
     kernel_case_done(&c);
-    sequence_rnn(true, 200, 1);
+    sequence_rnn(true, 50000, 1);
     c.is_stopped = true;
     ck_assert_int_eq(kernel_case_try(&c), NN_KERNEL_E_CANCELLED);
     kernel_case_done(&c);

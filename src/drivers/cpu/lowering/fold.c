@@ -60,6 +60,7 @@ static int keep_outputs(struct nn_graph *graph, struct nn_node *node, const stru
     return 0;
 }
 
+/* What a kernel made, not what the plan promised: a dynamic one may make less. */
 static bool results_fit(const struct nn_node *node, const struct nn_frame *frame,
                         const struct nn_fold_budget *budget)
 {

@@ -43,6 +43,7 @@ struct concat_job {
     const struct nn_tensor *parts;
     const struct nn_tensor *whole;
     size_t n_rows; /* of the whole, and runs of each part */
+    struct nn_stop *stop;
 };
 
 static struct concat_job make_job(const struct nn_kernel_args *args, const struct nn_tensor *parts,
@@ -50,7 +51,8 @@ static struct concat_job make_job(const struct nn_kernel_args *args, const struc
 {
     const struct join_params *params = args->params;
 
-    return (struct concat_job){parts, whole, nn_dims_count(parts->dims, 0, params->axis)};
+    return (struct concat_job){parts, whole, nn_dims_count(parts->dims, 0, params->axis),
+                               args->stop};
 }
 
 /* Where part i begins in a row, bytes. */
@@ -92,18 +94,25 @@ static void make_table(const struct nn_tensor *part, const struct nn_tensor *who
 struct runs {
     size_t n_rows, run_bytes;
     size_t from_step, to_step; /* from one run to the next */
+    struct nn_stop *stop;
 };
 
 static void copy_runs(const struct runs *runs, const char *from, char *to)
 {
-    for (size_t i = 0; i < runs->n_rows; i++, from += runs->from_step, to += runs->to_step)
+    struct nn_pace pace = nn_pace(runs->stop);
+
+    for (size_t i = 0; i < runs->n_rows && !nn_pace_ends(&pace, 2 + runs->run_bytes / 8);
+         i++, from += runs->from_step, to += runs->to_step)
         memcpy(to, from, runs->run_bytes);
 }
 
 static void translate_runs(const struct runs *runs, const uint8_t table[256], const uint8_t *from,
                            uint8_t *to)
 {
-    for (size_t i = 0; i < runs->n_rows; i++, from += runs->from_step, to += runs->to_step)
+    struct nn_pace pace = nn_pace(runs->stop);
+
+    for (size_t i = 0; i < runs->n_rows && !nn_pace_ends(&pace, 2 + runs->run_bytes);
+         i++, from += runs->from_step, to += runs->to_step)
         for (size_t j = 0; j < runs->run_bytes; j++)
             to[j] = table[from[j]];
 }
@@ -117,7 +126,8 @@ static void join_parts(void *ctx, size_t begin, size_t end, unsigned worker)
     for (size_t i = begin; i < end; i++) {
         const struct nn_tensor *part = &job->parts[i];
         size_t run_bytes = part->size / job->n_rows;
-        struct runs runs = {job->n_rows, run_bytes, run_bytes, whole->size / job->n_rows};
+        struct runs runs = {job->n_rows, run_bytes, run_bytes, whole->size / job->n_rows,
+                            job->stop};
         uint8_t table[256];
 
         if (part->size == 0)
@@ -155,7 +165,8 @@ static void split_parts(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct concat_job *job = ctx;
     size_t run_bytes = job->parts->size / job->n_rows;
-    struct runs runs = {job->n_rows, run_bytes, job->whole->size / job->n_rows, run_bytes};
+    struct runs runs = {job->n_rows, run_bytes, job->whole->size / job->n_rows, run_bytes,
+                        job->stop};
 
     for (size_t i = begin; i < end; i++)
         copy_runs(&runs, (const char *)job->whole->data + i * run_bytes, job->parts[i].data);

@@ -220,7 +220,8 @@ static void block_f32(const struct conv_job *job, size_t first, size_t n, unsign
     float *gathered = nn_worker_scratch(job->args, worker);
     const float *rows[MAX_BLOCK];
     float *outs[MAX_BLOCK];
-    size_t n_cols = job->f32.n_cols;
+    size_t n_cols = job->f32.n_cols, cost = 1 + job->f32.k * n * NN_GEMM_COLS_F32 / 16;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t i = 0; i < n; i++) {
         outs[i] = (float *)job->output + (first + i) * n_cols;
@@ -231,7 +232,7 @@ static void block_f32(const struct conv_job *job, size_t first, size_t n, unsign
             rows[i] = gathered + i * job->f32.k;
         }
     }
-    for (size_t c = 0; c < n_cols; c += NN_GEMM_COLS_F32) {
+    for (size_t c = 0; c < n_cols && !nn_pace_ends(&pace, cost); c += NN_GEMM_COLS_F32) {
         size_t end = n_cols - c < NN_GEMM_COLS_F32 ? n_cols : c + NN_GEMM_COLS_F32;
 
         for (size_t i = 0; i < n; i += NN_GEMM_ROWS_F32)
@@ -246,6 +247,8 @@ static void block_q8(const struct conv_job *job, size_t first, size_t n, unsigne
     const int16_t *rows[MAX_BLOCK];
     uint8_t *outs[MAX_BLOCK];
     size_t n_cols = job->q8.n_cols, stride = nn_gemm_k_q8(job->q8.k);
+    size_t cost = 1 + stride * n * NN_GEMM_COLS_Q8 / 16;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t i = 0; i < n; i++) {
         outs[i] = (uint8_t *)job->output + (first + i) * n_cols;
@@ -256,7 +259,7 @@ static void block_q8(const struct conv_job *job, size_t first, size_t n, unsigne
             rows[i] = gathered + i * stride;
         }
     }
-    for (size_t c = 0; c < n_cols; c += NN_GEMM_COLS_Q8) {
+    for (size_t c = 0; c < n_cols && !nn_pace_ends(&pace, cost); c += NN_GEMM_COLS_Q8) {
         size_t end = n_cols - c < NN_GEMM_COLS_Q8 ? n_cols : c + NN_GEMM_COLS_Q8;
 
         for (size_t i = 0; i < n; i += NN_GEMM_ROWS_Q8)
@@ -324,7 +327,7 @@ static int lower_float(struct nn_lower *lower)
     if (!block)
         return -ENOMEM;
     weights = nn_gemm_constant(filter, &lower->inputs[NN_CONV_BIAS], pieces.k);
-    nn_gemm_pack(block, &weights);
+    nn_gemm_pack(block, &weights, lower->stop);
     return 0;
 }
 
@@ -337,7 +340,7 @@ static const float *weights_f32(const struct nn_kernel_args *args, const struct 
 
     if (params->is_packed)
         return (const float *)(const void *)args->weights;
-    nn_gemm_pack(block, &weights);
+    nn_gemm_pack(block, &weights, args->stop);
     return block;
 }
 
@@ -404,7 +407,7 @@ static int lower_q8(struct nn_lower *lower)
     nn_conv_multipliers(lower, (struct nn_multiplier *)(void *)block, filter->dims[0]);
     weights = nn_gemm_constant(filter, &lower->inputs[NN_CONV_BIAS], pieces.k);
     if (params->is_packed)
-        nn_gemm_pack(block + n_multipliers, &weights);
+        nn_gemm_pack(block + n_multipliers, &weights, lower->stop);
     return 0;
 }
 
@@ -418,7 +421,7 @@ static const uint8_t *weights_q8(const struct nn_kernel_args *args,
 
     if (params->is_packed)
         return args->weights + multiplier_bytes(weights.n_cols);
-    nn_gemm_pack(block, &weights);
+    nn_gemm_pack(block, &weights, args->stop);
     return block;
 }
 

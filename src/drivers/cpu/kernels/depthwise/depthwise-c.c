@@ -203,6 +203,12 @@ static struct window find_window(const struct depthwise_job *job, size_t row, si
     return w;
 }
 
+/* Of all channels under the window, in nanoseconds. */
+static inline size_t window_cost(const struct depthwise_job *job, const struct window *w)
+{
+    return 1 + (w->end_y - w->first_y) * (w->end_x - w->first_x) * job->out.c / 4;
+}
+
 /* Index of channel 0 of the cell under a tap. */
 static size_t cell_index(const struct depthwise_job *job, const struct window *w, size_t ty,
                          size_t tx)
@@ -343,7 +349,7 @@ static bool is_run(const struct depthwise_job *job, const struct window *w, size
            n * job->out.c >= N_CELLS * NN_LANES_F32;
 }
 
-static void row_f32(const struct depthwise_job *job, size_t row)
+static void row_f32(const struct depthwise_job *job, size_t row, struct nn_pace *pace)
 {
     size_t n_run = N_CELLS * count_together(job);
 
@@ -352,6 +358,8 @@ static void row_f32(const struct depthwise_job *job, size_t row)
         float *out = (float *)job->output + (row * job->out.w + x) * job->out.c;
 
         n = is_run(job, &w, x, n_run) ? n_run : 1;
+        if (nn_pace_ends(pace, n * window_cost(job, &w)))
+            return;
         if (n == 1) {
             cell_f32(job, &w, out);
             continue;
@@ -370,9 +378,10 @@ static void row_f32(const struct depthwise_job *job, size_t row)
 static void rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct depthwise_job *job = ctx;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
-        row_f32(job, row);
+        row_f32(job, row, &pace);
         run_tail(job, row, row + 1);
     }
 }
@@ -380,12 +389,15 @@ static void rows_f32(void *ctx, size_t begin, size_t end, unsigned worker)
 static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct depthwise_job *job = ctx;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
         for (size_t x = 0; x < job->out.w; x++) {
             struct window w = find_window(job, row, x);
             uint8_t *out = (uint8_t *)job->output + (row * job->out.w + x) * job->out.c;
 
+            if (nn_pace_ends(&pace, window_cost(job, &w)))
+                return;
             for (size_t c = 0; c < job->out.c; c += LANES)
                 lanes_q8(job, &w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
         }

@@ -137,13 +137,16 @@ static uint32_t falling_key(float value)
     return bits >> 31 ? bits : ~(bits | UINT32_C(0x80000000));
 }
 
-void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t *keys)
+void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t *keys,
+                      struct nn_stop *stop)
 {
+    struct nn_pace pace = nn_pace(stop);
+
     /* A key is a score above the place in the list; the list is put aside in its lower half. */
     for (size_t i = 0; i < n; i++)
         keys[i] = (uint64_t)falling_key(scores[indexes[i]]) << 32 | i;
-    nn_heap_make(keys, n);
-    nn_heap_sort(keys, n);
+    nn_heap_make(keys, n, &pace);
+    nn_heap_sort(keys, n, &pace);
     for (size_t i = 0; i < n; i++)
         keys[i] = indexes[(uint32_t)keys[i]];
     for (size_t i = 0; i < n; i++)

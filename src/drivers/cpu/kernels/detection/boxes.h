@@ -62,7 +62,8 @@ size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n);
 size_t nn_nms_soft(const struct nn_nms *nms, uint32_t *candidates, size_t n);
 
 /* nn_rank_by_score() - sorts indexes by falling score; equal ones stay in
- * order. keys has room for n. */
-void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t *keys);
+ * order. keys has room for n. Stopped, it leaves them in some order. */
+void nn_rank_by_score(uint32_t *indexes, size_t n, const float *scores, uint64_t *keys,
+                      struct nn_stop *stop);
 
 #endif

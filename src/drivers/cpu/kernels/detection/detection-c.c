@@ -156,13 +156,14 @@ static size_t order_chosen(const struct nms_limit *limit, uint32_t *chosen, size
     int32_t max = limit->params->max_detections;
     size_t n_kept = max >= 0 && (size_t)max < n ? (size_t)max : n;
     uint64_t *keys = limit->keys;
+    struct nn_pace pace = nn_pace(limit->args->stop);
 
-    nn_rank_by_score(chosen, n, limit->scores, keys);
+    nn_rank_by_score(chosen, n, limit->scores, keys, limit->args->stop);
     /* A stable counting by class: class above rank, sorted by insertion of runs. */
     for (size_t i = 0; i < n_kept; i++)
         keys[i] = chosen[i];
     n = 0;
-    for (size_t c = 1; c < limit->n_classes && n < n_kept; c++)
+    for (size_t c = 1; c < limit->n_classes && n < n_kept && !nn_pace_ends(&pace, n_kept); c++)
         for (size_t i = 0; i < n_kept; i++)
             if (keys[i] % limit->n_classes == c)
                 chosen[n++] = (uint32_t)keys[i];
@@ -175,7 +176,7 @@ static size_t choose_batch(const struct nms_limit *limit, size_t begin, size_t e
 {
     size_t n = 0;
 
-    for (size_t c = 1; c < limit->n_classes; c++)
+    for (size_t c = 1; c < limit->n_classes && !nn_kernel_stopped(limit->args); c++)
         n += choose_class(limit, begin, end, c, chosen + n);
     return order_chosen(limit, chosen, n);
 }
@@ -309,8 +310,9 @@ static struct post take_post(const struct nn_kernel_args *args)
 static void decode_boxes(const struct post *post)
 {
     const float *scales = post->params->scales;
+    struct nn_pace pace = nn_pace(post->args->stop);
 
-    for (size_t a = 0; a < post->n_anchors; a++) {
+    for (size_t a = 0; a < post->n_anchors && !nn_pace_ends(&pace, 30); a++) {
         const float *anchor = post->anchors + a * 4, *delta = post->deltas + a * post->n_deltas;
         float y = anchor[0] + anchor[2] * delta[0] / scales[0];
         float x = anchor[1] + anchor[3] * delta[1] / scales[1];
@@ -345,7 +347,7 @@ static void choose_regular(struct post *post)
                          .args = post->args};
     size_t n = 0;
 
-    for (size_t c = 1; c < post->n_classes; c++) {
+    for (size_t c = 1; c < post->n_classes && !nn_kernel_stopped(post->args); c++) {
         uint32_t *chosen = post->chosen + n;
         size_t n_class = 0;
 
@@ -354,7 +356,7 @@ static void choose_regular(struct post *post)
                 chosen[n_class++] = (uint32_t)(a * post->n_classes + c);
         n += nn_nms_hard(&nms, chosen, n_class);
     }
-    nn_rank_by_score(post->chosen, n, post->scores, post->keys);
+    nn_rank_by_score(post->chosen, n, post->scores, post->keys, post->args->stop);
     for (size_t i = 0; i < n && i < (size_t)params->max_detections; i++)
         emit_box(post, post->chosen[i], post->scores[post->chosen[i]]);
 }
@@ -366,7 +368,7 @@ static void emit_classes(struct post *post, uint32_t anchor, uint32_t *ranked)
 
     for (size_t i = 0; i < n; i++)
         ranked[i] = (uint32_t)(anchor * post->n_classes + 1 + i);
-    nn_rank_by_score(ranked, n, post->scores, post->keys);
+    nn_rank_by_score(ranked, n, post->scores, post->keys, post->args->stop);
     for (size_t i = 0; i < n && i < n_most; i++)
         emit_box(post, ranked[i], post->scores[ranked[i]]);
 }
@@ -394,7 +396,7 @@ static void choose_fast(struct post *post)
             post->chosen[n++] = (uint32_t)a;
     }
     n = nn_nms_hard(&nms, post->chosen, n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !nn_kernel_stopped(post->args); i++)
         emit_classes(post, post->chosen[i], post->chosen + post->n_anchors);
 }
 

@@ -95,9 +95,12 @@ static void load_batch(const struct proposals *p, const struct nn_tensor *tensor
 }
 
 /* Every cell's anchor, shifted to its position, moved, and clipped. */
-static void make_boxes(const struct proposals *p, const float image[2], struct nn_box *boxes)
+static void make_boxes(const struct proposals *p, const float image[2], struct nn_box *boxes,
+                       struct nn_stop *stop)
 {
-    for (size_t i = 0; i < p->n_cells; i++) {
+    struct nn_pace pace = nn_pace(stop);
+
+    for (size_t i = 0; i < p->n_cells && !nn_pace_ends(&pace, 30); i++) {
         struct nn_box box = p->anchors[i % p->n_anchors];
         size_t position = i / p->n_anchors;
         float x = (float)(position % p->n_columns) * p->params->width_stride;
@@ -145,11 +148,11 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
     nn_dequantize_load(&args->inputs[IMAGES], b * 2, 2, image);
     load_batch(p, &args->inputs[SCORES], b, p->n_anchors, scores);
     load_batch(p, &args->inputs[DELTAS], b, p->n_anchors * 4, p->deltas);
-    make_boxes(p, image, boxes);
+    make_boxes(p, image, boxes, args->stop);
     for (size_t i = 0; i < n; i++)
         chosen[i] = (uint32_t)i;
     if (params->pre_nms > 0 && (size_t)params->pre_nms < n) {
-        nn_rank_by_score(chosen, n, scores, p->keys);
+        nn_rank_by_score(chosen, n, scores, p->keys, args->stop);
         n = (size_t)params->pre_nms;
     }
     n = keep_large(p, boxes, image, chosen, n);

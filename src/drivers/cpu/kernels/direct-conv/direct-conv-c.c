@@ -214,6 +214,7 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
     const void *bias = job->args->inputs[NN_CONV_BIAS].data;
     void *out = job->args->outputs[0].data;
     bool is_half = job->args->inputs[NN_CONV_BIAS].type == NNHAL_TENSOR_FLOAT16;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
         struct nn_taps ys = job->taps(&window->height, row % window->out_height);
@@ -221,6 +222,8 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
         for (size_t x = 0; x < window->out_width; x++) {
             struct nn_taps xs = job->taps(&window->width, x);
 
+            if (nn_pace_ends(&pace, window->out_depth * (5 + ys.n * xs.n * job->depth / 2)))
+                return;
             for (size_t c = 0; c < window->out_depth; c++) {
                 float value = sum_float(job, &ys, &xs, row / window->out_height, c);
                 size_t at = out_at(window, row, x, c);
@@ -356,6 +359,7 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     const int32_t *bias = job->args->inputs[NN_CONV_BIAS].data;
     const struct codes codes = make_codes(job->args);
     uint8_t *out = job->args->outputs[0].data;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
         struct nn_taps ys = job->taps(&window->height, row % window->out_height);
@@ -363,6 +367,8 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
         for (size_t x = 0; x < window->out_width; x++) {
             struct nn_taps xs = job->taps(&window->width, x);
 
+            if (nn_pace_ends(&pace, window->out_depth * (5 + ys.n * xs.n * job->depth / 2)))
+                return;
             for (size_t c = 0; c < window->out_depth; c++) {
                 uint32_t sum = (uint32_t)sum_q8(job, &codes, &ys, &xs, row / window->out_height, c);
                 int64_t code = nn_multiplier_apply((int32_t)(sum + (uint32_t)bias[c]),

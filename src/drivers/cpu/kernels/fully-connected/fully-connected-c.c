@@ -80,7 +80,7 @@ static int lower_float(struct nn_lower *lower)
     if (!block)
         return -ENOMEM;
     from = nn_gemm_constant(weights, &lower->inputs[NN_DENSE_BIAS], k);
-    nn_gemm_pack(block, &from);
+    nn_gemm_pack(block, &from, lower->stop);
     return 0;
 }
 
@@ -98,12 +98,15 @@ static void columns_f32(void *ctx, size_t begin, size_t end, unsigned worker)
     float *out = job->args->outputs[0].data;
     size_t k = job->gemm.k, n_cols = job->gemm.n_cols;
     size_t last = end * NN_GEMM_COLS_F32 < n_cols ? end * NN_GEMM_COLS_F32 : n_cols;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t b = 0; b < job->n_rows; b += NN_GEMM_ROWS_F32) {
         size_t n = job->n_rows - b < NN_GEMM_ROWS_F32 ? job->n_rows - b : NN_GEMM_ROWS_F32;
         const float *rows[NN_GEMM_ROWS_F32];
         float *outs[NN_GEMM_ROWS_F32];
 
+        if (nn_pace_ends(&pace, n * k * (end - begin) * NN_GEMM_COLS_F32 / 16))
+            return;
         for (size_t r = 0; r < n; r++) {
             rows[r] = in + (b + r) * k;
             outs[r] = out + (b + r) * n_cols;
@@ -152,7 +155,7 @@ static void prepare_float(struct dense_f32_job *job, const struct nn_kernel_args
     job->gemm = (struct nn_gemm_f32){
         .n_cols = n_cols, .k = k, .low = params->low, .high = params->high};
     if (!params->is_packed)
-        nn_gemm_pack(block, &from);
+        nn_gemm_pack(block, &from, args->stop);
     nn_gemm_use_f32(&job->gemm,
                     params->is_packed ? (const float *)(const void *)args->weights : block);
 }
@@ -204,7 +207,7 @@ static int lower_q8(struct nn_lower *lower)
     if (!block)
         return -ENOMEM;
     from = nn_gemm_constant(weights, &lower->inputs[NN_DENSE_BIAS], k);
-    nn_gemm_pack(block, &from);
+    nn_gemm_pack(block, &from, lower->stop);
     return 0;
 }
 
@@ -221,12 +224,15 @@ static void columns_q8(void *ctx, size_t begin, size_t end, unsigned worker)
     uint8_t *out = job->args->outputs[0].data;
     size_t stride = nn_gemm_k_q8(job->gemm.k), n_cols = job->gemm.n_cols;
     size_t last = end * NN_GEMM_COLS_Q8 < n_cols ? end * NN_GEMM_COLS_Q8 : n_cols;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t b = 0; b < job->n_rows; b += NN_GEMM_ROWS_Q8) {
         size_t n = job->n_rows - b < NN_GEMM_ROWS_Q8 ? job->n_rows - b : NN_GEMM_ROWS_Q8;
         const int16_t *rows[NN_GEMM_ROWS_Q8];
         uint8_t *outs[NN_GEMM_ROWS_Q8];
 
+        if (nn_pace_ends(&pace, n * stride * (end - begin) * NN_GEMM_COLS_Q8 / 16))
+            return;
         for (size_t r = 0; r < n; r++) {
             rows[r] = job->rows + (b + r) * stride;
             outs[r] = out + (b + r) * n_cols;
@@ -245,6 +251,7 @@ static void prepare_q8(struct dense_q8_job *job, const struct nn_kernel_args *ar
     size_t n_cols = weights->dims[0], k = weights->dims[1], stride = nn_gemm_k_q8(k);
     const struct nn_gemm_weights from = nn_gemm_tensors(weights, &args->inputs[NN_DENSE_BIAS], k);
     int16_t *rows = (int16_t *)(void *)args->scratch;
+    struct nn_pace pace = nn_pace(args->stop);
     uint8_t *block;
 
     *job = (struct dense_q8_job){.args = args, .rows = rows, .n_rows = args->outputs[0].dims[0]};
@@ -255,14 +262,14 @@ static void prepare_q8(struct dense_q8_job *job, const struct nn_kernel_args *ar
                                     .low = params->low,
                                     .high = params->high,
                                     .rounds_once = is_signed};
-    for (size_t b = 0; b < job->n_rows; b++) {
+    for (size_t b = 0; b < job->n_rows && !nn_pace_ends(&pace, k); b++) {
         nn_gemm_widen_q8(rows + b * stride, (const uint8_t *)input->data + b * k, is_signed,
                          input->zero_point, k);
         memset(rows + b * stride + k, 0, (stride - k) * sizeof(*rows));
     }
     block = args->scratch + job->n_rows * stride * sizeof(*rows);
     if (!params->is_packed)
-        nn_gemm_pack(block, &from);
+        nn_gemm_pack(block, &from, args->stop);
     nn_gemm_use_q8(&job->gemm, params->is_packed ? args->weights : block);
 }
 

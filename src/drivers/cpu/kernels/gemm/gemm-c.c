@@ -27,16 +27,28 @@ static size_t panel_index(size_t n, size_t k, size_t n_k)
 }
 
 /* Padding columns are zero: they are computed with the others and not written out. */
-static void pack_float(float *block, const struct nn_gemm_weights *from)
+static void clear_rest(float *block, size_t n_cols, size_t k)
+{
+    size_t columns = nn_gemm_columns(n_cols, NN_GEMM_COLS_F32);
+    size_t first = columns - NN_GEMM_COLS_F32;
+
+    if (columns == n_cols)
+        return;
+    memset(block + first, 0, NN_GEMM_COLS_F32 * sizeof(float));
+    memset(block + columns + first * k, 0, NN_GEMM_COLS_F32 * k * sizeof(float));
+}
+
+static void pack_float(float *block, const struct nn_gemm_weights *from, struct nn_stop *stop)
 {
     size_t columns = nn_gemm_columns(from->n_cols, NN_GEMM_COLS_F32), k = from->k;
     bool is_half = from->type == NNHAL_TENSOR_FLOAT16;
     const uint16_t *halves = from->weights;
     const float *floats = from->weights;
     float *panels = block + columns;
+    struct nn_pace pace = nn_pace(stop);
 
-    memset(block, 0, columns * (k + 1) * sizeof(float));
-    for (size_t n = 0; n < from->n_cols; n++) {
+    clear_rest(block, from->n_cols, k);
+    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, 2 * k); n++) {
         block[n] = is_half ? nn_f16_to_f32(((const uint16_t *)from->bias)[n])
                            : ((const float *)from->bias)[n];
         for (size_t i = 0; i < k; i++)
@@ -171,26 +183,30 @@ void nn_gemm_widen_q8(int16_t *out, const void *in, bool is_signed, int32_t zero
 }
 
 /* Zero points are taken away once here, not in each product; padding adds products of 0. */
-static void pack_q8(uint8_t *block, const struct nn_gemm_weights *from)
+static void pack_q8(uint8_t *block, const struct nn_gemm_weights *from, struct nn_stop *stop)
 {
     size_t columns = nn_gemm_columns(from->n_cols, NN_GEMM_COLS_Q8);
-    size_t stride = nn_gemm_k_q8(from->k);
+    size_t stride = nn_gemm_k_q8(from->k), n_rest = columns - from->n_cols;
+    struct nn_pace pace = nn_pace(stop);
     bool is_signed = from->type != NNHAL_TENSOR_QUANT8_ASYMM;
     int16_t *rows = (int16_t *)(void *)(block + columns * sizeof(int32_t));
 
-    memset(block, 0, columns * (sizeof(int32_t) + stride * sizeof(int16_t)));
+    memset(block + from->n_cols * sizeof(int32_t), 0, n_rest * sizeof(int32_t));
+    memset(rows + from->n_cols * stride, 0, n_rest * stride * sizeof(*rows));
     memcpy(block, from->bias, from->n_cols * sizeof(int32_t));
-    for (size_t n = 0; n < from->n_cols; n++)
+    for (size_t n = 0; n < from->n_cols && !nn_pace_ends(&pace, from->k); n++) {
         nn_gemm_widen_q8(rows + n * stride, (const uint8_t *)from->weights + n * from->k, is_signed,
                          from->zero_point, from->k);
+        memset(rows + n * stride + from->k, 0, (stride - from->k) * sizeof(*rows));
+    }
 }
 
-void nn_gemm_pack(void *block, const struct nn_gemm_weights *from)
+void nn_gemm_pack(void *block, const struct nn_gemm_weights *from, struct nn_stop *stop)
 {
     if (from->type == NNHAL_TENSOR_FLOAT32 || from->type == NNHAL_TENSOR_FLOAT16)
-        pack_float(block, from);
+        pack_float(block, from, stop);
     else
-        pack_q8(block, from);
+        pack_q8(block, from, stop);
 }
 
 void nn_gemm_use_q8(struct nn_gemm_q8 *gemm, const uint8_t *block)

@@ -18,6 +18,7 @@
 #ifndef NN_CPU_KERNELS_GEMM_H
 #define NN_CPU_KERNELS_GEMM_H
 
+#include "base/stop.h"
 #include "drivers/cpu/kernels/common/fixed-point.h"
 #include "drivers/cpu/kernels/common/variant.h"
 
@@ -68,8 +69,9 @@ struct nn_gemm_weights {
     size_t n_cols, k;
 };
 
-/* nn_gemm_pack() - into the block that the f32 or q8 functions use, by their type. */
-void nn_gemm_pack(void *block, const struct nn_gemm_weights *from);
+/* nn_gemm_pack() - into the block that the f32 or q8 functions use, by their type. The block is
+ * not whole if stop has an outcome then. */
+void nn_gemm_pack(void *block, const struct nn_gemm_weights *from, struct nn_stop *stop);
 
 /* nn_gemm_constant() - of operands that are known when lowering; weights are [n_cols, ...]. */
 static inline struct nn_gemm_weights nn_gemm_constant(const struct nn_lower_operand *weights,

@@ -135,8 +135,10 @@ static int nn_hashtable_lookup__c(const struct nn_kernel_args *args)
     size_t row_bytes = values->size / n_keys;
     char *out = args->outputs[0].data;
     uint8_t *hits = args->outputs[1].data;
+    struct nn_pace pace = nn_pace(args->stop);
 
-    for (size_t i = 0; i < n_lookups; i++, out += row_bytes) {
+    for (size_t i = 0; i < n_lookups && !nn_pace_ends(&pace, 50 + row_bytes / 8);
+         i++, out += row_bytes) {
         size_t row = find_key(keys, n_keys, lookups[i]);
 
         hits[i] = row < n_keys;
@@ -180,7 +182,7 @@ struct lsh_job {
     uint32_t n_bits;
 };
 
-static bool lsh_bit(const struct lsh_job *job, size_t bit, uint8_t *key)
+static bool lsh_bit(const struct lsh_job *job, size_t bit, uint8_t *key, struct nn_pace *pace)
 {
     const struct nn_tensor *input = &job->args->inputs[1];
     size_t n_rows = input->dims[0], row_bytes = input->size / n_rows;
@@ -189,7 +191,7 @@ static bool lsh_bit(const struct lsh_job *job, size_t bit, uint8_t *key)
 
     nn_dequantize_load(&job->args->inputs[0], bit, 1, &seed);
     memcpy(key, &seed, sizeof(seed));
-    for (size_t r = 0; r < n_rows; r++) {
+    for (size_t r = 0; r < n_rows && !nn_pace_ends(pace, 10 + row_bytes / 4); r++) {
         int64_t hash;
 
         memcpy(key + sizeof(seed), (const char *)input->data + r * row_bytes, row_bytes);
@@ -205,14 +207,13 @@ static void lsh_items(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct lsh_job *job = ctx;
     uint8_t *key = nn_worker_scratch(job->args, worker);
     int32_t *out = job->args->outputs[0].data;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t i = begin; i < end; i++) {
         uint32_t signature = 0;
 
-        if (nn_kernel_stopped(job->args))
-            return;
         for (uint32_t j = 0; j < job->n_bits; j++) {
-            bool bit = lsh_bit(job, i * job->n_bits + j, key);
+            bool bit = lsh_bit(job, i * job->n_bits + j, key, &pace);
 
             signature = signature << 1 | bit;
             if (job->kind == LSH_DENSE)
@@ -242,7 +243,7 @@ static int nn_lsh_projection__c(const struct nn_kernel_args *args)
     }
     nn_parallel_for(args, hash->dims[0], 1 + job.n_bits * (args->inputs[1].size / 4 + n_rows * 10),
                     lsh_items, &job);
-    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
+    return 0;
 }
 
 static const struct nn_kernel kernels[] = {

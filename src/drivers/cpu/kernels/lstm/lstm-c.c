@@ -31,11 +31,18 @@ struct lstm_direction {
     float *last_c;  /* [batches, cells]: the state on the way, too */
 };
 
+static size_t step_cost(const struct nn_lstm_cell *cell)
+{
+    return cell->n_cells * (cell->n_inputs + cell->n_aux + cell->n_outputs + 50);
+}
+
 static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct lstm_direction *d = ctx;
     const struct nn_lstm_cell *cell = &d->cell;
     float *scratch = nn_worker_scratch(d->args, worker);
+    struct nn_pace pace = nn_pace(d->args->stop);
+    size_t cost = step_cost(cell);
 
     for (size_t b = begin; b < end; b++) {
         const float *h = d->h + b * cell->n_outputs;
@@ -46,8 +53,7 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             size_t row = nn_sequence_row(&d->sequence, i, b);
             float *out = d->out + row * d->out_row;
 
-            if (i % NN_STEPS_BETWEEN_LOOKS == NN_STEPS_BETWEEN_LOOKS - 1 &&
-                nn_kernel_stopped(d->args))
+            if (nn_pace_ends(&pace, cost))
                 return;
             nn_lstm_step(cell,
                          &(struct nn_lstm_io){.x = d->x + row * cell->n_inputs,
@@ -65,12 +71,9 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 
 static void walk_sequence(struct lstm_direction *direction)
 {
-    const struct nn_lstm_cell *cell = &direction->cell;
-    size_t n_weights = 4 * cell->n_cells * (cell->n_inputs + cell->n_aux + cell->n_outputs);
-
     nn_parallel_for(direction->args, direction->sequence.n_batches,
-                    1 + direction->sequence.n_steps * (n_weights / 4 + cell->n_cells * 50),
-                    walk_batches, direction);
+                    1 + direction->sequence.n_steps * step_cost(&direction->cell), walk_batches,
+                    direction);
 }
 
 /* ---- lowering ---- */
@@ -226,7 +229,7 @@ static int nn_unidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
     direction.last_c = results[2] ? results[2] : cell_room(&direction, &wide);
     walk_sequence(&direction);
     nn_f16_store_all(args, results);
-    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
+    return 0;
 }
 
 /* What the cells read: see model/lstm.h and inference for the three forms. */
@@ -280,7 +283,7 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
     walk_sequence(&forward);
     walk_sequence(&backward);
     nn_f16_store_all(args, results);
-    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
+    return 0;
 }
 
 static const struct nn_kernel kernels[] = {

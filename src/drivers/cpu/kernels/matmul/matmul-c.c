@@ -47,6 +47,7 @@ struct matmul_job {
     const struct matmul_params *params;
     const void *y; /* [batch][k][n], 32-bit elements */
     size_t m, n, k;
+    size_t n_rows; /* of all batches */
 };
 
 static bool check_shapes(const struct nn_kernel_step *step)
@@ -83,16 +84,15 @@ static bool is_float(uint32_t type)
     return type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_FLOAT16;
 }
 
-/* Rows of y of all batches, in 32 bits. */
-static const void *prepare_y(const struct matmul_job *job)
+/* Rows [begin, end) of y, counted through all batches, in 32 bits. */
+static void widen_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
+    const struct matmul_job *job = ctx;
     const struct nn_tensor *y = &job->args->inputs[1];
-    size_t matrix = job->k * job->n, n = nn_tensor_count(y);
+    size_t matrix = job->k * job->n;
     void *to = job->args->scratch;
 
-    if (!needs_scratch(y->type, job->params->adjoint_y))
-        return y->data;
-    for (size_t at = 0; at < n; at++) {
+    for (size_t at = begin * job->n; at < end * job->n; at++) {
         size_t k = at % matrix / job->n, j = at % matrix % job->n;
         size_t from = job->params->adjoint_y ? at - at % matrix + j * job->k + k : at;
 
@@ -101,7 +101,16 @@ static const void *prepare_y(const struct matmul_job *job)
         else
             ((int32_t *)to)[at] = integer_at(y, from);
     }
-    return to;
+}
+
+static const void *prepare_y(struct matmul_job *job)
+{
+    const struct nn_tensor *y = &job->args->inputs[1];
+
+    if (!needs_scratch(y->type, job->params->adjoint_y))
+        return y->data;
+    nn_parallel_for(job->args, nn_tensor_count(y) / job->n, 5 * job->n, widen_rows, job);
+    return job->args->scratch;
 }
 
 /* Where x's element [row][k] lies; rows of all batches are numbered through. */
@@ -186,13 +195,15 @@ NN_INLINE void tile_f32(const struct matmul_job *job, size_t row, size_t j, cons
 }
 
 /* Whole tiles of rows [begin, end) of one matrix. Returns: the columns that are done. */
-static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end)
+static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end,
+                        struct nn_pace *pace)
 {
     size_t n_columns = job->n / TILE_COLUMNS * TILE_COLUMNS;
+    size_t cost = 1 + (end - begin) * job->k * TILE_COLUMNS / 16;
 
     if (job->args->inputs[0].type != NNHAL_TENSOR_FLOAT32 || job->params->adjoint_x)
         return 0;
-    for (size_t j = 0; j < n_columns; j += TILE_COLUMNS) {
+    for (size_t j = 0; j < n_columns && !nn_pace_ends(pace, cost); j += TILE_COLUMNS) {
         size_t row = begin;
 
         for (; row + TILE_ROWS <= end; row += TILE_ROWS)
@@ -204,7 +215,7 @@ static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end)
 }
 
 /* The columns of one row from first on. */
-static void row_float(const struct matmul_job *job, size_t row, size_t first)
+static void row_float(const struct matmul_job *job, size_t row, size_t first, struct nn_pace *pace)
 {
     const struct nn_tensor *out = &job->args->outputs[0];
     const float *y = (const float *)job->y + row / job->m * job->k * job->n;
@@ -213,6 +224,8 @@ static void row_float(const struct matmul_job *job, size_t row, size_t first)
     for (size_t j = first; j < job->n; j += NN_CHUNK) {
         size_t n = nn_min_size(NN_CHUNK, job->n - j);
 
+        if (nn_pace_ends(pace, 1 + job->k * n / 4))
+            return;
         for (size_t c = 0; c < n; c++)
             acc[c] = 0.0f;
         accumulate_float(job, row, y + j, acc, n);
@@ -225,16 +238,19 @@ static void row_float(const struct matmul_job *job, size_t row, size_t first)
     }
 }
 
-static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
+/* One item is as many rows as a tile has: fewer would be slower. */
+static void rows_float(void *ctx, size_t begin_item, size_t end_item, unsigned worker)
 {
     const struct matmul_job *job = ctx;
+    size_t begin = begin_item * TILE_ROWS, end = nn_min_size(end_item * TILE_ROWS, job->n_rows);
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     while (begin < end) {
         size_t stop = nn_min_size(end, (begin / job->m + 1) * job->m);
-        size_t first = tiles_f32(job, begin, stop);
+        size_t first = tiles_f32(job, begin, stop, &pace);
 
         for (; begin < stop; begin++)
-            row_float(job, begin, first);
+            row_float(job, begin, first, &pace);
     }
 }
 
@@ -254,6 +270,7 @@ static void store_integer(const struct matmul_job *job, size_t at, int32_t acc)
 static void rows_integer(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct matmul_job *job = ctx;
+    struct nn_pace pace = nn_pace(job->args->stop);
     uint32_t acc[NN_CHUNK];
 
     for (size_t row = begin; row < end; row++) {
@@ -262,6 +279,8 @@ static void rows_integer(void *ctx, size_t begin, size_t end, unsigned worker)
         for (size_t j = 0; j < job->n; j += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n - j);
 
+            if (nn_pace_ends(&pace, 1 + job->k * n / 4))
+                return;
             for (size_t c = 0; c < n; c++)
                 acc[c] = 0;
             accumulate_integer(job, row, y + j, acc, n);
@@ -282,8 +301,12 @@ static int nn_batch_matmul(const struct nn_kernel_args *args)
     job.n = out->dims[rank - 1];
     job.k = x->dims[job.params->adjoint_x ? rank - 2 : rank - 1];
     job.y = prepare_y(&job);
-    nn_parallel_for(args, nn_tensor_count(out) / job.n, job.n * job.k / 4 + 10,
-                    is_float(x->type) ? rows_float : rows_integer, &job);
+    job.n_rows = nn_tensor_count(out) / job.n;
+    if (is_float(x->type))
+        nn_parallel_for(args, (job.n_rows + TILE_ROWS - 1) / TILE_ROWS,
+                        TILE_ROWS * (job.n * job.k / 4 + 10), rows_float, &job);
+    else
+        nn_parallel_for(args, job.n_rows, job.n * job.k / 4 + 10, rows_integer, &job);
     return 0;
 }
 

@@ -69,6 +69,7 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
     size_t n_blocks = (job->depth + NN_CHUNK - 1) / NN_CHUNK;
     double sums[NN_CHUNK];
     float mean[NN_CHUNK], scale[NN_CHUNK], buffer[NN_CHUNK];
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t item = begin; item < end; item++) {
         size_t channel = item % n_blocks * NN_CHUNK;
@@ -77,7 +78,7 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
 
         for (size_t c = 0; c < n; c++)
             sums[c] = 0.0;
-        for (size_t i = 0; i < job->n_pixels; i++) {
+        for (size_t i = 0; i < job->n_pixels && !nn_pace_ends(&pace, 2 + n); i++) {
             const float *x = load_pixels(job, first + i * job->depth, n, buffer);
 
             for (size_t c = 0; c < n; c++)
@@ -87,7 +88,7 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
             mean[c] = (float)(sums[c] / (double)job->n_pixels);
             sums[c] = 0.0;
         }
-        for (size_t i = 0; i < job->n_pixels; i++) {
+        for (size_t i = 0; i < job->n_pixels && !nn_pace_ends(&pace, 2 + n); i++) {
             const float *x = load_pixels(job, first + i * job->depth, n, buffer);
 
             for (size_t c = 0; c < n; c++) {
@@ -98,7 +99,7 @@ static void blocks_of_channels(void *ctx, size_t begin, size_t end, unsigned wor
         }
         for (size_t c = 0; c < n; c++)
             scale[c] = scale_of(params, sums[c], job->n_pixels);
-        for (size_t i = 0; i < job->n_pixels; i++) {
+        for (size_t i = 0; i < job->n_pixels && !nn_pace_ends(&pace, 2 + n); i++) {
             const float *x = load_pixels(job, first + i * job->depth, n, buffer);
 
             for (size_t c = 0; c < n; c++)
@@ -114,13 +115,14 @@ static void normalize_channels(void *ctx, size_t begin, size_t end, unsigned wor
     const struct instance_job *job = ctx;
     const struct instance_params *params = job->args->params;
     float buffer[NN_CHUNK];
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t item = begin; item < end; item++) {
         size_t first = item * job->n_pixels;
         double sum = 0.0, squares = 0.0;
         float mean, scale;
 
-        for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
+        for (size_t i = 0; i < job->n_pixels && !nn_pace_ends(&pace, NN_CHUNK); i += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
             const float *x = load_pixels(job, first + i, n, buffer);
 
@@ -128,7 +130,7 @@ static void normalize_channels(void *ctx, size_t begin, size_t end, unsigned wor
                 sum += (double)x[k];
         }
         mean = (float)(sum / (double)job->n_pixels);
-        for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
+        for (size_t i = 0; i < job->n_pixels && !nn_pace_ends(&pace, NN_CHUNK); i += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
             const float *x = load_pixels(job, first + i, n, buffer);
 
@@ -139,7 +141,7 @@ static void normalize_channels(void *ctx, size_t begin, size_t end, unsigned wor
             }
         }
         scale = scale_of(params, squares, job->n_pixels);
-        for (size_t i = 0; i < job->n_pixels; i += NN_CHUNK) {
+        for (size_t i = 0; i < job->n_pixels && !nn_pace_ends(&pace, NN_CHUNK); i += NN_CHUNK) {
             size_t n = nn_min_size(NN_CHUNK, job->n_pixels - i);
             const float *x = load_pixels(job, first + i, n, buffer);
 

@@ -150,8 +150,9 @@ static void local_slice(const struct nn_kernel_args *args, const float *in, floa
 {
     const struct local_params *params = args->params;
     size_t radius = nn_min_size((size_t)params->radius, n);
+    struct nn_pace pace = nn_pace(args->stop);
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !nn_pace_ends(&pace, 20 + 2 * radius); i++) {
         size_t begin = i > radius ? i - radius : 0, end = nn_min_size(n, i + radius + 1);
         float sum = 0.0f;
 

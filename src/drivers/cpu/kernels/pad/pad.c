@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/kernels/pad/pad.h"
 
+#include "base/stop.h"
+
 #include <string.h>
 
 /* Inner dimensions without padding are moved as one element: fewer, longer copies. */
@@ -50,12 +52,22 @@ static void fill_slabs(const struct filler *filler, size_t n_bytes, char *out)
     nn_fill(out, n_bytes / filler->value_bytes, filler->value, filler->value_bytes);
 }
 
+/* Of the margins of a slab, and of what is in it if that has no margins. */
+static size_t slab_cost(const struct nn_pad *pad, size_t d)
+{
+    size_t n = pad->before[d] + pad->after[d] + (d + 1 == pad->rank ? pad->dims[d] : 0);
+
+    return 10 + n * pad->steps[d] / 4;
+}
+
 /* Writes one slab of dimension d and everything in it; takes its input in order. */
 static void pad_slab(struct filler *filler, size_t d, char *out)
 {
     const struct nn_pad *pad = filler->pad;
     size_t step = pad->steps[d];
 
+    if (nn_pace_ends(pad->pace, slab_cost(pad, d)))
+        return;
     fill_slabs(filler, pad->before[d] * step, out);
     out += pad->before[d] * step;
     if (d + 1 == pad->rank) {
@@ -97,6 +109,8 @@ static const char *mirror_slab(const struct nn_pad *pad, size_t d, size_t edge, 
     size_t step = pad->steps[d];
     char *inner = out + pad->before[d] * step;
 
+    if (nn_pace_ends(pad->pace, slab_cost(pad, d)))
+        return in;
     if (d + 1 == pad->rank) {
         memcpy(inner, in, pad->dims[d] * step);
         in += pad->dims[d] * step;

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct nn_pace;
+
 struct nn_pad {
     size_t rank;
     size_t element_bytes;
@@ -21,6 +23,7 @@ struct nn_pad {
     size_t before[NNHAL_MAX_RANK]; /* elements of margin in front, and behind */
     size_t after[NNHAL_MAX_RANK];
     size_t steps[NNHAL_MAX_RANK]; /* set by nn_pad_finish(): bytes of one slab of the output */
+    struct nn_pace *pace;         /* what is left when it ends is not written */
 };
 
 /* nn_pad_finish() - computes the steps, and merges inner dimensions that have no margin. */

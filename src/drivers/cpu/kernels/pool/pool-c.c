@@ -51,6 +51,7 @@ struct cells {
     size_t first; /* element number of the first cell's channel 0 */
     size_t n_rows, n_columns;
     size_t row_stride; /* elements */
+    struct nn_pace *pace;
 };
 
 typedef void (*pool_fn)(const struct nn_kernel_args *args, const struct cells *cells, size_t out,
@@ -69,6 +70,7 @@ static void output_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct pool_params *params = job->args->params;
     const struct nn_window_2d *window = &params->window;
     size_t height = window->height.input, width = window->width.input;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t item = begin; item < end; item++) {
         size_t image = item / window->out_height;
@@ -81,7 +83,8 @@ static void output_rows(void *ctx, size_t begin, size_t end, unsigned worker)
             struct cells cells = {.first = (row * width + (size_t)(x + x_begin)) * job->depth,
                                   .n_rows = (size_t)(y_end - y_begin),
                                   .n_columns = (size_t)(x_end - x_begin),
-                                  .row_stride = width * job->depth};
+                                  .row_stride = width * job->depth,
+                                  .pace = &pace};
 
             job->fn(job->args, &cells, (item * window->out_width + x_out) * job->depth, job->depth);
         }
@@ -150,6 +153,8 @@ NN_INLINE void pool_float(uint32_t op, bool is_half, const struct nn_kernel_args
 
         start_f32(op, acc, n);
         for (size_t y = 0; y < cells->n_rows; y++) {
+            if (nn_pace_ends(cells->pace, 1 + cells->n_columns * n / 4))
+                return;
             for (size_t x = 0; x < cells->n_columns; x++) {
                 size_t at = cells->first + y * cells->row_stride + x * depth + c;
 
@@ -209,6 +214,8 @@ static void max_cells_q8(const struct nn_kernel_args *args, const struct cells *
         for (size_t k = 0; k < n; k++)
             acc[k] = low;
         for (size_t y = 0; y < cells->n_rows; y++) {
+            if (nn_pace_ends(cells->pace, 1 + cells->n_columns * n / 4))
+                return;
             for (size_t x = 0; x < cells->n_columns; x++) {
                 const uint8_t *cell = in + cells->first + y * cells->row_stride + x * depth + c;
 
@@ -249,6 +256,8 @@ static void average_cells_q8(const struct nn_kernel_args *args, const struct cel
         for (size_t k = 0; k < n; k++)
             acc[k] = 0;
         for (size_t y = 0; y < cells->n_rows; y++) {
+            if (nn_pace_ends(cells->pace, 1 + cells->n_columns * n / 4))
+                return;
             for (size_t x = 0; x < cells->n_columns; x++) {
                 const uint8_t *cell = in + cells->first + y * cells->row_stride + x * depth + c;
 

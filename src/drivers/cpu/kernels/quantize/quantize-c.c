@@ -127,10 +127,11 @@ static int nn_dequantize_qpc(const struct nn_kernel_args *args)
     const float *scales = (const float *)(const void *)args->weights;
     const int8_t *codes = in->data;
     size_t n = nn_tensor_count(in), inner = 1;
+    struct nn_pace pace = nn_pace(args->stop);
 
     for (uint32_t d = params->channel_dim + 1; d < in->n_dims; d++)
         inner *= in->dims[d];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !nn_pace_ends(&pace, 5); i++) {
         float real = (float)codes[i] * scales[i / inner % params->n_channels];
 
         if (args->outputs[0].type == NNHAL_TENSOR_FLOAT16)

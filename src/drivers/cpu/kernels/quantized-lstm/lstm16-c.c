@@ -83,6 +83,7 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct nn_tensor *inputs = lstm->args->inputs;
     size_t n_inputs = lstm->n_inputs, n = lstm->n_outputs;
     int16_t *x = nn_worker_scratch(lstm->args, worker);
+    struct nn_pace pace = nn_pace(lstm->args->stop);
 
     for (size_t b = begin; b < end; b++) {
         const uint8_t *input = (const uint8_t *)inputs[NN_LSTM16_X].data + b * n_inputs;
@@ -95,7 +96,7 @@ static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             x[i] = (int16_t)(input[i] - 128);
         for (size_t i = 0; i < n; i++)
             x[n_inputs + i] = (int16_t)(state[i] - 128);
-        for (size_t cell = 0; cell < n; cell++)
+        for (size_t cell = 0; cell < n && !nn_pace_ends(&pace, 100 + (n_inputs + n) * 4); cell++)
             run_cell(lstm, cell, x, old[cell], &c[cell], &out[cell]);
     }
 }

@@ -135,6 +135,7 @@ struct q_lstm_cell {
     const struct nn_kernel_args *args;
     const struct q_lstm_params *params;
     size_t n_inputs, n_cells, n_outputs;
+    struct nn_pace *pace; /* the worker's */
 };
 
 static const void *data_of(const struct q_lstm_cell *cell, uint32_t i)
@@ -165,8 +166,9 @@ static void run_gate(const struct q_lstm_cell *cell, uint32_t k, size_t b, uint3
                                    : data_of(cell, MAP->peephole + peephole);
     const int16_t *norm = data_of(cell, MAP->layer_norm + k);
     const int32_t *bias = data_of(cell, MAP->bias + k);
+    size_t cost = 20 + cell->n_inputs + cell->n_outputs;
 
-    for (size_t u = 0; u < cell->n_cells; u++) {
+    for (size_t u = 0; u < cell->n_cells && !nn_pace_ends(cell->pace, cost); u++) {
         int32_t sum = dot_i8(input + u * cell->n_inputs,
                              (const int8_t *)x->data + b * cell->n_inputs, x->zero_point,
                              cell->n_inputs);
@@ -279,10 +281,12 @@ static void run_batch(const struct q_lstm_cell *cell, size_t b, int16_t *scratch
 
 static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    const struct q_lstm_cell *cell = ctx;
+    struct q_lstm_cell cell = *(const struct q_lstm_cell *)ctx;
+    struct nn_pace pace = nn_pace(cell.args->stop);
 
+    cell.pace = &pace;
     for (size_t b = begin; b < end; b++)
-        run_batch(cell, b, nn_worker_scratch(cell->args, worker));
+        run_batch(&cell, b, nn_worker_scratch(cell.args, worker));
 }
 
 static int nn_quantized_lstm__c(const struct nn_kernel_args *args)

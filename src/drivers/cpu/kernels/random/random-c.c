@@ -11,9 +11,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* How many samples are taken before a look whether to stop. */
-#define SAMPLES_BETWEEN_LOOKS 65536
-
 struct philox {
     uint32_t key[2];
     uint32_t counter[4];
@@ -93,14 +90,14 @@ static void philox_init(struct philox *philox, const uint64_t seeds[2])
 }
 
 /* Sums of exp(logit - largest); a logit that is not finite adds nothing. */
-static void make_sums(const float *logits, size_t n, double *sums)
+static void make_sums(const float *logits, size_t n, double *sums, struct nn_pace *pace)
 {
     double largest = -INFINITY, sum = 0.0;
 
     for (size_t i = 0; i < n; i++)
         if (isfinite(logits[i]) && (double)logits[i] > largest)
             largest = (double)logits[i];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !nn_pace_ends(pace, 20); i++) {
         if (isfinite(logits[i]))
             sum += exp((double)logits[i] - largest);
         sums[i] = sum;
@@ -138,20 +135,19 @@ static int nn_random_multinomial__c(const struct nn_kernel_args *args)
     double *sums = (double *)(void *)args->scratch;
     float *logits = (float *)(void *)(sums + n_classes);
     int32_t *out = args->outputs[0].data;
+    struct nn_pace pace = nn_pace(args->stop);
     struct philox philox;
     uint64_t seeds[2];
 
     make_seeds(&args->inputs[2], seeds);
     philox_init(&philox, seeds);
     for (size_t b = 0; b < n_batches; b++) {
-        if (nn_kernel_stopped(args))
-            return NN_KERNEL_E_CANCELLED;
         nn_dequantize_load(&args->inputs[0], b * n_classes, n_classes, logits);
-        make_sums(logits, n_classes, sums);
+        make_sums(logits, n_classes, sums, &pace);
         for (size_t i = 0; i < n_samples; i++) {
             double x = philox_double(&philox) * sums[n_classes - 1];
 
-            if (i % SAMPLES_BETWEEN_LOOKS == SAMPLES_BETWEEN_LOOKS - 1 && nn_kernel_stopped(args))
+            if (nn_pace_ends(&pace, 100))
                 return NN_KERNEL_E_CANCELLED;
             *out++ = (int32_t)find_class(sums, n_classes, x);
         }

@@ -59,6 +59,9 @@ NN_INLINE bool wins(uint32_t type, const void *data, size_t a, size_t b, bool is
     }
 }
 
+/* Elements of a slice between two looks whether to stop. */
+enum { PIECE = 16384 };
+
 /* The slices [begin, end). */
 NN_INLINE void find(const struct nn_slices_job *job, uint32_t type, size_t begin, size_t end)
 {
@@ -66,14 +69,17 @@ NN_INLINE void find(const struct nn_slices_job *job, uint32_t type, size_t begin
     const void *data = job->args->inputs[0].data;
     int32_t *out = job->args->outputs[0].data;
     bool is_max = ((const struct arg_params *)job->args->params)->is_max;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t item = begin; item < end; item++) {
         size_t first = nn_slices_first(&s, item);
         size_t best = 0;
 
-        for (size_t k = 1; k < s.n; k++) {
-            if (wins(type, data, first + k * s.inner, first + best * s.inner, is_max))
-                best = k;
+        for (size_t k = 1, end_k; k < s.n && !nn_pace_ends(&pace, 2 * PIECE); k = end_k) {
+            end_k = nn_min_size(s.n, k + PIECE);
+            for (size_t i = k; i < end_k; i++)
+                if (wins(type, data, first + i * s.inner, first + best * s.inner, is_max))
+                    best = i;
         }
         out[item] = (int32_t)best;
     }

@@ -215,10 +215,11 @@ NN_INLINE void item_f32(uint32_t op, const struct reduce_job *job, size_t at, si
     size_t outer_stride = s[2] * s[3] * s[4];
     float acc[NN_CHUNK];
     float buffer[NN_CHUNK];
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t k = 0; k < n; k++)
         acc[k] = start_f32(op);
-    for (size_t r0 = 0; r0 < s[1]; r0++) {
+    for (size_t r0 = 0; r0 < s[1] && !nn_pace_ends(&pace, s[3] * n / 4); r0++) {
         size_t row = at + r0 * outer_stride;
 
         if (s[4] == 1) {
@@ -331,11 +332,12 @@ NN_INLINE void item_byte(uint32_t op, const struct reduce_job *job, size_t at, s
     uint32_t flip = nn_quant_flip(job->args->inputs[0].type);
     const size_t *s = job->walk.sizes;
     int32_t acc[NN_CHUNK];
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t k = 0; k < n; k++)
         acc[k] = start_byte(op);
     for (size_t r0 = 0; r0 < s[1]; r0++) {
-        for (size_t r1 = 0; r1 < s[3]; r1++) {
+        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, n); r1++) {
             const uint8_t *row = in + at + r0 * s[2] * s[3] * s[4] + r1 * s[4];
 
             for (size_t k = 0; k < n; k++)

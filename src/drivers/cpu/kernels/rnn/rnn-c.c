@@ -46,10 +46,17 @@ struct rnn_direction {
     float *last_h;  /* [batches, units], or NULL */
 };
 
+static size_t step_cost(const struct rnn_cell *cell)
+{
+    return cell->n_units * ((cell->n_inputs + cell->n_aux + cell->n_units) / 4 + 10);
+}
+
 static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct rnn_direction *d = ctx;
     const struct rnn_cell *cell = &d->cell;
+    struct nn_pace pace = nn_pace(d->args->stop);
+    size_t cost = step_cost(cell);
 
     for (size_t b = begin; b < end; b++) {
         const float *h = d->h + b * cell->n_units;
@@ -58,8 +65,7 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
             size_t row = nn_sequence_row(&d->sequence, i, b);
             float *out = d->out + row * d->out_row;
 
-            if (i % NN_STEPS_BETWEEN_LOOKS == NN_STEPS_BETWEEN_LOOKS - 1 &&
-                nn_kernel_stopped(d->args))
+            if (nn_pace_ends(&pace, cost))
                 return;
             step_cell(cell, d->x + row * cell->n_inputs,
                       cell->aux_weights ? d->aux + row * cell->n_aux : NULL, h, out);
@@ -72,12 +78,9 @@ static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 
 static void walk_sequence(const struct nn_kernel_args *args, struct rnn_direction *direction)
 {
-    const struct rnn_cell *cell = &direction->cell;
-    size_t n_weights = cell->n_units * (cell->n_inputs + cell->n_aux + cell->n_units);
-
     nn_parallel_for(args, direction->sequence.n_batches,
-                    1 + direction->sequence.n_steps * (n_weights / 4 + cell->n_units * 10),
-                    walk_batches, direction);
+                    1 + direction->sequence.n_steps * step_cost(&direction->cell), walk_batches,
+                    direction);
 }
 
 /* ---- RNN and the unidirectional sequence ---- */
@@ -150,7 +153,7 @@ static int nn_unidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     direction.last_h = results[1];
     walk_sequence(args, &direction);
     nn_f16_store_all(args, results);
-    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
+    return 0;
 }
 
 /* ---- both directions ---- */
@@ -213,7 +216,7 @@ static int nn_bidirectional_sequence_rnn__c(const struct nn_kernel_args *args)
     walk_sequence(args, &forward);
     walk_sequence(args, &backward);
     nn_f16_store_all(args, results);
-    return nn_kernel_stopped(args) ? NN_KERNEL_E_CANCELLED : 0;
+    return 0;
 }
 
 /* ---- SVDF ---- */
@@ -228,6 +231,7 @@ struct svdf {
     const float *x, *features, *time, *bias, *state;
     float *state_out, *out;
     int32_t activation;
+    struct nn_stop *stop;
 };
 
 static int lower_svdf(struct nn_lower *lower)
@@ -261,16 +265,20 @@ static void svdf_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct svdf *svdf = ctx;
     size_t n_state = svdf->n_filters * svdf->n_memory;
+    struct nn_pace pace = nn_pace(svdf->stop);
 
     for (size_t b = begin; b < end; b++) {
         float *out = svdf->out + b * svdf->n_units;
 
         for (size_t u = 0; u < svdf->n_units; u++)
             out[u] = svdf->bias ? svdf->bias[u] : 0.0f;
-        for (size_t f = 0; f < svdf->n_filters; f++)
+        for (size_t f = 0; f < svdf->n_filters; f++) {
+            if (nn_pace_ends(&pace, 5 + (svdf->n_inputs + svdf->n_memory) / 2))
+                return;
             out[f / svdf->rank] += run_filter(svdf, f, svdf->x + b * svdf->n_inputs,
                                               svdf->state + b * n_state + f * svdf->n_memory,
                                               svdf->state_out + b * n_state + f * svdf->n_memory);
+        }
         nn_rnn_activate(svdf->activation, out, svdf->n_units);
     }
 }
@@ -293,6 +301,7 @@ static int nn_svdf__c(const struct nn_kernel_args *args)
         .state_out = nn_f16_output(&wide, &args->outputs[0]),
         .out = nn_f16_output(&wide, &args->outputs[1]),
         .activation = params->activation,
+        .stop = args->stop,
     };
 
     nn_parallel_for(args, args->inputs[NN_SVDF_INPUT].dims[0],

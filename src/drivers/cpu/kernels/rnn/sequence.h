@@ -9,9 +9,6 @@
 
 #include "drivers/cpu/kernels/kernel.h"
 
-/* How many steps a cell takes before it looks whether it should stop. */
-#define NN_STEPS_BETWEEN_LOOKS 64
-
 struct nn_sequence {
     size_t n_steps, n_batches;
     bool is_time_major;

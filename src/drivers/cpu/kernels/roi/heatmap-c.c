@@ -96,6 +96,7 @@ static void find_keypoints(const struct heatmap *map, size_t b, float *values)
 {
     const struct nn_tensor *outputs = map->args->outputs;
     size_t n = map->side * map->side * map->n_keypoints;
+    struct nn_pace pace = nn_pace(map->args->stop);
     float box[4], point[2];
 
     nn_dequantize_load(&map->args->inputs[0], b * n, n, values);
@@ -103,6 +104,8 @@ static void find_keypoints(const struct heatmap *map, size_t b, float *values)
     for (size_t k = 0; k < map->n_keypoints; k++) {
         struct peak peak = {0};
 
+        if (nn_pace_ends(&pace, 2 * map->side * map->side))
+            return;
         find_largest(map, values + k * map->keypoint, &peak);
         fit_surface(map, values + k * map->keypoint, &peak);
         point[0] = box[0] + ((float)peak.x + peak.dx + 0.5f) / (float)map->side * (box[2] - box[0]);

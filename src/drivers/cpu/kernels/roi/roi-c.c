@@ -12,9 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Samples of a cell beyond this many are worth asking whether to stop. */
-#define MANY_SAMPLES 65536
-
 struct roi_params {
     float height_stride, width_stride;
     int32_t ratio_h, ratio_w; /* ROI_ALIGN: samples per cell, 0: as many as it has pixels */
@@ -213,10 +210,11 @@ static void add_q8(const struct align *align, const struct corners *corners, siz
     }
 }
 
-/* A region's samples. */
+/* A region's samples, and the pace of the worker that adds them up. */
 struct samples {
     const struct roi *roi;
     struct axis y, x;
+    struct nn_pace *pace;
 };
 
 /* Adds up the samples of cell (i, j). Returns: false if it is time to stop. */
@@ -224,18 +222,17 @@ static bool sum_cell(const struct align *align, const struct samples *samples, s
                      add_fn add, void *sums)
 {
     const struct axis *ys = &samples->y, *xs = &samples->x;
-    bool has_many = ys->n * xs->n > MANY_SAMPLES;
 
     memset(sums, 0, align->in.n_channels * sizeof(float));
     for (size_t a = 0; a < ys->n; a++) {
         struct between y = find_sample(ys, i, a, align->in.height);
 
-        if (has_many && nn_kernel_stopped(align->args))
-            return false;
         for (size_t b = 0; b < xs->n; b++) {
             struct between x = find_sample(xs, j, b, align->in.width);
             struct corners corners = find_corners(&align->in, &y, &x);
 
+            if (nn_pace_ends(samples->pace, 10 + align->in.n_channels))
+                return false;
             add(align, &corners, samples->roi->batch * align->in.batch, sums);
         }
     }
@@ -285,9 +282,12 @@ typedef void (*store_fn)(const struct align *align, size_t at, size_t n_samples,
 static void align_rois(const struct align *align, size_t begin, size_t end, void *sums, add_fn add,
                        store_fn store)
 {
-    for (size_t r = begin; r < end; r++) {
-        const struct samples samples = make_samples(align, &align->rois[r]);
+    struct nn_pace pace = nn_pace(align->args->stop);
 
+    for (size_t r = begin; r < end; r++) {
+        struct samples samples = make_samples(align, &align->rois[r]);
+
+        samples.pace = &pace;
         for (size_t i = 0; i < align->out.height; i++)
             for (size_t j = 0; j < align->out.width; j++) {
                 if (!sum_cell(align, &samples, i, j, add, sums))
@@ -334,7 +334,7 @@ static int run_align(struct align *align, nn_range_fn fn)
     size_t cost = align->out.height * align->out.width * align->in.n_channels * 8;
 
     nn_parallel_for(align->args, align->out.n_batches, 1 + cost, fn, align);
-    return nn_kernel_stopped(align->args) ? NN_KERNEL_E_CANCELLED : 0;
+    return 0;
 }
 
 static int nn_roi_align_float__c(const struct nn_kernel_args *args)
@@ -393,7 +393,7 @@ static struct pixels pool_range(float begin, float end, size_t i, size_t n_cells
 /* MAX is the larger of two elements as they are stored; EMPTY is a real 0. */
 #define DEFINE_POOL(name, type, IS_LARGER, EMPTY)                                                  \
     static void name(const struct align *pool, const struct roi *roi, size_t i, size_t j,          \
-                     size_t at)                                                                    \
+                     size_t at, struct nn_pace *pace)                                              \
     {                                                                                              \
         const type *in = (const type *)pool->data + roi->batch * pool->in.batch;                   \
         type *out = (type *)pool->result + at;                                                     \
@@ -405,7 +405,8 @@ static struct pixels pool_range(float begin, float end, size_t i, size_t n_cells
             type best = (type)(EMPTY);                                                             \
             bool is_first = true;                                                                  \
                                                                                                    \
-            for (size_t y = ys.begin; y < ys.end; y++)                                             \
+            for (size_t y = ys.begin; y < ys.end && !nn_pace_ends(pace, 2 + xs.end - xs.begin);    \
+                 y++)                                                                              \
                 for (size_t x = xs.begin; x < xs.end; x++) {                                       \
                     type here = channel[y * pool->in.row + x * pool->in.column];                   \
                                                                                                    \
@@ -428,6 +429,7 @@ DEFINE_POOL(pool_s8, int8_t, PLAIN_LARGER, pool->args->inputs[0].zero_point)
 static void pool_rois(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct align *pool = ctx;
+    struct nn_pace pace = nn_pace(pool->args->stop);
 
     for (size_t r = begin; r < end; r++)
         for (size_t i = 0; i < pool->out.height; i++)
@@ -436,16 +438,16 @@ static void pool_rois(void *ctx, size_t begin, size_t end, unsigned worker)
 
                 switch (pool->args->inputs[0].type) {
                 case NNHAL_TENSOR_FLOAT32:
-                    pool_f32(pool, &pool->rois[r], i, j, at);
+                    pool_f32(pool, &pool->rois[r], i, j, at, &pace);
                     break;
                 case NNHAL_TENSOR_FLOAT16:
-                    pool_f16(pool, &pool->rois[r], i, j, at);
+                    pool_f16(pool, &pool->rois[r], i, j, at, &pace);
                     break;
                 case NNHAL_TENSOR_QUANT8_ASYMM:
-                    pool_u8(pool, &pool->rois[r], i, j, at);
+                    pool_u8(pool, &pool->rois[r], i, j, at, &pace);
                     break;
                 default:
-                    pool_s8(pool, &pool->rois[r], i, j, at);
+                    pool_s8(pool, &pool->rois[r], i, j, at, &pace);
                 }
             }
 }

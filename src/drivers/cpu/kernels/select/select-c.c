@@ -111,21 +111,21 @@ static uint32_t order_of(const struct nn_tensor *tensor, size_t i)
 /* The complements of the k best of a row, the best first: of a heap of complements, the worst
  * of the best is on top. */
 static void find_best(const struct nn_tensor *input, size_t first, size_t n, size_t k,
-                      uint64_t *heap)
+                      uint64_t *heap, struct nn_pace *pace)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !nn_pace_ends(pace, 4); i++) {
         uint64_t key = ~((uint64_t)order_of(input, first + i) << 32 | i);
 
         if (i < k)
             heap[i] = key;
         if (i + 1 == k)
-            nn_heap_make(heap, k);
+            nn_heap_make(heap, k, pace);
         if (i < k || key > heap[0])
             continue;
         heap[0] = key;
         nn_heap_sink(heap, k, 0);
     }
-    nn_heap_sort(heap, k);
+    nn_heap_sort(heap, k, pace);
 }
 
 struct topk_job {
@@ -142,9 +142,12 @@ static void topk_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     uint64_t *heap = nn_worker_scratch(job->args, worker);
     char *values = job->args->outputs[0].data;
     int32_t *indices = job->args->outputs[1].data;
+    struct nn_pace pace = nn_pace(job->args->stop);
 
     for (size_t row = begin; row < end; row++) {
-        find_best(input, row * job->n, job->n, job->k, heap);
+        find_best(input, row * job->n, job->n, job->k, heap, &pace);
+        if (nn_stop_outcome(job->args->stop))
+            return; /* not all of the heap may be indexes */
         for (size_t i = 0; i < job->k; i++) {
             uint32_t index = (uint32_t)~heap[i];
 

@@ -4,6 +4,7 @@
  * All but the trivial ones are a loop nest (strided.h) that is worked out when
  * the step is lowered; running it is one function for all of them. */
 #include "drivers/cpu/kernels/kernel.h"
+#include "drivers/cpu/kernels/common/vector.h"
 #include "drivers/cpu/kernels/common/operand.h"
 #include "drivers/cpu/kernels/pad/pad.h"
 #include "drivers/cpu/kernels/shape/strided.h"
@@ -15,10 +16,38 @@
 
 /* ---- copies: RESHAPE, SQUEEZE, EXPAND_DIMS ---- */
 
+/* Bytes of an output that are written together; elements divide it. */
+enum { BLOCK_BYTES = 65536, BLOCK_NS = 10000 };
+
+struct blocks_job {
+    const struct nn_tensor *output;
+    const void *from; /* a copy of it, or the value that fills it */
+};
+
+static size_t n_blocks(const struct nn_tensor *output)
+{
+    return (output->size + BLOCK_BYTES - 1) / BLOCK_BYTES;
+}
+
+static size_t blocks_size(const struct nn_tensor *output, size_t begin, size_t end)
+{
+    return nn_min_size(output->size, end * BLOCK_BYTES) - begin * BLOCK_BYTES;
+}
+
+static void copy_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct blocks_job *job = ctx;
+
+    memcpy((char *)job->output->data + begin * BLOCK_BYTES,
+           (const char *)job->from + begin * BLOCK_BYTES, blocks_size(job->output, begin, end));
+}
+
 static int nn_copy__c(const struct nn_kernel_args *args)
 {
-    if (args->inputs[0].data != args->outputs[0].data)
-        memcpy(args->outputs[0].data, args->inputs[0].data, args->outputs[0].size);
+    struct blocks_job job = {&args->outputs[0], args->inputs[0].data};
+
+    if (job.from != job.output->data)
+        nn_parallel_for(args, n_blocks(job.output), BLOCK_NS, copy_blocks, &job);
     return 0;
 }
 
@@ -38,12 +67,20 @@ static int nn_rank__c(const struct nn_kernel_args *args)
     return 0;
 }
 
+static void fill_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct blocks_job *job = ctx;
+    uint32_t n_bytes = nn_type_bytes(job->output->type);
+
+    nn_fill((char *)job->output->data + begin * BLOCK_BYTES,
+            blocks_size(job->output, begin, end) / n_bytes, job->from, n_bytes);
+}
+
 static int nn_fill_value__c(const struct nn_kernel_args *args)
 {
-    const struct nn_tensor *output = &args->outputs[0];
-    uint32_t n_bytes = nn_type_bytes(output->type);
+    struct blocks_job job = {&args->outputs[0], args->inputs[1].data};
 
-    nn_fill(output->data, output->size / n_bytes, args->inputs[1].data, n_bytes);
+    nn_parallel_for(args, n_blocks(job.output), BLOCK_NS, fill_blocks, &job);
     return 0;
 }
 
@@ -355,7 +392,8 @@ static int nn_space_to_batch__c(const struct nn_kernel_args *args)
     const struct space_to_batch_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[0];
     uint32_t element_bytes = params->nest.element_bytes;
-    struct nn_pad pad = {.rank = 4, .element_bytes = element_bytes};
+    struct nn_pace pace = nn_pace(args->stop);
+    struct nn_pad pad = {.rank = 4, .element_bytes = element_bytes, .pace = &pace};
     /* Zero, in the tensor's quantization; of a float all bytes are 0. */
     uint8_t zero[4] = {element_bytes == 1 ? (uint8_t)input->zero_point : 0};
 

@@ -42,6 +42,9 @@ static int lower_float(struct nn_lower *lower)
     return 0;
 }
 
+/* Elements between two looks whether to stop. */
+enum { PIECE = 16384 };
+
 static float largest_of(const float *in, size_t n)
 {
     float lanes[LANES];
@@ -83,12 +86,19 @@ static void softmax_slice(const struct nn_kernel_args *args, const float *in, fl
     const struct softmax_params *params = args->params;
     float beta = params->beta;
     float top = largest_of(in, n);
+    struct nn_pace pace = nn_pace(args->stop);
     float sum;
 
-    NN_IVDEP
-    for (size_t i = 0; i < n; i++)
-        out[i] = nn_exp_f32((in[i] - top) * beta);
+    for (size_t first = 0; first < n && !nn_pace_ends(&pace, PIECE * 4); first += PIECE) {
+        size_t end = nn_min_size(n, first + PIECE);
+
+        NN_IVDEP
+        for (size_t i = first; i < end; i++)
+            out[i] = nn_exp_f32((in[i] - top) * beta);
+    }
     sum = sum_of(out, n);
+    if (nn_pace_ends(&pace, n / 4))
+        return;
     NN_IVDEP
     for (size_t i = 0; i < n; i++)
         out[i] = out[i] / sum;
@@ -100,12 +110,16 @@ static void log_softmax_slice(const struct nn_kernel_args *args, const float *in
     const struct softmax_params *params = args->params;
     float beta = params->beta;
     float top = largest_of(in, n);
+    struct nn_pace pace = nn_pace(args->stop);
     float log_sum;
     double sum = 0.0;
 
-    for (size_t i = 0; i < n; i++)
-        sum += (double)nn_exp_f32((in[i] - top) * beta);
+    for (size_t first = 0; first < n && !nn_pace_ends(&pace, PIECE * 8); first += PIECE)
+        for (size_t i = first, end = nn_min_size(n, first + PIECE); i < end; i++)
+            sum += (double)nn_exp_f32((in[i] - top) * beta);
     log_sum = (float)log(sum);
+    if (nn_pace_ends(&pace, n / 4))
+        return;
     NN_IVDEP
     for (size_t i = 0; i < n; i++)
         out[i] = (in[i] - top) * beta - log_sum;

@@ -20,7 +20,7 @@
 #define BUILDER_MAX_GRAPHS   8
 #define BUILDER_MAX_OPERANDS 256
 #define BUILDER_MAX_NODES    64
-#define BUILDER_MAX_IO       16
+#define BUILDER_MAX_IO       80
 
 struct builder_graph {
     uint32_t n_operands, n_operations, n_inputs, n_outputs;

@@ -30,12 +30,17 @@ void stand_place(struct stand *stand)
 
 void stand_open(struct stand *stand)
 {
+    stand_open_with(stand, fake_main);
+}
+
+void stand_open_with(struct stand *stand, const struct nnhal_driver *(*driver)(const char *))
+{
     int fd = -1;
 
     fake_reset();
     if (stand->folder[0] == '\0')
         stand_place(stand);
-    ck_assert_int_eq(nn_host_open_builtin(fake_main, NULL, NULL, &stand->host), 0);
+    ck_assert_int_eq(nn_host_open_builtin(driver, NULL, NULL, &stand->host), 0);
     ck_assert_int_eq(nn_service_new(stand->host, &stand->service), 0);
     ck_assert_int_eq(nn_sock_listen(stand->path, 0600, &fd), 0);
     nn_service_listen(stand->service, fd);

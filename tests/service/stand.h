@@ -26,6 +26,9 @@ struct stand {
 void stand_place(struct stand *stand);
 void stand_open(struct stand *stand);
 
+/* stand_open_with() - the same with a driver that is not the fake one. */
+void stand_open_with(struct stand *stand, const struct nnhal_driver *(*driver)(const char *));
+
 /* stand_close() - stops the service; checks that the driver is left with nothing. */
 void stand_close(struct stand *stand);
 

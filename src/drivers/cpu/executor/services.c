@@ -14,7 +14,7 @@
 enum {
     MIN_CHUNK_NS = 20000, /* less is not worth a hand-over */
     CHUNKS_PER_THREAD = 4,
-    PIECE_NS = 500000, /* of a range, between two looks at the caller's deadline */
+    PIECE_NS = 1000000, /* of a range, between two looks at the caller's deadline */
 };
 
 int nn_run_declared(struct nn_run *run, const struct nn_value *value, const struct nn_slot *slot)

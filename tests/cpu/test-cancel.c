@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every operation with attributes and operands that keep it busy: a deadline of 200 ms ends its
+ * execution and its preparation, and so does cancellation of the call.
+ *
+ * The table below has at least one row for each operation of ops.def. A row gives the operands:
+ *
+ *     F16x4       a tensor (the letters of model/ops.h) of zeroes, 64 MiB or less
+ *     F2x2=1,2    the same with these numbers, over and over; INT32 tensors so are constants
+ *     !F2x2       a constant; in preparations all are
+ *     F-          an omitted one
+ *     i3 f0.5 b1  a scalar
+ *     :           outputs follow, of shapes that inference finds
+ *
+ * and @SCALE/ZERO behind a letter where the usual quantization would not do. What the execution
+ * does not finish within 2 s fails. NN_TEST_GAP_MS bounds the time of a processor between two looks at
+ * the deadline, too: the promise, for a quiet machine and a build that is optimized. */
+#include "base/stop.h"
+#include "base/sys.h"
+#include "cpu/builder.h"
+#include "model/ops.h"
+#include "model/types.h"
+#include "support/check-main.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define MS         UINT64_C(1000000)
+#define BACK_NS    (2000 * MS)
+#define TIMEOUT_NS (200 * MS)
+#define CANCEL_NS  (50 * MS)
+#define ROOM       ((size_t)256 << 20)
+
+struct busy_row {
+    uint32_t operation;
+    const char *operands;
+};
+
+#define BIG   "F16777216"
+#define ROWS  "F4096x4096"
+#define PAIR  "F4096x4096 F4096x1"
+#define BYTES "B4096x4096"
+#define LSTM_GATES(n, in)                                                                          \
+    "F" #n "x" #in " F" #n "x" #in " F" #n "x" #in " F" #n "x" #in " F" #n "x" #n " F" #n "x" #n   \
+    " F" #n "x" #n " F" #n "x" #n " F- F- F- F" #n " F" #n " F" #n " F" #n " F- F- "
+#define OMITTED_8 "F- F- F- F- F- F- F- F- "
+#define X_Q8      "Q1x600x600x16@0.5/3"
+
+static const struct busy_row rows[] = {
+    {NNHAL_OP_ADD, PAIR " i0 : F"},
+    {NNHAL_OP_AVERAGE_POOL_2D, "F1x600x600x16 i0 i0 i0 i0 i1 i1 i300 i300 i0 : F"},
+    {NNHAL_OP_AVERAGE_POOL_2D, X_Q8 " i0 i0 i0 i0 i1 i1 i300 i300 i0 : Q@0.5/3"},
+    {NNHAL_OP_AVERAGE_POOL_2D, "F1x4000x4000x1 i0 i0 i0 i0 i1 i1 i3999 i3999 i0 : F"},
+    {NNHAL_OP_CONCATENATION, "F4000000x1 F4000000x1 i1 : F"},
+    {NNHAL_OP_CONV_2D, "F1x600x600x8 F16x100x100x8 F16 i0 i0 i0 i0 i1 i1 i0 : F"},
+    {NNHAL_OP_CONV_2D, "F1x8x600x600 F16x100x100x8 F16 i0 i0 i0 i0 i1 i1 i0 b1 i1 i1 : F"},
+    {NNHAL_OP_CONV_2D, "H1x600x600x8 H16x100x100x8 H16 i0 i0 i0 i0 i1 i1 i0 : H"},
+    {NNHAL_OP_CONV_2D, "Q1x600x600x8 Q16x100x100x8 I16@0.25/0 i0 i0 i0 i0 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_DEPTHWISE_CONV_2D, "F1x600x600x8 F1x300x300x8 F8 i0 i0 i0 i0 i1 i1 i1 i0 : F"},
+    {NNHAL_OP_DEPTHWISE_CONV_2D,
+     "Q1x600x600x8 Q1x300x300x8 I8@0.25/0 i0 i0 i0 i0 i1 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_CONV_2D, "Q1x600x600x8 !Q16x100x100x8 !I16@0.25/0 i0 i0 i0 i0 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_CONV_2D, "Q1x2000x2000x16 !Q16x1x1x16 !I16@0.25/0 i0 i0 i0 i0 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_DEPTHWISE_CONV_2D,
+     "Q1x600x600x64 !Q1x100x100x64 !I64@0.25/0 i0 i0 i0 i0 i1 i1 i1 i0 : Q@9/0"},
+    {NNHAL_OP_FULLY_CONNECTED, "F4096x4096 !F4096x4096 !F4096 i0 : F"},
+    {NNHAL_OP_DEPTH_TO_SPACE, "F1x1024x1024x16 i4 : F"},
+    {NNHAL_OP_DEQUANTIZE, "Q16777216 : F"},
+    {NNHAL_OP_EMBEDDING_LOOKUP, "I1000000 F16x16 : F"},
+    {NNHAL_OP_FLOOR, BIG " : F"},
+    {NNHAL_OP_FULLY_CONNECTED, "F4096x4096 F4096x4096 F4096 i0 : F"},
+    {NNHAL_OP_FULLY_CONNECTED, "Q8192x4096 Q4096x4096 I4096@0.25/0 i0 : Q@9/0"},
+    {NNHAL_OP_HASHTABLE_LOOKUP, "I1000000 I1000 F1000x16 : F Q@1/0"},
+    {NNHAL_OP_L2_NORMALIZATION, ROWS " : F"},
+    {NNHAL_OP_L2_POOL_2D, "F1x600x600x16 i0 i0 i0 i0 i1 i1 i300 i300 i0 : F"},
+    {NNHAL_OP_LOCAL_RESPONSE_NORMALIZATION, "F1x1x1x4000000 i2147483647 f1 f1 f0.5 : F"},
+    {NNHAL_OP_LOGISTIC, BIG " : F"},
+    {NNHAL_OP_LSH_PROJECTION, "F100x32 I200000 F200000 i2 : I"},
+    {NNHAL_OP_LSTM,
+     "F2000x1000 " LSTM_GATES(1000, 1000) "F2000x1000 F2000x1000 i4 f0 f0 : F F F F"},
+    {NNHAL_OP_MAX_POOL_2D, "F1x600x600x16 i0 i0 i0 i0 i1 i1 i300 i300 i0 : F"},
+    {NNHAL_OP_MAX_POOL_2D, X_Q8 " i0 i0 i0 i0 i1 i1 i300 i300 i0 : Q@0.5/3"},
+    {NNHAL_OP_MUL, PAIR " i0 : F"},
+    {NNHAL_OP_RELU, BIG " : F"},
+    {NNHAL_OP_RELU1, BIG " : F"},
+    {NNHAL_OP_RELU6, BIG " : F"},
+    {NNHAL_OP_RESHAPE, BIG " I1=-1 : F"},
+    {NNHAL_OP_RESIZE_BILINEAR, "F1x100x100x16 i1000 i1000 : F"},
+    {NNHAL_OP_RNN, "F4000x1000 F1000x1000 F1000x1000 F1000 F4000x1000 i1 : F F"},
+    {NNHAL_OP_SOFTMAX, "F1x16777216 f1 : F"},
+    {NNHAL_OP_SPACE_TO_DEPTH, "F1x2048x2048x4 i4 : F"},
+    {NNHAL_OP_SVDF, "F1000x1000 F1000x1000 F1000x10 F- F1000x10000 i1 i0 : F F"},
+    {NNHAL_OP_TANH, BIG " : F"},
+    {NNHAL_OP_BATCH_TO_SPACE_ND, "F16x512x512x4 I2=4,4 : F"},
+    {NNHAL_OP_DIV, PAIR " i0 : F"},
+    {NNHAL_OP_MEAN, ROWS " I1=0 i0 : F"},
+    {NNHAL_OP_PAD, "F4096x1024x2 I3x2=1 : F"},
+    {NNHAL_OP_SPACE_TO_BATCH_ND, "F1x1022x1022x8 I2=4,4 I2x2=1 : F"},
+    {NNHAL_OP_SQUEEZE, "F1x16777216 I1=0 : F"},
+    {NNHAL_OP_STRIDED_SLICE, ROWS " I2=0 I2=4096 I2=1 i0 i0 i0 : F"},
+    {NNHAL_OP_SUB, PAIR " i0 : F"},
+    {NNHAL_OP_TRANSPOSE, ROWS " I2=1,0 : F"},
+    {NNHAL_OP_ABS, BIG " : F"},
+    {NNHAL_OP_ARGMAX, "F1x16777216 i1 : I"},
+    {NNHAL_OP_ARGMIN, "Q1x67108864 i1 : I"},
+    {NNHAL_OP_AXIS_ALIGNED_BBOX_TRANSFORM, "F200000x4 F200000x40 I200000 F1x2 : F"},
+    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM,
+     "F1x20000x300 " LSTM_GATES(300, 300) LSTM_GATES(
+         300, 300) "F1x300 F1x300 F1x300 F1x300 F- " OMITTED_8 "i4 f0 f0 b1 b0 " OMITTED_8 ": F"},
+    {NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN,
+     "F1x10000x500 F500x500 F500x500 F500 F1x500 F500x500 F500x500 F500 F1x500 F- F- F- i1 b0 b1 : "
+     "F"},
+    {NNHAL_OP_BOX_WITH_NMS_LIMIT, "F100000x2 F100000x8 I100000 f-1 i-1 i0 f0.5 f0.5 f-1 : F F I I"},
+    {NNHAL_OP_BOX_WITH_NMS_LIMIT, "F1x1000000 F1x4000000 I1 f-1 i-1 i0 f0.5 f0.5 f-1 : F F I I"},
+    {NNHAL_OP_CAST, BIG " : Q@1/0"},
+    {NNHAL_OP_CHANNEL_SHUFFLE, ROWS " i64 i1 : F"},
+    {NNHAL_OP_DETECTION_POSTPROCESSING, "F1x200000x2=0.5 F1x200000x4 F200000x4 f10 f10 f5 f5 b1 "
+                                        "i200000 i1 i200000 f0 f0.5 b0 : F F I I"},
+    {NNHAL_OP_DETECTION_POSTPROCESSING, "F1x2000000x2=0.5 F1x2000000x4 F2000000x4 f10 f10 f5 f5 b0 "
+                                        "i200000 i1 i1 f0 f0.5 b0 : F F I I"},
+    {NNHAL_OP_EQUAL, PAIR " : B"},
+    {NNHAL_OP_EXP, BIG " : F"},
+    {NNHAL_OP_EXPAND_DIMS, BIG " i0 : F"},
+    {NNHAL_OP_GATHER, "F16x1000 i0 I16000 : F"},
+    {NNHAL_OP_GENERATE_PROPOSALS, "F1x300x300x1 F1x300x300x4 F1x4 F1x2=600 f1 f1 i0 i0 f0.5 f-1 b0 "
+                                  ": F F I"},
+    {NNHAL_OP_GENERATE_PROPOSALS,
+     "F1x1000x1000x3 F1x1000x1000x12 F3x4 F1x2=600 f1 f1 i2000000 i1 f0.5 f-1 b0 : F F I"},
+    {NNHAL_OP_GREATER, PAIR " : B"},
+    {NNHAL_OP_GREATER_EQUAL, PAIR " : B"},
+    {NNHAL_OP_GROUPED_CONV_2D, "F1x600x600x8 F8x100x100x4 F8 i0 i0 i0 i0 i1 i1 i2 i0 b0 : F"},
+    {NNHAL_OP_HEATMAP_MAX_KEYPOINT, "F20x300x300x8 F20x4 b0 : F F"},
+    {NNHAL_OP_INSTANCE_NORMALIZATION, "F1x4096x4096x1 f1 f0 f0.001 b0 : F"},
+    {NNHAL_OP_LESS, PAIR " : B"},
+    {NNHAL_OP_LESS_EQUAL, PAIR " : B"},
+    {NNHAL_OP_LOG, BIG " : F"},
+    {NNHAL_OP_LOGICAL_AND, BYTES " " BYTES " : B"},
+    {NNHAL_OP_LOGICAL_NOT, BYTES " : B"},
+    {NNHAL_OP_LOGICAL_OR, BYTES " " BYTES " : B"},
+    {NNHAL_OP_LOG_SOFTMAX, "F1x16777216 f1 i1 : F"},
+    {NNHAL_OP_MAXIMUM, PAIR " : F"},
+    {NNHAL_OP_MINIMUM, PAIR " : F"},
+    {NNHAL_OP_NEG, BIG " : F"},
+    {NNHAL_OP_NOT_EQUAL, PAIR " : B"},
+    {NNHAL_OP_PAD_V2, "F4096x1024x2 I3x2=1 f0 : F"},
+    {NNHAL_OP_POW, PAIR " : F"},
+    {NNHAL_OP_PRELU, PAIR " : F"},
+    {NNHAL_OP_QUANTIZE, BIG " : Q@1/0"},
+    {NNHAL_OP_QUANTIZED_16BIT_LSTM,
+     "Q4000x2000@0.0078125/128 Q1000x2000 Q1000x2000 Q1000x2000 Q1000x2000 Q1000x1000 Q1000x1000 "
+     "Q1000x1000 Q1000x1000 I1000@0.00390625/0 I1000@0.00390625/0 I1000@0.00390625/0 "
+     "I1000@0.00390625/0 Z4000x1000 Q4000x1000@0.0078125/128 : Z Q@0.0078125/128"},
+    {NNHAL_OP_RANDOM_MULTINOMIAL, "F100x10000 i100000 I2 : I"},
+    {NNHAL_OP_RANDOM_MULTINOMIAL, "F1x10000000 i1 I2 : I"},
+    {NNHAL_OP_REDUCE_ALL, BYTES " I1=0 b0 : B"},
+    {NNHAL_OP_REDUCE_ANY, BYTES " I2=0,1 b0 : B"},
+    {NNHAL_OP_REDUCE_MAX, ROWS " I1=0 b0 : F"},
+    {NNHAL_OP_REDUCE_MAX, "Q8192x8192 I2=0,1 b0 : Q"},
+    {NNHAL_OP_REDUCE_MIN, ROWS " I2=0,1 b0 : F"},
+    {NNHAL_OP_REDUCE_PROD, ROWS " I2=0,1 b0 : F"},
+    {NNHAL_OP_REDUCE_SUM, ROWS " I2=0,1 b0 : F"},
+    {NNHAL_OP_ROI_ALIGN, "F1x600x600x8 F100x4 I100 i7 i7 f1 f1 i2147483647 i2147483647 b0 : F"},
+    {NNHAL_OP_ROI_ALIGN, "F1x600x600x8 F100x4 I100 i1000 i100 f1 f1 i1 i2147483647 b0 : F"},
+    {NNHAL_OP_ROI_POOLING, "F1x600x600x8 F4000x4=0,0,599,599 I4000 i2 i2 f1 f1 b0 : F"},
+    {NNHAL_OP_RSQRT, BIG " : F"},
+    {NNHAL_OP_SELECT, BYTES " " ROWS " " ROWS " : F"},
+    {NNHAL_OP_SIN, BIG " : F"},
+    {NNHAL_OP_SLICE, ROWS " I2=1 I2=4000 : F"},
+    {NNHAL_OP_SPLIT, "F2000000x8 i1 i8 : F F F F F F F F"},
+    {NNHAL_OP_SQRT, BIG " : F"},
+    {NNHAL_OP_TILE, "F4096x64 I2=1,64 : F"},
+    {NNHAL_OP_TILE, "F1x1 I2=1,16777216 : F"},
+    {NNHAL_OP_TOPK_V2, "F1x8000000 i8000000 : F I"},
+    {NNHAL_OP_TRANSPOSE_CONV_2D, "F1x300x300x8 F8x100x100x8 F8 i0 i0 i0 i0 i1 i1 i0 b0 : F"},
+    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM,
+     "F1x20000x300 " LSTM_GATES(300, 300) "F1x300 F1x300 i4 f0 f0 b0 F- F- F- F- : F"},
+    {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_RNN, "F1x20000x100 F500x100 F500x500 F500 F1x500 i1 i0 : F"},
+    {NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, "F1x100x100x16 i1000 i1000 b0 : F"},
+    {NNHAL_OP_QUANTIZED_LSTM,
+     "S4000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 Y1000x1000 "
+     "Y1000x1000 Z- Z- Z- I1000 I1000 I1000 I1000 Y- I- S4000x1000 Z4000x1000 Z- Z- Z- Z- f0 f0 "
+     "f0.01 f0.01 f0.01 f0.01 i0 f0.01 : S Z S"},
+    {NNHAL_OP_ELU, BIG " f1 : F"},
+    {NNHAL_OP_HARD_SWISH, BIG " : F"},
+    {NNHAL_OP_FILL, "I1=16777216 f1 : F"},
+    {NNHAL_OP_RANK, BIG " : i"},
+    {NNHAL_OP_BATCH_MATMUL, "F4x2048x2048 F4x2048x2048 b0 b0 : F"},
+    {NNHAL_OP_BATCH_MATMUL, "F4x2048x2048 F4x2048x2048 b1 b1 : F"},
+    {NNHAL_OP_BATCH_MATMUL, "S4x2048x2048 S4x2048x2048 b0 b0 : S@9/0"},
+    {NNHAL_OP_PACK, "i0 F8000000 F8000000 : F"},
+    {NNHAL_OP_MIRROR_PAD, ROWS " I2x2=1 i0 : F"},
+    {NNHAL_OP_REVERSE, ROWS " I1=1 : F"},
+};
+
+/* ---- a model of a row ---- */
+
+static void *zeroes, *room;
+
+static void map_memory(void)
+{
+    zeroes = mmap(NULL, ROOM, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                0);
+    ck_assert_ptr_ne(zeroes, MAP_FAILED);
+    ck_assert_ptr_ne(room, MAP_FAILED);
+}
+
+static uint32_t type_of(char letter)
+{
+    static const struct {
+        char letter;
+        uint32_t type;
+    } types[] = {{'F', NNHAL_TENSOR_FLOAT32},
+                 {'H', NNHAL_TENSOR_FLOAT16},
+                 {'I', NNHAL_TENSOR_INT32},
+                 {'Q', NNHAL_TENSOR_QUANT8_ASYMM},
+                 {'S', NNHAL_TENSOR_QUANT8_ASYMM_SIGNED},
+                 {'Y', NNHAL_TENSOR_QUANT8_SYMM},
+                 {'Z', NNHAL_TENSOR_QUANT16_SYMM},
+                 {'B', NNHAL_TENSOR_BOOL8},
+                 {'i', NNHAL_INT32},
+                 {'f', NNHAL_FLOAT32},
+                 {'b', NNHAL_BOOL}};
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (types[i].letter == letter)
+            return types[i].type;
+    ck_abort_msg("no type %c", letter);
+    return 0;
+}
+
+struct busy_operand {
+    uint32_t type, rank, dims[NNHAL_MAX_RANK];
+    float scale;
+    int32_t zero_point;
+    uint64_t n_bytes;
+    bool is_omitted;
+    const char *numbers; /* behind '='; NULL: zeroes */
+};
+
+static struct busy_operand read_operand(const char *text)
+{
+    struct busy_operand operand = {.type = type_of(text[0]), .n_bytes = 1};
+    char *end = (char *)(uintptr_t)text + 1;
+    const char *quant = strchr(text, '@'), *numbers = strchr(text, '=');
+
+    operand.is_omitted = text[1] == '-';
+    if (nn_type_is_quantized(operand.type))
+        operand.scale = text[0] == 'Z' ? 0x1p-11f : 0.5f;
+    if (quant)
+        sscanf(quant, "@%f/%d", &operand.scale, &operand.zero_point);
+    while (*end >= '0' && *end <= '9' && !nn_type_is_scalar(operand.type)) {
+        operand.dims[operand.rank] = (uint32_t)strtoul(end, &end, 10);
+        operand.n_bytes *= operand.dims[operand.rank++];
+        end += *end == 'x';
+    }
+    operand.n_bytes *= nn_type_bytes(operand.type);
+    if (numbers)
+        operand.numbers = numbers + 1;
+    return operand;
+}
+
+/* The numbers of a tensor, over and over, which live as long as the builder. */
+static void *make_numbers(struct builder *b, const struct busy_operand *operand)
+{
+    size_t n = operand->n_bytes / 4;
+    float *floats = nn_arena_alloc(&b->arena, operand->n_bytes);
+    const char *at = operand->numbers;
+
+    for (size_t i = 0; i < n; i++) {
+        float number = strtof(at, (char **)(uintptr_t)&at);
+
+        if (operand->type == NNHAL_TENSOR_INT32)
+            ((int32_t *)(void *)floats)[i] = (int32_t)number;
+        else
+            floats[i] = number;
+        at = *at == ',' ? at + 1 : operand->numbers;
+    }
+    return floats;
+}
+
+static uint32_t add_scalar(struct builder *b, uint32_t type, const char *text)
+{
+    if (type == NNHAL_FLOAT32)
+        return builder_f32(b, 0, strtof(text, NULL));
+    return type == NNHAL_BOOL ? builder_bool(b, 0, text[0] == '1')
+                              : builder_i32(b, 0, (int32_t)strtol(text, NULL, 10));
+}
+
+struct busy_model {
+    struct builder b;
+    bool is_constant; /* all operands: what the operation does is done in prepare() */
+    struct builder_run run;
+    const void *data[BUILDER_MAX_IO];
+    size_t sizes[BUILDER_MAX_IO];
+};
+
+static uint32_t add_input(struct busy_model *m, const char *text)
+{
+    bool is_constant = m->is_constant || text[0] == '!';
+    struct busy_operand operand = read_operand(text + (text[0] == '!'));
+    struct builder *b = &m->b;
+    uint32_t lifetime = NNHAL_CONSTANT_REFERENCE, index;
+
+    if (nn_type_is_scalar(operand.type))
+        return add_scalar(b, operand.type, text + 1);
+    if (operand.is_omitted)
+        return builder_operand(b, 0, operand.type, NNHAL_NO_VALUE, 0, NULL, operand.scale, 0);
+    if (operand.numbers && operand.n_bytes < 1000)
+        return builder_constant(b, 0, operand.type, operand.rank, operand.dims, operand.scale,
+                                operand.zero_point, make_numbers(b, &operand), operand.n_bytes, 0);
+    if (!is_constant) {
+        uint32_t i = b->graphs[0].n_inputs;
+
+        ck_assert_uint_lt(i, sizeof(m->data) / sizeof(m->data[0]));
+        m->data[i] = operand.numbers ? make_numbers(b, &operand) : zeroes;
+        m->sizes[i] = operand.n_bytes;
+        return builder_input(b, 0, operand.type, operand.rank, operand.dims, operand.scale,
+                             operand.zero_point);
+    }
+    index = builder_operand(b, 0, operand.type, lifetime, operand.rank, operand.dims, operand.scale,
+                            operand.zero_point);
+    b->graphs[0].operands[index].location.length = operand.n_bytes;
+    return index;
+}
+
+static uint32_t add_output(struct busy_model *m, const char *text)
+{
+    struct busy_operand operand = read_operand(text);
+
+    if (m->is_constant)
+        return builder_temporary(&m->b, 0, operand.type, 0, NULL, operand.scale,
+                                 operand.zero_point);
+    return builder_output(&m->b, 0, operand.type, 0, NULL, operand.scale, operand.zero_point);
+}
+
+/* An operation that is no constant, so that the model has an input and an output. */
+static void add_other(struct busy_model *m)
+{
+    uint32_t one[] = {1}, in = builder_input(&m->b, 0, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0);
+    uint32_t out = builder_output(&m->b, 0, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0);
+
+    builder_operation(&m->b, 0, NNHAL_OP_RELU, 1, &in, 1, &out);
+}
+
+static struct busy_model *model_new(const struct busy_row *row, bool is_constant, bool is_reference)
+{
+    struct busy_model *m = calloc(1, sizeof(*m));
+    uint32_t inputs[80], outputs[16], n_inputs = 0, n_outputs = 0;
+    char text[1200], *rest = NULL;
+    bool is_input = true;
+
+    ck_assert_ptr_nonnull(m);
+    builder_init(&m->b, 2);
+    if (is_reference) {
+        m->b.driver->close(m->b.device);
+        m->b.driver = nn_cpu_reference_main(NULL);
+        ck_assert_uint_eq(m->b.driver->open(&m->b.services, &m->b.device), NNHAL_NONE);
+    }
+    m->is_constant = is_constant;
+    snprintf(text, sizeof(text), "%s", row->operands);
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (word[0] == ':')
+            is_input = false;
+        else if (is_input)
+            inputs[n_inputs++] = add_input(m, word);
+        else
+            outputs[n_outputs++] = add_output(m, word);
+    }
+    builder_operation(&m->b, 0, row->operation, n_inputs, inputs, n_outputs, outputs);
+    if (is_constant)
+        add_other(m);
+    return m;
+}
+
+static void model_free(struct busy_model *m)
+{
+    builder_done(&m->b);
+    free(m);
+}
+
+/* ---- looks ---- */
+
+static uint64_t longest_gap_ns; /* atomic */
+static _Thread_local uint64_t last_look_ns;
+
+static uint64_t thread_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+/* Time of a processor, so that other load on the machine does not count. */
+static void see_look(void)
+{
+    uint64_t now_ns = thread_ns(), gap_ns = now_ns - last_look_ns;
+    uint64_t longest = __atomic_load_n(&longest_gap_ns, __ATOMIC_RELAXED);
+
+    while (gap_ns > longest &&
+           !__atomic_compare_exchange_n(&longest_gap_ns, &longest, gap_ns, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+        ;
+    last_look_ns = now_ns;
+}
+
+static void begin_looks(void)
+{
+    last_look_ns = thread_ns();
+    __atomic_store_n(&longest_gap_ns, 0, __ATOMIC_RELAXED);
+    nn_stop_observer = see_look;
+}
+
+/* What one call did: that it came back in time, and looked often enough. */
+static void check_call(const struct busy_row *row, const char *what, uint64_t begin_ns)
+{
+    const char *bound = getenv("NN_TEST_GAP_MS");
+    uint64_t took_ns = nn_sys_now_ns() - begin_ns;
+
+    see_look();
+    nn_stop_observer = NULL;
+    if (getenv("NN_TEST_VERBOSE"))
+        printf("%-32s %-8s %6.1f ms, longest without a look %6.2f ms: %.30s\n",
+               nn_op_find(row->operation)->name, what, (double)took_ns / 1e6,
+               (double)longest_gap_ns / 1e6, row->operands);
+    ck_assert_msg(took_ns < BACK_NS, "%s %s: back after %llu ms", nn_op_find(row->operation)->name,
+                  what, (unsigned long long)(took_ns / MS));
+    if (bound)
+        ck_assert_msg(longest_gap_ns < strtoul(bound, NULL, 10) * MS,
+                      "%s %s: %llu ms without a look", nn_op_find(row->operation)->name, what,
+                      (unsigned long long)(longest_gap_ns / MS));
+}
+
+/* ---- calls ---- */
+
+static uint32_t prepare_row(struct busy_model *m, uint64_t deadline_ns,
+                            const uint32_t *is_cancelled, void **ret_prepared)
+{
+    struct nnhal_prepare request = {.size = sizeof(request),
+                                    .model = builder_model(&m->b),
+                                    .preference = NNHAL_FAST_SINGLE_ANSWER,
+                                    .priority = NNHAL_PRIORITY_MEDIUM,
+                                    .deadline_ns = deadline_ns,
+                                    .is_cancelled = is_cancelled};
+
+    m->b.mapped = (struct nnhal_mapped_pool){zeroes, ROOM, NULL};
+    return m->b.driver->prepare(m->b.device, &request, ret_prepared);
+}
+
+static uint32_t execute_row(struct busy_model *m, void *prepared, uint64_t deadline_ns)
+{
+    size_t share = ROOM / (m->b.graphs[0].n_outputs + 1);
+
+    builder_run_init(&m->run, &m->b);
+    m->run.execution.deadline_ns = deadline_ns;
+    for (uint32_t i = 0; i < m->b.graphs[0].n_inputs; i++)
+        builder_run_input(&m->run, i, m->data[i], m->sizes[i]);
+    for (uint32_t i = 0; i < m->b.graphs[0].n_outputs; i++)
+        builder_run_output(&m->run, i, (uint8_t *)room + i * (share / 64 * 64), share / 64 * 64);
+    return m->b.driver->execute(prepared, &m->run.execution);
+}
+
+static void *cancel_soon(void *is_cancelled)
+{
+    struct timespec time = {.tv_nsec = (long)CANCEL_NS};
+
+    nanosleep(&time, NULL);
+    __atomic_store_n((uint32_t *)is_cancelled, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void execute_until_deadline(const struct busy_row *row)
+{
+    struct busy_model *m = model_new(row, false, false);
+    void *prepared = NULL;
+    uint64_t begin_ns;
+    uint32_t status;
+
+    ck_assert_msg(prepare_row(m, NNHAL_NO_TIME, NULL, &prepared) == NNHAL_NONE, "%s: %s",
+                  nn_op_find(row->operation)->name, m->b.why);
+    begin_looks();
+    begin_ns = nn_sys_now_ns();
+    status = execute_row(m, prepared, begin_ns + TIMEOUT_NS);
+    ck_assert_msg(status == NNHAL_NONE || status == NNHAL_MISSED_DEADLINE_TRANSIENT, "%s: %u %s",
+                  nn_op_find(row->operation)->name, status, m->b.why);
+    check_call(row, "timeout", begin_ns);
+    m->b.driver->release(prepared);
+    model_free(m);
+}
+
+static void execute_until_cancelled(const struct busy_row *row)
+{
+    struct busy_model *m = model_new(row, false, true);
+    void *prepared = NULL;
+    uint64_t begin_ns;
+    pthread_t thread;
+    uint32_t status;
+
+    ck_assert_uint_eq(prepare_row(m, NNHAL_NO_TIME, NULL, &prepared), NNHAL_NONE);
+    begin_looks();
+    begin_ns = nn_sys_now_ns();
+    pthread_create(&thread, NULL, cancel_soon, &m->run.is_cancelled);
+    status = execute_row(m, prepared, NNHAL_NO_TIME);
+    ck_assert_msg(status == NNHAL_NONE || (status == NNHAL_GENERAL_FAILURE && !m->b.why[0]),
+                  "%s: %u %s", nn_op_find(row->operation)->name, status, m->b.why);
+    check_call(row, "cancel", begin_ns);
+    pthread_join(thread, NULL);
+    m->b.driver->release(prepared);
+    model_free(m);
+}
+
+static void prepare_until_deadline(const struct busy_row *row)
+{
+    struct busy_model *m = model_new(row, true, false);
+    void *prepared = NULL;
+    uint64_t begin_ns = nn_sys_now_ns();
+    uint32_t status;
+
+    begin_looks();
+    status = prepare_row(m, begin_ns + TIMEOUT_NS, NULL, &prepared);
+    ck_assert_msg(status == NNHAL_NONE || status == NNHAL_MISSED_DEADLINE_TRANSIENT, "%s: %u %s",
+                  nn_op_find(row->operation)->name, status, m->b.why);
+    check_call(row, "prepare", begin_ns);
+    if (status == NNHAL_NONE)
+        m->b.driver->release(prepared);
+    model_free(m);
+}
+
+static void each_row(void (*fn)(const struct busy_row *row))
+{
+    const char *only = getenv("NN_TEST_OPERATION");
+
+    map_memory();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (!only || strcmp(only, nn_op_find(rows[i].operation)->name) == 0)
+            fn(&rows[i]);
+}
+
+/* ---- tests ---- */
+
+/* IF and WHILE run other operations; their own deadlines are in test-control.c. */
+TEST(each_operation_has_a_row)
+{
+    static const uint32_t operations[] = {
+#define NN_OP(name, ...) NNHAL_OP_##name,
+#include "model/ops.def"
+#undef NN_OP
+    };
+
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+        bool has_row = operations[i] == NNHAL_OP_IF || operations[i] == NNHAL_OP_WHILE;
+
+        for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+            has_row = has_row || rows[k].operation == operations[i];
+        ck_assert_msg(has_row, "%s has no row", nn_op_find(operations[i])->name);
+    }
+}
+TEST_END
+
+TEST(executions_end_at_their_deadline)
+{
+    each_row(execute_until_deadline);
+}
+TEST_END
+
+TEST(executions_end_with_their_caller)
+{
+    each_row(execute_until_cancelled);
+}
+TEST_END
+
+TEST(preparations_end_at_their_deadline)
+{
+    each_row(prepare_until_deadline);
+}
+TEST_END
+
+static uint64_t process_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+/* Half of a second in which the team computes nothing more. */
+TEST(threads_are_idle_afterwards)
+{
+    const struct busy_row row = {NNHAL_OP_BATCH_MATMUL, "F4x2048x2048 F4x2048x2048 b0 b0 : F"};
+    struct timespec time = {.tv_nsec = (long)(500 * MS)};
+    struct busy_model *m;
+    void *prepared = NULL;
+    uint64_t before_ns;
+
+    map_memory();
+    m = model_new(&row, false, false);
+    ck_assert_uint_eq(prepare_row(m, NNHAL_NO_TIME, NULL, &prepared), NNHAL_NONE);
+    ck_assert_uint_eq(execute_row(m, prepared, nn_sys_now_ns() + TIMEOUT_NS),
+                      NNHAL_MISSED_DEADLINE_TRANSIENT);
+    before_ns = process_ns();
+    nanosleep(&time, NULL);
+    ck_assert_uint_lt(process_ns() - before_ns, 100 * MS);
+    m->b.driver->release(prepared);
+    model_free(m);
+}
+TEST_END
+
+CHECK_MAIN("cancel", each_operation_has_a_row, executions_end_at_their_deadline,
+           executions_end_with_their_caller, preparations_end_at_their_deadline,
+           threads_are_idle_afterwards)

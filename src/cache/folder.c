@@ -52,22 +52,26 @@ void nn_folder_close(struct nn_folder *folder)
     folder->fd = -1;
 }
 
-/* Whether it is an ordinary file of ours. */
-static bool is_ours(int fd, struct stat *ret)
-{
-    return fstat(fd, ret) == 0 && S_ISREG(ret->st_mode) && ret->st_uid == geteuid();
-}
-
-int nn_folder_open_file(const struct nn_folder *folder, const char *name, int flags)
+/* The folder may be another's, who may have put anything into it: a link that leads elsewhere, a
+ * FIFO whose opening would wait. */
+static int folder_open_file(const struct nn_folder *folder, const char *name, int flags,
+                            struct stat *ret_status)
 {
     int fd = nn_sys_openat(folder->fd, name, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0600);
-    struct stat status;
 
-    if (fd >= 0 && !is_ours(fd, &status)) {
+    if (fd >= 0 && (fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode) ||
+                    ret_status->st_uid != geteuid())) {
         close(fd);
         return nn_error_origin(-EPERM);
     }
     return fd;
+}
+
+int nn_folder_open_file(const struct nn_folder *folder, const char *name, int flags)
+{
+    struct stat status;
+
+    return folder_open_file(folder, name, flags, &status);
 }
 
 static void lock_nap(uint64_t *n_ns)
@@ -147,24 +151,27 @@ void nn_entry_done(struct nn_entry *set)
     nn_entry_init(set);
 }
 
-/* Opens the files; what is not there is made if flags say so. */
-static int open_set(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
-                    uint32_t n_data, uint64_t temporary, int flags, struct nn_entry *set)
+/* Opens the files of a set that has folder, key and temporary; what is not there is made if flags
+ * say so. *ret_first is the first model file's status: nothing is looked at twice on a hit's way. */
+static int entry_open_files(struct nn_entry *set, uint32_t n_model, uint32_t n_data, int flags,
+                            struct stat *ret_first)
 {
     char name[NAME_BYTES];
 
-    *set = (struct nn_entry){.folder = folder, .key = *key, .temporary = temporary};
     while (set->n_model < n_model || set->n_data < n_data) {
         bool is_model = set->n_model < n_model;
         uint32_t k = is_model ? set->n_model : set->n_data;
+        struct stat status;
         int fd;
 
-        format_name(set, is_model, k, temporary != 0, name);
-        fd = nn_folder_open_file(folder, name, flags);
+        format_name(set, is_model, k, set->temporary != 0, name);
+        fd = folder_open_file(set->folder, name, flags, &status);
         if (fd < 0) {
             nn_entry_done(set);
             return nn_error_trace(fd);
         }
+        if (is_model && k == 0)
+            *ret_first = status;
         if (is_model)
             set->model[set->n_model++] = fd;
         else
@@ -176,13 +183,17 @@ static int open_set(struct nn_folder *folder, const struct nn_hash *key, uint32_
 int nn_entry_find(struct nn_folder *folder, const struct nn_hash *key, uint32_t n_model,
                   uint32_t n_data, struct nn_entry *ret_set)
 {
-    if (open_set(folder, key, n_model, n_data, 0, 0, ret_set) < 0)
+    struct stat first = {0};
+
+    *ret_set = (struct nn_entry){.folder = folder, .key = *key};
+    if (entry_open_files(ret_set, n_model, n_data, 0, &first) < 0)
         return NN_FOLDER_E_NONE;
-    if (!nn_entry_is_written(ret_set)) {
+    if (first.st_size == 0) { /* its maker died before it was whole */
         nn_entry_done(ret_set);
         return NN_FOLDER_E_NONE;
     }
-    futimens(ret_set->model[0], NULL); /* used now */
+    ret_set->inode = first.st_ino;
+    futimens(ret_set->model[0], NULL); /* used now: the entry used longest ago goes first */
     return 0;
 }
 
@@ -191,9 +202,11 @@ int nn_entry_create(struct nn_folder *folder, const struct nn_hash *key, uint32_
 {
     static uint32_t last;
     uint64_t number = ((uint64_t)getpid() << 32) | __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    struct stat first;
 
+    *ret_set = (struct nn_entry){.folder = folder, .key = *key, .temporary = number};
     return nn_error_trace(
-        open_set(folder, key, n_model, n_data, number, O_CREAT | O_EXCL | O_TRUNC, ret_set));
+        entry_open_files(ret_set, n_model, n_data, O_CREAT | O_EXCL | O_TRUNC, &first));
 }
 
 bool nn_entry_is_written(const struct nn_entry *set)
@@ -201,13 +214,6 @@ bool nn_entry_is_written(const struct nn_entry *set)
     struct stat status;
 
     return set->n_model && fstat(set->model[0], &status) == 0 && status.st_size > 0;
-}
-
-ino_t nn_entry_inode(const struct nn_entry *set)
-{
-    struct stat status;
-
-    return set->n_model && fstat(set->model[0], &status) == 0 ? status.st_ino : 0;
 }
 
 /* -- room --------------------------------------------------------------------------------- */
@@ -355,7 +361,8 @@ int nn_entry_sync(const struct nn_entry *set)
     return nn_error_trace(r);
 }
 
-/* The first model file comes last: with it the entry is there. */
+/* The first model file comes last: with it the entry is there. A crash between two renames leaves
+ * files of two versions, which the driver's hash refuses. */
 int nn_entry_commit(struct nn_entry *set, uint64_t max_bytes)
 {
     int r = 0;

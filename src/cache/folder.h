@@ -48,6 +48,7 @@ struct nn_entry {
     uint32_t n_data;
     int32_t model[NNHAL_MAX_CACHE_FILES]; /* -1, or open */
     int32_t data[NNHAL_MAX_CACHE_FILES];
+    ino_t inode; /* of the first model file that was found: one that is replaced has another */
     uint64_t temporary; /* number in the names until they are kept; 0: none */
 };
 
@@ -97,10 +98,6 @@ int nn_entry_create(struct nn_folder *folder, const struct nn_hash *key, uint32_
 /* nn_entry_is_written() - whether the driver has written into it: it writes the first
  * model file last. */
 bool nn_entry_is_written(const struct nn_entry *set);
-
-/* nn_entry_inode() - of the first model file: an entry that was replaced has another one. 0: it
- * cannot be told. */
-ino_t nn_entry_inode(const struct nn_entry *set);
 
 /* nn_entry_is_removed() - whether its files have no name any more: they cannot be kept. */
 bool nn_entry_is_removed(const struct nn_entry *set);

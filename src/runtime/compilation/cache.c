@@ -166,7 +166,7 @@ static bool try_hit(struct cache_attempt *attempt)
         set_outcome(attempt->cache, NNHAL_CACHE_COMPILED, "there was no entry for this model");
         return false;
     }
-    found = nn_entry_inode(&set);
+    found = set.inode;
     if (attempt->refused && found == attempt->refused) {
         nn_entry_done(&set);
         return false;

@@ -9,8 +9,8 @@ runs with one and with two threads, embedded; the rounds over all models are
 interleaved and the medians of the rounds' medians are printed, because machines
 are shared and noisy. Then what it takes to compile each model and to take it
 from a cache in a new process, beside reading the same bytes and checking them
-with SHA-256: from the cache it should take at most twice as long as that plus
-1 ms, and at most 1 ms longer than compiling. Then the round trip of a
+with SHA-256: from the cache it takes at most twice as long as that plus 1 ms,
+and at most 0.2 ms longer than compiling, or the program ends with 1. Then the round trip of a
 one-element ADD on the sample driver in every way, beside a raw ping-pong of
 the same run, and through bursts.
 """
@@ -26,6 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = (1, 2)
+CACHE_MS = 0.2  # by which a model may be slower from the cache than compiled
 
 
 def models():
@@ -94,26 +95,37 @@ def measure_cache(build, path, state):
     return json.loads(done.stdout)
 
 
+def is_quick(r):
+    """Whether a model comes from the cache as quickly as promised."""
+    cached = r["from_cache_first_ms"]
+    return cached <= 2 * r["read_ms"] + 1 and cached <= r["compile_first_ms"] + CACHE_MS
+
+
 def cache_table(build, paths):
+    """Returns: whether all models keep the promise; a slow one is measured three times."""
     n_good = n_measured = 0
     print(f"\n{'model':46} {'KiB':>7} {'compile':>9} {'and keep':>9} {'cached':>9} {'read':>9}"
-          f" {'c : r':>6}   (ms, in a new process)")
+          f" {'c : r':>6} {'c : c':>6}   (ms, in a new process; cached to read, to compile)")
     for path in paths:
-        with tempfile.TemporaryDirectory() as state:
-            r = measure_cache(build, path, state)
+        for _ in range(3):
+            with tempfile.TemporaryDirectory() as state:
+                r = measure_cache(build, path, state)
+            if not r or r["why_not"] or is_quick(r):
+                break
         if not r:
             continue
         if r["why_not"]:
             print(f"{name_of(path):46} not cached: {r['why_not']}")
             continue
         cached, read, compiled = r["from_cache_first_ms"], r["read_ms"], r["compile_first_ms"]
-        is_good = cached <= 2 * read + 1 and cached <= compiled + 1
+        is_good = is_quick(r)
         n_good += is_good
         n_measured += 1
         print(f"{name_of(path):46} {r['bytes'] / 1024:7.0f} {compiled:9.3f} {r['keep_ms']:9.3f} "
-              f"{cached:9.3f} {read:9.3f} {cached / read:6.2f}{'' if is_good else '   SLOW'}",
-              flush=True)
-    print(f"{n_good} of {n_measured} within 2 x read + 1 ms and within compile + 1 ms")
+              f"{cached:9.3f} {read:9.3f} {cached / read:6.2f} {cached / compiled:6.2f}"
+              f"{'' if is_good else '   SLOW'}", flush=True)
+    print(f"{n_good} of {n_measured} within 2 x read + 1 ms and within compile + {CACHE_MS} ms")
+    return n_good == n_measured
 
 
 def main():
@@ -127,16 +139,15 @@ def main():
     paths = options.model or models()
     if options.only != "cache":
         table(options.build, paths, options.rounds, options.runs)
-    if options.only != "run":
-        cache_table(options.build, paths)
+    is_good = options.only == "run" or cache_table(options.build, paths)
     if options.model or options.only:
-        return 0
+        return 0 if is_good else 1
     sample = options.build / "nnhal-drivers" / "libnnhal-driver-sample.so"
     for command in ([options.build / "bench" / "layers", sample],
                     [options.build / "bench" / "roundtrip"], [options.build / "bench" / "burst"]):
         print(flush=True)
         subprocess.run(command, check=True)
-    return 0
+    return 0 if is_good else 1
 
 
 if __name__ == "__main__":

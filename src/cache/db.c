@@ -133,6 +133,8 @@ static int error_of(int failure)
     }
 }
 
+/* A handle that was inherited by fork() is forgotten, not closed: closing it would drop the
+ * parent's locks and might write. */
 static void close_handle(struct nn_db *db)
 {
     bool is_ours = db->pid == getpid();
@@ -184,6 +186,7 @@ static int file_replace(struct nn_db *db)
         journal = NULL;
         return nn_error_origin(-ENOMEM);
     }
+    /* The journal first: one that stayed would be rolled back into the new database. */
     unlink(journal);
     unlink(db->path);
     db->n_replaced++;
@@ -260,6 +263,8 @@ int nn_db_refresh(struct nn_db *db)
     r = nn_own_folder_make(db->folder);
     if (r == 0)
         r = open_or_replace(&next);
+    /* A sandbox that has been closed opens nothing; the file that is open still serves this
+     * process. */
     if (r < 0)
         return db->sqlite ? 0 : nn_error_trace(r);
     close_handle(db);
@@ -274,6 +279,7 @@ sqlite3_stmt *nn_db_statement(struct nn_db *db, unsigned i, const char *sql)
         db->failure = SQLITE_CANTOPEN;
         return NULL;
     }
+    /* Prepared once: parsing takes longer than most statements. */
     if (!db->statements[i])
         db->failure = sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                          &db->statements[i], NULL);

@@ -32,6 +32,7 @@ int nn_entry_file_write_unsynced(int fd, const struct nn_hash_part *parts, size_
             r = nn_sys_pwrite(fd, parts[i].bytes, (size_t)parts[i].size, (off_t)offset);
         offset += parts[i].size;
     }
+    /* Cut afterwards: a longer file that was there must not leave its end behind. */
     if (r == 0)
         r = nn_sys_ftruncate(fd, (off_t)offset);
     return nn_error_trace(r);

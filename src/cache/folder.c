@@ -74,6 +74,7 @@ int nn_folder_open_file(const struct nn_folder *folder, const char *name, int fl
     return folder_open_file(folder, name, flags, &status);
 }
 
+/* Naps double, so that a short compilation is noticed soon and a long one costs few wake-ups. */
 static void lock_nap(uint64_t *n_ns)
 {
     const struct timespec time = {.tv_nsec = (long)*n_ns};
@@ -92,7 +93,10 @@ int nn_folder_lock(struct nn_folder *folder, const struct nn_hash *key, uint64_t
     if (fd < 0)
         return nn_error_trace(fd);
     memcpy(&place, key->bytes, sizeof(place));
+    /* An offset is signed, and the byte locked must not be the last that there is. */
     lock.l_start = (off_t)(place >> 2);
+    /* Tried again and again instead of F_OFD_SETLKW, which has no end: the holder may be
+     * stopped. */
     while (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
         if ((errno != EAGAIN && errno != EACCES && errno != EINTR) ||
             nn_sys_now_ns() >= deadline_ns) {
@@ -134,6 +138,8 @@ void nn_entry_init(struct nn_entry *set)
     *set = (struct nn_entry){0};
 }
 
+/* An entry that was not committed leaves nothing behind: its files are removed by the names they
+ * have had until now, which no other process uses. */
 void nn_entry_done(struct nn_entry *set)
 {
     char name[NAME_BYTES];
@@ -151,8 +157,9 @@ void nn_entry_done(struct nn_entry *set)
     nn_entry_init(set);
 }
 
-/* Opens the files of a set that has folder, key and temporary; what is not there is made if flags
- * say so. *ret_first is the first model file's status: nothing is looked at twice on a hit's way. */
+/* Opens the files of a set that has folder, key and temporary; what is not there is made if
+ * flags say so. *ret_first is the first model file's status: nothing is looked at twice on a
+ * hit's way. */
 static int entry_open_files(struct nn_entry *set, uint32_t n_model, uint32_t n_data, int flags,
                             struct stat *ret_first)
 {
@@ -245,6 +252,7 @@ size_t nn_folder_list(const struct nn_folder *folder, struct nn_folder_file **re
         struct stat status;
         struct nn_folder_file *grown;
 
+        /* Names that are not ours are left alone: the folder is the application's. */
         if (n_name > sizeof(files->name) || !is_entry_name(entry->d_name) ||
             fstatat(folder->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
@@ -317,6 +325,7 @@ static void folder_evict(const struct nn_folder *folder, const struct nn_hash *o
         if (!memcmp(files[i].name, own_name, KEY_CHARACTERS))
             files[i].size = 0; /* counted, not to be found below */
     }
+    /* Whole entries, because one with a file missing could only be refused. */
     while (sum > max_bytes) {
         size_t first = n, end = n;
 
@@ -354,6 +363,7 @@ int nn_entry_sync(const struct nn_entry *set)
 {
     int r = 0;
 
+    /* In the order of the names: after a power cut what has a name is on the disk. */
     for (uint32_t i = 0; r == 0 && i < set->n_data; i++)
         r = nn_sys_fdatasync(set->data[i]);
     for (uint32_t i = set->n_model; r == 0 && i-- > 0;)

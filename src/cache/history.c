@@ -33,6 +33,7 @@ void nn_history_write(const struct nn_folder *folder, const struct nn_history_re
     memset(&record, 0, sizeof(record)); /* the padding is summed as well */
     memcpy(&record.note, note, sizeof(*note));
     record.sum = nn_hash_checksum(&record.note, sizeof(record.note));
+    /* No lock: two that write at once damage one note, which its sum shows. */
     nn_sys_pwrite(fd, &record, sizeof(record), (off_t)(record_index(&note->key) * sizeof(record)));
 }
 

@@ -126,6 +126,7 @@ int nn_store_file_open(struct nnhal_store *store, int64_t id, uint64_t n_bytes)
     fd = nn_sys_openat(store->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return nn_error_trace(fd);
+    /* Its size is checked before memory for it is taken: the row may be damaged, or the file. */
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
         (uint64_t)status.st_size != n_bytes) {
         close(fd);

@@ -167,6 +167,8 @@ static bool put_uses(struct nnhal_store *store)
 
 /* -- transactions -------------------------------------------------------------------------- */
 
+/* Files go after the commit: if it fails their rows are still there. One that is killed in between
+ * leaves files without rows, which the next sweep removes. */
 static void end_transaction(struct nnhal_store *store, bool is_committed)
 {
     for (size_t i = 0; is_committed && i < store->n_doomed; i++)
@@ -258,6 +260,7 @@ int nn_store_transact(struct nnhal_store *store, bool (*body)(struct nnhal_store
 {
     int r = nn_store_refresh(store);
 
+    /* Done again on an empty database at most once: two damages in a row are the disk's. */
     if (r != 0 || try_transaction(store, body, ctx))
         return r;
     r = nn_db_recover(&store->db);
@@ -287,6 +290,8 @@ static void take_numbers(sqlite3_stmt *statement, struct nn_store_row *row)
 static bool take_row(struct nnhal_store *store, sqlite3_stmt *statement, struct nn_store_row *row)
 {
     take_numbers(statement, row);
+    /* Numbers of a row that SQLite thinks whole may still be nonsense: they become sizes and
+     * names. */
     if (row->id <= 0 || sqlite3_column_bytes(statement, 3) != NN_HASH_BYTES)
         return declare_damaged(store);
     memcpy(row->hash.bytes, sqlite3_column_blob(statement, 3), NN_HASH_BYTES);

@@ -97,6 +97,7 @@ _public_ void nnhal_store_close(struct nnhal_store *store)
     if (!store)
         return;
     nn_db_lock();
+    /* What gets have counted is written now, or is lost with this handle. */
     if (store->n_uses || store->n_hits || store->n_misses || store->n_damaged)
         nn_store_transact(store, do_nothing, NULL);
     nn_db_close(&store->db);
@@ -158,6 +159,7 @@ static bool set_entry(struct nnhal_store *store, void *ctx)
     uint64_t n_evictions = store->state.n_evictions;
     struct nn_store_row old;
 
+    /* What is replaced counts as room: no other entry goes without need. */
     if (!nn_store_find_row(store, &setting->key, &old) ||
         !nn_store_evict(store, &old, &setting->row,
                         setting->row.file_bytes ? setting->key.n_bytes : setting->row.n_bytes,
@@ -262,6 +264,7 @@ static int store_set(struct nnhal_store *store, const struct nn_store_key *key,
     /* Not SQLite's: in a sandbox that has no /dev/urandom to begin with. */
     if (getrandom(&setting.row.id, sizeof(setting.row.id), 0) != sizeof(setting.row.id))
         return nn_error_origin(-EIO);
+    /* Positive and never 0, which stands for no row. */
     setting.row.id = (setting.row.id & INT64_MAX) | 1;
     if (n_value > NN_STORE_INLINE_BYTES) {
         setting.row.file_bytes = (n_value + NN_STORE_BLOCK_BYTES - 1) / NN_STORE_BLOCK_BYTES *
@@ -310,6 +313,7 @@ struct sink {
 static void store_count_use(struct nnhal_store *store, int64_t id, bool is_hit, bool is_damaged)
 {
     nn_db_lock();
+    /* A get that wrote each time would take the writers' lock: 64 uses share one transaction. */
     if (store->n_uses == NN_STORE_MAX_USES) {
         nn_store_transact(store, do_nothing, NULL);
         store->n_uses = 0;
@@ -409,6 +413,7 @@ static int store_get(struct nnhal_store *store, const void *key_bytes, size_t n_
     nn_store_found_done(&found);
     if (r == 0 || r == NNHAL_STORE_E_NONE)
         store_count_use(store, id, r == 0, is_damaged);
+    /* Removed after the value was looked at: a get holds no transaction while it reads a file. */
     if (is_damaged)
         store_transact(store, forget_entry, &id);
     return r;

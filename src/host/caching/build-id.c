@@ -98,6 +98,8 @@ static void find_build_id(const void *address, struct build_id *id)
     id->n_bytes = 8 + sizeof(status.st_mtim);
 }
 
+/* The build id, not the version alone: a driver that is compiled anew may lay out its plans in
+ * another way without telling. */
 void nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch)
 {
     struct build_id theirs;
@@ -125,6 +127,8 @@ int nn_state_folder(const char *driver, char **ret_path)
     const char *home = secure_getenv("HOME");
     int r;
 
+    /* secure_getenv() and absolute paths: a program with raised privileges must not be led
+     * elsewhere. */
     if (own && own[0] == '/')
         r = asprintf(ret_path, "%s/%s", own, driver);
     else if (xdg && xdg[0] == '/')

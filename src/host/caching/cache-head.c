@@ -129,6 +129,7 @@ bool nn_cache_head_decode(const uint8_t *bytes, uint64_t n_bytes, struct nn_aren
     if (n_bytes < sizeof(head))
         return false;
     memcpy(&head, bytes, sizeof(head));
+    /* The hash is right by now, but a defect of the writer has a right hash, too. */
     if (head.magic != MAGIC || head.priority > NNHAL_PRIORITY_HIGH ||
         head.stage > NN_STAGE_OPTIMIZED ||
         !size_of(head.n_files, head.n_inputs, head.n_outputs, &wanted) || wanted != head.n_bytes ||

@@ -71,6 +71,7 @@ void nn_cache_close(struct nn_host *host)
 
 /* -- what is wanted -------------------------------------------------------------------- */
 
+/* Android's runtime hands over zeroes where the application set no token. */
 bool nn_cache_is_token(const uint8_t token[NNHAL_CACHE_TOKEN_BYTES])
 {
     static const uint8_t none[NNHAL_CACHE_TOKEN_BYTES];
@@ -153,6 +154,7 @@ bool nn_cache_share(struct nn_host_session *session, struct nnhal_cache *cache,
     struct nn_loaded_cache *loaded = &prepared->loaded;
     int r;
 
+    /* With one client there is none to share with, and a copy costs time. */
     if (session->host->sharing == NN_HOST_SHARING_NONE || !cache->n_data_files || !is_filled(cache))
         return false;
     r = nn_loaded_cache_init(loaded, cache->n_model_files, cache->n_data_files, &prepared->arena);
@@ -240,6 +242,7 @@ static int write_files(const struct cache_image *image,
     uint64_t size = 0;
     int r = 0;
 
+    /* An entry that is there is made empty first: a reader then sees none, and not half of each. */
     if (nn_entry_file_size(args->model_cache[0], &size) != 0 || size)
         r = write_file(args->model_cache[0], NULL, 0);
     for (uint32_t i = 0; r == 0 && i < args->n_data_cache; i++)
@@ -248,6 +251,8 @@ static int write_files(const struct cache_image *image,
         r = write_file(args->model_cache[i], &image->parts[i + 1], 1);
     if (r == 0)
         r = write_file(args->model_cache[0], image->parts, image->n_model ? 2 : 1);
+    /* What failed half way must not look whole; the hash would refuse it, an empty file costs
+     * less. */
     if (r < 0)
         write_file(args->model_cache[0], NULL, 0);
     return nn_error_trace(r);
@@ -288,6 +293,8 @@ static bool cache_save(struct nn_host_session *session,
         r = replace_files(session, &image, args, &hash);
     else if (r == 0)
         r = nn_token_map_put(session->host->tokens, session->uid, args->token, &hash);
+    /* The map first, as drivers are promised (doc/driver/caching.md): what a crash leaves is a hash
+     * without its file, which is a miss. */
     if (r == 0 && !is_again) /* the client syncs them before it gives them names */
         r = write_files(&image, args, nn_entry_file_write_unsynced);
     nn_arena_done(&arena);
@@ -417,6 +424,7 @@ static bool take_model(const struct nn_host *host, const struct nn_cache_head *h
     for (uint32_t i = 0; i < n_model; i++) {
         uint64_t skipped = i == 0 ? head_bytes : 0;
 
+        /* A right hash over another split of the same bytes would move the driver's buffers. */
         if (files[i].size - skipped != head->files[i].size)
             return false;
         cache->model_files[i] = (struct nnhal_cache_buffer){
@@ -463,6 +471,8 @@ static uint32_t cache_load(struct nn_call *call,
 
     if (!files || nn_loaded_cache_init(loaded, n_files, args->n_data_cache, &prepared->arena) < 0)
         return nn_call_fail_no_memory(call);
+    /* Charged, then read, then hashed, and looked into last: until its hash is right a file may
+     * hold any bytes. */
     status = measure_files(call, args, files, prepared);
     if (status == NNHAL_NONE)
         status = read_model(call, n_model, args->model_cache, files, loaded);

@@ -51,6 +51,8 @@ int nn_loaded_cache_share(struct nn_loaded_cache *loaded, struct nn_weights_tabl
     struct nn_hash hash;
     int r;
 
+    /* A cryptographic hash: clients of one table could otherwise be handed what another has
+     * forged. */
     nn_hash_compute(&part, 1, &hash);
     r = nn_weights_add(table, uid, buffer->bytes, buffer->size, &hash, &weights);
     if (r < 0)
@@ -81,6 +83,8 @@ int nn_loaded_cache_read_data(struct nn_loaded_cache *loaded, int fd,
 
     if (r)
         return r;
+    /* A checksum is enough: data decides no address, so that its owner can only spoil results of
+     * his own. */
     return nn_hash_checksum(ret_buffer->bytes, said->size) == said->sum ? 0 : NN_CACHED_E_DAMAGED;
 }
 
@@ -91,6 +95,7 @@ int nn_loaded_cache_find_data(struct nn_loaded_cache *loaded, struct nn_weights_
     struct nn_weights *weights;
     int r = nn_weights_find(table, uid, said->size, &said->hash, &weights);
 
+    /* Read only if no client has them: that is what makes a second client cheap. */
     if (r == NN_WEIGHTS_E_NONE)
         r = nn_weights_read(table, uid, fd, said->size, said->sum, &weights);
     if (r)

@@ -49,6 +49,7 @@ bool nn_reoptimize_is_deferred(const struct nn_host_session *session,
     static const char *const names[] = {"off", "on", NULL};
     int chosen = nn_variable_choose(NN_VARIABLE_DEFER, names);
 
+    /* A driver that cannot optimize would stay at the quick stage for ever. */
     if (!session->host->driver.optimize)
         return false;
     if (chosen >= 0)
@@ -64,6 +65,8 @@ void nn_reoptimize_init(struct nn_prepared *prepared, struct nn_host_session *se
 
     reoptimization->session = session;
     reoptimization->stage = stage;
+    /* Shared weights are left alone: their one copy for all clients is worth more than the
+     * better plan. */
     if (session->host->driver.optimize &&
         (stage == NN_STAGE_QUICK || (stage == NN_STAGE_WHOLE && !prepared->loaded.n_weights)))
         reoptimization->threshold = reoptimize_threshold();
@@ -93,6 +96,7 @@ void nn_reoptimize_hold(struct nn_prepared *prepared, const uint8_t *token, uint
         !nn_cache_are_writable(n_data, data))
         return;
     pthread_mutex_lock(&reoptimizer->lock);
+    /* A host has few descriptors, and clients decide how many models there are. */
     is_allowed = reoptimizer->n_held < MAX_HELD;
     reoptimizer->n_held += is_allowed;
     pthread_mutex_unlock(&reoptimizer->lock);
@@ -205,6 +209,7 @@ static void run_job(struct nn_job *job)
         (struct nn_prepared *)((char *)job - offsetof(struct nn_prepared, reoptimization.job));
     struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
 
+    /* The thread, not the process: executions keep their priority. */
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
     if (job_begin(prepared)) {
         model_optimize(prepared);
@@ -244,6 +249,7 @@ void nn_reoptimize_count(struct nn_prepared *prepared)
             reoptimization->threshold)
         return;
     jobs = find_jobs(&prepared->host->reoptimizer);
+    /* The session must not end before the job, which uses it. */
     if (!jobs || !nn_host_session_enter(reoptimization->session))
         return;
     reoptimization->job = (struct nn_job){.owner = reoptimization->session->number,
@@ -267,6 +273,8 @@ void nn_reoptimizer_cancel(struct nn_host_session *session)
 
     pthread_mutex_lock(&reoptimizer->lock);
     jobs = reoptimizer->jobs;
+    /* Under the lock that job_begin() takes: the model that is compared cannot be freed
+     * meanwhile. */
     if (reoptimizer->running && reoptimizer->running->reoptimization.session == session)
         nn_reoptimize_cancel(reoptimizer->running);
     pthread_mutex_unlock(&reoptimizer->lock);

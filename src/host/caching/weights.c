@@ -47,6 +47,8 @@ static int weights_seal(int fd, struct nn_weights *weights)
 {
     size_t n_bytes = weights->size ? weights->size : 1;
 
+    /* Sealed before it is mapped: no defect of a driver can change what several clients compute
+     * with. */
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
         return nn_error_origin(-errno);
     return nn_error_trace(
@@ -62,6 +64,7 @@ static int fill_from_file(int fd, int from, uint64_t size)
 
     if (r < 0)
         return nn_error_trace(r);
+    /* Into the memory itself: read() into a buffer and write() would copy twice. */
     n = nn_sys_pread(from, data, size, 0);
     nn_sys_munmap(data, size);
     if (n < 0)
@@ -97,6 +100,7 @@ static int weights_make(const void *bytes, int from, uint64_t size, struct nn_we
 static struct nn_weights *find_locked(struct nn_weights_table *table, uint32_t uid, uint64_t size,
                                       const struct nn_hash *hash)
 {
+    /* A list: a service has some dozens of models, and a search beside a read of megabytes. */
     for (struct nn_weights *w = table->first; w; w = w->next)
         if (w->uid == uid && w->size == size && memcmp(&w->hash, hash, sizeof(*hash)) == 0) {
             w->n_refs++;
@@ -136,6 +140,7 @@ static struct nn_weights *table_enter(struct nn_weights_table *table, uint32_t u
         table->first = weights;
     }
     pthread_mutex_unlock(&table->lock);
+    /* Two clients may have made the same at once, outside the lock: the first stays. */
     if (!found)
         return weights;
     weights_free(weights);
@@ -170,6 +175,7 @@ int nn_weights_read(struct nn_weights_table *table, uint32_t uid, int fd, uint64
     part.bytes = weights->data;
     if (nn_hash_checksum(part.bytes, size) != sum)
         return NN_WEIGHTS_E_NONE;
+    /* The head's hash may be zeroes (its saver did not share) and is not taken for this one. */
     nn_hash_compute(&part, 1, &hash);
     *ret_weights = table_enter(table, uid, &hash, steal_ptr(&weights));
     return 0;

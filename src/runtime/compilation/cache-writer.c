@@ -112,6 +112,8 @@ void nn_rt_cache_writer_submit(struct nn_folder *folder, struct nn_entry *entry,
     target->entry.folder = &target->folder;
     *folder = (struct nn_folder){.fd = -1, .lock_fd = -1};
     nn_entry_init(entry);
+    /* Without a thread, or with a full queue, the caller waits for the disk itself: an entry is
+     * never lost for lack of either. */
     if (write && writer_queue(write))
         return;
     write_commit(target);

@@ -167,6 +167,7 @@ static bool try_hit(struct cache_attempt *attempt)
         return false;
     }
     found = set.inode;
+    /* The same file would be refused again, after reading and hashing it once more. */
     if (attempt->refused && found == attempt->refused) {
         nn_entry_done(&set);
         return false;
@@ -301,6 +302,7 @@ int nn_rt_cache_prepare(struct nn_rt_cache *cache, const struct nn_rt_model *fin
         set_outcome(cache, NNHAL_CACHE_UNCACHED, "%s has no compilation cache", device->name);
         return compile_uncached(&attempt, why);
     }
+    /* What fails before the folder is open is noted nowhere: the outcome alone tells. */
     r = make_key(cache, finished, device, options, &attempt.key);
     if (r == 0)
         r = nn_folder_open(cache->path, &attempt.folder);

@@ -153,6 +153,7 @@ int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint6
 
     if (r)
         return r;
+    /* AOSP's rule: the deadline is handed to the device, so that there must be just one. */
     if (!nn_rt_compilation_has_one_device(compilation))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "timeouts need a compilation created for one listed device");
@@ -168,6 +169,7 @@ int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const
 
     if (r)
         return r;
+    /* Copied before the old one goes: a call that fails changes nothing. */
     copy = strdup(path);
     if (!copy)
         return nn_error_origin(-ENOMEM);
@@ -214,6 +216,7 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
     const uint8_t *supported;
     int r;
 
+    /* The answer is kept with the model, so that asking again is free. */
     r = nn_rt_model_get_supported(compilation->finished, device, why, &supported);
     if (r < 0 || r == ANEURALNETWORKS_DEAD_OBJECT || r == ANEURALNETWORKS_UNMAPPABLE)
         return r;
@@ -250,6 +253,7 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
     r = check_support(compilation, device, why);
     if (!r)
         r = nn_rt_prepared_new(compilation->finished, device, &options, why, ret_prepared);
+    /* The limit is the thread's: what it waits for next has a deadline of its own. */
     nn_wait_limit_restore(limit_ns);
     nn_log("compilation", NN_LOG_INFO, "%s: %s", device->name,
            r ? why->text : "prepared the model");
@@ -300,6 +304,7 @@ int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_
 
     if (compilation->state != NN_COMPILATION_OPEN)
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "finish() was called already");
+    /* A child has neither the device's threads nor its connection, and would use the parent's. */
     if (nn_rt_object_is_foreign(&compilation->object))
         return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
                        "the compilation was created before fork(); only the parent can use it");

@@ -76,6 +76,7 @@ static int prepared_from_cache(void *ctx, const struct nn_entry *set, const uint
     uint32_t status;
     int r;
 
+    /* The key is the token on the driver's side: it also stands for device, options and model. */
     memcpy(args.token, token, sizeof(args.token));
     nn_arena_init(&arena, 0);
     status = nn_rt_session_check_status(
@@ -94,6 +95,7 @@ static int prepared_prepare(struct nn_rt_prepared *prepared, struct nn_rt_model 
     struct preparation preparation = {prepared, finished, options};
     const struct nn_rt_cache_calls calls = {&preparation, prepared_from_cache, prepared_compile};
 
+    /* Only what the application asked for is cached: a cache on our own was never faster. */
     if (!options->cache)
         return prepared_compile(&preparation, NULL, NULL, why);
     return nn_rt_cache_prepare(options->cache, finished, prepared->device, options, &calls, why);
@@ -155,6 +157,7 @@ struct nn_rt_prepared *nn_rt_prepared_unref(struct nn_rt_prepared *prepared)
         return NULL;
     nn_rt_implicit_burst_done(&prepared->implicit,
                               prepared->session && nn_rt_session_is_foreign(prepared->session));
+    /* A device that is gone has freed its models with its process. */
     if (prepared->id && nn_rt_session_is_alive(prepared->session)) {
         args.prepared_model = prepared->id;
         nn_arena_init(&arena, 0);

@@ -7,7 +7,7 @@
     scripts/count-frames.py --case alone --most 18         fails where there are more frames
     scripts/count-frames.py --kernel NAME -- COMMAND...    another kernel in another program
 
-alone   an ADD of floats by itself, from the vectors
+alone   a FULLY_CONNECTED of floats by itself, from the vectors
 head    the MUL of examples/first, which begins a fused chain
 link    the ADD of examples/first, which runs in that chain
 
@@ -36,10 +36,10 @@ LIMIT_S = 120
 def cases(build):
     """name -> (kernel, command) of the cases that can run here."""
     first = [str(build / "examples/first")]
-    vector = VECTORS / "add.nnt"
-    alone = [str(build / "nnt"), "--device", "nnhal-cpu", "--name", "add", str(vector)]
-    return {**({"alone": ("nn_add_f32__c", alone)} if vector.is_file() else {}),
-            "head": ("nn_mul_f32__c", first), "link": ("nn_add_f32__c", first)}
+    vector = VECTORS / "fully_connected.nnt"
+    alone = [str(build / "nnt"), "--device", "nnhal-cpu", str(vector)]
+    return {**({"alone": ("nn_fully_connected_f32__c", alone)} if vector.is_file() else {}),
+            "head": ("mul_row_f32__c", first), "link": ("add_row_f32__c", first)}
 
 
 def environment(build):

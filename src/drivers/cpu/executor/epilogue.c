@@ -72,13 +72,9 @@ void nn_epilogue_run_all(const struct nn_kernel_args *args)
         nn_parallel_for(args, n_ranges(&chain), range_cost(args), chain_run_ranges, &chain);
 }
 
-int nn_epilogue_run_head(const struct nn_kernel *head, const struct nn_kernel_args *args)
+void nn_epilogue_run_head(const struct nn_kernel *head, const struct nn_kernel_args *args)
 {
-    struct chain chain;
+    struct chain chain = chain_of(head, args);
 
-    if (args->n_epilogue == 0 || head->runs_epilogue)
-        return nn_kernel_run(head, args);
-    chain = chain_of(head, args);
     nn_parallel_for(args, n_ranges(&chain), range_cost(args), chain_run_ranges, &chain);
-    return 0;
 }

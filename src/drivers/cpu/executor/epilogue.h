@@ -24,13 +24,13 @@ struct nn_epilogue_step {
     struct nn_kernel_args args;
 };
 
-/* nn_epilogue_takes() - whether a step of this row may stand before a joined one. */
+/* nn_epilogue_takes() - whether a step of this row may stand before a fused one. */
 static inline bool nn_epilogue_takes(const struct nn_kernel *head)
 {
     return head->runs_epilogue || head->is_elementwise;
 }
 
-/* nn_epilogue_run_head() - runs a step with the tail that args has. Returns: what its run() does. */
-int nn_epilogue_run_head(const struct nn_kernel *head, const struct nn_kernel_args *args);
+/* nn_epilogue_run_head() - runs an elementwise step with the epilogue that args has, range by range. */
+void nn_epilogue_run_head(const struct nn_kernel *head, const struct nn_kernel_args *args);
 
 #endif

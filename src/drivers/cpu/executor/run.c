@@ -209,8 +209,16 @@ static int run_plan(struct nn_run *run)
 
         args.n_epilogue = count_fused(steps + i + 1, header->steps.n - i - 1);
         r = prepare_step(run, &steps[i], &args, epilogue);
-        if (!r)
-            r = step_result(run, kernel, nn_epilogue_run_head(kernel, &args));
+        if (r)
+            break;
+        /* A kernel is called from here, not through a helper: a backtrace is long enough. */
+        if (args.n_epilogue && !kernel->runs_epilogue)
+            nn_epilogue_run_head(kernel, &args);
+        else if (kernel->walk)
+            kernel->walk(&args, kernel->element_cost, kernel->row);
+        else
+            r = kernel->run(&args);
+        r = step_result(run, kernel, r);
     }
     return r;
 }

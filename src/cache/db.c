@@ -279,7 +279,7 @@ sqlite3_stmt *nn_db_statement(struct nn_db *db, unsigned i, const char *sql)
         db->failure = SQLITE_CANTOPEN;
         return NULL;
     }
-    /* Prepared once: parsing takes longer than most statements. */
+    /* Prepared once: each get and set executes the same few. */
     if (!db->statements[i])
         db->failure = sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                          &db->statements[i], NULL);

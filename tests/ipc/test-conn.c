@@ -458,12 +458,12 @@ TEST_END
 
 static void *answer_pings(void *argument)
 {
-    struct setup *setup = argument;
+    const int *events_fd = argument;
     struct nn_packet packet;
 
-    while (nn_packet_recv(setup->fake.events_fd, 65536, false, &packet) == 0) {
+    while (nn_packet_recv(*events_fd, 65536, false, &packet) == 0) {
         bool is_good = packet.header.type == NN_PACKET_PING &&
-                       send_packet(setup->fake.events_fd, NN_PACKET_PONG, 0, 0, NULL);
+                       send_packet(*events_fd, NN_PACKET_PONG, 0, 0, NULL);
 
         nn_packet_done(&packet);
         if (!is_good)
@@ -478,10 +478,12 @@ TEST(silence_is_the_end_and_pongs_are_not)
     struct caller silent, answered;
     struct setup mute = {0}, busy = {0};
     pthread_t ponger;
+    int events_fd;
 
     start(&mute);
     start(&busy);
-    pthread_create(&ponger, NULL, answer_pings, &busy);
+    events_fd = dup(busy.fake.events_fd);
+    pthread_create(&ponger, NULL, answer_pings, &events_fd);
     start_callers(&answered, 1, busy.conn, METHOD_HOLD, 1);
     start_callers(&silent, 1, mute.conn, METHOD_NEVER, 1);
     join_callers(&silent, 1, NN_CONN_E_DEAD);
@@ -493,6 +495,7 @@ TEST(silence_is_the_end_and_pongs_are_not)
     ck_assert(!nn_conn_is_dead(busy.conn));
     busy.conn = nn_conn_close(busy.conn);
     pthread_join(ponger, NULL);
+    close(events_fd);
     pthread_join(busy.thread, NULL);
     mute.conn = nn_conn_close(mute.conn);
     pthread_join(mute.thread, NULL);

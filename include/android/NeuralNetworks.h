@@ -413,7 +413,9 @@ int ANeuralNetworksExecution_setReusable(ANeuralNetworksExecution *execution, bo
 int ANeuralNetworksExecution_setMeasureTiming(ANeuralNetworksExecution *execution, bool measure);
 
 /* ANeuralNetworksExecution_setTimeout() - how long a computation may take, in
- * nanoseconds; 0: no limit (feature level 4). Devices check it now and then.
+ * nanoseconds; 0: no limit (feature level 4). Devices check it now and then. A driver in
+ * another process that does not is left after 50 ms more; one in this process (embedded) that
+ * does not return is waited for.
  * Only for compilations made by createForDevices() with one device.
  * Returns: UNEXPECTED_NULL; BAD_DATA for other compilations; BAD_STATE if
  * computing has begun. */

@@ -31,14 +31,16 @@ struct outage {
 };
 
 static uint32_t is_over;
+static uint32_t last_seed; /* no request twice: one that saw two deaths is refused for a while */
 
 static void *call_repeatedly(void *argument)
 {
     struct caller *caller = argument;
 
-    for (int i = 0; !__atomic_load_n(&is_over, __ATOMIC_RELAXED); i++) {
+    while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
         uint64_t begin_ns = ways_now_ns();
-        int result = ways_formula_run(&caller->formula, i);
+        int seed = (int)__atomic_add_fetch(&last_seed, 1, __ATOMIC_RELAXED);
+        int result = ways_formula_run(&caller->formula, seed);
 
         ck_assert_uint_lt(ways_now_ns() - begin_ns, HANG_NS);
         if (result == ANEURALNETWORKS_NO_ERROR) {
@@ -61,7 +63,8 @@ static void start_callers(struct caller *callers, const struct outage *outage)
         ways_formula_bind(&callers[i].formula, i & 1);
         if (callers[i].on_burst)
             ways_formula_burst(&callers[i].formula);
-        OK(ways_formula_run(&callers[i].formula, 1));
+        OK(ways_formula_run(&callers[i].formula,
+                            (int)__atomic_add_fetch(&last_seed, 1, __ATOMIC_RELAXED)));
     }
     for (uint32_t i = 0; i < outage->n_callers; i++)
         ck_assert_int_eq(pthread_create(&callers[i].thread, NULL, call_repeatedly, &callers[i]), 0);

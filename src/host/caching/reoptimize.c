@@ -209,8 +209,9 @@ static void run_job(struct nn_job *job)
         (struct nn_prepared *)((char *)job - offsetof(struct nn_prepared, reoptimization.job));
     struct nn_reoptimizer *reoptimizer = &prepared->host->reoptimizer;
 
-    /* The thread, not the process: executions keep their priority. */
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
+    /* The thread, not the process: executions keep their priority. By 0, as a sandbox refuses
+     * a thread's number. */
+    setpriority(PRIO_PROCESS, 0, LOWEST_NICE);
     if (job_begin(prepared)) {
         model_optimize(prepared);
         pthread_mutex_lock(&reoptimizer->lock);

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,7 +39,6 @@ static const char *const allowed_calls[] = {
     "set_mempolicy",
     "mbind",
     /* threads and their end */
-    "clone",
     "set_robust_list",
     "get_robust_list",
     "rseq",
@@ -53,13 +53,11 @@ static const char *const allowed_calls[] = {
     "futex_requeue",
     "sched_yield",
     "sched_getaffinity",
-    "sched_setaffinity",
     "sched_getparam",
     "sched_getscheduler",
     "sched_get_priority_max",
     "sched_get_priority_min",
     "getpriority",
-    "setpriority", /* lower only */
     "arch_prctl",
     "restart_syscall",
     /* signals of its own */
@@ -153,7 +151,6 @@ static const char *const allowed_calls[] = {
     "uname",
     "sysinfo",
     "getrlimit",
-    "prlimit64",
     "getrusage",
     "getrandom",
     "getcwd",
@@ -169,12 +166,83 @@ static const char *const path_calls[] = {
 
 /* -- seccomp --------------------------------------------------------------------------------- */
 
+/* What the kernel takes for an int is compared as one: the upper half of the register is the
+ * caller's to choose. */
+#define ANY_BIT    UINT32_MAX
+#define IS(value)  SCMP_CMP_MASKED_EQ, ANY_BIT, (scmp_datum_t)(value)
+#define TYPE_BITS  (ANY_BIT & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
+#define PAIR(type) SCMP_CMP_MASKED_EQ, TYPE_BITS, (scmp_datum_t)(type)
+
+/* A call that is allowed with certain arguments only, one rule each. */
+struct limited_call {
+    const char *name;
+    unsigned n_arguments;
+    struct scmp_arg_cmp arguments[2];
+};
+
+static int limited_allow(scmp_filter_ctx filter, const struct limited_call *calls, size_t n_calls)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n_calls; i++)
+        r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW,
+                                   seccomp_syscall_resolve_name(calls[i].name),
+                                   calls[i].n_arguments, calls[i].arguments);
+    return nn_error_trace(r);
+}
+
+/* A process is the caller or this one. The threads of this process have numbers of their own,
+ * which a filter cannot know: each of them names itself with 0. */
+static int allow_some(scmp_filter_ctx filter)
+{
+    const pid_t own = getpid();
+    const struct limited_call calls[] = {
+        /* A pair of streams or packets reaches no other process. One of datagrams could be
+         * sent to any socket by its path; socket() is refused for every family. */
+        {"socketpair", 2, {{0, IS(AF_UNIX)}, {1, PAIR(SOCK_STREAM)}}},
+        {"socketpair", 2, {{0, IS(AF_UNIX)}, {1, PAIR(SOCK_SEQPACKET)}}},
+        {"kill", 1, {{0, IS(own)}}}, /* not 0: the group has other processes */
+        {"tgkill", 1, {{0, IS(own)}}},
+        {"prlimit64", 1, {{0, IS(0)}}},
+        {"prlimit64", 1, {{0, IS(own)}}},
+        {"sched_setaffinity", 1, {{0, IS(0)}}},
+        {"sched_setaffinity", 1, {{0, IS(own)}}},
+        {"setpriority", 2, {{0, IS(PRIO_PROCESS)}, {1, IS(0)}}}, /* lower only */
+        {"setpriority", 2, {{0, IS(PRIO_PROCESS)}, {1, IS(own)}}},
+        {"prctl", 1, {{0, IS(PR_SET_NAME)}}},
+        {"prctl", 1, {{0, IS(PR_GET_NAME)}}},
+        {"clone", 1, {{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD}}},
+    };
+    int r = limited_allow(filter, calls, NN_N_ELEMENTS(calls));
+
+    /* clone3, whose flags a filter cannot see, is "unknown", so that the C library falls
+     * back to clone, which makes threads only. */
+    if (r == 0)
+        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    return nn_error_trace(r);
+}
+
+/* Calls that stay limited where a driver declares them. */
+static bool call_is_limited(const char *name)
+{
+    static const char *const names[] = {"socketpair", "kill",        "tgkill",
+                                        "prlimit64",  "setpriority", "prctl",
+                                        "clone",      "clone3",      "sched_setaffinity"};
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static int filter_allow(scmp_filter_ctx filter, const char *name, bool is_declared)
 {
     int number = seccomp_syscall_resolve_name(name);
 
     if (number == __NR_SCMP_ERROR)
         return is_declared ? nn_error_origin(-EINVAL) : 0;
+    if (call_is_limited(name))
+        return 0;
     return nn_error_trace(seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0));
 }
 
@@ -191,42 +259,33 @@ static int allow_all(scmp_filter_ctx filter, const char *const *names, size_t n_
     return 0;
 }
 
-/* Calls that are allowed with certain arguments only. */
-static int allow_some(scmp_filter_ctx filter)
-{
-    int r;
-
-    /* A pair reaches no other process; socket() is refused for every family. */
-    r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
-                         SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-    for (int option = PR_SET_NAME; r == 0 && option <= PR_GET_NAME; option++)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)option));
-    /* clone makes threads only; clone3, whose flags a filter cannot see, is
-     * "unknown", so that the C library falls back to clone. */
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    return nn_error_trace(r);
-}
-
-static int filter_fill(scmp_filter_ctx filter, const struct nnhal_sandbox *driver, bool may_open)
+static int fill_allowed(scmp_filter_ctx filter, const struct nnhal_sandbox *driver, bool may_open)
 {
     int r = allow_some(filter);
 
-    for (size_t i = 0; r == 0 && i < NN_N_ELEMENTS(allowed_calls); i++) {
-        if (strcmp(allowed_calls[i], "clone") == 0)
-            r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-        else
-            r = allow_all(filter, &allowed_calls[i], 1, false);
-    }
+    if (r == 0)
+        r = allow_all(filter, allowed_calls, NN_N_ELEMENTS(allowed_calls), false);
     if (r == 0 && may_open)
         r = allow_all(filter, path_calls, NN_N_ELEMENTS(path_calls), false);
     if (r == 0 && driver)
         r = allow_all(filter, driver->system_calls, driver->n_system_calls, true);
+    return nn_error_trace(r);
+}
+
+/* Commands that reach other processes through a descriptor: they type into its terminal, or
+ * have the kernel send a signal of choice to a process of choice. */
+static int fill_refused(scmp_filter_ctx filter)
+{
+    static const unsigned ioctls[] = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
+    static const int fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < NN_N_ELEMENTS(ioctls); i++)
+        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+                             (struct scmp_arg_cmp){1, IS(ioctls[i])});
+    for (size_t i = 0; r == 0 && i < NN_N_ELEMENTS(fcntls); i++)
+        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
+                             (struct scmp_arg_cmp){1, IS(fcntls[i])});
     return nn_error_trace(r);
 }
 
@@ -237,20 +296,43 @@ static bool kernel_has_seccomp(void)
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-/* For every thread of the process. */
-static int close_calls(const struct nnhal_sandbox *driver, bool may_open)
+static int new_filter(uint32_t standard, scmp_filter_ctx *ret_filter)
 {
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    scmp_filter_ctx filter = seccomp_init(standard);
     int r;
 
     if (!filter)
         return nn_error_origin(-ENOMEM);
+    /* For every thread of the process; calls of another architecture end no process. */
     r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     if (r == 0)
-        r = filter_fill(filter, driver, may_open);
+        r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
+    if (r < 0)
+        seccomp_release(filter);
+    else
+        *ret_filter = filter;
+    return nn_error_trace(r);
+}
+
+/* Two filters, of which the kernel obeys the stricter: in a list of what is allowed a rule
+ * cannot say "all commands but these". The list comes last, as it refuses seccomp(). */
+static int close_calls(const struct nnhal_sandbox *driver, bool may_open)
+{
+    scmp_filter_ctx refused = NULL, allowed = NULL;
+    int r = new_filter(SCMP_ACT_ALLOW, &refused);
+
     if (r == 0)
-        r = seccomp_load(filter);
-    seccomp_release(filter);
+        r = new_filter(SCMP_ACT_ERRNO(EPERM), &allowed);
+    if (r == 0)
+        r = fill_refused(refused);
+    if (r == 0)
+        r = fill_allowed(allowed, driver, may_open);
+    if (r == 0)
+        r = seccomp_load(refused);
+    if (r == 0)
+        r = seccomp_load(allowed);
+    seccomp_release(refused);
+    seccomp_release(allowed);
     return nn_error_trace(r);
 }
 

@@ -12,6 +12,9 @@
  *     seccomp      a list of allowed calls and those that the driver declared;
  *                  others fail with EPERM. No socket, no exec, no ptrace, no
  *                  new process. Without Landlock no file can be opened at all
+ *                  Limits, CPUs, priority and signals: only of the calling
+ *                  thread (0) and the process, also where a driver declares
+ *                  those calls
  *     limits       no core dump
  *
  * The kernel may lack Landlock or seccomp: what it had is reported, and the

@@ -10,9 +10,11 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -34,8 +36,7 @@ static const char *at(const char *name)
     return path;
 }
 
-/* Runs body in a process of its own behind the sandbox; its result is 0 or the
- * number of the line that was not as expected. */
+/* Runs body in a process of its own behind the sandbox. */
 static void in_sandbox(const struct nn_sandbox_options *options, int (*body)(void))
 {
     int status;
@@ -47,14 +48,19 @@ static void in_sandbox(const struct nn_sandbox_options *options, int (*body)(voi
         _exit(body());
     }
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(status == 0, "line %d, signal %d", WEXITSTATUS(status), WTERMSIG(status));
+    ck_assert_msg(status == 0, "exit %d, signal %d", WEXITSTATUS(status), WTERMSIG(status));
 }
 
-/* Lines are below 255 here. */
+static int unexpected(int line)
+{
+    fprintf(stderr, "line %d is not as expected\n", line);
+    return 1;
+}
+
 #define EXPECT(condition)                                                                          \
     do {                                                                                           \
         if (!(condition))                                                                          \
-            return __LINE__ % 255;                                                                 \
+            return unexpected(__LINE__);                                                           \
     } while (0)
 
 static bool is_refused(long r)
@@ -158,6 +164,159 @@ TEST(what_no_driver_declared_is_refused)
 }
 TEST_END
 
+/* Each bit is one way out that is open. A mended process is refused before it changes anything. */
+#define OPEN_WAY(condition) (open_ways |= (condition) ? 1UL << n_tried : 0, n_tried++)
+#define UPPER               (UINT64_C(1) << 32) /* in the half of a register that no int has */
+enum { NO_SUCH_GROUP = 0x3ffffff0, NO_SUCH_USER = 0x3ffffff0 };
+
+static pid_t neighbor; /* of the same user, without privileges, as an application is */
+
+static bool pair_is_there(uint64_t family, uint64_t type)
+{
+    int fds[2];
+    long r = syscall(SYS_socketpair, family, type, 0, fds);
+
+    if (r == 0) {
+        close(fds[0]);
+        close(fds[1]);
+    }
+    return r == 0;
+}
+
+static unsigned long try_descriptors(void)
+{
+    unsigned long open_ways = 0;
+    int n_tried = 0, pair[2], number = 0;
+    struct f_owner_ex owner = {.type = F_OWNER_PID, .pid = getppid()};
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return 1;
+    OPEN_WAY(pair_is_there(AF_UNIX, SOCK_DGRAM));
+    OPEN_WAY(pair_is_there(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK));
+    OPEN_WAY(pair_is_there(AF_UNIX, SOCK_RAW));
+    OPEN_WAY(pair_is_there(AF_UNIX | UPPER, SOCK_DGRAM | UPPER));
+    OPEN_WAY(!is_refused(syscall(SYS_ioctl, pair[0], TIOCSTI, "x")));
+    OPEN_WAY(!is_refused(syscall(SYS_ioctl, pair[0], TIOCSTI | UPPER, "x")));
+    OPEN_WAY(!is_refused(syscall(SYS_ioctl, pair[0], TIOCLINUX, "x")));
+    number = getppid();
+    OPEN_WAY(!is_refused(syscall(SYS_ioctl, pair[0], FIOSETOWN, &number)));
+    OPEN_WAY(!is_refused(syscall(SYS_ioctl, pair[0], SIOCSPGRP | UPPER, &number)));
+    OPEN_WAY(!is_refused(fcntl(pair[0], F_SETOWN, getppid())));
+    OPEN_WAY(!is_refused(fcntl(pair[0], F_SETOWN_EX, &owner)));
+    OPEN_WAY(!is_refused(fcntl(pair[0], F_SETSIG, SIGKILL)));
+    OPEN_WAY(!is_refused(syscall(SYS_fcntl, pair[0], F_SETSIG | UPPER, SIGKILL)));
+    return open_ways;
+}
+
+static unsigned long try_processes(void)
+{
+    const pid_t other = neighbor;
+    const struct sched_param param = {0};
+    unsigned long open_ways = 0, cpus[128];
+    int n_tried = 0;
+    struct rlimit limit;
+    struct {
+        uint32_t size, policy;
+        uint64_t rest[6];
+    } attr = {.size = 48};
+
+    OPEN_WAY(!is_refused(prlimit(other, RLIMIT_CORE, NULL, &limit)));
+    OPEN_WAY(!is_refused(syscall(SYS_prlimit64, other | UPPER, RLIMIT_CORE, NULL, &limit)));
+    OPEN_WAY(!is_refused(setpriority(PRIO_PROCESS, (id_t)other, 19)));
+    OPEN_WAY(!is_refused(setpriority(PRIO_PGRP, NO_SUCH_GROUP, 19)));
+    OPEN_WAY(!is_refused(setpriority(PRIO_USER, NO_SUCH_USER, 19)));
+    memset(cpus, 0xff, sizeof(cpus));
+    OPEN_WAY(!is_refused(syscall(SYS_sched_setaffinity, other, sizeof(cpus), cpus)));
+    OPEN_WAY(!is_refused(sched_setscheduler(other, SCHED_OTHER, &param)));
+    OPEN_WAY(!is_refused(sched_setparam(other, &param)));
+    OPEN_WAY(!is_refused(syscall(SYS_sched_setattr, other, &attr, 0)));
+    OPEN_WAY(!is_refused(syscall(SYS_ioprio_set, 1, other, 0)));
+    OPEN_WAY(!is_refused(kill(other, 0)));
+    OPEN_WAY(!is_refused(kill(0, 0)));
+    OPEN_WAY(!is_refused(kill(-1, 0)));
+    OPEN_WAY(!is_refused(syscall(SYS_tkill, other, 0)));
+    OPEN_WAY(!is_refused(syscall(SYS_tgkill, other, other, 0)));
+    OPEN_WAY(!is_refused(syscall(SYS_tgkill, other | UPPER, other, 0)));
+    return open_ways;
+}
+
+static void *try_all(void *argument)
+{
+    unsigned long *open_ways = argument;
+
+    open_ways[0] = try_descriptors();
+    open_ways[1] = try_processes();
+    return NULL;
+}
+
+static int no_way_is_open(void)
+{
+    unsigned long ways[4] = {0}; /* of this thread, of another */
+    unsigned long cpus[128];
+    struct rlimit limit;
+    pthread_t thread;
+
+    if (!report.has_seccomp)
+        return 0;
+    try_all(ways);
+    EXPECT(pthread_create(&thread, NULL, try_all, &ways[2]) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    if (ways[0] | ways[1] | ways[2] | ways[3])
+        printf("open: descriptors %#lx and %#lx, processes %#lx and %#lx\n", ways[0], ways[2],
+               ways[1], ways[3]);
+    fflush(stdout);
+    EXPECT((ways[0] | ways[1] | ways[2] | ways[3]) == 0);
+    /* What OpenBLAS and Mesa do to themselves goes on. */
+    EXPECT(getrlimit(RLIMIT_STACK, &limit) == 0);
+    EXPECT(prlimit(getpid(), RLIMIT_STACK, NULL, &limit) == 0);
+    memset(cpus, 0xff, sizeof(cpus));
+    EXPECT(syscall(SYS_sched_setaffinity, 0, sizeof(cpus), cpus) == 0);
+    EXPECT(setpriority(PRIO_PROCESS, 0, 19) == 0);
+    EXPECT(kill(getpid(), 0) == 0);
+    EXPECT(pair_is_there(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK));
+    return 0;
+}
+
+static pid_t start_neighbor(void)
+{
+    struct nn_sandbox_options options = {0};
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (nn_sandbox_close(&options, &report) == 0 && write(ready[1], "", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+/* Also where a driver declares the calls. */
+TEST(no_other_process_is_reached)
+{
+    static const char *const calls[] = {"socketpair", "prlimit64",        "setpriority",
+                                        "kill",       "tgkill",           "ioctl",
+                                        "fcntl",      "sched_setaffinity"};
+    struct nnhal_sandbox driver = {.n_system_calls = sizeof(calls) / sizeof(calls[0]),
+                                   .system_calls = calls};
+    struct nn_sandbox_options options = {0};
+
+    neighbor = start_neighbor();
+    in_sandbox(&options, no_way_is_open);
+    options.driver = &driver;
+    in_sandbox(&options, no_way_is_open);
+    ck_assert_int_eq(kill(neighbor, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(neighbor, NULL, 0), neighbor);
+}
+TEST_END
+
 static int declared_things_work(void)
 {
     int fd;
@@ -238,5 +397,6 @@ TEST(it_tells_what_the_kernel_had)
 TEST_END
 
 CHECK_MAIN("sandbox", what_a_service_does_goes_on, what_no_driver_declared_is_refused,
-           what_the_driver_declared_is_there, root_becomes_somebody_else,
-           a_declaration_that_cannot_be_met_is_an_error, it_tells_what_the_kernel_had)
+           no_other_process_is_reached, what_the_driver_declared_is_there,
+           root_becomes_somebody_else, a_declaration_that_cannot_be_met_is_an_error,
+           it_tells_what_the_kernel_had)

@@ -2,15 +2,20 @@
 /* naughty-driver - a driver that reaches for what it did not declare
  *
  * Preparing any model fails, with a sentence that tells what became of each
- * attempt: "got" or "refused". */
+ * attempt: "got" or "refused". With the configuration "blocks" it prepares, and reads each
+ * execution's inputs in a thread that blocks all signals. */
 #include <nnhal/driver.h>
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static const struct nnhal_driver_services *services;
+static int blocks_signals;
 
 static const char *outcome(int fd)
 {
@@ -43,6 +48,10 @@ static uint32_t naughty_prepare(void *device, const struct nnhal_prepare *prepar
     char text[200];
     int n;
 
+    if (blocks_signals) {
+        *ret_prepared = &services;
+        return NNHAL_NONE;
+    }
     n = snprintf(text, sizeof(text), "file %s", outcome(open("/etc/passwd", O_RDONLY)));
     n += snprintf(text + n, sizeof(text) - (size_t)n, ", socket %s",
                   outcome(socket(AF_INET, SOCK_STREAM, 0)));
@@ -58,9 +67,39 @@ static void naughty_release(void *prepared)
 {
 }
 
+/* As libraries do that leave signals to the application. */
+static void *read_inputs(void *argument)
+{
+    const struct nnhal_execution *execution = argument;
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    signal(SIGBUS, SIG_DFL);
+    for (uint32_t i = 0; i < execution->n_inputs; i++)
+        (void)*(const volatile char *)execution->inputs[i].data;
+    return NULL;
+}
+
 static uint32_t naughty_execute(void *prepared, struct nnhal_execution *execution)
 {
-    return NNHAL_GENERAL_FAILURE;
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all;
+    int r;
+
+    sigfillset(&all);
+    pthread_attr_init(&attr);
+    pthread_attr_setsigmask_np(&attr, &all);
+    r = pthread_create(&thread, &attr, read_inputs, execution);
+    pthread_attr_destroy(&attr);
+    if (r != 0)
+        return NNHAL_GENERAL_FAILURE;
+    pthread_join(thread, NULL);
+    return NNHAL_NONE;
 }
 
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
@@ -91,5 +130,6 @@ nnhal_driver_main(const char *configuration)
         .execute = naughty_execute,
     };
 
+    blocks_signals = configuration && strcmp(configuration, "blocks") == 0;
     return &driver;
 }

@@ -296,6 +296,48 @@ TEST(a_driver_gets_what_it_declared_and_nothing_else)
 }
 TEST_END
 
+/* Executes over a file that is shrunk first, if it is to be; returns the status. */
+static uint32_t execute_over_file(bool is_shrunk)
+{
+    int fd = memfd_create("test-program", MFD_CLOEXEC);
+    struct nn_hal *hal = NULL;
+    uint64_t memory, prepared;
+    struct desk desk;
+    uint32_t status;
+
+    ck_assert_int_eq(nn_dial_socket(path, NULL, &hal), 0);
+    open_desk(&desk, hal);
+    ck_assert_int_eq(ftruncate(fd, 4096), 0);
+    ck_assert_uint_eq(desk_import(&desk, fd, NNHAL_MEMORY_ASHMEM, 0, 4096, 0, &memory), NNHAL_NONE);
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(2, 2)));
+    if (is_shrunk)
+        ck_assert_int_eq(ftruncate(fd, 0), 0);
+    desk_formula_request(&desk, memory, 16);
+    status = desk_execute(&desk, prepared);
+    close_desk(&desk);
+    close(fd);
+    return status;
+}
+
+TEST(a_driver_that_blocks_signals_outlives_a_file_that_shrinks)
+{
+    char name[512];
+    char *const arguments[] = {(char *)"nnhal-host", (char *)"--listen", path, name, NULL};
+    pid_t pid;
+
+    begin();
+    snprintf(name, sizeof(name), "%s:blocks", getenv("NN_TEST_NAUGHTY"));
+    pid = start_ready(arguments, -1);
+    for (int i = 0; HAS_SANDBOX && i < 50; i++) {
+        ck_assert_uint_eq(execute_over_file(true), NNHAL_GENERAL_FAILURE);
+        ck_assert_uint_eq(execute_over_file(false), NNHAL_NONE);
+    }
+    kill(pid, SIGTERM);
+    ck_assert_int_eq(exit_status(pid), 0);
+    end();
+}
+TEST_END
+
 /* -- the private child --------------------------------------------------------------------- */
 
 static void expect_gone(pid_t pid)
@@ -428,5 +470,6 @@ CHECK_MAIN("program", it_listens_in_the_usual_place_until_it_is_terminated,
            one_listens_and_the_second_says_why_it_cannot, it_takes_a_listening_socket_from_systemd,
            it_takes_one_connection_from_systemd, bad_arguments_and_drivers_are_errors,
            a_driver_gets_what_it_declared_and_nothing_else,
+           a_driver_that_blocks_signals_outlives_a_file_that_shrinks,
            a_private_child_lives_as_long_as_its_session, a_child_that_is_killed_ends_its_calls,
            a_child_ends_with_its_application_though_a_forked_one_is_left)

@@ -262,10 +262,9 @@ static const struct nnhal_burst_place *keep_places(struct nn_arena *arena, uint3
 }
 
 static bool request_copy_init(struct nn_arena *arena, const struct nn_burst_request *request,
-                              const struct nnhal_fmq_request_datum *data, uint32_t n_data,
-                              struct request_copy *copy)
+                              struct nn_burst_elements elements, struct request_copy *copy)
 {
-    copy->data = nn_arena_dup(arena, data, n_data * sizeof(*data));
+    copy->data = nn_arena_dup(arena, elements.data, elements.n_data * sizeof(*elements.data));
     copy->pools = nn_arena_dup(arena, request->pools, request->n_pools * sizeof(*request->pools));
     copy->inputs = keep_places(arena, request->n_inputs, request->inputs);
     copy->outputs = keep_places(arena, request->n_outputs, request->outputs);
@@ -274,8 +273,7 @@ static bool request_copy_init(struct nn_arena *arena, const struct nn_burst_requ
 
 uint32_t nn_burst_cache_bind(struct nn_call *call, struct nn_burst_cache *cache,
                              struct nn_prepared *prepared, const struct nn_burst_request *request,
-                             const struct nnhal_fmq_request_datum *data, uint32_t n_data,
-                             struct nn_burst_bound **ret_bound)
+                             struct nn_burst_elements elements, struct nn_burst_bound **ret_bound)
 {
     struct nnhal_request_pool *pools = nn_arena_new_n(call->arena, struct nnhal_request_pool,
                                                       request->n_pools);
@@ -302,16 +300,17 @@ uint32_t nn_burst_cache_bind(struct nn_call *call, struct nn_burst_cache *cache,
     pthread_mutex_unlock(&cache->lock);
     if (status == NNHAL_NONE) {
         nn_object_ref(&prepared->object);
-        status = nn_binding_init(call, &bound->binding, prepared, &bare, memories, 0,
-                                 &bound->arena);
+        status = nn_binding_init(
+            call, &bound->binding, prepared,
+            &(struct nn_binding_source){.request = &bare, .memories = memories}, &bound->arena);
     }
     for (uint32_t i = 0; i < request->n_pools; i++)
         nn_memory_unref(memories[i]);
-    if (status == NNHAL_NONE && !request_copy_init(&bound->arena, request, data, n_data, &copy))
+    if (status == NNHAL_NONE && !request_copy_init(&bound->arena, request, elements, &copy))
         status = nn_call_fail_no_memory(call);
     pthread_mutex_lock(&cache->lock);
     bound->data = copy.data;
-    bound->n_data = n_data;
+    bound->n_data = elements.n_data;
     bound->pools = copy.pools;
     bound->n_pools = copy.pools ? request->n_pools : 0;
     bound->inputs = copy.inputs;

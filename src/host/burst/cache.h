@@ -91,12 +91,17 @@ int nn_burst_cache_missing(struct nn_burst_cache *cache, const struct nn_burst_p
 int nn_burst_cache_wait(struct nn_burst_cache *cache, const int32_t *slots, uint32_t n_slots,
                         uint64_t deadline_ns);
 
-/* nn_burst_cache_bind() - judges a request and binds it; running from now on. The
- * sentence lives in arena. Returns: NNHAL_NONE, or the status with *message set. */
+/* A request as it came out of the queue. */
+struct nn_burst_elements {
+    const struct nnhal_fmq_request_datum *data;
+    uint32_t n_data;
+};
+
+/* nn_burst_cache_bind() - judges a request and binds it; running from now on. It is found by its
+ * elements again. Returns: NNHAL_NONE, or the status with the call's message set. */
 uint32_t nn_burst_cache_bind(struct nn_call *call, struct nn_burst_cache *cache,
                              struct nn_prepared *prepared, const struct nn_burst_request *request,
-                             const struct nnhal_fmq_request_datum *data, uint32_t n_data,
-                             struct nn_burst_bound **ret_bound);
+                             struct nn_burst_elements elements, struct nn_burst_bound **ret_bound);
 
 /* nn_burst_cache_is_stale() - whether a slot of a running binding was freed. */
 bool nn_burst_cache_is_stale(struct nn_burst_cache *cache, const struct nn_burst_bound *bound);

@@ -91,8 +91,8 @@ static uint32_t bind_request(struct nn_call *call, struct nn_burst_context *cont
     status = find_slots(call, context, &request);
     if (status != NNHAL_NONE)
         return status;
-    return nn_burst_cache_bind(call, &context->cache, context->prepared, &request, context->request,
-                               n_data, ret_bound);
+    return nn_burst_cache_bind(call, &context->cache, context->prepared, &request,
+                               (struct nn_burst_elements){context->request, n_data}, ret_bound);
 }
 
 /* A request on its way to an executor. */

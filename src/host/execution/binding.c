@@ -150,33 +150,32 @@ static bool is_taken(const struct nn_binding *binding, const struct nn_buffer *b
 
 /* An argument that lies in a buffer: n_dimensions and dimensions are what model and
  * request say of it. */
-static uint32_t bind_use(struct nn_call *call, struct nn_binding *binding, uint32_t pool_index,
-                         uint32_t i, bool is_output, uint32_t n_dimensions,
+static uint32_t bind_use(struct nn_call *call, struct nn_binding *binding,
+                         struct nn_binding_use use, uint32_t n_dimensions,
                          const uint32_t *dimensions)
 {
-    struct nn_binding_pool *pool = &binding->pools[pool_index];
-    const char *what = is_output ? "output" : "input";
+    struct nn_binding_pool *pool = &binding->pools[use.pool];
+    const char *what = use.is_output ? "output" : "input";
 
-    if (!nn_buffer_serves_as(pool->buffer, binding->prepared, is_output, i))
+    if (!nn_buffer_serves_as(pool->buffer, binding->prepared, use.is_output, use.argument))
         return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
                             "the buffer of pool %u was not allocated to be %s %u of this model",
-                            pool_index, what, i);
-    if (is_output && !nn_buffer_fits(pool->buffer, n_dimensions, dimensions))
+                            use.pool, what, use.argument);
+    if (use.is_output && !nn_buffer_fits(pool->buffer, n_dimensions, dimensions))
         return nn_call_fail(
             call, NNHAL_INVALID_ARGUMENT,
             "output %u: its dimensions contradict those that its buffer was allocated "
             "with",
-            i);
-    if (is_taken(binding, pool->buffer, is_output))
+            use.argument);
+    if (is_taken(binding, pool->buffer, use.is_output))
         return nn_call_fail(
             call, NNHAL_INVALID_ARGUMENT,
             "%s %u: its buffer is another argument already; as an output it can be that "
             "one only",
-            what, i);
-    pool->is_read |= !is_output;
-    pool->is_written |= is_output;
-    binding->uses[binding->n_uses++] = (struct nn_binding_use){
-        .pool = pool_index, .argument = i, .is_output = is_output};
+            what, use.argument);
+    pool->is_read |= !use.is_output;
+    pool->is_written |= use.is_output;
+    binding->uses[binding->n_uses++] = use;
     return NNHAL_NONE;
 }
 
@@ -193,8 +192,11 @@ static uint32_t bind_input(struct nn_call *call, struct nn_binding *binding, uin
     if (input->is_omitted)
         return NNHAL_NONE;
     if (binding->pools[argument->location.pool_index].buffer)
-        return bind_use(call, binding, argument->location.pool_index, i, false, input->n_dimensions,
-                        input->dimensions);
+        return bind_use(call, binding,
+                        (struct nn_binding_use){.pool = argument->location.pool_index,
+                                                .argument = i,
+                                                .is_output = false},
+                        input->n_dimensions, input->dimensions);
     status = argument_locate(call, binding, &argument->location, false,
                              bytes_needed(operand->type, input->n_dimensions, input->dimensions),
                              &place);
@@ -222,8 +224,11 @@ static uint32_t bind_output(struct nn_call *call, struct nn_binding *binding, ui
     if (output->is_omitted)
         return NNHAL_NONE;
     if (binding->pools[argument->location.pool_index].buffer)
-        return bind_use(call, binding, argument->location.pool_index, i, true, output->n_dimensions,
-                        output->dimensions);
+        return bind_use(call, binding,
+                        (struct nn_binding_use){.pool = argument->location.pool_index,
+                                                .argument = i,
+                                                .is_output = true},
+                        output->n_dimensions, output->dimensions);
     status = argument_locate(call, binding, &argument->location, true,
                              bytes_needed(operand->type, output->n_dimensions, output->dimensions),
                              &place);
@@ -258,8 +263,8 @@ static uint32_t bind_arguments(struct nn_call *call, struct nn_binding *binding,
 /* -- making and ending -------------------------------------------------------- */
 
 uint32_t nn_binding_init(struct nn_call *call, struct nn_binding *binding,
-                         struct nn_prepared *prepared, const struct nnhal_request *request,
-                         struct nn_memory *const *memories, unsigned flags, struct nn_arena *store)
+                         struct nn_prepared *prepared, const struct nn_binding_source *source,
+                         struct nn_arena *store)
 {
     struct nn_request_pool_info *infos = NULL;
     struct nn_why why = {.text = ""};
@@ -267,15 +272,16 @@ uint32_t nn_binding_init(struct nn_call *call, struct nn_binding *binding,
     int r;
 
     *binding = (struct nn_binding){.prepared = prepared};
-    status = add_pools(call, binding, request, memories, store, &infos);
+    status = add_pools(call, binding, source->request, source->memories, store, &infos);
     if (status != NNHAL_NONE)
         return status;
-    r = nn_request_validate(&prepared->io, request, infos, flags, call->arena, &why);
+    r = nn_request_validate(&prepared->io, source->request, infos, source->flags, call->arena,
+                            &why);
     if (r == NN_REFUSED)
         return nn_call_fail(call, NNHAL_INVALID_ARGUMENT, "%s", why.text);
     if (r != 0)
         return nn_call_fail_no_memory(call);
-    return bind_arguments(call, binding, request, store);
+    return bind_arguments(call, binding, source->request, store);
 }
 
 void nn_binding_done(struct nn_binding *binding)

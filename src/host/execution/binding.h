@@ -44,15 +44,20 @@ struct nn_binding {
     bool is_specified; /* the shape of every output is known */
 };
 
-/* nn_binding_init() - judges request and binds it. Takes over the reference to
- * prepared, also on failure. memories: the memory of each pool that has one,
- * borrowed; NULL: they are found by their ids. What is allocated lives in store,
- * the sentence in arena (they may be one). binding is to be done also on failure.
- * flags: NN_REQUEST_FENCED.
- * Returns: NNHAL_NONE, or the status with *message set. */
+/* What is bound, borrowed. */
+struct nn_binding_source {
+    const struct nnhal_request *request;
+    struct nn_memory *const *memories; /* of each pool that has one; NULL: found by their ids */
+    unsigned flags;                    /* NN_REQUEST_FENCED */
+};
+
+/* nn_binding_init() - judges a request and binds it. Takes over the reference to
+ * prepared, also on failure. What is allocated lives in store, the sentence in the
+ * call's arena (they may be one). binding is to be done also on failure.
+ * Returns: NNHAL_NONE, or the status with the call's message set. */
 uint32_t nn_binding_init(struct nn_call *call, struct nn_binding *binding,
-                         struct nn_prepared *prepared, const struct nnhal_request *request,
-                         struct nn_memory *const *memories, unsigned flags, struct nn_arena *store);
+                         struct nn_prepared *prepared, const struct nn_binding_source *source,
+                         struct nn_arena *store);
 
 /* nn_binding_done() - drops the references; a zero binding is no error. */
 void nn_binding_done(struct nn_binding *binding);

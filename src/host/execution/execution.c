@@ -50,7 +50,8 @@ uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
     nn_arena_init(&execution->arena, 0);
     status = find_prepared(call, prepared_model, &prepared);
     if (status == NNHAL_NONE)
-        status = nn_binding_init(call, &execution->binding, prepared, request, NULL, flags,
+        status = nn_binding_init(call, &execution->binding, prepared,
+                                 &(struct nn_binding_source){.request = request, .flags = flags},
                                  &execution->arena);
     if (status == NNHAL_NONE)
         *ret_execution = steal_ptr(&execution);
@@ -175,7 +176,8 @@ static uint32_t target_init(struct nn_call *call,
     status = find_prepared(call, args->prepared_model, &prepared);
     if (status != NNHAL_NONE)
         return status;
-    return nn_binding_init(call, &target->own, prepared, &args->request, NULL, 0, call->arena);
+    return nn_binding_init(call, &target->own, prepared,
+                           &(struct nn_binding_source){.request = &args->request}, call->arena);
 }
 
 static void target_done(struct sync_target *target)

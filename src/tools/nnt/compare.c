@@ -111,11 +111,20 @@ bool nnt_compare(const struct nnt_model *model, const struct nnt_operand *output
     return true;
 }
 
-/* compare_batch() - n samples of one batch against its logits. */
-static bool compare_batch(const struct nnt_operand *logits, uint32_t first_logit,
-                          uint32_t n_classes, const int32_t *samples, uint32_t n, double tolerance,
-                          struct nnt_difference *ret)
+/* Samples of one batch, and where its logits begin. */
+struct batch {
+    const struct nnt_operand *logits;
+    uint32_t first_logit, n_classes;
+    const int32_t *samples;
+    uint32_t n_samples;
+};
+
+/* compare_batch() - the samples of one batch against its logits. */
+static bool compare_batch(const struct batch *batch, double tolerance, struct nnt_difference *ret)
 {
+    const struct nnt_operand *logits = batch->logits;
+    const int32_t *samples = batch->samples;
+    uint32_t n_classes = batch->n_classes, n = batch->n_samples;
     double total = 0;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -125,9 +134,10 @@ static bool compare_batch(const struct nnt_operand *logits, uint32_t first_logit
         }
     }
     for (uint32_t c = 0; c < n_classes; c++)
-        total += exp(nnt_element(logits->type, logits->data, first_logit + c));
+        total += exp(nnt_element(logits->type, logits->data, batch->first_logit + c));
     for (uint32_t c = 0; c < n_classes; c++) {
-        double wanted = exp(nnt_element(logits->type, logits->data, first_logit + c)) / total;
+        double wanted = exp(nnt_element(logits->type, logits->data, batch->first_logit + c)) /
+                        total;
         double observed = 0;
 
         for (uint32_t i = 0; i < n; i++)
@@ -168,8 +178,9 @@ bool nnt_compare_distribution(const struct nnt_model *model, const struct nnt_op
     for (uint32_t b = 0; agrees && b < n_batches; b++) {
         memcpy(samples, actual + (size_t)b * n_samples * sizeof(*samples),
                n_samples * sizeof(*samples));
-        agrees = compare_batch(logits, b * n_classes, n_classes, samples, n_samples,
-                               (double)model->distribution_tolerance, ret);
+        agrees = compare_batch(
+            &(struct batch){logits, b * n_classes, n_classes, samples, n_samples},
+            (double)model->distribution_tolerance, ret);
     }
     free(samples);
     return agrees;

@@ -63,11 +63,21 @@ void nn_gemm_use_f32(struct nn_gemm_f32 *gemm, const float *block)
     gemm->panels = block + nn_gemm_columns(gemm->n_cols, NN_GEMM_COLS_F32);
 }
 
+/* Rows and where their results go, from column on. */
+struct rows_f32 {
+    const float *const *rows;
+    float *const *out;
+    size_t column;
+};
+
 /* n_rows rows and one or two vectors of columns: the sums stay in registers. n_rows and n_vectors
  * are constant where this is called; width is how many columns are written. */
-NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const float *const *rows, float *const *out,
-                        size_t column, size_t width, const size_t n_rows, const size_t n_vectors)
+NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const struct rows_f32 *at, size_t width,
+                        const size_t n_rows, const size_t n_vectors)
 {
+    size_t column = at->column;
+    const float *const *rows = at->rows;
+    float *const *out = at->out;
     const float *panel = gemm->panels + column * gemm->k;
     const float *row[NN_GEMM_ROWS_F32];
     nn_vector_f32 sum[NN_GEMM_ROWS_F32][2];
@@ -108,15 +118,15 @@ NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const float *const *rows
     }
 }
 
-typedef void (*tile_f32_fn)(const struct nn_gemm_f32 *gemm, const float *const *rows,
-                            float *const *out, size_t column, size_t width);
+typedef void (*tile_f32_fn)(const struct nn_gemm_f32 *gemm, const struct rows_f32 *at,
+                            size_t width);
 
 #define TILE_F32(n, vectors) NN_VARIANT_SYMBOL(tile_f32_##n##x##vectors)
 #define TILES_F32(n, vectors)                                                                      \
-    static void TILE_F32(n, vectors)(const struct nn_gemm_f32 *gemm, const float *const *rows,     \
-                                     float *const *out, size_t column, size_t width)               \
+    static void TILE_F32(n, vectors)(const struct nn_gemm_f32 *gemm, const struct rows_f32 *at,    \
+                                     size_t width)                                                 \
     {                                                                                              \
-        tile_f32(gemm, rows, out, column, width, n, vectors);                                      \
+        tile_f32(gemm, at, width, n, vectors);                                                     \
     }
 TILES_F32(1, 1)
 TILES_F32(1, 2)
@@ -151,8 +161,9 @@ void nn_gemm_run_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const float 
 {
     for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_F32) {
         size_t width = nn_min_size(end_col - n, NN_GEMM_COLS_F32);
+        struct rows_f32 at = {rows, out, n};
 
-        tiles_f32[n_rows - 1][width > NN_LANES_F32](gemm, rows, out, n, width);
+        tiles_f32[n_rows - 1][width > NN_LANES_F32](gemm, &at, width);
     }
 }
 

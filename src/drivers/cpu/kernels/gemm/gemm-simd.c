@@ -151,13 +151,22 @@ struct panel {
     size_t column;
 };
 
-/* The products of one segment. */
+/* A segment of the rows of a tile, and its weights. */
+struct segment {
+    const nn_gemm_simd_data *rows;
+    size_t stride, n_elements;
+    const nn_simd_weight *weights;
+};
+
+/* The products of one segment. Returns: the weights of the next one. */
 NN_INLINE const nn_simd_weight *segment_add(nn_vector_i32 sums[MAX_TILE_ROWS][2],
-                                            const nn_gemm_simd_data *rows, size_t stride,
-                                            size_t n_elements, const nn_simd_weight *weights,
-                                            const size_t n_rows, const size_t n_vectors)
+                                            const struct segment *segment, const size_t n_rows,
+                                            const size_t n_vectors)
 {
-    for (size_t at = 0; at < n_elements; at += GROUP, rows += GROUP) {
+    const nn_gemm_simd_data *rows = segment->rows;
+    const nn_simd_weight *weights = segment->weights;
+
+    for (size_t at = 0; at < segment->n_elements; at += GROUP, rows += GROUP) {
         nn_vector_i32 w[2];
 
 #pragma GCC unroll 2
@@ -168,7 +177,7 @@ NN_INLINE const nn_simd_weight *segment_add(nn_vector_i32 sums[MAX_TILE_ROWS][2]
             nn_vector_i32 data;
             int32_t word;
 
-            memcpy(&word, rows + i * stride, sizeof(word));
+            memcpy(&word, rows + i * segment->stride, sizeof(word));
             data = nn_splat_i32(word);
 #pragma GCC unroll 2
             for (size_t j = 0; j < n_vectors; j++)
@@ -195,9 +204,11 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
             sums[i][j] = nn_load_i32(gemm->requantize.bias + panel->column + j * LANES);
     for (size_t y = 0; y < segments->n_rows; y++)
         for (size_t x = 0; x < segments->n_taps; x++)
-            weights = segment_add(sums,
-                                  tile->rows + y * segments->row_step + x * segments->tap_step,
-                                  tile->stride, segments->n_elements, weights, n_rows, n_vectors);
+            weights = segment_add(
+                sums,
+                &(struct segment){tile->rows + y * segments->row_step + x * segments->tap_step,
+                                  tile->stride, segments->n_elements, weights},
+                n_rows, n_vectors);
 #pragma GCC unroll 12
     for (size_t i = 0; i < n_rows; i++) {
         nn_vector_i32 correction = nn_splat_i32(corrections[i]);

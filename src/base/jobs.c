@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues: the owners that have something queued stand in a ring, and take turns.
- * Each has a list of jobs in order per priority; in its turn the first job of
- * its highest priority runs. An owner's entry lives while it has jobs queued or
- * running. */
+/* Queues: the users that have something queued stand in a ring, and take turns; so do the
+ * owners of each user, in a ring of its own. An owner has a list of jobs in order per
+ * priority; in its turn the first job of its highest priority runs. Entries live while they
+ * have jobs queued or running. */
 #include "base/jobs.h"
 
 #include "base/error.h"
@@ -22,9 +22,24 @@ struct job_lane {
     struct nn_job *first, **last;
 };
 
+/* A place in a ring; NULL: not in it. */
+struct turn {
+    struct turn *after, *before;
+};
+
+struct user {
+    struct user *next; /* of the pool's users */
+    struct turn turn;  /* among the users */
+    uint64_t id;
+    size_t n_owners;
+    size_t n_running;
+    struct turn *ring; /* of its owners: whose turn it is */
+};
+
 struct owner {
-    struct owner *next;           /* of the pool's owners */
-    struct owner *after, *before; /* in the ring; NULL: not in it */
+    struct owner *next; /* of the pool's owners */
+    struct turn turn;   /* among its user's owners */
+    struct user *user;
     uint64_t id;
     size_t n_running;
     size_t n_queued;
@@ -34,20 +49,77 @@ struct owner {
 struct nn_jobs {
     char name[16];
     pid_t pid; /* of the process that the threads belong to */
-    size_t max_threads, max_queued, owner_limit;
+    size_t max_threads, max_queued, user_limit, owner_limit;
 
     pthread_mutex_t lock;
     pthread_cond_t work; /* CLOCK_MONOTONIC: a job was queued, or closing */
     pthread_cond_t gone; /* a thread ended */
-    size_t n_threads, n_leaving, n_idle, n_queued;
+    size_t n_threads, n_leaving, n_idle, n_queued, n_running;
     bool is_closing;
     bool has_ended; /* ended is a thread that has not been joined yet */
     pthread_t ended;
+    struct user *users;
     struct owner *owners;
-    struct owner *ring; /* whose turn it is */
+    struct turn *ring; /* of the users: whose turn it is */
 };
 
 /* -- owners and lanes; all under the lock --------------------------------- */
+
+static void ring_insert(struct turn **ring, struct turn *turn)
+{
+    if (!*ring) {
+        turn->after = turn->before = turn;
+        *ring = turn;
+        return;
+    }
+    /* Last in turn: before the head. */
+    turn->after = *ring;
+    turn->before = (*ring)->before;
+    turn->before->after = turn;
+    turn->after->before = turn;
+}
+
+static void ring_remove(struct turn **ring, struct turn *turn)
+{
+    if (turn->after == turn) {
+        *ring = NULL;
+    } else {
+        turn->before->after = turn->after;
+        turn->after->before = turn->before;
+        if (*ring == turn)
+            *ring = turn->after;
+    }
+    turn->after = turn->before = NULL;
+}
+
+static struct user *user_get(struct nn_jobs *jobs, uint64_t id)
+{
+    struct user *user = jobs->users;
+
+    while (user && user->id != id)
+        user = user->next;
+    if (user)
+        return user;
+    user = calloc(1, sizeof(*user));
+    if (!user)
+        return NULL;
+    user->id = id;
+    user->next = jobs->users;
+    jobs->users = user;
+    return user;
+}
+
+static void user_drop_unused(struct nn_jobs *jobs, struct user *user)
+{
+    struct user **link = &jobs->users;
+
+    if (user->n_owners > 0)
+        return;
+    while (*link != user)
+        link = &(*link)->next;
+    *link = user->next;
+    free(user);
+}
 
 static struct owner *owner_find(struct nn_jobs *jobs, uint64_t id)
 {
@@ -57,7 +129,7 @@ static struct owner *owner_find(struct nn_jobs *jobs, uint64_t id)
     return NULL;
 }
 
-static struct owner *owner_get(struct nn_jobs *jobs, uint64_t id)
+static struct owner *owner_get(struct nn_jobs *jobs, uint64_t user, uint64_t id)
 {
     struct owner *owner = owner_find(jobs, id);
 
@@ -66,6 +138,12 @@ static struct owner *owner_get(struct nn_jobs *jobs, uint64_t id)
     owner = calloc(1, sizeof(*owner));
     if (!owner)
         return NULL;
+    owner->user = user_get(jobs, user);
+    if (!owner->user) {
+        free(owner);
+        return NULL;
+    }
+    owner->user->n_owners++;
     owner->id = id;
     for (size_t i = 0; i < NN_JOBS_PRIORITY_N; i++)
         owner->lanes[i].last = &owner->lanes[i].first;
@@ -83,34 +161,9 @@ static void owner_drop_unused(struct nn_jobs *jobs, struct owner *owner)
     while (*link != owner)
         link = &(*link)->next;
     *link = owner->next;
+    owner->user->n_owners--;
+    user_drop_unused(jobs, owner->user);
     free(owner);
-}
-
-static void ring_insert(struct nn_jobs *jobs, struct owner *owner)
-{
-    if (!jobs->ring) {
-        owner->after = owner->before = owner;
-        jobs->ring = owner;
-        return;
-    }
-    /* Last in turn: before the head. */
-    owner->after = jobs->ring;
-    owner->before = jobs->ring->before;
-    owner->before->after = owner;
-    owner->after->before = owner;
-}
-
-static void ring_remove(struct nn_jobs *jobs, struct owner *owner)
-{
-    if (owner->after == owner) {
-        jobs->ring = NULL;
-    } else {
-        owner->before->after = owner->after;
-        owner->after->before = owner->before;
-        if (jobs->ring == owner)
-            jobs->ring = owner->after;
-    }
-    owner->after = owner->before = NULL;
 }
 
 static void owner_queue_job(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
@@ -120,8 +173,11 @@ static void owner_queue_job(struct nn_jobs *jobs, struct owner *owner, struct nn
     job->next = NULL;
     *lane->last = job;
     lane->last = &job->next;
-    if (owner->n_queued++ == 0)
-        ring_insert(jobs, owner);
+    if (owner->n_queued++ == 0) {
+        if (!owner->user->ring)
+            ring_insert(&jobs->ring, &owner->user->turn);
+        ring_insert(&owner->user->ring, &owner->turn);
+    }
     jobs->n_queued++;
 }
 
@@ -133,35 +189,61 @@ static struct nn_job *owner_unqueue_job(struct nn_jobs *jobs, struct owner *owne
     lane->first = job->next;
     if (!lane->first)
         lane->last = &lane->first;
-    if (--owner->n_queued == 0)
-        ring_remove(jobs, owner);
+    if (--owner->n_queued == 0) {
+        ring_remove(&owner->user->ring, &owner->turn);
+        if (!owner->user->ring)
+            ring_remove(&jobs->ring, &owner->user->turn);
+    }
     jobs->n_queued--;
     return job;
 }
 
-static bool owner_may_run(const struct nn_jobs *jobs, const struct owner *owner)
+/* A user that runs nothing finds a thread even if each of many users has fewer than its limit:
+ * the last one is left for it. */
+static bool user_may_run(const struct nn_jobs *jobs, const struct user *user)
 {
-    return jobs->owner_limit == 0 || owner->n_running < jobs->owner_limit;
+    return jobs->user_limit == 0 || user->n_running == 0 ||
+           (user->n_running < jobs->user_limit && jobs->n_running + 1 < jobs->max_threads);
 }
 
-/* The next job in turn: of the owner whose turn it is among those below their
- * limit, the first of its highest priority. NULL: none may run now. */
+/* The owner of a user whose turn it is among those below their limit; NULL: none may run now. */
+static struct owner *user_choose_owner(const struct nn_jobs *jobs, const struct user *user)
+{
+    const struct turn *turn = user->ring;
+
+    if (!user_may_run(jobs, user))
+        return NULL;
+    do {
+        struct owner *owner = NN_CONTAINER_OF(turn, struct owner, turn);
+
+        if (jobs->owner_limit == 0 || owner->n_running < jobs->owner_limit)
+            return owner;
+        turn = turn->after;
+    } while (turn != user->ring);
+    return NULL;
+}
+
+/* The next job in turn: of the user whose turn it is, and of its owner whose turn it is, the first
+ * of the highest priority. NULL: none may run now. */
 static struct nn_job *job_choose(struct nn_jobs *jobs, struct owner **ret_owner)
 {
-    struct owner *owner = jobs->ring;
+    struct turn *turn = jobs->ring;
     size_t priority = NN_JOBS_PRIORITY_N - 1;
+    struct owner *owner = NULL;
 
-    if (!owner)
-        return NULL;
-    while (!owner_may_run(jobs, owner)) {
-        owner = owner->after;
-        if (owner == jobs->ring)
+    while (turn && !owner) {
+        owner = user_choose_owner(jobs, NN_CONTAINER_OF(turn, struct user, turn));
+        turn = turn->after;
+        if (!owner && turn == jobs->ring)
             return NULL;
     }
-    /* Ends: an owner in the ring has at least one job queued. */
+    if (!owner)
+        return NULL;
+    /* Ends: an owner in a ring has at least one job queued. */
     while (!owner->lanes[priority].first)
         priority--;
-    jobs->ring = owner->after; /* its next turn is the last */
+    jobs->ring = turn; /* the next turn of this user is the last */
+    owner->user->ring = owner->turn.after;
     *ret_owner = owner;
     return owner_unqueue_job(jobs, owner, &owner->lanes[priority]);
 }
@@ -191,13 +273,17 @@ static void job_run(struct nn_jobs *jobs, struct owner *owner, struct nn_job *jo
 {
     /* Counted under the lock, which also keeps the owner from being freed while it runs a
      * job. */
+    jobs->n_running++;
+    owner->user->n_running++;
     owner->n_running++;
     pthread_mutex_unlock(&jobs->lock);
     job->run(job);
     pthread_mutex_lock(&jobs->lock);
     owner->n_running--;
-    /* Jobs that waited for this owner's limit may run now; this thread looks
-     * next, and an idle one need not be woken. */
+    owner->user->n_running--;
+    jobs->n_running--;
+    /* Jobs that waited for a limit may run now; this thread looks next, and an idle one
+     * need not be woken. */
     owner_drop_unused(jobs, owner);
 }
 
@@ -248,7 +334,7 @@ static int jobs_provide_thread(struct nn_jobs *jobs)
 
     /* A thread counts as idle until it has woken, as a job counts as queued
      * until it is taken: so each idle one stands for one job. Jobs that wait
-     * for their owner's limit count too, which may start a thread too many,
+     * for their user's limit count too, which may start a thread too many,
      * but never leaves a job without one. */
     pthread_cond_signal(&jobs->work);
     if (jobs->n_idle >= jobs->n_queued || jobs->n_threads == jobs->max_threads)
@@ -283,9 +369,10 @@ int nn_jobs_new(const char *name, size_t n_threads, size_t max_queued, struct nn
     return 0;
 }
 
-void nn_jobs_limit_owner(struct nn_jobs *jobs, size_t n_threads)
+void nn_jobs_limit(struct nn_jobs *jobs, size_t n_of_user, size_t n_of_owner)
 {
-    jobs->owner_limit = n_threads;
+    jobs->user_limit = n_of_user;
+    jobs->owner_limit = n_of_owner;
 }
 
 int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
@@ -300,7 +387,7 @@ int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
     pthread_mutex_lock(&jobs->lock);
     if (jobs->is_closing || jobs->n_queued >= jobs->max_queued) {
         r = NN_JOBS_E_FULL;
-    } else if (!(owner = owner_get(jobs, job->owner))) {
+    } else if (!(owner = owner_get(jobs, job->user, job->owner))) {
         r = nn_error_origin(-EAGAIN);
     } else {
         owner_queue_job(jobs, owner, job);

@@ -4,9 +4,10 @@
  * Work that must not run on the thread that asks for it: executions in a
  * service, asynchronous ones in the runtime, deferred compilations. Threads are
  * started when needed, at most n_threads, and end after being idle for a
- * while. Our threads block all signals. Owners take turns, regardless of their
- * priorities, so that one client cannot starve another: a priority says which
- * of its owner's jobs comes first.
+ * while. Our threads block all signals. Users take turns, and among the jobs of
+ * a user its owners (connections), regardless of their priorities, so that no user
+ * starves another one by opening many connections: a priority says which of its
+ * owner's jobs comes first.
  * After fork the child has no threads: nn_jobs_submit answers -ECHILD there.
  *
  * A job runs exactly once, or is cancelled before it begins (cancel is then
@@ -34,7 +35,8 @@ enum {
 
 struct nn_job {
     struct nn_job *next; /* the pool's while queued */
-    uint64_t owner;      /* whose turn it is; any number */
+    uint64_t user;       /* whose turn it is; any number */
+    uint64_t owner;      /* the same within a user; belongs to one user alone */
     enum nn_jobs_priority priority;
     void (*run)(struct nn_job *job);    /* may free job */
     void (*cancel)(struct nn_job *job); /* may free job */
@@ -47,10 +49,10 @@ int nn_jobs_new(const char *name, size_t n_threads, size_t max_queued, struct nn
 /* nn_jobs_free() - cancels what is queued, waits for what runs, joins the threads. */
 struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs);
 
-/* nn_jobs_limit_owner() - at most n_threads of the pool run jobs of one owner at
- * a time, so that some stay for the others; 0 (the default): no limit. To be
- * called before the first submit. */
-void nn_jobs_limit_owner(struct nn_jobs *jobs, size_t n_threads);
+/* nn_jobs_limit() - at most n_of_user threads of the pool run jobs of one user at a time, and at
+ * most n_of_owner jobs of one owner; the last thread that is left runs a job of a user that
+ * runs none. 0 (the default): no limit. To be called before the first submit. */
+void nn_jobs_limit(struct nn_jobs *jobs, size_t n_of_user, size_t n_of_owner);
 
 /* nn_jobs_submit() - queues a job; the caller keeps its storage until run or cancel.
  * Any thread. Does not block.

@@ -148,7 +148,7 @@ uint32_t nn_host_priority(struct nn_hal *hal, uint64_t prepared_model, uint64_t 
 bool nn_host_may_stall(struct nn_hal *hal);
 
 /* nn_host_submit_stalling() - runs job on one of the threads that are there for such
- * calls, of which no uid gets more than a part. job->owner is set here. Any thread.
+ * calls, of which no uid gets more than a part. job->user and job->owner are set here. Any thread.
  * Returns: as nn_jobs_submit(). */
 int nn_host_submit_stalling(struct nn_host *host, uint32_t uid, struct nn_job *job);
 

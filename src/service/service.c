@@ -101,8 +101,9 @@ static int service_start(struct nn_service *service)
     if (r == 0)
         r = nn_jobs_new("nnhal-close", N_CLOSERS, MAX_CONNECTIONS * 2, &context->closers);
     if (r == 0)
-        /* The slow calls of one client leave a quarter of the workers to the others. */
-        nn_jobs_limit_owner(context->workers, n_workers * 3 / 4);
+        /* The slow calls of one user, over any number of connections, leave a quarter of the
+         * workers to the others; those of one connection leave some to its user's others. */
+        nn_jobs_limit(context->workers, n_workers * 3 / 4, n_workers / 2);
     return nn_error_trace(r);
 }
 

@@ -66,6 +66,7 @@ static void session_unref(struct nn_service_session *session)
     if (__atomic_sub_fetch(&session->n_refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     session->close = (struct nn_job){
+        .user = session->client.uid,
         .owner = session->id,
         .priority = NN_JOBS_MEDIUM,
         .run = close_session,
@@ -385,6 +386,7 @@ static int session_submit(struct nn_service_session *session, struct nn_packet *
         return NN_SESSION_E_ENDED;
     }
     call->job = (struct nn_job){
+        .user = session->client.uid,
         .owner = session->id,
         .priority = session->hal ? priority_of(session, packet) : NN_JOBS_MEDIUM,
         .run = run_call,

@@ -64,13 +64,15 @@ static void cancel(struct nn_job *job)
     free(NN_CONTAINER_OF(job, struct test_job, job));
 }
 
+/* The user of an owner is what precedes its last two digits. */
 static int submit(struct nn_jobs *jobs, uint64_t owner, enum nn_jobs_priority priority,
                   uint64_t tag, bool is_gated)
 {
     struct test_job *test = calloc(1, sizeof(*test));
     int r;
 
-    test->job = (struct nn_job){.owner = owner, .priority = priority, .run = run, .cancel = cancel};
+    test->job = (struct nn_job){
+        .user = owner / 100, .owner = owner, .priority = priority, .run = run, .cancel = cancel};
     test->tag = tag;
     test->is_gated = is_gated;
     r = nn_jobs_submit(jobs, &test->job);
@@ -220,23 +222,83 @@ TEST(freeing_cancels_what_is_queued_and_waits_for_what_runs)
 }
 TEST_END
 
-TEST(one_owner_does_not_get_every_thread)
+TEST(one_user_does_not_get_every_thread)
 {
     struct nn_jobs *jobs = NULL;
 
     ck_assert_int_eq(nn_jobs_new("test", 3, 100, &jobs), 0);
-    nn_jobs_limit_owner(jobs, 2);
-    for (uint64_t i = 0; i < 5; i++)
-        ck_assert_int_eq(submit(jobs, 1, NN_JOBS_HIGH, i, true), 0);
+    nn_jobs_limit(jobs, 2, 0);
+    for (uint64_t i = 0; i < 6; i++) /* over three connections */
+        ck_assert_int_eq(submit(jobs, 100 + i % 3, NN_JOBS_HIGH, i, true), 0);
     wait_running(2);
-    /* The other owner's job runs although five of a higher priority came first. */
-    ck_assert_int_eq(submit(jobs, 2, NN_JOBS_LOW, 77, false), 0);
+    /* The other user's job runs although six of a higher priority came first. */
+    ck_assert_int_eq(submit(jobs, 200, NN_JOBS_LOW, 77, false), 0);
+    wait_seen(1);
+    ck_assert_uint_eq(board.seen[0], 77);
+    open_gate();
+    wait_seen(7);
+    nn_jobs_free(jobs);
+    ck_assert_uint_eq(board.max_running, 3);
+}
+TEST_END
+
+/* Three users below their limit do not take the last thread from a fourth one. */
+TEST(the_last_thread_is_left_for_a_user_that_runs_nothing)
+{
+    struct nn_jobs *jobs = NULL;
+
+    ck_assert_int_eq(nn_jobs_new("test", 5, 100, &jobs), 0);
+    nn_jobs_limit(jobs, 3, 0);
+    for (uint64_t i = 0; i < 9; i++)
+        ck_assert_int_eq(submit(jobs, 100 * (1 + i % 3), NN_JOBS_HIGH, i, true), 0);
+    wait_running(4);
+    ck_assert_int_eq(submit(jobs, 400, NN_JOBS_LOW, 77, false), 0);
+    wait_seen(1);
+    ck_assert_uint_eq(board.seen[0], 77);
+    open_gate();
+    wait_seen(10);
+    nn_jobs_free(jobs);
+}
+TEST_END
+
+TEST(one_owner_leaves_threads_to_the_others_of_its_user)
+{
+    struct nn_jobs *jobs = NULL;
+
+    ck_assert_int_eq(nn_jobs_new("test", 4, 100, &jobs), 0);
+    nn_jobs_limit(jobs, 3, 2);
+    for (uint64_t i = 0; i < 5; i++)
+        ck_assert_int_eq(submit(jobs, 101, NN_JOBS_HIGH, i, true), 0);
+    wait_running(2);
+    ck_assert_int_eq(submit(jobs, 102, NN_JOBS_LOW, 77, false), 0);
     wait_seen(1);
     ck_assert_uint_eq(board.seen[0], 77);
     open_gate();
     wait_seen(6);
     nn_jobs_free(jobs);
-    ck_assert_uint_eq(board.max_running, 3);
+}
+TEST_END
+
+/* A user with two connections has as many turns as one with one. */
+TEST(users_take_turns_and_then_their_owners)
+{
+    static const uint64_t wanted[] = {1, 10, 30, 20, 31, 11, 32, 21};
+    struct nn_jobs *jobs = NULL;
+
+    ck_assert_int_eq(nn_jobs_new("test", 1, 100, &jobs), 0);
+    ck_assert_int_eq(submit(jobs, 900, NN_JOBS_MEDIUM, 1, true), 0);
+    wait_running(1);
+    for (uint64_t i = 0; i < 2; i++)
+        ck_assert_int_eq(submit(jobs, 101, NN_JOBS_MEDIUM, 10 + i, false), 0);
+    for (uint64_t i = 0; i < 2; i++)
+        ck_assert_int_eq(submit(jobs, 102, NN_JOBS_MEDIUM, 20 + i, false), 0);
+    for (uint64_t i = 0; i < 3; i++)
+        ck_assert_int_eq(submit(jobs, 201, NN_JOBS_MEDIUM, 30 + i, false), 0);
+    open_gate();
+    wait_seen(NN_N_ELEMENTS(wanted));
+    nn_jobs_free(jobs);
+    for (size_t i = 0; i < NN_N_ELEMENTS(wanted); i++)
+        ck_assert_uint_eq(board.seen[i], wanted[i]);
 }
 TEST_END
 
@@ -270,4 +332,6 @@ CHECK_MAIN("jobs", owners_take_turns_and_have_higher_priorities_first,
            threads_are_bounded_blocked_for_signals_and_gone_afterwards,
            a_full_queue_says_so_and_cancelled_jobs_do_not_run,
            freeing_cancels_what_is_queued_and_waits_for_what_runs,
-           one_owner_does_not_get_every_thread, a_forked_child_has_no_threads_and_says_so)
+           one_user_does_not_get_every_thread, the_last_thread_is_left_for_a_user_that_runs_nothing,
+           one_owner_leaves_threads_to_the_others_of_its_user,
+           users_take_turns_and_then_their_owners, a_forked_child_has_no_threads_and_says_so)

@@ -252,7 +252,8 @@ void nn_reoptimize_count(struct nn_prepared *prepared)
     /* The session must not end before the job, which uses it. */
     if (!jobs || !nn_host_session_enter(reoptimization->session))
         return;
-    reoptimization->job = (struct nn_job){.owner = reoptimization->session->number,
+    reoptimization->job = (struct nn_job){.user = reoptimization->session->uid,
+                                          .owner = reoptimization->session->number,
                                           .priority = NN_JOBS_LOW,
                                           .run = run_job,
                                           .cancel = cancel_job};

@@ -183,6 +183,7 @@ static bool watcher_start(struct nn_fence_watcher *watcher, struct nn_fenced *fe
         fenced->due_ns = due_ns;
     fenced->state = NN_FENCED_RUNNING;
     fenced->job = (struct nn_job){
+        .user = fenced->session->uid,
         .owner = fenced->session->number,
         .priority = (enum nn_jobs_priority)fenced->execution->binding.prepared->priority,
         .run = job_run,
@@ -394,10 +395,11 @@ static int watcher_init(struct nn_fence_watcher *watcher, uint32_t n_cpus)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     int r;
 
-    r = nn_jobs_new("nnhal-fenced", n_cpus + 1, MAX_QUEUED, &watcher->jobs);
+    r = nn_jobs_new("nnhal-fenced", n_cpus + 2, MAX_QUEUED, &watcher->jobs);
     if (r < 0)
         return nn_error_trace(r);
-    nn_jobs_limit_owner(watcher->jobs, n_cpus); /* one session leaves a thread to the others */
+    /* One session leaves a thread to its user's others, one user a thread to the others. */
+    nn_jobs_limit(watcher->jobs, n_cpus + 1, n_cpus);
     watcher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     watcher->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (watcher->epoll_fd < 0 || watcher->wake_fd < 0 ||

@@ -18,7 +18,7 @@ static int get_jobs(struct nn_host *host, struct nn_jobs **ret_jobs)
     if (!host->stalling) {
         r = nn_jobs_new("nnhal-stalling", MAX_THREADS, MAX_QUEUED, &host->stalling);
         if (r == 0)
-            nn_jobs_limit_owner(host->stalling, MAX_THREADS_PER_UID);
+            nn_jobs_limit(host->stalling, MAX_THREADS_PER_UID, 0);
     }
     *ret_jobs = host->stalling;
     pthread_mutex_unlock(&host->fence_watcher_lock);
@@ -32,7 +32,7 @@ int nn_host_submit_stalling(struct nn_host *host, uint32_t uid, struct nn_job *j
 
     if (r < 0)
         return nn_error_trace(r);
-    job->owner = uid;
+    job->user = job->owner = uid;
     return nn_jobs_submit(jobs, job);
 }
 

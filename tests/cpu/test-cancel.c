@@ -450,7 +450,7 @@ static uint32_t prepare_row(struct busy_model *m, uint64_t deadline_ns,
     return m->b.driver->prepare(m->b.device, &request, ret_prepared);
 }
 
-static uint32_t execute_row(struct busy_model *m, void *prepared, uint64_t deadline_ns)
+static void bind_row(struct busy_model *m, uint64_t deadline_ns)
 {
     size_t share = ROOM / (m->b.graphs[0].n_outputs + 1);
 
@@ -460,7 +460,6 @@ static uint32_t execute_row(struct busy_model *m, void *prepared, uint64_t deadl
         builder_run_input(&m->run, i, m->data[i], m->sizes[i]);
     for (uint32_t i = 0; i < m->b.graphs[0].n_outputs; i++)
         builder_run_output(&m->run, i, (uint8_t *)room + i * (share / 64 * 64), share / 64 * 64);
-    return m->b.driver->execute(prepared, &m->run.execution);
 }
 
 static void *cancel_soon(void *is_cancelled)
@@ -483,7 +482,8 @@ static void execute_until_deadline(const struct busy_row *row)
                   nn_op_find(row->operation)->name, m->b.why);
     begin_looks();
     begin_ns = nn_sys_now_ns();
-    status = execute_row(m, prepared, begin_ns + TIMEOUT_NS);
+    bind_row(m, begin_ns + TIMEOUT_NS);
+    status = m->b.driver->execute(prepared, &m->run.execution);
     ck_assert_msg(status == NNHAL_NONE || status == NNHAL_MISSED_DEADLINE_TRANSIENT, "%s: %u %s",
                   nn_op_find(row->operation)->name, status, m->b.why);
     check_call(row, "timeout", begin_ns);
@@ -500,10 +500,11 @@ static void execute_until_cancelled(const struct busy_row *row)
     uint32_t status;
 
     ck_assert_uint_eq(prepare_row(m, NNHAL_NO_TIME, NULL, &prepared), NNHAL_NONE);
+    bind_row(m, NNHAL_NO_TIME);
     begin_looks();
     begin_ns = nn_sys_now_ns();
     pthread_create(&thread, NULL, cancel_soon, &m->run.is_cancelled);
-    status = execute_row(m, prepared, NNHAL_NO_TIME);
+    status = m->b.driver->execute(prepared, &m->run.execution);
     ck_assert_msg(status == NNHAL_NONE || (status == NNHAL_GENERAL_FAILURE && !m->b.why[0]),
                   "%s: %u %s", nn_op_find(row->operation)->name, status, m->b.why);
     check_call(row, "cancel", begin_ns);
@@ -598,7 +599,8 @@ TEST(threads_are_idle_afterwards)
     map_memory();
     m = model_new(&row, false, false);
     ck_assert_uint_eq(prepare_row(m, NNHAL_NO_TIME, NULL, &prepared), NNHAL_NONE);
-    ck_assert_uint_eq(execute_row(m, prepared, nn_sys_now_ns() + TIMEOUT_NS),
+    bind_row(m, nn_sys_now_ns() + TIMEOUT_NS);
+    ck_assert_uint_eq(m->b.driver->execute(prepared, &m->run.execution),
                       NNHAL_MISSED_DEADLINE_TRANSIENT);
     before_ns = process_ns();
     nanosleep(&time, NULL);

@@ -109,7 +109,7 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
 }
 
 struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
-                                     const struct nn_gemm_simd_segments *segments, int32_t low,
+                                     const struct nn_gemm_segments *segments, int32_t low,
                                      int32_t high)
 {
     const uint8_t *constants = (const uint8_t *)block + HEAD_BYTES;
@@ -192,7 +192,7 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
                         const struct panel *panel, const int32_t *corrections, const size_t n_rows,
                         const size_t n_vectors)
 {
-    const struct nn_gemm_simd_segments *segments = &gemm->segments;
+    const struct nn_gemm_segments *segments = &gemm->segments;
     const nn_simd_weight *weights = panel->weights;
     size_t n_left = gemm->n_columns - panel->column;
     nn_vector_i32 sums[MAX_TILE_ROWS][2];
@@ -281,7 +281,7 @@ static int32_t segment_sum(const uint8_t *segment, size_t n)
 static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
                              int32_t corrections[MAX_TILE_ROWS])
 {
-    const struct nn_gemm_simd_segments *segments = &gemm->segments;
+    const struct nn_gemm_segments *segments = &gemm->segments;
 
     for (size_t i = 0; i < tile->n_rows; i++) {
         const uint8_t *row = tile->rows + i * tile->stride;
@@ -309,7 +309,7 @@ static void panel_run(const struct nn_gemm_simd *gemm, const struct panel *panel
 void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
                       size_t n_tiles)
 {
-    const struct nn_gemm_simd_segments *segments = &gemm->segments;
+    const struct nn_gemm_segments *segments = &gemm->segments;
     size_t k = segments->n_rows * segments->n_taps * segments->n_elements;
     int32_t corrections[NN_GEMM_SIMD_TILES][MAX_TILE_ROWS] = {0};
 

@@ -21,6 +21,7 @@
 #define NN_DRIVERS_CPU_KERNELS_GEMM_GEMM_SIMD_H
 
 #include "drivers/cpu/kernels/common/requantize.h"
+#include "drivers/cpu/kernels/gemm/segments.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,12 +38,6 @@ enum {
     NN_GEMM_SIMD_TILES = 32, /* in one call */
 };
 
-/* Where the segments of a row lie: n_rows times n_taps of them, in this order. */
-struct nn_gemm_simd_segments {
-    size_t n_rows, n_taps, n_elements;
-    size_t row_step, tap_step; /* elements */
-};
-
 #define nn_gemm_simd_bytes NN_VARIANT_SYMBOL(nn_gemm_simd_bytes)
 #define nn_gemm_simd_pack  NN_VARIANT_SYMBOL(nn_gemm_simd_pack)
 #define nn_gemm_simd_use   NN_VARIANT_SYMBOL(nn_gemm_simd_use)
@@ -52,7 +47,7 @@ struct nn_gemm_simd {
     struct nn_requantize requantize;
     const nn_simd_weight *panels;
     size_t n_columns;
-    struct nn_gemm_simd_segments segments;
+    struct nn_gemm_segments segments;
     int32_t weight_zero; /* of the packed weights */
 };
 
@@ -75,7 +70,7 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source);
 
 /* nn_gemm_simd_use() - a packed block, for results in [low, high]. */
 struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
-                                     const struct nn_gemm_simd_segments *segments, int32_t low,
+                                     const struct nn_gemm_segments *segments, int32_t low,
                                      int32_t high);
 
 /* n_rows rows, at most NN_GEMM_SIMD_ROWS, stride elements apart; their results are n_columns bytes

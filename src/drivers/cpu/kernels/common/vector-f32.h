@@ -21,6 +21,19 @@ NN_INLINE nn_vector_f32 nn_load_f32(const float *from)
     return v;
 }
 
+/* nn_load_few_f32() - the first n lanes, fewer than all; the others are 0. */
+NN_INLINE nn_vector_f32 nn_load_few_f32(const float *from, size_t n)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    return (nn_vector_f32)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);
+#else
+    nn_vector_f32 v = {0};
+
+    memcpy(&v, from, n * sizeof(*from));
+    return v;
+#endif
+}
+
 /* nn_madd_f32() - a * b + c, rounded once where the variant can (NN_VARIANT_FMA), for each lane. */
 NN_INLINE nn_vector_f32 nn_madd_f32(nn_vector_f32 a, nn_vector_f32 b, nn_vector_f32 c)
 {
@@ -45,15 +58,36 @@ NN_INLINE nn_vector_f32 nn_splat_f32(float x)
     return x - (nn_vector_f32){0};
 }
 
-/* nn_store_clamped_f32() - v between low and high, as nn_clamp_f32() does it. */
-NN_INLINE void nn_store_clamped_f32(float *to, nn_vector_f32 v, float low, float high)
+/* nn_clamp_vector_f32() - v between low and high, as nn_clamp_f32() does it: max and min return
+ * their second operand if one is a NaN. */
+NN_INLINE nn_vector_f32 nn_clamp_vector_f32(nn_vector_f32 v, float low, float high)
 {
-    float lanes[NN_LANES_F32];
-
-    memcpy(lanes, &v, sizeof(lanes));
+#if NN_VARIANT_VECTOR_BYTES == 64
+    return (nn_vector_f32)_mm512_min_ps(_mm512_set1_ps(high),
+                                        _mm512_max_ps(_mm512_set1_ps(low), (__m512)v));
+#elif NN_VARIANT_VECTOR_BYTES == 32
+    return (nn_vector_f32)_mm256_min_ps(_mm256_set1_ps(high),
+                                        _mm256_max_ps(_mm256_set1_ps(low), (__m256)v));
+#else
     for (size_t i = 0; i < NN_LANES_F32; i++)
-        lanes[i] = nn_clamp_f32(lanes[i], low, high);
-    memcpy(to, lanes, sizeof(lanes));
+        v[i] = nn_clamp_f32(v[i], low, high);
+    return v;
+#endif
+}
+
+NN_INLINE void nn_store_f32(float *to, nn_vector_f32 v)
+{
+    memcpy(to, &v, sizeof(v));
+}
+
+/* nn_store_few_f32() - the first n lanes, fewer than all. */
+NN_INLINE void nn_store_few_f32(float *to, nn_vector_f32 v, size_t n)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
+    memcpy(to, &v, n * sizeof(*to));
+#endif
 }
 
 #endif

@@ -283,7 +283,7 @@ static void cells_f32(const struct depthwise_job *job, const struct window *w, s
     }
 #pragma GCC unroll 4
     for (size_t i = 0; i < N_CELLS; i++)
-        nn_store_clamped_f32(out + i * out_step, sums[i], low, high);
+        nn_store_f32(out + i * out_step, nn_clamp_vector_f32(sums[i], low, high));
 }
 
 static inline void taps_q8(const struct depthwise_job *job, const struct window *w, size_t c,

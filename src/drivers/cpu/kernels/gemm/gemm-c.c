@@ -112,7 +112,8 @@ NN_INLINE void tile_f32(const struct nn_gemm_f32 *gemm, const struct rows_f32 *a
             to = few;
 #pragma GCC unroll 2
         for (size_t v = 0; v < n_vectors; v++)
-            nn_store_clamped_f32(to + v * NN_LANES_F32, sum[r][v], gemm->low, gemm->high);
+            nn_store_f32(to + v * NN_LANES_F32,
+                         nn_clamp_vector_f32(sum[r][v], gemm->low, gemm->high));
         if (to == few)
             memcpy(out[r] + column, few, width * sizeof(float));
     }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CONV_2D of floats with vectors (gemm-f32-simd.h, image.h), for constant filters and data in
+ * [N,H,W,C]; conv-c.c takes the rest. */
+#include "base/arith.h"
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/conv/image.h"
+#include "drivers/cpu/kernels/gemm/gemm-f32-simd.h"
+
+#include <errno.h>
+
+struct conv_f32_simd_params {
+    struct nn_conv_shape shape;
+    float low, high;
+    uint32_t reserved;
+};
+
+static const struct nn_conv_element element = {sizeof(float), 1, false};
+
+/* Products that make one result. */
+static size_t count_products(const uint32_t *filter)
+{
+    return (size_t)filter[1] * filter[2] * filter[3];
+}
+
+/* ---- lowering ---- */
+
+static int lower_conv(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *input = &lower->inputs[NN_CONV_INPUT];
+    const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
+    const struct nn_lower_operand *bias = &lower->inputs[NN_CONV_BIAS];
+    const struct nn_lower_operand *output = &lower->outputs[0];
+    struct conv_f32_simd_params *params = lower->params;
+    struct nn_conv_image image;
+    size_t n_bytes;
+    float *block;
+    int r = nn_conv_read(lower, &params->shape);
+
+    if (r)
+        return r;
+    if (!nn_conv_has_image(&params->shape) || !filter->value || !bias->value ||
+        nn_lower_count(filter) == 0 || nn_lower_count(output) == 0)
+        return NN_KERNEL_E_PASS;
+    if (!nn_activation_f32(params->shape.activation, &params->low, &params->high))
+        return nn_lower_refuse(lower, "not a fused activation");
+    if (!nn_conv_find_image(&params->shape, input->dims, filter->dims, output->dims, element,
+                            &image) ||
+        !nn_gemm_f32_simd_bytes(filter->dims[0], count_products(filter->dims), &n_bytes))
+        return -ENOMEM;
+    lower->scratch_bytes = image.bytes;
+    block = nn_lower_weights(lower, n_bytes);
+    if (!block)
+        return -ENOMEM;
+    nn_gemm_f32_simd_pack(block, filter->value, bias->value, filter->dims[0],
+                          count_products(filter->dims), lower->stop);
+    return 0;
+}
+
+/* ---- running ---- */
+
+struct conv_f32_simd_job {
+    const struct nn_kernel_args *args;
+    const struct nn_conv_shape *shape;
+    struct nn_conv_image image;
+    struct nn_conv_blocks blocks;
+    const float *data; /* the image */
+    float *output;
+    struct nn_gemm_f32_simd gemm;
+};
+
+static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct conv_f32_simd_job *job = ctx;
+    size_t n_columns = job->gemm.n_columns;
+
+    for (size_t b = begin; b < end; b++) {
+        struct nn_gemm_f32_tile tiles[NN_CONV_TILES];
+        struct nn_conv_block block;
+
+        nn_conv_block(&job->blocks, &job->image, job->shape, b, &block);
+        for (size_t i = 0; i < block.n_tiles; i++)
+            tiles[i] = (struct nn_gemm_f32_tile){job->data + block.tiles[i].element,
+                                                 job->blocks.stride, block.tiles[i].n_rows,
+                                                 job->output + block.tiles[i].position * n_columns};
+        nn_gemm_f32_simd_run(&job->gemm, tiles, block.n_tiles, job->args->stop);
+        nn_epilogue_run(job->args, block.first * n_columns, block.end * n_columns);
+    }
+}
+
+/* Returns: the image, the input itself or staged in scratch. */
+static const float *stage_image(const struct nn_kernel_args *args,
+                                const struct nn_conv_image *image)
+{
+    const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
+    struct nn_conv_stage stage = {.image = image,
+                                  .in = nn_conv_sizes(input->dims, false),
+                                  .input = input->data,
+                                  .staged = args->scratch,
+                                  .input_bytes = sizeof(float),
+                                  .bytes = sizeof(float)};
+
+    if (!image->is_staged)
+        return input->data;
+    nn_parallel_for(args, image->n * image->h, 1 + image->w * image->c / 8, nn_conv_stage_rows,
+                    &stage);
+    return (const float *)(const void *)args->scratch;
+}
+
+static int nn_conv_2d_f32(const struct nn_kernel_args *args)
+{
+    const struct conv_f32_simd_params *params = args->params;
+    const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
+    struct nn_conv_sizes out = nn_conv_sizes(args->outputs[0].dims, false);
+    struct conv_f32_simd_job job = {
+        .args = args, .shape = &params->shape, .output = args->outputs[0].data};
+
+    if (!nn_conv_find_image(&params->shape, args->inputs[NN_CONV_INPUT].dims, filter,
+                            args->outputs[0].dims, element, &job.image))
+        return -ENOMEM;
+    job.data = stage_image(args, &job.image);
+    job.gemm = nn_gemm_f32_simd_use((const float *)(const void *)args->weights, filter[0]);
+    job.gemm.segments = job.image.segments;
+    job.gemm.low = params->low;
+    job.gemm.high = params->high;
+    job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_F32_SIMD_ROWS);
+    /* At least 8 products a nanosecond. */
+    nn_parallel_for(args, job.blocks.n,
+                    1 + out.n * out.h * out.w / job.blocks.n *
+                            (1 + count_products(filter) * filter[0] / 8),
+                    conv_blocks, &job);
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static bool check_conv(const struct nn_kernel_step *step)
+{
+    const struct conv_f32_simd_params *params = step->params;
+    const uint32_t *filter = step->inputs[NN_CONV_FILTER].dims;
+    struct nn_conv_image image;
+    size_t needed;
+
+    return nn_conv_has_dims(step) && nn_conv_has_image(&params->shape) &&
+           nn_conv_find_image(&params->shape, step->inputs[0].dims, filter, step->outputs[0].dims,
+                              element, &image) &&
+           nn_gemm_f32_simd_bytes(filter[0], count_products(filter), &needed) &&
+           needed <= step->weights_bytes;
+}
+
+static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
+                              size_t *ret_worker_scratch_bytes)
+{
+    const struct conv_f32_simd_params *params = step->params;
+    struct nn_conv_image image;
+
+    if (!nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[NN_CONV_FILTER].dims,
+                            step->outputs[0].dims, element, &image))
+        return false;
+    *ret_scratch_bytes = image.bytes;
+    *ret_worker_scratch_bytes = 0;
+    return true;
+}
+
+static const struct nn_kernel kernels[] = {
+    {NN_VARIANT_FMA_ROW("conv_2d_f32", CONV_2D), .in0 = NN_T_F32,
+     .params_bytes = sizeof(struct conv_f32_simd_params), .runs_epilogue = 1, .lower = lower_conv,
+     .run = nn_conv_2d_f32, .check = check_conv, .find_scratch = find_conv_scratch},
+};
+NN_VARIANT_FAMILY(conv_f32_simd, kernels);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/cpu/kernels/gemm/gemm-f32-simd.h"
+
+#include "base/arith.h"
+#include "drivers/cpu/kernels/common/vector-f32.h"
+
+#include <string.h>
+
+enum {
+    MAX_TILE_ROWS = NN_GEMM_F32_SIMD_ROWS,
+    LANES = NN_LANES_F32,
+    PANEL = 2 * LANES, /* columns */
+};
+
+/* ---- packing ---- */
+
+static size_t whole_columns(size_t n_columns)
+{
+    return (n_columns + LANES - 1) / LANES * LANES;
+}
+
+bool nn_gemm_f32_simd_bytes(size_t n_columns, size_t k, size_t *ret_bytes)
+{
+    size_t n, column;
+
+    return nn_align_up(n_columns, LANES, &n) && nn_add_size(k, 1, &column) &&
+           nn_mul_size(column, sizeof(float), &column) && nn_mul_size(n, column, ret_bytes);
+}
+
+void nn_gemm_f32_simd_pack(float *block, const float *weights, const float *bias, size_t n_columns,
+                           size_t k, struct nn_stop *stop)
+{
+    size_t columns = whole_columns(n_columns);
+    struct nn_pace pace = nn_pace(stop);
+
+    memcpy(block, bias, n_columns * sizeof(*bias));
+    for (size_t first = 0; first < n_columns; first += PANEL) {
+        size_t width = nn_min_size(columns - first, PANEL);
+        size_t n = nn_min_size(n_columns - first, PANEL);
+        const float *from = weights + first * k;
+        float *to = block + columns + first * k;
+
+        if (nn_pace_ends(&pace, 1 + n * k))
+            return;
+        for (size_t i = 0; i < k; i++, to += width)
+            for (size_t c = 0; c < n; c++)
+                to[c] = from[c * k + i];
+    }
+}
+
+struct nn_gemm_f32_simd nn_gemm_f32_simd_use(const float *block, size_t n_columns)
+{
+    return (struct nn_gemm_f32_simd){
+        .bias = block, .panels = block + whole_columns(n_columns), .n_columns = n_columns};
+}
+
+/* ---- tiles ---- */
+
+/* A panel: its columns begin at column. */
+struct panel_f32 {
+    const float *weights;
+    size_t column;
+};
+
+/* A segment of the rows of a tile, and its weights. */
+struct segment_f32 {
+    const float *rows;
+    size_t stride, n_elements;
+    const float *weights;
+};
+
+/* The products of one segment. Returns: the weights of the next one. */
+NN_INLINE const float *segment_add(nn_vector_f32 sums[MAX_TILE_ROWS][2],
+                                   const struct segment_f32 *segment, const size_t n_rows,
+                                   const size_t n_vectors)
+{
+    const float *rows = segment->rows, *weights = segment->weights;
+
+    for (size_t at = 0; at < segment->n_elements; at++, rows++) {
+        nn_vector_f32 w[2];
+
+#pragma GCC unroll 2
+        for (size_t j = 0; j < n_vectors; j++, weights += LANES)
+            w[j] = nn_load_f32(weights);
+#pragma GCC unroll 12
+        for (size_t i = 0; i < n_rows; i++) {
+            nn_vector_f32 data = nn_splat_f32(rows[i * segment->stride]);
+
+#pragma GCC unroll 2
+            for (size_t j = 0; j < n_vectors; j++)
+                sums[i][j] = nn_madd_f32(data, w[j], sums[i][j]);
+        }
+    }
+    return weights;
+}
+
+/* n_rows and n_vectors are constants where this is called, so that sums are registers. */
+NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tile,
+                        const struct panel_f32 *panel, const size_t n_rows, const size_t n_vectors)
+{
+    const struct nn_gemm_segments *segments = &gemm->segments;
+    const float *weights = panel->weights, *bias = gemm->bias + panel->column;
+    size_t n_last = nn_min_size(gemm->n_columns - panel->column - (n_vectors - 1) * LANES, LANES);
+    nn_vector_f32 sums[MAX_TILE_ROWS][2];
+    float *out = tile->out + panel->column;
+
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++)
+#pragma GCC unroll 2
+        for (size_t j = 0; j < n_vectors; j++)
+            sums[i][j] = nn_load_f32(bias + j * LANES);
+    for (size_t y = 0; y < segments->n_rows; y++)
+        for (size_t x = 0; x < segments->n_taps; x++)
+            weights = segment_add(
+                sums,
+                &(struct segment_f32){tile->rows + y * segments->row_step + x * segments->tap_step,
+                                      tile->stride, segments->n_elements, weights},
+                n_rows, n_vectors);
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++, out += gemm->n_columns) {
+#pragma GCC unroll 2
+        for (size_t j = 0; j < n_vectors; j++)
+            sums[i][j] = nn_clamp_vector_f32(sums[i][j], gemm->low, gemm->high);
+        if (n_vectors > 1)
+            nn_store_f32(out, sums[i][0]);
+        if (n_last == LANES)
+            nn_store_f32(out + (n_vectors - 1) * LANES, sums[i][n_vectors - 1]);
+        else
+            nn_store_few_f32(out + (n_vectors - 1) * LANES, sums[i][n_vectors - 1], n_last);
+    }
+}
+
+typedef void (*tile_f32_fn)(const struct nn_gemm_f32_simd *gemm,
+                            const struct nn_gemm_f32_tile *tile, const struct panel_f32 *panel);
+
+#define TILE(n, vectors) NN_VARIANT_SYMBOL(tile_f32_##n##x##vectors)
+#define TILE_OF(n, vectors)                                                                        \
+    static void TILE(n, vectors)(const struct nn_gemm_f32_simd *gemm,                              \
+                                 const struct nn_gemm_f32_tile *tile,                              \
+                                 const struct panel_f32 *panel)                                    \
+    {                                                                                              \
+        tile_run(gemm, tile, panel, n, vectors);                                                   \
+    }
+#define TILES(n)                                                                                   \
+    TILE_OF(n, 1)                                                                                  \
+    TILE_OF(n, 2)
+TILES(1)
+TILES(2)
+TILES(3)
+TILES(4)
+TILES(5)
+TILES(6)
+#if NN_VARIANT_VECTOR_BYTES == 64
+TILES(7)
+TILES(8)
+TILES(9)
+TILES(10)
+TILES(11)
+TILES(12)
+#endif
+
+static const tile_f32_fn tiles_f32[MAX_TILE_ROWS][2] = {
+    {TILE(1, 1), TILE(1, 2)},   {TILE(2, 1), TILE(2, 2)},   {TILE(3, 1), TILE(3, 2)},
+    {TILE(4, 1), TILE(4, 2)},   {TILE(5, 1), TILE(5, 2)},   {TILE(6, 1), TILE(6, 2)},
+#if NN_VARIANT_VECTOR_BYTES == 64
+    {TILE(7, 1), TILE(7, 2)},   {TILE(8, 1), TILE(8, 2)},   {TILE(9, 1), TILE(9, 2)},
+    {TILE(10, 1), TILE(10, 2)}, {TILE(11, 1), TILE(11, 2)}, {TILE(12, 1), TILE(12, 2)},
+#endif
+};
+
+void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
+                          size_t n_tiles, struct nn_stop *stop)
+{
+    const struct nn_gemm_segments *segments = &gemm->segments;
+    size_t k = segments->n_rows * segments->n_taps * segments->n_elements;
+    size_t cost = 1 + n_tiles * MAX_TILE_ROWS * k * PANEL / 16;
+    struct nn_pace pace = nn_pace(stop);
+
+    for (size_t n = 0; n < gemm->n_columns && !nn_pace_ends(&pace, cost); n += PANEL) {
+        struct panel_f32 panel = {gemm->panels + n * k, n};
+        bool is_wide = gemm->n_columns - n > LANES;
+
+        for (size_t i = 0; i < n_tiles; i++)
+            tiles_f32[tiles[i].n_rows - 1][is_wide](gemm, &tiles[i], &panel);
+    }
+}

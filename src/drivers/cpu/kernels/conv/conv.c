@@ -38,3 +38,18 @@ void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *mul
                                    : nn_multiplier_of_scales(in, scale, out);
     }
 }
+
+void nn_conv_inside(const struct nn_conv_shape *shape, size_t filter_w, size_t in_w, size_t out_w,
+                    size_t *first, size_t *end)
+{
+    int64_t reach = (int64_t)(filter_w - 1) * shape->dilation_w - shape->pad_left;
+    int64_t begin = ((int64_t)shape->pad_left + shape->stride_w - 1) / shape->stride_w;
+    int64_t last = (int64_t)in_w - 1 - reach;
+    int64_t stop = last < 0 ? 0 : last / shape->stride_w + 1;
+    int64_t width = (int64_t)out_w;
+
+    begin = begin < 0 ? 0 : begin > width ? width : begin;
+    stop = stop > width ? width : stop;
+    *first = (size_t)begin;
+    *end = (size_t)(stop < begin ? begin : stop);
+}

@@ -59,6 +59,11 @@ static inline void nn_conv_taps(int64_t start, int64_t dilation, size_t n_taps, 
         *end = *first;
 }
 
+/* nn_conv_inside() - the positions [*first, *end) of an output row of out_w whose taps, filter_w in a
+ * row of in_w, are all inside, from left to right. */
+void nn_conv_inside(const struct nn_conv_shape *shape, size_t filter_w, size_t in_w, size_t out_w,
+                    size_t *first, size_t *end);
+
 /* nn_conv_multipliers() - the output multipliers of all channels: one per scale
  * of a per-channel filter, else the same for all. As in TensorFlow Lite, the
  * product of the scales is made in double for int8 and in float for uint8. */

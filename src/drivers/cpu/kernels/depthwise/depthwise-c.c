@@ -21,7 +21,6 @@
 
 enum {
     LANES = 16,
-    N_CELLS = 4, /* that are computed together */
     SLACK = 64,
 };
 
@@ -49,13 +48,6 @@ static bool is_float_type(uint32_t type)
     return type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_FLOAT16;
 }
 
-/* Channels of a packed filter. Fewer float channels than a vector has are repeated to fill one, so
- * that it serves neighboring positions. */
-static size_t packed_channels(bool is_float, size_t n)
-{
-    return is_float && n && NN_LANES_F32 % n == 0 ? NN_LANES_F32 : n;
-}
-
 static bool find_pieces(uint32_t type, const struct nn_conv_shape *shape, const uint32_t *in_dims,
                         const uint32_t *filter, const uint32_t *out_dims,
                         struct depthwise_pieces *ret)
@@ -63,13 +55,12 @@ static bool find_pieces(uint32_t type, const struct nn_conv_shape *shape, const 
     struct nn_conv_sizes in = nn_conv_sizes(in_dims, shape->is_nchw);
     bool is_float = is_float_type(type);
     size_t element = is_float ? sizeof(float) : sizeof(int16_t), n_cells, n_in, n_rep, n_out, taps;
-    size_t n_packed = packed_channels(is_float, filter[3]);
 
     if (!nn_mul_size(in.n, in.h, &n_cells) || !nn_mul_size(n_cells, in.w, &n_cells) ||
         !nn_mul_size(n_cells, in.c * element, &n_in) ||
         !nn_mul_size(n_cells, filter[3] * element, &n_rep) ||
         !nn_mul_size(filter[1], filter[2], &taps) ||
-        !nn_mul_size(taps, n_packed * element, &taps) ||
+        !nn_mul_size(taps, filter[3] * element, &taps) ||
         !nn_mul_size(out_dims[0], out_dims[1], &n_out) ||
         !nn_mul_size(n_out, out_dims[2], &n_out) ||
         !nn_mul_size(n_out, out_dims[3] * element, &n_out) || n_in > SIZE_MAX / 8 ||
@@ -80,7 +71,7 @@ static bool find_pieces(uint32_t type, const struct nn_conv_shape *shape, const 
         .repeated = shape->depth_multiplier > 1 ? whole_lines(n_rep) : 0,
         .output = shape->is_nchw || type == NNHAL_TENSOR_FLOAT16 ? whole_lines(n_out) : 0,
         .multipliers = is_float ? 0 : whole_lines(filter[3] * sizeof(struct nn_multiplier)),
-        .bias = whole_lines(n_packed * sizeof(float)),
+        .bias = whole_lines(filter[3] * sizeof(float)),
         .filter = whole_lines(taps)};
     return true;
 }
@@ -105,7 +96,7 @@ static void pack_weights(uint8_t *block, const struct depthwise_pieces *pieces,
     float *bias = (float *)(void *)block;
     float *filter = (float *)(void *)(block + pieces->bias);
     bool is_half = from->type == NNHAL_TENSOR_FLOAT16;
-    size_t n = from->n_cols, n_packed = packed_channels(true, n);
+    size_t n = from->n_cols;
 
     if (!is_half && from->type != NNHAL_TENSOR_FLOAT32) {
         memcpy(bias, from->bias, n * sizeof(float));
@@ -113,10 +104,10 @@ static void pack_weights(uint8_t *block, const struct depthwise_pieces *pieces,
                          from->type != NNHAL_TENSOR_QUANT8_ASYMM, from->zero_point, n * from->k);
         return;
     }
-    for (size_t i = 0; i < n_packed; i++)
-        bias[i] = float_at(from->bias, is_half, i % n);
-    for (size_t i = 0; i < n_packed * from->k; i++)
-        filter[i] = float_at(from->weights, is_half, i / n_packed * n + i % n_packed % n);
+    for (size_t i = 0; i < n; i++)
+        bias[i] = float_at(from->bias, is_half, i);
+    for (size_t i = 0; i < n * from->k; i++)
+        filter[i] = float_at(from->weights, is_half, i);
 }
 
 /* ---- lowering ---- */
@@ -177,7 +168,7 @@ struct depthwise_job {
     const struct nn_kernel_args *args;
     const struct depthwise_params *params;
     struct nn_conv_sizes in, out; /* in.c == out.c: channels are repeated by now */
-    size_t filter_h, filter_w, filter_c;
+    size_t filter_h, filter_w;
     const void *input, *filter, *bias;
     void *output;
     bool is_output_staged;
@@ -228,7 +219,7 @@ static inline void taps_f32(const struct depthwise_job *job, const struct window
     for (size_t ty = w->first_y; ty < w->end_y; ty++) {
         for (size_t tx = w->first_x; tx < w->end_x; tx++) {
             const float *x = input + cell_index(job, w, ty, tx) + c;
-            const float *f = filter + (ty * job->filter_w + tx) * job->filter_c + c;
+            const float *f = filter + (ty * job->filter_w + tx) * job->out.c + c;
 
             for (size_t i = 0; i < width; i++)
                 sums[i] = nn_madd_one_f32(x[i], f[i], sums[i]);
@@ -248,42 +239,6 @@ static void lanes_f32(const struct depthwise_job *job, const struct window *w, s
         taps_f32(job, w, c, width, sums);
     for (size_t i = 0; i < width; i++)
         out[i] = nn_clamp_f32(sums[i], job->params->low_f32, job->params->high_f32);
-}
-
-/* How many positions a vector covers: those behind one follow it in memory under every tap. */
-static size_t count_together(const struct depthwise_job *job)
-{
-    return job->params->shape.stride_w == 1 && job->out.c < NN_LANES_F32
-               ? job->filter_c / job->out.c
-               : 1;
-}
-
-/* One vector of channels of N_CELLS neighboring positions, or groups of them, whose taps are all
- * inside, left and right: their sums and a vector of the filter stay in registers. */
-static void cells_f32(const struct depthwise_job *job, const struct window *w, size_t c, float *out)
-{
-    const float *filter = (const float *)job->filter + c;
-    size_t together = count_together(job), out_step = together * job->out.c;
-    size_t step = together * (size_t)job->params->shape.stride_w * job->in.c;
-    float low = job->params->low_f32, high = job->params->high_f32;
-    nn_vector_f32 sums[N_CELLS];
-
-#pragma GCC unroll 4
-    for (size_t i = 0; i < N_CELLS; i++)
-        sums[i] = nn_load_f32((const float *)job->bias + c);
-    for (size_t ty = w->first_y; ty < w->end_y; ty++) {
-        for (size_t tx = 0; tx < job->filter_w; tx++) {
-            const float *x = (const float *)job->input + cell_index(job, w, ty, tx) + c;
-            nn_vector_f32 f = nn_load_f32(filter + (ty * job->filter_w + tx) * job->filter_c);
-
-#pragma GCC unroll 4
-            for (size_t i = 0; i < N_CELLS; i++)
-                sums[i] = nn_madd_f32(nn_load_f32(x + i * step), f, sums[i]);
-        }
-    }
-#pragma GCC unroll 4
-    for (size_t i = 0; i < N_CELLS; i++)
-        nn_store_f32(out + i * out_step, nn_clamp_vector_f32(sums[i], low, high));
 }
 
 static inline void taps_q8(const struct depthwise_job *job, const struct window *w, size_t c,
@@ -338,40 +293,14 @@ static void cell_f32(const struct depthwise_job *job, const struct window *w, fl
         lanes_f32(job, w, c, job->out.c - c < LANES ? job->out.c - c : LANES, out + c);
 }
 
-/* Whether this position and the next, n in all, have all taps inside, left and right. */
-static bool is_run(const struct depthwise_job *job, const struct window *w, size_t x, size_t n)
-{
-    const struct nn_conv_shape *shape = &job->params->shape;
-    int64_t last = w->x + (int64_t)(n - 1) * shape->stride_w +
-                   (int64_t)(job->filter_w - 1) * shape->dilation_w;
-
-    return w->x >= 0 && last < (int64_t)job->in.w && x + n <= job->out.w &&
-           n * job->out.c >= N_CELLS * NN_LANES_F32;
-}
-
 static void row_f32(const struct depthwise_job *job, size_t row, struct nn_pace *pace)
 {
-    size_t n_run = N_CELLS * count_together(job);
-
-    for (size_t x = 0, n; x < job->out.w; x += n) {
+    for (size_t x = 0; x < job->out.w; x++) {
         struct window w = find_window(job, row, x);
-        float *out = (float *)job->output + (row * job->out.w + x) * job->out.c;
 
-        n = is_run(job, &w, x, n_run) ? n_run : 1;
-        if (nn_pace_ends(pace, n * window_cost(job, &w)))
+        if (nn_pace_ends(pace, window_cost(job, &w)))
             return;
-        if (n == 1) {
-            cell_f32(job, &w, out);
-            continue;
-        }
-        if (job->out.c < NN_LANES_F32)
-            cells_f32(job, &w, 0, out);
-        for (size_t c = 0; job->out.c >= NN_LANES_F32 && c < job->out.c; c += NN_LANES_F32) {
-            /* The last vector overlaps the one before: the same sums again. */
-            size_t from = job->out.c - c < NN_LANES_F32 ? job->out.c - NN_LANES_F32 : c;
-
-            cells_f32(job, &w, from, out + from);
-        }
+        cell_f32(job, &w, (float *)job->output + (row * job->out.w + x) * job->out.c);
     }
 }
 
@@ -477,7 +406,6 @@ static int run_depthwise(const struct nn_kernel_args *args)
         .out = nn_conv_sizes(args->outputs[0].dims, params->shape.is_nchw),
         .filter_h = filter[1],
         .filter_w = filter[2],
-        .filter_c = packed_channels(is_float, filter[3]),
         .input = stage_input(args, &pieces, is_float),
         .bias = block,
         .filter = block + pieces.bias,

@@ -371,22 +371,6 @@ static void find_taps(const struct depthwise_simd_job *job, size_t row, size_t x
         taps[t++] = job->edge;
 }
 
-/* The positions [*first, *end) of a row whose taps are all inside, from left to right. */
-static void find_inside(const struct depthwise_simd_job *job, size_t *first, size_t *end)
-{
-    const struct nn_conv_shape *shape = job->shape;
-    int64_t reach = (int64_t)(job->filter_w - 1) * shape->dilation_w - shape->pad_left;
-    int64_t begin = ((int64_t)shape->pad_left + shape->stride_w - 1) / shape->stride_w;
-    int64_t last = (int64_t)job->in.w - 1 - reach;
-    int64_t stop = last < 0 ? 0 : last / shape->stride_w + 1;
-    int64_t width = (int64_t)job->out.w;
-
-    begin = begin < 0 ? 0 : begin > width ? width : begin;
-    stop = stop > width ? width : stop;
-    *first = (size_t)begin;
-    *end = (size_t)(stop < begin ? begin : stop);
-}
-
 static void row_run(const struct depthwise_simd_job *job, size_t row)
 {
     const uint8_t *taps[MAX_TAPS];
@@ -394,7 +378,7 @@ static void row_run(const struct depthwise_simd_job *job, size_t row)
     size_t together = job->shape->stride_w == 1 ? count_positions(job->out.c) : 1;
     uint8_t *out = job->output + row * job->out.w * job->out.c;
 
-    find_inside(job, &first, &end);
+    nn_conv_inside(job->shape, job->filter_w, job->in.w, job->out.w, &first, &end);
     for (size_t x = 0; x < job->out.w; x += n, out += n * job->out.c) {
         /* Inside, the taps follow from those of the position before. */
         if (x > first && x < end) {

@@ -125,10 +125,80 @@ static void log_softmax_slice(const struct nn_kernel_args *args, const float *in
         out[i] = (in[i] - top) * beta - log_sum;
 }
 
+/* ---- many short slices, one behind the other: each lane of a vector has one ---- */
+
+enum {
+    SHORT = LANES - 1, /* elements: below that sum_of() has one in each lane */
+    BATCH = 64,        /* slices that are computed together */
+};
+
+/* The columns of data, n elements each, as softmax_slice() does it. */
+static void short_slices(float data[SHORT][BATCH], size_t n, float beta)
+{
+    float top[BATCH], sum[BATCH];
+
+    for (size_t s = 0; s < BATCH; s++)
+        top[s] = data[0][s];
+    for (size_t i = 1; i < n; i++)
+        for (size_t s = 0; s < BATCH; s++)
+            top[s] = data[i][s] > top[s] ? data[i][s] : top[s];
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < BATCH; s++)
+            data[i][s] = nn_exp_f32((data[i][s] - top[s]) * beta);
+    for (size_t s = 0; s < BATCH; s++) {
+        float lanes[LANES] = {0};
+
+        for (size_t i = 0; i < n; i++)
+            lanes[i] = data[i][s];
+        sum[s] = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+                 ((lanes[1] + lanes[5]) + lanes[3]);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < BATCH; s++)
+            data[i][s] /= sum[s];
+}
+
+/* Batches of slices. */
+static void short_range(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct nn_kernel_args *args = ctx;
+    const struct softmax_params *params = args->params;
+    size_t n = args->inputs[0].dims[params->axis];
+    size_t n_slices = nn_tensor_count(&args->inputs[0]) / n;
+
+    for (size_t b = begin; b < end; b++) {
+        size_t n_batch = nn_min_size(n_slices - b * BATCH, BATCH);
+        const float *in = (const float *)args->inputs[0].data + b * BATCH * n;
+        float *out = (float *)args->outputs[0].data + b * BATCH * n;
+        float data[SHORT][BATCH] = {0};
+
+        for (size_t s = 0; s < n_batch; s++)
+            for (size_t i = 0; i < n; i++)
+                data[i][s] = in[s * n + i];
+        short_slices(data, n, params->beta);
+        for (size_t s = 0; s < n_batch; s++)
+            for (size_t i = 0; i < n; i++)
+                out[s * n + i] = data[i][s];
+    }
+}
+
+static bool has_short_slices(const struct nn_tensor *in, uint32_t axis)
+{
+    return in->type == NNHAL_TENSOR_FLOAT32 && axis + 1 == in->n_dims && in->dims[axis] <= SHORT;
+}
+
 static int nn_softmax_float(const struct nn_kernel_args *args)
 {
     const struct softmax_params *params = args->params;
+    const struct nn_tensor *in = &args->inputs[0];
 
+    if (has_short_slices(in, params->axis)) {
+        size_t n_batches = (nn_tensor_count(in) / in->dims[params->axis] + BATCH - 1) / BATCH;
+
+        nn_parallel_for(args, n_batches, 1 + in->dims[params->axis] * BATCH, short_range,
+                        (void *)(uintptr_t)args);
+        return 0;
+    }
     nn_slices_run_f32(args, params->axis, 64, softmax_slice);
     return 0;
 }

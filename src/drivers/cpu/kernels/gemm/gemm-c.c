@@ -157,9 +157,45 @@ static const tile_f32_fn tiles_f32[NN_GEMM_ROWS_F32][2] = {
 #endif
 };
 
+/* Panels that one row meets at once: two sums alone would wait for each other. */
+enum { N_WIDE = 4 };
+
+/* One row and N_WIDE whole panels from column on. */
+static void wide_f32(const struct nn_gemm_f32 *gemm, const float *row, float *out, size_t column)
+{
+    const float *panel = gemm->panels + column * gemm->k;
+    size_t panel_step = NN_GEMM_COLS_F32 * gemm->k;
+    nn_vector_f32 sum[N_WIDE][2];
+
+#pragma GCC unroll 4
+    for (size_t p = 0; p < N_WIDE; p++)
+#pragma GCC unroll 2
+        for (size_t v = 0; v < 2; v++)
+            sum[p][v] = nn_load_f32(gemm->bias + column + (2 * p + v) * NN_LANES_F32);
+    for (size_t i = 0; i < gemm->k; i++, panel += NN_GEMM_COLS_F32) {
+        nn_vector_f32 x = nn_splat_f32(row[i]);
+
+#pragma GCC unroll 4
+        for (size_t p = 0; p < N_WIDE; p++)
+#pragma GCC unroll 2
+            for (size_t v = 0; v < 2; v++)
+                sum[p][v] = nn_madd_f32(x, nn_load_f32(panel + p * panel_step + v * NN_LANES_F32),
+                                        sum[p][v]);
+    }
+#pragma GCC unroll 4
+    for (size_t p = 0; p < N_WIDE; p++)
+#pragma GCC unroll 2
+        for (size_t v = 0; v < 2; v++)
+            nn_store_f32(out + column + (2 * p + v) * NN_LANES_F32,
+                         nn_clamp_vector_f32(sum[p][v], gemm->low, gemm->high));
+}
+
 void nn_gemm_run_f32(const struct nn_gemm_f32 *gemm, size_t n_rows, const float *const *rows,
                      float *const *out, size_t first_col, size_t end_col)
 {
+    for (; n_rows == 1 && end_col - first_col >= N_WIDE * NN_GEMM_COLS_F32;
+         first_col += N_WIDE * NN_GEMM_COLS_F32)
+        wide_f32(gemm, rows[0], out[0], first_col);
     for (size_t n = first_col; n < end_col; n += NN_GEMM_COLS_F32) {
         size_t width = nn_min_size(end_col - n, NN_GEMM_COLS_F32);
         struct rows_f32 at = {rows, out, n};

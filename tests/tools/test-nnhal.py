@@ -263,6 +263,14 @@ def devices_and_bench_speak_json():
     expect(0 < result["median_ms"] <= result["p90_ms"] <= result["p99_ms"], result)
     expect(result["copied_bytes_per_run"] == 0, result)
     expect("raw_futex_median_us" not in result, result)
+    expect(0 < result["min_ms"] <= result["median_ms"] and result["first_ms"] > 0, result)
+    with tempfile.TemporaryDirectory() as folder:
+        inputs = Path(folder) / "inputs.bin"
+        for n_bytes, code in (32 * 32, 0), (32 * 32 + 1, 1), (32 * 32 - 1, 1):
+            inputs.write_bytes(bytes(n_bytes))
+            done = nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--runs", 2, "--inputs", inputs)
+            expect(done.returncode == code, done.stderr)
+            expect(code == 0 or "as many bytes as the inputs" in done.stderr, done.stderr)
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "times.svg"
         done = nnhal("bench", GLYPHS / "glyphs-int8.tflite", "--runs", 20, "--json", "--path",

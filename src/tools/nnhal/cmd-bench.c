@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-bench.c - nnhal bench: how fast a model runs
  *
- * Inputs are zero. A tenth of the runs, at least three, come first and do not
- * count. Times are of one call of the API, from the application's side. */
+ * A tenth of the runs, at least three, come first and do not count. Times are of
+ * one call of the API, from the application's side. */
 #include "bench-cache.h"
+#include "bench-inputs.h"
 #include "options.h"
 #include "pingpong.h"
 #include "plot.h"
@@ -24,7 +25,8 @@
 struct bench_options {
     struct session_options session;
     uint32_t n_runs, n_threads;
-    const char *plot; /* where the picture goes; NULL: there is none */
+    const char *inputs; /* bench_fill_inputs() */
+    const char *plot;   /* where the picture goes; NULL: there is none */
     bool cache;
     bool json;
 };
@@ -36,7 +38,7 @@ struct raw_times {
 };
 
 struct bench_result {
-    double median_ms, p90_ms, p99_ms, load_ms, prepare_ms;
+    double first_ms, min_ms, median_ms, p90_ms, p99_ms, load_ms, prepare_ms;
     double copied_per_run; /* bytes */
     long peak_kib;         /* resident, of this process */
     uint64_t *times;       /* ascending */
@@ -53,6 +55,8 @@ static const char help[] =
     "  --mode MODE    auto, service, private or embedded: how the driver is reached\n"
     "  --path PATH    sync, async or burst: how it is executed; beside burst stands what\n"
     "                 two processes need to say a word to each other\n"
+    "  --inputs WHAT  random (always the same numbers), zeros, or a file with the bytes of all\n"
+    "                 inputs (random)\n"
     "  --plot FILE    draw how the times are distributed, as SVG\n"
     "  --cache        instead: what it takes to compile the model, and to take it from a cache\n"
     "  --json         print JSON\n";
@@ -72,6 +76,7 @@ static int bench_parse(int argc, char **argv, struct bench_options *o)
         {"device", tool_read_text, &o->session.device, 0, 0},
         {"mode", tool_read_mode, NULL, 0, 0},
         {"path", session_read_path, &o->session.path, 0, 0},
+        {"inputs", tool_read_text, &o->inputs, 0, 0},
         {"plot", tool_read_text, &o->plot, 0, 0},
         {"cache", NULL, &o->cache, 0, 0},
         {"json", NULL, &o->json, 0, 0},
@@ -107,13 +112,15 @@ static int bench_measure(struct session *session, const struct bench_options *o,
                          struct bench_result *ret_result)
 {
     uint32_t n_warm = o->n_runs / 10 > 3 ? o->n_runs / 10 : 3;
-    uint64_t *times = calloc(o->n_runs, sizeof(*times)), unused, copied;
+    uint64_t *times = calloc(o->n_runs, sizeof(*times)), unused, copied, first_ns = 0;
     bool is_shown = isatty(STDERR_FILENO);
     struct rusage usage;
     int status = times ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
     uint64_t shown_ns = session_now_ns();
 
-    for (uint32_t i = 0; i < n_warm && status == TOOL_OK; i++)
+    if (status == TOOL_OK)
+        status = session_run(session, &first_ns);
+    for (uint32_t i = 1; i < n_warm && status == TOOL_OK; i++)
         status = session_run(session, &unused);
     copied = nnhal_get_copied_bytes();
     for (uint32_t i = 0; i < o->n_runs && status == TOOL_OK; i++) {
@@ -129,6 +136,8 @@ static int bench_measure(struct session *session, const struct bench_options *o,
         qsort(times, o->n_runs, sizeof(*times), compare_times);
         getrusage(RUSAGE_SELF, &usage);
         *ret_result = (struct bench_result){
+            .first_ms = (double)first_ns / 1e6,
+            .min_ms = (double)times[0] / 1e6,
             .median_ms = quantile_ms(times, o->n_runs, 0.5),
             .p90_ms = quantile_ms(times, o->n_runs, 0.9),
             .p99_ms = quantile_ms(times, o->n_runs, 0.99),
@@ -195,6 +204,7 @@ static void print_text(const struct session *session, const struct bench_options
     session_where(session, where, sizeof(where));
     printf("%s on %s, %u runs\n", o->session.model, where, o->n_runs);
     printf("  load         %10.3f ms\n  prepare      %10.3f ms\n", r->load_ms, r->prepare_ms);
+    printf("  first run    %10.3f ms\n  run, fastest %10.3f ms\n", r->first_ms, r->min_ms);
     printf("  run, median  %10.3f ms\n  run, p90     %10.3f ms\n  run, p99     %10.3f ms\n",
            r->median_ms, r->p90_ms, r->p99_ms);
     printf("  copied       %10.0f bytes a run\n  peak memory  %10ld KiB in this process\n",
@@ -216,6 +226,8 @@ static void print_json(const struct session *session, const struct bench_options
     cJSON_AddNumberToObject(root, "runs", o->n_runs);
     cJSON_AddNumberToObject(root, "load_ms", r->load_ms);
     cJSON_AddNumberToObject(root, "prepare_ms", r->prepare_ms);
+    cJSON_AddNumberToObject(root, "first_ms", r->first_ms);
+    cJSON_AddNumberToObject(root, "min_ms", r->min_ms);
     cJSON_AddNumberToObject(root, "median_ms", r->median_ms);
     cJSON_AddNumberToObject(root, "p90_ms", r->p90_ms);
     cJSON_AddNumberToObject(root, "p99_ms", r->p99_ms);
@@ -292,7 +304,7 @@ static int measure_cache(const struct bench_options *o)
 
 int cmd_bench(int argc, char **argv)
 {
-    struct bench_options o = {.n_runs = 100};
+    struct bench_options o = {.n_runs = 100, .inputs = "random"};
     struct bench_result result = {0};
     struct session session;
     int status = bench_parse(argc, argv, &o);
@@ -302,6 +314,8 @@ int cmd_bench(int argc, char **argv)
     if (o.cache)
         return measure_cache(&o);
     status = session_open(&o.session, &session);
+    if (status == TOOL_OK)
+        status = bench_fill_inputs(&session, o.inputs);
     if (status == TOOL_OK)
         status = bench_measure(&session, &o, &result);
     if (status == TOOL_OK)

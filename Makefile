@@ -7,6 +7,7 @@
 #   make test-dmabuf dma-bufs and fences of a real kernel, in a virtual machine
 #   make fuzz        searches for inputs that break a parser
 #   make bench       speed, as ratios within one run
+#   make bench-peers speed beside TensorFlow Lite and ONNX Runtime, which npm fetches
 #   make install     DESTDIR= and prefix= as usual
 prefix ?= /usr/local
 DESTDIR ?=
@@ -44,6 +45,10 @@ fuzz: deps-test
 bench: build
 	@python3 scripts/run-bench.py
 
+# Beside TensorFlow Lite and ONNX Runtime, which npm fetches into build/peers.
+bench-peers: build
+	@python3 scripts/bench-peers.py
+
 # What was built for another prefix is brought to this one first: programs know where they lie.
 install: deps-build build/build.ninja
 	@meson introspect build --buildoptions | grep -Eq '"name": "prefix", "value": "$(prefix)"' || \
@@ -54,4 +59,4 @@ install: deps-build build/build.ninja
 clean:
 	rm -rf build build-asan build-tsan build-clang build-fuzz
 
-.PHONY: all build run test test-long test-dmabuf bench fuzz install clean
+.PHONY: all build run test test-long test-dmabuf bench bench-peers fuzz install clean

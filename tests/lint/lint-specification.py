@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each promise of SPECIFICATION.md has a figure and a test or bench that enforces it.
+
+    lint-specification.py               judges SPECIFICATION.md
+    lint-specification.py --self-test   each kind of spoilt line is found
+
+A promise is a line of a table with the columns promise, figure, enforced by. Its figure is a
+number, an error code, or a word that bounds (none, all, before, half). Its last column names
+files that exist and that the build folder ($NNHAL_BUILD_ROOT) knows as part of a test, or a
+table of `make bench`, written so: `make bench` (cache).
+"""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import tree
+
+SPECIFICATION = "SPECIFICATION.md"
+COLUMNS = ["promise", "figure", "enforced by"]
+FIGURE = re.compile(r"\d|\bE[A-Z]{3,}\b|\b[A-Z]{2,}_[A-Z_]+\b|\b(?:none|never|no|nothing|every|each|"
+                    r"all|any|one|two|three|half|twice|once|before|exactly)\b")
+FILE = re.compile(r"(?<![\w/])(?:tests|bench|fuzz)/[\w./-]*\w\.\w+")
+BENCH = re.compile(r"`make bench` \((\w+)\)")
+
+
+class Known:
+    """What enforces: files of the registered tests, and the tables of the bench."""
+
+    def __init__(self, files, tables):
+        self.files = files
+        self.tables = tables
+
+
+def files_of_tests(build):
+    """Sources and scripts of all registered tests, relative to the tree."""
+    tests = json.loads((build / "meson-info/intro-tests.json").read_text())
+    targets = json.loads((build / "meson-info/intro-targets.json").read_text())
+    words = {word for test in tests for word in test["cmd"]}
+    found = set(words)
+    for target in targets:
+        if words.intersection(target["filename"]):
+            for group in target["target_sources"]:
+                found.update(group["sources"])
+    root = f"{tree.ROOT}/"
+    return {os.path.normpath(path).removeprefix(root) for path in found
+            if path.startswith(("/", "."))}
+
+
+def tables_of_bench():
+    runner = tree.read("scripts/run-bench.py")
+    programs = {f"bench/{name}.c" for name in re.findall(r'"bench" / "(\w+)"', runner)}
+    return set(re.findall(r'"(\w+)"', runner)), programs
+
+
+def load_known():
+    build = Path(os.environ.get("NNHAL_BUILD_ROOT") or tree.ROOT / "build")
+    if not (build / "meson-info/intro-tests.json").is_file():
+        print(f"{build} is no build folder: whether the tests are registered is not known")
+        sys.exit(77)
+    tables, programs = tables_of_bench()
+    return Known(files_of_tests(build) | programs, tables)
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def judge_promise(cells, known):
+    """Yields what is wrong with a line of a table."""
+    if len(cells) != len(COLUMNS) or not all(cells):
+        yield "a promise has three columns: " + ", ".join(COLUMNS)
+        return
+    if not FIGURE.search(cells[1]):
+        yield f"no figure: {cells[1]}"
+    paths, benches = FILE.findall(cells[2]), BENCH.findall(cells[2])
+    if not paths and not benches:
+        yield f"names no test and no bench: {cells[2]}"
+    for path in paths:
+        if path not in known.files:
+            yield f"{path} is not part of a registered test or bench"
+    for table in benches:
+        if table not in known.tables:
+            yield f"`make bench` prints no table {table}"
+
+
+def judge(text, known):
+    """Yields (line, sentence). There must be promises at all."""
+    n_promises = 0
+    state = None  # of the table: None, "head", "body"
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith("|"):
+            state = None
+        elif state is None:
+            state = "head"
+            if cells_of(line) != COLUMNS:
+                yield number, "the columns of a table are " + ", ".join(COLUMNS)
+        elif state == "head":
+            state = "body"
+        else:
+            n_promises += 1
+            for sentence in judge_promise(cells_of(line), known):
+                yield number, sentence
+    if not n_promises:
+        yield 1, "no promise"
+
+
+def lint():
+    known = load_known()
+    for line, sentence in judge(tree.read(SPECIFICATION), known):
+        yield SPECIFICATION, line, sentence
+
+
+HEAD = "| promise | figure | enforced by |\n|---|---|---|\n"
+SOUND = HEAD + """\
+| a call ends | 50 ms | tests/a/test-a.c |
+| a call is refused | EPERM | tests/a/test-a.c, in the suite slow; `make bench` (cache) |
+"""
+SPOILT = {
+    "no table": "A service is fast.\n",
+    "other columns": "| promise | enforced by |\n|---|---|\n| it ends, 1 s | tests/a/test-a.c |\n",
+    "a column is missing": HEAD + "| a call ends | tests/a/test-a.c |\n",
+    "an empty figure": HEAD + "| a call ends | | tests/a/test-a.c |\n",
+    "no figure": HEAD + "| a call ends | soon | tests/a/test-a.c |\n",
+    "nothing enforces it": HEAD + "| a call ends | 50 ms | review |\n",
+    "no such file": HEAD + "| a call ends | 50 ms | tests/a/test-b.c |\n",
+    "one of two is no test": HEAD + "| a call ends | 50 ms | tests/a/test-a.c, tests/a/b.py |\n",
+    "no such table": HEAD + "| a call ends | 50 ms | `make bench` (speed) |\n",
+}
+
+
+def self_test():
+    known = Known({"tests/a/test-a.c"}, {"cache"})
+    failed = [f"a sound text: {found}" for found in judge(SOUND, known)]
+    failed += [f"not found: {name}" for name, text in SPOILT.items() if not list(judge(text, known))]
+    print("\n".join(failed) or f"{len(SPOILT)} spoilt texts fail")
+    sys.exit(1 if failed else 0)
+
+
+if sys.argv[1:] == ["--self-test"]:
+    self_test()
+tree.run(lint)

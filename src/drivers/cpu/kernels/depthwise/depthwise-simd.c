@@ -6,17 +6,18 @@
  * so does packing the results: sums, bias and scales live in the order between the two
  * (lane_channel()).
  *
- * Each position has a pointer for each tap; taps beyond the edge point at a row of zero points,
- * those that fill up a group have weights of 0. Where a block is a multiple of the channels and
- * the stride is 1, the next positions follow in memory under every tap: one vector serves all of
- * them.
+ * The input is staged with zero points around it (conv/image.h): no tap is outside, and vectors may
+ * read beyond the last one. With stride 1 the results of a row follow each other as the data under
+ * each tap does: blocks are cut from the whole row, and the constants of its channels are repeated
+ * until they begin anew with a block. With other strides blocks are cut from a position, or from
+ * several positions whose channels fill one together.
  *
  * Zero points are treated as in gemm-simd.h; where packed weights keep one, the sum of the bytes
  * comes from a second multiplication. For constant filters and uint8 data in [N,H,W,C] alone. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/requantize.h"
-#include "drivers/cpu/kernels/conv/conv.h"
+#include "drivers/cpu/kernels/conv/image.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,8 +29,14 @@ enum {
     VECTORS = GROUP,            /* of sums of a block */
     CHANNELS = VECTORS * LANES, /* of a block */
     MAX_TAPS = 128,
-    HEAD_BYTES = 64, /* of the weights: zero points */
+    MAX_BLOCKS_A_ROW = 16, /* whose constants differ, where blocks are cut from a row */
+    HEAD_BYTES = 64,       /* of the weights: zero points */
     CONSTANT_BYTES = CHANNELS * NN_REQUANTIZE_BYTES,
+#ifdef NN_VARIANT_VNNI
+    CAN_GATHER = 1,
+#else
+    CAN_GATHER = 0,
+#endif
 };
 
 struct depthwise_simd_params {
@@ -49,6 +56,28 @@ static size_t count_blocks(size_t n_channels)
     return (n_channels + CHANNELS - 1) / CHANNELS;
 }
 
+static size_t greatest_divisor(size_t a, size_t b)
+{
+    return b ? greatest_divisor(b, a % b) : a;
+}
+
+/* How blocks are cut. */
+struct block_cut {
+    size_t n_blocks; /* whose constants differ */
+    size_t together; /* positions that one block holds; 0: it is cut from the row */
+};
+
+static struct block_cut find_cut(size_t n_channels, int32_t stride_w)
+{
+    size_t n_row = n_channels ? n_channels / greatest_divisor(n_channels, CHANNELS) : 1;
+
+    if (stride_w == 1 && n_row <= MAX_BLOCKS_A_ROW)
+        return (struct block_cut){n_row, 0};
+    if (CAN_GATHER && (n_channels == CHANNELS / 2 || n_channels == CHANNELS / 4))
+        return (struct block_cut){1, CHANNELS / n_channels};
+    return (struct block_cut){count_blocks(n_channels), 1};
+}
+
 /* Of a block: the constants of its channels, then its weights. */
 static size_t block_bytes(size_t n_groups)
 {
@@ -59,12 +88,6 @@ static size_t block_bytes(size_t n_groups)
 static size_t lane_channel(size_t v, size_t i)
 {
     return i / 4 * 4 * VECTORS + v * 4 + i % 4;
-}
-
-/* How many positions one vector covers. */
-static size_t count_positions(size_t n_channels)
-{
-    return n_channels && CHANNELS % n_channels == 0 ? CHANNELS / n_channels : 1;
 }
 
 /* What there is to pack. */
@@ -104,8 +127,7 @@ static bool lane_pack(const struct depthwise_source *source, uint8_t *block, siz
     struct nn_requantize r = nn_requantize_at(block, CHANNELS);
     nn_simd_weight *weights = (void *)(block + CONSTANT_BYTES);
     int32_t zero = source->weight_zero - source->shift;
-    /* The taps that fill up the last group have input zero points, but no weight. */
-    int64_t sum = -(int64_t)(-source->n_taps % GROUP) * zero;
+    int64_t sum = 0;
 
     for (size_t t = 0; t < source->n_taps; t++) {
         int32_t w = weight_at(source, t, c) - source->shift;
@@ -123,21 +145,21 @@ static bool lane_pack(const struct depthwise_source *source, uint8_t *block, siz
     return true;
 }
 
-static bool pack_all(const struct depthwise_source *source, uint8_t *to, size_t n_groups)
+static bool pack_all(const struct depthwise_source *source, const struct block_cut *cut,
+                     uint8_t *to, size_t n_groups)
 {
     int32_t zero = source->weight_zero - source->shift;
-    /* A block of fewer channels repeats them for the positions that follow. */
-    size_t n_repeated = count_positions(source->n_channels) > 1 ? CHANNELS : source->n_channels;
+    /* Blocks that hold parts of several positions repeat the channels. */
+    size_t n_packed = cut->together == 1 ? source->n_channels : cut->n_blocks * CHANNELS;
 
     memcpy(to, &zero, sizeof(zero));
-    for (size_t b = 0; b < count_blocks(source->n_channels); b++)
+    for (size_t b = 0; b < cut->n_blocks; b++)
         for (size_t v = 0; v < VECTORS; v++)
             for (size_t i = 0; i < LANES; i++) {
                 size_t c = b * CHANNELS + lane_channel(v, i);
 
-                if (c < n_repeated &&
-                    !lane_pack(source, to + HEAD_BYTES + b * block_bytes(n_groups), v, i,
-                               c % source->n_channels))
+                if (c < n_packed && !lane_pack(source, to + HEAD_BYTES + b * block_bytes(n_groups),
+                                               v, i, c % source->n_channels))
                     return false;
             }
     return true;
@@ -145,19 +167,17 @@ static bool pack_all(const struct depthwise_source *source, uint8_t *to, size_t 
 
 /* ---- lowering ---- */
 
-static bool find_weights_bytes(const uint32_t *filter, size_t *ret_bytes)
+static bool find_weights_bytes(const struct nn_conv_shape *shape, const uint32_t *filter,
+                               size_t *ret_bytes)
 {
-    return nn_mul_size(count_blocks(filter[3]), block_bytes(count_groups(filter)), ret_bytes) &&
+    return nn_mul_size(find_cut(filter[3], shape->stride_w).n_blocks,
+                       block_bytes(count_groups(filter)), ret_bytes) &&
            nn_add_size(*ret_bytes, HEAD_BYTES, ret_bytes);
 }
 
-/* The row of zero points. */
-static size_t edge_bytes(size_t n_channels)
-{
-    return (n_channels + 2 * CHANNELS - 1) / CHANNELS * CHANNELS;
-}
+static const struct nn_conv_element element = {.bytes = 1, .group = 1, .is_copied = true};
 
-static int lower_weights(struct nn_lower *lower)
+static int lower_weights(struct nn_lower *lower, const struct nn_conv_shape *shape)
 {
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     size_t n_channels = filter->dims[3], n_bytes;
@@ -171,16 +191,17 @@ static int lower_weights(struct nn_lower *lower)
                                       .weight_zero = filter->zero_point,
                                       .input_zero = lower->inputs[NN_CONV_INPUT].zero_point,
                                       .output_zero = lower->outputs[0].zero_point};
+    struct block_cut cut = find_cut(n_channels, shape->stride_w);
     uint8_t *block = NULL;
     int r = -ENOMEM;
 
-    if (multipliers && find_weights_bytes(filter->dims, &n_bytes)) {
+    if (multipliers && find_weights_bytes(shape, filter->dims, &n_bytes)) {
         nn_conv_multipliers(lower, multipliers, n_channels);
         source.shift = find_shift(&source);
         block = nn_lower_weights(lower, n_bytes);
     }
     if (block)
-        r = pack_all(&source, block, count_groups(filter->dims)) ? 0 : NN_KERNEL_E_PASS;
+        r = pack_all(&source, &cut, block, count_groups(filter->dims)) ? 0 : NN_KERNEL_E_PASS;
     free(multipliers);
     return r;
 }
@@ -190,19 +211,23 @@ static int lower_depthwise(struct nn_lower *lower)
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     const struct nn_lower_operand *output = &lower->outputs[0];
     struct depthwise_simd_params *params = lower->params;
+    struct nn_conv_image image;
     int r = nn_conv_read(lower, &params->shape);
 
     if (r)
         return r;
-    if (params->shape.is_nchw || params->shape.depth_multiplier != 1 || !filter->value ||
-        !lower->inputs[NN_CONV_BIAS].value ||
-        (uint64_t)filter->dims[1] * filter->dims[2] > MAX_TAPS)
+    if (!nn_conv_has_image(&params->shape) || params->shape.depth_multiplier != 1 ||
+        !filter->value || !lower->inputs[NN_CONV_BIAS].value || nn_lower_count(output) == 0 ||
+        nn_lower_count(filter) == 0 || (uint64_t)filter->dims[1] * filter->dims[2] > MAX_TAPS)
         return NN_KERNEL_E_PASS;
     if (!nn_activation_q8(params->shape.activation, false, output->scale, output->zero_point,
                           &params->low, &params->high))
         return nn_lower_refuse(lower, "not a fused activation");
-    lower->scratch_bytes = edge_bytes(filter->dims[3]);
-    return lower_weights(lower);
+    if (!nn_conv_find_image(&params->shape, lower->inputs[NN_CONV_INPUT].dims, filter->dims,
+                            output->dims, element, &image))
+        return -ENOMEM;
+    lower->scratch_bytes = image.bytes;
+    return lower_weights(lower, &params->shape);
 }
 
 /* ---- running ---- */
@@ -210,11 +235,13 @@ static int lower_depthwise(struct nn_lower *lower)
 struct depthwise_simd_job {
     const struct nn_kernel_args *args;
     const struct nn_conv_shape *shape;
-    struct nn_conv_sizes in, out;
-    size_t filter_h, filter_w, n_groups;
-    const uint8_t *input, *edge;
+    struct nn_conv_image image;
+    struct nn_conv_sizes out;
+    struct block_cut cut;
+    size_t n_groups, offsets[MAX_TAPS]; /* of taps; those that fill up a group have no weight */
+    uint32_t last_ones;                 /* 1 for each tap of the last group */
+    const uint8_t *weights;             /* the first block */
     uint8_t *output;
-    const uint8_t *weights; /* the first block */
     int32_t weight_zero, input_zero, low, high;
 };
 
@@ -222,17 +249,38 @@ struct depthwise_simd_job {
 #define LOAD_MASK(n) ((n) >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (n)) - 1)
 #endif
 
-/* The data of a group of taps: for each lane the taps of its channel, one after the other. Reads
- * n bytes, at most CHANNELS, at offset behind each of taps. */
-NN_INLINE void interleave(const struct depthwise_simd_job *job, const uint8_t *const *taps,
-                          size_t offset, size_t n, nn_vector_i32 to[VECTORS])
+#ifdef NN_VARIANT_VNNI
+/* CHANNELS bytes under a tap: of one position, or of 2 or 4 that are step bytes apart. */
+NN_INLINE __m512i load_positions(const uint8_t *from, size_t step, const size_t together)
+{
+    const __m128i *at[4] = {(const void *)from, (const void *)(from + step),
+                            (const void *)(from + 2 * step), (const void *)(from + 3 * step)};
+    __m256i low, high;
+
+    if (together == 2)
+        return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)at[0])),
+                                  _mm256_loadu_si256((const void *)at[1]), 1);
+    if (together != 4)
+        return _mm512_loadu_si512(from);
+    low = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(at[0])),
+                                  _mm_loadu_si128(at[1]), 1);
+    high = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(at[2])),
+                                   _mm_loadu_si128(at[3]), 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+#endif
+
+/* The data of a group of taps: for each lane the taps of its channel, one after the other. together
+ * is constant where this is called. */
+NN_INLINE void interleave(const struct depthwise_simd_job *job, const uint8_t *data,
+                          const size_t *offsets, const size_t together, nn_vector_i32 to[VECTORS])
 {
 #if defined(NN_VARIANT_VNNI)
-    __mmask64 mask = LOAD_MASK(n);
-    __m512i a = _mm512_maskz_loadu_epi8(mask, taps[0] + offset);
-    __m512i b = _mm512_maskz_loadu_epi8(mask, taps[1] + offset);
-    __m512i c = _mm512_maskz_loadu_epi8(mask, taps[2] + offset);
-    __m512i d = _mm512_maskz_loadu_epi8(mask, taps[3] + offset);
+    size_t step = (size_t)job->shape->stride_w * job->image.c;
+    __m512i a = load_positions(data + offsets[0], step, together);
+    __m512i b = load_positions(data + offsets[1], step, together);
+    __m512i c = load_positions(data + offsets[2], step, together);
+    __m512i d = load_positions(data + offsets[3], step, together);
     __m512i ab = _mm512_unpacklo_epi8(a, b), cd = _mm512_unpacklo_epi8(c, d);
     __m512i ab_high = _mm512_unpackhi_epi8(a, b), cd_high = _mm512_unpackhi_epi8(c, d);
 
@@ -241,23 +289,21 @@ NN_INLINE void interleave(const struct depthwise_simd_job *job, const uint8_t *c
     to[2] = (nn_vector_i32)_mm512_unpacklo_epi16(ab_high, cd_high);
     to[3] = (nn_vector_i32)_mm512_unpackhi_epi16(ab_high, cd_high);
 #elif NN_VARIANT_VECTOR_BYTES == 64
-    __mmask32 mask = (__mmask32)LOAD_MASK(n);
     __m512i zero = _mm512_set1_epi16((int16_t)job->input_zero);
-    __m512i a = _mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(mask, taps[0] + offset));
-    __m512i b = _mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(mask, taps[1] + offset));
+    __m512i a = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(data + offsets[0])));
+    __m512i b = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(data + offsets[1])));
 
     a = _mm512_sub_epi16(a, zero);
     b = _mm512_sub_epi16(b, zero);
     to[0] = (nn_vector_i32)_mm512_unpacklo_epi16(a, b);
     to[1] = (nn_vector_i32)_mm512_unpackhi_epi16(a, b);
 #else
-    __m256i zero = _mm256_set1_epi16((int16_t)job->input_zero), a, b;
-    __m128i bytes[GROUP] = {_mm_setzero_si128(), _mm_setzero_si128()};
+    __m256i zero = _mm256_set1_epi16((int16_t)job->input_zero);
+    __m256i a = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(data + offsets[0])));
+    __m256i b = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(data + offsets[1])));
 
-    memcpy(&bytes[0], taps[0] + offset, n < CHANNELS ? n : CHANNELS);
-    memcpy(&bytes[1], taps[1] + offset, n < CHANNELS ? n : CHANNELS);
-    a = _mm256_sub_epi16(_mm256_cvtepu8_epi16(bytes[0]), zero);
-    b = _mm256_sub_epi16(_mm256_cvtepu8_epi16(bytes[1]), zero);
+    a = _mm256_sub_epi16(a, zero);
+    b = _mm256_sub_epi16(b, zero);
     to[0] = (nn_vector_i32)_mm256_unpacklo_epi16(a, b);
     to[1] = (nn_vector_i32)_mm256_unpackhi_epi16(a, b);
 #endif
@@ -294,15 +340,14 @@ NN_INLINE nn_vector_i32 find_correction(nn_vector_i32 totals, int32_t zero)
 #endif
 }
 
-/* A block of n channels of one position, or of several. has_zero is constant where
+/* The first n codes of block b. has_zero, together and, where it is CHANNELS, n are constant where
  * this is called. */
-NN_INLINE void cell_run(const struct depthwise_simd_job *job, const uint8_t *const *taps, size_t b,
-                        size_t n, uint8_t *out, const bool has_zero)
+NN_INLINE void block_run(const struct depthwise_simd_job *job, const uint8_t *data, size_t b,
+                         size_t n, uint8_t *out, const bool has_zero, const size_t together)
 {
     const uint8_t *block = job->weights + b * block_bytes(job->n_groups);
     const nn_simd_weight *weights = (const void *)(block + CONSTANT_BYTES);
     struct nn_requantize r = nn_requantize_use(block, CHANNELS, job->low, job->high);
-    const nn_vector_i32 ones = nn_splat_i32(0x01010101);
     nn_vector_i32 sums[VECTORS], totals[VECTORS], codes[VECTORS];
 
 #pragma GCC unroll 4
@@ -311,14 +356,15 @@ NN_INLINE void cell_run(const struct depthwise_simd_job *job, const uint8_t *con
         totals[v] = (nn_vector_i32){0};
     }
     for (size_t g = 0; g < job->n_groups; g++, weights += VECTORS * LANES * GROUP) {
-        nn_vector_i32 data[VECTORS];
+        uint32_t ones = g + 1 < job->n_groups ? 0x01010101 : job->last_ones;
+        nn_vector_i32 group[VECTORS];
 
-        interleave(job, taps + g * GROUP, b * CHANNELS, n, data);
+        interleave(job, data, job->offsets + g * GROUP, together, group);
 #pragma GCC unroll 4
         for (size_t v = 0; v < VECTORS; v++) {
-            sums[v] = nn_multiply_add(sums[v], data[v], nn_load_i32(weights + v * LANES * GROUP));
+            sums[v] = nn_multiply_add(sums[v], group[v], nn_load_i32(weights + v * LANES * GROUP));
             if (has_zero)
-                totals[v] = nn_multiply_add(totals[v], data[v], ones);
+                totals[v] = nn_multiply_add(totals[v], group[v], nn_splat_i32((int32_t)ones));
         }
     }
 #pragma GCC unroll 4
@@ -327,70 +373,82 @@ NN_INLINE void cell_run(const struct depthwise_simd_job *job, const uint8_t *con
             sums[v] -= find_correction(totals[v], job->weight_zero);
         codes[v] = nn_requantize(&r, sums[v], v * LANES);
     }
-    store_block(out + b * CHANNELS, codes, n);
+    store_block(out, codes, n);
 }
 
-/* All channels of n positions, whose bytes follow each other under every tap. */
-static void cells_run(const struct depthwise_simd_job *job, const uint8_t *const *taps, size_t n,
-                      uint8_t *out)
+/* n_bytes of a row, or of one position, whose first data is at data. */
+NN_INLINE void blocks_run(const struct depthwise_simd_job *job, const uint8_t *data, size_t n_bytes,
+                          uint8_t *out, const bool has_zero)
 {
-    size_t n_bytes = n * job->out.c;
+    size_t b = 0;
 
-    for (size_t b = 0; b < count_blocks(n_bytes); b++) {
-        size_t n_left = n_bytes - b * CHANNELS;
-
-        if (job->weight_zero)
-            cell_run(job, taps, b, n_left, out, true);
-        else if (n_left >= CHANNELS)
-            cell_run(job, taps, b, CHANNELS, out, false);
+    for (size_t at = 0; at < n_bytes; at += CHANNELS) {
+        if (n_bytes - at >= CHANNELS)
+            block_run(job, data + at, b, CHANNELS, out + at, has_zero, 1);
         else
-            cell_run(job, taps, b, n_left, out, false);
+            block_run(job, data + at, b, n_bytes - at, out + at, has_zero, 1);
+        b = b + 1 < job->cut.n_blocks ? b + 1 : 0;
     }
 }
 
-/* Pointers for one position. */
-static void find_taps(const struct depthwise_simd_job *job, size_t row, size_t x,
-                      const uint8_t **taps)
+/* Positions of a row one by one. */
+NN_INLINE void cells_run(const struct depthwise_simd_job *job, const uint8_t *data, uint8_t *out,
+                         const bool has_zero)
 {
-    const struct nn_conv_shape *shape = job->shape;
-    int64_t y = (int64_t)(row % job->out.h) * shape->stride_h - shape->pad_top;
-    int64_t left = (int64_t)x * shape->stride_w - shape->pad_left;
-    size_t image = row / job->out.h * job->in.h, t = 0;
+    size_t step = (size_t)job->shape->stride_w * job->image.c, n_channels = job->out.c;
 
-    for (size_t ty = 0; ty < job->filter_h; ty++, y += shape->dilation_h) {
-        for (size_t tx = 0; tx < job->filter_w; tx++, t++) {
-            int64_t tap_x = left + (int64_t)tx * shape->dilation_w;
-
-            taps[t] = job->edge;
-            if (y >= 0 && y < (int64_t)job->in.h && tap_x >= 0 && tap_x < (int64_t)job->in.w)
-                taps[t] = job->input +
-                          ((image + (size_t)y) * job->in.w + (size_t)tap_x) * job->in.c;
-        }
-    }
-    while (t < job->n_groups * GROUP)
-        taps[t++] = job->edge;
+    for (size_t x = 0; x < job->out.w; x++)
+        blocks_run(job, data + x * step, n_channels, out + x * n_channels, has_zero);
 }
 
-static void row_run(const struct depthwise_simd_job *job, size_t row)
+/* Positions of a row that fill a block together. */
+NN_INLINE void positions_run(const struct depthwise_simd_job *job, const uint8_t *data,
+                             uint8_t *out, const bool has_zero, const size_t together)
 {
-    const uint8_t *taps[MAX_TAPS];
-    size_t first, end, n = 0;
-    size_t together = job->shape->stride_w == 1 ? count_positions(job->out.c) : 1;
+    size_t step = (size_t)job->shape->stride_w * job->image.c, n_channels = job->out.c;
+
+    if (job->out.w < together) {
+        cells_run(job, data, out, has_zero);
+        return;
+    }
+    for (size_t x = 0; x < job->out.w; x += together) {
+        /* The last ones overlap those before: the same codes again. */
+        x = nn_min_size(x, job->out.w - together);
+        block_run(job, data + x * step, 0, CHANNELS, out + x * n_channels, has_zero, together);
+    }
+}
+
+NN_INLINE void row_run(const struct depthwise_simd_job *job, size_t row, const bool has_zero)
+{
+    const struct nn_conv_image *image = &job->image;
+    size_t y = row / job->out.h * image->h + row % job->out.h * (size_t)job->shape->stride_h;
+    const uint8_t *data = job->args->scratch + y * image->w * image->c;
     uint8_t *out = job->output + row * job->out.w * job->out.c;
 
-    nn_conv_inside(job->shape, job->filter_w, job->in.w, job->out.w, &first, &end);
-    for (size_t x = 0; x < job->out.w; x += n, out += n * job->out.c) {
-        /* Inside, the taps follow from those of the position before. */
-        if (x > first && x < end) {
-            for (size_t t = 0; t < job->n_groups * GROUP; t++)
-                if (taps[t] != job->edge)
-                    taps[t] += n * (size_t)job->shape->stride_w * job->in.c;
-        } else {
-            find_taps(job, row, x, taps);
-        }
-        n = x >= first && x + together <= end ? together : 1;
-        cells_run(job, taps, n, out);
+    switch (job->cut.together) {
+    case 0:
+        blocks_run(job, data, job->out.w * job->out.c, out, has_zero);
+        break;
+    case 1:
+        cells_run(job, data, out, has_zero);
+        break;
+    case 2:
+        positions_run(job, data, out, has_zero, 2);
+        break;
+    default:
+        positions_run(job, data, out, has_zero, 4);
+        break;
     }
+}
+
+static void plain_row_run(const struct depthwise_simd_job *job, size_t row)
+{
+    row_run(job, row, false);
+}
+
+static void zero_row_run(const struct depthwise_simd_job *job, size_t row)
+{
+    row_run(job, row, true);
 }
 
 static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -399,9 +457,26 @@ static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     size_t row_elements = job->out.w * job->out.c;
 
     for (size_t row = begin; row < end; row++) {
-        row_run(job, row);
+        if (job->weight_zero)
+            zero_row_run(job, row);
+        else
+            plain_row_run(job, row);
         nn_epilogue_run(job->args, row * row_elements, (row + 1) * row_elements);
     }
+}
+
+/* Where the taps of a position are, from its first one. */
+static void find_offsets(struct depthwise_simd_job *job, size_t filter_h, size_t filter_w)
+{
+    const struct nn_conv_image *image = &job->image;
+    size_t n_last = filter_h * filter_w - (job->n_groups - 1) * GROUP;
+
+    for (size_t y = 0, t = 0; y < filter_h; y++)
+        for (size_t x = 0; x < filter_w; x++, t++)
+            job->offsets[t] = (y * (size_t)job->shape->dilation_h * image->w +
+                               x * (size_t)job->shape->dilation_w) *
+                              image->c;
+    job->last_ones = 0x01010101u >> 8 * (4 - nn_min_size(n_last, 4));
 }
 
 static int nn_depthwise_conv_2d_u8(const struct nn_kernel_args *args)
@@ -411,21 +486,29 @@ static int nn_depthwise_conv_2d_u8(const struct nn_kernel_args *args)
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
     struct depthwise_simd_job job = {.args = args,
                                      .shape = &params->shape,
-                                     .in = nn_conv_sizes(input->dims, false),
                                      .out = nn_conv_sizes(args->outputs[0].dims, false),
-                                     .filter_h = filter[1],
-                                     .filter_w = filter[2],
+                                     .cut = find_cut(filter[3], params->shape.stride_w),
                                      .n_groups = count_groups(filter),
-                                     .input = input->data,
-                                     .edge = args->scratch,
                                      .output = args->outputs[0].data,
                                      .weights = args->weights + HEAD_BYTES,
+                                     .input_zero = (uint8_t)input->zero_point,
                                      .low = params->low,
                                      .high = params->high};
+    struct nn_conv_stage stage = {.image = &job.image,
+                                  .in = nn_conv_sizes(input->dims, false),
+                                  .input = input->data,
+                                  .staged = args->scratch,
+                                  .input_bytes = 1,
+                                  .bytes = 1,
+                                  .fill = (uint8_t)input->zero_point};
 
+    if (!nn_conv_find_image(&params->shape, input->dims, filter, args->outputs[0].dims, element,
+                            &job.image))
+        return -ENOMEM;
     memcpy(&job.weight_zero, args->weights, sizeof(job.weight_zero));
-    job.input_zero = (uint8_t)input->zero_point;
-    memset(args->scratch, (uint8_t)input->zero_point, edge_bytes(filter[3]));
+    find_offsets(&job, filter[1], filter[2]);
+    nn_parallel_for(args, job.image.n * job.image.h, 1 + job.image.w * job.image.c / 16,
+                    nn_conv_stage_rows, &stage);
     /* A group of taps takes about 0.1 ns for a channel, its result as much again. */
     nn_parallel_for(args, job.out.n * job.out.h,
                     1 + job.out.w * job.out.c * (1 + job.n_groups) / 10, depthwise_rows, &job);
@@ -437,25 +520,31 @@ static int nn_depthwise_conv_2d_u8(const struct nn_kernel_args *args)
 static bool check_depthwise(const struct nn_kernel_step *step)
 {
     const struct depthwise_simd_params *params = step->params;
-    const struct nn_conv_shape *shape = &params->shape;
+    const uint32_t *in = step->inputs[0].dims, *filter = step->inputs[1].dims;
+    struct nn_conv_image image;
     size_t needed;
 
     return step->n_inputs >= 8 && step->n_outputs == 1 && step->inputs[0].n_dims == 4 &&
-           step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 && shape->stride_h > 0 &&
-           shape->stride_w > 0 && shape->dilation_h > 0 && shape->dilation_w > 0 &&
-           shape->is_nchw == 0 &&
-           (uint64_t)step->inputs[1].dims[1] * step->inputs[1].dims[2] <= MAX_TAPS &&
-           step->inputs[0].dims[3] == step->inputs[1].dims[3] &&
-           step->outputs[0].dims[3] == step->inputs[1].dims[3] &&
-           step->inputs[0].dims[0] == step->outputs[0].dims[0] &&
-           find_weights_bytes(step->inputs[1].dims, &needed) && needed <= step->weights_bytes;
+           step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 &&
+           nn_conv_has_image(&params->shape) && (uint64_t)filter[1] * filter[2] <= MAX_TAPS &&
+           in[3] == filter[3] && step->outputs[0].dims[3] == filter[3] &&
+           in[0] == step->outputs[0].dims[0] && nn_tensor_count(&step->inputs[1]) > 0 &&
+           nn_tensor_count(&step->outputs[0]) > 0 &&
+           nn_conv_find_image(&params->shape, in, filter, step->outputs[0].dims, element, &image) &&
+           find_weights_bytes(&params->shape, filter, &needed) && needed <= step->weights_bytes;
 }
 
 static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
                                    size_t *ret_worker_scratch_bytes)
 {
-    *ret_scratch_bytes = edge_bytes(step->inputs[NN_CONV_FILTER].dims[3]);
+    const struct depthwise_simd_params *params = step->params;
+    struct nn_conv_image image;
+
     *ret_worker_scratch_bytes = 0;
+    if (!nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
+                            step->outputs[0].dims, element, &image))
+        return false;
+    *ret_scratch_bytes = image.bytes;
     return true;
 }
 

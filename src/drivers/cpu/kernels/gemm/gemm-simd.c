@@ -263,18 +263,31 @@ static const tile_fn tiles[MAX_TILE_ROWS][2] = {
 /* ---- blocks ---- */
 
 #ifdef NN_VARIANT_VNNI
-static int32_t segment_sum(const uint8_t *segment, size_t n)
+enum { SUMMED = 4 }; /* rows at once */
+
+/* Adds the n bytes of a segment to the lanes of sum. */
+static __m512i segment_sum(__m512i sum, const uint8_t *segment, size_t n)
 {
     const __m512i ones = _mm512_set1_epi8(1);
-    __m512i sum = _mm512_setzero_si512();
-    size_t at = 0;
 
-    for (; at + 64 <= n; at += 64)
-        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(segment + at), ones);
-    if (at < n)
-        sum = _mm512_dpbusd_epi32(
-            sum, _mm512_maskz_loadu_epi8((UINT64_C(1) << (n - at)) - 1, segment + at), ones);
-    return _mm512_reduce_add_epi32(sum);
+    for (; n > 64; n -= 64, segment += 64)
+        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(segment), ones);
+    return _mm512_dpbusd_epi32(sum, _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - n), segment),
+                               ones);
+}
+
+/* The sum of the lanes of each of four vectors. */
+static __m128i lanes_sum(const __m512i sums[SUMMED])
+{
+    __m512i low = _mm512_add_epi32(_mm512_unpacklo_epi32(sums[0], sums[1]),
+                                   _mm512_unpackhi_epi32(sums[0], sums[1]));
+    __m512i high = _mm512_add_epi32(_mm512_unpacklo_epi32(sums[2], sums[3]),
+                                    _mm512_unpackhi_epi32(sums[2], sums[3]));
+    __m512i all = _mm512_add_epi32(_mm512_unpacklo_epi64(low, high),
+                                   _mm512_unpackhi_epi64(low, high));
+    __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+
+    return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
 /* What a packed zero point adds to the sums of a tile's rows. */
@@ -283,15 +296,21 @@ static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_ge
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
 
-    for (size_t i = 0; i < tile->n_rows; i++) {
-        const uint8_t *row = tile->rows + i * tile->stride;
-        uint32_t sum = 0;
+    for (size_t i = 0; i < tile->n_rows; i += SUMMED) {
+        __m512i sums[SUMMED];
 
-        for (size_t y = 0; y < segments->n_rows; y++)
-            for (size_t x = 0; x < segments->n_taps; x++)
-                sum += (uint32_t)segment_sum(row + y * segments->row_step + x * segments->tap_step,
-                                             segments->n_elements);
-        corrections[i] = (int32_t)((uint32_t)gemm->weight_zero * sum);
+        for (size_t k = 0; k < SUMMED; k++) {
+            const uint8_t *row = tile->rows + nn_min_size(i + k, tile->n_rows - 1) * tile->stride;
+
+            sums[k] = _mm512_setzero_si512();
+            for (size_t y = 0; y < segments->n_rows; y++)
+                for (size_t x = 0; x < segments->n_taps; x++)
+                    sums[k] = segment_sum(sums[k],
+                                          row + y * segments->row_step + x * segments->tap_step,
+                                          segments->n_elements);
+        }
+        _mm_storeu_si128((void *)(corrections + i),
+                         _mm_mullo_epi32(lanes_sum(sums), _mm_set1_epi32(gemm->weight_zero)));
     }
 }
 #endif

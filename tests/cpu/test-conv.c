@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 1 << 16, MAX_CHANNELS = 96 };
+enum { MAX = 1 << 17, MAX_CHANNELS = 144 };
 
 /* One random convolution; sizes are chosen so that buffers of MAX elements do. */
 struct problem {
@@ -43,6 +43,21 @@ static int32_t window_cells(int32_t taps, int32_t dilation)
     return (taps - 1) * dilation + 1;
 }
 
+/* Half of the depthwise problems have numbers of channels that vectors are cut from in different
+ * ways: parts of a vector, several, several and a part. */
+static void choose_channels(struct problem *p, uint32_t *seed)
+{
+    static const int32_t counts[] = {8, 16, 24, 32, 33, 48, 64, 72, 96, 128, 130, 144};
+
+    p->ci = builder_random_int(seed, 1, 20);
+    p->multiplier = builder_random_int(seed, 1, 3);
+    if (p->is_depthwise && builder_random_int(seed, 0, 1)) {
+        p->ci = counts[builder_random_int(seed, 0, NN_N_ELEMENTS(counts) - 1)];
+        p->multiplier = 1;
+    }
+    p->co = p->is_depthwise ? p->ci * p->multiplier : builder_random_int(seed, 1, 40);
+}
+
 static bool choose(struct problem *p, uint32_t *seed)
 {
     p->is_nchw = builder_random_int(seed, 0, 3) == 0;
@@ -52,11 +67,9 @@ static bool choose(struct problem *p, uint32_t *seed)
     p->n = builder_random_int(seed, 1, 2);
     p->h = builder_random_int(seed, 1, 14);
     p->w = builder_random_int(seed, 1, 14);
-    p->ci = builder_random_int(seed, 1, 20);
+    choose_channels(p, seed);
     p->fh = builder_random_int(seed, 1, 4);
     p->fw = builder_random_int(seed, 1, 4);
-    p->multiplier = builder_random_int(seed, 1, 3);
-    p->co = p->is_depthwise ? p->ci * p->multiplier : builder_random_int(seed, 1, 40);
     p->stride_w = builder_random_int(seed, 1, 3);
     p->stride_h = builder_random_int(seed, 1, 3);
     p->dilation_w = builder_random_int(seed, 1, 2);

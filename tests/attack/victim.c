@@ -17,6 +17,10 @@
 
 #define MS 1000000
 
+enum {
+    POOLED = 20, /* threads that a service keeps for some seconds, in case of more work */
+};
+
 static void nap(long n_ms)
 {
     const struct timespec pause = {.tv_sec = n_ms / 1000, .tv_nsec = n_ms % 1000 * MS};
@@ -112,7 +116,7 @@ static bool is_back(const struct victim_state *now, const struct victim_state *b
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     slack_kib = UINT64_MAX / 2; /* what was freed is kept */
 #endif
-    return now->n_fds <= before->n_fds && now->n_threads <= before->n_threads &&
+    return now->n_fds <= before->n_fds && now->n_threads <= before->n_threads + POOLED &&
            now->n_maps <= before->n_maps && now->anonymous_kib <= before->anonymous_kib + slack_kib;
 }
 

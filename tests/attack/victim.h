@@ -32,8 +32,8 @@ void victim_expect_alive(const struct victim *victim);
 
 struct victim_state victim_look(const struct victim *victim);
 
-/* victim_expect_back() - that within 10 s it holds no more than before. Memory may have grown
- * by slack_kib, which is not looked at under a sanitizer. */
+/* victim_expect_back() - that within 10 s it holds no more than before, but for threads of its
+ * pools. Memory may have grown by slack_kib, which is not looked at under a sanitizer. */
 void victim_expect_back(const struct victim *victim, const struct victim_state *before,
                         uint64_t slack_kib);
 

@@ -9,12 +9,14 @@
 #include "ipc/peer.h"
 #include "ipc/sock.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #define HELLO_TIMEOUT_NS UINT64_C(30000000000)
 
 enum {
     READS_PER_STEP = 16, /* so that one busy client does not hold the loop */
+    KEPT_HEAP_BYTES = 8 << 20,
 };
 
 struct nn_service_session {
@@ -43,6 +45,14 @@ struct call {
 
 /* -- the end ------------------------------------------------------------------------------ */
 
+/* The allocator keeps what lies between blocks of other sessions: without this, what a client
+ * made the heap grow by would stay the service's for good. */
+static void give_heap_back(void)
+{
+    if (mallinfo2().fordblks > KEPT_HEAP_BYTES)
+        malloc_trim(0);
+}
+
 /* On a closer's thread, or the loop's if that pool has no thread. */
 static void close_session(struct nn_job *job)
 {
@@ -56,6 +66,7 @@ static void close_session(struct nn_job *job)
     if (session->user)
         nn_service_quota_leave(session->user);
     free(session);
+    give_heap_back();
     __atomic_sub_fetch(&context->n_sessions, 1, __ATOMIC_SEQ_CST);
     while (write(context->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
         ;

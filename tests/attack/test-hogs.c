@@ -14,7 +14,7 @@
 enum {
     SECONDS = 1,
     HOGS = 2,
-    SLACK_KIB = 131072, /* that a heap keeps, of many threads */
+    SLACK_KIB = 16384, /* that a heap keeps, of many threads */
 };
 
 static struct victim victim;

@@ -32,12 +32,19 @@ struct probe_notes {
     uint32_t took_us[CALLS];
 };
 
+uid_t probe_user_id(unsigned n)
+{
+    return geteuid() == 0 ? FIRST_USER + n : geteuid();
+}
+
 void probe_become_user(unsigned n)
 {
-    if (geteuid() != 0)
+    uid_t user = probe_user_id(n);
+
+    if (user == geteuid())
         return;
-    ck_assert_int_eq(setgid(FIRST_USER + n), 0);
-    ck_assert_int_eq(setuid(FIRST_USER + n), 0);
+    ck_assert_int_eq(setgid(user), 0);
+    ck_assert_int_eq(setuid(user), 0);
 }
 
 static void probe_main(struct probe_notes *notes, const char *path)

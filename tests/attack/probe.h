@@ -23,7 +23,10 @@ void probe_start(struct probe *probe, const char *path);
  * "what: N calls, p50, p99, longest". */
 void probe_stop(struct probe *probe, const char *what);
 
-/* probe_become_user() - this process becomes the n-th user of the test, if it is root's. */
+/* probe_user_id() - who the n-th user of the test is: this one, unless the test is root's. */
+uid_t probe_user_id(unsigned n);
+
+/* probe_become_user() - this process becomes that user. */
 void probe_become_user(unsigned n);
 
 #endif

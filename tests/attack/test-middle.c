@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum {
-    ROUNDS = 200,
+    ROUNDS = 120,
     WARM_ROUNDS = 8,
     AT_ONCE = 4,
     SLACK_KIB = 8192,
@@ -28,11 +28,15 @@ enum {
 static struct victim victim;
 static struct middle middle;
 static struct user_count *count;
+static const char *socket_folder; /* where users look */
 
 static pid_t start_user(uint64_t seed, bool may_be_wrong)
 {
-    const struct user_wish wish = {
-        .device = "nnhal-sample", .seed = seed, .n_computations = 20, .may_be_wrong = may_be_wrong};
+    const struct user_wish wish = {.device = "nnhal-sample",
+                                   .seed = seed,
+                                   .n_compilations = 1,
+                                   .n_computations = 20,
+                                   .may_be_wrong = may_be_wrong};
     pid_t pid = fork();
 
     ck_assert_int_ge(pid, 0);
@@ -40,7 +44,7 @@ static pid_t start_user(uint64_t seed, bool may_be_wrong)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setenv("NNHAL_MODE", "service", 1);
-    setenv("NNHAL_SOCKET_PATH", middle.folder, 1);
+    setenv("NNHAL_SOCKET_PATH", socket_folder, 1);
     user_main(&wish, count);
     exit(0);
 }
@@ -78,6 +82,22 @@ static void print_codes(const char *what, const uint64_t *codes)
     printf("\n");
 }
 
+static void begin(void)
+{
+    count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(count, MAP_FAILED);
+    victim_start(&victim, "sample");
+}
+
+static void print_counts(const char *what, uint64_t n_changes)
+{
+    printf("%s: %llu changes, longest call %llu ms\n", what, (unsigned long long)n_changes,
+           (unsigned long long)count->longest_ms);
+    print_codes("compiled", count->compiled);
+    print_codes("computed", count->computed);
+    munmap(count, sizeof(*count));
+}
+
 static void attack_clients(const char *what, enum middle_mode mode, uint32_t one_in, uint32_t n)
 {
     uint64_t seed = victim_number("NN_TEST_SEED", 1);
@@ -85,28 +105,41 @@ static void attack_clients(const char *what, enum middle_mode mode, uint32_t one
     struct victim_state before;
     struct probe probe;
 
-    count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(count, MAP_FAILED);
-    victim_start(&victim, "sample");
+    begin();
     middle_start(&middle, victim.path, "sample");
+    socket_folder = middle.folder;
     middle_set(&middle, MIDDLE_HONEST, seed, 1);
     run_users(seed, WARM_ROUNDS, false);
     ck_assert_uint_eq(count->compiled[0], WARM_ROUNDS);
     middle_set(&middle, mode, seed, one_in);
-    run_users(seed, WARM_ROUNDS, may_be_wrong);
+    run_users(seed, n < WARM_ROUNDS ? n : WARM_ROUNDS, may_be_wrong);
     before = victim_look(&victim);
     probe_start(&probe, victim.path);
     run_users(seed + WARM_ROUNDS, n, may_be_wrong);
     probe_stop(&probe, what);
-    printf("%s: %llu changes, longest call %llu ms\n", what,
-           (unsigned long long)middle_count(&middle), (unsigned long long)count->longest_ms);
-    print_codes("compiled", count->compiled);
-    print_codes("computed", count->computed);
+    print_counts(what, middle_count(&middle));
     ck_assert_uint_gt(middle_count(&middle), n / 4);
     middle_stop(&middle);
     victim_expect_back(&victim, &before, SLACK_KIB);
     victim_stop(&victim);
-    munmap(count, sizeof(*count));
+}
+
+/* Stops the service again and again, and lets it go on. */
+static pid_t start_stopper(void)
+{
+    pid_t pid = fork();
+    unsigned seed = victim_number("NN_TEST_SEED", 1);
+
+    ck_assert_int_ge(pid, 0);
+    if (pid > 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        usleep(1000 + (unsigned)rand_r(&seed) % 60000);
+        kill(victim.pid, SIGSTOP);
+        usleep(1000 + (unsigned)rand_r(&seed) % (rand_r(&seed) % 2 ? 20000 : 500000));
+        kill(victim.pid, SIGCONT);
+    }
 }
 
 static uint32_t rounds(uint32_t divisor)
@@ -138,6 +171,24 @@ TEST(a_service_that_falls_silent_is_left)
 }
 TEST_END
 
+TEST(a_service_that_is_stopped_again_and_again)
+{
+    uint64_t seed = victim_number("NN_TEST_SEED", 1);
+    pid_t stopper;
+
+    begin();
+    socket_folder = victim.folder;
+    stopper = start_stopper();
+    /* await_user() takes any child that ends, and the stopper does not. */
+    run_users(seed, rounds(4), false);
+    kill(stopper, SIGKILL);
+    ck_assert_int_eq(waitpid(stopper, NULL, 0), stopper);
+    kill(victim.pid, SIGCONT);
+    print_counts("stops", 0);
+    victim_stop(&victim);
+}
+TEST_END
+
 TEST(queues_that_change_under_both_sides)
 {
     attack_clients("queues", MIDDLE_QUEUES, 1, rounds(1));
@@ -146,4 +197,4 @@ TEST_END
 
 CHECK_MAIN("middle", malformed_replies_are_not_believed, well_formed_lies_do_no_harm,
            connections_that_end_at_any_reply, a_service_that_falls_silent_is_left,
-           queues_that_change_under_both_sides)
+           a_service_that_is_stopped_again_and_again, queues_that_change_under_both_sides)

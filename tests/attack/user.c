@@ -2,6 +2,7 @@
 #include "attack/user.h"
 
 #include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +24,9 @@ enum {
     /* Without a deadline: three pings, and then two seconds for its return; twice, because
      * the one that takes its place may be as silent. */
     END_MS = 12000,
+    PATIENCE_MS = 20000, /* of those who must succeed */
+    TOKENS = 6,
 };
-
-enum path { POINTERS, MEMORY, EVENT, FENCED, BURST, BUFFER, N_PATHS };
 
 struct user {
     const struct user_wish *wish;
@@ -51,12 +52,17 @@ static uint32_t below(struct user *user, uint32_t n)
     return (uint32_t)(user->state >> 33) % n;
 }
 
-static uint64_t now_ms(void)
+static uint64_t now_ns(void)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t now_ms(void)
+{
+    return now_ns() / 1000000;
 }
 
 /* What a call answered, begun then, which was to be back after limit_ms. */
@@ -68,6 +74,8 @@ static int judge(struct user *user, const char *what, int code, uint64_t begin_m
     if (took_ms > limit_ms + SLACK_MS)
         fail(user, what, (long)took_ms);
     if (code < 0 || code > ANEURALNETWORKS_DEAD_OBJECT)
+        fail(user, what, code);
+    if (user->wish->must_succeed && code != ANEURALNETWORKS_NO_ERROR)
         fail(user, what, code);
     while (took_ms > longest_ms &&
            !__atomic_compare_exchange_n(&user->count->longest_ms, &longest_ms, took_ms, false,
@@ -120,6 +128,31 @@ static ANeuralNetworksDevice *find_device(struct user *user)
     return NULL;
 }
 
+static uint64_t deadline_ms(const struct user *user)
+{
+    return user->wish->must_succeed ? PATIENCE_MS : DEADLINE_MS;
+}
+
+static void set_caching(struct user *user)
+{
+    const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {1,
+                                                                     (uint8_t)below(user, TOKENS)};
+
+    if (user->wish->cache &&
+        ANeuralNetworksCompilation_setCaching(user->compilation, user->wish->cache, token) !=
+            ANEURALNETWORKS_NO_ERROR)
+        fail(user, "setCaching", 0);
+}
+
+static void note_hit(struct user *user)
+{
+    struct nnhal_cache_info info = {.size = sizeof(info)};
+
+    if (nnhal_compilation_get_cache_info(user->compilation, &info) == ANEURALNETWORKS_NO_ERROR &&
+        info.outcome == NNHAL_CACHE_HIT)
+        __atomic_add_fetch(&user->count->n_hits, 1, __ATOMIC_RELAXED);
+}
+
 static int compile(struct user *user, const ANeuralNetworksDevice *device)
 {
     ANeuralNetworksModel *model = make_model();
@@ -132,8 +165,10 @@ static int compile(struct user *user, const ANeuralNetworksDevice *device)
     ANeuralNetworksModel_free(model);
     if (code != ANEURALNETWORKS_NO_ERROR)
         fail(user, "create", code);
-    ANeuralNetworksCompilation_setTimeout(user->compilation, DEADLINE_MS * UINT64_C(1000000));
-    code = JUDGE(user, DEADLINE_MS, ANeuralNetworksCompilation_finish(user->compilation));
+    set_caching(user);
+    ANeuralNetworksCompilation_setTimeout(user->compilation, deadline_ms(user) * 1000000);
+    code = JUDGE(user, deadline_ms(user), ANeuralNetworksCompilation_finish(user->compilation));
+    note_hit(user);
     __atomic_add_fetch(&user->count->compiled[code], 1, __ATOMIC_RELAXED);
     return code;
 }
@@ -168,12 +203,12 @@ static void make_buffer(struct user *user)
 
 /* -- computing ---------------------------------------------------------------------------------- */
 
-static ANeuralNetworksExecution *bind(struct user *user, enum path path)
+static ANeuralNetworksExecution *bind(struct user *user, enum user_path path)
 {
     ANeuralNetworksExecution *execution = NULL;
 
     ANeuralNetworksExecution_create(user->compilation, &execution);
-    if (path == MEMORY || path == BURST) {
+    if (path == USER_MEMORY || path == USER_BURST) {
         memcpy(user->shared, user->x, N_BYTES);
         memcpy(user->shared + N, user->y, N_BYTES);
         memset(user->shared + 2 * N, 0xff, N_BYTES);
@@ -185,19 +220,19 @@ static ANeuralNetworksExecution *bind(struct user *user, enum path path)
     } else {
         ANeuralNetworksExecution_setInput(execution, 0, NULL, user->x, N_BYTES);
         ANeuralNetworksExecution_setInput(execution, 1, NULL, user->y, N_BYTES);
-        if (path == BUFFER)
+        if (path == USER_BUFFER)
             ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, user->buffer, 0, 0);
         else
             ANeuralNetworksExecution_setOutput(execution, 0, NULL, user->z, N_BYTES);
     }
-    ANeuralNetworksExecution_setTimeout(execution, DEADLINE_MS * UINT64_C(1000000));
+    ANeuralNetworksExecution_setTimeout(execution, deadline_ms(user) * 1000000);
     return execution;
 }
 
 static int wait_for(struct user *user, int code, ANeuralNetworksEvent *event)
 {
     if (code == ANEURALNETWORKS_NO_ERROR)
-        code = JUDGE(user, DEADLINE_MS, ANeuralNetworksEvent_wait(event));
+        code = JUDGE(user, deadline_ms(user), ANeuralNetworksEvent_wait(event));
     ANeuralNetworksEvent_free(event);
     return code;
 }
@@ -211,32 +246,34 @@ static int fetch(struct user *user, int code)
     return code;
 }
 
-static int compute(struct user *user, ANeuralNetworksExecution *execution, enum path path)
+static int compute(struct user *user, ANeuralNetworksExecution *execution, enum user_path path)
 {
     ANeuralNetworksEvent *event = NULL;
     int code;
 
     switch (path) {
-    case EVENT:
-        code = JUDGE(user, DEADLINE_MS, ANeuralNetworksExecution_startCompute(execution, &event));
+    case USER_EVENT:
+        code = JUDGE(user, deadline_ms(user),
+                     ANeuralNetworksExecution_startCompute(execution, &event));
         return wait_for(user, code, event);
-    case FENCED:
+    case USER_FENCED:
         code = JUDGE(
             user, DEADLINE_MS,
             ANeuralNetworksExecution_startComputeWithDependencies(execution, NULL, 0, 0, &event));
         return wait_for(user, code, event);
-    case BURST:
-        return JUDGE(user, DEADLINE_MS,
+    case USER_BURST:
+        return JUDGE(user, deadline_ms(user),
                      ANeuralNetworksExecution_burstCompute(execution, user->burst));
     default:
-        return JUDGE(user, DEADLINE_MS, ANeuralNetworksExecution_compute(execution));
+        return JUDGE(user, deadline_ms(user), ANeuralNetworksExecution_compute(execution));
     }
 }
 
-static void compute_once(struct user *user, enum path path)
+static void compute_once(struct user *user, enum user_path path)
 {
     const float *z = user->z;
     ANeuralNetworksExecution *execution;
+    uint64_t begin_ns;
     int code;
 
     for (int i = 0; i < N; i++) {
@@ -245,10 +282,13 @@ static void compute_once(struct user *user, enum path path)
         user->z[i] = -1;
     }
     execution = bind(user, path);
+    begin_ns = now_ns();
     code = compute(user, execution, path);
-    if (path == MEMORY || path == BURST) {
+    if (user->wish->note)
+        user->wish->note(now_ns() - begin_ns);
+    if (path == USER_MEMORY || path == USER_BURST) {
         z = user->shared + 2 * N;
-    } else if (path == BUFFER) {
+    } else if (path == USER_BUFFER) {
         code = fetch(user, code);
         z = user->fetched;
     }
@@ -259,20 +299,30 @@ static void compute_once(struct user *user, enum path path)
     __atomic_add_fetch(&user->count->computed[code], 1, __ATOMIC_RELAXED);
 }
 
+static enum user_path choose_path(struct user *user)
+{
+    enum user_path path;
+
+    do
+        path = (enum user_path)below(user, USER_PATHS);
+    while (user->wish->paths && !(user->wish->paths & 1U << path));
+    if ((path == USER_BURST && !user->burst) || (path == USER_BUFFER && !user->buffer))
+        return USER_MEMORY;
+    return path;
+}
+
 /* A burst and a buffer are there if the service gave them. */
 static void compute_all(struct user *user)
 {
     ANeuralNetworksBurst_create(user->compilation, &user->burst);
     make_buffer(user);
     for (uint32_t i = 0; i < user->wish->n_computations; i++) {
-        enum path path = (enum path)below(user, N_PATHS);
-
-        if ((path == BURST && !user->burst) || (path == BUFFER && !user->buffer))
-            path = MEMORY;
-        compute_once(user, path);
+        compute_once(user, choose_path(user));
     }
     ANeuralNetworksBurst_free(user->burst);
     ANeuralNetworksMemory_free(user->buffer);
+    user->burst = NULL;
+    user->buffer = NULL;
 }
 
 void user_main(const struct user_wish *wish, struct user_count *count)
@@ -288,11 +338,13 @@ void user_main(const struct user_wish *wish, struct user_count *count)
         return;
     user.memory = make_memory(4096, &user.shared);
     user.exact = make_memory(N_BYTES, &user.fetched);
-    if (compile(&user, device) == ANEURALNETWORKS_NO_ERROR)
-        compute_all(&user);
+    for (uint32_t i = 0; i < wish->n_compilations; i++) {
+        if (compile(&user, device) == ANEURALNETWORKS_NO_ERROR)
+            compute_all(&user);
+        ANeuralNetworksCompilation_free(user.compilation);
+    }
     ANeuralNetworksMemory_free(user.memory);
     ANeuralNetworksMemory_free(user.exact);
-    ANeuralNetworksCompilation_free(user.compilation);
     munmap(user.shared, 4096);
     munmap(user.fetched, N_BYTES);
 }

@@ -13,17 +13,32 @@
 
 #define USER_CODES 16
 
+enum user_path {
+    USER_POINTERS,
+    USER_MEMORY,
+    USER_EVENT,
+    USER_FENCED,
+    USER_BURST,
+    USER_BUFFER,
+    USER_PATHS,
+};
+
 /* What happened, by NNAPI's code; shared by all users, atomic. */
 struct user_count {
     uint64_t compiled[USER_CODES], computed[USER_CODES];
+    uint64_t n_hits; /* compilations that a cache had */
     uint64_t longest_ms;
 };
 
 struct user_wish {
     const char *device;
     uint64_t seed;
-    uint32_t n_computations;
-    bool may_be_wrong; /* results are not looked at */
+    uint32_t n_compilations, n_computations; /* of each */
+    bool may_be_wrong;                       /* results are not looked at */
+    bool must_succeed;                       /* any other code than NO_ERROR is a failure */
+    const char *cache;                       /* a folder; NULL: none */
+    uint32_t paths;                          /* a bit for each; 0: all */
+    void (*note)(uint64_t took_ns);          /* a computation; NULL: not asked for */
 };
 
 /* user_main() - in a process that has not used the library yet. The environment says where its

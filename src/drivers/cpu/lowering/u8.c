@@ -23,8 +23,6 @@
 enum {
     N_CODES = 256,
     FLIP = 0x80,
-    /* Fewer convolutions are not worth converting what they read and make. */
-    MIN_CONVOLUTIONS = 2,
 };
 
 static bool is_int8(const struct nn_value *value)
@@ -208,12 +206,12 @@ static int take_node(struct nn_conversions *twins, struct nn_node *node)
 int nn_pass_u8(struct nn_graph *graph)
 {
     struct nn_conversions twins;
-    uint32_t n = 0;
+    bool has_some = false;
     int r;
 
     for (uint32_t i = 0; i < graph->n_nodes; i++)
-        n += is_convolution(graph, &graph->nodes[i]);
-    if (n < MIN_CONVOLUTIONS)
+        has_some = has_some || is_convolution(graph, &graph->nodes[i]);
+    if (!has_some)
         return 0;
     r = nn_conversions_init(&twins, graph);
     twins.has = is_int8;

@@ -7,7 +7,7 @@
  *     floor(|y| + 1/2 + 2^-(shift + 1)), with the sign of y
  *
  * but for exact ties of the first rounding, which lie on the border between two codes; with
- * shift 0 there is one rounding, half up. So a code is the integer part of
+ * shift 0, or rounds_once, there is one rounding, half up. So a code is the integer part of
  *
  *     z = y + zero point + 1/2 +- 2^-(shift + 1)
  *
@@ -34,6 +34,7 @@ enum {
 
 /* Constants of n columns, in one block: six arrays, one behind the other. */
 struct nn_requantize {
+    bool rounds_once; /* as nn_multiplier_apply_once() does: floor(y + 1/2). The caller sets it */
     int32_t *bias, *mantissa, *shift; /* shift: to the right */
     float *scale, *base_above, *base_below;
     float low, high; /* codes, in the units of z */
@@ -68,11 +69,12 @@ static inline bool nn_requantize_fits(struct nn_multiplier m)
     return m.shift <= 0 && m.shift >= -31;
 }
 
-/* nn_requantize_set() - the constants of one column. */
+/* nn_requantize_set() - the constants of one column; rounds_once is set by then. */
 static inline void nn_requantize_set(struct nn_requantize *r, size_t column, int32_t bias,
                                      struct nn_multiplier m, int32_t zero_point)
 {
-    double middle = (double)zero_point + 0.5, beside = m.shift ? ldexp(1.0, m.shift - 1) : 0.0;
+    double middle = (double)zero_point + 0.5;
+    double beside = m.shift && !r->rounds_once ? ldexp(1.0, m.shift - 1) : 0.0;
 
     r->bias[column] = bias;
     r->mantissa[column] = m.mantissa;
@@ -95,8 +97,10 @@ NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r, nn_vec
         /* The base is the zero point and a half, at most a quarter more, in units of 2^-16. */
         uint32_t zero = (uint32_t)((int32_t)r->base_above[at] >> 16);
 
-        codes[i] = nn_clamp_i32((int32_t)((uint32_t)nn_multiplier_apply(sums[i], m) + zero), low,
-                                high);
+        int32_t scaled = r->rounds_once ? nn_multiplier_apply_once(sums[i], m)
+                                        : nn_multiplier_apply(sums[i], m);
+
+        codes[i] = nn_clamp_i32((int32_t)((uint32_t)scaled + zero), low, high);
     }
     return codes;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CONV_2D of floats with vectors (gemm-f32-simd.h, image.h), for constant filters and data in
- * [N,H,W,C]; conv-c.c takes the rest. */
+/* CONV_2D, and DEPTHWISE_CONV_2D of one channel, of floats with vectors (gemm-f32-simd.h, image.h), for
+ * constant filters and data in [N,H,W,C]; conv-c.c and depthwise-c.c take the rest. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/variant.h"
@@ -18,9 +18,9 @@ struct conv_f32_simd_params {
 static const struct nn_conv_element element = {sizeof(float), 1, false};
 
 /* Products that make one result. */
-static size_t count_products(const uint32_t *filter)
+static size_t count_products(const uint32_t *in, const uint32_t *filter)
 {
-    return (size_t)filter[1] * filter[2] * filter[3];
+    return (size_t)filter[1] * filter[2] * in[3];
 }
 
 /* ---- lowering ---- */
@@ -32,6 +32,7 @@ static int lower_conv(struct nn_lower *lower)
     const struct nn_lower_operand *bias = &lower->inputs[NN_CONV_BIAS];
     const struct nn_lower_operand *output = &lower->outputs[0];
     struct conv_f32_simd_params *params = lower->params;
+    struct nn_gemm_f32_source source;
     struct nn_conv_image image;
     size_t n_bytes;
     float *block;
@@ -40,20 +41,26 @@ static int lower_conv(struct nn_lower *lower)
     if (r)
         return r;
     if (!nn_conv_has_image(&params->shape) || !filter->value || !bias->value ||
-        nn_lower_count(filter) == 0 || nn_lower_count(output) == 0)
+        !nn_conv_is_dense(&params->shape, input->dims) || nn_lower_count(filter) == 0 ||
+        nn_lower_count(output) == 0)
         return NN_KERNEL_E_PASS;
     if (!nn_activation_f32(params->shape.activation, &params->low, &params->high))
         return nn_lower_refuse(lower, "not a fused activation");
+    source = (struct nn_gemm_f32_source){.weights = filter->value,
+                                         .bias = bias->value,
+                                         .n_columns = nn_conv_columns(&params->shape, filter->dims),
+                                         .n_k = count_products(input->dims, filter->dims)};
+    source.n_step = params->shape.depth_multiplier ? 1 : source.n_k;
+    source.k_step = params->shape.depth_multiplier ? source.n_columns : 1;
     if (!nn_conv_find_image(&params->shape, input->dims, filter->dims, output->dims, element,
                             &image) ||
-        !nn_gemm_f32_simd_bytes(filter->dims[0], count_products(filter->dims), &n_bytes))
+        !nn_gemm_f32_simd_bytes(source.n_columns, source.n_k, &n_bytes))
         return -ENOMEM;
     lower->scratch_bytes = image.bytes;
     block = nn_lower_weights(lower, n_bytes);
     if (!block)
         return -ENOMEM;
-    nn_gemm_f32_simd_pack(block, filter->value, bias->value, filter->dims[0],
-                          count_products(filter->dims), lower->stop);
+    nn_gemm_f32_simd_pack(block, &source, lower->stop);
     return 0;
 }
 
@@ -110,16 +117,17 @@ static const float *stage_image(const struct nn_kernel_args *args,
 static int nn_conv_2d_f32(const struct nn_kernel_args *args)
 {
     const struct conv_f32_simd_params *params = args->params;
+    const uint32_t *in = args->inputs[NN_CONV_INPUT].dims;
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
+    size_t n_columns = nn_conv_columns(&params->shape, filter);
     struct nn_conv_sizes out = nn_conv_sizes(args->outputs[0].dims, false);
     struct conv_f32_simd_job job = {
         .args = args, .shape = &params->shape, .output = args->outputs[0].data};
 
-    if (!nn_conv_find_image(&params->shape, args->inputs[NN_CONV_INPUT].dims, filter,
-                            args->outputs[0].dims, element, &job.image))
+    if (!nn_conv_find_image(&params->shape, in, filter, args->outputs[0].dims, element, &job.image))
         return -ENOMEM;
     job.data = stage_image(args, &job.image);
-    job.gemm = nn_gemm_f32_simd_use((const float *)(const void *)args->weights, filter[0]);
+    job.gemm = nn_gemm_f32_simd_use((const float *)(const void *)args->weights, n_columns);
     job.gemm.segments = job.image.segments;
     job.gemm.low = params->low;
     job.gemm.high = params->high;
@@ -127,7 +135,7 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
     /* At least 8 products a nanosecond. */
     nn_parallel_for(args, job.blocks.n,
                     1 + out.n * out.h * out.w / job.blocks.n *
-                            (1 + count_products(filter) * filter[0] / 8),
+                            (1 + count_products(in, filter) * n_columns / 8),
                     conv_blocks, &job);
     return 0;
 }
@@ -141,10 +149,11 @@ static bool check_conv(const struct nn_kernel_step *step)
     struct nn_conv_image image;
     size_t needed;
 
-    return nn_conv_has_dims(step) && nn_conv_has_image(&params->shape) &&
+    return nn_conv_has_dims(step, &params->shape) && nn_conv_has_image(&params->shape) &&
            nn_conv_find_image(&params->shape, step->inputs[0].dims, filter, step->outputs[0].dims,
                               element, &image) &&
-           nn_gemm_f32_simd_bytes(filter[0], count_products(filter), &needed) &&
+           nn_gemm_f32_simd_bytes(nn_conv_columns(&params->shape, filter),
+                                  count_products(step->inputs[0].dims, filter), &needed) &&
            needed <= step->weights_bytes;
 }
 
@@ -164,6 +173,9 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scr
 
 static const struct nn_kernel kernels[] = {
     {NN_VARIANT_FMA_ROW("conv_2d_f32", CONV_2D), .in0 = NN_T_F32,
+     .params_bytes = sizeof(struct conv_f32_simd_params), .runs_epilogue = 1, .lower = lower_conv,
+     .run = nn_conv_2d_f32, .check = check_conv, .find_scratch = find_conv_scratch},
+    {NN_VARIANT_FMA_ROW("depthwise_conv_2d_1_f32", DEPTHWISE_CONV_2D), .in0 = NN_T_F32,
      .params_bytes = sizeof(struct conv_f32_simd_params), .runs_epilogue = 1, .lower = lower_conv,
      .run = nn_conv_2d_f32, .check = check_conv, .find_scratch = find_conv_scratch},
 };

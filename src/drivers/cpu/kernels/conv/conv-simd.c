@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CONV_2D of 8 bits with vectors (gemm-simd.h, image.h).
+/* CONV_2D, and DEPTHWISE_CONV_2D of one channel, of 8 bits with vectors (gemm-simd.h, image.h).
  *
  * Without VNNI the image is staged in 16 bits; 1x1 filters of stride 1 have one run of positions,
  * and there each block is widened by itself, while it is in the nearest cache.
@@ -44,12 +44,16 @@ static bool image_scratch(const struct nn_conv_image *image, size_t *ret_bytes,
 /* ---- lowering ---- */
 
 /* The weights, or a pass where this form does not hold them. */
-static int lower_weights(struct nn_lower *lower, const struct nn_gemm_segments *segments)
+static int lower_weights(struct nn_lower *lower, const struct nn_conv_shape *shape,
+                         const struct nn_gemm_segments *segments)
 {
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
-    size_t n_columns = filter->dims[0], n_bytes;
+    size_t n_columns = nn_conv_columns(shape, filter->dims), n_bytes;
+    size_t k = (size_t)filter->dims[1] * filter->dims[2] * lower->inputs[NN_CONV_INPUT].dims[3];
     struct nn_multiplier *multipliers = calloc(n_columns, sizeof(*multipliers));
     struct nn_gemm_simd_source source = {.weights = filter->value,
+                                         .n_step = shape->depth_multiplier ? 1 : k,
+                                         .k_step = shape->depth_multiplier ? n_columns : 1,
                                          .is_signed = filter->type != NNHAL_TENSOR_QUANT8_ASYMM,
                                          .weight_zero = filter->zero_point,
                                          .input_zero = lower->inputs[NN_CONV_INPUT].zero_point,
@@ -84,8 +88,8 @@ static int lower_conv(struct nn_lower *lower)
 
     if (r)
         return r;
-    if (!nn_conv_has_image(&params->shape) || !filter->value ||
-        !lower->inputs[NN_CONV_BIAS].value || nn_lower_count(filter) == 0 ||
+    if (!nn_conv_has_image(&params->shape) || !nn_conv_is_dense(&params->shape, input->dims) ||
+        !filter->value || !lower->inputs[NN_CONV_BIAS].value || nn_lower_count(filter) == 0 ||
         nn_lower_count(output) == 0)
         return NN_KERNEL_E_PASS;
     if (!nn_activation_q8(params->shape.activation, false, output->scale, output->zero_point,
@@ -95,7 +99,7 @@ static int lower_conv(struct nn_lower *lower)
                             &image) ||
         !image_scratch(&image, &lower->scratch_bytes, &lower->worker_scratch_bytes))
         return -ENOMEM;
-    return lower_weights(lower, &image.segments);
+    return lower_weights(lower, &params->shape, &image.segments);
 }
 
 /* ---- running ---- */
@@ -155,7 +159,7 @@ static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
             tiles[i] = (struct nn_gemm_simd_tile){
                 data + block.tiles[i].element - first, job->blocks.stride, block.tiles[i].n_rows,
                 job->output + block.tiles[i].position * job->n_columns};
-        nn_gemm_simd_run(&job->gemm, tiles, block.n_tiles);
+        nn_gemm_simd_run(&job->gemm, tiles, block.n_tiles, 0, job->n_columns);
         nn_epilogue_run(job->args, block.first * job->n_columns, block.end * job->n_columns);
     }
 }
@@ -191,7 +195,7 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
     struct nn_conv_sizes out = nn_conv_sizes(args->outputs[0].dims, false);
     struct conv_simd_job job = {.args = args,
                                 .shape = &params->shape,
-                                .n_columns = filter[0],
+                                .n_columns = nn_conv_columns(&params->shape, filter),
                                 .zero = (uint8_t)input->zero_point,
                                 .input = input->data,
                                 .output = args->outputs[0].data};
@@ -202,12 +206,12 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
                             &job.image))
         return -ENOMEM;
     stage_image(&job, &in);
-    job.gemm = nn_gemm_simd_use(args->weights, filter[0], segments, params->low, params->high);
+    job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments, params->low, params->high);
     job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS);
     k = segments->n_rows * segments->n_taps * segments->n_elements;
     /* About 100 products a nanosecond, and 2 sums scaled. */
     nn_parallel_for(args, job.blocks.n,
-                    1 + out.n * out.h * out.w / job.blocks.n * (k / 100 + 1) * filter[0] / 2,
+                    1 + out.n * out.h * out.w / job.blocks.n * (k / 100 + 1) * job.n_columns / 2,
                     conv_blocks, &job);
     return 0;
 }
@@ -220,10 +224,10 @@ static bool check_conv(const struct nn_kernel_step *step)
     struct nn_conv_image image;
     size_t needed;
 
-    return nn_conv_has_dims(step) && nn_conv_has_image(&params->shape) &&
+    return nn_conv_has_dims(step, &params->shape) && nn_conv_has_image(&params->shape) &&
            nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
                               step->outputs[0].dims, element, &image) &&
-           nn_gemm_simd_bytes(step->inputs[1].dims[0],
+           nn_gemm_simd_bytes(nn_conv_columns(&params->shape, step->inputs[1].dims),
                               image.segments.n_rows * image.segments.n_taps,
                               image.segments.n_elements, &needed) &&
            needed <= step->weights_bytes;
@@ -242,6 +246,9 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scr
 
 static const struct nn_kernel kernels[] = {
     {NN_VARIANT_ROW("conv_2d_u8", CONV_2D), .in0 = NN_T_U8,
+     .params_bytes = sizeof(struct conv_simd_params), .runs_epilogue = 1, .lower = lower_conv,
+     .run = nn_conv_2d_u8, .check = check_conv, .find_scratch = find_conv_scratch},
+    {NN_VARIANT_ROW("depthwise_conv_2d_1_u8", DEPTHWISE_CONV_2D), .in0 = NN_T_U8,
      .params_bytes = sizeof(struct conv_simd_params), .runs_epilogue = 1, .lower = lower_conv,
      .run = nn_conv_2d_u8, .check = check_conv, .find_scratch = find_conv_scratch},
 };

@@ -61,14 +61,16 @@ bool nn_conv_find_image(const struct nn_conv_shape *shape, const uint32_t *in,
     return true;
 }
 
-bool nn_conv_has_dims(const struct nn_kernel_step *step)
+bool nn_conv_has_dims(const struct nn_kernel_step *step, const struct nn_conv_shape *shape)
 {
+    const uint32_t *in = step->inputs[0].dims, *filter = step->inputs[1].dims;
+
     return step->n_inputs >= 7 && step->n_outputs == 1 && step->inputs[0].n_dims == 4 &&
            step->inputs[1].n_dims == 4 && step->outputs[0].n_dims == 4 &&
-           step->inputs[0].dims[3] == step->inputs[1].dims[3] &&
-           step->outputs[0].dims[3] == step->inputs[1].dims[0] &&
-           step->inputs[0].dims[0] == step->outputs[0].dims[0] &&
-           nn_tensor_count(&step->inputs[1]) > 0 && nn_tensor_count(&step->outputs[0]) > 0;
+           nn_conv_is_dense(shape, in) && (shape->depth_multiplier || in[3] == filter[3]) &&
+           step->outputs[0].dims[3] == nn_conv_columns(shape, filter) &&
+           in[0] == step->outputs[0].dims[0] && nn_tensor_count(&step->inputs[1]) > 0 &&
+           nn_tensor_count(&step->outputs[0]) > 0;
 }
 
 /* ---- staging ---- */

@@ -48,9 +48,22 @@ static inline bool nn_conv_has_image(const struct nn_conv_shape *shape)
            shape->dilation_w >= 1;
 }
 
-/* nn_conv_has_dims() - whether the step's tensors have the ranks and dimensions of a CONV_2D that
- * is not empty. */
-bool nn_conv_has_dims(const struct nn_kernel_step *step);
+/* nn_conv_columns() - filters. DEPTHWISE_CONV_2D of one channel is a CONV_2D whose filter is
+ * transposed: [1,fH,fW,columns]. */
+static inline size_t nn_conv_columns(const struct nn_conv_shape *shape, const uint32_t *filter)
+{
+    return filter[shape->depth_multiplier ? 3 : 0];
+}
+
+/* nn_conv_is_dense() - whether each result comes from all channels: always with CONV_2D. */
+static inline bool nn_conv_is_dense(const struct nn_conv_shape *shape, const uint32_t *in)
+{
+    return shape->depth_multiplier == 0 || in[3] == 1;
+}
+
+/* nn_conv_has_dims() - whether the step's tensors have the ranks and dimensions of a convolution of
+ * this shape that is dense and not empty. */
+bool nn_conv_has_dims(const struct nn_kernel_step *step, const struct nn_conv_shape *shape);
 
 /* What staging takes. copy() brings n elements of the input to the image. */
 struct nn_conv_stage {

@@ -27,24 +27,24 @@ bool nn_gemm_f32_simd_bytes(size_t n_columns, size_t k, size_t *ret_bytes)
            nn_mul_size(column, sizeof(float), &column) && nn_mul_size(n, column, ret_bytes);
 }
 
-void nn_gemm_f32_simd_pack(float *block, const float *weights, const float *bias, size_t n_columns,
-                           size_t k, struct nn_stop *stop)
+void nn_gemm_f32_simd_pack(float *block, const struct nn_gemm_f32_source *source,
+                           struct nn_stop *stop)
 {
-    size_t columns = whole_columns(n_columns);
+    size_t columns = whole_columns(source->n_columns);
     struct nn_pace pace = nn_pace(stop);
 
-    memcpy(block, bias, n_columns * sizeof(*bias));
-    for (size_t first = 0; first < n_columns; first += PANEL) {
+    memcpy(block, source->bias, source->n_columns * sizeof(*block));
+    for (size_t first = 0; first < source->n_columns; first += PANEL) {
         size_t width = nn_min_size(columns - first, PANEL);
-        size_t n = nn_min_size(n_columns - first, PANEL);
-        const float *from = weights + first * k;
-        float *to = block + columns + first * k;
+        size_t n = nn_min_size(source->n_columns - first, PANEL);
+        const float *from = source->weights + first * source->n_step;
+        float *to = block + columns + first * source->n_k;
 
-        if (nn_pace_ends(&pace, 1 + n * k))
+        if (nn_pace_ends(&pace, 1 + n * source->n_k))
             return;
-        for (size_t i = 0; i < k; i++, to += width)
+        for (size_t k = 0; k < source->n_k; k++, to += width, from += source->k_step)
             for (size_t c = 0; c < n; c++)
-                to[c] = from[c * k + i];
+                to[c] = from[c * source->n_step];
     }
 }
 

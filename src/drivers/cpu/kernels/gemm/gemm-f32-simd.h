@@ -39,10 +39,17 @@ struct nn_gemm_f32_simd {
 /* nn_gemm_f32_simd_bytes() - of the packed form. Returns: false if it does not fit a size. */
 bool nn_gemm_f32_simd_bytes(size_t n_columns, size_t k, size_t *ret_bytes);
 
-/* nn_gemm_f32_simd_pack() - weights [n_columns][k] and bias into a zeroed block, which is not whole if
- * stop has an outcome then. */
-void nn_gemm_f32_simd_pack(float *block, const float *weights, const float *bias, size_t n_columns,
-                           size_t k, struct nn_stop *stop);
+/* What there is to pack. */
+struct nn_gemm_f32_source {
+    const float *weights; /* of column n, element k: [n * n_step + k * k_step] */
+    size_t n_step, k_step;
+    const float *bias; /* [n_columns] */
+    size_t n_columns, n_k;
+};
+
+/* nn_gemm_f32_simd_pack() - into a zeroed block, which is not whole if stop has an outcome then. */
+void nn_gemm_f32_simd_pack(float *block, const struct nn_gemm_f32_source *source,
+                           struct nn_stop *stop);
 
 /* nn_gemm_f32_simd_use() - a packed block. The caller sets segments, low and high. */
 struct nn_gemm_f32_simd nn_gemm_f32_simd_use(const float *block, size_t n_columns);

@@ -10,7 +10,7 @@
 enum {
     MAX_TILE_ROWS = NN_GEMM_SIMD_ROWS,
     LANES = NN_LANES_I32,
-    PANEL = 2 * LANES, /* columns */
+    PANEL = NN_GEMM_SIMD_COLUMNS,
     GROUP = NN_SIMD_GROUP,
 };
 
@@ -48,14 +48,20 @@ static int32_t weight_at(const struct nn_gemm_simd_source *source, size_t i)
 /* What is taken from each weight: all of the zero point, or as much as lets it fit. */
 static int32_t find_shift(const struct nn_gemm_simd_source *source)
 {
-    for (size_t i = 0; sizeof(nn_simd_weight) == 1 &&
-                       i < source->n_columns * source->n_segments * source->n_elements;
-         i++) {
-        int32_t w = weight_at(source, i) - source->weight_zero;
+    size_t n_weights = source->n_columns * source->n_segments * source->n_elements;
+    uint8_t flip = source->is_signed ? 0x80 : 0, least = 0xff, largest = 0;
+    int32_t offset = source->weight_zero + flip;
 
-        if (w < INT8_MIN || w > INT8_MAX)
-            return source->is_signed ? 0 : 128;
+    if (sizeof(nn_simd_weight) != 1)
+        return source->weight_zero;
+    for (size_t i = 0; i < n_weights; i++) {
+        uint8_t code = source->weights[i] ^ flip;
+
+        least = code < least ? code : least;
+        largest = code > largest ? code : largest;
     }
+    if (least - offset < INT8_MIN || largest - offset > INT8_MAX)
+        return source->is_signed ? 0 : 128;
     return source->weight_zero;
 }
 
@@ -76,16 +82,22 @@ static int32_t column_pack(const struct nn_gemm_simd_source *source, nn_simd_wei
     size_t length = whole_groups(source->n_elements), k = source->n_segments * length, step;
     int32_t zero = source->weight_zero - shift;
     nn_simd_weight *to = column_at(panels, source->n_columns, k, n, &step);
+    size_t from = n * source->n_step;
     uint32_t sum = 0;
 
-    for (size_t i = 0; i < k; i++) {
-        size_t from = (n * source->n_segments + i / length) * source->n_elements + i % length;
-        /* What pads a segment equals its zero point: it counts for nothing. */
-        int32_t w = i % length < source->n_elements ? weight_at(source, from) - shift : zero;
+    for (size_t segment = 0; segment < source->n_segments; segment++)
+        for (size_t i = 0; i < length; i += GROUP, to += step)
+            for (size_t j = 0; j < GROUP; j++) {
+                /* What pads a segment equals its zero point: it counts for nothing. */
+                int32_t w = zero;
 
-        to[i / GROUP * step + i % GROUP] = (nn_simd_weight)w;
-        sum += (uint32_t)(w - zero);
-    }
+                if (i + j < source->n_elements) {
+                    w = weight_at(source, from) - shift;
+                    from += source->k_step;
+                }
+                to[j] = (nn_simd_weight)w;
+                sum += (uint32_t)(w - zero);
+            }
     if (sizeof(nn_simd_weight) != 1)
         return source->bias[n]; /* data has lost its zero point */
     return (int32_t)((uint32_t)source->bias[n] - (uint32_t)source->input_zero * sum);
@@ -98,6 +110,7 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
     uint8_t *panels = (uint8_t *)block + HEAD_BYTES + columns * NN_REQUANTIZE_BYTES;
     int32_t shift = find_shift(source), zero = source->weight_zero - shift;
 
+    r.rounds_once = source->rounds_once;
     memcpy(block, &zero, sizeof(zero));
     for (size_t n = 0; n < source->n_columns; n++) {
         if (!nn_requantize_fits(source->multipliers[n]))
@@ -315,6 +328,56 @@ static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_ge
 }
 #endif
 
+/* ---- one row ---- */
+
+/* Panels that one row meets at once: two sums alone would wait for each other. */
+enum { N_WIDE = 4 };
+
+/* One row and N_WIDE panels of two vectors. */
+static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                     const struct panel *panel, int32_t correction)
+{
+    const struct nn_gemm_segments *segments = &gemm->segments;
+    size_t k = segments->n_rows * segments->n_taps * segments->n_elements, column = panel->column;
+    const nn_simd_weight *weights = panel->weights;
+    nn_vector_i32 sums[2 * N_WIDE];
+
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 2 * N_WIDE; j++)
+        sums[j] = nn_load_i32(gemm->requantize.bias + column + j * LANES);
+    for (size_t y = 0; y < segments->n_rows; y++)
+        for (size_t x = 0; x < segments->n_taps; x++) {
+            const nn_gemm_simd_data *data = tile->rows + y * segments->row_step +
+                                            x * segments->tap_step;
+
+            for (size_t at = 0; at < segments->n_elements; at += GROUP, weights += PANEL * GROUP) {
+                int32_t word;
+
+                memcpy(&word, data + at, sizeof(word));
+#pragma GCC unroll 8
+                for (size_t j = 0; j < 2 * N_WIDE; j++)
+                    sums[j] = nn_multiply_add(
+                        sums[j], nn_splat_i32(word),
+                        nn_load_i32(weights + j / 2 * PANEL * k + j % 2 * LANES * GROUP));
+            }
+        }
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 2 * N_WIDE; j++)
+        store_codes(tile->out + column + j * LANES,
+                    nn_requantize(&gemm->requantize, sums[j] - correction, column + j * LANES),
+                    gemm->n_columns - nn_min_size(gemm->n_columns, column + j * LANES));
+}
+
+/* How many columns a wide run takes from column on; 0: too few are left. */
+static size_t wide_columns(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
+                           size_t n_tiles, size_t column, size_t end)
+{
+    size_t stop = column + N_WIDE * PANEL;
+    bool is_whole = stop <= end || (end == gemm->n_columns && stop == whole_columns(end));
+
+    return n_tiles == 1 && some->n_rows == 1 && is_whole ? N_WIDE * PANEL : 0;
+}
+
 static void panel_run(const struct nn_gemm_simd *gemm, const struct panel *panel,
                       const struct nn_gemm_simd_tile *some, size_t n_tiles,
                       int32_t (*corrections)[MAX_TILE_ROWS])
@@ -326,19 +389,25 @@ static void panel_run(const struct nn_gemm_simd *gemm, const struct panel *panel
 }
 
 void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
-                      size_t n_tiles)
+                      size_t n_tiles, size_t first, size_t end)
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
-    size_t k = segments->n_rows * segments->n_taps * segments->n_elements;
+    size_t k = segments->n_rows * segments->n_taps * segments->n_elements, n_done;
     int32_t corrections[NN_GEMM_SIMD_TILES][MAX_TILE_ROWS] = {0};
 
 #ifdef NN_VARIANT_VNNI
     for (size_t i = 0; gemm->weight_zero && i < n_tiles; i++)
         find_corrections(gemm, &some[i], corrections[i]);
 #endif
-    for (size_t n = 0; n < gemm->n_columns; n += PANEL) {
+    for (size_t n = first; n < end; n += n_done) {
         struct panel panel = {gemm->panels + n * k, n};
 
-        panel_run(gemm, &panel, some, n_tiles, corrections);
+        n_done = wide_columns(gemm, some, n_tiles, n, end);
+        if (n_done) {
+            wide_run(gemm, some, &panel, corrections[0][0]);
+        } else {
+            panel_run(gemm, &panel, some, n_tiles, corrections);
+            n_done = PANEL;
+        }
     }
 }

@@ -35,7 +35,8 @@ typedef int16_t nn_gemm_simd_data;
 #endif
 enum {
     NN_GEMM_SIMD_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 12 : 6,
-    NN_GEMM_SIMD_TILES = 32, /* in one call */
+    NN_GEMM_SIMD_TILES = 32,                 /* in one call */
+    NN_GEMM_SIMD_COLUMNS = 2 * NN_LANES_I32, /* of a panel */
 };
 
 #define nn_gemm_simd_bytes NN_VARIANT_SYMBOL(nn_gemm_simd_bytes)
@@ -53,12 +54,14 @@ struct nn_gemm_simd {
 
 /* What there is to pack. */
 struct nn_gemm_simd_source {
-    const uint8_t *weights; /* [n_columns][segments][elements] */
-    bool is_signed;         /* int8 weights */
+    const uint8_t *weights; /* of column n, element k of its segments: [n * n_step + k * k_step] */
+    size_t n_step, k_step;
+    bool is_signed; /* int8 weights */
     int32_t weight_zero, input_zero, output_zero;
     const int32_t *bias;                     /* [n_columns] */
     const struct nn_multiplier *multipliers; /* [n_columns] */
     size_t n_columns, n_segments, n_elements;
+    bool rounds_once; /* nn_requantize_set() */
 };
 
 /* nn_gemm_simd_bytes() - of the packed form. Returns: false if it does not fit a size. */
@@ -81,9 +84,10 @@ struct nn_gemm_simd_tile {
     uint8_t *out;
 };
 
-/* nn_gemm_simd_run() - all columns of n_tiles tiles, at most NN_GEMM_SIMD_TILES: a panel of weights serves one tile after the
- * other. */
+/* nn_gemm_simd_run() - columns [first, end) of n_tiles tiles, at most NN_GEMM_SIMD_TILES: a panel of
+ * weights serves one tile after the other. first and end are multiples of NN_GEMM_SIMD_COLUMNS, or
+ * end is the last column. */
 void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tiles,
-                      size_t n_tiles);
+                      size_t n_tiles, size_t first, size_t end);
 
 #endif

@@ -223,17 +223,46 @@ TEST(reductions_of_infinities)
 }
 TEST_END
 
-TEST(a_mean_of_codes_drops_its_remainder)
+/* The mean's code of codes with this zero point. */
+static int32_t mean_of_codes(uint32_t type, int32_t zero_point, uint32_t n, const void *codes)
 {
-    const int8_t signed_codes[] = {-1, -2, -2};
-    const uint8_t codes[] = {254, 255, 255};
+    const int32_t axis = 0;
+    int32_t code;
 
-    reduce_row(NNHAL_OP_MEAN, Q8S, 3, signed_codes);
-    ck_assert_int_eq((int8_t)c.outputs[0].data[0], -1);
+    kernel_case_init(&c, NNHAL_OP_MEAN, &nn_kernels_reduce);
+    kernel_case_tensor(&c, type, 1, &n, codes)->zero_point = zero_point;
+    kernel_case_i32s(&c, 1, &axis)->is_constant = true;
+    kernel_case_i32(&c, 0);
+    kernel_case_output(&c, type)->zero_point = zero_point;
+    kernel_case_run(&c);
+    code = type == Q8S ? (int8_t)c.outputs[0].data[0] : c.outputs[0].data[0];
     kernel_case_done(&c);
-    reduce_row(NNHAL_OP_MEAN, Q8, 3, codes);
-    ck_assert_uint_eq(c.outputs[0].data[0], 254);
-    kernel_case_done(&c);
+    return code;
+}
+
+TEST(a_mean_of_codes_rounds_away_from_the_zero_point)
+{
+    const int8_t signed_codes[] = {-1, -2, -2}, half[] = {-2, -1};
+    const uint8_t codes[] = {254, 255, 255}, low_half[] = {0, 1};
+
+    ck_assert_int_eq(mean_of_codes(Q8S, 0, 3, signed_codes), -2);
+    ck_assert_int_eq(mean_of_codes(Q8S, 0, 2, half), -2);
+    ck_assert_int_eq(mean_of_codes(Q8S, -128, 2, half), -1);
+    ck_assert_int_eq(mean_of_codes(Q8, 0, 3, codes), 255);
+    ck_assert_int_eq(mean_of_codes(Q8, 0, 2, low_half), 1);
+    ck_assert_int_eq(mean_of_codes(Q8, 255, 2, low_half), 0);
+}
+TEST_END
+
+TEST(a_mean_of_many_codes_does_not_overflow)
+{
+    uint32_t n = 9 << 20;
+    uint8_t *codes = malloc(n);
+
+    ck_assert_ptr_nonnull(codes);
+    memset(codes, 255, n);
+    ck_assert_int_eq(mean_of_codes(Q8, 0, n, codes), 255);
+    free(codes);
 }
 TEST_END
 
@@ -392,7 +421,8 @@ TEST(products_of_integers_wrap)
 TEST_END
 
 CHECK_MAIN("kernel-slices", softmax_along_any_axis, softmax_of_many_codes, every_set_of_axes,
-           reductions_of_infinities, a_mean_of_codes_drops_its_remainder, booleans_are_any_byte,
+           reductions_of_infinities, a_mean_of_codes_rounds_away_from_the_zero_point,
+           a_mean_of_many_codes_does_not_overflow, booleans_are_any_byte,
            arg_takes_the_first_and_a_leading_nan, a_slice_of_zeros_stays_zero,
            a_small_variance_far_from_zero_is_kept, a_radius_beyond_the_slice_takes_all_of_it,
            large_products_of_all_forms, products_of_integers_wrap)

@@ -5,7 +5,7 @@ import math
 
 import nnt
 from case import FLOATS, QUANTS, count, indices, offset, operation, slices
-from num import INT32_MAX, RANGE, clamp, mbqm, rdp, shl_sat, srdhm, tdiv
+from num import INT32_MAX, RANGE, clamp, mbqm, rdp, round_away, shl_sat, srdhm
 
 
 def reduced(case, a):
@@ -51,7 +51,8 @@ def mean(case, name):
     if type_ in FLOATS:
         values = [math.fsum(g) / len(g) for g in groups]
     else:
-        values = [tdiv(sum(g), len(g)) for g in groups]
+        zero = a.zero_point
+        values = [zero + round_away((sum(g) - zero * len(g)) / len(g)) for g in groups]
     out = case.output(type_, kept if keeps > 0 else dropped, values, a.scale, a.zero_point)
     return case.model(name, [a, axes, case.i32(keeps)], [out])
 

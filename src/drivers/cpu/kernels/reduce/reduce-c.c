@@ -344,9 +344,57 @@ NN_INLINE void item_byte(uint32_t op, const struct reduce_job *job, size_t at, s
                 acc[k] = combine_byte(op, acc[k], row[k], flip);
         }
     }
-    /* The reference divides raw codes and drops the remainder. */
     for (size_t k = 0; k < n; k++)
-        out[k] = (uint8_t)(op == NNHAL_OP_MEAN ? acc[k] / (int32_t)job->n_reduced : acc[k]);
+        out[k] = (uint8_t)acc[k];
+}
+
+/* Rows of codes whose sums fit 32 bits. */
+enum { MAX_SUMMED_ROWS = 1 << 22 };
+
+static void add_sums(int64_t *restrict totals, int32_t *restrict sums, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        totals[k] += sums[k];
+        sums[k] = 0;
+    }
+}
+
+/* Rounded about the zero point, half away from it, as TensorFlow Lite does: a remainder that is
+ * dropped moves every mean the same way, and a network's results with it. */
+static void mean_byte_item(const struct reduce_job *job, size_t at, size_t out_at, size_t n)
+{
+    const struct nn_tensor *input = &job->args->inputs[0];
+    const uint8_t *in = input->data;
+    uint8_t *out = (uint8_t *)job->args->outputs[0].data + out_at;
+    uint32_t flip = nn_quant_flip(input->type);
+    const size_t *s = job->walk.sizes;
+    int64_t count = (int64_t)job->n_reduced, totals[NN_CHUNK] = {0};
+    int32_t sums[NN_CHUNK] = {0};
+    struct nn_pace pace = nn_pace(job->args->stop);
+    size_t n_rows = 0;
+
+    for (size_t r0 = 0; r0 < s[1]; r0++) {
+        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, n); r1++) {
+            const uint8_t *row = in + at + r0 * s[2] * s[3] * s[4] + r1 * s[4];
+
+            for (size_t k = 0; k < n; k++)
+                sums[k] += nn_quant_code(row[k], flip);
+            if (++n_rows % MAX_SUMMED_ROWS == 0)
+                add_sums(totals, sums, n);
+        }
+    }
+    add_sums(totals, sums, n);
+    for (size_t k = 0; k < n; k++) {
+        int64_t from_zero = totals[k] - count * input->zero_point;
+        int64_t half = from_zero < 0 ? -(count / 2) : count / 2;
+
+        out[k] = (uint8_t)((from_zero + half) / count + input->zero_point);
+    }
+}
+
+static int nn_mean_byte(const struct nn_kernel_args *args)
+{
+    return run_reduce(args, mean_byte_item);
 }
 
 #define DEFINE_BYTE(op_name, op)                                                                   \
@@ -359,7 +407,6 @@ NN_INLINE void item_byte(uint32_t op, const struct reduce_job *job, size_t at, s
     {                                                                                              \
         return run_reduce(args, NN_VARIANT_SYMBOL(op_name##_byte_item));                           \
     }
-DEFINE_BYTE(mean, MEAN)
 DEFINE_BYTE(reduce_max, REDUCE_MAX)
 DEFINE_BYTE(reduce_min, REDUCE_MIN)
 DEFINE_BYTE(reduce_all, REDUCE_ALL)
@@ -374,7 +421,7 @@ DEFINE_BYTE(reduce_any, REDUCE_ANY)
 
 static const struct nn_kernel kernels[] = {
     ROW("mean_float", MEAN, NN_T_F32 | NN_T_F16, NN_VARIANT_SYMBOL(nn_mean_float)),
-    ROW("mean_q8", MEAN, NN_T_U8 | NN_T_S8, NN_VARIANT_SYMBOL(nn_mean_byte)),
+    ROW("mean_q8", MEAN, NN_T_U8 | NN_T_S8, nn_mean_byte),
     ROW("reduce_max_float", REDUCE_MAX, NN_T_F32 | NN_T_F16, nn_reduce_max_bounded),
     ROW("reduce_max_q8", REDUCE_MAX, NN_T_U8 | NN_T_S8, NN_VARIANT_SYMBOL(nn_reduce_max_byte)),
     ROW("reduce_min_float", REDUCE_MIN, NN_T_F32 | NN_T_F16, nn_reduce_min_bounded),

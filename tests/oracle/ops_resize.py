@@ -3,9 +3,8 @@
 
 import math
 
-import nnt
 from case import FLOATS, QUANTS, operation, to_nchw
-from num import clamp, f32, round_away, tdiv
+from num import RANGE, clamp, f32, round_away
 
 
 class Axis:
@@ -26,15 +25,6 @@ class Axis:
         low = max(math.floor(at), 0)
         return low, min(math.ceil(at), self.size - 1), f32(at - low)
 
-    def bilinear_int(self, i):
-        """The same in 1024ths."""
-        scale = (1024 * self.size + self.out // 2) // self.out
-        if self.align and self.out > 1:
-            scale = (1024 * (self.size - 1) + (self.out - 1) // 2) // (self.out - 1)
-        at = i * scale + (scale // 2 - 512 if self.half else 0)
-        low = max(tdiv(at, 1024), 0)
-        return low, min(tdiv(at + 1023, 1024), self.size - 1), at - 1024 * low
-
     def nearest(self, i):
         at = f32((i + 0.5 if self.half else i) * self.scale)
         return clamp(round_away(at) if self.align else math.floor(at), 0, self.size - 1)
@@ -43,17 +33,14 @@ class Axis:
 def blend(type_, corners, y, x):
     """Four corners (y0 x0, y1 x0, y0 x1, y1 x1) by their fractions."""
     fy, fx = y[2], x[2]
-    if type_ == nnt.Q8S:
-        weights = ((1024 - fy) * (1024 - fx), fy * (1024 - fx), (1024 - fy) * fx, fy * fx)
-        total = sum(c * w for c, w in zip(corners, weights))
-        return tdiv(total + (2**19 if total > 0 else -2**19), 2**20)
     gy, gx = f32(1 - fy), f32(1 - fx)
     factors = ((gy, gx), (fy, gx), (gy, fx), (fy, fx))
-    if type_ == nnt.Q8:
+    if type_ in QUANTS:
+        lowest = RANGE[type_][0]
         total = 0.0
         for c, (a, b) in zip(corners, factors):
-            total = f32(total + f32(f32(c * a) * b))
-        return math.floor(f32(total + 0.5))
+            total = f32(total + f32(f32((c - lowest) * a) * b))
+        return math.floor(f32(total + 0.5)) + lowest
     return math.fsum(c * a * b for c, (a, b) in zip(corners, factors))
 
 
@@ -84,8 +71,7 @@ def resize(case, name):
     def value(b, i, j, k):
         if name == 'RESIZE_NEAREST_NEIGHBOR':
             return pixel(b, rows.nearest(i), columns.nearest(j), k)
-        y = rows.bilinear_int(i) if type_ == nnt.Q8S else rows.bilinear(i)
-        x = columns.bilinear_int(j) if type_ == nnt.Q8S else columns.bilinear(j)
+        y, x = rows.bilinear(i), columns.bilinear(j)
         corners = [pixel(b, p, q, k) for q in x[:2] for p in y[:2]]
         return blend(type_, corners, y, x)
     out_dims = [n, oh, ow, c]

@@ -4,8 +4,9 @@
  * Where output rows and columns come from is worked out once per run, for each
  * axis by itself; then one item of work is one row of output. An NCHW image is
  * N * C images of one channel.
- * The arithmetic is TensorFlow Lite's: float, in the order of its sums, for float
- * and unsigned codes; for signed codes integers with 10 bits of fraction. */
+ * The arithmetic is NNAPI's: float, in the order of the reference's sums; signed codes are unsigned
+ * ones that are 128 lower. TensorFlow Lite's kernel for int8 takes steps of 1024ths instead, and is
+ * up to 200 codes away on large images. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/kernel.h"
 #include "drivers/cpu/kernels/common/float16.h"
@@ -25,10 +26,7 @@ struct resize_params {
 /* Where one row or column of the output comes from. */
 struct tap {
     uint32_t low, high; /* rows or columns of the input */
-    union {
-        float fraction; /* of the way from low to high */
-        int32_t steps;  /* the same in 1024ths */
-    };
+    float fraction;     /* of the way from low to high */
 };
 
 struct resize_job {
@@ -92,24 +90,6 @@ static void make_float_taps(const struct resize_params *params, uint32_t in, uin
         taps[i].low = clamp_index((int64_t)floorf(at), in);
         taps[i].high = clamp_index((int64_t)ceilf(at), in);
         taps[i].fraction = at - (float)taps[i].low;
-    }
-}
-
-static void make_integer_taps(const struct resize_params *params, uint32_t in, uint32_t out,
-                              struct tap *taps)
-{
-    int64_t scale = (INT64_C(1024) * in + out / 2) / out;
-
-    if (params->aligns_corners && out > 1)
-        scale = (INT64_C(1024) * (in - 1) + (out - 1) / 2) / (out - 1);
-    for (uint32_t i = 0; i < out; i++) {
-        int64_t at = i * scale + (params->has_half_pixels ? scale / 2 - 512 : 0);
-
-        taps[i].low = clamp_index(at / 1024, in);
-        taps[i].high = clamp_index((at + 1023) / 1024, in);
-        /* Between a pixel and itself every fraction is the same; 0 keeps sums small. */
-        taps[i].steps = taps[i].low == taps[i].high ? 0
-                                                    : (int32_t)(at - INT64_C(1024) * taps[i].low);
     }
 }
 
@@ -203,51 +183,15 @@ static void input_rows(const struct resize_job *job, size_t row, size_t *ret_low
         }                                                                                          \
     }
 
-#define SAME(x)       (x)
-#define CODE(x)       ((float)(x))
-#define ROUND_CODE(x) ((uint8_t)((x) + 0.5f))
+#define SAME(x)              (x)
+#define CODE(x)              ((float)(x))
+#define ROUND_CODE(x)        ((uint8_t)((x) + 0.5f))
+#define SIGNED_CODE(x)       ((float)((x) + 128))
+#define ROUND_SIGNED_CODE(x) ((int8_t)(ROUND_CODE(x) ^ 0x80))
 
 DEFINE_BILINEAR(bilinear_f32, float, SAME, SAME)
 DEFINE_BILINEAR(bilinear_u8, uint8_t, CODE, ROUND_CODE)
-
-/* Codes by their weights, 2^-20ths that add up to 1, so that sums are below 2^27;
- * rounded half away from zero. */
-static void blend_s8(const int8_t *const p[4], const int32_t w[4], size_t n, int8_t *out)
-{
-    const int32_t half = 1 << 19;
-
-    for (size_t c = 0; c < n; c++) {
-        int32_t sum = p[0][c] * w[0] + p[1][c] * w[1] + p[2][c] * w[2] + p[3][c] * w[3];
-
-        out[c] = (int8_t)((sum + (sum > 0 ? half : -half)) / (half * 2));
-    }
-}
-
-static void bilinear_s8(void *ctx, size_t begin, size_t end, unsigned worker)
-{
-    const struct resize_job *job = ctx;
-    size_t n = job->n_channels;
-
-    for (size_t row = begin; row < end; row++) {
-        int32_t fy = job->rows[row % job->out_h].steps;
-        int8_t *out = (int8_t *)job->out + row * job->out_w * n;
-        size_t low, high;
-
-        input_rows(job, row, &low, &high);
-        for (uint32_t x = 0; x < job->out_w; x++, out += n) {
-            const struct tap *tap = &job->columns[x];
-            const int8_t *above = (const int8_t *)job->in + low;
-            const int8_t *below = (const int8_t *)job->in + high;
-            size_t left = tap->low * n, right = tap->high * n;
-            int32_t fx = tap->steps;
-
-            blend_s8(
-                (const int8_t *[]){above + left, below + left, above + right, below + right},
-                (int32_t[]){(1024 - fy) * (1024 - fx), fy * (1024 - fx), (1024 - fy) * fx, fy * fx},
-                n, out);
-        }
-    }
-}
+DEFINE_BILINEAR(bilinear_s8, int8_t, SIGNED_CODE, ROUND_SIGNED_CODE)
 
 /* Two rows of the input are widened, and then are rows of float. */
 static void bilinear_f16(void *ctx, size_t begin, size_t end, unsigned worker)
@@ -297,7 +241,7 @@ static int nn_resize_bilinear_u8__c(const struct nn_kernel_args *args)
 
 static int nn_resize_bilinear_s8__c(const struct nn_kernel_args *args)
 {
-    return run_rows(args, make_integer_taps, bilinear_s8, 2);
+    return run_rows(args, make_float_taps, bilinear_s8, 2);
 }
 
 /* ---- nearest neighbor ---- */

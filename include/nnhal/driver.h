@@ -208,6 +208,10 @@ struct nnhal_execution {
      * long execution checks it now and then, and returns NNHAL_GENERAL_FAILURE.
      * Never NULL; read with __atomic_load_n. */
     const uint32_t *is_cancelled;
+    /* Not NULL while steps are measured: called after each step, on the thread of execute().
+     * A driver without steps never calls it. Since 0.2. */
+    nnhal_step_fn report_step;
+    void *report_ctx;
 };
 
 /* A use of a buffer: as an input or an output of a prepared model, which may be

@@ -110,6 +110,11 @@ uint64_t nnhal_get_copied_bytes(void);
  * used any number of times. */
 uint64_t nnhal_get_imported_memories(void);
 
+/* nnhal_set_step_listener() - on_step is called with ctx after each step of the executions that
+ * drivers in this process compute, on the thread that computes; NULL: no more. Drivers in other
+ * processes report nothing, nor do those without steps. Call it while nothing is executed. */
+void nnhal_set_step_listener(nnhal_step_fn on_step, void *ctx);
+
 /* -- hardware buffers ------------------------------------------------------------ */
 
 /* The memory behind a hardware buffer. */

@@ -152,6 +152,10 @@ bool nn_host_may_stall(struct nn_hal *hal);
  * Returns: as nn_jobs_submit(). */
 int nn_host_submit_stalling(struct nn_host *host, uint32_t uid, struct nn_job *job);
 
+/* nn_host_listen_steps() - on_step is called after each step of the executions of all hosts in
+ * this process, if their drivers report them; NULL: no more. While nothing is executed. */
+void nn_host_listen_steps(nnhal_step_fn on_step, void *ctx);
+
 /* nn_host_copied_bytes() - bytes that copies into and out of buffers have moved, of
  * all sessions so far. Nothing else that a host does copies arguments. Any thread. */
 uint64_t nn_host_copied_bytes(const struct nn_host *host);

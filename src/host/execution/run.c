@@ -117,6 +117,17 @@ static uint32_t make_shapes(struct nn_call *call, uint32_t n_outputs,
     return NNHAL_NONE;
 }
 
+/* -- steps ----------------------------------------------------------------------- */
+
+static nnhal_step_fn step_listener;
+static void *step_listener_ctx;
+
+void nn_host_listen_steps(nnhal_step_fn on_step, void *ctx)
+{
+    step_listener = on_step;
+    step_listener_ctx = ctx;
+}
+
 /* -- around the driver ----------------------------------------------------------- */
 
 /* Ends the access to the first n pools. Returns: false if what was written to one of them
@@ -199,6 +210,8 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
         .may_stall = nn_binding_is_for_one_thread(admission->binding),
         .timing = {NNHAL_NO_TIME, NNHAL_NO_TIME},
         .is_cancelled = run->is_cancelled,
+        .report_step = step_listener,
+        .report_ctx = step_listener_ctx,
     };
     uint64_t begin_ns = run->measure ? nn_sys_now_ns() : 0;
     struct nn_overdue_call overdue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
+#include "host/host.h"
 #include "runtime/copy-count.h"
 #include "runtime/execution/execution.h"
 #include "runtime/model/builder.h"
@@ -129,6 +130,11 @@ _public_ uint64_t nnhal_get_copied_bytes(void)
 _public_ uint64_t nnhal_get_imported_memories(void)
 {
     return nn_rt_memory_n_imports();
+}
+
+_public_ void nnhal_set_step_listener(nnhal_step_fn on_step, void *ctx)
+{
+    nn_host_listen_steps(on_step, ctx);
 }
 
 _public_ const char *nnhal_get_result_name(int result)

@@ -123,6 +123,10 @@ int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struc
 
     if (r)
         return nn_error_trace(r);
+    if (execution->size > offsetof(struct nnhal_execution, report_ctx)) {
+        run.report_step = execution->report_step;
+        run.report_ctx = execution->report_ctx;
+    }
     r = nn_program_get_frame(program, 0, &frame);
     if (r) {
         nn_program_put_workspace(program, run.workspace);

@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "drivers/cpu/executor/epilogue.h"
+#include "drivers/cpu/executor/report.h"
 #include "model/types.h"
 
 #include <string.h>
@@ -192,7 +193,7 @@ static int run_plan(struct nn_run *run)
     const struct nn_plan_step *steps = nn_plan_at(run->plan, &header->steps);
     struct nn_kernel_args args = {.run = run, .stop = run->stop};
     struct nn_epilogue_step epilogue[NN_EPILOGUE_MAX];
-    uint64_t scratch, workers;
+    uint64_t scratch, workers, begin_ns;
     int r = reserve_arena(run, header, &scratch, &workers, &args.worker_scratch_stride);
 
     if (!r)
@@ -211,6 +212,7 @@ static int run_plan(struct nn_run *run)
         r = prepare_step(run, &steps[i], &args, epilogue);
         if (r)
             break;
+        begin_ns = nn_report_begin(run);
         /* A kernel is called from here, not through a helper: a backtrace is long enough. */
         if (args.n_epilogue && !kernel->runs_epilogue)
             nn_epilogue_run_head(kernel, &args);
@@ -218,6 +220,7 @@ static int run_plan(struct nn_run *run)
             kernel->walk(&args, kernel->element_cost, kernel->row);
         else
             r = kernel->run(&args);
+        nn_report_end(run, &args, begin_ns);
         r = step_result(run, kernel, r);
     }
     return r;

@@ -23,7 +23,9 @@ struct nn_run {
     struct nn_team *team; /* the program's */
     struct nn_stop *stop;
     uint64_t loop_timeout_ns;
-    bool is_alone; /* the team has no part in it */
+    bool is_alone;             /* the team has no part in it */
+    nnhal_step_fn report_step; /* NULL: steps are not measured */
+    void *report_ctx;
     struct nn_why why;
     /* Of the step that runs. */
     uint32_t graph;

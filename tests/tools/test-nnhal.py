@@ -200,6 +200,8 @@ def wrong_usage_is_told():
             (2, "from 1 to 1000000,", "run", model, "--repeat", "1.5"),
             (2, "nnhal run: unrecognized option", "run", model, "--fly"),
             (2, "--plot", "bench", model, "--cache", "--plot", "times.svg"),
+            (2, "--profile", "bench", model, "--cache", "--profile"),
+            (4, "no steps", "bench", model, "--mode", "private", "--device", "nnhal-cpu", "--profile"),
             (1, "cannot be read", "run", model, "--input", "/"),
             (1, "labels", "run", model, "--labels", "/", "--image", picture),
             (1, "No such file", "run", "/nonexistent.tflite"),
@@ -293,11 +295,23 @@ def devices_and_bench_speak_json():
     expect(done.returncode == 1 and "set TMPDIR" in done.stderr, done.stderr)
 
 
+def bench_profiles_steps():
+    options = ("--mode", "embedded", "--device", "nnhal-cpu", "--threads", 1, "--runs", 20, "--profile")
+    profile = json.loads(nnhal("bench", GLYPHS / "glyphs-int8.tflite", *options, "--json").stdout)
+    convolutions = [s for s in profile["steps"] if s["operation"] == "CONV_2D"]
+    expect(len(convolutions) >= 3, profile)
+    expect(all(s["products"] > 1000 and s["gops"] > 0 and s["us"] > 0 for s in convolutions), profile)
+    expect(all(s["percent_of_peak"] > 0 for s in convolutions), profile)
+    expect(profile["steps_us"] > 0 and profile["run_us"] > 0, profile)
+    table = nnhal("bench", GLYPHS / "glyphs-float.tflite", *options).stdout
+    expect("conv_2d_f32" in table and "GOP/s of floats" in table, table)
+
+
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
          same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
-         devices_and_bench_speak_json]
+         devices_and_bench_speak_json, bench_profiles_steps]
 
 
 def main():

@@ -5,6 +5,7 @@
  * one call of the API, from the application's side. */
 #include "bench-cache.h"
 #include "bench-inputs.h"
+#include "bench-profile.h"
 #include "options.h"
 #include "pingpong.h"
 #include "plot.h"
@@ -28,6 +29,7 @@ struct bench_options {
     const char *inputs; /* bench_fill_inputs() */
     const char *plot;   /* where the picture goes; NULL: there is none */
     bool cache;
+    bool profile;
     bool json;
 };
 
@@ -58,6 +60,8 @@ static const char help[] =
     "  --inputs WHAT  random (always the same numbers), zeros, or a file with the bytes of all\n"
     "                 inputs (random)\n"
     "  --plot FILE    draw how the times are distributed, as SVG\n"
+    "  --profile      instead: what each step takes, and how near that is to what a CPU can do;\n"
+    "                 with nnhal-cpu in this process (--mode embedded)\n"
     "  --cache        instead: what it takes to compile the model, and to take it from a cache\n"
     "  --json         print JSON\n";
 
@@ -79,6 +83,7 @@ static int bench_parse(int argc, char **argv, struct bench_options *o)
         {"inputs", tool_read_text, &o->inputs, 0, 0},
         {"plot", tool_read_text, &o->plot, 0, 0},
         {"cache", NULL, &o->cache, 0, 0},
+        {"profile", NULL, &o->profile, 0, 0},
         {"json", NULL, &o->json, 0, 0},
     };
     int status = tool_parse(argc, argv,
@@ -89,6 +94,8 @@ static int bench_parse(int argc, char **argv, struct bench_options *o)
         return status;
     if (o->cache && o->plot)
         return tool_error(TOOL_USAGE, "--cache executes nothing that --plot could draw");
+    if (o->profile && (o->cache || o->plot))
+        return tool_error(TOOL_USAGE, "--profile goes with neither --cache nor --plot");
     o->session.model = argv[optind];
     return TOOL_OK;
 }
@@ -300,12 +307,46 @@ static int measure_cache(const struct bench_options *o)
     return status;
 }
 
+/* -- step by step ------------------------------------------------------------------------- */
+
+static int measure_steps(struct session *session, const struct bench_options *o)
+{
+    struct profile profile;
+    long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int status = profile_measure(session, o->n_runs,
+                                 o->n_threads ? o->n_threads : (uint32_t)(n_cpus > 0 ? n_cpus : 1),
+                                 &profile);
+
+    if (status == TOOL_OK && o->json)
+        profile_print_json(&profile, o->session.model);
+    else if (status == TOOL_OK)
+        profile_print(&profile);
+    profile_free(&profile);
+    return status;
+}
+
+static int measure_whole(struct session *session, const struct bench_options *o)
+{
+    struct bench_result result = {0};
+    int status = bench_measure(session, o, &result);
+
+    if (status == TOOL_OK)
+        status = measure_beside(o, &result);
+    if (status == TOOL_OK)
+        status = bench_plot(o, &result);
+    if (status == TOOL_OK && o->json)
+        print_json(session, o, &result);
+    else if (status == TOOL_OK)
+        print_text(session, o, &result);
+    result_free(&result);
+    return status;
+}
+
 /* -- the command ------------------------------------------------------------------------- */
 
 int cmd_bench(int argc, char **argv)
 {
     struct bench_options o = {.n_runs = 100, .inputs = "random"};
-    struct bench_result result = {0};
     struct session session;
     int status = bench_parse(argc, argv, &o);
 
@@ -317,16 +358,7 @@ int cmd_bench(int argc, char **argv)
     if (status == TOOL_OK)
         status = bench_fill_inputs(&session, o.inputs);
     if (status == TOOL_OK)
-        status = bench_measure(&session, &o, &result);
-    if (status == TOOL_OK)
-        status = measure_beside(&o, &result);
-    if (status == TOOL_OK)
-        status = bench_plot(&o, &result);
-    if (status == TOOL_OK && o.json)
-        print_json(&session, &o, &result);
-    else if (status == TOOL_OK)
-        print_text(&session, &o, &result);
-    result_free(&result);
+        status = o.profile ? measure_steps(&session, &o) : measure_whole(&session, &o);
     session_close(&session);
     return status;
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 enum {
-    MIN_CHUNK_NS = 20000, /* less is not worth a hand-over */
+    MIN_CHUNK_NS = 4000, /* less is not worth a hand-over */
     CHUNKS_PER_THREAD = 4,
     PIECE_NS = 1000000, /* of a range, between two looks at the caller's deadline */
 };

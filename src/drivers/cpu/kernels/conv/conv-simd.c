@@ -209,9 +209,10 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
     job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments, params->low, params->high);
     job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS);
     k = segments->n_rows * segments->n_taps * segments->n_elements;
-    /* About 100 products a nanosecond, and 2 sums scaled. */
+    /* Two instructions a nanosecond; to scale a sum takes as long as 32 products. */
     nn_parallel_for(args, job.blocks.n,
-                    1 + out.n * out.h * out.w / job.blocks.n * (k / 100 + 1) * job.n_columns / 2,
+                    1 + out.n * out.h * out.w / job.blocks.n * job.n_columns * (k + 32) /
+                            (2 * NN_LANES_I32 * NN_SIMD_GROUP),
                     conv_blocks, &job);
     return 0;
 }

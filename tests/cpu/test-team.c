@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_CHUNKS = 500, MAX_WORKERS = 8 };
 
@@ -53,33 +54,39 @@ TEST(every_chunk_runs_once)
 
         ck_assert_int_eq(nn_team_new(n_threads, &team), 0);
         ck_assert_uint_eq(nn_team_size(team), n_threads);
-        nn_team_enter(team);
         for (uint32_t n = 0; n < 300; n++)
             run_and_check(team, n % MAX_CHUNKS);
-        nn_team_leave(team);
         ck_assert_ptr_null(nn_team_free(team));
     }
 }
 TEST_END
+
+/* In 2 s at most. */
+static void wait_until_asleep(const struct nn_team *team)
+{
+    for (int i = 0; i < 20000 && nn_team_is_awake(team); i++)
+        usleep(100);
+    ck_assert(!nn_team_is_awake(team));
+}
 
 TEST(workers_that_sleep_are_woken_or_not_needed)
 {
     struct nn_team *team;
 
     ck_assert_int_eq(nn_team_new(3, &team), 0);
-    /* Outside enter and leave no worker spins: every loop meets sleepers. */
-    for (uint32_t n = 0; n < 300; n++)
+    ck_assert(!nn_team_is_awake(team));
+    for (uint32_t n = 0; n < 100; n++) {
         run_and_check(team, 7);
+        wait_until_asleep(team);
+    }
     nn_team_free(team);
 }
 TEST_END
 
 static void *run_many(void *arg)
 {
-    nn_team_enter(arg);
     for (uint32_t n = 0; n < 200; n++)
         run_and_check(arg, 1 + n % 40);
-    nn_team_leave(arg);
     return NULL;
 }
 

@@ -133,10 +133,8 @@ int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struc
         return nn_error_trace(r);
     }
     r = bind_arguments(&run, &frame->frame, execution);
-    nn_team_enter(run.team);
     if (!r)
         r = nn_run_graph(&run, 0, &frame->frame);
-    nn_team_leave(run.team);
     if (!r)
         r = give_outputs(&run, &frame->frame, execution);
     nn_program_put_frame(program, 0, frame);

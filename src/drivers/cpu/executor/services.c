@@ -14,6 +14,7 @@
 enum {
     MIN_CHUNK_NS = 4000, /* less is not worth a hand-over */
     CHUNKS_PER_THREAD = 4,
+    WAKE_NS = 100000,   /* of loops: a shorter execution does not wake a team that sleeps */
     PIECE_NS = 1000000, /* of a range, between two looks at the caller's deadline */
 };
 
@@ -142,7 +143,9 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
         n_chunks = cost / MIN_CHUNK_NS;
     if (n_chunks > n_items)
         n_chunks = n_items;
-    if (n_chunks < 2 || nn_team_size(team) < 2 || args->run->is_alone) {
+    args->run->loops_ns += cost < WAKE_NS ? cost : WAKE_NS;
+    if (n_chunks < 2 || nn_team_size(team) < 2 || args->run->is_alone ||
+        (args->run->loops_ns < WAKE_NS && !nn_team_is_awake(team))) {
         run_pieces(&(struct range_job){fn, ctx, args->stop, n_items, item_cost, 1}, 0, n_items, 0);
         return;
     }

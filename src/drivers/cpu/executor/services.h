@@ -24,6 +24,7 @@ struct nn_run {
     struct nn_stop *stop;
     uint64_t loop_timeout_ns;
     bool is_alone;             /* the team has no part in it */
+    uint64_t loops_ns;         /* what the loops so far cost, as their kernels believe */
     nnhal_step_fn report_step; /* NULL: steps are not measured */
     void *report_ctx;
     struct nn_why why;

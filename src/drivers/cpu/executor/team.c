@@ -16,7 +16,8 @@ enum {
     MAX_THREADS = 64,
     MAX_REGIONS = 16,
     MAX_CHUNKS = 0xffff,
-    WORKER_SPINS = 4000, /* some 50 us: longer than the gap between two loops */
+    LINGER_NS = 150000,  /* longer than most gaps between two loops, also of two executions */
+    SPINS_PER_LOOK = 64, /* at the clock */
     CALLER_SPINS = 600,
 };
 
@@ -34,7 +35,6 @@ struct nn_team {
     struct region regions[MAX_REGIONS];
     _Alignas(128) _Atomic uint32_t wake; /* futex: changes whenever sleepers should look */
     _Atomic uint32_t n_asleep;
-    _Atomic uint32_t n_inside;
     _Atomic uint32_t is_ending;
     _Atomic uint32_t is_started;
     pthread_mutex_t lock; /* starting */
@@ -113,25 +113,30 @@ static void sleep_until_woken(struct nn_team *team, unsigned worker)
     atomic_fetch_sub(&team->n_asleep, 1);
 }
 
-/* While an execution is under way the next loop is near: spinning costs less than a wake. */
+/* Where a loop was, the next is near: spinning costs less than a wake. Returns: whether it came. */
+static bool linger(struct nn_team *team, unsigned worker)
+{
+    uint64_t end_ns = nn_sys_now_ns() + LINGER_NS;
+
+    do {
+        for (unsigned i = 0; i < SPINS_PER_LOOK; i++) {
+            if (help_somewhere(team, worker))
+                return true;
+            cpu_relax();
+        }
+    } while (!atomic_load(&team->is_ending) && nn_sys_now_ns() < end_ns);
+    return false;
+}
+
 static void *worker_main(void *arg)
 {
     struct worker worker = *(struct worker *)arg;
     struct nn_team *team = worker.team;
-    unsigned n_idle = 0;
 
     free(arg);
-    while (!atomic_load(&team->is_ending)) {
-        if (help_somewhere(team, worker.number)) {
-            n_idle = 0;
-        } else if (n_idle < WORKER_SPINS && atomic_load(&team->n_inside)) {
-            n_idle++;
-            cpu_relax();
-        } else {
+    while (!atomic_load(&team->is_ending))
+        if (!linger(team, worker.number))
             sleep_until_woken(team, worker.number);
-            n_idle = 0;
-        }
-    }
     return NULL;
 }
 
@@ -198,14 +203,9 @@ unsigned nn_team_size(const struct nn_team *team)
     return team->n_threads;
 }
 
-void nn_team_enter(struct nn_team *team)
+bool nn_team_is_awake(const struct nn_team *team)
 {
-    atomic_fetch_add(&team->n_inside, 1);
-}
-
-void nn_team_leave(struct nn_team *team)
-{
-    atomic_fetch_sub(&team->n_inside, 1);
+    return atomic_load(&team->is_started) && atomic_load(&team->n_asleep) < team->n_started;
 }
 
 /* None is free when more executions than regions split loops at once; the loop then runs on

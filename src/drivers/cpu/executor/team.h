@@ -16,8 +16,7 @@
  * is done the caller has not returned and cannot have changed it. A
  * generation would have to come round (2^32 loops) within one claim to be mistaken.
  *
- * Workers spin for a short while only as long as some execution is inside
- * nn_team_enter() .. nn_team_leave(), and then sleep on a futex. A publisher
+ * A worker spins for a short while after each loop, and then sleeps on a futex. A publisher
  * stores the region, then reads n_asleep; a worker adds itself to n_asleep, then
  * looks at the regions once more before it sleeps; both are sequentially
  * consistent, so one of them sees the other.
@@ -30,6 +29,7 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,9 +46,9 @@ struct nn_team *nn_team_free(struct nn_team *team);
 /* nn_team_size() - threads that may work on one loop; worker numbers are below it. */
 unsigned nn_team_size(const struct nn_team *team);
 
-/* nn_team_enter(), nn_team_leave() - around an execution that may run loops. */
-void nn_team_enter(struct nn_team *team);
-void nn_team_leave(struct nn_team *team);
+/* nn_team_is_awake() - whether some worker spins or works: help that costs no wake, which is some
+ * 20 us for both. */
+bool nn_team_is_awake(const struct nn_team *team);
 
 /* fn(ctx, chunk, worker): worker is below nn_team_size() and not in use for two
  * chunks of one loop at a time. */

@@ -16,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IS_WIDE = sizeof(nn_gemm_simd_data) != 1 };
+enum {
+    IS_WIDE = sizeof(nn_gemm_simd_data) != 1,
+    N_SHARES = 8, /* of the columns, where a block is a single position: threads share them */
+};
 
 struct conv_simd_params {
     struct nn_conv_shape shape;
@@ -109,8 +112,8 @@ struct conv_simd_job {
     const struct nn_conv_shape *shape;
     struct nn_conv_image image;
     struct nn_conv_blocks blocks;
-    size_t n_columns;
-    uint8_t zero; /* of the input */
+    size_t n_columns, n_shares; /* of each block */
+    uint8_t zero;               /* of the input */
     const uint8_t *input;
     const nn_gemm_simd_data *data; /* the image, unless blocks of a run are widened */
     uint8_t *output;
@@ -143,11 +146,22 @@ static const nn_gemm_simd_data *block_data(const struct conv_simd_job *job,
     return job->data;
 }
 
+/* The columns of a block's share: all, or some panels where there is one position. */
+static size_t share_end(const struct conv_simd_job *job, size_t share)
+{
+    size_t n_panels = (job->n_columns + NN_GEMM_SIMD_COLUMNS - 1) / NN_GEMM_SIMD_COLUMNS;
+
+    return nn_min_size(share * n_panels / job->n_shares * NN_GEMM_SIMD_COLUMNS, job->n_columns);
+}
+
+/* An item is a share of a block. */
 static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct conv_simd_job *job = ctx;
 
-    for (size_t b = begin; b < end; b++) {
+    for (size_t item = begin; item < end; item++) {
+        size_t b = item / job->n_shares, share = item % job->n_shares;
+        size_t from = share_end(job, share), to = share_end(job, share + 1);
         struct nn_gemm_simd_tile tiles[NN_CONV_TILES];
         struct nn_conv_block block;
         const nn_gemm_simd_data *data;
@@ -159,8 +173,9 @@ static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
             tiles[i] = (struct nn_gemm_simd_tile){
                 data + block.tiles[i].element - first, job->blocks.stride, block.tiles[i].n_rows,
                 job->output + block.tiles[i].position * job->n_columns};
-        nn_gemm_simd_run(&job->gemm, tiles, block.n_tiles, 0, job->n_columns);
-        nn_epilogue_run(job->args, block.first * job->n_columns, block.end * job->n_columns);
+        nn_gemm_simd_run(&job->gemm, tiles, block.n_tiles, from, to);
+        nn_epilogue_run(job->args, block.first * job->n_columns + from,
+                        (block.end - 1) * job->n_columns + to);
     }
 }
 
@@ -208,11 +223,12 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
     stage_image(&job, &in);
     job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments, params->low, params->high);
     job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS);
+    job.n_shares = out.n * out.h * out.w == 1 ? N_SHARES : 1;
     k = segments->n_rows * segments->n_taps * segments->n_elements;
     /* Two instructions a nanosecond; to scale a sum takes as long as 32 products. */
-    nn_parallel_for(args, job.blocks.n,
-                    1 + out.n * out.h * out.w / job.blocks.n * job.n_columns * (k + 32) /
-                            (2 * NN_LANES_I32 * NN_SIMD_GROUP),
+    nn_parallel_for(args, job.blocks.n * job.n_shares,
+                    1 + out.n * out.h * out.w * job.n_columns * (k + 32) /
+                            (job.blocks.n * job.n_shares * 2 * NN_LANES_I32 * NN_SIMD_GROUP),
                     conv_blocks, &job);
     return 0;
 }

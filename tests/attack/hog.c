@@ -135,7 +135,7 @@ static void *work_without_end(void *argument)
     struct desk *desk = calloc(1, sizeof(*desk));
     struct builder b;
     uint64_t memory, prepared;
-    const struct nnhal_model *model = endless_build(&b, !executes);
+    const struct nnhal_model *model = endless_build(&b, !executes, ENDLESS_RATIO);
 
     open_desk(desk);
     while (!executes)

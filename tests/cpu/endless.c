@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cpu/endless.h"
 
-const struct nnhal_model *endless_build(struct builder *b, bool is_constant)
+const struct nnhal_model *endless_build(struct builder *b, bool is_constant, int32_t ratio)
 {
     static const float image[64] = {1}, boxes[4] = {0, 0, 7, 7};
     static const int32_t batch[1] = {0};
@@ -18,7 +18,7 @@ const struct nnhal_model *endless_build(struct builder *b, bool is_constant)
     o[2] = builder_constant(b, 0, NNHAL_TENSOR_INT32, 1, one, 0, 0, batch, sizeof(batch), 0);
     o[3] = o[4] = builder_i32(b, 0, 2);
     o[5] = o[6] = builder_f32(b, 0, 1.0f);
-    o[7] = o[8] = builder_i32(b, 0, INT32_MAX);
+    o[7] = o[8] = builder_i32(b, 0, ratio);
     o[9] = builder_bool(b, 0, false);
     out = is_constant ? builder_temporary(b, 0, NNHAL_TENSOR_FLOAT32, 4, out_dims, 0, 0)
                       : builder_output(b, 0, NNHAL_TENSOR_FLOAT32, 4, out_dims, 0, 0);

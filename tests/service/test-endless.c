@@ -35,7 +35,7 @@ static pid_t start_client(int begin_fd, bool executes)
         return pid;
     if (read(begin_fd, &byte, 1) != 1)
         _exit(1);
-    model = endless_build(&b, !executes);
+    model = endless_build(&b, !executes, ENDLESS_RATIO);
     stand_desk(&stand, &desk);
     prepared = desk_prepare(&desk, model);
     if (executes) {

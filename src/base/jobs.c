@@ -32,7 +32,7 @@ struct user {
     struct turn turn;  /* among the users */
     uint64_t id;
     size_t n_owners;
-    size_t n_running;
+    size_t n_running, n_running_low;
     struct turn *ring; /* of its owners: whose turn it is */
 };
 
@@ -49,7 +49,7 @@ struct owner {
 struct nn_jobs {
     char name[16];
     pid_t pid; /* of the process that the threads belong to */
-    size_t max_threads, max_queued, user_limit, owner_limit;
+    size_t max_threads, max_queued, user_limit, owner_limit, low_limit;
 
     pthread_mutex_t lock;
     pthread_cond_t work; /* CLOCK_MONOTONIC: a job was queued, or closing */
@@ -206,6 +206,14 @@ static bool user_may_run(const struct nn_jobs *jobs, const struct user *user)
            (user->n_running < jobs->user_limit && jobs->n_running + 1 < jobs->max_threads);
 }
 
+/* Whether the owner has a job that may run now, as far as priorities go. */
+static bool owner_has_job(const struct nn_jobs *jobs, const struct owner *owner)
+{
+    if (jobs->low_limit == 0 || owner->user->n_running_low < jobs->low_limit)
+        return true;
+    return owner->lanes[NN_JOBS_MEDIUM].first || owner->lanes[NN_JOBS_HIGH].first;
+}
+
 /* The owner of a user whose turn it is among those below their limit; NULL: none may run now. */
 static struct owner *user_choose_owner(const struct nn_jobs *jobs, const struct user *user)
 {
@@ -216,7 +224,8 @@ static struct owner *user_choose_owner(const struct nn_jobs *jobs, const struct 
     do {
         struct owner *owner = NN_CONTAINER_OF(turn, struct owner, turn);
 
-        if (jobs->owner_limit == 0 || owner->n_running < jobs->owner_limit)
+        if ((jobs->owner_limit == 0 || owner->n_running < jobs->owner_limit) &&
+            owner_has_job(jobs, owner))
             return owner;
         turn = turn->after;
     } while (turn != user->ring);
@@ -271,16 +280,20 @@ static bool wait_for_work(struct nn_jobs *jobs)
 
 static void job_run(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
 {
+    size_t n_low = job->priority == NN_JOBS_LOW;
+
     /* Counted under the lock, which also keeps the owner from being freed while it runs a
      * job. */
     jobs->n_running++;
     owner->user->n_running++;
+    owner->user->n_running_low += n_low;
     owner->n_running++;
     pthread_mutex_unlock(&jobs->lock);
     job->run(job);
     pthread_mutex_lock(&jobs->lock);
     owner->n_running--;
     owner->user->n_running--;
+    owner->user->n_running_low -= n_low;
     jobs->n_running--;
     /* Jobs that waited for a limit may run now; this thread looks next, and an idle one
      * need not be woken. */
@@ -373,6 +386,11 @@ void nn_jobs_limit(struct nn_jobs *jobs, size_t n_of_user, size_t n_of_owner)
 {
     jobs->user_limit = n_of_user;
     jobs->owner_limit = n_of_owner;
+}
+
+void nn_jobs_limit_low(struct nn_jobs *jobs, size_t n_of_user)
+{
+    jobs->low_limit = n_of_user;
 }
 
 int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)

@@ -54,6 +54,10 @@ struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs);
  * runs none. 0 (the default): no limit. To be called before the first submit. */
 void nn_jobs_limit(struct nn_jobs *jobs, size_t n_of_user, size_t n_of_owner);
 
+/* nn_jobs_limit_low() - at most n_of_user threads of the pool run jobs of low priority of one
+ * user at a time, so that its other jobs find a thread. As nn_jobs_limit(). */
+void nn_jobs_limit_low(struct nn_jobs *jobs, size_t n_of_user);
+
 /* nn_jobs_submit() - queues a job; the caller keeps its storage until run or cancel.
  * Any thread. Does not block.
  * Returns: 0, NN_JOBS_E_FULL, -EAGAIN (no thread could be started), -ECHILD. */

@@ -328,10 +328,31 @@ TEST(a_forked_child_has_no_threads_and_says_so)
 }
 TEST_END
 
+TEST(low_priority_leaves_threads_to_the_same_user)
+{
+    struct nn_jobs *jobs = NULL;
+
+    ck_assert_int_eq(nn_jobs_new("test", 8, 100, &jobs), 0);
+    nn_jobs_limit(jobs, 6, 4);
+    nn_jobs_limit_low(jobs, 2);
+    for (uint64_t i = 0; i < 40; i++)
+        ck_assert_int_eq(submit(jobs, 100, NN_JOBS_LOW, i, true), 0);
+    wait_running(2);
+    ck_assert_int_eq(submit(jobs, 100, NN_JOBS_HIGH, 100, false), 0);
+    wait_seen(1);
+    ck_assert_uint_eq(board.seen[0], 100);
+    ck_assert_uint_eq(board.n_running, 2);
+    open_gate();
+    wait_seen(41);
+    nn_jobs_free(jobs);
+}
+TEST_END
+
 CHECK_MAIN("jobs", owners_take_turns_and_have_higher_priorities_first,
            threads_are_bounded_blocked_for_signals_and_gone_afterwards,
            a_full_queue_says_so_and_cancelled_jobs_do_not_run,
            freeing_cancels_what_is_queued_and_waits_for_what_runs,
            one_user_does_not_get_every_thread, the_last_thread_is_left_for_a_user_that_runs_nothing,
            one_owner_leaves_threads_to_the_others_of_its_user,
-           users_take_turns_and_then_their_owners, a_forked_child_has_no_threads_and_says_so)
+           users_take_turns_and_then_their_owners, a_forked_child_has_no_threads_and_says_so,
+           low_priority_leaves_threads_to_the_same_user)

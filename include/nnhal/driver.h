@@ -70,6 +70,22 @@ struct nnhal_memory_handle {
     uint32_t reserved;
 };
 
+/* How the threads of a driver share the CPUs of a service with the work of other users. A
+ * driver that computes on CPUs looks at is_wanted now and then (a relaxed load), at least
+ * every millisecond, and calls give_way() if it is set: the thread may have to wait there, so
+ * it holds no lock that another call needs. A further thread that helps calls enter() before
+ * it computes and leave() after it; so does a thread around a wait for others, the other way
+ * round. All may be called by any thread while the call into the driver lasts. */
+struct nnhal_turn {
+    size_t size;
+    void *host;
+    const uint32_t *is_wanted; /* read with __atomic_load_n */
+    void (*give_way)(void *host);
+    void (*enter)(void *host);
+    void (*leave)(void *host);
+    uint32_t (*n_helpers)(void *host); /* how many further threads would not have to wait now */
+};
+
 /* A mapped pool of the model, readable while the prepared model lives. memory is
  * what import_memory() returned for it. */
 struct nnhal_mapped_pool {
@@ -126,6 +142,7 @@ struct nnhal_prepare {
      * preparation checks it now and then, and returns NNHAL_GENERAL_FAILURE. NULL: it is
      * never cancelled; read with __atomic_load_n. Since 0.2. */
     const uint32_t *is_cancelled;
+    const struct nnhal_turn *turn; /* NULL: there is one user. Since 0.2 */
 };
 
 struct nnhal_prepare_from_cache {
@@ -136,6 +153,7 @@ struct nnhal_prepare_from_cache {
     const struct nnhal_cache *cache;
     uint64_t deadline_ns;         /* as in struct nnhal_prepare */
     const uint32_t *is_cancelled; /* as in struct nnhal_prepare; since 0.2 */
+    const struct nnhal_turn *turn;
 };
 
 /* The names that this header had before 0.2. */
@@ -212,6 +230,7 @@ struct nnhal_execution {
      * A driver without steps never calls it. Since 0.2. */
     nnhal_step_fn report_step;
     void *report_ctx;
+    const struct nnhal_turn *turn; /* NULL: there is one user. Since 0.2 */
 };
 
 /* A use of a buffer: as an input or an output of a prepared model, which may be

@@ -3,6 +3,8 @@
 
 #include "base/sys.h"
 
+#include <nnhal/driver.h>
+
 void (*nn_stop_observer)(void);
 
 /* Two threads may find two reasons; either is true, and the first one stays. */
@@ -24,6 +26,8 @@ int nn_stop_look(struct nn_stop *stop)
         return 0;
     if (nn_stop_outcome(stop))
         return nn_stop_outcome(stop);
+    if (stop->turn && __atomic_load_n(stop->turn->is_wanted, __ATOMIC_RELAXED))
+        stop->turn->give_way(stop->turn->host);
     if (stop->is_cancelled && __atomic_load_n(stop->is_cancelled, __ATOMIC_RELAXED))
         return keep_outcome(stop, NN_STOP_E_CANCELLED);
     if (stop->deadline_ns != UINT64_MAX && nn_sys_now_ns() >= stop->deadline_ns)

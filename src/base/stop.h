@@ -7,6 +7,9 @@
  * from then on every look says the same, so that all parts of the work agree that it is not
  * whole. A look is a load and a clock, some 30 ns.
  *
+ * Where users share CPUs the same looks are where a thread gives way to others, and may wait
+ * for its next turn: they are made without locks.
+ *
  * Loops whose rounds cost less than a look have a struct nn_pace each, which adds up what the
  * rounds cost, roughly and in nanoseconds, and looks when NN_PACE_NS are spent: a subtraction
  * for each round. */
@@ -25,13 +28,16 @@ enum {
 /* What a pace spends between two looks. */
 #define NN_PACE_NS ((size_t)250000)
 
+struct nnhal_turn;
+
 struct nn_stop {
-    uint64_t deadline_ns;         /* CLOCK_MONOTONIC; UINT64_MAX: none */
-    const uint32_t *is_cancelled; /* atomic; NULL: never cancelled */
-    uint32_t outcome;             /* atomic: what the first look that found a reason said */
+    uint64_t deadline_ns;          /* CLOCK_MONOTONIC; UINT64_MAX: none */
+    const uint32_t *is_cancelled;  /* atomic; NULL: never cancelled */
+    uint32_t outcome;              /* atomic: what the first look that found a reason said */
+    const struct nnhal_turn *turn; /* NULL: no other user shares the CPUs */
 };
 
-/* nn_stop_look() - whether to stop now. NULL: never. Any thread.
+/* nn_stop_look() - whether to stop now. NULL: never. Any thread. May wait for a turn.
  * Returns: 0, NN_STOP_E_DEADLINE, NN_STOP_E_CANCELLED. */
 int nn_stop_look(struct nn_stop *stop);
 

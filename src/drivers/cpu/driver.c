@@ -295,7 +295,8 @@ static uint32_t cpu_prepare(void *opaque, const struct nnhal_prepare *request, v
     struct nn_compiled_options options = options_of(device);
     struct nn_stop stop = {.deadline_ns = request->deadline_ns,
                            .is_cancelled = HAS(request, is_cancelled) ? request->is_cancelled
-                                                                      : NULL};
+                                                                      : NULL,
+                           .turn = HAS(request, turn) ? request->turn : NULL};
     struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
     int r;
@@ -326,7 +327,8 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
     const struct nn_compiled_options options = options_of(device);
     struct nn_stop stop = {.deadline_ns = request->deadline_ns,
                            .is_cancelled = HAS(request, is_cancelled) ? request->is_cancelled
-                                                                      : NULL};
+                                                                      : NULL,
+                           .turn = HAS(request, turn) ? request->turn : NULL};
     struct nn_compiled *staged = NULL;
     struct nn_why why = {0};
     int r = nn_compiled_load(request->cache, &options, &stop, &staged);

@@ -6,6 +6,7 @@
 #include "model/infer.h"
 #include "model/types.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* A slot borrows the application's memory. What is misaligned for its type is copied: kernels
@@ -111,8 +112,10 @@ static int give_outputs(struct nn_run *run, const struct nn_frame *frame,
 
 int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struct nn_why *why)
 {
-    struct nn_stop stop = {.deadline_ns = execution->deadline_ns,
-                           .is_cancelled = execution->is_cancelled};
+    struct nn_stop stop = {
+        .deadline_ns = execution->deadline_ns,
+        .is_cancelled = execution->is_cancelled,
+        .turn = execution->size > offsetof(struct nnhal_execution, turn) ? execution->turn : NULL};
     struct nn_run run = {.program = program,
                          .team = program->team,
                          .stop = &stop,

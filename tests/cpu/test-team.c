@@ -39,7 +39,7 @@ static void run_and_check(struct nn_team *team, uint32_t n_chunks)
 
     memset(&count, 0, sizeof(count));
     count.n_workers = nn_team_size(team);
-    nn_team_run(team, n_chunks, count_chunk, &count);
+    nn_team_run(team, NULL, n_chunks, count_chunk, &count);
     ck_assert_uint_eq(atomic_load(&count.n_clashes), 0);
     for (uint32_t i = 0; i < n_chunks; i++) {
         ck_assert_uint_eq(atomic_load(&count.n_times[i]), 1);
@@ -130,7 +130,7 @@ TEST(workers_leave_their_own_faults_unblocked)
     struct nn_team *team;
 
     ck_assert_int_eq(nn_team_new(2, &team), 0);
-    nn_team_run(team, 2, look_at_signals, &signals);
+    nn_team_run(team, NULL, 2, look_at_signals, &signals);
     ck_assert(!sigismember(&signals.blocked, SIGBUS));
     ck_assert(sigismember(&signals.blocked, SIGTERM));
     nn_team_free(team);

@@ -153,5 +153,5 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
 
     if (!__atomic_load_n(&args->run->program->is_split, __ATOMIC_RELAXED))
         __atomic_store_n(&args->run->program->is_split, 1, __ATOMIC_RELAXED);
-    nn_team_run(team, job.n_chunks, run_chunk, &job);
+    nn_team_run(team, args->stop ? args->stop->turn : NULL, job.n_chunks, run_chunk, &job);
 }

@@ -6,6 +6,8 @@
 #include "base/sys.h"
 #include "base/thread.h"
 
+#include <nnhal/driver.h>
+
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +21,7 @@ enum {
     LINGER_NS = 150000,  /* longer than most gaps between two loops, also of two executions */
     SPINS_PER_LOOK = 64, /* at the clock */
     CALLER_SPINS = 600,
+    NO_LIMIT = INT_MAX,
 };
 
 /* One parallel loop. Aligned, so that two loops share no cache line. */
@@ -27,8 +30,10 @@ struct region {
     _Atomic uint32_t n_done;
     _Atomic uint32_t is_waiting; /* the caller sleeps on n_done, or is about to */
     _Atomic uint32_t is_taken;
+    _Atomic int32_t n_slots; /* for helpers; NO_LIMIT: as many as there are */
     nn_chunk_fn fn;
     void *ctx;
+    const struct nnhal_turn *turn;
 };
 
 struct nn_team {
@@ -67,6 +72,18 @@ static uint32_t state_chunks(uint64_t state)
     return (uint32_t)(state >> 16 & 0xffff);
 }
 
+/* A claimed chunk keeps the caller, and with it the turn. */
+static void chunk_run(struct region *region, uint32_t chunk, unsigned worker)
+{
+    const struct nnhal_turn *turn = worker > 0 ? region->turn : NULL;
+
+    if (turn)
+        turn->enter(turn->host);
+    region->fn(region->ctx, chunk, worker);
+    if (turn)
+        turn->leave(turn->host);
+}
+
 /* Claims chunks of the region until none is left in this generation. */
 static void worker_run(struct region *region, uint64_t state, unsigned worker)
 {
@@ -77,13 +94,34 @@ static void worker_run(struct region *region, uint64_t state, unsigned worker)
 
         if (!atomic_compare_exchange_weak(&region->state, &state, state + 1))
             continue;
-        region->fn(region->ctx, chunk, worker);
+        chunk_run(region, chunk, worker);
         /* Pairs with the caller's load in wait_done(): it sees what the chunk wrote. */
         if (atomic_fetch_add(&region->n_done, 1) + 1 == n_chunks &&
             atomic_load(&region->is_waiting))
             nn_sys_futex_wake((uint32_t *)&region->n_done, 1, false);
         state = atomic_load(&region->state);
     }
+}
+
+/* Returns: whether a helper may come; it gives the slot back. */
+static bool region_take_slot(struct region *region)
+{
+    int32_t n = atomic_load(&region->n_slots);
+
+    if (n == NO_LIMIT)
+        return true;
+    while (n > 0)
+        if (atomic_compare_exchange_weak(&region->n_slots, &n, n - 1))
+            return true;
+    return false;
+}
+
+static void region_give_slot(struct region *region)
+{
+    int32_t n = atomic_load(&region->n_slots);
+
+    while (n != NO_LIMIT && !atomic_compare_exchange_weak(&region->n_slots, &n, n + 1))
+        ;
 }
 
 static bool help_somewhere(struct nn_team *team, unsigned worker)
@@ -93,8 +131,9 @@ static bool help_somewhere(struct nn_team *team, unsigned worker)
     for (unsigned i = 0; i < MAX_REGIONS; i++) {
         uint64_t state = atomic_load(&team->regions[i].state);
 
-        if (state_next(state) < state_chunks(state)) {
+        if (state_next(state) < state_chunks(state) && region_take_slot(&team->regions[i])) {
             worker_run(&team->regions[i], state, worker);
+            region_give_slot(&team->regions[i]);
             has_helped = true;
         }
     }
@@ -245,8 +284,13 @@ static void wait_done(struct region *region, uint32_t n_chunks)
     /* Pairs with the load in work(): either the last one to finish sees the
      * flag, or the futex sees that n_done has changed. */
     atomic_store(&region->is_waiting, 1);
+    /* A helper that waits for its turn may wait for this thread's. */
+    if (region->turn)
+        region->turn->leave(region->turn->host);
     while ((n_done = atomic_load(&region->n_done)) != n_chunks)
         nn_sys_futex_wait((uint32_t *)&region->n_done, n_done, UINT64_MAX, false);
+    if (region->turn)
+        region->turn->enter(region->turn->host);
     atomic_store(&region->is_waiting, 0);
 }
 
@@ -256,12 +300,18 @@ static void run_alone(uint32_t n_chunks, nn_chunk_fn fn, void *ctx)
         fn(ctx, i, 0);
 }
 
-void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *ctx)
+void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n_chunks,
+                 nn_chunk_fn fn, void *ctx)
 {
     struct region *region = NULL;
+    uint32_t n_helpers = team->n_threads - 1, n_free;
     uint64_t state;
 
-    if (n_chunks > 1 && n_chunks <= MAX_CHUNKS && team->n_threads > 1)
+    if (turn && n_helpers > 0) {
+        n_free = turn->n_helpers(turn->host);
+        n_helpers = n_free < n_helpers ? n_free : n_helpers;
+    }
+    if (n_chunks > 1 && n_chunks <= MAX_CHUNKS && n_helpers > 0)
         region = take_region(team);
     if (!region) {
         run_alone(n_chunks, fn, ctx);
@@ -271,11 +321,13 @@ void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *
         team_start(team);
     region->fn = fn;
     region->ctx = ctx;
+    region->turn = turn;
+    atomic_store(&region->n_slots, turn ? (int32_t)n_helpers : NO_LIMIT);
     atomic_store(&region->n_done, 0);
     state = ((atomic_load(&region->state) >> 32) + 1) << 32 | (uint64_t)n_chunks << 16;
     /* Pairs with the load in help_somewhere(): fn and ctx come before it. */
     atomic_store(&region->state, state);
-    wake_helpers(team, n_chunks - 1);
+    wake_helpers(team, n_helpers < n_chunks - 1 ? n_helpers : n_chunks - 1);
     worker_run(region, state, 0);
     wait_done(region, n_chunks);
     atomic_store(&region->is_taken, 0);

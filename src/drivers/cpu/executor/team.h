@@ -21,6 +21,11 @@
  * looks at the regions once more before it sleeps; both are sequentially
  * consistent, so one of them sees the other.
  *
+ * Where users share the CPUs a region has slots for as many helpers as its user
+ * may have when it begins. A helper that is late takes its slot from a region that
+ * came after: there is then one too many or too few for a moment, which costs
+ * nothing but time, because each helper enters (struct nnhal_turn) for each chunk.
+ *
  * Threads are as base/thread.h says: a memory that shrinks under them is repaired
  * by the service's handler. They start when they are first needed, and end with
  * the last reference. A forked child has none of them and never enters. */
@@ -34,6 +39,7 @@
 #include <stdint.h>
 
 struct nn_team;
+struct nnhal_turn;
 
 /* nn_team_new() - a team of n_threads, the callers' own included (at least 1);
  * 0: nn_cpus_allowed(). No thread is started yet.
@@ -55,9 +61,11 @@ bool nn_team_is_awake(const struct nn_team *team);
 typedef void (*nn_chunk_fn)(void *ctx, uint32_t chunk, unsigned worker);
 
 /* nn_team_run() - fn for each chunk below n_chunks, by the caller (worker 0)
- * and by helping threads; returns when all are done. What chunks wrote is
- * visible to the caller then. Any thread, but not from within a chunk. */
-void nn_team_run(struct nn_team *team, uint32_t n_chunks, nn_chunk_fn fn, void *ctx);
+ * and by helping threads; returns when all are done. turn (NULL: none) says how
+ * many may help; they enter for each chunk, and the caller leaves while it sleeps. What chunks
+ * wrote is visible to the caller then. Any thread, but not from within a chunk. */
+void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n_chunks,
+                 nn_chunk_fn fn, void *ctx);
 
 NN_DEFINE_CLEANUP(struct nn_team, nn_team_free)
 

@@ -12,13 +12,34 @@
 bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call)
 {
     *call = (struct nn_call){.session = (struct nn_host_session *)hal, .arena = arena};
-    return nn_host_session_enter(call->session);
+    if (!nn_host_session_enter(call->session))
+        return false;
+    nn_call_work(call, NNHAL_PRIORITY_MEDIUM, NNHAL_NO_TIME, &call->session->is_cancelled);
+    return true;
 }
 
 const char *nn_call_end(struct nn_call *call)
 {
+    nn_call_rest(call);
     nn_host_session_leave(call->session);
     return call->message;
+}
+
+void nn_call_work(struct nn_call *call, uint32_t priority, uint64_t deadline_ns,
+                  const uint32_t *is_cancelled)
+{
+    struct nn_host_session *session = call->session;
+
+    if (!session->host->permits)
+        return;
+    call->permit = (struct nn_permit){.deadline_ns = deadline_ns, .is_cancelled = is_cancelled};
+    nn_permit_begin(&call->permit, session->host->permits, session->uid,
+                    (enum nn_jobs_priority)priority);
+}
+
+void nn_call_rest(struct nn_call *call)
+{
+    nn_permit_end(&call->permit);
 }
 
 uint32_t nn_call_fail(struct nn_call *call, uint32_t status, const char *format, ...)

@@ -8,6 +8,7 @@
 #ifndef NN_HOST_CALL_H
 #define NN_HOST_CALL_H
 
+#include "base/permits.h"
 #include "host/quota.h"
 
 #include <stdbool.h>
@@ -21,14 +22,22 @@ struct nn_call {
     struct nn_host_session *session; /* of the client; outlives the call */
     struct nn_arena *arena;          /* of the reply, and of what lives as long as the call */
     const char *message;             /* in arena; NULL: no sentence */
+    struct nn_permit permit;         /* of the thread; nothing where users share no CPUs */
 };
 
 /* nn_call_begin() - enters the session of hal, which is the host's, and makes a call of it.
+ * Where users share the CPUs the thread may wait for its turn.
  * Returns: false, and nothing to end, if the session is being cancelled. */
 bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call);
 
 /* nn_call_end() - leaves the session. Returns: the sentence, which lives in the arena. */
 const char *nn_call_end(struct nn_call *call);
+
+/* nn_call_work() - the thread of a call that had no nn_call_begin() begins to compute, and
+ * may wait for its turn; nn_call_rest() - it is done. */
+void nn_call_work(struct nn_call *call, uint32_t priority, uint64_t deadline_ns,
+                  const uint32_t *is_cancelled);
+void nn_call_rest(struct nn_call *call);
 
 /* nn_call_fail() - leaves a sentence and returns status. The sentence is missing
  * if the arena is full. */

@@ -77,6 +77,11 @@ enum nn_host_sharing {
 /* nn_host_share_weights() - before the first session. */
 void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing);
 
+/* nn_host_share_cpus() - from now on the threads of each user's calls are counted, and wait
+ * where they are more than their part (base/permits.h). Before the first session.
+ * Returns: 0, -ENOMEM. */
+int nn_host_share_cpus(struct nn_host *host);
+
 /* nn_host_ref() / nn_host_unref() - a session holds one reference; the last
  * one closes the device, after all that uses it. Any thread. unref accepts
  * NULL and returns NULL. */

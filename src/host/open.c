@@ -101,6 +101,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     nn_fence_watcher_free(host->watcher);
     nn_reoptimizer_done(&host->reoptimizer);
     nn_stalling_free(host);
+    nn_permits_free(host->permits);
     if (host->driver.close)
         host->driver.close(host->device);
     nn_cache_close(host);
@@ -114,6 +115,13 @@ struct nn_host *nn_host_unref(struct nn_host *host)
 void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing)
 {
     host->sharing = sharing;
+}
+
+int nn_host_share_cpus(struct nn_host *host)
+{
+    if (host->permits)
+        return 0;
+    return nn_error_trace(nn_permits_new(host->services.n_cpus, NULL, &host->permits));
 }
 
 const struct nnhal_driver *nn_host_driver(const struct nn_host *host)
@@ -136,6 +144,8 @@ void nn_host_session_cancel(struct nn_hal *hal)
     nn_fence_watcher_cancel(session);
     nn_reoptimizer_cancel(session);
     nn_bursts_cancel(session);
+    if (session->host->permits)
+        nn_permits_wake(session->host->permits);
 }
 
 void nn_host_session_close(struct nn_hal *hal)

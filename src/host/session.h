@@ -20,6 +20,7 @@
 struct nn_buffer;
 struct nn_fence_watcher;
 struct nn_jobs;
+struct nn_permits;
 struct nn_token_map;
 
 struct nn_host {
@@ -31,7 +32,8 @@ struct nn_host {
     struct nn_quota quota;
     pthread_mutex_t fence_watcher_lock;
     struct nn_fence_watcher *watcher; /* made by the first fenced execution */
-    struct nn_jobs *stalling; /* made by the first stalling file (stalling.h); the same lock */
+    struct nn_jobs *stalling;   /* made by the first stalling file (stalling.h); the same lock */
+    struct nn_permits *permits; /* of the CPUs that users share; NULL: they do not */
     uint64_t last_session;
     uint64_t copied_bytes; /* atomic */
     pthread_mutex_t tokens_lock;

@@ -261,6 +261,9 @@ uint32_t nn_host_free_burst_memory(struct nn_call *call,
 uint32_t nn_host_free_burst(struct nn_call *call, const struct nn_hal_free_burst_args *args,
                             struct nn_hal_free_burst_reply *reply)
 {
+    /* It waits for the burst's thread, which may wait for its turn. */
+    nn_permit_leave(&call->permit);
     nn_objects_remove(&call->session->objects, args->burst, NN_OBJECT_BURST);
+    nn_permit_enter(&call->permit);
     return NNHAL_NONE;
 }

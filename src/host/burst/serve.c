@@ -163,10 +163,12 @@ static uint32_t run_bound(struct nn_call *call, struct nn_burst_context *context
     struct nn_binding_result outcome = {.timing = {NNHAL_NO_TIME, NNHAL_NO_TIME}};
     uint32_t status;
 
+    nn_call_work(call, context->prepared->priority, run.deadline_ns, run.is_cancelled);
     if (handler->execute)
         status = run_by_executor(call, context, bound, &run, handler, &outcome);
     else
         status = nn_binding_run(call, &bound->binding, &run, &outcome);
+    nn_call_rest(call);
     result->n_output_shapes = outcome.n_shapes;
     result->output_shapes = outcome.shapes;
     result->timing = outcome.timing;

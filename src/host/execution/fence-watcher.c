@@ -139,7 +139,10 @@ static void job_run(struct nn_job *job)
     uint32_t status;
 
     nn_arena_init(&arena, 0);
+    nn_call_work(&call, fenced->execution->binding.prepared->priority, how.deadline_ns,
+                 how.is_cancelled);
     status = nn_binding_run(&call, &fenced->execution->binding, &how, &result);
+    nn_call_rest(&call);
     now_ns = nn_sys_now_ns();
     if (status == NNHAL_MISSED_DEADLINE_PERSISTENT && now_ns >= fenced->due_ns)
         status = NNHAL_MISSED_DEADLINE_TRANSIENT; /* it waited for a thread */

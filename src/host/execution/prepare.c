@@ -7,6 +7,7 @@
 #include "host/methods.h"
 #include "host/services.h"
 #include "host/execution/overdue.h"
+#include "host/execution/turn.h"
 
 /* -- the object -------------------------------------------------------------------- */
 
@@ -134,7 +135,7 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
                                 struct nnhal_cache *cache)
 {
     const struct nn_host *host = prepared->host;
-    const struct nnhal_prepare prepare = {
+    struct nnhal_prepare prepare = {
         .size = sizeof(prepare),
         .model = {.model = &args->model,
                   .n_pools = prepared->constants.n_pools,
@@ -147,14 +148,17 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
         .is_cancelled = &call->session->is_cancelled,
     };
     struct nn_overdue_call overdue;
+    struct nn_turn turn;
     uint32_t status = nn_constants_access(call, &prepared->constants, true);
 
     if (status != NNHAL_NONE)
         return status;
+    prepare.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
     nn_overdue_begin(&overdue, "prepare", args->deadline_ns);
     status = host->driver.prepare(host->device, &prepare, &prepared->driver_prepared);
     nn_overdue_end(&overdue);
+    nn_turn_end(&turn);
     if (status == NNHAL_NONE)
         prepared->source = NN_PREPARED_COMPILED;
     status = nn_call_check_driver(call, status, "prepare");
@@ -171,15 +175,18 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
 static uint32_t prepare_load(struct nn_call *call, const struct nnhal_cache *cache,
                              uint64_t deadline_ns, void **ret_prepared)
 {
-    const struct nnhal_prepare_from_cache prepare = {.size = sizeof(prepare),
-                                                     .cache = cache,
-                                                     .deadline_ns = deadline_ns,
-                                                     .is_cancelled = &call->session->is_cancelled};
+    struct nnhal_prepare_from_cache prepare = {.size = sizeof(prepare),
+                                               .cache = cache,
+                                               .deadline_ns = deadline_ns,
+                                               .is_cancelled = &call->session->is_cancelled};
     const struct nn_host *host = call->session->host;
+    struct nn_turn turn;
     uint32_t status;
 
+    prepare.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
     status = host->driver.prepare_from_cache(host->device, &prepare, ret_prepared);
+    nn_turn_end(&turn);
     return nn_call_check_driver(call, status, "prepare_from_cache");
 }
 

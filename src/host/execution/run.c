@@ -6,6 +6,7 @@
 #include "host/services.h"
 #include "host/execution/stalling.h"
 #include "host/execution/overdue.h"
+#include "host/execution/turn.h"
 
 #include <string.h>
 
@@ -215,13 +216,16 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
     };
     uint64_t begin_ns = run->measure ? nn_sys_now_ns() : 0;
     struct nn_overdue_call overdue;
+    struct nn_turn turn;
     uint32_t status;
 
+    execution.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
     nn_overdue_begin(&overdue, "execute", run->deadline_ns);
     status = run->execute ? run->execute(run->ctx, &execution)
                           : prepared->host->driver.execute(prepared->driver_prepared, &execution);
     nn_overdue_end(&overdue);
+    nn_turn_end(&turn);
     *timing = check_timing(&execution, begin_ns);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;

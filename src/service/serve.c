@@ -259,7 +259,7 @@ static int serving_run(struct serving *serving)
     sigaction(SIGINT, &action, NULL);
     share_weights(serving);
     if (serving->is_listening)
-        nn_service_listen(service, steal_fd(&serving->fd));
+        r = nn_service_listen(service, steal_fd(&serving->fd));
     else
         r = nn_service_add(service, steal_fd(&serving->fd));
     if (r == 0) {

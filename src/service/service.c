@@ -100,10 +100,12 @@ static int service_start(struct nn_service *service)
                         &context->workers);
     if (r == 0)
         r = nn_jobs_new("nnhal-close", N_CLOSERS, MAX_CONNECTIONS * 2, &context->closers);
-    if (r == 0)
+    if (r == 0) {
         /* The slow calls of one user, over any number of connections, leave a quarter of the
          * workers to the others; those of one connection leave some to its user's others. */
         nn_jobs_limit(context->workers, n_workers * 3 / 4, n_workers / 2);
+        nn_jobs_limit_low(context->workers, n_workers / 4);
+    }
     return nn_error_trace(r);
 }
 
@@ -164,10 +166,11 @@ struct nn_service *nn_service_free(struct nn_service *service)
     return NULL;
 }
 
-void nn_service_listen(struct nn_service *service, int fd)
+int nn_service_listen(struct nn_service *service, int fd)
 {
     closep(&service->listen_fd);
     service->listen_fd = fd;
+    return nn_error_trace(nn_host_share_cpus(service->context.host));
 }
 
 int nn_service_add(struct nn_service *service, int fd)

@@ -30,8 +30,9 @@ int nn_service_new(struct nn_host *host, struct nn_service **ret_service);
  * may wait for the driver. */
 struct nn_service *nn_service_free(struct nn_service *service);
 
-/* nn_service_listen() - accepts from a listening socket, which is consumed. */
-void nn_service_listen(struct nn_service *service, int fd);
+/* nn_service_listen() - accepts from a listening socket, which is consumed. From now on clients
+ * are of several users, who share the CPUs. Returns: 0, -ENOMEM. */
+int nn_service_listen(struct nn_service *service, int fd);
 
 /* nn_service_add() - serves a connected socket, which is consumed.
  * Returns: 0, -ECONNREFUSED (its user has too many), -errno. */

@@ -43,7 +43,7 @@ void stand_open_with(struct stand *stand, const struct nnhal_driver *(*driver)(c
     ck_assert_int_eq(nn_host_open_builtin(driver, NULL, NULL, &stand->host), 0);
     ck_assert_int_eq(nn_service_new(stand->host, &stand->service), 0);
     ck_assert_int_eq(nn_sock_listen(stand->path, 0600, &fd), 0);
-    nn_service_listen(stand->service, fd);
+    ck_assert_int_eq(nn_service_listen(stand->service, fd), 0);
     stand->n_fds = count_fds();
     pthread_create(&stand->thread, NULL, service_main, stand);
 }

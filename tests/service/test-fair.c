@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two users of one service: what one of them asks for does not keep the other one waiting.
+ * Needs root, to have two users. NN_TEST_SEED chooses the loads. */
+#include "service/stand.h"
+
+#include "base/sys.h"
+#include "cpu/endless.h"
+#include "support/check-main.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    USER_A = 60001,
+    USER_B = 60002,
+    MAX_CONNECTIONS = 20,
+    N_CALLS = 100,
+    BUSY_MS = 500,
+    FOLD_RATIO = 3000, /* some tenths of a second */
+};
+
+#define ANSWERED_NS UINT64_C(2000000000)
+
+static struct stand stand;
+
+/* What a thread of user A asks for, again and again. */
+struct load {
+    bool folds;
+    uint32_t priority;
+    size_t n_connections, n_threads; /* threads of each connection */
+};
+
+struct asker {
+    const struct load *load;
+    struct nn_hal *hal;
+    pthread_t thread;
+};
+
+static uint64_t prepare(struct desk *desk, const struct nnhal_model *model, uint32_t priority)
+{
+    const struct nn_hal_prepare_model_args args = {.model = *model,
+                                                   .preference = NNHAL_FAST_SINGLE_ANSWER,
+                                                   .priority = priority,
+                                                   .deadline_ns = NNHAL_NO_TIME};
+    struct nn_hal_prepare_model_reply reply;
+
+    if (nn_hal_prepare_model(desk->hal, &args, &reply, &desk->arena) != NNHAL_NONE)
+        return 0;
+    return reply.prepared_model;
+}
+
+static void *asker_main(void *argument)
+{
+    const struct asker *asker = argument;
+    const struct load *load = asker->load;
+    struct desk desk = {.hal = asker->hal};
+    const struct nnhal_model *model;
+    uint64_t memory, prepared;
+    struct builder b;
+
+    nn_arena_init(&desk.arena, 0);
+    model = endless_build(&b, load->folds, load->folds ? FOLD_RATIO : ENDLESS_RATIO);
+    memory = desk_memory(&desk, 4096);
+    for (;;) {
+        prepared = prepare(&desk, model, load->priority);
+        if (prepared && !load->folds) {
+            desk_begin(&desk);
+            desk_input(&desk, 0, NULL, memory, 0, ENDLESS_INPUT_BYTES);
+            desk_output(&desk, 0, NULL, memory, 1024, ENDLESS_OUTPUT_BYTES);
+            desk_execute(&desk, prepared);
+        }
+        if (prepared)
+            desk_free_prepared(&desk, prepared);
+    }
+    return NULL;
+}
+
+static void become(uid_t user)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setgroups(0, NULL) < 0 || setresgid(user, user, user) < 0 ||
+        setresuid(user, user, user) < 0)
+        _exit(2);
+}
+
+/* A process that waits for the word to begin and then has one connection. */
+static pid_t start_asker(int begin_fd, uid_t user, const struct load *load)
+{
+    struct asker askers[MAX_CONNECTIONS];
+    pid_t pid = fork();
+    char byte;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid > 0)
+        return pid;
+    become(user);
+    if (read(begin_fd, &byte, 1) != 1)
+        _exit(1);
+    for (size_t i = 0; i < load->n_threads; i++) {
+        askers[i] = (struct asker){.load = load,
+                                   .hal = i == 0 ? stand_dial(&stand) : askers[0].hal};
+        pthread_create(&askers[i].thread, NULL, asker_main, &askers[i]);
+    }
+    for (;;)
+        pause();
+}
+
+/* The other user, in a process of its own. Returns by its exit status. */
+static void call_often(void)
+{
+    uint64_t begin_ns, before_ns, slowest_ns = 0, memory, prepared;
+    struct desk desk;
+
+    stand_desk(&stand, &desk);
+    memory = desk_memory(&desk, 4096);
+    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(1)));
+    desk_formula_request(&desk, memory, 4);
+    begin_ns = nn_sys_now_ns();
+    for (size_t i = 0; i < N_CALLS; i++) {
+        before_ns = nn_sys_now_ns();
+        if (desk_execute(&desk, prepared) != NNHAL_NONE)
+            _exit(1);
+        if (nn_sys_now_ns() - before_ns > slowest_ns)
+            slowest_ns = nn_sys_now_ns() - before_ns;
+    }
+    before_ns = nn_sys_now_ns() - begin_ns;
+    fprintf(stderr, "%d calls in %.1f ms, the slowest %.1f ms\n", N_CALLS, (double)before_ns / 1e6,
+            (double)slowest_ns / 1e6);
+    _exit(before_ns < ANSWERED_NS ? 0 : 1);
+}
+
+static pid_t start_caller(int begin_fd, uid_t user)
+{
+    pid_t pid = fork();
+    char byte;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid > 0)
+        return pid;
+    become(user);
+    if (read(begin_fd, &byte, 1) != 1)
+        _exit(1);
+    call_often();
+    _exit(1);
+}
+
+static bool has_users(void)
+{
+    if (geteuid() == 0)
+        return true;
+    fprintf(stderr, "SKIPPED: two users need root\n");
+    return false;
+}
+
+static void expect_answers(uid_t caller, const struct load *load)
+{
+    pid_t askers[MAX_CONNECTIONS], other;
+    int begin[2], later[2], status;
+
+    if (!has_users())
+        return;
+    stand_place(&stand);
+    ck_assert_int_eq(chmod(stand.folder, 0755), 0);
+    ck_assert_int_eq(pipe(begin) | pipe(later), 0);
+    for (size_t i = 0; i < load->n_connections; i++)
+        askers[i] = start_asker(begin[0], USER_A, load);
+    other = start_caller(later[0], caller);
+    stand_open_with(&stand, nn_cpu_driver_main);
+    ck_assert_int_eq(chmod(stand.path, 0666), 0);
+    ck_assert_int_eq((int)write(begin[1], "gogogogogogogogogogo", load->n_connections),
+                     (int)load->n_connections);
+    usleep(BUSY_MS * 1000);
+    ck_assert_int_eq((int)write(later[1], "g", 1), 1);
+    ck_assert_int_eq(waitpid(other, &status, 0), other);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    for (size_t i = 0; i < load->n_connections; i++)
+        kill(askers[i], SIGKILL);
+    for (size_t i = 0; i < load->n_connections; i++)
+        ck_assert_int_eq(waitpid(askers[i], NULL, 0), askers[i]);
+    stand_expect_no_clients(&stand);
+    stand_close(&stand);
+}
+
+TEST(loops_of_one_connection)
+{
+    expect_answers(
+        USER_B,
+        &(struct load){.priority = NNHAL_PRIORITY_MEDIUM, .n_connections = 1, .n_threads = 12});
+}
+TEST_END
+
+TEST(loops_of_two_connections)
+{
+    expect_answers(
+        USER_B,
+        &(struct load){.priority = NNHAL_PRIORITY_HIGH, .n_connections = 2, .n_threads = 6});
+}
+TEST_END
+
+TEST(preparations_that_fold)
+{
+    expect_answers(USER_B, &(struct load){.folds = true,
+                                          .priority = NNHAL_PRIORITY_MEDIUM,
+                                          .n_connections = 20,
+                                          .n_threads = 1});
+}
+TEST_END
+
+/* The same user: its own calls overtake what runs with low priority, and find a worker. */
+TEST(low_priority_of_the_same_user)
+{
+    expect_answers(
+        USER_A,
+        &(struct load){.priority = NNHAL_PRIORITY_LOW, .n_connections = 4, .n_threads = 10});
+}
+TEST_END
+
+TEST(loads_by_seed)
+{
+    const char *text = getenv("NN_TEST_SEED");
+    uint32_t seed = text ? (uint32_t)strtoul(text, NULL, 0) : 1;
+
+    for (size_t round = 0; round < 3; round++) {
+        struct load load = {.folds = (seed >> 8) % 4 == 0,
+                            .priority = (seed >> 10) % 3,
+                            .n_connections = 1 + (seed >> 12) % MAX_CONNECTIONS,
+                            .n_threads = 1 + (seed >> 20) % 6};
+
+        fprintf(stderr, "seed %u: ", (unsigned)seed);
+        expect_answers(USER_B, &load);
+        memset(&stand, 0, sizeof(stand));
+        seed = seed * 1103515245 + 12345;
+    }
+}
+TEST_END
+
+CHECK_MAIN("fair", loops_of_one_connection, loops_of_two_connections, preparations_that_fold,
+           low_priority_of_the_same_user, loads_by_seed)

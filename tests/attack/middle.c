@@ -2,6 +2,7 @@
 #include "attack/middle.h"
 
 #include "attack/grammar.h"
+#include "attack/vandal.h"
 #include "base/sys.h"
 #include "hal/messages.h"
 #include "ipc/hello.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,33 +69,20 @@ static void nap_us(uint32_t n_us)
 
 /* -- queues --------------------------------------------------------------------------------------- */
 
-struct scribbler {
+struct rewriter {
     struct line_between *line;
-    struct values values;
-    uint32_t *words[2];
-    size_t n_words[2];
+    struct vandal vandal;
 };
 
-/* Words of nnhal/fmq.h, and elements. */
-static void *scribble(void *argument)
+static void *rewrite(void *argument)
 {
-    static const uint8_t known[] = {16, 17, 18, 32, 33, 48, 49};
-    struct scribbler *scribbler = argument;
-    struct values *values = &scribbler->values;
+    struct rewriter *rewriter = argument;
+    struct values *values = &rewriter->vandal.values;
 
     for (;;) {
-        uint32_t which = grammar_below(values, 2);
-        uint32_t at = grammar_below(values, 3)
-                          ? known[grammar_below(values, sizeof(known))]
-                          : grammar_below(values, (uint32_t)scribbler->n_words[which]);
-        uint32_t value = (uint32_t)values_number(values) >> grammar_below(values, 32);
-
-        if (grammar_below(values, 2)) /* near to what is there */
-            value = __atomic_load_n(&scribbler->words[which][at], __ATOMIC_RELAXED) +
-                    grammar_below(values, 5) - 2;
-        __atomic_store_n(&scribbler->words[which][at], value, __ATOMIC_SEQ_CST);
-        nn_sys_futex_wake(&scribbler->words[which][48], 1, true);
-        note_change(scribbler->line);
+        for (uint32_t n = grammar_below(values, 64); n > 0; n--)
+            vandal_act(&rewriter->vandal);
+        note_change(rewriter->line);
         nap_us(grammar_below(values, 4) ? grammar_below(values, 300)
                                         : grammar_below(values, 20000));
     }
@@ -104,23 +91,16 @@ static void *scribble(void *argument)
 
 static void attack_queues(struct line_between *line, const struct nn_packet *packet)
 {
-    struct scribbler *scribbler = calloc(1, sizeof(*scribbler));
+    struct rewriter *rewriter = calloc(1, sizeof(*rewriter));
     pthread_t thread;
 
-    scribbler->line = line;
-    scribbler->values.state = values_number(&line->values) | 1;
-    for (int i = 0; i < 2; i++) {
-        struct stat status;
-
-        if (packet->header.n_fds != 2 || fstat(packet->fds[i], &status) < 0)
-            return;
-        scribbler->n_words[i] = (size_t)status.st_size / sizeof(uint32_t);
-        scribbler->words[i] = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                   packet->fds[i], 0);
-        if (scribbler->words[i] == MAP_FAILED)
-            return;
-    }
-    pthread_create(&thread, NULL, scribble, scribbler);
+    rewriter->line = line;
+    if (packet->header.n_fds == 2 &&
+        vandal_open(&rewriter->vandal, (enum vandal_kind)grammar_below(&line->values, VANDAL_KINDS),
+                    values_number(&line->values), packet->fds))
+        pthread_create(&thread, NULL, rewrite, rewriter);
+    else
+        free(rewriter);
 }
 
 /* -- replies ---------------------------------------------------------------------------------------- */

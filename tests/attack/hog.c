@@ -176,9 +176,22 @@ static void hog_bursts(void)
     }
 }
 
-static void *execute_on_file(void *argument)
+/* A model whose constants lie in the file. */
+static void prepare_on_file(struct desk *desk, uint64_t memory)
+{
+    uint64_t prepared;
+
+    maker_make_full(&desk->maker);
+    desk->maker.pools[0] = memory;
+    if (desk_try_prepare(desk, maker_bind(&desk->maker), &prepared) == NNHAL_NONE)
+        desk_free_prepared(desk, prepared);
+}
+
+/* argument: any, if constants lie there and not arguments. */
+static void *use_file(void *argument)
 {
     struct desk *desk = calloc(1, sizeof(*desk));
+    struct nn_hal_free_memory_reply reply;
     uint64_t prepared, memory;
 
     open_desk(desk);
@@ -187,8 +200,15 @@ static void *execute_on_file(void *argument)
         if (desk_import(desk, hog_file, NNHAL_MEMORY_MMAP_FD, PROT_READ | PROT_WRITE, 4096, 0,
                         &memory) != NNHAL_NONE)
             hold();
-        desk_formula_request(desk, memory, 16);
-        desk_execute(desk, prepared);
+        if (argument) {
+            prepare_on_file(desk, memory);
+        } else {
+            desk_formula_request(desk, memory, 16);
+            desk_execute(desk, prepared);
+        }
+        nn_hal_free_memory(desk->hal, &(struct nn_hal_free_memory_args){.memory = memory}, &reply,
+                           &desk->arena);
+        nn_arena_reset(&desk->arena);
     }
     return NULL;
 }
@@ -198,7 +218,7 @@ static void hog_files(void)
     pthread_t thread;
 
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&thread, NULL, execute_on_file, NULL), 0);
+        ck_assert_int_eq(pthread_create(&thread, NULL, use_file, i % 3 ? NULL : &thread), 0);
     hold();
 }
 
@@ -225,9 +245,9 @@ static void hog_stopped(void)
 
 const char *hog_name(enum hog_kind kind)
 {
-    static const char *const names[] = {"memory", "models",     "connections",
-                                        "deaf",   "executions", "preparations",
-                                        "bursts", "files",      "stops"};
+    static const char *const names[] = {"memory",     "models",       "connections", "deaf",
+                                        "executions", "preparations", "bursts",      "files",
+                                        "bad files",  "late files",   "stops"};
 
     return names[kind];
 }
@@ -251,6 +271,8 @@ static void hog_main(enum hog_kind kind)
         hog_bursts();
         break;
     case HOG_FILES:
+    case HOG_BAD_FILES:
+    case HOG_LATE_FILES:
         hog_files();
         break;
     case HOG_STOPPED:

@@ -15,7 +15,9 @@ enum hog_kind {
     HOG_EXECUTES,    /* twelve executions without end */
     HOG_FOLDS,       /* twelve preparations without end */
     HOG_BURSTS,      /* bursts that are never idle */
-    HOG_FILES,       /* memory in a file whose server never answers */
+    HOG_FILES,       /* memory in a file whose server never answers, for arguments and constants */
+    HOG_BAD_FILES,   /* the same; each read fails */
+    HOG_LATE_FILES,  /* the same; each read is answered late */
     HOG_STOPPED,     /* computes, and is stopped by a signal in the middle, again and again */
     HOG_KINDS,
 };
@@ -23,7 +25,8 @@ enum hog_kind {
 /* hog_name() - "memory". */
 const char *hog_name(enum hog_kind kind);
 
-/* hog_start() - a process that hogs the service at path; file_fd is the file of HOG_FILES. */
+/* hog_start() - a process that hogs the service at path; file_fd is the file of HOG_FILES and the
+ * like. */
 pid_t hog_start(enum hog_kind kind, const char *path, int file_fd);
 
 /* hog_stop() - kills it. It must not have ended by itself. */

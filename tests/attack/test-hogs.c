@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients of one user that take all they can, while another user computes: he is answered, and
- * when they are gone nothing is left of them. NN_TEST_SECONDS: of each kind. */
+ * when they are gone nothing is left of them. NN_TEST_SECONDS: of each kind,
+ * half a second without. */
 #include "attack/hog.h"
 #include "attack/probe.h"
 #include "attack/victim.h"
@@ -12,17 +13,17 @@
 #include <unistd.h>
 
 enum {
-    SECONDS = 1,
+    SHORT_MS = 500,
     HOGS = 2,
     SLACK_KIB = 16384, /* that a heap keeps, of many threads */
 };
 
 static struct victim victim;
 
-/* file is that of HOG_FILES. */
+/* file is that of HOG_FILES and the like. */
 static void withstand(enum hog_kind kind, struct fuse_file *file)
 {
-    uint32_t n_seconds = victim_number("NN_TEST_SECONDS", SECONDS);
+    uint32_t n_seconds = victim_number("NN_TEST_SECONDS", 0);
     struct victim_state before, meanwhile;
     struct probe probe;
     pid_t pids[HOGS];
@@ -34,7 +35,7 @@ static void withstand(enum hog_kind kind, struct fuse_file *file)
     probe_start(&probe, victim.path);
     for (int i = 0; i < HOGS; i++)
         pids[i] = hog_start(kind, victim.path, file->fd);
-    sleep(n_seconds);
+    usleep(n_seconds ? n_seconds * 1000000 : SHORT_MS * 1000);
     meanwhile = victim_look(&victim);
     probe_stop(&probe, hog_name(kind));
     printf("%s: %zu descriptors, %zu threads, %llu KiB\n", hog_name(kind), meanwhile.n_fds,
@@ -49,12 +50,18 @@ static void withstand(enum hog_kind kind, struct fuse_file *file)
 
 START_TEST(another_user_is_answered)
 {
+    static const enum fuse_file_reads reads[HOG_KINDS] = {
+        [HOG_FILES] = FUSE_FILE_SILENT,
+        [HOG_BAD_FILES] = FUSE_FILE_FAILS,
+        [HOG_LATE_FILES] = FUSE_FILE_LATE,
+    };
+    bool needs_file = _i >= HOG_FILES && _i <= HOG_LATE_FILES;
     struct fuse_file file = {.fd = -1};
 
-    if (_i == HOG_FILES && !fuse_file_open(&file, true))
+    if (needs_file && !fuse_file_open(&file, reads[_i], true))
         return;
     withstand((enum hog_kind)_i, &file);
-    if (_i == HOG_FILES)
+    if (needs_file)
         fuse_file_close(&file);
 }
 END_TEST

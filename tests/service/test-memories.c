@@ -318,7 +318,7 @@ static void serve_beside_them(bool answers_close)
 {
     pthread_t threads[N_HOSTILE];
 
-    if (!fuse_file_open(&file, answers_close))
+    if (!fuse_file_open(&file, FUSE_FILE_SILENT, answers_close))
         return;
     begin();
     for (size_t i = 0; i < N_HOSTILE; i++) {
@@ -368,7 +368,7 @@ TEST(packets_that_are_none_may_bring_it)
     const char garbage[64] = "garbage";
     struct raw_client clients[4];
 
-    if (!fuse_file_open(&file, false))
+    if (!fuse_file_open(&file, FUSE_FILE_SILENT, false))
         return;
     begin();
     for (int i = 0; i < 4; i++) {

@@ -19,6 +19,7 @@
 enum {
     FILE_NODE = 2,
     FILE_BYTES = 65536,
+    LATE_US = 20000,
     REQUEST_BYTES = FUSE_MIN_READ_BUFFER + 65536,
 };
 
@@ -43,7 +44,34 @@ static struct fuse_attr attributes(uint64_t node)
     };
 }
 
-static void answer(int fd, const struct fuse_in_header *request, bool answers_close)
+static void answer_read(int fd, const struct fuse_in_header *request, enum fuse_file_reads reads)
+{
+    static const char zeros[FILE_BYTES];
+    const struct fuse_read_in *read = (const void *)(request + 1);
+
+    if (reads == FUSE_FILE_SILENT)
+        return;
+    if (reads == FUSE_FILE_FAILS) {
+        reply(fd, request->unique, -EIO, NULL, 0);
+        return;
+    }
+    usleep(LATE_US);
+    reply(fd, request->unique, 0, zeros, read->size < FILE_BYTES ? read->size : FILE_BYTES);
+}
+
+static void answer_write(int fd, const struct fuse_in_header *request)
+{
+    const struct fuse_write_in *write = (const void *)(request + 1);
+    const struct fuse_write_out written = {.size = write->size};
+
+    reply(fd, request->unique, 0, &written, sizeof(written));
+}
+
+/* What the server does; of its process. */
+static enum fuse_file_reads reads_are;
+static bool closes_are_answered;
+
+static void answer(int fd, const struct fuse_in_header *request)
 {
     const struct fuse_init_out init = {
         .major = FUSE_KERNEL_VERSION, .minor = 31, .max_readahead = 65536, .max_write = 65536};
@@ -68,23 +96,30 @@ static void answer(int fd, const struct fuse_in_header *request, bool answers_cl
         reply(fd, request->unique, 0, &opened, sizeof(opened));
         break;
     case FUSE_FLUSH:
-        if (answers_close)
+        if (closes_are_answered)
             reply(fd, request->unique, 0, NULL, 0);
         break;
     case FUSE_READ:
+        answer_read(fd, request, reads_are);
+        break;
+    case FUSE_WRITE:
+        answer_write(fd, request);
+        break;
     case FUSE_FORGET:
+    case FUSE_BATCH_FORGET:
+    case FUSE_INTERRUPT:
         break;
     default:
         reply(fd, request->unique, -ENOSYS, NULL, 0);
     }
 }
 
-static void serve(int fd, bool answers_close)
+static void serve(int fd)
 {
     static _Alignas(8) char request[REQUEST_BYTES];
 
     while (read(fd, request, sizeof(request)) > 0 || errno == EINTR)
-        answer(fd, (const struct fuse_in_header *)(void *)request, answers_close);
+        answer(fd, (const struct fuse_in_header *)(void *)request);
 }
 
 static bool mount_at(struct fuse_file *file, int device)
@@ -96,7 +131,7 @@ static bool mount_at(struct fuse_file *file, int device)
     return mount("nnhal-test", file->folder, "fuse", MS_NOSUID | MS_NODEV, options) == 0;
 }
 
-bool fuse_file_open(struct fuse_file *file, bool answers_close)
+bool fuse_file_open(struct fuse_file *file, enum fuse_file_reads reads, bool answers_close)
 {
     int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     char path[64];
@@ -112,7 +147,9 @@ bool fuse_file_open(struct fuse_file *file, bool answers_close)
     file->server = fork();
     if (file->server == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        serve(device, answers_close);
+        reads_are = reads;
+        closes_are_answered = answers_close;
+        serve(device);
         _exit(0);
     }
     close(device);

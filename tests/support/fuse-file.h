@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuse-file.h - a file whose server never answers what one waits for
+/* fuse-file.h - a file whose server does not do what one waits for
  *
  * A process of its own mounts a file system of one file, and answers to be
- * mounted, looked at and opened; who reads from the file waits, and, if it is
- * told so, who closes it too. When the server is killed the waiters go on
- * with an error. Needs /dev/fuse and the right to mount. */
+ * mounted, looked at and opened; who reads from the file waits, or gets an error,
+ * or zeros that come late, and, if it is told so, who closes it waits too. When the
+ * server is killed the waiters go on with an error. Needs /dev/fuse and the right to
+ * mount. */
 #ifndef NN_TESTS_SUPPORT_FUSE_FILE_H
 #define NN_TESTS_SUPPORT_FUSE_FILE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+enum fuse_file_reads {
+    FUSE_FILE_SILENT, /* a read is never answered */
+    FUSE_FILE_FAILS,  /* with EIO */
+    FUSE_FILE_LATE,   /* after 20 ms, one read after the other */
+};
 
 struct fuse_file {
     char folder[32];
@@ -18,7 +25,7 @@ struct fuse_file {
 };
 
 /* fuse_file_open() - Returns: whether there is one; why not is printed. */
-bool fuse_file_open(struct fuse_file *file, bool answers_close);
+bool fuse_file_open(struct fuse_file *file, enum fuse_file_reads reads, bool answers_close);
 
 /* fuse_file_kill() - ends the server, and so every wait; fd stays open. */
 void fuse_file_kill(struct fuse_file *file);

@@ -242,6 +242,8 @@ static void lose_values(bool is_held)
     /* Its end may be noticed by this call. */
     for (int i = 0; i < 2; i++)
         IS(DEAD_OBJECT, ANeuralNetworksMemory_copy(states[0], shared));
+    for (enum path path = 0; path < N_PATHS; path++)
+        IS(DEAD_OBJECT, run_step(path, states[0], shared, N_BYTES));
     put_values(states[0], x);
     expect_values(states[0], x);
     ANeuralNetworksMemory_free(shared);

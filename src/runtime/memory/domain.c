@@ -301,6 +301,9 @@ int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const
 {
     uint32_t n, held[NNHAL_MAX_RANK], n_merged, merged[NNHAL_MAX_RANK];
 
+    if (nn_rt_domain_is_lost(domain))
+        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the memory's contents went with the driver's process: write it again");
     if (!nn_rt_domain_get_dims(domain, &n, held))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "the memory is not initialized: copy into it, or compute into it, first");

@@ -63,7 +63,7 @@ int nn_rt_domain_get_session(struct nn_rt_domain *domain, struct nn_why *why,
                              struct nn_rt_domain_handle *ret_handle);
 
 /* nn_rt_domain_check_input() - whether there are contents, of dims that an input allows.
- * Returns: 0, OP_FAILED. */
+ * Returns: 0; DEAD_OBJECT: they went with the driver's process; OP_FAILED. */
 int nn_rt_domain_check_input(struct nn_rt_domain *domain, uint32_t n_dims, const uint32_t *dims,
                              struct nn_why *why);
 

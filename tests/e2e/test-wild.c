@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver that dies of certain inputs and does not return from others (wild-driver.c). */
+/* A driver that dies of certain inputs, does not return from others, and goes on writing after
+ * its caller has left (wild-driver.c). */
 #include "ways.h"
 
 #include <nnhal/ext.h>
@@ -8,12 +9,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define S UINT64_C(1000000000)
 
 enum {
     DEADLY = 666,
     ENDLESS = 777,
+    SCRIBBLING = 888,
     N_STUCK = 20, /* more than a service has workers for one client */
 };
 
@@ -55,17 +59,42 @@ static void *run_endless(void *argument)
     return NULL;
 }
 
+/* Another application of the service, which computes without an end and ends if a call fails. */
+static pid_t start_other(void)
+{
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        execl(CLIENT, CLIENT, NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void end_other(pid_t pid)
+{
+    ways_nap(S);
+    ck_assert_msg(waitpid(pid, NULL, WNOHANG) == 0, "a call of the other application failed");
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
 /* The call ends with its deadline. A private child is killed; a service ends itself half a
- * second later, after which what comes with a new process works. */
+ * second later, after which what comes with a new process works. Calls of another application
+ * are made again by its runtime, and do not fail. */
 TEST(a_driver_that_does_not_return_is_left)
 {
     static struct ways_formula formulas[N_STUCK];
     pthread_t threads[N_STUCK];
     uint64_t begin_ns;
+    pid_t other = 0;
     int result;
 
     setenv("NNHAL_OVERDUE_MS", "500", 1);
     ways_begin();
+    if (ways_is("service"))
+        other = start_other();
     for (int i = 0; i < N_STUCK; i++) {
         OK(ways_formula_compile(&formulas[i]));
         ways_formula_bind_within(&formulas[i], i & 1, 200000000);
@@ -84,9 +113,52 @@ TEST(a_driver_that_does_not_return_is_left)
         result = ways_formula_run(&formulas[0], 4);
     while (result != ANEURALNETWORKS_NO_ERROR && ways_now_ns() - begin_ns < 10 * S);
     OK(result);
+    if (other)
+        end_other(other);
     for (int i = 0; i < N_STUCK; i++)
         ways_formula_done(&formulas[i]);
     ways_end();
+}
+TEST_END
+
+/* The driver still writes to arguments that its caller has left: memory that it has is not used
+ * for other calls, and neither are the queues of a burst. */
+static void outlast_scribbling(bool on_burst)
+{
+    struct ways_formula formula;
+    uint64_t begin_ns;
+
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    ways_formula_bind_within(&formula, false, S / 5);
+    if (on_burst)
+        ways_formula_burst(&formula);
+    for (int i = 0; i < 20; i++)
+        OK(ways_formula_run(&formula, i));
+    IS(MISSED_DEADLINE_TRANSIENT, ways_formula_run(&formula, SCRIBBLING));
+    begin_ns = ways_now_ns();
+    for (int i = 1; ways_now_ns() - begin_ns < 5 * S / 2; i++) {
+        int result = ways_formula_run(&formula, i % 600);
+
+        /* Until there is a process again, which may take longer than the deadline. */
+        ck_assert(result == ANEURALNETWORKS_NO_ERROR ||
+                  (result == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT &&
+                   ways_now_ns() - begin_ns < 2 * S));
+        ways_nap(S / 1000);
+    }
+    ways_formula_done(&formula);
+    ways_end();
+}
+
+TEST(arguments_that_were_left_are_not_used_again)
+{
+    outlast_scribbling(false);
+}
+TEST_END
+
+TEST(a_burst_that_was_left_is_not_used_again)
+{
+    outlast_scribbling(true);
 }
 TEST_END
 
@@ -125,4 +197,5 @@ TEST(busy_workers_do_not_look_like_a_stopped_service)
 TEST_END
 
 CHECK_MAIN("wild-" WAY, a_request_that_killed_twice_is_not_tried_a_third_time,
-           a_driver_that_does_not_return_is_left, busy_workers_do_not_look_like_a_stopped_service)
+           a_driver_that_does_not_return_is_left, arguments_that_were_left_are_not_used_again,
+           a_burst_that_was_left_is_not_used_again, busy_workers_do_not_look_like_a_stopped_service)

@@ -61,9 +61,8 @@ static bool can_connect(void)
     return result;
 }
 
-void ways_start_service(void)
+void ways_spawn_service(void)
 {
-    uint64_t limit_ns = ways_now_ns() + LIMIT_S * UINT64_C(1000000000);
     pid_t parent = getpid();
 
     service = fork();
@@ -74,6 +73,13 @@ void ways_start_service(void)
             execl(BUILD_ROOT "/nnhal-host", "nnhal-host", "--listen", socket_path, "sample", NULL);
         _exit(127);
     }
+}
+
+void ways_start_service(void)
+{
+    uint64_t limit_ns = ways_now_ns() + LIMIT_S * UINT64_C(1000000000);
+
+    ways_spawn_service();
     while (!can_connect()) {
         ck_assert_int_eq(waitpid(service, NULL, WNOHANG), 0);
         ck_assert_msg(ways_now_ns() < limit_ns, "the service does not listen");
@@ -256,23 +262,34 @@ void ways_formula_burst(struct ways_formula *formula)
     OK(ANeuralNetworksBurst_create(formula->compilation, &formula->burst));
 }
 
-int ways_formula_run(struct ways_formula *formula, int seed)
+void ways_formula_fill(struct ways_formula *formula, int seed)
 {
-    int result;
-
     for (int i = 0; i < N; i++) {
         formula->x[i] = (float)(seed % 1000 - i);
         formula->y[i] = (float)(i * seed % 100 - 50);
         formula->z[i] = -1;
     }
-    result = formula->burst
-                 ? ANeuralNetworksExecution_burstCompute(formula->execution, formula->burst)
-                 : ANeuralNetworksExecution_compute(formula->execution);
-    for (int i = 0; result == ANEURALNETWORKS_NO_ERROR && i < N; i++) {
+}
+
+void ways_formula_check(const struct ways_formula *formula)
+{
+    for (int i = 0; i < N; i++) {
         float z = formula->x[i] * formula->y[i] + formula->x[i];
 
         ck_assert_float_eq(formula->z[i], z > 0 ? z : 0);
     }
+}
+
+int ways_formula_run(struct ways_formula *formula, int seed)
+{
+    int result;
+
+    ways_formula_fill(formula, seed);
+    result = formula->burst
+                 ? ANeuralNetworksExecution_burstCompute(formula->execution, formula->burst)
+                 : ANeuralNetworksExecution_compute(formula->execution);
+    if (result == ANEURALNETWORKS_NO_ERROR)
+        ways_formula_check(formula);
     return result;
 }
 

@@ -39,8 +39,11 @@ void ways_end(void);
 
 bool ways_is(const char *way);
 
-/* ways_start_service(), ways_kill_service() - in the way "service" only. */
+/* ways_start_service(), ways_kill_service() - in the way "service" only. It lives no longer than
+ * the thread that started it. */
 void ways_start_service(void);
+/* ways_spawn_service() - the same, without a wait until it listens. */
+void ways_spawn_service(void);
 void ways_kill_service(int signal_number);
 pid_t ways_service(void);
 /* ways_await_service_end() - until it has ended by itself. */
@@ -79,6 +82,9 @@ void ways_formula_burst(struct ways_formula *formula);
 /* ways_formula_run() - new numbers from seed; whether z is right is asserted.
  * Returns: the code of compute() or burstCompute(). */
 int ways_formula_run(struct ways_formula *formula, int seed);
+/* ways_formula_fill(), ways_formula_check() - the two halves of that around a computation. */
+void ways_formula_fill(struct ways_formula *formula, int seed);
+void ways_formula_check(const struct ways_formula *formula);
 void ways_formula_done(struct ways_formula *formula);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wild-driver - in the sample driver's place: z = relu(x * y + x), but an x that begins with
- * 666 ends its process, and one that begins with 777 is never computed to the end, for which
- * neither deadline nor cancellation matters. */
+ * 666 ends its process, one that begins with 777 is never computed to the end, for which
+ * neither deadline nor cancellation matters, and after one that begins with 888 arguments are
+ * written to for two seconds, longer than a caller waits. */
 #include <nnhal/driver.h>
 
 #include <string.h>
@@ -34,6 +35,19 @@ static void wild_release(void *prepared)
 {
 }
 
+/* Inputs as well: in a service they are the client's shared memory. */
+static void scribble(struct nnhal_execution *execution)
+{
+    for (int i = 0; i < 2000; i++) {
+        for (int j = 0; j < 4; j++) {
+            ((volatile float *)(uintptr_t)execution->inputs[0].data)[j] = 888.0f;
+            ((volatile float *)(uintptr_t)execution->inputs[1].data)[j] = -888.0f;
+            ((volatile float *)execution->outputs[0].data)[j] = 8888.0f;
+        }
+        usleep(1000);
+    }
+}
+
 static uint32_t wild_execute(void *prepared, struct nnhal_execution *execution)
 {
     const float *x = execution->inputs[0].data, *y = execution->inputs[1].data;
@@ -44,6 +58,8 @@ static uint32_t wild_execute(void *prepared, struct nnhal_execution *execution)
         _exit(1);
     while (x[0] == 777.0f)
         usleep(1000);
+    if (x[0] == 888.0f)
+        scribble(execution);
     for (int i = 0; i < 4; i++)
         z[i] = x[i] * y[i] + x[i] > 0 ? x[i] * y[i] + x[i] : 0;
     output->n_dimensions = 1;

@@ -21,28 +21,105 @@ enum {
     N_STUCK = 20, /* more than a service has workers for one client */
 };
 
-TEST(a_request_that_killed_twice_is_not_tried_a_third_time)
+enum path { COMPUTE, BURST, EVENT, FENCED };
+
+static int run_by(enum path path, struct ways_formula *formula, int seed)
 {
+    ANeuralNetworksEvent *event = NULL;
+    int r;
+
+    if (path == COMPUTE || path == BURST)
+        return ways_formula_run(formula, seed);
+    ways_formula_fill(formula, seed);
+    r = path == EVENT ? ANeuralNetworksExecution_startCompute(formula->execution, &event)
+                      : ANeuralNetworksExecution_startComputeWithDependencies(formula->execution,
+                                                                              NULL, 0, 0, &event);
+    if (r == ANEURALNETWORKS_NO_ERROR)
+        r = ANeuralNetworksEvent_wait(event);
+    ANeuralNetworksEvent_free(event);
+    if (r == ANEURALNETWORKS_NO_ERROR)
+        ways_formula_check(formula);
+    return r;
+}
+
+struct killer {
     struct ways_formula formula;
+    enum path path;
+};
+
+/* The runtime tries it twice by itself, but once if it is the device that waits. */
+static void *compute_deadly(void *argument)
+{
+    struct killer *killer = argument;
+
+    for (int i = killer->path == FENCED ? 0 : 1; i < 2; i++)
+        IS(DEAD_OBJECT, run_by(killer->path, &killer->formula, DEADLY));
+    return NULL;
+}
+
+/* A service is started again by this thread, since it ends with the thread that started it; a
+ * private child is started by the runtime. */
+static void let_it_kill(struct killer *killer)
+{
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, compute_deadly, killer), 0);
+    if (ways_is("service")) {
+        ways_await_service_end(20 * S);
+        ways_spawn_service();
+        ways_await_service_end(20 * S);
+        ways_start_service();
+    }
+    pthread_join(thread, NULL);
+}
+
+/* The third time it is refused, with a sentence, and no process dies. */
+static void kill_twice(enum path path)
+{
+    struct killer killer = {.path = path};
+    struct ways_formula *formula = &killer.formula;
     char text[512] = "";
     pid_t pid;
 
-    if (ways_is("service"))
-        return; /* which does not come back by itself here */
     ways_begin();
-    OK(ways_formula_compile(&formula));
-    ways_formula_bind(&formula, false);
-    OK(ways_formula_run(&formula, 1));
-    IS(DEAD_OBJECT, ways_formula_run(&formula, DEADLY));
-    OK(ways_formula_run(&formula, 2));
+    OK(ways_formula_compile(formula));
+    ways_formula_bind(formula, path == FENCED);
+    if (path == BURST)
+        ways_formula_burst(formula);
+    OK(run_by(path, formula, 1));
+    let_it_kill(&killer);
+    OK(run_by(path, formula, 2));
     pid = ways_pid();
-    IS(DEAD_OBJECT, ways_formula_run(&formula, DEADLY));
-    ck_assert(nnhal_execution_get_error(formula.execution, text, sizeof(text)) > 0);
+    IS(DEAD_OBJECT, run_by(path, formula, DEADLY));
+    ck_assert(nnhal_execution_get_error(formula->execution, text, sizeof(text)) > 0);
     ck_assert_msg(strstr(text, "third") != NULL, "%s", text);
-    OK(ways_formula_run(&formula, 3));
+    OK(run_by(path, formula, 3));
     ck_assert_int_eq(ways_pid(), pid);
-    ways_formula_done(&formula);
+    ways_formula_done(formula);
     ways_end();
+}
+
+TEST(a_request_that_killed_twice_is_not_tried_a_third_time)
+{
+    kill_twice(COMPUTE);
+}
+TEST_END
+
+TEST(nor_in_a_burst)
+{
+    kill_twice(BURST);
+}
+TEST_END
+
+TEST(nor_with_an_event)
+{
+    kill_twice(EVENT);
+}
+TEST_END
+
+TEST(nor_by_the_device_itself)
+{
+    kill_twice(FENCED);
 }
 TEST_END
 
@@ -196,6 +273,7 @@ TEST(busy_workers_do_not_look_like_a_stopped_service)
 }
 TEST_END
 
-CHECK_MAIN("wild-" WAY, a_request_that_killed_twice_is_not_tried_a_third_time,
-           a_driver_that_does_not_return_is_left, arguments_that_were_left_are_not_used_again,
-           a_burst_that_was_left_is_not_used_again, busy_workers_do_not_look_like_a_stopped_service)
+CHECK_MAIN("wild-" WAY, a_request_that_killed_twice_is_not_tried_a_third_time, nor_in_a_burst,
+           nor_with_an_event, nor_by_the_device_itself, a_driver_that_does_not_return_is_left,
+           arguments_that_were_left_are_not_used_again, a_burst_that_was_left_is_not_used_again,
+           busy_workers_do_not_look_like_a_stopped_service)

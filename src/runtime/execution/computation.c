@@ -5,7 +5,7 @@
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/fallback.h"
 #include "runtime/execution/reply.h"
-#include "runtime/execution/request-hash.h"
+#include "runtime/execution/suspect.h"
 
 enum { N_ATTEMPTS = 2 };
 
@@ -16,6 +16,7 @@ struct computation {
     struct nn_rt_compute_options options;
     ANeuralNetworksBurst *burst; /* through this one; NULL: see pace */
     struct nn_rt_pace *pace;     /* through an implicit one if the pace asks for it; NULL: a call */
+    bool was_sent;               /* the last attempt has reached the device */
 };
 
 static struct nn_rt_channel *take_implicit(const struct computation *computation,
@@ -52,6 +53,7 @@ static int compute_on_device(struct computation *computation, struct nn_rt_prepa
                                        ? nn_rt_burst_get_channel(computation->burst, prepared)
                                        : implicit;
     nn_arena_reset(&execution->arena);
+    computation->was_sent = nn_rt_session_is_alive(prepared->session);
     status = nn_rt_binding_execute(&execution->binding, &execution->arguments,
                                    &computation->options, &execution->arena, &reply);
     if (implicit)
@@ -81,30 +83,6 @@ static int get_living(struct computation *computation, struct nn_rt_prepared **o
     return 0;
 }
 
-static uint64_t hash_request(const struct computation *computation)
-{
-    const ANeuralNetworksExecution *execution = computation->execution;
-
-    return nn_rt_request_hash(&execution->compilation->finished->model, &execution->arguments);
-}
-
-static int check_suspect(const struct computation *computation, ANeuralNetworksDevice *device)
-{
-    if (!nn_rt_device_has_suspects(device))
-        return 0;
-    return nn_rt_device_check_request(device, hash_request(computation), computation->why);
-}
-
-static void note_suspect(const struct computation *computation, ANeuralNetworksDevice *device,
-                         int result)
-{
-    bool has_died = result == ANEURALNETWORKS_DEAD_OBJECT;
-
-    if ((has_died && !nn_rt_device_may_recover(device)) ||
-        (result == 0 && nn_rt_device_has_suspects(device)))
-        nn_rt_device_note_request(device, hash_request(computation), has_died);
-}
-
 /* If the device dies meanwhile: once more on the model that was prepared again. */
 static int compute_with_recovery(struct computation *computation)
 {
@@ -117,11 +95,13 @@ static int compute_with_recovery(struct computation *computation)
         r = get_living(computation, &owned, &prepared);
         if (r)
             return r;
-        r = check_suspect(computation, prepared->device);
+        r = nn_rt_suspect_check(computation->execution, prepared->device, computation->why);
         if (r)
             return r;
+        computation->was_sent = false;
         r = compute_on_device(computation, prepared);
-        note_suspect(computation, prepared->device, r);
+        if (computation->was_sent)
+            nn_rt_suspect_note(computation->execution, prepared->device, r);
     }
     return r;
 }

@@ -7,6 +7,7 @@
 #include "base/wait-limit.h"
 #include "hal/proxy.h"
 #include "runtime/execution/reply.h"
+#include "runtime/execution/suspect.h"
 
 #include <errno.h>
 
@@ -38,11 +39,15 @@ static int call_execute_fenced(const ANeuralNetworksExecution *execution,
     uint32_t status;
     int r;
 
+    if (!nn_rt_session_is_alive(prepared->session))
+        return ANEURALNETWORKS_DEAD_OBJECT;
     nn_arena_init(&arena, 0);
     status = nn_rt_session_check_status(
         prepared->session, nn_hal_execute_fenced(prepared->session->hal, args, &reply, &arena));
     r = nn_fail_status(why, status, prepared->device->name, reply.message);
     nn_arena_done(&arena);
+    if (r == ANEURALNETWORKS_DEAD_OBJECT)
+        nn_rt_suspect_note(execution, prepared->device, r);
     if (r)
         return r;
     *ret_fenced = (struct nn_rt_fenced){reply.callback, reply.sync_fence};
@@ -83,6 +88,9 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     if (!is_suited(execution))
         return NN_RT_FENCED_E_UNSUITED;
     prepared = nn_rt_compilation_get_prepared(execution->compilation);
+    r = nn_rt_suspect_check(execution, prepared->device, why);
+    if (r)
+        return r;
     r = nn_rt_execution_bind(execution, prepared, why);
     if (!r)
         r = launch_bound(execution, request, why, ret_fenced);
@@ -126,6 +134,8 @@ static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, str
 
     nn_rt_reply_mark_outputs(execution, false);
     execution->binding.is_left = true;
+    if (status == NNHAL_DEAD_OBJECT)
+        nn_rt_suspect_note(execution, prepared->device, ANEURALNETWORKS_DEAD_OBJECT);
     return nn_fail_status(why, nn_rt_session_check_status(prepared->session, status),
                           prepared->device->name, NULL);
 }
@@ -163,6 +173,7 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     if (status == NNHAL_NONE)
         status = info.status == NNHAL_NONE && !is_well ? NNHAL_GENERAL_FAILURE : info.status;
     r = nn_fail_status(why, status, prepared->device->name, info.message);
+    nn_rt_suspect_note(execution, prepared->device, r);
     if (!r)
         nn_rt_reply_accept_fenced(execution, &info);
     else

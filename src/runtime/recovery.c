@@ -58,5 +58,7 @@ uint64_t nn_rt_recovery_next_attempt(const struct nn_rt_recovery *recovery)
 
 uint64_t nn_rt_recovery_end_of_patience(const struct nn_rt_recovery *recovery, uint64_t now_ns)
 {
+    if (recovery->pause_ns)
+        return now_ns + NN_RT_RECOVERY_PROBE_PATIENCE_NS;
     return (recovery->gone_ns ? recovery->gone_ns : now_ns) + NN_RT_RECOVERY_PATIENCE_NS;
 }

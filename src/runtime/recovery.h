@@ -31,6 +31,10 @@
  * calls later than that makes one attempt. */
 #define NN_RT_RECOVERY_PATIENCE_NS UINT64_C(2000000000)
 
+/* In quarantine a call waits no longer than this: the first pause, but no later one. A call does not
+ * sleep while the process may long be back. */
+#define NN_RT_RECOVERY_PROBE_PATIENCE_NS UINT64_C(750000000)
+
 struct nn_rt_recovery {
     uint64_t deaths_ns[NN_RT_RECOVERY_DEATHS]; /* the last ones, the newest first */
     uint32_t n_deaths;                         /* of them, within the minute of the newest */
@@ -54,7 +58,8 @@ bool nn_rt_recovery_is_quarantined(const struct nn_rt_recovery *recovery);
  * later than now: now. */
 uint64_t nn_rt_recovery_next_attempt(const struct nn_rt_recovery *recovery);
 
-/* nn_rt_recovery_end_of_patience() - until when callers without a deadline wait. */
+/* nn_rt_recovery_end_of_patience() - until when callers without a deadline wait: in quarantine
+ * from now on, else from the death. */
 uint64_t nn_rt_recovery_end_of_patience(const struct nn_rt_recovery *recovery, uint64_t now_ns);
 
 #endif

@@ -70,6 +70,24 @@ TEST(patience_counts_from_the_death)
 }
 TEST_END
 
+TEST(in_quarantine_a_call_waits_for_the_first_pause_alone)
+{
+    struct nn_rt_recovery recovery = {0};
+    uint64_t now_ns = 70 * S;
+
+    for (int i = 0; i < 3; i++)
+        nn_rt_recovery_note_death(&recovery, now_ns);
+    ck_assert_uint_lt(nn_rt_recovery_next_attempt(&recovery),
+                      nn_rt_recovery_end_of_patience(&recovery, now_ns));
+    nn_rt_recovery_note_death(&recovery, now_ns);
+    ck_assert_uint_gt(nn_rt_recovery_next_attempt(&recovery),
+                      nn_rt_recovery_end_of_patience(&recovery, now_ns));
+    now_ns = nn_rt_recovery_next_attempt(&recovery) - S / 10; /* near its end it is waited for */
+    ck_assert_uint_lt(nn_rt_recovery_next_attempt(&recovery),
+                      nn_rt_recovery_end_of_patience(&recovery, now_ns));
+}
+TEST_END
+
 TEST(a_request_is_refused_after_two_deaths_for_a_while)
 {
     struct nn_rt_suspects suspects = {0};
@@ -107,4 +125,5 @@ TEST_END
 
 CHECK_MAIN("recovery", deaths_are_counted_by_the_minute,
            pauses_grow_to_a_minute_and_a_success_ends_them, patience_counts_from_the_death,
+           in_quarantine_a_call_waits_for_the_first_pause_alone,
            a_request_is_refused_after_two_deaths_for_a_while, the_oldest_suspect_is_forgotten)

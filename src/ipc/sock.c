@@ -94,6 +94,10 @@ static int clear_path(const char *path, const struct sockaddr_un *address)
     r = new_socket(&fd);
     if (r < 0)
         return nn_error_trace(r);
+    /* A service that is stopped accepts no connection: once its backlog is full, connect() would
+     * wait for it. That it exists is all that has to be known. */
+    if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+        return nn_error_origin(-errno);
     if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN)
         return NN_SOCK_E_BUSY;
     /* Only a refusal proves that no process listens; other errors may come from a service

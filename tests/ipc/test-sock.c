@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static char folder[64], path[100];
 
@@ -69,6 +71,46 @@ TEST(one_service_per_path_and_a_dead_one_is_replaced)
     close(first);
     ck_assert_int_eq(nn_sock_listen(path, 0600, &second), 0);
     close(second);
+    remove_folder();
+}
+TEST_END
+
+/* Fills the backlog of a service that accepts nothing, as one that is stopped. */
+static void fill_backlog(int *fds, size_t n_fds)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    strcpy(address.sun_path, path);
+    for (size_t i = 0; i < n_fds; i++) {
+        fds[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        ck_assert_int_ge(fds[i], 0);
+        if (connect(fds[i], (const struct sockaddr *)&address, sizeof(address)) < 0) {
+            ck_assert_int_eq(errno, EAGAIN);
+            return;
+        }
+    }
+    ck_abort_msg("the backlog has no end");
+}
+
+TEST(a_service_whose_backlog_is_full_keeps_no_second_one_waiting)
+{
+    static int fds[4096];
+    struct timespec begin, end;
+    int first = -1, second = -1;
+
+    make_folder();
+    memset(fds, -1, sizeof(fds));
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &first), 0);
+    ck_assert_int_eq(listen(first, 1), 0);
+    fill_backlog(fds, NN_N_ELEMENTS(fds));
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    alarm(20); /* the unmended code waits for ever */
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &second), NN_SOCK_E_BUSY);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    ck_assert_int_lt(end.tv_sec - begin.tv_sec, 3);
+    for (size_t i = 0; i < NN_N_ELEMENTS(fds); i++)
+        closep(&fds[i]);
+    close(first);
     remove_folder();
 }
 TEST_END
@@ -169,5 +211,6 @@ TEST_END
 
 CHECK_MAIN("sock", a_client_reaches_a_service_and_each_knows_the_other,
            one_service_per_path_and_a_dead_one_is_replaced,
+           a_service_whose_backlog_is_full_keeps_no_second_one_waiting,
            folders_that_others_can_write_are_not_trusted, the_pidfd_tells_of_the_other_sides_death,
            a_service_of_another_user_is_not_trusted)

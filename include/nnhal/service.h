@@ -39,6 +39,11 @@ struct nnhal_serve_options {
  * not serve, 2 if the options are invalid. */
 int nnhal_serve(const struct nnhal_serve_options *options);
 
+/* nnhal_find_host() - where nnhal-host lies: as NNHAL_HOST says, else beside this library, else
+ * where it was installed. ret_path has room for n_bytes, the zero among them. Any thread.
+ * Returns: 0, -ENOENT, -ENOMEM, -ENAMETOOLONG. */
+int nnhal_find_host(char *ret_path, size_t n_bytes);
+
 #ifdef __cplusplus
 }
 #endif

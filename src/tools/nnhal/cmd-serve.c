@@ -3,9 +3,10 @@
 #include "options.h"
 #include "tool.h"
 
+#include <nnhal/service.h>
+
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,36 +18,13 @@ static const char help[] =
     "others.\n\n"
     "  --socket PATH  listen there instead\n";
 
-/* nnhal-host: as NNHAL_HOST says, beside this program, or where it is installed. */
-static bool find_host(char path[4096])
-{
-    const char *given = secure_getenv("NNHAL_HOST");
-    ssize_t n;
-    char *end;
-
-    if (given) {
-        snprintf(path, 4096, "%s", given);
-        return true;
-    }
-    n = readlink("/proc/self/exe", path, 4000);
-    if (n > 0) {
-        path[n] = '\0';
-        end = strrchr(path, '/');
-        strcpy(end ? end + 1 : path, "nnhal-host");
-        if (access(path, X_OK) == 0)
-            return true;
-    }
-    snprintf(path, 4096, "%s", NNHAL_LIBEXECDIR "/nnhal-host");
-    return access(path, X_OK) == 0;
-}
-
 int cmd_serve(int argc, char **argv)
 {
     const char *path = NULL;
     const struct tool_option options[] = {{"socket", tool_read_text, &path, 0, 0}};
     int status = tool_parse(argc, argv,
                             &(struct tool_usage){help, options, 1, 1, "one NAME is needed"});
-    char host[4096], *arguments[5] = {host}, **next = arguments + 1;
+    char host[PATH_MAX], *arguments[5] = {host}, **next = arguments + 1;
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
@@ -55,7 +33,7 @@ int cmd_serve(int argc, char **argv)
         *next++ = (char *)path;
     }
     *next = argv[optind];
-    if (!find_host(host))
+    if (nnhal_find_host(host, sizeof(host)) < 0)
         return tool_error(TOOL_FAILED, "nnhal-host is not installed; NNHAL_HOST says where it is");
     execv(host, arguments);
     return tool_error(TOOL_FAILED, "%s: %s", host, strerror(errno));

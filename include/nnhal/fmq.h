@@ -40,8 +40,8 @@
  * places are usable.
  *
  * Ordering. Every access to a word above is sequentially consistent, so that
- * all accesses have one order; a counter may be stored with release instead
- * if a full fence follows before waiters is loaded.
+ * all accesses have one order, S; a counter may be stored with release instead
+ * if a sequentially consistent fence follows before waiters is loaded.
  *   Elements: the writer fills places and then stores write; the reader loads
  *   write and then copies; the reader stores read after it has copied, and the
  *   writer loads read before it fills a place again. A place is therefore never
@@ -60,7 +60,12 @@
  *   of waiters comes after the waiter's addition, and then the generation differs or
  *   the wake arrives; or it comes before, and then the waiter's check of the
  *   counters comes after the store. No wake-up is lost, and no side makes a system
- *   call while there are no waiters.
+ *   call while there are no waiters. With a release store and a fence it is C11,
+ *   29.3p5 that says so: in S the fence comes before the load of waiters, that load
+ *   before the waiter's addition, which it did not see, and the addition before the
+ *   check; a load that follows the fence in S sees what was stored before the fence,
+ *   or later. The waiter needs no fence, but its addition and its check have to be
+ *   sequentially consistent.
  *
  * Hostile peers. A peer can write any bytes anywhere in the file at any time.
  * Its counters are loaded once per use and compared with the possible range (a

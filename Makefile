@@ -57,6 +57,6 @@ install: deps-build build/build.ninja
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
 clean:
-	rm -rf build build-asan build-tsan build-clang build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-clang-asan build-fuzz
 
 .PHONY: all build run test test-long test-dmabuf bench bench-peers fuzz install clean

@@ -6,7 +6,8 @@
 
 Configurations: normal (gcc, every test), asan (AddressSanitizer and
 UndefinedBehaviorSanitizer, every test but the lints), tsan (ThreadSanitizer,
-the tests of the suite "threads"), clang (builds with clang, runs nothing).
+the tests of the suite "threads"), clang (builds with clang, runs nothing),
+clang-asan (builds what is installed with clang and sanitizers, runs nothing).
 The last line is "N passed, N failed, N skipped".
 
 A test that fails beside others is run once more, alone. If it passes then it is
@@ -32,6 +33,7 @@ SETUP = {
     "tsan": ["build-tsan", ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1",
                             "-Dwerror=false"]],
     "clang": ["build-clang", []],
+    "clang-asan": ["build-clang-asan", ["-Db_sanitize=address,undefined", "-Dtests=false"]],
 }
 
 TEST_ARGUMENTS = {
@@ -39,6 +41,7 @@ TEST_ARGUMENTS = {
     "asan": ["--no-suite", "lint"],
     "tsan": ["--suite", "threads"],
     "clang": None,
+    "clang-asan": None,
 }
 
 ENVIRONMENT = {
@@ -49,6 +52,7 @@ ENVIRONMENT = {
     },
     "tsan": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
     "clang": {"CC": "clang", "CXX": "clang++"},
+    "clang-asan": {"CC": "clang", "CXX": "clang++"},
 }
 
 
@@ -68,7 +72,7 @@ def build(name, env):
         subprocess.run(["meson", "setup", folder, *options], cwd=ROOT, env=env, check=True,
                        stdout=subprocess.DEVNULL)
     else:
-        subprocess.run(["meson", "configure", folder, "-Dtests=true"], cwd=ROOT, env=env,
+        subprocess.run(["meson", "configure", folder, "-Dtests=true", *options], cwd=ROOT, env=env,
                        check=True, stdout=subprocess.DEVNULL)
     done = subprocess.run(["ninja", "-C", folder, "--quiet"], cwd=ROOT, env=env)
     return done.returncode == 0

@@ -10,6 +10,7 @@
 #define NN_BASE_VARIABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum nn_variable {
 #define NN_VARIABLE(id, name, old_name, values, standard, meaning) NN_VARIABLE_##id,
@@ -28,5 +29,10 @@ bool nn_variable_is(enum nn_variable variable, const char *wanted);
 /* nn_variable_choose() - the index of its value among names, which end with NULL.
  * Returns: the index, or -1 (not set, or set to none of them). */
 int nn_variable_choose(enum nn_variable variable, const char *const *names);
+
+/* nn_variables_check() - whether each variable that is set has a value that its row allows (an
+ * empty one counts as not set), and the CPU what NNHAL_CPU_ISA names.
+ * Returns: 0; -EINVAL with a sentence of at most n_bytes in text. */
+int nn_variables_check(char *text, size_t n_bytes);
 
 #endif

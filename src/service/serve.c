@@ -72,7 +72,10 @@ static int take_options(const struct nnhal_serve_options *options, struct servin
 {
     size_t size = options->size < sizeof(*options) ? options->size : sizeof(*options);
     const char *colon;
+    char why[512];
 
+    if (nn_variables_check(why, sizeof(why)) < 0)
+        return fail(EXIT_UNUSABLE, "%s", why);
     /* A program compiled with an older header has a shorter struct: what it lacks stays 0. */
     memcpy(&serving->options, options, size);
     if (!serving->options.driver || *serving->options.driver == '\0')
@@ -127,8 +130,6 @@ static void share_weights(const struct serving *serving)
         return;
     nn_host_share_weights(serving->host,
                           chosen >= 0 ? (enum nn_host_sharing)chosen : NN_HOST_SHARING_UID);
-    if (chosen < 0 && nn_variable_get(NN_VARIABLE_SHARE_WEIGHTS))
-        nn_log("service", NN_LOG_WARNING, "NNHAL_SHARE_WEIGHTS is none of uid, all and off: uid");
 }
 
 /* -- the socket -------------------------------------------------------------------------------- */

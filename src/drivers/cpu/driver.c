@@ -35,72 +35,23 @@ static void device_explain(const struct cpu_device *device, const struct nn_why 
 
 /* ---- the machine ---- */
 
-static uint32_t cpu_isa(void)
+/* What NNHAL_CPU_ISA leaves of the CPU's, and NNHAL_CPU_EXACT=float of that: float results are
+ * those of plain C then, for who compares machines. Values that make no sense were refused before
+ * (nn_variables_check()). */
+static uint32_t allowed_isa(void)
 {
-    uint32_t isa = NN_ISA_C;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        isa |= NN_ISA_AVX2 | NN_ISA_FMA;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        isa |= NN_ISA_AVX512;
-    if ((isa & NN_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
-        isa |= NN_ISA_AVX512_VNNI;
-#elif defined(__aarch64__)
-    isa |= NN_ISA_NEON;
-#endif
-    return isa;
-}
-
-/* NNHAL_CPU_EXACT=float: float results are those of plain C, for who compares machines. */
-static uint32_t exact_isa(uint32_t isa, const struct nnhal_driver_services *services)
-{
-    const char *wanted = nn_variable_get(NN_VARIABLE_CPU_EXACT);
-
-    if (!wanted || !wanted[0])
-        return isa;
-    if (strcmp(wanted, "float") == 0)
-        return isa & ~(uint32_t)NN_ISA_FMA;
-    if (services->log)
-        services->log(services->ctx, NNHAL_LOG_WARNING,
-                      "NNHAL_CPU_EXACT is not \"float\": it is ignored");
-    return isa;
-}
-
-/* NNHAL_CPU_ISA takes away: c, avx2, avx512, vnni, neon; each with what it builds on. */
-static uint32_t allowed_isa(const struct nnhal_driver_services *services)
-{
-    static const struct {
-        const char *name;
-        uint32_t isa;
-    } names[] = {{"c", NN_ISA_C},
-                 {"avx2", NN_ISA_AVX2 | NN_ISA_FMA},
-                 {"avx512", NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512},
-                 {"vnni", NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512 | NN_ISA_AVX512_VNNI},
-                 {"neon", NN_ISA_NEON}};
     const char *wanted = nn_variable_get(NN_VARIABLE_CPU_ISA);
+    uint32_t isa = nn_isa_of_cpu(), named;
 
-    for (size_t i = 0; wanted && i < NN_N_ELEMENTS(names); i++)
-        if (strcmp(wanted, names[i].name) == 0)
-            return cpu_isa() & names[i].isa;
-    if (wanted && wanted[0] && services->log)
-        services->log(
-            services->ctx, NNHAL_LOG_WARNING,
-            "NNHAL_CPU_ISA is none of c, avx2, avx512, vnni and neon: all kernels are used");
-    return cpu_isa();
+    if (wanted && nn_isa_named(wanted, &named))
+        isa &= named;
+    return nn_variable_is(NN_VARIABLE_CPU_EXACT, "float") ? isa & ~(uint32_t)NN_ISA_FMA : isa;
 }
 
 /* NNHAL_CPU_PASSES=quick leaves out the passes that optimize. */
-static enum nn_pass_set allowed_passes(const struct nnhal_driver_services *services)
+static enum nn_pass_set allowed_passes(void)
 {
-    const char *wanted = nn_variable_get(NN_VARIABLE_CPU_PASSES);
-
-    if (wanted && strcmp(wanted, "quick") == 0)
-        return NN_PASSES_QUICK;
-    if (wanted && wanted[0] && strcmp(wanted, "all") != 0 && services->log)
-        services->log(services->ctx, NNHAL_LOG_WARNING,
-                      "NNHAL_CPU_PASSES is neither quick nor all: all passes are run");
-    return NN_PASSES_ALL;
+    return nn_variable_is(NN_VARIABLE_CPU_PASSES, "quick") ? NN_PASSES_QUICK : NN_PASSES_ALL;
 }
 
 /* No more threads than CPUs that this process may use: a container has fewer than the machine. */
@@ -135,8 +86,7 @@ static uint32_t open_device(const struct nnhal_driver_services *services, uint32
 
 static uint32_t open_cpu(const struct nnhal_driver_services *services, void **ret_device)
 {
-    return open_device(services, exact_isa(allowed_isa(services), services),
-                       allowed_passes(services), ret_device);
+    return open_device(services, allowed_isa(), allowed_passes(), ret_device);
 }
 
 static uint32_t open_reference(const struct nnhal_driver_services *services, void **ret_device)

@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/variable.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +43,22 @@ int nn_api_end(const char *function, const struct nn_rt_object *object, int r,
     if (r < 0)
         log_chain();
     return code;
+}
+
+static struct nn_why wrong_variable;
+
+static void check_variables(void)
+{
+    nn_variables_check(wrong_variable.text, sizeof(wrong_variable.text));
+}
+
+int nn_api_begin(const char *function)
+{
+    static pthread_once_t is_checked = PTHREAD_ONCE_INIT;
+
+    pthread_once(&is_checked, check_variables);
+    return nn_api_end(function, NULL, wrong_variable.text[0] ? ANEURALNETWORKS_BAD_DATA : 0,
+                      &wrong_variable);
 }
 
 int nn_api_null(const char *function)

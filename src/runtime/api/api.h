@@ -14,6 +14,10 @@
 
 #include <android/NeuralNetworks.h>
 
+/* nn_api_begin() - for calls with which an application may begin: whether the environment makes
+ * sense (base/variable.h), which is looked at once. Returns: NO_ERROR; BAD_DATA, with a sentence. */
+int nn_api_begin(const char *function);
+
 /* nn_api_end() - object NULL: the sentence is kept with the thread alone.
  * Returns: the ResultCode of r. */
 int nn_api_end(const char *function, const struct nn_rt_object *object, int r,

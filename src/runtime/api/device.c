@@ -10,6 +10,9 @@ _public_ int ANeuralNetworks_getDeviceCount(uint32_t *numDevices)
 
     if (!numDevices)
         return nn_api_null(__func__);
+    *numDevices = 0;
+    if (nn_api_begin(__func__))
+        return ANEURALNETWORKS_BAD_DATA;
     registry = nn_rt_registry_get();
     *numDevices = registry->n_devices;
     return registry->is_whole ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUT_OF_MEMORY;
@@ -17,11 +20,14 @@ _public_ int ANeuralNetworks_getDeviceCount(uint32_t *numDevices)
 
 _public_ int ANeuralNetworks_getDevice(uint32_t devIndex, ANeuralNetworksDevice **device)
 {
-    const struct nn_rt_registry *registry = nn_rt_registry_get();
+    const struct nn_rt_registry *registry;
     struct nn_why why = {0};
 
     if (!device)
         return nn_api_null(__func__);
+    if (nn_api_begin(__func__))
+        return ANEURALNETWORKS_BAD_DATA;
+    registry = nn_rt_registry_get();
     if (devIndex >= registry->n_devices)
         return nn_api_end(__func__, NULL,
                           nn_fail(&why, ANEURALNETWORKS_BAD_DATA, "no device %u: there are %u",

@@ -13,6 +13,8 @@ _public_ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd
     if (!memory)
         return nn_api_null(__func__);
     *memory = NULL;
+    if (nn_api_begin(__func__))
+        return ANEURALNETWORKS_BAD_DATA;
     return nn_api_end(__func__, NULL, nn_rt_memory_from_fd(size, protect, fd, offset, &why, memory),
                       &why);
 }
@@ -25,6 +27,8 @@ _public_ int ANeuralNetworksMemory_createFromAHardwareBuffer(const AHardwareBuff
     if (!ahwb || !memory)
         return nn_api_null(__func__);
     *memory = NULL;
+    if (nn_api_begin(__func__))
+        return ANEURALNETWORKS_BAD_DATA;
     return nn_api_end(__func__, NULL, nn_rt_memory_from_buffer((AHardwareBuffer *)ahwb, memory),
                       &why);
 }
@@ -43,6 +47,8 @@ _public_ int ANeuralNetworksModel_create(ANeuralNetworksModel **model)
     if (!model)
         return nn_api_null(__func__);
     *model = NULL;
+    if (nn_api_begin(__func__))
+        return ANEURALNETWORKS_BAD_DATA;
     return nn_api_end(__func__, NULL, nn_rt_builder_new(model), &why);
 }
 

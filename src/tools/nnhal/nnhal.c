@@ -2,6 +2,9 @@
 /* nnhal.c - the nnhal program: finds the command and runs it */
 #include "tool.h"
 
+#include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,6 +45,20 @@ int tool_error(int status, const char *format, ...)
     return status;
 }
 
+/* The library's first call looks at the variables. */
+static int check_environment(void)
+{
+    ANeuralNetworksModel *model = NULL;
+    char text[512] = "";
+    int code = ANeuralNetworksModel_create(&model);
+
+    ANeuralNetworksModel_free(model);
+    if (code != ANEURALNETWORKS_BAD_DATA)
+        return TOOL_OK;
+    nnhal_get_last_error(text, sizeof(text));
+    return tool_error(TOOL_USAGE, "%s", text);
+}
+
 /* What could not be printed is a failure too: the disk of a redirection is full. */
 static int flush_output(int status)
 {
@@ -74,6 +91,8 @@ int main(int argc, char **argv)
             tool_name = commands[i].name;
             snprintf(name, sizeof(name), "nnhal %s", tool_name); /* as getopt complains */
             argv[1] = name;
+            if (check_environment() != TOOL_OK)
+                return TOOL_USAGE;
             return flush_output(commands[i].run(argc - 1, argv + 1));
         }
     fprintf(stderr, "nnhal: there is no command \"%s\"; nnhal --help lists them\n", argv[1]);

@@ -51,6 +51,7 @@
 
 #include <nnhal/types.h>
 
+#include "base/isa.h"
 #include "base/stop.h"
 
 enum {
@@ -62,17 +63,6 @@ enum {
     NN_KERNEL_E_PASS = 1,      /* lower: not this row; the next one that matches is asked */
     NN_KERNEL_E_REFUSED = 2,   /* the operation cannot be executed; see nn_lower_refuse() */
     NN_KERNEL_E_CANCELLED = 3, /* run: deadline or cancellation, see nn_kernel_stopped() */
-};
-
-/* Instruction sets: a row needs all bits of its isa. 0 is plain C. */
-enum nn_isa {
-    NN_ISA_C = 0,
-    NN_ISA_AVX2 = 1 << 0,   /* with FMA and F16C */
-    NN_ISA_AVX512 = 1 << 1, /* F, BW, DQ, VL */
-    NN_ISA_AVX512_VNNI = 1 << 2,
-    /* A permission, not an instruction set: float multiplications and additions may be fused. */
-    NN_ISA_FMA = 1 << 3,
-    NN_ISA_NEON = 1 << 8,
 };
 
 /* Sets of operand types, for rows: NN_T(TENSOR_FLOAT32) | NN_T(TENSOR_FLOAT16). */
@@ -241,7 +231,7 @@ struct nn_kernel_step {
 struct nn_kernel {
     const char *name;        /* "conv_2d_f32__c" */
     uint32_t operation;      /* enum nnhal_operation_type */
-    uint32_t isa;            /* bits of enum nn_isa that it needs */
+    uint32_t isa;            /* bits of enum nn_isa: it needs all of them */
     uint32_t in0, in1, out0; /* sets of types: NN_T_F32 | NN_T_F16 */
     uint32_t params_bytes;   /* sizeof its parameter struct, 0: none */
     uint32_t weights_bytes;  /* of tables that run() reads for all shapes; see check, too */

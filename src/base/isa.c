@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/isa.h"
+
+#include <stddef.h>
+#include <string.h>
+
+uint32_t nn_isa_of_cpu(void)
+{
+    uint32_t isa = NN_ISA_C;
+
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        isa |= NN_ISA_AVX2 | NN_ISA_FMA;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        isa |= NN_ISA_AVX512;
+    if ((isa & NN_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
+        isa |= NN_ISA_AVX512_VNNI;
+#elif defined(__aarch64__)
+    isa |= NN_ISA_NEON;
+#endif
+    return isa;
+}
+
+bool nn_isa_named(const char *name, uint32_t *ret_isa)
+{
+    static const struct {
+        const char *name;
+        uint32_t isa;
+    } names[] = {{"c", NN_ISA_C},
+                 {"avx2", NN_ISA_AVX2 | NN_ISA_FMA},
+                 {"avx512", NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512},
+                 {"vnni", NN_ISA_AVX2 | NN_ISA_FMA | NN_ISA_AVX512 | NN_ISA_AVX512_VNNI},
+                 {"neon", NN_ISA_NEON}};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i].name) == 0) {
+            *ret_isa = names[i].isa;
+            return true;
+        }
+    return false;
+}

@@ -45,6 +45,13 @@ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_whe
 int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
                                  ANeuralNetworksDevice **device);
 
+/* nnhal_execution_get_device() - the device that computed the last computation, which succeeded:
+ * the compilation's, or, where that failed and the library had chosen it, nnapi-reference
+ * (NNHAL_FALLBACK). Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE before a
+ * computation has succeeded, and while one is under way. */
+int nnhal_execution_get_device(const ANeuralNetworksExecution *execution,
+                               ANeuralNetworksDevice **device);
+
 /* How the cache of ANeuralNetworksCompilation_setCaching() was used. */
 enum nnhal_cache_outcome {
     NNHAL_CACHE_NONE = 0,     /* no cache was asked for */

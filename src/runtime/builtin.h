@@ -9,11 +9,13 @@
 
 #include <nnhal/driver.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct nn_builtin {
     const struct nnhal_driver *(*driver_main)(const char *configuration);
     const char *configuration; /* NULL: none */
+    bool is_reference; /* nnapi-reference: the fallback, and no driver that a mode reaches */
 };
 
 extern const struct nn_builtin nn_builtins[]; /* ends with a NULL driver_main */

@@ -30,6 +30,7 @@ struct ANeuralNetworksDevice {
     uint32_t n_model_cache; /* files that a cached model takes; both 0: it has no cache */
     uint32_t n_data_cache;
     enum nnhal_way way;
+    bool is_reference; /* as builtin.h says */
     uint32_t fork_generation;
     struct nn_host *host;          /* embedded only */
     pthread_mutex_t lock;          /* of what follows */

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,19 +37,14 @@ static struct nn_rt_registry registry;
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t is_complete; /* atomic */
 static bool is_short;        /* something was left out for want of memory */
+static char left_out[256];   /* the last line about what was left out */
 
 static enum mode read_mode(void)
 {
     static const char *const names[] = {"auto", "service", "private", "embedded", NULL};
-    const char *value = nn_variable_get(NN_VARIABLE_MODE);
     int chosen = nn_variable_choose(NN_VARIABLE_MODE, names);
 
-    if (chosen >= 0)
-        return (enum mode)chosen;
-    if (value && value[0])
-        nn_log("runtime", NN_LOG_WARNING, "NNHAL_MODE=%s: not auto, service, private or embedded",
-               value);
-    return MODE_AUTO;
+    return chosen >= 0 ? (enum mode)chosen : MODE_AUTO;
 }
 
 /* Consumes device. */
@@ -77,13 +73,14 @@ static void registry_add(ANeuralNetworksDevice *device)
 static void registry_leave_out(const char *what, int r, const char *why)
 {
     is_short |= r == -ENOMEM;
-    nn_log("runtime", NN_LOG_WARNING, "%s is left out: %s", what,
-           why[0] ? why : strerror(r < 0 ? -r : 0));
+    snprintf(left_out, sizeof(left_out), "%s is left out: %s", what,
+             why[0] ? why : strerror(r < 0 ? -r : 0));
+    nn_log("runtime", NN_LOG_WARNING, "%s", left_out);
 }
 
 /* Consumes host. */
 static void open_device(enum nnhal_way way, const struct nn_discovery_entry *endpoint,
-                        struct nn_host *host)
+                        struct nn_host *host, bool is_reference)
 {
     ANeuralNetworksDevice *device;
     struct nn_why why = {0};
@@ -91,10 +88,12 @@ static void open_device(enum nnhal_way way, const struct nn_discovery_entry *end
 
     r = nn_rt_device_open(way, endpoint ? endpoint->name : NULL, endpoint ? endpoint->path : NULL,
                           host, &why, &device);
-    if (r)
+    if (r) {
         registry_leave_out(endpoint ? endpoint->path : "built in", r, why.text);
-    else
-        registry_add(device);
+        return;
+    }
+    device->is_reference = is_reference;
+    registry_add(device);
 }
 
 static void open_module(const struct nn_discovery_entry *endpoint)
@@ -107,7 +106,7 @@ static void open_module(const struct nn_discovery_entry *endpoint)
     if (r)
         registry_leave_out(endpoint->path, r, why.text);
     else
-        open_device(NNHAL_WAY_EMBEDDED, endpoint, host);
+        open_device(NNHAL_WAY_EMBEDDED, endpoint, host, false);
 }
 
 static void open_builtin(const struct nn_builtin *builtin)
@@ -120,7 +119,7 @@ static void open_builtin(const struct nn_builtin *builtin)
     if (r)
         registry_leave_out("a driver that is linked in", r, why.text);
     else
-        open_device(NNHAL_WAY_EMBEDDED, NULL, host);
+        open_device(NNHAL_WAY_EMBEDDED, NULL, host, builtin->is_reference);
 }
 
 /* Each has an equal part of the time that those before it have left. */
@@ -140,7 +139,7 @@ static void discover_services(void)
         uint64_t now_ns = nn_sys_now_ns(), left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
         uint64_t limit_ns = nn_wait_limit_narrow(now_ns + left_ns / (places.n_entries - i));
 
-        open_device(NNHAL_WAY_SERVICE, &places.entries[i], NULL);
+        open_device(NNHAL_WAY_SERVICE, &places.entries[i], NULL, false);
         nn_wait_limit_restore(limit_ns);
     }
     nn_discovery_done(&places);
@@ -169,11 +168,37 @@ static void discover_drivers(enum mode mode)
         if (is_offered(places.entries[i].name))
             continue;
         if (mode == MODE_PRIVATE)
-            open_device(NNHAL_WAY_PRIVATE, &places.entries[i], NULL);
+            open_device(NNHAL_WAY_PRIVATE, &places.entries[i], NULL, false);
         else
             open_module(&places.entries[i]);
     }
     nn_discovery_done(&places);
+}
+
+/* What is missing where the mode is a promise that could not be kept. */
+static void check_mode(enum mode mode)
+{
+    static const struct {
+        enum nnhal_way way;
+        const char *text;
+    } promises[] = {
+        [MODE_SERVICE] = {NNHAL_WAY_SERVICE,
+                          "NNHAL_MODE=service, and no service answers: start one "
+                          "(nnhal serve), or unset NNHAL_MODE"},
+        [MODE_PRIVATE] = {NNHAL_WAY_PRIVATE, "NNHAL_MODE=private, and no driver runs in a process "
+                                             "of its own: see NNHAL_DRIVER_PATH and NNHAL_HOST"},
+        [MODE_EMBEDDED] = {NNHAL_WAY_EMBEDDED, "NNHAL_MODE=embedded, and no driver was found: see "
+                                               "NNHAL_DRIVER_PATH"},
+    };
+
+    registry.why = (struct nn_why){0};
+    if (mode == MODE_AUTO)
+        return;
+    for (uint32_t i = 0; i < registry.n_devices; i++)
+        if (registry.devices[i]->way == promises[mode].way && !registry.devices[i]->is_reference)
+            return;
+    snprintf(registry.why.text, sizeof(registry.why.text), "%s%s%s", promises[mode].text,
+             left_out[0] ? "; " : "", left_out);
 }
 
 static void registry_discover(void)
@@ -190,12 +215,14 @@ static void registry_discover(void)
         discover_drivers(mode);
     for (const struct nn_builtin *builtin = nn_builtins; builtin->driver_main; builtin++)
         open_builtin(builtin);
+    check_mode(mode);
 }
 
 /* No device has been shown to the application yet: a list that is not whole is made again. */
 static void registry_try_discover(void)
 {
     is_short = false;
+    left_out[0] = '\0';
     registry_discover();
     if (!is_short) {
         registry.is_whole = true;
@@ -220,6 +247,16 @@ const struct nn_rt_registry *nn_rt_registry_get(void)
         registry_try_discover();
     pthread_mutex_unlock(&registry_lock);
     return __atomic_load_n(&is_complete, __ATOMIC_ACQUIRE) ? &registry : &nothing;
+}
+
+int nn_rt_registry_check_mode(struct nn_why *why)
+{
+    const struct nn_rt_registry *list = nn_rt_registry_get();
+
+    if (!list->why.text[0])
+        return 0;
+    *why = list->why;
+    return ANEURALNETWORKS_UNAVAILABLE_DEVICE;
 }
 
 static bool registry_has(const struct nn_rt_registry *list, const ANeuralNetworksDevice *device)

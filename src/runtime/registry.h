@@ -9,7 +9,9 @@
  *     embedded  drivers in this process
  *
  * and in every mode what is linked in comes last. A name belongs to the first
- * device that has it. What cannot be used is left out, with a line in the log. */
+ * device that has it. What cannot be used is left out, with a line in the log.
+ * A mode other than auto is a promise: where no driver was reached as it says,
+ * nothing is computed by the reference unless the application lists it. */
 #ifndef NN_RUNTIME_REGISTRY_H
 #define NN_RUNTIME_REGISTRY_H
 
@@ -21,12 +23,17 @@ struct nn_rt_registry {
     uint32_t n_devices;
     ANeuralNetworksDevice **devices;
     bool is_whole;        /* false: there was no memory for it */
+    struct nn_why why;    /* not empty: no driver was reached as NNHAL_MODE asks */
     struct nn_jobs *jobs; /* for computations in the background; NULL: no memory */
 };
 
 /* nn_rt_registry_get() - makes the list the first time, which may block. Short of memory it is
  * empty, and made again by the next call. Never NULL. */
 const struct nn_rt_registry *nn_rt_registry_get(void);
+
+/* nn_rt_registry_check_mode() - whether a driver was reached in the way that NNHAL_MODE names.
+ * Returns: 0, UNAVAILABLE_DEVICE. */
+int nn_rt_registry_check_mode(struct nn_why *why);
 
 /* nn_rt_registry_check_list() - an application's list of devices, NULLs already refused:
  * not empty, all known, none twice. Returns: 0, BAD_DATA. */

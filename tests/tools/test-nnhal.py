@@ -256,6 +256,21 @@ def help_is_given():
     expect(nnhal("--version").stdout.startswith("nnhal 0."), "--version")
 
 
+def promises_of_the_environment_are_kept():
+    model = GLYPHS / "glyphs-int8.tflite"
+    for name, value in (("NNHAL_MODE", "servise"), ("NNHAL_LOG", "loud"), ("NNHAL_CPU_ISA", "mmx"),
+                        ("NNHAL_DRIVER_PATH", "drivers"), ("NNHAL_FALLBACK", "no")):
+        done = nnhal("bench", model, "--runs", 1, environment=dict(os.environ, **{name: value}))
+        expect(done.returncode == 2 and f"{name}={value}" in done.stderr, done.stderr)
+    for mode in "service", "private", "embedded":
+        alone = dict(os.environ, NNHAL_MODE=mode, NNHAL_DRIVER_PATH="/nonexistent",
+                     NNHAL_SOCKET_PATH="/nonexistent")
+        done = nnhal("bench", model, "--runs", 1, environment=alone)
+        expect(done.returncode == 4 and f"NNHAL_MODE={mode}" in done.stderr, done.stderr)
+        done = nnhal("bench", model, "--runs", 1, "--device", "nnapi-reference", environment=alone)
+        expect(done.returncode == 0, done.stderr)
+
+
 def devices_and_bench_speak_json():
     devices = json.loads(nnhal("devices", "--json").stdout)
     expect("nnhal-cpu" in [d["name"] for d in devices], devices)
@@ -311,7 +326,7 @@ TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, onl
          same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
-         devices_and_bench_speak_json, bench_profiles_steps]
+         promises_of_the_environment_are_kept, devices_and_bench_speak_json, bench_profiles_steps]
 
 
 def main():

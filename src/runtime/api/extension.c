@@ -56,6 +56,18 @@ _public_ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *comp
     return nn_api_end(__func__, &compilation->object, r, &why);
 }
 
+_public_ int nnhal_execution_get_device(const ANeuralNetworksExecution *execution,
+                                        ANeuralNetworksDevice **device)
+{
+    struct nn_why why = {0};
+
+    if (!execution || !device)
+        return nn_api_null(__func__);
+    return nn_api_end(
+        __func__, &execution->object,
+        nn_rt_execution_get_device((ANeuralNetworksExecution *)execution, &why, device), &why);
+}
+
 _public_ int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilation,
                                             int is_deferred)
 {

@@ -282,12 +282,14 @@ static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
 static int prepare_first(ANeuralNetworksCompilation *compilation, struct nn_why *why)
 {
     int first = ANEURALNETWORKS_BAD_DATA;
+    int r = compilation->is_explicit ? 0 : nn_rt_registry_check_mode(why);
 
+    if (r)
+        return r;
     if (!compilation->n_devices)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no device on this machine");
     for (uint32_t i = 0; i < compilation->n_devices; i++) {
-        int r = prepare_on(compilation, compilation->devices[i], why);
-
+        r = prepare_on(compilation, compilation->devices[i], why);
         if (!r)
             return 0;
         if (first == ANEURALNETWORKS_BAD_DATA)

@@ -113,6 +113,7 @@ static int compute_with_fallback(struct computation *computation, uint64_t deadl
     int r;
 
     computation->options = nn_rt_execution_options(execution, deadline_ns);
+    execution->device = execution->compilation->device;
     r = compute_with_recovery(computation);
     if (nn_rt_fallback_is_possible(execution, r))
         r = nn_rt_fallback_compute(execution, deadline_ns, r, computation->why);

@@ -359,6 +359,16 @@ static int check_completed(ANeuralNetworksExecution *execution, bool with_shapes
                    nn_result_name(result));
 }
 
+int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_why *why,
+                               ANeuralNetworksDevice **ret_device)
+{
+    int r = check_completed(execution, false, why);
+
+    if (!r)
+        *ret_device = execution->device;
+    return r;
+}
+
 static int find_shape(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,
                       const struct nn_rt_execution_shape **ret_shape)
 {

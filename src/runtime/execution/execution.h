@@ -48,6 +48,7 @@ struct ANeuralNetworksExecution {
     struct nn_rt_binding binding;
     struct nn_arena arena; /* of replies */
     struct nn_rt_execution_shape *shapes;
+    ANeuralNetworksDevice *device; /* that computed last */
     struct nnhal_timing timing;
     struct nnhal_timing timing_fenced; /* from the end of the dependencies */
 };
@@ -90,6 +91,10 @@ int nn_rt_execution_set_loop_timeout(ANeuralNetworksExecution *execution, uint64
 /* nn_rt_execution_begin() - Returns: 0: the caller owns the computation and ends it
  * with nn_rt_execution_end(); BAD_STATE; BAD_DATA (completed by that); DEAD_OBJECT. */
 int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *why);
+
+/* nn_rt_execution_get_device() - what computed last. Returns: 0, BAD_STATE. */
+int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_why *why,
+                               ANeuralNetworksDevice **ret_device);
 
 /* nn_rt_execution_options() - how the application wants it computed, without a channel. */
 struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecution *execution,

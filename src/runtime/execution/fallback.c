@@ -215,6 +215,7 @@ int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, uint64_t deadlin
            r ? "; another device cannot help: " : "; another device has computed instead",
            own.text);
     if (r == 0 || r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) {
+        execution->device = prepared->device;
         *why = own;
         return r;
     }

@@ -88,6 +88,7 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     if (!is_suited(execution))
         return NN_RT_FENCED_E_UNSUITED;
     prepared = nn_rt_compilation_get_prepared(execution->compilation);
+    execution->device = prepared->device;
     r = nn_rt_suspect_check(execution, prepared->device, why);
     if (r)
         return r;

@@ -51,8 +51,10 @@ static int library_error(int status, const char *what, int code)
 static int find_device(struct session *session)
 {
     uint32_t n = 0;
+    int code = ANeuralNetworks_getDeviceCount(&n);
 
-    ANeuralNetworks_getDeviceCount(&n);
+    if (code != ANEURALNETWORKS_NO_ERROR)
+        return library_error(TOOL_FAILED, "there are no devices", code);
     for (uint32_t i = 0; i < n; i++) {
         ANeuralNetworksDevice *device = NULL;
         const char *name = "";
@@ -323,6 +325,22 @@ static size_t element_bytes(int32_t type)
     }
 }
 
+/* A mode other than auto is a promise that the reference must not keep in the driver's place. */
+static int check_device(struct session *session)
+{
+    const char *mode = getenv("NNHAL_MODE"), *name = "";
+
+    nnhal_execution_get_device(session->execution, &session->device);
+    ANeuralNetworksDevice_getName(session->device, &name);
+    if (session->options.device || !mode || !*mode || strcmp(mode, "auto") == 0 ||
+        strcmp(name, "nnapi-reference") != 0)
+        return TOOL_OK;
+    return tool_error(TOOL_FAILED,
+                      "nnapi-reference computed the model, and NNHAL_MODE=%s asks for a driver: "
+                      "--device nnapi-reference asks for it, NNHAL_LOG=warning tells why",
+                      mode);
+}
+
 /* Asks what the dimensions came out as. */
 static void read_shapes(struct session *session)
 {
@@ -377,7 +395,7 @@ int session_run(struct session *session, uint64_t *ret_ns)
         *ret_ns = session_now_ns() - began;
         if (code == ANEURALNETWORKS_NO_ERROR) {
             read_shapes(session);
-            return TOOL_OK;
+            return check_device(session);
         }
         if (code != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
             return library_error(TOOL_FAILED, "the execution failed", code);

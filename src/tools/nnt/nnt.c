@@ -4,6 +4,8 @@
 #include "run.h"
 #include "variant.h"
 
+#include <nnhal/ext.h>
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,13 +245,26 @@ static bool options_parse(struct nnt_options *options, int argc, char **argv)
     return false;
 }
 
+/* Whether the library can be used in this environment. */
+static bool check_library(void)
+{
+    char why[512] = "";
+    uint32_t n;
+
+    if (ANeuralNetworks_getDeviceCount(&n) == ANEURALNETWORKS_NO_ERROR)
+        return true;
+    nnhal_get_last_error(why, sizeof(why));
+    fprintf(stderr, "nnt: %s\n", why);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     struct nnt_options options = {0};
     struct nnt_run run = {0};
     struct nnt_counts total = {0};
 
-    if (!options_parse(&options, argc, argv))
+    if (!options_parse(&options, argc, argv) || !check_library())
         return 2;
     run.path = options.path;
     if (options.device) {
@@ -263,6 +278,10 @@ int main(int argc, char **argv)
         run_file(&options, &run, argv[i], &total);
     if (options.path == NNT_CACHED && !options.is_json)
         printf("%u came from the cache\n", run.n_from_cache);
+    if (options.name && total.n_passed + total.n_failed + total.n_skipped == 0) {
+        fprintf(stderr, "nnt: no model's name contains '%s'\n", options.name);
+        return 2;
+    }
     print_counts(&options, NULL, &total);
     return total.n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,6 +4,8 @@
 #include "compare.h"
 #include "path.h"
 
+#include <nnhal/ext.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +139,21 @@ static bool check_outputs(struct nnt_attempt *attempt)
     return true;
 }
 
+/* A mode other than auto is a promise that the reference must not keep in a driver's place. */
+static bool check_device(struct nnt_attempt *attempt)
+{
+    const char *mode = getenv("NNHAL_MODE"), *name = "";
+    ANeuralNetworksDevice *device = NULL;
+
+    if (attempt->run->device || !mode || !*mode || strcmp(mode, "auto") == 0)
+        return true;
+    if (nnhal_execution_get_device(attempt->execution, &device) == OK)
+        ANeuralNetworksDevice_getName(device, &name);
+    return strcmp(name, "nnapi-reference") != 0 ||
+           nnt_report(attempt->run,
+                      "nnapi-reference computed it, and NNHAL_MODE=%s asks for a driver", mode);
+}
+
 static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
     int r = attempt_build(attempt, steps);
@@ -147,7 +164,7 @@ static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps
         r = attempt_execute(attempt, steps);
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
         return r != OK || nnt_report(attempt->run, "no step failed, one of them must");
-    return r == OK && check_outputs(attempt);
+    return r == OK && check_device(attempt) && check_outputs(attempt);
 }
 
 bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)

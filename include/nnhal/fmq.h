@@ -67,6 +67,10 @@
  *   or later. The waiter needs no fence, but its addition and its check have to be
  *   sequentially consistent.
  *
+ *   Renewal: a side may store its own counter again and wake at any time, for words
+ *   that were overwritten. One that uses the queue no more may store a counter that
+ *   is impossible, so that the peer learns of it.
+ *
  * Hostile peers. A peer can write any bytes anywhere in the file at any time.
  * Its counters are loaded once per use and compared with the possible range (a
  * reader's: [its last value, write]; a writer's: [its last value, read +

@@ -391,9 +391,12 @@ static bool is_untaken(const struct nn_burst *burst)
 }
 
 /* After a time without a result. A wake-up that was lost, because the words of the queue were
- * spoilt, has been made up for by looking again. Returns: NNHAL_NONE: wait on. */
+ * spoilt, has been made up for by looking again, and that of the other side is repeated; the other
+ * side renews its words when it is asked whether it is there. Returns: NNHAL_NONE: wait on. */
 static uint32_t burst_look_around(struct nn_burst *burst, uint64_t end_ns, uint32_t *n_untaken)
 {
+    nn_ring_renew_write(burst->requests);
+    nn_ring_renew_read(burst->results);
     if (nn_sys_now_ns() >= end_ns) {
         if (burst->leave_late)
             burst->leave_late(burst->hal);

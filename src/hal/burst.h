@@ -23,7 +23,9 @@
  * Every wait ends: 50 ms after the deadline (MISSED_DEADLINE_TRANSIENT), or when the
  * device does not answer when it is asked, once a second (DEAD_OBJECT), or when it answers
  * but has not taken the request out of the queue for six seconds (GENERAL_FAILURE). Such a
- * burst is broken: its queues are never used again.
+ * burst is broken: its queues are never used again. While it waits this side stores its counters
+ * again each second, and the device's side does when it is asked whether it is there: a word that
+ * was overwritten keeps neither waiting.
  *
  * Threads: open, pack, execute and free: one at a time. nn_burst_drop_memory(),
  * nn_burst_resend_memories() and nn_burst_stop(): any, while the burst lives; the latter

@@ -42,8 +42,12 @@ void nn_evflag_wake(struct nn_evflag *flag)
 {
     /* The caller has published its counter, and a waiter is counted before its last look at
      * that counter: either the waiter is seen here, or it sees the counter and does not sleep. */
-    if (nn_word_load32(&flag->words->n_waiters) == 0)
-        return;
+    if (nn_word_load32(&flag->words->n_waiters) != 0)
+        nn_evflag_wake_uncounted(flag);
+}
+
+void nn_evflag_wake_uncounted(struct nn_evflag *flag)
+{
     nn_word_add32(&flag->words->generation, 1);
     nn_sys_futex_wake(&flag->words->generation, INT_MAX, true);
 }

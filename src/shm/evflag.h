@@ -48,6 +48,10 @@ int nn_evflag_fd(const struct nn_evflag *flag);
 /* nn_evflag_wake() - after a shared counter was stored: one load while there is no waiter. */
 void nn_evflag_wake(struct nn_evflag *flag);
 
+/* nn_evflag_wake_uncounted() - also where the count of waiters says that there is none: it may
+ * have been spoilt. A system call. */
+void nn_evflag_wake_uncounted(struct nn_evflag *flag);
+
 /* nn_evflag_poke() - makes the waiters of this process ask is_ready again. */
 void nn_evflag_poke(struct nn_evflag *flag);
 

@@ -410,6 +410,31 @@ int nn_ring_commit_read(struct nn_ring *ring, uint32_t n_elements)
     return 0;
 }
 
+/* -- beyond the counters' own protocol ------------------------------------- */
+
+void nn_ring_renew_write(struct nn_ring *ring)
+{
+    nn_word_publish64(&ring->page->write, ring->writer.own);
+    nn_evflag_wake_uncounted(ring->flag);
+}
+
+void nn_ring_renew_read(struct nn_ring *ring)
+{
+    nn_word_publish64(&ring->page->read, ring->reader.own);
+    nn_evflag_wake_uncounted(ring->flag);
+}
+
+/* Further from any counter than a queue is long. Which of the words the peer reads depends on its
+ * side; the other one is this side's, which looks at neither again. */
+void nn_ring_give_up(struct nn_ring *ring)
+{
+    ring->writer.is_broken = true;
+    ring->reader.is_broken = true;
+    nn_word_store64(&ring->page->write, ring->writer.own + UINT64_C(1) + INT64_MAX);
+    nn_word_store64(&ring->page->read, ring->reader.own + UINT64_C(1) + INT64_MAX);
+    nn_evflag_wake_uncounted(ring->flag);
+}
+
 /* -- copies --------------------------------------------------------------- */
 
 /* Readers of an unsynchronized queue copy while it is written, which needs atomic words;

@@ -40,6 +40,17 @@ void nn_ring_close(struct nn_ring *ring);
  * ends with NN_RING_E_INTERRUPTED, once, unless there is something to read. Any
  * thread. What has no interruption (nnhal_fmq_) never sees the outcome. */
 void nn_ring_interrupt(struct nn_ring *ring);
+
+/* nn_ring_renew_write(), nn_ring_renew_read() - by the writer, the reader of a synchronized ring:
+ * stores its counter once more and wakes the peer. What was in that word counts for nothing, so
+ * that a peer goes on that was misled, or whose wake-up was lost. The writing, the reading thread. */
+void nn_ring_renew_write(struct nn_ring *ring);
+void nn_ring_renew_read(struct nn_ring *ring);
+
+/* nn_ring_give_up() - this side uses the ring no more, and tells the peer by counters that are
+ * impossible: the peer finds the ring broken. While nothing else on it is in progress. */
+void nn_ring_give_up(struct nn_ring *ring);
+
 void nn_ring_set_spin(struct nn_ring *ring, uint64_t spin_ns);
 
 uint32_t nn_ring_available_to_read(struct nn_ring *ring);

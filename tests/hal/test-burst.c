@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define N_ELEMENTS 64
 #define N_SLOTS    2048
@@ -523,6 +524,52 @@ static void leave_late(struct nn_hal *hal)
     n_left++;
 }
 
+static struct nn_ring *watched_requests, *watched_results;
+
+static uint64_t word_of(struct nn_ring *ring, size_t offset)
+{
+    struct nnhal_fmq_descriptor descriptor;
+    uint64_t word = 0;
+
+    nn_ring_descriptor(ring, &descriptor);
+    ck_assert_int_eq(pread(descriptor.fd, &word, sizeof(word), (off_t)offset), sizeof(word));
+    return word;
+}
+
+/* Spoils both of the client's counters when it looks around for the first time; they have to be
+ * right again when it does so next. */
+static bool spoil_and_watch(struct nn_hal *hal)
+{
+    if (n_watched++ == 0) {
+        spoil(watched_requests, 64);
+        spoil(watched_results, 128);
+        return true;
+    }
+    ck_assert_uint_eq(word_of(watched_requests, 64), 9); /* elements of the request */
+    ck_assert_uint_eq(word_of(watched_results, 128), 0);
+    return false;
+}
+
+TEST(words_that_were_spoilt_are_renewed_while_waiting)
+{
+    struct nn_burst_packet *packet;
+    struct bench bench;
+    uint32_t status;
+
+    bench_watch = spoil_and_watch;
+    n_watched = 0;
+    open_bench(&bench, NEVER, N_ELEMENTS);
+    watched_requests = bench.device->requests;
+    watched_results = bench.device->results;
+    packet = pack(&bench, 1, 0);
+    ck_assert_int_eq(execute(&bench, packet, &status), 0);
+    ck_assert_uint_eq(status, NNHAL_DEAD_OBJECT);
+    ck_assert_uint_eq(n_watched, 2);
+    nn_burst_packet_free(packet);
+    close_bench(&bench);
+}
+TEST_END
+
 /* Of a burst to a device that never answers; its queues are not used again. */
 static uint32_t execute_in_vain(enum manner manner, uint64_t timeout_ns)
 {
@@ -682,7 +729,8 @@ CHECK_MAIN("burst", a_request_goes_out_and_its_result_comes_back, statuses_arriv
            slots_that_the_device_lost_are_set_again_while_waiting,
            every_question_for_slots_is_answered,
            a_result_that_is_none_breaks_the_burst_and_nothing_more_is_sent,
-           a_device_that_dies_ends_the_wait, a_wait_ends_with_the_deadline_or_with_the_device,
+           a_device_that_dies_ends_the_wait, words_that_were_spoilt_are_renewed_while_waiting,
+           a_wait_ends_with_the_deadline_or_with_the_device,
            a_broken_queue_of_requests_is_not_written, a_device_without_bursts_is_reported,
            a_steady_burst_takes_no_memory_and_makes_no_system_call,
            what_cannot_be_had_leaves_nothing_behind)

@@ -171,4 +171,9 @@ uint64_t nn_host_copied_bytes(const struct nn_host *host);
  * same, then waits. Any thread, does not block. */
 void nn_host_session_cancel(struct nn_hal *hal);
 
+/* nn_host_session_renew_bursts() - the client has waited for a while and asks whether the host is
+ * there: words of its bursts' queues that were overwritten are written again. Any thread, does
+ * not block. */
+void nn_host_session_renew_bursts(struct nn_hal *hal);
+
 #endif

@@ -148,6 +148,11 @@ void nn_host_session_cancel(struct nn_hal *hal)
         nn_permits_wake(session->host->permits);
 }
 
+void nn_host_session_renew_bursts(struct nn_hal *hal)
+{
+    nn_bursts_renew((struct nn_host_session *)hal);
+}
+
 void nn_host_session_close(struct nn_hal *hal)
 {
     struct nn_host_session *session = (struct nn_host_session *)hal;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define HELLO_TIMEOUT_NS UINT64_C(30000000000)
+#define RENEWAL_NS       UINT64_C(500000000)
 
 enum {
     READS_PER_STEP = 16, /* so that one busy client does not hold the loop */
@@ -30,8 +31,9 @@ struct nn_service_session {
     struct nn_hello hello; /* what both speak, once it has come */
     struct nn_hal *hal;    /* NULL until then */
     uint64_t hello_deadline_ns;
-    uint32_t n_calls;   /* in progress; atomic */
-    uint32_t was_named; /* the line that tells why it was dropped is in the log; atomic */
+    uint64_t renewed_ns; /* when the bursts were renewed last */
+    uint32_t n_calls;    /* in progress; atomic */
+    uint32_t was_named;  /* the line that tells why it was dropped is in the log; atomic */
     struct nn_job close;
 };
 
@@ -475,6 +477,18 @@ static int read_packets(struct nn_service_session *session)
     return 0;
 }
 
+/* Who asks waits, for a burst perhaps. A client that asks without a pause does not keep the loop
+ * busy with that. */
+static void renew_bursts(struct nn_service_session *session)
+{
+    uint64_t now_ns = nn_sys_now_ns();
+
+    if (!session->hal || now_ns - session->renewed_ns < RENEWAL_NS)
+        return;
+    session->renewed_ns = now_ns;
+    nn_host_session_renew_bursts(session->hal);
+}
+
 /* On the loop's thread: workers may all be busy. */
 static int answer_pings(struct nn_service_session *session)
 {
@@ -495,6 +509,7 @@ static int answer_pings(struct nn_service_session *session)
         if (!is_ping)
             return session_refuse(session, &packet, "it sent something on its events socket");
         nn_packet_done(&packet);
+        renew_bursts(session);
         if (nn_peer_send(session->peer, true, pong, &nothing) != 0) {
             session_drop(session, "it does not read its events");
             return NN_SESSION_E_ENDED;

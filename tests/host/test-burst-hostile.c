@@ -312,11 +312,34 @@ TEST(an_impossible_counter_ends_its_burst_only)
                     line_send(&line);
             else
                 wake(bytes);
-            line_expect_threads(n_threads + 1); /* it serves no more */
+            line_expect_threads(n_threads + 1); /* it serves no more, and says so */
+            ck_assert_int_eq(nn_ring_read(line.results, line.answer, 1), NNHAL_FMQ_E_BROKEN);
             munmap(bytes, 4096);
             end();
             line_expect_threads(n_threads);
         }
+}
+TEST_END
+
+/* As if the page had been cleared: the client cannot know that there is a result. */
+TEST(words_that_were_lost_are_written_again)
+{
+    uint64_t end_ns = nn_sys_now_ns() + UINT64_C(10000000000);
+    uint64_t *write, before;
+    uint8_t *bytes;
+
+    begin();
+    ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    bytes = map_queue(line.results);
+    write = (uint64_t *)(void *)(bytes + WRITE);
+    before = __atomic_exchange_n(write, 0, __ATOMIC_SEQ_CST);
+    ck_assert_uint_gt(before, 0);
+    nn_host_session_renew_bursts(desk.hal);
+    while (__atomic_load_n(write, __ATOMIC_SEQ_CST) != before)
+        ck_assert_uint_lt(nn_sys_now_ns(), end_ns);
+    ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
+    munmap(bytes, 4096);
+    end();
 }
 TEST_END
 
@@ -430,6 +453,7 @@ TEST_END
 CHECK_MAIN("burst-hostile", every_mutation_is_refused_and_the_burst_stays_usable,
            every_bit_of_every_element_is_judged, what_no_kind_uses_is_0,
            random_packets_in_flight_have_one_answer_each, pieces_of_a_packet_are_no_packet,
-           an_impossible_counter_ends_its_burst_only, a_waiter_that_was_moved_away_still_ends,
+           an_impossible_counter_ends_its_burst_only, words_that_were_lost_are_written_again,
+           a_waiter_that_was_moved_away_still_ends,
            elements_that_change_while_they_are_read_do_no_harm,
            scribbled_words_do_not_hold_the_end_up)

@@ -59,6 +59,19 @@ void nn_bursts_cancel(struct nn_host_session *session)
     nn_objects_visit_all(&session->objects, NN_OBJECT_BURST, stop_visited, NULL);
 }
 
+static void renew_visited(struct nn_object *object, void *ctx)
+{
+    struct nn_burst_context *context = (struct nn_burst_context *)object;
+
+    if (context->requests)
+        nn_ring_interrupt(context->requests);
+}
+
+void nn_bursts_renew(struct nn_host_session *session)
+{
+    nn_objects_visit_all(&session->objects, NN_OBJECT_BURST, renew_visited, NULL);
+}
+
 /* Whether a queue can carry elements of this size; its file is checked by the code that
  * maps it. */
 static uint32_t check_queue(struct nn_call *call, const struct nn_hal_queue_descriptor *queue,

@@ -34,4 +34,8 @@
  * which then end. Does not block. */
 void nn_bursts_cancel(struct nn_host_session *session);
 
+/* nn_bursts_renew() - the threads of all bursts of a session store their counters again and wake
+ * the client, when they wait next. Does not block. */
+void nn_bursts_renew(struct nn_host_session *session);
+
 #endif

@@ -200,15 +200,25 @@ static bool burst_answer(struct nn_burst_context *context, uint32_t n_data,
 
 /* -- serving: the burst's thread ---------------------------------------------- */
 
+static void renew_counters(struct nn_burst_context *context)
+{
+    nn_ring_renew_read(context->requests);
+    nn_ring_renew_write(context->results);
+}
+
 /* As struct nnhal_burst_channel has them: 1, 0 nothing has come, -1 the end. */
 static int32_t channel_wait(void *host, uint64_t deadline_ns)
 {
     struct nn_burst_context *context = host;
     int r;
 
-    if (__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE))
-        return -1;
-    r = nn_spin_wait_to_read(&context->spin, context->requests, 1, deadline_ns);
+    do {
+        if (__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE))
+            return -1;
+        r = nn_spin_wait_to_read(&context->spin, context->requests, 1, deadline_ns);
+        if (r == NN_RING_E_INTERRUPTED) /* by nn_bursts_renew() */
+            renew_counters(context);
+    } while (r == NN_RING_E_INTERRUPTED);
     if (r == NNHAL_FMQ_E_TIMED_OUT)
         return 0;
     return r == 0 ? 1 : -1;
@@ -250,5 +260,10 @@ void *nn_burst_serve(void *ctx)
         if (r == 0)
             r = channel_wait(context, NNHAL_NO_TIME);
     } while (r > 0);
+    /* Broken by its words: a client that waits for a result has to learn that none comes. */
+    if (!__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE)) {
+        nn_ring_give_up(context->requests);
+        nn_ring_give_up(context->results);
+    }
     return NULL;
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    ROUNDS = 4000,
+    ROUNDS = 2500,
     WARM_ROUNDS = 1000, /* until all threads are started */
     RAIDERS = 3,
     SLACK_KIB = 8192, /* that a heap keeps */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define NS_PER_US UINT64_C(1000)
@@ -53,30 +54,60 @@ void nn_spin_init(struct nn_spin *spin, uint64_t wish_ns, uint32_t n_threads)
     }
 }
 
+/* To another CPU, from which the scheduler may move it again. */
+static void thread_move(void)
+{
+    cpu_set_t allowed, others;
+    int cpu = sched_getcpu();
+
+    if (cpu < 0 || sched_getaffinity(0, sizeof(allowed), &allowed) < 0 || CPU_COUNT(&allowed) < 2)
+        return;
+    others = allowed;
+    CPU_CLR(cpu, &others);
+    if (sched_setaffinity(0, sizeof(others), &others) == 0)
+        sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 /* Whether this wait should spin; if so it is counted until stop(). */
-static bool spin_begin(const struct nn_spin *spin)
+static bool spin_begin(struct nn_spin *spin)
 {
     uint32_t n_others;
 
     if (spin->bound_ns == 0)
         return false;
-    /* Where spinning did not help lately it only costs CPU time; one wait in
-     * NN_SPIN_PROBE_EVERY tries again, as the peer may have become faster. */
-    if (!spin->is_forced && spin->n_long >= NN_SPIN_PATIENCE &&
-        spin->n_long % NN_SPIN_PROBE_EVERY != 0)
+    if (!spin->is_forced && spin->n_pause > 0) {
+        spin->n_pause--;
         return false;
+    }
     /* Counted before it is compared: two threads that looked first could both take the last
      * CPU. */
     n_others = __atomic_fetch_add(&n_spinners, 1, __ATOMIC_RELAXED);
-    if (spin->is_forced || n_cpus > (uint64_t)spin->n_threads + n_others)
+    if (spin->is_forced || n_cpus > (uint64_t)spin->n_threads + n_others) {
+        if (spin->may_move && spin->n_vain >= NN_SPIN_PATIENCE)
+            thread_move();
         return true;
+    }
     __atomic_sub_fetch(&n_spinners, 1, __ATOMIC_RELAXED);
     return false;
 }
 
-static void spin_end(void)
+/* Where spinning did not help lately it only costs CPU time, which the peer may need; it is tried
+ * again, as the peer may have become faster, or have a CPU of its own now. */
+static void spin_end(struct nn_spin *spin, bool is_there)
 {
+    uint32_t pause = NN_SPIN_PAUSE;
+
     __atomic_sub_fetch(&n_spinners, 1, __ATOMIC_RELAXED);
+    if (is_there) {
+        spin->n_vain = 0;
+        return;
+    }
+    spin->n_vain++;
+    if (spin->n_vain < NN_SPIN_PATIENCE)
+        return;
+    for (uint32_t i = NN_SPIN_PATIENCE; i < spin->n_vain && pause < NN_SPIN_MAX_PAUSE; i++)
+        pause *= 2;
+    spin->n_pause = pause - 1;
 }
 
 /* The clock is read only where a wait comes to sleeping. */
@@ -92,35 +123,16 @@ static int wait_awhile(const struct nn_spin *spin, struct nn_ring *ring, uint32_
     return nn_ring_wait_to_read(ring, n_elements, deadline_ns);
 }
 
-/* Blocks, and learns from how long it took. */
-static int sleep_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_elements,
-                         uint64_t deadline_ns)
-{
-    uint64_t begin_ns;
-    int r;
-
-    if (spin->bound_ns == 0)
-        return wait_awhile(spin, ring, n_elements, deadline_ns);
-    begin_ns = nn_sys_now_ns();
-    r = wait_awhile(spin, ring, n_elements, deadline_ns);
-    spin->n_long = nn_sys_now_ns() - begin_ns < spin->bound_ns ? 0 : spin->n_long + 1;
-    return r;
-}
-
 int nn_spin_wait_to_read(struct nn_spin *spin, struct nn_ring *ring, uint32_t n_elements,
                          uint64_t deadline_ns)
 {
     bool is_there;
 
     if (!spin_begin(spin))
-        return sleep_to_read(spin, ring, n_elements, deadline_ns);
+        return wait_awhile(spin, ring, n_elements, deadline_ns);
     spin->n_spun++;
     is_there = nn_ring_spin_to_read(ring, n_elements, spin->bound_ns, deadline_ns);
-    spin_end();
-    if (is_there)
-        spin->n_long = 0;
-    else
-        spin->n_long++;
+    spin_end(spin, is_there);
     if (!is_there)
         return wait_awhile(spin, ring, n_elements, deadline_ns);
     return nn_ring_wait_to_read(ring, n_elements, deadline_ns);

@@ -7,13 +7,19 @@
  *     while a CPU is left for it: the CPUs that this process may use exceed the
  *     threads of the execution that is waited for, or about to come, and the
  *     threads of this process that spin already (so at most CPUs - 1 do), and
- *     while it pays: at most NN_SPIN_PATIENCE waits in a row have lasted longer
- *     than the bound. Every NN_SPIN_PROBE_EVERY-th wait after that tries again.
+ *     while it pays: at most NN_SPIN_PATIENCE spins in a row were in vain. After that
+ *     it is tried again once in NN_SPIN_PAUSE waits, and with each time that is in vain in
+ *     twice as many, up to NN_SPIN_MAX_PAUSE.
  *
  * and then for the bound at most. The bound is 50 us, less if the owner wishes
  * less, and 0 for a model that was prepared for low power: its owner wishes 0.
  * NNHAL_BURST_SPIN_US replaces the bound and both conditions: every wait spins
  * that long, unless its owner wished 0.
+ *
+ * How long a wait without spinning takes says nothing: where both sides are on one CPU, because
+ * others have the rest, the peer answers at once as soon as this thread sleeps, and never while
+ * it spins. A thread that may (may_move) leaves its CPU before it tries again, as the scheduler
+ * moves no thread that sleeps most of the time.
  *
  * A wait that finds its elements while it looks makes no system call. Client and
  * server of a burst each have one of these for the queue that they read.
@@ -28,17 +34,20 @@
 
 struct nn_ring;
 
-#define NN_SPIN_BOUND_NS    UINT64_C(50000)
-#define NN_SPIN_UNLIMITED   UINT64_MAX
-#define NN_SPIN_PATIENCE    3
-#define NN_SPIN_PROBE_EVERY 16
+#define NN_SPIN_BOUND_NS  UINT64_C(50000)
+#define NN_SPIN_UNLIMITED UINT64_MAX
+#define NN_SPIN_PATIENCE  3
+#define NN_SPIN_PAUSE     16
+#define NN_SPIN_MAX_PAUSE 1024
 
 struct nn_spin {
     uint64_t bound_ns;
     uint32_t n_threads; /* of an execution, at least 1 */
-    uint32_t n_long;    /* waits in a row that lasted longer than the bound */
+    uint32_t n_vain;    /* spins in a row that found nothing */
+    uint32_t n_pause;   /* waits until the next spin */
     uint32_t n_spun;    /* waits that spun, ever */
     bool is_forced;     /* NNHAL_BURST_SPIN_US */
+    bool may_move;      /* the owner's: the thread is ours, and may change its CPU */
     uint64_t sleep_ns;  /* the owner's: a sleep ends after it, as with a deadline; 0: not */
 };
 

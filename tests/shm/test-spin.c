@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a wait spins: seen in whether its wait was counted as long, and in the
- * time of its thread's CPU. */
+/* When a wait spins: seen in whether it was counted. */
 #include "shm/spin.h"
 
 #include "base/cpus.h"
@@ -47,46 +46,79 @@ static bool spins_in_vain(void)
     return spin.n_spun != n_before;
 }
 
-TEST(what_is_there_is_short_and_needs_no_wait)
+TEST(what_is_there_needs_no_wait_and_forgives)
 {
     const uint32_t word = 7;
     uint32_t read;
 
     begin(NULL, NN_SPIN_UNLIMITED, 1);
-    spin.n_long = 2;
+    spin.n_vain = 2;
     ck_assert_int_eq(nn_ring_write(ring, &word, 1), 0);
     ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, 0), 0);
-    ck_assert_uint_eq(spin.n_long, nn_cpus_allowed() > 1 ? 0 : spin.n_long);
+    ck_assert_uint_eq(spin.n_vain, nn_cpus_allowed() > 1 ? 0 : 2);
     ck_assert_int_eq(nn_ring_read(ring, &read, 1), 0);
     ck_assert_uint_eq(read, 7);
     end();
 }
 TEST_END
 
-TEST(long_waits_are_counted_and_end_the_spinning)
+TEST(spins_in_vain_become_rare)
 {
+    const uint32_t pauses[] = {0, 0, 0, 16, 32, 64, 128, 256, 512, 1024, 1024};
+
     begin(NULL, NN_SPIN_UNLIMITED, 1);
     ck_assert_uint_eq(spin.bound_ns, NN_SPIN_BOUND_NS);
-    for (uint32_t i = 1; i <= NN_SPIN_PROBE_EVERY + 2; i++) {
-        bool is_probe = i - 1 < NN_SPIN_PATIENCE || i - 1 == NN_SPIN_PROBE_EVERY;
-
-        ck_assert_int_eq(spins_in_vain(), is_probe && nn_cpus_allowed() > 1);
-        ck_assert_uint_eq(spin.n_long, i);
+    spin.bound_ns = 1000;
+    for (size_t i = 0; i < NN_N_ELEMENTS(pauses) && nn_cpus_allowed() > 1; i++) {
+        for (uint32_t k = 1; k < pauses[i]; k++)
+            ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, 0), NNHAL_FMQ_E_TIMED_OUT);
+        ck_assert_uint_eq(spin.n_spun, i);
+        ck_assert(spins_in_vain());
     }
     end();
 }
 TEST_END
 
-TEST(a_short_sleep_lets_spinning_begin_again)
+/* Both sides on one CPU: the answer comes as soon as the reader sleeps, and never before. */
+TEST(a_short_sleep_is_no_reason_to_spin)
 {
     const uint32_t word = 7;
+    uint32_t read, n_spun;
 
     begin(NULL, NN_SPIN_UNLIMITED, 1);
-    spin.n_long = NN_SPIN_PATIENCE + 1;
-    spin.bound_ns = 2000 * NS_PER_MS; /* what is short on the busiest machine */
-    ck_assert_int_eq(nn_ring_write(ring, &word, 1), 0);
-    ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, UINT64_MAX), 0);
-    ck_assert_uint_eq(spin.n_long, 0);
+    for (uint32_t i = 0; i < NN_SPIN_PATIENCE; i++)
+        spins_in_vain();
+    n_spun = spin.n_spun;
+    for (uint32_t i = 1; i < NN_SPIN_PAUSE; i++) {
+        ck_assert_int_eq(nn_ring_write(ring, &word, 1), 0);
+        ck_assert_int_eq(nn_spin_wait_to_read(&spin, ring, 1, UINT64_MAX), 0);
+        ck_assert_int_eq(nn_ring_read(ring, &read, 1), 0);
+    }
+    ck_assert_uint_eq(spin.n_spun, n_spun);
+    end();
+}
+TEST_END
+
+TEST(a_thread_that_may_leaves_its_cpu_and_keeps_its_choice)
+{
+    cpu_set_t before, after;
+
+    begin(NULL, NN_SPIN_UNLIMITED, 1);
+    spin.may_move = true;
+    spin.n_vain = NN_SPIN_PATIENCE;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(before), &before), 0);
+    for (int i = 0; i < 20; i++) {
+        int cpu = sched_getcpu();
+
+        spin.n_pause = 0;
+        ck_assert_int_eq(spins_in_vain(), nn_cpus_allowed() > 1);
+        ck_assert_int_eq(sched_getaffinity(0, sizeof(after), &after), 0);
+        ck_assert(CPU_EQUAL(&before, &after));
+        if (sched_getcpu() != cpu)
+            break;
+        /* The scheduler may move it back, but not each time. */
+        ck_assert(i < 19 || CPU_COUNT(&before) == 1);
+    }
     end();
 }
 TEST_END
@@ -100,7 +132,7 @@ TEST(a_wish_bounds_and_0_is_never)
     begin(NULL, 0, 1);
     ck_assert_uint_eq(spin.bound_ns, 0);
     ck_assert(!spins_in_vain());
-    ck_assert_uint_eq(spin.n_long, 0);
+    ck_assert_uint_eq(spin.n_vain, 0);
     end();
 }
 TEST_END
@@ -184,7 +216,7 @@ TEST(one_cpu_is_left_by_those_who_spin)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, spin_long, NULL), 0);
     /* Once they have begun there is no place for one more; they go on for a second. */
     for (int i = 0; i < 5000 && has_spun; i++) {
-        spin.n_long = 0;
+        spin.n_pause = 0;
         has_spun = spins_in_vain();
     }
     ck_assert(!has_spun);
@@ -219,9 +251,10 @@ TEST(a_close_ends_spinning_and_sleeping)
 }
 TEST_END
 
-CHECK_MAIN("spin", what_is_there_is_short_and_needs_no_wait,
-           long_waits_are_counted_and_end_the_spinning, a_short_sleep_lets_spinning_begin_again,
-           a_wish_bounds_and_0_is_never, the_environment_forces_it,
-           the_environment_does_not_force_low_power, the_environment_turns_it_off,
-           nonsense_in_the_environment_is_ignored, an_execution_that_takes_every_cpu_leaves_none,
-           one_cpu_is_left_by_those_who_spin, a_close_ends_spinning_and_sleeping)
+CHECK_MAIN("spin", what_is_there_needs_no_wait_and_forgives, spins_in_vain_become_rare,
+           a_short_sleep_is_no_reason_to_spin,
+           a_thread_that_may_leaves_its_cpu_and_keeps_its_choice, a_wish_bounds_and_0_is_never,
+           the_environment_forces_it, the_environment_does_not_force_low_power,
+           the_environment_turns_it_off, nonsense_in_the_environment_is_ignored,
+           an_execution_that_takes_every_cpu_leaves_none, one_cpu_is_left_by_those_who_spin,
+           a_close_ends_spinning_and_sleeping)

@@ -180,6 +180,7 @@ static uint32_t burst_start(struct nn_call *call, struct nn_burst_context *conte
 
     nn_spin_init(&context->spin, context->prepared->is_low_power ? 0 : args->spin_ns,
                  tell_opened(context));
+    context->spin.may_move = true;
     if (nn_objects_add(objects, &context->object) < 0)
         return nn_call_fail_no_memory(call);
     if (context->requests &&

@@ -76,7 +76,7 @@ static size_t user_limit(const struct nn_permits *permits, const struct nn_permi
     for (const struct nn_permits_user *other = permits->users; other; other = other->next)
         if (other != user && user_is_active(other, group, now_ns))
             return permits->n_cpus > 1 ? permits->n_cpus / 2 : 1;
-    return SIZE_MAX;
+    return permits->n_cpus;
 }
 
 static bool user_may_run(const struct nn_permits *permits, const struct nn_permits_user *user,

@@ -6,7 +6,8 @@
  * wait for others, and gives way now and then in between. Who has to wait is decided here:
  *
  * - While another user computes, waits, or did within NN_PERMITS_RECENT_NS, a user has at most
- *   half of the CPUs, at least one. A user that is alone has no limit.
+ *   half of the CPUs, at least one. A user that is alone has all of
+ *   them, and no more: with more threads than CPUs another user that comes would find a queue.
  * - Among the threads of a user that wait for this limit, higher priorities come first, then
  *   work that begins, then work that gave way, which takes turns of NN_PERMITS_TURN_NS.
  * - Work of low priority takes nothing from the other priorities of any user: it does not

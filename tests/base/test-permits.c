@@ -86,18 +86,30 @@ static void compute_once(struct nn_permits *permits, uint64_t user)
     nn_permit_end(&permit);
 }
 
-TEST(a_user_alone_has_no_limit)
+/* All of them, of which some may wait for others to end. */
+static void works_end(struct work *works, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        works[i].is_over = 1;
+    for (size_t i = 0; i < n; i++)
+        pthread_join(works[i].thread, NULL);
+}
+
+TEST(a_user_alone_has_all_cpus)
 {
     struct work works[8] = {0};
     struct nn_permits *permits;
 
-    ck_assert_int_eq(nn_permits_new(2, test_clock, &permits), 0);
-    for (size_t i = 0; i < 8; i++)
+    ck_assert_int_eq(nn_permits_new(4, test_clock, &permits), 0);
+    for (size_t i = 0; i < 4; i++)
         work_start(&works[i], permits, A, NN_JOBS_MEDIUM);
-    wait_running(permits, A, 8);
+    wait_running(permits, A, 4);
     ck_assert_uint_eq(*nn_permit_is_wanted(&works[0].permit), 0);
-    for (size_t i = 0; i < 8; i++)
-        work_end(&works[i]);
+    for (size_t i = 4; i < 8; i++)
+        work_start(&works[i], permits, A, NN_JOBS_MEDIUM);
+    wait_waiting(permits, A, 4);
+    ck_assert_uint_eq(nn_permits_n_running(permits, A), 4);
+    works_end(works, 8);
     ck_assert_uint_eq(nn_permits_n_running(permits, A), 0);
     nn_permits_free(permits);
 }
@@ -117,7 +129,8 @@ TEST(nothing_is_counted_where_there_is_one_user)
 }
 TEST_END
 
-/* On n_cpus CPUs, of eight threads of a user wanted go on while another user is recent. */
+/* On n_cpus CPUs (up to 8), of eight threads of a user wanted go on while another user is
+ * recent. */
 static void expect_half(size_t n_cpus, size_t wanted)
 {
     struct work works[8] = {0};
@@ -128,7 +141,8 @@ static void expect_half(size_t n_cpus, size_t wanted)
         works[i].gives_way = 1;
         work_start(&works[i], permits, A, NN_JOBS_MEDIUM);
     }
-    wait_running(permits, A, 8);
+    wait_running(permits, A, n_cpus);
+    wait_waiting(permits, A, 8 - n_cpus);
     compute_once(permits, B);
     wait_running(permits, A, wanted);
     ck_assert_uint_eq(nn_permits_n_waiting(permits, A), 8 - wanted);
@@ -142,9 +156,8 @@ static void expect_half(size_t n_cpus, size_t wanted)
     ck_assert_uint_le(nn_permits_n_running(permits, A), wanted);
     now_ns += 100 * MS;
     nn_permits_wake(permits);
-    wait_running(permits, A, 8);
-    for (size_t i = 0; i < 8; i++)
-        work_end(&works[i]);
+    wait_running(permits, A, n_cpus);
+    works_end(works, 8);
     nn_permits_free(permits);
 }
 
@@ -363,7 +376,7 @@ TEST(counts_are_whole_after_any_mix)
 }
 TEST_END
 
-CHECK_MAIN("permits", a_user_alone_has_no_limit, nothing_is_counted_where_there_is_one_user,
+CHECK_MAIN("permits", a_user_alone_has_all_cpus, nothing_is_counted_where_there_is_one_user,
            half_of_the_cpus_while_another_user_is_recent,
            work_that_begins_waits_for_its_own_user_alone,
            higher_priorities_of_a_user_overtake_what_runs,

@@ -40,16 +40,33 @@ void adder_pin(int cpu)
         adder_die("sched_setaffinity");
 }
 
-/* The sample's compilation of z = x + y, one element. */
-ANeuralNetworksCompilation *adder_compile(ANeuralNetworksModel **ret_model)
+ANeuralNetworksDevice *adder_device(const char *name)
+{
+    uint32_t n = 0;
+
+    ANeuralNetworks_getDeviceCount(&n);
+    for (uint32_t i = 0; i < n; i++) {
+        ANeuralNetworksDevice *device = NULL;
+        const char *found = "";
+
+        ANeuralNetworks_getDevice(i, &device);
+        ANeuralNetworksDevice_getName(device, &found);
+        if (strcmp(found, name) == 0)
+            return device;
+    }
+    adder_die(name);
+    return NULL;
+}
+
+ANeuralNetworksCompilation *adder_compile(const char *device, ANeuralNetworksModel **ret_model)
 {
     static const uint32_t one = 1, inputs[] = {0, 1}, operands[] = {0, 1, 2}, output = 3;
     const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, &one, 0, 0};
     const ANeuralNetworksOperandType scalar = {ANEURALNETWORKS_INT32, 0, NULL, 0, 0};
+    const ANeuralNetworksDevice *chosen = adder_device(device);
     const int32_t none = ANEURALNETWORKS_FUSED_NONE;
     ANeuralNetworksCompilation *compilation = NULL;
     ANeuralNetworksModel *model;
-    uint32_t n = 0;
 
     ANeuralNetworksModel_create(&model);
     for (int i = 0; i < 4; i++)
@@ -58,54 +75,45 @@ ANeuralNetworksCompilation *adder_compile(ANeuralNetworksModel **ret_model)
     ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, operands, 1, &output);
     ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, &output);
     ANeuralNetworksModel_finish(model);
-    ANeuralNetworks_getDeviceCount(&n);
-    for (uint32_t i = 0; i < n && !compilation; i++) {
-        ANeuralNetworksDevice *device = NULL;
-        const char *name = "";
-
-        ANeuralNetworks_getDevice(i, &device);
-        ANeuralNetworksDevice_getName(device, &name);
-        if (strcmp(name, "nnhal-sample") == 0)
-            ANeuralNetworksCompilation_createForDevices(
-                model, (const ANeuralNetworksDevice *const *)&device, 1, &compilation);
-    }
+    ANeuralNetworksCompilation_createForDevices(model, &chosen, 1, &compilation);
     if (!compilation || ANeuralNetworksCompilation_finish(compilation) != ANEURALNETWORKS_NO_ERROR)
-        adder_die("there is no device nnhal-sample");
+        adder_die("the ADD is not compiled");
     *ret_model = model;
     return compilation;
 }
 
-/* "sample", or "sample:" and a file with that line. */
-static void name_driver(const char *configuration, char *name, size_t n_bytes)
+/* The driver's name, or behind it ":" and a file with the configuration's line. */
+static void name_driver(const char *driver, const char *configuration, char *name, size_t n_bytes)
 {
     char path[64];
     FILE *file;
 
-    snprintf(name, n_bytes, "sample");
+    snprintf(name, n_bytes, "%s", driver);
     if (!configuration)
         return;
-    snprintf(path, sizeof(path), "%s/sample.conf", folder);
+    snprintf(path, sizeof(path), "%s/driver.conf", folder);
     file = fopen(path, "we");
     if (!file || fprintf(file, "%s\n", configuration) < 0 || fclose(file))
         adder_die(path);
-    snprintf(name, n_bytes, "sample:%s", path);
+    snprintf(name, n_bytes, "%s:%s", driver, path);
 }
 
-pid_t adder_start_service(int cpu, const char *configuration)
+pid_t adder_start_service(const char *driver, const char *configuration, int cpu)
 {
     char path[4096], name[128];
     struct stat info;
     pid_t pid;
 
-    name_driver(configuration, name, sizeof(name));
-    snprintf(path, sizeof(path), "%s/sample.sock", folder);
+    name_driver(driver, configuration, name, sizeof(name));
+    snprintf(path, sizeof(path), "%s/%s.sock", folder, driver);
     unlink(path);
     pid = fork();
     if (pid < 0)
         adder_die("fork");
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        adder_pin(cpu);
+        if (cpu >= 0)
+            adder_pin(cpu);
         execl(host, "nnhal-host", name, (char *)NULL);
         _exit(127);
     }
@@ -144,13 +152,20 @@ void adder_begin(void)
     setenv("NNHAL_SOCKET_PATH", folder, 1);
 }
 
+void adder_share(void)
+{
+    if (chmod(folder, 0755) < 0)
+        adder_die(folder);
+}
+
 void adder_end(void)
 {
+    static const char *const files[] = {"sample.sock", "cpu.sock", "driver.conf"};
     char path[4096];
 
-    snprintf(path, sizeof(path), "%s/sample.sock", folder);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/sample.conf", folder);
-    unlink(path);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
+        unlink(path);
+    }
     rmdir(folder);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* adder.h - what benchmarks of round trips share
  *
- * A one-element ADD on the sample driver, so that all there is to measure is the
- * way there and back, and a service of that driver in a folder of its own.
+ * A one-element ADD, mostly on the sample driver, so that all there is to measure is the
+ * way there and back, and services in a folder of its own.
  * Failures end the program. NNHAL_HOST says where nnhal-host is; by default it is
  * beside this program's folder. */
 #ifndef NN_BENCH_ADDER_H
@@ -24,11 +24,17 @@ void adder_die(const char *what);
 uint64_t adder_now_ns(void);
 void adder_pin(int cpu);
 
-/* adder_compile() - z = x + y, inputs 0 and 1, output 0, one float each. */
-ANeuralNetworksCompilation *adder_compile(ANeuralNetworksModel **ret_model);
+/* adder_device() - by its name; ends the program if it is not there. */
+ANeuralNetworksDevice *adder_device(const char *name);
 
-/* adder_start_service() - on that CPU, listening when this returns. configuration:
- * a line for the sample driver, NULL: none. */
-pid_t adder_start_service(int cpu, const char *configuration);
+/* adder_compile() - z = x + y, inputs 0 and 1, output 0, one float each, for that device. */
+ANeuralNetworksCompilation *adder_compile(const char *device, ANeuralNetworksModel **ret_model);
+
+/* adder_start_service() - of a driver ("sample", "cpu") on that CPU (-1: any), listening when this
+ * returns. configuration: a line for the driver, NULL: none. */
+pid_t adder_start_service(const char *driver, const char *configuration, int cpu);
+
+/* adder_share() - other users reach the services, too; after adder_begin(). */
+void adder_share(void);
 
 #endif

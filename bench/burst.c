@@ -120,7 +120,7 @@ static struct times measure_api(const struct row *row)
 {
     static uint64_t ns[N_CALLS];
     ANeuralNetworksModel *model;
-    ANeuralNetworksCompilation *compilation = adder_compile(&model);
+    ANeuralNetworksCompilation *compilation = adder_compile("nnhal-sample", &model);
     ANeuralNetworksExecution *execution = NULL;
     ANeuralNetworksBurst *burst = NULL;
     ANeuralNetworksMemory *memory;
@@ -164,7 +164,7 @@ static struct times measure(const struct row *row, int cpu, int peer_cpu)
     if (row->spin)
         setenv("NNHAL_BURST_SPIN_US", row->spin, 1);
     if (is_served)
-        service = adder_start_service(peer_cpu, row->configuration);
+        service = adder_start_service("sample", row->configuration, peer_cpu);
     adder_pin(cpu);
     times = measure_api(row);
     if (service) {

@@ -109,7 +109,7 @@ static void compute(void *execution)
 static double measure_api(void)
 {
     ANeuralNetworksModel *model;
-    ANeuralNetworksCompilation *compilation = adder_compile(&model);
+    ANeuralNetworksCompilation *compilation = adder_compile("nnhal-sample", &model);
     ANeuralNetworksExecution *execution;
     float x = 1, y = 2, z = 0;
     double result;
@@ -130,7 +130,7 @@ static double measure_api(void)
  * when it is started, so it is made before this side is pinned. */
 static double measure(int way, int cpu, int peer_cpu)
 {
-    pid_t service = way == 3 ? adder_start_service(peer_cpu, NULL) : 0;
+    pid_t service = way == 3 ? adder_start_service("sample", NULL, peer_cpu) : 0;
     uint32_t n;
     double result;
 

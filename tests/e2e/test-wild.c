@@ -136,6 +136,45 @@ static void *run_endless(void *argument)
     return NULL;
 }
 
+/* Requests that kill, none twice. */
+static int run_deadly(struct ways_formula *formula, int i)
+{
+    ways_formula_fill(formula, DEADLY);
+    formula->y[0] = (float)i;
+    return ANeuralNetworksExecution_compute(formula->execution);
+}
+
+/* After three deaths a call that comes too early is told when the next attempt is; one that
+ * comes then works, and its success forgives. */
+TEST(a_quarantine_is_said_and_lifted_by_a_success)
+{
+    struct ways_formula formula;
+    char text[512] = "";
+    uint64_t begin_ns;
+
+    if (ways_is("service"))
+        return; /* which does not come back by itself here */
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    ways_formula_bind(&formula, false);
+    OK(ways_formula_run(&formula, 1));
+    for (int i = 0; i < 6 && !strstr(text, "it is started again in"); i++) {
+        IS(DEAD_OBJECT, run_deadly(&formula, i));
+        nnhal_execution_get_error(formula.execution, text, sizeof(text));
+    }
+    ck_assert_msg(strstr(text, "it is started again in") != NULL, "%s", text);
+    begin_ns = ways_now_ns();
+    while (ways_formula_run(&formula, 2) != ANEURALNETWORKS_NO_ERROR) {
+        ck_assert_uint_lt(ways_now_ns() - begin_ns, 20 * S);
+        ways_nap(S / 100);
+    }
+    ck_assert_int_eq(kill(ways_pid(), SIGKILL), 0);
+    OK(ways_formula_run(&formula, 3));
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
 /* Another application of the service, which computes without an end and ends if a call fails. */
 static pid_t start_other(void)
 {
@@ -274,6 +313,7 @@ TEST(busy_workers_do_not_look_like_a_stopped_service)
 TEST_END
 
 CHECK_MAIN("wild-" WAY, a_request_that_killed_twice_is_not_tried_a_third_time, nor_in_a_burst,
-           nor_with_an_event, nor_by_the_device_itself, a_driver_that_does_not_return_is_left,
+           nor_with_an_event, nor_by_the_device_itself,
+           a_quarantine_is_said_and_lifted_by_a_success, a_driver_that_does_not_return_is_left,
            arguments_that_were_left_are_not_used_again, a_burst_that_was_left_is_not_used_again,
            busy_workers_do_not_look_like_a_stopped_service)

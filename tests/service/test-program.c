@@ -338,6 +338,28 @@ TEST(a_driver_that_blocks_signals_outlives_a_file_that_shrinks)
 }
 TEST_END
 
+/* What no interposed function sees ends the process, with the signal, and nothing else: the next
+ * one at its path serves. */
+TEST(a_driver_that_blocks_signals_by_raw_calls_costs_a_restart)
+{
+    char name[512];
+    char *const arguments[] = {(char *)"nnhal-host", (char *)"--listen", path, name, NULL};
+    int status;
+    pid_t pid;
+
+    begin();
+    snprintf(name, sizeof(name), "%s:blocks-raw", getenv("NN_TEST_NAUGHTY"));
+    for (int i = 0; HAS_SANDBOX && i < 3; i++) {
+        pid = start_ready(arguments, -1);
+        ck_assert_uint_eq(execute_over_file(false), NNHAL_NONE);
+        ck_assert_uint_eq(execute_over_file(true), NNHAL_DEAD_OBJECT);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+    }
+    end();
+}
+TEST_END
+
 /* -- the private child --------------------------------------------------------------------- */
 
 static void expect_gone(pid_t pid)
@@ -471,5 +493,6 @@ CHECK_MAIN("program", it_listens_in_the_usual_place_until_it_is_terminated,
            it_takes_one_connection_from_systemd, bad_arguments_and_drivers_are_errors,
            a_driver_gets_what_it_declared_and_nothing_else,
            a_driver_that_blocks_signals_outlives_a_file_that_shrinks,
+           a_driver_that_blocks_signals_by_raw_calls_costs_a_restart,
            a_private_child_lives_as_long_as_its_session, a_child_that_is_killed_ends_its_calls,
            a_child_ends_with_its_application_though_a_forked_one_is_left)

@@ -4,6 +4,7 @@
 #   make run         classify pictures with a model of this repository through a service
 #   make test        everything that a change must pass, sanitizers included
 #   make test-long   the big counts: kills, races, fuzzing
+#   make test-aarch64 builds for 64-bit ARM; unit tests in an emulator
 #   make test-dmabuf dma-bufs and fences of a real kernel, in a virtual machine
 #   make fuzz        searches for inputs that break a parser
 #   make bench       speed, as ratios within one run
@@ -29,8 +30,12 @@ run: build
 test: deps-test
 	@python3 scripts/run-tests.py
 
-test-long: deps-test
+test-long: deps-cross
 	@python3 scripts/run-tests.py --long
+
+# Debian's libraries for 64-bit ARM are downloaded into the tree, nothing of them is installed.
+test-aarch64: deps-cross
+	@python3 tests/cross/test-aarch64.py
 
 # Downloads Debian's kernel, which is not installed; installs qemu-system-x86.
 test-dmabuf: deps-test
@@ -57,6 +62,6 @@ install: deps-build build/build.ninja
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
 clean:
-	rm -rf build build-asan build-tsan build-clang build-clang-asan build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-clang-asan build-fuzz build-aarch64 build-sysroot-aarch64
 
-.PHONY: all build run test test-long test-dmabuf bench bench-peers fuzz install clean
+.PHONY: all build run test test-long test-aarch64 test-dmabuf bench bench-peers fuzz install clean

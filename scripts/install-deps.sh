@@ -1,18 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of the Debian packages that a purpose needs, and says what it installs.
-# usage: scripts/install-deps.sh build|test
+# usage: scripts/install-deps.sh build|test|cross
 set -eu
 
 BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler libpng-dev
        libjpeg62-turbo-dev libcjson-dev libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev
        linux-libc-dev libc6-dev python3"
 TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc strace"
+CROSS="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user gcc-arm-linux-gnueabihf"
 
 case "${1-}" in
 build) wanted=$BUILD ;;
 test) wanted="$BUILD $TEST" ;;
-*) echo "usage: $0 build|test" >&2; exit 2 ;;
+cross) wanted="$BUILD $TEST $CROSS" ;;
+*) echo "usage: $0 build|test|cross" >&2; exit 2 ;;
 esac
 
 missing=

@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <linux/ioctl.h>
 #include <sys/mman.h>
 
 #ifndef F_SEAL_FUTURE_WRITE

@@ -8,7 +8,8 @@ In each round applications of two users compute in the three modes, with both dr
 and with caches, N / rounds executions together; others are killed in the middle. The services
 live through all rounds. In the last third of them their memory is within 1 % of what it was in
 the third before, descriptors and threads come back to what a new service holds, and the slowest of
-100 computations does not become slower. --only makes a part of it: one kind of application (may be given more than once).
+100 computations does not become slower. No private child outlives its application. --only makes a
+part of it: one kind of application (may be given more than once).
 """
 
 import argparse
@@ -143,6 +144,24 @@ class Soak:
                 return now
             time.sleep(0.05)
 
+    def left(self):
+        """Processes of this soak that are no services: private children without their parent."""
+        mark = f"NNHAL_SOCKET_PATH={self.folder}\0".encode()
+        known = {service.pid for service in self.services.values()}
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if mark in entry.read_bytes() and int(entry.parent.name) not in known:
+                    found.append(int(entry.parent.name))
+        return found
+
+    def expect_none_left(self):
+        until = time.monotonic() + SETTLED
+        while self.left() and time.monotonic() < until:
+            time.sleep(0.05)
+        for pid in self.left():
+            self.complain(f"process {pid} is left: {Path(f'/proc/{pid}/cmdline').read_bytes()}")
+
     def run(self, kinds):
         each = self.options.executions // self.options.rounds // len(kinds)
         rows = {device: [] for device in self.services}
@@ -156,6 +175,7 @@ class Soak:
             print(f"round {number + 1}: {each * len(kinds)} executions in {seconds:.0f} s; "
                   + "; ".join(f"{d}: {r[-1][0]} descriptors, {r[-1][1]} threads, {r[-1][2]} KiB"
                               for d, r in rows.items()), flush=True)
+        self.expect_none_left()
         self.compare(rows)
 
     def compare(self, rows):

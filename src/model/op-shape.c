@@ -63,7 +63,8 @@ static int infer_reshape(struct nn_infer *infer)
     int32_t wildcard;
     int r;
 
-    if ((r = nn_infer_rank(infer, 1, 1, 1)) || (r = nn_infer_i32s(infer, 1, &values, &n)))
+    /* NNAPI's text says rank 1; its reference counts elements, and TensorFlow Lite emits [1, n]. */
+    if ((r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK)) || (r = nn_infer_i32s(infer, 1, &values, &n)))
         return r;
     if (n > NNHAL_MAX_RANK)
         return nn_refuse(infer->why, "the shape has rank %llu, at most %d is allowed",

@@ -200,6 +200,19 @@ TEST(lstm_shapes)
 }
 TEST_END
 
+TEST(lstm_takes_flat_states)
+{
+    lstm(false, false);
+    for (uint32_t i = 18; i < 20; i++) {
+        c.operands[c.inputs[i]].n_dimensions = 1;
+        c.dims[c.inputs[i]][0] = 8;
+    }
+    EXPECT_SHAPE(&c, 3, 2, 4);
+    c.dims[c.inputs[19]][0] = 7;
+    EXPECT_REFUSED(&c);
+}
+TEST_END
+
 TEST(lstm_refuses_half_a_gate)
 {
     static const uint32_t parts[] = {1, 5, 12, 2, 8, 15};
@@ -426,7 +439,7 @@ TEST_END
 
 CHECK_MAIN("op-recurrent", rnn_shapes, unidirectional_rnn_orders, bidirectional_rnn_forms,
            bidirectional_rnn_refuses, svdf_filters_are_units_times_rank, lstm_shapes,
-           lstm_refuses_half_a_gate, lstm_refuses_sizes_and_bounds, lstm_counts,
-           unidirectional_lstm_outputs, quantized_unidirectional_lstm_is_tolerated,
+           lstm_takes_flat_states, lstm_refuses_half_a_gate, lstm_refuses_sizes_and_bounds,
+           lstm_counts, unidirectional_lstm_outputs, quantized_unidirectional_lstm_is_tolerated,
            bidirectional_lstm_forms, lstm16_has_fixed_scales,
            quantized_lstm_cell_scale_is_a_power_of_two)

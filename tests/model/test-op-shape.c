@@ -29,6 +29,16 @@ TEST(reshape_fills_in_one_dimension)
 }
 TEST_END
 
+TEST(reshape_takes_a_shape_of_any_rank)
+{
+    op_case_init(&c, NNHAL_OP_RESHAPE);
+    IN(&c, F32, 2, 3, 4);
+    op_case_words(&c, I32, 2, (uint32_t[]){1, 2}, 2, (int32_t[]){4, -1});
+    OUT(&c, F32);
+    EXPECT_SHAPE(&c, 0, 4, 6);
+}
+TEST_END
+
 TEST(reshape_refuses_what_does_not_fit)
 {
     static const int32_t wrong[][3] = {{5, 5, 1},
@@ -306,10 +316,10 @@ TEST(outputs_that_are_too_large_are_refused)
 }
 TEST_END
 
-CHECK_MAIN("op-shape", reshape_fills_in_one_dimension, reshape_refuses_what_does_not_fit,
-           reshape_waits_for_the_shape, reshape_of_integers_needs_level_6, squeeze_drops_ones,
-           squeeze_refuses_other_dimensions, expand_dims_inserts_a_one, transpose_permutes,
-           transpose_refuses_what_is_no_permutation, concatenation_adds_up_the_axis,
-           concatenation_refuses_axis_and_shapes, concatenation_of_different_scales_needs_level_3,
-           pack_inserts_the_axis, pack_refuses, split_divides, rank_and_fill,
-           outputs_that_are_too_large_are_refused)
+CHECK_MAIN("op-shape", reshape_fills_in_one_dimension, reshape_takes_a_shape_of_any_rank,
+           reshape_refuses_what_does_not_fit, reshape_waits_for_the_shape,
+           reshape_of_integers_needs_level_6, squeeze_drops_ones, squeeze_refuses_other_dimensions,
+           expand_dims_inserts_a_one, transpose_permutes, transpose_refuses_what_is_no_permutation,
+           concatenation_adds_up_the_axis, concatenation_refuses_axis_and_shapes,
+           concatenation_of_different_scales_needs_level_3, pack_inserts_the_axis, pack_refuses,
+           split_divides, rank_and_fill, outputs_that_are_too_large_are_refused)

@@ -95,6 +95,9 @@ uint32_t nn_call_check_driver(struct nn_call *call, uint32_t status, const char 
                                     callback, status);
     if (explanation)
         return nn_call_fail(call, status, "driver %s: %s", name, explanation);
+    if (status == NNHAL_MISSED_DEADLINE_TRANSIENT || status == NNHAL_MISSED_DEADLINE_PERSISTENT)
+        return nn_call_fail(call, status, "driver %s: the deadline passed in %s(): allow more time",
+                            name, callback);
     return nn_call_fail(call, status, "driver %s: %s() failed and does not say why", name,
                         callback);
 }

@@ -12,12 +12,9 @@ static int argument_check_type(const struct nn_rt_argument_rules *rules, struct 
 {
     const ANeuralNetworksOperandType *type = rules->type;
     const struct nnhal_operand *operand = rules->operand;
-    int r;
+    /* As Android does, of the type the dimensions alone count: the rest is the model's. */
+    int r = nn_rt_operand_type_check_rank(type, why);
 
-    if ((uint32_t)type->type != operand->type)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "type %s, but the model's operand is a %s",
-                       nn_type_name((uint32_t)type->type), nn_type_name(operand->type));
-    r = nn_rt_operand_type_check_rank(type, why);
     if (r)
         return r;
     if (type->dimensionCount && nn_type_is_scalar(operand->type))

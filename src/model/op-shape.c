@@ -64,7 +64,8 @@ static int infer_reshape(struct nn_infer *infer)
     int r;
 
     /* NNAPI's text says rank 1; its reference counts elements, and TensorFlow Lite emits [1, n]. */
-    if ((r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK)) || (r = nn_infer_i32s(infer, 1, &values, &n)))
+    if ((r = nn_infer_rank(infer, 1, 1, NNHAL_MAX_RANK)) ||
+        (r = nn_infer_i32s(infer, 1, &values, &n)))
         return r;
     if (n > NNHAL_MAX_RANK)
         return nn_refuse(infer->why, "the shape has rank %llu, at most %d is allowed",

@@ -8,6 +8,7 @@
 #include "base/variable.h"
 #include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/lowering/lower.h"
+#include "drivers/cpu/lowering/possible.h"
 #include "drivers/cpu/executor/reoptimize.h"
 
 #include <stddef.h>
@@ -19,6 +20,7 @@ struct cpu_device {
     struct nn_team *team;
     uint32_t isa;
     enum nn_pass_set passes;
+    bool is_reference; /* takes any valid model, as NNAPI's own device does */
 };
 
 /* What prepare() returns. */
@@ -91,7 +93,11 @@ static uint32_t open_cpu(const struct nnhal_driver_services *services, void **re
 
 static uint32_t open_reference(const struct nnhal_driver_services *services, void **ret_device)
 {
-    return open_device(services, NN_ISA_C, NN_PASSES_QUICK, ret_device);
+    uint32_t status = open_device(services, NN_ISA_C, NN_PASSES_QUICK, ret_device);
+
+    if (status == NNHAL_NONE)
+        ((struct cpu_device *)*ret_device)->is_reference = true;
+    return status;
 }
 
 static void close_device(void *opaque)
@@ -188,6 +194,21 @@ static void support_done(struct support *support)
     free(support->is_supported);
 }
 
+/* Sets supported but for what no execution could compute. Returns: 0, -ENOMEM. */
+static int take_out_impossible(const struct cpu_device *device, const struct support *support,
+                               uint8_t *supported)
+{
+    const struct nn_graph *graph = &support->graphs[0];
+    _cleanup_(freep) bool *impossible = calloc((size_t)graph->n_nodes + 1, sizeof(*impossible));
+    int r = impossible ? 0 : nn_error_origin(-ENOMEM);
+
+    if (!r && !device->is_reference)
+        r = nn_error_trace(nn_graph_find_impossible(graph, impossible));
+    for (uint32_t i = 0; !r && i < graph->n_nodes; i++)
+        supported[i] = !impossible[i];
+    return r;
+}
+
 static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver_model *model,
                                          uint8_t *supported)
 {
@@ -195,10 +216,11 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
     struct support support = {0};
     uint32_t status = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
 
-    if (support_init(&support, model)) {
+    if (support_init(&support, model) && take_out_impossible(device, &support, supported) == 0) {
         judge_graphs(&support, device->isa);
         for (uint32_t i = 0; i < support.graphs[0].n_nodes; i++)
-            supported[i] = node_is_supported(&support, &support.graphs[0],
+            supported[i] = supported[i] &&
+                           node_is_supported(&support, &support.graphs[0],
                                              &support.graphs[0].nodes[i], device->isa);
         status = NNHAL_NONE;
     }

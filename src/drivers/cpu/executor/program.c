@@ -291,8 +291,11 @@ int nn_program_make_first_plan(struct nn_program *program, const struct nn_plan_
     if (!r)
         r = make_plan(program, 0, 0, &frame->frame, caller, &plan);
     nn_program_put_frame(program, 0, frame);
-    if (r == NN_LOWER_E_UNKNOWN)
+    /* What cannot be computed is the execution's failure, as NNAPI has it: the model is valid. */
+    if (r == NN_LOWER_E_UNKNOWN || r == NN_LOWER_E_REFUSED) {
+        *caller->why = (struct nn_why){0};
         return 0;
+    }
     if (r)
         return plan_failure(r);
     plan->n_refs = 1;

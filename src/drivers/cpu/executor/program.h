@@ -79,8 +79,8 @@ struct nn_program {
 struct nn_program *nn_program_new_empty(struct nn_team *team, uint32_t isa);
 
 /* nn_program_make_first_plan() - the first plan of the main graph, if the model alone decides
- * it. What cannot be executed with any inputs is refused now.
- * Returns: 0, NN_PROGRAM_E_REFUSED, NN_PROGRAM_E_STOPPED, -ENOMEM. */
+ * it. What cannot be executed with any inputs gets none: the execution is refused.
+ * Returns: 0, NN_PROGRAM_E_STOPPED, -ENOMEM. */
 int nn_program_make_first_plan(struct nn_program *program, const struct nn_plan_caller *caller);
 
 /* nn_program_new_kept() - one with an empty graph and no model: it executes the

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* possible.h - operations that no execution can compute, with any inputs
+ *
+ * A valid model may hold them: shapes that cannot be broadcast, an axis beyond the rank, a fused
+ * activation that is none. NNAPI leaves them to the execution, which fails; a client that asks
+ * first loses one operation and not its graph. */
+#ifndef NN_DRIVERS_CPU_LOWERING_POSSIBLE_H
+#define NN_DRIVERS_CPU_LOWERING_POSSIBLE_H
+
+#include "compiler/graph.h"
+
+/* nn_graph_find_impossible() - sets ret_impossible[i] for each such node of the graph, by the shapes
+ * that it declares, those that follow from them, and small constants. What is not known yet counts
+ * as possible, and so does control flow. Returns: 0, -ENOMEM. */
+int nn_graph_find_impossible(const struct nn_graph *graph, bool *ret_impossible);
+
+#endif

@@ -5,11 +5,14 @@
 
 #include "base/sys.h"
 #include "cpu/endless.h"
+#include "hal/messages.h"
+#include "host/burst-line.h"
 #include "support/check-main.h"
 
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,18 +22,27 @@ enum {
     USER_A = 60001,
     USER_B = 60002,
     MAX_CONNECTIONS = 20,
+    MAX_THREADS = 50,
     N_CALLS = 100,
     BUSY_MS = 500,
     FOLD_RATIO = 3000, /* some tenths of a second */
+    SIDE = 4096,       /* of an output of 64 MiB */
 };
 
 #define ANSWERED_NS UINT64_C(2000000000)
 
 static struct stand stand;
 
+enum load_kind {
+    LOOPS,  /* executions without end */
+    BURSTS, /* the same, a burst for each of n_threads, and one thread for all of them */
+    FOLDS,  /* preparations of constants */
+    MEMORY, /* outputs of 64 MiB, each in a memory of its own */
+};
+
 /* What a thread of user A asks for, again and again. */
 struct load {
-    bool folds;
+    enum load_kind kind;
     uint32_t priority;
     size_t n_connections, n_threads; /* threads of each connection */
 };
@@ -54,29 +66,103 @@ static uint64_t prepare(struct desk *desk, const struct nnhal_model *model, uint
     return reply.prepared_model;
 }
 
+static void ask_for_loops(struct desk *desk, const struct load *load)
+{
+    struct builder b;
+    const struct nnhal_model *model = endless_build(
+        &b, load->kind == FOLDS, load->kind == FOLDS ? FOLD_RATIO : ENDLESS_RATIO);
+    uint64_t memory = desk_memory(desk, 4096), prepared;
+
+    for (;;) {
+        prepared = prepare(desk, model, load->priority);
+        if (prepared && load->kind == LOOPS) {
+            desk_begin(desk);
+            desk_input(desk, 0, NULL, memory, 0, ENDLESS_INPUT_BYTES);
+            desk_output(desk, 0, NULL, memory, 1024, ENDLESS_OUTPUT_BYTES);
+            desk_execute(desk, prepared);
+        }
+        if (prepared)
+            desk_free_prepared(desk, prepared);
+    }
+}
+
+static void ask_for_bursts(struct desk *desk, const struct load *load)
+{
+    uint64_t memory = desk_memory(desk, 4096), prepared;
+    struct builder b;
+
+    prepared = prepare(desk, endless_build(&b, false, ENDLESS_RATIO), load->priority);
+    for (size_t i = 0; i < load->n_threads; i++) {
+        struct line *line = calloc(1, sizeof(*line));
+
+        line_open(line, desk, prepared, 64, 64);
+        line_set_all(line);
+        desk_begin(desk);
+        desk_input(desk, 0, NULL, memory, 0, ENDLESS_INPUT_BYTES);
+        desk_output(desk, 0, NULL, memory, 1024, ENDLESS_OUTPUT_BYTES);
+        line_pack(line);
+        line_send(line);
+    }
+    for (;;)
+        pause();
+}
+
+static const struct nnhal_model *build_square(struct builder *b)
+{
+    const uint32_t column[] = {SIDE, 1}, row[] = {1, SIDE}, square[] = {SIDE, SIDE};
+    uint32_t in[3], out;
+
+    builder_init(b, 2);
+    in[0] = builder_input(b, 0, NNHAL_TENSOR_FLOAT32, 2, column, 0, 0);
+    in[1] = builder_input(b, 0, NNHAL_TENSOR_FLOAT32, 2, row, 0, 0);
+    in[2] = builder_i32(b, 0, 0);
+    out = builder_output(b, 0, NNHAL_TENSOR_FLOAT32, 2, square, 0, 0);
+    builder_operation(b, 0, NNHAL_OP_ADD, 3, in, 1, &out);
+    builder_model(b);
+    b->model.n_pools = 0;
+    return &b->model;
+}
+
+static void ask_for_memory(struct desk *desk, const struct load *load)
+{
+    const size_t n_bytes = (size_t)SIDE * SIDE * 4;
+    uint64_t inputs = desk_memory(desk, SIDE * 4), output, prepared;
+    struct nn_hal_free_memory_reply reply;
+    struct builder b;
+
+    prepared = prepare(desk, build_square(&b), load->priority);
+    for (;;) {
+        int fd = nn_sys_memfd_create("square", false);
+
+        ck_assert_int_eq(ftruncate(fd, (off_t)n_bytes), 0);
+        if (desk_import(desk, fd, NNHAL_MEMORY_MMAP_FD, PROT_READ | PROT_WRITE, n_bytes, 0,
+                        &output) == NNHAL_NONE) {
+            desk_begin(desk);
+            desk_input(desk, 0, NULL, inputs, 0, SIDE * 4);
+            desk_input(desk, 0, NULL, inputs, 0, SIDE * 4);
+            desk_output(desk, 0, NULL, output, 0, n_bytes);
+            desk_execute(desk, prepared);
+            nn_hal_free_memory(desk->hal, &(struct nn_hal_free_memory_args){.memory = output},
+                               &reply, &desk->arena);
+            nn_arena_reset(&desk->arena);
+        }
+        close(fd);
+    }
+}
+
 static void *asker_main(void *argument)
 {
     const struct asker *asker = argument;
-    const struct load *load = asker->load;
-    struct desk desk = {.hal = asker->hal};
-    const struct nnhal_model *model;
-    uint64_t memory, prepared;
-    struct builder b;
+    struct desk *desk = calloc(1, sizeof(*desk));
 
-    nn_arena_init(&desk.arena, 0);
-    model = endless_build(&b, load->folds, load->folds ? FOLD_RATIO : ENDLESS_RATIO);
-    memory = desk_memory(&desk, 4096);
-    for (;;) {
-        prepared = prepare(&desk, model, load->priority);
-        if (prepared && !load->folds) {
-            desk_begin(&desk);
-            desk_input(&desk, 0, NULL, memory, 0, ENDLESS_INPUT_BYTES);
-            desk_output(&desk, 0, NULL, memory, 1024, ENDLESS_OUTPUT_BYTES);
-            desk_execute(&desk, prepared);
-        }
-        if (prepared)
-            desk_free_prepared(&desk, prepared);
-    }
+    desk->hal = asker->hal;
+    nn_arena_init(&desk->arena, 0);
+    if (asker->load->kind == BURSTS)
+        ask_for_bursts(desk, asker->load);
+    else if (asker->load->kind == MEMORY)
+        ask_for_memory(desk, asker->load);
+    else
+        ask_for_loops(desk, asker->load);
     return NULL;
 }
 
@@ -91,7 +177,7 @@ static void become(uid_t user)
 /* A process that waits for the word to begin and then has one connection. */
 static pid_t start_asker(int begin_fd, uid_t user, const struct load *load)
 {
-    struct asker askers[MAX_CONNECTIONS];
+    struct asker askers[MAX_THREADS];
     pid_t pid = fork();
     char byte;
 
@@ -101,7 +187,7 @@ static pid_t start_asker(int begin_fd, uid_t user, const struct load *load)
     become(user);
     if (read(begin_fd, &byte, 1) != 1)
         _exit(1);
-    for (size_t i = 0; i < load->n_threads; i++) {
+    for (size_t i = 0; i < (load->kind == BURSTS ? 1 : load->n_threads); i++) {
         askers[i] = (struct asker){.load = load,
                                    .hal = i == 0 ? stand_dial(&stand) : askers[0].hal};
         pthread_create(&askers[i].thread, NULL, asker_main, &askers[i]);
@@ -202,12 +288,46 @@ TEST(loops_of_two_connections)
 }
 TEST_END
 
+TEST(loops_of_twenty_connections)
+{
+    expect_answers(USER_B, &(struct load){.priority = NNHAL_PRIORITY_MEDIUM,
+                                          .n_connections = MAX_CONNECTIONS,
+                                          .n_threads = 12});
+}
+TEST_END
+
+TEST(bursts_without_end)
+{
+    expect_answers(USER_B, &(struct load){.kind = BURSTS,
+                                          .priority = NNHAL_PRIORITY_MEDIUM,
+                                          .n_connections = 5,
+                                          .n_threads = 50});
+}
+TEST_END
+
+TEST(large_outputs)
+{
+    expect_answers(USER_B, &(struct load){.kind = MEMORY,
+                                          .priority = NNHAL_PRIORITY_MEDIUM,
+                                          .n_connections = 4,
+                                          .n_threads = 2});
+}
+TEST_END
+
 TEST(preparations_that_fold)
 {
-    expect_answers(USER_B, &(struct load){.folds = true,
+    expect_answers(USER_B, &(struct load){.kind = FOLDS,
                                           .priority = NNHAL_PRIORITY_MEDIUM,
                                           .n_connections = 20,
                                           .n_threads = 1});
+}
+TEST_END
+
+TEST(low_priority_of_another_user)
+{
+    expect_answers(
+        USER_B,
+        &(struct load){.priority = NNHAL_PRIORITY_LOW, .n_connections = 2, .n_threads = 20});
 }
 TEST_END
 
@@ -226,7 +346,7 @@ TEST(loads_by_seed)
     uint32_t seed = text ? (uint32_t)strtoul(text, NULL, 0) : 1;
 
     for (size_t round = 0; round < 3; round++) {
-        struct load load = {.folds = (seed >> 8) % 4 == 0,
+        struct load load = {.kind = (seed >> 8) % 4 == 0 ? FOLDS : LOOPS,
                             .priority = (seed >> 10) % 3,
                             .n_connections = 1 + (seed >> 12) % MAX_CONNECTIONS,
                             .n_threads = 1 + (seed >> 20) % 6};
@@ -239,5 +359,6 @@ TEST(loads_by_seed)
 }
 TEST_END
 
-CHECK_MAIN("fair", loops_of_one_connection, loops_of_two_connections, preparations_that_fold,
+CHECK_MAIN("fair", loops_of_one_connection, loops_of_two_connections, loops_of_twenty_connections,
+           bursts_without_end, large_outputs, preparations_that_fold, low_priority_of_another_user,
            low_priority_of_the_same_user, loads_by_seed)

@@ -32,22 +32,37 @@ static int blob_move(struct nn_blob *blob, size_t n_bytes)
     return 0;
 }
 
+/* Where n_bytes more begin and end, for which there is room then. */
+static int blob_grow(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_t *ret_start,
+                     size_t *ret_end)
+{
+    size_t wanted = blob->allocated < 1024 ? 1024 : blob->allocated;
+
+    if (!nn_align_up(blob->size, alignment, ret_start) ||
+        !nn_add_size(*ret_start, n_bytes, ret_end))
+        return nn_error_origin(-ENOMEM);
+    if (*ret_end <= blob->allocated)
+        return 0;
+    while (wanted < *ret_end)
+        if (!nn_mul_size(wanted, 2, &wanted))
+            return nn_error_origin(-ENOMEM);
+    return nn_error_trace(blob_move(blob, wanted));
+}
+
+int nn_blob_reserve(struct nn_blob *blob, size_t n_bytes, size_t alignment)
+{
+    size_t start, end;
+
+    return nn_error_trace(blob_grow(blob, n_bytes, alignment, &start, &end));
+}
+
 int nn_blob_extend(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_t *ret_offset)
 {
-    size_t start, end, wanted;
-    int r;
+    size_t start, end;
+    int r = blob_grow(blob, n_bytes, alignment, &start, &end);
 
-    if (!nn_align_up(blob->size, alignment, &start) || !nn_add_size(start, n_bytes, &end))
-        return nn_error_origin(-ENOMEM);
-    if (end > blob->allocated) {
-        wanted = blob->allocated < 1024 ? 1024 : blob->allocated;
-        while (wanted < end)
-            if (!nn_mul_size(wanted, 2, &wanted))
-                return nn_error_origin(-ENOMEM);
-        r = blob_move(blob, wanted);
-        if (r)
-            return nn_error_trace(r);
-    }
+    if (r)
+        return nn_error_trace(r);
     /* An empty blob may have no bytes at all yet. */
     if (end > blob->size)
         memset(blob->bytes + blob->size, 0, end - blob->size);

@@ -20,6 +20,10 @@ struct nn_blob {
 /* nn_blob_done() - frees the bytes. */
 void nn_blob_done(struct nn_blob *blob);
 
+/* nn_blob_reserve() - what is extended next by n_bytes at that alignment does not move the blob.
+ * Returns: 0, -ENOMEM. */
+int nn_blob_reserve(struct nn_blob *blob, size_t n_bytes, size_t alignment);
+
 /* nn_blob_extend() - n_bytes zeroed bytes at the end, at a multiple of alignment (a power of
  * two up to 64). Returns: 0 with their offset, -ENOMEM. */
 int nn_blob_extend(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_t *ret_offset);

@@ -112,7 +112,8 @@ struct nn_lower {
 
 /* nn_lower_weights() - the step's piece of the weights block: zeroed, aligned to
  * 64 bytes, to be filled before lower() returns. Call at most once. n_bytes > 0.
- * Returns: the piece, or NULL if memory is short (then return -ENOMEM). */
+ * Returns: the piece, or NULL if memory is short or it is time to stop (then return -ENOMEM,
+ * which counts in the first case only). */
 void *nn_lower_weights(struct nn_lower *lower, size_t n_bytes);
 
 /* nn_lower_refuse() - keeps a sentence for the caller.

@@ -17,7 +17,8 @@
 enum { MAX_GUESSED_BYTES = 4096 };
 
 enum {
-    LOWER_CUT = 100, /* internal: the segment ends before this node */
+    ZEROED_BYTES = 1 << 20, /* between two looks */
+    LOWER_CUT = 100,        /* internal: the segment ends before this node */
 };
 
 struct nn_lower_private {
@@ -28,14 +29,22 @@ struct nn_lower_private {
 
 /* ---- what kernels call ---- */
 
-/* The piece lies in the plan's weights from the beginning: packing is the only copy. */
+/* The piece lies in the plan's weights from the beginning: packing is the only copy. Pages that
+ * are touched for the first time take milliseconds for some MiB. */
 void *nn_lower_weights(struct nn_lower *lower, size_t n_bytes)
 {
     struct nn_lower_private *private = lower->private;
     struct nn_blob *blob = &private->segment->weights;
+    size_t at;
 
-    if (nn_blob_extend(blob, n_bytes, NN_PLAN_ALIGNMENT, &private->weights))
+    if (nn_blob_reserve(blob, n_bytes, NN_PLAN_ALIGNMENT) ||
+        nn_blob_extend(blob, 0, NN_PLAN_ALIGNMENT, &private->weights))
         return NULL;
+    for (size_t done = 0, n; done < n_bytes; done += n) {
+        n = n_bytes - done < ZEROED_BYTES ? n_bytes - done : ZEROED_BYTES;
+        if (nn_stop_look(lower->stop) || nn_blob_extend(blob, n, 1, &at))
+            return NULL;
+    }
     private->weights_bytes = n_bytes;
     return blob->bytes + private->weights;
 }

@@ -65,7 +65,8 @@ static int lower_weights(struct nn_lower *lower, const struct nn_conv_shape *sha
                                          .multipliers = multipliers,
                                          .n_columns = n_columns,
                                          .n_segments = segments->n_rows * segments->n_taps,
-                                         .n_elements = segments->n_elements};
+                                         .n_elements = segments->n_elements,
+                                         .stop = lower->stop};
     void *block = NULL;
     int r = -ENOMEM;
 

@@ -70,7 +70,8 @@ static int lower_weights(struct nn_lower *lower, size_t n_columns, size_t k)
                                          .n_columns = n_columns,
                                          .n_segments = 1,
                                          .n_elements = k,
-                                         .rounds_once = is_signed_type(input->type)};
+                                         .rounds_once = is_signed_type(input->type),
+                                         .stop = lower->stop};
     void *block = NULL;
     size_t n_bytes;
     int r = -ENOMEM;

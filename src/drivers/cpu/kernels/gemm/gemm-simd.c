@@ -109,10 +109,12 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
     struct nn_requantize r = nn_requantize_at((uint8_t *)block + HEAD_BYTES, columns);
     uint8_t *panels = (uint8_t *)block + HEAD_BYTES + columns * NN_REQUANTIZE_BYTES;
     int32_t shift = find_shift(source), zero = source->weight_zero - shift;
+    size_t cost_ns = source->n_segments * source->n_elements * 2;
+    struct nn_pace pace = nn_pace(source->stop);
 
     r.rounds_once = source->rounds_once;
     memcpy(block, &zero, sizeof(zero));
-    for (size_t n = 0; n < source->n_columns; n++) {
+    for (size_t n = 0; n < source->n_columns && !nn_pace_ends(&pace, cost_ns); n++) {
         if (!nn_requantize_fits(source->multipliers[n]))
             return false;
         nn_requantize_set(&r, n, column_pack(source, (void *)panels, n, shift),

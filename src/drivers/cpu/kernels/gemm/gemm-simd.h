@@ -61,13 +61,14 @@ struct nn_gemm_simd_source {
     const int32_t *bias;                     /* [n_columns] */
     const struct nn_multiplier *multipliers; /* [n_columns] */
     size_t n_columns, n_segments, n_elements;
-    bool rounds_once; /* nn_requantize_set() */
+    bool rounds_once;     /* nn_requantize_set() */
+    struct nn_stop *stop; /* NULL: never */
 };
 
 /* nn_gemm_simd_bytes() - of the packed form. Returns: false if it does not fit a size. */
 bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t *ret_bytes);
 
-/* nn_gemm_simd_pack() - fills a zeroed block.
+/* nn_gemm_simd_pack() - fills a zeroed block, which is not whole if stop has an outcome then.
  * Returns: false where a multiplier is too large for this form (nn_requantize_fits()). */
 bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source);
 

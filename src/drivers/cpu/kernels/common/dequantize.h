@@ -49,6 +49,17 @@ static inline void nn_dequantize_load(const struct nn_tensor *tensor, size_t fir
     }
 }
 
+/* nn_dequantize_load_long() - the same of many elements; what is left out if it is time to stop
+ * stays as it was. */
+static inline void nn_dequantize_load_long(const struct nn_tensor *tensor, size_t first, size_t n,
+                                           float *to, struct nn_stop *stop)
+{
+    enum { PIECE = 1 << 18 };
+
+    for (size_t done = 0; done < n && !nn_stop_look(stop); done += PIECE)
+        nn_dequantize_load(tensor, first + done, n - done < PIECE ? n - done : PIECE, to + done);
+}
+
 /* The code of a real number: x / scale + zero_point in float, clamped. NaN gives low. */
 static inline int32_t nn_quantize_code(float x, float scale, int32_t zero_point, float low,
                                        float high)

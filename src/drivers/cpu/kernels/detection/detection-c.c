@@ -120,8 +120,8 @@ static struct nms_limit take_nms_limit(const struct nn_kernel_args *args)
     limit.chosen = (uint32_t *)(void *)(limit.scores + n);
     limit.batches = (int32_t *)(void *)(limit.chosen + n);
     if (n) {
-        nn_dequantize_load(&args->inputs[0], 0, n, limit.scores);
-        nn_dequantize_load(&args->inputs[1], 0, n * 4, (float *)limit.boxes);
+        nn_dequantize_load_long(&args->inputs[0], 0, n, limit.scores, args->stop);
+        nn_dequantize_load_long(&args->inputs[1], 0, n * 4, (float *)limit.boxes, args->stop);
         memcpy(limit.batches, args->inputs[2].data, n_rows * sizeof(*limit.batches));
     }
     return limit;
@@ -196,6 +196,8 @@ static int nn_box_with_nms_limit__c(const struct nn_kernel_args *args)
     size_t n = 0, begin = 0, element_bytes = nn_type_bytes(args->inputs[1].type);
     int r;
 
+    if (nn_kernel_stopped(args))
+        return NN_KERNEL_E_CANCELLED;
     for (size_t i = 0; i < limit.n_rows * limit.n_classes; i++)
         if (!nn_box_is_ordered(&limit.boxes[i]))
             return nn_kernel_refuse(args, "the corners of box %zu are not in order", i);
@@ -301,7 +303,7 @@ static struct post take_post(const struct nn_kernel_args *args)
     post.best = anchors + post.n_anchors * 4;
     post.out_scores = post.best + post.n_anchors;
     post.chosen = (uint32_t *)(void *)(post.out_scores + post.room);
-    nn_dequantize_load(&args->inputs[2], 0, post.n_anchors * 4, anchors);
+    nn_dequantize_load_long(&args->inputs[2], 0, post.n_anchors * 4, anchors, args->stop);
     post.anchors = anchors;
     return post;
 }
@@ -405,8 +407,8 @@ static void run_batch(const struct nn_kernel_args *args, struct post *post, size
     size_t n_scores = post->n_anchors * post->n_classes, room = post->room;
     size_t n_deltas = post->n_anchors * post->n_deltas;
 
-    nn_dequantize_load(&args->inputs[0], b * n_scores, n_scores, post->scores);
-    nn_dequantize_load(&args->inputs[1], b * n_deltas, n_deltas, post->deltas);
+    nn_dequantize_load_long(&args->inputs[0], b * n_scores, n_scores, post->scores, args->stop);
+    nn_dequantize_load_long(&args->inputs[1], b * n_deltas, n_deltas, post->deltas, args->stop);
     decode_boxes(post);
     post->n_out = 0;
     post->out_classes = (int32_t *)args->outputs[2].data + b * room;

@@ -80,17 +80,18 @@ static struct proposals take_proposals(const struct nn_kernel_args *args)
 
 /* Loads a batch of n channels per cell; channels of a position lie together afterwards. */
 static void load_batch(const struct proposals *p, const struct nn_tensor *tensor, size_t b,
-                       size_t n_channels, float *to)
+                       size_t n_channels, float *to, struct nn_stop *stop)
 {
     size_t n_positions = p->n_rows * p->n_columns, n = n_positions * n_channels;
+    struct nn_pace pace = nn_pace(stop);
 
     if (!p->params->is_nchw) {
-        nn_dequantize_load(tensor, b * n, n, to);
+        nn_dequantize_load_long(tensor, b * n, n, to, stop);
         return;
     }
-    nn_dequantize_load(tensor, b * n, n, p->loaded);
+    nn_dequantize_load_long(tensor, b * n, n, p->loaded, stop);
     for (size_t c = 0; c < n_channels; c++)
-        for (size_t i = 0; i < n_positions; i++)
+        for (size_t i = 0; i < n_positions && !nn_pace_ends(&pace, 2); i++)
             to[i * n_channels + c] = p->loaded[c * n_positions + i];
 }
 
@@ -146,8 +147,8 @@ static size_t choose_batch(const struct nn_kernel_args *args, const struct propo
     size_t n = p->n_cells;
 
     nn_dequantize_load(&args->inputs[IMAGES], b * 2, 2, image);
-    load_batch(p, &args->inputs[SCORES], b, p->n_anchors, scores);
-    load_batch(p, &args->inputs[DELTAS], b, p->n_anchors * 4, p->deltas);
+    load_batch(p, &args->inputs[SCORES], b, p->n_anchors, scores, args->stop);
+    load_batch(p, &args->inputs[DELTAS], b, p->n_anchors * 4, p->deltas, args->stop);
     make_boxes(p, image, boxes, args->stop);
     for (size_t i = 0; i < n; i++)
         chosen[i] = (uint32_t)i;

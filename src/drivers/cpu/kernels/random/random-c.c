@@ -94,7 +94,7 @@ static void make_sums(const float *logits, size_t n, double *sums, struct nn_pac
 {
     double largest = -INFINITY, sum = 0.0;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !nn_pace_ends(pace, 2); i++)
         if (isfinite(logits[i]) && (double)logits[i] > largest)
             largest = (double)logits[i];
     for (size_t i = 0; i < n && !nn_pace_ends(pace, 20); i++) {
@@ -142,7 +142,7 @@ static int nn_random_multinomial__c(const struct nn_kernel_args *args)
     make_seeds(&args->inputs[2], seeds);
     philox_init(&philox, seeds);
     for (size_t b = 0; b < n_batches; b++) {
-        nn_dequantize_load(&args->inputs[0], b * n_classes, n_classes, logits);
+        nn_dequantize_load_long(&args->inputs[0], b * n_classes, n_classes, logits, args->stop);
         make_sums(logits, n_classes, sums, &pace);
         for (size_t i = 0; i < n_samples; i++) {
             double x = philox_double(&philox) * sums[n_classes - 1];

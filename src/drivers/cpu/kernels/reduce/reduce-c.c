@@ -183,14 +183,14 @@ static const float *load_f32(const struct nn_tensor *in, size_t at, size_t n,
 
 /* All n elements from at on, over lanes. */
 NN_INLINE float reduce_row_f32(uint32_t op, const struct nn_tensor *in, size_t at, size_t n,
-                               float acc)
+                               float acc, struct nn_pace *pace)
 {
     float buffer[NN_CHUNK];
     float lanes[LANES];
 
     for (size_t k = 0; k < LANES; k++)
         lanes[k] = start_f32(op);
-    for (size_t i = 0; i < n; i += NN_CHUNK) {
+    for (size_t i = 0; i < n && !nn_pace_ends(pace, NN_CHUNK); i += NN_CHUNK) {
         size_t m = nn_min_size(NN_CHUNK, n - i), j = 0;
         const float *x = load_f32(in, at + i, m, buffer);
 
@@ -219,14 +219,14 @@ NN_INLINE void item_f32(uint32_t op, const struct reduce_job *job, size_t at, si
 
     for (size_t k = 0; k < n; k++)
         acc[k] = start_f32(op);
-    for (size_t r0 = 0; r0 < s[1] && !nn_pace_ends(&pace, s[3] * n / 4); r0++) {
+    for (size_t r0 = 0; r0 < s[1] && !nn_pace_ends(&pace, 1); r0++) {
         size_t row = at + r0 * outer_stride;
 
         if (s[4] == 1) {
-            acc[0] = reduce_row_f32(op, in, row, s[3], acc[0]);
+            acc[0] = reduce_row_f32(op, in, row, s[3], acc[0], &pace);
             continue;
         }
-        for (size_t r1 = 0; r1 < s[3]; r1++) {
+        for (size_t r1 = 0; r1 < s[3] && !nn_pace_ends(&pace, n / 4 + 1); r1++) {
             const float *x = load_f32(in, row + r1 * s[4], n, buffer);
 
             for (size_t k = 0; k < n; k++)

@@ -12,8 +12,9 @@
  *     :           outputs follow, of shapes that inference finds
  *
  * and @SCALE/ZERO behind a letter where the usual quantization would not do. What the execution
- * does not finish within 2 s fails. NN_TEST_GAP_MS bounds the time of a processor between two looks at
- * the deadline, too: the promise, for a quiet machine and a build that is optimized. */
+ * does not finish within 2 s fails. NN_TEST_GAP_MS bounds the time of a processor between two looks
+ * at the deadline, too: the promise, for a build that is optimized. The least of three measurements
+ * counts: caches and memory are the machine's, and other load slows what a processor does. */
 #include "base/stop.h"
 #include "base/sys.h"
 #include "cpu/builder.h"
@@ -414,8 +415,8 @@ static void begin_looks(void)
     nn_stop_observer = see_look;
 }
 
-/* What one call did: that it came back in time, and looked often enough. */
-static void check_call(const struct busy_row *row, const char *what, uint64_t begin_ns)
+/* What one call did: that it came back in time. Returns: whether it looked often enough. */
+static bool check_call(const struct busy_row *row, const char *what, uint64_t begin_ns)
 {
     const char *bound = getenv("NN_TEST_GAP_MS");
     uint64_t took_ns = nn_sys_now_ns() - begin_ns;
@@ -428,10 +429,11 @@ static void check_call(const struct busy_row *row, const char *what, uint64_t be
                (double)longest_gap_ns / 1e6, row->operands);
     ck_assert_msg(took_ns < BACK_NS, "%s %s: back after %llu ms", nn_op_find(row->operation)->name,
                   what, (unsigned long long)(took_ns / MS));
-    if (bound)
-        ck_assert_msg(longest_gap_ns < strtoul(bound, NULL, 10) * MS,
-                      "%s %s: %llu ms without a look", nn_op_find(row->operation)->name, what,
-                      (unsigned long long)(longest_gap_ns / MS));
+    if (!bound || longest_gap_ns < strtoul(bound, NULL, 10) * MS)
+        return true;
+    fprintf(stderr, "%s %s: %llu ms without a look\n", nn_op_find(row->operation)->name, what,
+            (unsigned long long)(longest_gap_ns / MS));
+    return false;
 }
 
 /* ---- calls ---- */
@@ -471,12 +473,13 @@ static void *cancel_soon(void *is_cancelled)
     return NULL;
 }
 
-static void execute_until_deadline(const struct busy_row *row)
+static bool execute_until_deadline(const struct busy_row *row)
 {
     struct busy_model *m = model_new(row, false, false);
     void *prepared = NULL;
     uint64_t begin_ns;
     uint32_t status;
+    bool is_good;
 
     ck_assert_msg(prepare_row(m, NNHAL_NO_TIME, NULL, &prepared) == NNHAL_NONE, "%s: %s",
                   nn_op_find(row->operation)->name, m->b.why);
@@ -486,18 +489,20 @@ static void execute_until_deadline(const struct busy_row *row)
     status = m->b.driver->execute(prepared, &m->run.execution);
     ck_assert_msg(status == NNHAL_NONE || status == NNHAL_MISSED_DEADLINE_TRANSIENT, "%s: %u %s",
                   nn_op_find(row->operation)->name, status, m->b.why);
-    check_call(row, "timeout", begin_ns);
+    is_good = check_call(row, "timeout", begin_ns);
     m->b.driver->release(prepared);
     model_free(m);
+    return is_good;
 }
 
-static void execute_until_cancelled(const struct busy_row *row)
+static bool execute_until_cancelled(const struct busy_row *row)
 {
     struct busy_model *m = model_new(row, false, true);
     void *prepared = NULL;
     uint64_t begin_ns;
     pthread_t thread;
     uint32_t status;
+    bool is_good;
 
     ck_assert_uint_eq(prepare_row(m, NNHAL_NO_TIME, NULL, &prepared), NNHAL_NONE);
     bind_row(m, NNHAL_NO_TIME);
@@ -507,37 +512,41 @@ static void execute_until_cancelled(const struct busy_row *row)
     status = m->b.driver->execute(prepared, &m->run.execution);
     ck_assert_msg(status == NNHAL_NONE || (status == NNHAL_GENERAL_FAILURE && !m->b.why[0]),
                   "%s: %u %s", nn_op_find(row->operation)->name, status, m->b.why);
-    check_call(row, "cancel", begin_ns);
+    is_good = check_call(row, "cancel", begin_ns);
     pthread_join(thread, NULL);
     m->b.driver->release(prepared);
     model_free(m);
+    return is_good;
 }
 
-static void prepare_until_deadline(const struct busy_row *row)
+static bool prepare_until_deadline(const struct busy_row *row)
 {
     struct busy_model *m = model_new(row, true, false);
     void *prepared = NULL;
     uint64_t begin_ns = nn_sys_now_ns();
     uint32_t status;
+    bool is_good;
 
     begin_looks();
     status = prepare_row(m, begin_ns + TIMEOUT_NS, NULL, &prepared);
     ck_assert_msg(status == NNHAL_NONE || status == NNHAL_MISSED_DEADLINE_TRANSIENT, "%s: %u %s",
                   nn_op_find(row->operation)->name, status, m->b.why);
-    check_call(row, "prepare", begin_ns);
+    is_good = check_call(row, "prepare", begin_ns);
     if (status == NNHAL_NONE)
         m->b.driver->release(prepared);
     model_free(m);
+    return is_good;
 }
 
-static void each_row(void (*fn)(const struct busy_row *row))
+static void each_row(bool (*fn)(const struct busy_row *row))
 {
     const char *only = getenv("NN_TEST_OPERATION");
 
     map_memory();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (!only || strcmp(only, nn_op_find(rows[i].operation)->name) == 0)
-            fn(&rows[i]);
+            ck_assert_msg(fn(&rows[i]) || fn(&rows[i]) || fn(&rows[i]), "%s looks too seldom",
+                          nn_op_find(rows[i].operation)->name);
 }
 
 /* ---- tests ---- */

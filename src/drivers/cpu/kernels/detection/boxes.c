@@ -17,9 +17,20 @@ struct nn_box nn_box_transform(const struct nn_box *box, const float *deltas)
                            y + new_height / 2.0f};
 }
 
+/* fmaxf() and fminf(), which are calls: a NaN is no candidate. */
+static inline float larger(float a, float b)
+{
+    return a > b || b != b ? a : b;
+}
+
+static inline float smaller(float a, float b)
+{
+    return a < b || b != b ? a : b;
+}
+
 static float clip_coordinate(float value, float bound)
 {
-    return fminf(fmaxf(value, 0.0f), bound);
+    return smaller(larger(value, 0.0f), bound);
 }
 
 struct nn_box nn_box_clip(const struct nn_box *box, float width, float height)
@@ -35,8 +46,8 @@ static float box_area(const struct nn_box *box)
 
 float nn_box_iou(const struct nn_box *a, const struct nn_box *b)
 {
-    float width = fmaxf(fminf(a->x2, b->x2) - fmaxf(a->x1, b->x1), 0.0f);
-    float height = fmaxf(fminf(a->y2, b->y2) - fmaxf(a->y1, b->y1), 0.0f);
+    float width = larger(smaller(a->x2, b->x2) - larger(a->x1, b->x1), 0.0f);
+    float height = larger(smaller(a->y2, b->y2) - larger(a->y1, b->y1), 0.0f);
     float shared = width * height;
 
     return shared / (box_area(a) + box_area(b) - shared);

@@ -375,6 +375,25 @@ static void emit_classes(struct post *post, uint32_t anchor, uint32_t *ranked)
         emit_box(post, ranked[i], post->scores[ranked[i]]);
 }
 
+/* The best of n scores. Lanes are compared side by side; a NaN never replaces a number. */
+static float best_score(const float *scores, size_t n)
+{
+    enum { N_LANES = 16 };
+    float best[N_LANES];
+    size_t i = 0;
+
+    for (size_t k = 0; k < N_LANES; k++)
+        best[k] = scores[0];
+    for (; n - i >= N_LANES; i += N_LANES)
+        for (size_t k = 0; k < N_LANES; k++)
+            best[k] = scores[i + k] > best[k] ? scores[i + k] : best[k];
+    for (; i < n; i++)
+        best[0] = scores[i] > best[0] ? scores[i] : best[0];
+    for (size_t k = 1; k < N_LANES; k++)
+        best[0] = best[k] > best[0] ? best[k] : best[0];
+    return best[0];
+}
+
 /* One suppression by the best class of each anchor. */
 static void choose_fast(struct post *post)
 {
@@ -388,12 +407,7 @@ static void choose_fast(struct post *post)
     size_t n = 0;
 
     for (size_t a = 0; a < post->n_anchors; a++) {
-        const float *scores = post->scores + a * post->n_classes;
-
-        post->best[a] = scores[1];
-        for (size_t c = 2; c < post->n_classes; c++)
-            if (scores[c] > post->best[a])
-                post->best[a] = scores[c];
+        post->best[a] = best_score(post->scores + a * post->n_classes + 1, post->n_classes - 1);
         if (post->best[a] > params->score_threshold)
             post->chosen[n++] = (uint32_t)a;
     }

@@ -280,17 +280,6 @@ static const tile_fn tiles[MAX_TILE_ROWS][2] = {
 #ifdef NN_VARIANT_VNNI
 enum { SUMMED = 4 }; /* rows at once */
 
-/* Adds the n bytes of a segment to the lanes of sum. */
-static __m512i segment_sum(__m512i sum, const uint8_t *segment, size_t n)
-{
-    const __m512i ones = _mm512_set1_epi8(1);
-
-    for (; n > 64; n -= 64, segment += 64)
-        sum = _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(segment), ones);
-    return _mm512_dpbusd_epi32(sum, _mm512_maskz_loadu_epi8(~UINT64_C(0) >> (64 - n), segment),
-                               ones);
-}
-
 /* The sum of the lanes of each of four vectors. */
 static __m128i lanes_sum(const __m512i sums[SUMMED])
 {
@@ -305,6 +294,50 @@ static __m128i lanes_sum(const __m512i sums[SUMMED])
     return _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
+/* The sums of four rows whose segments have at most 16 bytes: one vector holds a segment of each. */
+static __m128i narrow_sums(const struct nn_gemm_segments *segments, const uint8_t *rows[SUMMED])
+{
+    const __mmask16 mask = (__mmask16)(0xffffu >> (16 - segments->n_elements));
+    const __m512i ones = _mm512_set1_epi8(1), firsts = _mm512_setr4_epi32(0, 4, 8, 12);
+    __m512i sum = _mm512_setzero_si512();
+
+    for (size_t y = 0; y < segments->n_rows; y++)
+        for (size_t x = 0; x < segments->n_taps; x++) {
+            size_t at = y * segments->row_step + x * segments->tap_step;
+            __m512i data = _mm512_castsi128_si512(_mm_maskz_loadu_epi8(mask, rows[0] + at));
+
+            data = _mm512_inserti32x4(data, _mm_maskz_loadu_epi8(mask, rows[1] + at), 1);
+            data = _mm512_inserti32x4(data, _mm_maskz_loadu_epi8(mask, rows[2] + at), 2);
+            data = _mm512_inserti32x4(data, _mm_maskz_loadu_epi8(mask, rows[3] + at), 3);
+            sum = _mm512_dpbusd_epi32(sum, data, ones);
+        }
+    sum = _mm512_add_epi32(sum, _mm512_shuffle_epi32(sum, _MM_PERM_BADC));
+    sum = _mm512_add_epi32(sum, _mm512_shuffle_epi32(sum, _MM_PERM_CDAB));
+    return _mm512_castsi512_si128(_mm512_permutexvar_epi32(firsts, sum));
+}
+
+/* The sums of four rows. */
+static __m128i wide_sums(const struct nn_gemm_segments *segments, const uint8_t *rows[SUMMED])
+{
+    const size_t n = segments->n_elements, tail = n % 64;
+    const __mmask64 mask = tail ? ~UINT64_C(0) >> (64 - tail) : 0;
+    const __m512i ones = _mm512_set1_epi8(1);
+    __m512i sums[SUMMED];
+
+    for (size_t k = 0; k < SUMMED; k++) {
+        sums[k] = _mm512_setzero_si512();
+        for (size_t y = 0; y < segments->n_rows; y++)
+            for (size_t x = 0; x < segments->n_taps; x++) {
+                const uint8_t *at = rows[k] + y * segments->row_step + x * segments->tap_step;
+
+                for (size_t i = 0; i < n / 64; i++, at += 64)
+                    sums[k] = _mm512_dpbusd_epi32(sums[k], _mm512_loadu_si512(at), ones);
+                sums[k] = _mm512_dpbusd_epi32(sums[k], _mm512_maskz_loadu_epi8(mask, at), ones);
+            }
+    }
+    return lanes_sum(sums);
+}
+
 /* What a packed zero point adds to the sums of a tile's rows. */
 static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
                              int32_t corrections[MAX_TILE_ROWS])
@@ -312,20 +345,14 @@ static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_ge
     const struct nn_gemm_segments *segments = &gemm->segments;
 
     for (size_t i = 0; i < tile->n_rows; i += SUMMED) {
-        __m512i sums[SUMMED];
+        const uint8_t *rows[SUMMED];
+        __m128i sums;
 
-        for (size_t k = 0; k < SUMMED; k++) {
-            const uint8_t *row = tile->rows + nn_min_size(i + k, tile->n_rows - 1) * tile->stride;
-
-            sums[k] = _mm512_setzero_si512();
-            for (size_t y = 0; y < segments->n_rows; y++)
-                for (size_t x = 0; x < segments->n_taps; x++)
-                    sums[k] = segment_sum(sums[k],
-                                          row + y * segments->row_step + x * segments->tap_step,
-                                          segments->n_elements);
-        }
+        for (size_t k = 0; k < SUMMED; k++)
+            rows[k] = tile->rows + nn_min_size(i + k, tile->n_rows - 1) * tile->stride;
+        sums = segments->n_elements <= 16 ? narrow_sums(segments, rows) : wide_sums(segments, rows);
         _mm_storeu_si128((void *)(corrections + i),
-                         _mm_mullo_epi32(lanes_sum(sums), _mm_set1_epi32(gemm->weight_zero)));
+                         _mm_mullo_epi32(sums, _mm_set1_epi32(gemm->weight_zero)));
     }
 }
 #endif

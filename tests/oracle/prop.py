@@ -40,6 +40,8 @@ def arguments():
     parser.add_argument('--op', action='append', help='only these operations')
     parser.add_argument('--part', help='I/N: only the I-th of N parts of the operations')
     parser.add_argument('--long', action='store_true', help='50 times as many')
+    parser.add_argument('--seeds', nargs=2, metavar=('FOLDER', 'LIST'),
+                        help='write each model into a file in FOLDER, and their names into LIST')
     parser.add_argument('--keep', help='the .nnt file to write')
     parser.add_argument('rest', nargs='*', help='further arguments of nnt, after --')
     return parser.parse_args()
@@ -56,11 +58,23 @@ def chosen(options):
     return names
 
 
+def write_seeds(folder, list_path, models):
+    os.makedirs(folder, exist_ok=True)
+    paths = [os.path.join(folder, model.name + '.nnt') for model in models]
+    for path, model in zip(paths, models):
+        nnt.write(path, [model])
+    with open(list_path, 'w', encoding='utf-8') as file:
+        file.write('\n'.join(paths) + '\n')
+
+
 def main():
     options = arguments()
     n = options.count * (50 if options.long else 1)
     numbers = range(options.first, options.first + n)
     models = [make(name, options.seed, i) for name in chosen(options) for i in numbers]
+    if options.seeds:
+        write_seeds(*options.seeds, models)
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         path = options.keep or os.path.join(folder, 'oracle.nnt')
         nnt.write(path, models)

@@ -180,6 +180,14 @@ class Variants(Runner):
         lines = self.expect(models, 0, 1, 2, "--variant", "signed")
         self.assertIn("got 127, expected 72", lines[0])
 
+    def test_another_device_says_what_is_expected(self):
+        wrong = add_model(expected=(11.0, 22.0, 33.0, 45.0))
+        reference = ["--device", "nnapi-reference"]
+        self.expect([wrong], 0, 1, 0, *reference)
+        self.expect([wrong, branch_model(1, (0.0, 4.0))], 2, 0, 0, *reference,
+                    "--against", "nnapi-reference")
+        self.assertEqual(self.run_nnt("--against", "none", self.write(v.pack([wrong]))).returncode, 2)
+
     def test_names_select(self):
         self.expect([add_model(), add_model(name="other")], 1, 0, 0, "--name", "oth")
 

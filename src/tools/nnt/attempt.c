@@ -41,7 +41,16 @@ int nnt_create_compilation(struct nnt_attempt *attempt)
         r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
     else
         r = ANeuralNetworksCompilation_create(model, &attempt->compilation);
+    if (r == OK && device && attempt->run->timeout_ns > 0)
+        r = ANeuralNetworksCompilation_setTimeout(attempt->compilation, attempt->run->timeout_ns);
     return nnt_check_call(attempt, "Compilation_create", 0, r);
+}
+
+bool nnt_is_shortage(int result)
+{
+    return result == ANEURALNETWORKS_OUT_OF_MEMORY ||
+           (result >= ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT &&
+            result <= ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT);
 }
 
 bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type)

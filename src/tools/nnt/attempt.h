@@ -25,12 +25,16 @@ enum nnt_path {
 /* What is asked for, and how it ended. */
 struct nnt_run {
     enum nnt_path path;
-    const ANeuralNetworksDevice *device; /* NULL: the runtime chooses */
-    uint64_t loop_timeout_ns;            /* for each WHILE; 0: the runtime's own */
-    int result;                          /* of the last call that was made */
-    bool is_built;                       /* every call before compilation succeeded */
-    unsigned n_from_cache;               /* models that the path "cached" did not compile */
-    char what[400];                      /* after a failure: what differed, or which call failed */
+    const ANeuralNetworksDevice *device;  /* NULL: the runtime chooses */
+    const ANeuralNetworksDevice *against; /* whose results are expected; NULL: the vectors' */
+    bool is_exact;                        /* floats are compared with those to the bit, too */
+    uint64_t timeout_ns;                  /* for compiling, and for executing; 0: none */
+    uint64_t loop_timeout_ns;             /* for each WHILE; 0: the runtime's own */
+    int result;                           /* of the last call that was made */
+    bool is_built;                        /* every call before compilation succeeded */
+    bool is_different;                    /* one of the devices failed, or gave other results */
+    unsigned n_from_cache;                /* models that the path "cached" did not compile */
+    char what[400];                       /* after a failure: what differed, or which call failed */
 };
 
 /* What one model needs while it runs. */
@@ -52,6 +56,9 @@ bool nnt_report(struct nnt_run *run, const char *format, ...)
 /* nnt_check_call() - notes what a call returned, with a sentence if it failed. subject is the
  * number of the argument, operand or operation that it was about. Returns: result. */
 int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subject, int result);
+
+/* nnt_is_shortage() - a deadline, or no memory: says nothing of a model or a device. */
+bool nnt_is_shortage(int result);
 
 /* nnt_create_compilation() - attempt->compilation, not finished, for the run's device. */
 int nnt_create_compilation(struct nnt_attempt *attempt);

@@ -89,6 +89,13 @@ double nnt_element(uint32_t type, const uint8_t *data, uint32_t i)
     }
 }
 
+double nnt_allowed(const struct nnt_model *model, uint32_t type, double expected)
+{
+    struct tolerance tolerance = find_tolerance(model, type);
+
+    return tolerance.absolute + tolerance.relative * fabs(expected);
+}
+
 bool nnt_compare(const struct nnt_model *model, const struct nnt_operand *output,
                  const uint8_t *actual, struct nnt_difference *ret)
 {
@@ -98,7 +105,7 @@ bool nnt_compare(const struct nnt_model *model, const struct nnt_operand *output
     for (uint32_t i = 0; i < n; i++) {
         double got = nnt_element(output->type, actual, i);
         double expected = nnt_element(output->type, output->data, i);
-        double allowed = tolerance.absolute + tolerance.relative * fabs(expected);
+        double allowed = nnt_allowed(model, output->type, expected);
         bool agrees = tolerance.is_boolean ? (got != 0) == (expected != 0)
                                            : fabs(got - expected) <= allowed;
 

@@ -13,6 +13,9 @@ struct nnt_difference {
     double allowed;
 };
 
+/* nnt_allowed() - how much an element of a type may differ from an expected one in this model. */
+double nnt_allowed(const struct nnt_model *model, uint32_t type, double expected);
+
 /* nnt_compare() - compares n elements of an output's type with its expected
  * data, within the tolerance for this model.
  * Returns: true if all agree; else *ret holds the first that does not. */

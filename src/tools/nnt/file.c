@@ -77,7 +77,7 @@ static uint32_t load_u32(const uint8_t *bytes)
     return value;
 }
 
-static uint32_t file_checksum(const uint8_t *bytes, size_t n_bytes)
+uint32_t nnt_checksum(const uint8_t *bytes, size_t n_bytes)
 {
     uint32_t crc = UINT32_MAX;
 
@@ -128,7 +128,7 @@ static bool check_header(struct nnt_file *file)
     if (data_at + data_bytes != file->n_bytes)
         return file_fail(file, "has %zu bytes, its header says %llu", file->n_bytes,
                          (unsigned long long)(data_at + data_bytes));
-    if (file_checksum(file->bytes + HEADER_BYTES, file->n_bytes - HEADER_BYTES) !=
+    if (nnt_checksum(file->bytes + HEADER_BYTES, file->n_bytes - HEADER_BYTES) !=
         load_u32(file->bytes + 32))
         return file_fail(file, "is damaged: the checksum is wrong");
     file->n_models = load_u32(file->bytes + 12);

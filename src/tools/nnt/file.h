@@ -117,6 +117,9 @@ int nnt_file_next(struct nnt_file *file, struct nnt_model *model);
  * if memory is short. */
 void *nnt_file_alloc(struct nnt_file *file, size_t n, size_t element_bytes);
 
+/* nnt_checksum() - of all behind a file's header, where the header says it. */
+uint32_t nnt_checksum(const uint8_t *bytes, size_t n_bytes);
+
 void nnt_file_close(struct nnt_file *file);
 
 /* nnt_element_bytes() - of an operand type; 0 for models and unknown types. */

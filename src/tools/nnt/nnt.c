@@ -15,6 +15,7 @@ struct nnt_options {
     enum nnt_variant variant;
     enum nnt_path path;
     const char *device;
+    const char *against;
     const char *name; /* only models whose name contains it */
     bool is_json;
 };
@@ -38,6 +39,8 @@ static const char usage[] =
     "  --variant VARIANT  the form of the models: plain (as if given), dynamic-output,\n"
     "                     signed, open-shapes\n"
     "  --device NAME      this device; else the runtime chooses\n"
+    "  --against NAME     compare with the results of that device: integers exactly,\n"
+    "                     floats within the tolerances\n"
     "  --name TEXT        only models whose name contains TEXT\n"
     "  --json             one object per line\n"
     "\n"
@@ -143,7 +146,7 @@ static void run_file(const struct nnt_options *options, struct nnt_run *run, con
     total->n_skipped += counts.n_skipped;
 }
 
-/* find_device() - Returns: the device of that name, NULL if there is none. */
+/* find_device() - Returns: the device of that name, NULL, with a sentence, if there is none. */
 static const ANeuralNetworksDevice *find_device(const char *wanted)
 {
     uint32_t n = 0;
@@ -159,6 +162,7 @@ static const ANeuralNetworksDevice *find_device(const char *wanted)
             strcmp(name, wanted) == 0)
             return device;
     }
+    fprintf(stderr, "nnt: there is no device '%s'\n", wanted);
     return NULL;
 }
 
@@ -210,6 +214,9 @@ static bool set_option(struct nnt_options *options, int option)
     case 'd':
         options->device = optarg;
         return true;
+    case 'a':
+        options->against = optarg;
+        return true;
     case 'n':
         options->name = optarg;
         return true;
@@ -224,10 +231,15 @@ static bool set_option(struct nnt_options *options, int option)
 static bool options_parse(struct nnt_options *options, int argc, char **argv)
 {
     static const struct option known[] = {
-        {"mode", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'p'},
-        {"variant", required_argument, NULL, 'v'}, {"device", required_argument, NULL, 'd'},
-        {"name", required_argument, NULL, 'n'},    {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+        {"mode", required_argument, NULL, 'm'},
+        {"path", required_argument, NULL, 'p'},
+        {"variant", required_argument, NULL, 'v'},
+        {"device", required_argument, NULL, 'd'},
+        {"name", required_argument, NULL, 'n'},
+        {"against", required_argument, NULL, 'a'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     int option;
 
@@ -267,13 +279,10 @@ int main(int argc, char **argv)
     if (!options_parse(&options, argc, argv) || !check_library())
         return 2;
     run.path = options.path;
-    if (options.device) {
-        run.device = find_device(options.device);
-        if (!run.device) {
-            fprintf(stderr, "nnt: there is no device '%s'\n", options.device);
-            return 2;
-        }
-    }
+    if (options.device && !(run.device = find_device(options.device)))
+        return 2;
+    if (options.against && !(run.against = find_device(options.against)))
+        return 2;
     for (int i = optind; i < argc; i++)
         run_file(&options, &run, argv[i], &total);
     if (options.path == NNT_CACHED && !options.is_json)

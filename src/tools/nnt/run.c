@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
 
+#include "against.h"
 #include "compare.h"
 #include "path.h"
 
@@ -58,6 +59,10 @@ static int attempt_execute(struct nnt_attempt *attempt, const struct nnt_path_st
         r = nnt_check_call(
             attempt, "Execution_setLoopTimeout", 0,
             ANeuralNetworksExecution_setLoopTimeout(attempt->execution, loop_timeout_ns));
+    if (r == OK && attempt->run->timeout_ns > 0)
+        r = nnt_check_call(
+            attempt, "Execution_setTimeout", 0,
+            ANeuralNetworksExecution_setTimeout(attempt->execution, attempt->run->timeout_ns));
     if (r == OK)
         r = make_outputs(attempt);
     if (r == OK)
@@ -154,17 +159,56 @@ static bool check_device(struct nnt_attempt *attempt)
                       "nnapi-reference computed it, and NNHAL_MODE=%s asks for a driver", mode);
 }
 
-static bool run_attempt(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+/* From the model to its outputs. Returns: a result code. */
+static int attempt_finish(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
     int r = attempt_build(attempt, steps);
 
     if (r == OK)
         r = steps->compile(attempt);
-    if (r == OK)
-        r = attempt_execute(attempt, steps);
+    return r == OK ? attempt_execute(attempt, steps) : r;
+}
+
+static void attempt_done(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+{
+    ANeuralNetworksExecution_free(attempt->execution);
+    if (steps->release)
+        steps->release(attempt);
+    ANeuralNetworksCompilation_free(attempt->compilation);
+    nnt_built_free(&attempt->built);
+    for (uint32_t i = 0; attempt->outputs && i < attempt->main->n_outputs; i++)
+        free(attempt->outputs[i]);
+    free(attempt->outputs);
+}
+
+static bool attempt_is_right(struct nnt_attempt *attempt, int result)
+{
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
-        return r != OK || nnt_report(attempt->run, "no step failed, one of them must");
-    return r == OK && check_device(attempt) && check_outputs(attempt);
+        return result != OK || nnt_report(attempt->run, "no step failed, one of them must");
+    return result == OK && check_device(attempt) && check_outputs(attempt);
+}
+
+/* Whether the other device fails too, or has the same results. What one does not support fails
+ * when it is compiled, and with the other when it is executed. */
+static bool attempt_agrees(struct nnt_attempt *attempt, int result,
+                           const struct nnt_path_steps *steps)
+{
+    struct nnt_run *run = attempt->run, other_run = *run;
+    struct nnt_attempt other = {.run = &other_run, .model = attempt->model, .main = attempt->main};
+    bool agrees = true;
+    int r;
+
+    other_run.device = run->against;
+    r = attempt_finish(&other, steps);
+    if (nnt_is_shortage(result) || nnt_is_shortage(r))
+        agrees = result == OK;
+    else if ((result == OK) != (r == OK))
+        agrees = nnt_report(run, "ended with %d, the other device with %d", result, r);
+    else if (r == OK)
+        agrees = nnt_check_against(attempt, &other);
+    run->is_different = !agrees && !nnt_is_shortage(result) && !nnt_is_shortage(r);
+    attempt_done(&other, steps);
+    return agrees;
 }
 
 bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)
@@ -172,16 +216,12 @@ bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)
     const struct nnt_path_steps *steps = nnt_path_steps(run->path);
     struct nnt_attempt attempt = {.run = run, .model = model, .main = &model->subgraphs[0]};
     bool is_right;
+    int r;
 
     run->what[0] = '\0';
-    is_right = run_attempt(&attempt, steps);
-    ANeuralNetworksExecution_free(attempt.execution);
-    if (steps->release)
-        steps->release(&attempt);
-    ANeuralNetworksCompilation_free(attempt.compilation);
-    nnt_built_free(&attempt.built);
-    for (uint32_t i = 0; attempt.outputs && i < attempt.main->n_outputs; i++)
-        free(attempt.outputs[i]);
-    free(attempt.outputs);
+    run->is_different = false;
+    r = attempt_finish(&attempt, steps);
+    is_right = run->against ? attempt_agrees(&attempt, r, steps) : attempt_is_right(&attempt, r);
+    attempt_done(&attempt, steps);
     return is_right;
 }

@@ -4,8 +4,8 @@
  * A target is one file that defines LLVMFuzzerTestOneInput(): it takes any
  * bytes and must neither crash nor find one of its own checks wrong. Linked
  * with libFuzzer it is searched (scripts/run-fuzz.py, make fuzz); linked with
- * replay.c it runs the files and folders that it is given, which is how the
- * corpus is replayed by every meson test. */
+ * replay.c it runs the files and folders that it is given, and changes of them, which is how
+ * every meson test replays the corpus. */
 #ifndef NN_FUZZ_FUZZ_H
 #define NN_FUZZ_FUZZ_H
 

@@ -28,7 +28,9 @@ SETUP = ["-Dfuzz=true", "-Dtests=false", "-Db_sanitize=address,undefined", "-Db_
 SEEDS = {
     "hal-decode": [BUILD / "hal/hal-seeds"],
     "host-stream": [ROOT / "tests/hal/streams"],
+    "model-run": [BUILD / "fuzz/model-run-seeds"],
     "plan-load": [BUILD / "fuzz/plan-load-seeds"],
+    "tflite-run": [ROOT / "fuzz/corpus/tflite"],
 }
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
@@ -47,7 +49,7 @@ def build(names):
         subprocess.run(["meson", "setup", BUILD, *SETUP], cwd=ROOT, check=True,
                        env=dict(os.environ, CC="clang", CXX="clang++"))
     subprocess.run(["ninja", "-C", BUILD, "--quiet", *(f"fuzz/fuzz-{n}" for n in names),
-                    "hal/hal-seeds.list", "fuzz/plan-seeds.list"], cwd=ROOT, check=True)
+                    "hal/hal-seeds.list", "fuzz/plan-seeds.list", "fuzz/model-run-seeds.list"], cwd=ROOT, check=True)
 
 
 def folders(name):

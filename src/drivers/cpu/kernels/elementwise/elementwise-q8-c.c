@@ -14,6 +14,8 @@
 #include "model/operands.h"
 
 #include <errno.h>
+#include <math.h>
+#include <string.h>
 
 struct q8_params {
     int32_t low, high; /* codes */
@@ -21,6 +23,16 @@ struct q8_params {
     int32_t zeros[2];  /* of the inputs */
     uint32_t flip;     /* see nn_quant_code() */
     struct nn_multiplier multiplier;
+    /* ADD and SUB: a unit of each input in SUM_BITS of fraction, 0 if it is too large. */
+    int32_t factors[2];
+};
+
+enum {
+    SUM_BITS = 20,
+    SUM_BLOCK = 64, /* elements */
+    /* Two factors that are rounded, of 255 units at most, are off by 255; what the reference rounds
+     * on its way is below 7 in these units. */
+    SUM_MARGIN = 512,
 };
 
 static void init_params(const struct nn_lower *lower)
@@ -80,6 +92,18 @@ static void fill_rescaled(int32_t table[256], const struct nn_lower_operand *ope
     }
 }
 
+/* The sum of 255 units of both inputs, and the output's zero point, must fit 32 bits. */
+static void set_factors(struct q8_params *params, const struct nn_lower *lower, bool negates)
+{
+    double first = (double)lower->inputs[0].scale / (double)lower->outputs[0].scale;
+    double second = (double)lower->inputs[1].scale / (double)lower->outputs[0].scale;
+
+    if (first > 1.5 || second > 1.5)
+        return;
+    params->factors[0] = (int32_t)lround(ldexp(first, SUM_BITS));
+    params->factors[1] = (int32_t)lround(ldexp(negates ? -second : second, SUM_BITS));
+}
+
 static int lower_sum(struct nn_lower *lower, bool negates)
 {
     const struct nn_lower_operand *in = lower->inputs;
@@ -98,6 +122,7 @@ static int lower_sum(struct nn_lower *lower, bool negates)
         return -ENOMEM;
     fill_rescaled(tables, &in[0], (double)in[0].scale / (double)twice, false);
     fill_rescaled(tables + 256, &in[1], (double)in[1].scale / (double)twice, negates);
+    set_factors(params, lower, negates);
     return set_activation(lower);
 }
 
@@ -111,27 +136,86 @@ static int lower_sub(struct nn_lower *lower)
     return lower_sum(lower, true);
 }
 
-NN_INLINE void sum_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
-                        size_t step1)
+/* Elements of the operands that are added: their first bytes. */
+struct sum_range {
+    const uint8_t *a, *b;
+    size_t n;
+};
+
+/* As the reference computes. */
+NN_INLINE void sum_exactly(const struct nn_kernel_args *args, const struct sum_range *range,
+                           size_t step0, size_t step1, uint8_t *out)
 {
     const struct q8_params *params = args->params;
     const int32_t *table_a = (const int32_t *)(const void *)args->weights;
     const int32_t *table_b = table_a + 256;
-    const uint8_t *a = (const uint8_t *)args->inputs[0].data + row->in0;
-    const uint8_t *b = (const uint8_t *)args->inputs[1].data + row->in1;
-    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
     struct nn_multiplier multiplier = params->multiplier;
     int32_t low = params->low, high = params->high, zero = params->zero;
-    size_t n = row->n;
 
     NN_IVDEP
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < range->n; i++) {
         /* Tables may come from a cache and hold any number: sums wrap. */
-        uint32_t sum = (uint32_t)table_a[a[i * step0]] + (uint32_t)table_b[b[i * step1]];
+        uint32_t sum = (uint32_t)table_a[range->a[i * step0]] +
+                       (uint32_t)table_b[range->b[i * step1]];
         uint32_t code = (uint32_t)scale_down((int32_t)sum, multiplier) + (uint32_t)zero;
 
         out[i] = (uint8_t)nn_clamp_i32((int32_t)code, low, high);
     }
+}
+
+/* The same without tables: the sum in SUM_BITS of fraction, rounded half up. Sums wrap here, too.
+ * Returns: false if one lies so near the border between two codes that it may be another. */
+NN_INLINE bool sum_nearly(const struct nn_kernel_args *args, const struct sum_range *range,
+                          size_t step0, size_t step1, uint8_t codes[SUM_BLOCK])
+{
+    const struct q8_params params = *(const struct q8_params *)args->params;
+    const uint32_t mask = (1u << SUM_BITS) - 1;
+    uint32_t base = ((uint32_t)params.zero << SUM_BITS) + (1u << (SUM_BITS - 1)), n_near = 0;
+
+    for (size_t i = 0; i < range->n; i++) {
+        int32_t x = nn_quant_code(range->a[i * step0], params.flip) - params.zeros[0];
+        int32_t y = nn_quant_code(range->b[i * step1], params.flip) - params.zeros[1];
+        uint32_t sum = base + (uint32_t)x * (uint32_t)params.factors[0] +
+                       (uint32_t)y * (uint32_t)params.factors[1];
+
+        n_near += ((sum + SUM_MARGIN) & mask) < 2 * SUM_MARGIN;
+        codes[i] = (uint8_t)nn_clamp_i32((int32_t)sum >> SUM_BITS, params.low, params.high);
+    }
+    return n_near == 0;
+}
+
+/* A block goes to a place of its own first: the output may be one of the inputs. */
+NN_INLINE void sum_block(const struct nn_kernel_args *args, const struct sum_range *range,
+                         size_t step0, size_t step1, uint8_t *out)
+{
+    uint8_t codes[SUM_BLOCK];
+
+    if (sum_nearly(args, range, step0, step1, codes))
+        memcpy(out, codes, range->n);
+    else
+        sum_exactly(args, range, step0, step1, out);
+}
+
+NN_INLINE void sum_loop(const struct nn_kernel_args *args, const struct nn_row *row, size_t step0,
+                        size_t step1)
+{
+    const struct q8_params *params = args->params;
+    struct sum_range range = {(const uint8_t *)args->inputs[0].data + row->in0,
+                              (const uint8_t *)args->inputs[1].data + row->in1, row->n};
+    uint8_t *out = (uint8_t *)args->outputs[0].data + row->out;
+    size_t at = 0;
+
+    if (!params->factors[0] || !params->factors[1]) {
+        sum_exactly(args, &range, step0, step1, out);
+        return;
+    }
+    for (; row->n - at >= SUM_BLOCK; at += SUM_BLOCK) {
+        const struct sum_range block = {range.a + at * step0, range.b + at * step1, SUM_BLOCK};
+
+        sum_block(args, &block, step0, step1, out + at);
+    }
+    range = (struct sum_range){range.a + at * step0, range.b + at * step1, row->n - at};
+    sum_block(args, &range, step0, step1, out + at);
 }
 
 static void sum_row(const struct nn_kernel_args *args, const struct nn_row *row)

@@ -46,15 +46,24 @@ struct owner {
     struct job_lane lanes[NN_JOBS_PRIORITY_N];
 };
 
+/* A thread that waits for work; on its stack. Each has a condition of its own: where many wait
+ * for one, glibc may keep the thread that signals until others have run (in a service its loop),
+ * and lose a signal. */
+struct idle {
+    struct idle *next;
+    pthread_cond_t woken;
+    bool is_woken;
+};
+
 struct nn_jobs {
     char name[16];
     pid_t pid; /* of the process that the threads belong to */
     size_t max_threads, max_queued, user_limit, owner_limit, low_limit;
 
     pthread_mutex_t lock;
-    pthread_cond_t work; /* CLOCK_MONOTONIC: a job was queued, or closing */
     pthread_cond_t gone; /* a thread ended */
     size_t n_threads, n_leaving, n_idle, n_queued, n_running;
+    struct idle *idle; /* those that nothing has woken, the last one first */
     bool is_closing;
     bool has_ended; /* ended is a thread that has not been joined yet */
     pthread_t ended;
@@ -259,23 +268,61 @@ static struct nn_job *job_choose(struct nn_jobs *jobs, struct owner **ret_owner)
 
 /* -- threads --------------------------------------------------------------- */
 
+static void idle_init(struct idle *idle)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&idle->woken, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* Wakes the one that was idle for the shortest time, so that those that are not needed any more
+ * end; under the lock. */
+static void jobs_wake_one(struct nn_jobs *jobs)
+{
+    struct idle *idle = jobs->idle;
+
+    if (!idle)
+        return;
+    jobs->idle = idle->next;
+    idle->is_woken = true;
+    pthread_cond_signal(&idle->woken);
+}
+
+static void idle_remove(struct nn_jobs *jobs, struct idle *idle)
+{
+    struct idle **link = &jobs->idle;
+
+    while (*link != idle)
+        link = &(*link)->next;
+    *link = idle->next;
+}
+
 /* Waits for work. Returns false when the thread is to end. */
-static bool wait_for_work(struct nn_jobs *jobs)
+static bool wait_for_work(struct nn_jobs *jobs, struct idle *idle)
 {
     uint64_t until_ns = nn_sys_now_ns() + IDLE_NS;
     struct timespec until = {
         .tv_sec = (time_t)(until_ns / 1000000000U),
         .tv_nsec = (long)(until_ns % 1000000000U),
     };
-    int r;
+    int r = 0;
 
     if (jobs->is_closing)
         return false;
+    idle->is_woken = false;
+    idle->next = jobs->idle;
+    jobs->idle = idle;
     jobs->n_idle++;
-    r = pthread_cond_timedwait(&jobs->work, &jobs->lock, &until);
+    while (!idle->is_woken && r != ETIMEDOUT)
+        r = pthread_cond_timedwait(&idle->woken, &jobs->lock, &until);
     jobs->n_idle--;
+    if (!idle->is_woken)
+        idle_remove(jobs, idle);
     /* Work that came together with the end of the wait is looked at first. */
-    return r != ETIMEDOUT || (jobs->n_queued > 0 && !jobs->is_closing);
+    return idle->is_woken || (jobs->n_queued > 0 && !jobs->is_closing);
 }
 
 static void job_run(struct nn_jobs *jobs, struct owner *owner, struct nn_job *job)
@@ -325,16 +372,19 @@ static void *thread_main(void *argument)
 {
     struct nn_jobs *jobs = argument;
     struct owner *owner = NULL;
+    struct idle idle;
 
+    idle_init(&idle);
     pthread_mutex_lock(&jobs->lock);
     for (;;) {
         struct nn_job *job = jobs->is_closing ? NULL : job_choose(jobs, &owner);
 
         if (job)
             job_run(jobs, owner, job);
-        else if (!wait_for_work(jobs))
+        else if (!wait_for_work(jobs, &idle))
             break;
     }
+    pthread_cond_destroy(&idle.woken);
     thread_leave(jobs);
     return NULL;
 }
@@ -349,7 +399,7 @@ static int jobs_provide_thread(struct nn_jobs *jobs)
      * until it is taken: so each idle one stands for one job. Jobs that wait
      * for their user's limit count too, which may start a thread too many,
      * but never leaves a job without one. */
-    pthread_cond_signal(&jobs->work);
+    jobs_wake_one(jobs);
     if (jobs->n_idle >= jobs->n_queued || jobs->n_threads == jobs->max_threads)
         return 0;
     r = nn_thread_start(jobs->name, thread_main, jobs, &thread);
@@ -364,7 +414,6 @@ static int jobs_provide_thread(struct nn_jobs *jobs)
 int nn_jobs_new(const char *name, size_t n_threads, size_t max_queued, struct nn_jobs **ret_jobs)
 {
     struct nn_jobs *jobs = calloc(1, sizeof(*jobs));
-    pthread_condattr_t attributes;
 
     if (!jobs)
         return nn_error_origin(-ENOMEM);
@@ -373,11 +422,7 @@ int nn_jobs_new(const char *name, size_t n_threads, size_t max_queued, struct nn
     jobs->max_threads = n_threads > 0 ? n_threads : 1;
     jobs->max_queued = max_queued;
     pthread_mutex_init(&jobs->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&jobs->work, &attributes);
-    pthread_cond_init(&jobs->gone, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&jobs->gone, NULL);
     *ret_jobs = jobs;
     return 0;
 }
@@ -479,7 +524,8 @@ struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs)
         next = owner->next;
         owner_collect_jobs(jobs, owner, &end);
     }
-    pthread_cond_broadcast(&jobs->work);
+    while (jobs->idle)
+        jobs_wake_one(jobs);
     pthread_mutex_unlock(&jobs->lock);
     jobs_cancel_list(list);
 
@@ -491,7 +537,6 @@ struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs)
     pthread_mutex_unlock(&jobs->lock);
     if (jobs->has_ended)
         pthread_join(jobs->ended, NULL);
-    pthread_cond_destroy(&jobs->work);
     pthread_cond_destroy(&jobs->gone);
     pthread_mutex_destroy(&jobs->lock);
     free(jobs);

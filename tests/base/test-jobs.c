@@ -348,6 +348,64 @@ TEST(low_priority_leaves_threads_to_the_same_user)
 }
 TEST_END
 
+struct noted_job {
+    struct nn_job job;
+    pthread_t thread;
+    bool has_run;
+};
+
+static void run_noted(struct nn_job *job)
+{
+    struct noted_job *noted = NN_CONTAINER_OF(job, struct noted_job, job);
+
+    pthread_mutex_lock(&board.lock);
+    noted->thread = pthread_self();
+    noted->has_run = true;
+    pthread_cond_broadcast(&board.changed);
+    pthread_mutex_unlock(&board.lock);
+}
+
+static pthread_t run_on_any(struct nn_jobs *jobs)
+{
+    struct noted_job noted = {.job = {.priority = NN_JOBS_MEDIUM, .run = run_noted}};
+
+    ck_assert_int_eq(nn_jobs_submit(jobs, &noted.job), 0);
+    pthread_mutex_lock(&board.lock);
+    while (!noted.has_run)
+        pthread_cond_wait(&board.changed, &board.lock);
+    pthread_mutex_unlock(&board.lock);
+    return noted.thread;
+}
+
+/* So that those that are not needed any more end, though there always is some work. */
+TEST(the_thread_that_was_idle_last_works_first)
+{
+    enum { N_THREADS = 8, N_ROUNDS = 64 };
+    const struct timespec nap = {.tv_nsec = 2000000}; /* until it is idle again */
+    pthread_t threads[N_ROUNDS];
+    struct nn_jobs *jobs;
+    size_t n_threads = 0;
+
+    ck_assert_int_eq(nn_jobs_new("test", N_THREADS, 100, &jobs), 0);
+    for (uint64_t i = 0; i < N_THREADS; i++)
+        ck_assert_int_eq(submit(jobs, 100, NN_JOBS_MEDIUM, i, true), 0);
+    wait_running(N_THREADS);
+    open_gate();
+    wait_seen(N_THREADS);
+    for (int i = 0; i < N_ROUNDS; i++) {
+        size_t j = 0;
+
+        nanosleep(&nap, NULL);
+        threads[n_threads] = run_on_any(jobs);
+        while (!pthread_equal(threads[j], threads[n_threads]))
+            j++;
+        n_threads += j == n_threads;
+    }
+    ck_assert_uint_lt(n_threads, N_THREADS / 2);
+    nn_jobs_free(jobs);
+}
+TEST_END
+
 CHECK_MAIN("jobs", owners_take_turns_and_have_higher_priorities_first,
            threads_are_bounded_blocked_for_signals_and_gone_afterwards,
            a_full_queue_says_so_and_cancelled_jobs_do_not_run,
@@ -355,4 +413,4 @@ CHECK_MAIN("jobs", owners_take_turns_and_have_higher_priorities_first,
            one_user_does_not_get_every_thread, the_last_thread_is_left_for_a_user_that_runs_nothing,
            one_owner_leaves_threads_to_the_others_of_its_user,
            users_take_turns_and_then_their_owners, a_forked_child_has_no_threads_and_says_so,
-           low_priority_leaves_threads_to_the_same_user)
+           low_priority_leaves_threads_to_the_same_user, the_thread_that_was_idle_last_works_first)

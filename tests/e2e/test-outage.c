@@ -14,8 +14,9 @@ enum { MAX_CALLERS = 32 };
 /* A hang is what is longer than any load of the machine. */
 #define HANG_NS UINT64_C(20000000000)
 /* A loaded machine lets a child look dead more often than it is killed: the pauses between attempts
- * grow then, one after the other up to 16 s. */
-#define HEALING_NS UINT64_C(50000000000)
+ * grow then, one after the other up to 16 s. A model that was being prepared at two deaths in a row
+ * is refused for a minute. */
+#define HEALING_NS UINT64_C(120000000000)
 #define MS         UINT64_C(1000000)
 
 struct caller {

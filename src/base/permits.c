@@ -29,9 +29,12 @@ struct nn_permits_user {
     size_t n_permits;
     size_t n_running[N_GROUPS], n_waiting[N_GROUPS];
     uint64_t quiet_ns[N_GROUPS]; /* when it is not recent any more */
-    struct waiter *waiters;      /* in the order in which they come */
-    uint32_t is_wanted;          /* atomic */
-    uint32_t n_helpers;          /* atomic */
+    uint64_t look_ns;            /* when a thread of it was heard of last */
+    uint64_t stuck_ns;           /* when n_stuck threads had not been heard of for long */
+    size_t n_stuck;
+    struct waiter *waiters; /* in the order in which they come */
+    uint32_t is_wanted;     /* atomic */
+    uint32_t n_helpers;     /* atomic */
 };
 
 struct nn_permits {
@@ -39,7 +42,7 @@ struct nn_permits {
     size_t n_cpus;
     uint64_t (*clock)(void);
     struct nn_permits_user *users;
-    size_t n_running[N_GROUPS];
+    size_t n_running[N_GROUPS], n_stuck;
     uint64_t helpers_end_ns; /* atomic: until then n_helpers is believed */
 };
 
@@ -52,12 +55,12 @@ static size_t group_of(enum nn_jobs_priority priority)
 
 static size_t user_n_running(const struct nn_permits_user *user)
 {
-    return user->n_running[BEHIND] + user->n_running[AHEAD];
+    return user->n_running[BEHIND] + user->n_running[AHEAD] - user->n_stuck;
 }
 
 static size_t permits_sum_running(const struct nn_permits *permits)
 {
-    return permits->n_running[BEHIND] + permits->n_running[AHEAD];
+    return permits->n_running[BEHIND] + permits->n_running[AHEAD] - permits->n_stuck;
 }
 
 static bool user_is_active(const struct nn_permits_user *user, size_t group, uint64_t now_ns)
@@ -140,18 +143,54 @@ static void user_unqueue(struct nn_permits_user *user, struct waiter *waiter)
         pthread_cond_signal(&user->waiters->changed);
 }
 
-static void user_count(struct nn_permits *permits, struct nn_permits_user *user, size_t group)
+static void user_count(struct nn_permits *permits, struct nn_permits_user *user, size_t group,
+                       uint64_t now_ns)
 {
     user->n_running[group]++;
     permits->n_running[group]++;
+    user->look_ns = now_ns;
 }
 
-static void user_uncount(struct nn_permits *permits, struct nn_permits_user *user, size_t group,
-                         uint64_t now_ns)
+/* A thread of permit is heard of. */
+static void permit_look(struct nn_permit *permit, uint64_t now_ns)
 {
+    struct nn_permits_user *user = permit->user;
+
+    user->look_ns = now_ns;
+    if (user->n_stuck == 0 || permit->since_ns >= user->stuck_ns)
+        return;
+    user->n_stuck--;
+    permit->permits->n_stuck--;
+    permit->since_ns = now_ns;
+}
+
+static void permit_uncount(struct nn_permit *permit, uint64_t now_ns)
+{
+    struct nn_permits_user *user = permit->user;
+    size_t group = group_of(permit->priority);
+
+    permit_look(permit, now_ns);
+    /* Of several threads of a permit one may have been taken for another. */
+    if (user_n_running(user) == 0) {
+        user->n_stuck--;
+        permit->permits->n_stuck--;
+    }
     user->n_running[group]--;
-    permits->n_running[group]--;
+    permit->permits->n_running[group]--;
     user->quiet_ns[group] = now_ns + NN_PERMITS_RECENT_NS;
+}
+
+/* A thread has waited long enough: which users have threads that were not heard of. Those that
+ * compute are asked to look from now on, and are then counted again. */
+static void permits_find_stuck(struct nn_permits *permits, uint64_t now_ns)
+{
+    for (struct nn_permits_user *user = permits->users; user; user = user->next) {
+        if (now_ns - user->look_ns < NN_PERMITS_WAIT_NS)
+            continue;
+        permits->n_stuck += user_n_running(user);
+        user->n_stuck += user_n_running(user);
+        user->stuck_ns = now_ns;
+    }
 }
 
 static void user_grant(struct nn_permits *permits, struct nn_permits_user *user, uint64_t now_ns)
@@ -163,7 +202,7 @@ static void user_grant(struct nn_permits *permits, struct nn_permits_user *user,
         if (!user_may_run(permits, user, group, now_ns))
             return;
         user_unqueue(user, first);
-        user_count(permits, user, group);
+        user_count(permits, user, group, now_ns);
         first->is_granted = true;
         pthread_cond_signal(&first->changed);
     }
@@ -187,7 +226,8 @@ static void permits_settle(struct nn_permits *permits, uint64_t now_ns)
     for (struct nn_permits_user *user = permits->users; user; user = user->next)
         user_grant(permits, user, now_ns);
     for (struct nn_permits_user *user = permits->users; user; user = user->next) {
-        bool is_wanted = user->waiters || user_is_over(permits, user, BEHIND, now_ns) ||
+        bool is_wanted = user->waiters || user->n_stuck > 0 ||
+                         user_is_over(permits, user, BEHIND, now_ns) ||
                          user_is_over(permits, user, AHEAD, now_ns);
 
         __atomic_store_n(&user->is_wanted, is_wanted, __ATOMIC_RELAXED);
@@ -219,7 +259,7 @@ static void permit_wait(struct nn_permit *permit, bool has_begun, uint64_t now_n
 {
     struct nn_permits *permits = permit->permits;
     struct waiter waiter = {.priority = permit->priority, .has_begun = has_begun};
-    uint64_t end_ns = now_ns + NN_PERMITS_WAIT_NS;
+    uint64_t begin_ns = now_ns, end_ns = now_ns + NN_PERMITS_WAIT_NS;
     pthread_condattr_t attributes;
 
     pthread_condattr_init(&attributes);
@@ -241,8 +281,10 @@ static void permit_wait(struct nn_permit *permit, bool has_begun, uint64_t now_n
             permits_settle(permits, now_ns);
     }
     if (!waiter.is_granted) {
+        if (now_ns - begin_ns >= NN_PERMITS_WAIT_NS)
+            permits_find_stuck(permits, now_ns);
         user_unqueue(permit->user, &waiter);
-        user_count(permits, permit->user, group_of(permit->priority));
+        user_count(permits, permit->user, group_of(permit->priority), now_ns);
         permits_settle(permits, now_ns);
     }
     permit->since_ns = now_ns;
@@ -269,7 +311,7 @@ static void permit_enter_locked(struct nn_permit *permit, bool has_begun, uint64
         permit_wait(permit, has_begun, now_ns);
         return;
     }
-    user_count(permit->permits, user, group);
+    user_count(permit->permits, user, group, now_ns);
     permit->since_ns = now_ns;
     permits_settle(permit->permits, now_ns);
 }
@@ -358,7 +400,7 @@ size_t nn_permits_n_running(struct nn_permits *permits, uint64_t id)
 
     pthread_mutex_lock(&permits->lock);
     user = permits_find(permits, id);
-    n = user ? user_n_running(user) : 0;
+    n = user ? user->n_running[BEHIND] + user->n_running[AHEAD] : 0;
     pthread_mutex_unlock(&permits->lock);
     return n;
 }
@@ -403,7 +445,7 @@ void nn_permit_end(struct nn_permit *permit)
         return;
     pthread_mutex_lock(&permit->permits->lock);
     now_ns = permit->permits->clock();
-    user_uncount(permit->permits, permit->user, group_of(permit->priority), now_ns);
+    permit_uncount(permit, now_ns);
     permit->user->n_permits--;
     permits_settle(permit->permits, now_ns);
     pthread_mutex_unlock(&permit->permits->lock);
@@ -412,14 +454,17 @@ void nn_permit_end(struct nn_permit *permit)
 
 void nn_permit_set_priority(struct nn_permit *permit, enum nn_jobs_priority priority)
 {
+    uint64_t now_ns;
+
     if (!permit->permits || !permit->user || permit->priority == priority)
         return;
     pthread_mutex_lock(&permit->permits->lock);
+    now_ns = permit->permits->clock();
     permit->user->n_running[group_of(permit->priority)]--;
     permit->permits->n_running[group_of(permit->priority)]--;
-    user_count(permit->permits, permit->user, group_of(priority));
+    user_count(permit->permits, permit->user, group_of(priority), now_ns);
     permit->priority = priority;
-    permits_settle(permit->permits, permit->permits->clock());
+    permits_settle(permit->permits, now_ns);
     pthread_mutex_unlock(&permit->permits->lock);
 }
 
@@ -431,7 +476,7 @@ void nn_permit_leave(struct nn_permit *permit)
         return;
     pthread_mutex_lock(&permit->permits->lock);
     now_ns = permit->permits->clock();
-    user_uncount(permit->permits, permit->user, group_of(permit->priority), now_ns);
+    permit_uncount(permit, now_ns);
     permits_settle(permit->permits, now_ns);
     pthread_mutex_unlock(&permit->permits->lock);
 }
@@ -453,8 +498,9 @@ void nn_permit_give_way(struct nn_permit *permit)
         return;
     pthread_mutex_lock(&permit->permits->lock);
     now_ns = permit->permits->clock();
+    permit_look(permit, now_ns);
     if (permit_gives_way(permit, now_ns)) {
-        user_uncount(permit->permits, permit->user, group_of(permit->priority), now_ns);
+        permit_uncount(permit, now_ns);
         permit_wait(permit, true, now_ns);
     }
     pthread_mutex_unlock(&permit->permits->lock);

@@ -16,6 +16,10 @@
  *   also beyond the limits: threads that do not give way cost the others of their user time,
  *   and lead to no deadlock.
  *
+ * Threads that have not looked while another one waited that long are taken for stuck (a file
+ * whose server does not answer): they count for nothing until they look again, so that
+ * they cost one such wait and not one for each call.
+ *
  * A user that computes nothing never waits, unless with low priority. Threads of one user are
  * alike: any may leave or give way for another one that entered. Where all users are one there
  * is no struct nn_permits, and a permit of none costs a comparison.

@@ -310,6 +310,71 @@ TEST(a_wait_ends_though_no_thread_gives_way)
 }
 TEST_END
 
+TEST(threads_that_are_stuck_cost_one_wait)
+{
+    struct work works[3] = {{0}, {.gives_way = 1}, {.gives_way = 1}}, first = {0}, other = {0};
+    struct work *stuck = &works[0];
+    struct nn_permits *permits;
+
+    ck_assert_int_eq(nn_permits_new(2, test_clock, &permits), 0);
+    work_start(&other, permits, B, NN_JOBS_MEDIUM);
+    wait_running(permits, B, 1);
+    work_start(stuck, permits, A, NN_JOBS_MEDIUM);
+    wait_running(permits, A, 1);
+    work_start(&first, permits, A, NN_JOBS_MEDIUM);
+    wait_waiting(permits, A, 1);
+    now_ns += NN_PERMITS_WAIT_NS;
+    nn_permits_wake(permits);
+    wait_running(permits, A, 2);
+    work_end(&first);
+    /* It counts for nothing now. */
+    for (int i = 0; i < 3; i++) {
+        struct nn_permit permit = {.deadline_ns = UINT64_MAX};
+
+        nn_permit_begin(&permit, permits, A, NN_JOBS_MEDIUM);
+        nn_permit_end(&permit);
+    }
+    /* It goes on: the user has one thread again. */
+    work_start(&works[1], permits, A, NN_JOBS_MEDIUM);
+    wait_running(permits, A, 2);
+    ck_assert_uint_eq(*nn_permit_is_wanted(&stuck->permit), 1);
+    stuck->gives_way = 1;
+    wait_running(permits, A, 1);
+    wait_waiting(permits, A, 1);
+    work_start(&works[2], permits, A, NN_JOBS_MEDIUM);
+    wait_waiting(permits, A, 2);
+    works_end(works, 3);
+    work_end(&other);
+    ck_assert_uint_eq(nn_permits_n_running(permits, A), 0);
+    nn_permits_free(permits);
+}
+TEST_END
+
+/* Calls of low priority of another user wait for CPUs, which threads that are stuck do not use. */
+TEST(threads_that_are_stuck_use_no_cpu)
+{
+    struct work stuck[2] = {{0}}, low = {0};
+    struct nn_permits *permits;
+
+    ck_assert_int_eq(nn_permits_new(2, test_clock, &permits), 0);
+    for (size_t i = 0; i < 2; i++)
+        work_start(&stuck[i], permits, A, NN_JOBS_MEDIUM);
+    wait_running(permits, A, 2);
+    work_start(&low, permits, B, NN_JOBS_LOW);
+    wait_waiting(permits, B, 1);
+    now_ns += NN_PERMITS_WAIT_NS;
+    nn_permits_wake(permits);
+    wait_running(permits, B, 1);
+    work_end(&low);
+    low = (struct work){0};
+    work_start(&low, permits, B, NN_JOBS_LOW);
+    wait_running(permits, B, 1);
+    work_end(&low);
+    works_end(stuck, 2);
+    nn_permits_free(permits);
+}
+TEST_END
+
 TEST(helpers_come_where_a_cpu_is_free)
 {
     struct nn_permit a = {.deadline_ns = UINT64_MAX}, b = {.deadline_ns = UINT64_MAX};
@@ -344,7 +409,8 @@ static void *work_mix(void *argument)
     uint32_t seed = ++n_started;
 
     for (uint32_t i = 0; i < 300; i++) {
-        struct nn_permit permit = {.deadline_ns = UINT64_MAX};
+        /* Waits that end at once are those that find threads stuck. */
+        struct nn_permit permit = {.deadline_ns = i % 7 ? UINT64_MAX : 0};
 
         seed = seed * 1103515245 + 12345;
         nn_permit_begin(&permit, permits, seed >> 16 & 3, NN_JOBS_MEDIUM);
@@ -382,4 +448,5 @@ CHECK_MAIN("permits", a_user_alone_has_all_cpus, nothing_is_counted_where_there_
            higher_priorities_of_a_user_overtake_what_runs,
            low_priority_gives_way_to_the_others_of_all_users,
            equals_take_turns_and_what_begins_passes_them, a_wait_ends_though_no_thread_gives_way,
+           threads_that_are_stuck_cost_one_wait, threads_that_are_stuck_use_no_cpu,
            helpers_come_where_a_cpu_is_free, counts_are_whole_after_any_mix)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan-seeds FOLDER LIST - what the CPU driver keeps of each model of tests/cpu/cases.c, in the
- * form of the target plan-load: one file each in the folder, which are named in the list. */
+ * form of the target plan-load: one file each in the folder, which are named in the list. Of a
+ * finding that depends on the format a spoilt plan is made anew, too. */
 #include "cpu/cases.h"
+#include "drivers/cpu/executor/plan.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -31,7 +33,30 @@ static void write_seed(const char *path, const struct case_cache *cache)
         fail(path);
 }
 
-static void make_seed(const struct cpu_case *of, bool is_quick, const char *path)
+/* The plan loses its last step, whose references no step has then; the first of them is to nothing. */
+static void spoil_ref(struct case_cache *cache)
+{
+    uint8_t *bytes = (uint8_t *)(uintptr_t)cache->model.bytes, *block = NULL;
+    const uint32_t nothing = UINT32_MAX;
+    struct nn_plan_header header;
+    struct nn_plan_step step;
+
+    for (uint64_t at = 0; !block && at + sizeof(header) <= cache->model.size;
+         at += NN_PLAN_ALIGNMENT) {
+        memcpy(&header, bytes + at, sizeof(header));
+        if (header.magic == NN_PLAN_MAGIC)
+            block = bytes + at;
+    }
+    if (!block || header.steps.n == 0)
+        abort();
+    header.steps.n--;
+    memcpy(block, &header, sizeof(header));
+    memcpy(&step, block + header.steps.offset + header.steps.n * sizeof(step), sizeof(step));
+    memcpy(block + header.refs.offset + step.first_ref * sizeof(nothing), &nothing,
+           sizeof(nothing));
+}
+
+static void make_seed(const struct cpu_case *of, bool is_quick, bool is_spoilt, const char *path)
 {
     struct case_cache cache;
     struct builder b;
@@ -40,6 +65,8 @@ static void make_seed(const struct cpu_case *of, bool is_quick, const char *path
     builder_init(&b, 1);
     of->build(&b);
     prepared = case_prepare_kept(&b, is_quick, &cache);
+    if (is_spoilt)
+        spoil_ref(&cache);
     write_seed(path, &cache);
     b.driver->release(prepared);
     builder_done(&b);
@@ -47,6 +74,7 @@ static void make_seed(const struct cpu_case *of, bool is_quick, const char *path
 
 int main(int argc, char **argv)
 {
+    char path[4096];
     FILE *list;
 
     if (argc != 3) {
@@ -62,13 +90,14 @@ int main(int argc, char **argv)
         fail(argv[2]);
     for (const struct cpu_case *of = cpu_cases; of->name; of++) {
         for (int is_quick = 0; is_quick < 2; is_quick++) {
-            char path[4096];
-
             snprintf(path, sizeof(path), "%s/%s%s", argv[1], is_quick ? "quick-" : "", of->name);
-            make_seed(of, is_quick, path);
+            make_seed(of, is_quick, false, path);
             fprintf(list, "%s\n", path);
         }
     }
+    snprintf(path, sizeof(path), "%s/ref-of-no-step", argv[1]);
+    make_seed(&cpu_cases[0], false, true, path);
+    fprintf(list, "%s\n", path);
     if (fclose(list) != 0)
         fail(argv[2]);
     return EXIT_SUCCESS;

@@ -22,6 +22,7 @@
 #ifndef NNHAL_DRIVER_H
 #define NNHAL_DRIVER_H
 
+#include <nnhal/step.h>
 #include <nnhal/types.h>
 
 #ifdef __cplusplus

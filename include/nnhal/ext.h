@@ -8,6 +8,7 @@
 
 #include <android/NeuralNetworksTypes.h>
 #include <android/hardware_buffer.h>
+#include <nnhal/step.h>
 #include <nnhal/types.h>
 
 #include <stddef.h>

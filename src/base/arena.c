@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -16,6 +17,7 @@ struct nn_arena_chunk {
     struct nn_arena_chunk *next;
     size_t n_used;
     size_t capacity;
+    bool is_charged;
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
@@ -34,15 +36,20 @@ void nn_arena_done(struct nn_arena *arena)
         free(chunk);
         chunk = next;
     }
-    nn_arena_init(arena, arena->limit_bytes);
+    nn_meter_uncharge(arena->meter, arena->n_charged);
+    *arena = (struct nn_arena){.limit_bytes = arena->limit_bytes, .meter = arena->meter};
 }
 
 void nn_arena_reset(struct nn_arena *arena)
 {
     struct nn_arena_chunk *kept = arena->chunks;
+    size_t n_charged;
 
     if (!kept)
         return;
+    /* The newest chunk, which is charged unless the meter came after all of them. */
+    n_charged = kept->is_charged ? kept->capacity : 0;
+    arena->n_charged -= n_charged;
     arena->chunks = kept->next;
     nn_arena_done(arena);
     /* Blocks are zero when they are given out, which calloc does for new chunks only. */
@@ -51,6 +58,7 @@ void nn_arena_reset(struct nn_arena *arena)
     kept->n_used = 0;
     arena->chunks = kept;
     arena->n_bytes = kept->capacity;
+    arena->n_charged = n_charged;
 }
 
 static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
@@ -70,9 +78,17 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
      * process allocate. */
     if (arena->limit_bytes && n_total > arena->limit_bytes)
         return NULL;
-    chunk = calloc(1, total);
-    if (!chunk)
+    if (nn_meter_charge(arena->meter, capacity) < 0)
         return NULL;
+    chunk = calloc(1, total);
+    if (!chunk) {
+        nn_meter_uncharge(arena->meter, capacity);
+        return NULL;
+    }
+    if (arena->meter) {
+        chunk->is_charged = true;
+        arena->n_charged += capacity;
+    }
     chunk->capacity = capacity;
     chunk->next = arena->chunks;
     arena->chunks = chunk;

@@ -3,6 +3,7 @@
 
 #include "support/check-main.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -54,5 +55,51 @@ TEST(limit_is_held)
 }
 TEST_END
 
+static uint64_t charged, limit;
+
+static int charge(void *ctx, uint64_t n_bytes)
+{
+    if (n_bytes > limit - charged)
+        return -EDQUOT;
+    charged += n_bytes;
+    return 0;
+}
+
+static void uncharge(void *ctx, uint64_t n_bytes)
+{
+    ck_assert_uint_le(n_bytes, charged);
+    charged -= n_bytes;
+}
+
+TEST(chunks_are_charged_from_the_meter_on)
+{
+    const struct nn_meter meter = {charge, uncharge, NULL};
+    struct nn_arena arena;
+
+    limit = 100000;
+    nn_arena_init(&arena, 0);
+    ck_assert_ptr_nonnull(nn_arena_alloc(&arena, 1));
+    arena.meter = &meter;
+    ck_assert_ptr_nonnull(nn_arena_alloc(&arena, 1)); /* of the chunk that is there */
+    ck_assert_uint_eq(charged, 0);
+    ck_assert_ptr_nonnull(nn_arena_alloc(&arena, 50000));
+    ck_assert_uint_ge(charged, 50000);
+    ck_assert_ptr_null(nn_arena_alloc(&arena, 100000));
+    nn_arena_reset(&arena);
+    ck_assert_uint_ge(charged, 50000);
+    nn_arena_done(&arena);
+    ck_assert_uint_eq(charged, 0);
+    ck_assert_ptr_null(nn_arena_alloc(&arena, 100001));
+    nn_arena_done(&arena);
+    /* What is kept was there before the meter. */
+    nn_arena_init(&arena, 0);
+    nn_arena_alloc(&arena, 1);
+    arena.meter = &meter;
+    nn_arena_reset(&arena);
+    nn_arena_done(&arena);
+    ck_assert_uint_eq(charged, 0);
+}
+TEST_END
+
 CHECK_MAIN("arena", blocks_are_zeroed_and_aligned, reset_keeps_a_chunk_and_gives_zeroes_again,
-           limit_is_held)
+           limit_is_held, chunks_are_charged_from_the_meter_on)

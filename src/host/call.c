@@ -61,6 +61,14 @@ uint32_t nn_call_fail_no_memory(struct nn_call *call)
         "the driver's process is short of memory: free something or try again later");
 }
 
+static uint32_t fail_memory(struct nn_call *call, int outcome, uint64_t n_bytes)
+{
+    char text[NNHAL_MAX_SENTENCE_BYTES + 1];
+
+    nn_quota_explain(&call->session->account, outcome, n_bytes, text, sizeof(text));
+    return nn_call_fail(call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT, "%s", text);
+}
+
 uint32_t nn_call_charge(struct nn_call *call, enum nn_quota_slot slot, uint64_t n, const char *what,
                         struct nn_quota_charge *charge)
 {
@@ -78,7 +86,15 @@ uint32_t nn_call_charge(struct nn_call *call, enum nn_quota_slot slot, uint64_t 
             "all connections of this user may hold at most %llu %s: free some that are "
             "not needed, here or in another process",
             (unsigned long long)account->uid_limits[slot], what);
-    return NNHAL_NONE;
+    return r ? fail_memory(call, r, nn_quota_cost(slot, n)) : NNHAL_NONE;
+}
+
+uint32_t nn_call_charge_memory(struct nn_call *call, uint64_t n_bytes,
+                               struct nn_quota_charge *charge)
+{
+    int r = nn_quota_charge(&call->session->account, NN_QUOTA_BYTES, n_bytes, charge);
+
+    return r ? fail_memory(call, r, n_bytes) : NNHAL_NONE;
 }
 
 uint32_t nn_call_check_driver(struct nn_call *call, uint32_t status, const char *callback)

@@ -53,6 +53,11 @@ uint32_t nn_call_fail_no_memory(struct nn_call *call);
 uint32_t nn_call_charge(struct nn_call *call, enum nn_quota_slot slot, uint64_t n, const char *what,
                         struct nn_quota_charge *charge);
 
+/* nn_call_charge_memory() - charges n_bytes that are taken next and belong to no other slot.
+ * Returns: NNHAL_NONE, or RESOURCE_EXHAUSTED_TRANSIENT. */
+uint32_t nn_call_charge_memory(struct nn_call *call, uint64_t n_bytes,
+                               struct nn_quota_charge *charge);
+
 /* nn_call_check_driver() - what a driver's callback returned, as the call's own
  * status: its explanation becomes the sentence, and a status that callback may
  * not return is a fault of the driver. */

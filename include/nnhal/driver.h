@@ -51,6 +51,15 @@ struct nnhal_driver_services {
     void (*release)(void *ctx, void *block);
     /* CPUs that this process may use, at least 1. */
     uint32_t n_cpus;
+    uint32_t reserved;
+    /* Asks for memory that the driver is about to take for a prepared model: account is that of
+     * struct nnhal_prepare; NULL: nothing is counted. Anything but NNHAL_NONE: the model's user
+     * has as much as it may have. The driver then takes nothing and returns this status, for
+     * which charge() has set the sentence of this thread. Any thread. Since 0.2. */
+    uint32_t (*charge)(void *ctx, void *account, uint64_t n_bytes);
+    /* Gives back what was charged, when the memory was freed. What is still charged when
+     * release() returns, or a failed prepare(), the host gives back. Since 0.2. */
+    void (*uncharge)(void *ctx, void *account, uint64_t n_bytes);
 };
 
 /* A memory as it is, for a driver whose device reads descriptors itself, above all
@@ -144,6 +153,9 @@ struct nnhal_prepare {
      * never cancelled; read with __atomic_load_n. Since 0.2. */
     const uint32_t *is_cancelled;
     const struct nnhal_turn *turn; /* NULL: there is one user. Since 0.2 */
+    /* Whom the driver charges for what the prepared model, its executions and its optimization
+     * take (services->charge()). Valid until release() returns. Since 0.2. */
+    void *account;
 };
 
 struct nnhal_prepare_from_cache {
@@ -155,6 +167,7 @@ struct nnhal_prepare_from_cache {
     uint64_t deadline_ns;         /* as in struct nnhal_prepare */
     const uint32_t *is_cancelled; /* as in struct nnhal_prepare; since 0.2 */
     const struct nnhal_turn *turn;
+    void *account;                /* as in struct nnhal_prepare; since 0.2 */
 };
 
 /* The names that this header had before 0.2. */
@@ -422,6 +435,12 @@ struct nnhal_driver {
 
     /* Not called since 0.2: a host keeps models only by the token of an application. */
     uint64_t (*get_configuration)(void *device);
+
+    /* Memory: 1 if the driver asks services->charge() for all that it takes for a client, before it
+     * takes it. 0: the host charges what such a driver is likely to take, from the sizes of
+     * constants, operands and values in between. Since 0.2. */
+    uint32_t charges_memory;
+    uint32_t reserved2;
 };
 
 /* The only exported symbol. configuration is the text behind ':' in the name of the

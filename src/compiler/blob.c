@@ -10,7 +10,8 @@
 void nn_blob_done(struct nn_blob *blob)
 {
     free(blob->bytes);
-    *blob = (struct nn_blob){0};
+    nn_meter_uncharge(blob->meter, blob->allocated);
+    *blob = (struct nn_blob){.meter = blob->meter};
 }
 
 /* Moves the bytes to a block of n_bytes, which is not less than their size. */
@@ -18,15 +19,22 @@ static int blob_move(struct nn_blob *blob, size_t n_bytes)
 {
     uint8_t *bytes;
     size_t whole;
+    int r;
 
     if (!nn_align_up(n_bytes ? n_bytes : 1, NN_BLOB_ALIGNMENT, &whole))
         return nn_error_origin(-ENOMEM);
+    r = nn_meter_charge(blob->meter, whole);
+    if (r < 0)
+        return nn_error_trace(r);
     bytes = aligned_alloc(NN_BLOB_ALIGNMENT, whole);
-    if (!bytes)
+    if (!bytes) {
+        nn_meter_uncharge(blob->meter, whole);
         return nn_error_origin(-ENOMEM);
+    }
     if (blob->size)
         memcpy(bytes, blob->bytes, blob->size);
     free(blob->bytes);
+    nn_meter_uncharge(blob->meter, blob->allocated);
     blob->bytes = bytes;
     blob->allocated = whole;
     return 0;
@@ -36,16 +44,17 @@ static int blob_move(struct nn_blob *blob, size_t n_bytes)
 static int blob_grow(struct nn_blob *blob, size_t n_bytes, size_t alignment, size_t *ret_start,
                      size_t *ret_end)
 {
-    size_t wanted = blob->allocated < 1024 ? 1024 : blob->allocated;
+    size_t wanted;
 
     if (!nn_align_up(blob->size, alignment, ret_start) ||
         !nn_add_size(*ret_start, n_bytes, ret_end))
         return nn_error_origin(-ENOMEM);
     if (*ret_end <= blob->allocated)
         return 0;
-    while (wanted < *ret_end)
-        if (!nn_mul_size(wanted, 2, &wanted))
-            return nn_error_origin(-ENOMEM);
+    /* A quarter more than needed: growing stays linear, and large weights are not charged twice. */
+    wanted = *ret_end < 1024 ? 1024 : *ret_end;
+    if (!nn_add_size(wanted, wanted / 4, &wanted))
+        return nn_error_origin(-ENOMEM);
     return nn_error_trace(blob_move(blob, wanted));
 }
 
@@ -81,7 +90,7 @@ int nn_blob_append(struct nn_blob *blob, const void *bytes, size_t n_bytes, size
     return nn_error_trace(r);
 }
 
-int nn_blob_take(struct nn_blob *blob, uint8_t **ret_bytes, uint64_t *ret_size)
+int nn_blob_take(struct nn_blob *blob, uint8_t **ret_bytes, uint64_t *ret_size, uint64_t *charged)
 {
     int r;
 
@@ -92,6 +101,7 @@ int nn_blob_take(struct nn_blob *blob, uint8_t **ret_bytes, uint64_t *ret_size)
     }
     *ret_bytes = steal_ptr(&blob->bytes);
     *ret_size = blob->size;
-    *blob = (struct nn_blob){0};
+    *charged += blob->meter ? blob->allocated : 0;
+    *blob = (struct nn_blob){.meter = blob->meter};
     return 0;
 }

@@ -10,25 +10,53 @@
 
 enum { ALIGNMENT = 64 };
 
-int nn_frame_init(struct nn_frame *frame, uint32_t n_slots)
+int nn_frame_init(struct nn_frame *frame, uint32_t n_slots, const struct nn_meter *meter)
 {
+    uint64_t n_bytes = n_slots * sizeof(*frame->slots);
+    int r = nn_meter_charge(meter, n_bytes);
+
+    *frame = (struct nn_frame){.n_slots = 0};
+    if (r < 0)
+        return nn_error_trace(r);
     frame->slots = calloc(n_slots ? n_slots : 1, sizeof(*frame->slots));
-    frame->n_slots = frame->slots ? n_slots : 0;
-    return frame->slots ? 0 : nn_error_origin(-ENOMEM);
+    if (!frame->slots) {
+        nn_meter_uncharge(meter, n_bytes);
+        return nn_error_origin(-ENOMEM);
+    }
+    frame->n_slots = n_slots;
+    frame->meter = meter;
+    for (uint32_t i = 0; i < n_slots; i++)
+        frame->slots[i].meter = meter;
+    return 0;
+}
+
+static void drop_own(struct nn_slot *slot)
+{
+    free(slot->own);
+    nn_meter_uncharge(slot->meter, slot->own_bytes);
+    slot->own = NULL;
+    slot->own_bytes = 0;
+}
+
+void nn_slot_done(struct nn_slot *slot)
+{
+    drop_own(slot);
+    *slot = (struct nn_slot){.meter = slot->meter};
 }
 
 void nn_frame_done(struct nn_frame *frame)
 {
     for (uint32_t i = 0; i < frame->n_slots; i++)
-        free(frame->slots[i].own);
+        drop_own(&frame->slots[i]);
     free(frame->slots);
+    nn_meter_uncharge(frame->meter, frame->n_slots * sizeof(*frame->slots));
     *frame = (struct nn_frame){0};
 }
 
 /* The buffer stays: the next execution likely needs as much. */
 void nn_slot_reset(struct nn_slot *slot)
 {
-    *slot = (struct nn_slot){.own = slot->own, .own_bytes = slot->own_bytes};
+    *slot = (struct nn_slot){.own = slot->own, .own_bytes = slot->own_bytes, .meter = slot->meter};
 }
 
 int nn_slot_shape(struct nn_slot *slot, uint32_t type, uint32_t n_dims, const uint32_t *dims)
@@ -50,13 +78,22 @@ static int reserve_own(struct nn_slot *slot)
 {
     uint64_t wanted = (slot->size / ALIGNMENT + 1) * ALIGNMENT;
 
+    int r;
+
     if (slot->own_bytes < wanted) {
-        free(slot->own);
+        drop_own(slot);
+        r = nn_meter_charge(slot->meter, wanted);
+        if (r < 0)
+            return nn_error_trace(r);
         slot->own = aligned_alloc(ALIGNMENT, wanted);
-        slot->own_bytes = slot->own ? wanted : 0;
+        if (!slot->own) {
+            nn_meter_uncharge(slot->meter, wanted);
+            return nn_error_origin(-ENOMEM);
+        }
+        slot->own_bytes = wanted;
     }
     slot->data = slot->own;
-    return slot->own ? 0 : nn_error_origin(-ENOMEM);
+    return 0;
 }
 
 /* Where the value is wanted, if that place is large enough and aligned for its type. */

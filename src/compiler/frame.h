@@ -5,9 +5,11 @@
  * Inputs, outputs, and values that are computed by one plan and read by another
  * or by IF and WHILE, lie in slots; the rest lies in the arena and has none. A
  * slot borrows memory (the application's, or another frame's) or owns a
- * buffer, which it keeps for the next execution. */
+ * buffer, which it keeps for the next execution, and charges it to the frame's meter. */
 #ifndef NN_COMPILER_FRAME_H
 #define NN_COMPILER_FRAME_H
+
+#include "base/meter.h"
 
 #include <nnhal/types.h>
 
@@ -26,6 +28,7 @@ struct nn_slot {
     bool is_omitted; /* an input without a value */
     void *own;       /* buffer of own_bytes, freed with the slot */
     uint64_t own_bytes;
+    const struct nn_meter *meter;
     void *bound; /* outputs: where the result is wanted, if it fits */
     uint64_t bound_bytes;
 };
@@ -33,13 +36,18 @@ struct nn_slot {
 struct nn_frame {
     uint32_t n_slots;
     struct nn_slot *slots; /* by index of value */
+    const struct nn_meter *meter;
 };
 
-/* nn_frame_init() - n_slots empty slots. Returns: 0, -ENOMEM. */
-int nn_frame_init(struct nn_frame *frame, uint32_t n_slots);
+/* nn_frame_init() - n_slots empty slots. meter (NULL: none) outlives them.
+ * Returns: 0, -ENOMEM, -EDQUOT. */
+int nn_frame_init(struct nn_frame *frame, uint32_t n_slots, const struct nn_meter *meter);
 
 /* nn_frame_done() - frees slots and buffers. */
 void nn_frame_done(struct nn_frame *frame);
+
+/* nn_slot_done() - frees the buffer of a slot that is in no frame. */
+void nn_slot_done(struct nn_slot *slot);
 
 /* nn_slot_reset() - forgets value, shape and bounds; keeps the buffer. */
 void nn_slot_reset(struct nn_slot *slot);
@@ -49,10 +57,11 @@ int nn_slot_shape(struct nn_slot *slot, uint32_t type, uint32_t n_dims, const ui
 
 /* nn_slot_reserve() - gives the slot memory for its size: what is bound if it
  * is large enough and aligned for the type, else its own buffer.
- * Returns: 0 with data set (never NULL), -ENOMEM. */
+ * Returns: 0 with data set (never NULL), -ENOMEM, -EDQUOT. */
 int nn_slot_reserve(struct nn_slot *slot, uint32_t type);
 
-/* nn_slot_copy_in() - makes the value the slot's own copy of size bytes. Returns: 0, -ENOMEM. */
+/* nn_slot_copy_in() - makes the value the slot's own copy of size bytes.
+ * Returns: 0, -ENOMEM, -EDQUOT. */
 int nn_slot_copy_in(struct nn_slot *slot, const void *data);
 
 #endif

@@ -201,12 +201,13 @@ static int take_subgraph(struct nn_graph *graph, const struct nnhal_driver_model
 }
 
 int nn_graph_init(struct nn_graph *graph, const struct nnhal_driver_model *model,
-                  const struct nnhal_subgraph *subgraph)
+                  const struct nnhal_subgraph *subgraph, const struct nn_meter *meter)
 {
     int r;
 
     *graph = (struct nn_graph){0};
     nn_arena_init(&graph->arena, 0);
+    graph->arena.meter = meter;
     r = take_subgraph(graph, model, subgraph ? subgraph : &model->model->main);
     if (r)
         nn_graph_done(graph);

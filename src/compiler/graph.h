@@ -87,7 +87,7 @@ struct nn_graph {
  * The pools must stay mapped while the graph lives.
  * Returns: 0, -ENOMEM. The graph is as after nn_graph_done() on failure. */
 int nn_graph_init(struct nn_graph *graph, const struct nnhal_driver_model *model,
-                  const struct nnhal_subgraph *subgraph);
+                  const struct nnhal_subgraph *subgraph, const struct nn_meter *meter);
 
 /* nn_graph_done() - frees everything; an all-zero graph is fine. */
 void nn_graph_done(struct nn_graph *graph);

@@ -69,7 +69,7 @@ static void check_pass(struct builder *b, int (*pass)(struct nn_graph *graph), c
     size_t n_bytes;
     FILE *file = open_memstream(&text, &n_bytes);
 
-    ck_assert_int_eq(nn_graph_init(&graph, &model, NULL), 0);
+    ck_assert_int_eq(nn_graph_init(&graph, &model, NULL, NULL), 0);
     ck_assert_int_eq(pass(&graph), 0);
     nn_graph_print(&graph, file);
     check_text(file, &text, want);

@@ -11,6 +11,7 @@
 #include "drivers/cpu/lowering/possible.h"
 #include "drivers/cpu/executor/reoptimize.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct cpu_device {
 /* What prepare() returns. */
 struct prepared {
     struct cpu_device *device;
+    void *account; /* of the host: whom to charge */
+    struct nn_meter meter;
     struct nn_compiled *staged;
 };
 
@@ -180,7 +183,8 @@ static bool support_init(struct support *support, const struct nnhal_driver_mode
     for (; support->n_graphs < n; support->n_graphs++) {
         uint32_t i = support->n_graphs;
 
-        if (nn_graph_init(&support->graphs[i], model, i ? &model->model->referenced[i - 1] : NULL))
+        if (nn_graph_init(&support->graphs[i], model, i ? &model->model->referenced[i - 1] : NULL,
+                          NULL))
             return false;
     }
     return true;
@@ -230,10 +234,60 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
 
 /* ---- prepared models ---- */
 
-static struct nn_compiled_options options_of(const struct cpu_device *device)
+#define HAS(request, member) ((request)->size > offsetof(__typeof__(*(request)), member))
+
+/* The host keeps the books, for all that a prepared model takes from its first block on. */
+static int account_charge(void *ctx, uint64_t n_bytes)
 {
-    return (struct nn_compiled_options){
-        .team = device->team, .isa = device->isa, .passes = device->passes};
+    const struct prepared *prepared = ctx;
+    const struct nnhal_driver_services *services = prepared->device->services;
+
+    return services->charge(services->ctx, prepared->account, n_bytes) == NNHAL_NONE
+               ? 0
+               : nn_error_origin(-EDQUOT);
+}
+
+static void account_uncharge(void *ctx, uint64_t n_bytes)
+{
+    const struct prepared *prepared = ctx;
+    const struct nnhal_driver_services *services = prepared->device->services;
+
+    services->uncharge(services->ctx, prepared->account, n_bytes);
+}
+
+static struct prepared *prepared_new(struct cpu_device *device, void *account)
+{
+    struct prepared *prepared = calloc(1, sizeof(*prepared));
+
+    if (!prepared)
+        return NULL;
+    prepared->device = device;
+    prepared->account = account;
+    prepared->meter = (struct nn_meter){account_charge, account_uncharge, prepared};
+    return prepared;
+}
+
+static struct prepared *prepared_free(struct prepared *prepared)
+{
+    if (!prepared)
+        return NULL;
+    nn_compiled_free(prepared->staged);
+    free(prepared);
+    return NULL;
+}
+
+NN_DEFINE_CLEANUP(struct prepared, prepared_free)
+
+static struct nn_compiled_options options_of(const struct prepared *prepared)
+{
+    const struct cpu_device *device = prepared->device;
+    const struct nnhal_driver_services *services = device->services;
+    bool is_metered = prepared->account && HAS(services, uncharge) && services->charge;
+
+    return (struct nn_compiled_options){.team = device->team,
+                                        .isa = device->isa,
+                                        .passes = device->passes,
+                                        .meter = is_metered ? &prepared->meter : NULL};
 }
 
 /* What a preparation that failed returns. */
@@ -244,51 +298,31 @@ static uint32_t prepare_status(int r, const struct nn_stop *stop)
     return r > 0 ? NNHAL_GENERAL_FAILURE : NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
 }
 
-/* Takes what was made. */
-static uint32_t prepare_finish(struct cpu_device *device, struct nn_compiled *staged,
-                               void **ret_prepared)
-{
-    struct prepared *prepared = calloc(1, sizeof(*prepared));
-
-    if (!prepared) {
-        nn_compiled_free(staged);
-        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
-    }
-    *prepared = (struct prepared){.device = device, .staged = staged};
-    *ret_prepared = prepared;
-    return NNHAL_NONE;
-}
-
-#define HAS(request, member) ((request)->size > offsetof(__typeof__(*(request)), member))
-
 static uint32_t cpu_prepare(void *opaque, const struct nnhal_prepare *request, void **ret_prepared)
 {
     struct cpu_device *device = opaque;
-    struct nn_compiled_options options = options_of(device);
+    _cleanup_(prepared_freep) struct prepared *prepared = prepared_new(
+        device, HAS(request, account) ? request->account : NULL);
     struct nn_stop stop = {.deadline_ns = request->deadline_ns,
                            .is_cancelled = HAS(request, is_cancelled) ? request->is_cancelled
                                                                       : NULL,
                            .turn = HAS(request, turn) ? request->turn : NULL};
-    struct nn_compiled *staged = NULL;
+    struct nn_compiled_options options;
     struct nn_why why = {0};
     int r;
 
+    if (!prepared)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    options = options_of(prepared);
     options.is_quick = HAS(request, is_quick) && request->is_quick;
     r = nn_compiled_new(&request->model, &options, &stop,
-                        HAS(request, cache) ? request->cache : NULL, &why, &staged);
+                        HAS(request, cache) ? request->cache : NULL, &why, &prepared->staged);
     if (r) {
         device_explain(device, &why);
         return prepare_status(r, &stop);
     }
-    return prepare_finish(device, staged, ret_prepared);
-}
-
-static void cpu_release(void *opaque)
-{
-    struct prepared *prepared = opaque;
-
-    nn_compiled_free(prepared->staged);
-    free(prepared);
+    *ret_prepared = steal_ptr(&prepared);
+    return NNHAL_NONE;
 }
 
 /* Any refusal means that the entry is of no use; the host compiles instead. */
@@ -296,22 +330,33 @@ static uint32_t prepare_from_cache(void *opaque, const struct nnhal_prepare_from
                                    void **ret_prepared)
 {
     struct cpu_device *device = opaque;
-    const struct nn_compiled_options options = options_of(device);
+    _cleanup_(prepared_freep) struct prepared *prepared = prepared_new(
+        device, HAS(request, account) ? request->account : NULL);
     struct nn_stop stop = {.deadline_ns = request->deadline_ns,
                            .is_cancelled = HAS(request, is_cancelled) ? request->is_cancelled
                                                                       : NULL,
                            .turn = HAS(request, turn) ? request->turn : NULL};
-    struct nn_compiled *staged = NULL;
+    struct nn_compiled_options options;
     struct nn_why why = {0};
-    int r = nn_compiled_load(request->cache, &options, &stop, &staged);
+    int r;
 
+    if (!prepared)
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    options = options_of(prepared);
+    r = nn_compiled_load(request->cache, &options, &stop, &prepared->staged);
     if (r == NN_COMPILED_E_INVALID)
         nn_refuse(&why, "the plan in the cache is for another processor, or malformed");
     if (r) {
         device_explain(device, &why);
         return prepare_status(r, &stop);
     }
-    return prepare_finish(device, staged, ret_prepared);
+    *ret_prepared = steal_ptr(&prepared);
+    return NNHAL_NONE;
+}
+
+static void cpu_release(void *opaque)
+{
+    prepared_free(opaque);
 }
 
 static uint32_t cpu_optimize(void *opaque, const struct nnhal_optimize *request)
@@ -410,7 +455,7 @@ static const struct nnhal_capabilities reference_capabilities = CAPABILITIES(1.0
         .get_supported_operations = get_supported_operations, .prepare = cpu_prepare,              \
         .release = cpu_release, .execute = cpu_execute, .burst_opened = burst_opened,              \
         .burst_closed = burst_closed, .n_model_cache_files = 1, .n_data_cache_files = 1,           \
-        .prepare_from_cache = prepare_from_cache, .optimize = cpu_optimize                         \
+        .prepare_from_cache = prepare_from_cache, .optimize = cpu_optimize, .charges_memory = 1    \
     }
 
 static const struct nnhal_driver cpu_driver = DRIVER("nnhal-cpu", open_cpu, &cpu_capabilities);

@@ -125,7 +125,7 @@ static int take_pools(struct nn_program *program, struct nn_plan *plan)
     struct nn_plan_header *header = (struct nn_plan_header *)(void *)plan->block;
     struct nn_plan_value *values = (struct nn_plan_value *)(void *)(plan->block +
                                                                     header->values.offset);
-    struct nn_blob weights = {0};
+    struct nn_blob weights = {.meter = plan->meter};
     size_t offset;
     int r;
 
@@ -137,7 +137,10 @@ static int take_pools(struct nn_program *program, struct nn_plan *plan)
             r = take_pool(program, &weights, &values[i]);
     if (r == 0) {
         free(plan->weights);
-        r = nn_blob_take(&weights, &plan->weights, &plan->weights_bytes);
+        nn_meter_uncharge(plan->meter, plan->weights_charged);
+        plan->weights_charged = 0;
+        plan->weights = NULL;
+        r = nn_blob_take(&weights, &plan->weights, &plan->weights_bytes, &plan->weights_charged);
     }
     nn_blob_done(&weights);
     if (r)
@@ -172,7 +175,8 @@ static int blocks_finish(struct nn_blob *blob, const struct header *header,
                          struct nn_kept *ret_kept)
 {
     memcpy(blob->bytes, header, sizeof(*header));
-    return nn_error_trace(nn_blob_take(blob, &ret_kept->model, &ret_kept->model_bytes));
+    return nn_error_trace(
+        nn_blob_take(blob, &ret_kept->model, &ret_kept->model_bytes, &ret_kept->charged));
 }
 
 /* Of the graph only what an execution looks at: types of values, and the arguments. */
@@ -262,14 +266,12 @@ static int put_open(struct nn_program *program, const struct nnhal_driver_model 
     if (first)
         r = put_moved_plan(blob, &first->plan, &ranges, &header);
     if (r == 0)
-        r = nn_blob_take(data, &ret_kept->own_weights, &ret_kept->weights_bytes);
+        r = nn_blob_take(data, &ret_kept->own_weights, &ret_kept->weights_bytes,
+                         &ret_kept->charged);
     if (r)
         return r;
     ret_kept->weights = ret_kept->own_weights;
-    r = blocks_finish(blob, &header, ret_kept);
-    if (r)
-        free(ret_kept->own_weights);
-    return r;
+    return blocks_finish(blob, &header, ret_kept);
 }
 
 static bool is_closed(const struct nn_program *program)
@@ -283,11 +285,12 @@ static bool is_closed(const struct nn_program *program)
 int nn_serialize(struct nn_program *program, const struct nnhal_driver_model *model, bool is_final,
                  struct nn_kept *ret_kept)
 {
-    struct nn_blob blob = {0}, data = {0};
+    struct nn_blob blob = {.meter = program->meter}, data = {.meter = program->meter};
     struct nn_arena arena;
     int r;
 
     nn_arena_init(&arena, 0);
+    arena.meter = program->meter;
     r = is_final && is_closed(program) ? put_closed(program, &blob, ret_kept)
                                        : put_open(program, model, &arena, &blob, &data, ret_kept);
     nn_blob_done(&blob);
@@ -374,12 +377,14 @@ static int take_arguments(struct nn_graph *graph, const uint8_t *at, uint32_t n,
     return 0;
 }
 
-static int take_graph(struct nn_graph *graph, const struct header *header, const uint8_t *model)
+static int take_graph(struct nn_graph *graph, const struct header *header, const uint8_t *model,
+                      const struct nn_meter *meter)
 {
     const uint8_t *at = model + sizeof(*header);
     int r;
 
     nn_arena_init(&graph->arena, 0);
+    graph->arena.meter = meter;
     graph->n_values = header->n_values;
     graph->n_nodes = header->n_nodes;
     graph->n_inputs = header->n_inputs;
@@ -420,13 +425,15 @@ static int take_plan(struct nn_program *program, const struct header *header,
 }
 
 static int open_closed(const struct nn_kept *kept, const struct header *header,
-                       struct nn_team *team, uint32_t isa, struct nn_program **ret_program)
+                       const struct nn_compile_options *options, struct nn_program **ret_program)
 {
     _cleanup_(nn_program_freep) struct nn_program *program = NULL;
-    int r = nn_program_new_kept(team, isa, &program);
+    int r = nn_program_new_kept(options->team, options->isa, &program);
 
-    if (r == 0)
-        r = take_graph(&program->graphs[0].graph, header, kept->model);
+    if (r == 0) {
+        program->meter = options->meter;
+        r = take_graph(&program->graphs[0].graph, header, kept->model, options->meter);
+    }
     if (r == 0)
         r = take_plan(program, header, kept);
     if (r == 0 && !is_whole(&program->graphs[0].plans->plan))
@@ -497,8 +504,9 @@ int nn_deserialize(const struct nn_kept *kept, const struct nn_compile_options *
     if (!header_fits(&header, kept))
         return NN_SERIALIZE_E_INVALID;
     if (!header.model_bytes)
-        return open_closed(kept, &header, options->team, options->isa, ret_program);
+        return open_closed(kept, &header, options, ret_program);
     nn_arena_init(&arena, 0);
+    arena.meter = options->meter;
     r = open_open(kept, &header, options, &arena, ret_program);
     nn_arena_done(&arena);
     return r;

@@ -43,6 +43,7 @@ struct nn_kept {
     const uint8_t *weights;
     uint64_t weights_bytes;
     uint8_t *own_weights; /* make: to be freed; NULL if weights belong to the program */
+    uint64_t charged;     /* for model and own_weights, to the meter of the program */
 };
 
 /* nn_serialize() - of a program that is not executed yet, which is changed (see

@@ -272,6 +272,8 @@ static int run_while(struct nn_run *run, uint32_t graph, const struct nn_node *n
     loop.state = calloc(loop.n_state ? loop.n_state : 1, sizeof(*loop.state));
     if (!loop.state)
         return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < loop.n_state; i++)
+        loop.state[i].meter = run->program->meter;
     r = nn_program_get_frame(run->program, loop.condition, &condition);
     if (!r)
         r = nn_program_get_frame(run->program, loop.body, &body);
@@ -285,7 +287,7 @@ static int run_while(struct nn_run *run, uint32_t graph, const struct nn_node *n
     if (condition)
         nn_program_put_frame(run->program, loop.condition, condition);
     for (uint32_t i = 0; i < loop.n_state; i++)
-        free(loop.state[i].own);
+        nn_slot_done(&loop.state[i]);
     free(loop.state);
     return r;
 }

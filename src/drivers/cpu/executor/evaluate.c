@@ -16,6 +16,7 @@ void nn_evaluation_init(struct nn_evaluation *alone, struct nn_program *program,
     alone->only.graph.nodes = node;
     alone->only.graph.n_nodes = 1;
     alone->small = (struct nn_program){.team = program->team,
+                                       .meter = program->meter,
                                        .isa = program->isa,
                                        .n_graphs = 1,
                                        .graphs = &alone->only,
@@ -45,7 +46,8 @@ int nn_evaluation_size(struct nn_evaluation *alone, const struct nn_frame *frame
     const struct nn_plan_header *header;
     struct nn_program_plan *plan;
     struct nn_why why = {0};
-    const struct nn_plan_caller caller = {.stop = alone->stop, .why = &why};
+    const struct nn_plan_caller caller = {
+        .stop = alone->stop, .why = &why, .meter = alone->small.meter};
     int r = nn_program_get_plan(&alone->small, 0, 0, frame, &caller, &plan);
 
     if (r)
@@ -85,6 +87,5 @@ void nn_evaluation_done(struct nn_evaluation *alone)
             value->kind = NN_VALUE_TEMPORARY;
     }
     pthread_mutex_destroy(&alone->small.lock);
-    free(alone->workspace.arena);
-    free(alone->workspace.tensors);
+    nn_workspace_done(&alone->workspace, alone->small.meter);
 }

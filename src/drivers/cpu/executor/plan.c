@@ -62,6 +62,8 @@ void nn_plan_done(struct nn_plan *plan)
     if (!plan->is_borrowed) {
         free(plan->block);
         free(plan->weights);
+        nn_meter_uncharge(plan->meter, plan->block_charged);
+        nn_meter_uncharge(plan->meter, plan->weights_charged);
     }
     *plan = (struct nn_plan){0};
 }

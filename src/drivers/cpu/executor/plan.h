@@ -131,7 +131,9 @@ struct nn_plan {
     uint8_t *block; /* a struct nn_plan_header first; aligned to NN_PLAN_ALIGNMENT */
     uint8_t *weights;
     uint64_t weights_bytes;
-    bool is_borrowed; /* both blocks are borrowed from their owner */
+    bool is_borrowed;             /* both blocks are borrowed from their owner */
+    const struct nn_meter *meter; /* NULL: none; of what was charged for the two */
+    uint64_t block_charged, weights_charged;
 };
 
 static inline const struct nn_plan_header *nn_plan_header(const struct nn_plan *plan)
@@ -145,10 +147,11 @@ static inline const void *nn_plan_at(const struct nn_plan *plan, const struct nn
     return plan->block + array->offset;
 }
 
-/* For whom a plan is made: when to stop, and where a refusal is explained. */
+/* For whom a plan is made: when to stop, where a refusal is explained, who is charged. */
 struct nn_plan_caller {
     struct nn_stop *stop;
     struct nn_why *why;
+    const struct nn_meter *meter; /* NULL: none */
 };
 
 /* What a plan may refer to. */

@@ -140,6 +140,7 @@ int nn_program_get_frame(struct nn_program *program, uint32_t graph,
 {
     struct nn_program_graph *of = &program->graphs[graph];
     struct nn_program_frame *frame;
+    int r;
 
     pthread_mutex_lock(&program->lock);
     frame = of->spare_frames;
@@ -150,9 +151,12 @@ int nn_program_get_frame(struct nn_program *program, uint32_t graph,
     pthread_mutex_unlock(&program->lock);
     if (!frame) {
         frame = calloc(1, sizeof(*frame));
-        if (!frame || nn_frame_init(&frame->frame, of->graph.n_values)) {
-            free(frame);
+        if (!frame)
             return nn_error_origin(-ENOMEM);
+        r = nn_frame_init(&frame->frame, of->graph.n_values, program->meter);
+        if (r < 0) {
+            free(frame);
+            return nn_error_trace(r);
         }
     }
     *ret_frame = frame;
@@ -179,10 +183,18 @@ void nn_program_put_frame(struct nn_program *program, uint32_t graph,
         frame_free(frame);
 }
 
-static struct nn_workspace *workspace_free(struct nn_workspace *workspace)
+void nn_workspace_done(struct nn_workspace *workspace, const struct nn_meter *meter)
 {
     free(workspace->arena);
     free(workspace->tensors);
+    nn_meter_uncharge(meter, workspace->arena_bytes);
+    nn_meter_uncharge(meter, workspace->n_tensors * sizeof(*workspace->tensors));
+}
+
+static struct nn_workspace *workspace_free(struct nn_workspace *workspace,
+                                           const struct nn_meter *meter)
+{
+    nn_workspace_done(workspace, meter);
     free(workspace);
     return NULL;
 }
@@ -215,7 +227,7 @@ void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *w
     }
     pthread_mutex_unlock(&program->lock);
     if (workspace)
-        workspace_free(workspace);
+        workspace_free(workspace, program->meter);
 }
 
 /* A program whose loops were all too small for the team keeps one thread busy. */
@@ -245,7 +257,7 @@ static void trim_spares(struct nn_program *program)
 
         program->spare_workspaces = workspace->next;
         program->n_spare_workspaces--;
-        workspace_free(workspace);
+        workspace_free(workspace, program->meter);
     }
 }
 
@@ -362,7 +374,7 @@ struct nn_program *nn_program_free(struct nn_program *program)
         struct nn_workspace *workspace = program->spare_workspaces;
 
         program->spare_workspaces = workspace->next;
-        workspace_free(workspace);
+        workspace_free(workspace, program->meter);
     }
     pthread_mutex_destroy(&program->lock);
     free(program->graphs);

@@ -10,6 +10,8 @@
  * until its last user is done), frames and workspaces, all kept for the next
  * execution: a steady state takes no memory.
  *
+ * All of it is charged to the program's meter before it is taken.
+ *
  * Any number of threads execute one program at a time. */
 #ifndef NN_DRIVERS_CPU_EXECUTOR_PROGRAM_H
 #define NN_DRIVERS_CPU_EXECUTOR_PROGRAM_H
@@ -60,7 +62,8 @@ struct nn_program_graph {
 };
 
 struct nn_program {
-    struct nn_team *team; /* borrowed */
+    struct nn_team *team;         /* borrowed */
+    const struct nn_meter *meter; /* borrowed; NULL: none. The maker sets it */
     uint32_t isa;
     enum nn_pass_set passes;
     bool is_kept; /* it came from the cache without its model: no plans are made */
@@ -80,7 +83,7 @@ struct nn_program *nn_program_new_empty(struct nn_team *team, uint32_t isa);
 
 /* nn_program_make_first_plan() - the first plan of the main graph, if the model alone decides
  * it. What cannot be executed with any inputs gets none: the execution is refused.
- * Returns: 0, NN_PROGRAM_E_STOPPED, -ENOMEM. */
+ * Returns: 0, NN_PROGRAM_E_STOPPED, -ENOMEM, -EDQUOT. */
 int nn_program_make_first_plan(struct nn_program *program, const struct nn_plan_caller *caller);
 
 /* nn_program_new_kept() - one with an empty graph and no model: it executes the
@@ -103,13 +106,13 @@ NN_DEFINE_CLEANUP(struct nn_program, nn_program_free)
 
 /* nn_program_get_plan() - the plan for the frame that begins at first_node:
  * from the table, or made now. To be given back with nn_program_put_plan().
- * Returns: 0, NN_PROGRAM_E_REFUSED, NN_PROGRAM_E_STOPPED, -ENOMEM. */
+ * Returns: 0, NN_PROGRAM_E_REFUSED, NN_PROGRAM_E_STOPPED, -ENOMEM, -EDQUOT. */
 int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t first_node,
                         const struct nn_frame *frame, const struct nn_plan_caller *caller,
                         struct nn_program_plan **ret_plan);
 void nn_program_put_plan(struct nn_program *program, struct nn_program_plan *plan);
 
-/* nn_program_get_frame() - an empty frame of the graph. Returns: 0, -ENOMEM. */
+/* nn_program_get_frame() - an empty frame of the graph. Returns: 0, -ENOMEM, -EDQUOT. */
 int nn_program_get_frame(struct nn_program *program, uint32_t graph,
                          struct nn_program_frame **ret_frame);
 void nn_program_put_frame(struct nn_program *program, uint32_t graph,
@@ -118,5 +121,8 @@ void nn_program_put_frame(struct nn_program *program, uint32_t graph,
 /* nn_program_get_workspace() - Returns: 0, -ENOMEM. */
 int nn_program_get_workspace(struct nn_program *program, struct nn_workspace **ret_workspace);
 void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *workspace);
+
+/* nn_workspace_done() - frees what a workspace has, which was charged to the meter. */
+void nn_workspace_done(struct nn_workspace *workspace, const struct nn_meter *meter);
 
 #endif

@@ -12,6 +12,7 @@
 /* A program and what it has handed over to be cached. */
 struct stage {
     struct nn_program *program;
+    const struct nn_meter *meter; /* the model's */
     struct nn_kept kept;
     uint32_t n_refs; /* one for being the newest, one for each execution */
 };
@@ -36,18 +37,21 @@ static struct stage *stage_free(struct stage *stage)
     nn_program_free(stage->program);
     free(stage->kept.model);
     free(stage->kept.own_weights);
+    nn_meter_uncharge(stage->meter, stage->kept.charged);
     free(stage);
     return NULL;
 }
 
 NN_DEFINE_CLEANUP(struct stage, stage_free)
 
-static struct stage *stage_new(void)
+static struct stage *stage_new(const struct nn_meter *meter)
 {
     struct stage *stage = calloc(1, sizeof(*stage));
 
-    if (stage)
-        stage->n_refs = 1;
+    if (!stage)
+        return NULL;
+    stage->n_refs = 1;
+    stage->meter = meter;
     return stage;
 }
 
@@ -124,6 +128,7 @@ static struct nn_compiled *staged_new(const struct nn_compiled_options *options)
         return NULL;
     staged->options = *options;
     nn_arena_init(&staged->arena, 0);
+    staged->arena.meter = options->meter;
     pthread_mutex_init(&staged->lock, NULL);
     return staged;
 }
@@ -134,8 +139,9 @@ int nn_compiled_new(const struct nnhal_driver_model *model,
 {
     _cleanup_(nn_compiled_freep) struct nn_compiled *staged = staged_new(options);
     enum nn_pass_set passes = options->is_quick ? NN_PASSES_QUICK : options->passes;
-    const struct nn_compile_options how = {options->team, options->isa, passes, stop};
-    _cleanup_(stage_freep) struct stage *stage = stage_new();
+    const struct nn_compile_options how = {options->team, options->isa, passes, stop,
+                                           options->meter};
+    _cleanup_(stage_freep) struct stage *stage = stage_new(options->meter);
     int r;
 
     if (!staged || !stage)
@@ -160,9 +166,10 @@ int nn_compiled_new(const struct nnhal_driver_model *model,
 int nn_compiled_load(const struct nnhal_cache *cache, const struct nn_compiled_options *options,
                      struct nn_stop *stop, struct nn_compiled **ret_staged)
 {
-    const struct nn_compile_options how = {options->team, options->isa, options->passes, stop};
+    const struct nn_compile_options how = {options->team, options->isa, options->passes, stop,
+                                           options->meter};
     _cleanup_(nn_compiled_freep) struct nn_compiled *staged = staged_new(options);
-    _cleanup_(stage_freep) struct stage *stage = stage_new();
+    _cleanup_(stage_freep) struct stage *stage = stage_new(options->meter);
     int r;
 
     if (!staged || !stage)
@@ -238,7 +245,8 @@ static int make_optimized(struct nn_compiled *staged, struct nnhal_cache *cache,
                           struct nn_stop *stop, struct stage *stage)
 {
     const struct nn_compiled_options *options = &staged->options;
-    const struct nn_compile_options how = {options->team, options->isa, options->passes, stop};
+    const struct nn_compile_options how = {options->team, options->isa, options->passes, stop,
+                                           options->meter};
     struct nn_why why = {0};
     int r = nn_compile(&staged->model, &how, &why, &stage->program);
 
@@ -257,7 +265,7 @@ int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache
 
     if (r)
         return r;
-    stage = stage_new();
+    stage = stage_new(staged->options.meter);
     if (!stage)
         return nn_error_origin(-ENOMEM);
     r = make_optimized(staged, cache, stop, stage);

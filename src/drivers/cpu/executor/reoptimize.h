@@ -32,18 +32,19 @@ enum {
 struct nn_compiled_options {
     struct nn_team *team; /* borrowed */
     uint32_t isa;
-    enum nn_pass_set passes; /* of the optimized stage */
-    bool is_quick;           /* begin with the quick one */
+    enum nn_pass_set passes;      /* of the optimized stage */
+    bool is_quick;                /* begin with the quick one */
+    const struct nn_meter *meter; /* borrowed while the model lives; NULL: none */
 };
 
 /* nn_compiled_new() - cache (may be NULL) is filled, or left empty, as struct nnhal_cache says.
- * Returns: 0, NN_COMPILED_E_REFUSED, NN_COMPILED_E_STOPPED, -ENOMEM. */
+ * Returns: 0, NN_COMPILED_E_REFUSED, NN_COMPILED_E_STOPPED, -ENOMEM, -EDQUOT. */
 int nn_compiled_new(const struct nnhal_driver_model *model,
                     const struct nn_compiled_options *options, struct nn_stop *stop,
                     struct nnhal_cache *cache, struct nn_why *why, struct nn_compiled **ret_staged);
 
 /* nn_compiled_load() - from what nn_compiled_new() or _optimize() has put into a cache.
- * Returns: 0, NN_COMPILED_E_INVALID, NN_COMPILED_E_STOPPED, -ENOMEM. */
+ * Returns: 0, NN_COMPILED_E_INVALID, NN_COMPILED_E_STOPPED, -ENOMEM, -EDQUOT. */
 int nn_compiled_load(const struct nnhal_cache *cache, const struct nn_compiled_options *options,
                      struct nn_stop *stop, struct nn_compiled **ret_staged);
 
@@ -64,7 +65,7 @@ void nn_compiled_close_burst(struct nn_compiled *staged);
 
 /* nn_compiled_reoptimize() - makes the last stage, once; cache as above, whose bytes stay until it is
  * freed.
- * Returns: 0, NN_COMPILED_E_BEST, NN_COMPILED_E_STOPPED, -ENOMEM. */
+ * Returns: 0, NN_COMPILED_E_BEST, NN_COMPILED_E_STOPPED, -ENOMEM, -EDQUOT. */
 int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache,
                            struct nn_stop *stop);
 

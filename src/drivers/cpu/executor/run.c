@@ -17,7 +17,9 @@ static int reserve_arena(struct nn_run *run, const struct nn_plan_header *header
                          uint64_t *ret_scratch, uint64_t *ret_workers, uint64_t *ret_stride)
 {
     struct nn_workspace *workspace = run->workspace;
+    const struct nn_meter *meter = run->program->meter;
     uint64_t workers, total;
+    int r;
 
     if (!nn_align_up(header->arena_bytes, NN_PLAN_ALIGNMENT, ret_scratch) ||
         !nn_add_u64(*ret_scratch, header->scratch_bytes, &workers) ||
@@ -29,21 +31,40 @@ static int reserve_arena(struct nn_run *run, const struct nn_plan_header *header
     if (total <= workspace->arena_bytes)
         return 0;
     free(workspace->arena);
+    nn_meter_uncharge(meter, workspace->arena_bytes);
+    workspace->arena = NULL;
+    workspace->arena_bytes = 0;
     total = total / NN_PLAN_ALIGNMENT * NN_PLAN_ALIGNMENT;
+    r = nn_meter_charge(meter, total);
+    if (r < 0)
+        return nn_error_trace(r);
     workspace->arena = aligned_alloc(NN_PLAN_ALIGNMENT, total);
-    workspace->arena_bytes = workspace->arena ? total : 0;
-    return workspace->arena ? 0 : nn_error_origin(-ENOMEM);
+    if (!workspace->arena) {
+        nn_meter_uncharge(meter, total);
+        return nn_error_origin(-ENOMEM);
+    }
+    workspace->arena_bytes = total;
+    return 0;
 }
 
-static int reserve_tensors(struct nn_workspace *workspace, uint32_t n)
+static int reserve_tensors(struct nn_run *run, uint32_t n)
 {
+    struct nn_workspace *workspace = run->workspace;
     struct nn_tensor *tensors;
+    uint64_t n_more;
+    int r;
 
     if (n <= workspace->n_tensors)
         return 0;
+    n_more = (n - workspace->n_tensors) * sizeof(*tensors);
+    r = nn_meter_charge(run->program->meter, n_more);
+    if (r < 0)
+        return nn_error_trace(r);
     tensors = reallocarray(workspace->tensors, n, sizeof(*tensors));
-    if (!tensors)
+    if (!tensors) {
+        nn_meter_uncharge(run->program->meter, n_more);
         return nn_error_origin(-ENOMEM);
+    }
     workspace->tensors = tensors;
     workspace->n_tensors = n;
     return 0;
@@ -197,7 +218,7 @@ static int run_plan(struct nn_run *run)
     int r = reserve_arena(run, header, &scratch, &workers, &args.worker_scratch_stride);
 
     if (!r)
-        r = reserve_tensors(run->workspace, header->refs.n);
+        r = reserve_tensors(run, header->refs.n);
     if (!r)
         r = open_writes(run);
     if (r)
@@ -230,7 +251,8 @@ static int run_plan(struct nn_run *run)
 
 int nn_run_plans(struct nn_run *run, uint32_t graph, struct nn_frame *frame, uint32_t *node)
 {
-    const struct nn_plan_caller caller = {.stop = run->stop, .why = &run->why};
+    const struct nn_plan_caller caller = {
+        .stop = run->stop, .why = &run->why, .meter = run->program->meter};
     uint32_t n_nodes = run->program->graphs[graph].graph.n_nodes;
     enum nn_plan_end end;
     int r;

@@ -14,7 +14,7 @@
 
 /* nn_run_plans() - runs the graph's plans from *node on, up to its end or to an IF or WHILE;
  * *node is then where it stopped: at n_nodes, or at that node.
- * Returns: 0, NN_EXEC_E_DEADLINE, _REFUSED, _CANCELLED, -ENOMEM. */
+ * Returns: 0, NN_EXEC_E_DEADLINE, _REFUSED, _CANCELLED, -ENOMEM, -EDQUOT. */
 int nn_run_plans(struct nn_run *run, uint32_t graph, struct nn_frame *frame, uint32_t *node);
 
 #endif

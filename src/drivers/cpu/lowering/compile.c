@@ -32,7 +32,8 @@ static int copy_graphs(struct nn_program *program, const struct nnhal_driver_mod
     for (uint32_t i = 0; i < program->n_graphs; i++) {
         struct nn_graph *graph = &program->graphs[i].graph;
 
-        if ((r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL)) ||
+        if ((r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL,
+                               program->meter)) ||
             (r = nn_cpu_passes_run(program, i, options->passes, &budget)))
             return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_STOPPED;
         nn_trace_printed("plan", print_graph, graph);
@@ -49,6 +50,7 @@ int nn_compile_graphs(const struct nnhal_driver_model *model,
 
     if (!program)
         return nn_error_origin(-ENOMEM);
+    program->meter = options->meter;
     program->passes = options->passes;
     r = copy_graphs(program, model, options);
     if (r)
@@ -60,7 +62,8 @@ int nn_compile_graphs(const struct nnhal_driver_model *model,
 int nn_compile(const struct nnhal_driver_model *model, const struct nn_compile_options *options,
                struct nn_why *why, struct nn_program **ret_program)
 {
-    const struct nn_plan_caller caller = {.stop = options->stop, .why = why};
+    const struct nn_plan_caller caller = {
+        .stop = options->stop, .why = why, .meter = options->meter};
     _cleanup_(nn_program_freep) struct nn_program *program = NULL;
     int r = nn_compile_graphs(model, options, &program);
 

@@ -227,7 +227,8 @@ static int plan_emit(struct emitter *emitter, struct nn_plan *plan)
         r = add_array(emitter, &emitter->conditions, sizeof(struct nn_plan_condition),
                       &header->conditions);
     if (!r)
-        r = nn_blob_take(&segment->weights, &plan->weights, &plan->weights_bytes);
+        r = nn_blob_take(&segment->weights, &plan->weights, &plan->weights_bytes,
+                         &plan->weights_charged);
     if (r)
         return nn_error_trace(r);
     header->magic = NN_PLAN_MAGIC;
@@ -239,13 +240,22 @@ static int plan_emit(struct emitter *emitter, struct nn_plan *plan)
     header->arena_bytes = segment->arena_bytes;
     header->weights_bytes = plan->weights_bytes;
     memcpy(emitter->block.bytes, header, sizeof(*header));
-    return nn_error_trace(nn_blob_take(&emitter->block, &plan->block, &header->n_bytes));
+    return nn_error_trace(
+        nn_blob_take(&emitter->block, &plan->block, &header->n_bytes, &plan->block_charged));
 }
 
 int nn_segment_emit(struct nn_segment *segment, struct nn_plan *ret_plan)
 {
-    struct emitter emitter = {.segment = segment};
-    struct nn_plan plan = {0};
+    const struct nn_blob section = {.meter = segment->weights.meter};
+    struct emitter emitter = {.segment = segment,
+                              .values = section,
+                              .steps = section,
+                              .refs = section,
+                              .dims = section,
+                              .writes = section,
+                              .conditions = section,
+                              .block = section};
+    struct nn_plan plan = {.meter = section.meter};
     int r = plan_emit(&emitter, &plan);
 
     nn_blob_done(&emitter.values);

@@ -6,6 +6,7 @@
 #include "drivers/cpu/executor/evaluate.h"
 #include "drivers/cpu/lowering/work.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Random numbers are drawn at each execution; control flow has its own frames. */
@@ -90,7 +91,22 @@ static bool budget_allows(struct nn_fold_budget *budget, uint64_t n_bytes, uint6
     return true;
 }
 
-/* A node that is refused stays: it may never be reached, and if it is, execution says why. */
+/* Computes the node's results, and has their copies charged already, so that what the user's memory
+ * does not hold is found out before the work is done. */
+static int fold_compute(struct nn_evaluation *alone, struct nn_frame *frame, uint64_t n_new)
+{
+    const struct nn_meter *meter = alone->small.meter;
+    int r = nn_meter_charge(meter, n_new);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    r = nn_evaluation_run(alone, frame);
+    nn_meter_uncharge(meter, n_new);
+    return r;
+}
+
+/* A node that is refused stays: it may never be reached, and if it is, execution says why. So does
+ * one whose results its user has no memory for: executions may need less. */
 static int fold_node(struct nn_program *program, uint32_t index, struct nn_node *node,
                      struct nn_frame *frame, struct nn_fold_budget *budget)
 {
@@ -102,15 +118,15 @@ static int fold_node(struct nn_program *program, uint32_t index, struct nn_node 
     nn_evaluation_init(&alone, program, index, node, budget->stop);
     r = nn_evaluation_size(&alone, frame, &n_new);
     if (r == 0 && budget_allows(budget, n_new, nn_work_estimate(graph, node, n_new)))
-        r = nn_evaluation_run(&alone, frame);
+        r = fold_compute(&alone, frame, n_new);
     nn_evaluation_done(&alone);
     if (r == 0 && results_fit(node, frame, budget))
         r = keep_outputs(graph, node, frame, budget);
     for (uint32_t i = 0; i < node->n_outputs; i++)
-        nn_slot_reset(&frame->slots[node->outputs[i]]);
+        nn_slot_done(&frame->slots[node->outputs[i]]);
     if (nn_stop_outcome(budget->stop))
         return NN_FOLD_E_STOPPED;
-    return r < 0 ? nn_error_trace(r) : 0;
+    return r < 0 && r != -EDQUOT ? nn_error_trace(r) : 0;
 }
 
 /* Whether one more operation may be looked at; spends what that costs. */
@@ -135,7 +151,7 @@ int nn_fold_constants(struct nn_program *program, uint32_t index, struct nn_fold
         if (!budget_takes_node(budget, graph))
             break;
         if (!frame.slots)
-            r = nn_frame_init(&frame, graph->n_values);
+            r = nn_frame_init(&frame, graph->n_values, program->meter);
         if (!r)
             r = fold_node(program, index, &graph->nodes[i], &frame, budget);
     }

@@ -547,11 +547,13 @@ int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
                                  .why = caller->why,
                                  .stop = caller->stop,
                                  .arena = &arena,
+                                 .weights = {.meter = caller->meter},
                                  .isa = isa,
                                  .first_node = first_node};
     int r;
 
     nn_arena_init(&arena, 0);
+    arena.meter = caller->meter;
     r = lower_segment(&segment, ret_plan);
     nn_blob_done(&segment.weights);
     nn_arena_done(&arena);

@@ -25,7 +25,8 @@ enum {
 
 /* nn_lower_segment() - frame says the shapes of inputs and earlier results, and
  * their bytes where data is not NULL. isa: what kernels may use.
- * Returns: 0 with *ret_plan, NN_LOWER_E_UNKNOWN, NN_LOWER_E_REFUSED, NN_LOWER_E_STOPPED, -ENOMEM. */
+ * Returns: 0 with *ret_plan, NN_LOWER_E_UNKNOWN, NN_LOWER_E_REFUSED, NN_LOWER_E_STOPPED, -ENOMEM,
+ * -EDQUOT. */
 int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
                      const struct nn_frame *frame, uint32_t isa,
                      const struct nn_plan_caller *caller, struct nn_plan *ret_plan);

@@ -14,9 +14,16 @@ void *__wrap_aligned_alloc(size_t alignment, size_t n);
 
 static _Atomic long countdown; /* 0: off; reaches -1 when the fault has happened */
 
-static bool fails(void)
+static size_t largest;
+
+static bool fails(size_t n_bytes)
 {
+    size_t most = __atomic_load_n(&largest, __ATOMIC_RELAXED);
     long left = countdown;
+
+    while (n_bytes > most && !__atomic_compare_exchange_n(&largest, &most, n_bytes, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
 
     while (left > 0)
         if (__atomic_compare_exchange_n((long *)&countdown, &left, left > 1 ? left - 1 : -1, false,
@@ -38,22 +45,27 @@ bool fail_alloc_disarm(void)
     return is_left;
 }
 
+size_t fail_alloc_largest(void)
+{
+    return __atomic_exchange_n(&largest, 0, __ATOMIC_RELAXED);
+}
+
 void *__wrap_malloc(size_t n)
 {
-    return fails() ? NULL : __real_malloc(n);
+    return fails(n) ? NULL : __real_malloc(n);
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-    return fails() ? NULL : __real_calloc(n, size);
+    return fails(n * size) ? NULL : __real_calloc(n, size);
 }
 
 void *__wrap_realloc(void *block, size_t n)
 {
-    return fails() ? NULL : __real_realloc(block, n);
+    return fails(n) ? NULL : __real_realloc(block, n);
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t n)
 {
-    return fails() ? NULL : __real_aligned_alloc(alignment, n);
+    return fails(n) ? NULL : __real_aligned_alloc(alignment, n);
 }

@@ -16,10 +16,14 @@
 #define NN_TESTS_FAIL_ALLOC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 void fail_alloc_arm(long n);
 
 /* Returns: whether the fault was never reached. */
 bool fail_alloc_disarm(void);
+
+/* fail_alloc_largest() - the largest block that was asked for since the last call. */
+size_t fail_alloc_largest(void);
 
 #endif

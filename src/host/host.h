@@ -37,6 +37,7 @@
 
 struct nn_host;
 struct nn_job;
+struct nn_meter;
 
 /* The sentence that goes with a failure: what is wrong and what to do. */
 struct nn_host_why {
@@ -81,6 +82,15 @@ void nn_host_share_weights(struct nn_host *host, enum nn_host_sharing sharing);
  * where they are more than their part (base/permits.h). Before the first session.
  * Returns: 0, -ENOMEM. */
 int nn_host_share_cpus(struct nn_host *host);
+
+/* nn_host_limit_memory() - bounds what sessions make this process take, for each user and for all
+ * together: what NNHAL_USER_MEMORY and NNHAL_SERVICE_MEMORY say. Where they say nothing: if
+ * is_shared, a quarter and three quarters of what this process may have (base/memory-limit.h), else
+ * no bound. An open host is not shared. Before the first session, and before a sandbox is closed. */
+void nn_host_limit_memory(struct nn_host *host, bool is_shared);
+
+/* nn_host_user_memory() - what one user may have; UINT64_MAX: no bound. */
+uint64_t nn_host_user_memory(const struct nn_host *host);
 
 /* nn_host_ref() / nn_host_unref() - a session holds one reference; the last
  * one closes the device, after all that uses it. Any thread. unref accepts
@@ -140,6 +150,13 @@ struct nn_host_session_options {
  * Any thread. Returns: 0, -ENOMEM. */
 int nn_host_open_session(struct nn_host *host, const struct nn_host_session_options *options,
                          struct nn_hal **ret_hal);
+
+/* nn_host_meter() - charges the session for memory that is taken on the way to it: messages. Lives
+ * as long as the session. */
+const struct nn_meter *nn_host_meter(struct nn_hal *hal);
+
+/* nn_host_explain_memory() - why the meter refused n_bytes: a sentence. */
+void nn_host_explain_memory(struct nn_hal *hal, uint64_t n_bytes, char *text, size_t n_text);
 
 /* nn_host_priority() - with which priority an execution is to be scheduled: the one
  * that its model was prepared with. Either id may be 0; for ids that are none

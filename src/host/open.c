@@ -67,10 +67,11 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
         return nn_error_trace(r);
     host->n_refs = 1;
     nn_quota_init(&host->quota);
+    nn_host_limit_memory(host, false);
     nn_spin_preload();
     pthread_mutex_init(&host->fence_watcher_lock, NULL);
     pthread_mutex_init(&host->tokens_lock, NULL);
-    nn_weights_table_init(&host->weights);
+    nn_weights_table_init(&host->weights, &host->quota);
     nn_reoptimizer_init(&host->reoptimizer);
     *ret_host = steal_ptr(&host);
     return 0;
@@ -187,6 +188,7 @@ static void copy_limits(uint64_t *slots, const struct nn_host_limits *limits)
     slots[NN_QUOTA_BUFFER_BYTES] = LIMIT(buffer_bytes);
     slots[NN_QUOTA_BURSTS] = LIMIT(n_bursts);
     slots[NN_QUOTA_BURST_BYTES] = LIMIT(burst_bytes);
+    slots[NN_QUOTA_BYTES] = UINT64_MAX;
 #undef LIMIT
 }
 
@@ -204,6 +206,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
     r = nn_quota_account_open(&host->quota, options->uid, &session->account);
     if (r < 0)
         return nn_error_trace(r);
+    session->meter = nn_quota_meter(&session->account);
     copy_limits(session->account.limits, &options->limits);
     copy_limits(session->account.uid_limits, &options->uid_limits);
     session->hal.ops = &nn_host_session_ops;

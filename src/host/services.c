@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/cpus.h"
 #include "base/log.h"
+#include "host/quota.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,24 @@ static void service_release(void *ctx, void *block)
     free(block);
 }
 
+/* The account is the charge of a prepared model (execution/prepared.h). */
+static uint32_t service_charge(void *ctx, void *account, uint64_t n_bytes)
+{
+    struct nn_quota_charge *charge = account;
+    int r = charge ? nn_quota_extend(charge, n_bytes) : 0;
+
+    if (r == 0)
+        return NNHAL_NONE;
+    nn_quota_explain(charge->account, r, n_bytes, explanation, sizeof(explanation));
+    return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+}
+
+static void service_uncharge(void *ctx, void *account, uint64_t n_bytes)
+{
+    if (account)
+        nn_quota_reduce(account, n_bytes);
+}
+
 void nn_services_init(struct nnhal_driver_services *services)
 {
     *services = (struct nnhal_driver_services){
@@ -53,6 +72,8 @@ void nn_services_init(struct nnhal_driver_services *services)
         .allocate = service_allocate,
         .release = service_release,
         .n_cpus = nn_cpus_allowed(),
+        .charge = service_charge,
+        .uncharge = service_uncharge,
     };
 }
 

@@ -63,6 +63,7 @@ struct nn_host_session {
     bool is_service;
     struct nn_hal_listener listener;
     struct nn_quota_account account;
+    struct nn_meter meter; /* of the account: for arenas of what it holds */
     struct nn_objects objects;
     struct nn_buffers buffers;
     uint32_t n_stalling_files; /* memories and cache files that may stall every access; atomic */

@@ -14,6 +14,7 @@
 #include <linux/dma-buf.h>
 #include <linux/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
@@ -280,6 +281,24 @@ bool nn_region_can_shrink(const struct nn_region *region)
 bool nn_region_may_stall(const struct nn_region *region)
 {
     return region->may_stall;
+}
+
+uint64_t nn_region_fillable(const struct nn_region *region)
+{
+    struct stat status;
+    uint64_t n_filled;
+
+    if (!region->mapping || region->is_dma_buf || region->may_stall)
+        return 0;
+    if (!region->is_immutable || fstat(region->fd, &status) < 0)
+        return region->mapping_bytes;
+    n_filled = (uint64_t)status.st_blocks * 512;
+    /* Which pages they are is not known: those of the region may be all that are missing. */
+    if (n_filled >= (uint64_t)status.st_size)
+        return 0;
+    return (uint64_t)status.st_size - n_filled < region->mapping_bytes
+               ? (uint64_t)status.st_size - n_filled
+               : region->mapping_bytes;
 }
 
 bool nn_region_is_broken(const struct nn_region *region)

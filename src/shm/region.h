@@ -88,6 +88,12 @@ bool nn_region_can_shrink(const struct nn_region *region);
  * only by threads that may be lost to its owner. */
 bool nn_region_may_stall(const struct nn_region *region);
 
+/* nn_region_fillable() - how many bytes of pages this process may come to own by touching the
+ * region: all of a memfd that its holders can write to, since they can also empty it; of one that
+ * is sealed against that, the pages that were never filled; none of dma-bufs, and of files on a
+ * disk, whose pages the kernel can drop. */
+uint64_t nn_region_fillable(const struct nn_region *region);
+
 /* nn_region_is_broken() - the guard has replaced it by zero pages: what was
  * computed from it is void. Final. */
 bool nn_region_is_broken(const struct nn_region *region);

@@ -7,6 +7,7 @@
 
 struct fake fake;
 bool fake_holds_buffers;
+bool fake_charges_memory;
 
 /* A buffer of its own; the value is inverted. */
 struct buffer {
@@ -16,6 +17,11 @@ struct buffer {
 
 static const struct nnhal_driver_services *services;
 static _Atomic uint32_t gate_is_closed;
+
+const struct nnhal_driver_services *fake_services(void)
+{
+    return services;
+}
 
 static const struct nnhal_operand_performance performances[] = {
     {NNHAL_TENSOR_FLOAT32, {0.5f, 0.5f}},
@@ -275,6 +281,7 @@ void fake_reset(void)
                 .prepare = fake_prepare,
                 .release = fake_release,
                 .execute = fake_execute,
+                .charges_memory = fake_charges_memory,
             },
     };
     if (fake_holds_buffers) {

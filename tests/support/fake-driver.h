@@ -50,8 +50,14 @@ extern struct fake fake;
  * The bytes of such buffers are inverted, so that no other code can read them. */
 extern bool fake_holds_buffers;
 
+/* Whether it says that it charges what it takes; set before fake_reset(). */
+extern bool fake_charges_memory;
+
 /* fake_reset() - an honest driver of level 8 that succeeds. */
 void fake_reset(void);
+
+/* The host's functions, from open() on. */
+const struct nnhal_driver_services *fake_services(void);
 
 const struct nnhal_driver *fake_main(const char *configuration);
 

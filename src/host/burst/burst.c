@@ -208,7 +208,8 @@ uint32_t nn_host_configure_execution_burst(struct nn_call *call,
     nn_object_init(&context->object, NN_OBJECT_BURST, burst_destroy);
     context->session = call->session;
     nn_arena_init(&context->arena, 0);
-    nn_burst_cache_init(&context->cache);
+    context->arena.meter = &call->session->meter;
+    nn_burst_cache_init(&context->cache, &call->session->meter);
     status = open_burst(call, context, args);
     if (status == NNHAL_NONE && context->requests)
         status = nn_burst_executor_open(call, &context->executor, context->prepared);

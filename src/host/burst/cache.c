@@ -9,7 +9,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-void nn_burst_cache_init(struct nn_burst_cache *cache)
+void nn_burst_cache_init(struct nn_burst_cache *cache, const struct nn_meter *meter)
 {
     pthread_condattr_t attributes;
 
@@ -19,8 +19,10 @@ void nn_burst_cache_init(struct nn_burst_cache *cache)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&cache->filled, &attributes);
     pthread_condattr_destroy(&attributes);
-    for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++)
+    for (uint32_t i = 0; i < NN_BURST_CACHE_BINDINGS; i++) {
         nn_arena_init(&cache->bound[i].arena, 0);
+        cache->bound[i].arena.meter = meter;
+    }
 }
 
 /* Empties one of the bindings, but keeps a chunk of memory for the next. */

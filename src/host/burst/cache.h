@@ -58,7 +58,7 @@ struct nn_burst_cache {
     uint32_t last; /* used */
 };
 
-void nn_burst_cache_init(struct nn_burst_cache *cache);
+void nn_burst_cache_init(struct nn_burst_cache *cache, const struct nn_meter *meter);
 
 /* nn_burst_cache_done() - the burst is served no more. */
 void nn_burst_cache_done(struct nn_burst_cache *cache);

@@ -152,12 +152,17 @@ bool nn_cache_share(struct nn_host_session *session, struct nnhal_cache *cache,
                     struct nn_prepared *prepared)
 {
     struct nn_loaded_cache *loaded = &prepared->loaded;
+    uint64_t n_bytes = 0;
     int r;
 
     /* With one client there is none to share with, and a copy costs time. */
     if (session->host->sharing == NN_HOST_SHARING_NONE || !cache->n_data_files || !is_filled(cache))
         return false;
     r = nn_loaded_cache_init(loaded, cache->n_model_files, cache->n_data_files, &prepared->arena);
+    for (uint32_t i = 0; i < cache->n_model_files; i++)
+        n_bytes += cache->model_files[i].size;
+    if (r == 0)
+        r = nn_quota_charge(&session->account, NN_QUOTA_BYTES, n_bytes, &loaded->charge);
     for (uint32_t i = 0; r == 0 && i < cache->n_model_files; i++)
         r = nn_loaded_cache_copy(loaded, &cache->model_files[i]);
     for (uint32_t i = 0; r == 0 && i < cache->n_data_files; i++)
@@ -340,13 +345,16 @@ static uint32_t check_files(struct nn_call *call, const struct nn_host *host,
     return NNHAL_NONE;
 }
 
-/* Bytes of all files, charged to the session before memory is taken. */
+/* Bytes of all files, charged to the session before memory is taken. Data that may be shared is
+ * charged where it is found to be new, and once; a driver that does not say what it takes is
+ * believed to make as much again of all. */
 static uint32_t measure_files(struct nn_call *call,
                               const struct nn_hal_prepare_model_from_cache_args *args,
                               struct nn_hash_part *files, struct nn_prepared *prepared)
 {
-    uint32_t n_model = args->n_model_cache;
-    uint64_t sum = 0;
+    const struct nn_host *host = call->session->host;
+    uint32_t n_model = args->n_model_cache, status;
+    uint64_t sum = 0, own = 0;
 
     for (uint32_t i = 0; i < n_model + args->n_data_cache; i++) {
         int fd = i < n_model ? args->model_cache[i] : args->data_cache[i - n_model];
@@ -355,13 +363,24 @@ static uint32_t measure_files(struct nn_call *call,
             return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
                                 "a cache file cannot be read: open it for reading and writing");
         sum += files[i].size;
+        if (i < n_model || host->sharing == NN_HOST_SHARING_NONE)
+            own += files[i].size;
     }
-    return nn_call_charge(call, NN_QUOTA_MODEL_BYTES, sum, "bytes of prepared models",
-                          &prepared->bytes_charge);
+    status = nn_call_charge(call, NN_QUOTA_MODEL_BYTES, sum, "bytes of prepared models",
+                            &prepared->bytes_charge);
+    if (status == NNHAL_NONE)
+        status = nn_call_charge_memory(call, own, &prepared->loaded.charge);
+    if (status == NNHAL_NONE && !host->driver.charges_memory)
+        status = nn_call_charge_memory(call, sum, &prepared->estimate_charge);
+    return status;
 }
 
 static uint32_t say_unread(struct nn_call *call, int r)
 {
+    if (r == -EDQUOT)
+        return nn_call_fail(call, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+                            "the data cache needs more memory than its user may still have: free "
+                            "something that is not needed, or let NNHAL_USER_MEMORY be raised");
     if (r < 0)
         return nn_call_fail_no_memory(call);
     if (r == NN_CACHED_E_SHORT)

@@ -23,6 +23,7 @@ void nn_loaded_cache_done(struct nn_loaded_cache *loaded)
         free(loaded->files[i]);
     for (uint32_t i = 0; i < loaded->n_weights; i++)
         nn_weights_unref(loaded->weights[i]);
+    nn_quota_release(&loaded->charge);
     *loaded = (struct nn_loaded_cache){0};
 }
 

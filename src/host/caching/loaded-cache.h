@@ -21,7 +21,8 @@ struct nn_loaded_cache {
     uint32_t n_files;
     uint8_t **files; /* each to be freed */
     uint32_t n_weights;
-    struct nn_weights **weights; /* each a reference */
+    struct nn_weights **weights;   /* each a reference */
+    struct nn_quota_charge charge; /* for the files: the owner's to make */
 };
 
 /* nn_loaded_cache_init() - with room for so many buffers of each kind, in arena. Returns: 0, -ENOMEM. */

@@ -17,10 +17,14 @@ struct nn_weights {
     uint64_t size;
     struct nn_hash hash;
     void *data;
+    /* Of its own, since the session that brought it may end before the others that use it. */
+    struct nn_quota_account account;
+    struct nn_quota_charge charge;
 };
 
-void nn_weights_table_init(struct nn_weights_table *table)
+void nn_weights_table_init(struct nn_weights_table *table, struct nn_quota *quota)
 {
+    table->quota = quota;
     pthread_mutex_init(&table->lock, NULL);
     table->first = NULL;
 }
@@ -34,8 +38,13 @@ void nn_weights_table_done(struct nn_weights_table *table)
 
 static struct nn_weights *weights_free(struct nn_weights *weights)
 {
-    if (weights && weights->data)
+    if (!weights)
+        return NULL;
+    if (weights->data)
         nn_sys_munmap(weights->data, weights->size ? weights->size : 1);
+    nn_quota_release(&weights->charge);
+    if (weights->account.quota)
+        nn_quota_account_close(&weights->account);
     free(weights);
     return NULL;
 }
@@ -72,11 +81,31 @@ static int fill_from_file(int fd, int from, uint64_t size)
     return (uint64_t)n == size ? 0 : NN_WEIGHTS_E_NONE;
 }
 
-/* From bytes, or else from the file. */
-static int weights_make(const void *bytes, int from, uint64_t size, struct nn_weights **ret_weights)
+static int weights_charge(struct nn_weights_table *table, uint32_t uid, struct nn_weights *weights)
+{
+    int r = nn_quota_account_open(table->quota, uid, &weights->account);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    weights->account.limits[NN_QUOTA_BYTES] = UINT64_MAX;
+    weights->account.uid_limits[NN_QUOTA_BYTES] = UINT64_MAX;
+    r = nn_quota_charge(&weights->account, NN_QUOTA_BYTES, weights->size, &weights->charge);
+    return r ? nn_error_origin(-EDQUOT) : 0;
+}
+
+/* Where they come from: bytes, or else a file. */
+struct weights_source {
+    const void *bytes;
+    int fd;
+    uint64_t size;
+};
+
+static int weights_make(struct nn_weights_table *table, uint32_t uid,
+                        const struct weights_source *from, struct nn_weights **ret_weights)
 {
     _cleanup_(weights_freep) struct nn_weights *weights = calloc(1, sizeof(*weights));
     _cleanup_(closep) int fd = nn_sys_memfd_create("nnhal-weights", true);
+    uint64_t size = from->size;
     int r;
 
     if (!weights)
@@ -84,9 +113,13 @@ static int weights_make(const void *bytes, int from, uint64_t size, struct nn_we
     if (fd < 0)
         return nn_error_trace(fd);
     weights->size = size;
+    r = weights_charge(table, uid, weights);
+    if (r < 0)
+        return nn_error_trace(r);
     r = nn_sys_ftruncate(fd, (off_t)(size ? size : 1));
     if (r == 0 && size)
-        r = bytes ? nn_sys_pwrite(fd, bytes, size, 0) : fill_from_file(fd, from, size);
+        r = from->bytes ? nn_sys_pwrite(fd, from->bytes, size, 0)
+                        : fill_from_file(fd, from->fd, size);
     if (r == 0)
         r = weights_seal(fd, weights);
     if (r)
@@ -150,12 +183,13 @@ static struct nn_weights *table_enter(struct nn_weights_table *table, uint32_t u
 int nn_weights_add(struct nn_weights_table *table, uint32_t uid, const void *bytes, uint64_t size,
                    const struct nn_hash *hash, struct nn_weights **ret_weights)
 {
+    const struct weights_source from = {.bytes = bytes ? bytes : "", .fd = -1, .size = size};
     struct nn_weights *weights;
     int r;
 
     if (nn_weights_find(table, uid, size, hash, ret_weights) == 0)
         return 0;
-    r = weights_make(bytes ? bytes : "", -1, size, &weights);
+    r = weights_make(table, uid, &from, &weights);
     if (r)
         return nn_error_trace(r);
     *ret_weights = table_enter(table, uid, hash, weights);
@@ -165,10 +199,11 @@ int nn_weights_add(struct nn_weights_table *table, uint32_t uid, const void *byt
 int nn_weights_read(struct nn_weights_table *table, uint32_t uid, int fd, uint64_t size,
                     uint64_t sum, struct nn_weights **ret_weights)
 {
+    const struct weights_source from = {.fd = fd, .size = size};
     _cleanup_(weights_freep) struct nn_weights *weights = NULL;
     struct nn_hash_part part = {.size = size};
     struct nn_hash hash;
-    int r = weights_make(NULL, fd, size, &weights);
+    int r = weights_make(table, uid, &from, &weights);
 
     if (r)
         return r;

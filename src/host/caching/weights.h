@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "cache/hash.h"
+#include "host/quota.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct nn_weights;
 /* All that a host shares at the moment. */
 struct nn_weights_table {
     pthread_mutex_t lock;
+    struct nn_quota *quota; /* borrowed */
     struct nn_weights *first;
 };
 
@@ -31,7 +33,8 @@ enum {
     NN_WEIGHTS_E_NONE = 1, /* there are none, or they cannot be read, or are others */
 };
 
-void nn_weights_table_init(struct nn_weights_table *table);
+/* nn_weights_table_init() - what the table holds is charged to the uid that brought it first, once. */
+void nn_weights_table_init(struct nn_weights_table *table, struct nn_quota *quota);
 
 /* nn_weights_table_done() - all references must have been given back. */
 void nn_weights_table_done(struct nn_weights_table *table);
@@ -42,7 +45,7 @@ int nn_weights_find(struct nn_weights_table *table, uint32_t uid, uint64_t size,
                     const struct nn_hash *hash, struct nn_weights **ret_weights);
 
 /* nn_weights_add() - a reference to a sealed copy of these bytes, which is made unless uid has one.
- * Returns: 0, -errno. */
+ * Returns: 0, -EDQUOT (beyond the uid's memory), -errno. */
 int nn_weights_add(struct nn_weights_table *table, uint32_t uid, const void *bytes, uint64_t size,
                    const struct nn_hash *hash, struct nn_weights **ret_weights);
 

@@ -48,6 +48,7 @@ uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
         return nn_call_fail_no_memory(call);
     nn_object_init(&execution->object, NN_OBJECT_EXECUTION, execution_destroy);
     nn_arena_init(&execution->arena, 0);
+    execution->arena.meter = &call->session->meter;
     status = find_prepared(call, prepared_model, &prepared);
     if (status == NNHAL_NONE)
         status = nn_binding_init(call, &execution->binding, prepared,

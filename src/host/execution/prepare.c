@@ -21,6 +21,8 @@ static void prepared_destroy(struct nn_object *object)
     nn_constants_done(&prepared->constants);
     nn_loaded_cache_done(&prepared->loaded);
     nn_arena_done(&prepared->arena);
+    nn_quota_release(&prepared->driver_charge);
+    nn_quota_release(&prepared->estimate_charge);
     nn_quota_release(&prepared->bytes_charge);
     nn_quota_release(&prepared->charge);
     free(prepared);
@@ -34,7 +36,10 @@ static struct nn_prepared *prepared_new(struct nn_host_session *session)
         return NULL;
     nn_object_init(&prepared->object, NN_OBJECT_PREPARED, prepared_destroy);
     nn_arena_init(&prepared->arena, 0);
+    prepared->arena.meter = &session->meter;
     prepared->host = session->host;
+    prepared->driver_charge = (struct nn_quota_charge){.account = &session->account,
+                                                       .slot = NN_QUOTA_BYTES};
     return prepared;
 }
 
@@ -79,9 +84,9 @@ static uint32_t check_deadline(struct nn_call *call, uint64_t deadline_ns)
         "the deadline had passed before the model could be prepared: allow more time");
 }
 
-/* About what a driver keeps of a model: its values and operands, and once more
- * the pools, which it may pack. The model is valid: nothing overflows. */
-static uint64_t model_bytes(const struct nnhal_model *model, const struct nn_constants *constants)
+/* The model is valid: nothing overflows. */
+uint64_t nn_prepare_model_bytes(const struct nnhal_model *model,
+                                const struct nn_constants *constants)
 {
     uint64_t n_bytes = model->operand_values.size;
 
@@ -90,6 +95,34 @@ static uint64_t model_bytes(const struct nnhal_model *model, const struct nn_con
     for (uint32_t i = 0; i < constants->n_pools; i++)
         n_bytes += constants->sizes[i];
     return n_bytes + model->main.n_operands * sizeof(struct nnhal_operand);
+}
+
+/* Bytes of the values in between of one subgraph, as far as the model says them. */
+static uint64_t values_between(const struct nnhal_subgraph *subgraph)
+{
+    uint64_t sum = 0, n_bytes;
+
+    for (uint32_t i = 0; i < subgraph->n_operands; i++) {
+        const struct nnhal_operand *operand = &subgraph->operands[i];
+
+        if (operand->lifetime == NNHAL_TEMPORARY_VARIABLE &&
+            nn_operand_bytes(operand->type, operand->n_dimensions, operand->dimensions, &n_bytes))
+            sum += n_bytes;
+    }
+    return sum;
+}
+
+/* A driver that asks for memory before it takes it is charged with what it asks for. */
+static uint32_t charge_estimate(struct nn_call *call, const struct nnhal_model *model,
+                                struct nn_prepared *prepared)
+{
+    if (prepared->host->driver.charges_memory)
+        return NNHAL_NONE;
+    prepared->run_bytes = values_between(&model->main);
+    for (uint32_t i = 0; i < model->n_referenced; i++)
+        prepared->run_bytes += values_between(&model->referenced[i]);
+    return nn_call_charge_memory(call, nn_prepare_model_bytes(model, &prepared->constants),
+                                 &prepared->estimate_charge);
 }
 
 /* Everything that can be said of a request without the driver, cheapest first; nothing is spent
@@ -114,8 +147,10 @@ static uint32_t prepare_check(struct nn_call *call, const struct nn_hal_prepare_
         status = check_deadline(call, args->deadline_ns);
     if (status == NNHAL_NONE)
         status = nn_call_charge(call, NN_QUOTA_MODEL_BYTES,
-                                model_bytes(&args->model, &prepared->constants),
+                                nn_prepare_model_bytes(&args->model, &prepared->constants),
                                 "bytes of prepared models", &prepared->bytes_charge);
+    if (status == NNHAL_NONE)
+        status = charge_estimate(call, &args->model, prepared);
     if (status != NNHAL_NONE)
         return status;
     if (facts.has_tolerated)
@@ -146,6 +181,7 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
         .cache = cache,
         .is_quick = prepared->reoptimization.stage == NN_STAGE_QUICK,
         .is_cancelled = &call->session->is_cancelled,
+        .account = &prepared->driver_charge,
     };
     struct nn_overdue_call overdue;
     struct nn_turn turn;
@@ -173,12 +209,14 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
 
 /* The driver's object from what it once put into a cache. */
 static uint32_t prepare_load(struct nn_call *call, const struct nnhal_cache *cache,
-                             uint64_t deadline_ns, void **ret_prepared)
+                             struct nn_prepared *prepared, uint64_t deadline_ns,
+                             void **ret_prepared)
 {
     struct nnhal_prepare_from_cache prepare = {.size = sizeof(prepare),
                                                .cache = cache,
                                                .deadline_ns = deadline_ns,
-                                               .is_cancelled = &call->session->is_cancelled};
+                                               .is_cancelled = &call->session->is_cancelled,
+                                               .account = &prepared->driver_charge};
     const struct nn_host *host = call->session->host;
     struct nn_turn turn;
     uint32_t status;
@@ -201,7 +239,7 @@ static void prepare_share(const struct nn_call *call, const struct nnhal_cache *
     struct nn_call aside = *call; /* its sentence is for no client: the model works */
     void *shared;
 
-    if (prepare_load(&aside, cache, deadline_ns, &shared) != NNHAL_NONE) {
+    if (prepare_load(&aside, cache, prepared, deadline_ns, &shared) != NNHAL_NONE) {
         nn_loaded_cache_done(&prepared->loaded);
         return;
     }
@@ -286,7 +324,7 @@ uint32_t nn_host_prepare_model_from_cache(struct nn_call *call,
     if (status == NNHAL_NONE)
         status = nn_cache_load(call, args, prepared, &cache);
     if (status == NNHAL_NONE)
-        status = prepare_load(call, cache, args->deadline_ns, &prepared->driver_prepared);
+        status = prepare_load(call, cache, prepared, args->deadline_ns, &prepared->driver_prepared);
     if (status != NNHAL_NONE)
         return status;
     prepared->source = NN_PREPARED_FROM_CACHE;

@@ -18,4 +18,9 @@
 uint32_t nn_prepare_check_model(struct nn_call *call, const struct nnhal_model *model,
                                 const struct nn_constants *constants, struct nn_model_facts *facts);
 
+/* nn_prepare_model_bytes() - about what a driver keeps of a valid model: its values and operands,
+ * and once more the pools, which it may pack. */
+uint64_t nn_prepare_model_bytes(const struct nnhal_model *model,
+                                const struct nn_constants *constants);
+
 #endif

@@ -33,6 +33,9 @@ struct nn_prepared {
     struct nn_reoptimization reoptimization;
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
+    struct nn_quota_charge driver_charge;   /* what the driver says that it takes: its account */
+    struct nn_quota_charge estimate_charge; /* what one that does not say is believed to take */
+    uint64_t run_bytes;                     /* the same for each execution */
 };
 
 /* nn_prepared_get() - a reference to the prepared model of that id, or NULL. */

@@ -215,10 +215,15 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
         .report_ctx = step_listener_ctx,
     };
     uint64_t begin_ns = run->measure ? nn_sys_now_ns() : 0;
+    struct nn_quota_charge charge = {.account = NULL};
     struct nn_overdue_call overdue;
     struct nn_turn turn;
-    uint32_t status;
+    uint32_t status = NNHAL_NONE;
 
+    if (prepared->run_bytes)
+        status = nn_call_charge_memory(call, prepared->run_bytes, &charge);
+    if (status != NNHAL_NONE)
+        return status;
     execution.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
     nn_overdue_begin(&overdue, "execute", run->deadline_ns);
@@ -226,6 +231,7 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
                           : prepared->host->driver.execute(prepared->driver_prepared, &execution);
     nn_overdue_end(&overdue);
     nn_turn_end(&turn);
+    nn_quota_release(&charge);
     *timing = check_timing(&execution, begin_ns);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;

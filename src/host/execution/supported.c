@@ -71,6 +71,7 @@ static uint32_t ask_driver(struct nn_call *call, const struct nnhal_model *model
         .pools = constants->mapped,
     };
     struct nn_call aside = *call; /* a refusal is an answer here, not a failure */
+    struct nn_quota_charge charge = {.account = NULL};
     struct nn_model_facts facts;
     uint8_t *supported;
     uint32_t status;
@@ -86,9 +87,12 @@ static uint32_t ask_driver(struct nn_call *call, const struct nnhal_model *model
     nn_services_clear();
     /* A driver is not asked about what it might look for where nothing is. */
     if (has_all_mapped(constants))
+        status = nn_call_charge_memory(call, nn_prepare_model_bytes(model, constants), &charge);
+    if (has_all_mapped(constants) && status == NNHAL_NONE)
         status = nn_call_check_driver(
             call, host->driver.get_supported_operations(host->device, &driver_model, supported),
             "get_supported_operations");
+    nn_quota_release(&charge);
     nn_constants_access(call, constants, false);
     if (status != NNHAL_NONE)
         return status;

@@ -212,13 +212,13 @@ static uint32_t ask_driver(struct wish *wish, struct nn_buffer *buffer)
     return nn_call_check_driver(wish->call, status, "allocate_buffer");
 }
 
-static uint32_t buffer_reserve(struct wish *wish, struct nn_buffer *buffer)
+static uint64_t first_bytes(const struct nn_buffer *buffer)
 {
     uint64_t n_bytes = OPEN_BYTES;
 
     if (nn_dims_known(buffer->type, buffer->n_dimensions, buffer->dimensions))
         nn_operand_bytes(buffer->type, buffer->n_dimensions, buffer->dimensions, &n_bytes);
-    return nn_buffer_reserve(wish->call, buffer, n_bytes);
+    return n_bytes;
 }
 
 static uint32_t buffer_charge(struct wish *wish, struct nn_buffer *buffer, uint64_t n_bytes)
@@ -246,8 +246,11 @@ static uint32_t buffer_make(struct wish *wish, struct nn_buffer *buffer)
     buffer->type = wish->operand.type;
     buffer->n_dimensions = wish->operand.n_dimensions;
     memcpy(buffer->dimensions, wish->dimensions, sizeof(buffer->dimensions));
-    status = ask_driver(wish, buffer);
-    return status == NNHAL_NONE ? buffer_reserve(wish, buffer) : status;
+    status = nn_buffer_charge(wish->call, buffer, first_bytes(buffer));
+    if (status == NNHAL_NONE)
+        status = ask_driver(wish, buffer);
+    return status == NNHAL_NONE ? nn_buffer_reserve(wish->call, buffer, first_bytes(buffer))
+                                : status;
 }
 
 static uint32_t wish_check(struct wish *wish)

@@ -286,25 +286,50 @@ static int buffer_map(struct nn_buffer_store *store, uint64_t n_bytes, uint64_t 
     return 0;
 }
 
+uint32_t nn_buffer_charge(struct nn_call *call, struct nn_buffer *buffer, uint64_t n_bytes)
+{
+    return nn_call_charge(call, NN_QUOTA_BUFFER_BYTES, n_bytes, "bytes of buffers",
+                          &buffer->store.charge);
+}
+
+/* Moves the store; while a value is copied there are two of it. */
+static uint32_t store_move(struct nn_call *call, struct nn_buffer *buffer, uint64_t n_bytes)
+{
+    struct nn_buffer_store *store = &buffer->store;
+    uint64_t n_kept = buffer->is_initialized ? store->capacity : 0;
+    struct nn_quota_charge twice = {.account = NULL};
+    uint32_t status = NNHAL_NONE;
+
+    if (n_kept)
+        status = nn_call_charge_memory(call, n_kept, &twice);
+    if (status == NNHAL_NONE && buffer_map(store, n_bytes, n_kept) < 0)
+        status = nn_call_fail_no_memory(call);
+    nn_quota_release(&twice);
+    return status;
+}
+
 uint32_t nn_buffer_reserve(struct nn_call *call, struct nn_buffer *buffer, uint64_t n_bytes)
 {
     struct nn_buffer_store *store = &buffer->store;
+    uint64_t n_charged = store->charge.account ? store->charge.n : 0;
     struct nn_quota_charge more = {.account = NULL};
-    uint32_t status;
+    uint32_t status = NNHAL_NONE;
 
     if (n_bytes <= store->capacity)
         return NNHAL_NONE;
-    status = nn_call_charge(call, NN_QUOTA_BUFFER_BYTES, n_bytes - store->capacity,
-                            "bytes of buffers", &more);
-    if (status != NNHAL_NONE)
-        return status;
-    if (!store->driver_buffer &&
-        buffer_map(store, n_bytes, buffer->is_initialized ? store->capacity : 0) < 0) {
+    if (n_bytes > n_charged)
+        status = nn_call_charge(call, NN_QUOTA_BUFFER_BYTES, n_bytes - n_charged,
+                                "bytes of buffers", &more);
+    if (status == NNHAL_NONE && !store->driver_buffer)
+        status = store_move(call, buffer, n_bytes);
+    if (status != NNHAL_NONE) {
         nn_quota_release(&more);
-        return nn_call_fail_no_memory(call);
+        return status;
     }
-    more.n = n_bytes;
-    store->charge = more;
+    if (more.account) {
+        more.n = n_bytes;
+        store->charge = more;
+    }
     store->capacity = n_bytes;
     return NNHAL_NONE;
 }

@@ -41,7 +41,7 @@ struct nn_buffer_store {
     size_t mapped_bytes;           /* of the host's pages */
     void *driver_buffer;           /* NULL: the host's */
     uint64_t capacity;             /* bytes that a value may have */
-    struct nn_quota_charge charge; /* of capacity */
+    struct nn_quota_charge charge; /* of capacity, or of what is reserved next */
 };
 
 struct nn_buffer {
@@ -99,6 +99,10 @@ void nn_buffer_end_write(struct nn_buffer *buffer, bool is_success, uint32_t n_d
 
 /* nn_buffer_cancel_write() - of a writer that has changed nothing. */
 void nn_buffer_cancel_write(struct nn_buffer *buffer);
+
+/* nn_buffer_charge() - charges a buffer without room for a value of n_bytes, which is to be
+ * reserved next. Returns: NNHAL_NONE, RESOURCE_EXHAUSTED_TRANSIENT with *message set. */
+uint32_t nn_buffer_charge(struct nn_call *call, struct nn_buffer *buffer, uint64_t n_bytes);
 
 /* nn_buffer_reserve() - room for a value of n_bytes; for the writer. The value
  * that the buffer has stays: a caller that makes room may still be refused. Returns:

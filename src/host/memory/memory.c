@@ -45,6 +45,7 @@ static void memory_destroy(struct nn_object *object)
     if (memory->region && nn_region_may_stall(memory->region))
         __atomic_sub_fetch(&memory->session->n_stalling_files, 1, __ATOMIC_RELEASE);
     nn_region_unref(memory->region);
+    nn_quota_release(&memory->pages_charge);
     nn_quota_release(&memory->bytes_charge);
     nn_quota_release(&memory->charge);
     free(memory);
@@ -180,6 +181,15 @@ static uint64_t n_bytes(const struct nn_hal_import_memory_args *args)
     return args->kind == NNHAL_MEMORY_HARDWARE_BUFFER ? args->buffer.size : args->size;
 }
 
+/* A page that is not there yet belongs to the process that touches it first; in the application's
+ * own process that is the application. */
+static uint32_t charge_pages(struct nn_call *call, struct nn_memory *memory)
+{
+    uint64_t n_bytes = call->session->is_service ? nn_region_fillable(memory->region) : 0;
+
+    return n_bytes ? nn_call_charge_memory(call, n_bytes, &memory->pages_charge) : NNHAL_NONE;
+}
+
 static uint32_t memory_import(struct nn_call *call, const struct nn_hal_import_memory_args *args,
                               struct nn_memory *memory, struct nn_hal_import_memory_reply *reply)
 {
@@ -202,6 +212,8 @@ static uint32_t memory_import(struct nn_call *call, const struct nn_hal_import_m
         __atomic_add_fetch(&call->session->n_stalling_files, 1, __ATOMIC_RELEASE);
     status = nn_call_charge(call, NN_QUOTA_MEMORY_BYTES, n_bytes(args), "bytes of shared memory",
                             &memory->bytes_charge);
+    if (status == NNHAL_NONE)
+        status = charge_pages(call, memory);
     if (status != NNHAL_NONE)
         return status;
     memory->kind = args->kind;

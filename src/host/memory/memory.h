@@ -38,6 +38,7 @@ struct nn_memory {
     struct nn_plane_layout layout; /* of hardware buffers */
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
+    struct nn_quota_charge pages_charge; /* pages that touching it may make ours */
 };
 
 /* nn_memory_get() - a reference to the memory of that id, NULL if there is none. */

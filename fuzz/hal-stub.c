@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n_bytes)
         return 0;
     message = (struct nn_codec_message){
         .number = bytes[0], .bytes = bytes + 2, .n_bytes = n_bytes - 2};
-    r = nn_hal_stub_call(&hal, bytes[1], &message, &status, &reply);
+    r = nn_hal_stub_call(&hal, bytes[1], &message, NULL, &status, &reply);
     FUZZ_CHECK(r == 0 || r == NN_HAL_STUB_E_VIOLATION);
     if (r == 0)
         FUZZ_CHECK(status <= NNHAL_DEAD_OBJECT && reply.n_bytes > 0);

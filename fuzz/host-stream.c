@@ -111,7 +111,7 @@ static bool do_call(struct session *session)
     message.fds = fds;
     message.n_bytes = take_number(session, 4) % (session->n_left + 1);
     message.bytes = take(session, message.n_bytes);
-    r = nn_hal_stub_call(session->hal, 0, &message, &status, &reply);
+    r = nn_hal_stub_call(session->hal, 0, &message, NULL, &status, &reply);
     FUZZ_CHECK(r == 0 || r == NN_HAL_STUB_E_VIOLATION);
     FUZZ_CHECK(r != 0 || status <= NNHAL_DEAD_OBJECT);
     nn_codec_buffer_close(&reply);

@@ -24,6 +24,7 @@ struct request {
     const struct nn_codec_message *message;
     const struct nn_hal_method_type *method;
     struct nn_arena *arena;
+    const struct nn_meter *meter;
     void *args;
     void *reply;
 };
@@ -53,13 +54,19 @@ static const char *sentence_cut(struct nn_arena *arena, const char *sentence)
     return copy;
 }
 
+int nn_hal_stub_refuse(uint32_t minor, const char *sentence, struct nn_codec_buffer *reply)
+{
+    const struct nn_hal_failure failure = {.message = sentence};
+    int r = nn_codec_encode(&nn_codec_failure, minor, &failure, reply);
+
+    return r > 0 ? nn_error_fold(r) : r;
+}
+
 static int encode_failure(const struct request *request, const char *sentence,
                           struct nn_codec_buffer *reply)
 {
-    const struct nn_hal_failure failure = {.message = sentence_cut(request->arena, sentence)};
-    int r = nn_codec_encode(&nn_codec_failure, request->minor, &failure, reply);
-
-    return r > 0 ? nn_error_fold(r) : r;
+    return nn_error_trace(
+        nn_hal_stub_refuse(request->minor, sentence_cut(request->arena, sentence), reply));
 }
 
 /* Closes the descriptors of a reply that will not be sent, of which the arrays
@@ -116,6 +123,7 @@ static int request_serve(struct request *request, uint32_t *ret_status,
     request->reply = nn_arena_alloc(request->arena, method->reply->size);
     if (!request->args || !request->reply)
         return nn_error_origin(-ENOMEM);
+    request->arena->meter = request->meter;
     r = nn_codec_decode(method->args, request->minor, request->message, request->arena,
                         request->args);
     if (r == NN_CODEC_E_VIOLATION)
@@ -123,7 +131,8 @@ static int request_serve(struct request *request, uint32_t *ret_status,
     nn_hal_trace("<-", NN_HAL_PACKET_CALL, request->message, request->args);
     /* Not the client's fault: it gets an answer and keeps its connection. */
     if (r == NN_CODEC_E_MEMORY)
-        *message_of(request->reply) = "the service has no memory for this request";
+        *message_of(request->reply) = "the service has no memory for this request, or its user may "
+                                      "have no more: free something, or try again later";
     else
         status = nn_hal_stub_dispatch(request->hal, request->message->number, request->args,
                                       request->reply, request->arena);
@@ -139,14 +148,16 @@ static int request_serve(struct request *request, uint32_t *ret_status,
 }
 
 int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, const struct nn_codec_message *message,
-                     uint32_t *ret_status, struct nn_codec_buffer *reply)
+                     const struct nn_meter *meter, uint32_t *ret_status,
+                     struct nn_codec_buffer *reply)
 {
     struct nn_arena arena;
     struct request request = {.hal = hal,
                               .minor = minor,
                               .message = message,
                               .method = find_method(message->number, minor),
-                              .arena = &arena};
+                              .arena = &arena,
+                              .meter = meter};
     int r = NN_HAL_STUB_E_VIOLATION;
 
     nn_arena_init(&arena, MAX_ARENA_BYTES);

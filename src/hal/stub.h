@@ -10,6 +10,8 @@
 #include "codec/codec.h"
 #include "hal/hal.h"
 
+struct nn_meter;
+
 enum {
     NN_HAL_STUB_E_VIOLATION = 1, /* no such method, or not of its form: drop the peer */
 };
@@ -18,11 +20,17 @@ enum {
  * are closed when the call is over, the host has duplicated what it keeps.
  * *ret_status is for the packet's header, the reply's bytes are appended to
  * *reply, whose descriptors are to be closed after it was sent
- * (nn_codec_buffer_close). Blocks as long as the method does. Any thread.
+ * (nn_codec_buffer_close). What the decoded request and the reply take beyond a first
+ * chunk, in which those that free something fit, is charged to meter (NULL: not). Blocks as long as the method does. Any thread.
  * Returns: 0, NN_HAL_STUB_E_VIOLATION, -ENOMEM (no memory for the reply; a
  * request that is too big for ours is answered, not refused). */
 int nn_hal_stub_call(struct nn_hal *hal, uint32_t minor, const struct nn_codec_message *request,
-                     uint32_t *ret_status, struct nn_codec_buffer *reply);
+                     const struct nn_meter *meter, uint32_t *ret_status,
+                     struct nn_codec_buffer *reply);
+
+/* nn_hal_stub_refuse() - the reply of any request that is answered with a failure without having
+ * been read. Returns: 0, -ENOMEM. */
+int nn_hal_stub_refuse(uint32_t minor, const char *sentence, struct nn_codec_buffer *reply);
 
 /* nn_hal_stub_subject() - what a request to execute_synchronously executes, for
  * the scheduler: the ids stand first in its bytes. Both are 0 for other

@@ -250,8 +250,10 @@ static int serving_run(struct serving *serving)
 {
     struct sigaction action = {.sa_handler = on_termination};
     struct nn_service *service = NULL;
-    int r = nn_service_new(serving->host, &service);
+    int r;
 
+    nn_host_limit_memory(serving->host, serving->is_listening);
+    r = nn_service_new(serving->host, &service);
     nn_overdue_enable();
     if (r < 0)
         return fail(1, "cannot serve: %s", strerror(-r));

@@ -20,6 +20,7 @@ enum {
     MAX_CONNECTIONS_PER_USER = 256,
     MAX_MEMORIES_PER_USER = 16384,
     MAX_BYTES_PER_USER = 512 << 20,
+    RECEIVED_PART = 8, /* of a user's memory: requests that wait for a worker */
     MAX_FDS_PER_USER = 4096,
     MIN_WORKERS = 16,
     N_CLOSERS = 4,
@@ -70,6 +71,13 @@ static size_t raise_fds(void)
     return limit.rlim_cur < 1 << 20 ? (size_t)limit.rlim_cur : 1 << 20;
 }
 
+static size_t received_bytes(const struct nn_host *host)
+{
+    uint64_t n_bytes = nn_host_user_memory(host) / RECEIVED_PART;
+
+    return n_bytes < MAX_BYTES_PER_USER ? (size_t)n_bytes : MAX_BYTES_PER_USER;
+}
+
 static int service_start(struct nn_service *service)
 {
     struct nn_service_session_context *context = &service->context;
@@ -77,7 +85,7 @@ static int service_start(struct nn_service *service)
     struct nn_service_quota_limits limits = {
         .n_connections = MAX_CONNECTIONS,
         .n_connections_per_user = MAX_CONNECTIONS_PER_USER,
-        .n_bytes_per_user = MAX_BYTES_PER_USER,
+        .n_bytes_per_user = received_bytes(context->host),
         .n_fds_per_user = n_fds / 4 < MAX_FDS_PER_USER ? n_fds / 4 : MAX_FDS_PER_USER,
     };
     int r;

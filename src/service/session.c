@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/meter.h"
 #include "base/sys.h"
 #include "codec/codec.h"
 #include "hal/stub.h"
@@ -43,6 +44,7 @@ struct call {
     struct nn_service_session *session;
     struct nn_packet packet;
     size_t n_bytes, n_fds; /* charged */
+    uint64_t n_read;       /* charged to the session: a body that was read from a file */
 };
 
 /* -- the end ------------------------------------------------------------------------------ */
@@ -125,6 +127,7 @@ static void call_free(struct call *call)
 
     nn_service_quota_release(session->user, call->n_bytes, call->n_fds);
     nn_packet_done(&call->packet);
+    nn_meter_uncharge(session->hal ? nn_host_meter(session->hal) : NULL, call->n_read);
     free(call);
     __atomic_sub_fetch(&session->n_calls, 1, __ATOMIC_SEQ_CST);
     /* Pairs with the loop, which says that it pauses before it counts again. */
@@ -175,7 +178,8 @@ static void session_answer(struct nn_service_session *session, struct nn_packet 
     };
     struct nn_codec_buffer reply = {.bytes = NULL};
     uint32_t status = NNHAL_GENERAL_FAILURE;
-    int r = nn_hal_stub_call(session->hal, session->hello.minor, &message, &status, &reply);
+    int r = nn_hal_stub_call(session->hal, session->hello.minor, &message,
+                             nn_host_meter(session->hal), &status, &reply);
 
     packet->header.n_fds = 0; /* the stub closed them */
     if (r == 0)
@@ -188,13 +192,44 @@ static void session_answer(struct nn_service_session *session, struct nn_packet 
     nn_codec_buffer_done(&reply);
 }
 
+/* A body in a file becomes this process's memory when it is read. */
+static bool charge_body(struct call *call)
+{
+    const struct nn_packet *packet = &call->packet;
+    uint64_t n_bytes = packet->has_unread ? packet->header.n_body_bytes : 0;
+
+    if (nn_meter_charge(nn_host_meter(call->session->hal), n_bytes) < 0)
+        return false;
+    call->n_read = n_bytes;
+    return true;
+}
+
+/* Answers a request that is not even read. */
+static void refuse_body(struct call *call)
+{
+    struct nn_service_session *session = call->session;
+    struct nn_codec_buffer reply = {.bytes = NULL};
+    char text[NNHAL_MAX_SENTENCE_BYTES + 1];
+
+    nn_host_explain_memory(session->hal, call->packet.header.n_body_bytes, text, sizeof(text));
+    if (nn_hal_stub_refuse(session->hello.minor, text, &reply) == 0)
+        send_reply(session, &call->packet.header, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT, &reply);
+    else
+        session_drop(session, "no memory for its request");
+    nn_codec_buffer_done(&reply);
+}
+
 static void run_call(struct nn_job *job)
 {
     struct call *call = NN_CONTAINER_OF(job, struct call, job);
     struct nn_service_session *session = call->session;
     int r;
 
-    if (!nn_peer_has_ended(session->peer)) {
+    if (nn_peer_has_ended(session->peer)) {
+        /* its turn only frees it */
+    } else if (!charge_body(call)) {
+        refuse_body(call);
+    } else {
         r = nn_packet_read_body(&call->packet);
         if (r == 0)
             session_answer(session, &call->packet);

@@ -124,7 +124,7 @@ static int wire_call(struct nn_hal_channel *channel, const struct nn_codec_messa
         ck_assert_int_ge(fds[i], 0);
     }
     received.fds = fds;
-    r = nn_hal_stub_call(&fake.hal, channel->minor, &received, ret_status, reply);
+    r = nn_hal_stub_call(&fake.hal, channel->minor, &received, NULL, ret_status, reply);
     ck_assert_int_eq(r, 0);
     if (wire.bad_bytes) {
         reply->n_bytes = 0;
@@ -367,7 +367,7 @@ static int stub(const struct nn_codec_message *message, uint32_t *status,
                 struct nn_codec_buffer *reply)
 {
     *reply = (struct nn_codec_buffer){.bytes = NULL};
-    return nn_hal_stub_call(&fake.hal, 0, message, status, reply);
+    return nn_hal_stub_call(&fake.hal, 0, message, NULL, status, reply);
 }
 
 TEST(a_request_that_is_none_is_a_violation)

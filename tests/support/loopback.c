@@ -41,7 +41,7 @@ static int loopback_call(struct nn_hal_channel *channel, const struct nn_codec_m
         }
     }
     message.fds = fds;
-    r = nn_hal_stub_call(loopback->inner, channel->minor, &message, ret_status, reply);
+    r = nn_hal_stub_call(loopback->inner, channel->minor, &message, NULL, ret_status, reply);
     if (r != 0)
         return r < 0 ? r : -EPROTO;
     message = (struct nn_codec_message){.serial = request->serial,

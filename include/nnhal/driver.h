@@ -167,7 +167,7 @@ struct nnhal_prepare_from_cache {
     uint64_t deadline_ns;         /* as in struct nnhal_prepare */
     const uint32_t *is_cancelled; /* as in struct nnhal_prepare; since 0.2 */
     const struct nnhal_turn *turn;
-    void *account;                /* as in struct nnhal_prepare; since 0.2 */
+    void *account; /* as in struct nnhal_prepare; since 0.2 */
 };
 
 /* The names that this header had before 0.2. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/relay.h"
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <unistd.h>
+
+enum { BLOCK_BYTES = 4096 };
+
+/* Bytes that follow the first one of a character, in UTF-8; 0 also for what begins none. */
+static uint8_t bytes_after(uint8_t lead)
+{
+    return lead >= 0xf0 && lead < 0xf5 ? 3 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xc2;
+}
+
+static bool is_plain(uint8_t byte)
+{
+    return (byte >= ' ' && byte < 0x7f) || byte == '\n' || byte == '\t';
+}
+
+void nn_relay_clean(struct nn_relay *relay, uint8_t *bytes, size_t n_bytes)
+{
+    for (size_t i = 0; i < n_bytes; i++) {
+        uint8_t byte = bytes[i];
+
+        if (byte >= 0x80 && byte < 0xc0 && relay->n_missing) {
+            relay->n_missing--;
+            /* U+0080 to U+009F are control characters as well. */
+            if (relay->lead == 0xc2 && byte < 0xa0)
+                bytes[i] = '?';
+            continue;
+        }
+        relay->n_missing = byte >= 0xc0 && byte < 0xf5 ? bytes_after(byte) : 0;
+        relay->lead = byte;
+        if (!relay->n_missing && !is_plain(byte))
+            bytes[i] = '?';
+    }
+}
+
+int nn_relay_pass(struct nn_relay *relay, int from_fd, int to_fd)
+{
+    uint8_t bytes[BLOCK_BYTES];
+    ssize_t n = read(from_fd, bytes, sizeof(bytes));
+
+    if (n <= 0)
+        return n < 0 ? nn_error_origin(-errno) : 0;
+    nn_relay_clean(relay, bytes, (size_t)n);
+    for (ssize_t done = 0, m; done < n; done += m) {
+        m = write(to_fd, bytes + done, (size_t)(n - done));
+        if (m < 0 && errno == EINTR)
+            m = 0;
+        else if (m <= 0)
+            break;
+    }
+    return (int)n;
+}

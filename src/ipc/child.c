@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Three processes: the application; the parent, which it makes without an exit
  * signal, and which makes the host, hands its pidfd over, and ends; the host,
- * which execs. Between clone and exec only what a signal handler may do is
+ * which execs, and reports the process that it runs its driver in. Between clone and exec only what a signal handler may do is
  * done: the application may have threads that hold any lock. */
 #include "ipc/child.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sys.h"
+#include "base/wait-limit.h"
 #include "ipc/sock.h"
 
 #include <fcntl.h>
@@ -23,9 +24,12 @@
 #define P_PIDFD 3
 #endif
 
+#define REPORT_TIMEOUT_NS UINT64_C(60000000000)
+
 enum {
     HOST_FD = 3,
-    REPORT_FD = 4,         /* close-on-exec: its end says that exec succeeded */
+    REPORT_FD = 4,         /* its end says that the host has nothing more to report */
+    BY_HOST = 1,           /* a report by the host, not by the parent */
     END_TIMEOUT_MS = 1000, /* until a killed process is gone */
     SAFE_FD = 16,          /* above both, while they are put in place */
 };
@@ -36,8 +40,7 @@ static pid_t clone_with_pidfd(int *ret_pidfd)
     return (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, ret_pidfd, 0, 0);
 }
 
-/* What the parent and the host tell the application: errno, with or without
- * the host's pidfd. */
+/* What the parent and the host tell the application: errno, or who tells it, and a pidfd. */
 static int send_report(int control, int error, int pidfd)
 {
     union {
@@ -62,6 +65,31 @@ static int send_report(int control, int error, int pidfd)
     return (int)nn_sys_sendmsg(control, &message, 0);
 }
 
+int nn_child_report(int fd, int pidfd)
+{
+    int r = send_report(fd, BY_HOST, pidfd);
+
+    return r < 0 ? nn_error_trace(r) : 0;
+}
+
+/* Waits for at most the time that a hello may take, and until the thread's limit. */
+static int await_report(int control)
+{
+    uint64_t end_ns = nn_sys_now_ns() + REPORT_TIMEOUT_NS, limit_ns = nn_wait_limit_get();
+    struct pollfd report = {.fd = control, .events = POLLIN};
+
+    if (limit_ns < end_ns)
+        end_ns = limit_ns;
+    for (;;) {
+        uint64_t now_ns = nn_sys_now_ns();
+
+        if (now_ns >= end_ns)
+            return nn_error_origin(-ETIMEDOUT);
+        if (poll(&report, 1, (int)((end_ns - now_ns) / 1000000 + 1)) > 0)
+            return 0;
+    }
+}
+
 /* Returns: 0 or 1 (how much was reported), or -errno. */
 static int receive_report(int control, int *ret_error, int *ret_pidfd)
 {
@@ -76,9 +104,11 @@ static int receive_report(int control, int *ret_error, int *ret_pidfd)
         .msg_control = room.bytes,
         .msg_controllen = sizeof(room.bytes),
     };
-    ssize_t n = nn_sys_recvmsg(control, &message, 0);
+    ssize_t n = await_report(control);
     struct cmsghdr *cmsg;
 
+    if (n == 0)
+        n = nn_sys_recvmsg(control, &message, 0);
     if (n <= 0)
         return (int)n;
     cmsg = CMSG_FIRSTHDR(&message);
@@ -180,12 +210,46 @@ static int run_parent(const char *path, char *const *arguments, int host, int co
     return r;
 }
 
+/* The reports come in either order. A host that ends before it reports has a reason, which the
+ * connection shows; its own pidfd is as good then. */
+static int collect_reports(int reports, int *ret_pidfd)
+{
+    _cleanup_(closep) int host = -1, driver = -1;
+    int teller = 0, r;
+
+    for (;;) {
+        int pidfd = -1;
+
+        r = receive_report(reports, &teller, &pidfd);
+        if (r > 0 && teller >= 0 && pidfd >= 0) {
+            int *place = teller == BY_HOST ? &driver : &host;
+
+            closep(place);
+            *place = pidfd;
+        } else if (r > 0) {
+            closep(&pidfd);
+            r = nn_error_origin(teller < 0 ? teller : -EIO);
+        }
+        if (r <= 0)
+            break;
+    }
+    if (r < 0 && host >= 0)
+        nn_child_kill(host);
+    /* No report came: the parent was killed before it could send one. */
+    if (r == 0 && host < 0 && driver < 0)
+        r = -EIO;
+    if (r < 0)
+        return nn_error_origin(r);
+    *ret_pidfd = driver >= 0 ? steal_fd(&driver) : steal_fd(&host);
+    return 0;
+}
+
 int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pidfd)
 {
     char *arguments[] = {(char *)"nnhal-host", (char *)"--fd",          (char *)"3",
                          (char *)"--",         (char *)(uintptr_t)name, NULL};
     _cleanup_(closep) int ours = -1, theirs = -1, reports = -1, control = -1, pidfd = -1;
-    int pair[2], error = -EIO, r;
+    int pair[2], r;
 
     r = nn_sock_pair(pair);
     if (r < 0)
@@ -204,15 +268,9 @@ int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pid
      * below. */
     closep(&control);
     control = -1;
-    /* The two reports come in either order; the end of both means success. */
-    while ((r = receive_report(reports, &error, &pidfd)) > 0)
-        if (error < 0)
-            return nn_error_origin(error);
+    r = collect_reports(reports, &pidfd);
     if (r < 0)
         return nn_error_trace(r);
-    /* No report came: the parent was killed before it could send one. */
-    if (pidfd < 0)
-        return nn_error_origin(-EIO);
     *ret_fd = steal_fd(&ours);
     *ret_pidfd = steal_fd(&pidfd);
     return 0;

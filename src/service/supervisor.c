@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/supervisor.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/sys.h"
+#include "ipc/child.h"
+#include "ipc/sock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* In which the driver's process ends by itself when its client is gone. */
+#define GRACE_NS UINT64_C(1000000000)
+
+enum {
+    POLL_MS = 100, /* while it is waited for */
+    SIGNAL_EXIT = 128,
+    OLD_MAX_FD = 65536, /* before Linux 5.9, without close_range() */
+};
+
+static pid_t supervised; /* for the signal handler */
+
+static void forward_termination(int number)
+{
+    int saved = errno;
+
+    if (supervised > 0)
+        kill(supervised, SIGTERM);
+    errno = saved;
+}
+
+/* -- the line ------------------------------------------------------------------------------- */
+
+/* value, and perhaps a descriptor. */
+static int line_send(int line_fd, int32_t value, int fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } room;
+    struct iovec part = {.iov_base = &value, .iov_len = sizeof(value)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t n;
+
+    if (fd >= 0) {
+        struct cmsghdr *cmsg;
+
+        memset(&room, 0, sizeof(room));
+        message.msg_control = room.bytes;
+        message.msg_controllen = sizeof(room.bytes);
+        cmsg = CMSG_FIRSTHDR(&message);
+        cmsg->cmsg_level = SOL_SOCKET;
+        cmsg->cmsg_type = SCM_RIGHTS;
+        cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
+    }
+    n = nn_sys_sendmsg(line_fd, &message, 0);
+    return n < 0 ? nn_error_trace((int)n) : 0;
+}
+
+/* ret_fd is NULL where none may come: the kernel then drops those that do. */
+static int line_receive(int line_fd, int32_t *ret_value, int *ret_fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } room;
+    struct iovec part = {.iov_base = ret_value, .iov_len = sizeof(*ret_value)};
+    struct msghdr message = {
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = ret_fd ? room.bytes : NULL,
+        .msg_controllen = ret_fd ? sizeof(room.bytes) : 0,
+    };
+    ssize_t n = nn_sys_recvmsg(line_fd, &message, 0);
+    struct cmsghdr *cmsg;
+
+    if (n < 0)
+        return nn_error_trace((int)n);
+    if (n != sizeof(*ret_value))
+        return nn_error_origin(-EPIPE);
+    cmsg = ret_fd ? CMSG_FIRSTHDR(&message) : NULL;
+    if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
+        memcpy(ret_fd, CMSG_DATA(cmsg), sizeof(int));
+    return 0;
+}
+
+int nn_supervisor_ask(struct nn_supervisor *supervisor, enum nn_supervisor_request request,
+                      int *ret_fd)
+{
+    int32_t answer;
+    int fd = -1, r = line_send(supervisor->line_fd, (int32_t)request, -1);
+
+    if (r >= 0)
+        r = line_receive(supervisor->line_fd, &answer, &fd);
+    if (r < 0)
+        return nn_error_trace(r);
+    if (answer < 0) {
+        closep(&fd);
+        return nn_error_origin(answer);
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+/* What comes is the driver's process's word, which may be the driver's. */
+static int answer_request(struct nn_supervisor *supervisor)
+{
+    _cleanup_(closep) int fd = -1;
+    int32_t request;
+    int r = line_receive(supervisor->line_fd, &request, NULL);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    r = supervisor->answer(supervisor->ctx, (enum nn_supervisor_request)request, &fd);
+    return nn_error_trace(line_send(supervisor->line_fd, r, fd));
+}
+
+/* -- the driver's process --------------------------------------------------------------------- */
+
+static void close_from_to(unsigned first, unsigned last)
+{
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+        return;
+    for (unsigned fd = first; fd <= last && fd < OLD_MAX_FD; fd++)
+        close((int)fd);
+}
+
+/* All but the standard three, a and b (-1: none). */
+static void close_others(int a, int b)
+{
+    int low = a < b ? a : b, high = a < b ? b : a;
+    unsigned next = STDERR_FILENO + 1;
+
+    if (low >= (int)next) {
+        close_from_to(next, (unsigned)low - 1);
+        next = (unsigned)low + 1;
+    }
+    if (high >= (int)next) {
+        close_from_to(next, (unsigned)high - 1);
+        next = (unsigned)high + 1;
+    }
+    close_from_to(next, UINT32_MAX);
+}
+
+/* The pipe has no reader when the supervisor is gone. */
+bool nn_supervisor_is_there(void)
+{
+    struct pollfd output = {.fd = STDERR_FILENO};
+
+    return poll(&output, 1, 0) == 0;
+}
+
+static int enter_process(struct nn_supervisor *supervisor, int output_fd)
+{
+    int null_fd = nn_sys_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0);
+
+    supervised = 0;
+    /* No terminal's signals, and no /dev/tty. */
+    setsid();
+    if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
+        dup2(output_fd, STDERR_FILENO) < 0)
+        return nn_error_origin(-errno);
+    close_others(supervisor->line_fd, supervisor->socket_fd);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return nn_error_origin(-errno);
+    return nn_supervisor_is_there() ? 0 : nn_error_origin(-EPIPE);
+}
+
+/* -- the supervisor ----------------------------------------------------------------------------- */
+
+/* What is in the way of a pidfd leaves the socket's end, which the driver's process sees. */
+static void watch_client(struct nn_supervisor *supervisor)
+{
+    supervisor->watch_fd = -1;
+    if (supervisor->client_fd >= 0)
+        nn_sock_pidfd(supervisor->client_fd, &supervisor->watch_fd);
+}
+
+static int become_supervisor(struct nn_supervisor *supervisor)
+{
+    const struct sigaction action = {.sa_handler = forward_termination};
+    int r = 0;
+
+    supervised = supervisor->pid;
+    supervisor->pidfd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
+    if (supervisor->pidfd < 0)
+        return nn_error_origin(-errno);
+    if (supervisor->report_fd >= 0)
+        r = nn_child_report(supervisor->report_fd, supervisor->pidfd);
+    /* A second copy would keep the socket open when the driver's process is gone. */
+    closep(&supervisor->report_fd);
+    closep(&supervisor->socket_fd);
+    supervisor->report_fd = supervisor->socket_fd = supervisor->client_fd = -1;
+    fcntl(supervisor->output_fd, F_SETFL, O_NONBLOCK);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    return nn_error_trace(r);
+}
+
+static void block_termination(int how)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(how, &set, NULL);
+}
+
+int nn_supervisor_split(struct nn_supervisor *supervisor)
+{
+    _cleanup_(closep) int reader = -1, writer = -1, near = -1, far = -1;
+    int pair[2], r;
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return nn_error_origin(-errno);
+    reader = pair[0];
+    writer = pair[1];
+    r = nn_sock_pair(pair);
+    if (r < 0)
+        return nn_error_trace(r);
+    near = pair[0];
+    far = pair[1];
+    watch_client(supervisor);
+    /* One that comes now is taken when there is a handler. */
+    block_termination(SIG_BLOCK);
+    supervisor->pid = fork();
+    if (supervisor->pid < 0) {
+        r = nn_error_origin(-errno);
+    } else if (supervisor->pid == 0) {
+        supervisor->line_fd = steal_fd(&far);
+        r = enter_process(supervisor, writer);
+        /* Closed with all others. */
+        reader = writer = near = -1;
+        if (r < 0)
+            _exit(1);
+        return 1;
+    } else {
+        supervisor->line_fd = steal_fd(&near);
+        supervisor->output_fd = steal_fd(&reader);
+        r = become_supervisor(supervisor);
+        if (r < 0)
+            kill(supervisor->pid, SIGKILL);
+    }
+    block_termination(SIG_UNBLOCK);
+    return nn_error_trace(r);
+}
+
+/* As the driver's process ended. */
+static int end_as(int status)
+{
+    const struct rlimit none = {0};
+    sigset_t all;
+
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    setrlimit(RLIMIT_CORE, &none);
+    signal(WTERMSIG(status), SIG_DFL);
+    sigfillset(&all);
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    kill(getpid(), WTERMSIG(status));
+    return SIGNAL_EXIT + WTERMSIG(status); /* the init of a container */
+}
+
+static int collect_end(struct nn_supervisor *supervisor)
+{
+    int status = 0;
+
+    while (waitpid(supervisor->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    supervised = 0;
+    while (nn_relay_pass(&supervisor->relay, supervisor->output_fd, STDERR_FILENO) > 0)
+        ;
+    closep(&supervisor->output_fd);
+    closep(&supervisor->line_fd);
+    closep(&supervisor->pidfd);
+    closep(&supervisor->watch_fd);
+    return end_as(status);
+}
+
+int nn_supervisor_watch(struct nn_supervisor *supervisor)
+{
+    enum { ENDED, PRINTED, ASKED, CLIENT };
+    struct pollfd fds[] = {
+        [ENDED] = {.fd = supervisor->pidfd, .events = POLLIN},
+        [PRINTED] = {.fd = supervisor->output_fd, .events = POLLIN},
+        [ASKED] = {.fd = supervisor->line_fd, .events = POLLIN},
+        [CLIENT] = {.fd = supervisor->watch_fd, .events = POLLIN},
+    };
+    uint64_t end_ns = UINT64_MAX;
+
+    for (;;) {
+        int n = poll(fds, NN_N_ELEMENTS(fds), end_ns == UINT64_MAX ? -1 : POLL_MS), r = -EAGAIN;
+
+        if (nn_sys_now_ns() >= end_ns)
+            kill(supervisor->pid, SIGKILL);
+        if (n < 0)
+            continue; /* a signal, which was passed on */
+        if (fds[ENDED].revents)
+            return collect_end(supervisor);
+        if (fds[PRINTED].revents)
+            r = nn_relay_pass(&supervisor->relay, supervisor->output_fd, STDERR_FILENO);
+        if (r == 0 || (r < 0 && r != -EAGAIN && r != -EINTR))
+            fds[PRINTED].fd = -1;
+        if (fds[ASKED].revents && answer_request(supervisor) < 0) {
+            /* Closed, so that none waits at the other end for an answer. */
+            closep(&supervisor->line_fd);
+            fds[ASKED].fd = supervisor->line_fd = -1;
+        }
+        if (fds[CLIENT].revents) {
+            fds[CLIENT].fd = -1;
+            end_ns = nn_sys_now_ns() + GRACE_NS;
+        }
+    }
+}

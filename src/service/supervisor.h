@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* supervisor.h - the process beside a driver's process
+ *
+ * A driver runs in a process that holds no terminal and can open nothing. The
+ * process that was started stays outside, as its parent, without any code of
+ * drivers:
+ *
+ *     supervisor ---fork---> driver's process
+ *         | <-- pipe: what it prints (relay.h)
+ *         | <-> line: "ready", answered with the socket to listen at
+ *         | --> SIGTERM and SIGINT; its end is SIGKILL for the other
+ *
+ * It ends as the driver's process ends: with its exit status, or by its signal. Where there is
+ * one client only, it watches that one, too: a driver's process that is stopped cannot. */
+#ifndef NN_SERVICE_SUPERVISOR_H
+#define NN_SERVICE_SUPERVISOR_H
+
+#include "service/relay.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What the driver's process asks for; answered with a descriptor, or none. */
+enum nn_supervisor_request {
+    NN_SUPERVISOR_READY = 1,
+};
+
+struct nn_supervisor {
+    /* Answers a request, in the supervisor. Returns: 0, with *ret_fd (-1: none), which is closed
+     * when it was passed on; -errno. */
+    int (*answer)(void *ctx, enum nn_supervisor_request request, int *ret_fd);
+    void *ctx;
+    int socket_fd; /* stays open in the driver's process and is closed here; -1: none */
+    int client_fd; /* whose other end is the only client; -1: there are many */
+    int report_fd; /* is sent a pidfd of the driver's process (ipc/child.h), then closed; -1 */
+
+    /* Of the rest each process has its own. */
+    int line_fd;
+    int output_fd, pidfd, watch_fd;
+    pid_t pid;
+    struct nn_relay relay;
+};
+
+/* nn_supervisor_split() - makes the driver's process, while there is one thread. There descriptor 0
+ * is empty, 1 and 2 are the pipe; it has no terminal, no other descriptor than these, socket_fd and
+ * the line, and SIGTERM and SIGINT are blocked.
+ * Returns: 1 in the driver's process, 0 in the supervisor, -errno (there is no other process). */
+int nn_supervisor_split(struct nn_supervisor *supervisor);
+
+/* nn_supervisor_watch() - in the supervisor, until the other process has ended.
+ * Returns: its exit status; does not return where it was ended by a signal. */
+int nn_supervisor_watch(struct nn_supervisor *supervisor);
+
+/* nn_supervisor_is_there() - in the driver's process: whether the other one has not ended. Asked
+ * after PR_SET_PDEATHSIG was set again, which a change of the user clears. */
+bool nn_supervisor_is_there(void);
+
+/* nn_supervisor_ask() - in the driver's process. Blocks for the answer.
+ * Returns: 0 with *ret_fd, which is -1 if none was sent; -errno, also the supervisor's. */
+int nn_supervisor_ask(struct nn_supervisor *supervisor, enum nn_supervisor_request request,
+                      int *ret_fd);
+
+#endif

@@ -30,9 +30,14 @@ struct nnhal_serve_options {
     int32_t fd;              /* a connected socket, whose client alone is served; 0: none */
     uint32_t flags;
     const char *user; /* that root becomes; NULL: "nnhal", or "nobody" if it does not exist */
+    /* Is sent a pidfd of the driver's process, with four bytes, when there is one, and closed: for
+     * who started this process and may have to kill the driver. 0: none. */
+    int32_t report_fd;
 };
 
-/* nnhal_serve() - must be called while the process has one thread. Errors and the
+/* nnhal_serve() - the driver runs in a child of the calling process, which stays outside the
+ * sandbox: it passes on what the child prints, to standard error, and SIGTERM and SIGINT, and ends
+ * as the child ends, also by a signal. With NNHAL_SERVE_NO_SANDBOX there is no child. Must be called while the process has one thread. Errors and the
  * state of the sandbox are printed on standard error, as NNHAL_LOG says; if it is not
  * set, warnings and errors are printed, and nothing with fd.
  * Returns the exit status for main(): 0 after a requested termination, 1 if it could

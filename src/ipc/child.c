@@ -144,7 +144,7 @@ static int arrange_fds(int host, int control)
     if (fcntl(STDERR_FILENO, F_GETFD) < 0)
         dup2(null_fd, STDERR_FILENO);
     if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || dup2(host, HOST_FD) < 0 ||
-        dup3(control, REPORT_FD, O_CLOEXEC) < 0)
+        dup2(control, REPORT_FD) < 0)
         return nn_error_origin(-errno);
     /* Descriptors of the application that are not close-on-exec must not stay open in the
      * host. Before Linux 5.9 there is no close_range. */
@@ -246,8 +246,9 @@ static int collect_reports(int reports, int *ret_pidfd)
 
 int nn_child_spawn(const char *path, const char *name, int *ret_fd, int *ret_pidfd)
 {
-    char *arguments[] = {(char *)"nnhal-host", (char *)"--fd",          (char *)"3",
-                         (char *)"--",         (char *)(uintptr_t)name, NULL};
+    char *arguments[] = {
+        (char *)"nnhal-host", (char *)"--fd",          (char *)"3", (char *)"--report", (char *)"4",
+        (char *)"--",         (char *)(uintptr_t)name, NULL};
     _cleanup_(closep) int ours = -1, theirs = -1, reports = -1, control = -1, pidfd = -1;
     int pair[2], r;
 

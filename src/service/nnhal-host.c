@@ -17,6 +17,7 @@ static int print_usage(FILE *file, int status)
           "                  DRIVER.sock in $NNHAL_SOCKET_PATH, /run/nnhal (root) or\n"
           "                  $XDG_RUNTIME_DIR/nnhal\n"
           "  --fd N          serve the one client that is connected to descriptor N\n"
+          "  --report N      send a pidfd of the driver's process over descriptor N\n"
           "  --user NAME     the user that root becomes (nnhal, else nobody)\n"
           "  --no-sandbox    keep files, calls and privileges: for debugging a driver\n"
           "  --help          this text\n"
@@ -39,9 +40,13 @@ static int parse_fd(const char *text)
 int main(int argc, char **argv)
 {
     static const struct option names[] = {
-        {"listen", required_argument, NULL, 'l'}, {"fd", required_argument, NULL, 'f'},
-        {"user", required_argument, NULL, 'u'},   {"no-sandbox", no_argument, NULL, 'n'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"listen", required_argument, NULL, 'l'},
+        {"fd", required_argument, NULL, 'f'},
+        {"user", required_argument, NULL, 'u'},
+        {"no-sandbox", no_argument, NULL, 'n'},
+        {"report", required_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     struct nnhal_serve_options options = {.size = sizeof(options)};
     int option;
@@ -54,6 +59,11 @@ int main(int argc, char **argv)
         case 'f':
             options.fd = parse_fd(optarg);
             if (options.fd == 0)
+                return print_usage(stderr, 2);
+            break;
+        case 'r':
+            options.report_fd = parse_fd(optarg);
+            if (options.report_fd == 0)
                 return print_usage(stderr, 2);
             break;
         case 'u':

@@ -407,6 +407,9 @@ static int look_up(const char *name, struct identity *identity)
 /* user is NULL where the identity stays. */
 static int drop_privileges(const struct identity *user)
 {
+    int end_signal = 0, r;
+
+    prctl(PR_GET_PDEATHSIG, &end_signal, 0, 0, 0);
     if (geteuid() == 0)
         drop_bounding_set();
     /* Groups first: without root the process may not change them any more. */
@@ -414,7 +417,11 @@ static int drop_privileges(const struct identity *user)
                  setresgid(user->gid, user->gid, user->gid) < 0 ||
                  setresuid(user->uid, user->uid, user->uid) < 0))
         return nn_error_origin(-errno);
-    return nn_error_trace(drop_capabilities());
+    r = drop_capabilities();
+    /* A change of the user clears it. */
+    if (r == 0 && prctl(PR_SET_PDEATHSIG, end_signal, 0, 0, 0) < 0)
+        r = nn_error_origin(-errno);
+    return nn_error_trace(r);
 }
 
 int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox_report *ret_report)

@@ -7,11 +7,13 @@
 #include "base/variable.h"
 #include "host/execution/overdue.h"
 #include "host/host.h"
+#include "ipc/child.h"
 #include "ipc/discovery.h"
 #include "ipc/sock.h"
 #include "service/activation.h"
 #include "service/sandbox.h"
 #include "service/service.h"
+#include "service/supervisor.h"
 
 #include <pwd.h>
 #include <signal.h>
@@ -20,9 +22,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 enum {
     EXIT_UNUSABLE = 2,
+    EXIT_STUCK = 3,    /* as in host/execution/overdue.c */
     END_TIMEOUT_S = 5, /* for a driver that does not look at is_cancelled */
 };
 
@@ -33,7 +37,11 @@ struct serving {
     const char *configuration; /* within options.driver, or NULL */
     char *own_path;            /* a socket of ours, to be removed at the end */
     int fd;
+    bool has_socket; /* it was passed to this process */
     bool is_listening;
+    bool is_ready; /* the driver's process said so */
+    bool is_split; /* the driver's process is not the one that was started */
+    struct nn_supervisor supervisor;
     struct nn_host *host;
 };
 
@@ -43,12 +51,20 @@ static void on_termination(int number)
 {
     if (running)
         nn_service_stop(running);
+    else
+        _exit(0); /* the driver is being opened, or closed */
+}
+
+static void on_alarm(int number)
+{
+    _exit(EXIT_STUCK);
 }
 
 static void serving_done(struct serving *serving)
 {
     nn_host_unref(serving->host);
     closep(&serving->fd);
+    closep(&serving->options.report_fd);
     if (serving->own_path)
         unlink(serving->own_path);
     free(serving->own_path);
@@ -78,6 +94,8 @@ static int take_options(const struct nnhal_serve_options *options, struct servin
         return fail(EXIT_UNUSABLE, "%s", why);
     /* A program compiled with an older header has a shorter struct: what it lacks stays 0. */
     memcpy(&serving->options, options, size);
+    if (serving->options.report_fd == 0)
+        serving->options.report_fd = -1;
     if (!serving->options.driver || *serving->options.driver == '\0')
         return fail(EXIT_UNUSABLE, "no driver was named");
     if (serving->options.socket_path && serving->options.fd > 0)
@@ -189,22 +207,57 @@ static int listen_at_path(struct serving *serving)
     return 0;
 }
 
+/* What was passed to this process. Returns 0, where none was also, or an exit status. */
+static int take_socket(struct serving *serving)
+{
+    if (serving->options.fd > 0)
+        serving->fd = serving->options.fd;
+    else if (!serving->options.socket_path &&
+             nn_activation_take(&serving->fd, &serving->is_listening) < 0)
+        return fail(1, "systemd passed something else than one socket of packets");
+    serving->has_socket = serving->fd >= 0;
+    return 0;
+}
+
+/* The driver is open. */
 static int open_socket(struct serving *serving)
 {
-    int r;
+    int r = serving->has_socket ? 0 : listen_at_path(serving);
 
-    if (serving->options.fd > 0) {
-        serving->fd = serving->options.fd;
-        return 0;
+    if (r == 0)
+        /* The backlog holds the clients until the loop runs. */
+        nn_activation_notify("READY=1");
+    return r;
+}
+
+/* In the supervisor, for the driver's process. */
+static int answer_request(void *ctx, enum nn_supervisor_request request, int *ret_fd)
+{
+    struct serving *serving = ctx;
+
+    if (request != NN_SUPERVISOR_READY || serving->is_ready)
+        return nn_error_origin(-EINVAL);
+    serving->is_ready = true;
+    if (open_socket(serving) != 0)
+        return nn_error_origin(-EADDRNOTAVAIL);
+    *ret_fd = steal_fd(&serving->fd);
+    return 0;
+}
+
+static int become_ready(struct serving *serving)
+{
+    int fd = -1, r;
+
+    if (!serving->is_split)
+        return open_socket(serving);
+    r = nn_supervisor_ask(&serving->supervisor, NN_SUPERVISOR_READY, &fd);
+    if (r < 0)
+        return 1; /* it was said there why */
+    if (!serving->has_socket) {
+        serving->fd = fd;
+        serving->is_listening = true;
     }
-    if (!serving->options.socket_path) {
-        r = nn_activation_take(&serving->fd, &serving->is_listening);
-        if (r == 0)
-            return 0;
-        if (r < 0)
-            return fail(1, "systemd passed something else than one socket of packets");
-    }
-    return listen_at_path(serving);
+    return serving->fd >= 0 ? 0 : 1;
 }
 
 /* -- the sandbox --------------------------------------------------------------------------------- */
@@ -218,6 +271,11 @@ static bool is_sanitized(void)
 #endif
 }
 
+static bool has_sandbox(const struct serving *serving)
+{
+    return !(serving->options.flags & NNHAL_SERVE_NO_SANDBOX) && !is_sanitized();
+}
+
 static int close_sandbox(const struct serving *serving)
 {
     struct nn_sandbox_options options = {
@@ -227,15 +285,15 @@ static int close_sandbox(const struct serving *serving)
     struct nn_sandbox_report report;
     int r;
 
-    if ((serving->options.flags & NNHAL_SERVE_NO_SANDBOX) || is_sanitized()) {
-        nn_log("service", NN_LOG_WARNING, "%s runs without a sandbox", serving->name);
+    if (!has_sandbox(serving))
         return 0;
-    }
     /* Now, because in the sandbox the file of the map could not be opened. */
     nn_host_open_tokens(serving->host, NULL); /* what fails is said there */
     if (!options.user)
         options.user = getpwnam("nnhal") ? "nnhal" : "nobody";
     r = nn_sandbox_close(&options, &report);
+    if (r == 0 && !nn_supervisor_is_there())
+        r = nn_error_origin(-EPIPE);
     if (r < 0)
         return fail(1, "the sandbox cannot be closed: %s", strerror(-r));
     nn_log("service", NN_LOG_INFO, "sandbox: seccomp %s, Landlock version %d (0: none), root %s",
@@ -246,9 +304,31 @@ static int close_sandbox(const struct serving *serving)
 
 /* -- all of it ------------------------------------------------------------------------------------ */
 
-static int serving_run(struct serving *serving)
+static void handle_signals(void)
 {
     struct sigaction action = {.sa_handler = on_termination};
+    sigset_t set;
+
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static int service_serve(struct serving *serving, struct nn_service *service)
+{
+    int r = serving->is_listening ? nn_service_listen(service, steal_fd(&serving->fd))
+                                  : nn_service_add(service, steal_fd(&serving->fd));
+
+    if (r == 0)
+        r = nn_service_run(service);
+    return r < 0 ? fail(1, "the service ended: %s", strerror(-r)) : 0;
+}
+
+static int serving_run(struct serving *serving)
+{
     struct nn_service *service = NULL;
     int r;
 
@@ -258,31 +338,70 @@ static int serving_run(struct serving *serving)
     if (r < 0)
         return fail(1, "cannot serve: %s", strerror(-r));
     running = service;
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
+    r = become_ready(serving);
     share_weights(serving);
-    if (serving->is_listening)
-        r = nn_service_listen(service, steal_fd(&serving->fd));
-    else
-        r = nn_service_add(service, steal_fd(&serving->fd));
-    if (r == 0) {
-        /* Before the sandbox, which refuses socket(); the backlog holds the clients until
-         * the loop runs. */
-        nn_activation_notify("READY=1");
-        r = close_sandbox(serving);
-    }
     if (r == 0)
-        r = nn_service_run(service);
+        r = close_sandbox(serving);
+    if (r == 0)
+        r = service_serve(serving, service);
     /* A driver that never returns does not keep the process. */
-    signal(SIGALRM, SIG_DFL);
+    signal(SIGALRM, on_alarm);
     alarm(END_TIMEOUT_S);
     running = NULL;
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
     nn_service_free(service);
-    if (r < 0)
-        return fail(1, "the service ended: %s", strerror(-r));
     return r;
+}
+
+/* In the driver's process. */
+static int serve_driver(struct serving *serving)
+{
+    int r;
+
+    handle_signals();
+    r = open_driver(serving);
+    if (r == 0)
+        r = serving_run(serving);
+    return r;
+}
+
+/* This process is the driver's; who started it is told so. */
+static int stay_whole(struct serving *serving)
+{
+    _cleanup_(closep) int pidfd = -1;
+    int r = 0;
+
+    nn_log("service", NN_LOG_WARNING, "%s runs without a sandbox", serving->name);
+    if (serving->options.report_fd >= 0) {
+        pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+        r = nn_child_report(serving->options.report_fd, pidfd);
+        closep(&serving->options.report_fd);
+        serving->options.report_fd = -1;
+    }
+    return r < 0 ? fail(1, "cannot report: %s", strerror(-r)) : serve_driver(serving);
+}
+
+static int split(struct serving *serving)
+{
+    bool has_client = serving->has_socket && !serving->is_listening;
+    int r;
+
+    serving->supervisor = (struct nn_supervisor){
+        .answer = answer_request,
+        .ctx = serving,
+        .socket_fd = serving->fd,
+        .client_fd = has_client ? serving->fd : -1,
+        .report_fd = serving->options.report_fd,
+    };
+    r = nn_supervisor_split(&serving->supervisor);
+    if (r < 0)
+        return fail(1, "cannot start a process for the driver: %s", strerror(-r));
+    serving->options.report_fd = -1; /* closed in both */
+    if (r == 0) {
+        serving->fd = -1; /* closed here */
+        return nn_supervisor_watch(&serving->supervisor);
+    }
+    serving->is_split = true;
+    return serve_driver(serving);
 }
 
 _public_ int nnhal_serve(const struct nnhal_serve_options *options)
@@ -296,10 +415,8 @@ _public_ int nnhal_serve(const struct nnhal_serve_options *options)
     nn_log_set_default(serving.options.fd > 0 ? -1 : NN_LOG_WARNING);
     signal(SIGPIPE, SIG_IGN); /* the log may have lost its reader */
     if (r == 0)
-        r = open_driver(&serving);
-    if (r == 0)
-        r = open_socket(&serving);
-    if (r == 0)
-        r = serving_run(&serving);
-    return r;
+        r = take_socket(&serving);
+    if (r != 0)
+        return r;
+    return has_sandbox(&serving) ? split(&serving) : stay_whole(&serving);
 }

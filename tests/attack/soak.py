@@ -52,6 +52,12 @@ def held(pid):
     return (len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task")), kib)
 
 
+def host_of(pid):
+    """The process that a service runs its driver in."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(children[0]) if children else pid
+
+
 class Soak:
     def __init__(self, options, folder):
         self.options = options
@@ -85,7 +91,7 @@ class Soak:
             if service.poll() is not None or time.monotonic() > until:
                 sys.exit(f"the service {device} does not start")
             time.sleep(0.02)
-        self.begun[device] = held(service.pid)
+        self.begun[device] = held(host_of(service.pid))
 
     def start(self, kind, user, n):
         mode, device, path = kind
@@ -139,7 +145,7 @@ class Soak:
             for device, service in self.services.items():
                 if service.poll() is not None:
                     sys.exit(f"the service {device} has ended")
-            now = {device: held(service.pid) for device, service in self.services.items()}
+            now = {device: held(host_of(service.pid)) for device, service in self.services.items()}
             if time.monotonic() > until or all(now[d][1] <= self.begun[d][1] + KEPT[1] for d in now):
                 return now
             time.sleep(0.05)
@@ -148,6 +154,7 @@ class Soak:
         """Processes of this soak that are no services: private children without their parent."""
         mark = f"NNHAL_SOCKET_PATH={self.folder}\0".encode()
         known = {service.pid for service in self.services.values()}
+        known |= {host_of(pid) for pid in known}
         found = []
         for entry in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):

@@ -138,9 +138,9 @@ static pid_t start_stopper(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) {
         usleep(1000 + (unsigned)rand_r(&seed) % 60000);
-        kill(victim.pid, SIGSTOP);
+        kill(victim.host, SIGSTOP);
         usleep(1000 + (unsigned)rand_r(&seed) % (rand_r(&seed) % 2 ? 20000 : 500000));
-        kill(victim.pid, SIGCONT);
+        kill(victim.host, SIGCONT);
     }
 }
 
@@ -185,7 +185,7 @@ TEST(a_service_that_is_stopped_again_and_again)
     run_users(seed, rounds(4), false);
     kill(stopper, SIGKILL);
     ck_assert_int_eq(waitpid(stopper, NULL, 0), stopper);
-    kill(victim.pid, SIGCONT);
+    kill(victim.host, SIGCONT);
     print_counts("stops", 0);
     victim_stop(&victim);
 }

@@ -3,6 +3,7 @@
 
 #include "ipc/sock.h"
 #include "support/fds.h"
+#include "support/host-process.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -56,6 +57,7 @@ void victim_start(struct victim *victim, const char *name)
         _exit(99);
     }
     await_listener(victim);
+    victim->host = host_process(victim->pid);
 }
 
 void victim_expect_alive(const struct victim *victim)
@@ -90,17 +92,17 @@ struct victim_state victim_look(const struct victim *victim)
     char path[64], line[512];
     FILE *file;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)victim->pid);
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)victim->host);
     state.n_fds = count_entries(path);
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)victim->pid);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)victim->host);
     state.n_threads = count_entries(path);
-    snprintf(path, sizeof(path), "/proc/%d/maps", (int)victim->pid);
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)victim->host);
     file = fopen(path, "re");
     while (file && fgets(line, sizeof(line), file))
         state.n_maps += strstr(line, "memfd:") != NULL;
     if (file)
         fclose(file);
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)victim->pid);
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)victim->host);
     file = fopen(path, "re");
     while (file && fgets(line, sizeof(line), file))
         if (strncmp(line, "RssAnon:", 8) == 0)

@@ -17,7 +17,8 @@ struct victim_state {
 
 struct victim {
     char folder[64], path[100];
-    pid_t pid;
+    pid_t pid;  /* that was started */
+    pid_t host; /* that runs the driver */
     int log_fd; /* what it printed */
 };
 

@@ -25,13 +25,15 @@ int main(int argc, char **argv)
     struct sigaction action;
     sigset_t mask;
     char text[256];
-    int n;
+    int n = 0;
 
     sigprocmask(SIG_SETMASK, NULL, &mask);
     sigaction(SIGUSR1, NULL, &action);
-    n = snprintf(text, sizeof(text), "%s %s %s %s fds=%d blocked=%d ignored=%d", argv[1], argv[2],
-                 argc > 3 ? argv[3] : "", argc > 4 ? argv[4] : "", n_fds(),
-                 sigismember(&mask, SIGUSR2), action.sa_handler == SIG_IGN);
+    for (int i = 1; i < argc; i++)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s ", argv[i]);
+    n += snprintf(text + n, sizeof(text) - (size_t)n, "fds=%d blocked=%d ignored=%d", n_fds(),
+                  sigismember(&mask, SIGUSR2), action.sa_handler == SIG_IGN);
+    close(4); /* has nothing to report */
     if (send(3, text, (size_t)n, MSG_NOSIGNAL) < 0)
         return 1;
     return recv(3, text, sizeof(text), 0) > 0;

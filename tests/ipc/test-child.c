@@ -56,8 +56,8 @@ TEST(the_host_gets_a_socket_a_name_and_nothing_else)
     signal(SIGUSR1, SIG_IGN);
     ck_assert_int_eq(nn_child_spawn(getenv("NN_TEST_CHILD"), "a-driver", &fd, &pidfd), 0);
     ck_assert_int_gt(recv(fd, text, sizeof(text) - 1, 0), 0);
-    /* Standard three and the socket; the descriptor 4 closed itself on exec. */
-    ck_assert_str_eq(text, "--fd 3 -- a-driver fds=4 blocked=0 ignored=0");
+    /* Standard three, the socket and what it reports over. */
+    ck_assert_str_eq(text, "--fd 3 --report 4 -- a-driver fds=5 blocked=0 ignored=0");
     sigprocmask(SIG_SETMASK, NULL, &mask);
     ck_assert(sigismember(&mask, SIGUSR2));
     ck_assert(!sigismember(&mask, SIGUSR1));

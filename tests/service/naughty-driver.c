@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +26,15 @@ static const char *outcome(int fd)
         return "refused";
     close(fd);
     return "got";
+}
+
+static const char *kind_of(int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return "closed";
+    return isatty(fd) ? "terminal" : S_ISFIFO(status.st_mode) ? "pipe" : "other";
 }
 
 static uint32_t naughty_open(const struct nnhal_driver_services *given, void **ret_device)
@@ -47,7 +57,7 @@ static uint32_t naughty_supported(void *device, const struct nnhal_driver_model 
 static uint32_t naughty_prepare(void *device, const struct nnhal_prepare *prepare,
                                 void **ret_prepared)
 {
-    char text[200];
+    char text[300];
     int n;
 
     if (blocks_signals) {
@@ -59,8 +69,11 @@ static uint32_t naughty_prepare(void *device, const struct nnhal_prepare *prepar
                   outcome(socket(AF_INET, SOCK_STREAM, 0)));
     n += snprintf(text + n, sizeof(text) - (size_t)n, ", device %s",
                   outcome(open("/dev/null", O_RDWR)));
-    snprintf(text + n, sizeof(text) - (size_t)n, ", declared device %s",
-             outcome(open("/dev/zero", O_RDWR)));
+    n += snprintf(text + n, sizeof(text) - (size_t)n, ", declared device %s",
+                  outcome(open("/dev/zero", O_RDWR)));
+    snprintf(text + n, sizeof(text) - (size_t)n, ", input %s, output %s, errors %s",
+             kind_of(STDIN_FILENO), kind_of(STDOUT_FILENO), kind_of(STDERR_FILENO));
+    dprintf(STDOUT_FILENO, "a driver \33[6n\n");
     services->explain(services->ctx, text);
     return NNHAL_GENERAL_FAILURE;
 }

@@ -8,6 +8,7 @@
 
 #include "support/check-main.h"
 #include "support/fds.h"
+#include "support/host-process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -187,7 +188,7 @@ TEST(one_listens_and_the_second_says_why_it_cannot)
     second = start(plain, -1);
     ck_assert_int_eq(exit_status(second), 1);
     try_path();
-    kill(first, SIGKILL);
+    kill(host_process(first), SIGKILL);
     ck_assert_int_eq(waitpid(first, NULL, 0), first);
     /* What is left of the killed one does not keep the next from listening. */
     first = start_ready(plain, -1);
@@ -262,25 +263,32 @@ TEST_END
 #define HAS_SANDBOX true
 #endif
 
-/* What the driver that reaches for too much was told, served with an option. */
-static void expect_reached(char *option, const char *wanted)
+/* What the driver that reaches for too much was told, in the session. */
+static void expect_told(struct nn_hal *hal, const char *wanted)
 {
-    char *const arguments[] = {
-        (char *)"nnhal-host", (char *)"--listen", path, option, getenv("NN_TEST_NAUGHTY"), NULL};
     struct nn_hal_prepare_model_args args = {.deadline_ns = NNHAL_NO_TIME};
     struct nn_hal_prepare_model_reply reply;
-    struct nn_hal *hal = NULL;
     struct desk desk;
-    pid_t pid = start_ready(arguments, -1);
 
-    ck_assert_int_eq(nn_dial_socket(path, NULL, &hal), 0);
     open_desk(&desk, hal);
     args.model = *desk_formula(&desk, DIMS(2, 2));
     args.preference = NNHAL_FAST_SINGLE_ANSWER;
     args.priority = NNHAL_PRIORITY_MEDIUM;
     ck_assert_uint_eq(nn_hal_prepare_model(hal, &args, &reply, &desk.arena), NNHAL_GENERAL_FAILURE);
-    ck_assert_ptr_nonnull(strstr(reply.message, wanted));
+    ck_assert_msg(strstr(reply.message, wanted) != NULL, "%s", reply.message);
     close_desk(&desk);
+}
+
+/* The same, served with an option. */
+static void expect_reached(char *option, const char *wanted)
+{
+    char *const arguments[] = {
+        (char *)"nnhal-host", (char *)"--listen", path, option, getenv("NN_TEST_NAUGHTY"), NULL};
+    pid_t pid = start_ready(arguments, -1);
+    struct nn_hal *hal = NULL;
+
+    ck_assert_int_eq(nn_dial_socket(path, NULL, &hal), 0);
+    expect_told(hal, wanted);
     kill(pid, SIGTERM);
     ck_assert_int_eq(exit_status(pid), 0);
 }
@@ -292,6 +300,50 @@ TEST(a_driver_gets_what_it_declared_and_nothing_else)
     if (HAS_SANDBOX && nn_landlock_version() > 0)
         expect_reached((char *)"--user=nobody",
                        "file refused, socket refused, device refused, declared device got");
+    end();
+}
+TEST_END
+
+/* Instead of this process's standard error: the end that it would be read at. */
+static int replace_terminal(int fd, int *ret_saved)
+{
+    *ret_saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+    ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
+    return close(fd);
+}
+
+static int open_terminal(int *ret_terminal)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    ck_assert_int_ge(master, 0);
+    ck_assert_int_eq(grantpt(master), 0);
+    ck_assert_int_eq(unlockpt(master), 0);
+    *ret_terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+    ck_assert_int_ge(*ret_terminal, 0);
+    return master;
+}
+
+/* What it prints arrives at the terminal, which takes no commands from it. */
+TEST(no_driver_holds_the_terminal)
+{
+    struct nn_hal *hal = NULL;
+    int terminal, saved, master = open_terminal(&terminal);
+    char text[256] = "";
+
+    begin();
+    replace_terminal(terminal, &saved);
+    if (HAS_SANDBOX) {
+        expect_reached((char *)"--user=nobody", "input other, output pipe, errors pipe");
+        ck_assert_int_eq(nn_dial_child(getenv("NN_TEST_NAUGHTY"), NULL, &hal), 0);
+        expect_told(hal, "input other, output pipe, errors pipe");
+        for (size_t n = 0; n < 2 * strlen("a driver ?[6n\r\n");)
+            n += (size_t)read(master, text + n, sizeof(text) - 1 - n);
+        ck_assert_str_eq(text, "a driver ?[6n\r\na driver ?[6n\r\n");
+    }
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(master);
     end();
 }
 TEST_END
@@ -450,7 +502,7 @@ TEST(a_child_that_is_killed_ends_its_calls)
 }
 TEST_END
 
-TEST(a_child_ends_with_its_application_though_a_forked_one_is_left)
+static void kill_application(bool stops_child)
 {
     int numbers[2];
     pid_t application, child = 0, heir = 0;
@@ -478,6 +530,8 @@ TEST(a_child_ends_with_its_application_though_a_forked_one_is_left)
     }
     ck_assert_int_eq(read(numbers[0], &child, sizeof(child)), sizeof(child));
     ck_assert_int_eq(read(numbers[0], &heir, sizeof(heir)), sizeof(heir));
+    if (stops_child)
+        ck_assert_int_eq(kill(child, SIGSTOP), 0);
     kill(application, SIGKILL);
     ck_assert_int_eq(waitpid(application, NULL, 0), application);
     expect_gone(child);
@@ -486,13 +540,26 @@ TEST(a_child_ends_with_its_application_though_a_forked_one_is_left)
     close(numbers[1]);
     end();
 }
+
+TEST(a_child_ends_with_its_application_though_a_forked_one_is_left)
+{
+    kill_application(false);
+}
+TEST_END
+
+TEST(a_child_that_is_stopped_ends_with_its_application)
+{
+    if (HAS_SANDBOX) /* else it is alone */
+        kill_application(true);
+}
 TEST_END
 
 CHECK_MAIN("program", it_listens_in_the_usual_place_until_it_is_terminated,
            one_listens_and_the_second_says_why_it_cannot, it_takes_a_listening_socket_from_systemd,
            it_takes_one_connection_from_systemd, bad_arguments_and_drivers_are_errors,
-           a_driver_gets_what_it_declared_and_nothing_else,
+           a_driver_gets_what_it_declared_and_nothing_else, no_driver_holds_the_terminal,
            a_driver_that_blocks_signals_outlives_a_file_that_shrinks,
            a_driver_that_blocks_signals_by_raw_calls_costs_a_restart,
            a_private_child_lives_as_long_as_its_session, a_child_that_is_killed_ends_its_calls,
-           a_child_ends_with_its_application_though_a_forked_one_is_left)
+           a_child_ends_with_its_application_though_a_forked_one_is_left,
+           a_child_that_is_stopped_ends_with_its_application)

@@ -366,18 +366,21 @@ static int run_row(struct kernel_case *c, const struct nn_kernel *row, const str
                                   .n_outputs = c->n_outputs,
                                   .inputs = args.inputs,
                                   .outputs = args.outputs};
-    uint64_t stride = (lower->worker_scratch_bytes + 63) / 64 * 64;
+    struct nn_kernel_scratch scratch = {0};
+    uint64_t stride;
     int r;
 
-    args.worker_scratch_stride = stride;
-    ck_assert_int_eq(posix_memalign((void **)&args.scratch, 64, lower->scratch_bytes + 1), 0);
-    ck_assert_int_eq(posix_memalign((void **)&args.worker_scratch, 64, N_WORKERS * stride + 1), 0);
     for (uint32_t i = 0; i < c->n_inputs; i++)
         make_tensor(&c->inputs[i], &tensors[i]);
     for (uint32_t i = 0; i < c->n_outputs; i++)
         make_tensor(&c->outputs[i], &tensors[c->n_inputs + i]);
     if (row->check)
         ck_assert(row->check(&step));
+    if (row->find_scratch)
+        ck_assert(row->find_scratch(&step, &scratch));
+    stride = args.worker_scratch_stride = (scratch.worker_bytes + 63) / 64 * 64;
+    ck_assert_int_eq(posix_memalign((void **)&args.scratch, 64, scratch.bytes + 1), 0);
+    ck_assert_int_eq(posix_memalign((void **)&args.worker_scratch, 64, N_WORKERS * stride + 1), 0);
     r = nn_kernel_run(row, &args);
     free(args.scratch);
     free(args.worker_scratch);

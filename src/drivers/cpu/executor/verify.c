@@ -12,6 +12,7 @@
 #include "base/arith.h"
 #include "compiler/internal-op.h"
 #include "drivers/cpu/executor/epilogue.h"
+#include "drivers/cpu/lowering/row.h"
 #include "model/infer.h"
 #include "model/ops.h"
 #include "model/types.h"
@@ -28,6 +29,7 @@ struct step_view {
     struct nn_infer_operand *infer;
     uint32_t *indices;
     struct nn_tensor *tensors;
+    struct nn_lower_operand *lower;
 };
 
 struct verifier {
@@ -175,30 +177,12 @@ static void as_tensor(const struct verifier *v, uint32_t ref, struct nn_tensor *
 static bool scratch_suffices(const struct verifier *v, const struct nn_kernel *kernel,
                              const struct nn_kernel_step *step)
 {
-    size_t scratch = 0, worker_scratch = 0;
+    struct nn_kernel_scratch scratch = {0};
 
     if (!kernel->find_scratch)
         return true;
-    return kernel->find_scratch(step, &scratch, &worker_scratch) &&
-           scratch <= v->header->scratch_bytes && worker_scratch <= v->header->worker_scratch_bytes;
-}
-
-static bool params_pass(const struct verifier *v, const struct nn_plan_step *step,
-                        const struct nn_kernel *kernel)
-{
-    struct nn_tensor *tensors = v->view.tensors;
-    struct nn_kernel_step view = {.params = v->plan->block + step->params,
-                                  .weights_bytes = step->weights_bytes,
-                                  .n_inputs = step->n_inputs,
-                                  .n_outputs = step->n_outputs,
-                                  .inputs = tensors,
-                                  .outputs = tensors + step->n_inputs};
-
-    if (!kernel->check)
-        return true;
-    for (uint32_t i = 0; i < step->n_inputs + step->n_outputs; i++)
-        as_tensor(v, v->refs[step->first_ref + i], &tensors[i]);
-    return kernel->check(&view) && scratch_suffices(v, kernel, &view);
+    return kernel->find_scratch(step, &scratch) && scratch.bytes <= v->header->scratch_bytes &&
+           scratch.worker_bytes <= v->header->worker_scratch_bytes;
 }
 
 /* The bytes of a value that decided something: a small constant, or what a
@@ -212,6 +196,56 @@ static const void *known_bytes(const struct verifier *v, const struct nn_plan_va
             value->offset == 0 && value->size)
             return v->plan->block + v->conditions[i].bytes;
     return NULL;
+}
+
+static void fill_lower(const struct verifier *v, uint32_t ref, bool is_input,
+                       struct nn_lower_operand *operand)
+{
+    const struct nn_plan_value *value = &v->values[ref];
+
+    *operand = (struct nn_lower_operand){.type = value->type,
+                                         .is_omitted = value->space == NN_SPACE_NONE,
+                                         .n_dims = value->n_dims,
+                                         .scale = value->scale,
+                                         .zero_point = value->zero_point,
+                                         .value = is_input ? known_bytes(v, value) : NULL,
+                                         .size = value->size};
+    if (value->n_dims)
+        memcpy(operand->dims, v->dims + value->first_dim, value->n_dims * sizeof(uint32_t));
+}
+
+/* What needs no weights to be packed is made again: nothing in it is left to judge. */
+static bool params_repeat(const struct verifier *v, const struct nn_plan_step *step,
+                          const struct nn_kernel *kernel)
+{
+    struct nn_lower_operand *operands = v->view.lower;
+    uint32_t n_in = step->n_inputs;
+    struct nn_lower lower = {.operation = kernel->operation,
+                             .n_inputs = n_in,
+                             .n_outputs = step->n_outputs,
+                             .inputs = operands,
+                             .outputs = operands + n_in};
+
+    for (uint32_t i = 0; i < n_in + step->n_outputs; i++)
+        fill_lower(v, v->refs[step->first_ref + i], i < n_in, &operands[i]);
+    return nn_row_makes(kernel, &lower, v->plan->block + step->params);
+}
+
+static bool params_pass(const struct verifier *v, const struct nn_plan_step *step,
+                        const struct nn_kernel *kernel)
+{
+    struct nn_tensor *tensors = v->view.tensors;
+    struct nn_kernel_step view = {.params = v->plan->block + step->params,
+                                  .weights_bytes = step->weights_bytes,
+                                  .n_inputs = step->n_inputs,
+                                  .n_outputs = step->n_outputs,
+                                  .inputs = tensors,
+                                  .outputs = tensors + step->n_inputs};
+
+    for (uint32_t i = 0; i < step->n_inputs + step->n_outputs; i++)
+        as_tensor(v, v->refs[step->first_ref + i], &tensors[i]);
+    return (kernel->check ? kernel->check(&view) : params_repeat(v, step, kernel)) &&
+           scratch_suffices(v, kernel, &view);
 }
 
 /* Only the dimension that channels lie along is needed here, and how many there are. */
@@ -347,7 +381,6 @@ static bool step_fits(const struct verifier *v, const struct nn_plan_step *step)
         uint32_t ref = v->refs[step->first_ref + i];
 
         if (i >= step->n_inputs && v->values[ref].space != NN_SPACE_ARENA &&
-            v->values[ref].space != NN_SPACE_NONE &&
             (v->values[ref].space != NN_SPACE_SLOT || !is_written_slot(v, v->values[ref].index)))
             return false;
     }
@@ -380,8 +413,9 @@ static bool make_view(struct verifier *v)
     v->view = (struct step_view){.operands = calloc(n_most, sizeof(*v->view.operands)),
                                  .infer = calloc(n_most, sizeof(*v->view.infer)),
                                  .indices = calloc(n_most, sizeof(*v->view.indices)),
-                                 .tensors = calloc(n_most, sizeof(*v->view.tensors))};
-    return v->view.operands && v->view.infer && v->view.indices && v->view.tensors;
+                                 .tensors = calloc(n_most, sizeof(*v->view.tensors)),
+                                 .lower = calloc(n_most, sizeof(*v->view.lower))};
+    return v->view.operands && v->view.infer && v->view.indices && v->view.tensors && v->view.lower;
 }
 
 static bool steps_fit(struct verifier *v)
@@ -394,6 +428,7 @@ static bool steps_fit(struct verifier *v)
     free(v->view.infer);
     free(v->view.indices);
     free(v->view.tensors);
+    free(v->view.lower);
     return fit;
 }
 

@@ -7,8 +7,8 @@
  *   lower()  at compile time. Sees types, concrete shapes, and the values that
  *            are known. Checks what only now can be checked, reads scalars
  *            once, and fills a step: a POD parameter block (no pointers: the
- *            plan is relocatable and lives in a cache file), the scratch it
- *            needs, and at most one piece of packed weights.
+ *            plan is relocatable and lives in a cache file), and at most one
+ *            piece of packed weights.
  *   run()    at execution. Sees the parameter block, resolved pointers with
  *            shapes, its scratch and its weights, and a parallel-for.
  *
@@ -102,9 +102,7 @@ struct nn_lower {
     const struct nn_lower_operand *outputs;
 
     /* Filled by lower(). */
-    void *params;         /* zeroed, as many bytes as the row's params_bytes, aligned to 16 */
-    size_t scratch_bytes; /* one block, shared by all workers */
-    size_t worker_scratch_bytes; /* one block for each worker */
+    void *params; /* zeroed, as many bytes as the row's params_bytes, aligned to 16 */
 
     struct nn_stop *stop;             /* for packing that may take milliseconds */
     struct nn_lower_private *private; /* the core's */
@@ -220,12 +218,19 @@ int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
 
 /* ---- the table ---- */
 
-/* A step as a cache file has it, for check() and find_scratch(): its tensors have no data. */
+/* A step, for check() and find_scratch(): as lower() made it or as a cache file has it. Its tensors
+ * have no data; an omitted one has no bytes. */
 struct nn_kernel_step {
     const void *params;
     uint64_t weights_bytes;
     uint32_t n_inputs, n_outputs;
     const struct nn_tensor *inputs, *outputs;
+};
+
+/* Bytes of scratch; what run() finds there is undefined. */
+struct nn_kernel_scratch {
+    size_t bytes;        /* one block, shared by all workers */
+    size_t worker_bytes; /* one block for each worker */
 };
 
 /* A set of types of 0 matches any type, and an operand that is not there. */
@@ -251,14 +256,13 @@ struct nn_kernel {
     void (*walk)(const struct nn_kernel_args *args, size_t cost, nn_row_fn row);
     nn_row_fn row;
     uint32_t element_cost; /* of an element, in sixteenths of a nanosecond */
-    /* Optional: whether params, from a cache file, keep run() within these shapes.
-     * A kernel whose params hold no size, stride or offset needs none. */
+    /* Whether params, from a cache file, keep run() within these shapes. NULL: lower() makes them
+     * again, of scalars alone, and they must be the same. */
     bool (*check)(const struct nn_kernel_step *step);
-    /* Optional: the scratch that run() uses with these params and shapes, which
-     * check() has passed; for kernels whose params decide how much.
+    /* The scratch that run() uses with these params and shapes, which lower() has made or check()
+     * has passed; ret is zero before. NULL: none. A plan and a cache file can only say more.
      * Returns: false if it does not fit a size. */
-    bool (*find_scratch)(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                         size_t *ret_worker_scratch_bytes);
+    bool (*find_scratch)(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret);
 };
 
 /* nn_kernel_run() - runs a step with the kernel's run(), or row by row. Returns: as run(). */

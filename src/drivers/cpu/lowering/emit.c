@@ -129,10 +129,10 @@ static int add_step(struct emitter *emitter, const struct nn_segment_step *from)
     int r;
 
     emitter->header.isa |= from->row->isa;
-    if (from->scratch_bytes > emitter->header.scratch_bytes)
-        emitter->header.scratch_bytes = from->scratch_bytes;
-    if (from->worker_scratch_bytes > emitter->header.worker_scratch_bytes)
-        emitter->header.worker_scratch_bytes = from->worker_scratch_bytes;
+    if (from->scratch.bytes > emitter->header.scratch_bytes)
+        emitter->header.scratch_bytes = from->scratch.bytes;
+    if (from->scratch.worker_bytes > emitter->header.worker_scratch_bytes)
+        emitter->header.worker_scratch_bytes = from->scratch.worker_bytes;
     r = nn_blob_append(&emitter->block, from->params, from->row->params_bytes, 16, &at);
     step.params = at;
     if (!r)

@@ -3,119 +3,18 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "drivers/cpu/kernels/common/float16.h"
+#include "drivers/cpu/lowering/row.h"
 #include "drivers/cpu/lowering/segment.h"
 #include "compiler/internal-op.h"
 #include "model/infer.h"
 #include "model/types.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Values that inference asks for without saying which: integers, and no more than this. */
 enum { MAX_GUESSED_BYTES = 4096 };
 
-enum {
-    ZEROED_BYTES = 1 << 20, /* between two looks */
-    LOWER_CUT = 100,        /* internal: the segment ends before this node */
-};
-
-struct nn_lower_private {
-    struct nn_segment *segment;
-    struct nn_why *why;
-    size_t weights, weights_bytes;
-};
-
-/* ---- what kernels call ---- */
-
-/* The piece lies in the plan's weights from the beginning: packing is the only copy. Pages that
- * are touched for the first time take milliseconds for some MiB. */
-void *nn_lower_weights(struct nn_lower *lower, size_t n_bytes)
-{
-    struct nn_lower_private *private = lower->private;
-    struct nn_blob *blob = &private->segment->weights;
-    size_t at;
-
-    if (nn_blob_reserve(blob, n_bytes, NN_PLAN_ALIGNMENT) ||
-        nn_blob_extend(blob, 0, NN_PLAN_ALIGNMENT, &private->weights))
-        return NULL;
-    for (size_t done = 0, n; done < n_bytes; done += n) {
-        n = n_bytes - done < ZEROED_BYTES ? n_bytes - done : ZEROED_BYTES;
-        if (nn_stop_look(lower->stop) || nn_blob_extend(blob, n, 1, &at))
-            return NULL;
-    }
-    private->weights_bytes = n_bytes;
-    return blob->bytes + private->weights;
-}
-
-int nn_lower_refuse(struct nn_lower *lower, const char *format, ...)
-{
-    char text[NN_WHY_BYTES];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    nn_refuse(lower->private->why, "%s", text);
-    return NN_KERNEL_E_REFUSED;
-}
-
-bool nn_lower_is_omitted(const struct nn_lower *lower, uint32_t input)
-{
-    return input >= lower->n_inputs || lower->inputs[input].is_omitted;
-}
-
-/* The size tells the types apart: what is of another one than the caller reads gives NULL. */
-static const void *lower_scalar(const struct nn_lower *lower, uint32_t input, uint32_t n_bytes)
-{
-    if (nn_lower_is_omitted(lower, input) || lower->inputs[input].size != n_bytes)
-        return NULL;
-    return lower->inputs[input].value;
-}
-
-int32_t nn_lower_i32(const struct nn_lower *lower, uint32_t input, int32_t fallback)
-{
-    const void *bytes = lower_scalar(lower, input, sizeof(int32_t));
-    int32_t number;
-
-    if (!bytes)
-        return fallback;
-    memcpy(&number, bytes, sizeof(number));
-    return number;
-}
-
-bool nn_lower_bool(const struct nn_lower *lower, uint32_t input, bool fallback)
-{
-    const uint8_t *bytes = lower_scalar(lower, input, 1);
-
-    return bytes ? *bytes != 0 : fallback;
-}
-
-float nn_lower_f32(const struct nn_lower *lower, uint32_t input, float fallback)
-{
-    const void *bytes = lower_scalar(lower, input, sizeof(float));
-    uint16_t half;
-    float number;
-
-    if (bytes) {
-        memcpy(&number, bytes, sizeof(number));
-        return number;
-    }
-    bytes = lower_scalar(lower, input, sizeof(half));
-    if (!bytes)
-        return fallback;
-    memcpy(&half, bytes, sizeof(half));
-    return nn_f16_to_f32(half);
-}
-
-size_t nn_lower_count(const struct nn_lower_operand *operand)
-{
-    uint64_t count = 0;
-
-    nn_dims_product(operand->n_dims, operand->dims, &count);
-    return (size_t)count;
-}
+enum { LOWER_CUT = 100 }; /* internal: the segment ends before this node */
 
 /* ---- values ---- */
 
@@ -212,7 +111,8 @@ struct node_work {
     uint32_t index;
     struct nn_infer_operand *inputs, *outputs;
     struct nn_lower_operand *lower_inputs, *lower_outputs;
-    uint32_t *types; /* inputs, then outputs */
+    struct nn_tensor *tensors; /* inputs, then outputs */
+    uint32_t *types;           /* inputs, then outputs */
 };
 
 static int allocate_work(struct node_work *work)
@@ -224,9 +124,10 @@ static int allocate_work(struct node_work *work)
     work->outputs = nn_arena_new_n(arena, struct nn_infer_operand, n_out);
     work->lower_inputs = nn_arena_new_n(arena, struct nn_lower_operand, n_in);
     work->lower_outputs = nn_arena_new_n(arena, struct nn_lower_operand, n_out);
+    work->tensors = nn_arena_new_n(arena, struct nn_tensor, (size_t)n_in + n_out);
     work->types = nn_arena_new_n(arena, uint32_t, (size_t)n_in + n_out);
     if (!work->inputs || !work->outputs || !work->lower_inputs || !work->lower_outputs ||
-        !work->types)
+        !work->tensors || !work->types)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; i < n_in; i++)
         work->types[i] = work->segment->graph->values[work->node->inputs[i]].type;
@@ -384,16 +285,16 @@ static int add_step(struct node_work *work, uint32_t kernel, const struct nn_ker
                     const struct nn_lower *lower)
 {
     struct nn_segment *segment = work->segment;
+    struct nn_segment_step step = {.node = work->index,
+                                   .kernel = kernel,
+                                   .row = row,
+                                   .params = lower->params,
+                                   .weights = lower->private->weights,
+                                   .weights_bytes = lower->private->weights_bytes};
 
-    segment->steps[segment->n_steps++] = (struct nn_segment_step){
-        .node = work->index,
-        .kernel = kernel,
-        .row = row,
-        .params = lower->params,
-        .weights = lower->private->weights,
-        .weights_bytes = lower->private->weights_bytes,
-        .scratch_bytes = lower->scratch_bytes,
-        .worker_scratch_bytes = lower->worker_scratch_bytes};
+    if (!nn_row_find_scratch(row, lower, work->tensors, &step.scratch))
+        return nn_error_origin(-ENOMEM);
+    segment->steps[segment->n_steps++] = step;
     return 0;
 }
 
@@ -402,7 +303,7 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
 {
     struct nn_segment *segment = work->segment;
     const struct nn_graph *graph = segment->graph;
-    struct nn_lower_private private = {.segment = segment, .why = segment->why};
+    struct nn_lower_private private = {.blob = &segment->weights, .why = segment->why};
     size_t weights_size = segment->weights.size;
     struct nn_lower lower = {.operation = work->node->operation,
                              .n_inputs = work->node->n_inputs,
@@ -427,7 +328,6 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
         lower.params = nn_arena_alloc(segment->arena, row->params_bytes + 1);
         if (!lower.params)
             return nn_error_origin(-ENOMEM);
-        lower.scratch_bytes = lower.worker_scratch_bytes = 0;
         /* A row that passed may have begun to pack weights. */
         segment->weights.size = weights_size;
         private.weights_bytes = 0;

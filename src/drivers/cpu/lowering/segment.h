@@ -42,7 +42,7 @@ struct nn_segment_step {
     const struct nn_kernel *row;
     void *params;
     size_t weights, weights_bytes;
-    size_t scratch_bytes, worker_scratch_bytes;
+    struct nn_kernel_scratch scratch;
     bool is_dropped; /* a view: nothing to do */
     bool is_fused;   /* it runs inside the step before */
 };

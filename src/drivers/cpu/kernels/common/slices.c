@@ -21,9 +21,19 @@ bool nn_slices_axis(const struct nn_lower *lower, uint32_t i, int32_t fallback, 
     return nn_axis_resolve(nn_lower_i32(lower, i, fallback), lower->inputs[0].n_dims, ret);
 }
 
-bool nn_slices_scratch(size_t n, uint64_t *ret_bytes)
+static bool is_direct(const struct nn_tensor *in, const struct nn_slices *slices)
 {
-    return nn_mul_u64(n, 2 * sizeof(float), ret_bytes);
+    return slices->inner == 1 && in->type == NNHAL_TENSOR_FLOAT32;
+}
+
+/* A slice and its results. */
+bool nn_slices_find_scratch(const struct nn_kernel_step *step, uint32_t axis,
+                            struct nn_kernel_scratch *ret)
+{
+    const struct nn_tensor *in = &step->inputs[0];
+    struct nn_slices slices = nn_slices(in->n_dims, in->dims, axis);
+
+    return is_direct(in, &slices) || nn_mul_size(slices.n, 2 * sizeof(float), &ret->worker_bytes);
 }
 
 void nn_slices_for(const struct nn_kernel_args *args, uint32_t axis, size_t element_cost,
@@ -77,12 +87,11 @@ static void slice_range(void *ctx, size_t begin, size_t end, unsigned worker)
     const struct slices_job *job = ctx;
     const struct nn_slices *s = &job->slices;
     float *buffer = nn_worker_scratch(job->args, worker);
-    bool is_direct = s->inner == 1 && !job->is_half;
 
     for (size_t item = begin; item < end; item++) {
         size_t first = nn_slices_first(s, item);
 
-        if (is_direct) {
+        if (is_direct(&job->args->inputs[0], s)) {
             job->fn(job->args, (const float *)job->args->inputs[0].data + first,
                     (float *)job->args->outputs[0].data + first, s->n);
         } else {

@@ -38,8 +38,9 @@ struct nn_slices_job {
 void nn_slices_for(const struct nn_kernel_args *args, uint32_t axis, size_t element_cost,
                    size_t slice_cost, nn_range_fn fn);
 
-/* nn_slices_scratch() - worker scratch bytes that nn_slices_run_f32() needs for a slice of n. */
-bool nn_slices_scratch(size_t n, uint64_t *ret_bytes);
+/* nn_slices_find_scratch() - that of nn_slices_run_f32(), for a kernel's find_scratch(). */
+bool nn_slices_find_scratch(const struct nn_kernel_step *step, uint32_t axis,
+                            struct nn_kernel_scratch *ret);
 
 /* fn: n elements from in to out, which do not overlap. */
 typedef void (*nn_slice_fn)(const struct nn_kernel_args *args, const float *in, float *out,

@@ -2,8 +2,8 @@
 /* widen-f16.h - float tensors as float32, widened only where they are not
  *
  * Kernels whose arithmetic is float32 take float32 tensors in place, and
- * float16 ones from a copy in scratch: nn_f16_bytes() when lowering for each
- * operand that may need a copy, nn_f16_input() when running, in any order. */
+ * float16 ones from a copy in scratch: find_scratch() counts nn_f16_copy_bytes() for
+ * each that may need one, run() takes nn_f16_input(), in any order. */
 #ifndef NN_DRIVERS_CPU_KERNELS_COMMON_WIDEN_F16_H
 #define NN_DRIVERS_CPU_KERNELS_COMMON_WIDEN_F16_H
 
@@ -20,25 +20,33 @@ static inline uint64_t nn_f16_bytes(uint64_t n)
     return (n * sizeof(float) + 63) / 64 * 64;
 }
 
-/* nn_f16_lower() - the scratch for a copy of an operand: 0 for float32 and omitted ones. */
-static inline uint64_t nn_f16_lower(const struct nn_lower_operand *operand)
+/* nn_f16_copy_bytes() - the scratch for a copy of a tensor: 0 for float32 and omitted ones. */
+static inline uint64_t nn_f16_copy_bytes(const struct nn_tensor *tensor)
 {
-    return operand->is_omitted || operand->type == NNHAL_TENSOR_FLOAT32
+    return tensor->size == 0 || tensor->type == NNHAL_TENSOR_FLOAT32
                ? 0
-               : nn_f16_bytes(operand->size / 2);
+               : nn_f16_bytes(tensor->size / 2);
 }
 
-/* nn_f16_lower_all() - scratch for copies of all tensors of the step. */
-static inline uint64_t nn_f16_lower_all(const struct nn_lower *lower)
+/* nn_f16_copies_bytes() - scratch for copies of all tensors of the step. */
+static inline uint64_t nn_f16_copies_bytes(const struct nn_kernel_step *step)
 {
     uint64_t n_bytes = 0;
 
-    for (uint32_t i = 0; i < lower->n_inputs; i++)
-        if (lower->inputs[i].n_dims) /* no scalar */
-            n_bytes += nn_f16_lower(&lower->inputs[i]);
-    for (uint32_t i = 0; i < lower->n_outputs; i++)
-        n_bytes += nn_f16_lower(&lower->outputs[i]);
+    for (uint32_t i = 0; i < step->n_inputs; i++)
+        if (step->inputs[i].n_dims) /* no scalar */
+            n_bytes += nn_f16_copy_bytes(&step->inputs[i]);
+    for (uint32_t i = 0; i < step->n_outputs; i++)
+        n_bytes += nn_f16_copy_bytes(&step->outputs[i]);
     return n_bytes;
+}
+
+/* nn_f16_find_scratch() - a kernel's find_scratch() that says as much. */
+static inline bool nn_f16_find_scratch(const struct nn_kernel_step *step,
+                                       struct nn_kernel_scratch *ret)
+{
+    ret->bytes = nn_f16_copies_bytes(step);
+    return true;
 }
 
 /* nn_f16_take() - room for n floats. */

@@ -37,9 +37,16 @@ struct conv_pieces {
     size_t k;
 };
 
-static bool is_direct(const struct nn_conv_shape *shape, const uint32_t *filter)
+/* Whether each window is one cell of the input: none lies in the padding, at whichever end. */
+static bool is_direct(const struct nn_conv_shape *shape, const uint32_t *in, const uint32_t *filter,
+                      const uint32_t *out)
 {
-    return filter[1] == 1 && filter[2] == 1 && shape->pad_top == 0 && shape->pad_left == 0;
+    struct nn_conv_sizes from = nn_conv_sizes(in, shape->is_nchw);
+    struct nn_conv_sizes to = nn_conv_sizes(out, shape->is_nchw);
+
+    return filter[1] == 1 && filter[2] == 1 && shape->pad_top == 0 && shape->pad_left == 0 &&
+           (to.h == 0 || (to.h - 1) * (uint64_t)shape->stride_h < from.h) &&
+           (to.w == 0 || (to.w - 1) * (uint64_t)shape->stride_w < from.w);
 }
 
 static bool is_constant(const struct nn_lower *lower)
@@ -90,31 +97,12 @@ static bool find_pieces_q8(bool is_nchw, const uint32_t *in, const uint32_t *fil
            nn_gemm_bytes_q8(filter[0], ret->k, &ret->weights);
 }
 
-/* Scratch of the step and of each worker, whose block of gathered rows it is. */
-static bool find_bytes(const struct conv_params *params, const struct conv_pieces *pieces,
-                       const uint32_t *filter, size_t row_bytes, size_t *ret_scratch,
-                       size_t *ret_worker)
-{
-    *ret_worker = 0;
-    if (!nn_add_size(pieces->input, pieces->output, ret_scratch) ||
-        (!params->is_packed && !nn_add_size(*ret_scratch, pieces->weights, ret_scratch)))
-        return false;
-    return is_direct(&params->shape, filter) ||
-           (nn_mul_size(row_bytes, params->block, ret_worker) &&
-            nn_add_size(*ret_worker, SLACK, ret_worker));
-}
-
-/* How many rows a block has, as many as fit, in whole tiles; and with it, scratch. */
-static bool plan_scratch(struct nn_lower *lower, struct conv_params *params,
-                         const struct conv_pieces *pieces, size_t row_bytes, size_t tile)
+/* How many rows a block has, as many as fit, in whole tiles. */
+static uint32_t choose_block(size_t row_bytes, size_t tile)
 {
     size_t n = BLOCK_BYTES / (row_bytes ? row_bytes : 1) / tile * tile;
 
-    n = n < tile ? tile : n > MAX_BLOCK ? MAX_BLOCK : n;
-    params->block = (uint32_t)n;
-    params->is_packed = is_constant(lower);
-    return find_bytes(params, pieces, lower->inputs[NN_CONV_FILTER].dims, row_bytes,
-                      &lower->scratch_bytes, &lower->worker_scratch_bytes);
+    return (uint32_t)(n < tile ? tile : n > MAX_BLOCK ? MAX_BLOCK : n);
 }
 
 /* ---- positions and windows ---- */
@@ -144,7 +132,8 @@ static void job_init(struct conv_job *job, const struct nn_kernel_args *args)
         .out = nn_conv_sizes(args->outputs[0].dims, params->shape.is_nchw),
         .filter_h = filter[1],
         .filter_w = filter[2],
-        .is_direct = is_direct(&params->shape, filter)};
+        .is_direct = is_direct(&params->shape, args->inputs[NN_CONV_INPUT].dims, filter,
+                               args->outputs[0].dims)};
 }
 
 /* The first input cell of position's window, as coordinates. */
@@ -318,9 +307,10 @@ static int lower_float(struct nn_lower *lower)
     if (!nn_activation_f32(params->shape.activation, &params->low_f32, &params->high_f32))
         return nn_lower_refuse(lower, "not a fused activation");
     if (!find_pieces_f32(input->type, params->shape.is_nchw, input->dims, filter->dims,
-                         lower->outputs[0].dims, &pieces) ||
-        !plan_scratch(lower, params, &pieces, pieces.k * sizeof(float), NN_GEMM_ROWS_F32))
+                         lower->outputs[0].dims, &pieces))
         return -ENOMEM;
+    params->block = choose_block(pieces.k * sizeof(float), NN_GEMM_ROWS_F32);
+    params->is_packed = is_constant(lower);
     if (!params->is_packed)
         return 0;
     block = nn_lower_weights(lower, pieces.weights);
@@ -397,10 +387,10 @@ static int lower_q8(struct nn_lower *lower)
     if (!nn_activation_q8(params->shape.activation, is_signed, output->scale, output->zero_point,
                           &params->low_q8, &params->high_q8))
         return nn_lower_refuse(lower, "not a fused activation");
-    if (!find_pieces_q8(params->shape.is_nchw, input->dims, filter->dims, output->dims, &pieces) ||
-        !plan_scratch(lower, params, &pieces, nn_gemm_k_q8(pieces.k) * sizeof(int16_t),
-                      NN_GEMM_ROWS_Q8))
+    if (!find_pieces_q8(params->shape.is_nchw, input->dims, filter->dims, output->dims, &pieces))
         return -ENOMEM;
+    params->block = choose_block(nn_gemm_k_q8(pieces.k) * sizeof(int16_t), NN_GEMM_ROWS_Q8);
+    params->is_packed = is_constant(lower);
     block = nn_lower_weights(lower, n_multipliers + (params->is_packed ? pieces.weights : 0));
     if (!block)
         return -ENOMEM;
@@ -460,6 +450,15 @@ static int nn_conv_2d_q8(const struct nn_kernel_args *args)
 
 /* ---- the table ---- */
 
+/* Whether the layout that params tell is that of these tensors. */
+static bool has_channels(const struct nn_kernel_step *step, const struct nn_conv_shape *shape)
+{
+    struct nn_conv_sizes in = nn_conv_sizes(step->inputs[0].dims, shape->is_nchw);
+    struct nn_conv_sizes out = nn_conv_sizes(step->outputs[0].dims, shape->is_nchw);
+
+    return in.n == out.n && in.c == step->inputs[1].dims[3] && out.c == step->inputs[1].dims[0];
+}
+
 /* Windows are clipped to the input, so that no stride or padding reads outside it.
  * Params decide the size of a block and where the weights are: these are checked. */
 static bool check_conv(const struct nn_kernel_step *step)
@@ -473,7 +472,7 @@ static bool check_conv(const struct nn_kernel_step *step)
         step->inputs[1].n_dims != 4 || step->outputs[0].n_dims != 4 || params->block == 0 ||
         params->block > MAX_BLOCK || shape->stride_h < 1 || shape->stride_w < 1 ||
         shape->dilation_h < 1 || shape->dilation_w < 1 || shape->is_nchw > 1 ||
-        !find_k(step->inputs[1].dims, &k))
+        !has_channels(step, shape) || !find_k(step->inputs[1].dims, &k))
         return false;
     if (is_float)
         return !params->is_packed || (nn_gemm_bytes_f32(step->inputs[1].dims[0], k, &needed) &&
@@ -485,22 +484,27 @@ static bool check_conv(const struct nn_kernel_step *step)
            needed <= step->weights_bytes;
 }
 
-static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                              size_t *ret_worker_scratch_bytes)
+/* Of each worker it is a block of gathered rows. */
+static bool find_conv_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     const struct conv_params *params = step->params;
-    const uint32_t *filter = step->inputs[NN_CONV_FILTER].dims;
+    const uint32_t *in = step->inputs[0].dims, *filter = step->inputs[NN_CONV_FILTER].dims;
+    const uint32_t *out = step->outputs[0].dims;
     bool is_float = (NN_T_F32 | NN_T_F16) >> step->inputs[0].type & 1, fits;
     struct conv_pieces pieces;
     size_t row_bytes;
 
-    fits = is_float ? find_pieces_f32(step->inputs[0].type, params->shape.is_nchw,
-                                      step->inputs[0].dims, filter, step->outputs[0].dims, &pieces)
-                    : find_pieces_q8(params->shape.is_nchw, step->inputs[0].dims, filter,
-                                     step->outputs[0].dims, &pieces);
+    fits = is_float ? find_pieces_f32(step->inputs[0].type, params->shape.is_nchw, in, filter, out,
+                                      &pieces)
+                    : find_pieces_q8(params->shape.is_nchw, in, filter, out, &pieces);
+    if (!fits || !nn_add_size(pieces.input, pieces.output, &ret->bytes) ||
+        (!params->is_packed && !nn_add_size(ret->bytes, pieces.weights, &ret->bytes)))
+        return false;
+    if (is_direct(&params->shape, in, filter, out))
+        return true;
     row_bytes = is_float ? pieces.k * sizeof(float) : nn_gemm_k_q8(pieces.k) * sizeof(int16_t);
-    return fits && find_bytes(params, &pieces, filter, row_bytes, ret_scratch_bytes,
-                              ret_worker_scratch_bytes);
+    return nn_mul_size(row_bytes, params->block, &ret->worker_bytes) &&
+           nn_add_size(ret->worker_bytes, SLACK, &ret->worker_bytes);
 }
 
 static const struct nn_kernel kernels[] = {

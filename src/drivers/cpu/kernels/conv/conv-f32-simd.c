@@ -56,7 +56,6 @@ static int lower_conv(struct nn_lower *lower)
                             &image) ||
         !nn_gemm_f32_simd_bytes(source.n_columns, source.n_k, &n_bytes))
         return -ENOMEM;
-    lower->scratch_bytes = image.bytes;
     block = nn_lower_weights(lower, n_bytes);
     if (!block)
         return -ENOMEM;
@@ -157,8 +156,7 @@ static bool check_conv(const struct nn_kernel_step *step)
            needed <= step->weights_bytes;
 }
 
-static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                              size_t *ret_worker_scratch_bytes)
+static bool find_conv_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     const struct conv_f32_simd_params *params = step->params;
     struct nn_conv_image image;
@@ -166,8 +164,7 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scr
     if (!nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[NN_CONV_FILTER].dims,
                             step->outputs[0].dims, element, &image))
         return false;
-    *ret_scratch_bytes = image.bytes;
-    *ret_worker_scratch_bytes = 0;
+    ret->bytes = image.bytes;
     return true;
 }
 

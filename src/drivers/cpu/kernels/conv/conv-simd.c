@@ -32,16 +32,14 @@ struct conv_simd_params {
 static const struct nn_conv_element element = {sizeof(nn_gemm_simd_data), NN_SIMD_GROUP, IS_WIDE};
 
 /* Scratch: the image; without VNNI each worker's block of a run, widened. */
-static bool image_scratch(const struct nn_conv_image *image, size_t *ret_bytes,
-                          size_t *ret_worker_bytes)
+static bool image_scratch(const struct nn_conv_image *image, struct nn_kernel_scratch *ret)
 {
-    *ret_bytes = image->bytes;
-    *ret_worker_bytes = 0;
-    if (!image->is_run || !IS_WIDE)
+    if (!image->is_run || !IS_WIDE) {
+        ret->bytes = image->bytes;
         return true;
-    *ret_bytes = 0;
-    return nn_mul_size(image->c, NN_CONV_BLOCK * sizeof(nn_gemm_simd_data), ret_worker_bytes) &&
-           nn_add_size(*ret_worker_bytes, NN_CONV_SLACK, ret_worker_bytes);
+    }
+    return nn_mul_size(image->c, NN_CONV_BLOCK * sizeof(nn_gemm_simd_data), &ret->worker_bytes) &&
+           nn_add_size(ret->worker_bytes, NN_CONV_SLACK, &ret->worker_bytes);
 }
 
 /* ---- lowering ---- */
@@ -100,8 +98,7 @@ static int lower_conv(struct nn_lower *lower)
                           &params->low, &params->high))
         return nn_lower_refuse(lower, "not a fused activation");
     if (!nn_conv_find_image(&params->shape, input->dims, filter->dims, output->dims, element,
-                            &image) ||
-        !image_scratch(&image, &lower->scratch_bytes, &lower->worker_scratch_bytes))
+                            &image))
         return -ENOMEM;
     return lower_weights(lower, &params->shape, &image.segments);
 }
@@ -251,15 +248,14 @@ static bool check_conv(const struct nn_kernel_step *step)
            needed <= step->weights_bytes;
 }
 
-static bool find_conv_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                              size_t *ret_worker_scratch_bytes)
+static bool find_conv_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     const struct conv_simd_params *params = step->params;
     struct nn_conv_image image;
 
     return nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
                               step->outputs[0].dims, element, &image) &&
-           image_scratch(&image, ret_scratch_bytes, ret_worker_scratch_bytes);
+           image_scratch(&image, ret);
 }
 
 static const struct nn_kernel kernels[] = {

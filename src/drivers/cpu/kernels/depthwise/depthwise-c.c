@@ -142,7 +142,6 @@ static int lower_depthwise(struct nn_lower *lower)
                      &pieces))
         return -ENOMEM;
     params->is_packed = filter->value && bias->value;
-    lower->scratch_bytes = step_scratch(params, &pieces);
     if (!params->is_packed && is_float)
         return 0;
     block = nn_lower_weights(lower, pieces.multipliers +
@@ -452,14 +451,15 @@ static bool check_depthwise(const struct nn_kernel_step *step)
            (uint64_t)nn_conv_sizes(step->inputs[0].dims, shape->is_nchw).c *
                    (uint64_t)shape->depth_multiplier ==
                step->inputs[1].dims[3] &&
+           nn_conv_sizes(step->outputs[0].dims, shape->is_nchw).c == step->inputs[1].dims[3] &&
+           step->inputs[0].dims[0] == step->outputs[0].dims[0] &&
            find_pieces(step->inputs[0].type, shape, step->inputs[0].dims, step->inputs[1].dims,
                        step->outputs[0].dims, &pieces) &&
            pieces.multipliers + (params->is_packed ? pieces.bias + pieces.filter : 0) <=
                step->weights_bytes;
 }
 
-static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                                   size_t *ret_worker_scratch_bytes)
+static bool find_depthwise_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     const struct depthwise_params *params = step->params;
     struct depthwise_pieces pieces;
@@ -467,8 +467,7 @@ static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *re
     if (!find_pieces(step->inputs[0].type, &params->shape, step->inputs[0].dims,
                      step->inputs[1].dims, step->outputs[0].dims, &pieces))
         return false;
-    *ret_scratch_bytes = step_scratch(params, &pieces);
-    *ret_worker_scratch_bytes = 0;
+    ret->bytes = step_scratch(params, &pieces);
     return true;
 }
 

@@ -312,18 +312,9 @@ static bool check_depthwise(const struct nn_kernel_step *step)
            find_weights_bytes(filter, &needed) && needed <= step->weights_bytes;
 }
 
-static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                                   size_t *ret_worker_scratch_bytes)
-{
-    (void)step;
-    *ret_scratch_bytes = *ret_worker_scratch_bytes = 0;
-    return true;
-}
-
 static const struct nn_kernel kernels[] = {
     {NN_VARIANT_FMA_ROW("depthwise_conv_2d_f32", DEPTHWISE_CONV_2D), .in0 = NN_T_F32,
      .params_bytes = sizeof(struct depthwise_f32_simd_params), .runs_epilogue = 1,
-     .lower = lower_depthwise, .run = nn_depthwise_conv_2d_f32, .check = check_depthwise,
-     .find_scratch = find_depthwise_scratch},
+     .lower = lower_depthwise, .run = nn_depthwise_conv_2d_f32, .check = check_depthwise},
 };
 NN_VARIANT_FAMILY(depthwise_f32_simd, kernels);

@@ -226,7 +226,6 @@ static int lower_depthwise(struct nn_lower *lower)
     if (!nn_conv_find_image(&params->shape, lower->inputs[NN_CONV_INPUT].dims, filter->dims,
                             output->dims, element, &image))
         return -ENOMEM;
-    lower->scratch_bytes = image.bytes;
     return lower_weights(lower, &params->shape);
 }
 
@@ -534,17 +533,15 @@ static bool check_depthwise(const struct nn_kernel_step *step)
            find_weights_bytes(&params->shape, filter, &needed) && needed <= step->weights_bytes;
 }
 
-static bool find_depthwise_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                                   size_t *ret_worker_scratch_bytes)
+static bool find_depthwise_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     const struct depthwise_simd_params *params = step->params;
     struct nn_conv_image image;
 
-    *ret_worker_scratch_bytes = 0;
     if (!nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
                             step->outputs[0].dims, element, &image))
         return false;
-    *ret_scratch_bytes = image.bytes;
+    ret->bytes = image.bytes;
     return true;
 }
 

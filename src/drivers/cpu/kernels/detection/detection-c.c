@@ -14,12 +14,12 @@
 
 /* ---- AXIS_ALIGNED_BBOX_TRANSFORM ---- */
 
-/* A row of deltas, and as many results, for each worker. */
-static int lower_bbox_transform(struct nn_lower *lower)
+/* Batches, copied before they are checked; each worker's row of deltas, which become results. */
+static bool find_bbox_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
-    lower->worker_scratch_bytes = lower->inputs[1].dims[1] * sizeof(float);
-    lower->scratch_bytes = lower->inputs[2].size;
-    return 0;
+    ret->worker_bytes = step->inputs[1].dims[1] * sizeof(float);
+    ret->bytes = step->inputs[2].size;
+    return true;
 }
 
 struct transform {
@@ -91,7 +91,6 @@ struct nms_limit {
 static int lower_nms_limit(struct nn_lower *lower)
 {
     struct nms_limit_params *params = lower->params;
-    size_t n = nn_lower_count(&lower->inputs[0]), n_rows = lower->inputs[0].dims[0], n_bytes;
 
     params->score_threshold = nn_lower_f32(lower, 3, 0.0f);
     params->max_detections = nn_lower_i32(lower, 4, -1);
@@ -99,11 +98,17 @@ static int lower_nms_limit(struct nn_lower *lower)
     params->iou_threshold = nn_lower_f32(lower, 6, 0.0f);
     params->sigma = nn_lower_f32(lower, 7, 0.0f);
     params->nms_score_threshold = nn_lower_f32(lower, 8, 0.0f);
-    if (!nn_mul_size(n, sizeof(uint64_t) + sizeof(struct nn_box) + sizeof(float) + sizeof(uint32_t),
-                     &n_bytes))
-        return -ENOMEM;
-    lower->scratch_bytes = n_bytes + n_rows * sizeof(int32_t);
     return 0;
+}
+
+static bool find_nms_limit_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    size_t n = nn_tensor_count(&step->inputs[0]), n_rows = step->inputs[0].dims[0];
+
+    return nn_mul_size(n,
+                       sizeof(uint64_t) + sizeof(struct nn_box) + sizeof(float) + sizeof(uint32_t),
+                       &ret->bytes) &&
+           nn_add_size(ret->bytes, n_rows * sizeof(int32_t), &ret->bytes);
 }
 
 static struct nms_limit take_nms_limit(const struct nn_kernel_args *args)
@@ -254,15 +259,16 @@ struct post {
     size_t n_out;
 };
 
-static uint64_t post_scratch(const struct nn_lower *lower)
+static bool find_post_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
-    uint64_t n_anchors = lower->inputs[0].dims[1], n_classes = lower->inputs[0].dims[2];
-    uint64_t n = n_anchors * n_classes, room = lower->outputs[0].dims[1];
+    uint64_t n_anchors = step->inputs[0].dims[1], n_classes = step->inputs[0].dims[2];
+    uint64_t n = n_anchors * n_classes, room = step->outputs[0].dims[1];
 
-    return n * (sizeof(uint64_t) + sizeof(float) + sizeof(uint32_t)) +
-           n_anchors * (lower->inputs[1].dims[2] * sizeof(float) + sizeof(struct nn_box) +
-                        5 * sizeof(float)) +
-           room * (sizeof(struct nn_box) + sizeof(float));
+    ret->bytes = n * (sizeof(uint64_t) + sizeof(float) + sizeof(uint32_t)) +
+                 n_anchors * (step->inputs[1].dims[2] * sizeof(float) + sizeof(struct nn_box) +
+                              5 * sizeof(float)) +
+                 room * (sizeof(struct nn_box) + sizeof(float));
+    return true;
 }
 
 static int lower_post(struct nn_lower *lower)
@@ -278,7 +284,6 @@ static int lower_post(struct nn_lower *lower)
     params->score_threshold = nn_lower_f32(lower, 11, 0.0f);
     params->iou_threshold = nn_lower_f32(lower, 12, 0.0f);
     params->has_background = nn_lower_bool(lower, 13, false);
-    lower->scratch_bytes = post_scratch(lower);
     return 0;
 }
 
@@ -452,12 +457,12 @@ static int nn_detection_postprocessing__c(const struct nn_kernel_args *args)
 
 static const struct nn_kernel kernels[] = {
     {NN_ROW("axis_aligned_bbox_transform__c", AXIS_ALIGNED_BBOX_TRANSFORM),
-     .lower = lower_bbox_transform, .run = nn_bbox_transform__c},
+     .find_scratch = find_bbox_scratch, .run = nn_bbox_transform__c},
     {NN_ROW("box_with_nms_limit__c", BOX_WITH_NMS_LIMIT),
      .params_bytes = sizeof(struct nms_limit_params), .is_dynamic = 1, .lower = lower_nms_limit,
-     .run = nn_box_with_nms_limit__c},
+     .find_scratch = find_nms_limit_scratch, .run = nn_box_with_nms_limit__c},
     {NN_ROW("detection_postprocessing__c", DETECTION_POSTPROCESSING),
      .params_bytes = sizeof(struct post_params), .lower = lower_post,
-     .run = nn_detection_postprocessing__c},
+     .find_scratch = find_post_scratch, .run = nn_detection_postprocessing__c},
 };
 NN_KERNEL_FAMILY(detection, kernels);

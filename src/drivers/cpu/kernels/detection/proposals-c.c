@@ -34,8 +34,6 @@ struct proposals {
 static int lower_proposals(struct nn_lower *lower)
 {
     struct proposals_params *params = lower->params;
-    size_t n_all = nn_lower_count(&lower->inputs[SCORES]), n_bytes, n_anchor_bytes;
-    size_t n_cells = n_all / lower->inputs[SCORES].dims[0];
 
     params->height_stride = nn_lower_f32(lower, 4, 1.0f);
     params->width_stride = nn_lower_f32(lower, 5, 1.0f);
@@ -44,13 +42,20 @@ static int lower_proposals(struct nn_lower *lower)
     params->iou_threshold = nn_lower_f32(lower, 8, 0.0f);
     params->min_size = nn_lower_f32(lower, 9, 0.0f);
     params->is_nchw = nn_lower_bool(lower, 10, false);
-    n_anchor_bytes = nn_lower_count(&lower->inputs[ANCHORS]) * sizeof(float);
-    if (!nn_mul_size(n_all, sizeof(struct nn_box) + sizeof(float) + sizeof(uint32_t), &n_bytes) ||
-        !nn_add_size(n_bytes, n_cells * (sizeof(uint64_t) + 8 * sizeof(float)) + n_anchor_bytes,
-                     &n_bytes))
-        return -ENOMEM;
-    lower->scratch_bytes = n_bytes;
     return 0;
+}
+
+static bool find_proposals_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    size_t n_all = nn_tensor_count(&step->inputs[SCORES]), n_batches = step->inputs[SCORES].dims[0];
+    size_t n_cells = n_batches ? n_all / n_batches : 0;
+    size_t n_anchor_bytes = nn_tensor_count(&step->inputs[ANCHORS]) * sizeof(float);
+
+    return nn_mul_size(n_all, sizeof(struct nn_box) + sizeof(float) + sizeof(uint32_t),
+                       &ret->bytes) &&
+           nn_add_size(ret->bytes,
+                       n_cells * (sizeof(uint64_t) + 8 * sizeof(float)) + n_anchor_bytes,
+                       &ret->bytes);
 }
 
 static struct proposals take_proposals(const struct nn_kernel_args *args)
@@ -190,6 +195,6 @@ static int nn_generate_proposals__c(const struct nn_kernel_args *args)
 static const struct nn_kernel kernels[] = {
     {NN_ROW("generate_proposals__c", GENERATE_PROPOSALS),
      .params_bytes = sizeof(struct proposals_params), .is_dynamic = 1, .lower = lower_proposals,
-     .run = nn_generate_proposals__c},
+     .find_scratch = find_proposals_scratch, .run = nn_generate_proposals__c},
 };
 NN_KERNEL_FAMILY(proposals, kernels);

@@ -106,24 +106,20 @@ static size_t row_cost(const struct direct_job *job)
 
 /* ---- float32 and float16 ---- */
 
-static int lower_float(struct nn_lower *lower)
+static bool find_float_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
-    const struct direct_params *params = lower->params;
-    bool is_half = lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_FLOAT16;
-    uint64_t n = 0;
-    int r = lower_conv(lower);
+    const struct direct_params *params = step->params;
+    bool is_half = step->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_FLOAT16;
+    size_t n_in = nn_tensor_count(&step->inputs[NN_CONV_INPUT]), n = 0;
 
-    if (r)
-        return r;
     if (is_half || params->window.is_nchw)
-        n = nn_lower_count(&lower->inputs[NN_CONV_INPUT]);
-    if (is_half && !nn_add_u64(n, nn_lower_count(&lower->inputs[NN_CONV_FILTER]), &n))
-        return -ENOMEM;
+        n = n_in;
+    if (is_half && !nn_add_size(n, nn_tensor_count(&step->inputs[NN_CONV_FILTER]), &n))
+        return false;
     /* An NCHW float16 image is turned around before it is widened. */
-    if (is_half && params->window.is_nchw &&
-        !nn_add_u64(n, nn_lower_count(&lower->inputs[NN_CONV_INPUT]), &n))
-        return -ENOMEM;
-    return nn_mul_u64(n, sizeof(float), &lower->scratch_bytes) ? 0 : -ENOMEM;
+    if (is_half && params->window.is_nchw && !nn_add_size(n, n_in, &n))
+        return false;
+    return nn_mul_size(n, sizeof(float), &ret->bytes);
 }
 
 static void prepare_float(struct direct_job *job)
@@ -269,8 +265,6 @@ static int lower_q8(struct nn_lower *lower)
     if (is_per_channel && filter->n_channel_scales != params->window.out_depth)
         return nn_lower_refuse(lower, "the filter has %u scales for %u channels",
                                filter->n_channel_scales, params->window.out_depth);
-    if (params->window.is_nchw)
-        lower->scratch_bytes = nn_lower_count(in);
     multipliers = nn_lower_weights(lower,
                                    (uint64_t)params->window.out_depth * sizeof(*multipliers));
     if (!multipliers)
@@ -284,6 +278,14 @@ static int lower_q8(struct nn_lower *lower)
                                             (double)lower->outputs[0].scale);
     }
     return 0;
+}
+
+static bool find_q8_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct direct_params *params = step->params;
+
+    ret->bytes = params->window.is_nchw ? nn_tensor_count(&step->inputs[NN_CONV_INPUT]) : 0;
+    return true;
 }
 
 static bool check_q8(const struct nn_kernel_step *step)
@@ -402,13 +404,15 @@ static int nn_direct_conv_q8(const struct nn_kernel_args *args)
     {NN_VARIANT_ROW(op_name "_float", op),                                                         \
      .in0 = NN_T_F32 | NN_T_F16,                                                                   \
      .params_bytes = sizeof(struct direct_params),                                                 \
-     .lower = lower_float,                                                                         \
+     .lower = lower_conv,                                                                          \
      .run = nn_direct_conv_float,                                                                  \
-     .check = check_float},                                                                        \
+     .check = check_float,                                                                         \
+     .find_scratch = find_float_scratch},                                                          \
     {                                                                                              \
         NN_VARIANT_ROW(op_name "_q8", op),                                                         \
             .in0 = NN_T_U8 | NN_T_S8, .params_bytes = sizeof(struct direct_params),                \
-            .lower = lower_q8, .run = nn_direct_conv_q8, .check = check_q8                         \
+            .lower = lower_q8, .run = nn_direct_conv_q8, .check = check_q8,                        \
+            .find_scratch = find_q8_scratch                                                        \
     }
 
 static const struct nn_kernel kernels[] = {

@@ -34,14 +34,14 @@ static bool is_constant(const struct nn_lower *lower)
 
 /* What run() needs: weights that are packed there, and rows that are widened:
  * float16 rows in each worker's scratch with their results, 8-bit rows once for all. */
-static bool scratch_f32(bool is_half, bool is_packed, size_t n_cols, size_t k, size_t *ret_scratch,
-                        size_t *ret_worker)
+static bool scratch_f32(bool is_half, bool is_packed, size_t n_cols, size_t k,
+                        struct nn_kernel_scratch *ret)
 {
-    *ret_scratch = *ret_worker = 0;
-    if (!is_packed && !nn_gemm_bytes_f32(n_cols, k, ret_scratch))
+    if (!is_packed && !nn_gemm_bytes_f32(n_cols, k, &ret->bytes))
         return false;
-    return !is_half || (nn_add_size(n_cols, k, ret_worker) &&
-                        nn_mul_size(*ret_worker, NN_GEMM_ROWS_F32 * sizeof(float), ret_worker));
+    return !is_half ||
+           (nn_add_size(n_cols, k, &ret->worker_bytes) &&
+            nn_mul_size(ret->worker_bytes, NN_GEMM_ROWS_F32 * sizeof(float), &ret->worker_bytes));
 }
 
 static bool scratch_q8(bool is_packed, size_t n_rows, size_t n_cols, size_t k, size_t *ret_scratch)
@@ -59,8 +59,6 @@ static bool scratch_q8(bool is_packed, size_t n_rows, size_t n_cols, size_t k, s
 static int lower_float(struct nn_lower *lower)
 {
     const struct nn_lower_operand *weights = &lower->inputs[NN_DENSE_WEIGHTS];
-    const struct nn_lower_operand *input = &lower->inputs[NN_DENSE_INPUT];
-    bool is_half = input->type == NNHAL_TENSOR_FLOAT16;
     struct dense_f32_params *params = lower->params;
     size_t n_cols = weights->dims[0], k = weights->dims[1], n_bytes;
     struct nn_gemm_weights from;
@@ -70,13 +68,9 @@ static int lower_float(struct nn_lower *lower)
                            &params->high))
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
     params->is_packed = is_constant(lower);
-    if (!nn_gemm_bytes_f32(n_cols, k, &n_bytes) ||
-        !scratch_f32(is_half, params->is_packed, n_cols, k, &lower->scratch_bytes,
-                     &lower->worker_scratch_bytes))
-        return -ENOMEM;
     if (!params->is_packed)
         return 0;
-    block = nn_lower_weights(lower, n_bytes);
+    block = nn_gemm_bytes_f32(n_cols, k, &n_bytes) ? nn_lower_weights(lower, n_bytes) : NULL;
     if (!block)
         return -ENOMEM;
     from = nn_gemm_constant(weights, &lower->inputs[NN_DENSE_BIAS], k);
@@ -198,12 +192,9 @@ static int lower_q8(struct nn_lower *lower)
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
     params->multiplier = nn_multiplier_of_scales(input->scale, weights->scale, output->scale);
     params->is_packed = is_constant(lower);
-    if (!nn_gemm_bytes_q8(n_cols, k, &n_bytes) ||
-        !scratch_q8(params->is_packed, output->dims[0], n_cols, k, &lower->scratch_bytes))
-        return -ENOMEM;
     if (!params->is_packed)
         return 0;
-    block = nn_lower_weights(lower, n_bytes);
+    block = nn_gemm_bytes_q8(n_cols, k, &n_bytes) ? nn_lower_weights(lower, n_bytes) : NULL;
     if (!block)
         return -ENOMEM;
     from = nn_gemm_constant(weights, &lower->inputs[NN_DENSE_BIAS], k);
@@ -310,8 +301,7 @@ static bool check_fully_connected(const struct nn_kernel_step *step)
 }
 
 static bool find_fully_connected_scratch(const struct nn_kernel_step *step,
-                                         size_t *ret_scratch_bytes,
-                                         size_t *ret_worker_scratch_bytes)
+                                         struct nn_kernel_scratch *ret)
 {
     size_t n_cols = step->inputs[NN_DENSE_WEIGHTS].dims[0],
            k = step->inputs[NN_DENSE_WEIGHTS].dims[1];
@@ -319,9 +309,8 @@ static bool find_fully_connected_scratch(const struct nn_kernel_step *step,
 
     if (is_float(&step->inputs[NN_DENSE_INPUT]))
         return scratch_f32(step->inputs[NN_DENSE_INPUT].type == NNHAL_TENSOR_FLOAT16, is_packed,
-                           n_cols, k, ret_scratch_bytes, ret_worker_scratch_bytes);
-    *ret_worker_scratch_bytes = 0;
-    return scratch_q8(is_packed, step->outputs[0].dims[0], n_cols, k, ret_scratch_bytes);
+                           n_cols, k, ret);
+    return scratch_q8(is_packed, step->outputs[0].dims[0], n_cols, k, &ret->bytes);
 }
 
 static const struct nn_kernel kernels[] = {

@@ -89,7 +89,6 @@ static int lower_weights(struct nn_lower *lower, size_t n_columns, size_t k)
 
 static int lower_dense(struct nn_lower *lower)
 {
-    const struct nn_lower_operand *input = &lower->inputs[NN_DENSE_INPUT];
     const struct nn_lower_operand *weights = &lower->inputs[NN_DENSE_WEIGHTS];
     const struct nn_lower_operand *output = &lower->outputs[0];
     struct dense_simd_params *params = lower->params;
@@ -102,8 +101,6 @@ static int lower_dense(struct nn_lower *lower)
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
     params->low += find_offset(output->type);
     params->high += find_offset(output->type);
-    if (!rows_scratch(input->type, output->dims[0], weights->dims[1], &lower->scratch_bytes))
-        return -ENOMEM;
     return lower_weights(lower, weights->dims[0], weights->dims[1]);
 }
 
@@ -206,12 +203,10 @@ static bool check_dense(const struct nn_kernel_step *step)
            nn_gemm_simd_bytes(weights[0], 1, weights[1], &needed) && needed <= step->weights_bytes;
 }
 
-static bool find_dense_scratch(const struct nn_kernel_step *step, size_t *ret_scratch_bytes,
-                               size_t *ret_worker_scratch_bytes)
+static bool find_dense_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
-    *ret_worker_scratch_bytes = 0;
     return rows_scratch(step->inputs[NN_DENSE_INPUT].type, step->outputs[0].dims[0],
-                        step->inputs[NN_DENSE_WEIGHTS].dims[1], ret_scratch_bytes);
+                        step->inputs[NN_DENSE_WEIGHTS].dims[1], &ret->bytes);
 }
 
 static const struct nn_kernel kernels[] = {

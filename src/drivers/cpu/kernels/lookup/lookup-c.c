@@ -75,8 +75,14 @@ static int lower_gather(struct nn_lower *lower)
     struct gather_params *params = lower->params;
 
     params->axis = nn_lower_axis(lower, NN_GATHER_AXIS, lower->inputs[0].n_dims);
-    lower->scratch_bytes = lower->inputs[NN_GATHER_INDICES].size;
     return 0;
+}
+
+/* Indices, copied before they are checked. */
+static bool find_gather_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    ret->bytes = step->inputs[NN_GATHER_INDICES].size;
+    return true;
 }
 
 static int nn_gather__c(const struct nn_kernel_args *args)
@@ -93,10 +99,10 @@ static bool check_gather(const struct nn_kernel_step *step)
     return step->n_inputs == 3 && step->n_outputs == 1 && p->axis < step->inputs[0].n_dims;
 }
 
-static int lower_embedding(struct nn_lower *lower)
+static bool find_embedding_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
-    lower->scratch_bytes = lower->inputs[0].size;
-    return 0;
+    ret->bytes = step->inputs[0].size;
+    return true;
 }
 
 static int nn_embedding_lookup__c(const struct nn_kernel_args *args)
@@ -164,15 +170,21 @@ struct lsh_params {
 
 static int lower_lsh(struct nn_lower *lower)
 {
-    const struct nn_lower_operand *input = &lower->inputs[1];
     struct lsh_params *params = lower->params;
-    size_t n_weights = lower->inputs[1].dims[0];
 
     params->kind = nn_lower_i32(lower, 3, 0);
-    /* A key is a seed and a row; weights are widened into scratch. */
-    lower->worker_scratch_bytes = sizeof(float) + input->size / input->dims[0];
-    lower->scratch_bytes = n_weights * sizeof(float);
     return 0;
+}
+
+/* Weights, widened; each worker's key, a seed and a row. */
+static bool find_lsh_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct nn_tensor *input = &step->inputs[1];
+    size_t n_rows = input->dims[0];
+
+    ret->bytes = n_rows * sizeof(float);
+    ret->worker_bytes = sizeof(float) + (n_rows ? input->size / n_rows : 0);
+    return true;
 }
 
 struct lsh_job {
@@ -248,11 +260,12 @@ static int nn_lsh_projection__c(const struct nn_kernel_args *args)
 
 static const struct nn_kernel kernels[] = {
     {NN_ROW("gather__c", GATHER), .params_bytes = sizeof(struct gather_params),
-     .lower = lower_gather, .run = nn_gather__c, .check = check_gather},
-    {NN_ROW("embedding_lookup__c", EMBEDDING_LOOKUP), .lower = lower_embedding,
+     .lower = lower_gather, .run = nn_gather__c, .check = check_gather,
+     .find_scratch = find_gather_scratch},
+    {NN_ROW("embedding_lookup__c", EMBEDDING_LOOKUP), .find_scratch = find_embedding_scratch,
      .run = nn_embedding_lookup__c},
     {NN_ROW("hashtable_lookup__c", HASHTABLE_LOOKUP), .run = nn_hashtable_lookup__c},
     {NN_ROW("lsh_projection__c", LSH_PROJECTION), .params_bytes = sizeof(struct lsh_params),
-     .lower = lower_lsh, .run = nn_lsh_projection__c},
+     .lower = lower_lsh, .find_scratch = find_lsh_scratch, .run = nn_lsh_projection__c},
 };
 NN_KERNEL_FAMILY(lookup, kernels);

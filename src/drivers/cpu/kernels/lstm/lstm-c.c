@@ -78,24 +78,45 @@ static void walk_sequence(struct lstm_direction *direction)
 
 /* ---- lowering ---- */
 
-static uint32_t largest_cells(const struct nn_lower *lower)
+/* Copies of every float16 operand, and cell states where there is no output for them; each
+ * worker's gates. */
+static void count_scratch(const struct nn_kernel_step *step, uint32_t n_batches, uint32_t n_cells,
+                          struct nn_kernel_scratch *ret)
 {
-    uint32_t forward = lower->inputs[nn_lstm_map_basic.weights + NN_LSTM_OUTPUT].dims[0];
-    uint32_t backward = 0;
-
-    if (lower->operation == NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM)
-        backward = lower->inputs[nn_lstm_map_backward.weights + NN_LSTM_OUTPUT].dims[0];
-    return forward > backward ? forward : backward;
+    ret->bytes = nn_f16_copies_bytes(step) + 2 * nn_f16_bytes((uint64_t)n_batches * n_cells);
+    ret->worker_bytes = nn_lstm_scratch(n_cells) * sizeof(float);
 }
 
-/* Copies of every float16 operand, and cell states where there is no output for them. */
-static void add_scratch(struct nn_lower *lower, uint32_t n_batches)
+static uint32_t forward_cells(const struct nn_kernel_step *step)
 {
-    uint32_t n_cells = largest_cells(lower);
+    return step->inputs[nn_lstm_map_basic.weights + NN_LSTM_OUTPUT].dims[0];
+}
 
-    lower->scratch_bytes = nn_f16_lower_all(lower) +
-                           2 * nn_f16_bytes((uint64_t)n_batches * n_cells);
-    lower->worker_scratch_bytes = nn_lstm_scratch(n_cells) * sizeof(float);
+static bool find_lstm_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    count_scratch(step, step->inputs[0].dims[0], forward_cells(step), ret);
+    return true;
+}
+
+static bool find_sequence_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct lstm_params *params = step->params;
+
+    count_scratch(step, step->inputs[0].dims[params->is_time_major ? 1 : 0], forward_cells(step),
+                  ret);
+    return true;
+}
+
+static bool find_bidirectional_scratch(const struct nn_kernel_step *step,
+                                       struct nn_kernel_scratch *ret)
+{
+    uint32_t backward = step->inputs[nn_lstm_map_backward.weights + NN_LSTM_OUTPUT].dims[0];
+    const struct lstm_params *params = step->params;
+    uint32_t forward = forward_cells(step);
+
+    count_scratch(step, step->inputs[0].dims[params->is_time_major ? 1 : 0],
+                  forward > backward ? forward : backward, ret);
+    return true;
 }
 
 static void read_scalars(const struct nn_lower *lower, uint32_t activation,
@@ -109,7 +130,6 @@ static void read_scalars(const struct nn_lower *lower, uint32_t activation,
 static int lower_lstm(struct nn_lower *lower)
 {
     read_scalars(lower, NN_LSTM_ACTIVATION, lower->params);
-    add_scratch(lower, lower->inputs[0].dims[0]);
     return 0;
 }
 
@@ -119,7 +139,6 @@ static int lower_unidirectional(struct nn_lower *lower)
 
     read_scalars(lower, NN_LSTM_ACTIVATION, params);
     params->is_time_major = nn_lower_bool(lower, NN_UNIDIRECTIONAL_LSTM_TIME_MAJOR, false);
-    add_scratch(lower, lower->inputs[0].dims[params->is_time_major ? 1 : 0]);
     return 0;
 }
 
@@ -130,7 +149,6 @@ static int lower_bidirectional(struct nn_lower *lower)
     read_scalars(lower, NN_BIDIRECTIONAL_LSTM_ACTIVATION, params);
     params->is_merged = nn_lower_bool(lower, NN_BIDIRECTIONAL_LSTM_MERGE, false);
     params->is_time_major = nn_lower_bool(lower, NN_BIDIRECTIONAL_LSTM_TIME_MAJOR, false);
-    add_scratch(lower, lower->inputs[0].dims[params->is_time_major ? 1 : 0]);
     return 0;
 }
 
@@ -288,12 +306,13 @@ static int nn_bidirectional_sequence_lstm__c(const struct nn_kernel_args *args)
 
 static const struct nn_kernel kernels[] = {
     {NN_ROW("lstm__c", LSTM), .params_bytes = sizeof(struct lstm_params), .lower = lower_lstm,
-     .run = nn_lstm__c},
+     .find_scratch = find_lstm_scratch, .run = nn_lstm__c},
     {NN_ROW("unidirectional_sequence_lstm__c", UNIDIRECTIONAL_SEQUENCE_LSTM),
      .in0 = NN_T_F32 | NN_T_F16, .params_bytes = sizeof(struct lstm_params),
-     .lower = lower_unidirectional, .run = nn_unidirectional_sequence_lstm__c},
+     .lower = lower_unidirectional, .find_scratch = find_sequence_scratch,
+     .run = nn_unidirectional_sequence_lstm__c},
     {NN_ROW("bidirectional_sequence_lstm__c", BIDIRECTIONAL_SEQUENCE_LSTM),
      .params_bytes = sizeof(struct lstm_params), .lower = lower_bidirectional,
-     .run = nn_bidirectional_sequence_lstm__c},
+     .find_scratch = find_bidirectional_scratch, .run = nn_bidirectional_sequence_lstm__c},
 };
 NN_KERNEL_FAMILY(lstm, kernels);

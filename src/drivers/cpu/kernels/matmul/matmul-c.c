@@ -28,18 +28,22 @@ static int lower_matmul(struct nn_lower *lower)
 {
     struct matmul_params *params = lower->params;
     const struct nn_lower_operand *x = &lower->inputs[0];
-    const struct nn_lower_operand *y = &lower->inputs[1];
     const struct nn_lower_operand *out = &lower->outputs[0];
-    float product = x->scale * y->scale;
+    float product = x->scale * lower->inputs[1].scale;
 
     params->adjoint_x = nn_lower_bool(lower, NN_MATMUL_ADJOINT_X, false);
     params->adjoint_y = nn_lower_bool(lower, NN_MATMUL_ADJOINT_Y, false);
     if (x->type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
         params->multiplier = nn_multiplier_make((double)product / (double)out->scale);
-    if (needs_scratch(x->type, params->adjoint_y) &&
-        !nn_mul_u64(nn_lower_count(y), sizeof(float), &lower->scratch_bytes))
-        return -ENOMEM;
     return 0;
+}
+
+static bool find_matmul_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct matmul_params *params = step->params;
+
+    return !needs_scratch(step->inputs[0].type, params->adjoint_y) ||
+           nn_mul_size(nn_tensor_count(&step->inputs[1]), sizeof(float), &ret->bytes);
 }
 
 struct matmul_job {
@@ -313,10 +317,10 @@ static int nn_batch_matmul(const struct nn_kernel_args *args)
 static const struct nn_kernel kernels[] = {
     {NN_VARIANT_FMA_ROW("batch_matmul_f32", BATCH_MATMUL), .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct matmul_params), .lower = lower_matmul, .run = nn_batch_matmul,
-     .check = check_shapes},
+     .check = check_shapes, .find_scratch = find_matmul_scratch},
     {NN_VARIANT_ROW("batch_matmul_i32", BATCH_MATMUL), .in0 = NN_T_I32 | NN_T_S8,
      .params_bytes = sizeof(struct matmul_params), .lower = lower_matmul, .run = nn_batch_matmul,
-     .check = check_shapes},
+     .check = check_shapes, .find_scratch = find_matmul_scratch},
 };
 
 NN_VARIANT_FAMILY(matmul, kernels);

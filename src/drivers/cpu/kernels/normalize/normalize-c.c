@@ -23,6 +23,11 @@ static bool check_axis(const struct nn_kernel_step *step)
     return *axis < step->inputs[0].n_dims;
 }
 
+static bool find_normalize_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    return nn_slices_find_scratch(step, *(const uint32_t *)step->params, ret);
+}
+
 static int lower_l2(struct nn_lower *lower)
 {
     struct l2_params *params = lower->params;
@@ -31,8 +36,6 @@ static int lower_l2(struct nn_lower *lower)
     if (!nn_slices_axis(lower, 1, -1, &params->axis))
         return nn_lower_refuse(lower, "input 1 is not an axis of input 0");
     params->is_last = params->axis == in->n_dims - 1;
-    if (!nn_slices_scratch(in->dims[params->axis], &lower->worker_scratch_bytes))
-        return -ENOMEM;
     return 0;
 }
 
@@ -121,8 +124,6 @@ struct local_params {
 static int lower_local(struct nn_lower *lower)
 {
     struct local_params *params = lower->params;
-    const struct nn_lower_operand *in = &lower->inputs[0];
-    size_t n;
 
     params->radius = nn_lower_i32(lower, 1, 0);
     params->bias = nn_lower_f32(lower, 2, 1.0f);
@@ -130,9 +131,6 @@ static int lower_local(struct nn_lower *lower)
     params->beta = nn_lower_f32(lower, 4, 0.5f);
     if (!nn_slices_axis(lower, 5, -1, &params->axis))
         return nn_lower_refuse(lower, "input 5 is not an axis of input 0");
-    n = in->dims[params->axis];
-    if (!nn_slices_scratch(n, &lower->worker_scratch_bytes))
-        return -ENOMEM;
     return 0;
 }
 
@@ -182,13 +180,13 @@ static bool check_local(const struct nn_kernel_step *step)
 static const struct nn_kernel kernels[] = {
     {NN_VARIANT_ROW("l2_normalization_float", L2_NORMALIZATION), .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct l2_params), .lower = lower_l2, .run = nn_l2_normalization_float,
-     .check = check_axis},
+     .check = check_axis, .find_scratch = find_normalize_scratch},
     {NN_VARIANT_ROW("l2_normalization_q8", L2_NORMALIZATION), .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct l2_params), .lower = lower_l2, .run = nn_l2_normalization_q8,
      .check = check_axis},
     {NN_VARIANT_ROW("local_response_normalization_float", LOCAL_RESPONSE_NORMALIZATION),
      .in0 = NN_T_F32 | NN_T_F16, .params_bytes = sizeof(struct local_params), .lower = lower_local,
-     .run = nn_local_response_float, .check = check_local},
+     .run = nn_local_response_float, .check = check_local, .find_scratch = find_normalize_scratch},
 };
 
 NN_VARIANT_FAMILY(normalize, kernels);

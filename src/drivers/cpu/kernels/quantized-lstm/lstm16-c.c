@@ -20,13 +20,20 @@ struct lstm16_params {
 static int lower_lstm16(struct nn_lower *lower)
 {
     struct lstm16_params *params = lower->params;
-    size_t n = (size_t)lower->inputs[NN_LSTM16_X].dims[1] +
-               lower->inputs[NN_LSTM16_OUTPUT_STATE].dims[1];
 
     params->accumulator = nn_multiplier_make(
         (double)(4096.0f * lower->inputs[NN_LSTM16_BIAS].scale));
-    lower->worker_scratch_bytes = n * sizeof(int16_t);
     return 0;
+}
+
+/* The activations of a row: input and state. */
+static bool find_lstm16_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    size_t n = (size_t)step->inputs[NN_LSTM16_X].dims[1] +
+               step->inputs[NN_LSTM16_OUTPUT_STATE].dims[1];
+
+    ret->worker_bytes = n * sizeof(int16_t);
+    return true;
 }
 
 struct lstm16 {
@@ -118,6 +125,6 @@ static int nn_quantized_16bit_lstm__c(const struct nn_kernel_args *args)
 static const struct nn_kernel kernels[] = {
     {NN_ROW("quantized_16bit_lstm__c", QUANTIZED_16BIT_LSTM),
      .params_bytes = sizeof(struct lstm16_params), .lower = lower_lstm16,
-     .run = nn_quantized_16bit_lstm__c},
+     .find_scratch = find_lstm16_scratch, .run = nn_quantized_16bit_lstm__c},
 };
 NN_KERNEL_FAMILY(quantized_16bit_lstm, kernels);

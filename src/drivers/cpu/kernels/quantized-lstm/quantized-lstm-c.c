@@ -65,7 +65,6 @@ static int32_t clip_code(float bound, float scale, float lowest, float highest)
 static int lower_quantized_lstm(struct nn_lower *lower)
 {
     static const uint32_t peepholes[NN_LSTM_GATE_N] = {0, 1, NN_LSTM_NO_OPERAND, 2};
-    const struct nn_lower_operand *weights = &lower->inputs[MAP->weights + NN_LSTM_OUTPUT];
     const struct nn_lower_operand *projection = &lower->inputs[MAP->projection];
     float cell_scale = scale_of(lower, MAP->cell_state);
     float hidden_scale = nn_lower_f32(lower, NN_QUANTIZED_LSTM_HIDDEN_SCALE, 1.0f);
@@ -85,8 +84,16 @@ static int lower_quantized_lstm(struct nn_lower *lower)
             nn_lower_f32(lower, NN_QUANTIZED_LSTM_PROJECTION_CLIP, 0.0f), projection->scale,
             -128.0f, 127.0f);
     }
-    lower->worker_scratch_bytes = weights->dims[0] * (NN_LSTM_GATE_N + 1) * sizeof(int16_t);
     return 0;
+}
+
+static bool find_quantized_lstm_scratch(const struct nn_kernel_step *step,
+                                        struct nn_kernel_scratch *ret)
+{
+    size_t n_cells = step->inputs[MAP->weights + NN_LSTM_OUTPUT].dims[0];
+
+    ret->worker_bytes = n_cells * (NN_LSTM_GATE_N + 1) * sizeof(int16_t);
+    return true;
 }
 
 /* ---- layer normalization ---- */
@@ -316,6 +323,7 @@ static bool check_quantized_lstm(const struct nn_kernel_step *step)
 
 static const struct nn_kernel kernels[] = {
     {NN_ROW("quantized_lstm__c", QUANTIZED_LSTM), .params_bytes = sizeof(struct q_lstm_params),
-     .lower = lower_quantized_lstm, .run = nn_quantized_lstm__c, .check = check_quantized_lstm},
+     .lower = lower_quantized_lstm, .run = nn_quantized_lstm__c, .check = check_quantized_lstm,
+     .find_scratch = find_quantized_lstm_scratch},
 };
 NN_KERNEL_FAMILY(quantized_lstm, kernels);

@@ -120,12 +120,11 @@ static size_t find_class(const double *sums, size_t n, double x)
     return low;
 }
 
-static int lower_multinomial(struct nn_lower *lower)
+static bool find_multinomial_scratch(const struct nn_kernel_step *step,
+                                     struct nn_kernel_scratch *ret)
 {
-    size_t n_classes = lower->inputs[0].dims[1];
-
-    lower->scratch_bytes = n_classes * (sizeof(double) + sizeof(float));
-    return 0;
+    ret->bytes = step->inputs[0].dims[1] * (sizeof(double) + sizeof(float));
+    return true;
 }
 
 static int nn_random_multinomial__c(const struct nn_kernel_args *args)
@@ -156,7 +155,7 @@ static int nn_random_multinomial__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_ROW("random_multinomial__c", RANDOM_MULTINOMIAL), .lower = lower_multinomial,
+    {NN_ROW("random_multinomial__c", RANDOM_MULTINOMIAL), .find_scratch = find_multinomial_scratch,
      .run = nn_random_multinomial__c},
 };
 NN_KERNEL_FAMILY(random, kernels);

@@ -49,19 +49,21 @@ static uint64_t row_bytes(const uint32_t *dims, bool is_nchw)
 static int lower_resize(struct nn_lower *lower)
 {
     struct resize_params *params = lower->params;
-    size_t n_taps;
 
     params->is_nchw = nn_lower_bool(lower, NN_RESIZE_LAYOUT, false);
     params->aligns_corners = nn_lower_bool(lower, NN_RESIZE_ALIGN_CORNERS, false);
     params->has_half_pixels = nn_lower_bool(lower, NN_RESIZE_HALF_PIXELS, false);
-    n_taps = (size_t)lower->outputs[0].dims[1] + lower->outputs[0].dims[2] +
-             lower->outputs[0].dims[3];
-    if (!nn_mul_size(n_taps, sizeof(struct tap), &n_taps))
-        return -ENOMEM;
-    lower->scratch_bytes = n_taps;
-    if (lower->inputs[0].type == NNHAL_TENSOR_FLOAT16)
-        lower->worker_scratch_bytes = row_bytes(lower->inputs[0].dims, params->is_nchw);
     return 0;
+}
+
+static bool find_resize_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct resize_params *params = step->params;
+    const uint32_t *out = step->outputs[0].dims;
+
+    if (step->inputs[0].type == NNHAL_TENSOR_FLOAT16)
+        ret->worker_bytes = row_bytes(step->inputs[0].dims, params->is_nchw);
+    return nn_mul_size((size_t)out[1] + out[2] + out[3], sizeof(struct tap), &ret->bytes);
 }
 
 /* ---- taps ---- */
@@ -271,7 +273,8 @@ static int nn_resize_nearest__c(const struct nn_kernel_args *args)
     {                                                                                              \
         NN_ROW("resize_bilinear_" #suffix "__c", RESIZE_BILINEAR),                                 \
             .in0 = (type_set), .params_bytes = sizeof(struct resize_params),                       \
-            .lower = lower_resize, .run = nn_resize_bilinear_##suffix##__c                         \
+            .lower = lower_resize, .find_scratch = find_resize_scratch,                            \
+            .run = nn_resize_bilinear_##suffix##__c                                                \
     }
 
 static const struct nn_kernel kernels[] = {
@@ -281,6 +284,6 @@ static const struct nn_kernel kernels[] = {
     BILINEAR(NN_T_S8, s8),
     {NN_ROW("resize_nearest__c", RESIZE_NEAREST_NEIGHBOR),
      .params_bytes = sizeof(struct resize_params), .lower = lower_resize,
-     .run = nn_resize_nearest__c},
+     .find_scratch = find_resize_scratch, .run = nn_resize_nearest__c},
 };
 NN_KERNEL_FAMILY(resize, kernels);

@@ -97,7 +97,6 @@ static int lower_rnn(struct nn_lower *lower)
 
     params->activation = nn_lower_i32(lower, NN_RNN_ACTIVATION, 0);
     params->is_time_major = nn_lower_i32(lower, NN_RNN_TIME_MAJOR, 0) == 1;
-    lower->scratch_bytes = nn_f16_lower_all(lower);
     return 0;
 }
 
@@ -165,7 +164,6 @@ static int lower_bidirectional_rnn(struct nn_lower *lower)
     params->activation = nn_lower_i32(lower, NN_BIDIRECTIONAL_RNN_ACTIVATION, 0);
     params->is_time_major = nn_lower_bool(lower, NN_BIDIRECTIONAL_RNN_TIME_MAJOR, false);
     params->is_merged = nn_lower_bool(lower, NN_BIDIRECTIONAL_RNN_MERGE, false);
-    lower->scratch_bytes = nn_f16_lower_all(lower);
     return 0;
 }
 
@@ -240,7 +238,6 @@ static int lower_svdf(struct nn_lower *lower)
 
     params->rank = nn_lower_i32(lower, NN_SVDF_RANK, 1);
     params->activation = nn_lower_i32(lower, NN_SVDF_ACTIVATION, 0);
-    lower->scratch_bytes = nn_f16_lower_all(lower);
     return 0;
 }
 
@@ -324,14 +321,14 @@ static bool check_svdf(const struct nn_kernel_step *step)
 
 static const struct nn_kernel kernels[] = {
     {NN_ROW("rnn__c", RNN), .params_bytes = sizeof(struct rnn_params), .lower = lower_rnn,
-     .run = nn_rnn__c},
+     .find_scratch = nn_f16_find_scratch, .run = nn_rnn__c},
     {NN_ROW("unidirectional_sequence_rnn__c", UNIDIRECTIONAL_SEQUENCE_RNN),
      .params_bytes = sizeof(struct rnn_params), .lower = lower_rnn,
-     .run = nn_unidirectional_sequence_rnn__c},
+     .find_scratch = nn_f16_find_scratch, .run = nn_unidirectional_sequence_rnn__c},
     {NN_ROW("bidirectional_sequence_rnn__c", BIDIRECTIONAL_SEQUENCE_RNN),
      .params_bytes = sizeof(struct rnn_params), .lower = lower_bidirectional_rnn,
-     .run = nn_bidirectional_sequence_rnn__c},
+     .find_scratch = nn_f16_find_scratch, .run = nn_bidirectional_sequence_rnn__c},
     {NN_ROW("svdf__c", SVDF), .params_bytes = sizeof(struct svdf_params), .lower = lower_svdf,
-     .run = nn_svdf__c, .check = check_svdf},
+     .find_scratch = nn_f16_find_scratch, .run = nn_svdf__c, .check = check_svdf},
 };
 NN_KERNEL_FAMILY(rnn, kernels);

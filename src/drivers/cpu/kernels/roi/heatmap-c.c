@@ -14,16 +14,22 @@ struct heatmap_params {
     float tolerance; /* below which the surface is flat */
 };
 
-/* One box's maps as float32 for each worker, in the input's layout. */
 static int lower_heatmap(struct nn_lower *lower)
 {
     struct heatmap_params *params = lower->params;
-    const uint32_t *dims = lower->inputs[0].dims;
 
     params->is_nchw = nn_lower_bool(lower, 2, false);
     params->tolerance = lower->inputs[0].type == NNHAL_TENSOR_FLOAT16 ? 1e-3f : 1e-5f;
-    lower->worker_scratch_bytes = (size_t)dims[1] * dims[2] * dims[3] * sizeof(float);
     return 0;
+}
+
+/* One box's maps as float32 for each worker, in the input's layout. */
+static bool find_heatmap_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const uint32_t *dims = step->inputs[0].dims;
+
+    ret->worker_bytes = (size_t)dims[1] * dims[2] * dims[3] * sizeof(float);
+    return true;
 }
 
 struct heatmap {
@@ -149,6 +155,6 @@ static int nn_heatmap_max_keypoint__c(const struct nn_kernel_args *args)
 static const struct nn_kernel kernels[] = {
     {NN_ROW("heatmap_max_keypoint__c", HEATMAP_MAX_KEYPOINT),
      .params_bytes = sizeof(struct heatmap_params), .lower = lower_heatmap,
-     .run = nn_heatmap_max_keypoint__c},
+     .find_scratch = find_heatmap_scratch, .run = nn_heatmap_max_keypoint__c},
 };
 NN_KERNEL_FAMILY(heatmap, kernels);

@@ -94,7 +94,6 @@ static void lower_roi(struct nn_lower *lower, uint32_t layout)
     params->height_stride = nn_lower_f32(lower, NN_ROI_HEIGHT_STRIDE, 1.0f);
     params->width_stride = nn_lower_f32(lower, NN_ROI_WIDTH_STRIDE, 1.0f);
     params->is_nchw = nn_lower_bool(lower, layout, false);
-    lower->scratch_bytes = roi_bytes(lower->inputs[NN_ROI_BOXES].dims[0]);
 }
 
 /* ---- ROI_ALIGN ---- */
@@ -106,11 +105,27 @@ static int lower_roi_align(struct nn_lower *lower)
     lower_roi(lower, NN_ROI_ALIGN_LAYOUT);
     params->ratio_h = nn_lower_i32(lower, NN_ROI_ALIGN_RATIO_H, 0);
     params->ratio_w = nn_lower_i32(lower, NN_ROI_ALIGN_RATIO_W, 0);
-    if (lower->inputs[0].type == NNHAL_TENSOR_FLOAT16)
-        lower->scratch_bytes += nn_f16_lower(&lower->inputs[0]) + nn_f16_lower(&lower->outputs[0]);
-    /* Sums of a cell's channels, float or int32. */
-    lower->worker_scratch_bytes = lower->inputs[0].dims[params->is_nchw ? 1 : 3] * sizeof(float);
     return 0;
+}
+
+/* Regions, the image and the result widened; each worker's sums of a cell's channels, float or
+ * int32. */
+static bool find_roi_align_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct roi_params *params = step->params;
+
+    ret->bytes = roi_bytes(step->inputs[NN_ROI_BOXES].dims[0]);
+    if (step->inputs[0].type == NNHAL_TENSOR_FLOAT16)
+        ret->bytes += nn_f16_copy_bytes(&step->inputs[0]) + nn_f16_copy_bytes(&step->outputs[0]);
+    ret->worker_bytes = step->inputs[0].dims[params->is_nchw ? 1 : 3] * sizeof(float);
+    return true;
+}
+
+static bool find_roi_pooling_scratch(const struct nn_kernel_step *step,
+                                     struct nn_kernel_scratch *ret)
+{
+    ret->bytes = roi_bytes(step->inputs[NN_ROI_BOXES].dims[0]);
+    return true;
 }
 
 struct align {
@@ -465,11 +480,12 @@ static int nn_roi_pooling__c(const struct nn_kernel_args *args)
 static const struct nn_kernel kernels[] = {
     {NN_ROW("roi_align_float__c", ROI_ALIGN), .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct roi_params), .lower = lower_roi_align,
-     .run = nn_roi_align_float__c},
+     .find_scratch = find_roi_align_scratch, .run = nn_roi_align_float__c},
     {NN_ROW("roi_align_q8__c", ROI_ALIGN), .in0 = NN_T_U8 | NN_T_S8,
      .params_bytes = sizeof(struct roi_params), .lower = lower_roi_align,
-     .run = nn_roi_align_q8__c},
+     .find_scratch = find_roi_align_scratch, .run = nn_roi_align_q8__c},
     {NN_ROW("roi_pooling__c", ROI_POOLING), .params_bytes = sizeof(struct roi_params),
-     .lower = lower_roi_pooling, .run = nn_roi_pooling__c},
+     .lower = lower_roi_pooling, .find_scratch = find_roi_pooling_scratch,
+     .run = nn_roi_pooling__c},
 };
 NN_KERNEL_FAMILY(roi, kernels);

@@ -73,13 +73,11 @@ static int nn_select__c(const struct nn_kernel_args *args)
  * one number: the value, made to sort as an unsigned integer, above its index.
  * No two are equal, and the k largest numbers are the answer. */
 
-static int lower_topk(struct nn_lower *lower)
+/* A heap of the k best of a row. */
+static bool find_topk_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
-    const struct nn_lower_operand *input = &lower->inputs[0];
-
-    /* A heap of the k best of a row. */
-    lower->worker_scratch_bytes = lower->outputs[0].dims[input->n_dims - 1] * sizeof(uint64_t);
-    return 0;
+    ret->worker_bytes = step->outputs[0].dims[step->inputs[0].n_dims - 1] * sizeof(uint64_t);
+    return true;
 }
 
 /* A float as an integer of the same order; both zeros are one. */
@@ -172,6 +170,6 @@ static int nn_topk__c(const struct nn_kernel_args *args)
 
 static const struct nn_kernel kernels[] = {
     {NN_ROW("select__c", SELECT), .run = nn_select__c},
-    {NN_ROW("topk_v2__c", TOPK_V2), .lower = lower_topk, .run = nn_topk__c},
+    {NN_ROW("topk_v2__c", TOPK_V2), .find_scratch = find_topk_scratch, .run = nn_topk__c},
 };
 NN_KERNEL_FAMILY(select, kernels);

@@ -345,8 +345,6 @@ static int lower_space_to_batch(struct nn_lower *lower)
               (struct nest_loop[2]){NO_LOOP, {in.n_h / block_h, block_h * in.h}},
               (struct nest_loop[2]){NO_LOOP, {in.n_w / block_w, block_w * in.w}},
               (struct nest_loop[3]){NO_LOOP, NO_LOOP, {in.n_c, in.c}});
-    if (has_margins(params))
-        lower->scratch_bytes = lower->outputs[0].size;
     return 0;
 }
 
@@ -429,6 +427,14 @@ static bool check_space_to_batch(const struct nn_kernel_step *step)
            nn_strided_fits(&p->nest, n_bytes, step->outputs[0].size);
 }
 
+/* The padded image has the bytes of the output. */
+static bool find_space_to_batch_scratch(const struct nn_kernel_step *step,
+                                        struct nn_kernel_scratch *ret)
+{
+    ret->bytes = has_margins(step->params) ? step->outputs[0].size : 0;
+    return true;
+}
+
 /* ---- the table ---- */
 
 #define COPY(op, row_name, values)                                                                 \
@@ -460,6 +466,7 @@ static const struct nn_kernel kernels[] = {
     NEST(BATCH_TO_SPACE_ND, batch_to_space, 1 << 1),
     {NN_ROW("space_to_batch__c", SPACE_TO_BATCH_ND),
      .params_bytes = sizeof(struct space_to_batch_params), .needs_value = 1 << 1 | 1 << 2,
-     .lower = lower_space_to_batch, .run = nn_space_to_batch__c, .check = check_space_to_batch},
+     .lower = lower_space_to_batch, .run = nn_space_to_batch__c, .check = check_space_to_batch,
+     .find_scratch = find_space_to_batch_scratch},
 };
 NN_KERNEL_FAMILY(shape, kernels);

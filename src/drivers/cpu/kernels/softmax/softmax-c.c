@@ -30,6 +30,13 @@ static bool check_axis(const struct nn_kernel_step *step)
     return params->axis < step->inputs[0].n_dims;
 }
 
+static bool find_softmax_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct softmax_params *params = step->params;
+
+    return nn_slices_find_scratch(step, params->axis, ret);
+}
+
 static int lower_float(struct nn_lower *lower)
 {
     struct softmax_params *params = lower->params;
@@ -37,8 +44,6 @@ static int lower_float(struct nn_lower *lower)
     params->beta = nn_lower_f32(lower, NN_SOFTMAX_BETA, 1.0f);
     if (!nn_slices_axis(lower, NN_SOFTMAX_AXIS, -1, &params->axis))
         return nn_lower_refuse(lower, "input 2 is not an axis of input 0");
-    if (!nn_slices_scratch(lower->inputs[0].dims[params->axis], &lower->worker_scratch_bytes))
-        return -ENOMEM;
     return 0;
 }
 
@@ -307,13 +312,13 @@ static int nn_softmax_q8(const struct nn_kernel_args *args)
 static const struct nn_kernel kernels[] = {
     {NN_VARIANT_ROW("softmax_float", SOFTMAX), .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct softmax_params), .lower = lower_float, .run = nn_softmax_float,
-     .check = check_axis},
+     .check = check_axis, .find_scratch = find_softmax_scratch},
     {NN_VARIANT_ROW("softmax_q8", SOFTMAX), .in0 = NN_T_U8 | NN_T_S8,
      .weights_bytes = 256 * sizeof(int32_t), .params_bytes = sizeof(struct softmax_params),
      .lower = lower_q8, .run = nn_softmax_q8, .check = check_axis},
     {NN_VARIANT_ROW("log_softmax_float", LOG_SOFTMAX), .in0 = NN_T_F32 | NN_T_F16,
      .params_bytes = sizeof(struct softmax_params), .lower = lower_float,
-     .run = nn_log_softmax_float, .check = check_axis},
+     .run = nn_log_softmax_float, .check = check_axis, .find_scratch = find_softmax_scratch},
 };
 
 NN_VARIANT_FAMILY(softmax, kernels);

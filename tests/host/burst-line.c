@@ -4,6 +4,7 @@
 #include "base/sys.h"
 #include "support/fds.h"
 
+#include <sys/mman.h>
 #include <time.h>
 
 #define PATIENCE_NS UINT64_C(10000000000)
@@ -170,4 +171,15 @@ void line_expect_threads(size_t n_threads)
     for (int i = 0; i < 2000 && count_threads() != n_threads; i++)
         nanosleep(&nap, NULL);
     ck_assert_uint_eq(count_threads(), n_threads);
+}
+
+uint8_t *line_map_queue(struct nn_ring *ring)
+{
+    struct nnhal_fmq_descriptor descriptor;
+    uint8_t *bytes;
+
+    nn_ring_descriptor(ring, &descriptor);
+    bytes = mmap(NULL, LINE_QUEUE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.fd, 0);
+    ck_assert_ptr_ne(bytes, MAP_FAILED);
+    return bytes;
 }

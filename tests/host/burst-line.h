@@ -64,4 +64,8 @@ void line_expect_refusal(struct line *line, uint32_t status);
  * joined is on its way out of the list for a moment more. */
 void line_expect_threads(size_t n_threads);
 
+/* What a client that does not use our code sees of a queue: LINE_QUEUE_BYTES, to be unmapped. */
+enum { LINE_QUEUE_BYTES = 4096 };
+uint8_t *line_map_queue(struct nn_ring *ring);
+
 #endif

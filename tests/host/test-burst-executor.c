@@ -3,6 +3,7 @@
  * of one, if it has an executor. */
 #include "host/burst-line.h"
 
+#include "base/sys.h"
 #include "support/check-main.h"
 #include "support/fake-driver.h"
 
@@ -315,6 +316,47 @@ TEST(an_executor_that_stops_serving_is_served)
 }
 TEST_END
 
+static void await_counter(const uint64_t *word, uint64_t least)
+{
+    uint64_t end_ns = nn_sys_now_ns() + UINT64_C(2000000000);
+
+    while (__atomic_load_n(word, __ATOMIC_SEQ_CST) < least)
+        ck_assert_uint_lt(nn_sys_now_ns(), end_ns);
+}
+
+/* A result that cannot be written ends the burst, also where the driver serves it: counters that are
+ * impossible tell the client. */
+TEST(a_broken_queue_ends_what_an_executor_serves)
+{
+    enum { WRITE = 64, READ = 128, N_ELEMENTS = 64 };
+    uint64_t prepared, *write, *read, n_result;
+    uint8_t *bytes;
+
+    told.serves = true;
+    told.n_keys = N_KEYS;
+    prepared = begin(1);
+    line_open(&line, &desk, prepared, 176, N_ELEMENTS);
+    line_set_all(&line);
+    ck_assert_uint_eq(execute(0, 0), NNHAL_NONE);
+    bytes = line_map_queue(line.results);
+    write = (uint64_t *)(void *)(bytes + WRITE);
+    read = (uint64_t *)(void *)(bytes + READ);
+    n_result = *write;
+    ck_assert_uint_eq(N_ELEMENTS % n_result, 0);
+    for (uint64_t n = 0; n < N_ELEMENTS; n += n_result) {
+        line_send(&line);
+        await_counter(write, n + 2 * n_result);
+    }
+    /* The queue is full: the next result makes the host look at this counter. */
+    __atomic_store_n(read, UINT64_MAX, __ATOMIC_SEQ_CST);
+    line_send(&line);
+    await_counter(write, UINT64_C(1) << 62);
+    munmap(bytes, LINE_QUEUE_BYTES);
+    line_close(&line, true);
+    end();
+}
+TEST_END
+
 TEST(an_executor_without_keys_is_told_of_no_memory)
 {
     execute_in_turn(false, 0);
@@ -399,6 +441,7 @@ CHECK_MAIN("burst-executor", bursts_are_told_and_nest,
            how_many_threads_an_execution_has_is_passed_on,
            an_executor_executes_in_the_places_it_was_told, a_picture_lies_where_its_pixels_are,
            an_executor_may_serve, an_executor_that_stops_serving_is_served,
+           a_broken_queue_ends_what_an_executor_serves,
            an_executor_without_keys_is_told_of_no_memory, more_memories_than_keys_are_no_failure,
            a_freed_slot_is_removed_at_once_and_not_during_a_run,
            failures_of_an_executor_are_the_requests_or_the_bursts)

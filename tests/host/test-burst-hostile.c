@@ -265,18 +265,6 @@ TEST_END
 
 /* -- words --------------------------------------------------------------------- */
 
-/* What a client that does not use our code sees of a queue. */
-static uint8_t *map_queue(struct nn_ring *ring)
-{
-    struct nnhal_fmq_descriptor descriptor;
-    uint8_t *bytes;
-
-    nn_ring_descriptor(ring, &descriptor);
-    bytes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.fd, 0);
-    ck_assert_ptr_ne(bytes, MAP_FAILED);
-    return bytes;
-}
-
 static void store64(uint8_t *bytes, size_t offset, uint64_t value)
 {
     __atomic_store_n((uint64_t *)(void *)(bytes + offset), value, __ATOMIC_SEQ_CST);
@@ -305,7 +293,7 @@ TEST(an_impossible_counter_ends_its_burst_only)
 
             begin();
             ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
-            bytes = map_queue(is_results ? line.results : line.requests);
+            bytes = line_map_queue(is_results ? line.results : line.requests);
             store64(bytes, is_results ? READ : WRITE, counters[i]);
             if (is_results)
                 for (int j = 0; j < 20; j++) /* until it looks at the counter */
@@ -314,7 +302,7 @@ TEST(an_impossible_counter_ends_its_burst_only)
                 wake(bytes);
             line_expect_threads(n_threads + 1); /* it serves no more, and says so */
             ck_assert_int_eq(nn_ring_read(line.results, line.answer, 1), NNHAL_FMQ_E_BROKEN);
-            munmap(bytes, 4096);
+            munmap(bytes, LINE_QUEUE_BYTES);
             end();
             line_expect_threads(n_threads);
         }
@@ -330,7 +318,7 @@ TEST(words_that_were_lost_are_written_again)
 
     begin();
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
-    bytes = map_queue(line.results);
+    bytes = line_map_queue(line.results);
     write = (uint64_t *)(void *)(bytes + WRITE);
     before = __atomic_exchange_n(write, 0, __ATOMIC_SEQ_CST);
     ck_assert_uint_gt(before, 0);
@@ -338,7 +326,7 @@ TEST(words_that_were_lost_are_written_again)
     while (__atomic_load_n(write, __ATOMIC_SEQ_CST) != before)
         ck_assert_uint_lt(nn_sys_now_ns(), end_ns);
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
-    munmap(bytes, 4096);
+    munmap(bytes, LINE_QUEUE_BYTES);
     end();
 }
 TEST_END
@@ -351,14 +339,14 @@ TEST(a_waiter_that_was_moved_away_still_ends)
 
     begin();
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
-    bytes = map_queue(line.requests);
+    bytes = line_map_queue(line.requests);
     for (int i = 0; i < 2000 && n_moved == 0; i++) {
         n_moved = syscall(SYS_futex, word_at(bytes, GENERATION), FUTEX_REQUEUE, 0,
                           (void *)(uintptr_t)INT_MAX, &elsewhere, 0);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     ck_assert_int_ge(n_moved, 0); /* 0: this kernel's futex_waitv is not moved, or not there */
-    munmap(bytes, 4096);
+    munmap(bytes, LINE_QUEUE_BYTES);
     end();
 }
 TEST_END
@@ -407,7 +395,7 @@ TEST(elements_that_change_while_they_are_read_do_no_harm)
 
     begin();
     line_pack(&line);
-    scribbler.bytes = map_queue(line.requests);
+    scribbler.bytes = line_map_queue(line.requests);
     scribbler.n_bytes = 3 * line.n_data * sizeof(line.data[0]);
     start(&scribbler);
     for (int i = 0; i < 2000; i++) {
@@ -422,7 +410,7 @@ TEST(elements_that_change_while_they_are_read_do_no_harm)
     }
     stop(&scribbler);
     ck_assert_uint_ge(n_answers, 500);
-    munmap(scribbler.bytes, 4096);
+    munmap(scribbler.bytes, LINE_QUEUE_BYTES);
     end();
 }
 TEST_END
@@ -434,7 +422,7 @@ TEST(scribbled_words_do_not_hold_the_end_up)
 
     begin();
     ck_assert_uint_eq(line_execute(&line), NNHAL_NONE);
-    scribbler.bytes = map_queue(line.requests);
+    scribbler.bytes = line_map_queue(line.requests);
     start(&scribbler);
     for (int i = 0; i < 50; i++) {
         nn_ring_write(line.requests, line.data, line.n_data); /* unless it is full */
@@ -444,7 +432,7 @@ TEST(scribbled_words_do_not_hold_the_end_up)
     ck_assert_uint_eq(line_execute(&other), NNHAL_NONE);
     line_close(&line, true); /* while it goes on */
     stop(&scribbler);
-    munmap(scribbler.bytes, 4096);
+    munmap(scribbler.bytes, LINE_QUEUE_BYTES);
     line_close(&other, true);
     desk_close(&desk);
 }

@@ -29,6 +29,7 @@ struct nn_burst_context {
     pthread_t thread;
     bool has_thread;
     uint32_t is_ending; /* atomic */
+    bool is_broken;     /* the thread's: a queue cannot be used any more */
     struct nn_quota_charge charge;
     struct nn_quota_charge bytes_charge;
 };

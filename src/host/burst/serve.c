@@ -200,6 +200,12 @@ static bool burst_answer(struct nn_burst_context *context, uint32_t n_data,
 
 /* -- serving: the burst's thread ---------------------------------------------- */
 
+/* An executor that serves learns it from the channel, and this thread when that returns. */
+static bool is_over(const struct nn_burst_context *context)
+{
+    return context->is_broken || __atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE);
+}
+
 static void renew_counters(struct nn_burst_context *context)
 {
     nn_ring_renew_read(context->requests);
@@ -213,7 +219,7 @@ static int32_t channel_wait(void *host, uint64_t deadline_ns)
     int r;
 
     do {
-        if (__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE))
+        if (is_over(context))
             return -1;
         r = nn_spin_wait_to_read(&context->spin, context->requests, 1, deadline_ns);
         if (r == NN_RING_E_INTERRUPTED) /* by nn_bursts_renew() */
@@ -221,6 +227,7 @@ static int32_t channel_wait(void *host, uint64_t deadline_ns)
     } while (r == NN_RING_E_INTERRUPTED);
     if (r == NNHAL_FMQ_E_TIMED_OUT)
         return 0;
+    context->is_broken = r != 0;
     return r == 0 ? 1 : -1;
 }
 
@@ -229,12 +236,13 @@ static int32_t burst_read_request(struct nn_burst_context *context, const struct
     uint32_t n_data;
     int r;
 
-    if (__atomic_load_n(&context->is_ending, __ATOMIC_ACQUIRE))
+    if (is_over(context))
         return -1;
     r = nn_burst_receive_request(context->requests, context->request, &n_data);
     if (r == NN_BURST_E_EMPTY)
         return 0;
-    return r == 0 && burst_answer(context, n_data, handler) ? 1 : -1;
+    context->is_broken = r != 0 || !burst_answer(context, n_data, handler);
+    return context->is_broken ? -1 : 1;
 }
 
 static int32_t channel_answer(void *host, execute_fn execute, void *ctx)

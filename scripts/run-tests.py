@@ -38,7 +38,7 @@ SETUP = {
 
 TEST_ARGUMENTS = {
     "normal": [],
-    "asan": ["--no-suite", "lint"],
+    "asan": ["--no-suite", "lint", "--no-suite", "models"],
     "tsan": ["--suite", "threads"],
     "clang": None,
     "clang-asan": None,

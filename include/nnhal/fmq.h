@@ -54,18 +54,16 @@
  *   discarded. (write alone is not enough: it still has the old value while the
  *   oldest element is being overwritten.)
  *   Wake-ups: a side that has stored a counter loads waiters, and if that is not 0
- *   adds 1 to generation and wakes all waiters on it. A waiter adds 1 to waiters,
- *   loads generation, then checks the counters once more, and only then waits for
+ *   adds 1 to generation and wakes all waiters on it. A waiter adds 1 to waiters, has a
+ *   fence, loads generation, then checks the counters once more, and only then waits for
  *   generation to differ from the value that it has loaded. Either the waker's load
  *   of waiters comes after the waiter's addition, and then the generation differs or
  *   the wake arrives; or it comes before, and then the waiter's check of the
  *   counters comes after the store. No wake-up is lost, and no side makes a system
- *   call while there are no waiters. With a release store and a fence it is C11,
- *   29.3p5 that says so: in S the fence comes before the load of waiters, that load
- *   before the waiter's addition, which it did not see, and the addition before the
- *   check; a load that follows the fence in S sees what was stored before the fence,
- *   or later. The waiter needs no fence, but its addition and its check have to be
- *   sequentially consistent.
+ *   call while there are no waiters. With a release store it is the fences that say
+ *   so, the waker's between its store and its load, and one of the waiter's between
+ *   its addition and its check (C11, 29.3p6): whichever fence is the first in S, the
+ *   other side sees what was stored before it.
  *
  *   Renewal: a side may store its own counter again and wake at any time, for words
  *   that were overwritten. One that uses the queue no more may store a counter that

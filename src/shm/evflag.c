@@ -132,6 +132,7 @@ int nn_evflag_wait(struct nn_evflag *flag, int (*is_ready)(void *ctx), void *ctx
         return 0;
     /* Counted before the last look in wait_counted(): see nn_evflag_wake(). */
     nn_word_add32(&flag->words->n_waiters, 1);
+    nn_word_fence();
     r = wait_counted(flag, is_ready, ctx, deadline_ns);
     nn_word_add32(&flag->words->n_waiters, UINT32_MAX);
     return r;

@@ -327,12 +327,19 @@ static int service_serve(struct serving *serving, struct nn_service *service)
     return r < 0 ? fail(1, "the service ended: %s", strerror(-r)) : 0;
 }
 
+/* Whether there is more than one client: a socket that was not passed comes from the supervisor, and
+ * is one to listen at. */
+static bool has_clients(const struct serving *serving)
+{
+    return serving->is_listening || !serving->has_socket;
+}
+
 static int serving_run(struct serving *serving)
 {
     struct nn_service *service = NULL;
     int r;
 
-    nn_host_limit_memory(serving->host, serving->is_listening);
+    nn_host_limit_memory(serving->host, has_clients(serving));
     r = nn_service_new(serving->host, &service);
     nn_overdue_enable();
     if (r < 0)

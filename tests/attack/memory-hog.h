@@ -11,6 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of the service's control group, MiB; a user may have a quarter. AddressSanitizer needs as much again
+ * as the service itself. */
+#ifdef __SANITIZE_ADDRESS__
+enum { MEMORY_HOG_LIMIT_MIB = 1024 };
+#else
+enum { MEMORY_HOG_LIMIT_MIB = 512 };
+#endif
+
 struct memory_hog {
     const char *name;
     /* Returns: how many requests were refused with RESOURCE_EXHAUSTED_TRANSIENT. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpus.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -60,22 +62,38 @@ static unsigned cpus_of_group(const char *group)
     return read_line(path, line, sizeof(line)) ? nn_cpus_parse_quota(line) : 0;
 }
 
-unsigned nn_cpus_allowed(void)
+static unsigned cpus_of_groups(void)
 {
-    unsigned n = cpus_of_affinity();
+    unsigned lowest = UINT_MAX;
     char group[MAX_PATH];
 
     if (!find_group(group, sizeof(group)))
-        return n;
+        return lowest;
     for (;;) {
         unsigned quota = cpus_of_group(group);
         char *last = strrchr(group, '/');
 
         /* Every group above has its own limit, and the lowest holds. */
-        if (quota && quota < n)
-            n = quota;
+        if (quota && quota < lowest)
+            lowest = quota;
         if (!last)
-            return n;
+            return lowest;
         *last = '\0';
     }
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static unsigned group_limit;
+
+static void read_groups(void)
+{
+    group_limit = cpus_of_groups();
+}
+
+unsigned nn_cpus_allowed(void)
+{
+    unsigned n = cpus_of_affinity();
+
+    pthread_once(&once, read_groups);
+    return n < group_limit ? n : group_limit;
 }

@@ -24,13 +24,15 @@ extern long nn_sys_fault;
 extern int nn_sys_fault_errno;
 extern void (*nn_sys_observer)(const char *call, int fd);
 
-/* Devices that a machine may not have: where set, called instead of the system.
+/* Devices and features that a machine may not have: where set, called instead of the system.
  * Tests only. They answer as the functions of their names do. */
 struct nn_sys_file;
 struct nn_sys_fakes {
     int (*openat)(int dir_fd, const char *path, int flags, unsigned mode);
     int (*ioctl)(int fd, unsigned long request, void *argument);
     int (*inspect)(int fd, struct nn_sys_file *ret_file);
+    int (*landlock_version)(void); /* 0: there is none */
+    bool has_no_namespaces;
 };
 extern const struct nn_sys_fakes *nn_sys_fakes;
 

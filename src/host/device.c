@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - what a device says of itself */
+#include "base/process.h"
 #include "host/caching/cache.h"
 #include "host/methods.h"
 
@@ -17,6 +18,6 @@ uint32_t nn_host_get_device_info(struct nn_call *call,
     reply->extensions = driver->extensions;
     reply->capabilities = *driver->capabilities;
     nn_cache_n_files(call->session->host, &reply->n_model_cache_files, &reply->n_data_cache_files);
-    reply->pid = getpid();
+    reply->pid = nn_process_number();
     return NNHAL_NONE;
 }

@@ -2,6 +2,7 @@
 #include "ipc/hello.h"
 
 #include "base/error.h"
+#include "base/process.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ void nn_hello_init(struct nn_hello *hello, int64_t feature_level)
         .feature_level = feature_level,
         .max_body_bytes = NN_PACKET_MAX_BODY_BYTES,
         .max_calls = NN_HELLO_MAX_CALLS,
-        .pid = getpid(),
+        .pid = nn_process_number(),
     };
     snprintf(hello->build_id, sizeof(hello->build_id), "%s", NN_BUILD_ID);
 }

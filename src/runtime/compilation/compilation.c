@@ -245,6 +245,7 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
         .priority = compilation->priority,
         .deadline_ns = nn_deadline_after(compilation->timeout_ns),
         .is_deferred = compilation->is_deferred,
+        .is_renewal = compilation->device == device,
         .cache = cache,
     };
     uint64_t limit_ns = nn_wait_limit_narrow(options.deadline_ns);

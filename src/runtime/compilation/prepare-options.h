@@ -14,6 +14,7 @@ struct nn_rt_prepare_options {
     uint64_t deadline_ns;
     bool is_deferred;
     struct nn_rt_cache *cache; /* NULL: none (cache.h) */
+    bool is_renewal;           /* the device has prepared it before, for the same compilation */
 };
 
 #endif

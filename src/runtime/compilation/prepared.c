@@ -101,13 +101,17 @@ static int prepared_prepare(struct nn_rt_prepared *prepared, struct nn_rt_model 
     return nn_rt_cache_prepare(options->cache, finished, prepared->device, options, &calls, why);
 }
 
-/* A model under which the device's process dies again and again is not tried for ever. */
+/* A model under which the device's process dies again and again is not tried for ever. One that was
+ * prepared before is not suspected: all compilations are renewed when a process is back, so that they
+ * are there whenever it is killed again. The device's quarantine (recovery.h) bounds those deaths. */
 static int prepare_watched(struct nn_rt_prepared *prepared, struct nn_rt_model *finished,
                            const struct nn_rt_prepare_options *options, struct nn_why *why)
 {
     ANeuralNetworksDevice *device = prepared->device;
     int r = 0;
 
+    if (options->is_renewal)
+        return prepared_prepare(prepared, finished, options, why);
     if (nn_rt_device_has_suspects(device))
         r = nn_rt_device_check_request(device, nn_rt_model_hash(&finished->model), why);
     if (r)

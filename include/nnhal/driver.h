@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-#define NNHAL_DRIVER_ABI 1
+#define NNHAL_DRIVER_ABI 2
 
 enum nnhal_log_level {
     NNHAL_LOG_ERROR = 0,
@@ -267,14 +267,6 @@ struct nnhal_allocate {
     const struct nnhal_driver_role *roles;
 };
 
-/* What a driver's process may still do when the sandbox is closed. */
-struct nnhal_sandbox {
-    uint32_t n_device_nodes;
-    uint32_t n_system_calls;
-    const char *const *device_nodes; /* "/dev/accel/accel0": opened read and write */
-    const char *const *system_calls; /* names in addition to the service's own list */
-};
-
 /* -- bursts ----------------------------------------------------------------
  *
  * A burst is a sequence of executions of one prepared model whose requests come
@@ -359,9 +351,9 @@ struct nnhal_driver {
     uint32_t n_extensions;
     uint32_t reserved;
     const struct nnhal_extension *extensions;
-    const struct nnhal_sandbox *sandbox; /* NULL: needs nothing */
 
-    /* Called once per process, first; the sandbox is not closed yet. */
+    /* Called once per process, first. In the sandbox already: what the driver needs beyond
+     * libraries is declared in the file beside the module (doc/driver/sandbox.md). */
     uint32_t (*open)(const struct nnhal_driver_services *services, void **ret_device);
     void (*close)(void *device);
 

@@ -2,7 +2,7 @@
 /* service.h - serving a driver to other processes
  *
  * nnhal_serve() turns the calling process into the service of one driver: it
- * loads the driver, listens, closes the sandbox, and serves until it is
+ * closes the sandbox, loads the driver, listens, and serves until it is
  * terminated (SIGTERM, SIGINT). nnhal-host is this function as a program. Link
  * with -lnnhal. */
 #ifndef NNHAL_SERVICE_H
@@ -37,9 +37,11 @@ struct nnhal_serve_options {
 
 /* nnhal_serve() - the driver runs in a child of the calling process, which stays outside the
  * sandbox: it passes on what the child prints, to standard error, and SIGTERM and SIGINT, and ends
- * as the child ends, also by a signal. With NNHAL_SERVE_NO_SANDBOX there is no child. Must be called while the process has one thread. Errors and the
- * state of the sandbox are printed on standard error, as NNHAL_LOG says; if it is not
- * set, warnings and errors are printed, and nothing with fd.
+ * as the child ends, also by a signal. With NNHAL_SERVE_NO_SANDBOX there is no child. Must be
+ * called while the process has one thread. What the driver needs beyond libraries is declared in
+ * the file beside it (doc/driver/sandbox.md). Errors and the state of the sandbox are printed on
+ * standard error, as NNHAL_LOG says; if it is not set, warnings and errors are printed, and nothing
+ * with fd.
  * Returns the exit status for main(): 0 after a requested termination, 1 if it could
  * not serve, 2 if the options are invalid. */
 int nnhal_serve(const struct nnhal_serve_options *options);

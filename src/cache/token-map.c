@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct map_header) == 56 && sizeof(struct map_header) <= S
                "the header has a block");
 
 struct nn_token_map {
-    char *folder;
+    char *folder; /* NULL: the map was adopted */
     char name[NAME_BYTES];
     struct nn_hash epoch;
     pthread_mutex_t put_lock; /* threads share the descriptor, and with it the lock on the file */
@@ -223,9 +223,9 @@ static int map_open_file(const struct nn_token_map *map)
     return r < 0 ? nn_error_trace(r) : fd;
 }
 
-int nn_token_map_open(const char *folder, const struct nn_hash *epoch, struct nn_token_map **ret)
+static int map_new(const struct nn_hash *epoch, struct nn_token_map **ret)
 {
-    _cleanup_(nn_token_map_freep) struct nn_token_map *map = calloc(1, sizeof(*map));
+    struct nn_token_map *map = calloc(1, sizeof(*map));
     size_t n;
 
     if (!map)
@@ -234,13 +234,24 @@ int nn_token_map_open(const char *folder, const struct nn_hash *epoch, struct nn
     map->fd = -1;
     map->pid = getpid();
     map->epoch = *epoch;
-    map->folder = strdup(folder);
-    if (!map->folder)
-        return nn_error_origin(-ENOMEM);
     n = (size_t)snprintf(map->name, sizeof(map->name), "tokens-");
     for (size_t i = 0; i < EPOCH_BYTES; i++)
         n += (size_t)snprintf(map->name + n, sizeof(map->name) - n, "%02x", epoch->bytes[i]);
     snprintf(map->name + n, sizeof(map->name) - n, ".map");
+    *ret = map;
+    return 0;
+}
+
+int nn_token_map_open(const char *folder, const struct nn_hash *epoch, struct nn_token_map **ret)
+{
+    _cleanup_(nn_token_map_freep) struct nn_token_map *map = NULL;
+    int r = map_new(epoch, &map);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    map->folder = strdup(folder);
+    if (!map->folder)
+        return nn_error_origin(-ENOMEM);
     map->fd = map_open_file(map);
     if (map->fd == -ENOMEM)
         return nn_error_trace(map->fd);
@@ -248,6 +259,29 @@ int nn_token_map_open(const char *folder, const struct nn_hash *epoch, struct nn
         return nn_error_origin(-EIO);
     *ret = steal_ptr(&map);
     return 0;
+}
+
+int nn_token_map_adopt(int fd, const struct nn_hash *epoch, struct nn_token_map **ret)
+{
+    struct nn_token_map *map = NULL;
+    int r = map_new(epoch, &map);
+
+    if (r == 0 && !has_header(map, fd)) {
+        nn_token_map_free(map);
+        r = nn_error_origin(-EIO);
+    }
+    if (r < 0) {
+        closep(&fd);
+        return nn_error_trace(r);
+    }
+    map->fd = fd;
+    *ret = map;
+    return 0;
+}
+
+int nn_token_map_take_fd(struct nn_token_map *map)
+{
+    return steal_fd(&map->fd);
 }
 
 struct nn_token_map *nn_token_map_free(struct nn_token_map *map)
@@ -261,14 +295,14 @@ struct nn_token_map *nn_token_map_free(struct nn_token_map *map)
     return NULL;
 }
 
-/* Under put_lock. A file that was removed, perhaps with its folder, is made anew. Where that fails (a
- * sandbox was closed, say) the one that is open goes on. Returns: whether there is another. */
+/* Under put_lock. A file that was removed, perhaps with its folder, is made anew. Where that fails, or
+ * the map was adopted, the one that is open goes on. Returns: whether there is another. */
 static bool map_refresh(struct nn_token_map *map)
 {
     struct stat status;
     int fd;
 
-    if (fstat(map->fd, &status) < 0 || status.st_nlink > 0)
+    if (!map->folder || fstat(map->fd, &status) < 0 || status.st_nlink > 0)
         return false;
     fd = map_open_file(map);
     if (fd < 0)

@@ -53,6 +53,15 @@ struct nn_token_hashes {
  * Returns: 0, -ENOMEM, -EIO (there can be no map: cache nothing). */
 int nn_token_map_open(const char *folder, const struct nn_hash *epoch, struct nn_token_map **ret);
 
+/* nn_token_map_take_fd() - its file, for nn_token_map_adopt() in another process; of the map only
+ * nn_token_map_free() may be called then. */
+int nn_token_map_take_fd(struct nn_token_map *map);
+
+/* nn_token_map_adopt() - the same of a file that another process opened, whose fd is taken over and
+ * closed on failure, too. Should the file be removed, it is not made anew.
+ * Returns: 0, -ENOMEM, -EIO (it is no map of this epoch). */
+int nn_token_map_adopt(int fd, const struct nn_hash *epoch, struct nn_token_map **ret);
+
 /* nn_token_map_free() - accepts NULL; returns NULL. */
 struct nn_token_map *nn_token_map_free(struct nn_token_map *map);
 

@@ -18,20 +18,29 @@ static uint64_t read_allowance(enum nn_variable variable, const char *name, uint
     return n_bytes;
 }
 
-void nn_host_limit_memory(struct nn_host *host, bool is_shared)
+/* A guest in an application reads no files that it does not need. */
+static bool has_bounds(bool is_shared)
 {
-    uint64_t whole, quarter;
+    return is_shared || nn_variable_get(NN_VARIABLE_USER_MEMORY) ||
+           nn_variable_get(NN_VARIABLE_SERVICE_MEMORY);
+}
 
-    if (!is_shared && !nn_variable_get(NN_VARIABLE_USER_MEMORY) &&
-        !nn_variable_get(NN_VARIABLE_SERVICE_MEMORY))
-        return; /* a guest in an application reads no files that it does not need */
-    whole = nn_memory_limit();
-    quarter = whole / 4;
+uint64_t nn_host_whole_memory(bool is_shared)
+{
+    return has_bounds(is_shared) ? nn_memory_limit() : 0;
+}
+
+void nn_host_limit_memory(struct nn_host *host, bool is_shared, uint64_t whole_bytes)
+{
+    uint64_t quarter = whole_bytes / 4;
+
+    if (!has_bounds(is_shared))
+        return;
     nn_quota_limit_memory(&host->quota,
-                          read_allowance(NN_VARIABLE_USER_MEMORY, "NNHAL_USER_MEMORY", whole,
+                          read_allowance(NN_VARIABLE_USER_MEMORY, "NNHAL_USER_MEMORY", whole_bytes,
                                          is_shared ? quarter : UINT64_MAX),
-                          read_allowance(NN_VARIABLE_SERVICE_MEMORY, "NNHAL_SERVICE_MEMORY", whole,
-                                         is_shared ? 3 * quarter : UINT64_MAX));
+                          read_allowance(NN_VARIABLE_SERVICE_MEMORY, "NNHAL_SERVICE_MEMORY",
+                                         whole_bytes, is_shared ? 3 * quarter : UINT64_MAX));
 }
 
 uint64_t nn_host_user_memory(const struct nn_host *host)

@@ -63,10 +63,26 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
 
 /* nn_host_open_tokens() - opens what the compilation cache has to remember, in
  * folder (NULL: where a driver of this name keeps its state). It is opened by
- * itself when it is first needed; a process that soon can open no files any
- * more calls this before. A driver without a cache opens nothing. Any thread.
+ * itself when it is first needed. A driver without a cache opens nothing. Any thread.
  * Returns: 0, -EIO (nothing will be cached), -ENOMEM. */
 int nn_host_open_tokens(struct nn_host *host, const char *folder);
+
+/* Which map a driver's host needs: what it asks another process for if it can open no files. */
+struct nn_host_tokens {
+    char driver[NNHAL_MAX_NAME_BYTES + 1];
+    uint8_t epoch[32];
+};
+
+/* nn_host_name_tokens() - Returns: false if the driver has no cache. */
+bool nn_host_name_tokens(const struct nn_host *host, struct nn_host_tokens *ret_tokens);
+
+/* nn_host_open_tokens_file() - in the other process, which does not trust the one that asks.
+ * Returns: 0 with *ret_fd, -EINVAL (not a driver's name), -EIO, -ENOMEM. */
+int nn_host_open_tokens_file(const struct nn_host_tokens *tokens, int *ret_fd);
+
+/* nn_host_take_tokens() - the file that was opened, which it takes over; -1: nothing will be
+ * cached. Before the first session. */
+void nn_host_take_tokens(struct nn_host *host, int fd);
 
 /* Whose prepared models may share one copy of the same data cache (weights.h). */
 enum nn_host_sharing {
@@ -85,9 +101,13 @@ int nn_host_share_cpus(struct nn_host *host);
 
 /* nn_host_limit_memory() - bounds what sessions make this process take, for each user and for all
  * together: what NNHAL_USER_MEMORY and NNHAL_SERVICE_MEMORY say. Where they say nothing: if
- * is_shared, a quarter and three quarters of what this process may have (base/memory-limit.h), else
- * no bound. An open host is not shared. Before the first session, and before a sandbox is closed. */
-void nn_host_limit_memory(struct nn_host *host, bool is_shared);
+ * is_shared, a quarter and three quarters of what this process may have, else no bound: whole_bytes,
+ * which nn_host_whole_memory() found. An open host is not shared. Before the first session. */
+void nn_host_limit_memory(struct nn_host *host, bool is_shared, uint64_t whole_bytes);
+
+/* nn_host_whole_memory() - what this process may have (base/memory-limit.h); 0, without a look,
+ * where no bound follows from it. Reads files: before a sandbox is closed. */
+uint64_t nn_host_whole_memory(bool is_shared);
 
 /* nn_host_user_memory() - what one user may have; UINT64_MAX: no bound. */
 uint64_t nn_host_user_memory(const struct nn_host *host);

@@ -45,11 +45,11 @@ int nn_load_module(const char *path, struct nn_host_why *why, nn_driver_main *re
     return 0;
 }
 
-static bool name_is_well_formed(const char *name)
+bool nn_driver_name_is_well_formed(const char *name)
 {
     size_t n = strnlen(name, NNHAL_MAX_NAME_BYTES + 1);
 
-    return n > 0 && n <= NNHAL_MAX_NAME_BYTES &&
+    return n > 0 && n <= NNHAL_MAX_NAME_BYTES && name[0] != '.' &&
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == n;
 }
 
@@ -143,8 +143,8 @@ static bool feature_level_is_known(int64_t level)
 
 static const char *check_identity(const struct nnhal_driver *driver)
 {
-    if (!driver->name || !name_is_well_formed(driver->name))
-        return "name is not of [a-z0-9_.-], 1 to 255 bytes";
+    if (!driver->name || !nn_driver_name_is_well_formed(driver->name))
+        return "name is not of [a-z0-9_.-], 1 to 255 bytes, or begins with a dot";
     if (!driver->version || !text_is_well_formed(driver->version))
         return "version is missing, empty or longer than 255 bytes";
     if (driver->type < NNHAL_DEVICE_OTHER || driver->type > NNHAL_DEVICE_ACCELERATOR)
@@ -161,9 +161,6 @@ static const char *check_callbacks(const struct nnhal_driver *driver)
         return "one of open, get_supported_operations, prepare, release and execute is NULL";
     if (driver->release_memory && !driver->import_memory)
         return "release_memory is there without import_memory";
-    if (driver->sandbox && ((driver->sandbox->n_device_nodes && !driver->sandbox->device_nodes) ||
-                            (driver->sandbox->n_system_calls && !driver->sandbox->system_calls)))
-        return "an array of sandbox is NULL";
     return NULL;
 }
 

@@ -22,6 +22,10 @@ int nn_load_module(const char *path, struct nn_host_why *why, nn_driver_main *re
 int nn_load_table(nn_driver_main driver_main, const char *configuration, struct nn_host_why *why,
                   struct nnhal_driver *driver);
 
+/* nn_driver_name_is_well_formed() - it is a part of paths, too: [a-z0-9_.-], no dot first, at most
+ * NNHAL_MAX_NAME_BYTES. */
+bool nn_driver_name_is_well_formed(const char *name);
+
 /* nn_why() - sets the sentence, if there is somewhere to put it; returns r. */
 int nn_why(struct nn_host_why *why, int r, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));

@@ -67,7 +67,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
         return nn_error_trace(r);
     host->n_refs = 1;
     nn_quota_init(&host->quota);
-    nn_host_limit_memory(host, false);
+    nn_host_limit_memory(host, false, nn_host_whole_memory(false));
     nn_spin_preload();
     pthread_mutex_init(&host->fence_watcher_lock, NULL);
     pthread_mutex_init(&host->tokens_lock, NULL);

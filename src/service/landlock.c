@@ -34,6 +34,9 @@ struct ruleset {
 
 int nn_landlock_version(void)
 {
+    if (nn_sys_fakes && nn_sys_fakes->landlock_version)
+        return nn_sys_fakes->landlock_version();
+
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
     return version > 0 ? (int)version : 0;
@@ -71,11 +74,11 @@ static int new_ruleset(int version, int *ret_fd)
     return 0;
 }
 
-static int add_rule(int ruleset_fd, int version, const struct nn_landlock_rule *rule)
+static int add_rule(int ruleset_fd, int version, const struct nn_grant_path *rule)
 {
     static const uint64_t accesses[] = {
-        [NN_LANDLOCK_READ] = ACCESS_READ,
-        [NN_LANDLOCK_DEVICE] = ACCESS_DEVICE,
+        [NN_GRANT_READ] = ACCESS_READ,
+        [NN_GRANT_DEVICE] = ACCESS_DEVICE,
     };
     struct landlock_path_beneath_attr beneath = {
         .allowed_access = accesses[rule->access] & known_fs(version),
@@ -86,7 +89,7 @@ static int add_rule(int ruleset_fd, int version, const struct nn_landlock_rule *
     /* Not every machine has each of the readable paths; a device node that a driver
      * declared and that is absent is a failure, because the driver could not work. */
     if (fd < 0)
-        return fd == -ENOENT && rule->access == NN_LANDLOCK_READ ? 0 : nn_error_trace(fd);
+        return fd == -ENOENT && rule->access == NN_GRANT_READ ? 0 : nn_error_trace(fd);
     folder = nn_sys_openat(AT_FDCWD, rule->path, O_PATH | O_DIRECTORY, 0);
     if (folder < 0)
         beneath.allowed_access &= ACCESS_OF_FILES;
@@ -96,7 +99,7 @@ static int add_rule(int ruleset_fd, int version, const struct nn_landlock_rule *
     return 0;
 }
 
-int nn_landlock_close(int version, const struct nn_landlock_rule *rules, size_t n_rules)
+int nn_landlock_close(int version, const struct nn_grant_path *rules, size_t n_rules)
 {
     _cleanup_(closep) int fd = -1;
     int r = new_ruleset(version, &fd);

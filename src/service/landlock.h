@@ -6,23 +6,14 @@
 #ifndef NN_SERVICE_LANDLOCK_H
 #define NN_SERVICE_LANDLOCK_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "service/grants.h"
 
 /* nn_landlock_version() - of the kernel's Landlock; 0: it has none. */
 int nn_landlock_version(void);
 
-struct nn_landlock_rule {
-    const char *path;
-    enum {
-        NN_LANDLOCK_READ,   /* a file, or all below a folder */
-        NN_LANDLOCK_DEVICE, /* a device node: read, write, ioctl */
-    } access;
-};
-
 /* nn_landlock_close() - restricts this thread, and those that it starts, to the
- * rules. A path of NN_LANDLOCK_READ may be absent, the others must exist.
+ * rules. A path of NN_GRANT_READ may be absent, the others must exist.
  * no_new_privs must be set. Returns: 0, -errno. */
-int nn_landlock_close(int version, const struct nn_landlock_rule *rules, size_t n_rules);
+int nn_landlock_close(int version, const struct nn_grant_path *rules, size_t n_rules);
 
 #endif

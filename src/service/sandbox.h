@@ -1,50 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sandbox.h - what a driver's process may still do
  *
- * Closed once, after the driver is open and the socket listens, before the
- * first client is served. Then the process reaches the descriptors that it has
- * and is handed, its state directory, and the device nodes that the driver
- * declared (struct nnhal_sandbox); nothing else:
+ * Closed in two steps. The first comes before any code of the driver runs,
+ * while the process has one thread: what binds a thread and its children alone
+ * binds every thread that the driver will ever have. From then on the process
+ * reaches the descriptors that it has and is handed, the folders of libraries,
+ * the driver's folder and what the driver declared in the file beside it
+ * (grants.h); nothing else:
  *
+ *     root         no other path exists (root.h), in namespaces of its own
  *     privileges   no_new_privs, no capability; root becomes the user given
  *     Landlock     no file but those; no TCP; no signal or abstract socket to
  *                  others (as far as the kernel's version goes)
- *     seccomp      a list of allowed calls and those that the driver declared;
- *                  others fail with EPERM. No socket, no exec, no ptrace, no
- *                  new process. Without Landlock no file can be opened at all
- *                  Limits, CPUs, priority and signals: only of the calling
- *                  thread (0) and the process, also where a driver declares
- *                  those calls
+ *     seccomp      see seccomp-filter.h
  *     limits       no core dump
  *
- * The kernel may lack Landlock or seccomp: what it had is reported, and the
- * service goes on with the rest.
+ * The second step comes when the driver is open: no more code is loaded or
+ * made, unless that was declared, and where there is neither Landlock nor an own
+ * root no file can be opened any more. It holds against clients that took the
+ * driver over, not against a driver that was hostile when it was opened.
  *
- * Landlock binds the calling thread and those that it starts from then on:
- * threads that the driver started in open() are held by seccomp alone. */
+ * The kernel may lack any of these: what it had is reported, and the service
+ * goes on with the rest. */
 #ifndef NN_SERVICE_SANDBOX_H
 #define NN_SERVICE_SANDBOX_H
 
-#include <nnhal/driver.h>
+#include "service/grants.h"
 
 #include <stdbool.h>
 
 struct nn_sandbox_options {
-    const struct nnhal_sandbox *driver; /* NULL: declares nothing */
-    const char *user; /* the user that root becomes; NULL: stays root, without privileges */
+    const struct nn_grants *grants;
+    size_t n_readable;
+    const char *const *readable; /* more paths: of the driver, of libraries; may be absent */
+    const char *user;    /* the user that root becomes; NULL: stays root, without privileges */
+    bool has_namespaces; /* the process is in a mount namespace of its own */
 };
 
 struct nn_sandbox_report {
+    bool has_own_root;
     bool has_seccomp;
     int landlock_version; /* 0: none */
     bool has_dropped_root;
 };
 
-/* nn_sandbox_close() - cannot be undone. On failure the process is to end: some
+/* nn_sandbox_close() - the first step; cannot be undone. On failure the process is to end: some
  * of it may be closed already.
  * Returns: 0, -ENOENT (no such user, or a declared device node is missing),
  * -EINVAL (a declared call that this machine does not know), -errno. */
 int nn_sandbox_close(const struct nn_sandbox_options *options,
                      struct nn_sandbox_report *ret_report);
+
+/* nn_sandbox_tighten() - the second, with what the first reported. The process may have more
+ * threads by now. On failure it is to end. Returns: 0, -errno. */
+int nn_sandbox_tighten(const struct nn_sandbox_options *options,
+                       const struct nn_sandbox_report *report);
 
 #endif

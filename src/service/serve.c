@@ -2,15 +2,18 @@
 #include <nnhal/service.h>
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/variable.h"
 #include "host/execution/overdue.h"
 #include "host/host.h"
 #include "ipc/child.h"
 #include "ipc/discovery.h"
-#include "ipc/sock.h"
 #include "service/activation.h"
+#include "service/grants.h"
+#include "service/listener.h"
 #include "service/sandbox.h"
 #include "service/service.h"
 #include "service/supervisor.h"
@@ -21,10 +24,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 enum {
+    MAX_FOLDERS = 64,
     EXIT_UNUSABLE = 2,
     EXIT_STUCK = 3,    /* as in host/execution/overdue.c */
     END_TIMEOUT_S = 5, /* for a driver that does not look at is_cancelled */
@@ -39,9 +42,14 @@ struct serving {
     int fd;
     bool has_socket; /* it was passed to this process */
     bool is_listening;
-    bool is_ready; /* the driver's process said so */
-    bool is_split; /* the driver's process is not the one that was started */
+    bool is_ready;   /* the driver's process said so */
+    bool has_tokens; /* and was given their map */
+    bool is_split;   /* the driver's process is not the one that was started */
     struct nn_supervisor supervisor;
+    char *path; /* of the driver's module */
+    struct nn_grants grants;
+    struct nn_sandbox_report report;
+    uint64_t whole_memory;
     struct nn_host *host;
 };
 
@@ -69,6 +77,8 @@ static void serving_done(struct serving *serving)
         unlink(serving->own_path);
     free(serving->own_path);
     free(serving->name);
+    free(serving->path);
+    nn_grants_done(&serving->grants);
 }
 
 __attribute__((__format__(__printf__, 2, 3))) static int fail(int status, const char *format, ...)
@@ -108,12 +118,25 @@ static int take_options(const struct nnhal_serve_options *options, struct servin
     return serving->name ? 0 : fail(1, "out of memory");
 }
 
+static bool is_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true; /* their own threads and traces need what the sandbox takes */
+#else
+    return false;
+#endif
+}
+
+static bool has_sandbox(const struct serving *serving)
+{
+    return !(serving->options.flags & NNHAL_SERVE_NO_SANDBOX) && !is_sanitized();
+}
+
 /* -- the driver ------------------------------------------------------------------------------ */
 
-static int open_driver(struct serving *serving)
+static int find_driver(struct serving *serving)
 {
     struct nn_discovery places = {0};
-    struct nn_host_why why = {.text = ""};
     const char *path = serving->name;
     int r = 0;
 
@@ -128,11 +151,25 @@ static int open_driver(struct serving *serving)
                     "folders of NNHAL_DRIVER_PATH",
                     serving->name, serving->name);
     }
-    r = nn_host_open_module(path, serving->configuration, &why, &serving->host);
-    if (r < 0)
-        r = fail(1, "%s", why.text[0] ? why.text : strerror(-r));
+    /* Without links, which a root of its own may lack. What is missing is said when it is opened. */
+    serving->path = realpath(path, NULL);
+    if (!serving->path)
+        serving->path = strdup(path);
     nn_discovery_done(&places);
-    return r;
+    return serving->path ? 0 : fail(1, "out of memory");
+}
+
+static int open_driver(struct serving *serving)
+{
+    struct nn_host_why why = {.text = ""};
+    int r = nn_host_open_module(serving->path, serving->configuration, &why, &serving->host);
+
+    if (r == -ELIBBAD && has_sandbox(serving))
+        return fail(1,
+                    "%s (what it reads outside of the folders of libraries is to be declared: "
+                    "nnhal-host(1), SANDBOX)",
+                    why.text);
+    return r < 0 ? fail(1, "%s", why.text[0] ? why.text : strerror(-r)) : 0;
 }
 
 /* A client that is alone shares nothing. */
@@ -152,59 +189,13 @@ static void share_weights(const struct serving *serving)
 
 /* -- the socket -------------------------------------------------------------------------------- */
 
-static const char *why_not_listen(int r)
-{
-    switch (r) {
-    case NN_SOCK_E_BUSY:
-        return "another service listens there";
-    case NN_SOCK_E_UNTRUSTED:
-        return "its folder must belong to this user or root, and be writable by no other user";
-    case NN_SOCK_E_BAD_PATH:
-        return "the path is too long for a socket, or has no folder";
-    default:
-        return strerror(-r);
-    }
-}
-
-/* NAME, also of .../libnnhal-driver-NAME.so. */
-static char *short_name(const char *driver)
-{
-    static const char prefix[] = "libnnhal-driver-", suffix[] = ".so";
-    const char *slash = strrchr(driver, '/'), *name = slash ? slash + 1 : driver;
-    size_t n;
-
-    if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
-        name += sizeof(prefix) - 1;
-    n = strlen(name);
-    if (slash && n > sizeof(suffix) - 1 && strcmp(name + n - (sizeof(suffix) - 1), suffix) == 0)
-        n -= sizeof(suffix) - 1;
-    return strndup(name, n);
-}
-
 static int listen_at_path(struct serving *serving)
 {
-    _cleanup_(freep) char *path = NULL, *name = short_name(serving->name);
-    int r = 0;
+    int r = nn_listener_open(serving->name, serving->options.socket_path, &serving->fd,
+                             &serving->own_path);
 
-    if (serving->options.socket_path)
-        path = strdup(serving->options.socket_path);
-    if (!name || (serving->options.socket_path && !path))
-        return fail(1, "out of memory");
-    if (!path) {
-        r = nn_discovery_socket_path(name, &path);
-        if (r < 0)
-            return fail(1, "there is no place for the socket: set NNHAL_SOCKET_PATH (%s)",
-                        strerror(-r));
-    }
-    /* A service of root serves all users, and quotas keep them apart; that of a user is for
-     * this user alone. */
-    r = nn_sock_listen(path, geteuid() == 0 ? 0666 : 0600, &serving->fd);
-    if (r != 0)
-        return fail(1, "cannot listen at %s: %s", path, why_not_listen(r));
-    nn_log("service", NN_LOG_INFO, "%s listens at %s", serving->name, path);
-    serving->own_path = steal_ptr(&path);
-    serving->is_listening = true;
-    return 0;
+    serving->is_listening = r == 0;
+    return r < 0 ? 1 : 0; /* it was said there why */
 }
 
 /* What was passed to this process. Returns 0, where none was also, or an exit status. */
@@ -231,11 +222,15 @@ static int open_socket(struct serving *serving)
 }
 
 /* In the supervisor, for the driver's process. */
-static int answer_request(void *ctx, enum nn_supervisor_request request, int *ret_fd)
+static int answer_request(void *ctx, const struct nn_supervisor_request *request, int *ret_fd)
 {
     struct serving *serving = ctx;
 
-    if (request != NN_SUPERVISOR_READY || serving->is_ready)
+    if (request->what == NN_SUPERVISOR_TOKENS && !serving->has_tokens) {
+        serving->has_tokens = true;
+        return nn_error_trace(nn_host_open_tokens_file(&request->tokens, ret_fd));
+    }
+    if (request->what != NN_SUPERVISOR_READY || serving->is_ready)
         return nn_error_origin(-EINVAL);
     serving->is_ready = true;
     if (open_socket(serving) != 0)
@@ -246,11 +241,12 @@ static int answer_request(void *ctx, enum nn_supervisor_request request, int *re
 
 static int become_ready(struct serving *serving)
 {
+    const struct nn_supervisor_request request = {.what = NN_SUPERVISOR_READY};
     int fd = -1, r;
 
     if (!serving->is_split)
         return open_socket(serving);
-    r = nn_supervisor_ask(&serving->supervisor, NN_SUPERVISOR_READY, &fd);
+    r = nn_supervisor_ask(&serving->supervisor, &request, &fd);
     if (r < 0)
         return 1; /* it was said there why */
     if (!serving->has_socket) {
@@ -262,44 +258,85 @@ static int become_ready(struct serving *serving)
 
 /* -- the sandbox --------------------------------------------------------------------------------- */
 
-static bool is_sanitized(void)
+/* Folders of LD_LIBRARY_PATH, and the driver's own. Returns how many. */
+static size_t list_folders(char *driver_folder, char *list, const char **ret_folders, size_t n_max)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return true; /* their own threads and traces need what the sandbox takes */
-#else
-    return false;
-#endif
+    size_t n = 0;
+    char *rest = list, *slash = strrchr(driver_folder, '/'), *folder;
+
+    if (slash) {
+        *slash = '\0';
+        ret_folders[n++] = driver_folder;
+    }
+    while (rest && n < n_max && (folder = strsep(&rest, ":")))
+        if (*folder == '/')
+            ret_folders[n++] = folder;
+    return n;
 }
 
-static bool has_sandbox(const struct serving *serving)
+static int close_with(struct serving *serving, const struct nn_sandbox_options *options)
 {
-    return !(serving->options.flags & NNHAL_SERVE_NO_SANDBOX) && !is_sanitized();
-}
+    int r = nn_sandbox_close(options, &serving->report);
 
-static int close_sandbox(const struct serving *serving)
-{
-    struct nn_sandbox_options options = {
-        .driver = nn_host_driver(serving->host)->sandbox,
-        .user = serving->options.user,
-    };
-    struct nn_sandbox_report report;
-    int r;
-
-    if (!has_sandbox(serving))
-        return 0;
-    /* Now, because in the sandbox the file of the map could not be opened. */
-    nn_host_open_tokens(serving->host, NULL); /* what fails is said there */
-    if (!options.user)
-        options.user = getpwnam("nnhal") ? "nnhal" : "nobody";
-    r = nn_sandbox_close(&options, &report);
     if (r == 0 && !nn_supervisor_is_there())
         r = nn_error_origin(-EPIPE);
     if (r < 0)
         return fail(1, "the sandbox cannot be closed: %s", strerror(-r));
-    nn_log("service", NN_LOG_INFO, "sandbox: seccomp %s, Landlock version %d (0: none), root %s",
-           report.has_seccomp ? "yes" : "no (the kernel has none)", report.landlock_version,
-           report.has_dropped_root ? "left" : "not left");
+    nn_log("service", NN_LOG_INFO,
+           "sandbox: root of its own %s, seccomp %s, Landlock version %d (0: none), root %s",
+           serving->report.has_own_root ? "yes" : "no",
+           serving->report.has_seccomp ? "yes" : "no (the kernel has none)",
+           serving->report.landlock_version,
+           serving->report.has_dropped_root ? "left" : "not left");
     return 0;
+}
+
+/* Before any code of the driver. */
+static int close_sandbox(struct serving *serving)
+{
+    const char *libraries = secure_getenv("LD_LIBRARY_PATH");
+    _cleanup_(freep) char *folder = strdup(serving->path);
+    _cleanup_(freep) char *list = libraries ? strdup(libraries) : NULL;
+    const char *folders[MAX_FOLDERS];
+    struct nn_host_why why = {.text = ""};
+    struct nn_sandbox_options options = {
+        .grants = &serving->grants,
+        .readable = folders,
+        .user = serving->options.user,
+        .has_namespaces = serving->supervisor.has_namespaces,
+    };
+
+    if (!folder || (libraries && !list))
+        return fail(1, "out of memory");
+    if (nn_grants_read(serving->path, serving->configuration, &serving->grants, &why) < 0)
+        return fail(1, "%s", why.text);
+    options.n_readable = list_folders(folder, list, folders, MAX_FOLDERS);
+    if (!options.user)
+        options.user = getpwnam("nnhal") ? "nnhal" : "nobody";
+    nn_process_set_number(serving->supervisor.pid);
+    nn_cpus_allowed(); /* reads what will not be there */
+    return close_with(serving, &options);
+}
+
+/* The driver is open. */
+static int tighten_sandbox(const struct serving *serving)
+{
+    const struct nn_sandbox_options options = {.grants = &serving->grants};
+    int r = has_sandbox(serving) ? nn_sandbox_tighten(&options, &serving->report) : 0;
+
+    return r < 0 ? fail(1, "the sandbox cannot be tightened: %s", strerror(-r)) : 0;
+}
+
+/* In the sandbox the file of the map cannot be opened. */
+static void ask_for_tokens(struct serving *serving)
+{
+    struct nn_supervisor_request request = {.what = NN_SUPERVISOR_TOKENS};
+    int fd = -1;
+
+    if (!serving->is_split || !nn_host_name_tokens(serving->host, &request.tokens))
+        return;
+    nn_supervisor_ask(&serving->supervisor, &request, &fd); /* what fails is said there */
+    nn_host_take_tokens(serving->host, fd);
 }
 
 /* -- all of it ------------------------------------------------------------------------------------ */
@@ -339,16 +376,17 @@ static int serving_run(struct serving *serving)
     struct nn_service *service = NULL;
     int r;
 
-    nn_host_limit_memory(serving->host, has_clients(serving));
+    nn_host_limit_memory(serving->host, has_clients(serving), serving->whole_memory);
     r = nn_service_new(serving->host, &service);
     nn_overdue_enable();
     if (r < 0)
         return fail(1, "cannot serve: %s", strerror(-r));
     running = service;
+    ask_for_tokens(serving);
     r = become_ready(serving);
     share_weights(serving);
     if (r == 0)
-        r = close_sandbox(serving);
+        r = tighten_sandbox(serving);
     if (r == 0)
         r = service_serve(serving, service);
     /* A driver that never returns does not keep the process. */
@@ -365,7 +403,12 @@ static int serve_driver(struct serving *serving)
     int r;
 
     handle_signals();
-    r = open_driver(serving);
+    r = find_driver(serving);
+    serving->whole_memory = nn_host_whole_memory(has_clients(serving));
+    if (r == 0 && has_sandbox(serving))
+        r = close_sandbox(serving);
+    if (r == 0)
+        r = open_driver(serving);
     if (r == 0)
         r = serving_run(serving);
     return r;

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "ipc/child.h"
 #include "ipc/sock.h"
+#include "service/namespaces.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -38,14 +39,14 @@ static void forward_termination(int number)
 
 /* -- the line ------------------------------------------------------------------------------- */
 
-/* value, and perhaps a descriptor. */
-static int line_send(int line_fd, int32_t value, int fd)
+/* Bytes, and perhaps a descriptor. */
+static int line_send(int line_fd, const void *bytes, size_t n_bytes, int fd)
 {
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
     } room;
-    struct iovec part = {.iov_base = &value, .iov_len = sizeof(value)};
+    struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n_bytes};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t n;
 
@@ -66,13 +67,13 @@ static int line_send(int line_fd, int32_t value, int fd)
 }
 
 /* ret_fd is NULL where none may come: the kernel then drops those that do. */
-static int line_receive(int line_fd, int32_t *ret_value, int *ret_fd)
+static int line_receive(int line_fd, void *bytes, size_t n_bytes, int *ret_fd)
 {
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
     } room;
-    struct iovec part = {.iov_base = ret_value, .iov_len = sizeof(*ret_value)};
+    struct iovec part = {.iov_base = bytes, .iov_len = n_bytes};
     struct msghdr message = {
         .msg_iov = &part,
         .msg_iovlen = 1,
@@ -84,7 +85,7 @@ static int line_receive(int line_fd, int32_t *ret_value, int *ret_fd)
 
     if (n < 0)
         return nn_error_trace((int)n);
-    if (n != sizeof(*ret_value))
+    if (n != (ssize_t)n_bytes)
         return nn_error_origin(-EPIPE);
     cmsg = ret_fd ? CMSG_FIRSTHDR(&message) : NULL;
     if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
@@ -92,14 +93,14 @@ static int line_receive(int line_fd, int32_t *ret_value, int *ret_fd)
     return 0;
 }
 
-int nn_supervisor_ask(struct nn_supervisor *supervisor, enum nn_supervisor_request request,
+int nn_supervisor_ask(struct nn_supervisor *supervisor, const struct nn_supervisor_request *request,
                       int *ret_fd)
 {
     int32_t answer;
-    int fd = -1, r = line_send(supervisor->line_fd, (int32_t)request, -1);
+    int fd = -1, r = line_send(supervisor->line_fd, request, sizeof(*request), -1);
 
     if (r >= 0)
-        r = line_receive(supervisor->line_fd, &answer, &fd);
+        r = line_receive(supervisor->line_fd, &answer, sizeof(answer), &fd);
     if (r < 0)
         return nn_error_trace(r);
     if (answer < 0) {
@@ -114,13 +115,15 @@ int nn_supervisor_ask(struct nn_supervisor *supervisor, enum nn_supervisor_reque
 static int answer_request(struct nn_supervisor *supervisor)
 {
     _cleanup_(closep) int fd = -1;
-    int32_t request;
-    int r = line_receive(supervisor->line_fd, &request, NULL);
+    struct nn_supervisor_request request;
+    int32_t answer;
+    int r = line_receive(supervisor->line_fd, &request, sizeof(request), NULL);
 
     if (r < 0)
         return nn_error_trace(r);
-    r = supervisor->answer(supervisor->ctx, (enum nn_supervisor_request)request, &fd);
-    return nn_error_trace(line_send(supervisor->line_fd, r, fd));
+    request.tokens.driver[sizeof(request.tokens.driver) - 1] = '\0';
+    answer = supervisor->answer(supervisor->ctx, &request, &fd);
+    return nn_error_trace(line_send(supervisor->line_fd, &answer, sizeof(answer), fd));
 }
 
 /* -- the driver's process --------------------------------------------------------------------- */
@@ -218,6 +221,7 @@ static void block_termination(int how)
 int nn_supervisor_split(struct nn_supervisor *supervisor)
 {
     _cleanup_(closep) int reader = -1, writer = -1, near = -1, far = -1;
+    struct nn_namespaces namespaces;
     int pair[2], r;
 
     if (pipe2(pair, O_CLOEXEC) < 0)
@@ -232,10 +236,10 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
     watch_client(supervisor);
     /* One that comes now is taken when there is a handler. */
     block_termination(SIG_BLOCK);
-    supervisor->pid = fork();
-    if (supervisor->pid < 0) {
-        r = nn_error_origin(-errno);
-    } else if (supervisor->pid == 0) {
+    r = nn_namespaces_fork(&namespaces);
+    supervisor->pid = namespaces.pid;
+    supervisor->has_namespaces = namespaces.are_own;
+    if (r == 0) {
         supervisor->line_fd = steal_fd(&far);
         r = enter_process(supervisor, writer);
         /* Closed with all others. */
@@ -243,7 +247,8 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
         if (r < 0)
             _exit(1);
         return 1;
-    } else {
+    }
+    if (r > 0) {
         supervisor->line_fd = steal_fd(&near);
         supervisor->output_fd = steal_fd(&reader);
         r = become_supervisor(supervisor);

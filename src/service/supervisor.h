@@ -7,7 +7,7 @@
  *
  *     supervisor ---fork---> driver's process
  *         | <-- pipe: what it prints (relay.h)
- *         | <-> line: "ready", answered with the socket to listen at
+ *         | <-> line: "ready", answered with the socket to listen at; "tokens", with their map
  *         | --> SIGTERM and SIGINT; its end is SIGKILL for the other
  *
  * It ends as the driver's process ends: with its exit status, or by its signal. Where there is
@@ -15,6 +15,7 @@
 #ifndef NN_SERVICE_SUPERVISOR_H
 #define NN_SERVICE_SUPERVISOR_H
 
+#include "host/host.h"
 #include "service/relay.h"
 
 #include <stdbool.h>
@@ -22,14 +23,18 @@
 #include <sys/types.h>
 
 /* What the driver's process asks for; answered with a descriptor, or none. */
-enum nn_supervisor_request {
-    NN_SUPERVISOR_READY = 1,
+struct nn_supervisor_request {
+    enum {
+        NN_SUPERVISOR_READY = 1,
+        NN_SUPERVISOR_TOKENS, /* the map that tokens names */
+    } what;
+    struct nn_host_tokens tokens;
 };
 
 struct nn_supervisor {
     /* Answers a request, in the supervisor. Returns: 0, with *ret_fd (-1: none), which is closed
      * when it was passed on; -errno. */
-    int (*answer)(void *ctx, enum nn_supervisor_request request, int *ret_fd);
+    int (*answer)(void *ctx, const struct nn_supervisor_request *request, int *ret_fd);
     void *ctx;
     int socket_fd; /* stays open in the driver's process and is closed here; -1: none */
     int client_fd; /* whose other end is the only client; -1: there are many */
@@ -38,7 +43,8 @@ struct nn_supervisor {
     /* Of the rest each process has its own. */
     int line_fd;
     int output_fd, pidfd, watch_fd;
-    pid_t pid;
+    pid_t pid;           /* of the other process; its own there, as the supervisor sees it */
+    bool has_namespaces; /* the driver's process is in its own (namespaces.h) */
     struct nn_relay relay;
 };
 
@@ -58,7 +64,7 @@ bool nn_supervisor_is_there(void);
 
 /* nn_supervisor_ask() - in the driver's process. Blocks for the answer.
  * Returns: 0 with *ret_fd, which is -1 if none was sent; -errno, also the supervisor's. */
-int nn_supervisor_ask(struct nn_supervisor *supervisor, enum nn_supervisor_request request,
+int nn_supervisor_ask(struct nn_supervisor *supervisor, const struct nn_supervisor_request *request,
                       int *ret_fd);
 
 #endif

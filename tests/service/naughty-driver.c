@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* naughty-driver - a driver that reaches for what it did not declare
  *
- * Preparing any model fails, with a sentence that tells what became of each
+ * /dev/zero is declared in libnaughty-driver.sandbox. Preparing any model fails, with a sentence that tells what became of each
  * attempt: "got" or "refused". With the configuration "blocks" it prepares, and reads each
  * execution's inputs in a thread that blocks all signals; with "blocks-raw" by system calls that
  * no library sees. */
@@ -122,8 +122,6 @@ static uint32_t naughty_execute(void *prepared, struct nnhal_execution *executio
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    static const char *const nodes[] = {"/dev/zero"};
-    static const struct nnhal_sandbox sandbox = {.n_device_nodes = 1, .device_nodes = nodes};
     static const struct nnhal_capabilities capabilities = {
         .relaxed_scalar = {1, 1},
         .relaxed_tensor = {1, 1},
@@ -138,7 +136,6 @@ nnhal_driver_main(const char *configuration)
         .version = "1",
         .feature_level = NNHAL_FEATURE_LEVEL_8,
         .capabilities = &capabilities,
-        .sandbox = &sandbox,
         .open = naughty_open,
         .close = naughty_close,
         .get_supported_operations = naughty_supported,

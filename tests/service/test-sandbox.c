@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 
 static struct nn_sandbox_report report;
+static const struct nn_grants no_grants;
 static char folder[64];
 
 static const char *at(const char *name)
@@ -100,7 +101,7 @@ static int work_goes_on(void)
 
 TEST(what_a_service_does_goes_on)
 {
-    struct nn_sandbox_options options = {0};
+    struct nn_sandbox_options options = {.grants = &no_grants};
 
     in_sandbox(&options, work_goes_on);
 }
@@ -151,7 +152,7 @@ static int processes_are_refused(void)
 
 TEST(what_no_driver_declared_is_refused)
 {
-    struct nn_sandbox_options options = {0};
+    struct nn_sandbox_options options = {.grants = &no_grants};
 
     snprintf(folder, sizeof(folder), "/tmp/nnhal-test-sandbox-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -279,7 +280,7 @@ static int no_way_is_open(void)
 
 static pid_t start_neighbor(void)
 {
-    struct nn_sandbox_options options = {0};
+    struct nn_sandbox_options options = {.grants = &no_grants};
     int ready[2];
     char byte;
     pid_t pid;
@@ -304,13 +305,13 @@ TEST(no_other_process_is_reached)
     static const char *const calls[] = {"socketpair", "prlimit64",        "setpriority",
                                         "kill",       "tgkill",           "ioctl",
                                         "fcntl",      "sched_setaffinity"};
-    struct nnhal_sandbox driver = {.n_system_calls = sizeof(calls) / sizeof(calls[0]),
-                                   .system_calls = calls};
-    struct nn_sandbox_options options = {0};
+    struct nn_grants grants = {.n_calls = NN_N_ELEMENTS(calls)};
+    struct nn_sandbox_options options = {.grants = &no_grants};
 
     neighbor = start_neighbor();
     in_sandbox(&options, no_way_is_open);
-    options.driver = &driver;
+    memcpy(grants.calls, calls, sizeof(calls));
+    options.grants = &grants;
     in_sandbox(&options, no_way_is_open);
     ck_assert_int_eq(kill(neighbor, SIGKILL), 0);
     ck_assert_int_eq(waitpid(neighbor, NULL, 0), neighbor);
@@ -325,6 +326,8 @@ static int declared_things_work(void)
         fd = open("/dev/zero", O_RDWR);
         EXPECT(fd >= 0);
         EXPECT(is_refused(open("/dev/null", O_RDWR)));
+        EXPECT(open("/etc/passwd", O_RDONLY) >= 0);
+        EXPECT(is_refused(open("/etc/passwd", O_RDWR)));
     }
     EXPECT(syscall(SYS_sched_setaffinity, 0, 0, NULL) < 0 && errno != EPERM);
     EXPECT(setpriority(PRIO_PROCESS, 0, 19) == 0); /* a lower one needs privileges */
@@ -333,11 +336,13 @@ static int declared_things_work(void)
 
 TEST(what_the_driver_declared_is_there)
 {
-    static const char *const nodes[] = {"/dev/zero"};
-    static const char *const calls[] = {"setpriority", "futex"};
-    struct nnhal_sandbox driver = {
-        .n_device_nodes = 1, .device_nodes = nodes, .n_system_calls = 2, .system_calls = calls};
-    struct nn_sandbox_options options = {.driver = &driver};
+    const struct nn_grants grants = {
+        .n_paths = 2,
+        .paths = {{"/dev/zero", NN_GRANT_DEVICE}, {"/etc/passwd", NN_GRANT_READ}},
+        .n_calls = 2,
+        .calls = {"setpriority", "futex"},
+    };
+    struct nn_sandbox_options options = {.grants = &grants};
 
     in_sandbox(&options, declared_things_work);
 }
@@ -355,7 +360,7 @@ static int has_no_privileges(void)
 
 TEST(root_becomes_somebody_else)
 {
-    struct nn_sandbox_options options = {.user = "nobody"};
+    struct nn_sandbox_options options = {.grants = &no_grants, .user = "nobody"};
 
     if (geteuid() == 0)
         in_sandbox(&options, has_no_privileges);
@@ -367,14 +372,12 @@ TEST_END
 
 TEST(a_declaration_that_cannot_be_met_is_an_error)
 {
-    static const char *const missing[] = {"/dev/no-such-node"};
-    static const char *const unknown[] = {"no_such_call"};
-    struct nnhal_sandbox driver = {.n_device_nodes = 1, .device_nodes = missing};
-    struct nn_sandbox_options options = {.driver = &driver};
+    struct nn_grants grants = {.n_paths = 1, .paths = {{"/dev/no-such-node", NN_GRANT_DEVICE}}};
+    struct nn_sandbox_options options = {.grants = &grants};
 
     if (nn_landlock_version() > 0)
         ck_assert_int_eq(nn_sandbox_close(&options, &report), -ENOENT);
-    driver = (struct nnhal_sandbox){.n_system_calls = 1, .system_calls = unknown};
+    grants = (struct nn_grants){.n_calls = 1, .calls = {"no_such_call"}};
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0)
         ck_assert_int_eq(nn_sandbox_close(&options, &report), -EINVAL);
 }
@@ -390,7 +393,7 @@ static int tell(void)
 
 TEST(it_tells_what_the_kernel_had)
 {
-    struct nn_sandbox_options options = {0};
+    struct nn_sandbox_options options = {.grants = &no_grants};
 
     in_sandbox(&options, tell);
 }

@@ -18,9 +18,9 @@
 
 static int numbers[2]; /* the driver's process tells its number, and what else the test asks for */
 
-static int answer(void *ctx, enum nn_supervisor_request request, int *ret_fd)
+static int answer(void *ctx, const struct nn_supervisor_request *request, int *ret_fd)
 {
-    if (request != NN_SUPERVISOR_READY)
+    if (request->what != NN_SUPERVISOR_READY)
         return -EINVAL;
     *ret_fd = memfd_create("an answer", MFD_CLOEXEC);
     return 0;
@@ -30,9 +30,9 @@ static const struct nn_supervisor plain = {
     .answer = answer, .socket_fd = -1, .client_fd = -1, .report_fd = -1};
 
 /* The number of the driver's process, on a descriptor that split closed: given over errors. */
-static void tell_number(void)
+static void tell_number(const struct nn_supervisor *supervisor)
 {
-    dprintf(STDERR_FILENO, "%d\n", (int)getpid());
+    dprintf(STDERR_FILENO, "%d\n", (int)supervisor->pid);
 }
 
 /* Starts both; body runs in the driver's process. The read end is the supervisor's errors. */
@@ -104,11 +104,15 @@ TEST(it_ends_as_the_drivers_process_ends)
 }
 TEST_END
 
+/* A page that is not in its file. No signal that a process sends itself ends the first one of a
+ * PID namespace. */
 static int fault(struct nn_supervisor *supervisor)
 {
+    int fd = memfd_create("empty", MFD_CLOEXEC);
+    volatile char *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+
     signal(SIGBUS, SIG_DFL);
-    kill(getpid(), SIGBUS);
-    return 1;
+    return page == MAP_FAILED ? 1 : *page;
 }
 
 TEST(it_ends_by_the_same_signal)
@@ -130,7 +134,7 @@ static int await_termination(struct nn_supervisor *supervisor)
     sigset_t none;
 
     signal(SIGTERM, end_well);
-    tell_number();
+    tell_number(supervisor);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     while (pause() < 0)
@@ -170,17 +174,18 @@ TEST_END
 
 static int ask_all(struct nn_supervisor *supervisor)
 {
+    const struct nn_supervisor_request ready = {.what = NN_SUPERVISOR_READY};
+    const struct nn_supervisor_request unknown = {.what = 99};
     char bytes[64] = "not a request";
     int fd = -1, none = -1;
 
-    if (nn_supervisor_ask(supervisor, NN_SUPERVISOR_READY, &fd) != 0 || fd < 0 ||
-        ftruncate(fd, 4096) < 0)
+    if (nn_supervisor_ask(supervisor, &ready, &fd) != 0 || fd < 0 || ftruncate(fd, 4096) < 0)
         return 1;
-    if (nn_supervisor_ask(supervisor, (enum nn_supervisor_request)99, &none) != -EINVAL)
+    if (nn_supervisor_ask(supervisor, &unknown, &none) != -EINVAL)
         return 2;
     /* One that is none ends the line, and nothing else. */
     send(supervisor->line_fd, bytes, 2, MSG_NOSIGNAL);
-    if (nn_supervisor_ask(supervisor, NN_SUPERVISOR_READY, &none) >= 0)
+    if (nn_supervisor_ask(supervisor, &ready, &none) >= 0)
         return 3;
     dprintf(STDERR_FILENO, "still there\n");
     return none == -1 ? 0 : 4;

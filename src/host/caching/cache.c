@@ -7,7 +7,9 @@
 #include "cache/token-map.h"
 #include "host/caching/cache-head.h"
 #include "host/caching/build-id.h"
+#include "host/load.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* -- the token map of a host ----------------------------------------------------- */
@@ -25,6 +27,13 @@ static bool has_cache(const struct nn_host *host)
     return host->driver.n_model_cache_files || host->driver.n_data_cache_files;
 }
 
+static void say_nothing_is_cached(const char *driver, const char *folder)
+{
+    nn_log("cache", NN_LOG_WARNING, "driver %s caches nothing: %s%s (set NNHAL_STATE_PATH)", driver,
+           folder ? folder : "there is no folder for it",
+           folder ? " cannot be used as its folder" : "");
+}
+
 static int open_map(struct nn_host *host, const char *folder)
 {
     _cleanup_(freep) char *standard = NULL;
@@ -39,9 +48,7 @@ static int open_map(struct nn_host *host, const char *folder)
     if (r == 0)
         r = nn_token_map_open(folder, &epoch, &host->tokens);
     if (r < 0)
-        nn_log("cache", NN_LOG_WARNING, "driver %s caches nothing: %s%s (set NNHAL_STATE_PATH)",
-               host->driver.name, folder ? folder : "there is no folder for it",
-               folder ? " cannot be used as its folder" : "");
+        say_nothing_is_cached(host->driver.name, folder);
     return r == -ENOENT ? nn_error_origin(-EIO) : nn_error_trace(r);
 }
 
@@ -61,6 +68,50 @@ int nn_host_open_tokens(struct nn_host *host, const char *folder)
         r = nn_error_origin(-EIO);
     pthread_mutex_unlock(&host->tokens_lock);
     return r;
+}
+
+bool nn_host_name_tokens(const struct nn_host *host, struct nn_host_tokens *ret_tokens)
+{
+    struct nn_hash epoch;
+
+    if (!has_cache(host))
+        return false;
+    nn_build_id_of(&host->driver, &epoch);
+    *ret_tokens = (struct nn_host_tokens){0};
+    snprintf(ret_tokens->driver, sizeof(ret_tokens->driver), "%s", host->driver.name);
+    memcpy(ret_tokens->epoch, epoch.bytes, sizeof(ret_tokens->epoch));
+    return true;
+}
+
+int nn_host_open_tokens_file(const struct nn_host_tokens *tokens, int *ret_fd)
+{
+    _cleanup_(nn_token_map_freep) struct nn_token_map *map = NULL;
+    _cleanup_(freep) char *folder = NULL;
+    struct nn_hash epoch;
+    int r;
+
+    if (!nn_driver_name_is_well_formed(tokens->driver))
+        return nn_error_origin(-EINVAL);
+    memcpy(epoch.bytes, tokens->epoch, sizeof(epoch.bytes));
+    r = nn_state_folder(tokens->driver, &folder);
+    if (r == 0)
+        r = nn_token_map_open(folder, &epoch, &map);
+    if (r < 0) {
+        say_nothing_is_cached(tokens->driver, folder);
+        return nn_error_trace(r);
+    }
+    *ret_fd = nn_token_map_take_fd(map);
+    return 0;
+}
+
+void nn_host_take_tokens(struct nn_host *host, int fd)
+{
+    struct nn_hash epoch;
+
+    nn_build_id_of(&host->driver, &epoch);
+    pthread_mutex_lock(&host->tokens_lock);
+    host->has_no_tokens = fd < 0 || nn_token_map_adopt(fd, &epoch, &host->tokens) < 0;
+    pthread_mutex_unlock(&host->tokens_lock);
 }
 
 void nn_cache_close(struct nn_host *host)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* evil-driver - a driver that tries every way out of its process
+ *
+ * It tries them when its constructors run, on a thread that they start, then
+ * in open(), and when a model is prepared, each time on the thread that is there
+ * and on the constructors' thread. It prints a line for each place:
+ *
+ *     evil: PLACE THREAD: N tried; open: NAME NAME ...
+ *
+ * EVIL_FOLDER has the files "secret" and "socket", and EVIL_PID is a process of the same user. */
+#include "attack/evil.h"
+
+#include <nnhal/driver.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static const char *wanted_place; /* that the constructors' thread is to try from */
+
+static void report(const char *place, const char *thread)
+{
+    char line[4096];
+    size_t n;
+
+    n = (size_t)snprintf(line, sizeof(line), "evil: %s %s: ", place, thread);
+    evil_try_all(line + n, sizeof(line) - n);
+    dprintf(STDERR_FILENO, "%s\n", line);
+}
+
+static void *early_main(void *argument)
+{
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!wanted_place)
+            pthread_cond_wait(&changed, &lock);
+        report(wanted_place, "early");
+        wanted_place = NULL;
+        pthread_cond_broadcast(&changed);
+    }
+    return argument;
+}
+
+/* On both threads, one after the other. */
+static void try_from(const char *place)
+{
+    report(place, "own");
+    pthread_mutex_lock(&lock);
+    wanted_place = place;
+    pthread_cond_broadcast(&changed);
+    while (wanted_place)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((__constructor__)) static void evil_construct(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, early_main, NULL) == 0)
+        pthread_detach(thread);
+    try_from("constructor");
+}
+
+static uint32_t evil_open(const struct nnhal_driver_services *services, void **ret_device)
+{
+    try_from("open");
+    *ret_device = &lock;
+    return NNHAL_NONE;
+}
+
+static void evil_close(void *device)
+{
+}
+
+static uint32_t evil_supported(void *device, const struct nnhal_driver_model *model,
+                               uint8_t *supported)
+{
+    return NNHAL_GENERAL_FAILURE;
+}
+
+static uint32_t evil_prepare(void *device, const struct nnhal_prepare *prepare, void **ret_prepared)
+{
+    try_from("prepare");
+    return NNHAL_GENERAL_FAILURE;
+}
+
+static void evil_release(void *prepared)
+{
+}
+
+static uint32_t evil_execute(void *prepared, struct nnhal_execution *execution)
+{
+    return NNHAL_GENERAL_FAILURE;
+}
+
+__attribute__((__visibility__("default"))) const struct nnhal_driver *
+nnhal_driver_main(const char *configuration)
+{
+    static const struct nnhal_capabilities capabilities = {
+        .relaxed_scalar = {1, 1},
+        .relaxed_tensor = {1, 1},
+        .if_performance = {1, 1},
+        .while_performance = {1, 1},
+    };
+    static const struct nnhal_driver driver = {
+        .size = sizeof(driver),
+        .abi = NNHAL_DRIVER_ABI,
+        .type = NNHAL_DEVICE_OTHER,
+        .name = "evil",
+        .version = "1",
+        .feature_level = NNHAL_FEATURE_LEVEL_8,
+        .capabilities = &capabilities,
+        .open = evil_open,
+        .close = evil_close,
+        .get_supported_operations = evil_supported,
+        .prepare = evil_prepare,
+        .release = evil_release,
+        .execute = evil_execute,
+    };
+
+    return &driver;
+}

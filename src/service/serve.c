@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "base/sanitized.h"
 #include "base/variable.h"
 #include "host/execution/overdue.h"
 #include "host/host.h"
@@ -118,18 +119,9 @@ static int take_options(const struct nnhal_serve_options *options, struct servin
     return serving->name ? 0 : fail(1, "out of memory");
 }
 
-static bool is_sanitized(void)
-{
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return true; /* their own threads and traces need what the sandbox takes */
-#else
-    return false;
-#endif
-}
-
 static bool has_sandbox(const struct serving *serving)
 {
-    return !(serving->options.flags & NNHAL_SERVE_NO_SANDBOX) && !is_sanitized();
+    return !(serving->options.flags & NNHAL_SERVE_NO_SANDBOX) && !NN_IS_SANITIZED;
 }
 
 /* -- the driver ------------------------------------------------------------------------------ */

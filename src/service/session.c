@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/meter.h"
+#include "base/sanitized.h"
 #include "base/sys.h"
 #include "codec/codec.h"
 #include "hal/stub.h"
@@ -50,10 +51,11 @@ struct call {
 /* -- the end ------------------------------------------------------------------------------ */
 
 /* The allocator keeps what lies between blocks of other sessions: without this, what a client
- * made the heap grow by would stay the service's for good. */
+ * made the heap grow by would stay the service's for good. Beside a sanitizer's allocator the C
+ * library's is not in use, and asking it is a race to initialize it. */
 static void give_heap_back(void)
 {
-    if (mallinfo2().fordblks > KEPT_HEAP_BYTES)
+    if (!NN_IS_SANITIZED && mallinfo2().fordblks > KEPT_HEAP_BYTES)
         malloc_trim(0);
 }
 

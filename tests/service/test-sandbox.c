@@ -52,6 +52,18 @@ static void in_sandbox(const struct nn_sandbox_options *options, int (*body)(voi
     ck_assert_msg(status == 0, "exit %d, signal %d", WEXITSTATUS(status), WTERMSIG(status));
 }
 
+/* In a process of its own: a part of it may be closed already. */
+static void expect_refused(const struct nn_sandbox_options *options, int wanted)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(nn_sandbox_close(options, &report) == wanted ? 0 : 1);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+
 static int unexpected(int line)
 {
     fprintf(stderr, "line %d is not as expected\n", line);
@@ -366,7 +378,7 @@ TEST(root_becomes_somebody_else)
         in_sandbox(&options, has_no_privileges);
     options.user = "no such user";
     if (geteuid() == 0)
-        ck_assert_int_eq(nn_sandbox_close(&options, &report), -ENOENT);
+        expect_refused(&options, -ENOENT);
 }
 TEST_END
 
@@ -376,10 +388,10 @@ TEST(a_declaration_that_cannot_be_met_is_an_error)
     struct nn_sandbox_options options = {.grants = &grants};
 
     if (nn_landlock_version() > 0)
-        ck_assert_int_eq(nn_sandbox_close(&options, &report), -ENOENT);
+        expect_refused(&options, -ENOENT);
     grants = (struct nn_grants){.n_calls = 1, .calls = {"no_such_call"}};
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0)
-        ck_assert_int_eq(nn_sandbox_close(&options, &report), -EINVAL);
+        expect_refused(&options, -EINVAL);
 }
 TEST_END
 

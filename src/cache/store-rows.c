@@ -287,6 +287,21 @@ static void take_numbers(sqlite3_stmt *statement, struct nn_store_row *row)
     row->file_bytes = number_at(statement, 2);
 }
 
+/* Where memory is short SQLite has no bytes, though the blob has some. */
+static bool copy_blob(struct nnhal_store *store, sqlite3_stmt *statement, int column, void *to,
+                      size_t n)
+{
+    const void *bytes = sqlite3_column_blob(statement, column);
+
+    if (!bytes && n > 0) {
+        store->db.failure = SQLITE_NOMEM;
+        return false;
+    }
+    if (n > 0)
+        memcpy(to, bytes, n);
+    return true;
+}
+
 static bool take_row(struct nnhal_store *store, sqlite3_stmt *statement, struct nn_store_row *row)
 {
     take_numbers(statement, row);
@@ -294,21 +309,22 @@ static bool take_row(struct nnhal_store *store, sqlite3_stmt *statement, struct 
      * names. */
     if (row->id <= 0 || sqlite3_column_bytes(statement, 3) != NN_HASH_BYTES)
         return declare_damaged(store);
-    memcpy(row->hash.bytes, sqlite3_column_blob(statement, 3), NN_HASH_BYTES);
-    return true;
+    return copy_blob(store, statement, 3, row->hash.bytes, NN_HASH_BYTES);
 }
 
 /* A blob's bytes; those of an empty one are not NULL. */
-static uint8_t *dup_blob(sqlite3_stmt *statement, int column, size_t *ret_size)
+static uint8_t *dup_blob(struct nnhal_store *store, sqlite3_stmt *statement, int column,
+                         size_t *ret_size)
 {
-    const void *bytes = sqlite3_column_blob(statement, column);
     size_t n = (size_t)sqlite3_column_bytes(statement, column);
-    uint8_t *copy = malloc(n ? n : 1);
+    _cleanup_(freep) uint8_t *copy = malloc(n ? n : 1);
 
-    if (copy && n)
-        memcpy(copy, bytes, n);
+    if (!copy)
+        store->db.failure = SQLITE_NOMEM;
+    if (!copy || !copy_blob(store, statement, column, copy, n))
+        return NULL;
     *ret_size = n;
-    return copy;
+    return steal_ptr(&copy);
 }
 
 static bool take_found(struct nnhal_store *store, sqlite3_stmt *statement,
@@ -318,13 +334,11 @@ static bool take_found(struct nnhal_store *store, sqlite3_stmt *statement,
 
     if (!take_row(store, statement, &found->row))
         return false;
-    found->key = dup_blob(statement, 4, &found->n_key);
+    found->key = dup_blob(store, statement, 4, &found->n_key);
     if (found->key && !found->row.file_bytes)
-        found->value = dup_blob(statement, 5, &n_value);
-    if (!found->key || (!found->row.file_bytes && !found->value)) {
-        store->db.failure = SQLITE_NOMEM;
+        found->value = dup_blob(store, statement, 5, &n_value);
+    if (!found->key || (!found->row.file_bytes && !found->value))
         return false;
-    }
     if (found->row.n_bytes < found->n_key ||
         (!found->row.file_bytes && found->row.n_bytes != found->n_key + n_value))
         return declare_damaged(store);
@@ -505,11 +519,15 @@ bool nn_store_check(struct nnhal_store *store)
 {
     sqlite3_stmt *statement = statement_of(store, CHECK);
     int r = nn_db_step(&store->db, statement);
-    bool is_good = r == SQLITE_ROW && sqlite3_column_bytes(statement, 0) == 2 &&
-                   memcmp(sqlite3_column_text(statement, 0), "ok", 2) == 0;
+    char text[2];
+    bool is_whole = false;
 
+    if (r == SQLITE_ROW && sqlite3_column_bytes(statement, 0) != sizeof(text))
+        declare_damaged(store);
+    else if (r == SQLITE_ROW && copy_blob(store, statement, 0, text, sizeof(text)))
+        is_whole = memcmp(text, "ok", sizeof(text)) == 0 || declare_damaged(store);
     nn_db_reset(statement);
-    return is_good || (r == SQLITE_ROW && declare_damaged(store));
+    return is_whole;
 }
 
 /* -- listing ------------------------------------------------------------------------------- */
@@ -529,8 +547,8 @@ static bool add_row(struct nnhal_store *store, sqlite3_stmt *statement, struct n
     entry.n_key = (uint32_t)sqlite3_column_bytes(statement, 6);
     if (entry.key_bytes > row.n_bytes || entry.n_key > sizeof(entry.key))
         return declare_damaged(store);
-    if (entry.n_key)
-        memcpy(entry.key, sqlite3_column_blob(statement, 6), entry.n_key);
+    if (!copy_blob(store, statement, 6, entry.key, entry.n_key))
+        return false;
     if ((rows->n & (rows->n - 1)) == 0) {
         size_t n = rows->n ? 2 * rows->n : 1;
 

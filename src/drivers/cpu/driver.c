@@ -136,26 +136,35 @@ static bool refers_to_supported(const struct support *support, const struct nn_g
     return true;
 }
 
-static bool node_is_supported(const struct support *support, const struct nn_graph *graph,
-                              const struct nn_node *node, uint32_t isa)
+/* Returns: 1, 0, -ENOMEM. */
+static int supports_node(const struct support *support, const struct nn_graph *graph,
+                         const struct nn_node *node, uint32_t isa)
 {
     return is_control(node) ? refers_to_supported(support, graph, node)
-                            : nn_lower_supported(graph, node, isa);
+                            : nn_lower_supports(graph, node, isa);
+}
+
+/* Each graph by its own operations. Returns: 0, -ENOMEM. */
+static int judge_operations(struct support *support, uint32_t isa)
+{
+    for (uint32_t g = 0; g < support->n_graphs; g++) {
+        const struct nn_graph *graph = &support->graphs[g];
+        int r = 1;
+
+        for (uint32_t i = 0; i < graph->n_nodes && r == 1; i++)
+            r = is_control(&graph->nodes[i]) ? 1 : nn_lower_supports(graph, &graph->nodes[i], isa);
+        if (r < 0)
+            return nn_error_trace(r);
+        support->is_supported[g] = r;
+    }
+    return 0;
 }
 
 /* A graph that cannot be executed makes those that refer to it so, and so on. */
-static void judge_graphs(struct support *support, uint32_t isa)
+static void judge_references(struct support *support)
 {
     bool has_changed = true;
 
-    for (uint32_t g = 0; g < support->n_graphs; g++) {
-        const struct nn_graph *graph = &support->graphs[g];
-
-        support->is_supported[g] = true;
-        for (uint32_t i = 0; i < graph->n_nodes && support->is_supported[g]; i++)
-            support->is_supported[g] = is_control(&graph->nodes[i]) ||
-                                       nn_lower_supported(graph, &graph->nodes[i], isa);
-    }
     while (has_changed) {
         has_changed = false;
         for (uint32_t g = 0; g < support->n_graphs; g++) {
@@ -218,18 +227,23 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
 {
     const struct cpu_device *device = opaque;
     struct support support = {0};
-    uint32_t status = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    int r = support_init(&support, model) ? 0 : nn_error_origin(-ENOMEM);
 
-    if (support_init(&support, model) && take_out_impossible(device, &support, supported) == 0) {
-        judge_graphs(&support, device->isa);
-        for (uint32_t i = 0; i < support.graphs[0].n_nodes; i++)
-            supported[i] = supported[i] &&
-                           node_is_supported(&support, &support.graphs[0],
-                                             &support.graphs[0].nodes[i], device->isa);
-        status = NNHAL_NONE;
+    if (!r)
+        r = take_out_impossible(device, &support, supported);
+    if (!r)
+        r = judge_operations(&support, device->isa);
+    if (!r) {
+        const struct nn_graph *graph = &support.graphs[0];
+
+        judge_references(&support);
+        for (uint32_t i = 0; r >= 0 && i < graph->n_nodes; i++) {
+            r = supports_node(&support, graph, &graph->nodes[i], device->isa);
+            supported[i] = supported[i] && r > 0;
+        }
     }
     support_done(&support);
-    return status;
+    return r < 0 ? NNHAL_RESOURCE_EXHAUSTED_TRANSIENT : NNHAL_NONE;
 }
 
 /* ---- prepared models ---- */

@@ -205,9 +205,8 @@ int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilati
 
 /* -- finish ----------------------------------------------------------------------- */
 
-/* Whether a device supports every operation. A device that fails to answer
- * supports nothing; only one that is gone, or cannot reach the model's
- * memories, says so.
+/* Whether a device supports every operation. A device that fails to answer supports nothing; one that
+ * is gone or late, is short of memory, or cannot reach the model's memories, says so.
  * Returns: 0; BAD_DATA with the operation in why; others. */
 static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
                          struct nn_why *why)
@@ -218,10 +217,8 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
 
     /* The answer is kept with the model, so that asking again is free. */
     r = nn_rt_model_get_supported(compilation->finished, device, why, &supported);
-    if (r < 0 || r == ANEURALNETWORKS_DEAD_OBJECT || r == ANEURALNETWORKS_UNMAPPABLE)
-        return r;
     if (r)
-        return ANEURALNETWORKS_BAD_DATA;
+        return r == ANEURALNETWORKS_OP_FAILED ? ANEURALNETWORKS_BAD_DATA : r;
     if (nn_rt_model_is_newer(compilation->finished, device))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "%s knows feature level %lld; the model needs %lld", device->name,

@@ -23,7 +23,11 @@ int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
         ANeuralNetworksDevice *device = (ANeuralNetworksDevice *)devices[i];
         const uint8_t *supported;
 
-        if (nn_rt_model_get_supported(finished, device, why, &supported)) {
+        r = nn_rt_model_get_supported(finished, device, why, &supported);
+        /* Short memory says nothing about the device. */
+        if (r < 0 || r == ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT)
+            return r;
+        if (r) {
             nn_log("compilation", NN_LOG_WARNING, "%s", why->text);
             continue;
         }

@@ -462,15 +462,17 @@ int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
 
 /* By types alone: shapes may be unknown, and a refusal because of them comes with a sentence
  * when the model is prepared. */
-bool nn_lower_supported(const struct nn_graph *graph, const struct nn_node *node, uint32_t isa)
+int nn_lower_supports(const struct nn_graph *graph, const struct nn_node *node, uint32_t isa)
 {
     struct nn_arena arena;
     struct nn_segment segment = {.graph = graph, .arena = &arena, .isa = isa};
     struct node_work work = {.segment = &segment, .node = node};
-    bool is_supported;
+    int r;
 
     nn_arena_init(&arena, 0);
-    is_supported = allocate_work(&work) == 0 && find_row(&work, 0) != UINT32_MAX;
+    r = allocate_work(&work);
+    if (!r)
+        r = find_row(&work, 0) != UINT32_MAX;
     nn_arena_done(&arena);
-    return is_supported;
+    return r < 0 ? nn_error_trace(r) : r;
 }

@@ -31,7 +31,8 @@ int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
                      const struct nn_frame *frame, uint32_t isa,
                      const struct nn_plan_caller *caller, struct nn_plan *ret_plan);
 
-/* nn_lower_supported() - whether the table has a row for the node's types. */
-bool nn_lower_supported(const struct nn_graph *graph, const struct nn_node *node, uint32_t isa);
+/* nn_lower_supports() - whether the table has a row for the node's types.
+ * Returns: 1, 0, -ENOMEM. */
+int nn_lower_supports(const struct nn_graph *graph, const struct nn_node *node, uint32_t isa);
 
 #endif

@@ -9,13 +9,29 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
+
+enum {
+    MAX_UNFREED = 32,
+    MAX_FREE_BYTES = 16, /* of the arguments of a method that frees */
+};
+
+/* A call that frees an object and found no memory: the object is still there. */
+struct unfreed_call {
+    uint32_t number;
+    _Alignas(uint64_t) uint8_t args[MAX_FREE_BYTES];
+};
 
 struct proxy {
     struct nn_hal hal;
     struct nn_hal_channel *channel;
     _Atomic uint64_t n_calls; /* the serial of the last one, for traces */
+    pthread_mutex_t lock;     /* of what follows; not held during a call */
+    uint32_t n_unfreed;
+    struct unfreed_call unfreed[MAX_UNFREED];
 };
 
 /* A call on its way: what every step of it needs. */
@@ -155,11 +171,11 @@ static uint32_t call_exchange(struct proxy_call *call)
     return status;
 }
 
-uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args, void *reply,
+static uint32_t proxy_call(struct proxy *proxy, uint32_t number, const void *args, void *reply,
                            struct nn_arena *arena)
 {
     struct proxy_call call = {
-        .proxy = proxy_of(hal), .method = &nn_hal_methods[number], .arena = arena, .reply = reply};
+        .proxy = proxy, .method = &nn_hal_methods[number], .arena = arena, .reply = reply};
     struct nn_codec_buffer buffer = {.bytes = NULL};
     uint32_t status;
     int r = nn_codec_encode(call.method->args, call.proxy->channel->minor, args, &buffer);
@@ -177,6 +193,67 @@ uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args
         status = call_exchange(&call);
     }
     nn_codec_buffer_done(&buffer);
+    return status;
+}
+
+/* -- calls that free --------------------------------------------------------------------- */
+
+static bool method_frees(const struct nn_hal_method_type *method)
+{
+    return strncmp(method->name, "free_", 5) == 0 && method->args->size <= MAX_FREE_BYTES;
+}
+
+/* What is more than the list holds stays until the session ends. */
+static void keep_unfreed(struct proxy *proxy, uint32_t number, const void *args)
+{
+    pthread_mutex_lock(&proxy->lock);
+    if (proxy->n_unfreed < MAX_UNFREED) {
+        struct unfreed_call *kept = &proxy->unfreed[proxy->n_unfreed++];
+
+        kept->number = number;
+        memcpy(kept->args, args, nn_hal_methods[number].args->size);
+    }
+    pthread_mutex_unlock(&proxy->lock);
+}
+
+static bool take_unfreed(struct proxy *proxy, struct unfreed_call *ret_call)
+{
+    bool is_there;
+
+    pthread_mutex_lock(&proxy->lock);
+    is_there = proxy->n_unfreed > 0;
+    if (is_there)
+        *ret_call = proxy->unfreed[--proxy->n_unfreed];
+    pthread_mutex_unlock(&proxy->lock);
+    return is_there;
+}
+
+/* Makes an earlier call again whose caller has long returned. One for one: a list that cannot be
+ * emptied now keeps no caller. */
+static void free_unfreed(struct proxy *proxy, struct nn_arena *arena)
+{
+    _Alignas(max_align_t) uint8_t reply[256];
+    struct unfreed_call earlier;
+
+    if (take_unfreed(proxy, &earlier) &&
+        nn_hal_methods[earlier.number].reply->size <= sizeof(reply) &&
+        proxy_call(proxy, earlier.number, earlier.args, reply, arena) ==
+            NNHAL_RESOURCE_EXHAUSTED_TRANSIENT)
+        keep_unfreed(proxy, earlier.number, earlier.args);
+}
+
+uint32_t nn_hal_proxy_call(struct nn_hal *hal, uint32_t number, const void *args, void *reply,
+                           struct nn_arena *arena)
+{
+    struct proxy *proxy = proxy_of(hal);
+    bool frees = method_frees(&nn_hal_methods[number]);
+    uint32_t status;
+
+    if (frees)
+        free_unfreed(proxy, arena);
+    status = proxy_call(proxy, number, args, reply, arena);
+    if (frees && status == NNHAL_RESOURCE_EXHAUSTED_TRANSIENT)
+        keep_unfreed(proxy, number, args);
     return status;
 }
 
@@ -200,6 +277,7 @@ void nn_hal_proxy_close(struct nn_hal *hal)
     struct proxy *proxy = proxy_of(hal);
 
     proxy->channel->ops->close(proxy->channel);
+    pthread_mutex_destroy(&proxy->lock);
     free(proxy);
 }
 
@@ -213,6 +291,7 @@ int nn_hal_proxy_new(struct nn_hal_channel *channel, struct nn_hal **ret_hal)
     }
     proxy->hal.ops = &nn_hal_proxy_ops;
     proxy->channel = channel;
+    pthread_mutex_init(&proxy->lock, NULL);
     *ret_hal = &proxy->hal;
     return 0;
 }

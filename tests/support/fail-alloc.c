@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/fail-alloc.h"
 
+#include "support/countdown.h"
+
 #include <stddef.h>
 
 void *__real_malloc(size_t n);
@@ -12,24 +14,17 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *block, size_t n);
 void *__wrap_aligned_alloc(size_t alignment, size_t n);
 
-static _Atomic long countdown; /* 0: off; reaches -1 when the fault has happened */
-
+static countdown_t countdown;
 static size_t largest;
 
 static bool fails(size_t n_bytes)
 {
     size_t most = __atomic_load_n(&largest, __ATOMIC_RELAXED);
-    long left = countdown;
 
     while (n_bytes > most && !__atomic_compare_exchange_n(&largest, &most, n_bytes, false,
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         continue;
-
-    while (left > 0)
-        if (__atomic_compare_exchange_n((long *)&countdown, &left, left > 1 ? left - 1 : -1, false,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-            return left == 1;
-    return false;
+    return countdown_hits(&countdown);
 }
 
 void fail_alloc_arm(long n)
@@ -37,12 +32,9 @@ void fail_alloc_arm(long n)
     countdown = n;
 }
 
-bool fail_alloc_disarm(void)
+long fail_alloc_disarm(void)
 {
-    bool is_left = countdown > 0;
-
-    countdown = 0;
-    return is_left;
+    return countdown_stop(&countdown);
 }
 
 size_t fail_alloc_largest(void)

@@ -20,8 +20,8 @@
 
 void fail_alloc_arm(long n);
 
-/* Returns: whether the fault was never reached. */
-bool fail_alloc_disarm(void);
+/* Returns: how many allocations were missing to the fault; 0: it happened. */
+long fail_alloc_disarm(void);
 
 /* fail_alloc_largest() - the largest block that was asked for since the last call. */
 size_t fail_alloc_largest(void);

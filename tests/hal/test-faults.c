@@ -91,7 +91,7 @@ static long fail_everywhere(struct nn_hal *hal, uint32_t number, const void *arg
     struct nn_arena arena;
     long n = 0;
     uint32_t status;
-    bool is_over;
+    bool is_over, frees_earlier;
 
     do {
         nn_arena_init(&arena, 0);
@@ -101,7 +101,10 @@ static long fail_everywhere(struct nn_hal *hal, uint32_t number, const void *arg
         if (status == NNHAL_NONE)
             close_fds_of(method->reply, reply);
         nn_arena_done(&arena);
-        ck_assert_msg(is_over ? status == NNHAL_NONE : status == NNHAL_RESOURCE_EXHAUSTED_TRANSIENT,
+        /* Before a call that frees, one that failed earlier is made again: the fault may be its. */
+        frees_earlier = n > 1 && strncmp(method->name, "free_", 5) == 0 && status == NNHAL_NONE;
+        ck_assert_msg(is_over ? status == NNHAL_NONE
+                              : status == NNHAL_RESOURCE_EXHAUSTED_TRANSIENT || frees_earlier,
                       "%s, allocation %ld: status %u", method->name, n, status);
         ck_assert_uint_eq(count_fds(), n_fds);
     } while (!is_over);

@@ -53,6 +53,40 @@ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
 int nnhal_execution_get_device(const ANeuralNetworksExecution *execution,
                                ANeuralNetworksDevice **device);
 
+/* A part of a computation: what one device was to compute. Set size before the call: members beyond
+ * it are not touched. why lives until the execution computes again or is freed. */
+struct nnhal_part_info {
+    size_t size;
+    uint32_t n_parts; /* of the computation; those of one compilation are the same each time */
+    uint32_t reserved;
+    ANeuralNetworksDevice *device;  /* that computed the part */
+    ANeuralNetworksDevice *planned; /* that was to: another one if it failed */
+    const char *why;                /* a sentence, why it failed; "" if it did not */
+};
+
+/* nnhal_execution_get_part() - who computed a part of the last computation, which succeeded, and
+ * why the device that was chosen for it did not. part counts from 0.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE before a computation has
+ * succeeded, and while one is under way; ANEURALNETWORKS_BAD_DATA: no such part, or size is too
+ * small for n_parts. */
+int nnhal_execution_get_part(const ANeuralNetworksExecution *execution, uint32_t part,
+                             struct nnhal_part_info *info);
+
+/* What this process has asked a device for so far, in computations. Set size before the call:
+ * members beyond it are not touched. */
+struct nnhal_device_counts {
+    size_t size;
+    uint64_t n_computed; /* that succeeded, n_helped among them */
+    uint64_t n_failed;   /* outputs that were too small are no failure */
+    uint64_t n_helped;   /* computed in place of a device that failed */
+};
+
+/* nnhal_device_get_counts() - any thread.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_DATA if size is too small for
+ * n_computed. */
+int nnhal_device_get_counts(const ANeuralNetworksDevice *device,
+                            struct nnhal_device_counts *counts);
+
 /* How the cache of ANeuralNetworksCompilation_setCaching() was used. */
 enum nnhal_cache_outcome {
     NNHAL_CACHE_NONE = 0,     /* no cache was asked for */

@@ -377,3 +377,32 @@ void nn_rt_device_get_where(ANeuralNetworksDevice *device, struct nnhal_where *r
     ret_where->pid = device->session && nn_rt_session_is_alive(device->session) ? device->pid : 0;
     pthread_mutex_unlock(&device->lock);
 }
+
+/* -- counts ----------------------------------------------------------------------------- */
+
+static void count(uint64_t *counter)
+{
+    __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+void nn_rt_device_count_success(ANeuralNetworksDevice *device, bool is_help)
+{
+    count(&device->counts.n_computed);
+    if (is_help)
+        count(&device->counts.n_helped);
+}
+
+void nn_rt_device_count_failure(ANeuralNetworksDevice *device)
+{
+    count(&device->counts.n_failed);
+}
+
+void nn_rt_device_get_counts(const ANeuralNetworksDevice *device,
+                             struct nnhal_device_counts *ret_counts)
+{
+    *ret_counts = (struct nnhal_device_counts){
+        .n_computed = __atomic_load_n(&device->counts.n_computed, __ATOMIC_RELAXED),
+        .n_failed = __atomic_load_n(&device->counts.n_failed, __ATOMIC_RELAXED),
+        .n_helped = __atomic_load_n(&device->counts.n_helped, __ATOMIC_RELAXED),
+    };
+}

@@ -40,7 +40,8 @@ struct ANeuralNetworksDevice {
     int32_t pid;
     struct nn_rt_recovery recovery;
     struct nn_rt_suspects suspects;
-    uint32_t is_quarantined; /* as recovery says; atomic, for those without the lock */
+    uint32_t is_quarantined;           /* as recovery says; atomic, for those without the lock */
+    struct nnhal_device_counts counts; /* atomic */
 };
 
 /* nn_rt_device_open() - reaches a driver and asks what it is. endpoint and path are
@@ -68,6 +69,15 @@ int nn_rt_device_may_recover(const ANeuralNetworksDevice *device);
 
 /* nn_rt_device_note_success() - a computation has succeeded. */
 void nn_rt_device_note_success(ANeuralNetworksDevice *device);
+
+/* nn_rt_device_count_success(), nn_rt_device_count_failure() - a computation has ended; is_help: it
+ * was another device's, which failed. */
+void nn_rt_device_count_success(ANeuralNetworksDevice *device, bool is_help);
+void nn_rt_device_count_failure(ANeuralNetworksDevice *device);
+
+/* nn_rt_device_get_counts() - all of it but size. */
+void nn_rt_device_get_counts(const ANeuralNetworksDevice *device,
+                             struct nnhal_device_counts *ret_counts);
 
 /* nn_rt_device_has_suspects() - whether a request has to be hashed and asked about at all. */
 bool nn_rt_device_has_suspects(const ANeuralNetworksDevice *device);

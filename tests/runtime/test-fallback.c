@@ -160,5 +160,95 @@ TEST(memories_of_the_device_come_along)
 }
 TEST_END
 
+static struct nnhal_device_counts counts_of(ANeuralNetworksDevice *device)
+{
+    struct nnhal_device_counts counts = {.size = sizeof(counts)};
+
+    OK(nnhal_device_get_counts(device, &counts));
+    return counts;
+}
+
+/* An execution with its own arguments, for compile_model(). */
+static ANeuralNetworksExecution *open_execution(ANeuralNetworksCompilation *compilation)
+{
+    static float x[4] = {1, 2, 3, 4}, y[4], z[4];
+    ANeuralNetworksExecution *execution = NULL;
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setReusable(execution, true));
+    OK(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)));
+    OK(ANeuralNetworksExecution_setInput(execution, 1, NULL, y, sizeof(y)));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, z, sizeof(z)));
+    return execution;
+}
+
+TEST(who_computed_and_why_is_told)
+{
+    struct nnhal_part_info part = {.size = sizeof(part)};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+
+    rt_init();
+    compilation = compile_model();
+    execution = open_execution(compilation);
+    BAD_STATE(nnhal_execution_get_part(execution, 0, &part));
+    OK(ANeuralNetworksExecution_compute(execution));
+    OK(nnhal_execution_get_part(execution, 0, &part));
+    ck_assert_uint_eq(part.n_parts, 1);
+    ck_assert_ptr_eq(part.device, RT_FAKE);
+    ck_assert_ptr_eq(part.planned, RT_FAKE);
+    ck_assert_str_eq(part.why, "");
+    BAD_DATA(nnhal_execution_get_part(execution, 1, &part));
+    fake.explanation = "the coil is hot";
+    fail_next(1);
+    OK(ANeuralNetworksExecution_compute(execution));
+    OK(nnhal_execution_get_part(execution, 0, &part));
+    ck_assert_ptr_eq(part.device, RT_PICKY);
+    ck_assert_ptr_eq(part.planned, RT_FAKE);
+    ck_assert_ptr_nonnull(strstr(part.why, "the coil is hot"));
+    /* The next computation starts anew. */
+    OK(ANeuralNetworksExecution_compute(execution));
+    OK(nnhal_execution_get_part(execution, 0, &part));
+    ck_assert_ptr_eq(part.device, RT_FAKE);
+    ck_assert_str_eq(part.why, "");
+    fail_next(2);
+    FAILS(ANeuralNetworksExecution_compute(execution));
+    BAD_STATE(nnhal_execution_get_part(execution, 0, &part));
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
+TEST(devices_count_what_they_computed)
+{
+    struct nnhal_device_counts small = {.size = sizeof(size_t)};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksEvent *event = NULL;
+    ANeuralNetworksExecution *execution;
+
+    rt_init();
+    compilation = compile_model();
+    execution = open_execution(compilation);
+    OK(ANeuralNetworksExecution_compute(execution));
+    fail_next(1);
+    OK(ANeuralNetworksExecution_startCompute(execution, &event));
+    OK(ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    ck_assert_uint_eq(counts_of(RT_FAKE).n_computed, 1);
+    ck_assert_uint_eq(counts_of(RT_FAKE).n_failed, 1);
+    ck_assert_uint_eq(counts_of(RT_FAKE).n_helped, 0);
+    ck_assert_uint_eq(counts_of(RT_PICKY).n_computed, 1);
+    ck_assert_uint_eq(counts_of(RT_PICKY).n_failed, 0);
+    ck_assert_uint_eq(counts_of(RT_PICKY).n_helped, 1);
+    fail_next(2);
+    FAILS(ANeuralNetworksExecution_compute(execution));
+    ck_assert_uint_eq(counts_of(RT_FAKE).n_failed, 2);
+    BAD_DATA(nnhal_device_get_counts(RT_FAKE, &small));
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
 CHECK_MAIN("fallback", the_last_device_helps_out, if_it_fails_too_the_first_failure_stands,
-           a_listed_device_gets_no_help, it_can_be_switched_off, memories_of_the_device_come_along)
+           a_listed_device_gets_no_help, it_can_be_switched_off, memories_of_the_device_come_along,
+           who_computed_and_why_is_told, devices_count_what_they_computed)

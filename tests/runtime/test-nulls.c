@@ -193,6 +193,8 @@ TEST(extension_calls)
 {
     struct nnhal_where where = {.size = sizeof(where)};
     struct nnhal_cache_info info = {.size = sizeof(info)};
+    struct nnhal_part_info part = {.size = sizeof(part)};
+    struct nnhal_device_counts counts = {.size = sizeof(counts)};
     ANeuralNetworksDevice *device;
     struct rt_run run;
     char text[8] = "full";
@@ -206,6 +208,12 @@ TEST(extension_calls)
     NULLED(nnhal_compilation_get_cache_info(run.compilation, NULL));
     NULLED(nnhal_compilation_get_device(NULL, &device));
     NULLED(nnhal_compilation_get_device(run.compilation, NULL));
+    NULLED(nnhal_execution_get_device(NULL, &device));
+    NULLED(nnhal_execution_get_device(run.execution, NULL));
+    NULLED(nnhal_execution_get_part(NULL, 0, &part));
+    NULLED(nnhal_execution_get_part(run.execution, 0, NULL));
+    NULLED(nnhal_device_get_counts(NULL, &counts));
+    NULLED(nnhal_device_get_counts(RT_FAKE, NULL));
     ck_assert_uint_eq(nnhal_model_get_error(NULL, text, sizeof(text)), 0);
     ck_assert_str_eq(text, "");
     ck_assert_uint_eq(nnhal_compilation_get_error(NULL, NULL, 0), 0);

@@ -26,7 +26,9 @@ static int copy_sized(void *to, const void *from, size_t n_from, size_t least, s
 }
 
 _Static_assert(offsetof(struct nnhal_where, size) == 0 &&
-                   offsetof(struct nnhal_cache_info, size) == 0,
+                   offsetof(struct nnhal_cache_info, size) == 0 &&
+                   offsetof(struct nnhal_part_info, size) == 0 &&
+                   offsetof(struct nnhal_device_counts, size) == 0,
                "size comes first");
 
 _public_ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_where *where)
@@ -66,6 +68,36 @@ _public_ int nnhal_execution_get_device(const ANeuralNetworksExecution *executio
     return nn_api_end(
         __func__, &execution->object,
         nn_rt_execution_get_device((ANeuralNetworksExecution *)execution, &why, device), &why);
+}
+
+_public_ int nnhal_execution_get_part(const ANeuralNetworksExecution *execution, uint32_t part,
+                                      struct nnhal_part_info *info)
+{
+    struct nnhal_part_info full = {0};
+    struct nn_why why = {0};
+    int r;
+
+    if (!execution || !info)
+        return nn_api_null(__func__);
+    r = nn_rt_execution_get_part((ANeuralNetworksExecution *)execution, part, &why, &full);
+    if (!r)
+        r = copy_sized(info, &full, sizeof(full), offsetof(struct nnhal_part_info, reserved), &why);
+    return nn_api_end(__func__, &execution->object, r, &why);
+}
+
+_public_ int nnhal_device_get_counts(const ANeuralNetworksDevice *device,
+                                     struct nnhal_device_counts *counts)
+{
+    struct nnhal_device_counts full;
+    struct nn_why why = {0};
+
+    if (!device || !counts)
+        return nn_api_null(__func__);
+    nn_rt_device_get_counts(device, &full);
+    return nn_api_end(__func__, NULL,
+                      copy_sized(counts, &full, sizeof(full),
+                                 offsetof(struct nnhal_device_counts, n_failed), &why),
+                      &why);
 }
 
 _public_ int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilation,

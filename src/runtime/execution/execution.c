@@ -255,6 +255,8 @@ static int begin_locked(ANeuralNetworksExecution *execution, struct nn_why *why)
     execution->state = r ? NN_EXECUTION_COMPLETED : NN_EXECUTION_COMPUTATION;
     execution->result = r;
     execution->timing = execution->timing_fenced = no_timing;
+    execution->device = NULL;
+    execution->failure.text[0] = '\0';
     return r;
 }
 
@@ -270,8 +272,23 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *wh
     return r;
 }
 
+/* A computation that ended before a device was asked counts for none. */
+static void count_outcome(const ANeuralNetworksExecution *execution, int result)
+{
+    ANeuralNetworksDevice *planned = execution->compilation->device;
+    bool is_helped = execution->failure.text[0] != '\0';
+
+    if (!execution->device || result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
+        return;
+    if (result || is_helped)
+        nn_rt_device_count_failure(planned);
+    if (!result)
+        nn_rt_device_count_success(execution->device, is_helped);
+}
+
 void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result)
 {
+    count_outcome(execution, result);
     pthread_mutex_lock(&execution->lock);
     execution->state = NN_EXECUTION_COMPLETED;
     execution->result = nn_result_from_error(result);
@@ -367,6 +384,22 @@ int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_wh
     if (!r)
         *ret_device = execution->device;
     return r;
+}
+
+int nn_rt_execution_get_part(ANeuralNetworksExecution *execution, uint32_t part, struct nn_why *why,
+                             struct nnhal_part_info *ret_info)
+{
+    int r = check_completed(execution, false, why);
+
+    if (r)
+        return r;
+    if (part > 0)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no part %u: it has 1", part);
+    *ret_info = (struct nnhal_part_info){.n_parts = 1,
+                                         .device = execution->device,
+                                         .planned = execution->compilation->device,
+                                         .why = execution->failure.text};
+    return 0;
 }
 
 static int find_shape(ANeuralNetworksExecution *execution, int32_t index, struct nn_why *why,

@@ -48,7 +48,8 @@ struct ANeuralNetworksExecution {
     struct nn_rt_binding binding;
     struct nn_arena arena; /* of replies */
     struct nn_rt_execution_shape *shapes;
-    ANeuralNetworksDevice *device; /* that computed last */
+    ANeuralNetworksDevice *device; /* that was asked last; NULL: none since begin */
+    struct nn_why failure;         /* of the compilation's device, where another one computed */
     struct nnhal_timing timing;
     struct nnhal_timing timing_fenced; /* from the end of the dependencies */
 };
@@ -96,6 +97,10 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *wh
 int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_why *why,
                                ANeuralNetworksDevice **ret_device);
 
+/* nn_rt_execution_get_part() - all of it but size. Returns: 0, BAD_STATE, BAD_DATA. */
+int nn_rt_execution_get_part(ANeuralNetworksExecution *execution, uint32_t part, struct nn_why *why,
+                             struct nnhal_part_info *ret_info);
+
 /* nn_rt_execution_options() - how the application wants it computed, without a channel. */
 struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecution *execution,
                                                      uint64_t deadline_ns);
@@ -109,7 +114,7 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_rt_prepa
  * inputs need. Returns: 0, OP_FAILED. */
 int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why);
 
-/* nn_rt_execution_end() - result is any result of a function here. */
+/* nn_rt_execution_end() - result is any result of a function here. The devices' counts are told. */
 void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result);
 
 /* nn_rt_execution_check_fenced() - what startComputeWithDependencies asks beyond

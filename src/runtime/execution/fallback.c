@@ -216,6 +216,7 @@ int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, uint64_t deadlin
            own.text);
     if (r == 0 || r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) {
         execution->device = prepared->device;
+        execution->failure = *why;
         *why = own;
         return r;
     }

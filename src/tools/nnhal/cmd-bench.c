@@ -206,7 +206,7 @@ static void result_free(struct bench_result *result)
 static void print_text(const struct session *session, const struct bench_options *o,
                        const struct bench_result *r)
 {
-    char where[256];
+    char where[256], failure[512];
 
     session_where(session, where, sizeof(where));
     printf("%s on %s, %u runs\n", o->session.model, where, o->n_runs);
@@ -214,6 +214,8 @@ static void print_text(const struct session *session, const struct bench_options
     printf("  first run    %10.3f ms\n  run, fastest %10.3f ms\n", r->first_ms, r->min_ms);
     printf("  run, median  %10.3f ms\n  run, p90     %10.3f ms\n  run, p99     %10.3f ms\n",
            r->median_ms, r->p90_ms, r->p99_ms);
+    if (session_substitute(session, failure, sizeof(failure)))
+        printf("  computed by another device, because %s\n", failure);
     printf("  copied       %10.0f bytes a run\n  peak memory  %10ld KiB in this process\n",
            r->copied_per_run, r->peak_kib);
     if (r->spin.times)

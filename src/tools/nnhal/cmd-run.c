@@ -181,6 +181,17 @@ static int run_and_time(struct session *session, const struct run_options *o, ui
     return status;
 }
 
+/* What computed is told at the head, unless another device had to. */
+static void print_substitute(const struct session *session)
+{
+    char where[256], failure[512];
+
+    if (!session_substitute(session, failure, sizeof(failure)))
+        return;
+    session_where(session, where, sizeof(where));
+    printf("  computed on %s, because %s\n", where, failure);
+}
+
 /* One execution and what it says; image is NULL for raw inputs. */
 static int run_once(struct session *session, const struct run_options *o,
                     const struct result_options *shown, const char *image, cJSON *json)
@@ -198,6 +209,8 @@ static int run_once(struct session *session, const struct run_options *o,
         cJSON_AddItemToArray(json, result_to_json(session, shown, image, took_ns));
     else
         result_print(session, shown, image, took_ns);
+    if (!json)
+        print_substitute(session);
     return TOOL_OK;
 }
 
@@ -233,11 +246,13 @@ static int run_all(struct session *session, const struct run_options *o,
 static void print_json(const struct session *session, cJSON *results)
 {
     cJSON *root = cJSON_CreateObject();
-    char where[256], *text;
+    char where[256], failure[512], *text;
 
     session_where(session, where, sizeof(where));
     cJSON_AddStringToObject(root, "model", session->options.model);
     cJSON_AddStringToObject(root, "device", where);
+    if (session_substitute(session, failure, sizeof(failure)))
+        cJSON_AddStringToObject(root, "failure", failure);
     cJSON_AddNumberToObject(root, "load_ms", (double)session->load_ns / 1e6);
     cJSON_AddNumberToObject(root, "prepare_ms", (double)session->prepare_ns / 1e6);
     if (session->options.cache) {

@@ -330,15 +330,28 @@ static int check_device(struct session *session)
 {
     const char *mode = getenv("NNHAL_MODE"), *name = "";
 
-    nnhal_execution_get_device(session->execution, &session->device);
+    session->part = (struct nnhal_part_info){.size = sizeof(session->part)};
+    nnhal_execution_get_part(session->execution, 0, &session->part);
+    session->device = session->part.device;
     ANeuralNetworksDevice_getName(session->device, &name);
     if (session->options.device || !mode || !*mode || strcmp(mode, "auto") == 0 ||
         strcmp(name, "nnapi-reference") != 0)
         return TOOL_OK;
     return tool_error(TOOL_FAILED,
                       "nnapi-reference computed the model, and NNHAL_MODE=%s asks for a driver: "
-                      "--device nnapi-reference asks for it, NNHAL_LOG=warning tells why",
-                      mode);
+                      "--device nnapi-reference asks for it%s%s",
+                      mode, session->part.why[0] ? "; " : "", session->part.why);
+}
+
+bool session_substitute(const struct session *session, char *text, size_t size)
+{
+    const char *name = "?";
+
+    if (session->part.device == session->part.planned)
+        return false;
+    ANeuralNetworksDevice_getName(session->part.planned, &name);
+    snprintf(text, size, "%s failed: %s", name, session->part.why);
+    return true;
 }
 
 /* Asks what the dimensions came out as. */

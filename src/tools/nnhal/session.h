@@ -48,6 +48,7 @@ struct session {
     struct session_buffer *inputs, *outputs;
     uint64_t load_ns, prepare_ns;
     struct nnhal_cache_info cache; /* why lives as long as the compilation */
+    struct nnhal_part_info part;   /* who computed last; why lives until the next run */
 };
 
 /* session_read_path() - an option's "sync", "async" or "burst" into an enum session_path. */
@@ -74,6 +75,10 @@ void session_close(struct session *session);
 
 /* session_cache_name() - "hit", "compiled" (and kept), "uncached", "none". */
 const char *session_cache_name(const struct session *session);
+
+/* session_substitute() - "nnhal-npu failed: it is too hot", a complaint about the device that should
+ * have computed the last run, into text. Returns: whether there is one. */
+bool session_substitute(const struct session *session, char *text, size_t size);
 
 /* session_where() - "nnhal-cpu, service, pid 123" into text. */
 void session_where(const struct session *session, char *text, size_t size);

@@ -183,7 +183,7 @@ int scenario_store(void)
 
 static int fill_store(struct nnhal_store *store)
 {
-    char key[8];
+    char key[16]; /* room for any number, though only two digits are used */
     int r = 0;
 
     for (int i = 0; r == 0 && i < 15; i++) {

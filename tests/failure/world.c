@@ -59,11 +59,20 @@ static void lay_memory(void)
     ck_assert_ptr_ne(world_memory, MAP_FAILED);
 }
 
+/* In memory, where there is such a folder: thousands of processes sync their files here. */
+static void make_folder(void)
+{
+    snprintf(world_folder, sizeof(world_folder), "/dev/shm/nnhal-failure-XXXXXX");
+    if (mkdtemp(world_folder))
+        return;
+    snprintf(world_folder, sizeof(world_folder), "/tmp/nnhal-failure-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(world_folder));
+}
+
 void scenario_begin(enum scenario_place place)
 {
     is_embedded = place == SCENARIO_EMBEDDED;
-    snprintf(world_folder, sizeof(world_folder), "/tmp/nnhal-failure-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(world_folder));
+    make_folder();
     setenv("NNHAL_STATE_PATH", world_folder, 1);
     setenv("NNHAL_DRIVER_PATH", "", 1);
     setenv("NNHAL_SOCKET_PATH", "", 1);

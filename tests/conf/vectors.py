@@ -73,6 +73,9 @@ def main():
         print(f"no {VECTORS}: no vectors were run (set NNHAL_SHARED)")
         return SKIPPED
     done = (run_in_memory if options.path == "cached" else run)(options, files)
+    if options.isa and f"NNHAL_CPU_ISA={options.isa}: this CPU does not have it" in done.stderr:
+        print(f"this CPU does not have {options.isa}: its kernels were not run on the vectors")
+        return SKIPPED
     lines = done.stdout.splitlines()
     failures = [line for line in lines if not line.endswith(" skipped")]
     print("\n".join(failures[:SHOWN] + lines[-1:]) + "\n" + done.stderr)

@@ -243,6 +243,7 @@ static void outlast_scribbling(bool on_burst)
 {
     struct ways_formula formula;
     uint64_t begin_ns;
+    bool is_back = false;
 
     ways_begin();
     OK(ways_formula_compile(&formula));
@@ -253,15 +254,16 @@ static void outlast_scribbling(bool on_burst)
         OK(ways_formula_run(&formula, i));
     IS(MISSED_DEADLINE_TRANSIENT, ways_formula_run(&formula, SCRIBBLING));
     begin_ns = ways_now_ns();
-    for (int i = 1; ways_now_ns() - begin_ns < 5 * S / 2; i++) {
+    for (int i = 1; ways_now_ns() - begin_ns < (is_back ? 5 : 20) * S / 2; i++) {
         int result = ways_formula_run(&formula, i % 600);
 
-        /* Until there is a process again, which may take longer than the deadline. */
+        /* Until there is a process again, and on a machine that is busy, the deadline passes. */
         ck_assert(result == ANEURALNETWORKS_NO_ERROR ||
-                  (result == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT &&
-                   ways_now_ns() - begin_ns < 2 * S));
+                  result == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+        is_back = is_back || result == ANEURALNETWORKS_NO_ERROR;
         ways_nap(S / 1000);
     }
+    ck_assert(is_back);
     ways_formula_done(&formula);
     ways_end();
 }

@@ -13,10 +13,12 @@
 #include <stddef.h>
 
 /* nn_root_replace() - in a mount namespace of its own (namespaces.h), by the one thread of the
- * process. A link among the paths is there, too, and leads to what it led to. Where the
- * kernel refuses (before Linux 5.12, or in a root that is no mount), all stays as it was.
- * Returns: 0 with *ret_is_new, -ENOENT (a granted device is missing), -errno (the process is to
- * end: it stands between two roots). */
-int nn_root_replace(const struct nn_grant_path *paths, size_t n_paths, bool *ret_is_new);
+ * process. A path through links leads to what it led to. Where the kernel refuses (before
+ * Linux 5.12, or in a root that is no mount), where a path cannot be had and where all of "/" was
+ * granted, all stays as it was, and why (may be NULL) is set.
+ * Returns: 0 with *ret_is_new, -ENOENT (a granted device is missing), -ENOMEM, -errno (the process
+ * is to end: it stands between two roots). */
+int nn_root_replace(const struct nn_grant_path *paths, size_t n_paths, bool *ret_is_new,
+                    struct nn_host_why *why);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sys.h"
+#include "host/load.h"
 #include "service/landlock.h"
 #include "service/root.h"
 #include "service/seccomp-filter.h"
@@ -42,7 +43,9 @@ static int close_files(const struct nn_sandbox_options *options, struct nn_sandb
     for (size_t i = 0; i < grants->n_paths; i++)
         paths[n++] = grants->paths[i];
     if (options->has_namespaces)
-        r = nn_root_replace(paths, n, &report->has_own_root);
+        r = nn_root_replace(paths, n, &report->has_own_root, &report->why_no_root);
+    else
+        nn_why(&report->why_no_root, 0, "there are no namespaces for it");
     if (r == 0 && report->landlock_version > 0)
         r = nn_landlock_close(report->landlock_version, paths, n);
     return nn_error_trace(r);

@@ -25,6 +25,7 @@
 #ifndef NN_SERVICE_SANDBOX_H
 #define NN_SERVICE_SANDBOX_H
 
+#include "host/host.h"
 #include "service/grants.h"
 
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct nn_sandbox_options {
 
 struct nn_sandbox_report {
     bool has_own_root;
+    struct nn_host_why why_no_root;
     bool has_seccomp;
     int landlock_version; /* 0: none */
     bool has_dropped_root;

@@ -280,6 +280,9 @@ static int close_with(struct serving *serving, const struct nn_sandbox_options *
            serving->report.has_seccomp ? "yes" : "no (the kernel has none)",
            serving->report.landlock_version,
            serving->report.has_dropped_root ? "left" : "not left");
+    if (!serving->report.has_own_root)
+        nn_log("service", NN_LOG_WARNING, "the driver sees the root of the machine: %s",
+               serving->report.why_no_root.text);
     return 0;
 }
 

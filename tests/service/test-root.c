@@ -26,6 +26,7 @@
 
 static char folder[64];
 static struct nn_namespaces namespaces;
+static struct nn_host_why why; /* in the child */
 
 static const char *at(const char *name)
 {
@@ -46,7 +47,8 @@ static void write_file(const char *path)
     fclose(stream);
 }
 
-/* folder/: granted/{file,sub/file}, hidden/file, link -> granted */
+/* folder/: granted/{file,sub/file,away -> chain}, hidden/file, and absolute links: link -> granted,
+ * short -> folder, chain -> hidden */
 static void lay_folder(void)
 {
     snprintf(folder, sizeof(folder), "/tmp/nnhal-root-XXXXXX");
@@ -58,11 +60,16 @@ static void lay_folder(void)
     write_file(at("granted/sub/file"));
     write_file(at("hidden/file"));
     ck_assert_int_eq(symlink(at("granted"), at("link")), 0);
+    ck_assert_int_eq(symlink(folder, at("short")), 0);
+    ck_assert_int_eq(symlink(at("hidden"), at("chain")), 0);
+    ck_assert_int_eq(symlink(at("chain"), at("granted/away")), 0);
 }
 
 static void remove_folder(void)
 {
-    static const char *const files[] = {"link", "hidden/file", "granted/sub/file", "granted/file"};
+    static const char *const files[] = {"granted/away", "chain",       "short",
+                                        "link",         "hidden/file", "granted/sub/file",
+                                        "granted/file"};
     static const char *const folders[] = {"granted/sub", "granted", "hidden"};
 
     for (size_t i = 0; i < NN_N_ELEMENTS(files); i++)
@@ -133,7 +140,7 @@ static void has_what_was_granted(void)
     bool is_new = false;
     int fd;
 
-    EXPECT(nn_root_replace(paths, NN_N_ELEMENTS(paths), &is_new) == 0);
+    EXPECT(nn_root_replace(paths, NN_N_ELEMENTS(paths), &is_new, &why) == 0);
     EXPECT(is_new);
     EXPECT(is_readable(at("granted/file")));
     EXPECT(is_readable(at("granted/sub/file")));
@@ -162,13 +169,69 @@ TEST(the_root_has_what_was_granted_and_nothing_else)
 }
 TEST_END
 
+/* Each is lost if what is on the way to it is looked for in the root that is left. */
+static void has_what_links_lead_to(void)
+{
+    const struct nn_grant_path paths[] = {
+        {"/lib", NN_GRANT_READ},
+        {"/lib/x86_64-linux-gnu", NN_GRANT_READ}, /* /lib is a link where /usr was merged */
+        {"/usr/lib", NN_GRANT_READ},
+        {strdup(at("link/sub")), NN_GRANT_READ},
+        {strdup(at("link")), NN_GRANT_READ},
+        {strdup(at("short/link/sub/file")), NN_GRANT_READ},
+        {strdup(at("short/short/granted/")), NN_GRANT_READ},
+        {strdup(at("hidden/../link/")), NN_GRANT_READ},
+    };
+    bool is_new = false, has_libraries = is_readable("/lib/x86_64-linux-gnu");
+
+    EXPECT(nn_root_replace(paths, NN_N_ELEMENTS(paths), &is_new, &why) == 0);
+    EXPECT(is_new);
+    EXPECT(is_readable("/lib/x86_64-linux-gnu") == has_libraries);
+    for (size_t i = 3; i < NN_N_ELEMENTS(paths); i++)
+        EXPECT(is_readable(paths[i].path));
+    EXPECT(is_readable(at("granted/file")));
+    EXPECT(is_absent(at("hidden/file")));
+    EXPECT(is_absent("/etc"));
+}
+
+TEST(a_path_below_a_link_is_there)
+{
+    lay_folder();
+    in_namespaces(has_what_links_lead_to);
+    remove_folder();
+}
+TEST_END
+
+/* The link on the way is in a folder that cannot be changed, and the one that it leads to was not
+ * granted. */
+static void lacks_a_way(void)
+{
+    const struct nn_grant_path paths[] = {{strdup(at("granted")), NN_GRANT_READ},
+                                          {strdup(at("granted/away/file")), NN_GRANT_READ}};
+    bool is_new = true;
+
+    EXPECT(nn_root_replace(paths, NN_N_ELEMENTS(paths), &is_new, &why) == 0);
+    EXPECT(!is_new);
+    EXPECT(strstr(why.text, "granted/away/file cannot be linked"));
+    EXPECT(is_readable("/proc/self/stat"));
+    EXPECT(is_readable("/usr/lib"));
+}
+
+TEST(the_root_stays_where_a_path_cannot_be_had_and_it_says_why)
+{
+    lay_folder();
+    in_namespaces(lacks_a_way);
+    remove_folder();
+}
+TEST_END
+
 static void lacks_a_device(void)
 {
     const struct nn_grant_path paths[] = {{"/usr", NN_GRANT_READ},
                                           {"/dev/no-such-node", NN_GRANT_DEVICE}};
     bool is_new = true;
 
-    EXPECT(nn_root_replace(paths, NN_N_ELEMENTS(paths), &is_new) == -ENOENT);
+    EXPECT(nn_root_replace(paths, NN_N_ELEMENTS(paths), &is_new, &why) == -ENOENT);
     EXPECT(!is_new);
     EXPECT(is_readable("/proc/self/stat"));
 }
@@ -184,8 +247,9 @@ static void keeps_the_root(void)
     const struct nn_grant_path paths[] = {{"/", NN_GRANT_READ}};
     bool is_new = true;
 
-    EXPECT(nn_root_replace(paths, 1, &is_new) == 0);
+    EXPECT(nn_root_replace(paths, 1, &is_new, &why) == 0);
     EXPECT(!is_new);
+    EXPECT(strcmp(why.text, "all of / was granted") == 0);
     EXPECT(is_readable("/proc/self/stat"));
 }
 
@@ -212,5 +276,7 @@ TEST(without_namespaces_the_child_is_an_ordinary_one)
 TEST_END
 
 CHECK_MAIN("root", a_process_of_its_own_sees_no_other,
-           the_root_has_what_was_granted_and_nothing_else, a_device_that_is_missing_is_an_error,
-           who_is_granted_all_keeps_the_root, without_namespaces_the_child_is_an_ordinary_one)
+           the_root_has_what_was_granted_and_nothing_else, a_path_below_a_link_is_there,
+           the_root_stays_where_a_path_cannot_be_had_and_it_says_why,
+           a_device_that_is_missing_is_an_error, who_is_granted_all_keeps_the_root,
+           without_namespaces_the_child_is_an_ordinary_one)

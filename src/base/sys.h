@@ -31,7 +31,7 @@ struct nn_sys_fakes {
     int (*openat)(int dir_fd, const char *path, int flags, unsigned mode);
     int (*ioctl)(int fd, unsigned long request, void *argument);
     int (*inspect)(int fd, struct nn_sys_file *ret_file);
-    int (*landlock_version)(void); /* 0: there is none */
+    int (*landlock_version)(void); /* 0: there is none; what the kernel has at most */
     bool has_no_namespaces;
 };
 extern const struct nn_sys_fakes *nn_sys_fakes;

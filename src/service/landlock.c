@@ -34,12 +34,12 @@ struct ruleset {
 
 int nn_landlock_version(void)
 {
-    if (nn_sys_fakes && nn_sys_fakes->landlock_version)
-        return nn_sys_fakes->landlock_version();
-
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    int had = version > 0 ? (int)version : 0;
+    int faked = nn_sys_fakes && nn_sys_fakes->landlock_version ? nn_sys_fakes->landlock_version()
+                                                               : had;
 
-    return version > 0 ? (int)version : 0;
+    return faked < had ? faked : had;
 }
 
 /* The kernel refuses a ruleset with rights that it does not know, instead of ignoring them. */

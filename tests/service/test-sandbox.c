@@ -4,6 +4,7 @@
 #include "service/sandbox.h"
 
 #include "base/cleanup.h"
+#include "base/sys.h"
 #include "service/landlock.h"
 
 #include "support/check-main.h"
@@ -403,6 +404,23 @@ static int tell(void)
     return 0;
 }
 
+static int a_later_version(void)
+{
+    return 1000;
+}
+
+/* The kernel refuses rules with rights that it does not know. */
+TEST(no_version_is_taken_for_a_later_one)
+{
+    static const struct nn_sys_fakes fakes = {.landlock_version = a_later_version};
+    const int had = nn_landlock_version();
+
+    nn_sys_fakes = &fakes;
+    ck_assert_int_eq(nn_landlock_version(), had);
+    nn_sys_fakes = NULL;
+}
+TEST_END
+
 TEST(it_tells_what_the_kernel_had)
 {
     struct nn_sandbox_options options = {.grants = &no_grants};
@@ -414,4 +432,4 @@ TEST_END
 CHECK_MAIN("sandbox", what_a_service_does_goes_on, what_no_driver_declared_is_refused,
            no_other_process_is_reached, what_the_driver_declared_is_there,
            root_becomes_somebody_else, a_declaration_that_cannot_be_met_is_an_error,
-           it_tells_what_the_kernel_had)
+           no_version_is_taken_for_a_later_one, it_tells_what_the_kernel_had)

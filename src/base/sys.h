@@ -32,7 +32,7 @@ struct nn_sys_fakes {
     int (*ioctl)(int fd, unsigned long request, void *argument);
     int (*inspect)(int fd, struct nn_sys_file *ret_file);
     int (*landlock_version)(void); /* 0: there is none; what the kernel has at most */
-    bool has_no_namespaces;
+    bool has_no_namespaces, has_no_seccomp;
 };
 extern const struct nn_sys_fakes *nn_sys_fakes;
 

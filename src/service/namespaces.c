@@ -148,7 +148,7 @@ int nn_namespaces_fork(struct nn_namespaces *ret_namespaces)
     pipes_close(&pipes);
     if (r >= 0)
         return r;
-    *ret_namespaces = (struct nn_namespaces){.pid = fork()};
+    *ret_namespaces = (struct nn_namespaces){.error = r, .pid = fork()};
     if (ret_namespaces->pid < 0)
         return nn_error_origin(-errno);
     return ret_namespaces->pid > 0;

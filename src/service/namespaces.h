@@ -18,6 +18,7 @@
 
 struct nn_namespaces {
     bool are_own; /* false: the kernel or its settings refused, and the child is an ordinary one */
+    int error;    /* why, as -errno */
     pid_t pid;    /* in the caller: of the child; in the child: its number outside */
 };
 

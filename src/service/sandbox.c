@@ -45,7 +45,8 @@ static int close_files(const struct nn_sandbox_options *options, struct nn_sandb
     if (options->has_namespaces)
         r = nn_root_replace(paths, n, &report->has_own_root, &report->why_no_root);
     else
-        nn_why(&report->why_no_root, 0, "there are no namespaces for it");
+        nn_why(&report->why_no_root, 0, "the kernel, or its settings, refuse namespaces: %s",
+               strerror(-options->namespaces_error));
     if (r == 0 && report->landlock_version > 0)
         r = nn_landlock_close(report->landlock_version, paths, n);
     return nn_error_trace(r);

@@ -21,7 +21,7 @@
  * driver over, not against a driver that was hostile when it was opened.
  *
  * The kernel may lack any of these: what it had is reported, and the service
- * goes on with the rest. */
+ * goes on with the rest, after a warning for each that is missing. */
 #ifndef NN_SERVICE_SANDBOX_H
 #define NN_SERVICE_SANDBOX_H
 
@@ -34,8 +34,9 @@ struct nn_sandbox_options {
     const struct nn_grants *grants;
     size_t n_readable;
     const char *const *readable; /* more paths: of the driver, of libraries; may be absent */
-    const char *user;    /* the user that root becomes; NULL: stays root, without privileges */
-    bool has_namespaces; /* the process is in a mount namespace of its own */
+    const char *user;     /* the user that root becomes; NULL: stays root, without privileges */
+    bool has_namespaces;  /* the process is in a mount namespace of its own */
+    int namespaces_error; /* why not, as -errno */
 };
 
 struct nn_sandbox_report {

@@ -266,6 +266,20 @@ static size_t list_folders(char *driver_folder, char *list, const char **ret_fol
     return n;
 }
 
+static void say_what_is_missing(const struct nn_sandbox_report *report)
+{
+    if (!report->has_own_root)
+        nn_log("service", NN_LOG_WARNING, "the driver's process has no root of its own: %s",
+               report->why_no_root.text);
+    if (report->landlock_version == 0)
+        nn_log(
+            "service", NN_LOG_WARNING,
+            "the driver's process is without Landlock: the kernel has none, or it was not enabled");
+    if (!report->has_seccomp)
+        nn_log("service", NN_LOG_WARNING,
+               "the driver's process is without seccomp: the kernel has none");
+}
+
 static int close_with(struct serving *serving, const struct nn_sandbox_options *options)
 {
     int r = nn_sandbox_close(options, &serving->report);
@@ -276,13 +290,10 @@ static int close_with(struct serving *serving, const struct nn_sandbox_options *
         return fail(1, "the sandbox cannot be closed: %s", strerror(-r));
     nn_log("service", NN_LOG_INFO,
            "sandbox: root of its own %s, seccomp %s, Landlock version %d (0: none), root %s",
-           serving->report.has_own_root ? "yes" : "no",
-           serving->report.has_seccomp ? "yes" : "no (the kernel has none)",
+           serving->report.has_own_root ? "yes" : "no", serving->report.has_seccomp ? "yes" : "no",
            serving->report.landlock_version,
            serving->report.has_dropped_root ? "left" : "not left");
-    if (!serving->report.has_own_root)
-        nn_log("service", NN_LOG_WARNING, "the driver sees the root of the machine: %s",
-               serving->report.why_no_root.text);
+    say_what_is_missing(&serving->report);
     return 0;
 }
 
@@ -299,6 +310,7 @@ static int close_sandbox(struct serving *serving)
         .readable = folders,
         .user = serving->options.user,
         .has_namespaces = serving->supervisor.has_namespaces,
+        .namespaces_error = serving->supervisor.namespaces_error,
     };
 
     if (!folder || (libraries && !list))

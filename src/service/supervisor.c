@@ -239,6 +239,7 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
     r = nn_namespaces_fork(&namespaces);
     supervisor->pid = namespaces.pid;
     supervisor->has_namespaces = namespaces.are_own;
+    supervisor->namespaces_error = namespaces.error;
     if (r == 0) {
         supervisor->line_fd = steal_fd(&far);
         r = enter_process(supervisor, writer);

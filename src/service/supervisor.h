@@ -45,6 +45,7 @@ struct nn_supervisor {
     int output_fd, pidfd, watch_fd;
     pid_t pid;           /* of the other process; its own there, as the supervisor sees it */
     bool has_namespaces; /* the driver's process is in its own (namespaces.h) */
+    int namespaces_error;
     struct nn_relay relay;
 };
 

@@ -4,10 +4,13 @@
 #include "service/sandbox.h"
 
 #include "base/cleanup.h"
+#include "base/sanitized.h"
 #include "base/sys.h"
 #include "service/landlock.h"
 
 #include "support/check-main.h"
+
+#include <nnhal/service.h>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -421,6 +424,56 @@ TEST(no_version_is_taken_for_a_later_one)
 }
 TEST_END
 
+static int no_version(void)
+{
+    return 0;
+}
+
+/* What a service prints until its driver turns out not to be there. */
+static void start_without_driver(const struct nn_sys_fakes *fakes, FILE *log)
+{
+    const struct nnhal_serve_options options = {
+        .size = sizeof(options),
+        .driver = "/nonexistent/driver.so",
+        .socket_path = "/nonexistent/socket",
+        .user = "nobody",
+    };
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        dup2(fileno(log), STDERR_FILENO);
+        nn_sys_fakes = fakes;
+        _exit(nnhal_serve(&options));
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+TEST(a_service_warns_of_each_wall_that_is_missing)
+{
+    static const struct nn_sys_fakes fakes[] = {
+        {.has_no_namespaces = true}, {.landlock_version = no_version}, {.has_no_seccomp = true}};
+    static const char *const warnings[] = {
+        "warning: the driver's process has no root of its own: the kernel, or its "
+        "settings, refuse namespaces: Function not implemented",
+        "the driver's process is without Landlock: the kernel",
+        "the driver's process is without seccomp: the kernel"};
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(fakes) && !NN_IS_SANITIZED; i++) {
+        char text[4096] = "";
+        FILE *log = tmpfile();
+
+        ck_assert_ptr_nonnull(log);
+        start_without_driver(&fakes[i], log);
+        rewind(log);
+        fread(text, 1, sizeof(text) - 1, log);
+        ck_assert_msg(strstr(text, warnings[i]), "%s is not in: %s", warnings[i], text);
+        fclose(log);
+    }
+}
+TEST_END
+
 TEST(it_tells_what_the_kernel_had)
 {
     struct nn_sandbox_options options = {.grants = &no_grants};
@@ -432,4 +485,5 @@ TEST_END
 CHECK_MAIN("sandbox", what_a_service_does_goes_on, what_no_driver_declared_is_refused,
            no_other_process_is_reached, what_the_driver_declared_is_there,
            root_becomes_somebody_else, a_declaration_that_cannot_be_met_is_an_error,
-           no_version_is_taken_for_a_later_one, it_tells_what_the_kernel_had)
+           no_version_is_taken_for_a_later_one, a_service_warns_of_each_wall_that_is_missing,
+           it_tells_what_the_kernel_had)

@@ -26,11 +26,12 @@ enum {
 
 /* One parallel loop. Aligned, so that two loops share no cache line. */
 struct region {
-    _Alignas(128) _Atomic uint64_t state; /* generation << 32 | n_chunks << 16 | next */
+    _Alignas(128) _Atomic uint64_t state; /* generation << 32 | end << 16 | next */
     _Atomic uint32_t n_done;
     _Atomic uint32_t is_waiting; /* the caller sleeps on n_done, or is about to */
     _Atomic uint32_t is_taken;
     _Atomic int32_t n_slots; /* for helpers; NO_LIMIT: as many as there are */
+    uint32_t n_chunks;
     nn_chunk_fn fn;
     void *ctx;
     const struct nnhal_turn *turn;
@@ -67,9 +68,14 @@ static uint32_t state_next(uint64_t state)
     return (uint32_t)(state & 0xffff);
 }
 
-static uint32_t state_chunks(uint64_t state)
+static uint32_t state_end(uint64_t state)
 {
     return (uint32_t)(state >> 16 & 0xffff);
+}
+
+static bool state_has_chunks(uint64_t state)
+{
+    return state_next(state) < state_end(state);
 }
 
 /* A claimed chunk keeps the caller, and with it the turn. */
@@ -84,16 +90,19 @@ static void chunk_run(struct region *region, uint32_t chunk, unsigned worker)
         turn->leave(turn->host);
 }
 
-/* Claims chunks of the region until none is left in this generation. */
+/* Claims chunks of the region until none is left in this generation: the caller from the front,
+ * helpers from the back. */
 static void worker_run(struct region *region, uint64_t state, unsigned worker)
 {
     uint64_t generation = state >> 32;
 
-    while (state >> 32 == generation && state_next(state) < state_chunks(state)) {
-        uint32_t chunk = state_next(state), n_chunks = state_chunks(state);
+    while (state >> 32 == generation && state_has_chunks(state)) {
+        uint32_t chunk = worker == 0 ? state_next(state) : state_end(state) - 1, n_chunks;
+        uint64_t claimed = worker == 0 ? state + 1 : state - (1 << 16);
 
-        if (!atomic_compare_exchange_weak(&region->state, &state, state + 1))
+        if (!atomic_compare_exchange_weak(&region->state, &state, claimed))
             continue;
+        n_chunks = region->n_chunks;
         chunk_run(region, chunk, worker);
         /* Pairs with the caller's load in wait_done(): it sees what the chunk wrote. */
         if (atomic_fetch_add(&region->n_done, 1) + 1 == n_chunks &&
@@ -131,7 +140,7 @@ static bool help_somewhere(struct nn_team *team, unsigned worker)
     for (unsigned i = 0; i < MAX_REGIONS; i++) {
         uint64_t state = atomic_load(&team->regions[i].state);
 
-        if (state_next(state) < state_chunks(state) && region_take_slot(&team->regions[i])) {
+        if (state_has_chunks(state) && region_take_slot(&team->regions[i])) {
             worker_run(&team->regions[i], state, worker);
             region_give_slot(&team->regions[i]);
             has_helped = true;
@@ -319,6 +328,7 @@ void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n
     }
     if (!atomic_load(&team->is_started))
         team_start(team);
+    region->n_chunks = n_chunks;
     region->fn = fn;
     region->ctx = ctx;
     region->turn = turn;

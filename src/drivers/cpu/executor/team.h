@@ -9,10 +9,12 @@
  * help. Several regions, of several executions, run at once; a caller that
  * finds no free region runs its loop alone.
  *
- * The state of a region is one 64-bit word, {generation, n_chunks, next}. Who
- * claims a chunk does it by compare-and-swap on the whole word, so that a claim
+ * The state of a region is one 64-bit word, {generation, end, next}: chunks [next, end) are left.
+ * Who claims a chunk does it by compare-and-swap on the whole word, so that a claim
  * can only succeed in the generation that was looked at, and only while a
- * chunk is left. What the chunk computes is read after the claim: until that chunk
+ * chunk is left. The caller claims from the front and helpers from the back: in a chain of loops
+ * over the same rows a thread finds much of what it reads in its own cache, because it has
+ * written it. What the chunk computes is read after the claim: until that chunk
  * is done the caller has not returned and cannot have changed it. A
  * generation would have to come round (2^32 loops) within one claim to be mistaken.
  *

@@ -76,6 +76,7 @@ struct nn_program {
     uint32_t n_spare_workspaces;
     uint32_t n_bursts; /* open: each may keep a frame and a workspace more */
     uint32_t is_split; /* some loop was worth more than one thread; atomic */
+    uint32_t is_long;  /* loops of an execution were worth waking the team; atomic */
 };
 
 /* nn_program_new_empty() - without graphs, which its maker fills in. Returns: NULL: no memory. */

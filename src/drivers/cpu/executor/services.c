@@ -13,7 +13,7 @@
 
 enum {
     MIN_CHUNK_NS = 4000, /* less is not worth a hand-over */
-    CHUNKS_PER_THREAD = 4,
+    CHUNKS_PER_THREAD = 8,
     WAKE_NS = 100000,   /* of loops: a shorter execution does not wake a team that sleeps */
     PIECE_NS = 1000000, /* of a range, between two looks at the caller's deadline */
 };
@@ -128,6 +128,20 @@ static void run_chunk(void *ctx, uint32_t chunk, unsigned worker)
     run_pieces(job, begin, begin + base + (chunk < extra), worker);
 }
 
+/* Whether the loops of this execution are worth the team, asleep or not. The first execution of a
+ * program finds out on its way, those that follow know from their first loop on. */
+static bool is_worth_team(struct nn_run *run, size_t cost)
+{
+    if (__atomic_load_n(&run->program->is_long, __ATOMIC_RELAXED))
+        return true;
+    run->loops_ns += cost < WAKE_NS ? cost : WAKE_NS;
+    if (run->loops_ns >= WAKE_NS) {
+        __atomic_store_n(&run->program->is_long, 1, __ATOMIC_RELAXED);
+        return true;
+    }
+    return nn_team_is_awake(run->team);
+}
+
 /* More chunks than threads, so that one that was interrupted does not hold up the rest. */
 void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t item_cost,
                      nn_range_fn fn, void *ctx)
@@ -143,9 +157,8 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
         n_chunks = cost / MIN_CHUNK_NS;
     if (n_chunks > n_items)
         n_chunks = n_items;
-    args->run->loops_ns += cost < WAKE_NS ? cost : WAKE_NS;
-    if (n_chunks < 2 || nn_team_size(team) < 2 || args->run->is_alone ||
-        (args->run->loops_ns < WAKE_NS && !nn_team_is_awake(team))) {
+    if (nn_team_size(team) < 2 || args->run->is_alone || !is_worth_team(args->run, cost) ||
+        n_chunks < 2) {
         run_pieces(&(struct range_job){fn, ctx, args->stop, n_items, item_cost, 1}, 0, n_items, 0);
         return;
     }

@@ -70,27 +70,42 @@ struct conv_f32_simd_job {
     const struct nn_conv_shape *shape;
     struct nn_conv_image image;
     struct nn_conv_blocks blocks;
+    struct nn_conv_shares shares;
     const float *data; /* the image */
     float *output;
     struct nn_gemm_f32_simd gemm;
 };
 
+static size_t block_tiles(const struct conv_f32_simd_job *job, const struct nn_conv_block *block,
+                          struct nn_gemm_f32_tile *tiles)
+{
+    for (size_t i = 0; i < block->n_tiles; i++)
+        tiles[i] = (struct nn_gemm_f32_tile){
+            job->data + block->tiles[i].element, job->blocks.stride, block->tiles[i].n_rows,
+            job->output + block->tiles[i].position * job->gemm.n_columns};
+    return block->n_tiles;
+}
+
+/* An item is a share of a block. */
 static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct conv_f32_simd_job *job = ctx;
-    size_t n_columns = job->gemm.n_columns;
+    struct nn_gemm_f32_tile tiles[NN_CONV_TILES];
+    size_t n_columns = job->gemm.n_columns, n_tiles = 0;
+    struct nn_conv_block block;
 
-    for (size_t b = begin; b < end; b++) {
-        struct nn_gemm_f32_tile tiles[NN_CONV_TILES];
-        struct nn_conv_block block;
+    for (size_t item = begin; item < end; item++) {
+        size_t share = item % job->shares.n;
+        size_t from = nn_conv_share_begin(&job->shares, share);
+        size_t to = nn_conv_share_begin(&job->shares, share + 1);
 
-        nn_conv_block(&job->blocks, &job->image, job->shape, b, &block);
-        for (size_t i = 0; i < block.n_tiles; i++)
-            tiles[i] = (struct nn_gemm_f32_tile){job->data + block.tiles[i].element,
-                                                 job->blocks.stride, block.tiles[i].n_rows,
-                                                 job->output + block.tiles[i].position * n_columns};
-        nn_gemm_f32_simd_run(&job->gemm, tiles, block.n_tiles, job->args->stop);
-        nn_epilogue_run(job->args, block.first * n_columns, block.end * n_columns);
+        if (share == 0 || item == begin) {
+            nn_conv_block(&job->blocks, &job->image, job->shape, item / job->shares.n, &block);
+            n_tiles = block_tiles(job, &block, tiles);
+        }
+        nn_gemm_f32_simd_run(&job->gemm, tiles, n_tiles, from, to, job->args->stop);
+        nn_epilogue_run(job->args, block.first * n_columns + from,
+                        (block.end - 1) * n_columns + to);
     }
 }
 
@@ -108,7 +123,7 @@ static const float *stage_image(const struct nn_kernel_args *args,
 
     if (!image->is_staged)
         return input->data;
-    nn_parallel_for(args, image->n * image->h, 1 + image->w * image->c / 8, nn_conv_stage_rows,
+    nn_parallel_for(args, image->n * image->h, 1 + image->w * image->c / 2, nn_conv_stage_rows,
                     &stage);
     return (const float *)(const void *)args->scratch;
 }
@@ -131,10 +146,11 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
     job.gemm.low = params->low;
     job.gemm.high = params->high;
     job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_F32_SIMD_ROWS);
+    job.shares = nn_conv_share(&job.blocks, n_columns, NN_GEMM_F32_SIMD_COLUMNS, args->n_epilogue);
     /* At least 8 products a nanosecond. */
-    nn_parallel_for(args, job.blocks.n,
-                    1 + out.n * out.h * out.w / job.blocks.n *
-                            (1 + count_products(in, filter) * n_columns / 8),
+    nn_parallel_for(args, job.blocks.n * job.shares.n,
+                    1 + out.n * out.h * out.w * (1 + count_products(in, filter) * n_columns / 8) /
+                            (job.blocks.n * job.shares.n),
                     conv_blocks, &job);
     return 0;
 }

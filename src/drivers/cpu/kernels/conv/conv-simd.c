@@ -16,10 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    IS_WIDE = sizeof(nn_gemm_simd_data) != 1,
-    N_SHARES = 8, /* of the columns, where a block is a single position: threads share them */
-};
+enum { IS_WIDE = sizeof(nn_gemm_simd_data) != 1 };
 
 struct conv_simd_params {
     struct nn_conv_shape shape;
@@ -110,8 +107,9 @@ struct conv_simd_job {
     const struct nn_conv_shape *shape;
     struct nn_conv_image image;
     struct nn_conv_blocks blocks;
-    size_t n_columns, n_shares; /* of each block */
-    uint8_t zero;               /* of the input */
+    struct nn_conv_shares shares;
+    size_t n_columns;
+    uint8_t zero; /* of the input */
     const uint8_t *input;
     const nn_gemm_simd_data *data; /* the image, unless blocks of a run are widened */
     uint8_t *output;
@@ -144,34 +142,38 @@ static const nn_gemm_simd_data *block_data(const struct conv_simd_job *job,
     return job->data;
 }
 
-/* The columns of a block's share: all, or some panels where there is one position. */
-static size_t share_end(const struct conv_simd_job *job, size_t share)
+/* The tiles of a block. Returns: how many. */
+static size_t block_tiles(const struct conv_simd_job *job, const struct nn_conv_block *block,
+                          unsigned worker, struct nn_gemm_simd_tile *tiles)
 {
-    size_t n_panels = (job->n_columns + NN_GEMM_SIMD_COLUMNS - 1) / NN_GEMM_SIMD_COLUMNS;
+    size_t first;
+    const nn_gemm_simd_data *data = block_data(job, block, worker, &first);
 
-    return nn_min_size(share * n_panels / job->n_shares * NN_GEMM_SIMD_COLUMNS, job->n_columns);
+    for (size_t i = 0; i < block->n_tiles; i++)
+        tiles[i] = (struct nn_gemm_simd_tile){
+            data + block->tiles[i].element - first, job->blocks.stride, block->tiles[i].n_rows,
+            job->output + block->tiles[i].position * job->n_columns};
+    return block->n_tiles;
 }
 
 /* An item is a share of a block. */
 static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct conv_simd_job *job = ctx;
+    struct nn_gemm_simd_tile tiles[NN_CONV_TILES];
+    struct nn_conv_block block;
+    size_t n_tiles = 0;
 
     for (size_t item = begin; item < end; item++) {
-        size_t b = item / job->n_shares, share = item % job->n_shares;
-        size_t from = share_end(job, share), to = share_end(job, share + 1);
-        struct nn_gemm_simd_tile tiles[NN_CONV_TILES];
-        struct nn_conv_block block;
-        const nn_gemm_simd_data *data;
-        size_t first;
+        size_t share = item % job->shares.n;
+        size_t from = nn_conv_share_begin(&job->shares, share);
+        size_t to = nn_conv_share_begin(&job->shares, share + 1);
 
-        nn_conv_block(&job->blocks, &job->image, job->shape, b, &block);
-        data = block_data(job, &block, worker, &first);
-        for (size_t i = 0; i < block.n_tiles; i++)
-            tiles[i] = (struct nn_gemm_simd_tile){
-                data + block.tiles[i].element - first, job->blocks.stride, block.tiles[i].n_rows,
-                job->output + block.tiles[i].position * job->n_columns};
-        nn_gemm_simd_run(&job->gemm, tiles, block.n_tiles, from, to);
+        if (share == 0 || item == begin) {
+            nn_conv_block(&job->blocks, &job->image, job->shape, item / job->shares.n, &block);
+            n_tiles = block_tiles(job, &block, worker, tiles);
+        }
+        nn_gemm_simd_run(&job->gemm, tiles, n_tiles, from, to);
         nn_epilogue_run(job->args, block.first * job->n_columns + from,
                         (block.end - 1) * job->n_columns + to);
     }
@@ -194,8 +196,8 @@ static void stage_image(struct conv_simd_job *job, const struct nn_conv_sizes *i
     job->data = (const void *)job->input;
     if (!image->is_staged || (IS_WIDE && image->is_run))
         return;
-    nn_parallel_for(job->args, image->n * image->h, 1 + image->w * image->c / 16,
-                    nn_conv_stage_rows, &stage);
+    nn_parallel_for(job->args, image->n * image->h, 1 + image->w * image->c / 4, nn_conv_stage_rows,
+                    &stage);
     job->data = (const void *)job->args->scratch;
 }
 
@@ -221,12 +223,12 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
     stage_image(&job, &in);
     job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments, params->low, params->high);
     job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS);
-    job.n_shares = out.n * out.h * out.w == 1 ? N_SHARES : 1;
+    job.shares = nn_conv_share(&job.blocks, job.n_columns, NN_GEMM_SIMD_COLUMNS, args->n_epilogue);
     k = segments->n_rows * segments->n_taps * segments->n_elements;
     /* Two instructions a nanosecond; to scale a sum takes as long as 32 products. */
-    nn_parallel_for(args, job.blocks.n * job.n_shares,
+    nn_parallel_for(args, job.blocks.n * job.shares.n,
                     1 + out.n * out.h * out.w * job.n_columns * (k + 32) /
-                            (job.blocks.n * job.n_shares * 2 * NN_LANES_I32 * NN_SIMD_GROUP),
+                            (job.blocks.n * job.shares.n * 2 * NN_LANES_I32 * NN_SIMD_GROUP),
                     conv_blocks, &job);
     return 0;
 }

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { ITEMS = 16 }; /* blocks times shares: several for each of a few threads */
+
 /* ---- geometry ---- */
 
 /* What n positions reach: stride * (n - 1) + dilation * (taps - 1) + 1. */
@@ -112,7 +114,7 @@ struct nn_conv_blocks nn_conv_cut(const struct nn_conv_image *image,
                                   const struct nn_conv_shape *shape,
                                   const struct nn_conv_sizes *out, size_t tile)
 {
-    size_t n = out->n * out->h * out->w, size = n / 4;
+    size_t n = out->n * out->h * out->w, size = (n + 3) / 4;
     struct nn_conv_blocks blocks = {.run = image->is_run ? n : out->w,
                                     .runs_a_block = 1,
                                     .stride = (size_t)shape->stride_w * image->c,
@@ -126,6 +128,25 @@ struct nn_conv_blocks nn_conv_cut(const struct nn_conv_image *image,
                                           NN_CONV_TILES / ((blocks.run + tile - 1) / tile));
     blocks.n = (blocks.n_runs + blocks.runs_a_block - 1) / blocks.runs_a_block * blocks.parts;
     return blocks;
+}
+
+/* A share has two panels at least: what each costs beside its products is then a small part. */
+struct nn_conv_shares nn_conv_share(const struct nn_conv_blocks *blocks, size_t n_columns,
+                                    size_t panel, bool has_epilogue)
+{
+    size_t n_panels = (n_columns + panel - 1) / panel, n = (ITEMS + blocks->n - 1) / blocks->n;
+
+    if (has_epilogue && blocks->run * blocks->n_runs > 1)
+        n = 1;
+    n = nn_min_size(n, (n_panels + 1) / 2);
+    return (struct nn_conv_shares){n, n_columns, panel};
+}
+
+size_t nn_conv_share_begin(const struct nn_conv_shares *shares, size_t share)
+{
+    size_t n_panels = (shares->n_columns + shares->panel - 1) / shares->panel;
+
+    return nn_min_size(share * n_panels / shares->n * shares->panel, shares->n_columns);
 }
 
 /* Where the first window of a run begins. */

@@ -94,6 +94,21 @@ struct nn_conv_blocks nn_conv_cut(const struct nn_conv_image *image,
                                   const struct nn_conv_shape *shape,
                                   const struct nn_conv_sizes *out, size_t tile);
 
+/* The columns of a block are computed in shares, so that there is something for each thread where
+ * there are few blocks. */
+struct nn_conv_shares {
+    size_t n; /* of each block */
+    size_t n_columns, panel;
+};
+
+/* nn_conv_share() - the shares of blocks of n_positions in all, of n_columns in panels of some
+ * columns. With an epilogue, which takes ranges of elements, only a single position is shared. */
+struct nn_conv_shares nn_conv_share(const struct nn_conv_blocks *blocks, size_t n_columns,
+                                    size_t panel, bool has_epilogue);
+
+/* nn_conv_share_begin() - the first column of a share; of share n: the columns' number. */
+size_t nn_conv_share_begin(const struct nn_conv_shares *shares, size_t share);
+
 /* The windows of n_rows positions: the first begins at this element of the image. */
 struct nn_conv_tile {
     size_t element, position, n_rows;

@@ -506,7 +506,7 @@ static int nn_depthwise_conv_2d_u8(const struct nn_kernel_args *args)
         return -ENOMEM;
     memcpy(&job.weight_zero, args->weights, sizeof(job.weight_zero));
     find_offsets(&job, filter[1], filter[2]);
-    nn_parallel_for(args, job.image.n * job.image.h, 1 + job.image.w * job.image.c / 16,
+    nn_parallel_for(args, job.image.n * job.image.h, 1 + job.image.w * job.image.c / 4,
                     nn_conv_stage_rows, &stage);
     /* A group of taps takes about 0.1 ns for a channel, its result as much again. */
     nn_parallel_for(args, job.out.n * job.out.h,

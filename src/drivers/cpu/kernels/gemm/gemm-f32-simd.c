@@ -169,14 +169,14 @@ static const tile_f32_fn tiles_f32[MAX_TILE_ROWS][2] = {
 };
 
 void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
-                          size_t n_tiles, struct nn_stop *stop)
+                          size_t n_tiles, size_t first, size_t end, struct nn_stop *stop)
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
     size_t k = segments->n_rows * segments->n_taps * segments->n_elements;
     size_t cost = 1 + n_tiles * MAX_TILE_ROWS * k * PANEL / 16;
     struct nn_pace pace = nn_pace(stop);
 
-    for (size_t n = 0; n < gemm->n_columns && !nn_pace_ends(&pace, cost); n += PANEL) {
+    for (size_t n = first; n < end && !nn_pace_ends(&pace, cost); n += PANEL) {
         struct panel_f32 panel = {gemm->panels + n * k, n};
         bool is_wide = gemm->n_columns - n > LANES;
 

@@ -22,6 +22,7 @@
 enum {
     /* Sums, two vectors of weights and one of data stay in the 32 or 16 registers. */
     NN_GEMM_F32_SIMD_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 12 : 6,
+    NN_GEMM_F32_SIMD_COLUMNS = 2 * NN_VARIANT_VECTOR_BYTES / sizeof(float), /* of a panel */
 };
 
 #define nn_gemm_f32_simd_bytes NN_VARIANT_SYMBOL(nn_gemm_f32_simd_bytes)
@@ -62,9 +63,10 @@ struct nn_gemm_f32_tile {
     float *out;
 };
 
-/* nn_gemm_f32_simd_run() - all columns of n_tiles tiles: a panel of weights serves one tile after
- * the other. Ends early if stop has an outcome. */
+/* nn_gemm_f32_simd_run() - columns [first, end) of n_tiles tiles: a panel of weights serves one tile
+ * after the other. first and end are multiples of NN_GEMM_F32_SIMD_COLUMNS, or end is the last
+ * column. Ends early if stop has an outcome. */
 void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
-                          size_t n_tiles, struct nn_stop *stop);
+                          size_t n_tiles, size_t first, size_t end, struct nn_stop *stop);
 
 #endif

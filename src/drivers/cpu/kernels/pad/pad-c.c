@@ -73,13 +73,11 @@ static void make_pad(const struct nn_kernel_args *args, struct nn_pad *pad)
 static int nn_pad__c(const struct nn_kernel_args *args)
 {
     const struct pad_params *params = args->params;
-    struct nn_pace pace = nn_pace(args->stop);
     struct nn_pad pad;
 
     make_pad(args, &pad);
-    pad.pace = &pace;
-    nn_pad_value(&pad, params->value, nn_type_bytes(args->inputs[0].type), args->inputs[0].data,
-                 args->outputs[0].data);
+    nn_pad_value(args, &pad, params->value, nn_type_bytes(args->inputs[0].type),
+                 args->inputs[0].data, args->outputs[0].data);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "drivers/cpu/kernels/pad/pad.h"
 
 #include "base/stop.h"
+#include "drivers/cpu/kernels/kernel.h"
 
 #include <string.h>
 
@@ -20,14 +21,22 @@ void nn_pad_finish(struct nn_pad *pad)
     }
 }
 
+static bool has_equal_bytes(const unsigned char *value, size_t n_bytes)
+{
+    for (size_t i = 1; i < n_bytes; i++)
+        if (value[i] != value[0])
+            return false;
+    return true;
+}
+
 void nn_fill(void *out, size_t n, const void *value, size_t value_bytes)
 {
     size_t n_bytes = n * value_bytes, n_done = value_bytes;
 
     if (n == 0)
         return;
-    if (value_bytes == 1) {
-        memset(out, *(const unsigned char *)value, n);
+    if (has_equal_bytes(value, value_bytes)) {
+        memset(out, *(const unsigned char *)value, n_bytes);
         return;
     }
     /* What is there is doubled until it is enough. */
@@ -40,17 +49,96 @@ void nn_fill(void *out, size_t n, const void *value, size_t value_bytes)
     }
 }
 
+/* ---- one value ---- */
+
+/* A row is the last dimension: [..., before + dims + after]. */
 struct filler {
     const struct nn_pad *pad;
     const void *value;
     size_t value_bytes;
     const char *in;
+    char *out;
 };
 
-static void fill_slabs(const struct filler *filler, size_t n_bytes, char *out)
+static size_t padded(const struct nn_pad *pad, size_t d)
 {
-    nn_fill(out, n_bytes / filler->value_bytes, filler->value, filler->value_bytes);
+    return pad->before[d] + pad->dims[d] + pad->after[d];
 }
+
+/* Where row of the output is, in the dimensions around it. */
+static void row_find(const struct nn_pad *pad, size_t row, size_t *ret_at)
+{
+    for (size_t d = pad->rank - 1; d-- > 0; row /= padded(pad, d))
+        ret_at[d] = row % padded(pad, d);
+}
+
+static void row_next(const struct nn_pad *pad, size_t *at)
+{
+    for (size_t d = pad->rank - 1; d-- > 0; at[d] = 0)
+        if (++at[d] < padded(pad, d))
+            return;
+}
+
+/* The row's number in the input. Returns: whether it is there, and no margin. */
+static bool row_in_input(const struct nn_pad *pad, const size_t *at, size_t *ret_row)
+{
+    size_t row = 0;
+
+    for (size_t d = 0; d + 1 < pad->rank; d++) {
+        if (at[d] < pad->before[d] || at[d] - pad->before[d] >= pad->dims[d])
+            return false;
+        row = row * pad->dims[d] + at[d] - pad->before[d];
+    }
+    *ret_row = row;
+    return true;
+}
+
+static char *fill_cells(const struct filler *filler, size_t n_cells, char *out)
+{
+    size_t n_bytes = n_cells * filler->pad->element_bytes;
+
+    nn_fill(out, n_bytes / filler->value_bytes, filler->value, filler->value_bytes);
+    return out + n_bytes;
+}
+
+static void pad_rows(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct filler *filler = ctx;
+    const struct nn_pad *pad = filler->pad;
+    size_t last = pad->rank - 1, n_inside = pad->dims[last] * pad->element_bytes;
+    char *out = filler->out + begin * padded(pad, last) * pad->element_bytes;
+    size_t at[NNHAL_MAX_RANK], in;
+
+    (void)worker;
+    row_find(pad, begin, at);
+    for (size_t row = begin; row < end; row++, row_next(pad, at)) {
+        if (!row_in_input(pad, at, &in)) {
+            out = fill_cells(filler, padded(pad, last), out);
+            continue;
+        }
+        out = fill_cells(filler, pad->before[last], out);
+        memcpy(out, filler->in + in * n_inside, n_inside);
+        out = fill_cells(filler, pad->after[last], out + n_inside);
+    }
+}
+
+void nn_pad_value(const struct nn_kernel_args *args, const struct nn_pad *pad, const void *value,
+                  size_t value_bytes, const void *in, void *out)
+{
+    struct filler filler = {pad, value, value_bytes, in, out};
+    size_t n_rows = 1;
+
+    if (pad->rank == 0) {
+        memcpy(out, in, pad->element_bytes);
+        return;
+    }
+    for (size_t d = 0; d + 1 < pad->rank; d++)
+        n_rows *= padded(pad, d);
+    nn_parallel_for(args, n_rows, 10 + padded(pad, pad->rank - 1) * pad->element_bytes / 8,
+                    pad_rows, &filler);
+}
+
+/* ---- reflections ---- */
 
 /* Of the margins of a slab, and of what is in it if that has no margins. */
 static size_t slab_cost(const struct nn_pad *pad, size_t d)
@@ -58,37 +146,6 @@ static size_t slab_cost(const struct nn_pad *pad, size_t d)
     size_t n = pad->before[d] + pad->after[d] + (d + 1 == pad->rank ? pad->dims[d] : 0);
 
     return 10 + n * pad->steps[d] / 4;
-}
-
-/* Writes one slab of dimension d and everything in it; takes its input in order. */
-static void pad_slab(struct filler *filler, size_t d, char *out)
-{
-    const struct nn_pad *pad = filler->pad;
-    size_t step = pad->steps[d];
-
-    if (nn_pace_ends(pad->pace, slab_cost(pad, d)))
-        return;
-    fill_slabs(filler, pad->before[d] * step, out);
-    out += pad->before[d] * step;
-    if (d + 1 == pad->rank) {
-        memcpy(out, filler->in, pad->dims[d] * step);
-        filler->in += pad->dims[d] * step;
-    } else {
-        for (size_t i = 0; i < pad->dims[d]; i++)
-            pad_slab(filler, d + 1, out + i * step);
-    }
-    fill_slabs(filler, pad->after[d] * step, out + pad->dims[d] * step);
-}
-
-void nn_pad_value(const struct nn_pad *pad, const void *value, size_t value_bytes, const void *in,
-                  void *out)
-{
-    struct filler filler = {pad, value, value_bytes, in};
-
-    if (pad->rank == 0)
-        memcpy(out, in, pad->element_bytes);
-    else
-        pad_slab(&filler, 0, out);
 }
 
 static void mirror_margins(const struct nn_pad *pad, size_t d, size_t edge, char *out)

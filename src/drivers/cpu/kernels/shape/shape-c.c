@@ -390,8 +390,7 @@ static int nn_space_to_batch__c(const struct nn_kernel_args *args)
     const struct space_to_batch_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[0];
     uint32_t element_bytes = params->nest.element_bytes;
-    struct nn_pace pace = nn_pace(args->stop);
-    struct nn_pad pad = {.rank = 4, .element_bytes = element_bytes, .pace = &pace};
+    struct nn_pad pad = {.rank = 4, .element_bytes = element_bytes};
     /* Zero, in the tensor's quantization; of a float all bytes are 0. */
     uint8_t zero[4] = {element_bytes == 1 ? (uint8_t)input->zero_point : 0};
 
@@ -405,7 +404,7 @@ static int nn_space_to_batch__c(const struct nn_kernel_args *args)
         pad.after[d] = params->after[d];
     }
     nn_pad_finish(&pad);
-    nn_pad_value(&pad, zero, element_bytes, input->data, args->scratch);
+    nn_pad_value(args, &pad, zero, element_bytes, input->data, args->scratch);
     run_nest(args, &params->nest, args->scratch);
     return 0;
 }

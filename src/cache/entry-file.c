@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cache/entry-file.h"
 
-#include "base/arith.h"
+#include "base/block.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/sys.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-
-#define HUGE_PAGE (UINT64_C(1) << 21)
 
 bool nn_entry_file_is_writable(int fd)
 {
@@ -58,24 +55,9 @@ int nn_entry_file_size(int fd, uint64_t *ret_size)
     return 0;
 }
 
-/* Touching memory for the first time costs more than copying into it: large files get large pages
- * where the kernel has them. */
-static uint8_t *new_block(uint64_t size)
-{
-    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : NN_ENTRY_FILE_ALIGNMENT, whole;
-    uint8_t *block;
-
-    if (!nn_align_up(size ? (size_t)size : 1, NN_ENTRY_FILE_ALIGNMENT, &whole))
-        return NULL;
-    block = aligned_alloc(alignment, whole);
-    if (block && alignment == HUGE_PAGE)
-        madvise(block, whole & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
-    return block;
-}
-
 int nn_entry_file_read(int fd, uint64_t size, uint8_t **ret_bytes)
 {
-    _cleanup_(freep) uint8_t *bytes = new_block(size);
+    _cleanup_(freep) uint8_t *bytes = nn_block_new((size_t)size);
 
     if (!bytes)
         return nn_error_origin(-ENOMEM);

@@ -2,6 +2,7 @@
 #include "compiler/blob.h"
 
 #include "base/arith.h"
+#include "base/block.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -26,7 +27,7 @@ static int blob_move(struct nn_blob *blob, size_t n_bytes)
     r = nn_meter_charge(blob->meter, whole);
     if (r < 0)
         return nn_error_trace(r);
-    bytes = aligned_alloc(NN_BLOB_ALIGNMENT, whole);
+    bytes = nn_block_new(whole);
     if (!bytes) {
         nn_meter_uncharge(blob->meter, whole);
         return nn_error_origin(-ENOMEM);
@@ -90,12 +91,29 @@ int nn_blob_append(struct nn_blob *blob, const void *bytes, size_t n_bytes, size
     return nn_error_trace(r);
 }
 
+/* Gives back what is behind the bytes, which the allocator leaves where they are if it can. */
+static int blob_shrink(struct nn_blob *blob)
+{
+    size_t whole;
+    uint8_t *bytes;
+
+    if (!blob->bytes || !nn_align_up(blob->size, NN_BLOB_ALIGNMENT, &whole) || whole == 0)
+        return nn_error_trace(blob_move(blob, blob->size));
+    bytes = realloc(blob->bytes, whole);
+    if (!bytes)
+        return nn_error_origin(-ENOMEM);
+    nn_meter_uncharge(blob->meter, blob->allocated - whole);
+    blob->bytes = bytes;
+    blob->allocated = whole;
+    return (uintptr_t)bytes % NN_BLOB_ALIGNMENT ? nn_error_trace(blob_move(blob, blob->size)) : 0;
+}
+
 int nn_blob_take(struct nn_blob *blob, uint8_t **ret_bytes, uint64_t *ret_size, uint64_t *charged)
 {
     int r;
 
     if (!blob->bytes || blob->allocated - blob->size > blob->size / 8) {
-        r = blob_move(blob, blob->size);
+        r = blob_shrink(blob);
         if (r)
             return nn_error_trace(r);
     }

@@ -2,6 +2,7 @@
 #include "drivers/cpu/executor/run.h"
 
 #include "base/arith.h"
+#include "base/block.h"
 #include "base/error.h"
 #include "drivers/cpu/executor/epilogue.h"
 #include "drivers/cpu/executor/report.h"
@@ -38,7 +39,7 @@ static int reserve_arena(struct nn_run *run, const struct nn_plan_header *header
     r = nn_meter_charge(meter, total);
     if (r < 0)
         return nn_error_trace(r);
-    workspace->arena = aligned_alloc(NN_PLAN_ALIGNMENT, total);
+    workspace->arena = nn_block_new(total);
     if (!workspace->arena) {
         nn_meter_uncharge(meter, total);
         return nn_error_origin(-ENOMEM);

@@ -14,6 +14,8 @@
 /* Values that inference asks for without saying which: integers, and no more than this. */
 enum { MAX_GUESSED_BYTES = 4096 };
 
+enum { MIN_RESERVED_BYTES = 1 << 16 }; /* of weights: less is moved in no time */
+
 enum { LOWER_CUT = 100 }; /* internal: the segment ends before this node */
 
 /* ---- values ---- */
@@ -437,6 +439,27 @@ static int lower_segment(struct nn_segment *segment, struct nn_plan *ret_plan)
     return r;
 }
 
+/* Room for the weights that will be packed, so that they do not move as they grow, each time into
+ * memory that is touched for the first time. Codes of 8 bits may become two bytes. Without the
+ * room it takes longer. */
+static void reserve_weights(struct nn_segment *segment)
+{
+    const struct nn_graph *graph = segment->graph;
+    size_t n_bytes = 0;
+
+    for (uint32_t n = segment->first_node; n < graph->n_nodes; n++)
+        for (uint32_t i = 0; i < graph->nodes[n].n_inputs; i++) {
+            const struct nn_value *value = &graph->values[graph->nodes[n].inputs[i]];
+            size_t factor = nn_type_bytes(value->type) == 1 ? 2 : 1, size;
+
+            if (value->kind == NN_VALUE_CONSTANT &&
+                (!nn_mul_size(value->size, factor, &size) || !nn_add_size(n_bytes, size, &n_bytes)))
+                return;
+        }
+    if (n_bytes >= MIN_RESERVED_BYTES)
+        nn_blob_reserve(&segment->weights, n_bytes, NN_PLAN_ALIGNMENT);
+}
+
 int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
                      const struct nn_frame *frame, uint32_t isa,
                      const struct nn_plan_caller *caller, struct nn_plan *ret_plan)
@@ -454,6 +477,7 @@ int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
 
     nn_arena_init(&arena, 0);
     arena.meter = caller->meter;
+    reserve_weights(&segment);
     r = lower_segment(&segment, ret_plan);
     nn_blob_done(&segment.weights);
     nn_arena_done(&arena);

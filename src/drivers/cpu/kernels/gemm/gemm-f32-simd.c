@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/vector-f32.h"
+#include "drivers/cpu/kernels/gemm/transpose.h"
 
 #include <string.h>
 
@@ -27,6 +28,29 @@ bool nn_gemm_f32_simd_bytes(size_t n_columns, size_t k, size_t *ret_bytes)
            nn_mul_size(column, sizeof(float), &column) && nn_mul_size(n, column, ret_bytes);
 }
 
+/* n columns of a panel, one behind the other in the model: as many as are whole words with vectors.
+ * Returns: how many k are packed. */
+static size_t panel_transpose(const struct nn_gemm_f32_source *source, const float *from, float *to,
+                              size_t n, size_t width)
+{
+    size_t k = 0;
+
+    if (source->k_step != 1 || n % NN_TRANSPOSE_WORDS != 0)
+        return 0;
+    for (; k + NN_TRANSPOSE_WORDS <= source->n_k; k += NN_TRANSPOSE_WORDS)
+        for (size_t c = 0; c < n; c += NN_TRANSPOSE_WORDS) {
+            __m256i rows[NN_TRANSPOSE_WORDS];
+
+            for (size_t i = 0; i < NN_TRANSPOSE_WORDS; i++)
+                rows[i] = _mm256_loadu_si256(
+                    (const __m256i *)(const void *)(from + (c + i) * source->n_step + k));
+            nn_transpose_words(rows);
+            for (size_t i = 0; i < NN_TRANSPOSE_WORDS; i++)
+                _mm256_storeu_si256((__m256i *)(void *)(to + (k + i) * width + c), rows[i]);
+        }
+    return k;
+}
+
 void nn_gemm_f32_simd_pack(float *block, const struct nn_gemm_f32_source *source,
                            struct nn_stop *stop)
 {
@@ -42,9 +66,9 @@ void nn_gemm_f32_simd_pack(float *block, const struct nn_gemm_f32_source *source
 
         if (nn_pace_ends(&pace, 1 + n * source->n_k))
             return;
-        for (size_t k = 0; k < source->n_k; k++, to += width, from += source->k_step)
+        for (size_t k = panel_transpose(source, from, to, n, width); k < source->n_k; k++)
             for (size_t c = 0; c < n; c++)
-                to[c] = from[c * source->n_step];
+                to[k * width + c] = from[c * source->n_step + k * source->k_step];
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/variant.h"
+#include "drivers/cpu/kernels/gemm/transpose.h"
 
 #include <string.h>
 
@@ -12,6 +13,7 @@ enum {
     LANES = NN_LANES_I32,
     PANEL = NN_GEMM_SIMD_COLUMNS,
     GROUP = NN_SIMD_GROUP,
+    BLOCK = NN_TRANSPOSE_WORDS * GROUP, /* elements that are packed at once */
 };
 
 /* ---- packing ---- */
@@ -65,41 +67,97 @@ static int32_t find_shift(const struct nn_gemm_simd_source *source)
     return source->weight_zero;
 }
 
-/* Where the weights of column n begin, and how far it is from one group to the next. */
-static nn_simd_weight *column_at(nn_simd_weight *panels, size_t n_columns, size_t k, size_t n,
-                                 size_t *ret_step)
+/* Where a column's weights lie in a panel. */
+struct column {
+    nn_simd_weight *weights;
+    size_t step; /* from one group to the next */
+};
+
+static struct column column_at(nn_simd_weight *panels, size_t n_columns, size_t k, size_t n)
 {
     size_t first = n / PANEL * PANEL, width = nn_min_size(whole_columns(n_columns) - first, PANEL);
 
-    *ret_step = width * GROUP;
-    return panels + first * k + (n - first) * GROUP;
+    return (struct column){panels + first * k + (n - first) * GROUP, width * GROUP};
 }
 
-/* Packs one column. Returns the bias with what is constant of the zero points. */
-static int32_t column_pack(const struct nn_gemm_simd_source *source, nn_simd_weight *panels,
-                           size_t n, int32_t shift)
+/* Eight groups of a column, as they are packed. */
+static __m256i load_block(const uint8_t *from, bool is_signed, int32_t shift)
 {
-    size_t length = whole_groups(source->n_elements), k = source->n_segments * length, step;
-    int32_t zero = source->weight_zero - shift;
-    nn_simd_weight *to = column_at(panels, source->n_columns, k, n, &step);
-    size_t from = n * source->n_step;
+    const void *at = from;
+
+    if (sizeof(nn_simd_weight) == 1)
+        return _mm256_sub_epi8(_mm256_loadu_si256(at), _mm256_set1_epi8((int8_t)shift));
+    return _mm256_sub_epi16(is_signed ? _mm256_cvtepi8_epi16(_mm_loadu_si128(at))
+                                      : _mm256_cvtepu8_epi16(_mm_loadu_si128(at)),
+                            _mm256_set1_epi16((int16_t)shift));
+}
+
+/* Packs what a segment of column n has from element first on. What pads it equals its zero point: it
+ * counts for nothing. */
+static void segment_pack(const struct nn_gemm_simd_source *source, size_t n, size_t segment,
+                         size_t first, struct column to, int32_t shift)
+{
+    size_t length = whole_groups(source->n_elements);
+    size_t from = n * source->n_step + segment * source->n_elements * source->k_step;
+
+    for (size_t i = first; i < length; i++) {
+        int32_t w = source->weight_zero;
+
+        if (i < source->n_elements)
+            w = weight_at(source, from + i * source->k_step);
+        to.weights[i / GROUP * to.step + i % GROUP] = (nn_simd_weight)(w - shift);
+    }
+}
+
+/* Eight columns, where the weights of each follow each other in the model: groups are words.
+ * Returns: the first element that is not packed. */
+static size_t segments_transpose(const struct nn_gemm_simd_source *source, size_t n, size_t segment,
+                                 struct column to, int32_t shift)
+{
+    const uint8_t *from = source->weights + n * source->n_step + segment * source->n_elements;
+    size_t i = 0;
+
+    for (; i + BLOCK <= source->n_elements;
+         i += BLOCK, to.weights += NN_TRANSPOSE_WORDS * to.step) {
+        __m256i rows[NN_TRANSPOSE_WORDS];
+
+        for (size_t c = 0; c < NN_TRANSPOSE_WORDS; c++)
+            rows[c] = load_block(from + c * source->n_step + i, source->is_signed, shift);
+        nn_transpose_words(rows);
+        for (size_t j = 0; j < NN_TRANSPOSE_WORDS; j++)
+            _mm256_storeu_si256((__m256i *)(void *)(to.weights + j * to.step), rows[j]);
+    }
+    return i;
+}
+
+/* Packs n_together columns from column n on: one, or eight whose weights follow each other. */
+static void columns_pack(const struct nn_gemm_simd_source *source, nn_simd_weight *panels, size_t n,
+                         size_t n_together, int32_t shift)
+{
+    size_t length = whole_groups(source->n_elements), k = source->n_segments * length;
+    struct column to = column_at(panels, source->n_columns, k, n);
+
+    for (size_t segment = 0; segment < source->n_segments; segment++) {
+        size_t first = n_together > 1 ? segments_transpose(source, n, segment, to, shift) : 0;
+
+        for (size_t c = 0; c < n_together; c++)
+            segment_pack(source, n + c, segment, first,
+                         (struct column){to.weights + c * GROUP, to.step}, shift);
+        to.weights += length / GROUP * to.step;
+    }
+}
+
+/* The bias of column n with what is constant of the zero points; without VNNI data has lost its
+ * own. */
+static int32_t column_bias(const struct nn_gemm_simd_source *source, size_t n)
+{
+    const uint8_t *from = source->weights + n * source->n_step;
     uint32_t sum = 0;
 
-    for (size_t segment = 0; segment < source->n_segments; segment++)
-        for (size_t i = 0; i < length; i += GROUP, to += step)
-            for (size_t j = 0; j < GROUP; j++) {
-                /* What pads a segment equals its zero point: it counts for nothing. */
-                int32_t w = zero;
-
-                if (i + j < source->n_elements) {
-                    w = weight_at(source, from) - shift;
-                    from += source->k_step;
-                }
-                to[j] = (nn_simd_weight)w;
-                sum += (uint32_t)(w - zero);
-            }
     if (sizeof(nn_simd_weight) != 1)
-        return source->bias[n]; /* data has lost its zero point */
+        return source->bias[n];
+    for (size_t i = 0; i < source->n_segments * source->n_elements; i++, from += source->k_step)
+        sum += (uint32_t)((source->is_signed ? (int8_t)*from : *from) - source->weight_zero);
     return (int32_t)((uint32_t)source->bias[n] - (uint32_t)source->input_zero * sum);
 }
 
@@ -109,16 +167,23 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
     struct nn_requantize r = nn_requantize_at((uint8_t *)block + HEAD_BYTES, columns);
     uint8_t *panels = (uint8_t *)block + HEAD_BYTES + columns * NN_REQUANTIZE_BYTES;
     int32_t shift = find_shift(source), zero = source->weight_zero - shift;
-    size_t cost_ns = source->n_segments * source->n_elements * 2;
+    size_t cost_ns = source->n_segments * source->n_elements * 2, n_together;
+    bool is_row = source->k_step == 1;
     struct nn_pace pace = nn_pace(source->stop);
 
     r.rounds_once = source->rounds_once;
     memcpy(block, &zero, sizeof(zero));
-    for (size_t n = 0; n < source->n_columns && !nn_pace_ends(&pace, cost_ns); n++) {
+    for (size_t n = 0; n < source->n_columns; n++) {
         if (!nn_requantize_fits(source->multipliers[n]))
             return false;
-        nn_requantize_set(&r, n, column_pack(source, (void *)panels, n, shift),
-                          source->multipliers[n], source->output_zero);
+        nn_requantize_set(&r, n, column_bias(source, n), source->multipliers[n],
+                          source->output_zero);
+    }
+    for (size_t n = 0; n < source->n_columns; n += n_together) {
+        n_together = is_row && n + NN_TRANSPOSE_WORDS <= source->n_columns ? NN_TRANSPOSE_WORDS : 1;
+        if (nn_pace_ends(&pace, cost_ns * n_together))
+            return true;
+        columns_pack(source, (void *)panels, n, n_together, shift);
     }
     return true;
 }

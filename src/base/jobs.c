@@ -32,7 +32,7 @@ struct user {
     struct turn turn;  /* among the users */
     uint64_t id;
     size_t n_owners;
-    size_t n_running, n_running_low;
+    size_t n_queued, n_running, n_running_low;
     struct turn *ring; /* of its owners: whose turn it is */
 };
 
@@ -187,6 +187,7 @@ static void owner_queue_job(struct nn_jobs *jobs, struct owner *owner, struct nn
             ring_insert(&jobs->ring, &owner->user->turn);
         ring_insert(&owner->user->ring, &owner->turn);
     }
+    owner->user->n_queued++;
     jobs->n_queued++;
 }
 
@@ -203,6 +204,7 @@ static struct nn_job *owner_unqueue_job(struct nn_jobs *jobs, struct owner *owne
         if (!owner->user->ring)
             ring_remove(&jobs->ring, &owner->user->turn);
     }
+    owner->user->n_queued--;
     jobs->n_queued--;
     return job;
 }
@@ -300,6 +302,12 @@ static void idle_remove(struct nn_jobs *jobs, struct idle *idle)
     *link = idle->next;
 }
 
+/* Threads beyond max_threads are there for users that run nothing, and do not wait for more. */
+static bool jobs_have_too_many(const struct nn_jobs *jobs)
+{
+    return jobs->n_threads > jobs->max_threads;
+}
+
 /* Waits for work. Returns false when the thread is to end. */
 static bool wait_for_work(struct nn_jobs *jobs, struct idle *idle)
 {
@@ -310,7 +318,7 @@ static bool wait_for_work(struct nn_jobs *jobs, struct idle *idle)
     };
     int r = 0;
 
-    if (jobs->is_closing)
+    if (jobs->is_closing || jobs_have_too_many(jobs))
         return false;
     idle->is_woken = false;
     idle->next = jobs->idle;
@@ -389,8 +397,16 @@ static void *thread_main(void *argument)
     return NULL;
 }
 
-/* Sees to it that a queued job finds a thread; under the lock. */
-static int jobs_provide_thread(struct nn_jobs *jobs)
+/* Whether one more thread may be started for the job that user has just queued. */
+static bool jobs_may_start(const struct nn_jobs *jobs, const struct user *user)
+{
+    if (jobs->n_threads < jobs->max_threads)
+        return true;
+    return jobs->user_limit > 0 && user->n_running == 0 && user->n_queued == 1;
+}
+
+/* Sees to it that a job that user has queued finds a thread; under the lock. */
+static int jobs_provide_thread(struct nn_jobs *jobs, const struct user *user)
 {
     pthread_t thread; /* known to itself, see leave() */
     int r;
@@ -400,7 +416,7 @@ static int jobs_provide_thread(struct nn_jobs *jobs)
      * for their user's limit count too, which may start a thread too many,
      * but never leaves a job without one. */
     jobs_wake_one(jobs);
-    if (jobs->n_idle >= jobs->n_queued || jobs->n_threads == jobs->max_threads)
+    if (jobs->n_idle >= jobs->n_queued || !jobs_may_start(jobs, user))
         return 0;
     r = nn_thread_start(jobs->name, thread_main, jobs, &thread);
     if (r == 0)
@@ -454,7 +470,7 @@ int nn_jobs_submit(struct nn_jobs *jobs, struct nn_job *job)
         r = nn_error_origin(-EAGAIN);
     } else {
         owner_queue_job(jobs, owner, job);
-        r = jobs_provide_thread(jobs);
+        r = jobs_provide_thread(jobs, owner->user);
         if (r < 0) {
             /* There is no thread, hence no other job: this is the only one. */
             owner_unqueue_job(jobs, owner, &owner->lanes[job->priority]);

@@ -51,7 +51,8 @@ struct nn_jobs *nn_jobs_free(struct nn_jobs *jobs);
 
 /* nn_jobs_limit() - at most n_of_user threads of the pool run jobs of one user at a time, and at
  * most n_of_owner jobs of one owner; the last thread that is left runs a job of a user that
- * runs none. 0 (the default): no limit. To be called before the first submit. */
+ * runs none, and where none is left such a user gets a thread beyond n_threads, which ends when
+ * it finds no such job any more. 0 (the default): no limit. Before the first submit. */
 void nn_jobs_limit(struct nn_jobs *jobs, size_t n_of_user, size_t n_of_owner);
 
 /* nn_jobs_limit_low() - at most n_of_user threads of the pool run jobs of low priority of one

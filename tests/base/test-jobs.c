@@ -261,6 +261,29 @@ TEST(the_last_thread_is_left_for_a_user_that_runs_nothing)
 }
 TEST_END
 
+/* Nor do four users that have all threads keep others waiting, which get a thread each. */
+TEST(each_user_that_runs_nothing_finds_a_thread)
+{
+    struct nn_jobs *jobs = NULL;
+
+    ck_assert_int_eq(nn_jobs_new("test", 5, 100, &jobs), 0);
+    nn_jobs_limit(jobs, 3, 0);
+    for (uint64_t i = 0; i < 9; i++)
+        ck_assert_int_eq(submit(jobs, 100 * (1 + i % 3), NN_JOBS_HIGH, i, true), 0);
+    wait_running(4);
+    for (uint64_t i = 0; i < 6; i++) /* two of each */
+        ck_assert_int_eq(submit(jobs, 400 + 100 * (i % 3), NN_JOBS_LOW, 70 + i, true), 0);
+    wait_running(7);
+    ck_assert_int_eq(submit(jobs, 700, NN_JOBS_LOW, 77, false), 0);
+    wait_seen(1);
+    ck_assert_uint_eq(board.seen[0], 77);
+    ck_assert_uint_eq(board.max_running, 8);
+    open_gate();
+    wait_seen(16);
+    nn_jobs_free(jobs);
+}
+TEST_END
+
 TEST(one_owner_leaves_threads_to_the_others_of_its_user)
 {
     struct nn_jobs *jobs = NULL;
@@ -411,6 +434,7 @@ CHECK_MAIN("jobs", owners_take_turns_and_have_higher_priorities_first,
            a_full_queue_says_so_and_cancelled_jobs_do_not_run,
            freeing_cancels_what_is_queued_and_waits_for_what_runs,
            one_user_does_not_get_every_thread, the_last_thread_is_left_for_a_user_that_runs_nothing,
+           each_user_that_runs_nothing_finds_a_thread,
            one_owner_leaves_threads_to_the_others_of_its_user,
            users_take_turns_and_then_their_owners, a_forked_child_has_no_threads_and_says_so,
            low_priority_leaves_threads_to_the_same_user, the_thread_that_was_idle_last_works_first)

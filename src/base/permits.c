@@ -151,17 +151,19 @@ static void user_count(struct nn_permits *permits, struct nn_permits_user *user,
     user->look_ns = now_ns;
 }
 
-/* A thread of permit is heard of. */
+/* A thread of permit is heard of: none of its threads is taken for stuck any more. */
 static void permit_look(struct nn_permit *permit, uint64_t now_ns)
 {
     struct nn_permits_user *user = permit->user;
+    bool was_stuck = user->n_stuck > 0 && permit->look_ns < user->stuck_ns;
+    size_t n = !was_stuck                          ? 0
+               : permit->n_running < user->n_stuck ? permit->n_running
+                                                   : user->n_stuck;
 
     user->look_ns = now_ns;
-    if (user->n_stuck == 0 || permit->since_ns >= user->stuck_ns)
-        return;
-    user->n_stuck--;
-    permit->permits->n_stuck--;
-    permit->since_ns = now_ns;
+    permit->look_ns = now_ns;
+    user->n_stuck -= n;
+    permit->permits->n_stuck -= n;
 }
 
 static void permit_uncount(struct nn_permit *permit, uint64_t now_ns)
@@ -175,6 +177,7 @@ static void permit_uncount(struct nn_permit *permit, uint64_t now_ns)
         user->n_stuck--;
         permit->permits->n_stuck--;
     }
+    permit->n_running--;
     user->n_running[group]--;
     permit->permits->n_running[group]--;
     user->quiet_ns[group] = now_ns + NN_PERMITS_RECENT_NS;
@@ -253,6 +256,15 @@ static void waiter_sleep(struct nn_permits *permits, struct waiter *waiter, uint
     pthread_cond_timedwait(&waiter->changed, &permits->lock, &until);
 }
 
+/* A thread of permit, which has been counted for its user, has its turn. That tells nothing of
+ * those that run. */
+static void permit_run(struct nn_permit *permit, uint64_t now_ns)
+{
+    if (permit->n_running++ == 0)
+        permit->look_ns = now_ns;
+    permit->since_ns = now_ns;
+}
+
 /* Until this thread may run, or has waited long enough. That other users are not recent any
  * more is seen by the first one that waits alone. */
 static void permit_wait(struct nn_permit *permit, bool has_begun, uint64_t now_ns)
@@ -287,7 +299,7 @@ static void permit_wait(struct nn_permit *permit, bool has_begun, uint64_t now_n
         user_count(permits, permit->user, group_of(permit->priority), now_ns);
         permits_settle(permits, now_ns);
     }
-    permit->since_ns = now_ns;
+    permit_run(permit, now_ns);
     pthread_cond_destroy(&waiter.changed);
 }
 
@@ -312,7 +324,7 @@ static void permit_enter_locked(struct nn_permit *permit, bool has_begun, uint64
         return;
     }
     user_count(permit->permits, user, group, now_ns);
-    permit->since_ns = now_ns;
+    permit_run(permit, now_ns);
     permits_settle(permit->permits, now_ns);
 }
 
@@ -432,6 +444,7 @@ void nn_permit_begin(struct nn_permit *permit, struct nn_permits *permits, uint6
     permit->user = permits_get(permits, user, now_ns);
     if (permit->user) {
         permit->user->n_permits++;
+        permit->n_running = 0;
         permit_enter_locked(permit, false, now_ns);
     }
     pthread_mutex_unlock(&permits->lock);

@@ -17,8 +17,8 @@
  *   and lead to no deadlock.
  *
  * Threads that have not looked while another one waited that long are taken for stuck (a file
- * whose server does not answer): they count for nothing until they look again, so that
- * they cost one such wait and not one for each call.
+ * whose server does not answer): they count for nothing until one of their work looks again, so
+ * that they cost one such wait and not one for each call.
  *
  * A user that computes nothing never waits, unless with low priority. Threads of one user are
  * alike: any may leave or give way for another one that entered. Where all users are one there
@@ -44,6 +44,8 @@ struct nn_permit {
     struct nn_permits_user *user; /* NULL: memory was short, this work is not counted */
     enum nn_jobs_priority priority;
     uint64_t since_ns;            /* when a thread of it got its turn last */
+    uint64_t look_ns;             /* when a thread of it was heard of last */
+    size_t n_running;             /* threads of it that have entered */
     uint64_t deadline_ns;         /* CLOCK_MONOTONIC; UINT64_MAX: none */
     const uint32_t *is_cancelled; /* atomic; NULL: never */
 };

@@ -350,6 +350,45 @@ TEST(threads_that_are_stuck_cost_one_wait)
 }
 TEST_END
 
+static void *help(void *permit)
+{
+    nn_permit_enter(permit);
+    return NULL;
+}
+
+/* The threads of one work are stuck together and go on together: its first look counts all of
+ * them again. */
+TEST(a_team_that_was_stuck_is_counted_again)
+{
+    struct nn_permit team = {.deadline_ns = UINT64_MAX}, late = {.deadline_ns = UINT64_MAX};
+    struct work waits = {0}, alone = {0};
+    struct nn_permits *permits;
+    pthread_t helper;
+
+    ck_assert_int_eq(nn_permits_new(2, test_clock, &permits), 0);
+    nn_permit_begin(&team, permits, A, NN_JOBS_MEDIUM);
+    pthread_create(&helper, NULL, help, &team);
+    pthread_join(helper, NULL);
+    work_start(&waits, permits, A, NN_JOBS_MEDIUM);
+    wait_waiting(permits, A, 1);
+    now_ns += NN_PERMITS_WAIT_NS;
+    nn_permits_wake(permits);
+    wait_running(permits, A, 3);
+    work_end(&waits);
+    nn_permit_begin(&late, permits, A, NN_JOBS_MEDIUM); /* two stuck ones count for nothing */
+    nn_permit_end(&late);
+    nn_permit_give_way(&team);
+    work_start(&alone, permits, A, NN_JOBS_MEDIUM);
+    wait_waiting(permits, A, 1);
+    ck_assert_uint_eq(nn_permits_n_running(permits, A), 2);
+    nn_permit_leave(&team);
+    wait_running(permits, A, 2);
+    nn_permit_end(&team);
+    work_end(&alone);
+    nn_permits_free(permits);
+}
+TEST_END
+
 /* Calls of low priority of another user wait for CPUs, which threads that are stuck do not use. */
 TEST(threads_that_are_stuck_use_no_cpu)
 {
@@ -448,5 +487,6 @@ CHECK_MAIN("permits", a_user_alone_has_all_cpus, nothing_is_counted_where_there_
            higher_priorities_of_a_user_overtake_what_runs,
            low_priority_gives_way_to_the_others_of_all_users,
            equals_take_turns_and_what_begins_passes_them, a_wait_ends_though_no_thread_gives_way,
-           threads_that_are_stuck_cost_one_wait, threads_that_are_stuck_use_no_cpu,
-           helpers_come_where_a_cpu_is_free, counts_are_whole_after_any_mix)
+           threads_that_are_stuck_cost_one_wait, a_team_that_was_stuck_is_counted_again,
+           threads_that_are_stuck_use_no_cpu, helpers_come_where_a_cpu_is_free,
+           counts_are_whole_after_any_mix)

@@ -20,6 +20,9 @@
 #define N_THREADS  64
 #define MAX_QUEUED 65536
 
+/* Each prepares a model again, which all computations of a compilation wait for. */
+#define N_RENEWALS 16
+
 /* A list that something is missing from for want of memory is made again. */
 #define N_ATTEMPTS 2
 
@@ -207,6 +210,8 @@ static void registry_discover(void)
 
     if (nn_jobs_new("nn-compute", N_THREADS, MAX_QUEUED, &registry.jobs) < 0)
         registry.jobs = NULL;
+    if (nn_jobs_new("nn-renew", N_RENEWALS, MAX_QUEUED, &registry.renewals) < 0)
+        registry.renewals = NULL;
     /* Services first: a name belongs to the first device that has it, and what several processes
      * share is better in one. */
     if (mode == MODE_AUTO || mode == MODE_SERVICE)
@@ -234,6 +239,7 @@ static void registry_try_discover(void)
     free(registry.devices);
     registry.devices = NULL;
     registry.jobs = nn_jobs_free(registry.jobs);
+    registry.renewals = nn_jobs_free(registry.renewals);
 }
 
 const struct nn_rt_registry *nn_rt_registry_get(void)

@@ -25,6 +25,8 @@ struct nn_rt_registry {
     bool is_whole;        /* false: there was no memory for it */
     struct nn_why why;    /* not empty: no driver was reached as NNHAL_MODE asks */
     struct nn_jobs *jobs; /* for computations in the background; NULL: no memory */
+    /* For models that are prepared again: the threads of jobs may all wait for one. NULL: no memory. */
+    struct nn_jobs *renewals;
 };
 
 /* nn_rt_registry_get() - makes the list the first time, which may block. Short of memory it is

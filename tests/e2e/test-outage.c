@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-enum { MAX_CALLERS = 32 };
+enum { MAX_CALLERS = 32, N_EVENTS = 64 };
 
 /* A hang is what is longer than any load of the machine. */
 #define HANG_NS UINT64_C(20000000000)
@@ -17,6 +17,7 @@ enum { MAX_CALLERS = 32 };
  * grow then, one after the other up to 16 s. A model that was being prepared at two deaths in a row
  * is refused for a minute. */
 #define HEALING_NS UINT64_C(120000000000)
+#define EVENT_NS   UINT64_C(40000000000)
 #define MS         UINT64_C(1000000)
 
 struct caller {
@@ -152,6 +153,45 @@ TEST(two_and_three_kills_under_four_compilations)
 }
 TEST_END
 
+/* As many as the library has threads for computations are on their way when the process dies, so
+ * that each thread waits for its model to be prepared again. */
+TEST(as_many_events_as_there_are_threads)
+{
+    static struct ways_formula formulas[N_EVENTS];
+    ANeuralNetworksEvent *events[N_EVENTS];
+    uint64_t begin_ns;
+    pid_t pid;
+
+    ways_begin();
+    for (int i = 0; i < N_EVENTS; i++) {
+        OK(ways_formula_compile(&formulas[i]));
+        ways_formula_bind_within(&formulas[i], i & 1, EVENT_NS);
+        ways_formula_fill(&formulas[i], i);
+    }
+    pid = ways_pid();
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    for (int i = 0; i < N_EVENTS; i++)
+        OK(ANeuralNetworksExecution_startCompute(formulas[i].execution, &events[i]));
+    ways_nap(300 * MS);
+    kill(pid, SIGKILL);
+    if (ways_is("service")) {
+        ways_await_service_end(HANG_NS);
+        ways_nap(20 * MS);
+        ways_start_service();
+    }
+    begin_ns = ways_now_ns();
+    for (int i = 0; i < N_EVENTS; i++) {
+        OK(ANeuralNetworksEvent_wait(events[i]));
+        ways_formula_check(&formulas[i]);
+        ANeuralNetworksEvent_free(events[i]);
+    }
+    ck_assert_uint_lt(ways_now_ns() - begin_ns, EVENT_NS / 2);
+    for (int i = 0; i < N_EVENTS; i++)
+        ways_formula_done(&formulas[i]);
+    ways_end();
+}
+TEST_END
+
 static uint64_t draw(unsigned *seed, uint64_t from, uint64_t to)
 {
     return from + (uint64_t)rand_r(seed) % (to - from + 1);
@@ -178,4 +218,5 @@ TEST(outages_of_all_lengths)
 TEST_END
 
 CHECK_MAIN("outage-" WAY, twenty_ms_under_twenty_calls_a_second,
-           two_and_three_kills_under_four_compilations, outages_of_all_lengths)
+           two_and_three_kills_under_four_compilations, as_many_events_as_there_are_threads,
+           outages_of_all_lengths)

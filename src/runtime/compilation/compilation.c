@@ -370,7 +370,7 @@ static void renewal_job(struct nn_job *job)
 /* A thread with a deadline leaves the work to another one, so that it can leave. */
 static void renewal_start(ANeuralNetworksCompilation *compilation)
 {
-    struct nn_jobs *jobs = nn_rt_registry_get()->jobs;
+    struct nn_jobs *jobs = nn_rt_registry_get()->renewals;
 
     compilation->renewal.job = (struct nn_job){
         .priority = NN_JOBS_HIGH, .run = renewal_job, .cancel = renewal_job};

@@ -130,15 +130,22 @@ def host_header(linked):
                       "#endif"]) + "\n"
 
 
+def deadline(method):
+    """The call's, if it has one: the thread that serves it waits for its turn no longer."""
+    has_one = any(item.name == "deadline_ns" for item in method.args.fields)
+    return "args->deadline_ns" if has_one else "NNHAL_NO_TIME"
+
+
 def host_methods(linked):
     """src/host/dispatch.c."""
     out = [*HEAD, '#include "host/methods.h"', "",
            "#include <string.h>", ""]
-    for name in names(linked.methods):
+    for _, method in linked.methods:
+        name = method.name
         out += wrapped(f"static uint32_t session_{name}(", parameters(name), ")")
         out += ["{", "    struct nn_call call;", "    uint32_t status;", "",
                 "    memset(reply, 0, sizeof(*reply));",
-                "    if (!nn_call_begin(hal, arena, &call))",
+                f"    if (!nn_call_begin(hal, arena, {deadline(method)}, &call))",
                 "        return NNHAL_DEAD_OBJECT;",
                 f"    status = nn_host_{name}(&call, args, reply);",
                 "    reply->message = nn_call_end(&call);", "    return status;", "}", ""]

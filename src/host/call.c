@@ -9,13 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call)
+bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, uint64_t deadline_ns,
+                   struct nn_call *call)
 {
     *call = (struct nn_call){.session = (struct nn_host_session *)hal, .arena = arena};
     if (!nn_host_session_enter(call->session))
         return false;
-    nn_call_work(call, NNHAL_PRIORITY_MEDIUM, NNHAL_NO_TIME, &call->session->is_cancelled);
+    nn_call_work(call, NNHAL_PRIORITY_MEDIUM, deadline_ns, &call->session->is_cancelled);
     return true;
+}
+
+void nn_call_set_priority(struct nn_call *call, uint32_t priority)
+{
+    nn_permit_set_priority(&call->permit, (enum nn_jobs_priority)priority);
 }
 
 const char *nn_call_end(struct nn_call *call)

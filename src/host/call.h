@@ -26,9 +26,14 @@ struct nn_call {
 };
 
 /* nn_call_begin() - enters the session of hal, which is the host's, and makes a call of it.
- * Where users share the CPUs the thread may wait for its turn.
+ * Where users share the CPUs the thread may wait for its turn, until deadline_ns (NNHAL_NO_TIME:
+ * none) at most; later waits of the call know that deadline, too.
  * Returns: false, and nothing to end, if the session is being cancelled. */
-bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, struct nn_call *call);
+bool nn_call_begin(struct nn_hal *hal, struct nn_arena *arena, uint64_t deadline_ns,
+                   struct nn_call *call);
+
+/* nn_call_set_priority() - what the call computes has another priority than MEDIUM. */
+void nn_call_set_priority(struct nn_call *call, uint32_t priority);
 
 /* nn_call_end() - leaves the session. Returns: the sentence, which lives in the arena. */
 const char *nn_call_end(struct nn_call *call);

@@ -14,7 +14,7 @@ static uint32_t session_get_device_info(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_device_info(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -30,7 +30,7 @@ static uint32_t session_import_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_import_memory(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -44,7 +44,7 @@ static uint32_t session_free_memory(struct nn_hal *hal, const struct nn_hal_free
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_memory(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -59,7 +59,7 @@ static uint32_t session_get_supported_operations(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_supported_operations(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -75,7 +75,7 @@ static uint32_t session_prepare_model(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, args->deadline_ns, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_prepare_model(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -90,7 +90,7 @@ static uint32_t session_prepare_model_from_cache(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, args->deadline_ns, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_prepare_model_from_cache(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -106,7 +106,7 @@ static uint32_t session_free_prepared_model(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_prepared_model(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -122,7 +122,7 @@ static uint32_t session_create_execution(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_create_execution(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -138,7 +138,7 @@ static uint32_t session_free_execution(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_execution(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -154,7 +154,7 @@ static uint32_t session_execute_synchronously(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, args->deadline_ns, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_execute_synchronously(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -170,7 +170,7 @@ static uint32_t session_execute_fenced(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, args->deadline_ns, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_execute_fenced(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -186,7 +186,7 @@ static uint32_t session_get_fenced_info(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_get_fenced_info(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -202,7 +202,7 @@ static uint32_t session_free_fenced_callback(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_fenced_callback(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -216,7 +216,7 @@ static uint32_t session_allocate(struct nn_hal *hal, const struct nn_hal_allocat
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_allocate(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -230,7 +230,7 @@ static uint32_t session_copy_to(struct nn_hal *hal, const struct nn_hal_copy_to_
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_copy_to(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -244,7 +244,7 @@ static uint32_t session_copy_from(struct nn_hal *hal, const struct nn_hal_copy_f
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_copy_from(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -258,7 +258,7 @@ static uint32_t session_free_buffer(struct nn_hal *hal, const struct nn_hal_free
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_buffer(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -273,7 +273,7 @@ static uint32_t session_configure_execution_burst(
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_configure_execution_burst(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -289,7 +289,7 @@ static uint32_t session_set_burst_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_set_burst_memory(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -305,7 +305,7 @@ static uint32_t session_free_burst_memory(struct nn_hal *hal,
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_burst_memory(&call, args, reply);
     reply->message = nn_call_end(&call);
@@ -319,7 +319,7 @@ static uint32_t session_free_burst(struct nn_hal *hal, const struct nn_hal_free_
     uint32_t status;
 
     memset(reply, 0, sizeof(*reply));
-    if (!nn_call_begin(hal, arena, &call))
+    if (!nn_call_begin(hal, arena, NNHAL_NO_TIME, &call))
         return NNHAL_DEAD_OBJECT;
     status = nn_host_free_burst(&call, args, reply);
     reply->message = nn_call_end(&call);

@@ -196,9 +196,7 @@ uint32_t nn_host_execute_synchronously(struct nn_call *call,
     uint32_t status = target_init(call, args, &target);
 
     if (status == NNHAL_NONE) {
-        call->permit.deadline_ns = args->deadline_ns;
-        nn_permit_set_priority(&call->permit,
-                               (enum nn_jobs_priority)target.binding->prepared->priority);
+        nn_call_set_priority(call, target.binding->prepared->priority);
         status = nn_binding_run(call, target.binding, &target.how, &result);
         if (status == NNHAL_NONE || status == NNHAL_OUTPUT_INSUFFICIENT_SIZE) {
             reply->n_output_shapes = result.n_shapes;

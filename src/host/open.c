@@ -8,6 +8,7 @@
 #include "host/caching/cache.h"
 #include "host/caching/reoptimize.h"
 #include "host/execution/fence-watcher.h"
+#include "host/execution/overdue.h"
 #include "host/execution/stalling.h"
 #include "host/load.h"
 #include "host/methods.h"
@@ -145,6 +146,7 @@ void nn_host_session_cancel(struct nn_hal *hal)
     nn_fence_watcher_cancel(session);
     nn_reoptimizer_cancel(session);
     nn_bursts_cancel(session);
+    nn_overdue_cancel(session);
     if (session->host->permits)
         nn_permits_wake(session->host->permits);
 }

@@ -18,6 +18,7 @@ enum {
     DEADLY = 666,
     ENDLESS = 777,
     SCRIBBLING = 888,
+    UNTIL_DEADLINE = 999,
     N_STUCK = 20, /* more than a service has workers for one client */
 };
 
@@ -314,8 +315,86 @@ TEST(busy_workers_do_not_look_like_a_stopped_service)
 }
 TEST_END
 
+static void *miss_deadline(void *argument)
+{
+    IS(MISSED_DEADLINE_TRANSIENT, ways_formula_run(argument, UNTIL_DEADLINE));
+    return NULL;
+}
+
+/* A service that was stopped for longer than a driver may be overdue goes on as the same process:
+ * its driver could not look at the deadline either. */
+TEST(a_stopped_service_does_not_blame_its_driver)
+{
+    struct ways_formula formula;
+    uint64_t begin_ns;
+    pthread_t thread;
+    pid_t pid;
+
+    if (!ways_is("service"))
+        return;
+    setenv("NNHAL_OVERDUE_MS", "500", 1);
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    ways_formula_bind_within(&formula, true, S / 5);
+    OK(ways_formula_run(&formula, 1));
+    pid = ways_pid();
+    ck_assert_int_eq(pthread_create(&thread, NULL, miss_deadline, &formula), 0);
+    ways_nap(S / 10);
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ways_nap(2 * S);
+    ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    pthread_join(thread, NULL);
+    begin_ns = ways_now_ns();
+    do
+        ck_assert_uint_lt(ways_now_ns() - begin_ns, 10 * S);
+    while (ways_formula_run(&formula, 2) != ANEURALNETWORKS_NO_ERROR ||
+           ways_now_ns() - begin_ns < S);
+    ck_assert_int_eq(ways_pid(), pid);
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
+/* No deadline ends the call of a client that is gone, but the service need not keep a worker for it. */
+TEST(a_driver_that_does_not_return_to_the_dead_is_left)
+{
+    struct ways_formula formula = {0};
+    uint64_t begin_ns;
+    pid_t pid;
+
+    if (!ways_is("service"))
+        return;
+    setenv("NNHAL_OVERDUE_MS", "500", 1);
+    ways_begin();
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        setenv("NNHAL_RECOVERY", "off", 1);
+        OK(ways_formula_compile(&formula));
+        ways_formula_bind(&formula, false);
+        ways_formula_run(&formula, ENDLESS);
+        _exit(1);
+    }
+    ways_nap(S);
+    ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ways_await_service_end(10 * S);
+    ways_start_service();
+    begin_ns = ways_now_ns();
+    while (ways_formula_compile(&formula) != ANEURALNETWORKS_NO_ERROR)
+        ck_assert_uint_lt(ways_now_ns() - begin_ns, 10 * S);
+    ways_formula_bind(&formula, false);
+    OK(ways_formula_run(&formula, 2));
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
 CHECK_MAIN("wild-" WAY, a_request_that_killed_twice_is_not_tried_a_third_time, nor_in_a_burst,
            nor_with_an_event, nor_by_the_device_itself,
            a_quarantine_is_said_and_lifted_by_a_success, a_driver_that_does_not_return_is_left,
            arguments_that_were_left_are_not_used_again, a_burst_that_was_left_is_not_used_again,
-           busy_workers_do_not_look_like_a_stopped_service)
+           busy_workers_do_not_look_like_a_stopped_service,
+           a_stopped_service_does_not_blame_its_driver,
+           a_driver_that_does_not_return_to_the_dead_is_left)

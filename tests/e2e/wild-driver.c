@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wild-driver - in the sample driver's place: z = relu(x * y + x), but an x that begins with
  * 666 ends its process, one that begins with 777 is never computed to the end, for which
- * neither deadline nor cancellation matters, and after one that begins with 888 arguments are
- * written to for two seconds, longer than a caller waits. */
+ * neither deadline nor cancellation matters, one that begins with 999 is computed until its
+ * deadline, and after one that begins with 888 arguments are written to for two seconds, longer
+ * than a caller waits. */
 #include <nnhal/driver.h>
 
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static uint32_t wild_open(const struct nnhal_driver_services *services, void **ret_device)
@@ -48,6 +50,21 @@ static void scribble(struct nnhal_execution *execution)
     }
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t wait_for_deadline(const struct nnhal_execution *execution)
+{
+    while (now_ns() < execution->deadline_ns)
+        usleep(1000);
+    return NNHAL_MISSED_DEADLINE_TRANSIENT;
+}
+
 static uint32_t wild_execute(void *prepared, struct nnhal_execution *execution)
 {
     const float *x = execution->inputs[0].data, *y = execution->inputs[1].data;
@@ -58,6 +75,8 @@ static uint32_t wild_execute(void *prepared, struct nnhal_execution *execution)
         _exit(1);
     while (x[0] == 777.0f)
         usleep(1000);
+    if (x[0] == 999.0f)
+        return wait_for_deadline(execution);
     if (x[0] == 888.0f)
         scribble(execution);
     for (int i = 0; i < 4; i++)

@@ -17,6 +17,9 @@
 #define DEFAULT_MS UINT64_C(10000)
 #define MAX_MS     UINT64_C(3600000)
 
+/* Waking so late means that the process did not run, its driver neither. */
+#define LATE_NS UINT64_C(500000000)
+
 enum { EXIT_OVERDUE = 3 };
 
 static bool is_enabled;
@@ -51,6 +54,18 @@ void nn_overdue_enable(void)
     is_enabled = true;
 }
 
+/* Waits until end_ns or a change; under the lock. Returns: until when the driver has time, because
+ * the process was stopped meanwhile; 0 if it was not. */
+static uint64_t overdue_sleep(uint64_t end_ns)
+{
+    struct timespec end = nn_wait_limit_timespec(end_ns);
+    uint64_t now_ns;
+
+    pthread_cond_timedwait(&changed, &lock, &end);
+    now_ns = nn_sys_now_ns();
+    return now_ns > end_ns && now_ns - end_ns > LATE_NS ? now_ns + patience_ns : 0;
+}
+
 /* When the first call becomes overdue; under the lock. */
 static uint64_t overdue_find_first(const struct nn_overdue_call **ret_call)
 {
@@ -69,24 +84,30 @@ static uint64_t overdue_find_first(const struct nn_overdue_call **ret_call)
 static void end_process(const struct nn_overdue_call *call)
 {
     nn_log("host", NN_LOG_ERROR,
-           "the driver has not returned from %s() %llu ms after its deadline: this process ends",
+           "the driver has not returned from %s() %llu ms after its deadline, or the end of its "
+           "client: this process ends",
            call->what, (unsigned long long)(patience_ns / 1000000));
     _exit(EXIT_OVERDUE);
 }
 
 static void *overdue_watch(void *argument)
 {
+    uint64_t grace_ns = 0;
+
     (void)argument;
     pthread_mutex_lock(&lock);
     for (;;) {
         const struct nn_overdue_call *call = NULL;
-        uint64_t first_ns = overdue_find_first(&call);
-        struct timespec end = nn_wait_limit_timespec(first_ns);
+        uint64_t first_ns = overdue_find_first(&call), late_ns;
 
+        if (first_ns < grace_ns)
+            first_ns = grace_ns;
         if (call && nn_sys_now_ns() >= first_ns)
             end_process(call);
         wakes_ns = call ? call->deadline_ns : NN_WAIT_UNLIMITED;
-        pthread_cond_timedwait(&changed, &lock, &end);
+        late_ns = overdue_sleep(first_ns);
+        if (late_ns)
+            grace_ns = late_ns;
     }
     return NULL;
 }
@@ -102,27 +123,50 @@ static void provide_thread(void)
     has_thread = true;
 }
 
-void nn_overdue_begin(struct nn_overdue_call *call, const char *what, uint64_t deadline_ns)
+/* A call has a deadline now, or an earlier one; under the lock. */
+static void note_deadline(uint64_t deadline_ns)
 {
-    *call = (struct nn_overdue_call){.what = what, .deadline_ns = deadline_ns};
-    if (!is_enabled || deadline_ns == NNHAL_NO_TIME)
+    provide_thread();
+    if (deadline_ns >= wakes_ns)
+        return;
+    wakes_ns = deadline_ns;
+    pthread_cond_signal(&changed);
+}
+
+void nn_overdue_begin(struct nn_overdue_call *call, const char *what, const void *session,
+                      uint64_t deadline_ns)
+{
+    *call = (struct nn_overdue_call){.what = what, .session = session, .deadline_ns = deadline_ns};
+    if (!is_enabled)
         return;
     pthread_mutex_lock(&lock);
-    provide_thread();
     call->next = calls;
     if (calls)
         calls->previous = call;
     calls = call;
-    if (deadline_ns < wakes_ns) {
-        wakes_ns = deadline_ns;
-        pthread_cond_signal(&changed);
-    }
+    if (deadline_ns != NNHAL_NO_TIME)
+        note_deadline(deadline_ns);
+    pthread_mutex_unlock(&lock);
+}
+
+void nn_overdue_cancel(const void *session)
+{
+    uint64_t now_ns = nn_sys_now_ns();
+
+    if (!is_enabled)
+        return;
+    pthread_mutex_lock(&lock);
+    for (struct nn_overdue_call *call = calls; call; call = call->next)
+        if (call->session == session && call->deadline_ns > now_ns) {
+            call->deadline_ns = now_ns;
+            note_deadline(now_ns);
+        }
     pthread_mutex_unlock(&lock);
 }
 
 void nn_overdue_end(struct nn_overdue_call *call)
 {
-    if (!is_enabled || call->deadline_ns == NNHAL_NO_TIME)
+    if (!is_enabled)
         return;
     pthread_mutex_lock(&lock);
     if (call->next)

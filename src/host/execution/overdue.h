@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* overdue.h - the end of a process whose driver does not come back
  *
- * A driver that goes on 10 s after the deadline of its call (NNHAL_OVERDUE_MS)
- * does not look at deadlines any more: its thread, and what its clients wait for, are
+ * A driver that goes on 10 s after the deadline of its call (NNHAL_OVERDUE_MS), or after the end
+ * of the session that made it, does not look at either any more: its thread, and what its clients wait for, are
  * lost. Then the process ends, and those who have calls in it make them again elsewhere.
  * Only a process that is there for its driver alone does so (nn_overdue_enable()): a
  * service, a private child. In an application nothing is watched.
  *
- * The thread that watches is started by the first call with a deadline. */
+ * A process that was stopped (SIGSTOP, a frozen control group) gives its driver the same time again:
+ * the thread that watches notes that it woke late.
+ *
+ * The thread that watches is started by the first call with a deadline, or that its session left. */
 #ifndef NN_HOST_EXECUTION_OVERDUE_H
 #define NN_HOST_EXECUTION_OVERDUE_H
 
@@ -18,14 +21,19 @@ struct nn_overdue_call {
     struct nn_overdue_call *next, *previous;
     uint64_t deadline_ns;
     const char *what;
+    const void *session;
 };
 
 /* nn_overdue_enable() - this process may be ended. Before the first call. */
 void nn_overdue_enable(void);
 
-/* nn_overdue_begin(), nn_overdue_end() - around a call of the driver. Any thread; do not
- * block. Without a deadline (NNHAL_NO_TIME) they do nothing. */
-void nn_overdue_begin(struct nn_overdue_call *call, const char *what, uint64_t deadline_ns);
+/* nn_overdue_begin(), nn_overdue_end() - around a call of the driver, for a session. Any thread;
+ * do not block. Where no process may be ended they do nothing. */
+void nn_overdue_begin(struct nn_overdue_call *call, const char *what, const void *session,
+                      uint64_t deadline_ns);
 void nn_overdue_end(struct nn_overdue_call *call);
+
+/* nn_overdue_cancel() - the session has ended: its calls have no more time. Does not block. */
+void nn_overdue_cancel(const void *session);
 
 #endif

@@ -189,9 +189,10 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
 
     if (status != NNHAL_NONE)
         return status;
+    nn_call_set_priority(call, args->priority);
     prepare.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
-    nn_overdue_begin(&overdue, "prepare", args->deadline_ns);
+    nn_overdue_begin(&overdue, "prepare", call->session, args->deadline_ns);
     status = host->driver.prepare(host->device, &prepare, &prepared->driver_prepared);
     nn_overdue_end(&overdue);
     nn_turn_end(&turn);
@@ -218,12 +219,16 @@ static uint32_t prepare_load(struct nn_call *call, const struct nnhal_cache *cac
                                                .is_cancelled = &call->session->is_cancelled,
                                                .account = &prepared->driver_charge};
     const struct nn_host *host = call->session->host;
+    struct nn_overdue_call overdue;
     struct nn_turn turn;
     uint32_t status;
 
+    nn_call_set_priority(call, prepared->priority);
     prepare.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
+    nn_overdue_begin(&overdue, "prepare_from_cache", call->session, deadline_ns);
     status = host->driver.prepare_from_cache(host->device, &prepare, ret_prepared);
+    nn_overdue_end(&overdue);
     nn_turn_end(&turn);
     return nn_call_check_driver(call, status, "prepare_from_cache");
 }

@@ -43,9 +43,7 @@ struct serving {
     int fd;
     bool has_socket; /* it was passed to this process */
     bool is_listening;
-    bool is_ready;   /* the driver's process said so */
-    bool has_tokens; /* and was given their map */
-    bool is_split;   /* the driver's process is not the one that was started */
+    bool is_split; /* the driver's process is not the one that was started */
     struct nn_supervisor supervisor;
     char *path; /* of the driver's module */
     struct nn_grants grants;
@@ -218,13 +216,8 @@ static int answer_request(void *ctx, const struct nn_supervisor_request *request
 {
     struct serving *serving = ctx;
 
-    if (request->what == NN_SUPERVISOR_TOKENS && !serving->has_tokens) {
-        serving->has_tokens = true;
+    if (request->what == NN_SUPERVISOR_TOKENS)
         return nn_error_trace(nn_host_open_tokens_file(&request->tokens, ret_fd));
-    }
-    if (request->what != NN_SUPERVISOR_READY || serving->is_ready)
-        return nn_error_origin(-EINVAL);
-    serving->is_ready = true;
     if (open_socket(serving) != 0)
         return nn_error_origin(-EADDRNOTAVAIL);
     *ret_fd = steal_fd(&serving->fd);

@@ -14,33 +14,26 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* In which the driver's process ends by itself when its client is gone. */
-#define GRACE_NS UINT64_C(1000000000)
+/* In which the driver's process ends by itself: when its client is gone; when it was told to, for
+ * which it has 5 s of its own (serve.c). */
+#define GRACE_NS       UINT64_C(1000000000)
+#define TERMINATION_NS UINT64_C(6000000000)
 
 enum {
-    POLL_MS = 100, /* while it is waited for */
+    POLL_MS = 100,        /* while it is waited for */
+    LAST_WORDS_MS = 1000, /* in which who reads what is printed must have gone on */
     SIGNAL_EXIT = 128,
     OLD_MAX_FD = 65536, /* before Linux 5.9, without close_range() */
 };
 
-static pid_t supervised; /* for the signal handler */
-
-static void forward_termination(int number)
-{
-    int saved = errno;
-
-    if (supervised > 0)
-        kill(supervised, SIGTERM);
-    errno = saved;
-}
-
 /* -- the line ------------------------------------------------------------------------------- */
 
-/* Bytes, and perhaps a descriptor. */
-static int line_send(int line_fd, const void *bytes, size_t n_bytes, int fd)
+/* Bytes, and perhaps a descriptor. Flags are those of sendmsg(). */
+static int line_send(int line_fd, const void *bytes, size_t n_bytes, int fd, int flags)
 {
     union {
         struct cmsghdr align;
@@ -62,7 +55,7 @@ static int line_send(int line_fd, const void *bytes, size_t n_bytes, int fd)
         cmsg->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
     }
-    n = nn_sys_sendmsg(line_fd, &message, 0);
+    n = nn_sys_sendmsg(line_fd, &message, flags);
     return n < 0 ? nn_error_trace((int)n) : 0;
 }
 
@@ -97,7 +90,7 @@ int nn_supervisor_ask(struct nn_supervisor *supervisor, const struct nn_supervis
                       int *ret_fd)
 {
     int32_t answer;
-    int fd = -1, r = line_send(supervisor->line_fd, request, sizeof(*request), -1);
+    int fd = -1, r = line_send(supervisor->line_fd, request, sizeof(*request), -1, 0);
 
     if (r >= 0)
         r = line_receive(supervisor->line_fd, &answer, sizeof(answer), &fd);
@@ -111,7 +104,19 @@ int nn_supervisor_ask(struct nn_supervisor *supervisor, const struct nn_supervis
     return 0;
 }
 
-/* What comes is the driver's process's word, which may be the driver's. */
+/* Each of them is asked for once. */
+static bool is_due(struct nn_supervisor *supervisor, unsigned what)
+{
+    bool is_due = what >= NN_SUPERVISOR_READY && what <= NN_SUPERVISOR_TOKENS &&
+                  !(supervisor->asked & 1U << what);
+
+    if (is_due)
+        supervisor->asked |= 1U << what;
+    return is_due;
+}
+
+/* What comes is the driver's process's word, which may be the driver's: that the answer is not
+ * read must not stop this process. */
 static int answer_request(struct nn_supervisor *supervisor)
 {
     _cleanup_(closep) int fd = -1;
@@ -121,9 +126,12 @@ static int answer_request(struct nn_supervisor *supervisor)
 
     if (r < 0)
         return nn_error_trace(r);
+    if (!is_due(supervisor, request.what))
+        return nn_error_origin(-EPROTO);
     request.tokens.driver[sizeof(request.tokens.driver) - 1] = '\0';
     answer = supervisor->answer(supervisor->ctx, &request, &fd);
-    return nn_error_trace(line_send(supervisor->line_fd, &answer, sizeof(answer), fd));
+    return nn_error_trace(
+        line_send(supervisor->line_fd, &answer, sizeof(answer), fd, MSG_DONTWAIT));
 }
 
 /* -- the driver's process --------------------------------------------------------------------- */
@@ -165,7 +173,6 @@ static int enter_process(struct nn_supervisor *supervisor, int output_fd)
 {
     int null_fd = nn_sys_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0);
 
-    supervised = 0;
     /* No terminal's signals, and no /dev/tty. */
     setsid();
     if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
@@ -187,14 +194,13 @@ static void watch_client(struct nn_supervisor *supervisor)
         nn_sock_pidfd(supervisor->client_fd, &supervisor->watch_fd);
 }
 
-static int become_supervisor(struct nn_supervisor *supervisor)
+static int become_supervisor(struct nn_supervisor *supervisor, const sigset_t *terminations)
 {
-    const struct sigaction action = {.sa_handler = forward_termination};
     int r = 0;
 
-    supervised = supervisor->pid;
+    supervisor->signal_fd = signalfd(-1, terminations, SFD_CLOEXEC | SFD_NONBLOCK);
     supervisor->pidfd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
-    if (supervisor->pidfd < 0)
+    if (supervisor->signal_fd < 0 || supervisor->pidfd < 0)
         return nn_error_origin(-errno);
     if (supervisor->report_fd >= 0)
         r = nn_child_report(supervisor->report_fd, supervisor->pidfd);
@@ -203,24 +209,23 @@ static int become_supervisor(struct nn_supervisor *supervisor)
     closep(&supervisor->socket_fd);
     supervisor->report_fd = supervisor->socket_fd = supervisor->client_fd = -1;
     fcntl(supervisor->output_fd, F_SETFL, O_NONBLOCK);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
     return nn_error_trace(r);
 }
 
-static void block_termination(int how)
+static sigset_t termination_set(void)
 {
     sigset_t set;
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
-    sigprocmask(how, &set, NULL);
+    return set;
 }
 
 int nn_supervisor_split(struct nn_supervisor *supervisor)
 {
     _cleanup_(closep) int reader = -1, writer = -1, near = -1, far = -1;
+    const sigset_t terminations = termination_set();
     struct nn_namespaces namespaces;
     int pair[2], r;
 
@@ -234,8 +239,8 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
     near = pair[0];
     far = pair[1];
     watch_client(supervisor);
-    /* One that comes now is taken when there is a handler. */
-    block_termination(SIG_BLOCK);
+    /* For good: nn_supervisor_watch() reads them. */
+    sigprocmask(SIG_BLOCK, &terminations, NULL);
     r = nn_namespaces_fork(&namespaces);
     supervisor->pid = namespaces.pid;
     supervisor->has_namespaces = namespaces.are_own;
@@ -252,11 +257,12 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
     if (r > 0) {
         supervisor->line_fd = steal_fd(&near);
         supervisor->output_fd = steal_fd(&reader);
-        r = become_supervisor(supervisor);
+        r = become_supervisor(supervisor, &terminations);
         if (r < 0)
             kill(supervisor->pid, SIGKILL);
     }
-    block_termination(SIG_UNBLOCK);
+    if (r < 0)
+        sigprocmask(SIG_UNBLOCK, &terminations, NULL);
     return nn_error_trace(r);
 }
 
@@ -264,16 +270,25 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
 static int end_as(int status)
 {
     const struct rlimit none = {0};
-    sigset_t all;
+    sigset_t set;
 
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     setrlimit(RLIMIT_CORE, &none);
     signal(WTERMSIG(status), SIG_DFL);
-    sigfillset(&all);
-    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, WTERMSIG(status));
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
     kill(getpid(), WTERMSIG(status));
     return SIGNAL_EXIT + WTERMSIG(status); /* the init of a container */
+}
+
+/* Whether a block, or a line of the log, can be printed without waiting for who reads it. */
+static bool may_print(int timeout_ms)
+{
+    struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    return poll(&errors, 1, timeout_ms) > 0;
 }
 
 static int collect_end(struct nn_supervisor *supervisor)
@@ -282,48 +297,90 @@ static int collect_end(struct nn_supervisor *supervisor)
 
     while (waitpid(supervisor->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    supervised = 0;
-    while (nn_relay_pass(&supervisor->relay, supervisor->output_fd, STDERR_FILENO) > 0)
+    while (may_print(LAST_WORDS_MS) &&
+           nn_relay_pass(&supervisor->relay, supervisor->output_fd, STDERR_FILENO) > 0)
         ;
     closep(&supervisor->output_fd);
     closep(&supervisor->line_fd);
     closep(&supervisor->pidfd);
     closep(&supervisor->watch_fd);
+    closep(&supervisor->signal_fd);
     return end_as(status);
+}
+
+/* The other process is not reaped before it is told no more. */
+static void tell(const struct nn_supervisor *supervisor, int signal_number)
+{
+    syscall(SYS_pidfd_send_signal, supervisor->pidfd, signal_number, NULL, 0);
+}
+
+/* Returns how long the other process may go on. */
+static uint64_t pass_termination(const struct nn_supervisor *supervisor)
+{
+    struct signalfd_siginfo info;
+
+    while (read(supervisor->signal_fd, &info, sizeof(info)) > 0)
+        tell(supervisor, SIGTERM);
+    return TERMINATION_NS;
+}
+
+static void pass_output(struct nn_supervisor *supervisor)
+{
+    int r = nn_relay_pass(&supervisor->relay, supervisor->output_fd, STDERR_FILENO);
+
+    if (r > 0 || r == -EAGAIN || r == -EINTR)
+        return;
+    closep(&supervisor->output_fd);
+    supervisor->output_fd = -1;
+}
+
+static void pass_request(struct nn_supervisor *supervisor)
+{
+    if (answer_request(supervisor) >= 0)
+        return;
+    /* So that none waits at the other end for an answer. */
+    closep(&supervisor->line_fd);
+    supervisor->line_fd = -1;
 }
 
 int nn_supervisor_watch(struct nn_supervisor *supervisor)
 {
-    enum { ENDED, PRINTED, ASKED, CLIENT };
+    enum { ENDED, CLIENT, TERMINATION, PRINTED, ASKED, ERRORS };
     struct pollfd fds[] = {
         [ENDED] = {.fd = supervisor->pidfd, .events = POLLIN},
-        [PRINTED] = {.fd = supervisor->output_fd, .events = POLLIN},
-        [ASKED] = {.fd = supervisor->line_fd, .events = POLLIN},
         [CLIENT] = {.fd = supervisor->watch_fd, .events = POLLIN},
+        [TERMINATION] = {.fd = supervisor->signal_fd, .events = POLLIN},
+        [PRINTED] = {.events = POLLIN},
+        [ASKED] = {.events = POLLIN},
+        [ERRORS] = {.events = POLLOUT},
     };
     uint64_t end_ns = UINT64_MAX;
 
     for (;;) {
-        int n = poll(fds, NN_N_ELEMENTS(fds), end_ns == UINT64_MAX ? -1 : POLL_MS), r = -EAGAIN;
+        bool may = may_print(0);
+        uint64_t now_ns, rest_ns = UINT64_MAX;
 
-        if (nn_sys_now_ns() >= end_ns)
-            kill(supervisor->pid, SIGKILL);
-        if (n < 0)
-            continue; /* a signal, which was passed on */
+        /* Both may print, and wait where that would. */
+        fds[PRINTED].fd = may ? supervisor->output_fd : -1;
+        fds[ASKED].fd = may ? supervisor->line_fd : -1;
+        fds[ERRORS].fd = may ? -1 : STDERR_FILENO;
+        poll(fds, NN_N_ELEMENTS(fds), end_ns == UINT64_MAX ? -1 : POLL_MS);
+        now_ns = nn_sys_now_ns();
+        if (now_ns >= end_ns)
+            tell(supervisor, SIGKILL);
         if (fds[ENDED].revents)
             return collect_end(supervisor);
-        if (fds[PRINTED].revents)
-            r = nn_relay_pass(&supervisor->relay, supervisor->output_fd, STDERR_FILENO);
-        if (r == 0 || (r < 0 && r != -EAGAIN && r != -EINTR))
-            fds[PRINTED].fd = -1;
-        if (fds[ASKED].revents && answer_request(supervisor) < 0) {
-            /* Closed, so that none waits at the other end for an answer. */
-            closep(&supervisor->line_fd);
-            fds[ASKED].fd = supervisor->line_fd = -1;
-        }
+        if (fds[ASKED].revents)
+            pass_request(supervisor);
+        else if (fds[PRINTED].revents)
+            pass_output(supervisor);
+        if (fds[TERMINATION].revents)
+            rest_ns = pass_termination(supervisor);
         if (fds[CLIENT].revents) {
             fds[CLIENT].fd = -1;
-            end_ns = nn_sys_now_ns() + GRACE_NS;
+            rest_ns = GRACE_NS;
         }
+        if (rest_ns < UINT64_MAX && now_ns + rest_ns < end_ns)
+            end_ns = now_ns + rest_ns;
     }
 }

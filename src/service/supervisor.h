@@ -8,10 +8,11 @@
  *     supervisor ---fork---> driver's process
  *         | <-- pipe: what it prints (relay.h)
  *         | <-> line: "ready", answered with the socket to listen at; "tokens", with their map
- *         | --> SIGTERM and SIGINT; its end is SIGKILL for the other
+ *         | --> SIGTERM and SIGINT, and SIGKILL 6 s later; its end is SIGKILL for the other
  *
  * It ends as the driver's process ends: with its exit status, or by its signal. Where there is
- * one client only, it watches that one, too: a driver's process that is stopped cannot. */
+ * one client only, it watches that one, too: a driver's process that is stopped cannot. It waits for
+ * nothing else: not for the other process to read an answer, nor for a reader of what is printed. */
 #ifndef NN_SERVICE_SUPERVISOR_H
 #define NN_SERVICE_SUPERVISOR_H
 
@@ -22,7 +23,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the driver's process asks for; answered with a descriptor, or none. */
+/* What the driver's process asks for, each once; answered with a descriptor, or none. What else comes
+ * ends the line. */
 struct nn_supervisor_request {
     enum {
         NN_SUPERVISOR_READY = 1,
@@ -40,9 +42,10 @@ struct nn_supervisor {
     int client_fd; /* whose other end is the only client; -1: there are many */
     int report_fd; /* is sent a pidfd of the driver's process (ipc/child.h), then closed; -1 */
 
-    /* Of the rest each process has its own. */
+    /* Of the rest each process has its own; asked is 0. */
     int line_fd;
-    int output_fd, pidfd, watch_fd;
+    int output_fd, pidfd, watch_fd, signal_fd;
+    unsigned asked;      /* bits: what was */
     pid_t pid;           /* of the other process; its own there, as the supervisor sees it */
     bool has_namespaces; /* the driver's process is in its own (namespaces.h) */
     int namespaces_error;
@@ -52,7 +55,8 @@ struct nn_supervisor {
 /* nn_supervisor_split() - makes the driver's process, while there is one thread. There descriptor 0
  * is empty, 1 and 2 are the pipe; it has no terminal, no other descriptor than these, socket_fd and
  * the line, and SIGTERM and SIGINT are blocked.
- * Returns: 1 in the driver's process, 0 in the supervisor, -errno (there is no other process). */
+ * Returns: 1 in the driver's process, 0 in the supervisor, where both stay blocked for
+ * nn_supervisor_watch(), -errno (there is no other process). */
 int nn_supervisor_split(struct nn_supervisor *supervisor);
 
 /* nn_supervisor_watch() - in the supervisor, until the other process has ended.

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "ipc/sock.h"
 
 #include "support/check-main.h"
 #include "support/fds.h"
@@ -15,13 +16,12 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static int numbers[2]; /* the driver's process tells its number, and what else the test asks for */
 
 static int answer(void *ctx, const struct nn_supervisor_request *request, int *ret_fd)
 {
-    if (request->what != NN_SUPERVISOR_READY)
-        return -EINVAL;
     *ret_fd = memfd_create("an answer", MFD_CLOEXEC);
     return 0;
 }
@@ -172,19 +172,19 @@ TEST(the_drivers_process_ends_with_it)
 }
 TEST_END
 
+static const struct nn_supervisor_request unknown = {.what = 99};
+
+/* ctx: how much of the unknown one. */
 static int ask_all(struct nn_supervisor *supervisor)
 {
     const struct nn_supervisor_request ready = {.what = NN_SUPERVISOR_READY};
-    const struct nn_supervisor_request unknown = {.what = 99};
-    char bytes[64] = "not a request";
     int fd = -1, none = -1;
 
     if (nn_supervisor_ask(supervisor, &ready, &fd) != 0 || fd < 0 || ftruncate(fd, 4096) < 0)
         return 1;
-    if (nn_supervisor_ask(supervisor, &unknown, &none) != -EINVAL)
+    if (supervisor->ctx && send(supervisor->line_fd, &unknown, *(size_t *)supervisor->ctx, 0) < 0)
         return 2;
-    /* One that is none ends the line, and nothing else. */
-    send(supervisor->line_fd, bytes, 2, MSG_NOSIGNAL);
+    /* Not twice, and not after what is no request. */
     if (nn_supervisor_ask(supervisor, &ready, &none) >= 0)
         return 3;
     dprintf(STDERR_FILENO, "still there\n");
@@ -193,7 +193,116 @@ static int ask_all(struct nn_supervisor *supervisor)
 
 TEST(it_answers_requests_and_no_others)
 {
-    ck_assert_int_eq(await_end(start(&plain, ask_all), "still there\n"), 0);
+    size_t sizes[] = {2, sizeof(unknown)};
+    struct nn_supervisor form = plain;
+
+    ck_assert_int_eq(await_end(start(&form, ask_all), "still there\n"), 0);
+    for (size_t i = 0; i < NN_N_ELEMENTS(sizes); i++) {
+        form.ctx = &sizes[i];
+        ck_assert_int_eq(await_end(start(&form, ask_all), "still there\n"), 0);
+    }
+}
+TEST_END
+
+/* -- what a driver may try to stop it with -------------------------------------------------------- */
+
+static int ignore_termination(struct nn_supervisor *supervisor)
+{
+    signal(SIGTERM, SIG_IGN);
+    tell_number(supervisor);
+    while (pause() < 0)
+        continue;
+    return 0;
+}
+
+TEST(termination_that_is_ignored_is_insisted_on)
+{
+    pid_t pid = start(&plain, ignore_termination);
+    int status;
+
+    read_number();
+    kill(pid, SIGTERM);
+    status = await_end(pid, "");
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+TEST_END
+
+/* The answers are not read. */
+static int flood_line(struct nn_supervisor *supervisor)
+{
+    struct nn_supervisor_request request = {.what = NN_SUPERVISOR_READY};
+
+    tell_number(supervisor);
+    while (true) {
+        send(supervisor->line_fd, &request, sizeof(request), MSG_NOSIGNAL);
+        request.what = request.what % 3 + 1;
+    }
+    return 0;
+}
+
+/* Nobody reads it. */
+static int flood_errors(struct nn_supervisor *supervisor)
+{
+    tell_number(supervisor);
+    while (true)
+        dprintf(STDERR_FILENO, "more and more and more and more\n");
+    return 0;
+}
+
+static int flood_errors_and_ask(struct nn_supervisor *supervisor)
+{
+    if (fork() == 0)
+        return flood_errors(supervisor);
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    return flood_line(supervisor);
+}
+
+/* A process that connected; *ret_fd is the service's end. */
+static pid_t start_client(int *ret_fd)
+{
+    int listen_fd = -1, fd = -1;
+    char folder[] = "/tmp/nnhal-supervisor-XXXXXX", path[64];
+    pid_t pid;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/socket", folder);
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &listen_fd), 0);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (nn_sock_connect(path, &fd) < 0)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    while (nn_sock_accept(listen_fd, ret_fd) != 0)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    close(listen_fd);
+    unlink(path);
+    rmdir(folder);
+    return pid;
+}
+
+TEST(no_flood_keeps_it_from_its_clients_end)
+{
+    static int (*const bodies[])(struct nn_supervisor * supervisor) = {flood_line, flood_errors,
+                                                                       flood_errors_and_ask};
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(bodies); i++) {
+        struct nn_supervisor form = plain;
+        int status;
+        pid_t pid, client_pid = start_client(&form.client_fd);
+
+        pid = start(&form, bodies[i]);
+        read_number();
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+        kill(client_pid, SIGKILL);
+        ck_assert_int_eq(waitpid(client_pid, NULL, 0), client_pid);
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        close(form.client_fd);
+        close(numbers[0]);
+    }
 }
 TEST_END
 
@@ -226,4 +335,5 @@ TEST_END
 
 CHECK_MAIN("supervisor", it_ends_as_the_drivers_process_ends, it_ends_by_the_same_signal,
            it_passes_termination_on, the_drivers_process_ends_with_it,
-           it_answers_requests_and_no_others, the_socket_is_open_in_the_drivers_process_alone)
+           it_answers_requests_and_no_others, termination_that_is_ignored_is_insisted_on,
+           no_flood_keeps_it_from_its_clients_end, the_socket_is_open_in_the_drivers_process_alone)

@@ -464,13 +464,24 @@ static void bind_row(struct busy_model *m, uint64_t deadline_ns)
         builder_run_output(&m->run, i, (uint8_t *)room + i * (share / 64 * 64), share / 64 * 64);
 }
 
-static void *cancel_soon(void *is_cancelled)
+static void *cancel_after(void *is_cancelled, uint64_t delay_ns)
 {
-    struct timespec time = {.tv_nsec = (long)CANCEL_NS};
+    struct timespec time = {.tv_nsec = (long)delay_ns};
 
     nanosleep(&time, NULL);
     __atomic_store_n((uint32_t *)is_cancelled, 1, __ATOMIC_RELAXED);
     return NULL;
+}
+
+static void *cancel_soon(void *is_cancelled)
+{
+    return cancel_after(is_cancelled, CANCEL_NS);
+}
+
+/* Most preparations are short. */
+static void *cancel_at_once(void *is_cancelled)
+{
+    return cancel_after(is_cancelled, CANCEL_NS / 50);
 }
 
 static bool execute_until_deadline(const struct busy_row *row)
@@ -538,6 +549,29 @@ static bool prepare_until_deadline(const struct busy_row *row)
     return is_good;
 }
 
+static bool prepare_until_cancelled(const struct busy_row *row)
+{
+    struct busy_model *m = model_new(row, true, false);
+    void *prepared = NULL;
+    uint32_t is_cancelled = 0, status;
+    uint64_t begin_ns;
+    pthread_t thread;
+    bool is_good;
+
+    begin_looks();
+    begin_ns = nn_sys_now_ns();
+    pthread_create(&thread, NULL, cancel_at_once, &is_cancelled);
+    status = prepare_row(m, NNHAL_NO_TIME, &is_cancelled, &prepared);
+    ck_assert_msg(status == NNHAL_NONE || (status == NNHAL_GENERAL_FAILURE && !m->b.why[0]),
+                  "%s: %u %s", nn_op_find(row->operation)->name, status, m->b.why);
+    is_good = check_call(row, "prepare, cancelled", begin_ns);
+    pthread_join(thread, NULL);
+    if (status == NNHAL_NONE)
+        m->b.driver->release(prepared);
+    model_free(m);
+    return is_good;
+}
+
 static void each_row(bool (*fn)(const struct busy_row *row))
 {
     const char *only = getenv("NN_TEST_OPERATION");
@@ -588,6 +622,12 @@ TEST(preparations_end_at_their_deadline)
 }
 TEST_END
 
+TEST(preparations_end_with_their_caller)
+{
+    each_row(prepare_until_cancelled);
+}
+TEST_END
+
 static uint64_t process_ns(void)
 {
     struct timespec now;
@@ -621,4 +661,4 @@ TEST_END
 
 CHECK_MAIN("cancel", each_operation_has_a_row, executions_end_at_their_deadline,
            executions_end_with_their_caller, preparations_end_at_their_deadline,
-           threads_are_idle_afterwards)
+           preparations_end_with_their_caller, threads_are_idle_afterwards)

@@ -191,7 +191,8 @@ class Soak:
             first, last = self.begun[device], row[-1]
             if any(last[i] > first[i] + KEPT[i] for i in range(2)):
                 self.complain(f"service {device}: descriptors, threads: {first}, then {last}")
-            before = max(h[2] for h in row[-2 * third:-third])
+            # The least of each: both have the same number of rounds, in which pools come and go.
+            before = min(h[2] for h in row[-2 * third:-third])
             if min(h[2] for h in row[-third:]) > before * FLAT + self.options.slack_kib:
                 self.complain(f"service {device}: memory: {[h[2] for h in row]} KiB")
         for name, slow in sorted(self.slow.items()):

@@ -13,7 +13,6 @@
 #define BODY_SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW)
 
 enum {
-    MAX_INLINE = NN_PACKET_MAX_BYTES - sizeof(struct nn_packet_header),
     MAX_PASSED = NN_PACKET_MAX_FDS + 1, /* with a sealed body's */
 };
 
@@ -121,7 +120,7 @@ int nn_packet_send(int fd, struct nn_packet_header header, const struct nn_packe
     header.n_body_bytes = out->n_body_bytes;
     header.n_fds = (uint32_t)out->n_fds;
     header.flags = 0;
-    if (out->n_body_bytes > MAX_INLINE) {
+    if (out->n_body_bytes > NN_PACKET_MAX_INLINE_BYTES) {
         r = seal_body(out, &body_fd);
         if (r < 0)
             return nn_error_trace(r);
@@ -143,7 +142,7 @@ int nn_packet_send(int fd, struct nn_packet_header header, const struct nn_packe
 /* A packet as it came, before it is judged. Owns its fds and its bytes. */
 struct raw {
     struct nn_packet_header header;
-    uint8_t *bytes; /* MAX_INLINE of them, n_bytes used */
+    uint8_t *bytes; /* NN_PACKET_MAX_INLINE_BYTES of them, n_bytes used */
     size_t n_bytes; /* with the header */
     bool is_cut;
     int fds[MAX_PASSED];
@@ -175,7 +174,7 @@ static int packet_receive(int fd, bool is_nonblocking, struct raw *raw)
 {
     union packet_control control;
     struct iovec parts[2] = {{.iov_base = &raw->header, .iov_len = sizeof(raw->header)},
-                             {.iov_base = raw->bytes, .iov_len = MAX_INLINE}};
+                             {.iov_base = raw->bytes, .iov_len = NN_PACKET_MAX_INLINE_BYTES}};
     struct msghdr message = {
         .msg_iov = parts,
         .msg_iovlen = 2,
@@ -216,7 +215,8 @@ static bool is_consistent(const struct raw *raw, size_t max_body_bytes)
         raw->n_fds != header->n_fds + (size_t)is_sealed)
         return false;
     if (is_sealed)
-        return raw->n_bytes == sizeof(*header) && header->n_body_bytes > MAX_INLINE &&
+        return raw->n_bytes == sizeof(*header) &&
+               header->n_body_bytes > NN_PACKET_MAX_INLINE_BYTES &&
                header->n_body_bytes <= max_body_bytes;
     return raw->n_bytes - sizeof(*header) == header->n_body_bytes;
 }
@@ -286,7 +286,7 @@ int nn_packet_recv_unread(int fd, size_t max_body_bytes, bool is_nonblocking,
     size_t first = 0;
     int r;
 
-    raw.bytes = malloc(MAX_INLINE);
+    raw.bytes = malloc(NN_PACKET_MAX_INLINE_BYTES);
     if (!raw.bytes)
         return nn_error_origin(-ENOMEM);
     r = packet_receive(fd, is_nonblocking, &raw);

@@ -62,6 +62,9 @@ struct nn_packet_header {
     uint32_t n_fds; /* the message's, without a sealed body's */
 };
 
+/* A longer body is sealed in a memfd. */
+#define NN_PACKET_MAX_INLINE_BYTES (NN_PACKET_MAX_BYTES - sizeof(struct nn_packet_header))
+
 /* A received message. Owns its body and the fds that are not -1: a caller that
  * takes one leaves -1 (steal_fd). */
 struct nn_packet {

@@ -2,11 +2,14 @@
 #include "ipc/peer.h"
 
 #include "base/error.h"
+#include "base/sys.h"
 #include "ipc/sock.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 /* A message that did not fit the socket. Owns its fds. */
@@ -24,35 +27,66 @@ struct queue {
     size_t n_packets, n_bytes;
 };
 
+/* A message in the socket that has descriptors, its body's among them. */
+struct passed {
+    struct passed *next;
+    size_t n_bytes, n_fds;
+};
+
+struct passing {
+    struct passed *first, **last; /* oldest first */
+    size_t n;
+};
+
 struct nn_peer {
     int fd, events_fd, wake_fd;
     pthread_mutex_t lock;
     bool has_ended;
     struct queue queues[2]; /* of calls, of events */
+    struct passing passing[2];
+    struct nn_peer_account account;
 };
+
+/* -- the account; under the lock ------------------------------------------------------ */
+
+static int peer_charge(struct nn_peer *peer, size_t n_bytes, size_t n_fds)
+{
+    return peer->account.charge ? peer->account.charge(peer->account.ctx, n_bytes, n_fds) : 0;
+}
+
+static void peer_uncharge(struct nn_peer *peer, size_t n_bytes, size_t n_fds)
+{
+    if (peer->account.charge)
+        peer->account.uncharge(peer->account.ctx, n_bytes, n_fds);
+}
 
 /* -- queues; under the lock --------------------------------------------------------- */
 
-static struct queued *queued_free(struct queued *queued)
+static size_t queued_bytes(size_t n_body_bytes)
 {
+    return sizeof(struct queued) + n_body_bytes;
+}
+
+static void queued_free(struct nn_peer *peer, struct queued *queued, size_t n_charged_fds)
+{
+    peer_uncharge(peer, queued_bytes(queued->n_body_bytes), n_charged_fds);
     for (size_t i = 0; i < queued->n_fds; i++)
         closep(&queued->fds[i]);
     free(queued);
-    return NULL;
 }
 
-static void queue_clear(struct queue *queue)
+static void queue_clear(struct nn_peer *peer, struct queue *queue)
 {
     while (queue->first) {
         struct queued *next = queue->first->next;
 
-        queued_free(queue->first);
+        queued_free(peer, queue->first, queue->first->n_fds);
         queue->first = next;
     }
     *queue = (struct queue){.last = &queue->first};
 }
 
-static int queue_add(struct queue *queue, struct nn_packet_header header,
+static int queue_add(struct nn_peer *peer, struct queue *queue, struct nn_packet_header header,
                      const struct nn_packet_out *out)
 {
     struct queued *queued;
@@ -62,9 +96,13 @@ static int queue_add(struct queue *queue, struct nn_packet_header header,
     if (queue->n_packets >= NN_PEER_MAX_QUEUED_PACKETS ||
         (queue->n_packets > 0 && queue->n_bytes + out->n_body_bytes > NN_PEER_MAX_QUEUED_BYTES))
         return NN_PEER_E_FULL;
-    queued = calloc(1, sizeof(*queued) + out->n_body_bytes);
-    if (!queued)
+    if (peer_charge(peer, queued_bytes(out->n_body_bytes), out->n_fds) < 0)
+        return NN_PEER_E_FULL;
+    queued = calloc(1, queued_bytes(out->n_body_bytes));
+    if (!queued) {
+        peer_uncharge(peer, queued_bytes(out->n_body_bytes), out->n_fds);
         return nn_error_origin(-ENOMEM);
+    }
     queued->header = header;
     queued->n_body_bytes = out->n_body_bytes;
     if (out->n_body_bytes > 0)
@@ -77,7 +115,7 @@ static int queue_add(struct queue *queue, struct nn_packet_header header,
         if (fd < 0) {
             int r = nn_error_origin(-errno);
 
-            queued_free(queued);
+            queued_free(peer, queued, out->n_fds);
             return r;
         }
         queued->fds[queued->n_fds] = fd;
@@ -89,7 +127,7 @@ static int queue_add(struct queue *queue, struct nn_packet_header header,
     return 0;
 }
 
-static void queue_drop_first(struct queue *queue)
+static void queue_drop_first(struct nn_peer *peer, struct queue *queue)
 {
     struct queued *first = queue->first;
 
@@ -98,10 +136,83 @@ static void queue_drop_first(struct queue *queue)
         queue->last = &queue->first;
     queue->n_packets--;
     queue->n_bytes -= first->n_body_bytes;
-    queued_free(first);
+    queued_free(peer, first, first->n_fds);
+}
+
+/* -- what lies in the socket; under the lock ------------------------------------------- */
+
+/* The least that the kernel counts for a packet. */
+enum { LEAST_PACKET_BYTES = 512 };
+
+static void passing_drop_first(struct nn_peer *peer, struct passing *passing)
+{
+    struct passed *first = passing->first;
+
+    passing->first = first->next;
+    if (!passing->first)
+        passing->last = &passing->first;
+    passing->n--;
+    peer_uncharge(peer, first->n_bytes, first->n_fds);
+    free(first);
+}
+
+/* As many packets as what the kernel counts has room for may be unread; older ones were read. */
+static void passing_settle(struct nn_peer *peer, bool is_event)
+{
+    struct passing *passing = &peer->passing[is_event];
+    int n_unread_bytes = 0;
+
+    if (!passing->first ||
+        nn_sys_ioctl(is_event ? peer->events_fd : peer->fd, SIOCOUTQ, &n_unread_bytes) < 0)
+        return;
+    while (passing->n > (size_t)n_unread_bytes / LEAST_PACKET_BYTES)
+        passing_drop_first(peer, passing);
+}
+
+/* Charged, if it has descriptors. Returns: as nn_packet_send(), -EDQUOT. */
+static int peer_pass(struct nn_peer *peer, bool is_event, struct nn_packet_header header,
+                     const struct nn_packet_out *out)
+{
+    struct passing *passing = &peer->passing[is_event];
+    bool is_sealed = out->n_body_bytes > NN_PACKET_MAX_INLINE_BYTES;
+    struct passed *passed = NULL;
+    int r;
+
+    if (is_sealed || out->n_fds > 0) {
+        passing_settle(peer, is_event);
+        passed = calloc(1, sizeof(*passed));
+        if (!passed)
+            return nn_error_origin(-ENOMEM);
+        passed->n_bytes = sizeof(*passed) + (is_sealed ? out->n_body_bytes : 0);
+        passed->n_fds = out->n_fds + is_sealed;
+        if (peer_charge(peer, passed->n_bytes, passed->n_fds) < 0) {
+            free(passed);
+            return nn_error_origin(-EDQUOT);
+        }
+        *passing->last = passed;
+    }
+    r = nn_packet_send(is_event ? peer->events_fd : peer->fd, header, out, true);
+    if (passed && r == 0) {
+        passing->last = &passed->next;
+        passing->n++;
+    } else if (passed) {
+        *passing->last = NULL;
+        peer_uncharge(peer, passed->n_bytes, passed->n_fds);
+        free(passed);
+    }
+    return r;
 }
 
 /* -- the peer -------------------------------------------------------------------------- */
+
+static void peer_clear(struct nn_peer *peer)
+{
+    for (int i = 0; i < 2; i++) {
+        queue_clear(peer, &peer->queues[i]);
+        while (peer->passing[i].first)
+            passing_drop_first(peer, &peer->passing[i]);
+    }
+}
 
 int nn_peer_new(int fd, int wake_fd, struct nn_peer **ret_peer)
 {
@@ -115,8 +226,10 @@ int nn_peer_new(int fd, int wake_fd, struct nn_peer **ret_peer)
     peer->events_fd = -1;
     peer->wake_fd = wake_fd;
     pthread_mutex_init(&peer->lock, NULL);
-    queue_clear(&peer->queues[0]);
-    queue_clear(&peer->queues[1]);
+    for (int i = 0; i < 2; i++) {
+        peer->queues[i].last = &peer->queues[i].first;
+        peer->passing[i].last = &peer->passing[i].first;
+    }
     *ret_peer = peer;
     return 0;
 }
@@ -125,8 +238,7 @@ struct nn_peer *nn_peer_free(struct nn_peer *peer)
 {
     if (!peer)
         return NULL;
-    queue_clear(&peer->queues[0]);
-    queue_clear(&peer->queues[1]);
+    peer_clear(peer);
     closep(&peer->fd);
     closep(&peer->events_fd);
     pthread_mutex_destroy(&peer->lock);
@@ -202,6 +314,22 @@ static void peer_shut_down(struct nn_peer *peer)
     shutdown(peer->fd, SHUT_RDWR);
     if (peer->events_fd >= 0)
         shutdown(peer->events_fd, SHUT_RDWR);
+    peer_clear(peer);
+}
+
+void nn_peer_charge_to(struct nn_peer *peer, const struct nn_peer_account *account)
+{
+    pthread_mutex_lock(&peer->lock);
+    peer->account = *account;
+    pthread_mutex_unlock(&peer->lock);
+}
+
+void nn_peer_settle(struct nn_peer *peer)
+{
+    pthread_mutex_lock(&peer->lock);
+    passing_settle(peer, false);
+    passing_settle(peer, true);
+    pthread_mutex_unlock(&peer->lock);
 }
 
 static void peer_wake_loop(const struct nn_peer *peer)
@@ -220,16 +348,19 @@ static int send_or_queue(struct nn_peer *peer, bool is_event, struct nn_packet_h
     int r = NN_PACKET_E_AGAIN;
 
     if (!queue->first)
-        r = nn_packet_send(is_event ? peer->events_fd : peer->fd, header, out, true);
+        r = peer_pass(peer, is_event, header, out);
     switch (r) {
     case NN_PACKET_E_AGAIN:
-        r = queue_add(queue, header, out);
+        r = queue_add(peer, queue, header, out);
         /* The loop is in poll() and asks for POLLOUT only when it has looked at the queue
          * again. */
         peer_wake_loop(peer);
         if (r == NN_PEER_E_FULL)
             peer_shut_down(peer);
         return r;
+    case -EDQUOT:
+        peer_shut_down(peer);
+        return NN_PEER_E_FULL;
     case NN_PACKET_E_CLOSED:
         peer_shut_down(peer);
         return NN_PEER_E_ENDED;
@@ -266,14 +397,13 @@ static int peer_flush_queue(struct nn_peer *peer, bool is_event)
             .fds = queue->first->fds,
             .n_fds = queue->first->n_fds,
         };
-        int r = nn_packet_send(is_event ? peer->events_fd : peer->fd, queue->first->header, &out,
-                               true);
+        int r = peer_pass(peer, is_event, queue->first->header, &out);
 
         if (r == NN_PACKET_E_AGAIN)
             return 0;
         if (r != 0)
             return r > 0 ? NN_PEER_E_ENDED : nn_error_trace(r);
-        queue_drop_first(queue);
+        queue_drop_first(peer, queue);
     }
     return 0;
 }

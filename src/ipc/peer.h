@@ -7,6 +7,10 @@
  * lets more pile up is dropped. What the loop is to poll for is asked with
  * nn_peer_wants_write() after each step.
  *
+ * What a client has not read is this process's memory: what is queued, and bodies
+ * and descriptors that lie in the socket. It is charged to an account before it is
+ * taken, and given back when it was read, as far as the kernel tells, or the peer ends.
+ *
  * A peer ends once (nn_peer_end, from any thread): both sockets are shut down,
  * which wakes the loop; sends after that do nothing. */
 #ifndef NN_IPC_PEER_H
@@ -24,9 +28,16 @@
 
 struct nn_peer;
 
+/* Who pays for what was not read. Called under the peer's lock. */
+struct nn_peer_account {
+    int (*charge)(void *ctx, size_t n_bytes, size_t n_fds); /* 0, -EDQUOT: nothing was charged */
+    void (*uncharge)(void *ctx, size_t n_bytes, size_t n_fds);
+    void *ctx;
+};
+
 enum {
     NN_PEER_E_ENDED = 1, /* the connection is over; nothing was sent */
-    NN_PEER_E_FULL = 2,  /* the client does not read; it has been ended */
+    NN_PEER_E_FULL = 2,  /* the client does not read, or its account is empty; it has been ended */
 };
 
 /* nn_peer_new() - over a connected socket. Consumes fd. wake_fd (an eventfd,
@@ -34,6 +45,13 @@ enum {
  * Returns: 0, -errno. */
 int nn_peer_new(int fd, int wake_fd, struct nn_peer **ret_peer);
 struct nn_peer *nn_peer_free(struct nn_peer *peer);
+
+/* nn_peer_charge_to() - from now on; nothing was sent but the hello. The account is used until
+ * nn_peer_end(), at which all is given back. */
+void nn_peer_charge_to(struct nn_peer *peer, const struct nn_peer_account *account);
+
+/* nn_peer_settle() - gives back what was read. The loop's thread, at each step. */
+void nn_peer_settle(struct nn_peer *peer);
 
 /* nn_peer_answer_hello() - after the client's hello: takes its events socket out of
  * packet, answers with ours. hello is lowered to what both can do.

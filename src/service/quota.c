@@ -12,6 +12,7 @@ struct nn_service_quota_user {
     uid_t uid;
     size_t n_connections;
     size_t n_bytes, n_fds;
+    size_t n_passed_fds;
 };
 
 struct nn_service_quota {
@@ -129,6 +130,28 @@ void nn_service_quota_release(struct nn_service_quota_user *user, size_t n_bytes
     assert(user->n_bytes >= n_bytes && user->n_fds >= n_fds);
     user->n_bytes -= n_bytes;
     user->n_fds -= n_fds;
+    pthread_mutex_unlock(&user->quota->lock);
+}
+
+int nn_service_quota_pass(struct nn_service_quota_user *user, size_t n_fds)
+{
+    size_t n_max = user->quota->limits.n_fds_per_user;
+    int r = 0;
+
+    pthread_mutex_lock(&user->quota->lock);
+    if (n_fds > n_max || user->n_passed_fds > n_max - n_fds)
+        r = nn_error_origin(-EDQUOT);
+    else
+        user->n_passed_fds += n_fds;
+    pthread_mutex_unlock(&user->quota->lock);
+    return r;
+}
+
+void nn_service_quota_passed(struct nn_service_quota_user *user, size_t n_fds)
+{
+    pthread_mutex_lock(&user->quota->lock);
+    assert(user->n_passed_fds >= n_fds);
+    user->n_passed_fds -= n_fds;
     pthread_mutex_unlock(&user->quota->lock);
 }
 

@@ -28,7 +28,7 @@ struct nn_service_quota_limits {
     size_t n_connections; /* of all users */
     size_t n_connections_per_user;
     size_t n_bytes_per_user; /* received and not answered; one request may go beyond */
-    size_t n_fds_per_user;
+    size_t n_fds_per_user;   /* as many of requests, and as many of replies that were not read */
 };
 
 int nn_service_quota_new(const struct nn_service_quota_limits *limits,
@@ -46,6 +46,11 @@ void nn_service_quota_leave(struct nn_service_quota_user *user);
 /* nn_service_quota_charge(), nn_service_quota_release() - a request was received, was answered. */
 void nn_service_quota_charge(struct nn_service_quota_user *user, size_t n_bytes, size_t n_fds);
 void nn_service_quota_release(struct nn_service_quota_user *user, size_t n_bytes, size_t n_fds);
+
+/* nn_service_quota_pass() - descriptors are handed to the user in a reply, until
+ * nn_service_quota_passed() says that it took them. Returns: 0, -EDQUOT (too many wait). */
+int nn_service_quota_pass(struct nn_service_quota_user *user, size_t n_fds);
+void nn_service_quota_passed(struct nn_service_quota_user *user, size_t n_fds);
 
 /* nn_service_quota_may_receive() - whether another request of the user may be read. */
 bool nn_service_quota_may_receive(struct nn_service_quota_user *user);

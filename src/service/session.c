@@ -273,6 +273,29 @@ static void on_get_memories(void *ctx, const struct nn_hal_get_memories_event *e
     send_event(ctx, NN_HAL_EVENT_GET_MEMORIES, event);
 }
 
+/* -- what was not read ------------------------------------------------------------------------ */
+
+static int charge_unread(void *ctx, size_t n_bytes, size_t n_fds)
+{
+    struct nn_service_session *session = ctx;
+    int r = nn_service_quota_pass(session->user, n_fds);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    r = nn_meter_charge(nn_host_meter(session->hal), n_bytes);
+    if (r < 0)
+        nn_service_quota_passed(session->user, n_fds);
+    return nn_error_trace(r);
+}
+
+static void uncharge_unread(void *ctx, size_t n_bytes, size_t n_fds)
+{
+    struct nn_service_session *session = ctx;
+
+    nn_meter_uncharge(nn_host_meter(session->hal), n_bytes);
+    nn_service_quota_passed(session->user, n_fds);
+}
+
 /* -- the loop ------------------------------------------------------------------------------------ */
 
 int nn_service_session_new(struct nn_service_session_context *context, int fd, uint64_t id,
@@ -325,6 +348,7 @@ void nn_service_session_poll(struct nn_service_session *session, struct pollfd *
 {
     bool reads = may_read(session);
 
+    nn_peer_settle(session->peer);
     if (!reads) {
         /* Asked again after the store: a call that ended in between has found 0, and woke
          * nothing. */
@@ -378,6 +402,8 @@ static int session_greet(struct nn_service_session *session, struct nn_packet *p
         session_drop(session, "no memory for a session");
         return NN_SESSION_E_ENDED;
     }
+    nn_peer_charge_to(session->peer,
+                      &(struct nn_peer_account){charge_unread, uncharge_unread, session});
     nn_log("service", NN_LOG_DEBUG, "client %d of user %u", (int)session->client.pid,
            (unsigned)session->client.uid);
     return 0;

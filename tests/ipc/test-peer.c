@@ -118,6 +118,100 @@ TEST(a_client_that_never_reads_is_ended)
 }
 TEST_END
 
+/* -- what was not read is charged ------------------------------------------------------- */
+
+struct purse {
+    size_t n_bytes, n_fds, max_bytes;
+};
+
+static int purse_charge(void *ctx, size_t n_bytes, size_t n_fds)
+{
+    struct purse *purse = ctx;
+
+    if (purse->n_bytes + n_bytes > purse->max_bytes)
+        return -EDQUOT;
+    purse->n_bytes += n_bytes;
+    purse->n_fds += n_fds;
+    return 0;
+}
+
+static void purse_uncharge(void *ctx, size_t n_bytes, size_t n_fds)
+{
+    struct purse *purse = ctx;
+
+    ck_assert_uint_ge(purse->n_bytes, n_bytes);
+    ck_assert_uint_ge(purse->n_fds, n_fds);
+    purse->n_bytes -= n_bytes;
+    purse->n_fds -= n_fds;
+}
+
+static void read_all(struct setup *setup, uint64_t n)
+{
+    struct nn_packet packet;
+
+    while (n > 0) {
+        while (nn_packet_recv(setup->client_fd, 1 << 20, true, &packet) == 0) {
+            nn_packet_done(&packet);
+            n--;
+        }
+        ck_assert_int_eq(nn_peer_flush(setup->peer), 0);
+    }
+    nn_peer_settle(setup->peer);
+}
+
+/* Bodies in the socket, as files, and after that in the queue. */
+TEST(what_a_client_has_not_read_is_charged_until_it_reads)
+{
+    static char large[200000];
+    struct purse purse = {.max_bytes = SIZE_MAX};
+    struct setup setup;
+    uint64_t n = 0;
+
+    start(&setup);
+    nn_peer_charge_to(setup.peer, &(struct nn_peer_account){purse_charge, purse_uncharge, &purse});
+    while (!nn_peer_wants_write(setup.peer, false)) {
+        ck_assert_int_eq(send_number(&setup, false, ++n, large, sizeof(large), setup.client_fd), 0);
+        ck_assert_uint_ge(purse.n_bytes, n * sizeof(large));
+        ck_assert_uint_ge(purse.n_fds, n);
+    }
+    read_all(&setup, n);
+    ck_assert_uint_eq(purse.n_bytes, 0);
+    ck_assert_uint_eq(purse.n_fds, 0);
+    /* Once more, and the end gives it back. */
+    for (n = 0; n < 5; n++)
+        ck_assert_int_eq(send_number(&setup, false, 1, large, sizeof(large), -1), 0);
+    ck_assert_uint_ge(purse.n_bytes, 5 * sizeof(large));
+    nn_peer_end(setup.peer);
+    ck_assert_uint_eq(purse.n_bytes, 0);
+    ck_assert_uint_eq(purse.n_fds, 0);
+    stop(&setup);
+}
+TEST_END
+
+TEST(a_client_that_cannot_pay_is_ended)
+{
+    static char large[200000];
+    struct purse purse = {.max_bytes = 1000000};
+    struct setup setup;
+    int r = 0;
+
+    for (int i = 0; i < 2; i++) {
+        size_t n_bytes = i == 0 ? 60000 : sizeof(large);
+
+        start(&setup);
+        nn_peer_charge_to(setup.peer,
+                          &(struct nn_peer_account){purse_charge, purse_uncharge, &purse});
+        for (int n = 0; r == 0 && n < 30; n++)
+            r = send_number(&setup, false, 1, large, n_bytes, -1);
+        ck_assert_int_eq(r, NN_PEER_E_FULL);
+        ck_assert(nn_peer_has_ended(setup.peer));
+        ck_assert_uint_eq(purse.n_bytes, 0);
+        stop(&setup);
+        r = 0;
+    }
+}
+TEST_END
+
 TEST(many_small_packets_are_bounded_too)
 {
     struct setup setup;
@@ -213,6 +307,7 @@ TEST(a_hello_without_a_proper_events_socket_is_a_violation)
 TEST_END
 
 CHECK_MAIN("peer", what_does_not_fit_is_queued_and_comes_in_order,
-           a_client_that_never_reads_is_ended, many_small_packets_are_bounded_too,
+           a_client_that_never_reads_is_ended, what_a_client_has_not_read_is_charged_until_it_reads,
+           a_client_that_cannot_pay_is_ended, many_small_packets_are_bounded_too,
            a_client_that_is_gone_ends_the_peer, ending_wakes_the_loop_and_tells_the_client,
            a_hello_without_a_proper_events_socket_is_a_violation)

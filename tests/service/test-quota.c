@@ -57,5 +57,33 @@ TEST(what_is_not_answered_holds_back_that_user_alone)
 }
 TEST_END
 
+TEST(descriptors_that_are_not_taken_are_bounded)
+{
+    struct nn_service_quota_user *one = NULL, *same = NULL, *other = NULL;
+    struct nn_service_quota *quota = NULL;
+
+    ck_assert_int_eq(nn_service_quota_new(&limits, &quota), 0);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1000, &one), 0);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1000, &same), 0);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1001, &other), 0);
+    ck_assert_int_eq(nn_service_quota_pass(one, 6), 0);
+    ck_assert_int_eq(nn_service_quota_pass(same, 5), -EDQUOT);
+    ck_assert_int_eq(nn_service_quota_pass(same, 4), 0);
+    ck_assert_int_eq(nn_service_quota_pass(other, 11), -EDQUOT);
+    ck_assert_int_eq(nn_service_quota_pass(other, 10), 0);
+    /* Requests have a limit of their own: their answers could not be taken otherwise. */
+    ck_assert(nn_service_quota_may_receive(one));
+    nn_service_quota_passed(one, 6);
+    ck_assert_int_eq(nn_service_quota_pass(same, 6), 0);
+    nn_service_quota_passed(same, 10);
+    nn_service_quota_passed(other, 10);
+    nn_service_quota_leave(one);
+    nn_service_quota_leave(same);
+    nn_service_quota_leave(other);
+    nn_service_quota_free(quota);
+}
+TEST_END
+
 CHECK_MAIN("quota", connections_are_bounded_per_user_and_together,
-           what_is_not_answered_holds_back_that_user_alone)
+           what_is_not_answered_holds_back_that_user_alone,
+           descriptors_that_are_not_taken_are_bounded)

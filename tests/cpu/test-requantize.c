@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { N = NN_LANES_I32 };
+enum { N = 2 * NN_LANES_I32 };
 
 static uint64_t seed = 1;
 
@@ -73,21 +73,24 @@ TEST(codes_are_exact)
         choose_columns();
         r = nn_requantize_use(block, N, low, high);
         for (int i = 0; i < 8; i++) {
-            int32_t sums[N], codes[N];
-            nn_vector_i32 result;
+            int32_t sums[N];
+            uint8_t codes[2 * N];
+            nn_vector_i32 words, result;
 
             for (size_t k = 0; k < N; k++)
                 sums[k] = choose_sum(multipliers[k]);
-            result = nn_requantize(&r, nn_load_i32(sums), 0);
+            words = nn_requantize(&r, nn_load_i32(sums), 0, nn_load_i32(sums + N / 2), N / 2);
+            result = nn_requantize_order(words, words);
             memcpy(codes, &result, sizeof(codes));
+            ck_assert_mem_eq(codes, codes + N, N);
             for (size_t k = 0; k < N; k++) {
                 int32_t scaled = nn_multiplier_apply(sums[k], multipliers[k]);
                 int32_t expected = nn_clamp_i32((int32_t)((uint32_t)scaled + (uint32_t)zero_point),
                                                 low, high);
 
                 ck_assert_msg(codes[k] == expected,
-                              "%" PRId32 " * %" PRId32 " * 2^%" PRId32 " + %" PRId32 ": %" PRId32
-                              ", not %" PRId32,
+                              "%" PRId32 " * %" PRId32 " * 2^%" PRId32 " + %" PRId32
+                              ": %u, not %" PRId32,
                               sums[k], multipliers[k].mantissa, multipliers[k].shift - 31,
                               zero_point, codes[k], expected);
             }

@@ -16,7 +16,9 @@
  * is at most 2^24 units for any code in reach; base, fused multiply-add and the conversion back
  * round by half a unit each. 6 units are added, so that a true value on the other side of a border
  * shows as a fraction of less than 16 units. Lanes with such a fraction, 1 of 4096, are computed
- * again one by one. What is clamped is clamped first, to the middle of the outermost code.
+ * again one by one. A z that does not fit 32 bits is converted to INT32_MIN: its fraction is 0. One
+ * beyond 2^24 units may have a larger error, but is far outside of the codes to which words are
+ * clamped at last.
  *
  * Sums may have any value; shifts must lie in [-31, 0]: nn_requantize_fits(). */
 #ifndef NN_DRIVERS_CPU_KERNELS_COMMON_REQUANTIZE_H
@@ -37,7 +39,7 @@ struct nn_requantize {
     bool rounds_once; /* as nn_multiplier_apply_once() does: floor(y + 1/2). The caller sets it */
     int32_t *bias, *mantissa, *shift; /* shift: to the right */
     float *scale, *base_above, *base_below;
-    float low, high; /* codes, in the units of z */
+    int16_t low, high; /* codes */
 };
 
 static inline struct nn_requantize nn_requantize_at(void *block, size_t n)
@@ -58,8 +60,8 @@ static inline struct nn_requantize nn_requantize_use(const void *block, size_t n
 {
     struct nn_requantize r = nn_requantize_at((void *)(uintptr_t)block, n);
 
-    r.low = (float)low * 65536.0f + 32768.0f;
-    r.high = (float)high * 65536.0f + 32768.0f;
+    r.low = (int16_t)low;
+    r.high = (int16_t)high;
     return r;
 }
 
@@ -84,62 +86,119 @@ static inline void nn_requantize_set(struct nn_requantize *r, size_t column, int
     r->base_below[column] = (float)((middle - beside) * 65536.0 + 6.0);
 }
 
-/* The lanes near a border between two codes again. */
-static __attribute__((noinline, cold)) nn_vector_i32
-NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r, nn_vector_i32 sums,
-                                           size_t column, nn_vector_i32 codes, uint32_t lanes)
-{
-    int32_t low = (int32_t)r->low >> 16, high = (int32_t)r->high >> 16;
+/* Two vectors of sums, and their codes in units of 2^-16. */
+struct nn_requantize_pair {
+    nn_vector_i32 sums[2], units[2];
+};
 
+/* The lanes near a border between two codes again: word 2 * lane + vector of the mask for each. The
+ * vectors' columns begin at column_a and column_b. */
+static __attribute__((noinline, cold)) void
+NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r,
+                                           struct nn_requantize_pair *pair, size_t column_a,
+                                           size_t column_b, uint32_t lanes)
+{
+    /* With AVX2 the mask has a bit for each byte. */
+    if (NN_VARIANT_VECTOR_BYTES == 32)
+        lanes &= 0x55555555;
     for (; lanes; lanes &= lanes - 1) {
-        size_t i = (size_t)__builtin_ctz(lanes), at = column + i;
+        size_t word = (size_t)__builtin_ctz(lanes) / (NN_VARIANT_VECTOR_BYTES == 32 ? 2 : 1);
+        size_t v = word % 2, i = word / 2;
+        size_t at = (v ? column_b : column_a) + i;
         struct nn_multiplier m = {r->mantissa[at], -r->shift[at]};
         /* The base is the zero point and a half, at most a quarter more, in units of 2^-16. */
         uint32_t zero = (uint32_t)((int32_t)r->base_above[at] >> 16);
+        int32_t scaled = r->rounds_once ? nn_multiplier_apply_once(pair->sums[v][i], m)
+                                        : nn_multiplier_apply(pair->sums[v][i], m);
 
-        int32_t scaled = r->rounds_once ? nn_multiplier_apply_once(sums[i], m)
-                                        : nn_multiplier_apply(sums[i], m);
-
-        codes[i] = nn_clamp_i32((int32_t)((uint32_t)scaled + zero), low, high);
+        pair->units[v][i] = nn_clamp_i32((int32_t)((uint32_t)scaled + zero), r->low, r->high) << 16;
     }
-    return codes;
 }
 
-/* nn_requantize() - the codes of a vector of sums, bias included, of columns from column on. */
-NN_INLINE nn_vector_i32 nn_requantize(const struct nn_requantize *r, nn_vector_i32 sums,
-                                      size_t column)
+/* nn_requantize_units() - sums as codes in units of 2^-16, those near a border maybe wrong. */
+NN_INLINE nn_vector_i32 nn_requantize_units(const struct nn_requantize *r, nn_vector_i32 sums,
+                                            size_t column)
 {
-    nn_vector_i32 codes;
-    uint32_t near;
-
 #if NN_VARIANT_VECTOR_BYTES == 64
     __m512 base = _mm512_mask_loadu_ps(_mm512_loadu_ps(r->base_above + column),
                                        _mm512_movepi32_mask((__m512i)sums), r->base_below + column);
     __m512 z = _mm512_fmadd_ps(_mm512_cvtepi32_ps((__m512i)sums),
                                _mm512_loadu_ps(r->scale + column), base);
-    __m512i units;
 
-    z = _mm512_min_ps(_mm512_max_ps(z, _mm512_set1_ps(r->low)), _mm512_set1_ps(r->high));
-    units = _mm512_cvtps_epi32(z);
-    near = _mm512_testn_epi32_mask(units, _mm512_set1_epi32(0xfff0));
-    codes = (nn_vector_i32)_mm512_srai_epi32(units, 16);
+    return (nn_vector_i32)_mm512_cvtps_epi32(z);
 #else
     __m256 base = _mm256_blendv_ps(_mm256_loadu_ps(r->base_above + column),
                                    _mm256_loadu_ps(r->base_below + column), (__m256)sums);
     __m256 z = _mm256_fmadd_ps(_mm256_cvtepi32_ps((__m256i)sums),
                                _mm256_loadu_ps(r->scale + column), base);
-    __m256i units, fraction;
 
-    z = _mm256_min_ps(_mm256_max_ps(z, _mm256_set1_ps(r->low)), _mm256_set1_ps(r->high));
-    units = _mm256_cvtps_epi32(z);
-    fraction = _mm256_and_si256(units, _mm256_set1_epi32(0xfff0));
-    near = (uint32_t)_mm256_movemask_ps(
-        (__m256)_mm256_cmpeq_epi32(fraction, _mm256_setzero_si256()));
-    codes = (nn_vector_i32)_mm256_srai_epi32(units, 16);
+    return (nn_vector_i32)_mm256_cvtps_epi32(z);
 #endif
-    return __builtin_expect(near != 0, 0)
-               ? NN_VARIANT_SYMBOL(nn_requantize_near_ties)(r, sums, column, codes, near)
-               : codes;
+}
+
+/* nn_requantize_near() - the lanes of two vectors of units that are near a border, as
+ * nn_requantize_near_ties() takes them. The fractions of both meet in one vector of words. */
+NN_INLINE uint32_t nn_requantize_near(nn_vector_i32 a, nn_vector_i32 b)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    __m512i fractions = _mm512_mask_blend_epi16(0xaaaaaaaau, (__m512i)a,
+                                                _mm512_slli_epi32((__m512i)b, 16));
+
+    return _mm512_testn_epi16_mask(fractions, _mm512_set1_epi16(~0xf));
+#else
+    __m256i fractions = _mm256_blend_epi16((__m256i)a, _mm256_slli_epi32((__m256i)b, 16), 0xaa);
+    __m256i near = _mm256_cmpeq_epi16(_mm256_srli_epi16(fractions, 4), _mm256_setzero_si256());
+
+    return (uint32_t)_mm256_movemask_epi8(near);
+#endif
+}
+
+/* nn_requantize() - the codes of two vectors of sums, bias included, of columns from column_a and
+ * column_b on. Returns: words, in the order of packs: for each 128 bits 4 of a, then 4 of b. */
+NN_INLINE nn_vector_i32 nn_requantize(const struct nn_requantize *r, nn_vector_i32 a,
+                                      size_t column_a, nn_vector_i32 b, size_t column_b)
+{
+    nn_vector_i32 units_a = nn_requantize_units(r, a, column_a);
+    nn_vector_i32 units_b = nn_requantize_units(r, b, column_b);
+    uint32_t near = nn_requantize_near(units_a, units_b);
+
+    if (__builtin_expect(near != 0, 0)) {
+        struct nn_requantize_pair pair = {{a, b}, {units_a, units_b}};
+
+        NN_VARIANT_SYMBOL(nn_requantize_near_ties)(r, &pair, column_a, column_b, near);
+        units_a = pair.units[0];
+        units_b = pair.units[1];
+    }
+#if NN_VARIANT_VECTOR_BYTES == 64
+    __m512i words = _mm512_packs_epi32(_mm512_srai_epi32((__m512i)units_a, 16),
+                                       _mm512_srai_epi32((__m512i)units_b, 16));
+
+    words = _mm512_max_epi16(words, _mm512_set1_epi16(r->low));
+    return (nn_vector_i32)_mm512_min_epi16(words, _mm512_set1_epi16(r->high));
+#else
+    __m256i words = _mm256_packs_epi32(_mm256_srai_epi32((__m256i)units_a, 16),
+                                       _mm256_srai_epi32((__m256i)units_b, 16));
+
+    words = _mm256_max_epi16(words, _mm256_set1_epi16(r->low));
+    return (nn_vector_i32)_mm256_min_epi16(words, _mm256_set1_epi16(r->high));
+#endif
+}
+
+/* nn_requantize_order() - the bytes of two results of nn_requantize(), in the order of their lanes:
+ * those of a's two vectors, then those of b's. */
+NN_INLINE nn_vector_i32 nn_requantize_order(nn_vector_i32 a, nn_vector_i32 b)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+
+    return (nn_vector_i32)_mm512_permutexvar_epi32(order,
+                                                   _mm512_packus_epi16((__m512i)a, (__m512i)b));
+#else
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+
+    return (nn_vector_i32)_mm256_permutevar8x32_epi32(_mm256_packus_epi16((__m256i)a, (__m256i)b),
+                                                      order);
+#endif
 }
 
 #endif

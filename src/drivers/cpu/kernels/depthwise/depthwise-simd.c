@@ -308,22 +308,17 @@ NN_INLINE void interleave(const struct depthwise_simd_job *job, const uint8_t *d
 #endif
 }
 
-/* n codes of a block, back in the order of channels. */
-NN_INLINE void store_block(uint8_t *out, const nn_vector_i32 codes[VECTORS], size_t n)
+/* n codes of a block, back in the order of channels: two vectors of words with VNNI, else one. */
+NN_INLINE void store_block(uint8_t *out, const nn_vector_i32 words[VECTORS / 2], size_t n)
 {
 #if defined(NN_VARIANT_VNNI)
-    _mm512_mask_storeu_epi8(
-        out, LOAD_MASK(n),
-        _mm512_packus_epi16(_mm512_packs_epi32((__m512i)codes[0], (__m512i)codes[1]),
-                            _mm512_packs_epi32((__m512i)codes[2], (__m512i)codes[3])));
+    _mm512_mask_storeu_epi8(out, LOAD_MASK(n),
+                            _mm512_packus_epi16((__m512i)words[0], (__m512i)words[1]));
 #elif NN_VARIANT_VECTOR_BYTES == 64
-    _mm256_mask_storeu_epi8(
-        out, (__mmask32)LOAD_MASK(n),
-        _mm512_cvtepi16_epi8(_mm512_packs_epi32((__m512i)codes[0], (__m512i)codes[1])));
+    _mm256_mask_storeu_epi8(out, (__mmask32)LOAD_MASK(n), _mm512_cvtepi16_epi8((__m512i)words[0]));
 #else
-    __m256i words = _mm256_packs_epi32((__m256i)codes[0], (__m256i)codes[1]);
-    __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words),
-                                     _mm256_extracti128_si256(words, 1));
+    __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128((__m256i)words[0]),
+                                     _mm256_extracti128_si256((__m256i)words[0], 1));
 
     memcpy(out, &bytes, n < CHANNELS ? n : CHANNELS);
 #endif
@@ -347,7 +342,7 @@ NN_INLINE void block_run(const struct depthwise_simd_job *job, const uint8_t *da
     const uint8_t *block = job->weights + b * block_bytes(job->n_groups);
     const nn_simd_weight *weights = (const void *)(block + CONSTANT_BYTES);
     struct nn_requantize r = nn_requantize_use(block, CHANNELS, job->low, job->high);
-    nn_vector_i32 sums[VECTORS], totals[VECTORS], codes[VECTORS];
+    nn_vector_i32 sums[VECTORS], totals[VECTORS], words[VECTORS / 2];
 
 #pragma GCC unroll 4
     for (size_t v = 0; v < VECTORS; v++) {
@@ -367,12 +362,12 @@ NN_INLINE void block_run(const struct depthwise_simd_job *job, const uint8_t *da
         }
     }
 #pragma GCC unroll 4
-    for (size_t v = 0; v < VECTORS; v++) {
-        if (has_zero)
-            sums[v] -= find_correction(totals[v], job->weight_zero);
-        codes[v] = nn_requantize(&r, sums[v], v * LANES);
-    }
-    store_block(out, codes, n);
+    for (size_t v = 0; v < VECTORS && has_zero; v++)
+        sums[v] -= find_correction(totals[v], job->weight_zero);
+#pragma GCC unroll 2
+    for (size_t v = 0; v < VECTORS; v += 2)
+        words[v / 2] = nn_requantize(&r, sums[v], v * LANES, sums[v + 1], (v + 1) * LANES);
+    store_block(out, words, n);
 }
 
 /* n_bytes of a row, or of one position, whose first data is at data. */

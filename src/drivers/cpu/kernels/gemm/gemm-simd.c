@@ -206,22 +206,27 @@ struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
 
 /* ---- tiles ---- */
 
-NN_INLINE void store_codes(uint8_t *out, nn_vector_i32 codes, size_t n)
+/* Two rows of n_vectors * LANES codes, as nn_requantize_order() returns them. */
+NN_INLINE void store_rows(uint8_t *a, uint8_t *b, nn_vector_i32 codes, const size_t n_vectors)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    __m128i bytes = _mm512_cvtepi32_epi8((__m512i)codes);
-
-    if (n >= LANES)
-        _mm_storeu_si128((__m128i *)(void *)out, bytes);
-    else
-        _mm_mask_storeu_epi8(out, (__mmask16)((1u << n) - 1), bytes);
+    if (n_vectors == 2) {
+        _mm256_storeu_si256((void *)a, _mm512_castsi512_si256((__m512i)codes));
+        _mm256_storeu_si256((void *)b, _mm512_extracti64x4_epi64((__m512i)codes, 1));
+    } else {
+        _mm_storeu_si128((void *)a, _mm512_castsi512_si128((__m512i)codes));
+        _mm_storeu_si128((void *)b, _mm512_extracti32x4_epi32((__m512i)codes, 1));
+    }
 #else
-    __m256i words = _mm256_packs_epi32((__m256i)codes, (__m256i)codes);
-    __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(_mm256_permute4x64_epi64(words, 0x08)),
-                                     _mm_setzero_si128());
-    uint64_t all = (uint64_t)_mm_cvtsi128_si64(bytes);
+    __m128i low = _mm256_castsi256_si128((__m256i)codes);
 
-    memcpy(out, &all, n < LANES ? n : LANES);
+    if (n_vectors == 2) {
+        _mm_storeu_si128((void *)a, low);
+        _mm_storeu_si128((void *)b, _mm256_extracti128_si256((__m256i)codes, 1));
+    } else {
+        _mm_storel_epi64((void *)a, low);
+        _mm_storeh_pd((void *)b, _mm_castsi128_pd(low));
+    }
 #endif
 }
 
@@ -267,6 +272,66 @@ NN_INLINE const nn_simd_weight *segment_add(nn_vector_i32 sums[MAX_TILE_ROWS][2]
     return weights;
 }
 
+/* Takes what a packed zero point adds to each row. */
+NN_INLINE void corrections_take(nn_vector_i32 sums[MAX_TILE_ROWS][2], const int32_t *corrections,
+                                const size_t n_rows, const size_t n_vectors)
+{
+#ifdef NN_VARIANT_VNNI
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++)
+#pragma GCC unroll 2
+        for (size_t j = 0; j < n_vectors; j++)
+            sums[i][j] -= nn_splat_i32(corrections[i]);
+#else
+    (void)sums, (void)corrections, (void)n_rows, (void)n_vectors;
+#endif
+}
+
+/* The codes of a row of a panel of two vectors. */
+NN_INLINE nn_vector_i32 panel_requantize(const struct nn_requantize *r, const nn_vector_i32 *sums,
+                                         size_t column)
+{
+    return nn_requantize(r, sums[0], column, sums[1], column + LANES);
+}
+
+/* The codes of two rows of a tile, one after the other. */
+NN_INLINE nn_vector_i32 rows_requantize(const struct nn_requantize *r, const nn_vector_i32 *a,
+                                        const nn_vector_i32 *b, size_t column,
+                                        const size_t n_vectors)
+{
+    nn_vector_i32 words;
+
+    if (n_vectors == 1) {
+        words = nn_requantize(r, a[0], column, b[0], column);
+        return nn_requantize_order(words, words);
+    }
+    words = panel_requantize(r, a, column);
+    return nn_requantize_order(words, a == b ? words : panel_requantize(r, b, column));
+}
+
+/* The codes of a tile. Rows of the last columns, which may be shorter, are made beside their place. */
+NN_INLINE void tile_store(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                          size_t column, nn_vector_i32 sums[MAX_TILE_ROWS][2], const size_t n_rows,
+                          const size_t n_vectors)
+{
+    size_t n_left = gemm->n_columns - column;
+    bool is_short = n_left < n_vectors * LANES;
+    uint8_t rows[MAX_TILE_ROWS * PANEL], *out = tile->out + column;
+    uint8_t *to = is_short ? rows : out;
+    size_t step = is_short ? PANEL : gemm->n_columns;
+
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n_rows; i += 2) {
+        size_t next = i + 1 < n_rows ? i + 1 : i;
+
+        store_rows(to + i * step, to + next * step,
+                   rows_requantize(&gemm->requantize, sums[i], sums[next], column, n_vectors),
+                   n_vectors);
+    }
+    for (size_t i = 0; is_short && i < n_rows; i++)
+        memcpy(out + i * gemm->n_columns, rows + i * PANEL, n_left);
+}
+
 /* n_rows and n_vectors are constants where this is called, so that sums are registers. */
 NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
                         const struct panel *panel, const int32_t *corrections, const size_t n_rows,
@@ -274,7 +339,6 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
     const nn_simd_weight *weights = panel->weights;
-    size_t n_left = gemm->n_columns - panel->column;
     nn_vector_i32 sums[MAX_TILE_ROWS][2];
 
 #pragma GCC unroll 12
@@ -289,17 +353,8 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
                 &(struct segment){tile->rows + y * segments->row_step + x * segments->tap_step,
                                   tile->stride, segments->n_elements, weights},
                 n_rows, n_vectors);
-#pragma GCC unroll 12
-    for (size_t i = 0; i < n_rows; i++) {
-        nn_vector_i32 correction = nn_splat_i32(corrections[i]);
-
-#pragma GCC unroll 2
-        for (size_t j = 0; j < n_vectors; j++)
-            store_codes(tile->out + i * gemm->n_columns + panel->column + j * LANES,
-                        nn_requantize(&gemm->requantize, sums[i][j] - correction,
-                                      panel->column + j * LANES),
-                        n_left > j * LANES ? n_left - j * LANES : 0);
-    }
+    corrections_take(sums, corrections, n_rows, n_vectors);
+    tile_store(gemm, tile, panel->column, sums, n_rows, n_vectors);
 }
 
 typedef void (*tile_fn)(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
@@ -434,6 +489,7 @@ static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_
     const struct nn_gemm_segments *segments = &gemm->segments;
     size_t k = segments->n_rows * segments->n_taps * segments->n_elements, column = panel->column;
     const nn_simd_weight *weights = panel->weights;
+    uint8_t row[N_WIDE * PANEL];
     nn_vector_i32 sums[2 * N_WIDE];
 
 #pragma GCC unroll 8
@@ -457,9 +513,15 @@ static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_
         }
 #pragma GCC unroll 8
     for (size_t j = 0; j < 2 * N_WIDE; j++)
-        store_codes(tile->out + column + j * LANES,
-                    nn_requantize(&gemm->requantize, sums[j] - correction, column + j * LANES),
-                    gemm->n_columns - nn_min_size(gemm->n_columns, column + j * LANES));
+        sums[j] -= correction;
+#pragma GCC unroll 2
+    for (size_t j = 0; j < 2 * N_WIDE; j += 4)
+        store_rows(row + j * LANES, row + (j + 2) * LANES,
+                   nn_requantize_order(
+                       panel_requantize(&gemm->requantize, sums + j, column + j * LANES),
+                       panel_requantize(&gemm->requantize, sums + j + 2, column + (j + 2) * LANES)),
+                   2);
+    memcpy(tile->out + column, row, nn_min_size(gemm->n_columns - column, sizeof(row)));
 }
 
 /* How many columns a wide run takes from column on; 0: too few are left. */

@@ -14,6 +14,9 @@
 
 #include <errno.h>
 
+/* Sums of a tile, two vectors of y and an element of x stay in the registers. */
+enum { TILE_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 8 : 6, TILE_COLUMNS = 2 * NN_LANES_F32 };
+
 struct matmul_params {
     uint32_t adjoint_x, adjoint_y;
     struct nn_multiplier multiplier; /* TENSOR_QUANT8_ASYMM_SIGNED */
@@ -42,8 +45,12 @@ static bool find_matmul_scratch(const struct nn_kernel_step *step, struct nn_ker
 {
     const struct matmul_params *params = step->params;
 
-    return !needs_scratch(step->inputs[0].type, params->adjoint_y) ||
-           nn_mul_size(nn_tensor_count(&step->inputs[1]), sizeof(float), &ret->bytes);
+    const struct nn_tensor *x = &step->inputs[0];
+    size_t k = x->dims[x->n_dims - (params->adjoint_x ? 2 : 1)];
+
+    return nn_mul_size(k, TILE_COLUMNS * sizeof(float), &ret->worker_bytes) &&
+           (!needs_scratch(x->type, params->adjoint_y) ||
+            nn_mul_size(nn_tensor_count(&step->inputs[1]), sizeof(float), &ret->bytes));
 }
 
 struct matmul_job {
@@ -166,21 +173,29 @@ static void accumulate_integer(const struct matmul_job *job, size_t row, const u
     }
 }
 
-/* Sums of a tile, two vectors of y and an element of x stay in the registers. */
-enum { TILE_ROWS = NN_VARIANT_VECTOR_BYTES == 64 ? 8 : 6, TILE_COLUMNS = 2 * NN_LANES_F32 };
+/* TILE_COLUMNS columns of y, from column j on: rows of them follow each other, since those of y may be
+ * so far apart that they displace each other in the nearest cache. */
+static const float *columns_pack(const struct matmul_job *job, size_t row, size_t j, float *packed)
+{
+    const float *y = (const float *)job->y + row / job->m * job->k * job->n + j;
 
-/* n_rows rows, a constant where this is called, and TILE_COLUMNS columns of float32. */
-NN_INLINE void tile_f32(const struct matmul_job *job, size_t row, size_t j, const size_t n_rows)
+    for (size_t k = 0; k < job->k; k++)
+        memcpy(packed + k * TILE_COLUMNS, y + k * job->n, TILE_COLUMNS * sizeof(*y));
+    return packed;
+}
+
+/* n_rows rows, a constant where this is called, and TILE_COLUMNS columns of float32 from j on. */
+NN_INLINE void tile_f32(const struct matmul_job *job, const float *y, size_t row, size_t j,
+                        const size_t n_rows)
 {
     const float *x = (const float *)job->args->inputs[0].data + row * job->k;
-    const float *y = (const float *)job->y + row / job->m * job->k * job->n + j;
     float *out = (float *)job->args->outputs[0].data + row * job->n + j;
     nn_vector_f32 sums[TILE_ROWS][2];
 
 #pragma GCC unroll 8
     for (size_t r = 0; r < n_rows; r++)
         sums[r][0] = sums[r][1] = (nn_vector_f32){0};
-    for (size_t k = 0; k < job->k; k++, y += job->n) {
+    for (size_t k = 0; k < job->k; k++, y += TILE_COLUMNS) {
         nn_vector_f32 left = nn_load_f32(y), right = nn_load_f32(y + NN_LANES_F32);
 
 #pragma GCC unroll 8
@@ -198,8 +213,21 @@ NN_INLINE void tile_f32(const struct matmul_job *job, size_t row, size_t j, cons
     }
 }
 
+/* As many rows as a tile has, or what is left of them. */
+static void rows_tile(const struct matmul_job *job, const float *y, size_t row, size_t j, size_t n)
+{
+    if (n >= TILE_ROWS) {
+        tile_f32(job, y, row, j, TILE_ROWS);
+        return;
+    }
+    for (; n >= 2; n -= 2, row += 2)
+        tile_f32(job, y, row, j, 2);
+    if (n)
+        tile_f32(job, y, row, j, 1);
+}
+
 /* Whole tiles of rows [begin, end) of one matrix. Returns: the columns that are done. */
-static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end,
+static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end, float *packed,
                         struct nn_pace *pace)
 {
     size_t n_columns = job->n / TILE_COLUMNS * TILE_COLUMNS;
@@ -208,12 +236,10 @@ static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end,
     if (job->args->inputs[0].type != NNHAL_TENSOR_FLOAT32 || job->params->adjoint_x)
         return 0;
     for (size_t j = 0; j < n_columns && !nn_pace_ends(pace, cost); j += TILE_COLUMNS) {
-        size_t row = begin;
+        const float *y = columns_pack(job, begin, j, packed);
 
-        for (; row + TILE_ROWS <= end; row += TILE_ROWS)
-            tile_f32(job, row, j, TILE_ROWS);
-        for (; row < end; row++)
-            tile_f32(job, row, j, 1);
+        for (size_t row = begin; row < end; row += TILE_ROWS)
+            rows_tile(job, y, row, j, end - row);
     }
     return n_columns;
 }
@@ -251,7 +277,7 @@ static void rows_float(void *ctx, size_t begin_item, size_t end_item, unsigned w
 
     while (begin < end) {
         size_t stop = nn_min_size(end, (begin / job->m + 1) * job->m);
-        size_t first = tiles_f32(job, begin, stop, &pace);
+        size_t first = tiles_f32(job, begin, stop, nn_worker_scratch(job->args, worker), &pace);
 
         for (; begin < stop; begin++)
             row_float(job, begin, first, &pace);

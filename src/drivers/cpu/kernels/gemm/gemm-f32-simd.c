@@ -9,6 +9,9 @@
 
 enum {
     MAX_TILE_ROWS = NN_GEMM_F32_SIMD_ROWS,
+    /* With one vector of columns: as many sums as products that are on their way. */
+    NARROW_ROWS = 12,
+    WIDE = 4, /* panels that a single row meets at once */
     LANES = NN_LANES_F32,
     PANEL = 2 * LANES, /* columns */
 };
@@ -94,7 +97,7 @@ struct segment_f32 {
 };
 
 /* The products of one segment. Returns: the weights of the next one. */
-NN_INLINE const float *segment_add(nn_vector_f32 sums[MAX_TILE_ROWS][2],
+NN_INLINE const float *segment_add(nn_vector_f32 sums[NARROW_ROWS][2],
                                    const struct segment_f32 *segment, const size_t n_rows,
                                    const size_t n_vectors)
 {
@@ -125,7 +128,7 @@ NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gem
     const struct nn_gemm_segments *segments = &gemm->segments;
     const float *weights = panel->weights, *bias = gemm->bias + panel->column;
     size_t n_last = nn_min_size(gemm->n_columns - panel->column - (n_vectors - 1) * LANES, LANES);
-    nn_vector_f32 sums[MAX_TILE_ROWS][2];
+    nn_vector_f32 sums[NARROW_ROWS][2];
     float *out = tile->out + panel->column;
 
 #pragma GCC unroll 12
@@ -165,32 +168,107 @@ typedef void (*tile_f32_fn)(const struct nn_gemm_f32_simd *gemm,
     {                                                                                              \
         tile_run(gemm, tile, panel, n, vectors);                                                   \
     }
-#define TILES(n)                                                                                   \
-    TILE_OF(n, 1)                                                                                  \
-    TILE_OF(n, 2)
-TILES(1)
-TILES(2)
-TILES(3)
-TILES(4)
-TILES(5)
-TILES(6)
+TILE_OF(1, 1)
+TILE_OF(2, 1)
+TILE_OF(3, 1)
+TILE_OF(4, 1)
+TILE_OF(5, 1)
+TILE_OF(6, 1)
+TILE_OF(7, 1)
+TILE_OF(8, 1)
+TILE_OF(9, 1)
+TILE_OF(10, 1)
+TILE_OF(11, 1)
+TILE_OF(12, 1)
+TILE_OF(1, 2)
+TILE_OF(2, 2)
+TILE_OF(3, 2)
+TILE_OF(4, 2)
+TILE_OF(5, 2)
+TILE_OF(6, 2)
 #if NN_VARIANT_VECTOR_BYTES == 64
-TILES(7)
-TILES(8)
-TILES(9)
-TILES(10)
-TILES(11)
-TILES(12)
+TILE_OF(7, 2)
+TILE_OF(8, 2)
+TILE_OF(9, 2)
+TILE_OF(10, 2)
+TILE_OF(11, 2)
+TILE_OF(12, 2)
 #endif
 
-static const tile_f32_fn tiles_f32[MAX_TILE_ROWS][2] = {
-    {TILE(1, 1), TILE(1, 2)},   {TILE(2, 1), TILE(2, 2)},   {TILE(3, 1), TILE(3, 2)},
-    {TILE(4, 1), TILE(4, 2)},   {TILE(5, 1), TILE(5, 2)},   {TILE(6, 1), TILE(6, 2)},
+static const tile_f32_fn narrow_f32[NARROW_ROWS] = {
+    TILE(1, 1), TILE(2, 1), TILE(3, 1), TILE(4, 1),  TILE(5, 1),  TILE(6, 1),
+    TILE(7, 1), TILE(8, 1), TILE(9, 1), TILE(10, 1), TILE(11, 1), TILE(12, 1),
+};
+static const tile_f32_fn tiles_f32[MAX_TILE_ROWS] = {
+    TILE(1, 2), TILE(2, 2), TILE(3, 2), TILE(4, 2),  TILE(5, 2),  TILE(6, 2),
 #if NN_VARIANT_VECTOR_BYTES == 64
-    {TILE(7, 1), TILE(7, 2)},   {TILE(8, 1), TILE(8, 2)},   {TILE(9, 1), TILE(9, 2)},
-    {TILE(10, 1), TILE(10, 2)}, {TILE(11, 1), TILE(11, 2)}, {TILE(12, 1), TILE(12, 2)},
+    TILE(7, 2), TILE(8, 2), TILE(9, 2), TILE(10, 2), TILE(11, 2), TILE(12, 2),
 #endif
 };
+
+/* One row and WIDE panels of two vectors: two sums alone would wait for each other, and one panel
+ * after the other would be read for too short a time to be fetched ahead. */
+static void wide_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tile,
+                     const struct panel_f32 *panel)
+{
+    const struct nn_gemm_segments *segments = &gemm->segments;
+    size_t k = segments->n_rows * segments->n_taps * segments->n_elements, column = panel->column;
+    const float *weights = panel->weights;
+    nn_vector_f32 sums[2 * WIDE];
+
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 2 * WIDE; j++)
+        sums[j] = nn_load_f32(gemm->bias + column + j * LANES);
+    for (size_t y = 0; y < segments->n_rows; y++)
+        for (size_t x = 0; x < segments->n_taps; x++) {
+            const float *row = tile->rows + y * segments->row_step + x * segments->tap_step;
+
+            for (size_t i = 0; i < segments->n_elements; i++, weights += PANEL) {
+                nn_vector_f32 data = nn_splat_f32(row[i]);
+
+#pragma GCC unroll 8
+                for (size_t j = 0; j < 2 * WIDE; j++)
+                    sums[j] = nn_madd_f32(
+                        data, nn_load_f32(weights + j / 2 * PANEL * k + j % 2 * LANES), sums[j]);
+            }
+        }
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 2 * WIDE; j++)
+        nn_store_f32(tile->out + column + j * LANES,
+                     nn_clamp_vector_f32(sums[j], gemm->low, gemm->high));
+}
+
+/* Whether the rows of b and their results follow those of a. */
+static bool tiles_follow(const struct nn_gemm_f32_tile *a, const struct nn_gemm_f32_tile *b,
+                         size_t n_columns)
+{
+    return b->rows == a->rows + a->n_rows * a->stride && b->out == a->out + a->n_rows * n_columns;
+}
+
+/* A panel of one vector: two tiles together where they follow each other. */
+static void narrow_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
+                       const struct nn_gemm_f32_tile *tiles, size_t n_tiles)
+{
+    for (size_t i = 0; i < n_tiles; i++) {
+        struct nn_gemm_f32_tile tile = tiles[i];
+
+        if (i + 1 < n_tiles && tile.n_rows + tiles[i + 1].n_rows <= NARROW_ROWS &&
+            tiles_follow(&tile, &tiles[i + 1], gemm->n_columns))
+            tile.n_rows += tiles[++i].n_rows;
+        narrow_f32[tile.n_rows - 1](gemm, &tile, panel);
+    }
+}
+
+static void panel_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
+                      const struct nn_gemm_f32_tile *tiles, size_t n_tiles)
+{
+    if (gemm->n_columns - panel->column <= LANES) {
+        narrow_run(gemm, panel, tiles, n_tiles);
+        return;
+    }
+    for (size_t i = 0; i < n_tiles; i++)
+        tiles_f32[tiles[i].n_rows - 1](gemm, &tiles[i], panel);
+}
 
 void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
                           size_t n_tiles, size_t first, size_t end, struct nn_stop *stop)
@@ -200,11 +278,14 @@ void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_g
     size_t cost = 1 + n_tiles * MAX_TILE_ROWS * k * PANEL / 16;
     struct nn_pace pace = nn_pace(stop);
 
-    for (size_t n = first; n < end && !nn_pace_ends(&pace, cost); n += PANEL) {
+    for (size_t n = first, n_done; n < end && !nn_pace_ends(&pace, cost); n += n_done) {
         struct panel_f32 panel = {gemm->panels + n * k, n};
-        bool is_wide = gemm->n_columns - n > LANES;
+        bool is_wide = n_tiles == 1 && tiles->n_rows == 1 && end - n >= WIDE * PANEL;
 
-        for (size_t i = 0; i < n_tiles; i++)
-            tiles_f32[tiles[i].n_rows - 1][is_wide](gemm, &tiles[i], &panel);
+        n_done = is_wide ? WIDE * PANEL : PANEL;
+        if (is_wide)
+            wide_run(gemm, tiles, &panel);
+        else
+            panel_run(gemm, &panel, tiles, n_tiles);
     }
 }

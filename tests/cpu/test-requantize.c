@@ -75,14 +75,17 @@ TEST(codes_are_exact)
         for (int i = 0; i < 8; i++) {
             int32_t sums[N];
             uint8_t codes[2 * N];
-            nn_vector_i32 words, result;
+            nn_vector_i32 halves[2], words, result;
 
             for (size_t k = 0; k < N; k++)
                 sums[k] = choose_sum(multipliers[k]);
-            words = nn_requantize(&r, nn_load_i32(sums), 0, nn_load_i32(sums + N / 2), N / 2);
-            result = nn_requantize_order(words, words);
+            memcpy(halves, sums, sizeof(halves));
+            result = nn_requantize_four(&r, halves, halves, (size_t[]){0, N / 2, 0, N / 2});
             memcpy(codes, &result, sizeof(codes));
             ck_assert_mem_eq(codes, codes + N, N);
+            words = nn_requantize(&r, halves[0], 0, halves[1], N / 2);
+            result = nn_requantize_bytes(&r, words, words);
+            ck_assert_mem_eq(codes, &result, N);
             for (size_t k = 0; k < N; k++) {
                 int32_t scaled = nn_multiplier_apply(sums[k], multipliers[k]);
                 int32_t expected = nn_clamp_i32((int32_t)((uint32_t)scaled + (uint32_t)zero_point),

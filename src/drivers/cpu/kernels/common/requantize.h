@@ -86,33 +86,25 @@ static inline void nn_requantize_set(struct nn_requantize *r, size_t column, int
     r->base_below[column] = (float)((middle - beside) * 65536.0 + 6.0);
 }
 
-/* Two vectors of sums, and their codes in units of 2^-16. */
-struct nn_requantize_pair {
-    nn_vector_i32 sums[2], units[2];
-};
-
-/* The lanes near a border between two codes again: word 2 * lane + vector of the mask for each. The
- * vectors' columns begin at column_a and column_b. */
-static __attribute__((noinline, cold)) void
-NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r,
-                                           struct nn_requantize_pair *pair, size_t column_a,
-                                           size_t column_b, uint32_t lanes)
+/* nn_requantize_near_ties() - a vector of units, the lanes near a border between two codes again. */
+static __attribute__((noinline, cold, pure)) nn_vector_i32
+NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r, nn_vector_i32 sums,
+                                           nn_vector_i32 units, size_t column)
 {
-    /* With AVX2 the mask has a bit for each byte. */
-    if (NN_VARIANT_VECTOR_BYTES == 32)
-        lanes &= 0x55555555;
-    for (; lanes; lanes &= lanes - 1) {
-        size_t word = (size_t)__builtin_ctz(lanes) / (NN_VARIANT_VECTOR_BYTES == 32 ? 2 : 1);
-        size_t v = word % 2, i = word / 2;
-        size_t at = (v ? column_b : column_a) + i;
+    for (size_t i = 0; i < NN_LANES_I32; i++) {
+        size_t at = column + i;
         struct nn_multiplier m = {r->mantissa[at], -r->shift[at]};
         /* The base is the zero point and a half, at most a quarter more, in units of 2^-16. */
         uint32_t zero = (uint32_t)((int32_t)r->base_above[at] >> 16);
-        int32_t scaled = r->rounds_once ? nn_multiplier_apply_once(pair->sums[v][i], m)
-                                        : nn_multiplier_apply(pair->sums[v][i], m);
+        int32_t scaled;
 
-        pair->units[v][i] = nn_clamp_i32((int32_t)((uint32_t)scaled + zero), r->low, r->high) << 16;
+        if (units[i] & 0xfff0)
+            continue;
+        scaled = r->rounds_once ? nn_multiplier_apply_once(sums[i], m)
+                                : nn_multiplier_apply(sums[i], m);
+        units[i] = nn_clamp_i32((int32_t)((uint32_t)scaled + zero), r->low, r->high) << 16;
     }
+    return units;
 }
 
 /* nn_requantize_units() - sums as codes in units of 2^-16, those near a border maybe wrong. */
@@ -136,69 +128,106 @@ NN_INLINE nn_vector_i32 nn_requantize_units(const struct nn_requantize *r, nn_ve
 #endif
 }
 
-/* nn_requantize_near() - the lanes of two vectors of units that are near a border, as
- * nn_requantize_near_ties() takes them. The fractions of both meet in one vector of words. */
-NN_INLINE uint32_t nn_requantize_near(nn_vector_i32 a, nn_vector_i32 b)
+/* nn_requantize_fractions() - of two vectors of units, in one of words; below 1 near a border. */
+NN_INLINE nn_vector_i32 nn_requantize_fractions(nn_vector_i32 a, nn_vector_i32 b)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    __m512i fractions = _mm512_mask_blend_epi16(0xaaaaaaaau, (__m512i)a,
-                                                _mm512_slli_epi32((__m512i)b, 16));
-
-    return _mm512_testn_epi16_mask(fractions, _mm512_set1_epi16(~0xf));
+    return (nn_vector_i32)_mm512_srli_epi16(
+        _mm512_mask_blend_epi16(0xaaaaaaaau, (__m512i)a, _mm512_slli_epi32((__m512i)b, 16)), 4);
 #else
-    __m256i fractions = _mm256_blend_epi16((__m256i)a, _mm256_slli_epi32((__m256i)b, 16), 0xaa);
-    __m256i near = _mm256_cmpeq_epi16(_mm256_srli_epi16(fractions, 4), _mm256_setzero_si256());
+    return (nn_vector_i32)_mm256_srli_epi16(
+        _mm256_blend_epi16((__m256i)a, _mm256_slli_epi32((__m256i)b, 16), 0xaa), 4);
+#endif
+}
 
-    return (uint32_t)_mm256_movemask_epi8(near);
+/* nn_requantize_is_near() - whether any of two vectors of fractions is near a border. */
+NN_INLINE bool nn_requantize_is_near(nn_vector_i32 a, nn_vector_i32 b)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    __m512i least = _mm512_min_epu16((__m512i)a, (__m512i)b);
+
+    return __builtin_expect(_mm512_testn_epi16_mask(least, least) != 0, 0);
+#else
+    __m256i least = _mm256_min_epu16((__m256i)a, (__m256i)b);
+
+    return __builtin_expect(
+        _mm256_movemask_epi8(_mm256_cmpeq_epi16(least, _mm256_setzero_si256())) != 0, 0);
+#endif
+}
+
+/* nn_requantize_words() - two vectors of units to words: for each 128 bits 4 of a, then 4 of b. */
+NN_INLINE nn_vector_i32 nn_requantize_words(nn_vector_i32 a, nn_vector_i32 b)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    return (nn_vector_i32)_mm512_packs_epi32(_mm512_srai_epi32((__m512i)a, 16),
+                                             _mm512_srai_epi32((__m512i)b, 16));
+#else
+    return (nn_vector_i32)_mm256_packs_epi32(_mm256_srai_epi32((__m256i)a, 16),
+                                             _mm256_srai_epi32((__m256i)b, 16));
+#endif
+}
+
+/* nn_requantize_bytes() - two results of nn_requantize_words(), clamped, in the order of their lanes:
+ * those of a's two vectors, then those of b's. */
+NN_INLINE nn_vector_i32 nn_requantize_bytes(const struct nn_requantize *r, nn_vector_i32 a,
+                                            nn_vector_i32 b)
+{
+#if NN_VARIANT_VECTOR_BYTES == 64
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i bytes = _mm512_packus_epi16((__m512i)a, (__m512i)b);
+
+    bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8((int8_t)r->low));
+    bytes = _mm512_min_epu8(bytes, _mm512_set1_epi8((int8_t)r->high));
+    return (nn_vector_i32)_mm512_permutexvar_epi32(order, bytes);
+#else
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i bytes = _mm256_packus_epi16((__m256i)a, (__m256i)b);
+
+    bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8((int8_t)r->low));
+    bytes = _mm256_min_epu8(bytes, _mm256_set1_epi8((int8_t)r->high));
+    return (nn_vector_i32)_mm256_permutevar8x32_epi32(bytes, order);
 #endif
 }
 
 /* nn_requantize() - the codes of two vectors of sums, bias included, of columns from column_a and
- * column_b on. Returns: words, in the order of packs: for each 128 bits 4 of a, then 4 of b. */
+ * column_b on. Returns: words, in the order of nn_requantize_words(). */
 NN_INLINE nn_vector_i32 nn_requantize(const struct nn_requantize *r, nn_vector_i32 a,
                                       size_t column_a, nn_vector_i32 b, size_t column_b)
 {
     nn_vector_i32 units_a = nn_requantize_units(r, a, column_a);
     nn_vector_i32 units_b = nn_requantize_units(r, b, column_b);
-    uint32_t near = nn_requantize_near(units_a, units_b);
+    nn_vector_i32 fractions = nn_requantize_fractions(units_a, units_b), words;
 
-    if (__builtin_expect(near != 0, 0)) {
-        struct nn_requantize_pair pair = {{a, b}, {units_a, units_b}};
-
-        NN_VARIANT_SYMBOL(nn_requantize_near_ties)(r, &pair, column_a, column_b, near);
-        units_a = pair.units[0];
-        units_b = pair.units[1];
+    if (nn_requantize_is_near(fractions, fractions)) {
+        units_a = NN_VARIANT_SYMBOL(nn_requantize_near_ties)(r, a, units_a, column_a);
+        units_b = NN_VARIANT_SYMBOL(nn_requantize_near_ties)(r, b, units_b, column_b);
     }
+    words = nn_requantize_words(units_a, units_b);
 #if NN_VARIANT_VECTOR_BYTES == 64
-    __m512i words = _mm512_packs_epi32(_mm512_srai_epi32((__m512i)units_a, 16),
-                                       _mm512_srai_epi32((__m512i)units_b, 16));
-
-    words = _mm512_max_epi16(words, _mm512_set1_epi16(r->low));
-    return (nn_vector_i32)_mm512_min_epi16(words, _mm512_set1_epi16(r->high));
+    words = (nn_vector_i32)_mm512_max_epi16((__m512i)words, _mm512_set1_epi16(r->low));
+    return (nn_vector_i32)_mm512_min_epi16((__m512i)words, _mm512_set1_epi16(r->high));
 #else
-    __m256i words = _mm256_packs_epi32(_mm256_srai_epi32((__m256i)units_a, 16),
-                                       _mm256_srai_epi32((__m256i)units_b, 16));
-
-    words = _mm256_max_epi16(words, _mm256_set1_epi16(r->low));
-    return (nn_vector_i32)_mm256_min_epi16(words, _mm256_set1_epi16(r->high));
+    words = (nn_vector_i32)_mm256_max_epi16((__m256i)words, _mm256_set1_epi16(r->low));
+    return (nn_vector_i32)_mm256_min_epi16((__m256i)words, _mm256_set1_epi16(r->high));
 #endif
 }
 
-/* nn_requantize_order() - the bytes of two results of nn_requantize(), in the order of their lanes:
- * those of a's two vectors, then those of b's. */
-NN_INLINE nn_vector_i32 nn_requantize_order(nn_vector_i32 a, nn_vector_i32 b)
+/* nn_requantize_four() - the codes of two vectors at a and two at b, of columns from columns[] on.
+ * Returns: bytes, in this order. */
+NN_INLINE nn_vector_i32 nn_requantize_four(const struct nn_requantize *r, const nn_vector_i32 *a,
+                                           const nn_vector_i32 *b, const size_t columns[4])
 {
-#if NN_VARIANT_VECTOR_BYTES == 64
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    nn_vector_i32 units[4] = {
+        nn_requantize_units(r, a[0], columns[0]), nn_requantize_units(r, a[1], columns[1]),
+        nn_requantize_units(r, b[0], columns[2]), nn_requantize_units(r, b[1], columns[3])};
 
-    return (nn_vector_i32)_mm512_permutexvar_epi32(order,
-                                                   _mm512_packus_epi16((__m512i)a, (__m512i)b));
-#else
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-
-    return (nn_vector_i32)_mm256_permutevar8x32_epi32(_mm256_packus_epi16((__m256i)a, (__m256i)b),
-                                                      order);
-#endif
+    if (nn_requantize_is_near(nn_requantize_fractions(units[0], units[1]),
+                              nn_requantize_fractions(units[2], units[3])))
+        for (size_t i = 0; i < 4; i++)
+            units[i] = NN_VARIANT_SYMBOL(nn_requantize_near_ties)(r, i < 2 ? a[i] : b[i - 2],
+                                                                  units[i], columns[i]);
+    return nn_requantize_bytes(r, nn_requantize_words(units[0], units[1]),
+                               nn_requantize_words(units[2], units[3]));
 }
 
 #endif

@@ -336,8 +336,8 @@ NN_INLINE nn_vector_i32 block_run(const struct depthwise_s16_job *job,
                     sums[cell][v] = nn_multiply_add(sums[cell][v], nn_load_i32(data + v * LANES),
                                                     nn_load_i32(w + v * LANES));
             }
-    return nn_requantize_order(nn_requantize(r, sums[0][0], column, sums[0][1], column + LANES),
-                               nn_requantize(r, sums[1][0], column, sums[1][1], column + LANES));
+    return nn_requantize_four(r, sums[0], sums[1],
+                              (size_t[]){column, column + LANES, column, column + LANES});
 }
 
 NN_INLINE void store_codes(uint8_t *a, uint8_t *b, nn_vector_i32 codes)

@@ -206,7 +206,7 @@ struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
 
 /* ---- tiles ---- */
 
-/* Two rows of n_vectors * LANES codes, as nn_requantize_order() returns them. */
+/* Two rows of n_vectors * LANES codes, as nn_requantize_four() returns them. */
 NN_INLINE void store_rows(uint8_t *a, uint8_t *b, nn_vector_i32 codes, const size_t n_vectors)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
@@ -287,26 +287,17 @@ NN_INLINE void corrections_take(nn_vector_i32 sums[MAX_TILE_ROWS][2], const int3
 #endif
 }
 
-/* The codes of a row of a panel of two vectors. */
-NN_INLINE nn_vector_i32 panel_requantize(const struct nn_requantize *r, const nn_vector_i32 *sums,
-                                         size_t column)
-{
-    return nn_requantize(r, sums[0], column, sums[1], column + LANES);
-}
-
 /* The codes of two rows of a tile, one after the other. */
 NN_INLINE nn_vector_i32 rows_requantize(const struct nn_requantize *r, const nn_vector_i32 *a,
                                         const nn_vector_i32 *b, size_t column,
                                         const size_t n_vectors)
 {
-    nn_vector_i32 words;
-
     if (n_vectors == 1) {
-        words = nn_requantize(r, a[0], column, b[0], column);
-        return nn_requantize_order(words, words);
+        nn_vector_i32 words = nn_requantize(r, a[0], column, b[0], column);
+
+        return nn_requantize_bytes(r, words, words);
     }
-    words = panel_requantize(r, a, column);
-    return nn_requantize_order(words, a == b ? words : panel_requantize(r, b, column));
+    return nn_requantize_four(r, a, b, (size_t[]){column, column + LANES, column, column + LANES});
 }
 
 /* The codes of a tile. Rows of the last columns, which may be shorter, are made beside their place. */
@@ -319,15 +310,17 @@ NN_INLINE void tile_store(const struct nn_gemm_simd *gemm, const struct nn_gemm_
     uint8_t rows[MAX_TILE_ROWS * PANEL], *out = tile->out + column;
     uint8_t *to = is_short ? rows : out;
     size_t step = is_short ? PANEL : gemm->n_columns;
+    nn_vector_i32 codes[(MAX_TILE_ROWS + 1) / 2];
 
+    /* All codes first: what is stored could be the constants, as far as compilers know. */
 #pragma GCC unroll 6
-    for (size_t i = 0; i < n_rows; i += 2) {
-        size_t next = i + 1 < n_rows ? i + 1 : i;
-
-        store_rows(to + i * step, to + next * step,
-                   rows_requantize(&gemm->requantize, sums[i], sums[next], column, n_vectors),
+    for (size_t i = 0; i < n_rows; i += 2)
+        codes[i / 2] = rows_requantize(&gemm->requantize, sums[i], sums[i + 1 < n_rows ? i + 1 : i],
+                                       column, n_vectors);
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n_rows; i += 2)
+        store_rows(to + i * step, to + (i + 1 < n_rows ? i + 1 : i) * step, codes[i / 2],
                    n_vectors);
-    }
     for (size_t i = 0; is_short && i < n_rows; i++)
         memcpy(out + i * gemm->n_columns, rows + i * PANEL, n_left);
 }
@@ -515,12 +508,14 @@ static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_
     for (size_t j = 0; j < 2 * N_WIDE; j++)
         sums[j] -= correction;
 #pragma GCC unroll 2
-    for (size_t j = 0; j < 2 * N_WIDE; j += 4)
+    for (size_t j = 0; j < 2 * N_WIDE; j += 4) {
+        size_t at = column + j * LANES;
+
         store_rows(row + j * LANES, row + (j + 2) * LANES,
-                   nn_requantize_order(
-                       panel_requantize(&gemm->requantize, sums + j, column + j * LANES),
-                       panel_requantize(&gemm->requantize, sums + j + 2, column + (j + 2) * LANES)),
+                   nn_requantize_four(&gemm->requantize, sums + j, sums + j + 2,
+                                      (size_t[]){at, at + LANES, at + 2 * LANES, at + 3 * LANES}),
                    2);
+    }
     memcpy(tile->out + column, row, nn_min_size(gemm->n_columns - column, sizeof(row)));
 }
 

@@ -145,7 +145,9 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
     job.gemm.segments = job.image.segments;
     job.gemm.low = params->low;
     job.gemm.high = params->high;
-    job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_F32_SIMD_ROWS);
+    job.blocks = nn_conv_cut(
+        &job.image, &params->shape, &out, NN_GEMM_F32_SIMD_ROWS,
+        nn_conv_by_columns(n_columns, NN_GEMM_F32_SIMD_COLUMNS, args->n_epilogue));
     job.shares = nn_conv_share(&job.blocks, n_columns, NN_GEMM_F32_SIMD_COLUMNS, args->n_epilogue);
     /* At least 8 products a nanosecond. */
     nn_parallel_for(args, job.blocks.n * job.shares.n,

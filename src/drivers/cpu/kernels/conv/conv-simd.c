@@ -222,7 +222,9 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
         return -ENOMEM;
     stage_image(&job, &in);
     job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments, params->low, params->high);
-    job.blocks = nn_conv_cut(&job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS);
+    job.blocks = nn_conv_cut(
+        &job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS,
+        nn_conv_by_columns(job.n_columns, NN_GEMM_SIMD_COLUMNS, args->n_epilogue));
     job.shares = nn_conv_share(&job.blocks, job.n_columns, NN_GEMM_SIMD_COLUMNS, args->n_epilogue);
     k = segments->n_rows * segments->n_taps * segments->n_elements;
     /* Two instructions a nanosecond; to scale a sum takes as long as 32 products. */

@@ -109,12 +109,13 @@ void nn_conv_stage_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 
 /* ---- cutting ---- */
 
-/* Blocks of at most NN_CONV_BLOCK positions, and several of them where there are enough to share. */
+/* Blocks of at most NN_CONV_BLOCK positions, and several of them where there are enough to share.
+ * Each block reads all weights: one is enough where columns can be shared. */
 struct nn_conv_blocks nn_conv_cut(const struct nn_conv_image *image,
                                   const struct nn_conv_shape *shape,
-                                  const struct nn_conv_sizes *out, size_t tile)
+                                  const struct nn_conv_sizes *out, size_t tile, bool by_columns)
 {
-    size_t n = out->n * out->h * out->w, size = (n + 3) / 4;
+    size_t n = out->n * out->h * out->w, size = by_columns ? n : (n + 3) / 4;
     struct nn_conv_blocks blocks = {.run = image->is_run ? n : out->w,
                                     .runs_a_block = 1,
                                     .stride = (size_t)shape->stride_w * image->c,
@@ -128,6 +129,11 @@ struct nn_conv_blocks nn_conv_cut(const struct nn_conv_image *image,
                                           NN_CONV_TILES / ((blocks.run + tile - 1) / tile));
     blocks.n = (blocks.n_runs + blocks.runs_a_block - 1) / blocks.runs_a_block * blocks.parts;
     return blocks;
+}
+
+bool nn_conv_by_columns(size_t n_columns, size_t panel, bool has_epilogue)
+{
+    return !has_epilogue && n_columns >= ITEMS * panel / 2;
 }
 
 /* A share has two panels at least: what each costs beside its products is then a small part. */

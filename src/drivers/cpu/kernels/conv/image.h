@@ -92,7 +92,11 @@ struct nn_conv_blocks {
 
 struct nn_conv_blocks nn_conv_cut(const struct nn_conv_image *image,
                                   const struct nn_conv_shape *shape,
-                                  const struct nn_conv_sizes *out, size_t tile);
+                                  const struct nn_conv_sizes *out, size_t tile, bool by_columns);
+
+/* nn_conv_by_columns() - whether panels of columns are enough for threads to share, and may be:
+ * epilogues take whole blocks. */
+bool nn_conv_by_columns(size_t n_columns, size_t panel, bool has_epilogue);
 
 /* The columns of a block are computed in shares, so that there is something for each thread where
  * there are few blocks. */

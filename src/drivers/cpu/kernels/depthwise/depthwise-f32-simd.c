@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DEPTHWISE_CONV_2D of floats with vectors, for one filter per channel.
  *
- * A vector of channels of N_CELLS neighboring positions is computed together: their sums stay in
- * registers, and data that several positions need is loaded once where filter and stride are
- * constants here. Taps outside of the input are left out; between the edges no position has any to
+ * A vector of channels of 8 or 4 neighboring positions is computed together: their sums stay in
+ * registers, enough of them that none waits for the one before, and data that several positions need
+ * is loaded once where filter and stride are constants here. Taps outside of the input are left out; between the edges no position has any to
  * the left or right.
  *
  * Fewer channels than a vector has are repeated in the filter where that fills one: with stride 1
@@ -21,7 +21,8 @@
 
 enum {
     LANES = NN_LANES_F32,
-    N_CELLS = 4, /* that are computed together */
+    MANY_CELLS = 8, /* that are computed together, */
+    FEW_CELLS = 4,  /* and in short rows */
 };
 
 struct depthwise_f32_simd_params {
@@ -119,9 +120,9 @@ NN_INLINE void cells_run(const struct depthwise_f32_job *job, const struct cells
     size_t cell_step = ratio ? ratio * job->tap_step : job->cell_step;
     size_t first_x = filter_w ? 0 : at->first_x, end_x = filter_w ? filter_w : at->end_x;
     size_t out_step = job->together * job->out.c;
-    nn_vector_f32 sums[N_CELLS];
+    nn_vector_f32 sums[MANY_CELLS];
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (size_t i = 0; i < n; i++)
         sums[i] = load_lanes(job->bias + at->c, lanes);
     for (size_t y = at->first_y; y < at->end_y; y++) {
@@ -132,13 +133,13 @@ NN_INLINE void cells_run(const struct depthwise_f32_job *job, const struct cells
         for (size_t x = first_x; x < end_x; x++) {
             nn_vector_f32 w = load_lanes(filter + x * job->filter_c, lanes);
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (size_t i = 0; i < n; i++)
                 sums[i] = nn_madd_f32(load_lanes(data + x * job->tap_step + i * cell_step, lanes),
                                       w, sums[i]);
         }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (size_t i = 0; i < n; i++) {
         nn_vector_f32 v = nn_clamp_vector_f32(sums[i], job->low, job->high);
 
@@ -151,7 +152,7 @@ NN_INLINE void cells_run(const struct depthwise_f32_job *job, const struct cells
 
 typedef void (*cells_fn)(const struct depthwise_f32_job *job, const struct cells_f32 *at);
 
-/* All vectors of channels of N_CELLS positions, or of one. */
+/* All vectors of channels of n positions. */
 #define CELLS(name, n, filter_w, ratio)                                                            \
     static void NN_VARIANT_SYMBOL(name)(const struct depthwise_f32_job *job,                       \
                                         const struct cells_f32 *at)                                \
@@ -169,23 +170,38 @@ typedef void (*cells_fn)(const struct depthwise_f32_job *job, const struct cells
             cells_run(job, &cells, LANES, n, filter_w, ratio);                                     \
         }                                                                                          \
     }
-CELLS(cells_3x1_f32, N_CELLS, 3, 1)
-CELLS(cells_3x2_f32, N_CELLS, 3, 2)
-CELLS(cells_5x1_f32, N_CELLS, 5, 1)
-CELLS(cells_5x2_f32, N_CELLS, 5, 2)
-CELLS(cells_any_f32, N_CELLS, 0, 0)
+CELLS(cells_3x1_many_f32, MANY_CELLS, 3, 1)
+CELLS(cells_3x2_many_f32, MANY_CELLS, 3, 2)
+CELLS(cells_5x1_many_f32, MANY_CELLS, 5, 1)
+CELLS(cells_5x2_many_f32, MANY_CELLS, 5, 2)
+CELLS(cells_any_many_f32, MANY_CELLS, 0, 0)
+CELLS(cells_3x1_f32, FEW_CELLS, 3, 1)
+CELLS(cells_3x2_f32, FEW_CELLS, 3, 2)
+CELLS(cells_5x1_f32, FEW_CELLS, 5, 1)
+CELLS(cells_5x2_f32, FEW_CELLS, 5, 2)
+CELLS(cells_any_f32, FEW_CELLS, 0, 0)
 CELLS(cell_any_f32, 1, 0, 0)
 
+/* [few, many][3x3, 3x3 with a stride of 2, 5x5, 5x5 with a stride of 2, any] */
+static const cells_fn cells_fns[2][5] = {
+    {NN_VARIANT_SYMBOL(cells_3x1_f32), NN_VARIANT_SYMBOL(cells_3x2_f32),
+     NN_VARIANT_SYMBOL(cells_5x1_f32), NN_VARIANT_SYMBOL(cells_5x2_f32),
+     NN_VARIANT_SYMBOL(cells_any_f32)},
+    {NN_VARIANT_SYMBOL(cells_3x1_many_f32), NN_VARIANT_SYMBOL(cells_3x2_many_f32),
+     NN_VARIANT_SYMBOL(cells_5x1_many_f32), NN_VARIANT_SYMBOL(cells_5x2_many_f32),
+     NN_VARIANT_SYMBOL(cells_any_many_f32)},
+};
+
 /* For positions whose taps are all inside, left and right. */
-static cells_fn find_cells_fn(const struct depthwise_f32_job *job)
+static cells_fn find_cells_fn(const struct depthwise_f32_job *job, bool are_many)
 {
     bool is_3 = job->filter_w == 3, is_5 = job->filter_w == 5;
 
     if ((is_3 || is_5) && job->cell_step == job->tap_step)
-        return is_3 ? NN_VARIANT_SYMBOL(cells_3x1_f32) : NN_VARIANT_SYMBOL(cells_5x1_f32);
+        return cells_fns[are_many][is_3 ? 0 : 2];
     if ((is_3 || is_5) && job->cell_step == 2 * job->tap_step)
-        return is_3 ? NN_VARIANT_SYMBOL(cells_3x2_f32) : NN_VARIANT_SYMBOL(cells_5x2_f32);
-    return NN_VARIANT_SYMBOL(cells_any_f32);
+        return cells_fns[are_many][is_3 ? 1 : 3];
+    return cells_fns[are_many][4];
 }
 
 /* Position x of an output row whose taps begin in row top of the input. */
@@ -206,8 +222,9 @@ static struct cells_f32 find_cells(const struct depthwise_f32_job *job, const st
 static void inside_run(const struct depthwise_f32_job *job, const struct cells_f32 *row,
                        size_t first, size_t end)
 {
-    size_t n_group = N_CELLS * job->together, x = first;
-    cells_fn run = find_cells_fn(job);
+    bool are_many = end - first >= MANY_CELLS * job->together;
+    size_t n_group = (are_many ? MANY_CELLS : FEW_CELLS) * job->together, x = first;
+    cells_fn run = find_cells_fn(job, are_many);
 
     for (; end - first >= n_group && x < end; x += n_group) {
         struct cells_f32 cells;

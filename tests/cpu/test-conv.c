@@ -56,6 +56,14 @@ static void choose_channels(struct problem *p, uint32_t *seed)
         p->multiplier = 1;
     }
     p->co = p->is_depthwise ? p->ci * p->multiplier : builder_random_int(seed, 1, 40);
+    if (!p->is_depthwise && builder_random_int(seed, 0, 3) == 0)
+        p->co = builder_random_int(seed, 64, MAX_CHANNELS);
+}
+
+/* A single position: all that a convolution behind a pooling has. */
+static void choose_point(struct problem *p)
+{
+    p->n = p->h = p->w = p->fh = p->fw = 1;
 }
 
 static bool choose(struct problem *p, uint32_t *seed)
@@ -70,6 +78,8 @@ static bool choose(struct problem *p, uint32_t *seed)
     choose_channels(p, seed);
     p->fh = builder_random_int(seed, 1, 4);
     p->fw = builder_random_int(seed, 1, 4);
+    if (builder_random_int(seed, 0, 7) == 0)
+        choose_point(p);
     p->stride_w = builder_random_int(seed, 1, 3);
     p->stride_h = builder_random_int(seed, 1, 3);
     p->dilation_w = builder_random_int(seed, 1, 2);

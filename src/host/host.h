@@ -62,23 +62,23 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
                          struct nn_host **ret_host);
 
 /* nn_host_open_tokens() - opens what the compilation cache has to remember, in
- * folder (NULL: where a driver of this name keeps its state). It is opened by
+ * folder (NULL: where this driver keeps its state). It is opened by
  * itself when it is first needed. A driver without a cache opens nothing. Any thread.
  * Returns: 0, -EIO (nothing will be cached), -ENOMEM. */
 int nn_host_open_tokens(struct nn_host *host, const char *folder);
 
 /* Which map a driver's host needs: what it asks another process for if it can open no files. */
 struct nn_host_tokens {
-    char driver[NNHAL_MAX_NAME_BYTES + 1];
     uint8_t epoch[32];
 };
 
 /* nn_host_name_tokens() - Returns: false if the driver has no cache. */
 bool nn_host_name_tokens(const struct nn_host *host, struct nn_host_tokens *ret_tokens);
 
-/* nn_host_open_tokens_file() - in the other process, which does not trust the one that asks.
- * Returns: 0 with *ret_fd, -EINVAL (not a driver's name), -EIO, -ENOMEM. */
-int nn_host_open_tokens_file(const struct nn_host_tokens *tokens, int *ret_fd);
+/* nn_host_open_tokens_file() - in the other process, which does not trust the one that asks: it
+ * knows itself which module that one serves (a path without links). For every epoch the map
+ * is one of that module. Returns: 0 with *ret_fd, -EIO, -ENOMEM. */
+int nn_host_open_tokens_file(const char *module, const struct nn_host_tokens *tokens, int *ret_fd);
 
 /* nn_host_take_tokens() - the file that was opened, which it takes over; -1: nothing will be
  * cached. Before the first session. */

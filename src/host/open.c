@@ -81,13 +81,23 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
 int nn_host_open_module(const char *path, const char *configuration, struct nn_host_why *why,
                         struct nn_host **ret_host)
 {
+    _cleanup_(freep) char *module = NULL;
     nn_driver_main driver_main;
     int r;
 
     r = nn_load_module(path, why, &driver_main);
     if (r < 0)
         return nn_error_trace(r);
-    return nn_error_trace(nn_host_open_builtin(driver_main, configuration, why, ret_host));
+    /* A root that has what was granted alone may lack links, and then the path has none. */
+    module = realpath(path, NULL);
+    if (!module)
+        module = strdup(path);
+    if (!module)
+        return nn_why(why, -ENOMEM, "memory is short");
+    r = nn_host_open_builtin(driver_main, configuration, why, ret_host);
+    if (r == 0)
+        (*ret_host)->module = steal_ptr(&module);
+    return nn_error_trace(r);
 }
 
 struct nn_host *nn_host_ref(struct nn_host *host)
@@ -109,6 +119,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     nn_cache_close(host);
     nn_weights_table_done(&host->weights);
     nn_quota_done(&host->quota);
+    free(host->module);
     pthread_mutex_destroy(&host->fence_watcher_lock);
     free(host);
     return NULL;

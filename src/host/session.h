@@ -27,6 +27,7 @@ struct nn_host {
     uint32_t n_refs;
     unsigned level; /* the driver's feature level, 1 to 8 */
     struct nnhal_driver driver;
+    char *module; /* the path of its file, without links; NULL: it is in none */
     struct nnhal_driver_services services;
     void *device;
     struct nn_quota quota;

@@ -217,7 +217,10 @@ static int answer_request(void *ctx, const struct nn_supervisor_request *request
     struct serving *serving = ctx;
 
     if (request->what == NN_SUPERVISOR_TOKENS)
-        return nn_error_trace(nn_host_open_tokens_file(&request->tokens, ret_fd));
+        /* Of the driver that was to be served, not of the one that the process says it is. */
+        return find_driver(serving) == 0 ? nn_error_trace(nn_host_open_tokens_file(
+                                               serving->path, &request->tokens, ret_fd))
+                                         : nn_error_origin(-EIO);
     if (open_socket(serving) != 0)
         return nn_error_origin(-EADDRNOTAVAIL);
     *ret_fd = steal_fd(&serving->fd);

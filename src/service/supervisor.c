@@ -128,7 +128,6 @@ static int answer_request(struct nn_supervisor *supervisor)
         return nn_error_trace(r);
     if (!is_due(supervisor, request.what))
         return nn_error_origin(-EPROTO);
-    request.tokens.driver[sizeof(request.tokens.driver) - 1] = '\0';
     answer = supervisor->answer(supervisor->ctx, &request, &fd);
     return nn_error_trace(
         line_send(supervisor->line_fd, &answer, sizeof(answer), fd, MSG_DONTWAIT));

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SAMPLE NN_TEST_DRIVER_SAMPLE
 
@@ -246,6 +247,40 @@ TEST(the_device_is_closed_with_the_last_reference)
 }
 TEST_END
 
+/* The inode of the map that a supervisor hands out. */
+static ino_t map_of(const char *module, uint8_t first)
+{
+    const struct nn_host_tokens tokens = {.epoch = {first}};
+    struct stat status;
+    int fd = -1;
+
+    ck_assert_int_eq(nn_host_open_tokens_file(module, &tokens, &fd), 0);
+    ck_assert_int_eq(fstat(fd, &status), 0);
+    close(fd);
+    return status.st_ino;
+}
+
+/* Otherwise a hostile driver would choose what another one takes for its own plan. */
+TEST(no_module_gets_the_map_of_another)
+{
+    char folder[] = "/tmp/nnhal-load-XXXXXX", command[64];
+    ino_t map;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    setenv("NNHAL_STATE_PATH", folder, 1);
+    map = map_of("/lib/libnnhal-driver-cpu.so", 1);
+    ck_assert_uint_eq(map_of("/lib/libnnhal-driver-cpu.so", 1), map);
+    ck_assert_uint_ne(map_of("/tmp/libnnhal-driver-cpu.so", 1), map);
+    ck_assert_uint_ne(map_of("/lib/libnnhal-driver-other.so", 1), map);
+    /* Nor are its files removed as those of its older builds. */
+    for (uint8_t i = 2; i < 40; i++)
+        map_of("/tmp/libnnhal-driver-cpu.so", i);
+    ck_assert_uint_eq(map_of("/lib/libnnhal-driver-cpu.so", 1), map);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+TEST_END
+
 CHECK_MAIN("load", a_missing_module_is_named, what_is_no_library_is_refused,
            a_library_without_the_symbol_is_refused, the_sample_is_loaded,
            the_samples_own_sentence_is_passed_on,
@@ -253,4 +288,4 @@ CHECK_MAIN("load", a_missing_module_is_named, what_is_no_library_is_refused,
            a_device_that_cannot_be_opened_says_why, sizes_and_versions_are_negotiated,
            malformed_identities_are_refused, malformed_capabilities_are_refused,
            malformed_extensions_are_refused, missing_callbacks_are_refused,
-           the_device_is_closed_with_the_last_reference)
+           the_device_is_closed_with_the_last_reference, no_module_gets_the_map_of_another)

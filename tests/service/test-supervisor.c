@@ -240,7 +240,7 @@ static int flood_line(struct nn_supervisor *supervisor)
     return 0;
 }
 
-/* Nobody reads it. */
+/* No process reads it. */
 static int flood_errors(struct nn_supervisor *supervisor)
 {
     tell_number(supervisor);

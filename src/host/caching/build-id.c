@@ -120,12 +120,37 @@ void nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch
     nn_hash_compute(parts, sizeof(parts) / sizeof(parts[0]), ret_epoch);
 }
 
-int nn_state_folder(const char *driver, char **ret_path)
+enum {
+    MAX_FILE_NAME = 128, /* as much of it as tells a reader which it is */
+    STATE_NAME_BYTES = MAX_FILE_NAME + 1 + 16 + 1,
+};
+
+static void name_state(const char *module, char ret_name[static STATE_NAME_BYTES])
+{
+    const struct nn_hash_part part = {module, strlen(module)};
+    const char *slash = strrchr(module, '/');
+    struct nn_hash hash;
+    uint64_t start = 0;
+
+    nn_hash_compute(&part, 1, &hash);
+    for (int i = 0; i < 8; i++)
+        start = start << 8 | hash.bytes[i];
+    snprintf(ret_name, STATE_NAME_BYTES, "%.*s-%016llx", MAX_FILE_NAME, slash ? slash + 1 : module,
+             (unsigned long long)start);
+}
+
+int nn_state_folder(const char *module, const char *driver, char **ret_path)
 {
     const char *own = nn_variable_get(NN_VARIABLE_STATE_PATH);
     const char *xdg = secure_getenv("XDG_STATE_HOME");
     const char *home = secure_getenv("HOME");
+    char name[STATE_NAME_BYTES];
     int r;
+
+    if (module) {
+        name_state(module, name);
+        driver = name;
+    }
 
     /* secure_getenv() and absolute paths: a program with raised privileges must not be led
      * elsewhere. */

@@ -11,10 +11,12 @@
  * host's files. It is the same for every way in which one driver is reached. */
 void nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch);
 
-/* nn_state_folder() - the folder for what a driver of that name remembers: under
+/* nn_state_folder() - the folder for what a driver remembers: under
  * $NNHAL_STATE_PATH, else $XDG_STATE_HOME/nnhal, else /var/lib/nnhal (root) or
- * ~/.local/state/nnhal. Not made here.
+ * ~/.local/state/nnhal. It is told by the module, a path without links, and not by what the driver
+ * in it calls itself: no driver gets what another one keeps. One that is in no module (NULL) is
+ * told by its name. Not made here.
  * Returns: 0 with a string to be freed, -ENOENT, -ENOMEM. */
-int nn_state_folder(const char *driver, char **ret_path);
+int nn_state_folder(const char *module, const char *driver, char **ret_path);
 
 #endif

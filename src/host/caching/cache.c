@@ -42,7 +42,7 @@ static int open_map(struct nn_host *host, const char *folder)
 
     nn_build_id_of(&host->driver, &epoch);
     if (!folder) {
-        r = nn_state_folder(host->driver.name, &standard);
+        r = nn_state_folder(host->module, host->driver.name, &standard);
         folder = standard;
     }
     if (r == 0)
@@ -78,26 +78,23 @@ bool nn_host_name_tokens(const struct nn_host *host, struct nn_host_tokens *ret_
         return false;
     nn_build_id_of(&host->driver, &epoch);
     *ret_tokens = (struct nn_host_tokens){0};
-    snprintf(ret_tokens->driver, sizeof(ret_tokens->driver), "%s", host->driver.name);
     memcpy(ret_tokens->epoch, epoch.bytes, sizeof(ret_tokens->epoch));
     return true;
 }
 
-int nn_host_open_tokens_file(const struct nn_host_tokens *tokens, int *ret_fd)
+int nn_host_open_tokens_file(const char *module, const struct nn_host_tokens *tokens, int *ret_fd)
 {
     _cleanup_(nn_token_map_freep) struct nn_token_map *map = NULL;
     _cleanup_(freep) char *folder = NULL;
     struct nn_hash epoch;
     int r;
 
-    if (!nn_driver_name_is_well_formed(tokens->driver))
-        return nn_error_origin(-EINVAL);
     memcpy(epoch.bytes, tokens->epoch, sizeof(epoch.bytes));
-    r = nn_state_folder(tokens->driver, &folder);
+    r = nn_state_folder(module, NULL, &folder);
     if (r == 0)
         r = nn_token_map_open(folder, &epoch, &map);
     if (r < 0) {
-        say_nothing_is_cached(tokens->driver, folder);
+        say_nothing_is_cached(module, folder);
         return nn_error_trace(r);
     }
     *ret_fd = nn_token_map_take_fd(map);

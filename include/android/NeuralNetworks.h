@@ -275,14 +275,16 @@ int ANeuralNetworksModel_relaxComputationFloat32toFloat16(ANeuralNetworksModel *
 /* -- compilations -------------------------------------------------------------- */
 
 /* ANeuralNetworksCompilation_create() - a compilation of a finished model for
- * the first device that supports all of it (feature level 1). If that one fails,
- * the next one is tried, down to the CPU. *compilation is NULL on failure.
+ * the device, or the devices together, that compute it for the least time or power
+ * (feature level 1). If one fails to prepare it, another is taken, down to the CPU.
+ * *compilation is NULL on failure.
  * Returns: UNEXPECTED_NULL; BAD_STATE if the model is not finished; OUT_OF_MEMORY. */
 int ANeuralNetworksCompilation_create(ANeuralNetworksModel *model,
                                       ANeuralNetworksCompilation **compilation);
 
 /* ANeuralNetworksCompilation_createForDevices() - a compilation for the devices
- * of a list, and no others (feature level 3). *compilation is NULL on failure.
+ * of a list, and no others (feature level 3), which compute it together if none takes
+ * all of it. *compilation is NULL on failure.
  * Returns: UNEXPECTED_NULL, also for an element of devices; BAD_STATE if the
  * model is not finished; BAD_DATA if numDevices is 0, or a device is unknown
  * or listed twice; OUT_OF_MEMORY. */

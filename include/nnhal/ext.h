@@ -40,7 +40,8 @@ struct nnhal_where {
  * is too small for way and pid. */
 int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_where *where);
 
-/* nnhal_compilation_get_device() - the device that a finished compilation is for.
+/* nnhal_compilation_get_device() - the device that a finished compilation is for; of several that
+ * compute it in parts, the one with the most work (see nnhal_compilation_get_plan()).
  * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless
  * finish() succeeded. */
 int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
@@ -48,7 +49,7 @@ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
 
 /* nnhal_execution_get_device() - the device that computed the last computation, which succeeded:
  * the compilation's, or, where that failed and the library had chosen it, nnapi-reference
- * (NNHAL_FALLBACK). Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE before a
+ * (NNHAL_FALLBACK); of several parts, nnapi-reference if it computed one. Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE before a
  * computation has succeeded, and while one is under way. */
 int nnhal_execution_get_device(const ANeuralNetworksExecution *execution,
                                ANeuralNetworksDevice **device);
@@ -126,6 +127,53 @@ int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilation, int 
  * finish() succeeded; ANEURALNETWORKS_BAD_DATA if size is too small for outcome. */
 int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *compilation,
                                      struct nnhal_cache_info *info);
+
+/* What a device said of an operation. */
+enum nnhal_verdict {
+    NNHAL_VERDICT_UNASKED = 0,     /* another device took the whole model, and costs no more */
+    NNHAL_VERDICT_TAKEN = 1,       /* it computes this one, or could */
+    NNHAL_VERDICT_UNSUPPORTED = 2, /* it says that it cannot */
+    NNHAL_VERDICT_TOO_OLD = 3,     /* the model is newer than the device */
+    NNHAL_VERDICT_UNREACHED = 4,   /* it did not answer: see why */
+    NNHAL_VERDICT_REFUSED = 5,     /* it said that it can, and failed to prepare it: see why */
+};
+
+/* Operations that one device computes in one call. Times are what was expected. */
+struct nnhal_plan_part {
+    ANeuralNetworksDevice *device;
+    uint32_t wave; /* parts of one wave need nothing of each other, only of earlier ones */
+    uint32_t n_operations;
+    const uint32_t *operations; /* as the application added them */
+    uint64_t compute_ns;
+    uint64_t launch_ns;
+    uint64_t move_ns;
+    uint64_t move_bytes; /* that it reads of other parts */
+};
+
+struct nnhal_plan_device {
+    ANeuralNetworksDevice *device;
+    const uint8_t *verdicts; /* enum nnhal_verdict, by operation as the application added them */
+    const char *why;         /* the last sentence about what it refused; "": none */
+};
+
+/* Set size before the call: members beyond it are not touched. What is pointed to lives as long as
+ * the compilation. */
+struct nnhal_plan {
+    size_t size;
+    uint32_t n_parts;
+    uint32_t n_devices; /* that were considered */
+    const struct nnhal_plan_part *parts;
+    const struct nnhal_plan_device *devices;
+    uint32_t n_operations;
+    uint32_t n_before; /* parts before those that did not pay were merged */
+    uint64_t expected_ns;
+};
+
+/* nnhal_compilation_get_plan() - which devices compute which parts of the model, and why.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless finish() succeeded;
+ * ANEURALNETWORKS_BAD_DATA if size is too small for devices; ANEURALNETWORKS_OUT_OF_MEMORY. */
+int nnhal_compilation_get_plan(const ANeuralNetworksCompilation *compilation,
+                               struct nnhal_plan *plan);
 
 /* nnhal_*_get_error() - the sentence that explains the last failure of a call on
  * an object: what was wrong and what would be right. It is copied to text, cut

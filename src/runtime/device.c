@@ -40,6 +40,24 @@ static uint32_t query_info(struct nn_rt_session *session,
     return nn_hal_get_device_info(session->hal, &args, reply, arena);
 }
 
+static int device_set_performance(ANeuralNetworksDevice *device,
+                                  const struct nnhal_capabilities *capabilities)
+{
+    struct nn_rt_performance *performance = &device->performance;
+    size_t n = capabilities->n_operand_performance;
+    struct nnhal_operand_performance *rows = calloc(n + 1, sizeof(*rows));
+
+    if (!rows)
+        return nn_error_origin(-ENOMEM);
+    if (n)
+        memcpy(rows, capabilities->operand_performance, n * sizeof(*rows));
+    performance->type = (uint32_t)device->type;
+    performance->is_remote = device->way != NNHAL_WAY_EMBEDDED;
+    performance->capabilities = *capabilities;
+    performance->capabilities.operand_performance = rows;
+    return 0;
+}
+
 static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
 {
     struct nn_hal_get_device_info_reply info = {0};
@@ -59,6 +77,8 @@ static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
         device->n_data_cache = info.n_data_cache_files;
         device->pid = info.pid;
         r = device->name && device->version ? 0 : nn_error_origin(-ENOMEM);
+        if (!r)
+            r = device_set_performance(device, &info.capabilities);
     }
     nn_arena_done(&arena);
     /* The device is left out of the list: no application sees a ResultCode. */
@@ -102,6 +122,7 @@ ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device)
     nn_host_unref(device->host);
     pthread_cond_destroy(&device->changed);
     pthread_mutex_destroy(&device->lock);
+    free((void *)device->performance.capabilities.operand_performance);
     free(device->name);
     free(device->version);
     free(device->endpoint);

@@ -11,6 +11,7 @@
 #ifndef NN_RUNTIME_DEVICE_H
 #define NN_RUNTIME_DEVICE_H
 
+#include "runtime/partition/cost.h"
 #include "runtime/recovery.h"
 #include "runtime/result.h"
 #include "runtime/session.h"
@@ -30,7 +31,8 @@ struct ANeuralNetworksDevice {
     uint32_t n_model_cache; /* files that a cached model takes; both 0: it has no cache */
     uint32_t n_data_cache;
     enum nnhal_way way;
-    bool is_reference; /* as builtin.h says */
+    bool is_reference;                    /* as builtin.h says */
+    struct nn_rt_performance performance; /* as it declares it */
     uint32_t fork_generation;
     struct nn_host *host;          /* embedded only */
     pthread_mutex_t lock;          /* of what follows */

@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "cache": {"base", "shm", "model", "cache"},
     "hal": {"base", "shm", "ipc", "model", "codec", "hal"},
     "host": {"base", "shm", "ipc", "model", "codec", "cache", "hal", "host"},
-    "runtime": {"base", "shm", "ipc", "model", "codec", "cache", "hal", "host", "runtime"},
+    "runtime": {"base", "shm", "ipc", "model", "codec", "compiler", "cache", "hal", "host", "runtime"},
     "service": {"base", "shm", "ipc", "model", "codec", "cache", "hal", "host", "service"},
     "lib": {"base", "shm", "cache", "host", "lib"},
     "drivers/cpu": {"base", "model", "codec", "compiler", "drivers/cpu"},

@@ -195,6 +195,7 @@ TEST(extension_calls)
     struct nnhal_cache_info info = {.size = sizeof(info)};
     struct nnhal_part_info part = {.size = sizeof(part)};
     struct nnhal_device_counts counts = {.size = sizeof(counts)};
+    struct nnhal_plan plan = {.size = sizeof(plan)};
     ANeuralNetworksDevice *device;
     struct rt_run run;
     char text[8] = "full";
@@ -206,6 +207,8 @@ TEST(extension_calls)
     NULLED(nnhal_compilation_set_deferred(NULL, 1));
     NULLED(nnhal_compilation_get_cache_info(NULL, &info));
     NULLED(nnhal_compilation_get_cache_info(run.compilation, NULL));
+    NULLED(nnhal_compilation_get_plan(NULL, &plan));
+    NULLED(nnhal_compilation_get_plan(run.compilation, NULL));
     NULLED(nnhal_compilation_get_device(NULL, &device));
     NULLED(nnhal_compilation_get_device(run.compilation, NULL));
     NULLED(nnhal_execution_get_device(NULL, &device));

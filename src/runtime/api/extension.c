@@ -28,7 +28,8 @@ static int copy_sized(void *to, const void *from, size_t n_from, size_t least, s
 _Static_assert(offsetof(struct nnhal_where, size) == 0 &&
                    offsetof(struct nnhal_cache_info, size) == 0 &&
                    offsetof(struct nnhal_part_info, size) == 0 &&
-                   offsetof(struct nnhal_device_counts, size) == 0,
+                   offsetof(struct nnhal_device_counts, size) == 0 &&
+                   offsetof(struct nnhal_plan, size) == 0,
                "size comes first");
 
 _public_ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_where *where)
@@ -128,6 +129,22 @@ _public_ int nnhal_compilation_get_cache_info(const ANeuralNetworksCompilation *
         r = copy_sized(info, &full, sizeof(full), offsetof(struct nnhal_cache_info, why), &why);
     }
     return nn_api_end(__func__, &compilation->object, r, &why);
+}
+
+_public_ int nnhal_compilation_get_plan(const ANeuralNetworksCompilation *compilation,
+                                        struct nnhal_plan *plan)
+{
+    const struct nn_rt_plan *made;
+    struct nn_why why = {0};
+    int r;
+
+    if (!compilation || !plan)
+        return nn_api_null(__func__);
+    r = nn_rt_compilation_get_plan((ANeuralNetworksCompilation *)compilation, &why, &made);
+    if (!r)
+        r = copy_sized(plan, &made->told, sizeof(made->told),
+                       offsetof(struct nnhal_plan, n_operations), &why);
+    return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
 }
 
 static size_t get_error(const struct nn_rt_object *object, char *text, size_t n_bytes)

@@ -4,9 +4,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/wait-limit.h"
+#include "cache/hash.h"
 #include "runtime/model/builder.h"
 #include "runtime/registry.h"
 #include "runtime/execution/deadline.h"
+#include "runtime/partition/part-model.h"
+#include "runtime/partition/planner.h"
 
 #include <string.h>
 
@@ -30,6 +33,25 @@ static int dup_devices(ANeuralNetworksCompilation *compilation,
     return 0;
 }
 
+/* With the defaults of everything that can be set. */
+static int compilation_new(struct nn_rt_model *finished,
+                           ANeuralNetworksCompilation **ret_compilation)
+{
+    ANeuralNetworksCompilation *compilation = calloc(1, sizeof(*compilation));
+
+    if (!compilation)
+        return nn_error_origin(-ENOMEM);
+    nn_rt_object_init(&compilation->object);
+    pthread_mutex_init(&compilation->lock, NULL);
+    pthread_cond_init(&compilation->renewal.ended, NULL);
+    nn_rt_argument_pools_init(&compilation->argument_pools);
+    compilation->finished = nn_rt_model_ref(finished);
+    compilation->preference = NNHAL_FAST_SINGLE_ANSWER;
+    compilation->priority = NNHAL_PRIORITY_MEDIUM;
+    *ret_compilation = compilation;
+    return 0;
+}
+
 int nn_rt_compilation_new(const ANeuralNetworksModel *model,
                           const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
                           struct nn_why *why, ANeuralNetworksCompilation **ret_compilation)
@@ -41,21 +63,40 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
     r = nn_rt_builder_get_finished(model, why, &finished);
     if (!r && devices)
         r = nn_rt_registry_check_list(devices, n_devices, why);
+    if (!r)
+        r = compilation_new(finished, &compilation);
+    if (!r)
+        r = dup_devices(compilation, devices, n_devices);
     if (r)
         return r;
-    compilation = calloc(1, sizeof(*compilation));
-    if (!compilation)
-        return nn_error_origin(-ENOMEM);
-    nn_rt_object_init(&compilation->object);
-    pthread_mutex_init(&compilation->lock, NULL);
-    pthread_cond_init(&compilation->renewal.ended, NULL);
-    nn_rt_argument_pools_init(&compilation->argument_pools);
-    compilation->finished = nn_rt_model_ref(finished);
-    compilation->preference = NNHAL_FAST_SINGLE_ANSWER;
-    compilation->priority = NNHAL_PRIORITY_MEDIUM;
-    r = dup_devices(compilation, devices, n_devices);
+    *ret_compilation = steal_ptr(&compilation);
+    return 0;
+}
+
+int nn_rt_compilation_new_part(const ANeuralNetworksCompilation *whole, struct nn_rt_model *part,
+                               ANeuralNetworksDevice *device,
+                               const uint8_t token[NNHAL_CACHE_TOKEN_BYTES],
+                               ANeuralNetworksCompilation **ret_compilation)
+{
+    _cleanup_(nn_rt_compilation_unrefp) ANeuralNetworksCompilation *compilation = NULL;
+    const ANeuralNetworksDevice *const devices[] = {device};
+    int r = compilation_new(part, &compilation);
+
+    if (!r)
+        r = dup_devices(compilation, devices, 1);
     if (r)
         return r;
+    compilation->is_part = true;
+    compilation->is_explicit = whole->is_explicit;
+    compilation->preference = whole->preference;
+    compilation->priority = whole->priority;
+    compilation->is_deferred = whole->is_deferred;
+    if (whole->cache.path) {
+        compilation->cache.path = strdup(whole->cache.path);
+        if (!compilation->cache.path)
+            return nn_error_origin(-ENOMEM);
+        memcpy(compilation->cache.token, token, sizeof(compilation->cache.token));
+    }
     *ret_compilation = steal_ptr(&compilation);
     return 0;
 }
@@ -73,6 +114,7 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
     nn_rt_argument_pools_done(&compilation->argument_pools);
     nn_rt_prepared_unref(compilation->prepared);
     nn_rt_prepared_unref(compilation->fallback);
+    nn_rt_plan_free(compilation->plan);
     nn_rt_model_unref(compilation->finished);
     free(compilation->devices);
     free(compilation->cache.path);
@@ -215,6 +257,8 @@ static int check_support(ANeuralNetworksCompilation *compilation, ANeuralNetwork
     const uint8_t *supported;
     int r;
 
+    if (compilation->is_part)
+        return 0; /* the device has taken each of these operations in the whole model */
     /* The answer is kept with the model, so that asking again is free. */
     r = nn_rt_model_get_supported(compilation->finished, device, why, &supported);
     if (r)
@@ -275,27 +319,146 @@ static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
     return r;
 }
 
-/* Without a list the first failure that is not a lack of support is what the application hears of:
- * it concerns the device that should have been chosen. */
-static int prepare_first(ANeuralNetworksCompilation *compilation, struct nn_why *why)
+/* -- parts -------------------------------------------------------------------------- */
+
+/* Two parts of a model may differ in nothing but their large constants, for which a token stands. */
+static void make_token(const ANeuralNetworksCompilation *whole, const struct nn_rt_plan_part *part,
+                       struct nn_hash *ret_token)
 {
-    int first = ANEURALNETWORKS_BAD_DATA;
-    int r = compilation->is_explicit ? 0 : nn_rt_registry_check_mode(why);
+    const struct nn_hash_part parts[] = {
+        {whole->cache.token, sizeof(whole->cache.token)},
+        {part->operations, part->n_operations * sizeof(*part->operations)},
+    };
+
+    nn_hash_compute(parts, NN_N_ELEMENTS(parts), ret_token);
+}
+
+static int part_prepare(const ANeuralNetworksCompilation *whole, struct nn_rt_plan *plan,
+                        struct nn_rt_plan_part *part, struct nn_why *why)
+{
+    _cleanup_(nn_rt_model_unrefp) struct nn_rt_model *model = NULL;
+    const struct nn_rt_part_spec spec = {
+        .n_operations = part->n_operations,
+        .n_inputs = part->n_inputs,
+        .n_outputs = part->n_outputs,
+        .operations = part->operations,
+        .inputs = part->input_operands,
+        .outputs = part->output_operands,
+    };
+    struct nn_hash token;
+    int r;
+
+    r = nn_rt_model_new_part(whole->finished, &spec, plan->known, why, &model);
+    if (r)
+        return r;
+    make_token(whole, part, &token);
+    plan->unref_part = nn_rt_compilation_unref;
+    r = nn_rt_compilation_new_part(whole, model, plan->devices[part->device].device, token.bytes,
+                                   &part->compilation);
+    return r ? r : nn_rt_compilation_finish(part->compilation, why);
+}
+
+/* The least that is true of all: a whole that is a hit needs parts that all are. */
+static void tell_cache(ANeuralNetworksCompilation *whole, const struct nn_rt_plan_part *part)
+{
+    const struct nn_rt_cache *cache = &part->compilation->cache;
+
+    if (!whole->cache.path || (whole->cache.outcome && cache->outcome <= whole->cache.outcome))
+        return;
+    whole->cache.outcome = cache->outcome;
+    memcpy(whole->cache.why, cache->why, sizeof(whole->cache.why));
+}
+
+static void tell_whole(ANeuralNetworksCompilation *whole, const struct nn_rt_plan *plan)
+{
+    const struct nn_rt_plan_part *most = NULL;
+
+    whole->stage = NNHAL_STAGE_OPTIMIZED;
+    whole->cache.outcome = NNHAL_CACHE_NONE;
+    for (uint32_t i = 0; i < plan->n_parts; i++) {
+        const struct nn_rt_plan_part *part = &plan->parts[i];
+
+        if (!part->compilation)
+            continue;
+        if (!most || part->compute_ns > most->compute_ns)
+            most = part;
+        if (part->compilation->stage < whole->stage)
+            whole->stage = part->compilation->stage;
+        tell_cache(whole, part);
+    }
+    if (most)
+        whole->device = plan->devices[most->device].device;
+}
+
+static int prepare_parts(ANeuralNetworksCompilation *whole, struct nn_rt_plan *plan,
+                         struct nn_why *why, const struct nn_rt_plan_part **ret_failed)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; !r && i < plan->n_parts; i++) {
+        *ret_failed = &plan->parts[i];
+        if (plan->parts[i].n_outputs)
+            r = part_prepare(whole, plan, &plan->parts[i], why);
+    }
+    if (!r)
+        tell_whole(whole, plan);
+    return r;
+}
+
+/* -- the plan ----------------------------------------------------------------------- */
+
+/* Prepares what is planned. *ret_failed: the part whose device failed. */
+static int prepare_plan(ANeuralNetworksCompilation *compilation, struct nn_rt_plan *plan,
+                        struct nn_why *why, const struct nn_rt_plan_part **ret_failed)
+{
+    *ret_failed = plan->parts;
+    if (plan->n_parts > 1)
+        return prepare_parts(compilation, plan, why, ret_failed);
+    return prepare_on(compilation, plan->devices[plan->parts->device].device, why);
+}
+
+/* Plan after plan, until one can be prepared: each lacks what the one before has failed with.
+ * Without a list the first failure that is not a lack of support is what the application hears of:
+ * it concerns the device that should have been chosen. */
+static int prepare_planned(ANeuralNetworksCompilation *compilation, struct nn_rt_planner *planner,
+                           struct nn_why *why)
+{
+    const struct nn_rt_plan_part *failed;
+    int r;
+
+    do {
+        _cleanup_(nn_rt_plan_freep) struct nn_rt_plan *plan = NULL;
+
+        r = nn_rt_planner_plan(planner, why, &plan);
+        if (r)
+            return r;
+        r = prepare_plan(compilation, plan, why, &failed);
+        if (!r)
+            compilation->plan = steal_ptr(&plan);
+        else if (r > 0)
+            nn_rt_planner_refuse(planner, failed, r, why);
+    } while (r > 0 && (!compilation->is_explicit || r == ANEURALNETWORKS_BAD_DATA));
+    return r;
+}
+
+static int prepare_chosen(ANeuralNetworksCompilation *compilation, struct nn_why *why)
+{
+    struct nn_rt_planner planner = {
+        .finished = compilation->finished,
+        .preference = compilation->preference,
+        .is_explicit = compilation->is_explicit,
+    };
+    int r = compilation->is_explicit || compilation->is_part ? 0 : nn_rt_registry_check_mode(why);
 
     if (r)
         return r;
-    if (!compilation->n_devices)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no device on this machine");
-    for (uint32_t i = 0; i < compilation->n_devices; i++) {
-        r = prepare_on(compilation, compilation->devices[i], why);
-        if (!r)
-            return 0;
-        if (first == ANEURALNETWORKS_BAD_DATA)
-            first = r;
-        if (compilation->is_explicit && r != ANEURALNETWORKS_BAD_DATA)
-            return r;
-    }
-    return first;
+    if (compilation->n_devices == 1 && (compilation->is_explicit || compilation->is_part))
+        return prepare_on(compilation, compilation->devices[0], why);
+    r = nn_rt_planner_init(&planner, compilation->devices, compilation->n_devices, why);
+    if (!r)
+        r = prepare_planned(compilation, &planner, why);
+    nn_rt_planner_done(&planner);
+    return r;
 }
 
 int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why)
@@ -308,9 +471,59 @@ int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_
     if (nn_rt_object_is_foreign(&compilation->object))
         return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
                        "the compilation was created before fork(); only the parent can use it");
-    r = prepare_first(compilation, why);
+    r = prepare_chosen(compilation, why);
     compilation->state = r ? NN_COMPILATION_FAILED : NN_COMPILATION_FINISHED;
     return r;
+}
+
+/* Of the one device, which has been asked: its answer is kept with the model. */
+static int plan_listed(const ANeuralNetworksCompilation *compilation, struct nn_why *why,
+                       struct nn_rt_plan **ret_plan)
+{
+    struct nn_rt_planner planner = {
+        .finished = compilation->finished,
+        .preference = compilation->preference,
+        .is_explicit = true,
+    };
+    int r = nn_rt_planner_init(&planner, compilation->devices, compilation->n_devices, why);
+
+    if (!r)
+        r = nn_rt_planner_plan(&planner, why, ret_plan);
+    nn_rt_planner_done(&planner);
+    return r;
+}
+
+int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct nn_why *why,
+                               const struct nn_rt_plan **ret_plan)
+{
+    struct nn_rt_plan *plan = NULL;
+    bool has_one;
+    int r = nn_rt_compilation_check_finished(compilation, why);
+
+    if (r)
+        return r;
+    pthread_mutex_lock(&compilation->lock);
+    has_one = compilation->plan != NULL;
+    pthread_mutex_unlock(&compilation->lock);
+    if (!has_one)
+        r = plan_listed(compilation, why, &plan);
+    if (r)
+        return r;
+    pthread_mutex_lock(&compilation->lock);
+    if (!compilation->plan)
+        __atomic_store_n(&compilation->plan, steal_ptr(&plan), __ATOMIC_RELEASE);
+    *ret_plan = compilation->plan;
+    pthread_mutex_unlock(&compilation->lock);
+    nn_rt_plan_free(plan); /* another thread was first */
+    return 0;
+}
+
+bool nn_rt_compilation_is_split(const ANeuralNetworksCompilation *compilation)
+{
+    /* Acquire: pairs with the release in nn_rt_compilation_get_plan(). */
+    const struct nn_rt_plan *plan = __atomic_load_n(&compilation->plan, __ATOMIC_ACQUIRE);
+
+    return plan && plan->n_parts > 1;
 }
 
 struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation *compilation)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compilation.h - a model, a device, and the wish how to run it
+/* compilation.h - a model, devices, and the wish how to run it
  *
  *     OPEN --finish()--> FINISHED     executions can be created
  *       +---------------> FAILED      can only be freed
  *
- * Which device: of those listed (all, if none are), the first that supports
- * every operation. Without a list, a device that then fails to prepare the
- * model is passed over for the next one. With a list its failure is final.
+ * Which device: of those listed (all, if none are), the plan decides
+ * (partition/planner.h). A plan of one part is this compilation itself; of a plan of
+ * several, each part is a compilation of its own, for one device. Without a list, a
+ * device that then fails to prepare what it got is planned without. With a list its
+ * failure is final, unless it is a lack of support.
  * When a device's process has died, nn_rt_compilation_renew() prepares the model
  * again, once for all executions that ask. It does so without a deadline, so that
  * a model which takes long to prepare also comes back to those who wait briefly.
@@ -18,6 +20,7 @@
 #include "runtime/compilation/prepared.h"
 #include "runtime/memory/argument-pool.h"
 #include "runtime/object.h"
+#include "runtime/partition/plan.h"
 
 #include "base/jobs.h"
 
@@ -41,19 +44,21 @@ struct ANeuralNetworksCompilation {
     struct nn_rt_object object;
     enum nn_rt_compilation_state state;
     bool is_explicit; /* the application listed the devices */
+    bool is_part;     /* of another compilation's plan, which has asked the device */
     uint32_t n_devices;
     ANeuralNetworksDevice **devices;
     struct nn_rt_model *finished;
+    struct nn_rt_plan *plan; /* NULL: there was one device to choose from */
     uint32_t preference;
     uint32_t priority;        /* enum nnhal_priority */
     uint64_t timeout_ns;      /* 0: none */
     struct nn_rt_cache cache; /* does not change once FINISHED */
     bool is_deferred;
-    uint32_t stage;       /* enum nnhal_stage, once FINISHED */
-    pthread_mutex_t lock; /* of prepared, once FINISHED */
-    struct nn_rt_prepared *prepared;
+    uint32_t stage;                  /* enum nnhal_stage, once FINISHED */
+    pthread_mutex_t lock;            /* of prepared, once FINISHED */
+    struct nn_rt_prepared *prepared; /* NULL: the parts have theirs */
     struct nn_rt_renewal renewal;
-    ANeuralNetworksDevice *device;   /* the chosen one, once FINISHED */
+    ANeuralNetworksDevice *device; /* the chosen one, of parts that with the most work; FINISHED */
     struct nn_rt_prepared *fallback; /* where failures are computed again; NULL: none yet */
     struct nn_rt_argument_pools argument_pools; /* of executions */
 };
@@ -62,6 +67,14 @@ struct ANeuralNetworksCompilation {
 int nn_rt_compilation_new(const ANeuralNetworksModel *model,
                           const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
                           struct nn_why *why, ANeuralNetworksCompilation **ret_compilation);
+
+/* nn_rt_compilation_new_part() - of whole, for one device and with the settings of whole. part
+ * is referenced, device and the token for its cache (if whole has one) are the caller's.
+ * Returns: 0, -ENOMEM. */
+int nn_rt_compilation_new_part(const ANeuralNetworksCompilation *whole, struct nn_rt_model *part,
+                               ANeuralNetworksDevice *device,
+                               const uint8_t token[NNHAL_CACHE_TOKEN_BYTES],
+                               ANeuralNetworksCompilation **ret_compilation);
 ANeuralNetworksCompilation *nn_rt_compilation_ref(ANeuralNetworksCompilation *compilation);
 ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *compilation);
 
@@ -91,7 +104,16 @@ int nn_rt_compilation_check_finished(const ANeuralNetworksCompilation *compilati
  * timeouts and measuring are for those. */
 bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilation);
 
-/* nn_rt_compilation_get_prepared() - what is executed now; the reference is the caller's. */
+/* nn_rt_compilation_get_plan() - also where there was one device to choose from: then it is made now.
+ * Borrowed. Returns: 0; BAD_STATE; what the device answers; -ENOMEM. */
+int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct nn_why *why,
+                               const struct nn_rt_plan **ret_plan);
+
+/* nn_rt_compilation_is_split() - whether it is executed in parts. */
+bool nn_rt_compilation_is_split(const ANeuralNetworksCompilation *compilation);
+
+/* nn_rt_compilation_get_prepared() - what is executed now; the reference is the caller's. Not of
+ * one that is split. */
 struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation *compilation);
 
 /* nn_rt_compilation_has_prepared() - whether that is executed now; NULL never is. */

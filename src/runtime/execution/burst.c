@@ -3,11 +3,32 @@
 
 #include "base/error.h"
 
+/* Opens the channel, or those of the parts. */
+static int burst_open(ANeuralNetworksBurst *burst, struct nn_why *why)
+{
+    const struct nn_rt_plan *plan = burst->compilation->plan;
+    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    int r = 0;
+
+    if (!nn_rt_compilation_is_split(burst->compilation)) {
+        prepared = nn_rt_compilation_get_prepared(burst->compilation);
+        nn_rt_burst_get_channel(burst, prepared);
+        return 0;
+    }
+    burst->parts = calloc(plan->n_parts, sizeof(*burst->parts));
+    if (!burst->parts)
+        return nn_error_origin(-ENOMEM);
+    burst->n_parts = plan->n_parts;
+    for (uint32_t i = 0; !r && i < plan->n_parts; i++)
+        if (plan->parts[i].compilation)
+            r = nn_rt_burst_new(plan->parts[i].compilation, why, &burst->parts[i]);
+    return r;
+}
+
 int nn_rt_burst_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
                     ANeuralNetworksBurst **ret_burst)
 {
-    _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
-    ANeuralNetworksBurst *burst;
+    _cleanup_(nn_rt_burst_unrefp) ANeuralNetworksBurst *burst = NULL;
     int r = nn_rt_compilation_check_finished(compilation, why);
 
     if (r)
@@ -20,9 +41,10 @@ int nn_rt_burst_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
         return nn_error_origin(-ENOMEM);
     nn_rt_object_init(&burst->object);
     burst->compilation = nn_rt_compilation_ref(compilation);
-    prepared = nn_rt_compilation_get_prepared(compilation);
-    nn_rt_burst_get_channel(burst, prepared);
-    *ret_burst = burst;
+    r = burst_open(burst, why);
+    if (r)
+        return r;
+    *ret_burst = steal_ptr(&burst);
     return 0;
 }
 
@@ -30,12 +52,20 @@ ANeuralNetworksBurst *nn_rt_burst_unref(ANeuralNetworksBurst *burst)
 {
     if (!burst || !nn_rt_object_unref(&burst->object))
         return NULL;
+    for (uint32_t i = 0; i < burst->n_parts; i++)
+        nn_rt_burst_unref(burst->parts[i]);
+    free(burst->parts);
     nn_rt_channel_free(burst->channel);
     nn_rt_prepared_unref(burst->prepared);
     nn_rt_compilation_unref(burst->compilation);
     nn_rt_object_done(&burst->object);
     free(burst);
     return NULL;
+}
+
+ANeuralNetworksBurst *nn_rt_burst_get_part(const ANeuralNetworksBurst *burst, uint32_t part)
+{
+    return burst->parts[part];
 }
 
 struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,

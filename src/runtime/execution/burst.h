@@ -21,6 +21,8 @@ struct ANeuralNetworksBurst {
     uint32_t is_busy;                /* owns what follows */
     struct nn_rt_prepared *prepared; /* that the channel is for */
     struct nn_rt_channel *channel;   /* NULL: the ordinary way */
+    uint32_t n_parts; /* of a compilation that is split, each with a burst of its own */
+    ANeuralNetworksBurst **parts;
 };
 
 /* nn_rt_burst_new() - Returns: 0, BAD_STATE, DEAD_OBJECT, -ENOMEM. */
@@ -37,6 +39,9 @@ void nn_rt_burst_release(ANeuralNetworksBurst *burst);
 /* nn_rt_burst_get_channel() - to prepared; NULL: there is none. By the thread that has acquired the burst. */
 struct nn_rt_channel *nn_rt_burst_get_channel(ANeuralNetworksBurst *burst,
                                               struct nn_rt_prepared *prepared);
+
+/* nn_rt_burst_get_part() - the burst of a part of the plan; NULL: that part is not computed. */
+ANeuralNetworksBurst *nn_rt_burst_get_part(const ANeuralNetworksBurst *burst, uint32_t part);
 
 NN_DEFINE_CLEANUP(ANeuralNetworksBurst, nn_rt_burst_unref)
 

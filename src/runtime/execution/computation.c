@@ -6,6 +6,7 @@
 #include "runtime/execution/fallback.h"
 #include "runtime/execution/reply.h"
 #include "runtime/execution/suspect.h"
+#include "runtime/partition/steps.h"
 
 enum { N_ATTEMPTS = 2 };
 
@@ -106,22 +107,44 @@ static int compute_with_recovery(struct computation *computation)
     return r;
 }
 
+/* Forward: a part of a split computation is a computation, too, but has no parts itself. */
+static int compute_paced(struct computation *computation, uint64_t deadline_ns);
+
+static int compute_part(void *ctx, uint32_t part, ANeuralNetworksExecution *step,
+                        struct nn_why *why)
+{
+    const struct computation *whole = ctx;
+    struct computation computation = {
+        .execution = step,
+        .why = why,
+        .burst = whole->burst ? nn_rt_burst_get_part(whole->burst, part) : NULL,
+    };
+    int r = nn_rt_execution_begin(step, why);
+
+    return r ? r : compute_paced(&computation, whole->options.deadline_ns);
+}
+
 static int compute_with_fallback(struct computation *computation, uint64_t deadline_ns)
 {
+    const struct nn_rt_steps_calls calls = {computation, compute_part};
     ANeuralNetworksExecution *execution = computation->execution;
     uint64_t limit_ns = nn_wait_limit_narrow(deadline_ns);
     int r;
 
     computation->options = nn_rt_execution_options(execution, deadline_ns);
     execution->device = execution->compilation->device;
-    r = compute_with_recovery(computation);
+    r = nn_rt_compilation_is_split(execution->compilation)
+            ? nn_rt_steps_compute(execution, &calls, computation->why)
+            : compute_with_recovery(computation);
     if (nn_rt_fallback_is_possible(execution, r))
         r = nn_rt_fallback_compute(execution, deadline_ns, r, computation->why);
     else if (!r)
         nn_rt_device_note_success(execution->compilation->device);
     nn_rt_reply_mark_outputs(execution, r == 0);
-    if (!execution->is_reusable)
+    if (!execution->is_reusable) {
         nn_rt_binding_done(&execution->binding);
+        nn_rt_steps_rest(execution->steps);
+    }
     nn_wait_limit_restore(limit_ns);
     return r;
 }
@@ -136,22 +159,27 @@ int nn_rt_execution_compute_begun(ANeuralNetworksExecution *execution, uint64_t 
 
 /* Only a reusable execution has a pace: the others bind anew each time, which costs more than a
  * burst saves. */
+static int compute_paced(struct computation *computation, uint64_t deadline_ns)
+{
+    int r;
+
+    if (computation->execution->is_reusable && !computation->burst) {
+        computation->pace = &computation->execution->pace;
+        nn_rt_pace_begin(computation->pace);
+    }
+    r = compute_with_fallback(computation, deadline_ns);
+    if (computation->pace)
+        nn_rt_pace_end(computation->pace);
+    nn_rt_execution_end(computation->execution, r);
+    return r;
+}
+
 int nn_rt_execution_compute(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
     struct computation computation = {.execution = execution, .why = why};
     int r = nn_rt_execution_begin(execution, why);
 
-    if (r)
-        return r;
-    if (execution->is_reusable) {
-        computation.pace = &execution->pace;
-        nn_rt_pace_begin(computation.pace);
-    }
-    r = compute_with_fallback(&computation, nn_deadline_after(execution->timeout_ns));
-    if (computation.pace)
-        nn_rt_pace_end(computation.pace);
-    nn_rt_execution_end(execution, r);
-    return r;
+    return r ? r : compute_paced(&computation, nn_deadline_after(execution->timeout_ns));
 }
 
 int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *execution,

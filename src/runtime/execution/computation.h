@@ -5,7 +5,7 @@
  *                    |                                              |
  *                    +--failed, chosen by the runtime--> fallback --+
  *
- * The recovery is described in runtime/device.h, the fallback in fallback.h. All
+ * An execution that is split does so part by part (partition/steps.h). The recovery is described in runtime/device.h, the fallback in fallback.h. All
  * functions block until the computation has ended. */
 #ifndef NN_RUNTIME_EXECUTION_COMPUTATION_H
 #define NN_RUNTIME_EXECUTION_COMPUTATION_H

@@ -49,6 +49,8 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
 {
     if (!execution || !nn_rt_object_unref(&execution->object))
         return NULL;
+    if (execution->steps)
+        execution->free_steps(execution->steps);
     nn_rt_binding_done(&execution->binding);
     for (uint32_t i = 0; i < execution->arguments.n_inputs; i++)
         nn_rt_argument_done(&execution->arguments.inputs[i]);
@@ -277,12 +279,13 @@ static void count_outcome(const ANeuralNetworksExecution *execution, int result)
 {
     ANeuralNetworksDevice *planned = execution->compilation->device;
     bool is_helped = execution->failure.text[0] != '\0';
+    bool is_split = nn_rt_compilation_is_split(execution->compilation); /* its parts count */
 
     if (!execution->device || result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
         return;
-    if (result || is_helped)
+    if ((result || is_helped) && !is_split)
         nn_rt_device_count_failure(planned);
-    if (!result)
+    if (!result && (is_helped || !is_split))
         nn_rt_device_count_success(execution->device, is_helped);
 }
 
@@ -391,10 +394,17 @@ int nn_rt_execution_get_part(ANeuralNetworksExecution *execution, uint32_t part,
 {
     int r = check_completed(execution, false, why);
 
+    uint32_t n_parts = execution->n_parts && !execution->failure.text[0] ? execution->n_parts : 1;
+
     if (r)
         return r;
-    if (part > 0)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no part %u: it has 1", part);
+    if (part >= n_parts)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no part %u: it has %u", part,
+                       n_parts);
+    if (n_parts > 1) {
+        *ret_info = execution->parts[part];
+        return 0;
+    }
     *ret_info = (struct nnhal_part_info){.n_parts = 1,
                                          .device = execution->device,
                                          .planned = execution->compilation->device,

@@ -24,6 +24,8 @@ enum nn_rt_execution_state {
     NN_EXECUTION_COMPLETED,
 };
 
+struct nn_rt_steps;
+
 /* What is known of an output after a computation. */
 struct nn_rt_execution_shape {
     bool is_sufficient;
@@ -46,7 +48,11 @@ struct ANeuralNetworksExecution {
     struct nn_rt_pace pace;   /* of compute(), if it is reusable */
     struct nn_rt_arguments arguments;
     struct nn_rt_binding binding;
-    struct nn_arena arena; /* of replies */
+    struct nn_rt_steps *steps; /* of a compilation that is split; NULL: none yet */
+    struct nn_rt_steps *(*free_steps)(struct nn_rt_steps *steps);
+    uint32_t n_parts;              /* of steps */
+    struct nnhal_part_info *parts; /* who computed them, but for size */
+    struct nn_arena arena;         /* of replies */
     struct nn_rt_execution_shape *shapes;
     ANeuralNetworksDevice *device; /* that was asked last; NULL: none since begin */
     struct nn_why failure;         /* of the compilation's device, where another one computed */

@@ -8,19 +8,26 @@
 #include "runtime/execution/reply.h"
 #include "runtime/memory/copy.h"
 #include "runtime/memory/domain.h"
+#include "runtime/partition/settings.h"
+#include "runtime/partition/steps.h"
 #include "runtime/registry.h"
 
 #include <string.h>
 
 /* -- the decision ------------------------------------------------------------------------ */
 
-static bool fallback_is_off(void)
+/* Of the whole model, where it was split: its parts have had theirs. */
+static bool fallback_is_off(const ANeuralNetworksCompilation *compilation)
 {
-    return nn_variable_is(NN_VARIABLE_FALLBACK, "off");
+    enum nn_rt_partitioning_mode mode = nn_rt_settings_partitioning();
+
+    return nn_variable_is(NN_VARIABLE_FALLBACK, "off") ||
+           mode == NN_RT_PARTITIONING_WITHOUT_FALLBACK ||
+           (mode == NN_RT_PARTITIONING_ONLY && nn_rt_compilation_is_split(compilation));
 }
 
 /* Devices that are linked in stand at the end of the list and have no path (builtin.h). */
-static ANeuralNetworksDevice *find_device(void)
+static ANeuralNetworksDevice *find_last(void)
 {
     const struct nn_rt_registry *registry = nn_rt_registry_get();
     ANeuralNetworksDevice *last = registry->n_devices ? registry->devices[registry->n_devices - 1]
@@ -29,11 +36,36 @@ static ANeuralNetworksDevice *find_device(void)
     return last && !last->path[0] ? last : NULL;
 }
 
-bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r)
+/* A listed device that takes the whole model; NULL: there is none. */
+static ANeuralNetworksDevice *find_listed(const struct nn_rt_plan *plan)
+{
+    for (uint32_t d = 0; d < plan->n_devices; d++) {
+        uint32_t i = 0;
+
+        while (i < plan->model->main.n_operations &&
+               plan->devices[d].verdicts[i] == NNHAL_VERDICT_TAKEN)
+            i++;
+        if (i == plan->model->main.n_operations)
+            return plan->devices[d].device;
+    }
+    return NULL;
+}
+
+/* Where the application listed devices, only what the split has caused is computed again, on one of
+ * them. */
+static ANeuralNetworksDevice *find_device(const ANeuralNetworksExecution *execution)
 {
     const ANeuralNetworksCompilation *compilation = execution->compilation;
-    const ANeuralNetworksDevice *device = find_device();
+    ANeuralNetworksDevice *device;
 
+    if (compilation->is_explicit)
+        return nn_rt_steps_need_whole(execution->steps) ? find_listed(compilation->plan) : NULL;
+    device = fallback_is_off(compilation) ? NULL : find_last();
+    return nn_rt_compilation_is_split(compilation) || device != compilation->device ? device : NULL;
+}
+
+bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r)
+{
     /* Errors of the application, missed deadlines and outputs that are too small would be the same on
      * any device. */
     switch (r) {
@@ -42,8 +74,7 @@ bool nn_rt_fallback_is_possible(const ANeuralNetworksExecution *execution, int r
     case ANEURALNETWORKS_UNMAPPABLE:
     case ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT:
     case ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT:
-        return !compilation->is_explicit && device && device != compilation->device &&
-               !fallback_is_off();
+        return find_device(execution) != NULL;
     default:
         return false;
     }
@@ -203,7 +234,7 @@ int nn_rt_fallback_compute(ANeuralNetworksExecution *execution, uint64_t deadlin
     r = nn_rt_execution_check_inputs(execution, &own);
     if (r)
         return failed; /* by the same input: no other device can help */
-    r = nn_rt_compilation_get_fallback(compilation, find_device(), &own, &prepared);
+    r = nn_rt_compilation_get_fallback(compilation, find_device(execution), &own, &prepared);
     if (!r)
         r = substitute_init(&substitute, execution, &own);
     if (!r)

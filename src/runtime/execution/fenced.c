@@ -21,11 +21,12 @@ static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
     return false;
 }
 
-/* Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards, which
- * takes a thread of ours. */
+/* A computation in parts, too, takes a thread of ours. Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards, which
+ * takes one. */
 static bool is_suited(const ANeuralNetworksExecution *execution)
 {
-    return !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
+    return !nn_rt_compilation_is_split(execution->compilation) &&
+           !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
            !has_pointers(execution->arguments.outputs, execution->arguments.n_outputs);
 }
 

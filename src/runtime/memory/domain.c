@@ -61,9 +61,13 @@ static int call_allocate(struct allocation *allocation, const struct nn_rt_roles
 static int get_prepared(const struct nn_rt_role *role, struct nn_why *why,
                         struct nn_rt_prepared **ret_prepared)
 {
-    struct nn_rt_prepared *prepared = nn_rt_compilation_get_prepared(role->compilation);
+    struct nn_rt_prepared *prepared;
     int r;
 
+    if (nn_rt_compilation_is_split(role->compilation))
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                       "a role's compilation is computed in parts, by several devices");
+    prepared = nn_rt_compilation_get_prepared(role->compilation);
     if (!nn_rt_session_is_alive(prepared->session)) {
         r = nn_rt_compilation_renew(role->compilation, prepared, why);
         nn_rt_prepared_unref(prepared);
@@ -168,11 +172,12 @@ static void free_buffer(struct nn_rt_domain *domain)
 /* -- making and ending ------------------------------------------------------------------ */
 
 /* A list of devices asks for these devices' memory: shared memory in its place would hide that they
- * have none. */
+ * have none. Where several devices compute, it is what all of them have. */
 static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
 {
     for (uint32_t i = 0; i < roles->n_roles; i++)
-        if (roles->roles[i].compilation->is_explicit)
+        if (roles->roles[i].compilation->is_explicit &&
+            !nn_rt_compilation_is_split(roles->roles[i].compilation))
             return false;
     return nn_dims_known(roles->operand->type, roles->n_dims, roles->dims) &&
            nn_operand_bytes(roles->operand->type, roles->n_dims, roles->dims, ret_bytes) &&

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 
 struct nn_rt_memory_import {
@@ -153,6 +154,20 @@ int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
                        "the memory's file cannot be mapped: %llu bytes at offset %llu",
                        (unsigned long long)memory->size, (unsigned long long)memory->offset);
     return nn_error_fold(r);
+}
+
+int nn_rt_memory_read(const ANeuralNetworksMemory *memory, uint64_t offset, void *ret_bytes,
+                      uint64_t n_bytes, struct nn_why *why)
+{
+    _cleanup_(nn_region_unrefp) struct nn_region *region = NULL;
+    int r = nn_rt_memory_map(memory, why, &region);
+
+    if (r)
+        return r;
+    if (!nn_range_fits(offset, n_bytes, nn_region_size(region)))
+        return nn_fail(why, ANEURALNETWORKS_UNMAPPABLE, "the memory is smaller than it was");
+    memcpy(ret_bytes, (const uint8_t *)nn_region_data(region) + offset, n_bytes);
+    return 0;
 }
 
 uint8_t *nn_rt_memory_data(const ANeuralNetworksMemory *memory)

@@ -64,6 +64,11 @@ bool nn_rt_memory_is_in_device(const ANeuralNetworksMemory *memory);
 int nn_rt_memory_map(const ANeuralNetworksMemory *memory, struct nn_why *why,
                      struct nn_region **ret_region);
 
+/* nn_rt_memory_read() - copies bytes, which must lie in it, out of a memory that is not in a device.
+ * Returns: 0; as nn_rt_memory_map(). */
+int nn_rt_memory_read(const ANeuralNetworksMemory *memory, uint64_t offset, void *ret_bytes,
+                      uint64_t n_bytes, struct nn_why *why);
+
 /* nn_rt_memory_data() - where our own pool is mapped. */
 uint8_t *nn_rt_memory_data(const ANeuralNetworksMemory *memory);
 

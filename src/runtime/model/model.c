@@ -55,6 +55,7 @@ struct nn_rt_model *nn_rt_model_unref(struct nn_rt_model *finished)
         return NULL;
     for (uint32_t i = 0; i < finished->part.n_children; i++)
         nn_rt_model_unref(finished->part.children[i]);
+    nn_rt_model_unref(finished->whole);
     model_destroy(finished);
     return NULL;
 }

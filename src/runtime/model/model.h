@@ -36,7 +36,8 @@ struct nn_rt_model {
     uint32_t n_refs;
     struct nn_arena arena; /* of everything here */
     struct nn_rt_model_part part;
-    uint32_t *original; /* operation in order -> as the application added it */
+    uint32_t *original;        /* operation in order -> as the application added it */
+    struct nn_rt_model *whole; /* that this is a part of; NULL: of none */
     /* Linked. */
     struct nnhal_model model; /* without pools */
     ANeuralNetworksMemory **pools;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cost.h - what operations, calls and moves are expected to cost
+ *
+ * An operation's work is counted on plain C kernels of one thread: a nanosecond for
+ * a multiplication and an addition, a quarter for a byte that is read or written. A
+ * device's performance is the ratio that it declares for the type of an operation's
+ * first input: of time, or of power where the application prefers that. A device
+ * that declares nothing at all is judged by its type. Dimensions that are not known
+ * count as 1. Pure functions. */
+#ifndef NN_RUNTIME_PARTITION_COST_H
+#define NN_RUNTIME_PARTITION_COST_H
+
+#include <nnhal/ext.h>
+#include <nnhal/types.h>
+
+#include <stdbool.h>
+
+/* What a device said of itself. */
+struct nn_rt_performance {
+    uint32_t type;                          /* enum nnhal_device_type */
+    bool is_remote;                         /* reached in another process */
+    struct nnhal_capabilities capabilities; /* operand_performance: the owner's */
+};
+
+/* nn_rt_cost_operation() - nanoseconds of an operation of the main graph on a device, at least 1;
+ * with LOW_POWER weighted by power. IF and WHILE count as all that they could run, once. */
+uint64_t nn_rt_cost_operation(const struct nnhal_model *model, uint32_t operation,
+                              const struct nn_rt_performance *performance, uint32_t preference);
+
+/* nn_rt_cost_launch() - of one call of the device. */
+uint64_t nn_rt_cost_launch(const struct nn_rt_performance *performance);
+
+/* nn_rt_cost_move() - of bringing n_bytes from one partition to another. */
+uint64_t nn_rt_cost_move(uint64_t n_bytes);
+
+#endif

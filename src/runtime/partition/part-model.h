@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* part-model.h - some operations of a finished model as a model of its own
+ *
+ * What they read from elsewhere becomes an input, what is read elsewhere an output, in
+ * the order that the caller gives. Of constants it has those that it reads: small ones
+ * are copied, large ones stay in the memories where they are, which it references. */
+#ifndef NN_RUNTIME_PARTITION_PART_MODEL_H
+#define NN_RUNTIME_PARTITION_PART_MODEL_H
+
+#include "runtime/model/model.h"
+#include "runtime/partition/value.h"
+
+/* The part; the arrays hold operations and operands of the whole, in order. */
+struct nn_rt_part_spec {
+    uint32_t n_operations;
+    uint32_t n_inputs;
+    uint32_t n_outputs;
+    const uint32_t *operations;
+    const uint32_t *inputs;
+    const uint32_t *outputs;
+};
+
+/* nn_rt_model_new_part() - values: what is known of the whole's operands; shapes and quantizations
+ * that are known become those of inputs and outputs.
+ * The part references the whole. Returns: 0; BAD_DATA (the rules refuse it as a model); -ENOMEM. */
+int nn_rt_model_new_part(struct nn_rt_model *whole, const struct nn_rt_part_spec *spec,
+                         const struct nn_rt_value *values, struct nn_why *why,
+                         struct nn_rt_model **ret_part);
+
+#endif

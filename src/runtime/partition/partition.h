@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* partition.h - which device computes which operations of a graph
+ *
+ * A partition is a set of operations that one device computes in one call. The
+ * partitions of a partitioning are in an order in which they can be computed,
+ * and each is convex: what an operation of it needs comes from earlier
+ * partitions or from itself.
+ *
+ *     each operation to its cheapest device   ties: the earlier one
+ *     -> partitions                           as few as that order allows
+ *     -> islands that do not pay are given to another device, while that lowers the cost
+ *     -> a cap on the number of partitions
+ *     -> one device for all of it, if that costs no more
+ *
+ * The cost is that of computing, of one launch for each partition, and of moving
+ * each value that another partition reads. Pure functions over model data: devices
+ * are numbers, what they support and what they cost is passed in, and the same
+ * problem has the same answer everywhere. */
+#ifndef NN_RUNTIME_PARTITION_PARTITION_H
+#define NN_RUNTIME_PARTITION_PARTITION_H
+
+#include "base/arena.h"
+
+#include <nnhal/types.h>
+
+#include <stdbool.h>
+
+/* What an operation costs on a device that does not support it. */
+#define NN_RT_COST_NONE UINT64_MAX
+
+struct nn_rt_partition_problem {
+    const struct nnhal_subgraph *graph; /* valid: operations in order */
+    uint32_t n_devices;
+    uint32_t max_partitions;   /* beyond it they are merged, where a device takes them; 0: no cap */
+    const uint64_t *costs_ns;  /* [device * n_operations + operation], or NN_RT_COST_NONE */
+    const uint64_t *launch_ns; /* per device, of one call */
+    const uint64_t *move_ns;   /* per operand, for each partition that reads it elsewhere */
+    bool is_merging;           /* false: each operation stays with its cheapest device */
+};
+
+struct nn_rt_partitioning {
+    uint32_t n_partitions;
+    uint32_t *devices;    /* per partition */
+    uint32_t *partitions; /* per operation */
+    uint64_t cost_ns;
+    uint32_t n_before; /* partitions before any were merged */
+};
+
+enum {
+    NN_RT_PARTITION_E_UNSUPPORTED = 1, /* an operation that no device supports */
+};
+
+/* nn_rt_partition() - solves the problem; the arrays are taken from arena.
+ * Returns: 0; NN_RT_PARTITION_E_UNSUPPORTED with *ret_operation; -ENOMEM. */
+int nn_rt_partition(const struct nn_rt_partition_problem *problem, struct nn_arena *arena,
+                    struct nn_rt_partitioning *ret_partitioning, uint32_t *ret_operation);
+
+#endif

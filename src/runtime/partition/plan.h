@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.h - how a model is computed: by which devices, in which parts, and why
+ *
+ * A part is a partition as it is executed: the operations, the values that it gets from
+ * the application and from other parts, those that it makes for them, and the
+ * compilation that its device has made of them. A value between parts is made
+ * once, by one part, and read by parts of later waves: a wave is a set of parts
+ * that need nothing of each other.
+ *
+ *     input 0 --> part 0 (npu) --value 0--> part 1 (cpu) --> output 0
+ *                      +-------value 1------> part 2 (npu) --> output 1
+ *
+ * A plan of one part is a whole model on one device, and has no values. What each
+ * device said of each operation is part of the plan.
+ * A plan does not change once it is made. Threads: any. */
+#ifndef NN_RUNTIME_PARTITION_PLAN_H
+#define NN_RUNTIME_PARTITION_PLAN_H
+
+#include "base/arena.h"
+#include "model/why.h"
+#include "runtime/partition/partition.h"
+#include "runtime/partition/value.h"
+
+#include <nnhal/ext.h>
+
+#include <stdio.h>
+
+#define NN_RT_PLAN_NONE UINT32_MAX
+
+/* Where a part's input comes from. */
+struct nn_rt_plan_source {
+    bool is_value;
+    uint32_t index; /* of the plan's values, or of the model's inputs */
+};
+
+/* Where a part's output goes: to other parts, to the application, or both. */
+struct nn_rt_plan_target {
+    uint32_t value;  /* NN_RT_PLAN_NONE: no other part reads it */
+    uint32_t output; /* of the model, NN_RT_PLAN_NONE: it is none */
+};
+
+struct nn_rt_plan_part {
+    uint32_t device; /* of the plan's */
+    uint32_t wave;
+    uint32_t n_operations;
+    uint32_t n_inputs;
+    uint32_t n_outputs; /* 0: nothing reads what it makes, and it is not computed */
+    uint32_t *operations;
+    uint32_t *input_operands;
+    uint32_t *output_operands;
+    struct nn_rt_plan_source *sources;
+    struct nn_rt_plan_target *targets;
+    uint64_t compute_ns; /* expected */
+    uint64_t launch_ns;
+    uint64_t move_ns;
+    uint64_t move_bytes;
+    ANeuralNetworksCompilation *compilation; /* NULL in a plan of one part */
+};
+
+struct nn_rt_plan_value {
+    uint32_t operand;
+    uint32_t type;
+    uint32_t maker;      /* the part */
+    uint32_t first_wave; /* of its maker */
+    uint32_t last_wave;  /* of the last that reads it */
+    uint32_t output;     /* of the model, NN_RT_PLAN_NONE: it is none */
+};
+
+/* A device that was considered. */
+struct nn_rt_plan_device {
+    ANeuralNetworksDevice *device;
+    const char *name;
+    uint8_t *verdicts; /* enum nnhal_verdict, per operation */
+    uint32_t n_refusals;
+    struct nn_why why; /* the last sentence about what it refused; "": none */
+};
+
+struct nn_rt_plan {
+    struct nn_arena arena; /* of everything here */
+    const struct nnhal_model *model;
+    uint32_t n_devices;
+    uint32_t n_parts;
+    uint32_t n_values;
+    uint32_t n_waves;
+    uint32_t n_before; /* parts before any were merged */
+    struct nn_rt_plan_device *devices;
+    struct nn_rt_plan_part *parts;
+    struct nn_rt_plan_value *values;
+    struct nn_rt_value *known; /* per operand of the model */
+    bool is_open;              /* the shape of a value depends on the arguments */
+    uint64_t expected_ns;
+    /* Of parts' compilations, by who makes them. */
+    ANeuralNetworksCompilation *(*unref_part)(ANeuralNetworksCompilation *compilation);
+    struct nnhal_plan told; /* as an application sees it, but for size */
+};
+
+/* nn_rt_plan_lay_out() - parts and values from a partitioning; devices and known are set already.
+ * Returns: 0, -ENOMEM. */
+int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_problem *problem,
+                       const struct nn_rt_partitioning *partitioning);
+
+/* nn_rt_plan_tell() - sets told. original: of each operation, its number as the application added it.
+ * Returns: 0, -ENOMEM. */
+int nn_rt_plan_tell(struct nn_rt_plan *plan, const uint32_t *original);
+
+/* nn_rt_plan_free() - with the compilations of its parts. Accepts NULL; returns NULL. */
+struct nn_rt_plan *nn_rt_plan_free(struct nn_rt_plan *plan);
+
+/* nn_rt_plan_print() - for people: the parts, then what devices refused. */
+void nn_rt_plan_print(const void *plan, FILE *file);
+
+NN_DEFINE_CLEANUP(struct nn_rt_plan, nn_rt_plan_free)
+
+#endif

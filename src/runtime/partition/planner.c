@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/partition/planner.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/variable.h"
+#include "model/ops.h"
+#include "runtime/partition/settings.h"
+
+#include <string.h>
+
+#define MAX_REFUSALS 3
+
+static uint32_t count_operations(const struct nn_rt_planner *planner)
+{
+    return planner->finished->model.main.n_operations;
+}
+
+/* -- costs --------------------------------------------------------------------------- */
+
+static void weigh_device(struct nn_rt_planner *planner, uint32_t d)
+{
+    const struct nn_rt_performance *performance = &planner->devices[d].device->performance;
+    uint64_t *costs = planner->costs_ns + (size_t)d * count_operations(planner);
+
+    planner->launch_ns[d] = nn_rt_cost_launch(performance);
+    planner->whole_ns[d] = planner->launch_ns[d];
+    for (uint32_t i = 0; i < count_operations(planner); i++) {
+        costs[i] = nn_rt_cost_operation(&planner->finished->model, i, performance,
+                                        planner->preference);
+        planner->whole_ns[d] += costs[i];
+    }
+}
+
+/* Small constants in the application's memories. What cannot be read stays unknown: its device tells. */
+static int read_constants(struct nn_rt_planner *planner)
+{
+    const struct nn_rt_model_part *part = &planner->finished->part;
+
+    for (uint32_t i = 0; i < part->graph.n_operands; i++) {
+        const struct nnhal_operand *operand = &part->graph.operands[i];
+        const ANeuralNetworksMemory *memory;
+        struct nn_why why = {0};
+        void *bytes;
+
+        if (operand->lifetime != NNHAL_CONSTANT_REFERENCE ||
+            operand->location.length > NN_RT_VALUE_READ_BYTES || planner->known[i].bytes)
+            continue;
+        memory = part->pools[operand->location.pool_index];
+        bytes = nn_arena_alloc(&planner->arena, operand->location.length);
+        if (!bytes)
+            return nn_error_origin(-ENOMEM);
+        if (nn_rt_memory_read(memory, operand->location.offset, bytes, operand->location.length,
+                              &why) == 0)
+            planner->known[i].bytes = bytes;
+    }
+    return 0;
+}
+
+/* Shapes and what they decide, as far as the model tells without arguments. */
+static int find_known(struct nn_rt_planner *planner)
+{
+    const struct nnhal_model *model = &planner->finished->model;
+    const uint8_t **pools = nn_arena_new_n(&planner->arena, const uint8_t *,
+                                           planner->finished->part.n_pools);
+    struct nn_arena scratch;
+    int r = 0;
+
+    if (!pools)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < planner->finished->part.n_pools; i++)
+        pools[i] = nn_rt_memory_data(planner->finished->part.pools[i]);
+    planner->known = nn_rt_values_new(model, pools, &planner->arena);
+    r = planner->known ? read_constants(planner) : nn_error_origin(-ENOMEM);
+    nn_arena_init(&scratch, 0);
+    for (uint32_t i = 0; !r && i < model->main.n_operations; i++) {
+        r = nn_rt_values_infer(planner->known, &model->main, i, &scratch);
+        nn_arena_reset(&scratch);
+    }
+    nn_arena_done(&scratch);
+    return r;
+}
+
+static int weigh_moves(struct nn_rt_planner *planner)
+{
+    const struct nnhal_subgraph *graph = &planner->finished->model.main;
+
+    planner->move_ns = nn_arena_new_n(&planner->arena, uint64_t, graph->n_operands);
+    if (!planner->move_ns)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < graph->n_operands; i++) {
+        uint64_t n_bytes = 0;
+
+        if (nn_rt_value_bytes(&planner->known[i], graph->operands[i].type, &n_bytes))
+            planner->move_ns[i] = nn_rt_cost_move(n_bytes);
+    }
+    return 0;
+}
+
+/* -- which devices ------------------------------------------------------------------- */
+
+static int add_device(struct nn_rt_planner *planner, ANeuralNetworksDevice *device)
+{
+    struct nn_rt_plan_device *entry = &planner->devices[planner->n_devices];
+
+    *entry = (struct nn_rt_plan_device){.device = device, .name = device->name};
+    entry->verdicts = nn_arena_alloc(&planner->arena, count_operations(planner));
+    if (!entry->verdicts)
+        return nn_error_origin(-ENOMEM);
+    memset(entry->verdicts, NNHAL_VERDICT_UNASKED, count_operations(planner));
+    planner->n_devices++;
+    return 0;
+}
+
+static int add_devices(struct nn_rt_planner *planner, ANeuralNetworksDevice *const *devices,
+                       uint32_t n_devices, struct nn_why *why)
+{
+    ANeuralNetworksDevice **list = nn_arena_new_n(&planner->arena, ANeuralNetworksDevice *,
+                                                  n_devices);
+    uint32_t n = n_devices;
+    int r = 0;
+
+    planner->devices = nn_arena_new_n(&planner->arena, struct nn_rt_plan_device, n_devices);
+    if (!list || !planner->devices)
+        return nn_error_origin(-ENOMEM);
+    memcpy(list, devices, n_devices * sizeof(*list));
+    if (!planner->is_explicit)
+        planner->is_ordered = nn_rt_settings_choose_devices(list, &n);
+    if (!n)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       n_devices ? "NNHAL_DEVICES names no device of this machine"
+                                 : "there is no device on this machine");
+    for (uint32_t i = 0; !r && i < n; i++)
+        r = add_device(planner, list[i]);
+    return r;
+}
+
+int nn_rt_planner_init(struct nn_rt_planner *planner, ANeuralNetworksDevice *const *devices,
+                       uint32_t n_devices, struct nn_why *why)
+{
+    int r;
+
+    nn_arena_init(&planner->arena, 0);
+    r = add_devices(planner, devices, n_devices, why);
+    if (r)
+        return r;
+    planner->costs_ns = nn_arena_new_n(&planner->arena, uint64_t,
+                                       (size_t)planner->n_devices * count_operations(planner));
+    planner->whole_ns = nn_arena_new_n(&planner->arena, uint64_t, planner->n_devices);
+    planner->launch_ns = nn_arena_new_n(&planner->arena, uint64_t, planner->n_devices);
+    if (!planner->costs_ns || !planner->whole_ns || !planner->launch_ns)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; i < planner->n_devices; i++)
+        weigh_device(planner, i);
+    r = find_known(planner);
+    return r ? r : weigh_moves(planner);
+}
+
+void nn_rt_planner_done(struct nn_rt_planner *planner)
+{
+    nn_arena_done(&planner->arena);
+}
+
+/* -- asking ---------------------------------------------------------------------------- */
+
+static void note_why(struct nn_rt_planner *planner, struct nn_rt_plan_device *device, int r,
+                     const struct nn_why *why)
+{
+    device->why = *why;
+    if (planner->first || r == ANEURALNETWORKS_BAD_DATA)
+        return;
+    planner->first = r;
+    planner->first_why = *why;
+}
+
+static void set_verdicts(struct nn_rt_planner *planner, struct nn_rt_plan_device *device,
+                         const uint8_t *supported, enum nnhal_verdict otherwise)
+{
+    for (uint32_t i = 0; i < count_operations(planner); i++)
+        device->verdicts[i] = supported && supported[i] ? NNHAL_VERDICT_TAKEN : otherwise;
+}
+
+/* A device that fails to answer supports nothing. One that is gone or late, is short of memory, or
+ * cannot reach the model's memories, is told of: at once if the application listed it. */
+static int ask_device(struct nn_rt_planner *planner, uint32_t d, struct nn_why *why)
+{
+    struct nn_rt_plan_device *device = &planner->devices[d];
+    const uint8_t *supported = NULL;
+    bool is_new = nn_rt_model_is_newer(planner->finished, device->device);
+    int r;
+
+    if (device->verdicts[0] != NNHAL_VERDICT_UNASKED)
+        return 0;
+    r = nn_rt_model_get_supported(planner->finished, device->device, why, &supported);
+    set_verdicts(planner, device, r ? NULL : supported,
+                 r        ? NNHAL_VERDICT_UNREACHED
+                 : is_new ? NNHAL_VERDICT_TOO_OLD
+                          : NNHAL_VERDICT_UNSUPPORTED);
+    if (!r)
+        return 0;
+    r = r == ANEURALNETWORKS_OP_FAILED ? ANEURALNETWORKS_BAD_DATA : r;
+    note_why(planner, device, r, why);
+    nn_log("compilation", NN_LOG_WARNING, "%s", why->text);
+    return planner->is_explicit && r != ANEURALNETWORKS_BAD_DATA ? r : 0;
+}
+
+static bool takes_all(const struct nn_rt_planner *planner, uint32_t d)
+{
+    for (uint32_t i = 0; i < count_operations(planner); i++)
+        if (planner->devices[d].verdicts[i] != NNHAL_VERDICT_TAKEN)
+            return false;
+    return true;
+}
+
+static bool may_take(const struct nn_rt_planner *planner, uint32_t d, uint32_t operation)
+{
+    uint8_t verdict = planner->devices[d].verdicts[operation];
+
+    return verdict == NNHAL_VERDICT_TAKEN || verdict == NNHAL_VERDICT_UNASKED;
+}
+
+/* What no mixture can be below: each operation where it is cheapest, among those who may take it. */
+static uint64_t find_bound(const struct nn_rt_planner *planner)
+{
+    uint32_t n = count_operations(planner);
+    uint64_t bound_ns = UINT64_MAX;
+
+    for (uint32_t d = 0; d < planner->n_devices; d++)
+        if (planner->launch_ns[d] < bound_ns)
+            bound_ns = planner->launch_ns[d];
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t least_ns = UINT64_MAX;
+
+        for (uint32_t d = 0; d < planner->n_devices; d++)
+            if (may_take(planner, d, i) && planner->costs_ns[(size_t)d * n + i] < least_ns)
+                least_ns = planner->costs_ns[(size_t)d * n + i];
+        bound_ns += least_ns == UINT64_MAX ? 0 : least_ns;
+    }
+    return bound_ns;
+}
+
+/* The next to ask: the user's order, or the cheapest for the whole. Returns: n_devices if all were
+ * asked. */
+static uint32_t find_unasked(const struct nn_rt_planner *planner)
+{
+    uint32_t best = planner->n_devices;
+
+    for (uint32_t d = 0; d < planner->n_devices; d++) {
+        if (planner->devices[d].verdicts[0] != NNHAL_VERDICT_UNASKED)
+            continue;
+        if (best == planner->n_devices ||
+            (!planner->is_ordered && planner->whole_ns[d] < planner->whole_ns[best]))
+            best = d;
+    }
+    return best;
+}
+
+/* Whether one device is to compute it all, without an answer of those that were not asked. */
+static bool is_settled(const struct nn_rt_planner *planner, uint32_t d)
+{
+    return takes_all(planner, d) &&
+           (planner->is_ordered || planner->whole_ns[d] <= find_bound(planner));
+}
+
+/* Returns: 0 with a device that computes it all, or n_devices: all were asked; and others. */
+static int ask_devices(struct nn_rt_planner *planner, struct nn_why *why, uint32_t *ret_whole)
+{
+    int r = 0;
+
+    *ret_whole = planner->n_devices;
+    for (uint32_t d = 0; d < planner->n_devices && *ret_whole == planner->n_devices; d++)
+        if (is_settled(planner, d))
+            *ret_whole = d;
+    while (!r && *ret_whole == planner->n_devices) {
+        uint32_t d = find_unasked(planner);
+
+        if (d == planner->n_devices)
+            break;
+        r = ask_device(planner, d, why);
+        if (!r && is_settled(planner, d))
+            *ret_whole = d;
+    }
+    return r;
+}
+
+/* -- the plan -------------------------------------------------------------------------- */
+
+/* The cheapest device that takes all, for those who want no parts. */
+static uint32_t find_cheapest_whole(const struct nn_rt_planner *planner)
+{
+    uint32_t best = planner->n_devices;
+
+    for (uint32_t d = 0; d < planner->n_devices; d++)
+        if (takes_all(planner, d) &&
+            (best == planner->n_devices || planner->whole_ns[d] < planner->whole_ns[best]))
+            best = d;
+    return best;
+}
+
+/* The costs that count for the partitioner: of what each device takes; with only, of that one. */
+static uint64_t *mask_costs(const struct nn_rt_planner *planner, uint32_t only,
+                            struct nn_arena *arena)
+{
+    uint32_t n = count_operations(planner);
+    uint64_t *costs = nn_arena_dup(arena, planner->costs_ns,
+                                   (size_t)planner->n_devices * n * sizeof(*costs));
+
+    for (uint32_t d = 0; costs && d < planner->n_devices; d++)
+        for (uint32_t i = 0; i < n; i++)
+            if (planner->devices[d].verdicts[i] != NNHAL_VERDICT_TAKEN ||
+                (only < planner->n_devices && d != only))
+                costs[(size_t)d * n + i] = NN_RT_COST_NONE;
+    return costs;
+}
+
+static int fail_unsupported(const struct nn_rt_planner *planner, uint32_t operation,
+                            struct nn_why *why)
+{
+    uint32_t type = planner->finished->model.main.operations[operation].type;
+    const struct nn_rt_plan_device *first = &planner->devices[0];
+
+    if (planner->first) {
+        *why = planner->first_why;
+        return planner->first;
+    }
+    if (planner->n_devices > 1)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "none of %u devices takes operation %u (%s)%s%s", planner->n_devices,
+                       planner->finished->original[operation], nn_op_name(type),
+                       first->why.text[0] ? "; " : "", first->why.text);
+    return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s does not support operation %u (%s)%s%s",
+                   first->name, planner->finished->original[operation], nn_op_name(type),
+                   first->why.text[0] ? ": " : "", first->why.text);
+}
+
+/* The planner's copies of constants become the plan's. */
+static int keep_constants(const struct nn_rt_planner *planner, struct nn_rt_plan *plan)
+{
+    const struct nn_rt_model_part *part = &planner->finished->part;
+
+    for (uint32_t i = 0; i < part->graph.n_operands; i++) {
+        const struct nnhal_operand *operand = &part->graph.operands[i];
+
+        if (operand->lifetime != NNHAL_CONSTANT_REFERENCE || !plan->known[i].bytes ||
+            nn_rt_memory_data(part->pools[operand->location.pool_index]))
+            continue;
+        plan->known[i].bytes = nn_arena_dup(&plan->arena, plan->known[i].bytes,
+                                            operand->location.length);
+        if (!plan->known[i].bytes)
+            return nn_error_origin(-ENOMEM);
+    }
+    return 0;
+}
+
+static int plan_new(const struct nn_rt_planner *planner, struct nn_rt_plan **ret_plan)
+{
+    struct nn_rt_plan *plan = calloc(1, sizeof(*plan));
+    uint32_t n = count_operations(planner);
+
+    if (!plan)
+        return nn_error_origin(-ENOMEM);
+    nn_arena_init(&plan->arena, 0);
+    plan->model = &planner->finished->model;
+    plan->n_devices = planner->n_devices;
+    plan->devices = nn_arena_dup(&plan->arena, planner->devices,
+                                 planner->n_devices * sizeof(*plan->devices));
+    plan->known = nn_arena_dup(&plan->arena, planner->known,
+                               planner->finished->model.main.n_operands * sizeof(*plan->known));
+    for (uint32_t d = 0; plan->devices && d < plan->n_devices; d++) {
+        plan->devices[d].verdicts = nn_arena_dup(&plan->arena, planner->devices[d].verdicts, n);
+        if (!plan->devices[d].verdicts)
+            plan->devices = NULL;
+    }
+    if (!plan->devices || !plan->known || keep_constants(planner, plan)) {
+        nn_rt_plan_free(plan);
+        return nn_error_origin(-ENOMEM);
+    }
+    *ret_plan = plan;
+    return 0;
+}
+
+static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct nn_arena *scratch,
+                     struct nn_why *why, struct nn_rt_plan *plan)
+{
+    struct nn_rt_partition_problem problem = {
+        .graph = &planner->finished->model.main,
+        .n_devices = planner->n_devices,
+        .max_partitions = NN_RT_PLANNER_MAX_PARTS,
+        .costs_ns = mask_costs(planner, only, scratch),
+        .launch_ns = planner->launch_ns,
+        .move_ns = planner->move_ns,
+        .is_merging = true,
+    };
+    struct nn_rt_partitioning partitioning;
+    uint32_t operation = 0;
+    int r;
+
+    if (!problem.costs_ns)
+        return nn_error_origin(-ENOMEM);
+    r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
+    if (r == NN_RT_PARTITION_E_UNSUPPORTED)
+        return fail_unsupported(planner, operation, why);
+    return r ? r : nn_rt_plan_lay_out(plan, &problem, &partitioning);
+}
+
+int nn_rt_planner_plan(struct nn_rt_planner *planner, struct nn_why *why,
+                       struct nn_rt_plan **ret_plan)
+{
+    _cleanup_(nn_rt_plan_freep) struct nn_rt_plan *plan = NULL;
+    struct nn_arena scratch;
+    uint32_t whole;
+    int r;
+
+    r = ask_devices(planner, why, &whole);
+    if (r)
+        return r;
+    if (whole == planner->n_devices && nn_rt_settings_partitioning() == NN_RT_PARTITIONING_OFF)
+        whole = find_cheapest_whole(planner);
+    r = plan_new(planner, &plan);
+    if (r)
+        return r;
+    nn_arena_init(&scratch, 0);
+    r = plan_fill(planner, whole, &scratch, why, plan);
+    nn_arena_done(&scratch);
+    if (!r)
+        r = nn_rt_plan_tell(plan, planner->finished->original);
+    if (r)
+        return r;
+    nn_trace_printed("plan", nn_rt_plan_print, plan);
+    *ret_plan = steal_ptr(&plan);
+    return 0;
+}
+
+void nn_rt_planner_refuse(struct nn_rt_planner *planner, const struct nn_rt_plan_part *part, int r,
+                          const struct nn_why *why)
+{
+    struct nn_rt_plan_device *device = &planner->devices[part->device];
+
+    for (uint32_t i = 0; i < part->n_operations; i++)
+        device->verdicts[part->operations[i]] = NNHAL_VERDICT_REFUSED;
+    /* One that fails again and again is not tried with every subset. */
+    if (++device->n_refusals == MAX_REFUSALS)
+        memset(device->verdicts, NNHAL_VERDICT_REFUSED, count_operations(planner));
+    note_why(planner, device, r, why);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* planner.h - from devices and a model to a plan
+ *
+ * Asks devices which operations they take, weighs what they declare of themselves
+ * (cost.h), and lets the partitioner decide (partition.h). The device that would be
+ * cheapest for the whole model is asked first; if it takes everything and no
+ * mixture could be cheaper, no other is asked. A device that then fails to
+ * prepare its part is told of by nn_rt_planner_refuse(), and the next plan does
+ * without it there.
+ *
+ * NNHAL_PARTITION=off: one device computes the whole model. NNHAL_DEVICES, for
+ * compilations without a list of devices: those that it names, and the first of
+ * them that takes the whole model computes it. */
+#ifndef NN_RUNTIME_PARTITION_PLANNER_H
+#define NN_RUNTIME_PARTITION_PLANNER_H
+
+#include "runtime/model/model.h"
+#include "runtime/partition/plan.h"
+
+/* More parts than this start more often than they compute. */
+#define NN_RT_PLANNER_MAX_PARTS 16
+
+struct nn_rt_planner {
+    struct nn_rt_model *finished; /* borrowed */
+    uint32_t preference;          /* enum nnhal_preference */
+    bool is_explicit;             /* the application listed the devices */
+    struct nn_arena arena;
+    uint32_t n_devices;
+    struct nn_rt_plan_device *devices;
+    uint64_t *costs_ns; /* [device * n_operations + operation], as if all took everything */
+    uint64_t *whole_ns; /* per device: the sum of these, and one launch */
+    uint64_t *launch_ns;
+    uint64_t *move_ns; /* per operand */
+    struct nn_rt_value *known;
+    bool is_ordered; /* by the user: the first device that takes all computes it */
+    int first;       /* what the first device failed with, other than for a lack of support */
+    struct nn_why first_why;
+};
+
+/* nn_rt_planner_init() - devices are borrowed, in the order that decides ties; calls none of them.
+ * Returns: 0; BAD_DATA (no device); -ENOMEM. nn_rt_planner_done() in any case. */
+int nn_rt_planner_init(struct nn_rt_planner *planner, ANeuralNetworksDevice *const *devices,
+                       uint32_t n_devices, struct nn_why *why);
+void nn_rt_planner_done(struct nn_rt_planner *planner);
+
+/* nn_rt_planner_plan() - the plan is the caller's. Blocks for devices.
+ * Returns: 0; BAD_DATA with the operation that no device takes; what a device answered
+ * that was listed; the first failure of others, if they leave operations to no device; -ENOMEM. */
+int nn_rt_planner_plan(struct nn_rt_planner *planner, struct nn_why *why,
+                       struct nn_rt_plan **ret_plan);
+
+/* nn_rt_planner_refuse() - a part's device failed to prepare it with r, and gets none of its
+ * operations any more. */
+void nn_rt_planner_refuse(struct nn_rt_planner *planner, const struct nn_rt_plan_part *part, int r,
+                          const struct nn_why *why);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* settings.h - what the user says of devices and partitions: NNHAL_DEVICES, NNHAL_PARTITION */
+#ifndef NN_RUNTIME_PARTITION_SETTINGS_H
+#define NN_RUNTIME_PARTITION_SETTINGS_H
+
+#include "runtime/device.h"
+
+enum nn_rt_partitioning_mode {
+    NN_RT_PARTITIONING_AUTO, /* parts where they pay; failures are computed elsewhere */
+    NN_RT_PARTITIONING_OFF,  /* one device computes the whole model */
+    NN_RT_PARTITIONING_ONLY, /* a part that fails is computed elsewhere, never the whole */
+    NN_RT_PARTITIONING_WITHOUT_FALLBACK, /* nothing is computed elsewhere */
+};
+
+enum nn_rt_partitioning_mode nn_rt_settings_partitioning(void);
+
+/* nn_rt_settings_choose_devices() - leaves in devices those that NNHAL_DEVICES allows, in its order:
+ * names, separated by commas; "-NAME" takes one away. Without any name that is not taken away all
+ * others stay. Returns: whether the user gave an order. */
+bool nn_rt_settings_choose_devices(ANeuralNetworksDevice **devices, uint32_t *n_devices);
+
+#endif

@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/partition/steps.h"
+
+#include "base/arith.h"
+#include "base/error.h"
+#include "compiler/memory-plan.h"
+#include "model/types.h"
+#include "runtime/memory/domain.h"
+
+#include <string.h>
+
+/* What a value of unknown size gets: this and a multiple of what its part reads. */
+#define ROOM_BYTES     (UINT64_C(1) << 20)
+#define ROOM_FACTOR    4
+#define ROOM_MAX_BYTES (UINT64_C(1) << 28)
+
+/* What an empty output gets, which needs some place. */
+#define EMPTY_BYTES 64
+
+/* Of a part whose values do not fit: a device need not say at once how large they are. */
+#define MAX_ATTEMPTS 4
+
+/* Where a value between parts lies. */
+struct value_place {
+    ANeuralNetworksMemory *memory; /* NULL: with the argument of the model's output that it is */
+    bool is_alone;                 /* the memory is of this value only */
+    uint64_t offset;
+    uint64_t capacity;
+};
+
+struct nn_rt_steps {
+    ANeuralNetworksExecution *whole;
+    const struct nn_rt_plan *plan;
+    struct nn_arena memory;           /* of arrays */
+    ANeuralNetworksExecution **steps; /* per part; NULL: it is not computed */
+    struct value_place *places;       /* per value */
+    struct nn_memory_buffer *buffers; /* per value: its part of the arena */
+    struct nn_rt_value *known;        /* per operand */
+    uint8_t **inputs;                 /* copies of small inputs in memories, made when needed */
+    ANeuralNetworksMemory *arena;     /* NULL: no value lies in it */
+    bool is_placed;
+    bool needs_whole;
+};
+
+/* -- making and ending ----------------------------------------------------------------- */
+
+static void places_clear(struct nn_rt_steps *steps)
+{
+    struct nn_rt_argument_pools *pools = &steps->whole->compilation->argument_pools;
+
+    for (uint32_t i = 0; i < steps->plan->n_values; i++)
+        if (steps->places[i].is_alone)
+            nn_rt_argument_pools_give(pools, steps->places[i].memory);
+    memset(steps->places, 0, steps->plan->n_values * sizeof(*steps->places));
+    steps->arena = nn_rt_argument_pools_give(pools, steps->arena);
+    steps->is_placed = false;
+}
+
+struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps)
+{
+    if (!steps)
+        return NULL;
+    /* Before the places: a part's arguments refer to them. */
+    for (uint32_t i = 0; steps->steps && i < steps->plan->n_parts; i++)
+        nn_rt_execution_unref(steps->steps[i]);
+    if (steps->places)
+        places_clear(steps);
+    nn_arena_done(&steps->memory);
+    free(steps);
+    return NULL;
+}
+
+NN_DEFINE_CLEANUP(struct nn_rt_steps, nn_rt_steps_free)
+
+static int make_arrays(struct nn_rt_steps *steps)
+{
+    const struct nn_rt_plan *plan = steps->plan;
+
+    steps->steps = nn_arena_new_n(&steps->memory, ANeuralNetworksExecution *, plan->n_parts);
+    steps->places = nn_arena_new_n(&steps->memory, struct value_place, plan->n_values);
+    steps->buffers = nn_arena_new_n(&steps->memory, struct nn_memory_buffer, plan->n_values);
+    steps->known = plan->is_open ? nn_arena_new_n(&steps->memory, struct nn_rt_value,
+                                                  plan->model->main.n_operands)
+                                 : plan->known;
+    steps->inputs = nn_arena_new_n(&steps->memory, uint8_t *, plan->model->main.n_input_indexes);
+    return steps->steps && steps->places && steps->buffers && steps->known && steps->inputs
+               ? 0
+               : nn_error_origin(-ENOMEM);
+}
+
+static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
+                     struct nn_rt_steps **ret_steps)
+{
+    _cleanup_(nn_rt_steps_freep) struct nn_rt_steps *steps = calloc(1, sizeof(*steps));
+    int r;
+
+    if (!steps)
+        return nn_error_origin(-ENOMEM);
+    nn_arena_init(&steps->memory, 0);
+    steps->whole = whole;
+    steps->plan = whole->compilation->plan;
+    r = make_arrays(steps);
+    for (uint32_t i = 0; !r && i < steps->plan->n_parts; i++) {
+        if (!steps->plan->parts[i].compilation)
+            continue;
+        r = nn_rt_execution_new(steps->plan->parts[i].compilation, why, &steps->steps[i]);
+        if (r)
+            break;
+        steps->steps[i]->is_reusable = whole->is_reusable;
+        steps->steps[i]->loop_timeout_ns = whole->loop_timeout_ns;
+    }
+    if (r)
+        return r;
+    whole->parts = nn_arena_new_n(&steps->memory, struct nnhal_part_info, steps->plan->n_parts);
+    if (!whole->parts)
+        return nn_error_origin(-ENOMEM);
+    whole->n_parts = steps->plan->n_parts;
+    whole->free_steps = nn_rt_steps_free;
+    *ret_steps = steal_ptr(&steps);
+    return 0;
+}
+
+/* -- what is known -------------------------------------------------------------------------- */
+
+/* A dimension that is at most 0 is 0. */
+static bool is_empty(const struct nn_rt_value *value)
+{
+    for (uint32_t i = 0; i < value->n_dims; i++)
+        if (!value->dims[i])
+            return value->state != NN_RT_VALUE_OPEN;
+    return false;
+}
+
+static const struct nnhal_subgraph *graph_of(const struct nn_rt_steps *steps)
+{
+    return &steps->plan->model->main;
+}
+
+/* NULL: it is large, or cannot be read here. */
+static const void *read_input(struct nn_rt_steps *steps, uint32_t i)
+{
+    const struct nn_rt_argument *argument = &steps->whole->arguments.inputs[i];
+    struct nn_why why = {0};
+
+    if (argument->length > NN_RT_VALUE_READ_BYTES || nn_rt_memory_is_in_device(argument->memory))
+        return NULL;
+    if (!steps->inputs[i])
+        steps->inputs[i] = nn_arena_alloc(&steps->memory, NN_RT_VALUE_READ_BYTES);
+    if (!steps->inputs[i] || nn_rt_memory_read(argument->memory, argument->offset, steps->inputs[i],
+                                               argument->length, &why) != 0)
+        return NULL;
+    return steps->inputs[i];
+}
+
+/* The shape of an input as it is now, and its bytes where this process has them. */
+static void learn_input(struct nn_rt_steps *steps, uint32_t i)
+{
+    const struct nn_rt_argument *argument = &steps->whole->arguments.inputs[i];
+    uint32_t operand = graph_of(steps)->input_indexes[i], n_dims = argument->n_dims;
+    uint32_t dims[NNHAL_MAX_RANK];
+    struct nn_rt_value *value = &steps->known[operand];
+
+    memcpy(dims, argument->dims, sizeof(dims));
+    if (argument->kind == NN_ARGUMENT_MEMORY && argument->memory->domain)
+        nn_rt_domain_get_dims(argument->memory->domain, &n_dims, dims);
+    if (argument->kind == NN_ARGUMENT_OMITTED ||
+        !nn_dims_known(graph_of(steps)->operands[operand].type, n_dims, dims))
+        return;
+    nn_rt_value_set_dims(value, n_dims, dims);
+    if (argument->kind == NN_ARGUMENT_POINTER)
+        value->bytes = argument->pointer;
+    else
+        value->bytes = read_input(steps, i);
+}
+
+static int infer_part(struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
+{
+    struct nn_arena scratch;
+    int r = 0;
+
+    nn_arena_init(&scratch, 0);
+    for (uint32_t i = 0; !r && i < part->n_operations; i++) {
+        r = nn_rt_values_infer(steps->known, graph_of(steps), part->operations[i], &scratch);
+        nn_arena_reset(&scratch);
+    }
+    nn_arena_done(&scratch);
+    return r;
+}
+
+static int learn_arguments(struct nn_rt_steps *steps)
+{
+    int r = 0;
+
+    memcpy(steps->known, steps->plan->known, graph_of(steps)->n_operands * sizeof(*steps->known));
+    for (uint32_t i = 0; i < graph_of(steps)->n_input_indexes; i++)
+        learn_input(steps, i);
+    for (uint32_t i = 0; !r && i < steps->plan->n_parts; i++)
+        r = infer_part(steps, &steps->plan->parts[i]);
+    return r;
+}
+
+/* -- places ------------------------------------------------------------------------------------ */
+
+/* The model's output that a value is, if the application wants it; NULL: none. */
+static const struct nn_rt_argument *find_output(const struct nn_rt_steps *steps, uint32_t output)
+{
+    const struct nn_rt_argument *argument;
+
+    if (output == NN_RT_PLAN_NONE)
+        return NULL;
+    argument = &steps->whole->arguments.outputs[output];
+    return argument->kind == NN_ARGUMENT_OMITTED ? NULL : argument;
+}
+
+/* The size that is known before anything is computed; 0: none is. */
+static uint64_t planned_bytes(const struct nn_rt_steps *steps, uint32_t i)
+{
+    const struct nn_rt_plan_value *value = &steps->plan->values[i];
+    uint64_t n_bytes = 0;
+
+    if (find_output(steps, value->output) ||
+        !nn_rt_value_bytes(&steps->known[value->operand], value->type, &n_bytes))
+        return 0;
+    return n_bytes;
+}
+
+/* Whether all values that are known fit where they have been put. */
+static bool places_fit(const struct nn_rt_steps *steps)
+{
+    if (!steps->is_placed || (steps->arena && nn_rt_memory_is_exposed(steps->arena)))
+        return false;
+    for (uint32_t i = 0; i < steps->plan->n_values; i++)
+        if (planned_bytes(steps, i) > steps->places[i].capacity)
+            return false;
+    return true;
+}
+
+/* A part's arguments refer to places: none may be bound while those change. */
+static void steps_unbind(struct nn_rt_steps *steps)
+{
+    for (uint32_t i = 0; i < steps->plan->n_parts; i++)
+        if (steps->steps[i])
+            nn_rt_binding_unbind(&steps->steps[i]->binding);
+}
+
+static int places_plan(struct nn_rt_steps *steps)
+{
+    struct nn_rt_argument_pools *pools = &steps->whole->compilation->argument_pools;
+    uint64_t n_bytes = 0;
+    int r;
+
+    for (uint32_t i = 0; i < steps->plan->n_values; i++)
+        steps->buffers[i] = (struct nn_memory_buffer){
+            .size = planned_bytes(steps, i),
+            .first = steps->plan->values[i].first_wave,
+            .last = steps->plan->values[i].last_wave,
+        };
+    r = nn_memory_plan(steps->buffers, steps->plan->n_values, &n_bytes);
+    if (!r && n_bytes)
+        r = nn_rt_argument_pools_take(pools, n_bytes, &steps->arena);
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < steps->plan->n_values; i++)
+        if (steps->buffers[i].size)
+            steps->places[i] = (struct value_place){.memory = steps->arena,
+                                                    .offset = steps->buffers[i].offset,
+                                                    .capacity = steps->buffers[i].size};
+    steps->is_placed = true;
+    return 0;
+}
+
+static int steps_place(struct nn_rt_steps *steps)
+{
+    int r = steps->plan->is_open ? learn_arguments(steps) : 0;
+
+    if (r || places_fit(steps))
+        return r;
+    steps_unbind(steps);
+    places_clear(steps);
+    return places_plan(steps);
+}
+
+/* A place of its own, of at least n_bytes, for a value that has none or one that is too small. */
+static int place_alone(struct nn_rt_steps *steps, uint32_t i, uint64_t n_bytes)
+{
+    struct nn_rt_argument_pools *pools = &steps->whole->compilation->argument_pools;
+    struct value_place *place = &steps->places[i];
+    ANeuralNetworksMemory *memory;
+    int r;
+
+    if (place->memory && place->capacity >= n_bytes)
+        return 0;
+    r = nn_rt_argument_pools_take(pools, n_bytes, &memory);
+    if (r)
+        return r;
+    if (place->is_alone)
+        nn_rt_argument_pools_give(pools, place->memory);
+    *place = (struct value_place){.memory = memory, .is_alone = true, .capacity = n_bytes};
+    return 0;
+}
+
+/* -- arguments of a part -------------------------------------------------------------------------- */
+
+static bool is_same_argument(const struct nn_rt_argument *a, const struct nn_rt_argument *b)
+{
+    return a->kind == b->kind && a->has_type == b->has_type && a->n_dims == b->n_dims &&
+           memcmp(a->dims, b->dims, a->n_dims * sizeof(a->dims[0])) == 0 &&
+           a->pointer == b->pointer && a->memory == b->memory && a->length == b->length &&
+           a->padding == b->padding &&
+           (a->offset == b->offset || a->kind == NN_ARGUMENT_POINTER); /* set by binding */
+}
+
+/* The binding holds what it was bound with: a changed argument is bound anew. */
+static void replace_argument(ANeuralNetworksExecution *step, struct nn_rt_argument *argument,
+                             const struct nn_rt_argument *by)
+{
+    if (is_same_argument(argument, by))
+        return;
+    nn_rt_binding_done(&step->binding);
+    if (by->memory)
+        nn_rt_memory_ref(by->memory);
+    nn_rt_argument_done(argument);
+    *argument = *by;
+}
+
+/* What is not known exactly is left open: a device's answer may not contradict it. */
+static void set_dims(struct nn_rt_argument *argument, const struct nn_rt_value *value)
+{
+    argument->has_type = value->n_dims > 0 && value->state == NN_RT_VALUE_EXACT && !is_empty(value);
+    argument->n_dims = argument->has_type ? value->n_dims : 0;
+    memset(argument->dims, 0, sizeof(argument->dims));
+    if (argument->has_type)
+        memcpy(argument->dims, value->dims, value->n_dims * sizeof(value->dims[0]));
+}
+
+/* A value as its readers see it. */
+static struct nn_rt_argument read_value(const struct nn_rt_steps *steps, uint32_t i)
+{
+    const struct nn_rt_plan_value *value = &steps->plan->values[i];
+    const struct nn_rt_argument *output = find_output(steps, value->output);
+    struct nn_rt_argument argument = {.kind = NN_ARGUMENT_MEMORY,
+                                      .memory = steps->places[i].memory,
+                                      .offset = steps->places[i].offset};
+
+    if (output)
+        argument = *output;
+    argument.padding = 0;
+    set_dims(&argument, &steps->known[value->operand]);
+    nn_rt_value_bytes(&steps->known[value->operand], value->type, &argument.length);
+    return argument;
+}
+
+/* A value as its maker gets it. */
+static struct nn_rt_argument write_value(const struct nn_rt_steps *steps, uint32_t i)
+{
+    const struct nn_rt_value *value = &steps->known[steps->plan->values[i].operand];
+    struct nn_rt_argument argument = {.kind = NN_ARGUMENT_MEMORY,
+                                      .memory = steps->places[i].memory,
+                                      .offset = steps->places[i].offset,
+                                      .length = steps->places[i].capacity};
+
+    set_dims(&argument, value);
+    if (argument.has_type || (value->state == NN_RT_VALUE_EXACT && !is_empty(value)))
+        nn_rt_value_bytes(value, steps->plan->values[i].type, &argument.length);
+    return argument;
+}
+
+static int fail_empty(struct nn_rt_steps *steps, const struct nn_rt_plan_part *part,
+                      struct nn_why *why)
+{
+    steps->needs_whole = true;
+    return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                   "%s: a value between two parts of the model is empty, which no device can be "
+                   "given as an input",
+                   steps->plan->devices[part->device].name);
+}
+
+static int set_inputs(struct nn_rt_steps *steps, uint32_t p, struct nn_why *why)
+{
+    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
+    ANeuralNetworksExecution *step = steps->steps[p];
+
+    for (uint32_t i = 0; i < part->n_inputs; i++) {
+        const struct nn_rt_plan_source *source = &part->sources[i];
+        struct nn_rt_argument argument;
+
+        if (source->is_value && is_empty(&steps->known[part->input_operands[i]]))
+            return fail_empty(steps, part, why);
+        argument = source->is_value ? read_value(steps, source->index)
+                                    : steps->whole->arguments.inputs[source->index];
+        replace_argument(step, &step->arguments.inputs[i], &argument);
+    }
+    return 0;
+}
+
+/* Room for what a part will make, as far as its values have none yet. */
+static uint64_t count_room(const struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
+{
+    uint64_t n_bytes = 0, room = 0;
+
+    for (uint32_t i = 0; i < part->n_inputs; i++) {
+        uint32_t operand = part->input_operands[i];
+
+        if (nn_rt_value_bytes(&steps->known[operand], graph_of(steps)->operands[operand].type,
+                              &n_bytes) &&
+            room < ROOM_MAX_BYTES)
+            room += n_bytes;
+    }
+    room = ROOM_BYTES + ROOM_FACTOR * room;
+    return room < ROOM_MAX_BYTES ? room : ROOM_MAX_BYTES;
+}
+
+static int make_room(struct nn_rt_steps *steps, const struct nn_rt_plan_part *part, uint32_t i)
+{
+    const struct nn_rt_value *value = &steps->known[steps->plan->values[i].operand];
+    uint64_t n_bytes = 0;
+
+    if (is_empty(value))
+        return place_alone(steps, i, EMPTY_BYTES);
+    if (nn_rt_value_bytes(value, steps->plan->values[i].type, &n_bytes))
+        return place_alone(steps, i, n_bytes);
+    return steps->places[i].memory ? 0 : place_alone(steps, i, count_room(steps, part));
+}
+
+static int set_outputs(struct nn_rt_steps *steps, uint32_t p)
+{
+    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
+    ANeuralNetworksExecution *step = steps->steps[p];
+    int r = 0;
+
+    for (uint32_t i = 0; !r && i < part->n_outputs; i++) {
+        const struct nn_rt_plan_target *target = &part->targets[i];
+        const struct nn_rt_argument *output = find_output(steps, target->output);
+        struct nn_rt_argument argument = {.kind = NN_ARGUMENT_OMITTED};
+
+        if (output) {
+            argument = *output;
+        } else if (target->value != NN_RT_PLAN_NONE) {
+            r = make_room(steps, part, target->value);
+            argument = write_value(steps, target->value);
+        }
+        if (!r)
+            replace_argument(step, &step->arguments.outputs[i], &argument);
+    }
+    return r;
+}
+
+/* -- computing ------------------------------------------------------------------------------------ */
+
+/* Bytes of a value that this process can read, for the shapes that depend on it. */
+static const void *find_bytes(const struct nn_rt_steps *steps, uint32_t i)
+{
+    const struct nn_rt_argument *output = find_output(steps, steps->plan->values[i].output);
+    const uint8_t *data;
+
+    if (output)
+        return output->kind == NN_ARGUMENT_POINTER ? output->pointer : NULL;
+    data = nn_rt_memory_data(steps->places[i].memory);
+    return data ? data + steps->places[i].offset : NULL;
+}
+
+static bool is_told(const struct nn_rt_execution_shape *shape)
+{
+    for (uint32_t i = 0; i < shape->n_dims; i++)
+        if (!shape->dims[i])
+            return shape->is_sufficient;
+    return true;
+}
+
+/* What a part has made, or would have. */
+static void learn_shapes(struct nn_rt_steps *steps, uint32_t p)
+{
+    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
+
+    for (uint32_t i = 0; i < part->n_outputs; i++) {
+        const struct nn_rt_execution_shape *shape = &steps->steps[p]->shapes[i];
+        const struct nn_rt_plan_target *target = &part->targets[i];
+
+        if (find_output(steps, target->output))
+            steps->whole->shapes[target->output] = *shape;
+        if (target->value == NN_RT_PLAN_NONE || !steps->plan->is_open || !is_told(shape))
+            continue;
+        nn_rt_value_set_dims(&steps->known[part->output_operands[i]], shape->n_dims, shape->dims);
+        steps->known[part->output_operands[i]].bytes = find_bytes(steps, target->value);
+    }
+}
+
+static bool has_short_output(const struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
+{
+    for (uint32_t i = 0; i < part->n_outputs; i++)
+        if (find_output(steps, part->targets[i].output) &&
+            !steps->whole->shapes[part->targets[i].output].is_sufficient)
+            return true;
+    return false;
+}
+
+/* Whether nothing is to be made: shapes are all that the outputs have. */
+static bool makes_nothing(const struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
+{
+    for (uint32_t i = 0; i < part->n_outputs; i++)
+        if (!is_empty(&steps->known[part->output_operands[i]]))
+            return false;
+    return true;
+}
+
+static void tell_empty(struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
+{
+    for (uint32_t i = 0; i < part->n_outputs; i++) {
+        const struct nn_rt_value *value = &steps->known[part->output_operands[i]];
+        struct nn_rt_execution_shape *shape;
+
+        if (!find_output(steps, part->targets[i].output))
+            continue;
+        shape = &steps->whole->shapes[part->targets[i].output];
+        shape->n_dims = value->n_dims;
+        memcpy(shape->dims, value->dims, sizeof(shape->dims));
+    }
+}
+
+static int compute_once(struct nn_rt_steps *steps, uint32_t p,
+                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+{
+    int r = set_outputs(steps, p);
+
+    if (!r)
+        r = set_inputs(steps, p, why);
+    if (r)
+        return r;
+    r = calls->compute(calls->ctx, p, steps->steps[p], why);
+    if (r == 0 || r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
+        learn_shapes(steps, p);
+    return r;
+}
+
+/* Values that did not fit, and of which the device has not said how large they are. */
+static int widen_places(struct nn_rt_steps *steps, uint32_t p)
+{
+    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
+    int r = 0;
+
+    for (uint32_t i = 0; !r && i < part->n_outputs; i++) {
+        uint32_t value = part->targets[i].value;
+
+        if (value != NN_RT_PLAN_NONE && !is_told(&steps->steps[p]->shapes[i]))
+            r = place_alone(steps, value, steps->places[value].capacity * ROOM_FACTOR);
+    }
+    return r;
+}
+
+/* Where a value did not fit, its shape is known now, and it fits the second time. */
+static int compute_step(struct nn_rt_steps *steps, uint32_t p,
+                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+{
+    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
+    ANeuralNetworksExecution *step = steps->steps[p];
+    bool is_reusable = step->is_reusable;
+    int r = steps->plan->is_open ? infer_part(steps, part) : 0;
+
+    if (r)
+        return r;
+    if (makes_nothing(steps, part)) {
+        tell_empty(steps, part);
+        return 0;
+    }
+    r = compute_once(steps, p, calls, why);
+    for (uint32_t i = 1; i < MAX_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
+                         !has_short_output(steps, part);
+         i++) {
+        r = widen_places(steps, p);
+        step->is_reusable = true; /* for once more */
+        if (!r)
+            r = compute_once(steps, p, calls, why);
+    }
+    step->is_reusable = is_reusable;
+    return r;
+}
+
+/* Until its part is computed an output is as the application declared it. */
+static void reset_shapes(ANeuralNetworksExecution *execution)
+{
+    for (uint32_t i = 0; i < execution->arguments.n_outputs; i++) {
+        execution->shapes[i].is_sufficient = true;
+        execution->shapes[i].n_dims = execution->arguments.outputs[i].n_dims;
+        memcpy(execution->shapes[i].dims, execution->arguments.outputs[i].dims,
+               sizeof(execution->shapes[i].dims));
+    }
+}
+
+/* The reference is told of wherever it took part: an application does not ask for it. */
+static void tell_part(struct nn_rt_steps *steps, uint32_t p)
+{
+    ANeuralNetworksDevice *planned = steps->plan->devices[steps->plan->parts[p].device].device;
+    const ANeuralNetworksExecution *step = steps->steps[p];
+
+    steps->whole->parts[p] = (struct nnhal_part_info){
+        .n_parts = steps->plan->n_parts,
+        .device = step && step->device ? step->device : planned,
+        .planned = planned,
+        .why = step ? step->failure.text : "",
+    };
+    if (step && step->device && (step->device->is_reference || step->device != planned))
+        steps->whole->device = step->device;
+}
+
+int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_steps_calls *calls,
+                        struct nn_why *why)
+{
+    int r = 0;
+
+    if (!execution->steps)
+        r = steps_new(execution, why, &execution->steps);
+    if (r)
+        return r;
+    execution->steps->needs_whole = false;
+    reset_shapes(execution);
+    r = steps_place(execution->steps);
+    for (uint32_t p = 0; !r && p < execution->steps->plan->n_parts; p++) {
+        if (execution->steps->steps[p])
+            r = compute_step(execution->steps, p, calls, why);
+        tell_part(execution->steps, p);
+    }
+    return r;
+}
+
+void nn_rt_steps_rest(struct nn_rt_steps *steps)
+{
+    if (!steps)
+        return;
+    steps_unbind(steps);
+    places_clear(steps);
+}
+
+bool nn_rt_steps_need_whole(const struct nn_rt_steps *steps)
+{
+    return steps && steps->needs_whole;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps.h - an execution of a plan with several parts
+ *
+ * Each part is an execution of its own compilation, so that recovery, bursts and
+ * fallback of a part are those of any execution. What the application has set goes to
+ * the parts as it is. Values between parts lie in shared memory: one arena, in which
+ * two values share a place if no wave needs both, is laid out when the arguments are
+ * known.
+ *
+ * A value whose size cannot be known before its part is computed has a memory of
+ * its own, with room for several times what its part reads; memory that is not written takes no
+ * space. Where even that does not suffice, the shape is known then and the part is computed once
+ * more. What was computed is read to know the shapes that depend on it.
+ *
+ * Devices cannot be given an empty tensor as an input. A part all of whose
+ * outputs are empty is not computed; if another would need an empty value, the model has
+ * to be computed whole.
+ * One thread at a time, the one that owns the computation. */
+#ifndef NN_RUNTIME_PARTITION_STEPS_H
+#define NN_RUNTIME_PARTITION_STEPS_H
+
+#include "runtime/execution/execution.h"
+
+/* How a part is computed, by computation.c. */
+struct nn_rt_steps_calls {
+    void *ctx;
+    /* Begins, computes and ends. Returns: as nn_rt_execution_compute(). */
+    int (*compute)(void *ctx, uint32_t part, ANeuralNetworksExecution *step, struct nn_why *why);
+};
+
+/* nn_rt_steps_compute() - computes the parts one after the other, the first time makes their
+ * executions; between begin and end of the execution, which keeps them. Who computed what is in
+ * execution->parts then.
+ * Returns: 0 and OUTPUT_INSUFFICIENT_SIZE with the execution's shapes; what the device of a
+ * part answers; -ENOMEM. */
+int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_steps_calls *calls,
+                        struct nn_why *why);
+
+/* nn_rt_steps_need_whole() - whether the last computation failed for a reason that only a device
+ * which computes the whole model does not have. */
+bool nn_rt_steps_need_whole(const struct nn_rt_steps *steps);
+
+/* nn_rt_steps_rest() - gives the memory of values back. Accepts NULL. */
+void nn_rt_steps_rest(struct nn_rt_steps *steps);
+
+/* nn_rt_steps_free() - accepts NULL; returns NULL. */
+struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans, as people read them, of small graphs and made-up devices. */
+#include "rt.h"
+
+#include "runtime/partition/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPERATIONS = 12, MAX_DEVICES = 3, FAR = 1000 };
+
+/* A graph of ADD: each operation reads one or two operands and writes the next. Operand 0 is
+ * the model's input, the last one is its output. */
+struct graph {
+    uint32_t n;
+    uint32_t inputs[MAX_OPERATIONS][2];
+};
+
+/* One letter for each device and operation: '.' it does not take it, a digit is its cost in
+ * microseconds. */
+struct device {
+    const char *costs;
+    uint64_t launch_us;
+};
+
+struct world {
+    struct graph graph;
+    struct device devices[MAX_DEVICES];
+    uint32_t n_devices;
+    uint64_t move_us;
+    uint32_t max_parts;
+};
+
+/* What of a world a problem points to. */
+struct maker {
+    struct nnhal_operand operands[MAX_OPERATIONS + 1];
+    struct nnhal_operation operations[MAX_OPERATIONS];
+    uint32_t outputs[MAX_OPERATIONS];
+    uint32_t first, last;
+    struct nnhal_model model;
+    uint64_t costs_ns[MAX_DEVICES * MAX_OPERATIONS];
+    uint64_t launch_ns[MAX_DEVICES], move_ns[MAX_OPERATIONS + 1];
+};
+
+static const uint32_t four = 4;
+
+static void make_graph(struct maker *maker, const struct graph *graph)
+{
+    maker->last = graph->n;
+    for (uint32_t i = 0; i <= graph->n; i++)
+        maker->operands[i] = (struct nnhal_operand){
+            .type = NNHAL_TENSOR_FLOAT32,
+            .lifetime = i == 0          ? NNHAL_SUBGRAPH_INPUT
+                        : i == graph->n ? NNHAL_SUBGRAPH_OUTPUT
+                                        : NNHAL_TEMPORARY_VARIABLE,
+            .n_dimensions = 1,
+            .dimensions = &four,
+        };
+    for (uint32_t i = 0; i < graph->n; i++) {
+        maker->outputs[i] = i + 1;
+        maker->operations[i] = (struct nnhal_operation){.type = NNHAL_OP_ADD,
+                                                        .n_inputs = 2,
+                                                        .inputs = graph->inputs[i],
+                                                        .n_outputs = 1,
+                                                        .outputs = &maker->outputs[i]};
+    }
+    maker->model.main = (struct nnhal_subgraph){
+        .n_operands = graph->n + 1,
+        .n_operations = graph->n,
+        .n_input_indexes = 1,
+        .n_output_indexes = 1,
+        .operands = maker->operands,
+        .operations = maker->operations,
+        .input_indexes = &maker->first,
+        .output_indexes = &maker->last,
+    };
+}
+
+static void make_costs(struct maker *maker, const struct world *world)
+{
+    for (uint32_t i = 0; i <= world->graph.n; i++)
+        maker->move_ns[i] = world->move_us * 1000;
+    for (uint32_t d = 0; d < world->n_devices; d++) {
+        maker->launch_ns[d] = world->devices[d].launch_us * 1000;
+        for (uint32_t i = 0; i < world->graph.n; i++) {
+            char cost = world->devices[d].costs[i];
+
+            maker->costs_ns[d * world->graph.n + i] = cost == '.' ? NN_RT_COST_NONE
+                                                                  : (uint64_t)(cost - '0') * 1000;
+        }
+    }
+}
+
+static void make_devices(struct nn_rt_plan *plan, const struct world *world)
+{
+    static const char *const names[MAX_DEVICES] = {"a", "b", "c"};
+
+    plan->n_devices = world->n_devices;
+    plan->devices = nn_arena_new_n(&plan->arena, struct nn_rt_plan_device, MAX_DEVICES);
+    for (uint32_t d = 0; d < world->n_devices; d++) {
+        plan->devices[d].name = names[d];
+        plan->devices[d].verdicts = nn_arena_alloc(&plan->arena, MAX_OPERATIONS);
+        memset(plan->devices[d].verdicts, NNHAL_VERDICT_TAKEN, MAX_OPERATIONS);
+    }
+}
+
+/* The plan's text is to be exactly this; NULL: operation is one that no device takes. */
+static void check_plan(const struct world *world, const char *expected, uint32_t operation)
+{
+    struct nn_rt_plan *plan = calloc(1, sizeof(*plan));
+    struct nn_rt_partitioning partitioning;
+    struct maker maker = {.first = 0};
+    uint32_t unsupported = FAR;
+    char text[2048] = "";
+    FILE *file;
+    int r;
+
+    nn_arena_init(&plan->arena, 0);
+    make_graph(&maker, &world->graph);
+    make_costs(&maker, world);
+    make_devices(plan, world);
+    plan->model = &maker.model;
+    plan->known = nn_rt_values_new(&maker.model, NULL, &plan->arena);
+    const struct nn_rt_partition_problem problem = {
+        .graph = &maker.model.main,
+        .n_devices = world->n_devices,
+        .max_partitions = world->max_parts,
+        .costs_ns = maker.costs_ns,
+        .launch_ns = maker.launch_ns,
+        .move_ns = maker.move_ns,
+        .is_merging = true,
+    };
+    r = nn_rt_partition(&problem, &plan->arena, &partitioning, &unsupported);
+    if (!expected) {
+        ck_assert_int_eq(r, NN_RT_PARTITION_E_UNSUPPORTED);
+        ck_assert_uint_eq(unsupported, operation);
+    } else {
+        ck_assert_int_eq(r, 0);
+        ck_assert_int_eq(nn_rt_plan_lay_out(plan, &problem, &partitioning), 0);
+        file = fmemopen(text, sizeof(text), "w");
+        nn_rt_plan_print(plan, file);
+        fclose(file);
+        ck_assert_str_eq(text, expected);
+    }
+    nn_rt_plan_free(plan);
+}
+
+/* 0 -> 1 -> 2 -> 3 -> 4 */
+#define CHAIN                                                                                      \
+    {                                                                                              \
+        4,                                                                                         \
+        {                                                                                          \
+            {0, 0}, {1, 1}, {2, 2},                                                                \
+            {                                                                                      \
+                3, 3                                                                               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+TEST(one_device_that_takes_all_is_one_part)
+{
+    const struct world world = {CHAIN, {{"1111", 5}, {"2222", 5}}, 2, 1, 0};
+
+    check_plan(&world,
+               "plan: 1 of 1 parts after merging, 9000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-3  computes 4000 ns, starts 5000 ns, moves 0 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+TEST(of_equal_devices_the_earlier_one_is_chosen)
+{
+    const struct world world = {CHAIN, {{"2222", 5}, {"2222", 5}}, 2, 1, 0};
+
+    check_plan(&world,
+               "plan: 1 of 1 parts after merging, 13000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-3  computes 8000 ns, starts 5000 ns, moves 0 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+TEST(a_device_keeps_what_only_it_takes)
+{
+    const struct world world = {CHAIN, {{"11..", 5}, {"..22", 5}}, 2, 1, 0};
+
+    check_plan(&world,
+               "plan: 2 of 2 parts after merging, 17000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-1  computes 2000 ns, starts 5000 ns, moves 0 "
+               "bytes\n"
+               "  part 1  wave 1  b  operations 2-3  computes 4000 ns, starts 5000 ns, moves 16 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+/* Operation 1 is faster on b, but not by as much as it costs to go there and back. */
+TEST(an_island_that_does_not_pay_is_merged)
+{
+    const struct world world = {CHAIN, {{"1911", 5}, {"9199", 5}}, 2, 1, 0};
+
+    check_plan(&world,
+               "plan: 1 of 3 parts after merging, 17000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-3  computes 12000 ns, starts 5000 ns, moves 0 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+TEST(an_island_that_pays_stays)
+{
+    const struct world world = {CHAIN, {{"1911", 1}, {"9199", 1}}, 2, 1, 0};
+
+    check_plan(
+        &world,
+        "plan: 3 of 3 parts after merging, 9000 ns expected\n"
+        "  part 0  wave 0  a  operation 0  computes 1000 ns, starts 1000 ns, moves 0 bytes\n"
+        "  part 1  wave 1  b  operation 1  computes 1000 ns, starts 1000 ns, moves 16 bytes\n"
+        "  part 2  wave 2  a  operations 2-3  computes 2000 ns, starts 1000 ns, moves 16 "
+        "bytes\n",
+        0);
+}
+TEST_END
+
+/* The same with a cap of two parts: one device for all of it. */
+TEST(no_more_parts_than_the_cap)
+{
+    const struct world world = {CHAIN, {{"1911", 1}, {"9199", 1}}, 2, 1, 2};
+
+    check_plan(&world,
+               "plan: 1 of 3 parts after merging, 13000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-3  computes 12000 ns, starts 1000 ns, moves 0 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+/* 0 -> 1 and 0 -> 2 are independent; 3 reads both. */
+TEST(independent_parts_are_of_one_wave)
+{
+    const struct world world = {
+        {3, {{0, 0}, {0, 0}, {1, 2}}}, {{"1..", 1}, {".1.", 1}, {"..1", 1}}, 3, 1, 0};
+
+    check_plan(&world,
+               "plan: 3 of 3 parts after merging, 8000 ns expected\n"
+               "  part 0  wave 0  a  operation 0  computes 1000 ns, starts 1000 ns, moves 0 bytes\n"
+               "  part 1  wave 0  b  operation 1  computes 1000 ns, starts 1000 ns, moves 0 bytes\n"
+               "  part 2  wave 1  c  operation 2  computes 1000 ns, starts 1000 ns, moves 32 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+/* a takes 0 and 2, b takes 1, which 2 needs: one part for both of a would not be convex. */
+TEST(parts_are_convex)
+{
+    const struct world world = {{3, {{0, 0}, {1, 1}, {1, 2}}}, {{"1.1", 1}, {".1.", 1}}, 2, 1, 0};
+
+    check_plan(
+        &world,
+        "plan: 3 of 3 parts after merging, 9000 ns expected\n"
+        "  part 0  wave 0  a  operation 0  computes 1000 ns, starts 1000 ns, moves 0 bytes\n"
+        "  part 1  wave 1  b  operation 1  computes 1000 ns, starts 1000 ns, moves 16 bytes\n"
+        "  part 2  wave 2  a  operation 2  computes 1000 ns, starts 1000 ns, moves 32 "
+        "bytes\n",
+        0);
+}
+TEST_END
+
+/* What one device makes for later is computed in one go before the other begins. */
+TEST(operations_of_a_device_are_drawn_together)
+{
+    const struct world world = {
+        {4, {{0, 0}, {1, 1}, {0, 0}, {2, 3}}}, {{"1.1.", 1}, {".1.1", 1}}, 2, 1, 0};
+
+    check_plan(&world,
+               "plan: 2 of 2 parts after merging, 8000 ns expected\n"
+               "  part 0  wave 0  a  operations 0, 2  computes 2000 ns, starts 1000 ns, moves 0 "
+               "bytes\n"
+               "  part 1  wave 1  b  operations 1, 3  computes 2000 ns, starts 1000 ns, moves 32 "
+               "bytes\n",
+               0);
+}
+TEST_END
+
+TEST(an_operation_that_no_device_takes_is_named)
+{
+    const struct world world = {CHAIN, {{"11.1", 5}, {"11.1", 5}}, 2, 1, 0};
+
+    check_plan(&world, NULL, 2);
+}
+TEST_END
+
+TEST(what_devices_refused_is_told)
+{
+    struct nn_rt_plan *plan = calloc(1, sizeof(*plan));
+    const struct world world = {CHAIN, {{"1111", 5}, {"....", 5}}, 2, 1, 0};
+    struct maker maker = {.first = 0};
+    char text[512] = "";
+    FILE *file = fmemopen(text, sizeof(text), "w");
+
+    nn_arena_init(&plan->arena, 0);
+    make_graph(&maker, &world.graph);
+    make_devices(plan, &world);
+    plan->model = &maker.model;
+    memset(plan->devices[0].verdicts + 1, NNHAL_VERDICT_UNSUPPORTED, 1);
+    memset(plan->devices[1].verdicts, NNHAL_VERDICT_UNREACHED, 4);
+    strcpy(plan->devices[1].why.text, "it slept");
+    nn_rt_plan_print(plan, file);
+    fclose(file);
+    ck_assert_str_eq(text, "plan: 0 of 0 parts after merging, 0 ns expected\n"
+                           "  a does not support 1 (ADD)\n"
+                           "  b did not answer for 0-3\n"
+                           "  b: it slept\n");
+    nn_rt_plan_free(plan);
+}
+TEST_END
+
+CHECK_MAIN("plan", one_device_that_takes_all_is_one_part,
+           of_equal_devices_the_earlier_one_is_chosen, a_device_keeps_what_only_it_takes,
+           an_island_that_does_not_pay_is_merged, an_island_that_pays_stays,
+           no_more_parts_than_the_cap, independent_parts_are_of_one_wave, parts_are_convex,
+           operations_of_a_device_are_drawn_together, an_operation_that_no_device_takes_is_named,
+           what_devices_refused_is_told)

@@ -37,7 +37,10 @@ int nnt_create_compilation(struct nnt_attempt *attempt)
     const ANeuralNetworksDevice *device = attempt->run->device;
     int r;
 
-    if (device)
+    if (attempt->run->n_split > 0 && !device)
+        r = ANeuralNetworksCompilation_createForDevices(
+            model, attempt->run->split, attempt->run->n_split, &attempt->compilation);
+    else if (device)
         r = ANeuralNetworksCompilation_createForDevices(model, &device, 1, &attempt->compilation);
     else
         r = ANeuralNetworksCompilation_create(model, &attempt->compilation);

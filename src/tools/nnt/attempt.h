@@ -22,10 +22,14 @@ enum nnt_path {
     NNT_PATH_N,
 };
 
+#define NNT_MAX_SPLIT 16
+
 /* What is asked for, and how it ended. */
 struct nnt_run {
     enum nnt_path path;
-    const ANeuralNetworksDevice *device;  /* NULL: the runtime chooses */
+    const ANeuralNetworksDevice *device; /* NULL: the runtime chooses */
+    uint32_t n_split;                    /* all of these together; 0: not so */
+    const ANeuralNetworksDevice *split[NNT_MAX_SPLIT];
     const ANeuralNetworksDevice *against; /* whose results are expected; NULL: the vectors' */
     bool is_exact;                        /* floats are compared with those to the bit, too */
     uint64_t timeout_ns;                  /* for compiling, and for executing; 0: none */
@@ -34,6 +38,7 @@ struct nnt_run {
     bool is_built;                        /* every call before compilation succeeded */
     bool is_different;                    /* one of the devices failed, or gave other results */
     unsigned n_from_cache;                /* models that the path "cached" did not compile */
+    unsigned n_in_parts;                  /* models that several devices computed */
     char what[400];                       /* after a failure: what differed, or which call failed */
 };
 

@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct nnt_options {
     enum nnt_variant variant;
     enum nnt_path path;
     const char *device;
     const char *against;
+    uint32_t n_split; /* 0: one device computes a model */
     const char *name; /* only models whose name contains it */
     bool is_json;
 };
@@ -39,6 +41,8 @@ static const char usage[] =
     "  --variant VARIANT  the form of the models: plain (as if given), dynamic-output,\n"
     "                     signed, open-shapes\n"
     "  --device NAME      this device; else the runtime chooses\n"
+    "  --split N          each operation on one of N devices, at random: of the drivers for\n"
+    "                     tests that lie in test-drivers beside nnt, or NNHAL_DRIVER_PATH\n"
     "  --against NAME     compare with the results of that device: integers exactly,\n"
     "                     floats within the tolerances\n"
     "  --name TEXT        only models whose name contains TEXT\n"
@@ -195,6 +199,26 @@ static const char *mode_name(int i)
     return names[i];
 }
 
+/* set_split() - the rule by which drivers for tests deal operations, and where they lie. */
+static bool set_split(struct nnt_options *options)
+{
+    char text[4096] = "";
+    char *name = NULL;
+
+    options->n_split = (uint32_t)strtoul(optarg, NULL, 10);
+    if (options->n_split < 2 || options->n_split > NNT_MAX_SPLIT)
+        return false;
+    snprintf(text, sizeof(text), "*:deal=%u", options->n_split);
+    if (setenv("NN_TEST_PARTIAL", text, 0) != 0)
+        return false;
+    if (readlink("/proc/self/exe", text, sizeof(text) - sizeof("test-drivers")) > 0)
+        name = strrchr(text, '/');
+    if (!name)
+        return false;
+    strcpy(name + 1, "test-drivers");
+    return setenv("NNHAL_DRIVER_PATH", text, 0) == 0;
+}
+
 /* set_option() - Returns: false if its argument is not understood. */
 static bool set_option(struct nnt_options *options, int option)
 {
@@ -217,6 +241,8 @@ static bool set_option(struct nnt_options *options, int option)
     case 'a':
         options->against = optarg;
         return true;
+    case 's':
+        return set_split(options);
     case 'n':
         options->name = optarg;
         return true;
@@ -231,15 +257,11 @@ static bool set_option(struct nnt_options *options, int option)
 static bool options_parse(struct nnt_options *options, int argc, char **argv)
 {
     static const struct option known[] = {
-        {"mode", required_argument, NULL, 'm'},
-        {"path", required_argument, NULL, 'p'},
-        {"variant", required_argument, NULL, 'v'},
-        {"device", required_argument, NULL, 'd'},
-        {"name", required_argument, NULL, 'n'},
-        {"against", required_argument, NULL, 'a'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"mode", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'p'},
+        {"variant", required_argument, NULL, 'v'}, {"device", required_argument, NULL, 'd'},
+        {"split", required_argument, NULL, 's'},   {"name", required_argument, NULL, 'n'},
+        {"against", required_argument, NULL, 'a'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     int option;
 
@@ -255,6 +277,21 @@ static bool options_parse(struct nnt_options *options, int argc, char **argv)
         return true;
     fputs(usage, stderr);
     return false;
+}
+
+/* The devices that share the operations. Returns: false, with a sentence, if one is missing. */
+static bool find_split(const struct nnt_options *options, struct nnt_run *run)
+{
+    char name[32];
+
+    for (uint32_t i = 0; i < options->n_split; i++) {
+        snprintf(name, sizeof(name), "partial-%u", i);
+        run->split[i] = find_device(name);
+        if (!run->split[i])
+            return false;
+    }
+    run->n_split = options->n_split;
+    return true;
 }
 
 /* Whether the library can be used in this environment. */
@@ -281,12 +318,16 @@ int main(int argc, char **argv)
     run.path = options.path;
     if (options.device && !(run.device = find_device(options.device)))
         return 2;
+    if (!find_split(&options, &run))
+        return 2;
     if (options.against && !(run.against = find_device(options.against)))
         return 2;
     for (int i = optind; i < argc; i++)
         run_file(&options, &run, argv[i], &total);
     if (options.path == NNT_CACHED && !options.is_json)
         printf("%u came from the cache\n", run.n_from_cache);
+    if (options.n_split > 0 && !options.is_json)
+        printf("%u in parts\n", run.n_in_parts);
     if (options.name && total.n_passed + total.n_failed + total.n_skipped == 0) {
         fprintf(stderr, "nnt: no model's name contains '%s'\n", options.name);
         return 2;

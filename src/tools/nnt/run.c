@@ -159,6 +159,14 @@ static bool check_device(struct nnt_attempt *attempt)
                       "nnapi-reference computed it, and NNHAL_MODE=%s asks for a driver", mode);
 }
 
+static void count_parts(struct nnt_attempt *attempt)
+{
+    struct nnhal_plan plan = {.size = sizeof(plan)};
+
+    if (attempt->run->n_split > 0 && nnhal_compilation_get_plan(attempt->compilation, &plan) == OK)
+        attempt->run->n_in_parts += plan.n_parts > 1;
+}
+
 /* From the model to its outputs. Returns: a result code. */
 static int attempt_finish(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
@@ -166,6 +174,8 @@ static int attempt_finish(struct nnt_attempt *attempt, const struct nnt_path_ste
 
     if (r == OK)
         r = steps->compile(attempt);
+    if (r == OK)
+        count_parts(attempt);
     return r == OK ? attempt_execute(attempt, steps) : r;
 }
 

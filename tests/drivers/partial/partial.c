@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* partial.c - a driver that is the CPU driver in part
+ *
+ * It computes with nnhal-cpu's table, which is linked in, and takes what NN_TEST_PARTIAL
+ * allows: rules separated by ';', each "NUMBER:KEY=VALUE,..." for the device partial-NUMBER, or
+ * "*:..." for all. Rules are read at every call, so that a test in the same process can change them;
+ * what a device declares of itself is read once.
+ *
+ *     deal=N,seed=S   each operation to one of N devices, at random
+ *     only=ADD+MUL    these operations, or
+ *     not=ADD+MUL     all but these
+ *     time=0.1        performance of all types, and power
+ *     power=0.5
+ *     delay-us=50     of each execution
+ *     fail=WHAT       supported, prepare or execute fail
+ *     lie=1           prepare() refuses what get_supported_operations() takes
+ *     die=1           execute() ends the process
+ *
+ * Several modules with numbers of their own are made of this file. */
+#include "base/cleanup.h"
+#include "drivers/cpu/cpu.h"
+#include "model/ops.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TO_TEXT(number)  #number
+#define NAME_OF(number)  "partial-" TO_TEXT(number)
+#define PARTIAL_NAME     NAME_OF(PARTIAL_NUMBER)
+#define MAX_PERFORMANCES 32
+
+static struct nnhal_driver partial;
+static struct nnhal_capabilities capabilities;
+static struct nnhal_operand_performance performances[MAX_PERFORMANCES];
+static const struct nnhal_driver *cpu;
+static const struct nnhal_driver_services *services;
+
+/* -- rules ------------------------------------------------------------------------------ */
+
+static bool is_for_me(const char *rule)
+{
+    return *rule == '*' || strtoul(rule, NULL, 10) == PARTIAL_NUMBER;
+}
+
+/* The text behind "key=" in a rule for this device, up to the next ',' or ';'. The last rule
+ * counts. Returns: its length; 0 if there is none. */
+static size_t find_value(const char *key, const char **ret)
+{
+    const char *at = getenv("NN_TEST_PARTIAL");
+    size_t n = 0, n_key = strlen(key);
+
+    while (at && *at) {
+        const char *end = at + strcspn(at, ";"), *item = strchr(at, ':');
+        bool is_mine = item && item < end && is_for_me(at);
+
+        for (item = item ? item + 1 : end; is_mine && item < end; item += strcspn(item, ",;")) {
+            item += *item == ',';
+            if (strncmp(item, key, n_key) != 0 || item[n_key] != '=')
+                continue;
+            *ret = item + n_key + 1;
+            n = strcspn(*ret, ",;");
+        }
+        at = end + (*end == ';');
+    }
+    return n;
+}
+
+static double find_number(const char *key, double otherwise)
+{
+    const char *text;
+
+    return find_value(key, &text) ? strtod(text, NULL) : otherwise;
+}
+
+static bool is_value(const char *key, const char *wanted)
+{
+    const char *text;
+    size_t n = find_value(key, &text);
+
+    return n == strlen(wanted) && strncmp(text, wanted, n) == 0;
+}
+
+/* Whether a list "ADD+MUL" has the operation's name. */
+static bool list_has(const char *list, size_t n, const char *name)
+{
+    size_t n_name = strlen(name);
+
+    for (const char *at = list; at < list + n; at += strcspn(at, "+,;"), at += *at == '+')
+        if (strncmp(at, name, n_name) == 0 && strcspn(at, "+,;") == n_name)
+            return true;
+    return false;
+}
+
+static uint32_t mix(uint32_t a, uint32_t b)
+{
+    uint32_t hash = a * 2654435761u ^ (b + 0x9e3779b9u + (a << 6) + (a >> 2));
+
+    hash ^= hash >> 15;
+    hash *= 2246822519u;
+    return hash ^ hash >> 13;
+}
+
+static bool is_allowed(const struct nnhal_operation *operation, uint32_t i)
+{
+    const char *list, *name = nn_op_name(operation->type);
+    uint32_t n_devices = (uint32_t)find_number("deal", 0);
+    uint32_t seed = (uint32_t)find_number("seed", 0);
+    size_t n = find_value("only", &list);
+
+    if (n && !list_has(list, n, name))
+        return false;
+    n = find_value("not", &list);
+    if (n && list_has(list, n, name))
+        return false;
+    return !n_devices || mix(mix(seed, i), operation->type) % n_devices == PARTIAL_NUMBER;
+}
+
+/* -- the table ---------------------------------------------------------------------------- */
+
+static uint32_t partial_fail(const char *what)
+{
+    services->explain(services->ctx, what);
+    return NNHAL_GENERAL_FAILURE;
+}
+
+static uint32_t partial_open(const struct nnhal_driver_services *given, void **ret_device)
+{
+    services = given;
+    return cpu->open(given, ret_device);
+}
+
+static uint32_t partial_supported(void *device, const struct nnhal_driver_model *model,
+                                  uint8_t *supported)
+{
+    uint32_t status = cpu->get_supported_operations(device, model, supported);
+
+    if (is_value("fail", "supported"))
+        return partial_fail("told not to answer");
+    for (uint32_t i = 0; status == NNHAL_NONE && i < model->model->main.n_operations; i++)
+        supported[i] = supported[i] && is_allowed(&model->model->main.operations[i], i);
+    return status;
+}
+
+static uint32_t partial_prepare(void *device, const struct nnhal_prepare *prepare,
+                                void **ret_prepared)
+{
+    if (is_value("fail", "prepare"))
+        return partial_fail("told not to prepare");
+    if (is_value("lie", "1"))
+        return partial_fail("these operations are too many together");
+    return cpu->prepare(device, prepare, ret_prepared);
+}
+
+static uint32_t partial_execute(void *prepared, struct nnhal_execution *execution)
+{
+    uint64_t delay_us = (uint64_t)find_number("delay-us", 0);
+    const struct timespec delay = {.tv_sec = (time_t)(delay_us / 1000000),
+                                   .tv_nsec = (long)(delay_us % 1000000) * 1000};
+
+    if (delay_us)
+        nanosleep(&delay, NULL);
+    if (is_value("die", "1"))
+        _exit(1);
+    if (is_value("fail", "execute"))
+        return partial_fail("told not to execute");
+    return cpu->execute(prepared, execution);
+}
+
+/* -- what it declares ---------------------------------------------------------------------- */
+
+static void declare_performance(void)
+{
+    double time = find_number("time", 0.5);
+    const struct nnhal_performance_info info = {(float)time, (float)find_number("power", time)};
+
+    capabilities = *cpu->capabilities;
+    for (uint32_t i = 0; i < capabilities.n_operand_performance && i < MAX_PERFORMANCES; i++)
+        performances[i] = (struct nnhal_operand_performance){
+            capabilities.operand_performance[i].type, info};
+    capabilities.operand_performance = performances;
+    capabilities.relaxed_scalar = capabilities.relaxed_tensor = info;
+    capabilities.if_performance = capabilities.while_performance = info;
+}
+
+/* A copy of the table, with what is forwarded in part in its place. */
+_public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
+{
+    cpu = nn_cpu_driver_main(configuration);
+    declare_performance();
+    partial = *cpu;
+    partial.name = PARTIAL_NAME;
+    partial.capabilities = &capabilities;
+    partial.open = partial_open;
+    partial.get_supported_operations = partial_supported;
+    partial.prepare = partial_prepare;
+    partial.execute = partial_execute;
+    return &partial;
+}

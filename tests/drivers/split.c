@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/split.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void split_rules(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    setenv("NN_TEST_PARTIAL", text, 1);
+}
+
+ANeuralNetworksDevice *split_device(const char *wanted)
+{
+    uint32_t n = 0;
+
+    OK(ANeuralNetworks_getDeviceCount(&n));
+    for (uint32_t i = 0; i < n; i++) {
+        ANeuralNetworksDevice *device = NULL;
+        const char *name = NULL;
+
+        OK(ANeuralNetworks_getDevice(i, &device));
+        OK(ANeuralNetworksDevice_getName(device, &name));
+        if (strcmp(name, wanted) == 0)
+            return device;
+    }
+    return NULL;
+}
+
+static const void *bytes_of(const struct builder *b, const struct nnhal_operand *operand)
+{
+    return (operand->lifetime == NNHAL_CONSTANT_COPY ? b->values : b->pool) +
+           operand->location.offset;
+}
+
+static bool is_constant(const struct nnhal_operand *operand)
+{
+    return operand->lifetime == NNHAL_CONSTANT_COPY ||
+           operand->lifetime == NNHAL_CONSTANT_REFERENCE;
+}
+
+static void add_operand(ANeuralNetworksModel *model, const struct builder *b, uint32_t i,
+                        bool is_open)
+{
+    const struct nnhal_operand *operand = &b->graphs[0].operands[i];
+    uint32_t dims[NNHAL_MAX_RANK];
+    const ANeuralNetworksOperandType type = {
+        .type = (int32_t)operand->type,
+        .dimensionCount = operand->n_dimensions,
+        .dimensions = operand->n_dimensions ? dims : NULL,
+        .scale = operand->scale,
+        .zeroPoint = operand->zero_point,
+    };
+
+    if (operand->n_dimensions)
+        memcpy(dims, operand->dimensions, operand->n_dimensions * sizeof(*dims));
+    if (is_open && !is_constant(operand) && operand->n_dimensions)
+        dims[0] = 0;
+    OK(ANeuralNetworksModel_addOperand(model, &type));
+    if (operand->extra_params == NNHAL_EXTRA_CHANNEL_QUANT) {
+        const ANeuralNetworksSymmPerChannelQuantParams params = {operand->channel_quant.channel_dim,
+                                                                 operand->channel_quant.n_scales,
+                                                                 operand->channel_quant.scales};
+
+        OK(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, (int32_t)i, &params));
+    }
+    if (is_constant(operand))
+        OK(ANeuralNetworksModel_setOperandValue(model, (int32_t)i, bytes_of(b, operand),
+                                                operand->location.length));
+}
+
+ANeuralNetworksModel *split_model(const struct builder *b, bool is_open)
+{
+    const struct builder_graph *graph = &b->graphs[0];
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    for (uint32_t i = 0; i < graph->n_operands; i++)
+        add_operand(model, b, i, is_open);
+    for (uint32_t i = 0; i < graph->n_operations; i++) {
+        const struct nnhal_operation *operation = &graph->operations[i];
+
+        OK(ANeuralNetworksModel_addOperation(model, (int32_t)operation->type, operation->n_inputs,
+                                             operation->inputs, operation->n_outputs,
+                                             operation->outputs));
+    }
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, graph->n_inputs, graph->inputs,
+                                                     graph->n_outputs, graph->outputs));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}
+
+ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t n_devices)
+{
+    const ANeuralNetworksDevice *devices[8];
+    ANeuralNetworksCompilation *compilation = NULL;
+    char name[32], why[512];
+    int r;
+
+    for (uint32_t i = 0; i < n_devices; i++) {
+        snprintf(name, sizeof(name), "partial-%u", i);
+        devices[i] = split_device(name);
+        ck_assert_ptr_nonnull(devices[i]);
+    }
+    OK(ANeuralNetworksCompilation_createForDevices(model, devices, n_devices, &compilation));
+    r = ANeuralNetworksCompilation_finish(compilation);
+    nnhal_compilation_get_error(compilation, why, sizeof(why));
+    ck_assert_msg(r == ANEURALNETWORKS_NO_ERROR, "%s", why);
+    return compilation;
+}
+
+uint32_t split_count_parts(const ANeuralNetworksCompilation *compilation)
+{
+    struct nnhal_plan plan = {.size = sizeof(plan)};
+
+    OK(nnhal_compilation_get_plan(compilation, &plan));
+    return plan.n_parts;
+}
+
+ANeuralNetworksOperandType split_input_type(const struct builder *b, uint32_t i)
+{
+    const struct nnhal_operand *operand = &b->graphs[0].operands[b->graphs[0].inputs[i]];
+
+    return (ANeuralNetworksOperandType){
+        .type = (int32_t)operand->type,
+        .dimensionCount = operand->n_dimensions,
+        .dimensions = operand->dimensions,
+        .scale = operand->scale,
+        .zeroPoint = operand->zero_point,
+    };
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* split.h - models of the builder through the NNAPI, on devices that take them in part
+ *
+ * The devices are partial/partial.c's, "partial-0" and on; split_rules() tells them what to take.
+ * A call that must succeed and does not ends the test. */
+#ifndef NN_TESTS_DRIVERS_SPLIT_H
+#define NN_TESTS_DRIVERS_SPLIT_H
+
+#include "cpu/builder.h"
+#include "support/check-main.h"
+
+#include <android/NeuralNetworks.h>
+#include <nnhal/ext.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define OK(call) ck_assert_int_eq((call), ANEURALNETWORKS_NO_ERROR)
+
+/* split_rules() - NN_TEST_PARTIAL from now on. */
+void split_rules(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+
+/* split_device() - by name; NULL if there is none. */
+ANeuralNetworksDevice *split_device(const char *name);
+
+/* split_model() - graph 0 of a builder as a finished model. is_open: the first dimension of everything
+ * that is no constant is unknown. */
+ANeuralNetworksModel *split_model(const struct builder *b, bool is_open);
+
+/* split_compile() - for devices partial-0 to partial-(n - 1); finished. */
+ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t n_devices);
+
+/* split_count_parts() - of its plan. */
+uint32_t split_count_parts(const ANeuralNetworksCompilation *compilation);
+
+/* split_input_type() - the type of input i of graph 0 with all dimensions. */
+ANeuralNetworksOperandType split_input_type(const struct builder *b, uint32_t i);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which devices compute what, and who helps when one fails. */
+#include "drivers/split.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 4 };
+
+/* EXP, ABS, EXP, ABS of four floats. */
+static ANeuralNetworksModel *make_chain(void)
+{
+    static const int32_t operations[] = {ANEURALNETWORKS_EXP, ANEURALNETWORKS_ABS,
+                                         ANEURALNETWORKS_EXP, ANEURALNETWORKS_ABS};
+    const uint32_t n = N, input = 0, output = 4;
+    const ANeuralNetworksOperandType type = {
+        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    for (uint32_t i = 0; i < 5; i++)
+        OK(ANeuralNetworksModel_addOperand(model, &type));
+    for (uint32_t i = 0; i < 4; i++) {
+        uint32_t out = i + 1;
+
+        OK(ANeuralNetworksModel_addOperation(model, operations[i], 1, &i, 1, &out));
+    }
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}
+
+static ANeuralNetworksCompilation *compile_any(ANeuralNetworksModel *model, int32_t preference)
+{
+    ANeuralNetworksCompilation *compilation = NULL;
+
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    OK(ANeuralNetworksCompilation_setPreference(compilation, preference));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    return compilation;
+}
+
+static const char *name_of(const ANeuralNetworksDevice *device)
+{
+    const char *name = NULL;
+
+    OK(ANeuralNetworksDevice_getName(device, &name));
+    return name;
+}
+
+static const char *name_of_part(const ANeuralNetworksCompilation *compilation, uint32_t i)
+{
+    struct nnhal_plan plan = {.size = sizeof(plan)};
+
+    OK(nnhal_compilation_get_plan(compilation, &plan));
+    ck_assert_uint_lt(i, plan.n_parts);
+    return name_of(plan.parts[i].device);
+}
+
+static ANeuralNetworksExecution *start(ANeuralNetworksCompilation *compilation, const float *in,
+                                       float *out)
+{
+    ANeuralNetworksExecution *execution = NULL;
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInput(execution, 0, NULL, in, N * sizeof(*in)));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, out, N * sizeof(*out)));
+    return execution;
+}
+
+static const float input[N] = {0, -1, -2, 0.5f};
+
+static void check_output(const float *out)
+{
+    for (uint32_t i = 0; i < N; i++)
+        ck_assert_float_eq_tol(out[i], expf(expf(input[i])), 1e-4f);
+}
+
+TEST(what_a_device_declares_decides_and_not_its_name)
+{
+    ANeuralNetworksCompilation *fast, *frugal;
+    ANeuralNetworksModel *model;
+
+    split_rules("0:time=0.9,power=0.9;1:time=0.1,power=0.8;2:time=0.3,power=0.2");
+    model = make_chain();
+    fast = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    frugal = compile_any(model, ANEURALNETWORKS_PREFER_LOW_POWER);
+    ck_assert_str_eq(name_of_part(fast, 0), "partial-1");
+    ck_assert_str_eq(name_of_part(frugal, 0), "partial-2");
+    ANeuralNetworksCompilation_free(fast);
+    ANeuralNetworksCompilation_free(frugal);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+TEST(the_user_orders_allows_and_denies_devices)
+{
+    static const struct {
+        const char *devices, *expected;
+    } cases[] = {
+        {"partial-2,partial-0", "partial-2"},
+        {"absent,partial-0", "partial-0"},
+        {"-partial-1", "partial-2"},
+        {"partial-1,-partial-1", "partial-1"}, /* what is chosen stays */
+        {"reference,nnapi-reference", "nnapi-reference"},
+    };
+    ANeuralNetworksModel *model;
+
+    split_rules("0:time=0.9;1:time=0.1;2:time=0.3");
+    model = make_chain();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ANeuralNetworksCompilation *compilation;
+
+        setenv("NNHAL_DEVICES", cases[i].devices, 1);
+        compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+        ck_assert_str_eq(name_of_part(compilation, 0), cases[i].expected);
+        ANeuralNetworksCompilation_free(compilation);
+    }
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+TEST(devices_that_are_named_and_missing_are_an_error)
+{
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model = make_chain();
+    char why[256];
+
+    setenv("NNHAL_DEVICES", "npu", 1);
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), ANEURALNETWORKS_BAD_DATA);
+    nnhal_compilation_get_error(compilation, why, sizeof(why));
+    ck_assert_ptr_nonnull(strstr(why, "NNHAL_DEVICES"));
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+TEST(listed_devices_share_a_model_and_the_plan_says_how)
+{
+    struct nnhal_plan plan = {.size = sizeof(plan)};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    ANeuralNetworksModel *model;
+    float out[N];
+
+    split_rules("0:only=EXP;1:only=ABS");
+    model = make_chain();
+    compilation = split_compile(model, 2);
+    OK(nnhal_compilation_get_plan(compilation, &plan));
+    ck_assert_uint_eq(plan.n_parts, 4);
+    ck_assert_uint_eq(plan.n_operations, 4);
+    ck_assert_uint_eq(plan.n_devices, 2);
+    ck_assert_uint_eq(plan.devices[0].verdicts[0], NNHAL_VERDICT_TAKEN);
+    ck_assert_uint_eq(plan.devices[0].verdicts[1], NNHAL_VERDICT_UNSUPPORTED);
+    ck_assert_uint_eq(plan.parts[3].wave, 3);
+    ck_assert_uint_eq(plan.parts[3].operations[0], 3);
+    ck_assert_uint_eq(plan.parts[3].move_bytes, N * sizeof(float));
+    execution = start(compilation, input, out);
+    OK(ANeuralNetworksExecution_compute(execution));
+    check_output(out);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+TEST(what_was_promised_is_kept)
+{
+    const ANeuralNetworksDevice *devices[2];
+    ANeuralNetworksModel *model;
+    bool supported[4];
+
+    split_rules("0:only=EXP;1:only=ABS");
+    model = make_chain();
+    devices[0] = split_device("partial-0");
+    devices[1] = split_device("partial-1");
+    OK(ANeuralNetworksModel_getSupportedOperationsForDevices(model, devices, 2, supported));
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert(supported[i]);
+    ANeuralNetworksCompilation_free(split_compile(model, 2));
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* Without a list: what the device gets is planned anew. */
+TEST(a_device_that_fails_to_prepare_is_planned_without)
+{
+    struct nnhal_plan plan = {.size = sizeof(plan)};
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+
+    split_rules("0:time=0.001,fail=prepare;1:time=0.1;2:time=0.3");
+    model = make_chain();
+    compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_str_eq(name_of_part(compilation, 0), "partial-1");
+    OK(nnhal_compilation_get_plan(compilation, &plan));
+    ck_assert_uint_eq(plan.devices[0].verdicts[0], NNHAL_VERDICT_REFUSED);
+    ck_assert_ptr_nonnull(strstr(plan.devices[0].why, "told not to prepare"));
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* EXP on partial-0, which fails; ABS on partial-1. Returns: what compute() said. */
+static int compute_with_failure(ANeuralNetworksModel *model, float *out,
+                                struct nnhal_part_info *ret_parts)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    int r;
+
+    setenv("NNHAL_DEVICES", "partial-0,partial-1", 1);
+    compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_uint_eq(split_count_parts(compilation), 4);
+    split_rules("0:only=EXP,fail=execute;1:only=ABS");
+    execution = start(compilation, input, out);
+    r = ANeuralNetworksExecution_compute(execution);
+    for (uint32_t i = 0; r == 0 && i < 2; i++) {
+        ret_parts[i].size = sizeof(ret_parts[i]);
+        OK(nnhal_execution_get_part(execution, i, &ret_parts[i]));
+        ck_assert_uint_eq(ret_parts[i].n_parts, 4);
+        ret_parts[i].why = ret_parts[i].why[0] ? "failed" : "";
+    }
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    return r;
+}
+
+TEST(the_part_that_fails_alone_is_computed_elsewhere)
+{
+    struct nnhal_part_info parts[2];
+    ANeuralNetworksModel *model;
+    float out[N];
+
+    split_rules("0:only=EXP;1:only=ABS");
+    model = make_chain();
+    OK(compute_with_failure(model, out, parts));
+    check_output(out);
+    ck_assert_str_eq(name_of(parts[0].planned), "partial-0");
+    ck_assert_str_eq(name_of(parts[0].device), "nnapi-reference");
+    ck_assert_str_eq(parts[0].why, "failed");
+    ck_assert_str_eq(name_of(parts[1].device), "partial-1");
+    ck_assert_str_eq(parts[1].why, "");
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+TEST(nothing_is_computed_elsewhere_if_the_user_says_so)
+{
+    struct nnhal_part_info parts[2];
+    ANeuralNetworksModel *model;
+    float out[N];
+
+    setenv("NNHAL_PARTITION", "without-fallback", 1);
+    split_rules("0:only=EXP;1:only=ABS");
+    model = make_chain();
+    ck_assert_int_eq(compute_with_failure(model, out, parts), ANEURALNETWORKS_OP_FAILED);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+TEST(one_device_computes_all_if_the_user_says_so)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+
+    setenv("NNHAL_PARTITION", "off", 1);
+    split_rules("0:only=EXP,time=0.0001;1:only=ABS,time=0.0001;2:time=0.9");
+    model = make_chain();
+    compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_uint_eq(split_count_parts(compilation), 1);
+    ck_assert_str_eq(name_of_part(compilation, 0), "partial-2");
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+static enum nnhal_cache_outcome compile_cached(ANeuralNetworksModel *model, const char *folder)
+{
+    struct nnhal_cache_info info = {.size = sizeof(info)};
+    const ANeuralNetworksDevice *devices[] = {split_device("partial-0"), split_device("partial-1")};
+    const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {1};
+    ANeuralNetworksCompilation *compilation = NULL;
+
+    OK(ANeuralNetworksCompilation_createForDevices(model, devices, 2, &compilation));
+    OK(ANeuralNetworksCompilation_setCaching(compilation, folder, token));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    OK(nnhal_compilation_get_cache_info(compilation, &info));
+    ANeuralNetworksCompilation_free(compilation);
+    return info.outcome;
+}
+
+TEST(each_part_comes_from_the_cache)
+{
+    char folder[] = "/tmp/nnhal-split-XXXXXX", command[64];
+    ANeuralNetworksModel *model;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    split_rules("0:only=EXP;1:only=ABS");
+    model = make_chain();
+    ck_assert_int_eq(compile_cached(model, folder), NNHAL_CACHE_COMPILED);
+    ck_assert_int_eq(compile_cached(model, folder), NNHAL_CACHE_HIT);
+    ANeuralNetworksModel_free(model);
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+TEST_END
+
+CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name,
+           the_user_orders_allows_and_denies_devices,
+           devices_that_are_named_and_missing_are_an_error,
+           listed_devices_share_a_model_and_the_plan_says_how, what_was_promised_is_kept,
+           a_device_that_fails_to_prepare_is_planned_without,
+           the_part_that_fails_alone_is_computed_elsewhere,
+           nothing_is_computed_elsewhere_if_the_user_says_so,
+           one_device_computes_all_if_the_user_says_so, each_part_comes_from_the_cache)

@@ -139,7 +139,7 @@ int nn_sandbox_close(const struct nn_sandbox_options *options, struct nn_sandbox
         r = drop_privileges(leaves_root ? &user : NULL);
     /* Last: the filter refuses the calls that the steps above are made of. */
     if (r == 0 && nn_seccomp_is_there()) {
-        r = nn_seccomp_close(options->grants);
+        r = nn_seccomp_close(options->grants, options->has_namespaces);
         report.has_seccomp = r == 0;
     }
     if (r < 0)

@@ -18,7 +18,8 @@
  * The second step comes when the driver is open: no more code is loaded or
  * made, unless that was declared, and where there is neither Landlock nor an own
  * root no file can be opened any more. It holds against clients that took the
- * driver over, not against a driver that was hostile when it was opened.
+ * driver over. A driver that was hostile when it was opened may have installed filters
+ * that answer in place of the second step; where that is seen, the process ends.
  *
  * The kernel may lack any of these: what it had is reported, and the service
  * goes on with the rest, after a warning for each that is missing. */
@@ -35,7 +36,7 @@ struct nn_sandbox_options {
     size_t n_readable;
     const char *const *readable; /* more paths: of the driver, of libraries; may be absent */
     const char *user;     /* the user that root becomes; NULL: stays root, without privileges */
-    bool has_namespaces;  /* the process is in a mount namespace of its own */
+    bool has_namespaces;  /* the process is in mount and PID namespaces of its own */
     int namespaces_error; /* why not, as -errno */
 };
 

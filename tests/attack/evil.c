@@ -41,6 +41,12 @@ static bool passes(long r)
     return r >= 0 || (errno != EPERM && errno != EACCES && errno != ENOSYS);
 }
 
+/* Also refused where the other process has no number. */
+static bool sets(long r)
+{
+    return r >= 0 || (passes(r) && errno != ESRCH);
+}
+
 static bool opens(int fd)
 {
     if (fd < 0)
@@ -82,6 +88,7 @@ static int any_pair(void)
 #define OPENS(function, path, flags) WAY(function, opens(open(path, (flags) | O_CLOEXEC, 0600)))
 #define PASSES(function, call)       WAY(function, passes(call))
 #define CALL(function, ...)          WAY(function, passes(syscall(__VA_ARGS__)))
+#define SETTING(function, ...)       WAY(function, sets(syscall(__VA_ARGS__)))
 
 /* -- files -------------------------------------------------------------------------------------- */
 
@@ -247,12 +254,12 @@ CALL(process_read, SYS_process_vm_readv, target(), NULL, 0, NULL, 0, 0)
 CALL(process_write, SYS_process_vm_writev, target(), NULL, 0, NULL, 0, 0)
 CALL(process_advise, SYS_process_madvise, -1, NULL, 0, 0, 0)
 CALL(process_kcmp, SYS_kcmp, target(), target(), 0, 0, 0)
-CALL(process_limit, SYS_prlimit64, target(), RLIMIT_CORE, NULL, NULL)
-CALL(process_limit_upper, SYS_prlimit64, (uint64_t)target() | UPPER, RLIMIT_CORE, NULL, NULL)
-CALL(process_nice, SYS_setpriority, PRIO_PROCESS, target(), 19)
+SETTING(process_limit, SYS_prlimit64, target(), RLIMIT_CORE, NULL, NULL)
+SETTING(process_limit_upper, SYS_prlimit64, (uint64_t)target() | UPPER, RLIMIT_CORE, NULL, NULL)
+SETTING(process_nice, SYS_setpriority, PRIO_PROCESS, target(), 19)
 CALL(process_nice_group, SYS_setpriority, PRIO_PGRP, NO_SUCH_GROUP, 19)
 CALL(process_nice_user, SYS_setpriority, PRIO_USER, NO_SUCH_USER, 19)
-CALL(process_affinity, SYS_sched_setaffinity, target(), 0, NULL)
+SETTING(process_affinity, SYS_sched_setaffinity, target(), 0, NULL)
 CALL(process_scheduler, SYS_sched_setscheduler, target(), 0, NULL)
 CALL(process_param, SYS_sched_setparam, target(), NULL)
 CALL(process_attr, SYS_sched_setattr, target(), NULL, 0)

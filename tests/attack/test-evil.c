@@ -251,6 +251,33 @@ TEST(a_hostile_driver_reaches_nothing)
 }
 TEST_END
 
+/* The second step of the sandbox would succeed without effect. */
+TEST(a_driver_that_hides_the_second_step_does_not_serve)
+{
+    const struct arrangement arrangement = {.has_namespaces = true};
+    FILE *log = tmpfile();
+    char line[8192];
+    bool is_told = false;
+    int status;
+    pid_t pid;
+
+    ck_assert_ptr_nonnull(log);
+    lay_bait();
+    setenv("EVIL_FILTER", "1", 1);
+    pid = start_service(&arrangement, fileno(log));
+    unsetenv("EVIL_FILTER");
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 1, "%#x", (unsigned)status);
+    rewind(log);
+    while (fgets(line, sizeof(line), log))
+        is_told |= strstr(line, "the sandbox cannot be tightened") != NULL;
+    ck_assert(is_told);
+    fclose(log);
+    remove_bait();
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+TEST_END
+
 /* So that a driver that tries nothing cannot pass. */
 TEST(without_a_sandbox_the_ways_are_open)
 {
@@ -260,4 +287,5 @@ TEST(without_a_sandbox_the_ways_are_open)
 }
 TEST_END
 
-CHECK_MAIN("evil", a_hostile_driver_reaches_nothing, without_a_sandbox_the_ways_are_open)
+CHECK_MAIN("evil", a_hostile_driver_reaches_nothing,
+           a_driver_that_hides_the_second_step_does_not_serve, without_a_sandbox_the_ways_are_open)

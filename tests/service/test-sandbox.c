@@ -7,6 +7,7 @@
 #include "base/sanitized.h"
 #include "base/sys.h"
 #include "service/landlock.h"
+#include "service/namespaces.h"
 
 #include "support/check-main.h"
 
@@ -294,6 +295,51 @@ static int no_way_is_open(void)
     return 0;
 }
 
+static void *wait_for_end(void *argument)
+{
+    pthread_mutex_lock(argument);
+    return NULL;
+}
+
+/* What pthread_setaffinity_np() of another thread does: no process but this has a number here. */
+static int threads_may_be_named(void)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    cpu_set_t cpus;
+    pthread_t thread;
+
+    if (!report.has_seccomp)
+        return 0;
+    pthread_mutex_lock(&lock);
+    EXPECT(pthread_create(&thread, NULL, wait_for_end, &lock) == 0);
+    EXPECT(sched_getaffinity(0, sizeof(cpus), &cpus) == 0);
+    EXPECT(pthread_setaffinity_np(thread, sizeof(cpus), &cpus) == 0);
+    pthread_mutex_unlock(&lock);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    EXPECT(is_refused(setpriority(PRIO_PGRP, NO_SUCH_GROUP, 19)));
+    EXPECT(is_refused(kill(-1, 0)));
+    return 0;
+}
+
+TEST(threads_of_a_process_that_is_alone_may_be_named)
+{
+    struct nn_sandbox_options options = {.grants = &no_grants, .has_namespaces = true};
+    struct nn_namespaces namespaces;
+    int status, r = nn_namespaces_fork(&namespaces);
+
+    ck_assert_int_ge(r, 0);
+    if (r == 0) {
+        if (!namespaces.are_own)
+            _exit(0);
+        if (nn_sandbox_close(&options, &report) != 0)
+            _exit(255);
+        _exit(threads_may_be_named());
+    }
+    ck_assert_int_eq(waitpid(namespaces.pid, &status, 0), namespaces.pid);
+    ck_assert_int_eq(status, 0);
+}
+TEST_END
+
 static pid_t start_neighbor(void)
 {
     struct nn_sandbox_options options = {.grants = &no_grants};
@@ -483,7 +529,7 @@ TEST(it_tells_what_the_kernel_had)
 TEST_END
 
 CHECK_MAIN("sandbox", what_a_service_does_goes_on, what_no_driver_declared_is_refused,
-           no_other_process_is_reached, what_the_driver_declared_is_there,
-           root_becomes_somebody_else, a_declaration_that_cannot_be_met_is_an_error,
-           no_version_is_taken_for_a_later_one, a_service_warns_of_each_wall_that_is_missing,
-           it_tells_what_the_kernel_had)
+           no_other_process_is_reached, threads_of_a_process_that_is_alone_may_be_named,
+           what_the_driver_declared_is_there, root_becomes_somebody_else,
+           a_declaration_that_cannot_be_met_is_an_error, no_version_is_taken_for_a_later_one,
+           a_service_warns_of_each_wall_that_is_missing, it_tells_what_the_kernel_had)

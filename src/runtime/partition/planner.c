@@ -192,6 +192,9 @@ static int ask_device(struct nn_rt_planner *planner, uint32_t d, struct nn_why *
     if (device->verdicts[0] != NNHAL_VERDICT_UNASKED)
         return 0;
     r = nn_rt_model_get_supported(planner->finished, device->device, why, &supported);
+    /* A service that was restarted since the device was opened is found out only by calling it. */
+    if (r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device->device))
+        r = nn_rt_model_get_supported(planner->finished, device->device, why, &supported);
     set_verdicts(planner, device, r ? NULL : supported,
                  r        ? NNHAL_VERDICT_UNREACHED
                  : is_new ? NNHAL_VERDICT_TOO_OLD

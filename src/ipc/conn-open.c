@@ -172,6 +172,21 @@ static struct nn_conn *conn_alloc(int fd, int pidfd)
     return conn;
 }
 
+/* Both have said hello. */
+static int conn_start(struct nn_conn *conn)
+{
+    int r = set_timeout(conn);
+
+    if (r < 0)
+        return nn_error_trace(r);
+    conn->wake_fd = eventfd(0, EFD_CLOEXEC);
+    if (conn->wake_fd < 0)
+        return nn_error_origin(-errno);
+    r = nn_thread_start("nnhal-events", events_main, conn, &conn->thread);
+    conn->has_thread = r >= 0;
+    return nn_error_trace(r);
+}
+
 int nn_conn_open(int fd, int pidfd, const struct nn_hello *hello, uint64_t timeout_ns,
                  const struct nn_conn_listener *listener, struct nn_conn **ret_conn)
 {
@@ -191,19 +206,12 @@ int nn_conn_open(int fd, int pidfd, const struct nn_hello *hello, uint64_t timeo
     }
     r = conn_say_hello(conn, timeout_ns);
     if (r == 0)
-        r = set_timeout(conn);
+        r = conn_start(conn);
     if (r != 0) {
         if (conn->owns_process)
             nn_child_kill(conn->pidfd);
         return r;
     }
-    conn->wake_fd = eventfd(0, EFD_CLOEXEC);
-    if (conn->wake_fd < 0)
-        return nn_error_origin(-errno);
-    r = nn_thread_start("nnhal-events", events_main, conn, &conn->thread);
-    if (r < 0)
-        return nn_error_trace(r);
-    conn->has_thread = true;
     *ret_conn = steal_ptr(&conn);
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -552,6 +553,46 @@ TEST(a_dead_service_is_seen_though_its_child_keeps_the_sockets)
 }
 TEST_END
 
+static bool has_no_eventfds;
+
+/* Of this program, in front of the C library's. */
+int eventfd(unsigned initial, int flags)
+{
+    if (has_no_eventfds) {
+        errno = EMFILE;
+        return -1;
+    }
+    return (int)syscall(SYS_eventfd2, initial, flags);
+}
+
+TEST(a_process_that_has_said_hello_ends_with_an_opening_that_fails)
+{
+    size_t n_fds = count_fds();
+    int fds[2], pidfd, status;
+    pid_t pid;
+
+    ck_assert_int_eq(nn_sock_pair(fds), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct fake fake = {.fd = fds[1], .events_fd = -1};
+
+        fake_main(&fake);
+        for (;;)
+            pause();
+    }
+    close(fds[1]);
+    pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    ck_assert_int_ge(pidfd, 0);
+    has_no_eventfds = true;
+    ck_assert_int_eq(open_to(fds[0], pidfd, HELLO_NS), -EMFILE);
+    has_no_eventfds = false;
+    if (waitpid(pid, &status, 0) == pid) /* else the connection has reaped it */
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    ck_assert_int_lt(kill(pid, 0), 0);
+    ck_assert_uint_eq(count_fds(), n_fds);
+}
+TEST_END
+
 TEST(after_fork_the_connection_is_dead_in_the_child_and_lives_in_the_parent)
 {
     struct setup setup;
@@ -617,5 +658,6 @@ CHECK_MAIN("conn", calls_are_answered_and_both_speak_the_lower,
            a_dead_service_is_seen_though_its_child_keeps_the_sockets,
            a_call_is_left_after_its_limit_and_its_reply_is_dropped,
            silence_is_the_end_and_pongs_are_not,
+           a_process_that_has_said_hello_ends_with_an_opening_that_fails,
            after_fork_the_connection_is_dead_in_the_child_and_lives_in_the_parent,
            whichever_call_fails_nothing_is_left)

@@ -66,7 +66,9 @@ static int lower_weights(struct nn_lower *lower, const struct nn_conv_shape *sha
     int r = -ENOMEM;
 
     if (multipliers &&
-        nn_gemm_simd_bytes(n_columns, source.n_segments, source.n_elements, &n_bytes)) {
+        nn_gemm_simd_bytes(n_columns, source.n_segments, source.n_elements,
+                           nn_gemm_simd_weight_bytes(source.is_signed, source.weight_zero),
+                           &n_bytes)) {
         nn_conv_multipliers(lower, multipliers, n_columns);
         block = nn_lower_weights(lower, n_bytes);
     }
@@ -98,6 +100,11 @@ static int lower_conv(struct nn_lower *lower)
                             &image))
         return -ENOMEM;
     return lower_weights(lower, &params->shape, &image.segments);
+}
+
+static size_t weight_bytes(const struct nn_tensor *filter)
+{
+    return nn_gemm_simd_weight_bytes(filter->type != NNHAL_TENSOR_QUANT8_ASYMM, filter->zero_point);
 }
 
 /* ---- running ---- */
@@ -221,7 +228,9 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
                             &job.image))
         return -ENOMEM;
     stage_image(&job, &in);
-    job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments, params->low, params->high);
+    job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments,
+                                weight_bytes(&args->inputs[NN_CONV_FILTER]), params->low,
+                                params->high);
     job.blocks = nn_conv_cut(
         &job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS,
         nn_conv_by_columns(job.n_columns, NN_GEMM_SIMD_COLUMNS, args->n_epilogue));
@@ -248,7 +257,8 @@ static bool check_conv(const struct nn_kernel_step *step)
                               step->outputs[0].dims, element, &image) &&
            nn_gemm_simd_bytes(nn_conv_columns(&params->shape, step->inputs[1].dims),
                               image.segments.n_rows * image.segments.n_taps,
-                              image.segments.n_elements, &needed) &&
+                              image.segments.n_elements,
+                              weight_bytes(&step->inputs[NN_CONV_FILTER]), &needed) &&
            needed <= step->weights_bytes;
 }
 

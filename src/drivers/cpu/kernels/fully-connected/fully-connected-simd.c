@@ -76,7 +76,10 @@ static int lower_weights(struct nn_lower *lower, size_t n_columns, size_t k)
     size_t n_bytes;
     int r = -ENOMEM;
 
-    if (multipliers && nn_gemm_simd_bytes(n_columns, 1, k, &n_bytes)) {
+    if (multipliers &&
+        nn_gemm_simd_bytes(n_columns, 1, k,
+                           nn_gemm_simd_weight_bytes(source.is_signed, source.weight_zero),
+                           &n_bytes)) {
         for (size_t n = 0; n < n_columns; n++)
             multipliers[n] = nn_multiplier_of_scales(input->scale, weights->scale, output->scale);
         block = nn_lower_weights(lower, n_bytes);
@@ -102,6 +105,11 @@ static int lower_dense(struct nn_lower *lower)
     params->low += find_offset(output->type);
     params->high += find_offset(output->type);
     return lower_weights(lower, weights->dims[0], weights->dims[1]);
+}
+
+static size_t weight_bytes(const struct nn_tensor *weights)
+{
+    return nn_gemm_simd_weight_bytes(is_signed_type(weights->type), weights->zero_point);
 }
 
 /* ---- running ---- */
@@ -184,7 +192,9 @@ static int nn_fully_connected_8(const struct nn_kernel_args *args)
                                  .n_rows = args->outputs[0].dims[0],
                                  .flip = is_signed ? FLIP : 0};
 
-    job.gemm = nn_gemm_simd_use(args->weights, n_columns, &segments, params->low, params->high);
+    job.gemm = nn_gemm_simd_use(args->weights, n_columns, &segments,
+                                weight_bytes(&args->inputs[NN_DENSE_WEIGHTS]), params->low,
+                                params->high);
     job.gemm.requantize.rounds_once = is_signed;
     job.rows = stage_rows(&job, k);
     nn_parallel_for(args, (n_columns + NN_GEMM_SIMD_COLUMNS - 1) / NN_GEMM_SIMD_COLUMNS,
@@ -200,7 +210,9 @@ static bool check_dense(const struct nn_kernel_step *step)
     size_t needed;
 
     return nn_tensor_count(&step->inputs[NN_DENSE_WEIGHTS]) > 0 &&
-           nn_gemm_simd_bytes(weights[0], 1, weights[1], &needed) && needed <= step->weights_bytes;
+           nn_gemm_simd_bytes(weights[0], 1, weights[1],
+                              weight_bytes(&step->inputs[NN_DENSE_WEIGHTS]), &needed) &&
+           needed <= step->weights_bytes;
 }
 
 static bool find_dense_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)

@@ -31,13 +31,13 @@ static size_t whole_groups(size_t n_elements)
     return (n_elements + GROUP - 1) / GROUP * GROUP;
 }
 
-bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t *ret_bytes)
+bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t weight_bytes,
+                        size_t *ret_bytes)
 {
     size_t n, column;
 
     return nn_align_up(n_columns, LANES, &n) && nn_align_up(n_elements, GROUP, &column) &&
-           nn_mul_size(column, n_segments, &column) &&
-           nn_mul_size(column, sizeof(nn_simd_weight), &column) &&
+           nn_mul_size(column, n_segments, &column) && nn_mul_size(column, weight_bytes, &column) &&
            nn_add_size(column, NN_REQUANTIZE_BYTES, &column) && nn_mul_size(n, column, &n) &&
            nn_add_size(n, HEAD_BYTES, ret_bytes);
 }
@@ -69,15 +69,20 @@ static int32_t find_shift(const struct nn_gemm_simd_source *source)
 
 /* Where a column's weights lie in a panel. */
 struct column {
-    nn_simd_weight *weights;
-    size_t step; /* from one group to the next */
+    uint8_t *weights;
+    size_t step;         /* bytes from one group to the next */
+    size_t weight_bytes; /* of a weight */
 };
 
-static struct column column_at(nn_simd_weight *panels, size_t n_columns, size_t k, size_t n)
+static struct column column_at(const struct nn_gemm_simd_source *source, uint8_t *panels, size_t k,
+                               size_t n)
 {
-    size_t first = n / PANEL * PANEL, width = nn_min_size(whole_columns(n_columns) - first, PANEL);
+    size_t bytes = nn_gemm_simd_weight_bytes(source->is_signed, source->weight_zero);
+    size_t first = n / PANEL * PANEL;
+    size_t width = nn_min_size(whole_columns(source->n_columns) - first, PANEL);
 
-    return (struct column){panels + first * k + (n - first) * GROUP, width * GROUP};
+    return (struct column){panels + (first * k + (n - first) * GROUP) * bytes,
+                           width * GROUP * bytes, bytes};
 }
 
 /* Eight groups of a column, as they are packed. */
@@ -90,6 +95,17 @@ static __m256i load_block(const uint8_t *from, bool is_signed, int32_t shift)
     return _mm256_sub_epi16(is_signed ? _mm256_cvtepi8_epi16(_mm_loadu_si128(at))
                                       : _mm256_cvtepu8_epi16(_mm_loadu_si128(at)),
                             _mm256_set1_epi16((int16_t)shift));
+}
+
+static void weight_store(const struct column *to, size_t i, int32_t w)
+{
+    uint8_t *at = to->weights + i / GROUP * to->step + i % GROUP * to->weight_bytes;
+    nn_simd_weight wide = (nn_simd_weight)w;
+
+    if (to->weight_bytes == 1)
+        *at = (uint8_t)w;
+    else
+        memcpy(at, &wide, sizeof(wide));
 }
 
 /* Packs what a segment of column n has from element first on. What pads it equals its zero point: it
@@ -105,8 +121,20 @@ static void segment_pack(const struct nn_gemm_simd_source *source, size_t n, siz
 
         if (i < source->n_elements)
             w = weight_at(source, from + i * source->k_step);
-        to.weights[i / GROUP * to.step + i % GROUP] = (nn_simd_weight)(w - shift);
+        weight_store(&to, i, w - shift);
     }
+}
+
+/* A group of eight columns, of weights as wide as they are multiplied. */
+static void words_store(const struct column *to, size_t group, __m256i words)
+{
+    void *at = to->weights + group * to->step;
+
+    if (to->weight_bytes == sizeof(nn_simd_weight))
+        _mm256_storeu_si256(at, words);
+    else
+        _mm_storeu_si128(
+            at, _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
 }
 
 /* Eight columns, where the weights of each follow each other in the model: groups are words.
@@ -125,24 +153,26 @@ static size_t segments_transpose(const struct nn_gemm_simd_source *source, size_
             rows[c] = load_block(from + c * source->n_step + i, source->is_signed, shift);
         nn_transpose_words(rows);
         for (size_t j = 0; j < NN_TRANSPOSE_WORDS; j++)
-            _mm256_storeu_si256((__m256i *)(void *)(to.weights + j * to.step), rows[j]);
+            words_store(&to, j, rows[j]);
     }
     return i;
 }
 
 /* Packs n_together columns from column n on: one, or eight whose weights follow each other. */
-static void columns_pack(const struct nn_gemm_simd_source *source, nn_simd_weight *panels, size_t n,
+static void columns_pack(const struct nn_gemm_simd_source *source, uint8_t *panels, size_t n,
                          size_t n_together, int32_t shift)
 {
     size_t length = whole_groups(source->n_elements), k = source->n_segments * length;
-    struct column to = column_at(panels, source->n_columns, k, n);
+    struct column to = column_at(source, panels, k, n);
 
     for (size_t segment = 0; segment < source->n_segments; segment++) {
         size_t first = n_together > 1 ? segments_transpose(source, n, segment, to, shift) : 0;
 
         for (size_t c = 0; c < n_together; c++)
-            segment_pack(source, n + c, segment, first,
-                         (struct column){to.weights + c * GROUP, to.step}, shift);
+            segment_pack(
+                source, n + c, segment, first,
+                (struct column){to.weights + c * GROUP * to.weight_bytes, to.step, to.weight_bytes},
+                shift);
         to.weights += length / GROUP * to.step;
     }
 }
@@ -183,20 +213,21 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
         n_together = is_row && n + NN_TRANSPOSE_WORDS <= source->n_columns ? NN_TRANSPOSE_WORDS : 1;
         if (nn_pace_ends(&pace, cost_ns * n_together))
             return true;
-        columns_pack(source, (void *)panels, n, n_together, shift);
+        columns_pack(source, panels, n, n_together, shift);
     }
     return true;
 }
 
 struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
-                                     const struct nn_gemm_segments *segments, int32_t low,
-                                     int32_t high)
+                                     const struct nn_gemm_segments *segments, size_t weight_bytes,
+                                     int32_t low, int32_t high)
 {
     const uint8_t *constants = (const uint8_t *)block + HEAD_BYTES;
     size_t columns = whole_columns(n_columns);
     struct nn_gemm_simd gemm = {.requantize = nn_requantize_use(constants, columns, low, high),
-                                .panels = (const void *)(constants + columns * NN_REQUANTIZE_BYTES),
+                                .panels = constants + columns * NN_REQUANTIZE_BYTES,
                                 .n_columns = n_columns,
+                                .weight_bytes = weight_bytes,
                                 .segments = *segments};
 
     gemm.segments.n_elements = whole_groups(segments->n_elements);
@@ -232,7 +263,7 @@ NN_INLINE void store_rows(uint8_t *a, uint8_t *b, nn_vector_i32 codes, const siz
 
 /* A panel: its columns begin at column. */
 struct panel {
-    const nn_simd_weight *weights;
+    const uint8_t *weights;
     size_t column;
 };
 
@@ -240,32 +271,50 @@ struct panel {
 struct segment {
     const nn_gemm_simd_data *rows;
     size_t stride, n_elements;
-    const nn_simd_weight *weights;
+    const uint8_t *weights;
 };
 
+/* What is constant where a tile is run. */
+struct tile_size {
+    size_t n_rows, n_vectors, weight_bytes;
+};
+
+/* The weights of a vector of columns, of weight_bytes each. */
+NN_INLINE nn_vector_i32 load_weights(const uint8_t *from, const size_t weight_bytes)
+{
+#ifndef NN_VARIANT_VNNI
+    if (weight_bytes == 1)
+#if NN_VARIANT_VECTOR_BYTES == 64
+        return (nn_vector_i32)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)from));
+#else
+        return (nn_vector_i32)_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)from));
+#endif
+#endif
+    return nn_load_i32(from);
+}
+
 /* The products of one segment. Returns: the weights of the next one. */
-NN_INLINE const nn_simd_weight *segment_add(nn_vector_i32 sums[MAX_TILE_ROWS][2],
-                                            const struct segment *segment, const size_t n_rows,
-                                            const size_t n_vectors)
+NN_INLINE const uint8_t *segment_add(nn_vector_i32 sums[MAX_TILE_ROWS][2],
+                                     const struct segment *segment, const struct tile_size size)
 {
     const nn_gemm_simd_data *rows = segment->rows;
-    const nn_simd_weight *weights = segment->weights;
+    const uint8_t *weights = segment->weights;
 
     for (size_t at = 0; at < segment->n_elements; at += GROUP, rows += GROUP) {
         nn_vector_i32 w[2];
 
 #pragma GCC unroll 2
-        for (size_t j = 0; j < n_vectors; j++, weights += LANES * GROUP)
-            w[j] = nn_load_i32(weights);
+        for (size_t j = 0; j < size.n_vectors; j++, weights += LANES * GROUP * size.weight_bytes)
+            w[j] = load_weights(weights, size.weight_bytes);
 #pragma GCC unroll 12
-        for (size_t i = 0; i < n_rows; i++) {
+        for (size_t i = 0; i < size.n_rows; i++) {
             nn_vector_i32 data;
             int32_t word;
 
             memcpy(&word, rows + i * segment->stride, sizeof(word));
             data = nn_splat_i32(word);
 #pragma GCC unroll 2
-            for (size_t j = 0; j < n_vectors; j++)
+            for (size_t j = 0; j < size.n_vectors; j++)
                 sums[i][j] = nn_multiply_add(sums[i][j], data, w[j]);
         }
     }
@@ -327,17 +376,17 @@ NN_INLINE void tile_store(const struct nn_gemm_simd *gemm, const struct nn_gemm_
 
 /* n_rows and n_vectors are constants where this is called, so that sums are registers. */
 NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
-                        const struct panel *panel, const int32_t *corrections, const size_t n_rows,
-                        const size_t n_vectors)
+                        const struct panel *panel, const int32_t *corrections,
+                        const struct tile_size size)
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
-    const nn_simd_weight *weights = panel->weights;
+    const uint8_t *weights = panel->weights;
     nn_vector_i32 sums[MAX_TILE_ROWS][2];
 
 #pragma GCC unroll 12
-    for (size_t i = 0; i < n_rows; i++)
+    for (size_t i = 0; i < size.n_rows; i++)
 #pragma GCC unroll 2
-        for (size_t j = 0; j < n_vectors; j++)
+        for (size_t j = 0; j < size.n_vectors; j++)
             sums[i][j] = nn_load_i32(gemm->requantize.bias + panel->column + j * LANES);
     for (size_t y = 0; y < segments->n_rows; y++)
         for (size_t x = 0; x < segments->n_taps; x++)
@@ -345,25 +394,46 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
                 sums,
                 &(struct segment){tile->rows + y * segments->row_step + x * segments->tap_step,
                                   tile->stride, segments->n_elements, weights},
-                n_rows, n_vectors);
-    corrections_take(sums, corrections, n_rows, n_vectors);
-    tile_store(gemm, tile, panel->column, sums, n_rows, n_vectors);
+                size);
+    corrections_take(sums, corrections, size.n_rows, size.n_vectors);
+    tile_store(gemm, tile, panel->column, sums, size.n_rows, size.n_vectors);
 }
 
 typedef void (*tile_fn)(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
                         const struct panel *panel, const int32_t *corrections);
 
-#define TILE(n, vectors) NN_VARIANT_SYMBOL(tile_##n##x##vectors)
-#define TILE_OF(n, vectors)                                                                        \
-    static void TILE(n, vectors)(const struct nn_gemm_simd *gemm,                                  \
-                                 const struct nn_gemm_simd_tile *tile, const struct panel *panel,  \
-                                 const int32_t *corrections)                                       \
+#define TILE(n, vectors, bytes) NN_VARIANT_SYMBOL(tile_##n##x##vectors##x##bytes)
+#define TILE_OF(n, vectors, bytes)                                                                 \
+    static void TILE(n, vectors, bytes)(const struct nn_gemm_simd *gemm,                           \
+                                        const struct nn_gemm_simd_tile *tile,                      \
+                                        const struct panel *panel, const int32_t *corrections)     \
     {                                                                                              \
-        tile_run(gemm, tile, panel, corrections, n, vectors);                                      \
+        tile_run(gemm, tile, panel, corrections, (struct tile_size){n, vectors, bytes});           \
     }
 #define TILES(n)                                                                                   \
-    TILE_OF(n, 1)                                                                                  \
-    TILE_OF(n, 2)
+    TILE_OF(n, 1, 1)                                                                               \
+    TILE_OF(n, 2, 1)                                                                               \
+    WIDE_TILES(n)
+#ifdef NN_VARIANT_VNNI
+#define WIDE_TILES(n)
+#define ROW(n)                                                                                     \
+    {                                                                                              \
+        {                                                                                          \
+            TILE(n, 1, 1), TILE(n, 2, 1)                                                           \
+        }                                                                                          \
+    }
+#else
+#define WIDE_TILES(n)                                                                              \
+    TILE_OF(n, 1, 2)                                                                               \
+    TILE_OF(n, 2, 2)
+#define ROW(n)                                                                                     \
+    {                                                                                              \
+        {TILE(n, 1, 1), TILE(n, 2, 1)},                                                            \
+        {                                                                                          \
+            TILE(n, 1, 2), TILE(n, 2, 2)                                                           \
+        }                                                                                          \
+    }
+#endif
 TILES(1)
 TILES(2)
 TILES(3)
@@ -379,12 +449,11 @@ TILES(11)
 TILES(12)
 #endif
 
-static const tile_fn tiles[MAX_TILE_ROWS][2] = {
-    {TILE(1, 1), TILE(1, 2)},   {TILE(2, 1), TILE(2, 2)},   {TILE(3, 1), TILE(3, 2)},
-    {TILE(4, 1), TILE(4, 2)},   {TILE(5, 1), TILE(5, 2)},   {TILE(6, 1), TILE(6, 2)},
+/* [rows][bytes of a weight][vectors] */
+static const tile_fn tiles[MAX_TILE_ROWS][sizeof(nn_simd_weight)][2] = {
+    ROW(1), ROW(2), ROW(3), ROW(4),  ROW(5),  ROW(6),
 #if NN_VARIANT_VECTOR_BYTES == 64
-    {TILE(7, 1), TILE(7, 2)},   {TILE(8, 1), TILE(8, 2)},   {TILE(9, 1), TILE(9, 2)},
-    {TILE(10, 1), TILE(10, 2)}, {TILE(11, 1), TILE(11, 2)}, {TILE(12, 1), TILE(12, 2)},
+    ROW(7), ROW(8), ROW(9), ROW(10), ROW(11), ROW(12),
 #endif
 };
 
@@ -476,12 +545,12 @@ static void find_corrections(const struct nn_gemm_simd *gemm, const struct nn_ge
 enum { N_WIDE = 4 };
 
 /* One row and N_WIDE panels of two vectors. */
-static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
-                     const struct panel *panel, int32_t correction)
+NN_INLINE void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                        const struct panel *panel, int32_t correction, const size_t weight_bytes)
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
     size_t k = segments->n_rows * segments->n_taps * segments->n_elements, column = panel->column;
-    const nn_simd_weight *weights = panel->weights;
+    const uint8_t *weights = panel->weights;
     uint8_t row[N_WIDE * PANEL];
     nn_vector_i32 sums[2 * N_WIDE];
 
@@ -493,7 +562,8 @@ static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_
             const nn_gemm_simd_data *data = tile->rows + y * segments->row_step +
                                             x * segments->tap_step;
 
-            for (size_t at = 0; at < segments->n_elements; at += GROUP, weights += PANEL * GROUP) {
+            for (size_t at = 0; at < segments->n_elements;
+                 at += GROUP, weights += PANEL * GROUP * weight_bytes) {
                 int32_t word;
 
                 memcpy(&word, data + at, sizeof(word));
@@ -501,7 +571,9 @@ static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_
                 for (size_t j = 0; j < 2 * N_WIDE; j++)
                     sums[j] = nn_multiply_add(
                         sums[j], nn_splat_i32(word),
-                        nn_load_i32(weights + j / 2 * PANEL * k + j % 2 * LANES * GROUP));
+                        load_weights(weights +
+                                         (j / 2 * PANEL * k + j % 2 * LANES * GROUP) * weight_bytes,
+                                     weight_bytes));
             }
         }
 #pragma GCC unroll 8
@@ -517,6 +589,18 @@ static void wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_
                    2);
     }
     memcpy(tile->out + column, row, nn_min_size(gemm->n_columns - column, sizeof(row)));
+}
+
+static void narrow_wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                            const struct panel *panel, int32_t correction)
+{
+    wide_run(gemm, tile, panel, correction, 1);
+}
+
+static void broad_wide_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *tile,
+                           const struct panel *panel, int32_t correction)
+{
+    wide_run(gemm, tile, panel, correction, sizeof(nn_simd_weight));
 }
 
 /* How many columns a wide run takes from column on; 0: too few are left. */
@@ -536,7 +620,8 @@ static void panel_run(const struct nn_gemm_simd *gemm, const struct panel *panel
     bool is_wide = gemm->n_columns - panel->column > LANES;
 
     for (size_t i = 0; i < n_tiles; i++)
-        tiles[some[i].n_rows - 1][is_wide](gemm, &some[i], panel, corrections[i]);
+        tiles[some[i].n_rows - 1][gemm->weight_bytes - 1][is_wide](gemm, &some[i], panel,
+                                                                   corrections[i]);
 }
 
 void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd_tile *some,
@@ -551,11 +636,12 @@ void nn_gemm_simd_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_simd
         find_corrections(gemm, &some[i], corrections[i]);
 #endif
     for (size_t n = first; n < end; n += n_done) {
-        struct panel panel = {gemm->panels + n * k, n};
+        struct panel panel = {gemm->panels + n * k * gemm->weight_bytes, n};
 
         n_done = wide_columns(gemm, some, n_tiles, n, end);
         if (n_done) {
-            wide_run(gemm, some, &panel, corrections[0][0]);
+            (gemm->weight_bytes == 1 ? narrow_wide_run : broad_wide_run)(gemm, some, &panel,
+                                                                         corrections[0][0]);
         } else {
             panel_run(gemm, &panel, some, n_tiles, corrections);
             n_done = PANEL;

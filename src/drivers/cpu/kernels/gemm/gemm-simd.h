@@ -7,7 +7,8 @@
  * rows of a filter in an image, or one segment for a 1x1 filter. Segments are padded to whole
  * groups: what is read beyond a segment has weights that count for nothing.
  *
- * Without VNNI data and weights have 16 bits and have lost their zero points. With VNNI unsigned
+ * Without VNNI data and weights have 16 bits and have lost their zero points; signed weights without
+ * one are kept as bytes, half as much to read, and widened where they are used. With VNNI unsigned
  * bytes are multiplied by signed ones, four at a time. Weights that do not fit a signed byte once
  * their zero point is taken away are stored 128 lower and keep a zero point z; what that adds to a
  * sum, z times the sum of the row, is taken away for each row. The rest of both zero points is
@@ -46,8 +47,8 @@ enum {
 
 struct nn_gemm_simd {
     struct nn_requantize requantize;
-    const nn_simd_weight *panels;
-    size_t n_columns;
+    const uint8_t *panels;
+    size_t n_columns, weight_bytes;
     struct nn_gemm_segments segments;
     int32_t weight_zero; /* of the packed weights */
 };
@@ -65,8 +66,15 @@ struct nn_gemm_simd_source {
     struct nn_stop *stop; /* NULL: never */
 };
 
+/* nn_gemm_simd_weight_bytes() - of a packed weight. */
+static inline size_t nn_gemm_simd_weight_bytes(bool is_signed, int32_t weight_zero)
+{
+    return is_signed && weight_zero == 0 ? 1 : sizeof(nn_simd_weight);
+}
+
 /* nn_gemm_simd_bytes() - of the packed form. Returns: false if it does not fit a size. */
-bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t *ret_bytes);
+bool nn_gemm_simd_bytes(size_t n_columns, size_t n_segments, size_t n_elements, size_t weight_bytes,
+                        size_t *ret_bytes);
 
 /* nn_gemm_simd_pack() - fills a zeroed block, which is not whole if stop has an outcome then.
  * Returns: false where a multiplier is too large for this form (nn_requantize_fits()). */
@@ -74,8 +82,8 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source);
 
 /* nn_gemm_simd_use() - a packed block, for results in [low, high]. */
 struct nn_gemm_simd nn_gemm_simd_use(const void *block, size_t n_columns,
-                                     const struct nn_gemm_segments *segments, int32_t low,
-                                     int32_t high);
+                                     const struct nn_gemm_segments *segments, size_t weight_bytes,
+                                     int32_t low, int32_t high);
 
 /* n_rows rows, at most NN_GEMM_SIMD_ROWS, stride elements apart; their results are n_columns bytes
  * each, one behind the other. */

@@ -128,12 +128,15 @@ NN_INLINE nn_vector_i32 nn_requantize_units(const struct nn_requantize *r, nn_ve
 #endif
 }
 
-/* nn_requantize_fractions() - of two vectors of units, in one of words; below 1 near a border. */
+/* nn_requantize_fractions() - the least of two vectors of units, in 16ths of their fractions: 0 near a
+ * border. With AVX2 they meet in one vector of words. */
 NN_INLINE nn_vector_i32 nn_requantize_fractions(nn_vector_i32 a, nn_vector_i32 b)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    return (nn_vector_i32)_mm512_srli_epi16(
-        _mm512_mask_blend_epi16(0xaaaaaaaau, (__m512i)a, _mm512_slli_epi32((__m512i)b, 16)), 4);
+    const __m512i mask = _mm512_set1_epi32(0xfff0);
+
+    return (nn_vector_i32)_mm512_min_epi32(_mm512_and_si512((__m512i)a, mask),
+                                           _mm512_and_si512((__m512i)b, mask));
 #else
     return (nn_vector_i32)_mm256_srli_epi16(
         _mm256_blend_epi16((__m256i)a, _mm256_slli_epi32((__m256i)b, 16), 0xaa), 4);
@@ -144,9 +147,9 @@ NN_INLINE nn_vector_i32 nn_requantize_fractions(nn_vector_i32 a, nn_vector_i32 b
 NN_INLINE bool nn_requantize_is_near(nn_vector_i32 a, nn_vector_i32 b)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    __m512i least = _mm512_min_epu16((__m512i)a, (__m512i)b);
+    __m512i least = _mm512_min_epi32((__m512i)a, (__m512i)b);
 
-    return __builtin_expect(_mm512_testn_epi16_mask(least, least) != 0, 0);
+    return __builtin_expect(_mm512_testn_epi32_mask(least, least) != 0, 0);
 #else
     __m256i least = _mm256_min_epu16((__m256i)a, (__m256i)b);
 

@@ -362,11 +362,12 @@ int nn_rt_device_check_request(ANeuralNetworksDevice *device, uint64_t hash, str
                    device->name);
 }
 
-void nn_rt_device_note_request(ANeuralNetworksDevice *device, uint64_t hash, bool has_died)
+void nn_rt_device_note_request(ANeuralNetworksDevice *device, const struct nn_rt_session *session,
+                               uint64_t hash, bool has_died)
 {
     pthread_mutex_lock(&device->lock);
     if (has_died)
-        nn_rt_suspects_note_death(&device->suspects, hash, nn_sys_now_ns());
+        nn_rt_suspects_note_death(&device->suspects, hash, session->number, nn_sys_now_ns());
     else
         nn_rt_suspects_note_success(&device->suspects, hash);
     pthread_mutex_unlock(&device->lock);

@@ -88,8 +88,9 @@ bool nn_rt_device_has_suspects(const ANeuralNetworksDevice *device);
  * twice when the process died, and is not tried a third time now. */
 int nn_rt_device_check_request(ANeuralNetworksDevice *device, uint64_t hash, struct nn_why *why);
 
-/* nn_rt_device_note_request() - it has succeeded, or the process died under it. */
-void nn_rt_device_note_request(ANeuralNetworksDevice *device, uint64_t hash, bool has_died);
+/* nn_rt_device_note_request() - it has succeeded in the session, or the process died under it. */
+void nn_rt_device_note_request(ANeuralNetworksDevice *device, const struct nn_rt_session *session,
+                               uint64_t hash, bool has_died);
 
 /* nn_rt_device_wait() - until nn_rt_device_get_session() succeeds, 10 s at most.
  * Returns: 0, DEAD_OBJECT. */

@@ -24,6 +24,8 @@ static void session_get_memories(void *ctx, const struct nn_hal_get_memories_eve
     nn_rt_session_bursts_request_memories(&session->bursts, event);
 }
 
+static uint64_t n_sessions;
+
 static int session_new(struct nn_rt_session **ret_session)
 {
     struct nn_rt_session *session = calloc(1, sizeof(*session));
@@ -32,6 +34,7 @@ static int session_new(struct nn_rt_session **ret_session)
         return nn_error_origin(-ENOMEM);
     session->n_refs = 1;
     session->fork_generation = nn_fork_generation();
+    session->number = __atomic_add_fetch(&n_sessions, 1, __ATOMIC_RELAXED);
     nn_rt_session_bursts_init(&session->bursts);
     *ret_session = session;
     return 0;

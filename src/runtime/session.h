@@ -22,6 +22,7 @@ struct nn_host;
 struct nn_rt_session {
     uint32_t n_refs;
     uint32_t fork_generation;
+    uint64_t number;  /* of those of this process: no two have the same */
     uint32_t is_dead; /* set by the thread that notices first */
     bool is_wire;     /* the driver runs in another process */
     struct nn_hal *hal;

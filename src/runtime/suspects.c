@@ -26,12 +26,16 @@ static struct nn_rt_suspect *suspect_add(struct nn_rt_suspects *suspects, uint64
     return place;
 }
 
-void nn_rt_suspects_note_death(struct nn_rt_suspects *suspects, uint64_t hash, uint64_t now_ns)
+void nn_rt_suspects_note_death(struct nn_rt_suspects *suspects, uint64_t hash, uint64_t session,
+                               uint64_t now_ns)
 {
     struct nn_rt_suspect *suspect = (struct nn_rt_suspect *)suspect_find(suspects, hash);
 
+    if (suspect && suspect->session == session)
+        return;
     if (!suspect)
         suspect = suspect_add(suspects, hash);
+    suspect->session = session;
     suspect->noted_ns = now_ns;
     if (++suspect->n_deaths < NN_RT_SUSPECTS_DEATHS)
         return;

@@ -5,6 +5,8 @@
  * success in between, is refused: after the second death for a minute, after
  * each further one twice as long, an hour at most. It is then tried once more,
  * because it may have been innocent: processes also die for reasons of their own.
+ * Several that are the same and were on their way at one death count once.
+ *
  * A request is known by a hash of what it is made of (model/model-hash.h, execution/request-hash.h).
  *
  * Times are the caller's. Pure data: the owner has the lock. */
@@ -21,6 +23,7 @@
 
 struct nn_rt_suspect {
     uint64_t hash;
+    uint64_t session; /* whose end was noted last */
     uint64_t noted_ns;
     uint64_t refused_for_ns; /* since then */
     uint32_t n_deaths;       /* 0: the place is free */
@@ -31,7 +34,9 @@ struct nn_rt_suspects {
     struct nn_rt_suspect list[NN_RT_SUSPECTS_MAX];
 };
 
-void nn_rt_suspects_note_death(struct nn_rt_suspects *suspects, uint64_t hash, uint64_t now_ns);
+/* nn_rt_suspects_note_death() - the session of that number ended while the request was on its way in it. */
+void nn_rt_suspects_note_death(struct nn_rt_suspects *suspects, uint64_t hash, uint64_t session,
+                               uint64_t now_ns);
 
 /* nn_rt_suspects_note_success() - this request has not killed it. */
 void nn_rt_suspects_note_success(struct nn_rt_suspects *suspects, uint64_t hash);

@@ -92,20 +92,35 @@ TEST(a_request_is_refused_after_two_deaths_for_a_while)
 {
     struct nn_rt_suspects suspects = {0};
 
-    nn_rt_suspects_note_death(&suspects, 7, 100 * S);
+    nn_rt_suspects_note_death(&suspects, 7, 1, 100 * S);
     ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 101 * S));
-    nn_rt_suspects_note_death(&suspects, 7, 110 * S);
+    nn_rt_suspects_note_death(&suspects, 7, 2, 110 * S);
     ck_assert(nn_rt_suspects_is_refused(&suspects, 7, 110 * S));
     ck_assert(nn_rt_suspects_is_refused(&suspects, 7, 169 * S));
     ck_assert(!nn_rt_suspects_is_refused(&suspects, 8, 169 * S));
     ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 170 * S));
-    nn_rt_suspects_note_death(&suspects, 7, 170 * S);
+    nn_rt_suspects_note_death(&suspects, 7, 3, 170 * S);
     ck_assert(nn_rt_suspects_is_refused(&suspects, 7, 289 * S));
     ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 290 * S));
     nn_rt_suspects_note_success(&suspects, 7);
     ck_assert_uint_eq(suspects.n, 0);
-    nn_rt_suspects_note_death(&suspects, 7, 300 * S);
+    nn_rt_suspects_note_death(&suspects, 7, 4, 300 * S);
     ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 300 * S));
+}
+TEST_END
+
+/* As eight threads do that execute one model. */
+TEST(one_death_counts_once_for_equal_requests)
+{
+    struct nn_rt_suspects suspects = {0};
+
+    for (int i = 0; i < 8; i++)
+        nn_rt_suspects_note_death(&suspects, 7, 1, 100 * S);
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 100 * S));
+    nn_rt_suspects_note_death(&suspects, 7, 2, 101 * S);
+    nn_rt_suspects_note_death(&suspects, 7, 2, 101 * S);
+    ck_assert(nn_rt_suspects_is_refused(&suspects, 7, 101 * S));
+    ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, 161 * S));
 }
 TEST_END
 
@@ -115,7 +130,7 @@ TEST(the_oldest_suspect_is_forgotten)
 
     for (uint64_t hash = 1; hash <= NN_RT_SUSPECTS_MAX + 1; hash++)
         for (int i = 0; i < 2; i++)
-            nn_rt_suspects_note_death(&suspects, hash, hash * S / 10);
+            nn_rt_suspects_note_death(&suspects, hash, (uint64_t)i, hash * S / 10);
     ck_assert_uint_eq(suspects.n, NN_RT_SUSPECTS_MAX);
     ck_assert(!nn_rt_suspects_is_refused(&suspects, 1, 10 * S));
     ck_assert(nn_rt_suspects_is_refused(&suspects, 2, 10 * S));
@@ -126,4 +141,5 @@ TEST_END
 CHECK_MAIN("recovery", deaths_are_counted_by_the_minute,
            pauses_grow_to_a_minute_and_a_success_ends_them, patience_counts_from_the_death,
            in_quarantine_a_call_waits_for_the_first_pause_alone,
-           a_request_is_refused_after_two_deaths_for_a_while, the_oldest_suspect_is_forgotten)
+           a_request_is_refused_after_two_deaths_for_a_while,
+           one_death_counts_once_for_equal_requests, the_oldest_suspect_is_forgotten)

@@ -119,7 +119,8 @@ static int prepare_watched(struct nn_rt_prepared *prepared, struct nn_rt_model *
     r = prepared_prepare(prepared, finished, options, why);
     if ((r == ANEURALNETWORKS_DEAD_OBJECT && !nn_rt_device_may_recover(device)) ||
         (r == 0 && nn_rt_device_has_suspects(device)))
-        nn_rt_device_note_request(device, nn_rt_model_hash(&finished->model), r != 0);
+        nn_rt_device_note_request(device, prepared->session, nn_rt_model_hash(&finished->model),
+                                  r != 0);
     return r;
 }
 

@@ -102,7 +102,7 @@ static int compute_with_recovery(struct computation *computation)
         computation->was_sent = false;
         r = compute_on_device(computation, prepared);
         if (computation->was_sent)
-            nn_rt_suspect_note(computation->execution, prepared->device, r);
+            nn_rt_suspect_note(computation->execution, prepared, r);
     }
     return r;
 }

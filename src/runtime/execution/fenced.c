@@ -48,7 +48,7 @@ static int call_execute_fenced(const ANeuralNetworksExecution *execution,
     r = nn_fail_status(why, status, prepared->device->name, reply.message);
     nn_arena_done(&arena);
     if (r == ANEURALNETWORKS_DEAD_OBJECT)
-        nn_rt_suspect_note(execution, prepared->device, r);
+        nn_rt_suspect_note(execution, prepared, r);
     if (r)
         return r;
     *ret_fenced = (struct nn_rt_fenced){reply.callback, reply.sync_fence};
@@ -137,7 +137,7 @@ static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, str
     nn_rt_reply_mark_outputs(execution, false);
     execution->binding.is_left = true;
     if (status == NNHAL_DEAD_OBJECT)
-        nn_rt_suspect_note(execution, prepared->device, ANEURALNETWORKS_DEAD_OBJECT);
+        nn_rt_suspect_note(execution, prepared, ANEURALNETWORKS_DEAD_OBJECT);
     return nn_fail_status(why, nn_rt_session_check_status(prepared->session, status),
                           prepared->device->name, NULL);
 }
@@ -175,7 +175,7 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     if (status == NNHAL_NONE)
         status = info.status == NNHAL_NONE && !is_well ? NNHAL_GENERAL_FAILURE : info.status;
     r = nn_fail_status(why, status, prepared->device->name, info.message);
-    nn_rt_suspect_note(execution, prepared->device, r);
+    nn_rt_suspect_note(execution, prepared, r);
     if (!r)
         nn_rt_reply_accept_fenced(execution, &info);
     else

@@ -14,8 +14,8 @@
 int nn_rt_suspect_check(const ANeuralNetworksExecution *execution, ANeuralNetworksDevice *device,
                         struct nn_why *why);
 
-/* nn_rt_suspect_note() - result is what the request, which was sent, ended with. */
-void nn_rt_suspect_note(const ANeuralNetworksExecution *execution, ANeuralNetworksDevice *device,
-                        int result);
+/* nn_rt_suspect_note() - result is what the request, which was sent to prepared, ended with. */
+void nn_rt_suspect_note(const ANeuralNetworksExecution *execution,
+                        const struct nn_rt_prepared *prepared, int result);
 
 #endif

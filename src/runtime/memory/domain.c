@@ -133,8 +133,7 @@ static int make_buffer(struct nn_rt_domain *domain, struct allocation *allocatio
     return 0;
 }
 
-/* Gives the domain a buffer, in the session that all roles are in now. */
-static int domain_allocate(struct nn_rt_domain *domain, struct nn_why *why)
+static int try_to_allocate(struct nn_rt_domain *domain, struct nn_why *why)
 {
     struct allocation allocation = {0};
     struct nn_arena arena;
@@ -149,6 +148,15 @@ static int domain_allocate(struct nn_rt_domain *domain, struct nn_why *why)
     }
     domain->session = allocation.session;
     return 0;
+}
+
+/* Gives the domain a buffer, in the session that all roles are in now. That the device's process has
+ * died may be noticed by this call first: once more, then, on what was prepared again. */
+static int domain_allocate(struct nn_rt_domain *domain, struct nn_why *why)
+{
+    int r = try_to_allocate(domain, why);
+
+    return r == ANEURALNETWORKS_DEAD_OBJECT ? try_to_allocate(domain, why) : r;
 }
 
 static void free_buffer(struct nn_rt_domain *domain)

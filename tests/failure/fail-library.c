@@ -4,6 +4,7 @@
 #include "support/countdown.h"
 
 #include <errno.h>
+#include <openssl/sha.h>
 #include <seccomp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 /* Of this process and its children, who close sandboxes. */
 static countdown_t *countdown;
 static int sqlite_fault;
+static _Atomic long n_calls;
 
 void fail_library_arm(long n, int sqlite_code)
 {
@@ -28,8 +30,14 @@ long fail_library_disarm(void)
     return countdown_stop(countdown);
 }
 
+long fail_library_count(void)
+{
+    return n_calls;
+}
+
 static bool is_to_fail(void)
 {
+    n_calls++;
     return countdown && countdown_hits(countdown);
 }
 
@@ -41,6 +49,20 @@ static bool is_to_fail(void)
     {                                                                                              \
         return is_to_fail() ? (failure) : __real_##name arguments;                                 \
     }
+
+/* The same for one that does not fail. */
+#define COUNTED(name, parameters, arguments)                                                       \
+    int __real_##name parameters;                                                                  \
+    int __wrap_##name parameters;                                                                  \
+    int __wrap_##name parameters                                                                   \
+    {                                                                                              \
+        n_calls++;                                                                                 \
+        return __real_##name arguments;                                                            \
+    }
+
+COUNTED(SHA256_Init, (SHA256_CTX * context), (context))
+COUNTED(SHA256_Update, (SHA256_CTX * context, const void *bytes, size_t n), (context, bytes, n))
+COUNTED(SHA256_Final, (unsigned char *ret_hash, SHA256_CTX *context), (ret_hash, context))
 
 FRONT(int, sqlite3_bind_blob,
       (sqlite3_stmt * statement, int i, const void *bytes, int n, void (*release)(void *)),

@@ -7,7 +7,6 @@
 #ifndef NN_TESTS_FAILURE_SCENARIO_H
 #define NN_TESTS_FAILURE_SCENARIO_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum scenario_place {
@@ -16,13 +15,18 @@ enum scenario_place {
     SCENARIO_NOWHERE = 4, /* without a device */
 };
 
+enum scenario_trait {
+    SCENARIO_SHORT = 1,  /* in `make test`, too */
+    SCENARIO_HASHES = 2, /* with libcrypto, whose calls cannot fail: it uses a cache */
+    SCENARIO_CALLS = 4,  /* SQLite or libseccomp, whose calls fail in turn */
+};
+
 struct scenario {
     const char *name;
     /* Returns: the first code that was not 0; SCENARIO_WRONG. */
     int (*run)(void);
-    unsigned places;   /* enum scenario_place, or'ed */
-    bool is_short;     /* in `make test`, too */
-    bool uses_library; /* SQLite or libseccomp */
+    unsigned places; /* enum scenario_place, or'ed */
+    unsigned traits; /* enum scenario_trait, or'ed; without the last two no such call is made */
     /* What is run before and after it; NULL: the same. After two deaths a request is not tried a third
      * time, and after three in a minute none is. */
     int (*beside)(void);

@@ -2,9 +2,6 @@
 #include "failure/scenario-list.h"
 #include "failure/world.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 int scenario_compute(void)
 {
     struct story all, *story = &all;
@@ -106,44 +103,73 @@ int scenario_open_shape(void)
     return story_end(story);
 }
 
-int scenario_burst(void)
+/* A reusable execution, by an event each time. */
+int scenario_event_again(void)
 {
     struct story all, *story = &all;
 
     story_begin(story);
     story_prepare(story);
     STEP(ANeuralNetworksExecution_setReusable(story->executions[0], true));
-    if (STEP(ANeuralNetworksBurst_create(story->compilation, &story->burst)))
-        for (int i = 0; i < 3; i++)
-            STEP(ANeuralNetworksExecution_burstCompute(story->executions[0], story->burst));
+    for (int i = 0; i < 2; i++)
+        if (STEP(ANeuralNetworksExecution_startCompute(story->executions[0], &story->events[i])))
+            STEP(ANeuralNetworksEvent_wait(story->events[i]));
     story_check(story, story->z);
     return story_end(story);
 }
 
-/* As a service that dies and is there again at once. */
-static void end_sessions(void)
-{
-    for (int fd = 3; fd < 128; fd++) {
-        int type = 0, is_listening = 1;
-        socklen_t n = sizeof(int);
-
-        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_SEQPACKET &&
-            getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &n) == 0 && !is_listening)
-            shutdown(fd, SHUT_RDWR);
-    }
-}
-
-int scenario_recovery(void)
+/* Two executions of one compilation at once. */
+int scenario_events(void)
 {
     struct story all, *story = &all;
+    ANeuralNetworksExecution *second = NULL;
+    float z[N_FLOATS] = {0};
 
     story_begin(story);
     story_prepare(story);
-    STEP(ANeuralNetworksExecution_setReusable(story->executions[0], true));
-    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
-    if (story->code == 0)
-        end_sessions();
-    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
+    STEP(ANeuralNetworksExecution_create(story->compilation, &second));
+    STEP(ANeuralNetworksExecution_setInput(second, 0, NULL, story->x, N_BYTES));
+    STEP(ANeuralNetworksExecution_setInput(second, 1, NULL, story->y, N_BYTES));
+    STEP(ANeuralNetworksExecution_setOutput(second, 0, NULL, z, N_BYTES));
+    story->executions[1] = second;
+    for (int i = 0; i < 2; i++)
+        STEP(ANeuralNetworksExecution_startCompute(story->executions[i], &story->events[i]));
+    for (int i = 0; i < 2; i++)
+        if (story->events[i]) {
+            int code = ANeuralNetworksEvent_wait(story->events[i]);
+
+            STEP(code);
+        }
     story_check(story, story->z);
+    story_check(story, z);
+    return story_end(story);
+}
+
+/* An output of half the size is refused and says which size it needs. */
+int scenario_small_output(void)
+{
+    struct story all, *story = &all;
+    const uint32_t n = N_FLOATS;
+    const ANeuralNetworksOperandType tensor = story_tensor(&n);
+    uint32_t dims[1] = {0};
+    int code;
+
+    story_begin(story);
+    story_build(story, 0);
+    story_compile(story);
+    STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0]));
+    STEP(ANeuralNetworksExecution_setInput(story->executions[0], 0, &tensor, story->x, N_BYTES));
+    STEP(ANeuralNetworksExecution_setInput(story->executions[0], 1, &tensor, story->y, N_BYTES));
+    STEP(ANeuralNetworksExecution_setOutput(story->executions[0], 0, NULL, story->z, N_BYTES / 2));
+    if (story->code != 0)
+        return story_end(story);
+    code = ANeuralNetworksExecution_compute(story->executions[0]);
+    if (code != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) {
+        story->code = code ? code : SCENARIO_WRONG;
+        return story_end(story);
+    }
+    code = ANeuralNetworksExecution_getOutputOperandDimensions(story->executions[0], 0, dims);
+    if (code != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE || dims[0] != N_FLOATS)
+        story->code = SCENARIO_WRONG;
     return story_end(story);
 }

@@ -124,6 +124,40 @@ int scenario_cache_damaged(void)
     return code;
 }
 
+int scenario_recover_cached(void)
+{
+    int code = compile_cached(NULL);
+
+    if (code == 0)
+        world_end_sessions();
+    return code ? code : compile_cached(NULL);
+}
+
+static int count_entry(void *ctx, const struct nnhal_folder_entry *entry)
+{
+    ++*(int *)ctx;
+    return 0;
+}
+
+static int folder_code(int r)
+{
+    return r == 0 ? 0 : r == -ENOMEM ? ANEURALNETWORKS_OUT_OF_MEMORY : ANEURALNETWORKS_OP_FAILED;
+}
+
+/* As `nnhal cache` does. */
+int scenario_folder(void)
+{
+    int code = compile_cached(NULL), n_listed = 0, n_verified = 0;
+
+    if (code == 0)
+        code = folder_code(nnhal_folder_list(entries_path(), count_entry, &n_listed));
+    if (code == 0)
+        code = folder_code(nnhal_folder_verify(entries_path(), count_entry, &n_verified));
+    if (code == 0 && n_listed != n_verified)
+        code = SCENARIO_WRONG;
+    return code ? code : folder_code(nnhal_folder_clear(entries_path()));
+}
+
 /* -- a store ---------------------------------------------------------------------------------------- */
 
 enum { LARGE = 100000 };
@@ -179,6 +213,32 @@ static int with_store(const struct nnhal_store_options *options,
 int scenario_store(void)
 {
     return with_store(NULL, use_store);
+}
+
+static int count_value(void *ctx, const struct nnhal_store_entry *entry)
+{
+    ++*(int *)ctx;
+    return 0;
+}
+
+/* As `nnhal cache` does. */
+static int look_at_store(struct nnhal_store *store)
+{
+    struct nnhal_store_stats stats = {.size = sizeof(stats)};
+    int n_listed = 0, r = use_store(store);
+
+    if (r != 0)
+        return r;
+    if (nnhal_store_list(store, count_value, &n_listed) != 0 ||
+        nnhal_store_verify(store, NULL, NULL) != 0 || nnhal_store_get_stats(store, &stats) != 0 ||
+        nnhal_store_clear(store) != 0)
+        return ANEURALNETWORKS_OP_FAILED;
+    return n_listed <= 2 ? 0 : SCENARIO_WRONG;
+}
+
+int scenario_store_list(void)
+{
+    return with_store(NULL, look_at_store);
 }
 
 static int fill_store(struct nnhal_store *store)

@@ -7,23 +7,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-
-/* x and y of the first memory, z of the second. */
-static void set_memories(struct story *story, uint64_t z_offset)
-{
-    ANeuralNetworksExecution *execution = NULL;
-
-    if (!STEP(ANeuralNetworksExecution_create(story->compilation, &execution)))
-        return;
-    story->executions[0] = execution;
-    STEP(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, story->memories[0], 0,
-                                                     N_BYTES));
-    STEP(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, story->memories[0],
-                                                     N_BYTES, N_BYTES));
-    STEP(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, story->memories[1],
-                                                      z_offset, N_BYTES));
-    STEP(ANeuralNetworksExecution_compute(execution));
-}
+#include <sys/socket.h>
+#include <unistd.h>
 
 int scenario_memory(void)
 {
@@ -35,7 +20,8 @@ int scenario_memory(void)
     for (int i = 0; i < 2; i++)
         STEP(ANeuralNetworksMemory_createFromFd(4096, PROT_READ | PROT_WRITE, world_memory_fd, 0,
                                                 &story->memories[i]));
-    set_memories(story, 2 * (uint64_t)N_BYTES);
+    story_set_memories(story, 2 * (uint64_t)N_BYTES);
+    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
     story_check(story, world_memory + 2 * (size_t)N_FLOATS);
     return story_end(story);
 }
@@ -79,7 +65,8 @@ int scenario_hardware_buffer(void)
     story_compile(story);
     for (int i = 0; i < 2; i++)
         STEP(ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, &story->memories[i]));
-    set_memories(story, 2 * (uint64_t)N_BYTES);
+    story_set_memories(story, 2 * (uint64_t)N_BYTES);
+    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
     if (story->code == 0)
         lock_and_copy(story, buffer);
     story_check(story, story->z);
@@ -100,14 +87,10 @@ static void create_domain(struct story *story)
 }
 
 /* x into the device's memory, x + y there, and back. */
-int scenario_domain(void)
+void story_use_domain(struct story *story)
 {
-    struct story all, *story = &all;
     ANeuralNetworksExecution *execution = NULL;
 
-    story_begin(story);
-    story_build(story, N_FLOATS);
-    story_compile(story);
     create_domain(story);
     STEP(ANeuralNetworksMemory_copy(story->memories[1], story->memories[0]));
     if (STEP(ANeuralNetworksExecution_create(story->compilation, &execution))) {
@@ -116,11 +99,85 @@ int scenario_domain(void)
                                                          0));
         STEP(ANeuralNetworksExecution_setInput(execution, 1, NULL, story->y, N_BYTES));
         STEP(ANeuralNetworksExecution_setOutput(execution, 0, NULL, story->z, N_BYTES));
-        STEP(ANeuralNetworksExecution_compute(execution));
+        if (story->burst)
+            STEP(ANeuralNetworksExecution_burstCompute(execution, story->burst));
+        else
+            STEP(ANeuralNetworksExecution_compute(execution));
     }
     STEP(ANeuralNetworksMemory_copy(story->memories[0], story->memories[1]));
     story_check(story, story->z);
     if (story->code == 0 && memcmp(world_memory, story->x, N_BYTES) != 0)
         story->code = SCENARIO_WRONG;
+}
+
+int scenario_domain(void)
+{
+    struct story all, *story = &all;
+
+    story_begin(story);
+    story_build(story, N_FLOATS);
+    story_compile(story);
+    story_use_domain(story);
+    return story_end(story);
+}
+
+int scenario_domain_burst(void)
+{
+    struct story all, *story = &all;
+
+    story_begin(story);
+    story_build(story, N_FLOATS);
+    story_compile(story);
+    STEP(ANeuralNetworksBurst_create(story->compilation, &story->burst));
+    story_use_domain(story);
+    return story_end(story);
+}
+
+/* From one memory of the device to another one. */
+int scenario_domain_copy(void)
+{
+    struct story all, *story = &all;
+    ANeuralNetworksMemory *other = NULL;
+
+    story_begin(story);
+    story_build(story, N_FLOATS);
+    story_compile(story);
+    create_domain(story);
+    STEP(ANeuralNetworksMemory_createFromDesc(story->desc, &other));
+    STEP(ANeuralNetworksMemory_copy(story->memories[1], story->memories[0]));
+    STEP(ANeuralNetworksMemory_copy(story->memories[0], other));
+    memset(world_memory, 0, N_BYTES);
+    STEP(ANeuralNetworksMemory_copy(other, story->memories[1]));
+    if (story->code == 0 && memcmp(world_memory, story->x, N_BYTES) != 0)
+        story->code = SCENARIO_WRONG;
+    ANeuralNetworksMemory_free(other);
+    return story_end(story);
+}
+
+/* A buffer comes from another process, which sends its handle. */
+int scenario_sent_buffer(void)
+{
+    const AHardwareBuffer_Desc desc = {
+        .width = N_BYTES,
+        .height = 1,
+        .layers = 1,
+        .format = AHARDWAREBUFFER_FORMAT_BLOB,
+        .usage = AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN | AHARDWAREBUFFER_USAGE_CPU_WRITE_OFTEN,
+    };
+    struct story all, *story = &all;
+    AHardwareBuffer *buffer = NULL, *received = NULL;
+    int pair[2] = {-1, -1};
+
+    story_begin(story);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+        return ANEURALNETWORKS_OP_FAILED;
+    STEP(code_of(AHardwareBuffer_allocate(&desc, &buffer)));
+    STEP(code_of(AHardwareBuffer_sendHandleToUnixSocket(buffer, pair[0])));
+    STEP(code_of(AHardwareBuffer_recvHandleFromUnixSocket(pair[1], &received)));
+    STEP(ANeuralNetworksMemory_createFromAHardwareBuffer(received, &story->memories[0]));
+    AHardwareBuffer_release(buffer);
+    AHardwareBuffer_release(received);
+    close(pair[0]);
+    close(pair[1]);
     return story_end(story);
 }

@@ -3,6 +3,8 @@
 #include "failure/scenario-list.h"
 #include "failure/world.h"
 
+#include <nnhal/ext.h>
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -166,6 +168,38 @@ int scenario_compile_options(void)
     STEP(ANeuralNetworksCompilation_finish(story->compilation));
     STEP(ANeuralNetworksCompilation_getPreferredMemoryAlignmentForInput(story->compilation, 0,
                                                                         &alignment));
+    return story_end(story);
+}
+
+/* The library chooses, and has a second device in case that the first one fails. */
+int scenario_any_device(void)
+{
+    struct story all, *story = &all;
+
+    story_begin(story);
+    story_build(story, N_FLOATS);
+    STEP(ANeuralNetworksCompilation_create(story->model, &story->compilation));
+    STEP(ANeuralNetworksCompilation_finish(story->compilation));
+    if (STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0])))
+        story_set_arguments(story, story->executions[0]);
+    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
+    story_check(story, story->z);
+    return story_end(story);
+}
+
+int scenario_deferred(void)
+{
+    struct story all, *story = &all;
+
+    story_begin(story);
+    story_build(story, N_FLOATS);
+    story_create_compilation(story);
+    STEP(nnhal_compilation_set_deferred(story->compilation, 1));
+    STEP(ANeuralNetworksCompilation_finish(story->compilation));
+    if (STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0])))
+        story_set_arguments(story, story->executions[0]);
+    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
+    story_check(story, story->z);
     return story_end(story);
 }
 

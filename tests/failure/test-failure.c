@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The n-th allocation, system call or call into a library fails, in every scenario: the application
  * gets a code that says so, or the right result; nothing crashes, hangs or leaks, and what comes next
- * works.
+ * works. What uses no cache makes no call into libcrypto and SQLite.
  *
  * NN_TEST_ALL: every scenario and every n; else a part of both, by NN_TEST_SEED. NN_TEST_ONLY: the
  * scenario of that name; NN_TEST_N: that n alone. Each n has a process of its own, without threads at
@@ -64,6 +64,7 @@ struct verdict {
     uint64_t duration_ns;
     int code, code_after;
     size_t n_fds, n_fds_after;
+    long n_library_calls;
     const char *failed; /* which call; the processes have the same program */
     bool has_begun, has_leaks, has_ended;
 };
@@ -128,6 +129,7 @@ static void suffer(const struct scenario *scenario, enum scenario_place place,
     verdict->n_missing = fault_disarm(kind);
     verdict->failed = scenario_failed;
     verdict->code_after = beside();
+    verdict->n_library_calls = fail_library_count();
     verdict->n_fds_after = settle_fds(verdict->n_fds);
     verdict->has_leaks = HAS_LEAKS();
     scenario_end();
@@ -187,14 +189,17 @@ static long try_fault(const struct scenario *scenario, enum scenario_place place
                   verdict->has_begun, verdict->code_after);
     ck_assert_msg(is_honest(verdict->code, place), "%s: code %d of %s", where, verdict->code,
                   verdict->failed);
-    ck_assert_msg(verdict->n_missing == 0 || verdict->code == 0, "%s: code %d without a fault",
-                  where, verdict->code);
+    ck_assert_msg(verdict->n_missing == 0 || verdict->code == 0,
+                  "%s: code %d of %s without a fault", where, verdict->code, verdict->failed);
     ck_assert_msg(verdict->duration_ns < LIMIT_NS, "%s: it took %llu ms", where,
                   (unsigned long long)verdict->duration_ns / 1000000);
     ck_assert_msg(verdict->code_after == 0, "%s: afterwards code %d", where, verdict->code_after);
     ck_assert_msg(verdict->n_fds_after <= verdict->n_fds, "%s: %zu descriptors, before %zu", where,
                   verdict->n_fds_after, verdict->n_fds);
     ck_assert_msg(!verdict->has_leaks, "%s: leaks", where);
+    ck_assert_msg(verdict->n_library_calls == 0 ||
+                      (scenario->traits & (SCENARIO_HASHES | SCENARIO_CALLS)),
+                  "%s: %ld calls into libraries without a cache", where, verdict->n_library_calls);
     return verdict->n_missing;
 }
 
@@ -232,7 +237,7 @@ static void try_place(const struct scenario *scenario, enum scenario_place place
 {
     printf("\"%s\" %s:", scenario->name, place_name(place));
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (!kinds[i].sqlite_code || scenario->uses_library)
+        if (!kinds[i].sqlite_code || (scenario->traits & SCENARIO_CALLS))
             printf(" %ld", try_kind(scenario, place, &kinds[i]));
     printf("\n");
     fflush(stdout);
@@ -244,7 +249,7 @@ static bool is_chosen(const struct scenario *scenario)
 
     if (only)
         return strcmp(only, scenario->name) == 0;
-    return scenario->is_short || getenv("NN_TEST_ALL");
+    return (scenario->traits & SCENARIO_SHORT) || getenv("NN_TEST_ALL");
 }
 
 static void try_all(enum scenario_place place)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 char world_folder[64];
@@ -103,6 +104,18 @@ void scenario_end(void)
     }
 }
 
+void world_end_sessions(void)
+{
+    for (int fd = 3; fd < 128; fd++) {
+        int type = 0, is_listening = 1;
+        socklen_t n = sizeof(int);
+
+        if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_SEQPACKET &&
+            getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &n) == 0 && !is_listening)
+            shutdown(fd, SHUT_RDWR);
+    }
+}
+
 /* -- stories ------------------------------------------------------------------------------------- */
 
 void story_begin(struct story *story)
@@ -185,6 +198,21 @@ void story_prepare(struct story *story)
     story_compile(story);
     if (STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0])))
         story_set_arguments(story, story->executions[0]);
+}
+
+void story_set_memories(struct story *story, uint64_t z_offset)
+{
+    ANeuralNetworksExecution *execution = NULL;
+
+    if (!STEP(ANeuralNetworksExecution_create(story->compilation, &execution)))
+        return;
+    story->executions[0] = execution;
+    STEP(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, story->memories[0], 0,
+                                                     N_BYTES));
+    STEP(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, story->memories[0],
+                                                     N_BYTES, N_BYTES));
+    STEP(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, story->memories[1],
+                                                      z_offset, N_BYTES));
 }
 
 void story_check(struct story *story, const float *z)

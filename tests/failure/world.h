@@ -39,6 +39,9 @@ extern ANeuralNetworksDevice *world_device;
 extern int world_memory_fd;
 extern float *world_memory;
 
+/* As if the service had died and were there again at once. */
+void world_end_sessions(void);
+
 void story_begin(struct story *story);
 
 /* story_end() - frees all of it. Returns its code. */
@@ -57,6 +60,13 @@ void story_compile(struct story *story);
 /* The model, compiled, and the first execution with its arguments, by pointer. */
 void story_prepare(struct story *story);
 void story_set_arguments(struct story *story, ANeuralNetworksExecution *execution);
+
+/* The first execution, with x and y of the first memory and z of the second. */
+void story_set_memories(struct story *story, uint64_t z_offset);
+
+/* Of the compilation: a memory of the device, and an execution there, in the burst if there is one. */
+void story_use_domain(struct story *story);
+
 void story_check(struct story *story, const float *z);
 
 #endif

@@ -12,7 +12,9 @@
 #include "support/fds.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <time.h>
 
 static struct stand stand;
 static struct desk good; /* the client that notices nothing */
@@ -228,6 +230,34 @@ TEST(a_client_that_never_reads)
 }
 TEST_END
 
+/* More answers than the socket holds wait in the service; all of them come when they are read. */
+TEST(a_client_that_reads_late_gets_every_answer)
+{
+    const struct timespec late = {.tv_nsec = 300000000};
+    const size_t n_calls = 400; /* the socket holds some 277; up to 256 more may wait */
+    struct raw_packet packet = call(1, 4);
+    struct raw_client client;
+    struct nn_packet answer;
+
+    begin();
+    stand_connect(&stand, &client);
+    for (size_t i = 0; i < n_calls; i++, packet.header.serial++)
+        ck_assert(raw_send(client.fd, &packet, sizeof(packet.header) + 4, -1, 0));
+    nanosleep(&late, NULL);
+    for (size_t i = 0; i < n_calls; i++) {
+        struct pollfd poll_fd = {.fd = client.fd, .events = POLLIN};
+
+        ck_assert_int_eq(poll(&poll_fd, 1, 20000), 1);
+        ck_assert_int_eq(nn_packet_recv(client.fd, NN_PACKET_MAX_BYTES, false, &answer), 0);
+        ck_assert_uint_eq(answer.header.type, NN_PACKET_REPLY);
+        nn_packet_done(&answer);
+    }
+    raw_close(&client);
+    ck_assert_uint_eq(count_dropped(), 0);
+    end();
+}
+TEST_END
+
 TEST(descriptors_that_nobody_asked_for_are_closed)
 {
     struct raw_packet packet = call(1, 4);
@@ -321,4 +351,5 @@ TEST_END
 CHECK_MAIN("hostile", packets_that_lie_about_themselves, packets_that_are_no_calls,
            calls_of_no_method_or_not_of_its_form, a_client_that_does_not_greet_properly,
            whatever_comes_on_the_events_socket, a_client_that_never_reads,
-           descriptors_that_nobody_asked_for_are_closed, whichever_call_fails_nothing_is_left)
+           a_client_that_reads_late_gets_every_answer, descriptors_that_nobody_asked_for_are_closed,
+           whichever_call_fails_nothing_is_left)

@@ -6,6 +6,7 @@
  * NN_TEST_ALL: every scenario and every n; else a part of both, by NN_TEST_SEED. NN_TEST_ONLY: the
  * scenario of that name; NN_TEST_N: that n alone. Each n has a process of its own, without threads at
  * first. */
+#include "failure/fail-libc.h"
 #include "failure/fail-library.h"
 #include "failure/scenario.h"
 
@@ -49,13 +50,16 @@ static const struct fault_kind {
     const char *name;
     int error; /* of a system call; 0: it is none */
     int sqlite_code;
+    void (*arm)(long n); /* of the others */
+    long (*disarm)(void);
 } kinds[] = {
-    {"allocation", 0, 0},
-    {"system call with ENOMEM", ENOMEM, 0},
-    {"system call with EMFILE", EMFILE, 0},
-    {"system call with EIO", EIO, 0},
-    {"library call with an error of the disk", 0, SQLITE_IOERR},
-    {"library call without memory", 0, SQLITE_NOMEM},
+    {"allocation", 0, 0, fail_alloc_arm, fail_alloc_disarm},
+    {"system call with ENOMEM", ENOMEM, 0, NULL, NULL},
+    {"system call with EMFILE", EMFILE, 0, NULL, NULL},
+    {"system call with EIO", EIO, 0, NULL, NULL},
+    {"call of the C library", 0, 0, fail_libc_arm, fail_libc_disarm},
+    {"library call with an error of the disk", 0, SQLITE_IOERR, NULL, NULL},
+    {"library call without memory", 0, SQLITE_NOMEM, NULL, NULL},
 };
 
 /* What a process tells of its n. */
@@ -81,7 +85,7 @@ static void fault_arm(const struct fault_kind *kind, long n)
     } else if (kind->sqlite_code) {
         fail_library_arm(n, kind->sqlite_code);
     } else {
-        fail_alloc_arm(n);
+        kind->arm(n);
     }
 }
 
@@ -90,7 +94,7 @@ static long fault_disarm(const struct fault_kind *kind)
     long left;
 
     if (!kind->error)
-        return kind->sqlite_code ? fail_library_disarm() : fail_alloc_disarm();
+        return kind->sqlite_code ? fail_library_disarm() : kind->disarm();
     left = __atomic_exchange_n(&nn_sys_fault, 0, __ATOMIC_SEQ_CST);
     return left > 0 ? left : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fail-alloc.h - the n-th allocation fails
  *
- * For programs that link with fail_alloc_args: malloc, calloc, realloc and
- * aligned_alloc of all that is linked statically are counted while a fault is
+ * For programs that link with fail_alloc_args: malloc, calloc, realloc,
+ * aligned_alloc, strdup, strndup, asprintf and vasprintf of all that is linked statically are counted while a fault is
  * armed, on every thread. A loop makes the 1st, 2nd, 3rd ... fail until a run
  * ends with none left:
  *

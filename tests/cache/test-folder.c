@@ -61,17 +61,24 @@ static void put(unsigned number, time_t time_s, uint64_t max_bytes)
     nn_entry_done(&set);
 }
 
-/* Looks without making the entry look used. */
-static bool is_there(unsigned number)
+/* The name of its first file. */
+static const char *name_of(unsigned number)
 {
     struct nn_hash key = key_of(number);
-    char name[80] = "";
-    struct stat status;
+    static char name[80];
 
     for (size_t i = 0; i < NN_HASH_BYTES; i++)
         snprintf(name + 2 * i, 3, "%02x", key.bytes[i]);
     strcat(name, "-m0");
-    return fstatat(folder.fd, name, &status, 0) == 0;
+    return name;
+}
+
+/* Looks without making the entry look used. */
+static bool is_there(unsigned number)
+{
+    struct stat status;
+
+    return fstatat(folder.fd, name_of(number), &status, 0) == 0;
 }
 
 TEST(what_was_not_used_for_longest_goes_first)
@@ -96,6 +103,28 @@ TEST(what_was_not_used_for_longest_goes_first)
     ck_assert(!is_there(1));
     ck_assert(!is_there(4));
     ck_assert(is_there(5));
+    folder_done();
+}
+TEST_END
+
+/* As its maker asks, and who has it open while another one removes it. */
+TEST(an_entry_knows_whether_it_is_written_and_removed)
+{
+    struct nn_hash key = key_of(1);
+    struct nn_entry set;
+
+    folder_init();
+    ck_assert_int_eq(nn_entry_create(&folder, &key, 1, 1, &set), 0);
+    ck_assert(!nn_entry_is_written(&set));
+    ck_assert_int_eq(ftruncate(set.model[0], 60), 0);
+    ck_assert(nn_entry_is_written(&set));
+    ck_assert_int_eq(nn_entry_commit(&set, 1000), 0);
+    nn_entry_done(&set);
+    ck_assert_int_eq(nn_entry_find(&folder, &key, 1, 1, &set), 0);
+    ck_assert(!nn_entry_is_removed(&set));
+    ck_assert_int_eq(unlinkat(folder.fd, name_of(1), 0), 0);
+    ck_assert(nn_entry_is_removed(&set));
+    nn_entry_done(&set);
     folder_done();
 }
 TEST_END
@@ -232,5 +261,6 @@ TEST(history_is_found_again_or_none)
 TEST_END
 
 CHECK_MAIN("folder", history_is_found_again_or_none, what_was_not_used_for_longest_goes_first,
-           what_is_not_kept_leaves_nothing, files_of_a_maker_that_died_are_removed_later,
+           what_is_not_kept_leaves_nothing, an_entry_knows_whether_it_is_written_and_removed,
+           files_of_a_maker_that_died_are_removed_later,
            a_lock_is_one_keys_and_ends_with_its_process, an_entry_is_there_whole_or_not_at_all)

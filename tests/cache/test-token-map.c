@@ -368,6 +368,15 @@ TEST(a_map_that_cannot_be_written_is_read)
 }
 TEST_END
 
+/* No lock of a look-up is left: another process puts at once. */
+static void expect_unlocked(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    ck_assert_int_eq(fcntl(fd, F_OFD_GETLK, &lock), 0);
+    ck_assert_int_eq(lock.l_type, F_UNLCK);
+}
+
 /* A record in another's place has a right checksum and stands for nothing. */
 TEST(a_record_that_was_moved_is_unknown)
 {
@@ -391,8 +400,9 @@ TEST(a_record_that_was_moved_is_unknown)
             ck_assert_int_eq(pwrite(fd, bytes, 128, at), 128);
             break;
         }
-    close(fd);
     ck_assert(!token_get(map, 1, 1, 0, 0));
+    expect_unlocked(fd);
+    close(fd);
     nn_token_map_free(map);
     temp_folder_free(path);
 }

@@ -27,6 +27,7 @@ TEST(an_account_holds_its_limit)
     ck_assert_int_eq(nn_quota_charge(&account, NN_QUOTA_FENCED, UINT64_MAX, &b),
                      NN_QUOTA_E_SESSION);
     ck_assert_ptr_null(b.account);
+    ck_assert_int_eq(nn_quota_charge(&account, NN_QUOTA_MEMORIES, 0, &b), 0); /* nothing fits */
     nn_quota_release(&b);
     nn_quota_release(&a);
     nn_quota_release(&a);

@@ -262,6 +262,34 @@ TEST(sealed_bodies_are_sealed_and_of_the_size_they_say)
 }
 TEST_END
 
+TEST(a_sealed_body_is_read_once)
+{
+    const size_t n_bytes = 100000;
+    uint8_t *bytes = pattern(n_bytes);
+    const struct nn_packet_out out = {.body = bytes, .n_body_bytes = n_bytes};
+    struct nn_packet packet;
+    const uint8_t *body;
+    int fds[2];
+
+    pair(fds);
+    ck_assert_int_eq(
+        nn_packet_send(fds[0], (struct nn_packet_header){.type = NN_PACKET_CALL}, &out, false), 0);
+    ck_assert_int_eq(nn_packet_recv_unread(fds[1], MAX_BODY, false, &packet), 0);
+    ck_assert(packet.has_unread);
+    ck_assert_ptr_null(packet.body);
+    ck_assert_int_eq(nn_packet_read_body(&packet), 0);
+    ck_assert(!packet.has_unread);
+    body = packet.body;
+    ck_assert_mem_eq(body, bytes, n_bytes);
+    ck_assert_int_eq(nn_packet_read_body(&packet), 0); /* there is nothing left to read */
+    ck_assert_ptr_eq(packet.body, body);
+    nn_packet_done(&packet);
+    free(bytes);
+    close(fds[0]);
+    close(fds[1]);
+}
+TEST_END
+
 TEST(an_empty_packet_is_the_end)
 {
     struct nn_packet packet;
@@ -324,5 +352,5 @@ CHECK_MAIN("packet", bodies_of_all_sizes_arrive,
            descriptors_arrive_in_order_with_either_kind_of_body,
            an_empty_socket_and_a_closed_one_are_told_apart,
            headers_that_contradict_their_packet_are_violations,
-           sealed_bodies_are_sealed_and_of_the_size_they_say, an_empty_packet_is_the_end,
-           whichever_call_fails_nothing_is_left)
+           sealed_bodies_are_sealed_and_of_the_size_they_say, a_sealed_body_is_read_once,
+           an_empty_packet_is_the_end, whichever_call_fails_nothing_is_left)

@@ -7,6 +7,8 @@
 #   make test-aarch64 builds for 64-bit ARM; unit tests in an emulator
 #   make test-dmabuf dma-bufs and fences of a real kernel, in a virtual machine
 #   make fuzz        searches for inputs that break a parser
+#   make coverage    which branches the tests take, of what parses and shares
+#   make mutants     small changes of the source, each of which a test must notice
 #   make bench       speed, as ratios within one run
 #   make bench-peers speed beside TensorFlow Lite and ONNX Runtime, which npm fetches
 #   make install     DESTDIR= and prefix= as usual
@@ -47,6 +49,14 @@ test-dmabuf: deps-test
 fuzz: deps-test
 	@python3 scripts/run-fuzz.py --seconds $(or $(SECONDS),60)
 
+# Installs gcovr. Builds build-coverage and runs the tests there.
+coverage: deps-coverage
+	@python3 scripts/run-coverage.py
+
+# COUNT=60 make mutants: so many (300), in a copy of the tree below build-mutants.
+mutants: deps-test
+	@python3 scripts/run-mutants.py --count $(or $(COUNT),300)
+
 bench: build
 	@python3 scripts/run-bench.py
 
@@ -62,6 +72,7 @@ install: deps-build build/build.ninja
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
 clean:
-	rm -rf build build-asan build-tsan build-clang build-clang-asan build-fuzz build-aarch64 build-sysroot-aarch64
+	rm -rf build build-asan build-tsan build-clang build-clang-asan build-fuzz build-aarch64 build-sysroot-aarch64 \
+		build-coverage build-mutants
 
-.PHONY: all build run test test-long test-aarch64 test-dmabuf bench bench-peers fuzz install clean
+.PHONY: all build run test test-long test-aarch64 test-dmabuf coverage mutants bench bench-peers fuzz install clean

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of the Debian packages that a purpose needs, and says what it installs.
-# usage: scripts/install-deps.sh build|test|cross
+# usage: scripts/install-deps.sh build|test|cross|coverage
 set -eu
 
 BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler libpng-dev
@@ -9,12 +9,14 @@ BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compi
        linux-libc-dev libc6-dev python3"
 TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc strace spin relacy-dev"
 CROSS="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user gcc-arm-linux-gnueabihf"
+COVERAGE="gcovr"
 
 case "${1-}" in
 build) wanted=$BUILD ;;
 test) wanted="$BUILD $TEST" ;;
 cross) wanted="$BUILD $TEST $CROSS" ;;
-*) echo "usage: $0 build|test|cross" >&2; exit 2 ;;
+coverage) wanted="$BUILD $TEST $COVERAGE" ;;
+*) echo "usage: $0 build|test|cross|coverage" >&2; exit 2 ;;
 esac
 
 missing=

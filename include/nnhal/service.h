@@ -3,8 +3,10 @@
  *
  * nnhal_serve() turns the calling process into the service of one driver: it
  * closes the sandbox, loads the driver, listens, and serves until it is
- * terminated (SIGTERM, SIGINT). nnhal-host is this function as a program. Link
- * with -lnnhal. */
+ * terminated (SIGTERM, SIGINT). nnhal-host is this function as a program, and
+ * keeps SIGBUS unblocked besides, in threads that libraries of a driver start: in
+ * another program a thread that blocks it ends the service when a client shrinks
+ * a file that it reads. Link with -lnnhal. */
 #ifndef NNHAL_SERVICE_H
 #define NNHAL_SERVICE_H
 
@@ -36,8 +38,8 @@ struct nnhal_serve_options {
 };
 
 /* nnhal_serve() - the driver runs in a child of the calling process, which stays outside the
- * sandbox: it passes on what the child prints, to standard error, and SIGTERM and SIGINT, and ends
- * as the child ends, also by a signal. With NNHAL_SERVE_NO_SANDBOX there is no child. Must be
+ * sandbox: it passes on what the child prints, to standard error, and SIGTERM and SIGINT, followed
+ * by SIGKILL after 6 s, and ends as the child ends, also by a signal. With NNHAL_SERVE_NO_SANDBOX there is no child. Must be
  * called while the process has one thread. What the driver needs beyond libraries is declared in
  * the file beside it (doc/driver/sandbox.md). Errors and the state of the sandbox are printed on
  * standard error, as NNHAL_LOG says; if it is not set, warnings and errors are printed, and nothing

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures models in nnhal, TensorFlow Lite and ONNX Runtime in turns: what `make bench-peers` prints.
 
-    scripts/bench-peers.py [--build BUILD] [--rounds N] [--runs N] [--write FILE] [MODEL.tflite...]
+    scripts/bench-peers.py [--build BUILD] [--rounds N] [--runs N] [--prefix COMMAND] [--write FILE]
+                           [MODEL.tflite...]
 
 Models are those of models/ and, where it is there, $NNHAL_SHARED/models. TensorFlow Lite 2.9.0 runs
 the very same files: its own kernels, XNNPACK, and its NNAPI delegate on top of nnhal. ONNX Runtime
@@ -12,12 +13,16 @@ nnhal is faster. XNNPACK of 2026 is 2.9.0's time in this run times the factor th
 $NNHAL_SHARED/peers.tsv gives for the model, or the mean of its class. The factor was measured with
 AVX2; with AVX-512 VNNI 2.9.0's own time stands in its place.
 
+Models that take longer than 2 ms run once more with two threads while another process keeps a CPU
+busy. Preparation and the first inference are those of one thread. The last table says what of
+bench/peers/promises.py was kept; the program ends with the code of the first promise that fell.
+
+--prefix runs each program with a command before it: "chrt -f 20" on a machine that is not quiet.
 --write puts the tables into a document, from its line "<!-- measured -->" on.
 """
 
 import argparse
 import json
-import math
 import os
 import platform
 import re
@@ -28,14 +33,19 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "peers"))
+from promises import GAIN_FROM_MS, HAS_VNNI, Promises, geometric_mean, groups_of  # noqa: E402
+
 SHARED = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared"))
 THREADS = (1, 2)
 SKIPPED = 77
-SHORTEST_MS = 0.02
 WAYS = ("nnhal", "xnnpack", "builtin", "ort", "nnapi")
 MACHINES = {"x86_64": ("linux_amd64", "x64"), "aarch64": ("linux_arm64", "arm64")}
 MARK = "<!-- measured -->\n"
-HAS_VNNI = "avx512_vnni" in Path("/proc/cpuinfo").read_text()
+SLOW_WAYS = {"builtin": 5}  # a fifth of the runs
+BUDGET_MS = 200
+BUSY_WAYS = ("nnhal", "xnnpack", "ort")
+SPIN = "while True: pass"
 
 
 def models():
@@ -49,17 +59,19 @@ def name_of(path):
     return path.parent.name if path.stem == "model" else path.stem
 
 
-def class_of(path):
-    """float, uint8 or int8, by the types that the converter finds: those of most tensors."""
+def facts_of(path):
+    """(float, uint8 or int8: what most tensors are; how many operations)"""
     done = subprocess.run([ROOT / "bench/peers/to-onnx.py", "--class", path], capture_output=True,
                           text=True, check=True)
-    return done.stdout.strip()
+    kind, n_operations = done.stdout.split()
+    return kind, int(n_operations)
 
 
 class Peers:
     """The programs, and the commands that measure a model."""
 
-    def __init__(self, build):
+    def __init__(self, build, prefix):
+        self.prefix = prefix
         tflite, ort = MACHINES[platform.machine()]
         modules = build / "peers" / "node_modules"
         self.build = build
@@ -94,9 +106,32 @@ class Peers:
             return None
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.build), NNHAL_MODE="embedded",
                            NNHAL_CPU_THREADS=str(threads))
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        done = subprocess.run([*self.prefix, *command], capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               env=environment if way == "nnapi" else None, check=False)
         return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def measure_busy(peers, results, counts):
+    """{(path, way): result} of the longer models, with one CPU taken by another process"""
+    busy = {}
+    for path, count in counts.items():
+        if median(results, path, "nnhal", 1) <= GAIN_FROM_MS:
+            continue
+        for way in BUSY_WAYS:
+            spinning = subprocess.Popen([*peers.prefix, "taskset", "-c", "0", sys.executable, "-c", SPIN])
+            try:
+                busy[path, way] = peers.measure(way, path, 2, min(count, 30))
+            finally:
+                spinning.kill()
+                spinning.wait()
+    return busy
+
+
+def read_bandwidth(peers, path):
+    """Bytes a millisecond that a CPU reads."""
+    command = [*peers.command("nnhal", path, 1, 10), "--profile"]
+    done = subprocess.run([*peers.prefix, *command], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["peak_read_gbs"] * 1e6
 
 
 def measure_all(peers, paths, options):
@@ -105,16 +140,17 @@ def measure_all(peers, paths, options):
     counts = {}
     for path in paths:
         first = peers.measure("nnhal", path, 1, 3)
-        counts[path] = max(10, min(options.runs, int(300 / max(first["median_ms"], 0.001))))
+        counts[path] = max(10, min(options.runs, int(BUDGET_MS / max(first["median_ms"], 0.001))))
     for number in range(options.rounds):
         for path in paths:
             for threads in THREADS:
                 for way in WAYS:
-                    result = peers.measure(way, path, threads, counts[path])
+                    count = max(3, counts[path] // SLOW_WAYS.get(way, 1))
+                    result = peers.measure(way, path, threads, count)
                     if result:
                         results.setdefault((path, way, threads), []).append(result)
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
-    return results
+    return results, counts
 
 
 def median(results, path, way, threads, key="median_ms"):
@@ -145,10 +181,6 @@ def factor_of(factors, path, threads, classes):
     return statistics.mean(same) if same else None
 
 
-def geometric_mean(values):
-    return math.exp(statistics.mean(math.log(v) for v in values)) if values else None
-
-
 def show(value, digits=3):
     return "-" if value is None else f"{value:.{digits}f}"
 
@@ -165,9 +197,11 @@ class Table:
             newest = one * factor if one and factor else None
             if HAS_VNNI:
                 newest = min((t for t in (times["xnnpack"], times["builtin"]) if t), default=None)
-            rivals = [t for t in (newest, times["ort"]) if t]
-            ratio = times["nnhal"] / min(rivals) if rivals else None
-            self.rows.append((name_of(path), classes[name_of(path)], times, newest, ratio))
+            rival = min((t for t in (newest, times["ort"]) if t), default=None)
+            self.rows.append((name_of(path), classes[name_of(path)], times, newest, rival))
+
+    def judged(self):
+        return [(name, kind, times["nnhal"], rival) for name, kind, times, _, rival in self.rows]
 
     def lines(self, threads):
         yield f"### {threads} thread{'s' if threads > 1 else ''}, milliseconds\n"
@@ -175,7 +209,8 @@ class Table:
         yield (f"| model | class | nnhal | XNNPACK 2.9.0 | own kernels | {rival} | "
                "ONNX Runtime | nnhal / faster | delegate / nnhal |")
         yield "|---|---|---|---|---|---|---|---|---|"
-        for name, kind, times, newest, ratio in self.rows:
+        for name, kind, times, newest, rival in self.rows:
+            ratio = times["nnhal"] / rival if rival else None
             delegate = times["nnapi"] / times["nnhal"] if times["nnapi"] else None
             yield (f"| {name} | {kind} | {show(times['nnhal'])} | {show(times['xnnpack'])} | "
                    f"{show(times['builtin'])} | {show(newest)} | {show(times['ort'])} | "
@@ -184,31 +219,66 @@ class Table:
         yield from self.summary()
 
     def summary(self):
-        def ratios(test):
-            return [r for _, kind, times, _, r in self.rows if r and test(kind, times["nnhal"])]
-
-        groups = [(f"{kind}, over 1 ms", ratios(lambda k, t, kind=kind: k == kind and t > 1))
-                  for kind in ("uint8", "int8", "float")]
-        groups.append((f"between {SHORTEST_MS} and 1 ms", ratios(lambda _, t: SHORTEST_MS <= t <= 1)))
-        groups.append((f"all above {SHORTEST_MS} ms", ratios(lambda _, t: t >= SHORTEST_MS)))
         yield "| class | models | nnhal / faster peer, geometric mean | worst |"
         yield "|---|---|---|---|"
-        for title, some in groups:
+        for title, some in groups_of(self.judged()).items():
             if some:
                 yield (f"| {title} | {len(some)} | {show(geometric_mean(some), 2)} | "
                        f"{show(max(some), 2)} |")
         yield ""
 
 
+def first_of(results, path, way):
+    """From nothing to the end of the first execution."""
+    if way == "nnhal":
+        return median(results, path, way, 1, "start_ms")
+    times = [median(results, path, way, 1, key) for key in ("prepare_ms", "first_ms")]
+    return sum(times) if times[0] is not None else None
+
+
 def preparation_lines(results, paths):
-    yield "### Preparation and first execution, one thread, milliseconds\n"
-    yield "| model | nnhal: prepare, first | XNNPACK 2.9.0 | ONNX Runtime |"
+    yield "### Preparation, and all until the end of the first execution; one thread, milliseconds\n"
+    yield "| model | nnhal | XNNPACK 2.9.0 | ONNX Runtime |"
     yield "|---|---|---|---|"
     for path in sorted(paths, key=name_of):
-        cells = [", ".join(show(median(results, path, way, 1, key)) for key in
-                           ("prepare_ms", "first_ms")) for way in ("nnhal", "xnnpack", "ort")]
+        cells = [f"{show(median(results, path, way, 1, 'prepare_ms'))}, "
+                 f"{show(first_of(results, path, way))}" for way in ("nnhal", "xnnpack", "ort")]
         yield f"| {name_of(path)} | {' | '.join(cells)} |"
     yield ""
+
+
+def busy_lines(results, busy):
+    yield "### Two threads, one CPU taken by another process: median / quiet median\n"
+    yield "| model | nnhal | XNNPACK 2.9.0 | ONNX Runtime |"
+    yield "|---|---|---|---|"
+    for path in sorted({path for path, _ in busy}, key=name_of):
+        cells = []
+        for way in BUSY_WAYS:
+            quiet = median(results, path, way, 2)
+            cells.append(show(busy[path, way]["median_ms"] / quiet if quiet and busy[path, way]
+                              else None, 2))
+        yield f"| {name_of(path)} | {' | '.join(cells)} |"
+    yield ""
+
+
+def judge(results, busy, tables, facts, bandwidth):
+    promises = Promises()
+    for threads, table in tables.items():
+        promises.add_ratios(table.judged(), threads)
+    for path, (_, n_operations) in facts.items():
+        name, nnhal = name_of(path), median(results, path, "nnhal", 1)
+        promises.add_gain(name, nnhal, median(results, path, "nnhal", 2))
+        promises.add_first(name, first_of(results, path, "nnhal"), nnhal,
+                           first_of(results, path, "xnnpack"))
+        promises.add_compile(name, median(results, path, "nnhal", 1, "prepare_ms"),
+                             median(results, path, "ort", 1, "prepare_ms"),
+                             path.stat().st_size / bandwidth, n_operations)
+        promises.add_delegate(name, nnhal, median(results, path, "nnapi", 1),
+                              median(results, path, "nnhal", 1, "argument_bytes") * 2 / bandwidth)
+        if busy.get((path, "nnhal")):
+            promises.add_contention(name, median(results, path, "nnhal", 2),
+                                    busy[path, "nnhal"]["median_ms"])
+    return promises
 
 
 def cpu_name():
@@ -216,15 +286,27 @@ def cpu_name():
     return found[1] if found else platform.machine()
 
 
-def report(results, paths, options):
-    factors, classes = read_factors(), {name_of(p): class_of(p) for p in paths}
+def head_line(options):
     version = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"],
                              capture_output=True, text=True, check=False).stdout.strip()
-    yield (f"{cpu_name()}, {os.cpu_count()} CPUs; commit {version}; {options.rounds} rounds, medians; "
-           f"load {os.getloadavg()[0]:.1f} at the end.\n")
-    for threads in THREADS:
-        yield from Table(results, paths, threads, factors, classes).lines(threads)
-    yield from preparation_lines(results, paths)
+    kind = "AVX-512 VNNI" if HAS_VNNI else "AVX2, no AVX-512"
+    prefix = f"; programs ran under `{' '.join(options.prefix)}`" if options.prefix else ""
+    return (f"{cpu_name()} ({kind}), {os.cpu_count()} CPUs; commit {version}; {options.rounds} rounds, "
+            f"medians{prefix}; load {os.getloadavg()[0]:.1f} at the end.\n")
+
+
+def report(peers, results, counts, options):
+    """Returns: the tables as text, and the code to end with."""
+    facts = {path: facts_of(path) for path in counts}
+    factors, classes = read_factors(), {name_of(path): kind for path, (kind, _) in facts.items()}
+    busy = measure_busy(peers, results, counts)
+    tables = {threads: Table(results, facts, threads, factors, classes) for threads in THREADS}
+    promises = judge(results, busy, tables, facts, read_bandwidth(peers, next(iter(facts))))
+    lines = [head_line(options)]
+    for threads, table in tables.items():
+        lines += table.lines(threads)
+    lines += [*preparation_lines(results, facts), *busy_lines(results, busy), *promises.lines()]
+    return "\n".join(lines), promises.code()
 
 
 def main():
@@ -232,6 +314,7 @@ def main():
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--runs", type=int, default=200, help="at most, in a round")
+    parser.add_argument("--prefix", type=str.split, default=[], help="before each program")
     parser.add_argument("--write", type=Path, help="a document whose end gets the tables")
     parser.add_argument("model", nargs="*", type=Path)
     options = parser.parse_args()
@@ -239,13 +322,13 @@ def main():
     if fetched.returncode:
         return fetched.returncode
     paths = options.model or models()
-    results = measure_all(Peers(options.build), paths, options)
-    text = "\n".join(report(results, paths, options)) + "\n"
+    peers = Peers(options.build, options.prefix)
+    text, code = report(peers, *measure_all(peers, paths, options), options)
     print(text)
     if options.write:
         head = options.write.read_text(encoding="utf-8").partition(MARK)[0]
         options.write.write_text(head + MARK + "\n" + text, encoding="utf-8")
-    return 0
+    return code
 
 
 if __name__ == "__main__":

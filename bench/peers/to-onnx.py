@@ -397,7 +397,8 @@ def class_of(tflite):
 
 def main(source, target):
     if source == "--class":
-        print(class_of(read_tflite(Path(target))))
+        tflite = read_tflite(Path(target))
+        print(class_of(tflite), len(tflite["subgraphs"][0]["operators"]))
         return 0
     try:
         model = Converter(read_tflite(Path(source))).convert()

@@ -272,6 +272,7 @@ int session_load(const struct session_options *options, struct session *ret_sess
 
 int session_open(const struct session_options *options, struct session *ret_session)
 {
+    uint64_t began = session_now_ns();
     int status = session_load(options, ret_session);
 
     if (status == TOOL_OK)
@@ -280,6 +281,7 @@ int session_open(const struct session_options *options, struct session *ret_sess
         status = make_buffers(ret_session);
     if (status == TOOL_OK)
         status = make_execution(ret_session);
+    ret_session->open_ns = session_now_ns() - began;
     return status;
 }
 

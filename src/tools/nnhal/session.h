@@ -47,6 +47,7 @@ struct session {
     uint32_t n_inputs, n_outputs;
     struct session_buffer *inputs, *outputs;
     uint64_t load_ns, prepare_ns;
+    uint64_t open_ns; /* of session_open(): these, opening devices and making buffers */
     struct nnhal_cache_info cache; /* why lives as long as the compilation */
     struct nnhal_part_info part;   /* who computed last; why lives until the next run */
 };

@@ -16,7 +16,7 @@ void *nn_block_new(size_t n_bytes)
 
     if (!nn_align_up(n_bytes ? n_bytes : 1, NN_BLOCK_ALIGNMENT, &whole))
         return NULL;
-    if (whole < LARGE_PAGE)
+    if (whole <= LARGE_PAGE / 2)
         return aligned_alloc(NN_BLOCK_ALIGNMENT, whole);
     if (whole % LARGE_PAGE > LARGE_PAGE / 2 && !nn_align_up(whole, LARGE_PAGE, &whole))
         return NULL;

@@ -2,7 +2,7 @@
 /* block.h - memory for weights, arenas and files
  *
  * Touching a page for the first time costs a microsecond or more, several times what it takes to
- * fill it: blocks of some MiB get large pages where the kernel has them. */
+ * fill it: blocks of more than 1 MiB get large pages where the kernel has them. */
 #ifndef NN_BASE_BLOCK_H
 #define NN_BASE_BLOCK_H
 

@@ -36,7 +36,7 @@ static uint8_t *new_block(size_t n_bytes)
     size_t rest = n_bytes % LARGE_PAGE;
     void *block;
 
-    if (n_bytes < LARGE_PAGE)
+    if (n_bytes <= LARGE_PAGE / 2)
         return malloc(n_bytes);
     if (rest > LARGE_PAGE / 2)
         n_bytes += LARGE_PAGE - rest;

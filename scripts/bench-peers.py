@@ -42,7 +42,7 @@ SKIPPED = 77
 WAYS = ("nnhal", "xnnpack", "builtin", "ort", "nnapi")
 MACHINES = {"x86_64": ("linux_amd64", "x64"), "aarch64": ("linux_arm64", "arm64")}
 MARK = "<!-- measured -->\n"
-SLOW_WAYS = {"builtin": 5}  # a fifth of the runs
+SLOW_WAYS = {"builtin": 5}  # a fifth of the runs, and one thread only
 BUDGET_MS = 200
 BUSY_WAYS = ("nnhal", "xnnpack", "ort")
 SPIN = "while True: pass"
@@ -145,6 +145,8 @@ def measure_all(peers, paths, options):
         for path in paths:
             for threads in THREADS:
                 for way in WAYS:
+                    if threads > 1 and way in SLOW_WAYS:
+                        continue
                     count = max(3, counts[path] // SLOW_WAYS.get(way, 1))
                     result = peers.measure(way, path, threads, count)
                     if result:

@@ -281,6 +281,8 @@ def devices_and_bench_speak_json():
     expect(result["copied_bytes_per_run"] == 0, result)
     expect("raw_futex_median_us" not in result, result)
     expect(0 < result["min_ms"] <= result["median_ms"] and result["first_ms"] > 0, result)
+    expect(result["start_ms"] >= result["load_ms"] + result["prepare_ms"] + result["first_ms"], result)
+    expect(result["argument_bytes"] > 0, result)
     with tempfile.TemporaryDirectory() as folder:
         inputs = Path(folder) / "inputs.bin"
         for n_bytes, code in (32 * 32, 0), (32 * 32 + 1, 1), (32 * 32 - 1, 1):

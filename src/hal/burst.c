@@ -459,11 +459,13 @@ int nn_burst_execute(struct nn_burst *burst, struct nn_burst_packet *packet, uin
                      struct nn_arena *arena, uint32_t *ret_status,
                      struct nn_hal_execute_synchronously_reply *reply)
 {
+    /* In this process a driver that is late is waited for, as by a call. */
+    uint64_t end_ns = burst->watch ? nn_wait_end(deadline_ns) : NNHAL_NO_TIME;
     uint32_t n_data, status;
 
     if (!can_send(burst) || send_packet(burst, packet, deadline_ns))
         return NN_BURST_E_UNSENT;
-    status = result_receive(burst, nn_wait_end(deadline_ns), &n_data);
+    status = result_receive(burst, end_ns, &n_data);
     if (status == NNHAL_NONE)
         status = result_accept(burst, n_data, arena, reply);
     else if (status == NNHAL_GENERAL_FAILURE)

@@ -178,6 +178,10 @@ const struct nn_meter *nn_host_meter(struct nn_hal *hal);
 /* nn_host_explain_memory() - why the meter refused n_bytes: a sentence. */
 void nn_host_explain_memory(struct nn_hal *hal, uint64_t n_bytes, char *text, size_t n_text);
 
+/* nn_host_has_executors() - whether the driver may execute bursts by executors of its own
+ * (struct nnhal_burst_executor): then a burst needs queues also in its own process. */
+bool nn_host_has_executors(const struct nn_host *host);
+
 /* nn_host_priority() - with which priority an execution is to be scheduled: the one
  * that its model was prepared with. Either id may be 0; for ids that are none
  * of this session it is MEDIUM. Any thread, does not block.

@@ -49,6 +49,7 @@ int nn_rt_session_embedded(struct nn_host *host, struct nn_rt_session **ret_sess
     r = session_new(&session);
     if (r)
         return r;
+    session->has_queues = nn_host_has_executors(host);
     /* The host keeps quotas and stored models by user; here the only client is this process. */
     options.uid = (uint32_t)getuid();
     options.listener = (struct nn_hal_listener){.ctx = session, .died = session_died};
@@ -87,7 +88,7 @@ static int session_dial(int (*connect_hal)(const char *where,
     r = session_new(&session);
     if (r)
         return r;
-    session->is_wire = true;
+    session->is_wire = session->has_queues = true;
     listener.ctx = session;
     r = explain_dial(connect_hal(where, &listener, &session->hal), where, absent, why);
     if (r)

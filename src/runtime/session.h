@@ -25,6 +25,7 @@ struct nn_rt_session {
     uint64_t number;  /* of those of this process: no two have the same */
     uint32_t is_dead; /* set by the thread that notices first */
     bool is_wire;     /* the driver runs in another process */
+    bool has_queues;  /* bursts need them: it does, or makes executors of its own */
     struct nn_hal *hal;
     struct nn_rt_session_bursts bursts;
 };

@@ -20,6 +20,7 @@ static int n_rounds(void)
     return value ? atoi(value) * 10 : 200;
 }
 
+/* Of one burst two; in the driver's own process, where the sample executes it, both sides map them. */
 static size_t n_queues(void)
 {
     return count_mappings("nnhal-fmq");
@@ -47,7 +48,7 @@ TEST(a_burst_gives_the_bits_of_compute)
         OK(ways_formula_compile(&burst));
         ways_formula_bind(&burst, in_memory);
         ways_formula_burst(&burst);
-        ck_assert_uint_eq(n_queues(), ways_is("embedded") ? 0 : 2);
+        ck_assert_uint_eq(n_queues(), ways_is("embedded") ? 4 : 2);
         for (int i = 0; i < 1000; i++) {
             OK(ways_formula_run(&plain, i * 7919));
             OK(ways_formula_run(&burst, i * 7919));
@@ -143,7 +144,7 @@ TEST(bursts_come_and_go)
     }
     ck_assert_uint_eq(count_fds(), n_fds);
     ck_assert_uint_eq(count_threads(), n_threads);
-    ck_assert_uint_eq(n_queues(), ways_is("embedded") ? 0 : 2);
+    ck_assert_uint_eq(n_queues(), ways_is("embedded") ? 4 : 2);
     ways_formula_done(&formula);
     ways_end();
 }

@@ -106,6 +106,51 @@ TEST(a_driver_in_this_process_is_told_of_bursts)
 }
 TEST_END
 
+static uint32_t n_by_executor, n_closed_executors;
+
+static uint32_t execute_by_executor(void *ctx, const struct nnhal_burst_request *request)
+{
+    n_by_executor++;
+    return fake.driver.execute(ctx, request->execution);
+}
+
+static void close_executor(void *ctx)
+{
+    n_closed_executors++;
+}
+
+static uint32_t open_executor(void *prepared, struct nnhal_burst_executor *executor)
+{
+    executor->ctx = prepared;
+    executor->execute = execute_by_executor;
+    executor->close = close_executor;
+    return NNHAL_NONE;
+}
+
+TEST(a_driver_in_this_process_executes_bursts_its_own_way)
+{
+    ANeuralNetworksBurst *burst = NULL;
+    struct rt_run run;
+
+    rt_init();
+    fake.driver.open_executor = open_executor;
+    rt_run_init(&run);
+    OK(ANeuralNetworksExecution_setReusable(run.execution, true));
+    OK(ANeuralNetworksBurst_create(run.compilation, &burst));
+    for (uint32_t i = 0; i < 3; i++) {
+        run.x[0] = (float)i;
+        OK(ANeuralNetworksExecution_burstCompute(run.execution, burst));
+        ck_assert_mem_eq(run.z, run.x, sizeof(run.x));
+        ck_assert_uint_eq(n_by_executor, i + 1);
+    }
+    OK(ANeuralNetworksExecution_compute(run.execution));
+    ck_assert_uint_eq(n_by_executor, 3);
+    ANeuralNetworksBurst_free(burst);
+    ck_assert_uint_eq(n_closed_executors, 1);
+    rt_run_done(&run);
+}
+TEST_END
+
 TEST(an_execution_of_another_compilation_is_refused_and_stays_as_it_was)
 {
     ANeuralNetworksBurst *burst = NULL;
@@ -315,6 +360,7 @@ TEST_END
 
 CHECK_MAIN("burst", a_burst_needs_a_finished_compilation,
            reusable_and_single_executions_compute_on_it, a_driver_in_this_process_is_told_of_bursts,
+           a_driver_in_this_process_executes_bursts_its_own_way,
            an_execution_of_another_compilation_is_refused_and_stays_as_it_was,
            what_is_missing_completes_the_execution_as_with_compute,
            one_computation_at_a_time_and_another_burst_is_free,

@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 
+bool nn_host_has_executors(const struct nn_host *host)
+{
+    return host->driver.open_executor != NULL;
+}
+
 uint32_t nn_burst_executor_open(struct nn_call *call, struct nn_burst_executor *executor,
                                 const struct nn_prepared *prepared)
 {

@@ -34,7 +34,7 @@ static uint32_t size_queue(uint64_t n)
 static struct nn_burst *open_burst(const struct nn_rt_channel_params *channel)
 {
     const struct nn_model_io *io = channel->io;
-    const bool has_queues = channel->session->is_wire;
+    const bool has_queues = channel->session->has_queues, is_wire = channel->session->is_wire;
     const struct nn_burst_params params = {
         .prepared_model = channel->prepared_model,
         .n_request_elements = !has_queues
@@ -43,8 +43,8 @@ static struct nn_burst *open_burst(const struct nn_rt_channel_params *channel)
                                                count_elements(io->outputs, io->n_outputs, 2)),
         .n_result_elements = size_queue(2 + count_elements(io->outputs, io->n_outputs, 1)),
         .spin_ns = channel->may_spin ? NNHAL_NO_TIME : 0,
-        .watch = has_queues ? nn_hal_proxy_watch : NULL,
-        .leave_late = has_queues ? nn_hal_proxy_leave_late : NULL,
+        .watch = is_wire ? nn_hal_proxy_watch : NULL,
+        .leave_late = is_wire ? nn_hal_proxy_leave_late : NULL,
     };
     struct nn_burst *burst = NULL;
     uint32_t status;

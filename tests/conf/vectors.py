@@ -46,7 +46,7 @@ def run(options, files):
             environment["NNHAL_DRIVER_PATH"] = str(Path(options.build).resolve() / "test-drivers")
         return subprocess.run(
             [Path(options.build) / "nnt", "--mode", options.mode, "--path", options.path,
-             "--variant", options.variant, *where, *files],
+             "--variant", options.variant, *where, *options.more.split(), *files],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--device", default="nnhal-cpu")
     parser.add_argument("--isa")
     parser.add_argument("--split")
+    parser.add_argument("--more", default="", help="further arguments of nnt")
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
     files = options.files or sorted(VECTORS.glob("*.nnt"))
@@ -83,9 +84,10 @@ def main():
         print(f"this CPU does not have {options.isa}: its kernels were not run on the vectors")
         return SKIPPED
     lines = done.stdout.splitlines()
-    failures = [line for line in lines if not line.endswith((" skipped", " in parts"))]
+    failures = [line for line in lines
+                if not line.endswith((" skipped", " unsupported", " in parts"))]
     print("\n".join(failures[:SHOWN] + lines[-1:]) + "\n" + done.stderr)
-    counts = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped", lines[-1] if lines else "")
+    counts = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped(?:, 0 unsupported)?", lines[-1] if lines else "")
     if done.returncode != 0 or not counts:
         return 1
     if options.path == "cached" and not is_cached(lines):

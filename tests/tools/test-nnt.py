@@ -96,7 +96,9 @@ class Runner(unittest.TestCase):
         raw = models if isinstance(models, bytes) else v.pack(models)
         done = self.run_nnt(*args, self.write(raw))
         lines = done.stdout.splitlines()
-        self.assertEqual(lines[-1], f"{passed} passed, {failed} failed, {skipped} skipped",
+        unsupported = ", 0 unsupported" if "--device" in args else ""
+        self.assertEqual(lines[-1],
+                         f"{passed} passed, {failed} failed, {skipped} skipped{unsupported}",
                          done.stdout + done.stderr)
         self.assertEqual(done.returncode, 1 if failed else 0)
         return lines[:-1]
@@ -106,6 +108,21 @@ class Results(Runner):
     def test_a_right_model_passes(self):
         for path in "sync", "async", "burst":
             self.expect([add_model()], 1, 0, 0, "--path", path)
+
+    def test_executions_are_reused_and_beside_each_other(self):
+        for path in "sync", "async", "burst", "blob":
+            self.expect([add_model(), quant_model([12, 10, 255])], 2, 0, 0, "--path", path,
+                        "--reuse", "5", "--threads", "4")
+        self.expect([add_model((11, 22, 33.5, 44), "wrong")], 0, 1, 0, "--reuse", "5",
+                    "--threads", "4")
+
+    def test_what_a_named_device_cannot_do_is_no_failure(self):
+        path = self.write(v.pack([add_model(), quant_model([12, 10, 255]),
+                                  add_model((11, 22, 33.5, 44), "wrong")]))
+        done = self.run_nnt("--device", "nnhal-sample", path)
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "1 passed, 1 failed, 0 skipped, 1 unsupported")
+        self.assertEqual(done.returncode, 1)
 
     def test_one_wrong_expected_value_fails_and_is_named(self):
         lines = self.expect([add_model(), add_model((11, 22, 33.5, 44), "wrong")], 1, 1, 0)
@@ -247,12 +264,14 @@ class CommandLine(Runner):
         self.assertEqual(lines[0]["model"], 'a "name"')
         self.assertIn("output 0", lines[0]["failed"])
         self.assertEqual(lines[1], {"file": str(path), "n_passed": 1, "n_failed": 1,
-                                    "n_skipped": 0})
-        self.assertEqual(lines[2], {"n_passed": 1, "n_failed": 1, "n_skipped": 0})
+                                    "n_skipped": 0, "n_unsupported": 0})
+        self.assertEqual(lines[2], {"n_passed": 1, "n_failed": 1, "n_skipped": 0,
+                                    "n_unsupported": 0})
 
     def test_what_is_not_understood_is_refused(self):
         for args in (["--path", "never"], ["--variant", "x"], ["--mode", "y"], ["--none"], [],
-                     ["--device", "none", "x.nnt"]):
+                     ["--device", "none", "x.nnt"], ["--reuse", "0", "x.nnt"],
+                     ["--threads", "four", "x.nnt"]):
             done = subprocess.run([NNT, *args], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=120, check=False)
             self.assertEqual(done.returncode, 2, args)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attempt.h - one model on its way through the NNAPI, and what became of it
  *
- * What the steps of all paths share. Not for several threads. */
+ * What the steps of all paths share. An attempt is for one thread. */
 #ifndef NN_TOOLS_NNT_ATTEMPT_H
 #define NN_TOOLS_NNT_ATTEMPT_H
 
@@ -34,12 +34,14 @@ struct nnt_run {
     bool is_exact;                        /* floats are compared with those to the bit, too */
     uint64_t timeout_ns;                  /* for compiling, and for executing; 0: none */
     uint64_t loop_timeout_ns;             /* for each WHILE; 0: the runtime's own */
-    int result;                           /* of the last call that was made */
-    bool is_built;                        /* every call before compilation succeeded */
-    bool is_different;                    /* one of the devices failed, or gave other results */
-    unsigned n_from_cache;                /* models that the path "cached" did not compile */
-    unsigned n_in_parts;                  /* models that several devices computed */
-    char what[400];                       /* after a failure: what differed, or which call failed */
+    unsigned n_reuses;     /* executions of each model, by one reusable one; 0: one */
+    int result;            /* of the last call that was made */
+    bool is_built;         /* every call before compilation succeeded */
+    bool is_unsupported;   /* it failed, and the device had said that it would */
+    bool is_different;     /* one of the devices failed, or gave other results */
+    unsigned n_from_cache; /* models that the path "cached" did not compile */
+    unsigned n_in_parts;   /* models that several devices computed */
+    char what[400];        /* after a failure: what differed, or which call failed */
 };
 
 /* What one model needs while it runs. */

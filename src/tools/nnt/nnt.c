@@ -7,6 +7,7 @@
 #include <nnhal/ext.h>
 
 #include <getopt.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,10 @@ struct nnt_options {
     enum nnt_path path;
     const char *device;
     const char *against;
-    uint32_t n_split; /* 0: one device computes a model */
-    const char *name; /* only models whose name contains it */
+    uint32_t n_split;   /* 0: one device computes a model */
+    const char *name;   /* only models whose name contains it */
+    unsigned n_threads; /* that run each model at a time; 0: this one alone */
+    unsigned n_reuses;
     bool is_json;
 };
 
@@ -26,6 +29,7 @@ struct nnt_counts {
     unsigned n_passed;
     unsigned n_failed;
     unsigned n_skipped;
+    unsigned n_unsupported; /* by the device that was named */
 };
 
 static const char usage[] =
@@ -46,10 +50,13 @@ static const char usage[] =
     "  --against NAME     compare with the results of that device: integers exactly,\n"
     "                     floats within the tolerances\n"
     "  --name TEXT        only models whose name contains TEXT\n"
+    "  --reuse N          each model is executed N times, by one reusable execution\n"
+    "  --threads N        each model is run on N threads at a time\n"
     "  --json             one object per line\n"
     "\n"
     "One line for each model that fails, one for each file, and at last\n"
-    "N passed, N failed, N skipped. The exit status is 0 if none failed.\n";
+    "N passed, N failed, N skipped; with --device also N unsupported: models that the device\n"
+    "had said it cannot do. The exit status is 0 if none failed.\n";
 
 /* -- what is printed -- */
 
@@ -95,16 +102,62 @@ static void print_counts(const struct nnt_options *options, const char *file,
             print_json_string(file);
             printf(", ");
         }
-        printf("\"n_passed\": %u, \"n_failed\": %u, \"n_skipped\": %u}\n", counts->n_passed,
-               counts->n_failed, counts->n_skipped);
+        printf("\"n_passed\": %u, \"n_failed\": %u, \"n_skipped\": %u, \"n_unsupported\": %u}\n",
+               counts->n_passed, counts->n_failed, counts->n_skipped, counts->n_unsupported);
     } else {
-        printf("%s%s%u passed, %u failed, %u skipped\n", file ? file : "", file ? ": " : "",
+        printf("%s%s%u passed, %u failed, %u skipped", file ? file : "", file ? ": " : "",
                counts->n_passed, counts->n_failed, counts->n_skipped);
+        if (options->device)
+            printf(", %u unsupported", counts->n_unsupported);
+        putchar('\n');
     }
     fflush(stdout);
 }
 
 /* -- files -- */
+
+/* One of the threads that run a model at a time. */
+struct nnt_runner {
+    struct nnt_run run;
+    const struct nnt_model *model;
+    bool is_right;
+    pthread_t thread;
+};
+
+static void *runner_run(void *argument)
+{
+    struct nnt_runner *runner = argument;
+
+    runner->is_right = nnt_run_model(&runner->run, runner->model);
+    return NULL;
+}
+
+/* Each thread builds, compiles and executes for itself; run gets what the first that failed says. */
+static bool run_on_threads(const struct nnt_options *options, struct nnt_run *run,
+                           const struct nnt_model *model)
+{
+    struct nnt_runner *runners = calloc(options->n_threads, sizeof(*runners));
+    const struct nnt_runner *failed = NULL;
+    unsigned n = 0;
+
+    while (runners && n < options->n_threads) {
+        runners[n] = (struct nnt_runner){.run = *run, .model = model};
+        if (pthread_create(&runners[n].thread, NULL, runner_run, &runners[n]) != 0)
+            break;
+        n++;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        pthread_join(runners[i].thread, NULL);
+        if (!failed && !runners[i].is_right)
+            failed = &runners[i];
+    }
+    if (failed)
+        *run = failed->run;
+    else if (n < options->n_threads)
+        snprintf(run->what, sizeof(run->what), "thread %u cannot be started", n);
+    free(runners);
+    return n == options->n_threads && !failed;
+}
 
 /* run_model() - one model, if the options select it. */
 static void run_model(const struct nnt_options *options, struct nnt_run *run, struct nnt_file *file,
@@ -118,8 +171,11 @@ static void run_model(const struct nnt_options *options, struct nnt_run *run, st
     } else if (r < 0) {
         print_failure(options, path, model->name, "memory is short");
         counts->n_failed++;
-    } else if (nnt_run_model(run, model)) {
+    } else if (options->n_threads ? run_on_threads(options, run, model)
+                                  : nnt_run_model(run, model)) {
         counts->n_passed++;
+    } else if (run->is_unsupported) {
+        counts->n_unsupported++;
     } else {
         print_failure(options, path, model->name, run->what);
         counts->n_failed++;
@@ -148,6 +204,7 @@ static void run_file(const struct nnt_options *options, struct nnt_run *run, con
     total->n_passed += counts.n_passed;
     total->n_failed += counts.n_failed;
     total->n_skipped += counts.n_skipped;
+    total->n_unsupported += counts.n_unsupported;
 }
 
 /* find_device() - Returns: the device of that name, NULL, with a sentence, if there is none. */
@@ -219,6 +276,19 @@ static bool set_split(struct nnt_options *options)
     return setenv("NNHAL_DRIVER_PATH", text, 0) == 0;
 }
 
+/* Returns: false if it is no number from 1 to 1000. */
+static bool read_number(const char *text, unsigned *ret_n)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    *ret_n = (unsigned)n;
+    if (n >= 1 && n <= 1000 && *end == '\0')
+        return true;
+    fprintf(stderr, "nnt: '%s' is no number from 1 to 1000\n", text);
+    return false;
+}
+
 /* set_option() - Returns: false if its argument is not understood. */
 static bool set_option(struct nnt_options *options, int option)
 {
@@ -246,6 +316,10 @@ static bool set_option(struct nnt_options *options, int option)
     case 'n':
         options->name = optarg;
         return true;
+    case 'r':
+        return read_number(optarg, &options->n_reuses);
+    case 't':
+        return read_number(optarg, &options->n_threads);
     case 'j':
         options->is_json = true;
         return true;
@@ -259,8 +333,9 @@ static bool options_parse(struct nnt_options *options, int argc, char **argv)
     static const struct option known[] = {
         {"mode", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'p'},
         {"variant", required_argument, NULL, 'v'}, {"device", required_argument, NULL, 'd'},
-        {"split", required_argument, NULL, 's'},   {"name", required_argument, NULL, 'n'},
-        {"against", required_argument, NULL, 'a'}, {"json", no_argument, NULL, 'j'},
+        {"name", required_argument, NULL, 'n'},    {"against", required_argument, NULL, 'a'},
+        {"split", required_argument, NULL, 's'},   {"reuse", required_argument, NULL, 'r'},
+        {"threads", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     int option;
@@ -316,6 +391,7 @@ int main(int argc, char **argv)
     if (!options_parse(&options, argc, argv) || !check_library())
         return 2;
     run.path = options.path;
+    run.n_reuses = options.n_reuses;
     if (options.device && !(run.device = find_device(options.device)))
         return 2;
     if (!find_split(&options, &run))
@@ -328,7 +404,8 @@ int main(int argc, char **argv)
         printf("%u came from the cache\n", run.n_from_cache);
     if (options.n_split > 0 && !options.is_json)
         printf("%u in parts\n", run.n_in_parts);
-    if (options.name && total.n_passed + total.n_failed + total.n_skipped == 0) {
+    if (options.name &&
+        total.n_passed + total.n_failed + total.n_skipped + total.n_unsupported == 0) {
         fprintf(stderr, "nnt: no model's name contains '%s'\n", options.name);
         return 2;
     }

@@ -71,10 +71,12 @@ static int start_and_wait(struct nnt_attempt *attempt)
 /* The second computation finds the slots of the first one's memories. */
 static int burst_compute(struct nnt_attempt *attempt)
 {
-    ANeuralNetworksBurst *burst = NULL;
-    int r = nnt_check_call(attempt, "Burst_create", 0,
-                           ANeuralNetworksBurst_create(attempt->compilation, &burst));
+    ANeuralNetworksBurst *burst = attempt->path_state;
+    int r = OK;
 
+    if (!burst)
+        r = nnt_check_call(attempt, "Burst_create", 0,
+                           ANeuralNetworksBurst_create(attempt->compilation, &burst));
     attempt->path_state = burst;
     for (int i = 0; i < 2 && r == OK; i++)
         r = nnt_check_call(attempt, "Execution_burstCompute", 0,

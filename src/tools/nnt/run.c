@@ -26,6 +26,14 @@ static int attempt_build(struct nnt_attempt *attempt, const struct nnt_path_step
     return nnt_check_call(attempt, attempt->built.call, attempt->built.subject, r);
 }
 
+/* Bytes that are not written differ from every expected value. */
+static void spoil_output(const struct nnt_attempt *attempt, uint32_t i)
+{
+    uint32_t n_bytes = attempt->main->operands[attempt->main->outputs[i]].n_bytes;
+
+    memset(attempt->outputs[i], 0xa5, n_bytes > 0 ? n_bytes : 1);
+}
+
 static int make_outputs(struct nnt_attempt *attempt)
 {
     const struct nnt_subgraph *main = attempt->main;
@@ -35,13 +43,11 @@ static int make_outputs(struct nnt_attempt *attempt)
         return nnt_check_call(attempt, "calloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
     for (uint32_t i = 0; i < main->n_outputs; i++) {
         uint32_t n_bytes = main->operands[main->outputs[i]].n_bytes;
-        size_t capacity = n_bytes > 0 ? n_bytes : 1;
 
-        attempt->outputs[i] = malloc(capacity);
+        attempt->outputs[i] = malloc(n_bytes > 0 ? n_bytes : 1);
         if (!attempt->outputs[i])
             return nnt_check_call(attempt, "malloc", i, ANEURALNETWORKS_OUT_OF_MEMORY);
-        /* Bytes that are not written differ from every expected value. */
-        memset(attempt->outputs[i], 0xa5, capacity);
+        spoil_output(attempt, i);
     }
     return OK;
 }
@@ -55,6 +61,9 @@ static int attempt_execute(struct nnt_attempt *attempt, const struct nnt_path_st
         attempt, "Execution_create", 0,
         ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
 
+    if (r == OK && attempt->run->n_reuses > 0)
+        r = nnt_check_call(attempt, "Execution_setReusable", 0,
+                           ANeuralNetworksExecution_setReusable(attempt->execution, true));
     if (r == OK && loop_timeout_ns > 0)
         r = nnt_check_call(
             attempt, "Execution_setLoopTimeout", 0,
@@ -191,11 +200,47 @@ static void attempt_done(struct nnt_attempt *attempt, const struct nnt_path_step
     free(attempt->outputs);
 }
 
-static bool attempt_is_right(struct nnt_attempt *attempt, int result)
+/* Whether the device that was named says that it cannot do the model. */
+static bool is_unsupported(struct nnt_attempt *attempt)
 {
+    const ANeuralNetworksModel *model = attempt->built.models ? attempt->built.models[0] : NULL;
+    bool *supported = calloc(attempt->main->n_operations + 1u, sizeof(*supported));
+    bool is_whole = true;
+
+    if (supported && attempt->run->device && attempt->run->is_built &&
+        ANeuralNetworksModel_getSupportedOperationsForDevices(model, &attempt->run->device, 1,
+                                                              supported) == OK)
+        for (uint32_t i = 0; i < attempt->main->n_operations; i++)
+            is_whole &= supported[i];
+    free(supported);
+    return !is_whole;
+}
+
+/* Once more with the same execution. */
+static bool is_right_again(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+{
+    int r;
+
+    for (uint32_t i = 0; i < attempt->main->n_outputs; i++)
+        spoil_output(attempt, i);
+    r = steps->run(attempt);
+    if (r == OK && steps->fetch)
+        r = steps->fetch(attempt);
+    return r == OK && check_outputs(attempt);
+}
+
+static bool attempt_is_right(struct nnt_attempt *attempt, int result,
+                             const struct nnt_path_steps *steps)
+{
+    bool is_right;
+
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
         return result != OK || nnt_report(attempt->run, "no step failed, one of them must");
-    return result == OK && check_device(attempt) && check_outputs(attempt);
+    attempt->run->is_unsupported = result != OK && is_unsupported(attempt);
+    is_right = result == OK && check_device(attempt) && check_outputs(attempt);
+    for (unsigned i = 1; is_right && i < attempt->run->n_reuses; i++)
+        is_right = is_right_again(attempt, steps);
+    return is_right;
 }
 
 /* Whether the other device fails too, or has the same results. What one does not support fails
@@ -230,8 +275,10 @@ bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)
 
     run->what[0] = '\0';
     run->is_different = false;
+    run->is_unsupported = false;
     r = attempt_finish(&attempt, steps);
-    is_right = run->against ? attempt_agrees(&attempt, r, steps) : attempt_is_right(&attempt, r);
+    is_right = run->against ? attempt_agrees(&attempt, r, steps)
+                            : attempt_is_right(&attempt, r, steps);
     attempt_done(&attempt, steps);
     return is_right;
 }

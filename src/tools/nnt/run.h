@@ -2,7 +2,7 @@
 /* run.h - one model of vectors through the NNAPI, and what became of it
  *
  * Every model is built anew, compiled, executed and compared, through public
- * functions only. Not for several threads. */
+ * functions only. Several threads may run one model, each with a run of its own. */
 #ifndef NN_TOOLS_NNT_RUN_H
 #define NN_TOOLS_NNT_RUN_H
 

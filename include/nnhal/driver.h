@@ -157,6 +157,12 @@ struct nnhal_prepare {
     /* Whom the driver charges for what the prepared model, its executions and its optimization
      * take (services->charge()). Valid until release() returns. Since 0.2. */
     void *account;
+    /* Attributes of the compilation, of the driver's own extensions (token: the place in
+     * nnhal_driver.extensions, from 1, << 16 | the attribute); their bytes are not checked, and
+     * live for the call only. Since 0.2. */
+    uint32_t n_hints;
+    uint32_t reserved2;
+    const struct nnhal_hint *hints;
 };
 
 struct nnhal_prepare_from_cache {
@@ -246,6 +252,10 @@ struct nnhal_execution {
     nnhal_step_fn report_step;
     void *report_ctx;
     const struct nnhal_turn *turn; /* NULL: there is one user. Since 0.2 */
+    /* Attributes of the execution, as in struct nnhal_prepare. Since 0.2. */
+    uint32_t n_hints;
+    uint32_t reserved;
+    const struct nnhal_hint *hints;
 };
 
 /* A use of a buffer: as an input or an output of a prepared model, which may be

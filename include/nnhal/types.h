@@ -423,6 +423,8 @@ struct nnhal_extension {
     const struct nnhal_extension_operand_type *operand_types;
 };
 
+/* An attribute of an extension. Its token is the place of the extension in the reply of
+ * get_device_info, from 1, << 16 | the attribute. */
 struct nnhal_hint {
     int32_t token;
     uint32_t reserved; /* 0 */

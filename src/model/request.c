@@ -26,6 +26,7 @@ static int copy_side(struct nnhal_operand **ret, const struct nnhal_subgraph *su
         if (r < 0)
             return nn_error_trace(r);
         operands[i].lifetime = 0;
+        operands[i].location = (struct nnhal_data_location){.length = 0};
     }
     *ret = operands;
     return 0;
@@ -46,6 +47,33 @@ int nn_model_io_init(struct nn_model_io *io, const struct nnhal_model *model,
     io->n_inputs = main->n_input_indexes;
     io->n_outputs = main->n_output_indexes;
     return 0;
+}
+
+static void size_side(uint32_t n, struct nnhal_operand *operands,
+                      uint32_t (*size_of)(const void *ctx, uint32_t type), const void *ctx)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (nn_type_is_extension(operands[i].type))
+            operands[i].location.length = size_of(ctx, operands[i].type);
+}
+
+void nn_model_io_size_extensions(struct nn_model_io *io,
+                                 uint32_t (*size_of)(const void *ctx, uint32_t type),
+                                 const void *ctx)
+{
+    size_side(io->n_inputs, io->inputs, size_of, ctx);
+    size_side(io->n_outputs, io->outputs, size_of, ctx);
+}
+
+bool nn_io_bytes(const struct nnhal_operand *operand, uint32_t n_dimensions,
+                 const uint32_t *dimensions, uint64_t *ret_bytes)
+{
+    uint64_t count;
+
+    if (!nn_type_is_extension(operand->type))
+        return nn_operand_bytes(operand->type, n_dimensions, dimensions, ret_bytes);
+    return nn_dims_product(n_dimensions, dimensions, &count) &&
+           nn_mul_u64(count, operand->location.length, ret_bytes) && *ret_bytes <= UINT32_MAX;
 }
 
 bool nn_request_dims(const struct nnhal_operand *operand,
@@ -126,10 +154,12 @@ static int check_shape(struct request_check *check, const struct nnhal_operand *
         return nn_refuse(check->why, "its dimensions must all be known and above 0");
     if (!is_known && is_output && (check->flags & NN_REQUEST_FENCED))
         return nn_refuse(check->why, "its dimensions must all be known in a fenced execution");
-    if (!nn_operand_bytes(operand->type, n, dimensions, &n_bytes))
+    if (!nn_io_bytes(operand, n, dimensions, &n_bytes))
         return nn_refuse(check->why, "its size does not fit 32 bits");
-    if (!is_known || length == 0 || nn_type_bytes(operand->type) == 0 || length == n_bytes)
+    if (!is_known || length == 0 || length == n_bytes)
         return 0;
+    if (nn_type_bytes(operand->type) == 0 && operand->location.length == 0)
+        return 0; /* only the type's owner knows */
     return nn_refuse(check->why, "it has %llu bytes, its dimensions need %llu",
                      (unsigned long long)length, (unsigned long long)n_bytes);
 }

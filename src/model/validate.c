@@ -113,6 +113,7 @@ static int check_extension(struct model_check *check, uint32_t type, const char 
 {
     if (!nn_type_is_extension(type))
         return 0;
+    need_level(check, 3);
     for (uint32_t i = 0; i < check->model->n_extension_prefixes; i++)
         if (check->model->extension_prefixes[i].prefix == type >> 16)
             return 0;

@@ -67,7 +67,8 @@ int nn_control_flow_validate(const struct nnhal_operand *operands,
 
 /* -- requests -------------------------------------------------------------- */
 
-/* The inputs and outputs of a prepared model: lifetimes and locations are 0. */
+/* The inputs and outputs of a prepared model: lifetimes and locations are 0, except for the
+ * location's length, which nn_model_io_size_extensions() sets. */
 struct nn_model_io {
     uint32_t n_inputs;
     uint32_t n_outputs;
@@ -79,6 +80,17 @@ struct nn_model_io {
  * subgraph into the arena. Returns: 0, -ENOMEM. */
 int nn_model_io_init(struct nn_model_io *io, const struct nnhal_model *model,
                      struct nn_arena *arena);
+
+/* nn_model_io_size_extensions() - asks once for the size of an element of each extension's type
+ * among inputs and outputs; 0: it is not known. */
+void nn_model_io_size_extensions(struct nn_model_io *io,
+                                 uint32_t (*size_of)(const void *ctx, uint32_t type),
+                                 const void *ctx);
+
+/* nn_io_bytes() - as nn_operand_bytes(), of an input or output; 0 also where nobody knows the size
+ * of an extension's type. */
+bool nn_io_bytes(const struct nnhal_operand *operand, uint32_t n_dimensions,
+                 const uint32_t *dimensions, uint64_t *ret_bytes);
 
 /* One pool of a request, as its owner describes it. */
 struct nn_request_pool_info {

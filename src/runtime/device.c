@@ -79,6 +79,8 @@ static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
         r = device->name && device->version ? 0 : nn_error_origin(-ENOMEM);
         if (!r)
             r = device_set_performance(device, &info.capabilities);
+        if (!r)
+            r = nn_rt_device_facts_init(&device->facts, info.n_extensions, info.extensions);
     }
     nn_arena_done(&arena);
     /* The device is left out of the list: no application sees a ResultCode. */
@@ -120,6 +122,7 @@ ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device)
         return NULL;
     nn_rt_session_unref(device->session);
     nn_host_unref(device->host);
+    nn_rt_device_facts_done(&device->facts);
     pthread_cond_destroy(&device->changed);
     pthread_mutex_destroy(&device->lock);
     free((void *)device->performance.capabilities.operand_performance);

@@ -11,6 +11,7 @@
 #ifndef NN_RUNTIME_DEVICE_H
 #define NN_RUNTIME_DEVICE_H
 
+#include "runtime/device-facts.h"
 #include "runtime/partition/cost.h"
 #include "runtime/recovery.h"
 #include "runtime/result.h"
@@ -30,6 +31,7 @@ struct ANeuralNetworksDevice {
     int64_t feature_level;
     uint32_t n_model_cache; /* files that a cached model takes; both 0: it has no cache */
     uint32_t n_data_cache;
+    struct nn_rt_device_facts facts;
     enum nnhal_way way;
     bool is_reference;                    /* as builtin.h says */
     struct nn_rt_performance performance; /* as it declares it */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 uint32_t picky_prepare_status;
+bool rt_picky_extensions = true;
 
 static struct nnhal_driver picky;
 
@@ -31,6 +32,8 @@ static const struct nnhal_driver *picky_main(const char *configuration)
 {
     picky = fake.driver;
     picky.name = "picky";
+    if (!rt_picky_extensions)
+        picky.n_extensions = 0;
     picky.get_supported_operations = picky_supported;
     picky.prepare = picky_prepare;
     return &picky;

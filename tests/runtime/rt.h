@@ -23,6 +23,9 @@
 
 extern uint32_t picky_prepare_status;
 
+/* Whether picky has the extensions that fake has. */
+extern bool rt_picky_extensions;
+
 /* rt_init() - the environment (nothing but what is linked in) and an honest
  * fake. First thing in a test. */
 void rt_init(void);

@@ -10,7 +10,9 @@ from pathlib import Path
 
 LIBRARY, SOURCE = Path(sys.argv[1]), Path(sys.argv[2])
 HEADERS = ("include/android/NeuralNetworks.h", "include/android/hardware_buffer.h",
-           "include/android/sharedmem.h", "include/nnhal/ext.h")
+           "include/android/sharedmem.h",
+           "include/android/NeuralNetworksExtensions.h",
+           "include/android/NeuralNetworksSupportLibraryImpl.h", "include/nnhal/ext.h")
 
 
 def exported():
@@ -25,7 +27,8 @@ def declared():
     names = set()
     for header in HEADERS:
         text = re.sub(r"/\*.*?\*/", "", (SOURCE / header).read_text(), flags=re.S)
-        names |= set(re.findall(r"\b(ANeuralNetworks\w+|AHardwareBuffer_\w+|ASharedMemory_\w+|nnhal_\w+)\s*\(", text))
+        text = re.sub(r"\(\s*\*\s*\w+\)\s*\(", "", text)  # members are no functions
+        names |= set(re.findall(r"\b((?:SL_)?ANeuralNetworks\w+|AHardwareBuffer_\w+|ASharedMemory_\w+|nnhal_\w+)\s*\(", text))
     return names
 
 

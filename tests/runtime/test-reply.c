@@ -3,6 +3,7 @@
  * find out a driver's; here the service itself is the liar. */
 #include "rt.h"
 
+#include "runtime/execution/outcome.h"
 #include "runtime/execution/reply.h"
 
 #include <string.h>
@@ -75,7 +76,7 @@ static void check_reply(const struct answer *answer, uint32_t n)
     OK(ANeuralNetworksExecution_setInput(run.execution, 0, &type, run.x, 16));
     OK(ANeuralNetworksExecution_setInput(run.execution, 1, &type, run.y, 16));
     OK(ANeuralNetworksExecution_setOutput(run.execution, 0, NULL, run.z, 16));
-    OK(nn_rt_execution_begin(run.execution, &why));
+    OK(nn_rt_execution_begin(run.execution, ANNDIAG_EXECUTION_MODE_SYNC, &why));
     OK(nn_rt_execution_bind(run.execution, run.compilation->prepared, &why));
     ck_assert_msg(nn_rt_reply_accept(run.execution, answer->status, &reply, &why) == answer->result,
                   "%s: %s", answer->name, why.text);

@@ -37,6 +37,12 @@ static const struct nnhal_capabilities capabilities = {
     .operand_performance = performances,
 };
 
+/* Of the models that tests make. */
+static const struct nnhal_extension_operand_type types[] = {
+    {.type = 0, .is_tensor = 1, .byte_size = 4}, {.type = 1, .is_tensor = 1, .byte_size = 4}};
+static const struct nnhal_extension extensions[] = {{"com.example", 2, 0, types},
+                                                    {"com.example.test", 2, 0, types}};
+
 static uint32_t answer(uint32_t status)
 {
     if (status != NNHAL_NONE && fake.explanation)
@@ -275,6 +281,8 @@ void fake_reset(void)
                 .version = "1",
                 .feature_level = NNHAL_FEATURE_LEVEL_8,
                 .capabilities = &capabilities,
+                .n_extensions = 2,
+                .extensions = extensions,
                 .open = fake_open,
                 .close = fake_close,
                 .get_supported_operations = fake_get_supported_operations,

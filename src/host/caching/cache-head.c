@@ -12,7 +12,7 @@ enum {
     MAX_FILES = 2 * NNHAL_MAX_CACHE_FILES,
 };
 
-#define MAGIC UINT64_C(0x3265686361636e6e) /* "nncache2" */
+#define MAGIC UINT64_C(0x3365686361636e6e) /* "nncache3" */
 
 struct cache_file_head {
     uint64_t magic;
@@ -29,6 +29,7 @@ struct side {
     uint32_t n_dimensions;
     float scale;
     int32_t zero_point;
+    uint32_t element_bytes; /* of an extension's type, else 0 */
     uint32_t dimensions[NNHAL_MAX_RANK];
 };
 
@@ -52,7 +53,8 @@ static uint8_t *put_side(uint8_t *at, uint32_t n, const struct nnhal_operand *op
         struct side side = {.type = operands[i].type,
                             .n_dimensions = operands[i].n_dimensions,
                             .scale = operands[i].scale,
-                            .zero_point = operands[i].zero_point};
+                            .zero_point = operands[i].zero_point,
+                            .element_bytes = (uint32_t)operands[i].location.length};
 
         if (operands[i].n_dimensions)
             memcpy(side.dimensions, operands[i].dimensions,
@@ -112,6 +114,7 @@ static bool take_side(const uint8_t **at, uint32_t n, struct nn_arena *arena,
         operands[i] = (struct nnhal_operand){.type = side.type,
                                              .scale = side.scale,
                                              .zero_point = side.zero_point,
+                                             .location = {.length = side.element_bytes},
                                              .n_dimensions = side.n_dimensions,
                                              .dimensions = dimensions};
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/execution/binding.h"
 
+#include "host/execution/extensions.h"
+
 /* -- pools --------------------------------------------------------------------- */
 
 static uint32_t find_buffer(struct nn_call *call, struct nn_binding_pool *ret_pool, uint32_t i,
@@ -260,6 +262,18 @@ static uint32_t bind_arguments(struct nn_call *call, struct nn_binding *binding,
     return status;
 }
 
+static uint32_t bind_hints(struct nn_call *call, struct nn_binding *binding,
+                           const struct nn_binding_source *source, struct nn_arena *store)
+{
+    uint32_t status = nn_hints_check(call, source->n_hints, source->hints);
+
+    if (status != NNHAL_NONE || !source->n_hints)
+        return status;
+    binding->hints = nn_hints_copy(source->n_hints, source->hints, store);
+    binding->n_hints = source->n_hints;
+    return binding->hints ? NNHAL_NONE : nn_call_fail_no_memory(call);
+}
+
 /* -- making and ending -------------------------------------------------------- */
 
 uint32_t nn_binding_init(struct nn_call *call, struct nn_binding *binding,
@@ -281,7 +295,8 @@ uint32_t nn_binding_init(struct nn_call *call, struct nn_binding *binding,
         return nn_call_fail(call, NNHAL_INVALID_ARGUMENT, "%s", why.text);
     if (r != 0)
         return nn_call_fail_no_memory(call);
-    return bind_arguments(call, binding, source->request, store);
+    status = bind_hints(call, binding, source, store);
+    return status == NNHAL_NONE ? bind_arguments(call, binding, source->request, store) : status;
 }
 
 void nn_binding_done(struct nn_binding *binding)

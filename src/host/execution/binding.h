@@ -42,6 +42,8 @@ struct nn_binding {
     uint32_t n_uses;
     struct nn_binding_use *uses;
     bool is_specified; /* the shape of every output is known */
+    uint32_t n_hints;
+    const struct nnhal_hint *hints;
 };
 
 /* What is bound, borrowed. */
@@ -49,6 +51,8 @@ struct nn_binding_source {
     const struct nnhal_request *request;
     struct nn_memory *const *memories; /* of each pool that has one; NULL: found by their ids */
     unsigned flags;                    /* NN_REQUEST_FENCED */
+    uint32_t n_hints;
+    const struct nnhal_hint *hints;
 };
 
 /* nn_binding_init() - judges a request and binds it. Takes over the reference to

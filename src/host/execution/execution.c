@@ -37,7 +37,7 @@ static uint32_t find_prepared(struct nn_call *call, uint64_t id, struct nn_prepa
 }
 
 uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
-                          const struct nnhal_request *request, unsigned flags,
+                          const struct nn_binding_source *source,
                           struct nn_execution **ret_execution)
 {
     _cleanup_(nn_execution_unrefp) struct nn_execution *execution = calloc(1, sizeof(*execution));
@@ -51,9 +51,7 @@ uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
     execution->arena.meter = &call->session->meter;
     status = find_prepared(call, prepared_model, &prepared);
     if (status == NNHAL_NONE)
-        status = nn_binding_init(call, &execution->binding, prepared,
-                                 &(struct nn_binding_source){.request = request, .flags = flags},
-                                 &execution->arena);
+        status = nn_binding_init(call, &execution->binding, prepared, source, &execution->arena);
     if (status == NNHAL_NONE)
         *ret_execution = steal_ptr(&execution);
     return status;
@@ -113,12 +111,14 @@ uint32_t nn_host_create_execution(struct nn_call *call,
                                   const struct nn_hal_create_execution_args *args,
                                   struct nn_hal_create_execution_reply *reply)
 {
+    const struct nn_binding_source source = {
+        .request = &args->request, .n_hints = args->n_hints, .hints = args->hints};
     _cleanup_(nn_execution_unrefp) struct nn_execution *execution = NULL;
     uint32_t status;
 
     status = nn_execution_check_form(call, 0, args->prepared_model, &args->request, args->measure);
     if (status == NNHAL_NONE)
-        status = nn_execution_new(call, args->prepared_model, &args->request, 0, &execution);
+        status = nn_execution_new(call, args->prepared_model, &source, &execution);
     if (status == NNHAL_NONE)
         status = nn_call_charge(call, NN_QUOTA_EXECUTIONS, 1, "reusable executions",
                                 &execution->charge);
@@ -178,7 +178,10 @@ static uint32_t target_init(struct nn_call *call,
     if (status != NNHAL_NONE)
         return status;
     return nn_binding_init(call, &target->own, prepared,
-                           &(struct nn_binding_source){.request = &args->request}, call->arena);
+                           &(struct nn_binding_source){.request = &args->request,
+                                                       .n_hints = args->n_hints,
+                                                       .hints = args->hints},
+                           call->arena);
 }
 
 static void target_done(struct sync_target *target)

@@ -17,10 +17,10 @@ struct nn_execution {
     struct nn_quota_charge charge;
 };
 
-/* nn_execution_new() - an execution without an id and without a charge. flags:
- * NN_REQUEST_FENCED. Returns: NNHAL_NONE, or the status with *message set. */
+/* nn_execution_new() - an execution without an id and without a charge.
+ * Returns: NNHAL_NONE, or the status with *message set. */
 uint32_t nn_execution_new(struct nn_call *call, uint64_t prepared_model,
-                          const struct nnhal_request *request, unsigned flags,
+                          const struct nn_binding_source *source,
                           struct nn_execution **ret_execution);
 
 /* nn_execution_get() - a reference to the reusable execution of that id.

@@ -81,13 +81,16 @@ static uint32_t add_waits(struct nn_call *call, struct nn_fenced *fenced,
 static uint32_t find_execution(struct nn_call *call, const struct nn_hal_execute_fenced_args *args,
                                struct nn_fenced *fenced)
 {
+    const struct nn_binding_source source = {.request = &args->request,
+                                             .flags = NN_REQUEST_FENCED,
+                                             .n_hints = args->n_hints,
+                                             .hints = args->hints};
     uint32_t status;
 
     if (args->execution == 0) {
         fenced->measure = args->measure != 0;
         fenced->loop_timeout_ns = args->loop_timeout_ns;
-        return nn_execution_new(call, args->prepared_model, &args->request, NN_REQUEST_FENCED,
-                                &fenced->execution);
+        return nn_execution_new(call, args->prepared_model, &source, &fenced->execution);
     }
     status = nn_execution_get(call, args->execution, &fenced->execution);
     if (status != NNHAL_NONE)

@@ -6,6 +6,7 @@
 #include "host/caching/reoptimize.h"
 #include "host/methods.h"
 #include "host/services.h"
+#include "host/execution/extensions.h"
 #include "host/execution/overdue.h"
 #include "host/execution/turn.h"
 
@@ -72,7 +73,7 @@ static uint32_t check_args(struct nn_call *call, const struct nn_hal_prepare_mod
     if (args->priority > NNHAL_PRIORITY_HIGH)
         return nn_call_fail(call, NNHAL_INVALID_ARGUMENT,
                             "priority %u is not an enum nnhal_priority", args->priority);
-    return NNHAL_NONE;
+    return nn_hints_check(call, args->n_hints, args->hints);
 }
 
 static uint32_t check_deadline(struct nn_call *call, uint64_t deadline_ns)
@@ -158,8 +159,12 @@ static uint32_t prepare_check(struct nn_call *call, const struct nn_hal_prepare_
             call, NNHAL_GENERAL_FAILURE,
             "the model has an operation that no device executes: ask for the supported "
             "operations first");
+    status = facts.has_extensions ? nn_extensions_check(call, &args->model) : NNHAL_NONE;
+    if (status != NNHAL_NONE)
+        return status;
     if (nn_model_io_init(&prepared->io, &args->model, &prepared->arena) < 0)
         return nn_call_fail_no_memory(call);
+    nn_extensions_size_io(prepared->host, &args->model, &prepared->io);
     return NNHAL_NONE;
 }
 
@@ -182,6 +187,8 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
         .is_quick = prepared->reoptimization.stage == NN_STAGE_QUICK,
         .is_cancelled = &call->session->is_cancelled,
         .account = &prepared->driver_charge,
+        .n_hints = args->n_hints,
+        .hints = args->hints,
     };
     struct nn_overdue_call overdue;
     struct nn_turn turn;

@@ -211,6 +211,8 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
         .may_stall = nn_binding_is_for_one_thread(admission->binding),
         .timing = {NNHAL_NO_TIME, NNHAL_NO_TIME},
         .is_cancelled = run->is_cancelled,
+        .n_hints = admission->binding->n_hints,
+        .hints = admission->binding->hints,
         .report_step = step_listener,
         .report_ctx = step_listener_ctx,
     };

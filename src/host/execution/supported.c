@@ -3,11 +3,19 @@
 #include "host/methods.h"
 #include "host/execution/prepare.h"
 #include "host/services.h"
+#include "host/execution/extensions.h"
+
+/* Which model is asked about, and where its constants lie. */
+struct question {
+    const struct nn_host *host;
+    const struct nnhal_model *model;
+    const struct nn_constants *constants;
+};
 
 /* What no driver is asked to execute, though models may contain it: operations
- * that are there for the sake of a client, and such as read a constant that lies
- * where the driver cannot reach it. */
-static bool is_refused(const struct nn_constants *constants, const struct nnhal_subgraph *subgraph,
+ * that are there for the sake of a client, such as belong to extensions that the
+ * driver lacks, and such as read a constant that lies where it cannot reach it. */
+static bool is_refused(const struct question *question, const struct nnhal_subgraph *subgraph,
                        uint32_t i)
 {
     const struct nnhal_operation *operation = &subgraph->operations[i];
@@ -15,38 +23,39 @@ static bool is_refused(const struct nn_constants *constants, const struct nnhal_
 
     if (nn_operation_validate(subgraph->operands, subgraph->n_operands, operation, &facts, NULL) !=
             0 ||
-        facts.is_tolerated)
+        facts.is_tolerated ||
+        !nn_extensions_allow(question->host, question->model, subgraph, operation))
         return true;
     for (uint32_t j = 0; j < operation->n_inputs; j++) {
         const struct nnhal_operand *operand = &subgraph->operands[operation->inputs[j]];
 
         if (operand->lifetime == NNHAL_CONSTANT_REFERENCE &&
-            !nn_constants_can_be_in(constants->memories[operand->location.pool_index]))
+            !nn_constants_can_be_in(question->constants->memories[operand->location.pool_index]))
             return true;
     }
     return false;
 }
 
-static bool any_is_refused(const struct nn_constants *constants,
-                           const struct nnhal_subgraph *subgraphs, uint32_t n)
+static bool any_is_refused(const struct question *question, const struct nnhal_subgraph *subgraphs,
+                           uint32_t n)
 {
     for (uint32_t g = 0; g < n; g++)
         for (uint32_t i = 0; i < subgraphs[g].n_operations; i++)
-            if (is_refused(constants, &subgraphs[g], i))
+            if (is_refused(question, &subgraphs[g], i))
                 return true;
     return false;
 }
 
 /* Control flow is refused where a subgraph has such an operation, whichever it is. */
-static void operations_refuse(const struct nn_constants *constants, const struct nnhal_model *model,
-                              uint8_t *supported)
+static void operations_refuse(const struct question *question, uint8_t *supported)
 {
-    bool is_inside = any_is_refused(constants, model->referenced, model->n_referenced);
+    const struct nnhal_model *model = question->model;
+    bool is_inside = any_is_refused(question, model->referenced, model->n_referenced);
 
     for (uint32_t i = 0; i < model->main.n_operations; i++) {
         uint32_t type = model->main.operations[i].type;
 
-        if (is_refused(constants, &model->main, i) ||
+        if (is_refused(question, &model->main, i) ||
             (is_inside && (type == NNHAL_OP_IF || type == NNHAL_OP_WHILE)))
             supported[i] = 0;
     }
@@ -98,8 +107,9 @@ static uint32_t ask_driver(struct nn_call *call, const struct nnhal_model *model
         return status;
     for (uint32_t i = 0; i < model->main.n_operations; i++)
         supported[i] = supported[i] != 0;
-    if (facts.has_tolerated || nn_constants_check(&aside, constants) != NNHAL_NONE)
-        operations_refuse(constants, model, supported);
+    if (facts.has_tolerated || facts.has_extensions ||
+        nn_constants_check(&aside, constants) != NNHAL_NONE)
+        operations_refuse(&(struct question){host, model, constants}, supported);
     reply->supported = supported;
     reply->n_supported = model->main.n_operations;
     return NNHAL_NONE;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
-#include "runtime/compilation/compilation.h"
+#include "runtime/compilation/telling.h"
+
+#include <android/NeuralNetworksExtensions.h>
 
 /* What drivers of this library are fastest with: a cache line. */
 #define PREFERRED_ALIGNMENT 64
@@ -83,14 +85,28 @@ _public_ int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation *c
                       nn_rt_compilation_set_timeout(compilation, duration, &why), &why);
 }
 
+_public_ int ANeuralNetworksCompilation_addExtensionAttribute(
+    ANeuralNetworksCompilation *compilation, const char *extensionName,
+    uint16_t attributeCodeWithinExtension, const void *data, size_t length)
+{
+    const struct nn_rt_attribute attribute = {extensionName, attributeCodeWithinExtension, data,
+                                              length};
+    struct nn_why why = {0};
+
+    if (!compilation || !extensionName || (!data && length))
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, &compilation->object,
+                      nn_rt_compilation_add_attribute(compilation, &attribute, &why), &why);
+}
+
 _public_ int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation *compilation)
 {
     struct nn_why why = {0};
 
     if (!compilation)
         return nn_api_null(__func__);
-    return nn_api_end(__func__, &compilation->object, nn_rt_compilation_finish(compilation, &why),
-                      &why);
+    return nn_api_end(__func__, &compilation->object,
+                      nn_rt_compilation_finish_telling(compilation, &why), &why);
 }
 
 /* The four preferences answer the same for every device and argument so far. */

@@ -4,6 +4,8 @@
 #include "runtime/registry.h"
 #include "runtime/model/supported-operations.h"
 
+#include <android/NeuralNetworksExtensions.h>
+
 _public_ int ANeuralNetworks_getDeviceCount(uint32_t *numDevices)
 {
     const struct nn_rt_registry *registry;
@@ -79,6 +81,16 @@ _public_ int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice *device)
         return nn_api_null(__func__);
     return nn_api_end(__func__, NULL, nn_rt_device_wait((ANeuralNetworksDevice *)device, &why),
                       &why);
+}
+
+_public_ int ANeuralNetworksDevice_getExtensionSupport(const ANeuralNetworksDevice *device,
+                                                       const char *extensionName,
+                                                       bool *isExtensionSupported)
+{
+    if (!device || !extensionName || !isExtensionSupported)
+        return nn_api_null(__func__);
+    *isExtensionSupported = nn_rt_device_facts_find(&device->facts, extensionName) != NULL;
+    return ANEURALNETWORKS_NO_ERROR;
 }
 
 _public_ int64_t ANeuralNetworks_getRuntimeFeatureLevel(void)

@@ -2,6 +2,8 @@
 #include "runtime/api/api.h"
 #include "runtime/execution/computation.h"
 
+#include <android/NeuralNetworksExtensions.h>
+
 _public_ int ANeuralNetworksExecution_create(ANeuralNetworksCompilation *compilation,
                                              ANeuralNetworksExecution **execution)
 {
@@ -137,6 +139,21 @@ _public_ int ANeuralNetworksExecution_setTimeout(ANeuralNetworksExecution *execu
                                                  uint64_t duration)
 {
     return set_time(__func__, execution, nn_rt_execution_set_timeout, duration);
+}
+
+_public_ int ANeuralNetworksExecution_addExtensionAttribute(ANeuralNetworksExecution *execution,
+                                                            const char *extensionName,
+                                                            uint16_t attributeCodeWithinExtension,
+                                                            const void *data, size_t length)
+{
+    const struct nn_rt_attribute attribute = {extensionName, attributeCodeWithinExtension, data,
+                                              length};
+    struct nn_why why = {0};
+
+    if (!execution || !extensionName || (!data && length))
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, &execution->object,
+                      nn_rt_execution_add_attribute(execution, &attribute, &why), &why);
 }
 
 _public_ int ANeuralNetworksExecution_setLoopTimeout(ANeuralNetworksExecution *execution,

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
+#include "runtime/extension.h"
 #include "runtime/memory/memory.h"
 #include "runtime/model/assembly.h"
+
+#include <android/NeuralNetworksExtensions.h>
 
 /* -- memory ----------------------------------------------------------------------- */
 
@@ -167,4 +170,49 @@ _public_ int ANeuralNetworksModel_relaxComputationFloat32toFloat16(ANeuralNetwor
     if (!model)
         return nn_api_null(__func__);
     return nn_api_end(__func__, &model->object, nn_rt_builder_relax(model, allow, &why), &why);
+}
+
+/* -- extensions ------------------------------------------------------------------------- */
+
+static int get_extension_type(const char *function, const ANeuralNetworksModel *model,
+                              const char *name, uint16_t code, int32_t *type)
+{
+    struct nn_why why = {0};
+    uint32_t prefix = 0;
+    int r;
+
+    if (!model || !name || !type)
+        return nn_api_null(function);
+    r = nn_rt_extension_get_prefix(name, &why, &prefix);
+    if (!r)
+        *type = (int32_t)(prefix << 16 | code);
+    return nn_api_end(function, &model->object, r, &why);
+}
+
+_public_ int ANeuralNetworksModel_getExtensionOperandType(ANeuralNetworksModel *model,
+                                                          const char *extensionName,
+                                                          uint16_t operandCodeWithinExtension,
+                                                          int32_t *type)
+{
+    return get_extension_type(__func__, model, extensionName, operandCodeWithinExtension, type);
+}
+
+_public_ int ANeuralNetworksModel_getExtensionOperationType(ANeuralNetworksModel *model,
+                                                            const char *extensionName,
+                                                            uint16_t operationCodeWithinExtension,
+                                                            ANeuralNetworksOperationType *type)
+{
+    return get_extension_type(__func__, model, extensionName, operationCodeWithinExtension, type);
+}
+
+_public_ int ANeuralNetworksModel_setOperandExtensionData(ANeuralNetworksModel *model,
+                                                          int32_t index, const void *data,
+                                                          size_t length)
+{
+    struct nn_why why = {0};
+
+    if (!model || (!data && length))
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, &model->object,
+                      nn_rt_builder_set_extension_data(model, index, data, length, &why), &why);
 }

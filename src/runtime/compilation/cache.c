@@ -4,8 +4,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "runtime/attribute.h"
 #include "runtime/compilation/cache-writer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,11 +43,61 @@ set_outcome(struct nn_rt_cache *cache, enum nnhal_cache_outcome outcome, const c
         cache_warn(cache->why);
 }
 
+/* -- what was asked for --------------------------------------------------------------- */
+
+static int dup_files(uint32_t n, const int *from, int32_t *to, struct nn_why *why)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        to[i] = from[i] < 0 ? -1 : fcntl(from[i], F_DUPFD_CLOEXEC, 3);
+        if (to[i] < 0 && (from[i] < 0 || errno == EBADF))
+            return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "cache file %u is not open", i);
+        if (to[i] < 0)
+            return nn_error_origin(-errno);
+    }
+    return 0;
+}
+
+int nn_rt_cache_take_files(struct nn_rt_cache *cache, const struct nn_rt_cache_files *files,
+                           struct nn_why *why)
+{
+    struct nn_entry *set = &cache->files;
+    int r;
+
+    if (!files->n_model || files->n_model > NNHAL_MAX_CACHE_FILES ||
+        files->n_data > NNHAL_MAX_CACHE_FILES)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%u and %u cache files: 1 to %d are possible",
+                       files->n_model, files->n_data, NNHAL_MAX_CACHE_FILES);
+    nn_entry_init(set);
+    for (uint32_t i = 0; i < NNHAL_MAX_CACHE_FILES; i++)
+        set->model[i] = set->data[i] = -1;
+    set->n_model = files->n_model;
+    set->n_data = files->n_data;
+    r = dup_files(files->n_model, files->model, set->model, why);
+    if (!r)
+        r = dup_files(files->n_data, files->data, set->data, why);
+    if (r)
+        nn_entry_done(set);
+    return r;
+}
+
+void nn_rt_cache_done(struct nn_rt_cache *cache)
+{
+    free(cache->path);
+    cache->path = NULL;
+    nn_entry_done(&cache->files);
+}
+
+bool nn_rt_cache_is_wanted(const struct nn_rt_cache *cache)
+{
+    return cache->path || cache->files.n_model;
+}
+
 /* -- the key ---------------------------------------------------------------------- */
 
 /* Fields one after the other, each with its length before it. */
 struct fields {
     FILE *file;
+    const struct nnhal_model *model;
 };
 
 static void key_put(const struct fields *fields, const void *bytes, uint64_t n_bytes)
@@ -59,10 +112,20 @@ static void key_put_u64(const struct fields *fields, uint64_t number)
     key_put(fields, &number, sizeof(number));
 }
 
+/* A type, whose prefix is this process's alone, with the place of its extension in the model's list,
+ * which is in order of names. */
+static uint64_t lasting_type(const struct nnhal_model *model, uint32_t type)
+{
+    for (uint32_t i = 0; i < model->n_extension_prefixes; i++)
+        if (model->extension_prefixes[i].prefix == type >> 16)
+            return ((uint64_t)i + 1) << 16 | (type & UINT16_MAX);
+    return type;
+}
+
 /* Field by field: padding bytes and pointers of a struct would make every key a new one. */
 static void key_put_operand(const struct fields *fields, const struct nnhal_operand *operand)
 {
-    const uint64_t numbers[] = {operand->type,
+    const uint64_t numbers[] = {lasting_type(fields->model, operand->type),
                                 operand->lifetime,
                                 (uint64_t)(int64_t)operand->zero_point,
                                 operand->extra_params,
@@ -87,7 +150,7 @@ static void key_put_subgraph(const struct fields *fields, const struct nnhal_sub
     for (uint32_t i = 0; i < graph->n_operations; i++) {
         const struct nnhal_operation *operation = &graph->operations[i];
 
-        key_put_u64(fields, operation->type);
+        key_put_u64(fields, lasting_type(fields->model, operation->type));
         key_put(fields, operation->inputs, operation->n_inputs * sizeof(uint32_t));
         key_put(fields, operation->outputs, operation->n_outputs * sizeof(uint32_t));
     }
@@ -96,8 +159,10 @@ static void key_put_subgraph(const struct fields *fields, const struct nnhal_sub
 }
 
 /* The structure and the small values: large ones are what the token stands for. */
-static void key_put_model(const struct fields *fields, const struct nnhal_model *model)
+static void key_put_model(const struct fields *fields)
 {
+    const struct nnhal_model *model = fields->model;
+
     key_put_u64(fields, model->relax_computation_float32_to_float16);
     key_put(fields, model->operand_values.data, model->operand_values.size);
     key_put_subgraph(fields, &model->main);
@@ -105,11 +170,9 @@ static void key_put_model(const struct fields *fields, const struct nnhal_model 
     for (uint32_t i = 0; i < model->n_referenced; i++)
         key_put_subgraph(fields, &model->referenced[i]);
     key_put_u64(fields, model->n_extension_prefixes);
-    for (uint32_t i = 0; i < model->n_extension_prefixes; i++) {
+    for (uint32_t i = 0; i < model->n_extension_prefixes; i++)
         key_put(fields, model->extension_prefixes[i].name,
                 strlen(model->extension_prefixes[i].name));
-        key_put_u64(fields, model->extension_prefixes[i].prefix);
-    }
 }
 
 /* Everything that decides what is compiled: two compilations with one key are interchangeable. */
@@ -119,7 +182,8 @@ static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_model *f
 {
     _cleanup_(freep) char *bytes = NULL;
     size_t n_bytes = 0;
-    const struct fields fields = {.file = open_memstream(&bytes, &n_bytes)};
+    const struct fields fields = {.file = open_memstream(&bytes, &n_bytes),
+                                  .model = &finished->model};
     struct nn_hash_part part;
     bool is_short;
 
@@ -131,7 +195,12 @@ static int make_key(const struct nn_rt_cache *cache, const struct nn_rt_model *f
     key_put(&fields, device->version, strlen(device->version));
     key_put_u64(&fields, options->preference);
     key_put_u64(&fields, options->priority);
-    key_put_model(&fields, &finished->model);
+    for (uint32_t i = 0; i < options->attributes->n; i++) {
+        key_put_u64(&fields, (uint64_t)options->attributes->hints[i].token);
+        key_put(&fields, options->attributes->hints[i].value.data,
+                options->attributes->hints[i].value.size);
+    }
+    key_put_model(&fields);
     is_short = ferror(fields.file) != 0;
     if (fclose(fields.file) != 0 || is_short)
         return nn_error_origin(-ENOMEM);
@@ -290,6 +359,26 @@ static int compile_locked(struct cache_attempt *attempt, uint64_t deadline_ns, s
     return entry_compile(attempt, why);
 }
 
+/* The application's own files: whether they may be used at all is its affair. */
+static int prepare_with_files(struct cache_attempt *attempt, struct nn_why *why)
+{
+    struct nn_rt_cache *cache = attempt->cache;
+    const struct nn_rt_cache_calls *calls = attempt->calls;
+    int r = calls->from_cache(calls->ctx, &cache->files, attempt->key.bytes, why);
+
+    if (!r) {
+        set_outcome(cache, NNHAL_CACHE_HIT, "prepared from the files that were given");
+        return 0;
+    }
+    set_outcome(cache, NNHAL_CACHE_COMPILED, "the files that were given were refused: %s",
+                why->text);
+    r = calls->compile(calls->ctx, &cache->files, attempt->key.bytes, why);
+    if (!r && !nn_entry_is_written(&cache->files))
+        set_outcome(cache, NNHAL_CACHE_UNCACHED, "%s kept nothing in the files that were given",
+                    attempt->device->name);
+    return r;
+}
+
 int nn_rt_cache_prepare(struct nn_rt_cache *cache, const struct nn_rt_model *finished,
                         const ANeuralNetworksDevice *device,
                         const struct nn_rt_prepare_options *options,
@@ -304,6 +393,8 @@ int nn_rt_cache_prepare(struct nn_rt_cache *cache, const struct nn_rt_model *fin
     }
     /* What fails before the folder is open is noted nowhere: the outcome alone tells. */
     r = make_key(cache, finished, device, options, &attempt.key);
+    if (r == 0 && cache->files.n_model)
+        return prepare_with_files(&attempt, why);
     if (r == 0)
         r = nn_folder_open(cache->path, &attempt.folder);
     if (r < 0) {

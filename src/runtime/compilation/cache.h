@@ -24,11 +24,29 @@
 
 /* What an application asked for, and the outcome. */
 struct nn_rt_cache {
-    char *path; /* NULL: no cache was asked for */
+    char *path;            /* NULL: no folder was asked for */
+    struct nn_entry files; /* n_model 0: no files of its own were asked for */
     uint8_t token[NNHAL_CACHE_TOKEN_BYTES];
     enum nnhal_cache_outcome outcome;
     char why[256];
 };
+
+/* Files that an application has opened itself. */
+struct nn_rt_cache_files {
+    uint32_t n_model;
+    uint32_t n_data;
+    const int *model;
+    const int *data;
+};
+
+/* nn_rt_cache_take_files() - duplicates them into an empty cache, which is empty after a failure.
+ * Returns: 0; BAD_DATA: there are none, or one is not open; -errno. */
+int nn_rt_cache_take_files(struct nn_rt_cache *cache, const struct nn_rt_cache_files *files,
+                           struct nn_why *why);
+void nn_rt_cache_done(struct nn_rt_cache *cache);
+
+/* nn_rt_cache_is_wanted() - whether the application asked for one. */
+bool nn_rt_cache_is_wanted(const struct nn_rt_cache *cache);
 
 /* How the HAL is asked, by prepared.c. An fd array belongs to the set. */
 struct nn_rt_cache_calls {

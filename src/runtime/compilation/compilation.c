@@ -117,7 +117,8 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
     nn_rt_plan_free(compilation->plan);
     nn_rt_model_unref(compilation->finished);
     free(compilation->devices);
-    free(compilation->cache.path);
+    nn_rt_attributes_done(&compilation->attributes);
+    nn_rt_cache_done(&compilation->cache);
     pthread_cond_destroy(&compilation->renewal.ended);
     pthread_mutex_destroy(&compilation->lock);
     nn_rt_object_done(&compilation->object);
@@ -215,10 +216,43 @@ int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const
     copy = strdup(path);
     if (!copy)
         return nn_error_origin(-ENOMEM);
-    free(compilation->cache.path);
+    nn_rt_cache_done(&compilation->cache);
     compilation->cache.path = copy;
     memcpy(compilation->cache.token, token, sizeof(compilation->cache.token));
     return 0;
+}
+
+/* As with a folder the last call counts. */
+int nn_rt_compilation_set_cache_files(ANeuralNetworksCompilation *compilation,
+                                      const struct nn_rt_cache_files *files,
+                                      const uint8_t token[NNHAL_CACHE_TOKEN_BYTES],
+                                      struct nn_why *why)
+{
+    const ANeuralNetworksDevice *device = compilation->devices[0];
+    struct nn_rt_cache cache = {0};
+    int r = compilation_check_open(compilation, why);
+
+    if (r)
+        return r;
+    if (!nn_rt_compilation_has_one_device(compilation))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "cache files need a compilation created for one listed device");
+    if (files->n_model != device->n_model_cache || files->n_data != device->n_data_cache)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s needs %u and %u files, not %u and %u",
+                       device->name, device->n_model_cache, device->n_data_cache, files->n_model,
+                       files->n_data);
+    r = nn_rt_cache_take_files(&cache, files, why);
+    if (r)
+        return r;
+    nn_rt_cache_done(&compilation->cache);
+    compilation->cache = cache;
+    memcpy(compilation->cache.token, token, sizeof(compilation->cache.token));
+    return 0;
+}
+
+bool nn_rt_compilation_has_cache(const ANeuralNetworksCompilation *compilation)
+{
+    return nn_rt_cache_is_wanted(&compilation->cache);
 }
 
 int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool is_deferred,
@@ -230,6 +264,19 @@ int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool
         return r;
     compilation->is_deferred = is_deferred;
     return 0;
+}
+
+int nn_rt_compilation_add_attribute(ANeuralNetworksCompilation *compilation,
+                                    const struct nn_rt_attribute *attribute, struct nn_why *why)
+{
+    int r = compilation_check_open(compilation, why);
+
+    if (r)
+        return r;
+    if (!nn_rt_compilation_has_one_device(compilation))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "attributes need a compilation created for one listed device");
+    return nn_rt_attributes_add(&compilation->attributes, compilation->devices[0], attribute, why);
 }
 
 int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilation, uint32_t index,
@@ -286,6 +333,7 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
         .priority = compilation->priority,
         .deadline_ns = nn_deadline_after(compilation->timeout_ns),
         .is_deferred = compilation->is_deferred,
+        .attributes = &compilation->attributes,
         .is_renewal = compilation->device == device,
         .cache = cache,
     };
@@ -305,7 +353,8 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
 static int prepare_on(ANeuralNetworksCompilation *compilation, ANeuralNetworksDevice *device,
                       struct nn_why *why)
 {
-    struct nn_rt_cache *cache = compilation->cache.path ? &compilation->cache : NULL;
+    struct nn_rt_cache *cache = nn_rt_compilation_has_cache(compilation) ? &compilation->cache
+                                                                         : NULL;
     int r;
 
     /* A service that was restarted since the device was opened is found out only by calling it. */
@@ -553,8 +602,8 @@ static void renewal_run(ANeuralNetworksCompilation *compilation)
     struct nn_rt_cache cache = compilation->cache; /* what finish() said stays */
     struct nn_rt_prepared *prepared = NULL, *dead = NULL;
     struct nn_why why = {0};
-    int r = try_device(compilation, compilation->device, cache.path ? &cache : NULL, &why,
-                       &prepared);
+    int r = try_device(compilation, compilation->device,
+                       nn_rt_cache_is_wanted(&cache) ? &cache : NULL, &why, &prepared);
 
     pthread_mutex_lock(&compilation->lock);
     if (!r) {

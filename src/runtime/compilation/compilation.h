@@ -16,6 +16,7 @@
 #ifndef NN_RUNTIME_COMPILATION_COMPILATION_H
 #define NN_RUNTIME_COMPILATION_COMPILATION_H
 
+#include "runtime/attribute.h"
 #include "runtime/compilation/cache.h"
 #include "runtime/compilation/prepared.h"
 #include "runtime/memory/argument-pool.h"
@@ -54,6 +55,7 @@ struct ANeuralNetworksCompilation {
     uint64_t timeout_ns;      /* 0: none */
     struct nn_rt_cache cache; /* does not change once FINISHED */
     bool is_deferred;
+    struct nn_rt_attributes attributes;
     uint32_t stage;                  /* enum nnhal_stage, once FINISHED */
     pthread_mutex_t lock;            /* of prepared, once FINISHED */
     struct nn_rt_prepared *prepared; /* NULL: the parts have theirs */
@@ -87,8 +89,14 @@ int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint6
                                   struct nn_why *why);
 int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const char *path,
                                   const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_why *why);
+int nn_rt_compilation_set_cache_files(ANeuralNetworksCompilation *compilation,
+                                      const struct nn_rt_cache_files *files,
+                                      const uint8_t token[NNHAL_CACHE_TOKEN_BYTES],
+                                      struct nn_why *why);
 int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool is_deferred,
                                    struct nn_why *why);
+int nn_rt_compilation_add_attribute(ANeuralNetworksCompilation *compilation,
+                                    const struct nn_rt_attribute *attribute, struct nn_why *why);
 int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why);
 
 /* nn_rt_compilation_check_argument() - for the preferred alignments and paddings.
@@ -99,6 +107,9 @@ int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilati
 /* nn_rt_compilation_check_finished() - Returns: 0, BAD_STATE. */
 int nn_rt_compilation_check_finished(const ANeuralNetworksCompilation *compilation,
                                      struct nn_why *why);
+
+/* nn_rt_compilation_has_cache() - whether the application asked for one. */
+bool nn_rt_compilation_has_cache(const ANeuralNetworksCompilation *compilation);
 
 /* nn_rt_compilation_has_one_device() - whether the application listed exactly one:
  * timeouts and measuring are for those. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct nn_rt_attributes;
 struct nn_rt_cache;
 
 struct nn_rt_prepare_options {
@@ -13,6 +14,7 @@ struct nn_rt_prepare_options {
     uint32_t priority;   /* enum nnhal_priority */
     uint64_t deadline_ns;
     bool is_deferred;
+    const struct nn_rt_attributes *attributes;
     struct nn_rt_cache *cache; /* NULL: none (cache.h) */
     bool is_renewal;           /* the device has prepared it before, for the same compilation */
 };

@@ -2,6 +2,7 @@
 #include "runtime/compilation/prepared.h"
 
 #include "base/error.h"
+#include "runtime/attribute.h"
 #include "runtime/compilation/cache.h"
 #include "runtime/model/model-hash.h"
 
@@ -32,6 +33,8 @@ static int prepared_compile(void *ctx, const struct nn_entry *set, const uint8_t
         .priority = preparation->options->priority,
         .deadline_ns = preparation->options->deadline_ns,
         .is_deferred = preparation->options->is_deferred,
+        .n_hints = preparation->options->attributes->n,
+        .hints = preparation->options->attributes->hints,
     };
     struct nn_hal_prepare_model_reply reply = {0};
     struct nn_arena arena;

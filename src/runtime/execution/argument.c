@@ -63,7 +63,7 @@ static int argument_set_length(struct nn_rt_argument *argument,
     if (length > UINT32_MAX)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%llu bytes: at most 4 GiB are possible",
                        (unsigned long long)length);
-    if (!nn_operand_bytes(rules->operand->type, argument->n_dims, argument->dims, &needed))
+    if (!nn_io_bytes(rules->operand, argument->n_dims, argument->dims, &needed))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
     if (!nn_rt_argument_is_specified(argument, rules->operand)) {
         if (rules->is_input)
@@ -106,7 +106,7 @@ static int set_opaque(struct nn_rt_argument *argument, const struct nn_rt_argume
                        "the dimensions contradict those of the memory");
     argument->n_dims = n;
     memcpy(argument->dims, dims, n * sizeof(*dims));
-    if (!nn_operand_bytes(rules->operand->type, n, dims, &n_bytes))
+    if (!nn_io_bytes(rules->operand, n, dims, &n_bytes))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
     if (n && nn_dims_known(rules->operand->type, n, dims))
         argument->has_type = true;

@@ -200,6 +200,8 @@ int nn_rt_binding_set_reusable(struct nn_rt_binding *binding,
         .request = binding->request,
         .measure = options->measure,
         .loop_timeout_ns = options->loop_timeout_ns,
+        .n_hints = options->attributes->n,
+        .hints = options->attributes->hints,
     };
     struct nn_hal_create_execution_reply reply = {0};
     struct nn_rt_session *session = binding->prepared->session;
@@ -243,9 +245,9 @@ static int binding_execute_in_burst(struct nn_rt_binding *binding,
                                     struct nn_arena *arena, uint32_t *ret_status,
                                     struct nn_hal_execute_synchronously_reply *reply)
 {
-    int r = packet_pack(binding, options);
+    int r = options->attributes->n ? NN_BURST_E_UNSENT : packet_pack(binding, options);
 
-    if (r)
+    if (r) /* packets have no place for attributes, and long requests none in a packet */
         return r;
     return nn_burst_execute(options->channel->burst, binding->packet, options->deadline_ns, arena,
                             ret_status, reply);
@@ -280,6 +282,8 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
     if (!binding->execution) {
         args.prepared_model = binding->prepared->id;
         args.request = binding->request;
+        args.n_hints = options->attributes->n;
+        args.hints = options->attributes->hints;
     }
     return binding_check_status(binding,
                                 nn_hal_execute_synchronously(session->hal, &args, reply, arena));

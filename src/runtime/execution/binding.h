@@ -10,6 +10,7 @@
 #ifndef NN_RUNTIME_EXECUTION_BINDING_H
 #define NN_RUNTIME_EXECUTION_BINDING_H
 
+#include "runtime/attribute.h"
 #include "runtime/execution/argument.h"
 #include "runtime/execution/channel.h"
 #include "runtime/compilation/prepared.h"
@@ -40,6 +41,7 @@ struct nn_rt_compute_options {
     bool measure;
     uint64_t deadline_ns;
     uint64_t loop_timeout_ns;
+    const struct nn_rt_attributes *attributes;
     struct nn_rt_channel *channel; /* to the prepared model that is bound; NULL: a call */
 };
 

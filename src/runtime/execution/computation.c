@@ -4,6 +4,7 @@
 #include "base/wait-limit.h"
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/fallback.h"
+#include "runtime/execution/outcome.h"
 #include "runtime/execution/reply.h"
 #include "runtime/execution/suspect.h"
 #include "runtime/partition/steps.h"
@@ -119,7 +120,7 @@ static int compute_part(void *ctx, uint32_t part, ANeuralNetworksExecution *step
         .why = why,
         .burst = whole->burst ? nn_rt_burst_get_part(whole->burst, part) : NULL,
     };
-    int r = nn_rt_execution_begin(step, why);
+    int r = nn_rt_execution_begin(step, ANNDIAG_EXECUTION_MODE_UNKNOWN, why);
 
     return r ? r : compute_paced(&computation, whole->options.deadline_ns);
 }
@@ -177,7 +178,7 @@ static int compute_paced(struct computation *computation, uint64_t deadline_ns)
 int nn_rt_execution_compute(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
     struct computation computation = {.execution = execution, .why = why};
-    int r = nn_rt_execution_begin(execution, why);
+    int r = nn_rt_execution_begin(execution, ANNDIAG_EXECUTION_MODE_SYNC, why);
 
     return r ? r : compute_paced(&computation, nn_deadline_after(execution->timeout_ns));
 }
@@ -190,7 +191,7 @@ int nn_rt_burst_compute(ANeuralNetworksBurst *burst, ANeuralNetworksExecution *e
 
     if (r)
         return r;
-    r = nn_rt_execution_begin(execution, why);
+    r = nn_rt_execution_begin(execution, ANNDIAG_EXECUTION_MODE_BURST, why);
     if (!r) {
         r = compute_with_fallback(&computation, nn_deadline_after(execution->timeout_ns));
         nn_rt_execution_end(execution, r);

@@ -6,6 +6,7 @@
 #include "runtime/execution/computation.h"
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/fenced.h"
+#include "runtime/execution/outcome.h"
 #include "runtime/registry.h"
 
 #include <fcntl.h>
@@ -233,7 +234,10 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
     if (!r)
         r = ref_dependencies(event, dependencies);
     if (!r)
-        r = nn_rt_execution_begin(execution, why);
+        r = nn_rt_execution_begin(execution,
+                                  dependencies ? ANNDIAG_EXECUTION_MODE_ASYNC_WITH_DEPS
+                                               : ANNDIAG_EXECUTION_MODE_ASYNC,
+                                  why);
     if (r) {
         if (event)
             drop_dependencies(event);

@@ -2,6 +2,7 @@
 #include "runtime/execution/execution.h"
 
 #include "base/error.h"
+#include "base/sys.h"
 #include "runtime/memory/domain.h"
 
 #include <string.h>
@@ -60,6 +61,7 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
     free(execution->arguments.outputs);
     free(execution->shapes);
     nn_arena_done(&execution->arena);
+    nn_rt_attributes_done(&execution->attributes);
     nn_rt_compilation_unref(execution->compilation);
     pthread_mutex_destroy(&execution->lock);
     nn_rt_object_done(&execution->object);
@@ -216,6 +218,17 @@ int nn_rt_execution_set_timeout(ANeuralNetworksExecution *execution, uint64_t du
     return r;
 }
 
+int nn_rt_execution_add_attribute(ANeuralNetworksExecution *execution,
+                                  const struct nn_rt_attribute *attribute, struct nn_why *why)
+{
+    int r = check_one_device(execution, "an attribute", why);
+
+    if (r)
+        return r;
+    return nn_rt_attributes_add(&execution->attributes, execution->compilation->devices[0],
+                                attribute, why);
+}
+
 int nn_rt_execution_set_loop_timeout(ANeuralNetworksExecution *execution, uint64_t duration_ns,
                                      struct nn_why *why)
 {
@@ -262,7 +275,8 @@ static int begin_locked(ANeuralNetworksExecution *execution, struct nn_why *why)
     return r;
 }
 
-int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *why)
+int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
+                          ANeuralNetworksDiagnosticExecutionMode mode, struct nn_why *why)
 {
     int r = check_ours(execution, why);
 
@@ -271,27 +285,15 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *wh
     pthread_mutex_lock(&execution->lock);
     r = begin_locked(execution, why);
     pthread_mutex_unlock(&execution->lock);
-    return r;
+    if (r)
+        return r;
+    execution->mode = mode;
+    execution->begin_ns = nn_rt_diagnostic_is_heard() ? nn_sys_now_ns() : 0;
+    return 0;
 }
 
-/* A computation that ended before a device was asked counts for none. */
-static void count_outcome(const ANeuralNetworksExecution *execution, int result)
+void nn_rt_execution_complete(ANeuralNetworksExecution *execution, int result)
 {
-    ANeuralNetworksDevice *planned = execution->compilation->device;
-    bool is_helped = execution->failure.text[0] != '\0';
-    bool is_split = nn_rt_compilation_is_split(execution->compilation); /* its parts count */
-
-    if (!execution->device || result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
-        return;
-    if ((result || is_helped) && !is_split)
-        nn_rt_device_count_failure(planned);
-    if (!result && (is_helped || !is_split))
-        nn_rt_device_count_success(execution->device, is_helped);
-}
-
-void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result)
-{
-    count_outcome(execution, result);
     pthread_mutex_lock(&execution->lock);
     execution->state = NN_EXECUTION_COMPLETED;
     execution->result = nn_result_from_error(result);
@@ -305,6 +307,7 @@ struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecut
         .measure = execution->measure,
         .deadline_ns = deadline_ns,
         .loop_timeout_ns = execution->loop_timeout_ns,
+        .attributes = &execution->attributes,
     };
 }
 

@@ -7,7 +7,7 @@
  *          | begin, something missing   +--------------------+ begin, reusable
  *          +-----------------------------------------------> | (BAD_DATA)
  *
- * nn_rt_execution_begin() and nn_rt_execution_end() alone change the state, under
+ * nn_rt_execution_begin() and nn_rt_execution_complete() alone change the state, under
  * the lock; between them the computation belongs to one thread, which needs no
  * lock for the arguments, the binding and the results. Setters work in
  * PREPARATION only. Results can be asked for when COMPLETED.
@@ -16,6 +16,7 @@
 #define NN_RUNTIME_EXECUTION_EXECUTION_H
 
 #include "runtime/compilation/compilation.h"
+#include "runtime/diagnostic.h"
 #include "runtime/execution/binding.h"
 
 enum nn_rt_execution_state {
@@ -45,7 +46,8 @@ struct ANeuralNetworksExecution {
     bool measure;
     uint64_t timeout_ns;      /* 0: none */
     uint64_t loop_timeout_ns; /* NNHAL_NO_TIME: the default */
-    struct nn_rt_pace pace;   /* of compute(), if it is reusable */
+    struct nn_rt_attributes attributes;
+    struct nn_rt_pace pace; /* of compute(), if it is reusable */
     struct nn_rt_arguments arguments;
     struct nn_rt_binding binding;
     struct nn_rt_steps *steps; /* of a compilation that is split; NULL: none yet */
@@ -54,8 +56,10 @@ struct ANeuralNetworksExecution {
     struct nnhal_part_info *parts; /* who computed them, but for size */
     struct nn_arena arena;         /* of replies */
     struct nn_rt_execution_shape *shapes;
-    ANeuralNetworksDevice *device; /* that was asked last; NULL: none since begin */
-    struct nn_why failure;         /* of the compilation's device, where another one computed */
+    ANeuralNetworksDiagnosticExecutionMode mode; /* of the last computation */
+    uint64_t begin_ns;                           /* of it; 0: nobody listens */
+    ANeuralNetworksDevice *device;               /* that was asked last; NULL: none since begin */
+    struct nn_why failure; /* of the compilation's device, where another one computed */
     struct nnhal_timing timing;
     struct nnhal_timing timing_fenced; /* from the end of the dependencies */
 };
@@ -90,14 +94,17 @@ int nn_rt_execution_set_measure(ANeuralNetworksExecution *execution, bool enable
                                 struct nn_why *why);
 int nn_rt_execution_set_timeout(ANeuralNetworksExecution *execution, uint64_t duration_ns,
                                 struct nn_why *why);
+int nn_rt_execution_add_attribute(ANeuralNetworksExecution *execution,
+                                  const struct nn_rt_attribute *attribute, struct nn_why *why);
 int nn_rt_execution_set_loop_timeout(ANeuralNetworksExecution *execution, uint64_t duration_ns,
                                      struct nn_why *why);
 
 /* -- computing; see also computation.h ------------------------------------------ */
 
 /* nn_rt_execution_begin() - Returns: 0: the caller owns the computation and ends it
- * with nn_rt_execution_end(); BAD_STATE; BAD_DATA (completed by that); DEAD_OBJECT. */
-int nn_rt_execution_begin(ANeuralNetworksExecution *execution, struct nn_why *why);
+ * with nn_rt_execution_end() (outcome.h); BAD_STATE; BAD_DATA (completed by that); DEAD_OBJECT. */
+int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
+                          ANeuralNetworksDiagnosticExecutionMode mode, struct nn_why *why);
 
 /* nn_rt_execution_get_device() - what computed last. Returns: 0, BAD_STATE. */
 int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_why *why,
@@ -120,8 +127,8 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_rt_prepa
  * inputs need. Returns: 0, OP_FAILED. */
 int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why);
 
-/* nn_rt_execution_end() - result is any result of a function here. The devices' counts are told. */
-void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result);
+/* nn_rt_execution_complete() - the last step of nn_rt_execution_end(). */
+void nn_rt_execution_complete(ANeuralNetworksExecution *execution, int result);
 
 /* nn_rt_execution_check_fenced() - what startComputeWithDependencies asks beyond
  * begin: a duration only with one listed device, outputs fully specified.

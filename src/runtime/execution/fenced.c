@@ -75,6 +75,8 @@ static int launch_bound(ANeuralNetworksExecution *execution,
     if (!args.execution) {
         args.prepared_model = execution->binding.prepared->id;
         args.request = execution->binding.request;
+        args.n_hints = execution->attributes.n;
+        args.hints = execution->attributes.hints;
     }
     return call_execute_fenced(execution, &args, why, ret_fenced);
 }

@@ -40,7 +40,7 @@ static int accept_shape(ANeuralNetworksExecution *execution, uint32_t i,
         !nn_dims_merge(output->n_dims, output->dims, from->n_dimensions, from->dimensions,
                        &shape->n_dims, shape->dims))
         return driver_fault(execution, why, "dimensions that contradict the model's", i);
-    if (!nn_operand_bytes(operand->type, shape->n_dims, shape->dims, &n_bytes))
+    if (!nn_io_bytes(operand, shape->n_dims, shape->dims, &n_bytes))
         return driver_fault(execution, why, "dimensions beyond 4 GiB", i);
     if (!shape->is_sufficient)
         return 0;
@@ -108,10 +108,10 @@ static void copy_outputs(ANeuralNetworksExecution *execution)
 
         if (output->kind != NN_ARGUMENT_POINTER)
             continue;
-        if (!nn_type_bytes(io->outputs[i].type))
+        if (nn_type_is_oem(io->outputs[i].type))
             n_bytes = output->length;
         else
-            nn_operand_bytes(io->outputs[i].type, shape->n_dims, shape->dims, &n_bytes);
+            nn_io_bytes(&io->outputs[i], shape->n_dims, shape->dims, &n_bytes);
         nn_rt_binding_copy_out(&execution->binding, output, n_bytes);
     }
 }

@@ -36,7 +36,7 @@ static int measure_source(struct memory_copy *copy)
     if (!nn_rt_domain_get_dims(copy->from->domain, &copy->n_dims, copy->dims))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the source is not initialized: copy into it, or compute into it, first");
-    if (!nn_operand_bytes(domain->roles.operand->type, copy->n_dims, copy->dims, &copy->n_bytes))
+    if (!nn_io_bytes(domain->roles.operand, copy->n_dims, copy->dims, &copy->n_bytes))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA, "the source holds more than 4 GiB");
     return 0;
 }
@@ -59,8 +59,7 @@ static int check_domain(struct memory_copy *copy)
     if (!nn_dims_known(roles->operand->type, copy->n_dims, copy->dims))
         return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                        "the destination's dimensions are open, and the source has none to tell");
-    if (nn_operand_bytes(roles->operand->type, copy->n_dims, copy->dims, &n_bytes) &&
-        n_bytes == copy->n_bytes)
+    if (nn_io_bytes(roles->operand, copy->n_dims, copy->dims, &n_bytes) && n_bytes == copy->n_bytes)
         return 0;
     return nn_fail(copy->why, ANEURALNETWORKS_BAD_DATA,
                    "the source has %llu bytes, the destination's dimensions need another number",

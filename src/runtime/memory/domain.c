@@ -188,8 +188,7 @@ static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
             !nn_rt_compilation_is_split(roles->roles[i].compilation))
             return false;
     return nn_dims_known(roles->operand->type, roles->n_dims, roles->dims) &&
-           nn_operand_bytes(roles->operand->type, roles->n_dims, roles->dims, ret_bytes) &&
-           *ret_bytes;
+           nn_io_bytes(roles->operand, roles->n_dims, roles->dims, ret_bytes) && *ret_bytes;
 }
 
 static int domain_new(const struct nn_rt_roles *roles, struct nn_rt_domain **ret_domain)
@@ -234,7 +233,7 @@ int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why
     if (!r)
         r = domain_allocate(domain, why);
     if (!r) {
-        nn_operand_bytes(desc->roles.operand->type, desc->roles.n_dims, desc->roles.dims, &n_bytes);
+        nn_io_bytes(desc->roles.operand, desc->roles.n_dims, desc->roles.dims, &n_bytes);
         r = nn_rt_memory_new_in_device(n_bytes, &memory);
     } else if (r > 0 && can_use_pool(&desc->roles, &n_bytes)) {
         nn_log("memory", NN_LOG_INFO, "%s; shared memory serves instead", why->text);

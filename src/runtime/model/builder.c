@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/types.h"
+#include "runtime/extension.h"
 #include "runtime/operand-type.h"
 
 #include <string.h>
@@ -115,15 +116,47 @@ static int check_operand(const struct nnhal_operand *operand, struct nn_why *why
     return nn_fail_refused(nn_operand_validate(&judged, why));
 }
 
+/* Bytes of a value, of an extension's type, too. */
+static bool value_bytes(const struct nnhal_operand *operand, const uint32_t *dimensions,
+                        uint64_t *ret_bytes)
+{
+    struct nnhal_operand sized = {.type = operand->type};
+
+    if (nn_type_is_extension(operand->type))
+        sized.location.length = nn_rt_extension_size(NULL, operand->type);
+    return nn_io_bytes(&sized, operand->n_dimensions, dimensions, ret_bytes);
+}
+
 /* Whether what is known of the dimensions fits 32 bits: unknown ones count as 1. */
-static bool fits_known(const ANeuralNetworksOperandType *type)
+static bool fits_known(const struct nnhal_operand *operand)
 {
     uint32_t known[NNHAL_MAX_RANK];
     uint64_t n_bytes;
 
-    for (uint32_t i = 0; i < type->dimensionCount; i++)
-        known[i] = type->dimensions[i] ? type->dimensions[i] : 1;
-    return nn_operand_bytes((uint32_t)type->type, type->dimensionCount, known, &n_bytes);
+    for (uint32_t i = 0; i < operand->n_dimensions; i++)
+        known[i] = operand->dimensions[i] ? operand->dimensions[i] : 1;
+    return value_bytes(operand, known, &n_bytes);
+}
+
+/* How an operand type came to be one: by Android, or by the extension of a device. */
+static int check_origin(const struct nnhal_operand *operand, struct nn_why *why)
+{
+    const struct nnhal_extension_operand_type *type = NULL;
+    int r = 0;
+
+    if (nn_type_is_base(operand->type))
+        return 0;
+    if (!nn_type_is_extension(operand->type))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%u is no operand type", operand->type);
+    r = nn_rt_extension_find_type(operand->type, why, &type);
+    if (r)
+        return r;
+    /* Without a rank nothing would tell it from a scalar. */
+    if (!type->is_tensor != !operand->n_dimensions)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "operand type %#x is a %s", operand->type,
+                       type->is_tensor ? "tensor: it needs a rank"
+                                       : "scalar: it has no dimensions");
+    return 0;
 }
 
 static int operand_check_type(const ANeuralNetworksOperandType *type, struct nn_why *why)
@@ -140,9 +173,10 @@ static int operand_check_type(const ANeuralNetworksOperandType *type, struct nn_
     r = nn_rt_operand_type_check_rank(type, why);
     if (r)
         return r;
-    if (!nn_type_is_base(operand.type))
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%d is no operand type", type->type);
-    if (!fits_known(type))
+    r = check_origin(&operand, why);
+    if (r)
+        return r;
+    if (!fits_known(&operand))
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand needs more than 4 GiB");
     return check_operand(&operand, why);
 }
@@ -228,7 +262,49 @@ int nn_rt_builder_set_channel_quant(ANeuralNetworksModel *model, int32_t index,
     return 0;
 }
 
+int nn_rt_builder_set_extension_data(ANeuralNetworksModel *model, int32_t index, const void *data,
+                                     size_t n_bytes, struct nn_why *why)
+{
+    struct nnhal_operand *operand;
+    const uint8_t *copy;
+    int r = nn_rt_builder_check_open(model, why);
+
+    if (!r)
+        r = check_index(model, index, why);
+    if (r)
+        return r;
+    operand = &model->operands[index];
+    if (!nn_type_is_extension(operand->type))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the operand is a %s, of no extension",
+                       nn_type_name(operand->type));
+    if (!data != !n_bytes || n_bytes > NNHAL_MAX_EXTENSION_DATA_BYTES)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "%zu bytes: extension data has 1 to %d; NULL and 0 take it away", n_bytes,
+                       NNHAL_MAX_EXTENSION_DATA_BYTES);
+    copy = nn_arena_dup(&model->arena, data, n_bytes);
+    if (!copy)
+        return nn_error_origin(-ENOMEM);
+    operand->extra_params = data ? NNHAL_EXTRA_EXTENSION : NNHAL_EXTRA_NONE;
+    operand->extension_data = (struct nnhal_bytes){n_bytes, data ? copy : NULL};
+    return 0;
+}
+
 /* -- values ------------------------------------------------------------------- */
+
+/* What nn_operand_validate_constant() cannot judge, it accepts. */
+static int check_constant(const struct nnhal_operand *operand, uint64_t n_bytes, struct nn_why *why)
+{
+    uint64_t n_needed;
+
+    if (!nn_type_is_extension(operand->type))
+        return nn_fail_refused(nn_operand_validate_constant(operand, n_bytes, why));
+    if (nn_dims_known(operand->type, operand->n_dimensions, operand->dimensions) &&
+        value_bytes(operand, operand->dimensions, &n_needed) && n_needed == n_bytes)
+        return 0;
+    return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                   "%llu bytes are not what the type and dimensions of the constant need",
+                   (unsigned long long)n_bytes);
+}
 
 /* An operand can become a constant unless it is an input or an output. */
 static int check_settable(const ANeuralNetworksModel *model, int32_t index, struct nn_why *why)
@@ -266,7 +342,7 @@ int nn_rt_builder_set_value(ANeuralNetworksModel *model, int32_t index, const vo
         set_value(model, index, NNHAL_NO_VALUE, value);
         return 0;
     }
-    r = nn_fail_refused(nn_operand_validate_constant(&model->operands[index], n_bytes, why));
+    r = check_constant(&model->operands[index], n_bytes, why);
     if (r)
         return r;
     if (!n_bytes)
@@ -296,7 +372,7 @@ int nn_rt_builder_set_value_from_memory(ANeuralNetworksModel *model, int32_t ind
             why, ANEURALNETWORKS_BAD_DATA,
             "a hardware buffer that is no BLOB holds arguments of executions, no constants");
     if (!r)
-        r = nn_fail_refused(nn_operand_validate_constant(&model->operands[index], n_bytes, why));
+        r = check_constant(&model->operands[index], n_bytes, why);
     if (!r)
         r = nn_rt_memory_check_range(memory, offset, n_bytes, why);
     if (r)
@@ -372,7 +448,7 @@ static int check_operation(const ANeuralNetworksModel *model,
     if (!operation->n_inputs || !operation->n_outputs)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "an operation without inputs or outputs");
     if (nn_type_is_extension(operation->type))
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%#x is no operation", operation->type);
+        r = nn_rt_extension_check_operation(operation->type, why);
     for (uint32_t i = 0; !r && i < operation->n_inputs; i++)
         r = check_index(model, operation->inputs[i], why);
     for (uint32_t i = 0; !r && i < operation->n_outputs; i++)

@@ -70,6 +70,8 @@ int nn_rt_builder_set_value_from_model(ANeuralNetworksModel *model, int32_t inde
 int nn_rt_builder_set_channel_quant(ANeuralNetworksModel *model, int32_t index,
                                     const ANeuralNetworksSymmPerChannelQuantParams *params,
                                     struct nn_why *why);
+int nn_rt_builder_set_extension_data(ANeuralNetworksModel *model, int32_t index, const void *data,
+                                     size_t n_bytes, struct nn_why *why);
 int nn_rt_builder_add_operation(ANeuralNetworksModel *model,
                                 const struct nnhal_operation *operation, struct nn_why *why);
 int nn_rt_builder_identify(ANeuralNetworksModel *model, uint32_t n_inputs, const uint32_t *inputs,

@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "base/error.h"
+#include "runtime/extension.h"
 
 #include <string.h>
 
@@ -230,7 +231,10 @@ static int linked_validate(struct nn_rt_model *finished, struct nn_why *why)
     r = nn_fail_refused(nn_model_validate(&model, sizes, &finished->arena, &finished->facts, why));
     if (r)
         return r;
-    return nn_model_io_init(&finished->io, &finished->model, &finished->arena);
+    r = nn_model_io_init(&finished->io, &finished->model, &finished->arena);
+    if (!r)
+        nn_model_io_size_extensions(&finished->io, nn_rt_extension_size, NULL);
+    return r;
 }
 
 int nn_rt_model_link(struct nn_rt_model *finished, struct nn_why *why)
@@ -245,6 +249,8 @@ int nn_rt_model_link(struct nn_rt_model *finished, struct nn_why *why)
         r = link_pools(&linker);
     if (!r)
         r = link_graphs(&linker);
+    if (!r)
+        r = nn_rt_extension_list(&finished->model, &finished->arena, why);
     if (!r)
         r = linked_validate(finished, why);
     return r;

@@ -13,6 +13,7 @@
 #define NN_RUNTIME_MODEL_MODEL_H
 
 #include "base/arena.h"
+#include "cache/hash.h"
 #include "model/validate.h"
 #include "runtime/device.h"
 #include "runtime/memory/memory.h"
@@ -43,7 +44,9 @@ struct nn_rt_model {
     ANeuralNetworksMemory **pools;
     struct nn_model_facts facts;
     struct nn_model_io io;
-    pthread_mutex_t lock; /* of answers */
+    pthread_mutex_t lock;        /* of what follows */
+    struct nn_hash architecture; /* of the structure without values, once it was asked for */
+    bool has_architecture;
     struct nn_rt_model_answer *answers;
 };
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/execution/outcome.h"
+
+#include "base/sys.h"
+#include "runtime/compilation/telling.h"
+#include "runtime/model/portrait.h"
+
+/* A computation that ended before a device was asked counts for none. */
+static void count_outcome(const ANeuralNetworksExecution *execution, int result)
+{
+    ANeuralNetworksDevice *planned = execution->compilation->device;
+    bool is_helped = execution->failure.text[0] != '\0';
+    bool is_split = nn_rt_compilation_is_split(execution->compilation); /* its parts count */
+
+    if (!execution->device || result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
+        return;
+    if ((result || is_helped) && !is_split)
+        nn_rt_device_count_failure(planned);
+    if (!result && (is_helped || !is_split))
+        nn_rt_device_count_success(execution->device, is_helped);
+}
+
+static void tell_outcome(const ANeuralNetworksExecution *execution, int result)
+{
+    ANeuralNetworksDiagnosticExecutionInfo info = {.mode = execution->mode,
+                                                   .timing = execution->timing};
+    char ids[NN_RT_DEVICE_ID_BYTES];
+
+    nn_rt_model_describe(execution->compilation->finished, &info.told);
+    nn_rt_device_format_id(execution->device, ids);
+    info.told.device_ids = ids;
+    info.told.code = nn_result_from_error(result);
+    info.told.duration_ns = execution->begin_ns ? nn_sys_now_ns() - execution->begin_ns
+                                                : NNHAL_NO_TIME;
+    info.told.is_cached = nn_rt_compilation_has_cache(execution->compilation);
+    nn_rt_diagnostic_tell_execution(&info);
+}
+
+/* Told first: when it is completed, the application may compute again. */
+void nn_rt_execution_end(ANeuralNetworksExecution *execution, int result)
+{
+    count_outcome(execution, result);
+    /* A part of another computation is told with it. */
+    if (execution->mode != ANNDIAG_EXECUTION_MODE_UNKNOWN && nn_rt_diagnostic_is_heard())
+        tell_outcome(execution, result);
+    nn_rt_execution_complete(execution, result);
+}

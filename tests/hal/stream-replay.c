@@ -177,7 +177,8 @@ static void learn_ids(struct replay *replay, const struct nn_codec_type *type, v
 static bool may_differ(const struct nn_codec_field *field)
 {
     static const char *const names[] = {
-        "message", "version", "pid", "token", "time_on_device_ns", "time_in_driver_ns",
+        "message", "version", "n_extensions",      "extensions",
+        "pid",     "token",   "time_on_device_ns", "time_in_driver_ns",
     };
 
     if (field->kind == NN_CODEC_ID || field->kind == NN_CODEC_F32)

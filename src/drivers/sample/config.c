@@ -41,7 +41,8 @@ static const char *read_line(char *line, struct config *config)
 {
     const struct name operations[] = {{"ADD", &config->accepts_add},
                                       {"MUL", &config->accepts_mul},
-                                      {"RELU", &config->accepts_relu}};
+                                      {"RELU", &config->accepts_relu},
+                                      {"FROM_FIXED", &config->accepts_from_fixed}};
     const struct name types[] = {{"TENSOR_FLOAT32", &config->accepts_float32}};
     const struct name memories[] = {
         {"ASHMEM", &config->accepts_memory[NNHAL_MEMORY_ASHMEM]},
@@ -82,6 +83,7 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
     *config = (struct config){.accepts_add = true,
                               .accepts_mul = true,
                               .accepts_relu = true,
+                              .accepts_from_fixed = true,
                               .accepts_float32 = true,
                               .accepts_memory = {true, true, true, true},
                               .leaves_buffers = true,
@@ -99,7 +101,8 @@ bool config_read(const char *path, struct config *config, char *text, size_t n_t
         if (unknown)
             snprintf(
                 text, n_text,
-                "%s:%u: %s is not known: a line is \"operations\" with ADD, MUL or RELU, "
+                "%s:%u: %s is not known: a line is \"operations\" with ADD, MUL, RELU or "
+                "FROM_FIXED, "
                 "\"types\" with TENSOR_FLOAT32, \"memories\" with ASHMEM, MMAP_FD, "
                 "HARDWARE_BUFFER_BLOB or HARDWARE_BUFFER, \"buffers\" with OWN, HOST or OPEN, or "
                 "\"bursts\" with OWN",

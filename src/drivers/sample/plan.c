@@ -47,6 +47,8 @@ bool accepts_operation(const struct config *config, uint32_t type)
         return config->accepts_mul;
     case NNHAL_OP_RELU:
         return config->accepts_relu;
+    case STEP_FROM_FIXED:
+        return config->accepts_from_fixed;
     default:
         return false;
     }
@@ -56,8 +58,11 @@ bool plan_supports(const struct sample_device *device, const struct nnhal_driver
                    const struct nnhal_operation *operation)
 {
     const struct nnhal_operand *operands = model->model->main.operands;
-    uint32_t n_tensors = operation->type == NNHAL_OP_RELU ? 1 : 2, activation;
+    uint32_t n_tensors = operation->type == NNHAL_OP_RELU ? 1 : 2, activation, bits;
 
+    if (extension_has_operation(model->model, operation->type))
+        return accepts_operation(&device->config, STEP_FROM_FIXED) &&
+               extension_read_operation(model->model, operation, &bits);
     if (!accepts_operation(&device->config, operation->type))
         return false;
     for (uint32_t i = 0; i < n_tensors; i++)
@@ -73,7 +78,7 @@ static void fill_value(struct value *value, const struct nnhal_operand *operand,
 {
     value->lifetime = operand->lifetime;
     if (operand->type != NNHAL_TENSOR_FLOAT32)
-        return; /* an activation: it is in its step */
+        return; /* an activation, which is in its step, or an input of FROM_FIXED */
     value->n_dimensions = operand->n_dimensions;
     if (operand->n_dimensions)
         memcpy(value->dimensions, operand->dimensions, operand->n_dimensions * sizeof(uint32_t));
@@ -93,6 +98,17 @@ static void fill_values(struct plan *plan, const struct nnhal_driver_model *mode
         plan->values[graph->input_indexes[i]].io_index = i;
     for (uint32_t i = 0; i < graph->n_output_indexes; i++)
         plan->values[graph->output_indexes[i]].io_index = i;
+}
+
+static void fill_own_step(struct sample_step *step, const struct nnhal_operation *operation,
+                          const struct nnhal_model *model)
+{
+    *step = (struct sample_step){
+        .operation = STEP_FROM_FIXED,
+        .inputs = {operation->inputs[0], operation->inputs[0]},
+        .output = operation->outputs[0],
+    };
+    extension_read_operation(model, operation, &step->fraction_bits);
 }
 
 static void fill_step(struct sample_step *step, const struct nnhal_operation *operation,
@@ -160,7 +176,10 @@ uint32_t plan_make(const struct sample_device *device, const struct nnhal_driver
         memcpy(plan->operand_values, bytes->data, bytes->size);
     fill_values(plan, model);
     for (uint32_t i = 0; i < graph->n_operations; i++)
-        fill_step(&plan->steps[i], &graph->operations[i], model);
+        if (extension_has_operation(model->model, graph->operations[i].type))
+            fill_own_step(&plan->steps[i], &graph->operations[i], model->model);
+        else
+            fill_step(&plan->steps[i], &graph->operations[i], model);
     *ret_plan = plan;
     return NNHAL_NONE;
 }

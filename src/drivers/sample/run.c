@@ -138,6 +138,17 @@ static void strides_of(const struct tensor *tensor, uint32_t rank, uint64_t *str
     }
 }
 
+/* An element of an input as a float; those of FROM_FIXED are int16_t. */
+static float input_load(const struct sample_step *step, const struct tensor *tensor, uint64_t i)
+{
+    int16_t fixed;
+
+    if (step->operation != STEP_FROM_FIXED)
+        return element_load(tensor->data, i);
+    memcpy(&fixed, (const unsigned char *)tensor->data + i * sizeof(fixed), sizeof(fixed));
+    return (float)fixed / (float)(1u << step->fraction_bits);
+}
+
 static float elements_combine(const struct sample_step *step, float a, float b)
 {
     if (step->operation == NNHAL_OP_ADD)
@@ -160,9 +171,8 @@ static void operation_compute(const struct sample_step *step, const struct tenso
     strides_of(b, rank, strides_b);
     strides_of(out, rank, strides_out);
     for (uint64_t i = 0; i < n; i++) {
-        element_store(
-            data, at_out,
-            elements_combine(step, element_load(a->data, at_a), element_load(b->data, at_b)));
+        element_store(data, at_out,
+                      elements_combine(step, input_load(step, a, at_a), input_load(step, b, at_b)));
         for (uint32_t d = rank; d-- > 0;) {
             at_a += strides_a[d];
             at_b += strides_b[d];

@@ -6,6 +6,7 @@
  *     plan.c     from a model to a list of steps, once, in prepare()
  *     run.c      the steps, with shapes, in execute()
  *     keep.c     a plan as the bytes of a compilation cache, and back
+ *     extension.c  an operand type and an operation of the driver's own
  *     buffers.c  buffers in a layout of the device's own, if it is told to hold any
  *
  * Copy this folder, rename it, and replace plan.c, run.c, keep.c and buffers.c by
@@ -22,6 +23,7 @@ struct config {
     bool accepts_add;
     bool accepts_mul;
     bool accepts_relu;
+    bool accepts_from_fixed;
     bool accepts_float32;
     bool accepts_memory[4]; /* by enum nnhal_memory_kind */
     bool holds_buffers;     /* itself; else, if it is so */
@@ -56,10 +58,14 @@ struct value {
     uint32_t dimensions[NNHAL_MAX_RANK];
 };
 
+/* The extension's operation in a step: its code in a model has the model's prefix. */
+#define STEP_FROM_FIXED UINT32_MAX
+
 struct sample_step {
-    uint32_t operation; /* enum nnhal_operation_type */
+    uint32_t operation; /* enum nnhal_operation_type, or STEP_FROM_FIXED */
     uint32_t activation;
-    uint32_t inputs[2]; /* values; RELU has one */
+    uint32_t fraction_bits; /* of FROM_FIXED */
+    uint32_t inputs[2];     /* values; RELU and FROM_FIXED have one */
     uint32_t output;
 };
 
@@ -80,6 +86,16 @@ bool accepts_operation(const struct config *config, uint32_t type);
 /* plan_supports() - whether this operation of the main subgraph can be a step. */
 bool plan_supports(const struct sample_device *device, const struct nnhal_driver_model *model,
                    const struct nnhal_operation *operation);
+
+extern const struct nnhal_extension sample_extension;
+
+/* extension_has_operation() - whether an operation of a model is FROM_FIXED. */
+bool extension_has_operation(const struct nnhal_model *model, uint32_t type);
+
+/* extension_read_operation() - the parameter of a FROM_FIXED. Returns: false if its operands are not
+ * what it takes. */
+bool extension_read_operation(const struct nnhal_model *model,
+                              const struct nnhal_operation *operation, uint32_t *ret_bits);
 
 /* plan_new() - zeroed, with n_bytes for operand values. Returns: NULL if memory is short. */
 struct plan *plan_new(const struct sample_device *device, uint32_t n_values, uint32_t n_steps,

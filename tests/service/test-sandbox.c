@@ -501,10 +501,10 @@ TEST(a_service_warns_of_each_wall_that_is_missing)
     static const struct nn_sys_fakes fakes[] = {
         {.has_no_namespaces = true}, {.landlock_version = no_version}, {.has_no_seccomp = true}};
     static const char *const warnings[] = {
-        "warning: the driver's process has no root of its own: the kernel, or its "
-        "settings, refuse namespaces: Function not implemented",
-        "the driver's process is without Landlock: the kernel",
-        "the driver's process is without seccomp: the kernel"};
+        "warning: the driver's process has no root of its own: the kernel, or its settings, refuse",
+        "warning: the driver's process is without Landlock: the kernel has none",
+        "warning: the driver's process is without seccomp: the kernel has none",
+    };
 
     for (size_t i = 0; i < NN_N_ELEMENTS(fakes) && !NN_IS_SANITIZED; i++) {
         char text[4096] = "";

@@ -429,6 +429,16 @@ size_t nn_permits_n_waiting(struct nn_permits *permits, uint64_t id)
     return n;
 }
 
+/* Under the lock. Returns: false if memory is short, and nothing is counted. */
+static bool permit_open_locked(struct nn_permit *permit, uint64_t user, uint64_t now_ns)
+{
+    permit->n_running = 0;
+    permit->user = permits_get(permit->permits, user, now_ns);
+    if (permit->user)
+        permit->user->n_permits++;
+    return permit->user != NULL;
+}
+
 void nn_permit_begin(struct nn_permit *permit, struct nn_permits *permits, uint64_t user,
                      enum nn_jobs_priority priority)
 {
@@ -441,16 +451,25 @@ void nn_permit_begin(struct nn_permit *permit, struct nn_permits *permits, uint6
         return;
     pthread_mutex_lock(&permits->lock);
     now_ns = permits->clock();
-    permit->user = permits_get(permits, user, now_ns);
-    if (permit->user) {
-        permit->user->n_permits++;
-        permit->n_running = 0;
+    if (permit_open_locked(permit, user, now_ns))
         permit_enter_locked(permit, false, now_ns);
-    }
     pthread_mutex_unlock(&permits->lock);
 }
 
-void nn_permit_end(struct nn_permit *permit)
+void nn_permit_open(struct nn_permit *permit, struct nn_permits *permits, uint64_t user,
+                    enum nn_jobs_priority priority)
+{
+    permit->permits = permits;
+    permit->user = NULL;
+    permit->priority = priority;
+    if (!permits)
+        return;
+    pthread_mutex_lock(&permits->lock);
+    permit_open_locked(permit, user, permits->clock());
+    pthread_mutex_unlock(&permits->lock);
+}
+
+static void permit_stop(struct nn_permit *permit, bool has_entered)
 {
     uint64_t now_ns;
 
@@ -458,11 +477,22 @@ void nn_permit_end(struct nn_permit *permit)
         return;
     pthread_mutex_lock(&permit->permits->lock);
     now_ns = permit->permits->clock();
-    permit_uncount(permit, now_ns);
+    if (has_entered)
+        permit_uncount(permit, now_ns);
     permit->user->n_permits--;
     permits_settle(permit->permits, now_ns);
     pthread_mutex_unlock(&permit->permits->lock);
     permit->user = NULL;
+}
+
+void nn_permit_end(struct nn_permit *permit)
+{
+    permit_stop(permit, true);
+}
+
+void nn_permit_close(struct nn_permit *permit)
+{
+    permit_stop(permit, false);
 }
 
 void nn_permit_set_priority(struct nn_permit *permit, enum nn_jobs_priority priority)

@@ -72,6 +72,12 @@ void nn_permit_begin(struct nn_permit *permit, struct nn_permits *permits, uint6
 /* nn_permit_end() - the same thread leaves, last of all. */
 void nn_permit_end(struct nn_permit *permit);
 
+/* nn_permit_open() - work of a user that begins on no thread yet: as nn_permit_begin(), but no
+ * thread enters, and none waits. nn_permit_close() - when no thread has entered any more. */
+void nn_permit_open(struct nn_permit *permit, struct nn_permits *permits, uint64_t user,
+                    enum nn_jobs_priority priority);
+void nn_permit_close(struct nn_permit *permit);
+
 /* nn_permit_set_priority() - while one thread has entered. */
 void nn_permit_set_priority(struct nn_permit *permit, enum nn_jobs_priority priority);
 

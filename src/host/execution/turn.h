@@ -24,4 +24,9 @@ const struct nnhal_turn *nn_turn_begin(struct nn_call *call, struct nn_turn *tur
 /* nn_turn_end() - after it. May wait, as base/permits.h says. */
 void nn_turn_end(struct nn_turn *turn);
 
+/* nn_turn_offer() - of work that the driver's own threads will make, with a permit that was opened
+ * for it (nn_permit_open()). Returns: what the driver is given, which may be NULL. */
+const struct nnhal_turn *nn_turn_offer(const struct nnhal_driver *driver, struct nn_permit *permit,
+                                       struct nn_turn *turn);
+
 #endif

@@ -8,8 +8,8 @@
 
 #include <pthread.h>
 
-/* nn_thread_start() - a joinable thread. name (at most 15 bytes) is what ps and
- * gdb show. Returns: 0, -EAGAIN. */
+/* nn_thread_start() - a joinable thread. name (at most 15 bytes) is what ps and gdb show; it is
+ * borrowed until the thread has begun. Returns: 0, -EAGAIN (no thread, or no memory). */
 int nn_thread_start(const char *name, void *(*main)(void *argument), void *argument,
                     pthread_t *ret_thread);
 

@@ -318,9 +318,14 @@ static int sync_dma_buf(const struct nn_region *region, uint64_t flags)
     return nn_error_trace(r);
 }
 
+bool nn_region_is_device_memory(const struct nn_region *region)
+{
+    return region->is_dma_buf && region->mapping;
+}
+
 int nn_region_begin_access(struct nn_region *region, bool is_write)
 {
-    if (!region->is_dma_buf || !region->mapping)
+    if (!nn_region_is_device_memory(region))
         return 0;
     return sync_dma_buf(region, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ |
                                     (is_write ? DMA_BUF_SYNC_WRITE : 0U));

@@ -104,6 +104,10 @@ bool nn_region_is_broken(const struct nn_region *region);
 int nn_region_begin_access(struct nn_region *region, bool is_write);
 int nn_region_end_access(struct nn_region *region, bool is_write);
 
+/* nn_region_is_device_memory() - a dma-buf that a CPU can read: its contents may be elsewhere
+ * before nn_region_begin_access(). */
+bool nn_region_is_device_memory(const struct nn_region *region);
+
 NN_DEFINE_CLEANUP(struct nn_region, nn_region_unref)
 
 #endif

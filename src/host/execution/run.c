@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - runs a binding, and checks what the driver says that it did */
+#include "host/execution/run.h"
+
 #include "base/sys.h"
 #include "host/caching/reoptimize.h"
-#include "host/memory/admission.h"
 #include "host/services.h"
 #include "host/execution/stalling.h"
 #include "host/execution/overdue.h"
@@ -175,16 +176,12 @@ static uint64_t clamp_loop_timeout(uint64_t timeout_ns)
     return timeout_ns < NNHAL_MAX_LOOP_TIMEOUT_NS ? timeout_ns : NNHAL_MAX_LOOP_TIMEOUT_NS;
 }
 
-/* What is not measured, or makes no sense, is absent; the time in the driver
- * is what the host has seen if the driver does not say. */
-static struct nnhal_timing check_timing(const struct nnhal_execution *execution, uint64_t begin_ns)
+struct nnhal_timing nn_run_time(const struct nnhal_execution *execution, uint64_t elapsed_ns)
 {
     struct nnhal_timing timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
-    uint64_t elapsed_ns;
 
     if (!execution->measure)
         return timing;
-    elapsed_ns = nn_sys_now_ns() - begin_ns;
     timing = execution->timing;
     if (timing.time_in_driver_ns > elapsed_ns)
         timing.time_in_driver_ns = elapsed_ns;
@@ -193,14 +190,14 @@ static struct nnhal_timing check_timing(const struct nnhal_execution *execution,
     return timing;
 }
 
-/* The driver's part. outputs are a copy of the admission's. */
-static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *admission,
-                               const struct nn_binding_run *run, struct nnhal_output *outputs,
-                               struct nnhal_timing *timing)
+struct nnhal_execution nn_run_describe(const struct nn_admission *admission,
+                                       const struct nn_binding_run *run,
+                                       struct nnhal_output *outputs)
 {
     const struct nn_prepared *prepared = admission->binding->prepared;
-    struct nnhal_execution execution = {
-        .size = sizeof(execution),
+
+    return (struct nnhal_execution){
+        .size = sizeof(struct nnhal_execution),
         .n_inputs = prepared->io.n_inputs,
         .n_outputs = prepared->io.n_outputs,
         .inputs = admission->inputs,
@@ -213,9 +210,16 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
         .is_cancelled = run->is_cancelled,
         .n_hints = admission->binding->n_hints,
         .hints = admission->binding->hints,
-        .report_step = step_listener,
-        .report_ctx = step_listener_ctx,
     };
+}
+
+/* The driver's part. */
+static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *admission,
+                               const struct nn_binding_run *run, struct nnhal_output *outputs,
+                               struct nnhal_timing *timing)
+{
+    const struct nn_prepared *prepared = admission->binding->prepared;
+    struct nnhal_execution execution = nn_run_describe(admission, run, outputs);
     uint64_t begin_ns = run->measure ? nn_sys_now_ns() : 0;
     struct nn_quota_charge charge = {.account = NULL};
     struct nn_overdue_call overdue;
@@ -226,6 +230,8 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
         status = nn_call_charge_memory(call, prepared->run_bytes, &charge);
     if (status != NNHAL_NONE)
         return status;
+    execution.report_step = step_listener;
+    execution.report_ctx = step_listener_ctx;
     execution.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
     nn_overdue_begin(&overdue, "execute", call->session, run->deadline_ns);
@@ -234,7 +240,7 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
     nn_overdue_end(&overdue);
     nn_turn_end(&turn);
     nn_quota_release(&charge);
-    *timing = check_timing(&execution, begin_ns);
+    *timing = nn_run_time(&execution, run->measure ? nn_sys_now_ns() - begin_ns : 0);
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE)
         return status;
     return nn_call_check_driver(call, status, "execute");
@@ -252,6 +258,23 @@ static uint32_t begin_run(struct nn_call *call, const struct nn_admission *admis
     return begin_access(call, admission->binding);
 }
 
+static uint32_t say_broken(struct nn_call *call)
+{
+    return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
+                        "the file of a pool was made smaller while it was in use: leave it alone, "
+                        "or seal it against shrinking");
+}
+
+uint32_t nn_run_judge(struct nn_call *call, const struct nn_admission *admission,
+                      const struct nnhal_output *outputs, uint32_t status)
+{
+    if (is_broken(admission->binding))
+        return say_broken(call);
+    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
+        return status;
+    return check_outputs(call, admission, outputs, status);
+}
+
 /* What came of it: status is the driver's, outputs what it says of them. */
 static uint32_t end_run(struct nn_call *call, const struct nn_admission *admission,
                         const struct nnhal_output *outputs, uint32_t status)
@@ -259,17 +282,11 @@ static uint32_t end_run(struct nn_call *call, const struct nn_admission *admissi
     const struct nn_binding *binding = admission->binding;
     bool is_written = end_access(binding, binding->n_pools);
 
-    if (is_broken(binding))
-        return nn_call_fail(
-            call, NNHAL_GENERAL_FAILURE,
-            "the file of a pool was made smaller while it was in use: leave it alone, "
-            "or seal it against shrinking");
-    if (status != NNHAL_NONE && status != NNHAL_OUTPUT_INSUFFICIENT_SIZE)
-        return status;
-    if (!is_written)
+    if (!is_written && !is_broken(binding) &&
+        (status == NNHAL_NONE || status == NNHAL_OUTPUT_INSUFFICIENT_SIZE))
         return nn_call_fail(call, NNHAL_GENERAL_FAILURE,
                             "what was computed cannot be written back to the file of a pool");
-    return check_outputs(call, admission, outputs, status);
+    return nn_run_judge(call, admission, outputs, status);
 }
 
 /* Whether buffers that were too small have grown, and the driver is to execute once more. */

@@ -61,6 +61,11 @@ struct nnhal_driver_services {
     /* Gives back what was charged, when the memory was freed. What is still charged when
      * release() returns, or a failed prepare(), the host gives back. Since 0.2. */
     void (*uncharge)(void *ctx, void *account, uint64_t n_bytes);
+    /* Ends a fenced execution that execute_fenced() has taken, once, on any thread, also before
+     * execute_fenced() returns. explain() on the same thread gives a failure its sentence. Before
+     * it returns, the host may call the release functions of what the execution used: the caller
+     * holds no lock that they need. An id that has ended is reported as a defect. Since 0.2. */
+    void (*end_fenced)(void *ctx, uint64_t id, uint32_t status);
 };
 
 /* A memory as it is, for a driver whose device reads descriptors itself, above all
@@ -258,6 +263,48 @@ struct nnhal_execution {
     const struct nnhal_hint *hints;
 };
 
+/* -- fenced executions -------------------------------------------------------
+ *
+ * A fenced execution waits for fences, computes, and signals a fence of its own. A driver needs
+ * no code for it: the host waits, calls execute() and signals. With execute_fenced() a driver
+ * takes the execution into a queue of its device at once and waits there, so that chained
+ * executions follow each other without the host in between (doc/driver/fences.md).
+ *
+ * A fence is a descriptor that is only polled, never read or written: no event: not yet; POLLERR,
+ * or POLLHUP without POLLIN: what it stands for has failed; POLLIN: it went well. Fences of this
+ * project and sync_file descriptors of the kernel both obey this.
+ *
+ *     host                                  driver
+ *     execute_fenced(fenced) -------------> queues it, returns NNHAL_NONE
+ *                                           waits for all fences, computes
+ *     checks, signals the fence <---------- services->end_fenced(id, status)
+ *
+ * Ownership: fenced, the execution, its arguments and the fences are the host's, and stay as they
+ * are, mapped and open, from the call until end_fenced() is called. Then they are gone.
+ * Order: executions are handed over in the order in which a client launched them. A device may
+ * compute them in another one; an execution whose fences are active must not delay the rest.
+ * Failure: if a fence ends in error, the driver computes nothing and ends the execution with
+ * NNHAL_GENERAL_FAILURE. What waits for the execution's own fence fails by that.
+ * Cancellation: when the deadline passes, also during the wait, or the client is gone, the host
+ * sets is_cancelled of the execution, lets its fence end in error, and calls cancel_fenced(), which
+ * wakes the driver. The driver still calls end_fenced(), soon: in a service that has waited for it
+ * for 10 s (NNHAL_OVERDUE_MS), the process ends. In an application the session's end waits.
+ * Not handed over, but executed with execute() when the fences have signalled: executions with
+ * arguments in buffers of allocate_buffer() or allocate(), in files that may stall, in dma-bufs
+ * for which import_memory() returned nothing, and with a time limit from the end of the fences. */
+
+struct nnhal_fenced {
+    size_t size;
+    uint64_t id; /* never 0, never used twice */
+    /* As for execute(), except that all shapes are known, that report_step is NULL, and that a
+     * turn's enter() and leave() are called around the computation by the thread that makes it.
+     * timing.time_in_driver_ns counts from the moment in which the last fence had signalled. */
+    struct nnhal_execution *execution;
+    const int32_t *fences;
+    uint32_t n_fences; /* at most NNHAL_MAX_FENCES; those that had signalled are left out */
+    uint32_t reserved;
+};
+
 /* A use of a buffer: as an input or an output of a prepared model, which may be
  * released while the buffer lives. */
 struct nnhal_driver_role {
@@ -444,6 +491,14 @@ struct nnhal_driver {
      * constants, operands and values in between. Since 0.2. */
     uint32_t charges_memory;
     uint32_t reserved2;
+
+    /* Fenced executions: both or none. execute_fenced() takes one into the device's queue, and does
+     * not wait. Any status but NNHAL_NONE: it was not taken, and end_fenced() is not called.
+     * cancel_fenced() says that is_cancelled of an execution was set: a thread that waits for its
+     * fences looks. It may come before execute_fenced() returns, and after end_fenced(), which is no
+     * error; it does not wait. Since 0.2. */
+    uint32_t (*execute_fenced)(void *prepared, struct nnhal_fenced *fenced);
+    void (*cancel_fenced)(void *prepared, uint64_t id);
 };
 
 /* The only exported symbol. configuration is the text behind ':' in the name of the

@@ -191,6 +191,13 @@ static const char *check_bursts(const struct nnhal_driver *driver)
                : "it has one of burst_opened and burst_closed, but not both";
 }
 
+static const char *check_fenced(const struct nnhal_driver *driver)
+{
+    return !driver->execute_fenced == !driver->cancel_fenced
+               ? NULL
+               : "it has one of execute_fenced and cancel_fenced, but not both";
+}
+
 static const char *check_driver(const struct nnhal_driver *driver)
 {
     const char *wrong = check_identity(driver);
@@ -207,6 +214,8 @@ static const char *check_driver(const struct nnhal_driver *driver)
         wrong = check_buffers(driver);
     if (!wrong)
         wrong = check_bursts(driver);
+    if (!wrong)
+        wrong = check_fenced(driver);
     return wrong;
 }
 

@@ -7,6 +7,7 @@
 #include "host/burst/burst.h"
 #include "host/caching/cache.h"
 #include "host/caching/reoptimize.h"
+#include "host/execution/device-queue.h"
 #include "host/execution/fence-watcher.h"
 #include "host/execution/overdue.h"
 #include "host/execution/stalling.h"
@@ -43,6 +44,7 @@ static int open_device(struct nn_host *host, nn_driver_main driver_main, const c
         return nn_error_trace(r);
     host->level = nn_level_from_feature(host->driver.feature_level);
     nn_services_init(&host->services);
+    nn_device_queue_init(host);
     nn_services_clear();
     status = host->driver.open(&host->services, &host->device);
     if (status != NNHAL_NONE)
@@ -121,6 +123,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
     nn_quota_done(&host->quota);
     free(host->module);
     pthread_mutex_destroy(&host->fence_watcher_lock);
+    nn_device_queue_done(host);
     free(host);
     return NULL;
 }

@@ -18,10 +18,18 @@
 #include <semaphore.h>
 
 struct nn_buffer;
+struct nn_device_run;
 struct nn_fence_watcher;
 struct nn_jobs;
 struct nn_permits;
 struct nn_token_map;
+
+/* The fenced executions that the driver has, oldest first (execution/device-queue.h). */
+struct nn_device_queue {
+    pthread_mutex_t lock;
+    uint64_t last_id;
+    struct nn_device_run *first, *last;
+};
 
 struct nn_host {
     uint32_t n_refs;
@@ -33,7 +41,8 @@ struct nn_host {
     struct nn_quota quota;
     pthread_mutex_t fence_watcher_lock;
     struct nn_fence_watcher *watcher; /* made by the first fenced execution */
-    struct nn_jobs *stalling;   /* made by the first stalling file (stalling.h); the same lock */
+    struct nn_jobs *stalling; /* made by the first stalling file (stalling.h); the same lock */
+    struct nn_device_queue device_queue;
     struct nn_permits *permits; /* of the CPUs that users share; NULL: they do not */
     uint64_t last_session;
     uint64_t copied_bytes; /* atomic */

@@ -208,6 +208,10 @@ TEST(malformed_extensions_are_refused)
 }
 TEST_END
 
+static void cancel_nothing(void *prepared, uint64_t id)
+{
+}
+
 TEST(missing_callbacks_are_refused)
 {
     fake_reset();
@@ -227,6 +231,8 @@ TEST(missing_callbacks_are_refused)
     expect_table(-EPROTO, "not all four");
     fake.driver.release_buffer = NULL;
     expect_table(-EPROTO, "not all four");
+    fake.driver.cancel_fenced = cancel_nothing;
+    expect_table(-EPROTO, "one of execute_fenced and cancel_fenced");
 }
 TEST_END
 

@@ -8,6 +8,7 @@
 struct fake fake;
 bool fake_holds_buffers;
 bool fake_charges_memory;
+void (*fake_on_reset)(void);
 
 /* A buffer of its own; the value is inverted. */
 struct buffer {
@@ -298,6 +299,8 @@ void fake_reset(void)
         fake.driver.copy_to = fake_copy_to;
         fake.driver.copy_from = fake_copy_from;
     }
+    if (fake_on_reset)
+        fake_on_reset();
 }
 
 const struct nnhal_driver *fake_main(const char *configuration)

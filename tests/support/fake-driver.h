@@ -53,6 +53,9 @@ extern bool fake_holds_buffers;
 /* Whether it says that it charges what it takes; set before fake_reset(). */
 extern bool fake_charges_memory;
 
+/* Changes fake.driver at the end of fake_reset(); NULL: nothing is changed. */
+extern void (*fake_on_reset)(void);
+
 /* fake_reset() - an honest driver of level 8 that succeeds. */
 void fake_reset(void);
 

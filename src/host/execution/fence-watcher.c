@@ -81,7 +81,20 @@ static void end_wait(const struct nn_fence_watcher *watcher, struct nn_fenced_wa
     close(steal_fd(&wait->fd));
 }
 
-/* Once ended it stays as it is. The fence tells of it later, in fence_fire(). */
+/* No longer in progress: its fences are waited for no more. */
+static void fenced_leave(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
+{
+    for (uint32_t i = 0; i < fenced->n_waits; i++)
+        if (fenced->cancel)
+            closep(&fenced->waits[i].fd); /* a device was waiting for it */
+        else
+            end_wait(watcher, &fenced->waits[i]);
+    unlink_fenced(watcher, fenced);
+    nn_quota_release(&fenced->fences_charge);
+}
+
+/* Once ended it stays as it is. The fence tells of it later, in fence_fire(). What a device has
+ * stays in progress until the device is done: it may be waiting for the fences. */
 static void fenced_end(struct nn_fence_watcher *watcher, struct nn_fenced *fenced, uint32_t status,
                        const char *text)
 {
@@ -90,10 +103,8 @@ static void fenced_end(struct nn_fence_watcher *watcher, struct nn_fenced *fence
     fenced->state = NN_FENCED_ENDED;
     fenced->status = status;
     snprintf(fenced->text, sizeof(fenced->text), "%s", text ? text : "");
-    for (uint32_t i = 0; i < fenced->n_waits; i++)
-        end_wait(watcher, &fenced->waits[i]);
-    unlink_fenced(watcher, fenced);
-    nn_quota_release(&fenced->fences_charge);
+    if (!fenced->cancel)
+        fenced_leave(watcher, fenced);
 }
 
 /* Signals the execution's own fence. */
@@ -228,6 +239,8 @@ static bool check_time(struct nn_fence_watcher *watcher, struct nn_fenced *fence
 {
     bool is_waiting = fenced->state == NN_FENCED_WAITING;
 
+    if (fenced->state == NN_FENCED_ENDED)
+        return true; /* a device still has it */
     if (is_waiting && __atomic_load_n(&fenced->is_cancelled, __ATOMIC_RELAXED)) {
         fenced_end(watcher, fenced, NNHAL_GENERAL_FAILURE, "the session was closed");
     } else if (now_ns >= fenced->due_ns) {
@@ -236,7 +249,7 @@ static bool check_time(struct nn_fence_watcher *watcher, struct nn_fenced *fence
                    is_waiting ? "the deadline passed while the execution waited for its fences"
                               : "the deadline passed during the execution");
         if (!is_waiting)
-            fence_fire(steal_fd(&fenced->signaller), fenced->status); /* its job goes on */
+            fence_fire(steal_fd(&fenced->signaller), fenced->status); /* its run goes on */
     }
     return !is_waiting || fenced->state != NN_FENCED_ENDED;
 }
@@ -246,7 +259,7 @@ static uint64_t earliest_due(const struct nn_fence_watcher *watcher)
     uint64_t due_ns = NNHAL_NO_TIME;
 
     for (const struct nn_fenced *fenced = watcher->first; fenced; fenced = fenced->next)
-        if (fenced->due_ns < due_ns)
+        if (fenced->state != NN_FENCED_ENDED && fenced->due_ns < due_ns)
             due_ns = fenced->due_ns;
     return due_ns;
 }
@@ -299,6 +312,42 @@ static void check_times(struct nn_fence_watcher *watcher, struct nn_fenced **gra
     }
 }
 
+/* -- telling drivers ------------------------------------------------------------------- */
+
+/* Under the lock: one that a device has and was cancelled, with a reference and a use. */
+static struct nn_fenced *find_untold(const struct nn_fence_watcher *watcher)
+{
+    struct nn_fenced *fenced = watcher->first;
+
+    while (fenced && (!fenced->cancel || fenced->is_told ||
+                      !__atomic_load_n(&fenced->is_cancelled, __ATOMIC_RELAXED)))
+        fenced = fenced->next;
+    if (!fenced)
+        return NULL;
+    fenced->is_told = true;
+    nn_fenced_hold(fenced);
+    return fenced;
+}
+
+/* Without the lock: drivers answer by ending executions. */
+static void tell_drivers(struct nn_fence_watcher *watcher)
+{
+    for (;;) {
+        struct nn_host_session *session;
+        struct nn_fenced *fenced;
+
+        nn_fence_watcher_lock(watcher);
+        fenced = find_untold(watcher);
+        nn_fence_watcher_unlock(watcher);
+        if (!fenced)
+            return;
+        session = fenced->session;
+        fenced->cancel(fenced);
+        nn_fenced_unref(fenced);
+        nn_host_session_leave(session);
+    }
+}
+
 static void *watcher_thread(void *ctx)
 {
     struct nn_fence_watcher *watcher = ctx;
@@ -321,6 +370,7 @@ static void *watcher_thread(void *ctx)
             graveyard = fenced->next;
             fenced_release(fenced);
         }
+        tell_drivers(watcher);
         nn_fence_watcher_lock(watcher);
     }
     nn_fence_watcher_unlock(watcher);
@@ -372,6 +422,40 @@ void nn_fence_watcher_launch(struct nn_fence_watcher *watcher, struct nn_fenced 
         fenced_release(fenced);
     else if (has_deadline)
         watcher_wake(watcher);
+}
+
+/* -- what a device has ----------------------------------------------------------------- */
+
+bool nn_fence_watcher_admit(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
+{
+    bool is_cancelled, has_deadline;
+
+    nn_fence_watcher_lock(watcher);
+    link_fenced(watcher, fenced);
+    fenced->state = NN_FENCED_RUNNING;
+    is_cancelled = __atomic_load_n(&fenced->session->is_cancelled, __ATOMIC_SEQ_CST);
+    has_deadline = fenced->due_ns != NNHAL_NO_TIME;
+    nn_fence_watcher_unlock(watcher);
+    if (has_deadline)
+        watcher_wake(watcher);
+    return !is_cancelled;
+}
+
+void nn_fence_watcher_finish(struct nn_fenced *fenced, const struct nn_fenced_end *end)
+{
+    struct nn_fence_watcher *watcher = fenced->watcher;
+    uint64_t now_ns = nn_sys_now_ns();
+
+    nn_fence_watcher_lock(watcher);
+    if (fenced->measure && end->status == NNHAL_NONE && fenced->state != NN_FENCED_ENDED) {
+        fenced->timing_fenced = end->timing;
+        fenced->timing_launched = (struct nnhal_timing){end->timing.time_on_device_ns,
+                                                        now_ns - fenced->launched_ns};
+    }
+    fenced_end(watcher, fenced, end->status, end->text);
+    fenced_leave(watcher, fenced);
+    nn_fence_watcher_unlock(watcher);
+    fenced_release(fenced);
 }
 
 void nn_fence_watcher_cancel(struct nn_host_session *session)

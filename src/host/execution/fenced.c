@@ -3,20 +3,12 @@
 #include "base/error.h"
 #include "base/fence.h"
 #include "base/sys.h"
+#include "host/execution/device-queue.h"
 #include "host/execution/fence-watcher.h"
 #include "host/methods.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
-
-static struct nn_fenced *fenced_unref(struct nn_fenced *fenced)
-{
-    if (fenced)
-        nn_object_unref(&fenced->object);
-    return NULL;
-}
-
-NN_DEFINE_CLEANUP(struct nn_fenced, fenced_unref)
 
 static void fenced_destroy(struct nn_object *object)
 {
@@ -25,6 +17,7 @@ static void fenced_destroy(struct nn_object *object)
     for (uint32_t i = 0; i < fenced->n_waits; i++)
         closep(&fenced->waits[i].fd);
     closep(&fenced->signaller);
+    nn_device_run_free(fenced->device_run);
     nn_execution_unref(fenced->execution);
     nn_quota_release(&fenced->fences_charge);
     nn_quota_release(&fenced->charge);
@@ -137,21 +130,32 @@ static uint32_t fenced_charge(struct nn_call *call, const struct nn_hal_execute_
 
 /* -- the methods ---------------------------------------------------------------------- */
 
+static uint32_t fenced_begin(struct nn_call *call, struct nn_fenced *fenced)
+{
+    if (nn_device_queue_suits(fenced))
+        return nn_device_queue_launch(call, fenced);
+    nn_fenced_hold(fenced);
+    nn_fence_watcher_launch(fenced->watcher, fenced);
+    return NNHAL_NONE;
+}
+
 static uint32_t fenced_launch(struct nn_call *call, struct nn_fenced *fenced,
                               struct nn_hal_execute_fenced_reply *reply)
 {
     _cleanup_(closep) int fence = -1;
+    uint32_t status;
 
     if (nn_fence_new(&fenced->signaller, &fence) < 0 ||
         nn_fence_watcher_get(call->session->host, &fenced->watcher) < 0 ||
         nn_objects_add(&call->session->objects, &fenced->object) < 0)
         return nn_call_fail_no_memory(call);
+    status = fenced_begin(call, fenced);
+    if (status != NNHAL_NONE) {
+        nn_objects_remove(&call->session->objects, fenced->object.id, NN_OBJECT_FENCED);
+        return status;
+    }
     reply->callback = fenced->object.id;
     reply->sync_fence = steal_fd(&fence);
-    /* Its own use: this call's ends when it returns. */
-    __atomic_add_fetch(&call->session->n_uses, 1, __ATOMIC_SEQ_CST);
-    nn_object_ref(&fenced->object);
-    nn_fence_watcher_launch(fenced->watcher, fenced);
     return NNHAL_NONE;
 }
 
@@ -177,7 +181,7 @@ static struct nn_fenced *fenced_new(struct nn_host_session *session,
 uint32_t nn_host_execute_fenced(struct nn_call *call, const struct nn_hal_execute_fenced_args *args,
                                 struct nn_hal_execute_fenced_reply *reply)
 {
-    _cleanup_(fenced_unrefp) struct nn_fenced *fenced = NULL;
+    _cleanup_(nn_fenced_unrefp) struct nn_fenced *fenced = NULL;
     uint32_t status = check_args(call, args);
 
     if (status != NNHAL_NONE)
@@ -215,7 +219,7 @@ uint32_t nn_host_get_fenced_info(struct nn_call *call,
     if (fenced->text[0])
         nn_call_fail(call, fenced->status, "%s", fenced->text);
     nn_fence_watcher_unlock(fenced->watcher);
-    fenced_unref(fenced);
+    nn_fenced_unref(fenced);
     return NNHAL_NONE;
 }
 

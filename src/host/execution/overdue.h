@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-/* A call of the driver, on the stack of the thread that makes it. */
+/* A call of the driver, on the stack of the thread that makes it, or work that it has taken. */
 struct nn_overdue_call {
     struct nn_overdue_call *next, *previous;
     uint64_t deadline_ns;

@@ -3,6 +3,7 @@
 #include "host/desk.h"
 
 #include "base/sys.h"
+#include "base/fence.h"
 #include "support/check-main.h"
 
 #include <math.h>
@@ -329,9 +330,75 @@ TEST(a_file_with_an_unknown_word_is_refused)
 }
 TEST_END
 
+/* One whose fence stays active delays no other; one whose fence fails computes nothing. */
+TEST(its_queue_waits_for_fences)
+{
+    struct nn_hal_execute_fenced_args args = {.deadline_ns = NNHAL_NO_TIME,
+                                              .loop_timeout_ns = NNHAL_NO_TIME,
+                                              .timeout_after_fence_ns = NNHAL_NO_TIME};
+    struct nn_hal_execute_fenced_reply replies[3];
+    int signallers[2], fences[2];
+
+    begin(NULL);
+    args.prepared_model = desk_prepare(&desk, desk_formula(&desk, DIMS(6)));
+    fill(6);
+    for (int i = 0; i < 3; i++) {
+        desk_formula_request(&desk, memory, 24);
+        args.request = desk.request;
+        if (i < 2)
+            ck_assert_int_eq(nn_fence_new(&signallers[i], &fences[i]), 0);
+        args.wait_for = &fences[i];
+        args.n_wait_for = i < 2;
+        ck_assert_uint_eq(nn_hal_execute_fenced(desk.hal, &args, &replies[i], &desk.arena),
+                          NNHAL_NONE);
+    }
+    ck_assert_int_eq(nn_fence_wait(replies[2].sync_fence, NNHAL_NO_TIME), 0);
+    expect_formula(6);
+    memset(floats + 12, 0, 24);
+    ck_assert_int_eq(nn_fence_check(replies[0].sync_fence), NN_FENCE_E_ACTIVE);
+    close(signallers[1]);
+    ck_assert_int_eq(nn_fence_wait(replies[1].sync_fence, NNHAL_NO_TIME), NN_FENCE_E_ERROR);
+    ck_assert_float_eq(floats[12], 0);
+    nn_fence_signal(signallers[0]);
+    ck_assert_int_eq(nn_fence_wait(replies[0].sync_fence, NNHAL_NO_TIME), 0);
+    expect_formula(6);
+    for (int i = 0; i < 3; i++)
+        close(replies[i].sync_fence);
+    close(fences[0]);
+    close(fences[1]);
+    desk_close(&desk);
+}
+TEST_END
+
+/* The session ends while an execution waits for a fence that never signals. */
+TEST(its_queue_is_left_by_a_session_that_ends)
+{
+    struct nn_hal_execute_fenced_args args = {.deadline_ns = NNHAL_NO_TIME,
+                                              .loop_timeout_ns = NNHAL_NO_TIME,
+                                              .timeout_after_fence_ns = NNHAL_NO_TIME};
+    struct nn_hal_execute_fenced_reply reply;
+    int signaller, fence;
+
+    begin(NULL);
+    args.prepared_model = desk_prepare(&desk, desk_formula(&desk, DIMS(6)));
+    desk_formula_request(&desk, memory, 24);
+    args.request = desk.request;
+    ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
+    args.wait_for = &fence;
+    args.n_wait_for = 1;
+    ck_assert_uint_eq(nn_hal_execute_fenced(desk.hal, &args, &reply, &desk.arena), NNHAL_NONE);
+    desk_close(&desk);
+    ck_assert_int_eq(nn_fence_check(reply.sync_fence), NN_FENCE_E_ERROR);
+    close(reply.sync_fence);
+    close(signaller);
+    close(fence);
+}
+TEST_END
+
 CHECK_MAIN("sample", the_formula_gives_the_right_numbers, shapes_are_resolved_when_they_are_known,
            too_little_memory_is_told_with_the_shape, operands_are_broadcast,
            shapes_that_contradict_are_refused_when_executed, activations_are_fused,
            constants_are_read_from_pools, arguments_need_no_alignment,
            other_operations_and_types_are_refused, a_file_restricts_what_is_accepted,
-           a_file_with_an_unknown_word_is_refused)
+           a_file_with_an_unknown_word_is_refused, its_queue_waits_for_fences,
+           its_queue_is_left_by_a_session_that_ends)

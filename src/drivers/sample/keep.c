@@ -126,7 +126,7 @@ static bool take_steps(struct plan *plan, const unsigned char *bytes)
     return plan->device->config.accepts_float32;
 }
 
-uint32_t keep_take(const struct sample_device *device, const struct nnhal_cache *cache,
+uint32_t keep_take(struct sample_device *device, const struct nnhal_cache *cache,
                    struct plan **ret_plan)
 {
     const unsigned char *bytes = cache->model_files[0].bytes;

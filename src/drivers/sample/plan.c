@@ -138,7 +138,7 @@ static void *allocate_zeroed(const struct nnhal_driver_services *services, size_
 }
 
 /* The host's limits on models keep these products small. */
-struct plan *plan_new(const struct sample_device *device, uint32_t n_values, uint32_t n_steps,
+struct plan *plan_new(struct sample_device *device, uint32_t n_values, uint32_t n_steps,
                       uint64_t n_bytes)
 {
     const struct nnhal_driver_services *services = device->services;
@@ -158,7 +158,7 @@ struct plan *plan_new(const struct sample_device *device, uint32_t n_values, uin
     return NULL;
 }
 
-uint32_t plan_make(const struct sample_device *device, const struct nnhal_driver_model *model,
+uint32_t plan_make(struct sample_device *device, const struct nnhal_driver_model *model,
                    struct plan **ret_plan)
 {
     const struct nnhal_subgraph *graph = &model->model->main;

@@ -21,6 +21,10 @@ static uint32_t sample_open(const struct nnhal_driver_services *services, void *
         services->release(services->ctx, device);
         return NNHAL_INVALID_ARGUMENT;
     }
+    if (!queue_open(&device->queue)) {
+        services->release(services->ctx, device);
+        return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
+    }
     *ret_device = device;
     return NNHAL_NONE;
 }
@@ -29,6 +33,7 @@ static void sample_close(void *ctx)
 {
     struct sample_device *device = ctx;
 
+    queue_close(&device->queue);
     device->services->release(device->services->ctx, device);
 }
 
@@ -87,6 +92,20 @@ static uint32_t sample_import_memory(void *ctx, const struct nnhal_memory_handle
 static uint32_t sample_execute(void *prepared, struct nnhal_execution *execution)
 {
     return execute_plan(prepared, execution);
+}
+
+static uint32_t sample_execute_fenced(void *prepared, struct nnhal_fenced *fenced)
+{
+    const struct plan *plan = prepared;
+
+    return queue_add(plan->device, plan, fenced);
+}
+
+static void sample_cancel_fenced(void *prepared, uint64_t id)
+{
+    const struct plan *plan = prepared;
+
+    queue_wake(&plan->device->queue); /* it looks at all of them */
 }
 
 static uint32_t sample_open_executor(void *prepared, struct nnhal_burst_executor *executor)
@@ -162,6 +181,8 @@ static const struct nnhal_driver sample_driver = {
     .copy_to = sample_copy_to,
     .copy_from = sample_copy_from,
     .open_executor = sample_open_executor,
+    .execute_fenced = sample_execute_fenced,
+    .cancel_fenced = sample_cancel_fenced,
 };
 
 __attribute__((visibility("default"))) const struct nnhal_driver *

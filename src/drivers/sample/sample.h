@@ -5,17 +5,19 @@
  *     config.c   which operations, types and memories to accept
  *     plan.c     from a model to a list of steps, once, in prepare()
  *     run.c      the steps, with shapes, in execute()
+ *     queue.c    a queue of executions that wait for fences
  *     keep.c     a plan as the bytes of a compilation cache, and back
  *     extension.c  an operand type and an operation of the driver's own
  *     buffers.c  buffers in a layout of the device's own, if it is told to hold any
  *
- * Copy this folder, rename it, and replace plan.c, run.c, keep.c and buffers.c by
- * your device. */
+ * Copy this folder, rename it, and replace plan.c, run.c, queue.c, keep.c and
+ * buffers.c by your device. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
 #include <nnhal/driver.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 
 /* What the configuration file allows. */
@@ -36,9 +38,20 @@ struct config {
  * On failure text is the sentence for people. */
 bool config_read(const char *path, struct config *config, char *text, size_t n_text);
 
+/* Fenced executions that wait for their fences, oldest first, and the thread that waits for all
+ * of them. */
+struct fence_queue {
+    pthread_mutex_t lock; /* of what follows */
+    bool has_thread, is_closing;
+    pthread_t thread;
+    int wake_fd; /* an eventfd: there is something new to look at */
+    struct entry *first;
+};
+
 struct sample_device {
     const struct nnhal_driver_services *services;
     struct config config;
+    struct fence_queue queue;
 };
 
 /* explain() - the sentence for people, then the status: return explain(...). */
@@ -71,7 +84,7 @@ struct sample_step {
 
 /* A prepared model. It is not changed by executing. */
 struct plan {
-    const struct sample_device *device;
+    struct sample_device *device;
     uint32_t n_values;
     uint32_t n_steps;
     struct value *values;
@@ -98,16 +111,16 @@ bool extension_read_operation(const struct nnhal_model *model,
                               const struct nnhal_operation *operation, uint32_t *ret_bits);
 
 /* plan_new() - zeroed, with n_bytes for operand values. Returns: NULL if memory is short. */
-struct plan *plan_new(const struct sample_device *device, uint32_t n_values, uint32_t n_steps,
+struct plan *plan_new(struct sample_device *device, uint32_t n_values, uint32_t n_steps,
                       uint64_t n_bytes);
-uint32_t plan_make(const struct sample_device *device, const struct nnhal_driver_model *model,
+uint32_t plan_make(struct sample_device *device, const struct nnhal_driver_model *model,
                    struct plan **ret_plan);
 void plan_free(struct plan *plan);
 
 /* keep_plan() - fills the buffers of a cache, or leaves them empty. */
 void keep_plan(struct plan *plan, struct nnhal_cache *cache);
 /* keep_take() - the plan that keep_plan() was given, from its buffers. */
-uint32_t keep_take(const struct sample_device *device, const struct nnhal_cache *cache,
+uint32_t keep_take(struct sample_device *device, const struct nnhal_cache *cache,
                    struct plan **ret_plan);
 
 /* A buffer: n_rows rows of n_row floats, row floats from one to the next. */
@@ -136,6 +149,14 @@ uint64_t row_elements(uint32_t n_dimensions, const uint32_t *dimensions);
 /* execute_plan() - executes on the calling thread, with the time that it took if that is
  * asked for; any number of threads at a time. */
 uint32_t execute_plan(const struct plan *plan, struct nnhal_execution *execution);
+
+/* queue_open() - without a thread yet. Returns: false if descriptors are short. */
+bool queue_open(struct fence_queue *queue);
+void queue_close(struct fence_queue *queue);
+/* queue_add(), queue_wake() - execute_fenced() and cancel_fenced() of <nnhal/driver.h>. */
+uint32_t queue_add(struct sample_device *device, const struct plan *plan,
+                   struct nnhal_fenced *fenced);
+void queue_wake(const struct fence_queue *queue);
 
 /* lane_open() - the executor of one burst. */
 uint32_t lane_open(const struct plan *plan, struct nnhal_burst_executor *executor);

@@ -8,6 +8,9 @@
 
 #define OK ANEURALNETWORKS_NO_ERROR
 
+/* A loop that never ends is stopped after this. */
+#define LOOP_TIMEOUT_NS UINT64_C(10000000)
+
 bool nnt_report(struct nnt_run *run, const char *format, ...)
 {
     va_list args;
@@ -56,18 +59,45 @@ bool nnt_is_shortage(int result)
             result <= ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT);
 }
 
-bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type)
+static uint64_t loop_timeout(const struct nnt_attempt *attempt)
 {
-    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
+    return attempt->model->flags & NNT_INFINITE_LOOP ? LOOP_TIMEOUT_NS
+                                                     : attempt->run->loop_timeout_ns;
+}
 
-    if (is_omitted || operand->declared_rank == operand->rank)
-        return false;
-    *ret_type = (ANeuralNetworksOperandType){
+int nnt_create_execution(struct nnt_attempt *attempt, ANeuralNetworksExecution **ret_execution)
+{
+    uint64_t loop_timeout_ns = loop_timeout(attempt), timeout_ns = attempt->run->timeout_ns;
+    int r = nnt_check_call(attempt, "Execution_create", 0,
+                           ANeuralNetworksExecution_create(attempt->compilation, ret_execution));
+
+    if (r == OK && loop_timeout_ns > 0)
+        r = nnt_check_call(
+            attempt, "Execution_setLoopTimeout", 0,
+            ANeuralNetworksExecution_setLoopTimeout(*ret_execution, loop_timeout_ns));
+    if (r == OK && timeout_ns > 0)
+        r = nnt_check_call(attempt, "Execution_setTimeout", 0,
+                           ANeuralNetworksExecution_setTimeout(*ret_execution, timeout_ns));
+    return r;
+}
+
+ANeuralNetworksOperandType nnt_full_type(const struct nnt_operand *operand)
+{
+    return (ANeuralNetworksOperandType){
         .type = (int32_t)operand->type,
         .dimensionCount = operand->rank,
         .dimensions = operand->expected,
         .scale = operand->scale,
         .zeroPoint = operand->zero_point,
     };
+}
+
+bool nnt_input_type(const struct nnt_operand *operand, ANeuralNetworksOperandType *ret_type)
+{
+    bool is_omitted = operand->flags & NNT_OMITTED_INPUT;
+
+    if (is_omitted || operand->declared_rank == operand->rank)
+        return false;
+    *ret_type = nnt_full_type(operand);
     return true;
 }

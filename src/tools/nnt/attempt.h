@@ -19,6 +19,7 @@ enum nnt_path {
     NNT_BURST,     /* burstCompute, twice */
     NNT_BLOB,      /* compute, constants and arguments in BLOB buffers */
     NNT_FD_OFFSET, /* compute, constants and arguments at odd offsets of files */
+    NNT_FENCED,    /* startComputeWithDependencies, twice, the second after the first's fence */
     NNT_PATH_N,
 };
 
@@ -69,6 +70,12 @@ bool nnt_is_shortage(int result);
 
 /* nnt_create_compilation() - attempt->compilation, not finished, for the run's device. */
 int nnt_create_compilation(struct nnt_attempt *attempt);
+
+/* nnt_create_execution() - of attempt->compilation, with the run's timeouts. */
+int nnt_create_execution(struct nnt_attempt *attempt, ANeuralNetworksExecution **ret_execution);
+
+/* nnt_full_type() - of an operand as it is expected, with all dimensions. */
+ANeuralNetworksOperandType nnt_full_type(const struct nnt_operand *operand);
 
 /* nnt_input_type() - the full type of an input that the model leaves open.
  * Returns: false if the model says all, and no type is to be given. */

@@ -138,6 +138,13 @@ static const struct nnt_path_steps paths[NNT_PATH_N] = {
                        .run = path_compute,
                        .fetch = nnt_shared_fetch,
                        .release = nnt_shared_release},
+    [NNT_FENCED] = {.name = "fenced",
+                    .states_outputs = true,
+                    .compile = path_compile,
+                    .set_arguments = nnt_shared_set_arguments,
+                    .run = nnt_fenced_run,
+                    .fetch = nnt_shared_fetch,
+                    .release = nnt_shared_release},
 };
 
 const struct nnt_path_steps *nnt_path_steps(enum nnt_path path)
@@ -145,9 +152,27 @@ const struct nnt_path_steps *nnt_path_steps(enum nnt_path path)
     return &paths[path];
 }
 
+static bool has_elements(const struct nnt_operand *operand)
+{
+    for (uint32_t i = 0; i < operand->rank; i++)
+        if (operand->expected[i] == 0)
+            return false;
+    return true;
+}
+
+/* Outputs without elements cannot be stated. */
+static bool can_state_outputs(const struct nnt_subgraph *main)
+{
+    for (uint32_t i = 0; i < main->n_outputs; i++)
+        if (!has_elements(&main->operands[main->outputs[i]]))
+            return false;
+    return true;
+}
+
 bool nnt_path_has(enum nnt_path path, const struct nnt_model *model)
 {
-    return (model->flags & paths[path].needs) == paths[path].needs;
+    return (model->flags & paths[path].needs) == paths[path].needs &&
+           (!paths[path].states_outputs || can_state_outputs(&model->subgraphs[0]));
 }
 
 const char *nnt_path_name(enum nnt_path path)

@@ -16,6 +16,7 @@ struct nnt_path_steps {
     const char *name;
     uint32_t needs;              /* flags of models without which they have no such path */
     enum nnt_memory_kind memory; /* of constants */
+    bool states_outputs;         /* with all dimensions: none may be 0, which says "open" */
     /* From attempt->built to attempt->compilation, which is finished. */
     int (*compile)(struct nnt_attempt *attempt);
     /* Binds all arguments to attempt->execution. */
@@ -28,7 +29,8 @@ struct nnt_path_steps {
     void (*release)(struct nnt_attempt *attempt);
 };
 
-/* nnt_path_name() - "sync", "async", "cached", "domain", "burst", "blob", "fd-offset". */
+/* nnt_path_name() - "sync", "async", "cached", "domain", "burst", "blob", "fd-offset",
+ * "fenced". */
 const char *nnt_path_name(enum nnt_path path);
 
 /* nnt_path_has() - whether a model can be run so; the file says. */
@@ -47,7 +49,12 @@ void nnt_domain_release(struct nnt_attempt *attempt);
 
 /* Steps of the paths whose arguments lie in a memory of the row's kind (shared.c). */
 int nnt_shared_set_arguments(struct nnt_attempt *attempt);
+/* nnt_shared_bind() - the same of another execution, to the memory that is there. */
+int nnt_shared_bind(struct nnt_attempt *attempt);
 int nnt_shared_fetch(struct nnt_attempt *attempt);
 void nnt_shared_release(struct nnt_attempt *attempt);
+
+/* nnt_fenced_run() - run() of the path "fenced" (fenced.c). */
+int nnt_fenced_run(struct nnt_attempt *attempt);
 
 #endif

@@ -13,9 +13,6 @@
 
 #define OK ANEURALNETWORKS_NO_ERROR
 
-/* A loop that never ends is stopped after this. */
-#define LOOP_TIMEOUT_NS UINT64_C(10000000)
-
 /* -- steps; each returns a result code, with the sentence said -- */
 
 static int attempt_build(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
@@ -54,24 +51,11 @@ static int make_outputs(struct nnt_attempt *attempt)
 
 static int attempt_execute(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
-    uint64_t loop_timeout_ns = (attempt->model->flags & NNT_INFINITE_LOOP)
-                                   ? LOOP_TIMEOUT_NS
-                                   : attempt->run->loop_timeout_ns;
-    int r = nnt_check_call(
-        attempt, "Execution_create", 0,
-        ANeuralNetworksExecution_create(attempt->compilation, &attempt->execution));
+    int r = nnt_create_execution(attempt, &attempt->execution);
 
     if (r == OK && attempt->run->n_reuses > 0)
         r = nnt_check_call(attempt, "Execution_setReusable", 0,
                            ANeuralNetworksExecution_setReusable(attempt->execution, true));
-    if (r == OK && loop_timeout_ns > 0)
-        r = nnt_check_call(
-            attempt, "Execution_setLoopTimeout", 0,
-            ANeuralNetworksExecution_setLoopTimeout(attempt->execution, loop_timeout_ns));
-    if (r == OK && attempt->run->timeout_ns > 0)
-        r = nnt_check_call(
-            attempt, "Execution_setTimeout", 0,
-            ANeuralNetworksExecution_setTimeout(attempt->execution, attempt->run->timeout_ns));
     if (r == OK)
         r = make_outputs(attempt);
     if (r == OK)

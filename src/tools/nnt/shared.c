@@ -91,29 +91,40 @@ static int set_input(struct nnt_attempt *attempt, uint32_t i, size_t *at)
                               memory->memory, place, operand->n_bytes));
 }
 
+/* Where a path states shapes, all that are open are stated. */
 static int set_output(struct nnt_attempt *attempt, uint32_t i, size_t *at)
 {
     const struct nnt_memory *memory = attempt->path_state;
+    const struct nnt_operand *operand = &attempt->main->operands[attempt->main->outputs[i]];
+    bool is_stated = nnt_path_steps(attempt->run->path)->states_outputs && operand->rank > 0;
+    ANeuralNetworksOperandType type = nnt_full_type(operand);
     size_t place = nnt_memory_place(memory->kind, output_bytes(attempt, i), at);
 
-    return nnt_check_call(
-        attempt, "Execution_setOutputFromMemory", i,
-        ANeuralNetworksExecution_setOutputFromMemory(
-            attempt->execution, (int32_t)i, NULL, memory->memory, place, output_bytes(attempt, i)));
+    return nnt_check_call(attempt, "Execution_setOutputFromMemory", i,
+                          ANeuralNetworksExecution_setOutputFromMemory(
+                              attempt->execution, (int32_t)i, is_stated ? &type : NULL,
+                              memory->memory, place, output_bytes(attempt, i)));
 }
 
-int nnt_shared_set_arguments(struct nnt_attempt *attempt)
+int nnt_shared_bind(struct nnt_attempt *attempt)
 {
     size_t at = 0;
-    int r = make_memory(attempt, nnt_path_steps(attempt->run->path)->memory);
+    int r = OK;
 
-    if (r == OK)
-        r = fill_inputs(attempt);
     for (uint32_t i = 0; r == OK && i < attempt->main->n_inputs; i++)
         r = set_input(attempt, i, &at);
     for (uint32_t i = 0; r == OK && i < attempt->main->n_outputs; i++)
         r = set_output(attempt, i, &at);
     return r;
+}
+
+int nnt_shared_set_arguments(struct nnt_attempt *attempt)
+{
+    int r = make_memory(attempt, nnt_path_steps(attempt->run->path)->memory);
+
+    if (r == OK)
+        r = fill_inputs(attempt);
+    return r == OK ? nnt_shared_bind(attempt) : r;
 }
 
 int nnt_shared_fetch(struct nnt_attempt *attempt)

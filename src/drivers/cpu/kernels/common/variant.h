@@ -23,32 +23,42 @@
 #include "drivers/cpu/kernels/kernel.h"
 
 #if defined(NN_VARIANT_VNNI)
-#define NN_VARIANT_NAME(name)            name "__vnni"
-#define NN_VARIANT_SYMBOL(name)          name##__vnni
-#define NN_VARIANT_ISA                   (NN_ISA_AVX512 | NN_ISA_AVX512_VNNI)
-#define NN_VARIANT_VECTOR_BYTES          64
-#define NN_VARIANT_FMA                   NN_ISA_FMA
-#define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_vnni, table)
+#define NN_VARIANT_ISA          (NN_ISA_AVX512 | NN_ISA_AVX512_VNNI)
+#define NN_VARIANT_VECTOR_BYTES 64
+#define NN_VARIANT_FMA          NN_ISA_FMA
 #elif defined(NN_VARIANT_AVX512)
-#define NN_VARIANT_NAME(name)            name "__avx512"
-#define NN_VARIANT_SYMBOL(name)          name##__avx512
-#define NN_VARIANT_ISA                   NN_ISA_AVX512
-#define NN_VARIANT_VECTOR_BYTES          64
-#define NN_VARIANT_FMA                   NN_ISA_FMA
-#define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_avx512, table)
+#define NN_VARIANT_ISA          NN_ISA_AVX512
+#define NN_VARIANT_VECTOR_BYTES 64
+#define NN_VARIANT_FMA          NN_ISA_FMA
 #elif defined(NN_VARIANT_AVX2)
-#define NN_VARIANT_NAME(name)            name "__avx2"
-#define NN_VARIANT_SYMBOL(name)          name##__avx2
-#define NN_VARIANT_ISA                   NN_ISA_AVX2
-#define NN_VARIANT_VECTOR_BYTES          32
-#define NN_VARIANT_FMA                   NN_ISA_FMA
-#define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family##_avx2, table)
+#define NN_VARIANT_ISA          NN_ISA_AVX2
+#define NN_VARIANT_VECTOR_BYTES 32
+#define NN_VARIANT_FMA          NN_ISA_FMA
 #else
-#define NN_VARIANT_NAME(name)            name "__c"
-#define NN_VARIANT_SYMBOL(name)          name##__c
-#define NN_VARIANT_ISA                   NN_ISA_C
-#define NN_VARIANT_VECTOR_BYTES          16
-#define NN_VARIANT_FMA                   0
+#define NN_VARIANT_ISA          NN_ISA_C
+#define NN_VARIANT_VECTOR_BYTES 16
+#define NN_VARIANT_FMA          0
+#endif
+
+/* The variant's name in rows and symbols: avx2, c, or avx2_emulated, where tests compile a variant
+ * for any CPU. */
+#ifndef NN_VARIANT
+#define NN_VARIANT c
+#endif
+#define NN_VARIANT_TEXT_OF(variant)     #variant
+#define NN_VARIANT_TEXT(variant)        NN_VARIANT_TEXT_OF(variant)
+#define NN_VARIANT_JOIN_TO(prefix, end) prefix##end
+#define NN_VARIANT_JOIN(prefix, end)    NN_VARIANT_JOIN_TO(prefix, end)
+
+#define NN_VARIANT_NAME(name)   name "__" NN_VARIANT_TEXT(NN_VARIANT)
+#define NN_VARIANT_SYMBOL(name) NN_VARIANT_JOIN(name##__, NN_VARIANT)
+
+/* Plain C's table has the family's name alone. */
+#if NN_VARIANT_VECTOR_BYTES > 16
+#define NN_VARIANT_FAMILY(family, table)                                                           \
+    NN_VARIANT_FAMILY_OF(NN_VARIANT_JOIN(family##_, NN_VARIANT), table)
+#define NN_VARIANT_FAMILY_OF(family, table) NN_KERNEL_FAMILY(family, table)
+#else
 #define NN_VARIANT_FAMILY(family, table) NN_KERNEL_FAMILY(family, table)
 #endif
 

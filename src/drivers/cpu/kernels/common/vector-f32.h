@@ -7,6 +7,9 @@
 #include "drivers/cpu/kernels/common/variant.h"
 #include "drivers/cpu/kernels/common/vector.h"
 
+#if NN_VARIANT_VECTOR_BYTES > 16
+#include <immintrin.h>
+#endif
 #include <string.h>
 
 enum { NN_LANES_F32 = NN_VARIANT_VECTOR_BYTES / 4 };

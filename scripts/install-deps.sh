@@ -7,7 +7,8 @@ set -eu
 BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler libpng-dev
        libjpeg62-turbo-dev libcjson-dev libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev
        linux-libc-dev libc6-dev python3"
-TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc strace spin relacy-dev"
+TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc strace spin relacy-dev
+      libsimde-dev"
 CROSS="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user gcc-arm-linux-gnueabihf"
 COVERAGE="gcovr"
 

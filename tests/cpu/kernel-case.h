@@ -49,6 +49,7 @@ struct kernel_way {
         in_place; /* 1 + the input whose memory output 0 takes, if the row allows it; 0: none */
     size_t gap;   /* bytes behind tensors that are made from now on; see guard_init() */
     uint64_t bench_ns; /* how long to repeat run(), for the case\'s best_ns; 0: it runs once */
+    bool has_epilogue; /* of a row that runs one: looks at which elements it is run for */
 };
 
 static inline unsigned kernel_way_ranges(const struct kernel_way *way)

@@ -311,8 +311,10 @@ static int run_row(struct trial *trial)
     r = make_scratch(trial);
     if (r)
         return r;
-    if (trial->row->runs_epilogue && !c->way.bench_ns)
+    if (trial->row->runs_epilogue && c->way.has_epilogue) {
+        trial->args.n_epilogue = 1; /* whose steps are read by nn_epilogue_run() alone */
         trial->run.is_after = calloc(kernel_case_count(&c->outputs[0]) + 1, 1);
+    }
     lock_inputs(trial, true);
     r = call(trial, "run()", call_run);
     lock_inputs(trial, false);

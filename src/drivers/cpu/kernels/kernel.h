@@ -37,7 +37,9 @@
  *
  * Rows whose names differ only in what follows "__" give the same bits for the same
  * operands: they may be exchanged for each other. Only float rows that need NN_ISA_FMA
- * differ from plain C, by the roundings that a fused multiplication and addition leaves out.
+ * differ from plain C, by the roundings that a fused multiplication and addition leaves out, and
+ * where a weight is infinite or a NaN, which they may multiply with zeros beside an image.
+ * build/checkkernel compares every row with plain C (tests/checkkernel).
  *
  * Determinism: the order of float additions depends on shapes only, never on
  * the number of threads: do not split a sum over items of nn_parallel_for().

@@ -209,7 +209,7 @@ def try_mutation(target, mutation):
 
 
 def reason_of(mutation):
-    """Why nobody can notice it, where somebody has looked: "FILE | LINE | IT CHANGED | REASON"."""
+    """Why no test can notice it, where a person has looked: "FILE | LINE | IT CHANGED | REASON"."""
     source = source_of(mutation.file)
     lines = [text.splitlines()[mutation.line - 1].strip() for text in (source, mutation.apply(source))]
     for entry in REVIEWED.read_text().splitlines():

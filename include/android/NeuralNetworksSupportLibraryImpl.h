@@ -7,7 +7,7 @@
  * declared here and exported, too. Layouts and values are Android's.
  *
  * Diagnostics: a client registers functions that are called when a compilation or a computation has
- * ended, whatever its end. An info is valid during the call. */
+ * ended, well or not. An info is valid during the call. */
 #ifndef ANDROID_NEURAL_NETWORKS_SUPPORT_LIBRARY_IMPL_H
 #define ANDROID_NEURAL_NETWORKS_SUPPORT_LIBRARY_IMPL_H
 

@@ -87,7 +87,7 @@ void nn_model_io_size_extensions(struct nn_model_io *io,
                                  uint32_t (*size_of)(const void *ctx, uint32_t type),
                                  const void *ctx);
 
-/* nn_io_bytes() - as nn_operand_bytes(), of an input or output; 0 also where nobody knows the size
+/* nn_io_bytes() - as nn_operand_bytes(), of an input or output; 0 also for the unknown size
  * of an extension's type. */
 bool nn_io_bytes(const struct nnhal_operand *operand, uint32_t n_dimensions,
                  const uint32_t *dimensions, uint64_t *ret_bytes);

@@ -77,7 +77,7 @@ int nn_rt_extension_get_prefix(const char *name, struct nn_why *why, uint32_t *r
     return r;
 }
 
-/* NULL: nobody has asked for that prefix. Names stay where they are. */
+/* NULL: no caller has asked for that prefix. Names stay where they are. */
 static const char *name_of(uint32_t type)
 {
     uint32_t prefix = type >> 16;

@@ -72,7 +72,7 @@ int scenario_grants(void)
     return r == SCENARIO_WRONG ? r : code_of(r);
 }
 
-/* A service that is stopped before anybody connected. */
+/* A service that is stopped before a client connected. */
 int scenario_service(void)
 {
     struct nn_service *service = NULL;

@@ -4,6 +4,7 @@
 
 import re
 from pathlib import Path
+from posixpath import normpath
 
 import tree
 
@@ -14,7 +15,7 @@ def lint():
         folder = Path(build).parent
         code = re.sub(r"(?m)^\s*#.*$", "", tree.read(build))
         for name in re.findall(r"'([^'\n]+)'", code):
-            named.add(str(folder / name))
+            named.add(normpath(folder / name))
             named.add(str(folder / (name + ".c")))
             named.add(str(folder / ("test-" + name + ".c")))
             named.add(str(folder / ("bench-" + name + ".c")))

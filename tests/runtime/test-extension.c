@@ -105,7 +105,7 @@ TEST(a_name_has_one_prefix)
     ck_assert_int_eq(type, operation);
     ck_assert_int_gt(type, UINT16_MAX);
     ck_assert_int_eq(type & UINT16_MAX, 3);
-    OK(ANeuralNetworksModel_getExtensionOperandType(a, "com.nobody.has", 3, &other));
+    OK(ANeuralNetworksModel_getExtensionOperandType(a, "com.example.absent", 3, &other));
     ck_assert_int_ne(type, other);
     memset(name, 'a', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
@@ -156,9 +156,9 @@ TEST(types_are_what_devices_say)
     BAD_DATA(add_tensor(model, TENSOR, 0, 0));
     BAD_DATA(add_tensor(model, 3, 1, 4));
     BAD_DATA(add_tensor(model, TENSOR, 1, 0x40000000));
-    OK(ANeuralNetworksModel_getExtensionOperandType(model, "com.nobody.has", 0, &unknown.type));
+    OK(ANeuralNetworksModel_getExtensionOperandType(model, "com.example.absent", 0, &unknown.type));
     BAD_DATA(ANeuralNetworksModel_addOperand(model, &unknown));
-    BAD_DATA(add_own_operation(model, "com.nobody.has"));
+    BAD_DATA(add_own_operation(model, "com.example.absent"));
     ANeuralNetworksModel_free(model);
 }
 TEST_END

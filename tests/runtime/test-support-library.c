@@ -376,7 +376,7 @@ TEST(executions_are_told_however_they_run)
     OK(ANeuralNetworksEvent_wait(event));
     expect_mode(ANNDIAG_EXECUTION_MODE_ASYNC_WITH_DEPS, 4);
     ANeuralNetworksEvent_free(event);
-    /* Nobody listens any more. */
+    /* There is no listener any more. */
     SL_ANeuralNetworksDiagnostic_registerCallbacks(NULL, NULL, NULL);
     OK(ANeuralNetworksExecution_compute(run.execution));
     ck_assert_uint_eq(told.n_executions, 4);

@@ -57,7 +57,7 @@ struct ANeuralNetworksExecution {
     struct nn_arena arena;         /* of replies */
     struct nn_rt_execution_shape *shapes;
     ANeuralNetworksDiagnosticExecutionMode mode; /* of the last computation */
-    uint64_t begin_ns;                           /* of it; 0: nobody listens */
+    uint64_t begin_ns;                           /* of it; 0: no listener */
     ANeuralNetworksDevice *device;               /* that was asked last; NULL: none since begin */
     struct nn_why failure; /* of the compilation's device, where another one computed */
     struct nnhal_timing timing;

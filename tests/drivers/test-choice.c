@@ -95,6 +95,21 @@ TEST(what_a_device_declares_decides_and_not_its_name)
 }
 TEST_END
 
+/* However slow a driver says it is, and however far away: nnapi-reference is no choice. */
+TEST(the_reference_computes_nothing_that_a_driver_takes)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksModel *model;
+
+    split_rules("0:time=900;1:time=800;2:time=700");
+    model = make_chain();
+    compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
+    ck_assert_str_eq(name_of_part(compilation, 0), "partial-2");
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
 TEST(the_user_orders_allows_and_denies_devices)
 {
     static const struct {
@@ -310,6 +325,7 @@ TEST(each_part_comes_from_the_cache)
 TEST_END
 
 CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name,
+           the_reference_computes_nothing_that_a_driver_takes,
            the_user_orders_allows_and_denies_devices,
            devices_that_are_named_and_missing_are_an_error,
            listed_devices_share_a_model_and_the_plan_says_how, what_was_promised_is_kept,

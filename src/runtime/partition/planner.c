@@ -222,6 +222,32 @@ static bool may_take(const struct nn_rt_planner *planner, uint32_t d, uint32_t o
     return verdict == NNHAL_VERDICT_TAKEN || verdict == NNHAL_VERDICT_UNASKED;
 }
 
+/* Devices that were named are equals; else nnapi-reference is there for what the others leave. */
+static bool is_last_resort(const struct nn_rt_planner *planner, uint32_t d)
+{
+    return planner->devices[d].device->is_reference && !planner->is_explicit &&
+           !planner->is_ordered;
+}
+
+/* Whether the other devices do without it: together, or one of them if the model is not split. */
+static bool is_covered(const struct nn_rt_planner *planner)
+{
+    bool is_whole = nn_rt_settings_partitioning() == NN_RT_PARTITIONING_OFF;
+    bool is_covered = !is_whole;
+
+    for (uint32_t i = 0; is_covered && i < count_operations(planner); i++) {
+        bool is_taken = false;
+
+        for (uint32_t d = 0; d < planner->n_devices; d++)
+            is_taken = is_taken || (!is_last_resort(planner, d) &&
+                                    planner->devices[d].verdicts[i] == NNHAL_VERDICT_TAKEN);
+        is_covered = is_taken;
+    }
+    for (uint32_t d = 0; is_whole && d < planner->n_devices; d++)
+        is_covered = is_covered || (!is_last_resort(planner, d) && takes_all(planner, d));
+    return is_covered;
+}
+
 /* What no mixture can be below: each operation where it is cheapest, among those who may take it. */
 static uint64_t find_bound(const struct nn_rt_planner *planner)
 {
@@ -229,39 +255,44 @@ static uint64_t find_bound(const struct nn_rt_planner *planner)
     uint64_t bound_ns = UINT64_MAX;
 
     for (uint32_t d = 0; d < planner->n_devices; d++)
-        if (planner->launch_ns[d] < bound_ns)
+        if (!is_last_resort(planner, d) && planner->launch_ns[d] < bound_ns)
             bound_ns = planner->launch_ns[d];
     for (uint32_t i = 0; i < n; i++) {
         uint64_t least_ns = UINT64_MAX;
 
         for (uint32_t d = 0; d < planner->n_devices; d++)
-            if (may_take(planner, d, i) && planner->costs_ns[(size_t)d * n + i] < least_ns)
+            if (!is_last_resort(planner, d) && may_take(planner, d, i) &&
+                planner->costs_ns[(size_t)d * n + i] < least_ns)
                 least_ns = planner->costs_ns[(size_t)d * n + i];
         bound_ns += least_ns == UINT64_MAX ? 0 : least_ns;
     }
     return bound_ns;
 }
 
-/* The next to ask: the user's order, or the cheapest for the whole. Returns: n_devices if all were
- * asked. */
+/* The next to ask: the user's order, or the cheapest for the whole, the last resort last and where
+ * it is needed. Returns: n_devices if no more are to be asked. */
 static uint32_t find_unasked(const struct nn_rt_planner *planner)
 {
-    uint32_t best = planner->n_devices;
+    uint32_t best = planner->n_devices, last = planner->n_devices;
 
     for (uint32_t d = 0; d < planner->n_devices; d++) {
         if (planner->devices[d].verdicts[0] != NNHAL_VERDICT_UNASKED)
             continue;
+        if (is_last_resort(planner, d)) {
+            last = d;
+            continue;
+        }
         if (best == planner->n_devices ||
             (!planner->is_ordered && planner->whole_ns[d] < planner->whole_ns[best]))
             best = d;
     }
-    return best;
+    return best < planner->n_devices || is_covered(planner) ? best : last;
 }
 
 /* Whether one device is to compute it all, without an answer of those that were not asked. */
 static bool is_settled(const struct nn_rt_planner *planner, uint32_t d)
 {
-    return takes_all(planner, d) &&
+    return takes_all(planner, d) && !is_last_resort(planner, d) &&
            (planner->is_ordered || planner->whole_ns[d] <= find_bound(planner));
 }
 
@@ -305,12 +336,14 @@ static uint64_t *mask_costs(const struct nn_rt_planner *planner, uint32_t only,
                             struct nn_arena *arena)
 {
     uint32_t n = count_operations(planner);
+    bool does_without = is_covered(planner);
     uint64_t *costs = nn_arena_dup(arena, planner->costs_ns,
                                    (size_t)planner->n_devices * n * sizeof(*costs));
 
     for (uint32_t d = 0; costs && d < planner->n_devices; d++)
         for (uint32_t i = 0; i < n; i++)
             if (planner->devices[d].verdicts[i] != NNHAL_VERDICT_TAKEN ||
+                (does_without && is_last_resort(planner, d)) ||
                 (only < planner->n_devices && d != only))
                 costs[(size_t)d * n + i] = NN_RT_COST_NONE;
     return costs;

@@ -8,6 +8,10 @@
  * prepare its part is told of by nn_rt_planner_refuse(), and the next plan does
  * without it there.
  *
+ * nnapi-reference, which is always there, stands behind the others however little it
+ * would cost: where the application or the user did not name it, it is asked for what the
+ * others leave, and computes nothing while they take everything.
+ *
  * NNHAL_PARTITION=off: one device computes the whole model. NNHAL_DEVICES, for
  * compilations without a list of devices: those that it names, and the first of
  * them that takes the whole model computes it. */

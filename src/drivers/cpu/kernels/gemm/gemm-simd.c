@@ -256,7 +256,7 @@ NN_INLINE void store_rows(uint8_t *a, uint8_t *b, nn_vector_i32 codes, const siz
         _mm_storeu_si128((void *)b, _mm256_extracti128_si256((__m256i)codes, 1));
     } else {
         _mm_storel_epi64((void *)a, low);
-        _mm_storeh_pd((void *)b, _mm_castsi128_pd(low));
+        _mm_storel_epi64((void *)b, _mm_unpackhi_epi64(low, low));
     }
 #endif
 }

@@ -94,7 +94,7 @@ static void check_native(const struct options *options, struct totals *totals,
     if (!is_native(row))
         skip(totals, row,
              emulated_families[0] ? "this CPU lacks it, its emulation is checked"
-                                  : "this CPU lacks it, and SIMDe was not found");
+                                  : "this CPU lacks it, and this build has no emulation (SIMDe)");
     else if (has_isa && options->is_emulated)
         skip(totals, row, "its emulation is checked");
     else

@@ -255,7 +255,8 @@ struct kernel_operand *draw_indices(struct draw *draw, struct kernel_case *c, ui
     struct kernel_operand *operand = empty_tensor(c, NNHAL_TENSOR_INT32, n_dims, dims);
 
     for (size_t i = 0; i < kernel_case_count(operand); i++) {
-        int32_t index = low + (int32_t)below(draw, (uint32_t)(high - low));
+        uint32_t range = (uint32_t)high - (uint32_t)low; /* up to 2^31 */
+        int32_t index = (int32_t)((uint32_t)low + below(draw, range));
 
         memcpy(operand->data + 4 * i, &index, sizeof(index));
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fenced executions that a driver takes into a queue of its own: a scripted driver, which also
  * ends them late, twice, never, or while they are being given up. */
-#include "host/desk.h"
+#include "host/fenced-call.h"
 
 #include "base/fence.h"
 #include "base/sys.h"
@@ -98,75 +98,14 @@ static void take_table(void)
 
 /* -- the client ----------------------------------------------------------------- */
 
-static struct desk desk;
-static uint64_t memory, prepared;
-static struct nn_hal_execute_fenced_args args;
-static struct nn_hal_execute_fenced_reply reply;
+static struct fenced_call call;
 
 static void begin(const struct nn_host_session_options *options)
 {
     memset(&queue, 0, sizeof(queue));
     pthread_mutex_init(&queue.lock, NULL);
     fake_on_reset = take_table;
-    desk_open_with(&desk, options);
-    memory = desk_memory(&desk, 4096);
-    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(4)));
-    desk_formula_request(&desk, memory, 16);
-    args = (struct nn_hal_execute_fenced_args){
-        .prepared_model = prepared,
-        .request = desk.request,
-        .deadline_ns = NNHAL_NO_TIME,
-        .loop_timeout_ns = NNHAL_NO_TIME,
-        .timeout_after_fence_ns = NNHAL_NO_TIME,
-    };
-}
-
-static uint32_t launch(void)
-{
-    uint32_t status = nn_hal_execute_fenced(desk.hal, &args, &reply, &desk.arena);
-
-    if (status != NNHAL_NONE)
-        desk_expect_failure(reply);
-    return status;
-}
-
-static struct nn_hal_get_fenced_info_reply get_info(void)
-{
-    const struct nn_hal_get_fenced_info_args info_args = {.callback = reply.callback};
-    struct nn_hal_get_fenced_info_reply info;
-
-    ck_assert_uint_eq(nn_hal_get_fenced_info(desk.hal, &info_args, &info, &desk.arena), NNHAL_NONE);
-    return info;
-}
-
-static void free_callback(void)
-{
-    const struct nn_hal_free_fenced_callback_args free_args = {.callback = reply.callback};
-    struct nn_hal_free_fenced_callback_reply free_reply;
-
-    ck_assert_uint_eq(nn_hal_free_fenced_callback(desk.hal, &free_args, &free_reply, &desk.arena),
-                      NNHAL_NONE);
-}
-
-static void expect_error(uint32_t status, const char *words)
-{
-    struct nn_hal_get_fenced_info_reply info;
-
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), NN_FENCE_E_ERROR);
-    close(reply.sync_fence);
-    info = get_info();
-    ck_assert_uint_eq(info.status, status);
-    ck_assert_msg(info.message && strstr(info.message, words), "\"%s\" does not say \"%s\"",
-                  info.message, words);
-    free_callback();
-}
-
-static void expect_well(void)
-{
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), 0);
-    close(reply.sync_fence);
-    ck_assert_uint_eq(get_info().status, NNHAL_NONE);
-    free_callback();
+    fenced_call_begin(&call, options);
 }
 
 /* -- going well -------------------------------------------------------------------- */
@@ -178,27 +117,27 @@ TEST(the_driver_gets_the_fences_and_the_execution_at_once)
 
     begin(NULL);
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    bytes = desk_bytes(&desk, memory);
+    bytes = desk_bytes(&call.desk, call.memory);
     bytes[0] = 3.0f;
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     close(fence); /* the driver has its own */
     ck_assert_uint_eq(queue.n_taken, 1);
     ck_assert_uint_eq(queue.taken[0]->n_fences, 1);
     ck_assert_int_eq(nn_fence_check(queue.taken[0]->fences[0]), NN_FENCE_E_ACTIVE);
     ck_assert_uint_eq(queue.taken[0]->execution->outputs[0].dimensions[0], 4);
     ck_assert_uint_eq(queue.taken[0]->execution->may_stall, 0);
-    ck_assert_uint_eq(get_info().status, NNHAL_GENERAL_FAILURE);
+    ck_assert_uint_eq(fenced_call_get_info(&call).status, NNHAL_GENERAL_FAILURE);
     nn_fence_signal(signaller);
     ck_assert_int_eq(nn_fence_wait(queue.taken[0]->fences[0], NNHAL_NO_TIME), 0);
-    ck_assert_int_eq(nn_fence_check(reply.sync_fence), NN_FENCE_E_ACTIVE);
+    ck_assert_int_eq(nn_fence_check(call.reply.sync_fence), NN_FENCE_E_ACTIVE);
     compute(queue.taken[0]->execution);
     end(queue.ids[0], NNHAL_NONE);
-    expect_well();
+    fenced_call_expect_well(&call);
     ck_assert_float_eq(bytes[8], 3.0f);
     ck_assert_uint_eq(fake.n_executed, 0);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -206,9 +145,9 @@ TEST(it_may_end_before_the_launch_returns)
 {
     begin(NULL);
     queue.ends_at_once = true;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
-    desk_close(&desk);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -218,38 +157,38 @@ TEST(each_end_signals_its_own_fence)
 
     begin(NULL);
     for (int i = 0; i < 3; i++) {
-        ck_assert_uint_eq(launch(), NNHAL_NONE);
-        replies[i] = reply;
+        ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+        replies[i] = call.reply;
     }
     for (int i = 2; i >= 0; i--) {
         ck_assert_int_eq(nn_fence_check(replies[i].sync_fence), NN_FENCE_E_ACTIVE);
         end(queue.ids[i], NNHAL_NONE);
-        reply = replies[i];
-        expect_well();
+        call.reply = replies[i];
+        fenced_call_expect_well(&call);
     }
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
 TEST(times_are_the_drivers_if_they_make_sense)
 {
     begin(NULL);
-    args.measure = 1;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    call.args.measure = 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     ck_assert_uint_eq(queue.taken[0]->execution->measure, 1);
     queue.taken[0]->execution->timing = (struct nnhal_timing){1, 2};
     end(queue.ids[0], NNHAL_NONE);
-    ck_assert_uint_eq(get_info().timing_fenced.time_on_device_ns, 1);
-    ck_assert_uint_eq(get_info().timing_fenced.time_in_driver_ns, 2);
-    ck_assert_uint_ge(get_info().timing_launched.time_in_driver_ns, 2);
-    expect_well();
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_get_info(&call).timing_fenced.time_on_device_ns, 1);
+    ck_assert_uint_eq(fenced_call_get_info(&call).timing_fenced.time_in_driver_ns, 2);
+    ck_assert_uint_ge(fenced_call_get_info(&call).timing_launched.time_in_driver_ns, 2);
+    fenced_call_expect_well(&call);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     queue.taken[1]->execution->timing = (struct nnhal_timing){1000 * S, 1000 * S};
     end(queue.ids[1], NNHAL_NONE);
-    ck_assert_uint_le(get_info().timing_fenced.time_in_driver_ns,
-                      get_info().timing_launched.time_in_driver_ns);
-    expect_well();
-    desk_close(&desk);
+    ck_assert_uint_le(fenced_call_get_info(&call).timing_fenced.time_in_driver_ns,
+                      fenced_call_get_info(&call).timing_launched.time_in_driver_ns);
+    fenced_call_expect_well(&call);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -259,23 +198,23 @@ TEST(what_was_freed_lives_until_the_end)
     float *bytes;
 
     begin(NULL);
-    bytes = desk_bytes(&desk, memory);
+    bytes = desk_bytes(&call.desk, call.memory);
     bytes[0] = 5.0f;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    free_callback();
-    desk_free_prepared(&desk, prepared);
-    ck_assert_uint_eq(nn_hal_free_memory(desk.hal,
-                                         &(struct nn_hal_free_memory_args){.memory = memory},
-                                         &free_reply, &desk.arena),
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_free_callback(&call);
+    desk_free_prepared(&call.desk, call.prepared);
+    ck_assert_uint_eq(nn_hal_free_memory(call.desk.hal,
+                                         &(struct nn_hal_free_memory_args){.memory = call.memory},
+                                         &free_reply, &call.desk.arena),
                       NNHAL_NONE);
     ck_assert_uint_eq(fake.n_released, 0);
     compute(queue.taken[0]->execution);
     end(queue.ids[0], NNHAL_NONE);
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), 0);
+    ck_assert_int_eq(nn_fence_wait(call.reply.sync_fence, NNHAL_NO_TIME), 0);
     ck_assert_uint_eq(fake.n_released, 1);
     ck_assert_float_eq(bytes[8], 5.0f);
-    close(reply.sync_fence);
-    desk_close(&desk);
+    close(call.reply.sync_fence);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -286,21 +225,21 @@ TEST(a_limit_that_counts_from_the_fences_is_the_hosts)
     int signaller, fence;
 
     begin(NULL);
-    args.timeout_after_fence_ns = 1000 * S;
+    call.args.timeout_after_fence_ns = 1000 * S;
     queue.ends_at_once = true;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
     ck_assert_uint_eq(queue.n_taken, 1); /* it counts from the launch */
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     nn_fence_signal(signaller);
-    expect_well();
+    fenced_call_expect_well(&call);
     close(fence);
     ck_assert_uint_eq(queue.n_taken, 1);
     ck_assert_uint_eq(fake.n_executed, 1);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -310,19 +249,19 @@ TEST(buffers_are_admitted_by_the_host)
     struct desk_buffer buffer;
 
     begin(NULL);
-    wish = desk_wish(prepared, -1, 0);
-    buffer = desk_allocate(&desk, &wish);
-    desk_begin(&desk);
-    desk_input(&desk, DIMS(4), memory, 0, 16);
-    desk_input(&desk, DIMS(4), memory, 16, 16);
-    desk_output_token(&desk, DIMS(4), buffer.token);
-    args.request = desk.request;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
+    wish = desk_wish(call.prepared, -1, 0);
+    buffer = desk_allocate(&call.desk, &wish);
+    desk_begin(&call.desk);
+    desk_input(&call.desk, DIMS(4), call.memory, 0, 16);
+    desk_input(&call.desk, DIMS(4), call.memory, 16, 16);
+    desk_output_token(&call.desk, DIMS(4), buffer.token);
+    call.args.request = call.desk.request;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
     ck_assert_uint_eq(queue.n_taken, 0);
     ck_assert_uint_eq(fake.n_executed, 1);
-    desk_free_buffer(&desk, buffer.id);
-    desk_close(&desk);
+    desk_free_buffer(&call.desk, buffer.id);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -335,46 +274,46 @@ TEST(what_the_driver_refuses_was_not_launched)
     begin(NULL);
     queue.refusal = NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     fake.explanation = "the queue is full";
-    ck_assert_uint_eq(launch(), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
-    ck_assert_ptr_nonnull(strstr(reply.message, "the queue is full"));
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    ck_assert_ptr_nonnull(strstr(call.reply.message, "the queue is full"));
     n_fds = count_fds();
-    ck_assert_uint_eq(launch(), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
     ck_assert_uint_eq(count_fds(), n_fds);
     queue.refusal = NNHAL_NONE;
     queue.ends_at_once = true;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
-    desk_close(&desk);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
+    desk_close(&call.desk);
 }
 TEST_END
 
 TEST(a_failure_is_an_error_with_its_sentence)
 {
     begin(NULL);
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     fake.explanation = "no tiles left";
     end(queue.ids[0], NNHAL_RESOURCE_EXHAUSTED_PERSISTENT);
-    expect_error(NNHAL_RESOURCE_EXHAUSTED_PERSISTENT, "no tiles left");
+    fenced_call_expect_error(&call, NNHAL_RESOURCE_EXHAUSTED_PERSISTENT, "no tiles left");
     /* The sentence was for that failure only. */
     fake.explanation = NULL;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     end(queue.ids[1], NNHAL_GENERAL_FAILURE);
-    expect_error(NNHAL_GENERAL_FAILURE, "does not say why");
-    desk_close(&desk);
+    fenced_call_expect_error(&call, NNHAL_GENERAL_FAILURE, "does not say why");
+    desk_close(&call.desk);
 }
 TEST_END
 
 TEST(a_lie_is_an_error)
 {
     begin(NULL);
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     queue.taken[0]->execution->outputs[0].dimensions[0] = 5;
     end(queue.ids[0], NNHAL_NONE);
-    expect_error(NNHAL_GENERAL_FAILURE, "is defective");
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    fenced_call_expect_error(&call, NNHAL_GENERAL_FAILURE, "is defective");
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     end(queue.ids[1], NNHAL_OUTPUT_INSUFFICIENT_SIZE);
-    expect_error(NNHAL_GENERAL_FAILURE, "is defective");
-    desk_close(&desk);
+    fenced_call_expect_error(&call, NNHAL_GENERAL_FAILURE, "is defective");
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -383,15 +322,15 @@ TEST(ending_twice_or_nothing_does_no_harm)
     begin(NULL);
     end(12345, NNHAL_NONE);
     end(0, NNHAL_NONE);
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     end(queue.ids[0], NNHAL_NONE);
     end(queue.ids[0], NNHAL_GENERAL_FAILURE);
-    expect_well();
+    fenced_call_expect_well(&call);
     queue.ends_at_once = true;
     queue.refusal = NNHAL_GENERAL_FAILURE; /* and it has ended it */
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
-    desk_close(&desk);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -403,12 +342,12 @@ TEST(a_deadline_ends_the_fence_and_tells_the_driver)
 
     begin(NULL);
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    args.deadline_ns = nn_sys_now_ns() + S;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    ck_assert_uint_eq(queue.taken[0]->execution->deadline_ns, args.deadline_ns);
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), NN_FENCE_E_ERROR);
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    call.args.deadline_ns = nn_sys_now_ns() + S;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    ck_assert_uint_eq(queue.taken[0]->execution->deadline_ns, call.args.deadline_ns);
+    ck_assert_int_eq(nn_fence_wait(call.reply.sync_fence, NNHAL_NO_TIME), NN_FENCE_E_ERROR);
     await_cancelled(1);
     ck_assert_uint_eq(queue.cancelled_id, queue.ids[0]);
     ck_assert_uint_eq(*queue.taken[0]->execution->is_cancelled, 1);
@@ -416,10 +355,10 @@ TEST(a_deadline_ends_the_fence_and_tells_the_driver)
     ck_assert_int_eq(nn_fence_check(queue.taken[0]->fences[0]), NN_FENCE_E_ACTIVE);
     compute(queue.taken[0]->execution);
     end(queue.ids[0], NNHAL_NONE);
-    expect_error(NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
+    fenced_call_expect_error(&call, NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
     close(signaller);
     close(fence);
-    desk_close(&desk);
+    desk_close(&call.desk);
     ck_assert_uint_eq(queue.n_cancelled, 1);
 }
 TEST_END
@@ -429,19 +368,19 @@ TEST(others_go_on_beside_one_that_is_late)
     struct nn_hal_execute_fenced_reply late;
 
     begin(NULL);
-    args.deadline_ns = nn_sys_now_ns() + S;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    late = reply;
-    args.deadline_ns = NNHAL_NO_TIME;
+    call.args.deadline_ns = nn_sys_now_ns() + S;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    late = call.reply;
+    call.args.deadline_ns = NNHAL_NO_TIME;
     ck_assert_int_eq(nn_fence_wait(late.sync_fence, NNHAL_NO_TIME), NN_FENCE_E_ERROR);
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     end(queue.ids[1], NNHAL_NONE);
-    expect_well();
+    fenced_call_expect_well(&call);
     await_cancelled(1);
     end(queue.ids[0], NNHAL_MISSED_DEADLINE_TRANSIENT);
-    reply = late;
-    expect_error(NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
-    desk_close(&desk);
+    call.reply = late;
+    fenced_call_expect_error(&call, NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -453,18 +392,18 @@ TEST(closing_the_session_waits_for_the_driver)
     begin(NULL);
     queue.ends_cancelled = true;
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     close(fence);
-    nn_hal_close(desk.hal);
-    desk.hal = NULL;
+    nn_hal_close(call.desk.hal);
+    call.desk.hal = NULL;
     ck_assert_uint_eq(queue.n_cancelled, 1);
-    ck_assert_int_eq(nn_fence_check(reply.sync_fence), NN_FENCE_E_ERROR);
+    ck_assert_int_eq(nn_fence_check(call.reply.sync_fence), NN_FENCE_E_ERROR);
     ck_assert_uint_eq(fake.n_prepared, fake.n_released);
     close(signaller);
-    close(reply.sync_fence);
-    desk_close(&desk);
+    close(call.reply.sync_fence);
+    desk_close(&call.desk);
     ck_assert_uint_eq(count_fds(), n_fds);
 }
 TEST_END
@@ -476,22 +415,22 @@ TEST(fences_are_limited_until_the_driver_ends)
     struct nn_hal_execute_fenced_reply first, second;
 
     begin(&options);
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    first = reply;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    second = reply;
-    ck_assert_uint_eq(launch(), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    first = call.reply;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    second = call.reply;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
     ck_assert_uint_eq(queue.n_taken, 2);
-    reply = second;
+    call.reply = second;
     end(queue.ids[1], NNHAL_NONE);
-    expect_well();
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    fenced_call_expect_well(&call);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     end(queue.ids[2], NNHAL_NONE);
-    expect_well();
-    reply = first;
+    fenced_call_expect_well(&call);
+    call.reply = first;
     end(queue.ids[0], NNHAL_NONE);
-    expect_well();
-    desk_close(&desk);
+    fenced_call_expect_well(&call);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -515,16 +454,16 @@ static void miss_deadline(void)
 {
     begin(NULL);
     do
-        args.deadline_ns = nn_sys_now_ns() + 100 * MS;
-    while (launch() != NNHAL_NONE);
+        call.args.deadline_ns = nn_sys_now_ns() + 100 * MS;
+    while (fenced_call_launch(&call) != NNHAL_NONE);
     pause();
 }
 
 static void give_up_session(void)
 {
     begin(NULL);
-    launch();
-    nn_hal_close(desk.hal);
+    fenced_call_launch(&call);
+    nn_hal_close(call.desk.hal);
 }
 
 TEST(a_driver_that_never_ends_loses_its_process)
@@ -566,19 +505,19 @@ static void *launch_many(void *argument)
 
     nn_arena_init(&arena, 0);
     for (int i = 0; i < N_ROUNDS; i++) {
-        struct nn_hal_execute_fenced_args own = args;
+        struct nn_hal_execute_fenced_args own = call.args;
         struct nn_hal_execute_fenced_reply own_reply;
         struct nn_hal_free_fenced_callback_args free_args;
         struct nn_hal_free_fenced_callback_reply free_reply;
 
         if (i % 4 == 0)
             own.deadline_ns = nn_sys_now_ns() + (uint64_t)(i % 16) * 10000;
-        if (nn_hal_execute_fenced(desk.hal, &own, &own_reply, &arena) == NNHAL_NONE) {
+        if (nn_hal_execute_fenced(call.desk.hal, &own, &own_reply, &arena) == NNHAL_NONE) {
             if (i % 2)
                 nn_fence_wait(own_reply.sync_fence, NNHAL_NO_TIME);
             close(own_reply.sync_fence);
             free_args.callback = own_reply.callback;
-            nn_hal_free_fenced_callback(desk.hal, &free_args, &free_reply, &arena);
+            nn_hal_free_fenced_callback(call.desk.hal, &free_args, &free_reply, &arena);
         }
         nn_arena_reset(&arena);
     }
@@ -596,11 +535,11 @@ TEST(launches_ends_and_deadlines_at_the_same_time)
         ck_assert_int_eq(pthread_create(&clients[i], NULL, launch_many, NULL), 0);
     for (int i = 0; i < N_CLIENTS; i++)
         pthread_join(clients[i], NULL);
-    nn_hal_close(desk.hal);
-    desk.hal = NULL;
+    nn_hal_close(call.desk.hal);
+    call.desk.hal = NULL;
     is_over = true;
     pthread_join(driver, NULL);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fenced executions: what they wait for, how they end, and that they do. */
-#include "host/desk.h"
+#include "host/fenced-call.h"
 
 #include "base/fence.h"
 #include "base/sys.h"
@@ -11,106 +11,40 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-static struct desk desk;
-static uint64_t memory, prepared;
-static struct nn_hal_execute_fenced_args args;
-static struct nn_hal_execute_fenced_reply reply;
-
-static void begin(const struct nn_host_session_options *options)
-{
-    desk_open_with(&desk, options);
-    memory = desk_memory(&desk, 4096);
-    prepared = desk_prepare(&desk, desk_formula(&desk, DIMS(4)));
-    desk_formula_request(&desk, memory, 16);
-    args = (struct nn_hal_execute_fenced_args){
-        .prepared_model = prepared,
-        .request = desk.request,
-        .deadline_ns = NNHAL_NO_TIME,
-        .loop_timeout_ns = NNHAL_NO_TIME,
-        .timeout_after_fence_ns = NNHAL_NO_TIME,
-    };
-}
-
-static uint32_t launch(void)
-{
-    uint32_t status = nn_hal_execute_fenced(desk.hal, &args, &reply, &desk.arena);
-
-    if (status != NNHAL_NONE)
-        desk_expect_failure(reply);
-    return status;
-}
-
-static struct nn_hal_get_fenced_info_reply get_info(void)
-{
-    const struct nn_hal_get_fenced_info_args info_args = {.callback = reply.callback};
-    struct nn_hal_get_fenced_info_reply info;
-
-    ck_assert_uint_eq(nn_hal_get_fenced_info(desk.hal, &info_args, &info, &desk.arena), NNHAL_NONE);
-    return info;
-}
-
-static void free_callback(void)
-{
-    const struct nn_hal_free_fenced_callback_args free_args = {.callback = reply.callback};
-    struct nn_hal_free_fenced_callback_reply free_reply;
-
-    ck_assert_uint_eq(nn_hal_free_fenced_callback(desk.hal, &free_args, &free_reply, &desk.arena),
-                      NNHAL_NONE);
-}
-
-/* Waits for the end, which must be an error with this status. */
-static void expect_error(uint32_t status, const char *words)
-{
-    struct nn_hal_get_fenced_info_reply info;
-
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), NN_FENCE_E_ERROR);
-    close(reply.sync_fence);
-    info = get_info();
-    ck_assert_uint_eq(info.status, status);
-    ck_assert_msg(info.message && strstr(info.message, words), "\"%s\" does not say \"%s\"",
-                  info.message, words);
-    free_callback();
-}
-
-static void expect_well(void)
-{
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), 0);
-    close(reply.sync_fence);
-    ck_assert_uint_eq(get_info().status, NNHAL_NONE);
-    free_callback();
-}
+static struct fenced_call call;
 
 TEST(an_execution_without_fences_runs_and_signals)
 {
     float *bytes;
 
-    begin(NULL);
-    bytes = desk_bytes(&desk, memory);
+    fenced_call_begin(&call, NULL);
+    bytes = desk_bytes(&call.desk, call.memory);
     bytes[0] = 3.0f;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
     ck_assert_float_eq(bytes[8], 3.0f);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
 TEST(information_is_general_failure_until_the_end)
 {
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     fake_gate_close();
-    args.measure = 1;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    call.args.measure = 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     fake_gate_wait(1);
-    ck_assert_int_eq(nn_fence_check(reply.sync_fence), NN_FENCE_E_ACTIVE);
-    ck_assert_uint_eq(get_info().status, NNHAL_GENERAL_FAILURE);
-    ck_assert_uint_eq(get_info().timing_launched.time_in_driver_ns, NNHAL_NO_TIME);
+    ck_assert_int_eq(nn_fence_check(call.reply.sync_fence), NN_FENCE_E_ACTIVE);
+    ck_assert_uint_eq(fenced_call_get_info(&call).status, NNHAL_GENERAL_FAILURE);
+    ck_assert_uint_eq(fenced_call_get_info(&call).timing_launched.time_in_driver_ns, NNHAL_NO_TIME);
     fake_gate_open();
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), 0);
-    ck_assert_uint_lt(get_info().timing_launched.time_in_driver_ns, UINT64_C(1) << 40);
-    ck_assert_uint_le(get_info().timing_fenced.time_in_driver_ns,
-                      get_info().timing_launched.time_in_driver_ns);
-    expect_well();
-    desk_close(&desk);
+    ck_assert_int_eq(nn_fence_wait(call.reply.sync_fence, NNHAL_NO_TIME), 0);
+    ck_assert_uint_lt(fenced_call_get_info(&call).timing_launched.time_in_driver_ns, UINT64_C(1)
+                                                                                         << 40);
+    ck_assert_uint_le(fenced_call_get_info(&call).timing_fenced.time_in_driver_ns,
+                      fenced_call_get_info(&call).timing_launched.time_in_driver_ns);
+    fenced_call_expect_well(&call);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -118,23 +52,23 @@ TEST(nothing_runs_before_all_fences_have_signalled)
 {
     int signallers[3], fences[3];
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(nn_fence_new(&signallers[i], &fences[i]), 0);
     nn_fence_signal(signallers[1]);
-    args.wait_for = fences;
-    args.n_wait_for = 3;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    call.args.wait_for = fences;
+    call.args.n_wait_for = 3;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     for (int i = 0; i < 3; i++)
         close(fences[i]); /* the host has its own */
     nn_fence_signal(signallers[2]);
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, nn_sys_now_ns() + 20000000),
+    ck_assert_int_eq(nn_fence_wait(call.reply.sync_fence, nn_sys_now_ns() + 20000000),
                      NN_FENCE_E_ACTIVE);
     ck_assert_uint_eq(fake.n_executed, 0);
     nn_fence_signal(signallers[0]);
-    expect_well();
+    fenced_call_expect_well(&call);
     ck_assert_uint_eq(fake.n_executed, 1);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -142,21 +76,22 @@ TEST(a_fence_in_error_is_an_error)
 {
     int signaller, fence;
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     for (int is_early = 0; is_early < 2; is_early++) {
         ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-        args.wait_for = &fence;
-        args.n_wait_for = 1;
+        call.args.wait_for = &fence;
+        call.args.n_wait_for = 1;
         if (is_early)
             close(signaller);
-        ck_assert_uint_eq(launch(), NNHAL_NONE);
+        ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
         close(fence);
         if (!is_early)
             close(signaller);
-        expect_error(NNHAL_GENERAL_FAILURE, "a fence that the execution waits for is in error");
+        fenced_call_expect_error(&call, NNHAL_GENERAL_FAILURE,
+                                 "a fence that the execution waits for is in error");
     }
     ck_assert_uint_eq(fake.n_executed, 0);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -165,7 +100,7 @@ TEST(a_peer_that_dies_is_a_fence_in_error)
     int signaller, fence;
     pid_t child;
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
     child = fork();
     if (child == 0) {
@@ -173,15 +108,15 @@ TEST(a_peer_that_dies_is_a_fence_in_error)
         _exit(0);
     }
     close(signaller); /* the child alone has it */
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    ck_assert_int_eq(nn_fence_check(reply.sync_fence), NN_FENCE_E_ACTIVE);
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    ck_assert_int_eq(nn_fence_check(call.reply.sync_fence), NN_FENCE_E_ACTIVE);
     close(fence);
     ck_assert_int_eq(kill(child, SIGKILL), 0);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
-    expect_error(NNHAL_GENERAL_FAILURE, "is in error");
-    desk_close(&desk);
+    fenced_call_expect_error(&call, NNHAL_GENERAL_FAILURE, "is in error");
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -189,31 +124,31 @@ TEST(one_execution_waits_for_another)
 {
     struct nn_hal_execute_fenced_reply first;
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     fake_gate_close();
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    first = reply;
-    args.wait_for = &first.sync_fence;
-    args.n_wait_for = 1;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    first = call.reply;
+    call.args.wait_for = &first.sync_fence;
+    call.args.n_wait_for = 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     fake_gate_wait(1);
     ck_assert_uint_eq(fake.n_executing, 1);
     fake_gate_open();
-    expect_well();
+    fenced_call_expect_well(&call);
     close(first.sync_fence);
     ck_assert_uint_eq(fake.n_executed, 2);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
 TEST(a_failed_execution_is_an_error_with_its_sentence)
 {
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     fake.execute_status = NNHAL_RESOURCE_EXHAUSTED_PERSISTENT;
     fake.explanation = "no tiles left";
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_error(NNHAL_RESOURCE_EXHAUSTED_PERSISTENT, "no tiles left");
-    desk_close(&desk);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_error(&call, NNHAL_RESOURCE_EXHAUSTED_PERSISTENT, "no tiles left");
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -221,23 +156,23 @@ TEST(what_is_no_fence_is_invalid)
 {
     int fds[2], file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     ck_assert_int_eq(pipe(fds), 0);
     close(fds[1]);
-    args.n_wait_for = 1;
-    args.wait_for = &fds[1];
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
-    args.wait_for = (const int32_t[]){-1};
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
-    args.wait_for = &file;
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
-    args.n_wait_for = NNHAL_MAX_FENCES + 1;
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
-    args.wait_for = NULL;
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
+    call.args.n_wait_for = 1;
+    call.args.wait_for = &fds[1];
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
+    call.args.wait_for = (const int32_t[]){-1};
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
+    call.args.wait_for = &file;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
+    call.args.n_wait_for = NNHAL_MAX_FENCES + 1;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
+    call.args.wait_for = NULL;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
     close(fds[0]);
     close(file);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -245,30 +180,30 @@ TEST(a_deadline_ends_the_wait)
 {
     int signaller, fence;
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    args.deadline_ns = nn_sys_now_ns();
-    ck_assert_uint_eq(launch(), NNHAL_MISSED_DEADLINE_PERSISTENT);
-    args.deadline_ns = nn_sys_now_ns() + 500000000;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_error(NNHAL_MISSED_DEADLINE_TRANSIENT, "waited for its fences");
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    call.args.deadline_ns = nn_sys_now_ns();
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_MISSED_DEADLINE_PERSISTENT);
+    call.args.deadline_ns = nn_sys_now_ns() + 500000000;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_error(&call, NNHAL_MISSED_DEADLINE_TRANSIENT, "waited for its fences");
     close(signaller);
     close(fence);
     ck_assert_uint_eq(fake.n_executed, 0);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
 TEST(a_deadline_during_the_execution_ends_the_fence_at_once)
 {
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     fake_gate_close();
-    args.timeout_after_fence_ns = 100000000;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_error(NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
-    desk_close(&desk);
+    call.args.timeout_after_fence_ns = 100000000;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_error(&call, NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
+    desk_close(&call.desk);
     /* None, if the machine took longer than that to give it a thread. */
     ck_assert_uint_eq(fake.was_cancelled, fake.n_executed);
 }
@@ -278,20 +213,20 @@ TEST(a_timeout_counts_from_the_fences)
 {
     int signaller, fence;
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    args.timeout_after_fence_ns = 10000000;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    call.args.timeout_after_fence_ns = 10000000;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     close(fence);
     /* Longer than the timeout: it has not begun to count. */
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, nn_sys_now_ns() + 30000000),
+    ck_assert_int_eq(nn_fence_wait(call.reply.sync_fence, nn_sys_now_ns() + 30000000),
                      NN_FENCE_E_ACTIVE);
     fake_gate_close();
     nn_fence_signal(signaller);
-    expect_error(NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
-    desk_close(&desk);
+    fenced_call_expect_error(&call, NNHAL_MISSED_DEADLINE_TRANSIENT, "deadline");
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -300,25 +235,25 @@ TEST(closing_the_session_ends_what_waits_and_what_runs)
     size_t n_fds = count_fds();
     int signaller, fence, waiting;
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     fake_gate_close();
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
     fake_gate_wait(1);
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
-    waiting = reply.sync_fence;
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    nn_hal_close(desk.hal);
-    desk.hal = NULL;
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
+    waiting = call.reply.sync_fence;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    nn_hal_close(call.desk.hal);
+    call.desk.hal = NULL;
     ck_assert_int_eq(nn_fence_check(waiting), NN_FENCE_E_ERROR);
-    ck_assert_int_eq(nn_fence_check(reply.sync_fence), NN_FENCE_E_ERROR);
+    ck_assert_int_eq(nn_fence_check(call.reply.sync_fence), NN_FENCE_E_ERROR);
     ck_assert_uint_eq(fake.was_cancelled, 1);
     close(signaller);
     close(fence);
     close(waiting);
-    close(reply.sync_fence);
-    desk_close(&desk);
+    close(call.reply.sync_fence);
+    desk_close(&call.desk);
     ck_assert_uint_eq(count_fds(), n_fds);
 }
 TEST_END
@@ -328,43 +263,45 @@ TEST(a_freed_callback_leaves_the_execution_alone)
     const struct nn_hal_get_fenced_info_args info_args = {.callback = 12345};
     struct nn_hal_get_fenced_info_reply info;
 
-    begin(NULL);
+    fenced_call_begin(&call, NULL);
     fake_gate_close();
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    free_callback();
-    free_callback();
-    desk_free_prepared(&desk, prepared);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_free_callback(&call);
+    fenced_call_free_callback(&call);
+    desk_free_prepared(&call.desk, call.prepared);
     fake_gate_open();
-    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), 0);
-    close(reply.sync_fence);
-    ck_assert_uint_eq(nn_hal_get_fenced_info(desk.hal, &info_args, &info, &desk.arena),
+    ck_assert_int_eq(nn_fence_wait(call.reply.sync_fence, NNHAL_NO_TIME), 0);
+    close(call.reply.sync_fence);
+    ck_assert_uint_eq(nn_hal_get_fenced_info(call.desk.hal, &info_args, &info, &call.desk.arena),
                       NNHAL_INVALID_ARGUMENT);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 
 TEST(a_reusable_execution_can_be_fenced_if_its_outputs_are_known)
 {
-    begin(NULL);
-    desk.measure = 1;
-    ck_assert_uint_eq(desk_create_execution(&desk, prepared, &args.execution), NNHAL_NONE);
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
-    args.prepared_model = 0;
-    args.request = (struct nnhal_request){.n_inputs = 0};
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
+    fenced_call_begin(&call, NULL);
+    call.desk.measure = 1;
+    ck_assert_uint_eq(desk_create_execution(&call.desk, call.prepared, &call.args.execution),
+                      NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
+    call.args.prepared_model = 0;
+    call.args.request = (struct nnhal_request){.n_inputs = 0};
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
     ck_assert_uint_eq(fake.measure, 1);
-    args.execution += 1000;
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
+    call.args.execution += 1000;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
 
-    prepared = desk_prepare(&desk, desk_formula(&desk, 0, NULL));
-    desk_begin(&desk);
-    desk_input(&desk, DIMS(4), memory, 0, 16);
-    desk_input(&desk, DIMS(4), memory, 16, 16);
-    desk_output(&desk, 0, NULL, memory, 32, 100);
-    ck_assert_uint_eq(desk_create_execution(&desk, prepared, &args.execution), NNHAL_NONE);
-    ck_assert_uint_eq(launch(), NNHAL_INVALID_ARGUMENT);
-    desk_close(&desk);
+    call.prepared = desk_prepare(&call.desk, desk_formula(&call.desk, 0, NULL));
+    desk_begin(&call.desk);
+    desk_input(&call.desk, DIMS(4), call.memory, 0, 16);
+    desk_input(&call.desk, DIMS(4), call.memory, 16, 16);
+    desk_output(&call.desk, 0, NULL, call.memory, 32, 100);
+    ck_assert_uint_eq(desk_create_execution(&call.desk, call.prepared, &call.args.execution),
+                      NNHAL_NONE);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_INVALID_ARGUMENT);
+    desk_close(&call.desk);
 }
 TEST_END
 
@@ -375,31 +312,31 @@ TEST(fences_and_callbacks_are_limited)
     struct nn_hal_execute_fenced_reply replies[3];
     int signaller, fence;
 
-    begin(&options);
+    fenced_call_begin(&call, &options);
     fake.writes_nothing = true; /* they share an output */
     ck_assert_int_eq(nn_fence_new(&signaller, &fence), 0);
-    args.wait_for = &fence;
-    args.n_wait_for = 1;
+    call.args.wait_for = &fence;
+    call.args.n_wait_for = 1;
     for (int i = 0; i < 2; i++) {
-        ck_assert_uint_eq(launch(), NNHAL_NONE);
-        replies[i] = reply;
+        ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+        replies[i] = call.reply;
     }
-    ck_assert_uint_eq(launch(), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
     nn_fence_signal(signaller);
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(nn_fence_wait(replies[i].sync_fence, NNHAL_NO_TIME), 0);
     /* Ended: the fences are given back, the callbacks are not. */
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    replies[2] = reply;
-    ck_assert_uint_eq(launch(), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
-    reply = replies[0];
-    free_callback();
-    ck_assert_uint_eq(launch(), NNHAL_NONE);
-    expect_well();
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    replies[2] = call.reply;
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_RESOURCE_EXHAUSTED_TRANSIENT);
+    call.reply = replies[0];
+    fenced_call_free_callback(&call);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fenced_call_expect_well(&call);
     for (int i = 0; i < 3; i++)
         close(replies[i].sync_fence);
     close(fence);
-    desk_close(&desk);
+    desk_close(&call.desk);
 }
 TEST_END
 

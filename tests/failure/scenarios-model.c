@@ -179,12 +179,7 @@ int scenario_any_device(void)
     story_begin(story);
     story_build(story, N_FLOATS);
     STEP(ANeuralNetworksCompilation_create(story->model, &story->compilation));
-    STEP(ANeuralNetworksCompilation_finish(story->compilation));
-    if (STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0])))
-        story_set_arguments(story, story->executions[0]);
-    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
-    story_check(story, story->z);
-    return story_end(story);
+    return story_finish_and_compute(story);
 }
 
 int scenario_deferred(void)
@@ -195,12 +190,7 @@ int scenario_deferred(void)
     story_build(story, N_FLOATS);
     story_create_compilation(story);
     STEP(nnhal_compilation_set_deferred(story->compilation, 1));
-    STEP(ANeuralNetworksCompilation_finish(story->compilation));
-    if (STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0])))
-        story_set_arguments(story, story->executions[0]);
-    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
-    story_check(story, story->z);
-    return story_end(story);
+    return story_finish_and_compute(story);
 }
 
 /* y is a constant in memory, beside one that is referred to. */

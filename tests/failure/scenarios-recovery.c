@@ -27,12 +27,7 @@ int scenario_recover_compile(void)
     story_create_compilation(story);
     if (story->code == 0)
         world_end_sessions();
-    STEP(ANeuralNetworksCompilation_finish(story->compilation));
-    if (STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0])))
-        story_set_arguments(story, story->executions[0]);
-    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
-    story_check(story, story->z);
-    return story_end(story);
+    return story_finish_and_compute(story);
 }
 
 int scenario_recover_event(void)

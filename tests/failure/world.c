@@ -146,6 +146,16 @@ int story_end(struct story *story)
     return story->code;
 }
 
+int story_finish_and_compute(struct story *story)
+{
+    STEP(ANeuralNetworksCompilation_finish(story->compilation));
+    if (STEP(ANeuralNetworksExecution_create(story->compilation, &story->executions[0])))
+        story_set_arguments(story, story->executions[0]);
+    STEP(ANeuralNetworksExecution_compute(story->executions[0]));
+    story_check(story, story->z);
+    return story_end(story);
+}
+
 ANeuralNetworksOperandType story_tensor(const uint32_t *n)
 {
     return (ANeuralNetworksOperandType){

@@ -45,6 +45,9 @@ void world_end_sessions(void);
 void story_begin(struct story *story);
 
 /* story_end() - frees all of it. Returns its code. */
+
+/* From a compilation that was created to the end of the story. */
+int story_finish_and_compute(struct story *story);
 int story_end(struct story *story);
 
 /* A tensor of N_FLOATS floats; n 0: of an unknown number. */

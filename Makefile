@@ -21,6 +21,7 @@ deps-%:
 	@scripts/install-deps.sh $*
 
 build/build.ninja:
+	@echo "building nnhal: some minutes the first time"
 	@meson setup build --prefix $(prefix) -Dtests=false >/dev/null || (meson setup build --prefix $(prefix) -Dtests=false; exit 1)
 
 build: deps-build build/build.ninja

@@ -75,8 +75,9 @@ def build(name, env):
         subprocess.run(["meson", "setup", folder, *options], cwd=ROOT, env=env, check=True,
                        stdout=subprocess.DEVNULL)
     else:
-        subprocess.run(["meson", "configure", folder, "-Dtests=true", *options], cwd=ROOT, env=env,
-                       check=True, stdout=subprocess.DEVNULL)
+        # Not "configure", after which ninja prints all that meson looks for.
+        subprocess.run(["meson", "setup", "--reconfigure", folder, "-Dtests=true", *options],
+                       cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
     done = subprocess.run(["ninja", "-C", folder, "--quiet"], cwd=ROOT, env=env)
     return done.returncode == 0
 

@@ -334,7 +334,8 @@ static int try_device(ANeuralNetworksCompilation *compilation, ANeuralNetworksDe
         .deadline_ns = nn_deadline_after(compilation->timeout_ns),
         .is_deferred = compilation->is_deferred,
         .attributes = &compilation->attributes,
-        .is_renewal = compilation->device == device,
+        /* One that is split was never prepared whole. */
+        .is_renewal = compilation->device == device && !nn_rt_compilation_is_split(compilation),
         .cache = cache,
     };
     uint64_t limit_ns = nn_wait_limit_narrow(options.deadline_ns);

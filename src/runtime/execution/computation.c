@@ -139,7 +139,7 @@ static int compute_with_fallback(struct computation *computation, uint64_t deadl
             : compute_with_recovery(computation);
     if (nn_rt_fallback_is_possible(execution, r))
         r = nn_rt_fallback_compute(execution, deadline_ns, r, computation->why);
-    else if (!r)
+    else if (!r && !nn_rt_compilation_is_split(execution->compilation)) /* its parts do */
         nn_rt_device_note_success(execution->compilation->device);
     nn_rt_reply_mark_outputs(execution, r == 0);
     if (!execution->is_reusable) {

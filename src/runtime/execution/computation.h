@@ -5,8 +5,9 @@
  *                    |                                              |
  *                    +--failed, chosen by the runtime--> fallback --+
  *
- * An execution that is split does so part by part (partition/steps.h). The recovery is described in runtime/device.h, the fallback in fallback.h. All
- * functions block until the computation has ended. */
+ * An execution that is split does so part by part (partition/steps.h). The recovery is described
+ * in runtime/device.h, the fallback in fallback.h. All functions block until the computation has
+ * ended. */
 #ifndef NN_RUNTIME_EXECUTION_COMPUTATION_H
 #define NN_RUNTIME_EXECUTION_COMPUTATION_H
 

@@ -395,12 +395,12 @@ int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_wh
 int nn_rt_execution_get_part(ANeuralNetworksExecution *execution, uint32_t part, struct nn_why *why,
                              struct nnhal_part_info *ret_info)
 {
+    uint32_t n_parts;
     int r = check_completed(execution, false, why);
-
-    uint32_t n_parts = execution->n_parts && !execution->failure.text[0] ? execution->n_parts : 1;
 
     if (r)
         return r;
+    n_parts = execution->n_parts && !execution->failure.text[0] ? execution->n_parts : 1;
     if (part >= n_parts)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no part %u: it has %u", part,
                        n_parts);

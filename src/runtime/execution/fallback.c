@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/types.h"
+#include "runtime/extension.h"
 #include "runtime/execution/reply.h"
 #include "runtime/memory/copy.h"
 #include "runtime/memory/domain.h"
@@ -113,7 +114,7 @@ static int move_input(struct substitute *substitute, struct nn_rt_argument *inpu
     int r;
 
     if (!nn_rt_domain_get_dims(memory->domain, &input->n_dims, input->dims) ||
-        !nn_operand_bytes(type, input->n_dims, input->dims, &input->length))
+        !nn_rt_extension_bytes(type, input->n_dims, input->dims, &input->length))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "an input in the device has no contents");
     r = new_pool(substitute, input->length, &pool);
     if (r)

@@ -21,8 +21,8 @@ static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
     return false;
 }
 
-/* A computation in parts, too, takes a thread of ours. Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards, which
- * takes one. */
+/* Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards,
+ * which takes a thread of ours. So does a computation in parts. */
 static bool is_suited(const ANeuralNetworksExecution *execution)
 {
     return !nn_rt_compilation_is_split(execution->compilation) &&

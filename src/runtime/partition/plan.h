@@ -54,7 +54,7 @@ struct nn_rt_plan_part {
     uint64_t launch_ns;
     uint64_t move_ns;
     uint64_t move_bytes;
-    ANeuralNetworksCompilation *compilation; /* NULL in a plan of one part */
+    ANeuralNetworksCompilation *compilation; /* NULL: not computed, or the only part */
 };
 
 struct nn_rt_plan_value {

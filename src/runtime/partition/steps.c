@@ -37,6 +37,7 @@ struct nn_rt_steps {
     struct nn_memory_buffer *buffers; /* per value: its part of the arena */
     struct nn_rt_value *known;        /* per operand */
     uint8_t **inputs;                 /* copies of small inputs in memories, made when needed */
+    uint8_t **copies;                 /* and of small values between parts */
     ANeuralNetworksMemory *arena;     /* NULL: no value lies in it */
     bool is_placed;
     bool needs_whole;
@@ -83,7 +84,9 @@ static int make_arrays(struct nn_rt_steps *steps)
                                                   plan->model->main.n_operands)
                                  : plan->known;
     steps->inputs = nn_arena_new_n(&steps->memory, uint8_t *, plan->model->main.n_input_indexes);
-    return steps->steps && steps->places && steps->buffers && steps->known && steps->inputs
+    steps->copies = nn_arena_new_n(&steps->memory, uint8_t *, plan->n_values);
+    return steps->steps && steps->places && steps->buffers && steps->known && steps->inputs &&
+                   steps->copies
                ? 0
                : nn_error_origin(-ENOMEM);
 }
@@ -224,13 +227,15 @@ static uint64_t planned_bytes(const struct nn_rt_steps *steps, uint32_t i)
     return n_bytes;
 }
 
-/* Whether all values that are known fit where they have been put. */
+/* Whether all values that are known fit where they have been put, and no process that was given up
+ * can still write there. */
 static bool places_fit(const struct nn_rt_steps *steps)
 {
     if (!steps->is_placed || (steps->arena && nn_rt_memory_is_exposed(steps->arena)))
         return false;
     for (uint32_t i = 0; i < steps->plan->n_values; i++)
-        if (planned_bytes(steps, i) > steps->places[i].capacity)
+        if (planned_bytes(steps, i) > steps->places[i].capacity ||
+            (steps->places[i].is_alone && nn_rt_memory_is_exposed(steps->places[i].memory)))
             return false;
     return true;
 }
@@ -459,6 +464,24 @@ static const void *find_bytes(const struct nn_rt_steps *steps, uint32_t i)
     return data ? data + steps->places[i].offset : NULL;
 }
 
+/* A value between parts as it is now: the process of the part that made it can still write to it.
+ * NULL: it is large, or did not fit. */
+static const void *copy_bytes(struct nn_rt_steps *steps, uint32_t i)
+{
+    const struct nn_rt_plan_value *value = &steps->plan->values[i];
+    const void *bytes = find_bytes(steps, i);
+    uint64_t n_bytes = 0;
+
+    if (!bytes || find_output(steps, value->output))
+        return bytes; /* the application's own */
+    if (!nn_rt_value_bytes(&steps->known[value->operand], value->type, &n_bytes) ||
+        n_bytes > NN_RT_VALUE_READ_BYTES || n_bytes > steps->places[i].capacity)
+        return NULL;
+    if (!steps->copies[i])
+        steps->copies[i] = nn_arena_alloc(&steps->memory, NN_RT_VALUE_READ_BYTES);
+    return steps->copies[i] ? memcpy(steps->copies[i], bytes, n_bytes) : NULL;
+}
+
 static bool is_told(const struct nn_rt_execution_shape *shape)
 {
     for (uint32_t i = 0; i < shape->n_dims; i++)
@@ -481,7 +504,7 @@ static void learn_shapes(struct nn_rt_steps *steps, uint32_t p)
         if (target->value == NN_RT_PLAN_NONE || !steps->plan->is_open || !is_told(shape))
             continue;
         nn_rt_value_set_dims(&steps->known[part->output_operands[i]], shape->n_dims, shape->dims);
-        steps->known[part->output_operands[i]].bytes = find_bytes(steps, target->value);
+        steps->known[part->output_operands[i]].bytes = copy_bytes(steps, target->value);
     }
 }
 

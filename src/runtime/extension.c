@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cache/hash.h"
 #include "model/types.h"
+#include "model/validate.h"
 #include "runtime/registry.h"
 
 #include <pthread.h>
@@ -136,6 +137,16 @@ uint32_t nn_rt_extension_size(const void *ctx, uint32_t type)
     struct nn_why why;
 
     return nn_rt_extension_find_type(type, &why, &found) == 0 ? found->byte_size : 0;
+}
+
+bool nn_rt_extension_bytes(uint32_t type, uint32_t n_dims, const uint32_t *dims,
+                           uint64_t *ret_bytes)
+{
+    struct nnhal_operand sized = {.type = type};
+
+    if (nn_type_is_extension(type))
+        sized.location.length = nn_rt_extension_size(NULL, type);
+    return nn_io_bytes(&sized, n_dims, dims, ret_bytes);
 }
 
 int nn_rt_extension_check_operation(uint32_t type, struct nn_why *why)

@@ -14,6 +14,8 @@
 
 #include <nnhal/types.h>
 
+#include <stdbool.h>
+
 /* nn_rt_extension_get_prefix() - Returns: 0; BAD_DATA: the name is too long, or one too many;
  * -ENOMEM. */
 int nn_rt_extension_get_prefix(const char *name, struct nn_why *why, uint32_t *ret_prefix);
@@ -29,6 +31,11 @@ int nn_rt_extension_find_type(uint32_t type, struct nn_why *why,
 
 /* nn_rt_extension_size() - bytes of an element of such a type; 0: it is not known. ctx is not used. */
 uint32_t nn_rt_extension_size(const void *ctx, uint32_t type);
+
+/* nn_rt_extension_bytes() - as nn_operand_bytes(), of an extension's type, too; 0 where its size is
+ * not known. */
+bool nn_rt_extension_bytes(uint32_t type, uint32_t n_dims, const uint32_t *dims,
+                           uint64_t *ret_bytes);
 
 /* nn_rt_extension_list() - the extensions that a model uses, in order of their names, from arena.
  * Returns: 0; BAD_DATA: too many; -ENOMEM. */

@@ -116,17 +116,6 @@ static int check_operand(const struct nnhal_operand *operand, struct nn_why *why
     return nn_fail_refused(nn_operand_validate(&judged, why));
 }
 
-/* Bytes of a value, of an extension's type, too. */
-static bool value_bytes(const struct nnhal_operand *operand, const uint32_t *dimensions,
-                        uint64_t *ret_bytes)
-{
-    struct nnhal_operand sized = {.type = operand->type};
-
-    if (nn_type_is_extension(operand->type))
-        sized.location.length = nn_rt_extension_size(NULL, operand->type);
-    return nn_io_bytes(&sized, operand->n_dimensions, dimensions, ret_bytes);
-}
-
 /* Whether what is known of the dimensions fits 32 bits: unknown ones count as 1. */
 static bool fits_known(const struct nnhal_operand *operand)
 {
@@ -135,7 +124,7 @@ static bool fits_known(const struct nnhal_operand *operand)
 
     for (uint32_t i = 0; i < operand->n_dimensions; i++)
         known[i] = operand->dimensions[i] ? operand->dimensions[i] : 1;
-    return value_bytes(operand, known, &n_bytes);
+    return nn_rt_extension_bytes(operand->type, operand->n_dimensions, known, &n_bytes);
 }
 
 /* How an operand type came to be one: by Android, or by the extension of a device. */
@@ -299,7 +288,9 @@ static int check_constant(const struct nnhal_operand *operand, uint64_t n_bytes,
     if (!nn_type_is_extension(operand->type))
         return nn_fail_refused(nn_operand_validate_constant(operand, n_bytes, why));
     if (nn_dims_known(operand->type, operand->n_dimensions, operand->dimensions) &&
-        value_bytes(operand, operand->dimensions, &n_needed) && n_needed == n_bytes)
+        nn_rt_extension_bytes(operand->type, operand->n_dimensions, operand->dimensions,
+                              &n_needed) &&
+        n_needed == n_bytes)
         return 0;
     return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                    "%llu bytes are not what the type and dimensions of the constant need",

@@ -47,6 +47,7 @@ struct nn_rt_model {
     pthread_mutex_t lock;        /* of what follows */
     struct nn_hash architecture; /* of the structure without values, once it was asked for */
     bool has_architecture;
+    bool has_open_shapes; /* of main or a branch; with architecture */
     struct nn_rt_model_answer *answers;
 };
 

@@ -32,14 +32,29 @@ static void hash_add_graph(struct nn_hash *hash, const struct nnhal_subgraph *gr
     }
 }
 
+static bool has_open_shapes(const struct nnhal_subgraph *graph)
+{
+    for (uint32_t i = 0; i < graph->n_operands; i++)
+        if (graph->operands[i].lifetime == NNHAL_TEMPORARY_VARIABLE &&
+            !nn_dims_known(graph->operands[i].type, graph->operands[i].n_dimensions,
+                           graph->operands[i].dimensions))
+            return true;
+    return false;
+}
+
 /* Computed once; under the model's lock, which others hold briefly. */
 static const uint8_t *get_architecture(struct nn_rt_model *finished)
 {
+    const struct nnhal_model *model = &finished->model;
+
     pthread_mutex_lock(&finished->lock);
     if (!finished->has_architecture) {
-        hash_add_graph(&finished->architecture, &finished->model.main);
-        for (uint32_t i = 0; i < finished->model.n_referenced; i++)
-            hash_add_graph(&finished->architecture, &finished->model.referenced[i]);
+        hash_add_graph(&finished->architecture, &model->main);
+        finished->has_open_shapes = has_open_shapes(&model->main);
+        for (uint32_t i = 0; i < model->n_referenced; i++) {
+            hash_add_graph(&finished->architecture, &model->referenced[i]);
+            finished->has_open_shapes |= has_open_shapes(&model->referenced[i]);
+        }
         finished->has_architecture = true;
     }
     pthread_mutex_unlock(&finished->lock);
@@ -80,21 +95,11 @@ static ANeuralNetworksDiagnosticDataClass class_of_all(uint32_t n,
     return all;
 }
 
-static bool has_open_shapes(const struct nnhal_subgraph *graph)
-{
-    for (uint32_t i = 0; i < graph->n_operands; i++)
-        if (graph->operands[i].lifetime == NNHAL_TEMPORARY_VARIABLE &&
-            !nn_dims_known(graph->operands[i].type, graph->operands[i].n_dimensions,
-                           graph->operands[i].dimensions))
-            return true;
-    return false;
-}
-
 void nn_rt_model_describe(struct nn_rt_model *finished, struct nn_rt_told *told)
 {
     told->architecture = get_architecture(finished);
     told->input_class = class_of_all(finished->io.n_inputs, finished->io.inputs);
     told->output_class = class_of_all(finished->io.n_outputs, finished->io.outputs);
     told->has_control_flow = finished->facts.has_control_flow;
-    told->has_open_shapes = has_open_shapes(&finished->model.main);
+    told->has_open_shapes = finished->has_open_shapes;
 }

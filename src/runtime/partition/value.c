@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/infer.h"
 #include "model/types.h"
+#include "runtime/extension.h"
 
 #include <string.h>
 
@@ -102,5 +103,5 @@ void nn_rt_value_set_dims(struct nn_rt_value *value, uint32_t n_dims, const uint
 bool nn_rt_value_bytes(const struct nn_rt_value *value, uint32_t type, uint64_t *ret_bytes)
 {
     return value->state != NN_RT_VALUE_OPEN &&
-           nn_operand_bytes(type, value->n_dims, value->dims, ret_bytes);
+           nn_rt_extension_bytes(type, value->n_dims, value->dims, ret_bytes);
 }

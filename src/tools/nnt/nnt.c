@@ -133,7 +133,8 @@ static void *runner_run(void *argument)
     return NULL;
 }
 
-/* Each thread builds, compiles and executes for itself; run gets what the first that failed says. */
+/* Each thread builds, compiles and executes for itself; run gets what the first that failed says, or
+ * the first of all. */
 static bool run_on_threads(const struct nnt_options *options, struct nnt_run *run,
                            const struct nnt_model *model)
 {
@@ -152,10 +153,12 @@ static bool run_on_threads(const struct nnt_options *options, struct nnt_run *ru
         if (!failed && !runners[i].is_right)
             failed = &runners[i];
     }
-    if (failed)
-        *run = failed->run;
-    else if (n < options->n_threads)
+    if (n)
+        *run = failed ? failed->run : runners[0].run;
+    if (!failed && n < options->n_threads) {
+        run->is_unsupported = false;
         snprintf(run->what, sizeof(run->what), "thread %u cannot be started", n);
+    }
     free(runners);
     return n == options->n_threads && !failed;
 }

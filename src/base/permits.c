@@ -479,6 +479,8 @@ static void permit_stop(struct nn_permit *permit, bool has_entered)
     now_ns = permit->permits->clock();
     if (has_entered)
         permit_uncount(permit, now_ns);
+    while (permit->n_running > 0) /* of a driver that ended its work without leaving */
+        permit_uncount(permit, now_ns);
     permit->user->n_permits--;
     permits_settle(permit->permits, now_ns);
     pthread_mutex_unlock(&permit->permits->lock);

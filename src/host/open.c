@@ -160,7 +160,7 @@ void nn_host_session_cancel(struct nn_hal *hal)
     nn_fence_watcher_cancel(session);
     nn_reoptimizer_cancel(session);
     nn_bursts_cancel(session);
-    nn_overdue_cancel(session);
+    nn_overdue_cancel(&session->is_cancelled);
     if (session->host->permits)
         nn_permits_wake(session->host->permits);
 }

@@ -10,6 +10,7 @@
 #include "support/fake-driver.h"
 #include "support/fds.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -112,7 +113,7 @@ static void begin(const struct nn_host_session_options *options)
 
 TEST(the_driver_gets_the_fences_and_the_execution_at_once)
 {
-    int signaller, fence;
+    int signaller, fence, number;
     float *bytes;
 
     begin(NULL);
@@ -133,8 +134,13 @@ TEST(the_driver_gets_the_fences_and_the_execution_at_once)
     ck_assert_int_eq(nn_fence_wait(queue.taken[0]->fences[0], NNHAL_NO_TIME), 0);
     ck_assert_int_eq(nn_fence_check(call.reply.sync_fence), NN_FENCE_E_ACTIVE);
     compute(queue.taken[0]->execution);
+    number = queue.taken[0]->fences[0];
     end(queue.ids[0], NNHAL_NONE);
+    /* The fence was closed: its number is another's from now on. */
+    ck_assert_int_eq(dup2(STDERR_FILENO, number), number);
     fenced_call_expect_well(&call);
+    ck_assert_int_ge(fcntl(number, F_GETFD), 0);
+    close(number);
     ck_assert_float_eq(bytes[8], 3.0f);
     ck_assert_uint_eq(fake.n_executed, 0);
     desk_close(&call.desk);
@@ -408,6 +414,32 @@ TEST(closing_the_session_waits_for_the_driver)
 }
 TEST_END
 
+static void *close_session(void *hal)
+{
+    nn_hal_close(hal);
+    return NULL;
+}
+
+/* The fence does not wait for the driver. */
+TEST(closing_the_session_ends_the_fence_at_once)
+{
+    pthread_t thread;
+    int fence;
+
+    begin(NULL);
+    ck_assert_uint_eq(fenced_call_launch(&call), NNHAL_NONE);
+    fence = call.reply.sync_fence;
+    ck_assert_int_eq(pthread_create(&thread, NULL, close_session, call.desk.hal), 0);
+    ck_assert_int_eq(nn_fence_wait(fence, nn_sys_now_ns() + 20 * S), NN_FENCE_E_ERROR);
+    end(queue.ids[0], NNHAL_NONE);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(nn_fence_check(fence), NN_FENCE_E_ERROR);
+    close(fence);
+    call.desk.hal = NULL;
+    desk_close(&call.desk);
+}
+TEST_END
+
 TEST(fences_are_limited_until_the_driver_ends)
 {
     const struct nn_host_session_options options = {.uid = 1,
@@ -550,5 +582,6 @@ CHECK_MAIN("device-queue", the_driver_gets_the_fences_and_the_execution_at_once,
            what_the_driver_refuses_was_not_launched, a_failure_is_an_error_with_its_sentence,
            a_lie_is_an_error, ending_twice_or_nothing_does_no_harm,
            a_deadline_ends_the_fence_and_tells_the_driver, others_go_on_beside_one_that_is_late,
-           closing_the_session_waits_for_the_driver, fences_are_limited_until_the_driver_ends,
-           a_driver_that_never_ends_loses_its_process, launches_ends_and_deadlines_at_the_same_time)
+           closing_the_session_waits_for_the_driver, closing_the_session_ends_the_fence_at_once,
+           fences_are_limited_until_the_driver_ends, a_driver_that_never_ends_loses_its_process,
+           launches_ends_and_deadlines_at_the_same_time)

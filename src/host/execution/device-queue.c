@@ -72,7 +72,7 @@ static void queue_add(struct nn_device_queue *queue, struct nn_device_run *run)
     else
         queue->first = run;
     queue->last = run;
-    nn_overdue_begin(&run->overdue, "execute_fenced", run->fenced->session,
+    nn_overdue_begin(&run->overdue, "execute_fenced", &run->fenced->session->is_cancelled,
                      run->execution.deadline_ns);
     pthread_mutex_unlock(&queue->lock);
 }
@@ -154,6 +154,9 @@ static void device_end(void *ctx, uint64_t id, uint32_t status)
     call.session = run->fenced->session;
     nn_arena_init(&arena, 0);
     end.timing = nn_run_time(&run->execution, nn_sys_now_ns() - run->fenced->launched_ns);
+    /* It counts from the last fence, and when that was is the driver's to know. */
+    if (run->fenced->n_waits && run->execution.timing.time_in_driver_ns == NNHAL_NO_TIME)
+        end.timing.time_in_driver_ns = NNHAL_NO_TIME;
     end.status = run_judge(&call, run, status);
     end.text = call.message;
     nn_services_clear();

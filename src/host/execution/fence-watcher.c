@@ -85,10 +85,7 @@ static void end_wait(const struct nn_fence_watcher *watcher, struct nn_fenced_wa
 static void fenced_leave(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
 {
     for (uint32_t i = 0; i < fenced->n_waits; i++)
-        if (fenced->cancel)
-            closep(&fenced->waits[i].fd); /* a device was waiting for it */
-        else
-            end_wait(watcher, &fenced->waits[i]);
+        end_wait(watcher, &fenced->waits[i]); /* what a device waits for is not in the epoll */
     unlink_fenced(watcher, fenced);
     nn_quota_release(&fenced->fences_charge);
 }
@@ -241,16 +238,17 @@ static bool check_time(struct nn_fence_watcher *watcher, struct nn_fenced *fence
 
     if (fenced->state == NN_FENCED_ENDED)
         return true; /* a device still has it */
-    if (is_waiting && __atomic_load_n(&fenced->is_cancelled, __ATOMIC_RELAXED)) {
+    if ((is_waiting || fenced->cancel) &&
+        __atomic_load_n(&fenced->is_cancelled, __ATOMIC_RELAXED)) {
         fenced_end(watcher, fenced, NNHAL_GENERAL_FAILURE, "the session was closed");
     } else if (now_ns >= fenced->due_ns) {
         __atomic_store_n(&fenced->is_cancelled, 1, __ATOMIC_RELAXED);
         fenced_end(watcher, fenced, NNHAL_MISSED_DEADLINE_TRANSIENT,
                    is_waiting ? "the deadline passed while the execution waited for its fences"
                               : "the deadline passed during the execution");
-        if (!is_waiting)
-            fence_fire(steal_fd(&fenced->signaller), fenced->status); /* its run goes on */
     }
+    if (!is_waiting && fenced->state == NN_FENCED_ENDED)
+        fence_fire(steal_fd(&fenced->signaller), fenced->status); /* its run goes on */
     return !is_waiting || fenced->state != NN_FENCED_ENDED;
 }
 

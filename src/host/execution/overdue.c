@@ -133,10 +133,21 @@ static void note_deadline(uint64_t deadline_ns)
     pthread_cond_signal(&changed);
 }
 
-void nn_overdue_begin(struct nn_overdue_call *call, const char *what, const void *session,
+/* No call has time beyond the end of its session; under the lock. */
+static void call_cancel(struct nn_overdue_call *call)
+{
+    uint64_t now_ns = nn_sys_now_ns();
+
+    if (call->deadline_ns > now_ns)
+        call->deadline_ns = now_ns;
+    note_deadline(call->deadline_ns);
+}
+
+void nn_overdue_begin(struct nn_overdue_call *call, const char *what, const uint32_t *is_cancelled,
                       uint64_t deadline_ns)
 {
-    *call = (struct nn_overdue_call){.what = what, .session = session, .deadline_ns = deadline_ns};
+    *call = (struct nn_overdue_call){
+        .what = what, .is_cancelled = is_cancelled, .deadline_ns = deadline_ns};
     if (!is_enabled)
         return;
     pthread_mutex_lock(&lock);
@@ -144,23 +155,21 @@ void nn_overdue_begin(struct nn_overdue_call *call, const char *what, const void
     if (calls)
         calls->previous = call;
     calls = call;
-    if (deadline_ns != NNHAL_NO_TIME)
+    if (__atomic_load_n(is_cancelled, __ATOMIC_SEQ_CST))
+        call_cancel(call);
+    else if (deadline_ns != NNHAL_NO_TIME)
         note_deadline(deadline_ns);
     pthread_mutex_unlock(&lock);
 }
 
-void nn_overdue_cancel(const void *session)
+void nn_overdue_cancel(const uint32_t *is_cancelled)
 {
-    uint64_t now_ns = nn_sys_now_ns();
-
     if (!is_enabled)
         return;
     pthread_mutex_lock(&lock);
     for (struct nn_overdue_call *call = calls; call; call = call->next)
-        if (call->session == session && call->deadline_ns > now_ns) {
-            call->deadline_ns = now_ns;
-            note_deadline(now_ns);
-        }
+        if (call->is_cancelled == is_cancelled)
+            call_cancel(call);
     pthread_mutex_unlock(&lock);
 }
 

@@ -21,19 +21,20 @@ struct nn_overdue_call {
     struct nn_overdue_call *next, *previous;
     uint64_t deadline_ns;
     const char *what;
-    const void *session;
+    const uint32_t *is_cancelled; /* of the session */
 };
 
 /* nn_overdue_enable() - this process may be ended. Before the first call. */
 void nn_overdue_enable(void);
 
-/* nn_overdue_begin(), nn_overdue_end() - around a call of the driver, for a session. Any thread;
- * do not block. Where no process may be ended they do nothing. */
-void nn_overdue_begin(struct nn_overdue_call *call, const char *what, const void *session,
+/* nn_overdue_begin(), nn_overdue_end() - around a call of the driver, for the session that has
+ * is_cancelled. Any thread; do not block. Where no process may be ended they do nothing. */
+void nn_overdue_begin(struct nn_overdue_call *call, const char *what, const uint32_t *is_cancelled,
                       uint64_t deadline_ns);
 void nn_overdue_end(struct nn_overdue_call *call);
 
-/* nn_overdue_cancel() - the session has ended: its calls have no more time. Does not block. */
-void nn_overdue_cancel(const void *session);
+/* nn_overdue_cancel() - the session has ended, which its word says by now: its calls have no more
+ * time, nor have those that begin later. Does not block. */
+void nn_overdue_cancel(const uint32_t *is_cancelled);
 
 #endif

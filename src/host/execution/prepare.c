@@ -199,7 +199,7 @@ static uint32_t prepare_compile(struct nn_call *call, struct nn_prepared *prepar
     nn_call_set_priority(call, args->priority);
     prepare.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
-    nn_overdue_begin(&overdue, "prepare", call->session, args->deadline_ns);
+    nn_overdue_begin(&overdue, "prepare", &call->session->is_cancelled, args->deadline_ns);
     status = host->driver.prepare(host->device, &prepare, &prepared->driver_prepared);
     nn_overdue_end(&overdue);
     nn_turn_end(&turn);
@@ -233,7 +233,7 @@ static uint32_t prepare_load(struct nn_call *call, const struct nnhal_cache *cac
     nn_call_set_priority(call, prepared->priority);
     prepare.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
-    nn_overdue_begin(&overdue, "prepare_from_cache", call->session, deadline_ns);
+    nn_overdue_begin(&overdue, "prepare_from_cache", &call->session->is_cancelled, deadline_ns);
     status = host->driver.prepare_from_cache(host->device, &prepare, ret_prepared);
     nn_overdue_end(&overdue);
     nn_turn_end(&turn);

@@ -234,7 +234,7 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
     execution.report_ctx = step_listener_ctx;
     execution.turn = nn_turn_begin(call, &turn);
     nn_services_clear();
-    nn_overdue_begin(&overdue, "execute", call->session, run->deadline_ns);
+    nn_overdue_begin(&overdue, "execute", &call->session->is_cancelled, run->deadline_ns);
     status = run->execute ? run->execute(run->ctx, &execution)
                           : prepared->host->driver.execute(prepared->driver_prepared, &execution);
     nn_overdue_end(&overdue);

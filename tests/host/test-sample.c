@@ -7,6 +7,7 @@
 #include "support/check-main.h"
 
 #include <math.h>
+#include <time.h>
 
 static struct desk desk;
 static uint64_t memory;
@@ -330,6 +331,49 @@ TEST(a_file_with_an_unknown_word_is_refused)
 }
 TEST_END
 
+static uint64_t process_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* A fence that has signalled wakes the thread once, and not as long as another one is waited for. */
+TEST(its_queue_sleeps_between_two_fences)
+{
+    struct nn_hal_execute_fenced_args args = {.deadline_ns = NNHAL_NO_TIME,
+                                              .loop_timeout_ns = NNHAL_NO_TIME,
+                                              .timeout_after_fence_ns = NNHAL_NO_TIME};
+    const struct timespec half = {.tv_nsec = 500000000};
+    struct nn_hal_execute_fenced_reply reply;
+    int signallers[2], fences[2];
+    uint64_t before_ns;
+
+    begin(NULL);
+    args.prepared_model = desk_prepare(&desk, desk_formula(&desk, DIMS(6)));
+    fill(6);
+    desk_formula_request(&desk, memory, 24);
+    args.request = desk.request;
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(nn_fence_new(&signallers[i], &fences[i]), 0);
+    args.wait_for = fences;
+    args.n_wait_for = 2;
+    ck_assert_uint_eq(nn_hal_execute_fenced(desk.hal, &args, &reply, &desk.arena), NNHAL_NONE);
+    nn_fence_signal(signallers[0]);
+    before_ns = process_ns();
+    nanosleep(&half, NULL);
+    ck_assert_uint_lt(process_ns() - before_ns, 200000000);
+    nn_fence_signal(signallers[1]);
+    ck_assert_int_eq(nn_fence_wait(reply.sync_fence, NNHAL_NO_TIME), 0);
+    expect_formula(6);
+    close(reply.sync_fence);
+    close(fences[0]);
+    close(fences[1]);
+    desk_close(&desk);
+}
+TEST_END
+
 /* One whose fence stays active delays no other; one whose fence fails computes nothing. */
 TEST(its_queue_waits_for_fences)
 {
@@ -401,4 +445,4 @@ CHECK_MAIN("sample", the_formula_gives_the_right_numbers, shapes_are_resolved_wh
            constants_are_read_from_pools, arguments_need_no_alignment,
            other_operations_and_types_are_refused, a_file_restricts_what_is_accepted,
            a_file_with_an_unknown_word_is_refused, its_queue_waits_for_fences,
-           its_queue_is_left_by_a_session_that_ends)
+           its_queue_sleeps_between_two_fences, its_queue_is_left_by_a_session_that_ends)

@@ -22,6 +22,7 @@ struct entry {
     const struct plan *plan;
     const struct nnhal_fenced *fenced;
     enum wait_state state;
+    bool has_signalled[NNHAL_MAX_FENCES]; /* fences that are not to be polled again */
 };
 
 /* -- fences ---------------------------------------------------------------------- */
@@ -41,8 +42,9 @@ static enum wait_state fence_state(short events)
 }
 
 /* How all fences of an execution stand; what was cancelled waits for none. */
-static enum wait_state look(const struct nnhal_fenced *fenced)
+static enum wait_state look(struct entry *entry)
 {
+    const struct nnhal_fenced *fenced = entry->fenced;
     struct pollfd fds[NNHAL_MAX_FENCES];
     enum wait_state all = READY;
 
@@ -55,6 +57,7 @@ static enum wait_state look(const struct nnhal_fenced *fenced)
     for (uint32_t i = 0; i < fenced->n_fences; i++) {
         enum wait_state state = fence_state(fds[i].revents);
 
+        entry->has_signalled[i] = state == READY;
         if (state == FAILED)
             return FAILED;
         if (state == WAITING)
@@ -99,7 +102,7 @@ static struct entry *queue_take(struct fence_queue *queue)
     struct entry **place = &queue->first, *entry;
 
     while ((entry = *place) != NULL) {
-        entry->state = look(entry->fenced);
+        entry->state = look(entry);
         if (entry->state != WAITING) {
             *place = entry->next;
             break;
@@ -131,7 +134,8 @@ static void queue_wait(struct fence_queue *queue, const struct nnhal_driver_serv
         fds[0] = wake;
         for (const struct entry *entry = queue->first; entry; entry = entry->next)
             for (uint32_t i = 0; i < entry->fenced->n_fences; i++)
-                fds[at++] = poll_for(entry->fenced->fences[i]);
+                /* poll() passes over what is negative. */
+                fds[at++] = poll_for(entry->has_signalled[i] ? -1 : entry->fenced->fences[i]);
     }
     pthread_mutex_unlock(&queue->lock);
     poll(fds ? fds : &wake, fds ? n + 1 : 1, fds ? -1 : RETRY_MS);

@@ -49,8 +49,9 @@ int nnhal_compilation_get_device(const ANeuralNetworksCompilation *compilation,
 
 /* nnhal_execution_get_device() - the device that computed the last computation, which succeeded:
  * the compilation's, or, where that failed and the library had chosen it, nnapi-reference
- * (NNHAL_FALLBACK); of several parts, nnapi-reference if it computed one. Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE before a
- * computation has succeeded, and while one is under way. */
+ * (NNHAL_FALLBACK); of several parts, nnapi-reference if it computed one.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE before a computation has
+ * succeeded, and while one is under way. */
 int nnhal_execution_get_device(const ANeuralNetworksExecution *execution,
                                ANeuralNetworksDevice **device);
 

@@ -86,6 +86,12 @@ static inline void nn_requantize_set(struct nn_requantize *r, size_t column, int
     r->base_below[column] = (float)((middle - beside) * 65536.0 + 6.0);
 }
 
+/* nn_requantize_pad() - of a column that is not there: its lane is never near a border. */
+static inline void nn_requantize_pad(struct nn_requantize *r, size_t column)
+{
+    nn_requantize_set(r, column, 0, (struct nn_multiplier){0}, 0);
+}
+
 /* nn_requantize_near_ties() - a vector of units, the lanes near a border between two codes again. */
 static __attribute__((noinline, cold, pure)) nn_vector_i32
 NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r, nn_vector_i32 sums,

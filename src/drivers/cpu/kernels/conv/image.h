@@ -105,8 +105,8 @@ struct nn_conv_shares {
     size_t n_columns, panel;
 };
 
-/* nn_conv_share() - the shares of blocks of n_positions in all, of n_columns in panels of some
- * columns. With an epilogue, which takes ranges of elements, only a single position is shared. */
+/* nn_conv_share() - how blocks are shared, of n_columns in panels of some columns. With an
+ * epilogue, which takes ranges of elements, only a single position is shared. */
 struct nn_conv_shares nn_conv_share(const struct nn_conv_blocks *blocks, size_t n_columns,
                                     size_t panel, bool has_epilogue);
 

@@ -3,8 +3,8 @@
  *
  * A vector of channels of 8 or 4 neighboring positions is computed together: their sums stay in
  * registers, enough of them that none waits for the one before, and data that several positions need
- * is loaded once where filter and stride are constants here. Taps outside of the input are left out; between the edges no position has any to
- * the left or right.
+ * is loaded once where filter and stride are constants here. Taps outside of the input are left
+ * out; between the edges no position has any to the left or right.
  *
  * Fewer channels than a vector has are repeated in the filter where that fills one: with stride 1
  * the next positions follow in memory under every tap, and a vector serves them all.

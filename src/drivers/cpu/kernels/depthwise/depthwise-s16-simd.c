@@ -152,13 +152,19 @@ static bool pack_all(const struct pairs_source *source, const struct filter_cut 
     for (size_t c = 0; c < n_channels; c++)
         if (!nn_requantize_fits(source->multipliers[c]))
             return false;
-    for (size_t b = 0; b < cut->n_blocks; b++)
+    for (size_t b = 0; b < cut->n_blocks; b++) {
+        uint8_t *block = to + b * block_bytes(cut);
+        struct nn_requantize r = nn_requantize_at(block, CHANNELS);
+
         for (size_t i = 0; i < CHANNELS; i++) {
             size_t c = block_channel(cut, n_channels, b) + i;
 
             if (c < n_channels || cut->is_row)
-                lane_pack(source, cut, to + b * block_bytes(cut), i, c % n_channels);
+                lane_pack(source, cut, block, i, c % n_channels);
+            else
+                nn_requantize_pad(&r, i);
         }
+    }
     return true;
 }
 

@@ -153,15 +153,20 @@ static bool pack_all(const struct depthwise_source *source, const struct block_c
     size_t n_packed = cut->together == 1 ? source->n_channels : cut->n_blocks * CHANNELS;
 
     memcpy(to, &zero, sizeof(zero));
-    for (size_t b = 0; b < cut->n_blocks; b++)
+    for (size_t b = 0; b < cut->n_blocks; b++) {
+        uint8_t *block = to + HEAD_BYTES + b * block_bytes(n_groups);
+        struct nn_requantize r = nn_requantize_at(block, CHANNELS);
+
         for (size_t v = 0; v < VECTORS; v++)
             for (size_t i = 0; i < LANES; i++) {
                 size_t c = b * CHANNELS + lane_channel(v, i);
 
-                if (c < n_packed && !lane_pack(source, to + HEAD_BYTES + b * block_bytes(n_groups),
-                                               v, i, c % source->n_channels))
+                if (c >= n_packed)
+                    nn_requantize_pad(&r, v * LANES + i);
+                else if (!lane_pack(source, block, v, i, c % source->n_channels))
                     return false;
             }
+    }
     return true;
 }
 

@@ -206,9 +206,14 @@ bool nn_gemm_simd_pack(void *block, const struct nn_gemm_simd_source *source)
     for (size_t n = 0; n < source->n_columns; n++) {
         if (!nn_requantize_fits(source->multipliers[n]))
             return false;
+        /* Sums of bytes are read from all weights. */
+        if (nn_pace_ends(&pace, sizeof(nn_simd_weight) == 1 ? cost_ns / 2 : 1))
+            return true;
         nn_requantize_set(&r, n, column_bias(source, n), source->multipliers[n],
                           source->output_zero);
     }
+    for (size_t n = source->n_columns; n < columns; n++)
+        nn_requantize_pad(&r, n);
     for (size_t n = 0; n < source->n_columns; n += n_together) {
         n_together = is_row && n + NN_TRANSPOSE_WORDS <= source->n_columns ? NN_TRANSPOSE_WORDS : 1;
         if (nn_pace_ends(&pace, cost_ns * n_together))

@@ -106,7 +106,8 @@ TEST(a_driver_in_this_process_is_told_of_bursts)
 }
 TEST_END
 
-static uint32_t n_by_executor, n_closed_executors;
+static _Atomic uint32_t n_by_executor; /* counted by the burst's thread */
+static uint32_t n_closed_executors;
 
 static uint32_t execute_by_executor(void *ctx, const struct nnhal_burst_request *request)
 {

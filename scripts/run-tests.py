@@ -8,7 +8,7 @@ Configurations: normal (gcc, every test), asan (AddressSanitizer and
 UndefinedBehaviorSanitizer, every test but the lints), tsan (ThreadSanitizer,
 the tests of the suite "threads"), clang (builds with clang, runs nothing),
 clang-asan (builds what is installed with clang and sanitizers, runs nothing).
-The last line is "N passed, N failed, N skipped".
+What failed is named again at the end; the last line is "N passed, N failed, N skipped".
 
 A test that passes and prints "SKIPPED: why" has left something out: it is told, too.
 
@@ -114,7 +114,7 @@ def test(name, arguments, env):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if not log.exists():
         print(done.stdout)
-        return {"passed": 0, "failed": 1, "skipped": 0}
+        return {"passed": 0, "failed": 1, "skipped": 0}, [f"{name}: no test"]
     states, texts = results(folder)
     bad = [n for n, s in states.items() if s not in ("OK", "SKIP", "EXPECTEDFAIL")]
     for one in bad:
@@ -128,7 +128,7 @@ def test(name, arguments, env):
     run_alone(folder, bad, env)
     return {"passed": sum(s in ("OK", "EXPECTEDFAIL") for s in states.values()),
             "failed": len(bad),
-            "skipped": sum(s == "SKIP" for s in states.values())}
+            "skipped": sum(s == "SKIP" for s in states.values())}, [f"{name}: {one}" for one in bad]
 
 
 def main():
@@ -137,22 +137,28 @@ def main():
     parser.add_argument("configuration", nargs="*", choices=[*SETUP, []])
     options = parser.parse_args()
     total = {"passed": 0, "failed": 0, "skipped": 0}
+    bad = []
     for name in options.configuration or SETUP:
         began = time.monotonic()
         env = environment(name)
         print(f"== {name}: building", flush=True)
         if not build(name, env):
             print(f"== {name}: does not build")
+            bad.append(f"{name}: does not build")
             total["failed"] += 1
             continue
         arguments = TEST_ARGUMENTS[name]
         counts = {"passed": 0, "failed": 0, "skipped": 0}
         if arguments is not None:
-            counts = test(name, arguments + ([] if options.long else ["--no-suite", "slow"]), env)
+            counts, names = test(name, arguments + ([] if options.long else ["--no-suite", "slow"]),
+                                 env)
+            bad += names
         for key, n in counts.items():
             total[key] += n
         print(f"== {name}: {counts['passed']} passed, {counts['failed']} failed, "
               f"{counts['skipped']} skipped in {time.monotonic() - began:.0f} s", flush=True)
+    for one in bad:
+        print(f"FAILED {one}")
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] else 0
 

@@ -41,17 +41,18 @@ static void end(void)
     stand_close(&stand);
 }
 
+static char logged[65536]; /* what count_dropped() has read */
+
 /* The lines since the last time that tell of a dropped client. */
 static size_t count_dropped(void)
 {
-    static char text[65536];
     static off_t at;
-    ssize_t n = pread(log_fd, text, sizeof(text) - 1, at);
+    ssize_t n = pread(log_fd, logged, sizeof(logged) - 1, at);
     size_t n_lines = 0;
 
-    text[n > 0 ? n : 0] = '\0';
+    logged[n > 0 ? n : 0] = '\0';
     at += n > 0 ? n : 0;
-    for (const char *line = text; (line = strstr(line, "dropped client")); line++)
+    for (const char *line = logged; (line = strstr(line, "dropped client")); line++)
         n_lines++;
     return n_lines;
 }
@@ -89,6 +90,12 @@ static void expect_violation(const struct raw_packet *packet, size_t n_bytes, si
     expect_dropped(&client);
 }
 
+/* What the line in the log says of the client that was dropped last. */
+static void expect_reason(const char *why)
+{
+    ck_assert_msg(strstr(logged, why), "%s: %s", why, logged);
+}
+
 TEST(packets_that_lie_about_themselves)
 {
     const size_t n = sizeof(struct nn_packet_header);
@@ -109,7 +116,8 @@ TEST(packets_that_lie_about_themselves)
     expect_violation(&packet, n, 0);
     packet = call(1, 1 << 20);
     packet.header.flags = NN_PACKET_SEALED;
-    expect_violation(&packet, n, 1);       /* not sealed, and empty */
+    expect_violation(&packet, n, 1); /* not sealed, and empty */
+    expect_reason("a packet does not keep the rules of the wire");
     packet = call(1, NN_PACKET_MAX_BYTES); /* as large as a hello may be */
     packet.header.flags = NN_PACKET_SEALED;
     packet.header.type = NN_PACKET_HELLO;
@@ -127,15 +135,17 @@ TEST(packets_that_are_no_calls)
     struct raw_packet packet;
 
     begin();
+    /* Nothing else is wrong with them: get_device_info, 4 bytes reserved. */
     for (uint16_t type = 0; type < 10; type++) {
-        packet = call(1, 0);
+        packet = call(1, 4);
         packet.header.type = type;
         if (type != NN_PACKET_CALL)
-            expect_violation(&packet, n, 0);
+            expect_violation(&packet, n + 4, 0);
     }
-    packet = call(1, 0);
+    packet = call(1, 4);
     packet.header.serial = 0;
-    expect_violation(&packet, n, 0);
+    expect_violation(&packet, n + 4, 0);
+    expect_reason("it sent what is no call");
     packet = call(1, sizeof(struct nn_hello)); /* a second hello */
     packet.header.type = NN_PACKET_HELLO;
     nn_hello_init((struct nn_hello *)(void *)packet.body, 30);
@@ -162,6 +172,7 @@ TEST(calls_of_no_method_or_not_of_its_form)
     }
     packet = call(UINT32_MAX, 0);
     expect_violation(&packet, n, 0);
+    expect_reason("a request is not of the form of any method");
     end();
 }
 TEST_END

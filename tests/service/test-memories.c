@@ -314,6 +314,18 @@ static void *be_hostile(void *ctx)
     return NULL;
 }
 
+/* More than a packet holds: what brings it is a file of this process, which always answers. */
+static void prepare_large(struct desk *client)
+{
+    static uint8_t values[1 << 17];
+    struct nnhal_model model = *desk_formula(client, DIMS(4));
+
+    ck_assert_uint_le(model.operand_values.size, sizeof(values));
+    memcpy(values, model.operand_values.data, model.operand_values.size);
+    model.operand_values = (struct nnhal_bytes){.size = sizeof(values), .data = values};
+    desk_prepare(client, &model);
+}
+
 static void serve_beside_them(bool answers_close)
 {
     pthread_t threads[N_HOSTILE];
@@ -338,6 +350,7 @@ static void serve_beside_them(bool answers_close)
         desk_formula_request(&desk, mine, 16);
         ck_assert_uint_eq(desk_execute(&desk, desk_prepare(&desk, desk_formula(&desk, DIMS(4)))),
                           NNHAL_NONE);
+        prepare_large(&desk);
         stand_desk_close(&desk);
         stand_desk(&stand, &desk);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);

@@ -121,6 +121,7 @@ TEST(other_lines_are_refused_with_their_number)
         {"read $", "no variable's name"},
         {"read /etc/x\ty", "control character"},
         {"read /etc/x\r", "control character"},
+        {"read /etc/x\x7fy", "control character"},
         {"call Open", "name of a system call"},
         {"call ", "name of a system call"},
         {"call open close", "name of a system call"},
@@ -184,7 +185,28 @@ TEST(links_are_followed_to_the_module)
 }
 TEST_END
 
+/* What does not end in .so keeps its whole name. */
+TEST(a_module_of_another_name_has_a_file_too)
+{
+    static const char *const names[] = {"libx.so.1", "driver", "s", "xso"};
+
+    lay_module();
+    unlink(module);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(module, sizeof(module), "%s/%s", folder, names[i]);
+        fclose(fopen(module, "we"));
+        snprintf(file, sizeof(file), "%s/%s.sandbox", folder, names[i]);
+        ck_assert_int_eq(read_declared("executable-memory\n", NULL), 0);
+        ck_assert(grants.has_executable_memory);
+        nn_grants_done(&grants);
+        unlink(module);
+        unlink(file);
+    }
+    remove_module();
+}
+TEST_END
+
 CHECK_MAIN("grants", without_a_file_nothing_is_granted, all_words_are_read,
            a_configuration_that_is_no_path_grants_nothing,
            other_lines_are_refused_with_their_number, too_much_is_refused,
-           links_are_followed_to_the_module)
+           links_are_followed_to_the_module, a_module_of_another_name_has_a_file_too)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a closed process can and cannot do. Says which of seccomp and Landlock
  * the kernel had; what it lacks is not asserted. */
-#include "service/sandbox.h"
+#include "service/sandboxed.h"
 
 #include "base/cleanup.h"
 #include "base/sanitized.h"
@@ -30,65 +30,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-static struct nn_sandbox_report report;
 static const struct nn_grants no_grants;
-static char folder[64];
-
-static const char *at(const char *name)
-{
-    static char path[128];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
-}
-
-/* Runs body in a process of its own behind the sandbox. */
-static void in_sandbox(const struct nn_sandbox_options *options, int (*body)(void))
-{
-    int status;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        if (nn_sandbox_close(options, &report) != 0)
-            _exit(255);
-        _exit(body());
-    }
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(status == 0, "exit %d, signal %d", WEXITSTATUS(status), WTERMSIG(status));
-}
-
-/* In a process of its own: a part of it may be closed already. */
-static void expect_refused(const struct nn_sandbox_options *options, int wanted)
-{
-    int status;
-    pid_t pid = fork();
-
-    if (pid == 0)
-        _exit(nn_sandbox_close(options, &report) == wanted ? 0 : 1);
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_int_eq(status, 0);
-}
-
-static int unexpected(int line)
-{
-    fprintf(stderr, "line %d is not as expected\n", line);
-    return 1;
-}
-
-#define EXPECT(condition)                                                                          \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            return unexpected(__LINE__);                                                           \
-    } while (0)
-
-static bool is_refused(long r)
-{
-    bool refused = r < 0 && (errno == EPERM || errno == EACCES);
-
-    if (r >= 0)
-        close((int)r);
-    return refused;
-}
 
 static void *thread_main(void *argument)
 {
@@ -98,6 +40,8 @@ static void *thread_main(void *argument)
 static int work_goes_on(void)
 {
     pthread_t thread;
+    struct rlimit core;
+    char name[16];
     void *memory;
     int fds[2], fd;
 
@@ -112,6 +56,9 @@ static int work_goes_on(void)
     EXPECT(recv(fds[1], memory, 1, 0) == 1);
     EXPECT(sysconf(_SC_NPROCESSORS_ONLN) > 0);
     free(malloc(1 << 24));
+    EXPECT(prctl(PR_SET_NAME, "test-name", 0, 0, 0) == 0);
+    EXPECT(prctl(PR_GET_NAME, name, 0, 0, 0) == 0 && strcmp(name, "test-name") == 0);
+    EXPECT(getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur == 0 && core.rlim_max == 0);
     EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 || errno == EPERM);
     return 0;
 }
@@ -171,14 +118,11 @@ TEST(what_no_driver_declared_is_refused)
 {
     struct nn_sandbox_options options = {.grants = &no_grants};
 
-    snprintf(folder, sizeof(folder), "/tmp/nnhal-test-sandbox-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    close(open(at("there"), O_CREAT | O_RDWR, 0600));
+    lay_sandbox_folder();
     in_sandbox(&options, files_are_refused);
     in_sandbox(&options, sockets_are_refused);
     in_sandbox(&options, processes_are_refused);
-    ck_assert_int_eq(unlink(at("there")), 0);
-    ck_assert_int_eq(rmdir(folder), 0);
+    remove_sandbox_folder();
 }
 TEST_END
 

@@ -41,23 +41,25 @@ TEST_END
 TEST(accounts_of_one_uid_share_a_purse)
 {
     struct nn_quota quota;
-    struct nn_quota_account first, second, stranger;
+    struct nn_quota_account accounts[3]; /* the first two of one user */
     struct nn_quota_charge a = {0}, b = {0}, c = {0};
 
     nn_quota_init(&quota);
-    open_account(&quota, 1, &first);
-    open_account(&quota, 1, &second);
-    open_account(&quota, 2, &stranger);
-    ck_assert_int_eq(nn_quota_charge(&first, NN_QUOTA_EXECUTIONS, 10, &a), 0);
-    ck_assert_int_eq(nn_quota_charge(&second, NN_QUOTA_EXECUTIONS, 6, &b), NN_QUOTA_E_UID);
-    ck_assert_int_eq(nn_quota_charge(&second, NN_QUOTA_EXECUTIONS, 5, &b), 0);
-    ck_assert_int_eq(nn_quota_charge(&stranger, NN_QUOTA_EXECUTIONS, 10, &c), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        open_account(&quota, i < 2 ? 1 : 2, &accounts[i]);
+    ck_assert_int_eq(nn_quota_charge(&accounts[0], NN_QUOTA_EXECUTIONS, 10, &a), 0);
+    ck_assert_int_eq(nn_quota_charge(&accounts[1], NN_QUOTA_EXECUTIONS, 6, &b), NN_QUOTA_E_UID);
+    ck_assert_int_eq(nn_quota_charge(&accounts[1], NN_QUOTA_EXECUTIONS, 5, &b), 0);
+    ck_assert_int_eq(nn_quota_charge(&accounts[2], NN_QUOTA_EXECUTIONS, 10, &c), 0);
     nn_quota_release(&a);
+    /* What an account that closes has given back is its user's again. */
+    nn_quota_account_close(&accounts[0]);
+    ck_assert_int_eq(nn_quota_extend(&b, 6), NN_QUOTA_E_SESSION);
+    ck_assert_int_eq(nn_quota_extend(&b, 5), 0);
     nn_quota_release(&b);
     nn_quota_release(&c);
-    nn_quota_account_close(&first);
-    nn_quota_account_close(&second);
-    nn_quota_account_close(&stranger);
+    nn_quota_account_close(&accounts[1]);
+    nn_quota_account_close(&accounts[2]);
     ck_assert_ptr_null(quota.purses);
     nn_quota_done(&quota);
 }
@@ -82,11 +84,19 @@ TEST(memory_is_one_sum)
     stranger.limits[NN_QUOTA_BYTES] = stranger.uid_limits[NN_QUOTA_BYTES] = UINT64_MAX;
     ck_assert_int_eq(nn_quota_charge(&first, NN_QUOTA_MEMORIES, 1, &a), 0); /* 2048 bytes */
     ck_assert_int_eq(nn_quota_charge(&second, NN_QUOTA_BYTES, 2953, &b), NN_QUOTA_E_USER_MEMORY);
+    ck_assert_int_eq(nn_quota_charge(&stranger, NN_QUOTA_MEMORIES, 1, &c), 0);
+    ck_assert_int_eq(nn_quota_look(&second, 2953), NN_QUOTA_E_USER_MEMORY);
+    ck_assert_int_eq(nn_quota_look(&second, 2952), NN_QUOTA_E_ALL_MEMORY);
     nn_quota_explain(&second, NN_QUOTA_E_USER_MEMORY, 2953, text, sizeof(text));
     ck_assert_str_eq(text,
                      "this needs 2.9 KiB; user 1000 may have 4.9 KiB of the service's memory, 2.0 "
                      "KiB are in use: free something that is not needed, or let "
                      "NNHAL_USER_MEMORY of the service be raised");
+    nn_quota_explain(&second, NN_QUOTA_E_ALL_MEMORY, 4000, text, sizeof(text));
+    ck_assert_str_eq(text, "this needs 3.9 KiB; all users together may have 7.8 KiB of the "
+                           "service's memory, 4.0 KiB are in use: try again later, or let "
+                           "NNHAL_SERVICE_MEMORY of the service be raised");
+    nn_quota_release(&c);
     ck_assert_int_eq(nn_quota_charge(&second, NN_QUOTA_BYTES, 2000, &b), 0);
     ck_assert_int_eq(nn_quota_extend(&b, 953), NN_QUOTA_E_USER_MEMORY);
     ck_assert_int_eq(nn_quota_extend(&b, 952), 0);
@@ -111,5 +121,44 @@ TEST(memory_is_one_sum)
 }
 TEST_END
 
+/* -- threads ---------------------------------------------------------------------------- */
+
+static struct nn_quota_account shared;
+
+/* A charge of its own, in every way in which one changes. */
+static void *charge_often(void *argument)
+{
+    const struct nn_meter meter = nn_quota_meter(&shared);
+    struct nn_quota_charge charge = {0};
+
+    for (int i = 0; i < 5000; i++) {
+        ck_assert_int_eq(nn_quota_charge(&shared, NN_QUOTA_BYTES, 1, &charge), 0);
+        ck_assert_int_eq(nn_quota_extend(&charge, 1), 0);
+        nn_quota_reduce(&charge, 1);
+        ck_assert_int_eq(nn_meter_charge(&meter, 1), 0);
+        nn_meter_uncharge(&meter, 1);
+        nn_quota_release(&charge);
+    }
+    return argument;
+}
+
+TEST(nothing_is_lost_between_threads)
+{
+    struct nn_quota quota;
+    pthread_t threads[4];
+
+    nn_quota_init(&quota);
+    open_account(&quota, 1, &shared);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, charge_often, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(shared.used[NN_QUOTA_BYTES], 0);
+    ck_assert_uint_eq(quota.memory, 0);
+    nn_quota_account_close(&shared);
+    nn_quota_done(&quota);
+}
+TEST_END
+
 CHECK_MAIN("quota", an_account_holds_its_limit, accounts_of_one_uid_share_a_purse,
-           memory_is_one_sum)
+           memory_is_one_sum, nothing_is_lost_between_threads)

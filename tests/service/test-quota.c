@@ -3,6 +3,8 @@
 
 #include "support/check-main.h"
 
+#include <pthread.h>
+
 static const struct nn_service_quota_limits limits = {
     .n_connections = 5,
     .n_connections_per_user = 3,
@@ -84,6 +86,50 @@ TEST(descriptors_that_are_not_taken_are_bounded)
 }
 TEST_END
 
+/* -- threads ---------------------------------------------------------------------------- */
+
+static struct nn_service_quota_user *shared;
+
+static void *charge_often(void *argument)
+{
+    for (int i = 0; i < 5000; i++) {
+        nn_service_quota_charge(shared, 3, 1);
+        ck_assert_int_eq(nn_service_quota_pass(shared, 1), 0);
+        nn_service_quota_passed(shared, 1);
+        nn_service_quota_release(shared, 3, 1);
+    }
+    return argument;
+}
+
+TEST(nothing_is_lost_between_threads)
+{
+    struct nn_service_quota *quota = NULL;
+    pthread_t threads[4];
+
+    ck_assert_int_eq(nn_service_quota_new(&limits, &quota), 0);
+    ck_assert_int_eq(nn_service_quota_enter(quota, 1000, &shared), 0);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, charge_often, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    /* All that may be passed may be passed, and one byte or descriptor less than what holds a
+     * user back does not. */
+    ck_assert_int_eq(nn_service_quota_pass(shared, 10), 0);
+    ck_assert_int_eq(nn_service_quota_pass(shared, 1), -EDQUOT);
+    nn_service_quota_passed(shared, 10);
+    nn_service_quota_charge(shared, 999, 9);
+    ck_assert(nn_service_quota_may_receive(shared));
+    nn_service_quota_charge(shared, 1, 0);
+    ck_assert(!nn_service_quota_may_receive(shared));
+    nn_service_quota_release(shared, 1, 0);
+    nn_service_quota_charge(shared, 0, 1);
+    ck_assert(!nn_service_quota_may_receive(shared));
+    nn_service_quota_release(shared, 999, 10);
+    nn_service_quota_leave(shared);
+    nn_service_quota_free(quota);
+}
+TEST_END
+
 CHECK_MAIN("quota", connections_are_bounded_per_user_and_together,
            what_is_not_answered_holds_back_that_user_alone,
-           descriptors_that_are_not_taken_are_bounded)
+           descriptors_that_are_not_taken_are_bounded, nothing_is_lost_between_threads)

@@ -575,13 +575,35 @@ TEST(a_buffer_of_open_shape_takes_whatever_is_computed)
 }
 TEST_END
 
+/* Its room is not looked for again while a value fits. */
+TEST(a_buffer_with_room_stays_where_it_is)
+{
+    const void *place;
+
+    begin(NNHAL_TENSOR_FLOAT32, DIMS(0, 3));
+    initialize(in, 1);
+    request();
+    ck_assert_uint_eq(execute(ONCE), NNHAL_NONE);
+    place = fake.output_data;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(execute(ONCE), NNHAL_NONE);
+        ck_assert_ptr_eq(fake.output_data, place);
+        ck_assert_uint_eq(execute(BURST), NNHAL_NONE);
+        ck_assert_ptr_eq(fake.output_data, place);
+    }
+    desk_close(&desk);
+}
+TEST_END
+
 static uint32_t rows_said;
+static uint64_t capacities[3];
 
 /* Says of the output that it did not fit, first without a number. */
 static void say_insufficient_twice(struct nnhal_execution *execution)
 {
     struct nnhal_output *output = &execution->outputs[0];
 
+    capacities[rows_said] = output->capacity;
     output->is_insufficient = rows_said < 2;
     output->dimensions[0] = rows_said == 0 ? 0 : rows_said == 1 ? 6000 : 2;
     fake.execute_status = rows_said < 2 ? NNHAL_OUTPUT_INSUFFICIENT_SIZE : NNHAL_NONE;
@@ -593,10 +615,14 @@ TEST(a_driver_need_not_know_how_much_it_lacks)
     begin(NNHAL_TENSOR_FLOAT32, DIMS(0, 3));
     initialize(in, 1);
     request();
+    ck_assert_uint_eq(execute(ONCE), NNHAL_NONE);
     rows_said = 0;
     fake.on_execute = say_insufficient_twice;
     ck_assert_uint_eq(execute(ONCE), NNHAL_NONE);
     ck_assert_uint_eq(rows_said, 3);
+    ck_assert_uint_ge(capacities[0], n_bytes);
+    ck_assert_uint_eq(capacities[1], 2 * capacities[0]);
+    ck_assert_uint_eq(capacities[2], 6000 * n_bytes / 2);
     ck_assert_ptr_null(desk.reply.message);
     expect_value(out, 1);
     desk_close(&desk);
@@ -849,7 +875,7 @@ CHECK_MAIN("buffers", buffers_are_read_and_written_in_place, state_goes_from_exe
            an_input_holds_a_value, a_failed_execution_leaves_no_value,
            a_refused_execution_changes_nothing, an_inputs_dimensions_are_its_values,
            an_outputs_dimensions_agree_with_its_buffer,
-           a_buffer_of_open_shape_takes_whatever_is_computed,
+           a_buffer_of_open_shape_takes_whatever_is_computed, a_buffer_with_room_stays_where_it_is,
            a_driver_need_not_know_how_much_it_lacks, a_fenced_output_of_known_shape_finds_room,
            an_output_larger_than_its_buffer_is_a_failure,
            an_output_that_exceeds_the_quota_is_told_so, room_that_is_made_in_vain_costs_no_value,

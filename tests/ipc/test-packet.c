@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ipc/packet.h"
 
+#include "base/sanitized.h"
 #include "base/sys.h"
 #include "ipc/sock.h"
 
@@ -8,6 +9,7 @@
 #include "support/fds.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -38,8 +40,14 @@ TEST(bodies_of_all_sizes_arrive)
     pair(fds);
     for (size_t i = 0; i < NN_N_ELEMENTS(sizes); i++) {
         _cleanup_(freep) uint8_t *body = pattern(sizes[i]);
-        struct nn_packet_header header = {
-            .serial = 5 + i, .method = 7, .status = 9, .type = NN_PACKET_CALL};
+        /* What describes the body and the descriptors is not the caller's to say. */
+        struct nn_packet_header header = {.serial = 5 + i,
+                                          .method = 7,
+                                          .status = 9,
+                                          .type = NN_PACKET_CALL,
+                                          .flags = NN_PACKET_SEALED,
+                                          .n_body_bytes = 12345,
+                                          .n_fds = 3};
         struct nn_packet_out out = {.body = body, .n_body_bytes = sizes[i]};
         struct nn_packet packet;
 
@@ -224,6 +232,20 @@ static int body_fd(size_t n_bytes, int seals)
     return fd;
 }
 
+/* Sealed, and not to be read. */
+static int write_only_body(size_t n_bytes, int seals)
+{
+    int fd = body_fd(n_bytes, 0), again;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    again = open(path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(again, 0);
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, seals), 0);
+    close(fd);
+    return again;
+}
+
 TEST(sealed_bodies_are_sealed_and_of_the_size_they_say)
 {
     const int all = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
@@ -249,6 +271,7 @@ TEST(sealed_bodies_are_sealed_and_of_the_size_they_say)
         {body_fd(size, F_SEAL_WRITE | F_SEAL_SHRINK), size, n, 1, NN_PACKET_E_VIOLATION},
         {body_fd(size, F_SEAL_WRITE | F_SEAL_GROW), size, n, 1, NN_PACKET_E_VIOLATION},
         {body_fd(size, F_SEAL_GROW | F_SEAL_SHRINK), size, n, 1, NN_PACKET_E_VIOLATION},
+        {write_only_body(size, all), size, n, 1, NN_PACKET_E_VIOLATION},
         {open("/proc/self/exe", O_RDONLY), size, n, 1, NN_PACKET_E_VIOLATION},
         {open("/tmp", O_RDONLY | O_DIRECTORY), size, n, 1, NN_PACKET_E_VIOLATION},
     };
@@ -285,6 +308,34 @@ TEST(a_sealed_body_is_read_once)
     ck_assert_ptr_eq(packet.body, body);
     nn_packet_done(&packet);
     free(bytes);
+    close(fds[0]);
+    close(fds[1]);
+}
+TEST_END
+
+/* Nothing is kept of a packet, be it good or not. */
+TEST(receiving_takes_no_memory_for_good)
+{
+    const struct nn_packet_header good = {.type = NN_PACKET_CALL, .n_body_bytes = 100};
+    struct raw_packet raw = {.header = good};
+    struct nn_packet packet;
+    size_t n_used = 0;
+    int fds[2];
+
+    pair(fds);
+    for (int i = 0; i < 100; i++) {
+        if (i == 10)
+            n_used = mallinfo2().uordblks;
+        raw.header.n_body_bytes = i % 2 ? 100 : 0;
+        send_raw(fds[0], &raw, sizeof(good) + raw.header.n_body_bytes, NULL, 0);
+        ck_assert_int_eq(nn_packet_recv(fds[1], MAX_BODY, true, &packet), 0);
+        nn_packet_done(&packet);
+        ck_assert_int_eq(nn_packet_recv(fds[1], MAX_BODY, true, &packet), NN_PACKET_E_AGAIN);
+        send_raw(fds[0], &raw, 10, NULL, 0);
+        ck_assert_int_eq(nn_packet_recv(fds[1], MAX_BODY, true, &packet), NN_PACKET_E_VIOLATION);
+    }
+    if (!NN_IS_SANITIZED) /* they have allocators of their own, and find leaks themselves */
+        ck_assert_uint_lt(mallinfo2().uordblks, n_used + NN_PACKET_MAX_INLINE_BYTES);
     close(fds[0]);
     close(fds[1]);
 }
@@ -353,4 +404,5 @@ CHECK_MAIN("packet", bodies_of_all_sizes_arrive,
            an_empty_socket_and_a_closed_one_are_told_apart,
            headers_that_contradict_their_packet_are_violations,
            sealed_bodies_are_sealed_and_of_the_size_they_say, a_sealed_body_is_read_once,
-           an_empty_packet_is_the_end, whichever_call_fails_nothing_is_left)
+           receiving_takes_no_memory_for_good, an_empty_packet_is_the_end,
+           whichever_call_fails_nothing_is_left)

@@ -107,6 +107,29 @@ TEST(what_was_not_used_for_longest_goes_first)
 }
 TEST_END
 
+/* Of the files of an entry the one that was used last counts. */
+TEST(an_entry_is_as_old_as_its_newest_file)
+{
+    const struct timespec late[2] = {{.tv_sec = 9000}, {.tv_sec = 9000}};
+
+    for (int is_model = 0; is_model < 2; is_model++) {
+        char name[80];
+
+        folder_init();
+        put(1, 1000, 1000);
+        put(2, 2000, 1000);
+        snprintf(name, sizeof(name), "%s", name_of(1));
+        name[strlen(name) - 2] = is_model ? 'm' : 'd';
+        ck_assert_int_eq(utimensat(folder.fd, name, late, 0), 0);
+        put(3, 3000, 200);
+        ck_assert(is_there(1));
+        ck_assert(!is_there(2));
+        ck_assert(is_there(3));
+        folder_done();
+    }
+}
+TEST_END
+
 /* As its maker asks, and who has it open while another one removes it. */
 TEST(an_entry_knows_whether_it_is_written_and_removed)
 {
@@ -261,6 +284,7 @@ TEST(history_is_found_again_or_none)
 TEST_END
 
 CHECK_MAIN("folder", history_is_found_again_or_none, what_was_not_used_for_longest_goes_first,
-           what_is_not_kept_leaves_nothing, an_entry_knows_whether_it_is_written_and_removed,
+           an_entry_is_as_old_as_its_newest_file, what_is_not_kept_leaves_nothing,
+           an_entry_knows_whether_it_is_written_and_removed,
            files_of_a_maker_that_died_are_removed_later,
            a_lock_is_one_keys_and_ends_with_its_process, an_entry_is_there_whole_or_not_at_all)

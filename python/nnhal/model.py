@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A .tflite file, and what goes into it and comes out of it."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import os
+import weakref
+from dataclasses import dataclass
+from typing import Optional, Sequence, Union
+
+import numpy
+
+from nnhal import _library
+from nnhal.compilation import SUSTAINED_SPEED, Compilation, Settings, compile_model
+from nnhal.device import Device
+
+# By type code of <android/NeuralNetworksTypes.h>.
+_DTYPES = {3: numpy.float32, 4: numpy.int32, 5: numpy.uint8, 7: numpy.int16, 8: numpy.float16,
+           9: numpy.bool_, 11: numpy.int8, 12: numpy.uint16, 13: numpy.int8, 14: numpy.int8}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output. shape: 0 where the size is known only after a run.
+
+    A number q of a quantized one (scale is not 0) stands for (q - zero_point) * scale.
+    """
+
+    name: str
+    dtype: numpy.dtype
+    shape: tuple[int, ...]
+    scale: float
+    zero_point: int
+    _type: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a dimension is known only after a run."""
+        return 0 in self.shape
+
+    def quantize(self, numbers: numpy.ndarray) -> numpy.ndarray:
+        """Real numbers as this tensor takes them: rounded to nearest, even in the middle, and
+        kept within dtype; only converted if it is not quantized."""
+        if not self.scale:
+            return numpy.asarray(numbers).astype(self.dtype)
+        limits = numpy.iinfo(self.dtype)
+        steps = numpy.rint(numpy.asarray(numbers, numpy.float64) / self.scale) + self.zero_point
+        return numpy.clip(steps, limits.min, limits.max).astype(self.dtype)
+
+    def dequantize(self, array: numpy.ndarray) -> numpy.ndarray:
+        """The real numbers, float32, that an array of this tensor stands for."""
+        if not self.scale:
+            return numpy.asarray(array).astype(numpy.float32)
+        return ((array.astype(numpy.float64) - self.zero_point) * self.scale).astype(numpy.float32)
+
+
+def _read_tensor(tensor: _library.TfliteTensor) -> Tensor:
+    return Tensor(name=tensor.name.decode(errors="replace"),
+                  dtype=numpy.dtype(_DTYPES[tensor.type]),
+                  shape=tuple(tensor.dimensions[:tensor.n_dimensions]),
+                  scale=tensor.scale, zero_point=tensor.zero_point, _type=tensor.type)
+
+
+class Model:
+    """A model that was loaded; see load(). It is not yet made ready for a device: compile()."""
+
+    def __init__(self, path: str, pointer: ctypes.c_void_p) -> None:
+        library = _library.tflite
+        self.path = path
+        self._pointer = pointer
+        self._finalizer = weakref.finalize(self, library.nnhal_tflite_free, pointer)
+        self.inputs = tuple(_read_tensor(library.nnhal_tflite_input(pointer, i)[0])
+                            for i in range(library.nnhal_tflite_n_inputs(pointer)))
+        self.outputs = tuple(_read_tensor(library.nnhal_tflite_output(pointer, i)[0])
+                             for i in range(library.nnhal_tflite_n_outputs(pointer)))
+
+    def __repr__(self) -> str:
+        return f"<nnhal.Model {self.path!r}>"
+
+    def compile(self, devices: Union[None, str, Device, Sequence[Union[str, Device]]] = None, *,
+                cache: Union[None, str, "os.PathLike[str]"] = None,
+                preference: int = SUSTAINED_SPEED, priority: Optional[int] = None,
+                timeout: Optional[float] = None,
+                is_deferred: Optional[bool] = None) -> Compilation:
+        """Makes the model ready to run, which takes as long as a model is large.
+
+        devices: names or devices, which then compute all of it; without, the library chooses.
+        cache: a folder, made if it is not there, that keeps what was compiled: the next
+        program with this file and folder starts at once.
+        preference: LOW_POWER, FAST_SINGLE_ANSWER, SUSTAINED_SPEED. priority: PRIORITY_LOW,
+        PRIORITY_MEDIUM, PRIORITY_HIGH. timeout: seconds that it may take; one device must be
+        named. is_deferred: whether to be ready soon rather than fast.
+        Raises Error, ValueError (no such device), OSError (cache cannot be made, or path not read).
+        """
+        settings = Settings(devices, preference, priority, timeout, is_deferred)
+        if cache is not None:
+            os.makedirs(cache, mode=0o700, exist_ok=True)
+            settings.cache = os.fsencode(cache)
+            settings.token = self._token()
+        return compile_model(_library.tflite.nnhal_tflite_model(self._pointer), self.inputs,
+                             self.outputs, settings)
+
+    def _token(self) -> bytes:
+        """The SHA-256 of the file: another file is another token. `nnhal run --cache` takes
+        the same, so that both find what one of them has kept."""
+        token = hashlib.sha256()
+        with open(self.path, "rb") as file:
+            for block in iter(lambda: file.read(1 << 20), b""):
+                token.update(block)
+        return token.digest()
+
+
+def load(path: Union[str, "os.PathLike[str]"]) -> Model:
+    """Reads a .tflite file. It must not change while the model lives.
+
+    Raises OSError if it cannot be read (FileNotFoundError and the like); ValueError if it is
+    damaged; NotImplementedError if an operation has no equal in the Neural Networks API. The
+    text says which and why.
+    """
+    name = os.fspath(path)
+    pointer = ctypes.c_void_p()
+    message = ctypes.create_string_buffer(1024)
+    code = _library.tflite.nnhal_tflite_load(os.fsencode(name), ctypes.byref(pointer), message,
+                                             len(message))
+    if code == 0:
+        return Model(name, pointer)
+    sentence = message.value.decode(errors="replace") or os.strerror(-code)
+    if code == -errno.EINVAL:
+        raise ValueError(f"{name}: {sentence}")
+    if code == -errno.ENOTSUP:
+        raise NotImplementedError(f"{name}: {sentence}")
+    if code == -errno.ENOMEM:
+        raise MemoryError(f"{name}: {sentence}")
+    raise OSError(-code, sentence, name)

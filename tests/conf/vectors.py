@@ -36,14 +36,16 @@ def count_models(path):
 
 
 def run(options, files):
-    environment = dict(os.environ)
-    with service.way(options.build, options.mode, "cpu") as environment:
+    drivers, where = ["cpu"], ["--device", options.device]
+    if options.split:
+        drivers = [f"partial-{i}" for i in range(int(options.split))]
+        where = ["--split", options.split]
+        # Here, so that services have it too.
+        os.environ.update(NNHAL_DRIVER_PATH=str(Path(options.build).resolve() / "test-drivers"),
+                          NN_TEST_PARTIAL=f"*:deal={options.split}")
+    with service.way(options.build, options.mode, *drivers) as environment:
         if options.isa:
             environment["NNHAL_CPU_ISA"] = options.isa
-        where = ["--device", options.device]
-        if options.split:
-            where = ["--split", options.split]
-            environment["NNHAL_DRIVER_PATH"] = str(Path(options.build).resolve() / "test-drivers")
         return subprocess.run(
             [Path(options.build) / "nnt", "--mode", options.mode, "--path", options.path,
              "--variant", options.variant, *where, *options.more.split(), *files],

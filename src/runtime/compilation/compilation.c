@@ -91,7 +91,7 @@ int nn_rt_compilation_new_part(const ANeuralNetworksCompilation *whole, struct n
     compilation->preference = whole->preference;
     compilation->priority = whole->priority;
     compilation->is_deferred = whole->is_deferred;
-    if (whole->cache.path) {
+    if (whole->cache.path && token) {
         compilation->cache.path = strdup(whole->cache.path);
         if (!compilation->cache.path)
             return nn_error_origin(-ENOMEM);
@@ -383,8 +383,9 @@ static void make_token(const ANeuralNetworksCompilation *whole, const struct nn_
     nn_hash_compute(parts, NN_N_ELEMENTS(parts), ret_token);
 }
 
-static int part_prepare(const ANeuralNetworksCompilation *whole, struct nn_rt_plan *plan,
-                        struct nn_rt_plan_part *part, struct nn_why *why)
+int nn_rt_compilation_prepare_part(const ANeuralNetworksCompilation *whole,
+                                   const struct nn_rt_plan *plan, struct nn_rt_plan_part *part,
+                                   struct nn_why *why)
 {
     _cleanup_(nn_rt_model_unrefp) struct nn_rt_model *model = NULL;
     const struct nn_rt_part_spec spec = {
@@ -394,6 +395,7 @@ static int part_prepare(const ANeuralNetworksCompilation *whole, struct nn_rt_pl
         .operations = part->operations,
         .inputs = part->input_operands,
         .outputs = part->output_operands,
+        .is_empty = part->is_empty,
     };
     struct nn_hash token;
     int r;
@@ -402,9 +404,8 @@ static int part_prepare(const ANeuralNetworksCompilation *whole, struct nn_rt_pl
     if (r)
         return r;
     make_token(whole, part, &token);
-    plan->unref_part = nn_rt_compilation_unref;
-    r = nn_rt_compilation_new_part(whole, model, plan->devices[part->device].device, token.bytes,
-                                   &part->compilation);
+    r = nn_rt_compilation_new_part(whole, model, plan->devices[part->device].device,
+                                   part->is_empty ? NULL : token.bytes, &part->compilation);
     return r ? r : nn_rt_compilation_finish(part->compilation, why);
 }
 
@@ -445,10 +446,11 @@ static int prepare_parts(ANeuralNetworksCompilation *whole, struct nn_rt_plan *p
 {
     int r = 0;
 
+    plan->unref_part = nn_rt_compilation_unref;
     for (uint32_t i = 0; !r && i < plan->n_parts; i++) {
         *ret_failed = &plan->parts[i];
         if (plan->parts[i].n_outputs)
-            r = part_prepare(whole, plan, &plan->parts[i], why);
+            r = nn_rt_compilation_prepare_part(whole, plan, &plan->parts[i], why);
     }
     if (!r)
         tell_whole(whole, plan);

@@ -71,7 +71,8 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
                           struct nn_why *why, ANeuralNetworksCompilation **ret_compilation);
 
 /* nn_rt_compilation_new_part() - of whole, for one device and with the settings of whole. part
- * is referenced, device and the token for its cache (if whole has one) are the caller's.
+ * is referenced, device and the token for its cache (if whole has one) are the caller's. token
+ * NULL: no cache.
  * Returns: 0, -ENOMEM. */
 int nn_rt_compilation_new_part(const ANeuralNetworksCompilation *whole, struct nn_rt_model *part,
                                ANeuralNetworksDevice *device,
@@ -98,6 +99,14 @@ int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool
 int nn_rt_compilation_add_attribute(ANeuralNetworksCompilation *compilation,
                                     const struct nn_rt_attribute *attribute, struct nn_why *why);
 int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why);
+
+/* nn_rt_compilation_prepare_part() - sets part->compilation to a finished one of these operations
+ * of whole, for the part's device in plan. known: per operand of whole. A part that leaves
+ * operands out is not cached.
+ * Returns: 0; what the device answers; -ENOMEM; the caller has part->compilation to unref in any case. */
+int nn_rt_compilation_prepare_part(const ANeuralNetworksCompilation *whole,
+                                   const struct nn_rt_plan *plan, struct nn_rt_plan_part *part,
+                                   struct nn_why *why);
 
 /* nn_rt_compilation_check_argument() - for the preferred alignments and paddings.
  * Returns: 0, BAD_STATE, BAD_DATA. */

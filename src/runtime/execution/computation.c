@@ -118,7 +118,8 @@ static int compute_part(void *ctx, uint32_t part, ANeuralNetworksExecution *step
     struct computation computation = {
         .execution = step,
         .why = why,
-        .burst = whole->burst ? nn_rt_burst_get_part(whole->burst, part) : NULL,
+        .burst = whole->burst && part != NN_RT_PLAN_NONE ? nn_rt_burst_get_part(whole->burst, part)
+                                                         : NULL,
     };
     int r = nn_rt_execution_begin(step, ANNDIAG_EXECUTION_MODE_UNKNOWN, why);
 

@@ -30,6 +30,11 @@ static const struct nnhal_subgraph *graph_of(const struct cut *cut)
     return &cut->whole->part.graph;
 }
 
+static bool is_left_out(const struct cut *cut, uint32_t operand)
+{
+    return cut->spec->is_empty && cut->spec->is_empty[operand];
+}
+
 static void use_operand(struct cut *cut, uint32_t operand)
 {
     if (cut->places[operand] != UNUSED)
@@ -54,7 +59,8 @@ static int find_operands(struct cut *cut)
         const struct nnhal_operation *operation = &graph->operations[cut->spec->operations[i]];
 
         for (uint32_t j = 0; j < operation->n_inputs; j++)
-            use_operand(cut, operation->inputs[j]);
+            if (!is_left_out(cut, operation->inputs[j]))
+                use_operand(cut, operation->inputs[j]);
         for (uint32_t j = 0; j < operation->n_outputs; j++)
             use_operand(cut, operation->outputs[j]);
     }
@@ -212,6 +218,20 @@ static const uint32_t *map_list(const struct cut *cut, uint32_t n, const uint32_
     return mapped;
 }
 
+/* Without what is left out. */
+static int map_inputs(const struct cut *cut, struct nnhal_operation *operation)
+{
+    uint32_t *inputs = nn_arena_new_n(&cut->part->arena, uint32_t, operation->n_inputs);
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; inputs && i < operation->n_inputs; i++)
+        if (!is_left_out(cut, operation->inputs[i]))
+            inputs[n++] = cut->places[operation->inputs[i]];
+    operation->n_inputs = n;
+    operation->inputs = inputs;
+    return inputs ? 0 : nn_error_origin(-ENOMEM);
+}
+
 static int copy_operations(struct cut *cut)
 {
     const struct nn_rt_part_spec *spec = cut->spec;
@@ -224,9 +244,8 @@ static int copy_operations(struct cut *cut)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; i < spec->n_operations; i++) {
         operations[i] = graph_of(cut)->operations[spec->operations[i]];
-        operations[i].inputs = map_list(cut, operations[i].n_inputs, operations[i].inputs);
         operations[i].outputs = map_list(cut, operations[i].n_outputs, operations[i].outputs);
-        if (!operations[i].inputs || !operations[i].outputs)
+        if (map_inputs(cut, &operations[i]) || !operations[i].outputs)
             return nn_error_origin(-ENOMEM);
         cut->part->original[i] = cut->whole->original[spec->operations[i]];
     }

@@ -18,6 +18,7 @@ struct nn_rt_part_spec {
     const uint32_t *operations;
     const uint32_t *inputs;
     const uint32_t *outputs;
+    const bool *is_empty; /* per operand of the whole: operations do without it; NULL: none is */
 };
 
 /* nn_rt_model_new_part() - values: what is known of the whole's operands; shapes and quantizations

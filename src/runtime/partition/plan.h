@@ -55,6 +55,7 @@ struct nn_rt_plan_part {
     uint64_t move_ns;
     uint64_t move_bytes;
     ANeuralNetworksCompilation *compilation; /* NULL: not computed, or the only part */
+    const bool *is_empty; /* per operand: operations do without it (remnant.h); NULL: none is */
 };
 
 struct nn_rt_plan_value {

@@ -6,6 +6,7 @@
 #include "compiler/memory-plan.h"
 #include "model/types.h"
 #include "runtime/memory/domain.h"
+#include "runtime/partition/remnant.h"
 
 #include <string.h>
 
@@ -28,11 +29,20 @@ struct value_place {
     uint64_t capacity;
 };
 
+/* What is computed of a part: all of it, or its remnant. */
+struct step {
+    uint32_t number; /* of the part */
+    bool is_remnant;
+    const struct nn_rt_plan_part *part;
+    ANeuralNetworksExecution *execution; /* NULL: it is not computed */
+};
+
 struct nn_rt_steps {
     ANeuralNetworksExecution *whole;
     const struct nn_rt_plan *plan;
     struct nn_arena memory;           /* of arrays */
     ANeuralNetworksExecution **steps; /* per part; NULL: it is not computed */
+    struct nn_rt_remnant *remnants;   /* the same; none: none was needed */
     struct value_place *places;       /* per value */
     struct nn_memory_buffer *buffers; /* per value: its part of the arena */
     struct nn_rt_value *known;        /* per operand */
@@ -64,6 +74,8 @@ struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps)
     /* Before the places: a part's arguments refer to them. */
     for (uint32_t i = 0; steps->steps && i < steps->plan->n_parts; i++)
         nn_rt_execution_unref(steps->steps[i]);
+    for (uint32_t i = 0; steps->remnants && i < steps->plan->n_parts; i++)
+        nn_rt_remnant_done(&steps->remnants[i]);
     if (steps->places)
         places_clear(steps);
     nn_arena_done(&steps->memory);
@@ -78,6 +90,7 @@ static int make_arrays(struct nn_rt_steps *steps)
     const struct nn_rt_plan *plan = steps->plan;
 
     steps->steps = nn_arena_new_n(&steps->memory, ANeuralNetworksExecution *, plan->n_parts);
+    steps->remnants = nn_arena_new_n(&steps->memory, struct nn_rt_remnant, plan->n_parts);
     steps->places = nn_arena_new_n(&steps->memory, struct value_place, plan->n_values);
     steps->buffers = nn_arena_new_n(&steps->memory, struct nn_memory_buffer, plan->n_values);
     steps->known = plan->is_open ? nn_arena_new_n(&steps->memory, struct nn_rt_value,
@@ -85,10 +98,22 @@ static int make_arrays(struct nn_rt_steps *steps)
                                  : plan->known;
     steps->inputs = nn_arena_new_n(&steps->memory, uint8_t *, plan->model->main.n_input_indexes);
     steps->copies = nn_arena_new_n(&steps->memory, uint8_t *, plan->n_values);
-    return steps->steps && steps->places && steps->buffers && steps->known && steps->inputs &&
-                   steps->copies
+    return steps->steps && steps->remnants && steps->places && steps->buffers && steps->known &&
+                   steps->inputs && steps->copies
                ? 0
                : nn_error_origin(-ENOMEM);
+}
+
+static int execution_new(const struct nn_rt_steps *steps, const struct nn_rt_plan_part *part,
+                         struct nn_why *why, ANeuralNetworksExecution **ret_execution)
+{
+    int r = nn_rt_execution_new(part->compilation, why, ret_execution);
+
+    if (r)
+        return r;
+    (*ret_execution)->is_reusable = steps->whole->is_reusable;
+    (*ret_execution)->loop_timeout_ns = steps->whole->loop_timeout_ns;
+    return 0;
 }
 
 static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
@@ -103,15 +128,9 @@ static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
     steps->whole = whole;
     steps->plan = whole->compilation->plan;
     r = make_arrays(steps);
-    for (uint32_t i = 0; !r && i < steps->plan->n_parts; i++) {
-        if (!steps->plan->parts[i].compilation)
-            continue;
-        r = nn_rt_execution_new(steps->plan->parts[i].compilation, why, &steps->steps[i]);
-        if (r)
-            break;
-        steps->steps[i]->is_reusable = whole->is_reusable;
-        steps->steps[i]->loop_timeout_ns = whole->loop_timeout_ns;
-    }
+    for (uint32_t i = 0; !r && i < steps->plan->n_parts; i++)
+        if (steps->plan->parts[i].compilation)
+            r = execution_new(steps, &steps->plan->parts[i], why, &steps->steps[i]);
     if (r)
         return r;
     whole->parts = nn_arena_new_n(&steps->memory, struct nnhal_part_info, steps->plan->n_parts);
@@ -124,15 +143,6 @@ static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
 }
 
 /* -- what is known -------------------------------------------------------------------------- */
-
-/* A dimension that is at most 0 is 0. */
-static bool is_empty(const struct nn_rt_value *value)
-{
-    for (uint32_t i = 0; i < value->n_dims; i++)
-        if (!value->dims[i])
-            return value->state != NN_RT_VALUE_OPEN;
-    return false;
-}
 
 static const struct nnhal_subgraph *graph_of(const struct nn_rt_steps *steps)
 {
@@ -243,9 +253,12 @@ static bool places_fit(const struct nn_rt_steps *steps)
 /* A part's arguments refer to places: none may be bound while those change. */
 static void steps_unbind(struct nn_rt_steps *steps)
 {
-    for (uint32_t i = 0; i < steps->plan->n_parts; i++)
+    for (uint32_t i = 0; i < steps->plan->n_parts; i++) {
         if (steps->steps[i])
             nn_rt_binding_unbind(&steps->steps[i]->binding);
+        if (steps->remnants[i].execution)
+            nn_rt_binding_unbind(&steps->remnants[i].execution->binding);
+    }
 }
 
 static int places_plan(struct nn_rt_steps *steps)
@@ -331,7 +344,8 @@ static void replace_argument(ANeuralNetworksExecution *step, struct nn_rt_argume
 /* What is not known exactly is left open: a device's answer may not contradict it. */
 static void set_dims(struct nn_rt_argument *argument, const struct nn_rt_value *value)
 {
-    argument->has_type = value->n_dims > 0 && value->state == NN_RT_VALUE_EXACT && !is_empty(value);
+    argument->has_type = value->n_dims > 0 && value->state == NN_RT_VALUE_EXACT &&
+                         !nn_rt_value_is_empty(value);
     argument->n_dims = argument->has_type ? value->n_dims : 0;
     memset(argument->dims, 0, sizeof(argument->dims));
     if (argument->has_type)
@@ -365,37 +379,23 @@ static struct nn_rt_argument write_value(const struct nn_rt_steps *steps, uint32
                                       .length = steps->places[i].capacity};
 
     set_dims(&argument, value);
-    if (argument.has_type || (value->state == NN_RT_VALUE_EXACT && !is_empty(value)))
+    if (argument.has_type || (value->state == NN_RT_VALUE_EXACT && !nn_rt_value_is_empty(value)))
         nn_rt_value_bytes(value, steps->plan->values[i].type, &argument.length);
     return argument;
 }
 
-static int fail_empty(struct nn_rt_steps *steps, const struct nn_rt_plan_part *part,
-                      struct nn_why *why)
+static void set_inputs(struct nn_rt_steps *steps, const struct step *step)
 {
-    steps->needs_whole = true;
-    return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
-                   "%s: a value between two parts of the model is empty, which no device can be "
-                   "given as an input",
-                   steps->plan->devices[part->device].name);
-}
+    ANeuralNetworksExecution *execution = step->execution;
 
-static int set_inputs(struct nn_rt_steps *steps, uint32_t p, struct nn_why *why)
-{
-    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
-    ANeuralNetworksExecution *step = steps->steps[p];
+    for (uint32_t i = 0; i < step->part->n_inputs; i++) {
+        const struct nn_rt_plan_source *source = &step->part->sources[i];
+        struct nn_rt_argument argument = source->is_value
+                                             ? read_value(steps, source->index)
+                                             : steps->whole->arguments.inputs[source->index];
 
-    for (uint32_t i = 0; i < part->n_inputs; i++) {
-        const struct nn_rt_plan_source *source = &part->sources[i];
-        struct nn_rt_argument argument;
-
-        if (source->is_value && is_empty(&steps->known[part->input_operands[i]]))
-            return fail_empty(steps, part, why);
-        argument = source->is_value ? read_value(steps, source->index)
-                                    : steps->whole->arguments.inputs[source->index];
-        replace_argument(step, &step->arguments.inputs[i], &argument);
+        replace_argument(execution, &execution->arguments.inputs[i], &argument);
     }
-    return 0;
 }
 
 /* Room for what a part will make, as far as its values have none yet. */
@@ -420,32 +420,31 @@ static int make_room(struct nn_rt_steps *steps, const struct nn_rt_plan_part *pa
     const struct nn_rt_value *value = &steps->known[steps->plan->values[i].operand];
     uint64_t n_bytes = 0;
 
-    if (is_empty(value))
+    if (nn_rt_value_is_empty(value))
         return place_alone(steps, i, EMPTY_BYTES);
     if (nn_rt_value_bytes(value, steps->plan->values[i].type, &n_bytes))
         return place_alone(steps, i, n_bytes);
     return steps->places[i].memory ? 0 : place_alone(steps, i, count_room(steps, part));
 }
 
-static int set_outputs(struct nn_rt_steps *steps, uint32_t p)
+static int set_outputs(struct nn_rt_steps *steps, const struct step *step)
 {
-    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
-    ANeuralNetworksExecution *step = steps->steps[p];
+    ANeuralNetworksExecution *execution = step->execution;
     int r = 0;
 
-    for (uint32_t i = 0; !r && i < part->n_outputs; i++) {
-        const struct nn_rt_plan_target *target = &part->targets[i];
+    for (uint32_t i = 0; !r && i < step->part->n_outputs; i++) {
+        const struct nn_rt_plan_target *target = &step->part->targets[i];
         const struct nn_rt_argument *output = find_output(steps, target->output);
         struct nn_rt_argument argument = {.kind = NN_ARGUMENT_OMITTED};
 
         if (output) {
             argument = *output;
         } else if (target->value != NN_RT_PLAN_NONE) {
-            r = make_room(steps, part, target->value);
+            r = make_room(steps, step->part, target->value);
             argument = write_value(steps, target->value);
         }
         if (!r)
-            replace_argument(step, &step->arguments.outputs[i], &argument);
+            replace_argument(execution, &execution->arguments.outputs[i], &argument);
     }
     return r;
 }
@@ -491,12 +490,12 @@ static bool is_told(const struct nn_rt_execution_shape *shape)
 }
 
 /* What a part has made, or would have. */
-static void learn_shapes(struct nn_rt_steps *steps, uint32_t p)
+static void learn_shapes(struct nn_rt_steps *steps, const struct step *step)
 {
-    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
+    const struct nn_rt_plan_part *part = step->part;
 
     for (uint32_t i = 0; i < part->n_outputs; i++) {
-        const struct nn_rt_execution_shape *shape = &steps->steps[p]->shapes[i];
+        const struct nn_rt_execution_shape *shape = &step->execution->shapes[i];
         const struct nn_rt_plan_target *target = &part->targets[i];
 
         if (find_output(steps, target->output))
@@ -521,18 +520,19 @@ static bool has_short_output(const struct nn_rt_steps *steps, const struct nn_rt
 static bool makes_nothing(const struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
 {
     for (uint32_t i = 0; i < part->n_outputs; i++)
-        if (!is_empty(&steps->known[part->output_operands[i]]))
+        if (!nn_rt_value_is_empty(&steps->known[part->output_operands[i]]))
             return false;
     return true;
 }
 
+/* Of outputs for which nothing is computed. */
 static void tell_empty(struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
 {
     for (uint32_t i = 0; i < part->n_outputs; i++) {
         const struct nn_rt_value *value = &steps->known[part->output_operands[i]];
         struct nn_rt_execution_shape *shape;
 
-        if (!find_output(steps, part->targets[i].output))
+        if (!nn_rt_value_is_empty(value) || !find_output(steps, part->targets[i].output))
             continue;
         shape = &steps->whole->shapes[part->targets[i].output];
         shape->n_dims = value->n_dims;
@@ -540,62 +540,110 @@ static void tell_empty(struct nn_rt_steps *steps, const struct nn_rt_plan_part *
     }
 }
 
-static int compute_once(struct nn_rt_steps *steps, uint32_t p,
+static int compute_once(struct nn_rt_steps *steps, const struct step *step,
                         const struct nn_rt_steps_calls *calls, struct nn_why *why)
 {
-    int r = set_outputs(steps, p);
+    int r = set_outputs(steps, step);
 
-    if (!r)
-        r = set_inputs(steps, p, why);
     if (r)
         return r;
-    r = calls->compute(calls->ctx, p, steps->steps[p], why);
+    set_inputs(steps, step);
+    r = calls->compute(calls->ctx, step->is_remnant ? NN_RT_PLAN_NONE : step->number,
+                       step->execution, why);
     if (r == 0 || r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
-        learn_shapes(steps, p);
+        learn_shapes(steps, step);
     return r;
 }
 
 /* Values that did not fit, and of which the device has not said how large they are. */
-static int widen_places(struct nn_rt_steps *steps, uint32_t p)
+static int widen_places(struct nn_rt_steps *steps, const struct step *step)
 {
-    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
     int r = 0;
 
-    for (uint32_t i = 0; !r && i < part->n_outputs; i++) {
-        uint32_t value = part->targets[i].value;
+    for (uint32_t i = 0; !r && i < step->part->n_outputs; i++) {
+        uint32_t value = step->part->targets[i].value;
 
-        if (value != NN_RT_PLAN_NONE && !is_told(&steps->steps[p]->shapes[i]))
+        if (value != NN_RT_PLAN_NONE && !is_told(&step->execution->shapes[i]))
             r = place_alone(steps, value, steps->places[value].capacity * ROOM_FACTOR);
     }
     return r;
 }
 
 /* Where a value did not fit, its shape is known now, and it fits the second time. */
-static int compute_step(struct nn_rt_steps *steps, uint32_t p,
+static int compute_step(struct nn_rt_steps *steps, const struct step *step,
                         const struct nn_rt_steps_calls *calls, struct nn_why *why)
 {
-    const struct nn_rt_plan_part *part = &steps->plan->parts[p];
-    ANeuralNetworksExecution *step = steps->steps[p];
-    bool is_reusable = step->is_reusable;
-    int r = steps->plan->is_open ? infer_part(steps, part) : 0;
+    bool is_reusable = step->execution->is_reusable;
+    int r = compute_once(steps, step, calls, why);
+
+    for (uint32_t i = 1; i < MAX_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
+                         !has_short_output(steps, step->part);
+         i++) {
+        r = widen_places(steps, step);
+        step->execution->is_reusable = true; /* for once more */
+        if (!r)
+            r = compute_once(steps, step, calls, why);
+    }
+    step->execution->is_reusable = is_reusable;
+    return r;
+}
+
+static bool has_empty_input(const struct nn_rt_steps *steps, const struct nn_rt_plan_part *part)
+{
+    for (uint32_t i = 0; i < part->n_inputs; i++)
+        if (part->sources[i].is_value &&
+            nn_rt_value_is_empty(&steps->known[part->input_operands[i]]))
+            return true;
+    return false;
+}
+
+static int fail_empty(struct nn_rt_steps *steps, const struct nn_rt_plan_part *part,
+                      struct nn_why *why)
+{
+    steps->needs_whole = true;
+    return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                   "%s: a value between two parts of the model is empty, which no device can be "
+                   "given as an input",
+                   steps->plan->devices[part->device].name);
+}
+
+/* From the whole of a part to what is left of it. */
+static int reduce_step(struct nn_rt_steps *steps, struct step *step, struct nn_why *why)
+{
+    struct nn_rt_remnant *remnant = &steps->remnants[step->number];
+    int r = nn_rt_remnant_reduce(remnant, graph_of(steps), step->part, steps->known);
+
+    if (r == NN_RT_REMNANT_E_NONE)
+        return fail_empty(steps, step->part, why);
+    if (!r && !remnant->part.compilation)
+        r = nn_rt_compilation_prepare_part(steps->whole->compilation, steps->plan, &remnant->part,
+                                           why);
+    if (!r && !remnant->execution)
+        r = execution_new(steps, &remnant->part, why, &remnant->execution);
+    if (r) {
+        nn_rt_remnant_done(remnant);
+        return r;
+    }
+    step->is_remnant = true;
+    step->part = &remnant->part;
+    step->execution = remnant->execution;
+    return 0;
+}
+
+/* A part, or what is left of it. */
+static int compute_part(struct nn_rt_steps *steps, struct step *step,
+                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+{
+    int r = steps->plan->is_open ? infer_part(steps, step->part) : 0;
 
     if (r)
         return r;
-    if (makes_nothing(steps, part)) {
-        tell_empty(steps, part);
+    tell_empty(steps, step->part);
+    if (makes_nothing(steps, step->part))
         return 0;
-    }
-    r = compute_once(steps, p, calls, why);
-    for (uint32_t i = 1; i < MAX_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
-                         !has_short_output(steps, part);
-         i++) {
-        r = widen_places(steps, p);
-        step->is_reusable = true; /* for once more */
-        if (!r)
-            r = compute_once(steps, p, calls, why);
-    }
-    step->is_reusable = is_reusable;
-    return r;
+    if (has_empty_input(steps, step->part))
+        r = reduce_step(steps, step, why);
+    return r ? r : compute_step(steps, step, calls, why);
 }
 
 /* Until its part is computed an output is as the application declared it. */
@@ -610,19 +658,20 @@ static void reset_shapes(ANeuralNetworksExecution *execution)
 }
 
 /* The reference is told of wherever it took part: an application does not ask for it. */
-static void tell_part(struct nn_rt_steps *steps, uint32_t p)
+static void tell_part(struct nn_rt_steps *steps, const struct step *step)
 {
-    ANeuralNetworksDevice *planned = steps->plan->devices[steps->plan->parts[p].device].device;
-    const ANeuralNetworksExecution *step = steps->steps[p];
+    ANeuralNetworksDevice *planned = steps->plan->devices[step->part->device].device;
+    const ANeuralNetworksExecution *execution = step->execution;
 
-    steps->whole->parts[p] = (struct nnhal_part_info){
+    steps->whole->parts[step->number] = (struct nnhal_part_info){
         .n_parts = steps->plan->n_parts,
-        .device = step && step->device ? step->device : planned,
+        .device = execution && execution->device ? execution->device : planned,
         .planned = planned,
-        .why = step ? step->failure.text : "",
+        .why = execution ? execution->failure.text : "",
     };
-    if (step && step->device && (step->device->is_reference || step->device != planned))
-        steps->whole->device = step->device;
+    if (execution && execution->device &&
+        (execution->device->is_reference || execution->device != planned))
+        steps->whole->device = execution->device;
 }
 
 int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_steps_calls *calls,
@@ -638,9 +687,13 @@ int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_
     reset_shapes(execution);
     r = steps_place(execution->steps);
     for (uint32_t p = 0; !r && p < execution->steps->plan->n_parts; p++) {
-        if (execution->steps->steps[p])
-            r = compute_step(execution->steps, p, calls, why);
-        tell_part(execution->steps, p);
+        struct step step = {.number = p,
+                            .part = &execution->steps->plan->parts[p],
+                            .execution = execution->steps->steps[p]};
+
+        if (step.execution)
+            r = compute_part(execution->steps, &step, calls, why);
+        tell_part(execution->steps, &step);
     }
     return r;
 }

@@ -13,8 +13,8 @@
  * more. What was computed is read to know the shapes that depend on it.
  *
  * Devices cannot be given an empty tensor as an input. A part all of whose
- * outputs are empty is not computed; if another would need an empty value, the model has
- * to be computed whole.
+ * outputs are empty is not computed; of another that reads an empty value its remnant is
+ * (remnant.h); where it has none, the model has to be computed whole.
  * One thread at a time, the one that owns the computation. */
 #ifndef NN_RUNTIME_PARTITION_STEPS_H
 #define NN_RUNTIME_PARTITION_STEPS_H
@@ -24,7 +24,8 @@
 /* How a part is computed, by computation.c. */
 struct nn_rt_steps_calls {
     void *ctx;
-    /* Begins, computes and ends. Returns: as nn_rt_execution_compute(). */
+    /* Begins, computes and ends. part: NN_RT_PLAN_NONE for a remnant, of which no burst knows.
+     * Returns: as nn_rt_execution_compute(). */
     int (*compute)(void *ctx, uint32_t part, ANeuralNetworksExecution *step, struct nn_why *why);
 };
 

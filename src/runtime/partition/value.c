@@ -100,6 +100,14 @@ void nn_rt_value_set_dims(struct nn_rt_value *value, uint32_t n_dims, const uint
     memcpy(value->dims, dims, n_dims * sizeof(*dims));
 }
 
+bool nn_rt_value_is_empty(const struct nn_rt_value *value)
+{
+    for (uint32_t i = 0; i < value->n_dims; i++)
+        if (!value->dims[i])
+            return value->state != NN_RT_VALUE_OPEN;
+    return false;
+}
+
 bool nn_rt_value_bytes(const struct nn_rt_value *value, uint32_t type, uint64_t *ret_bytes)
 {
     return value->state != NN_RT_VALUE_OPEN &&

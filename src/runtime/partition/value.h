@@ -50,6 +50,9 @@ int nn_rt_values_infer(struct nn_rt_value *values, const struct nnhal_subgraph *
 /* nn_rt_value_set_dims() - the shape that a value turned out to have. */
 void nn_rt_value_set_dims(struct nn_rt_value *value, uint32_t n_dims, const uint32_t *dims);
 
+/* nn_rt_value_is_empty() - it has no elements: one of its dimensions is 0, or at most that. */
+bool nn_rt_value_is_empty(const struct nn_rt_value *value);
+
 /* nn_rt_value_bytes() - its size, or the most that it can be. Returns: false if that is open,
  * or beyond 4 GiB. */
 bool nn_rt_value_bytes(const struct nn_rt_value *value, uint32_t type, uint64_t *ret_bytes);

@@ -270,13 +270,21 @@ class CommandLine(Runner):
 
     def test_what_is_not_understood_is_refused(self):
         for args in (["--path", "never"], ["--variant", "x"], ["--mode", "y"], ["--none"], [],
-                     ["--device", "none", "x.nnt"], ["--reuse", "0", "x.nnt"],
-                     ["--threads", "four", "x.nnt"]):
+                     ["--device", "none", "x.nnt"]):
             done = subprocess.run([NNT, *args], stdin=subprocess.DEVNULL, capture_output=True,
                                   text=True, timeout=120, check=False)
             self.assertEqual(done.returncode, 2, args)
             self.assertNotEqual(done.stderr, "")
         self.assertEqual(self.run_nnt("--help").returncode, 0)
+
+    def test_what_is_no_number_is_refused(self):
+        for option, text in (("--reuse", "0"), ("--reuse", "1001"), ("--threads", "four"),
+                             ("--split", "2x"), ("--split", "1"), ("--split", "17"),
+                             ("--split", "")):
+            done = subprocess.run([NNT, option, text, "x.nnt"], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 2, (option, text))
+            self.assertIn(f"'{text}' is no number from", done.stderr)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of executions and threads. */
+#define MAX_TIMES 1000
+
 struct nnt_options {
     enum nnt_variant variant;
     enum nnt_path path;
@@ -260,14 +263,26 @@ static const char *mode_name(int i)
     return names[i];
 }
 
+/* Returns: false if it is no number from least to most. */
+static bool read_number(const char *text, long least, long most, unsigned *ret_n)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    *ret_n = (unsigned)n;
+    if (n >= least && n <= most && *end == '\0')
+        return true;
+    fprintf(stderr, "nnt: '%s' is no number from %ld to %ld\n", text, least, most);
+    return false;
+}
+
 /* set_split() - the rule by which drivers for tests deal operations, and where they lie. */
 static bool set_split(struct nnt_options *options)
 {
     char text[4096] = "";
     char *name = NULL;
 
-    options->n_split = (uint32_t)strtoul(optarg, NULL, 10);
-    if (options->n_split < 2 || options->n_split > NNT_MAX_SPLIT)
+    if (!read_number(optarg, 2, NNT_MAX_SPLIT, &options->n_split))
         return false;
     snprintf(text, sizeof(text), "*:deal=%u", options->n_split);
     if (setenv("NN_TEST_PARTIAL", text, 0) != 0)
@@ -278,19 +293,6 @@ static bool set_split(struct nnt_options *options)
         return false;
     strcpy(name + 1, "test-drivers");
     return setenv("NNHAL_DRIVER_PATH", text, 0) == 0;
-}
-
-/* Returns: false if it is no number from 1 to 1000. */
-static bool read_number(const char *text, unsigned *ret_n)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-
-    *ret_n = (unsigned)n;
-    if (n >= 1 && n <= 1000 && *end == '\0')
-        return true;
-    fprintf(stderr, "nnt: '%s' is no number from 1 to 1000\n", text);
-    return false;
 }
 
 /* set_option() - Returns: false if its argument is not understood. */
@@ -321,9 +323,9 @@ static bool set_option(struct nnt_options *options, int option)
         options->name = optarg;
         return true;
     case 'r':
-        return read_number(optarg, &options->n_reuses);
+        return read_number(optarg, 1, MAX_TIMES, &options->n_reuses);
     case 't':
-        return read_number(optarg, &options->n_threads);
+        return read_number(optarg, 1, MAX_TIMES, &options->n_threads);
     case 'j':
         options->is_json = true;
         return true;

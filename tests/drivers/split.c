@@ -46,10 +46,29 @@ static bool is_constant(const struct nnhal_operand *operand)
            operand->lifetime == NNHAL_CONSTANT_REFERENCE;
 }
 
-static void add_operand(ANeuralNetworksModel *model, const struct builder *b, uint32_t i,
-                        bool is_open)
+/* A value is set when its operand is there. */
+static void set_value(const struct split_models *models, const struct builder *b, uint32_t graph,
+                      uint32_t i)
 {
-    const struct nnhal_operand *operand = &b->graphs[0].operands[i];
+    const struct nnhal_operand *operand = &b->graphs[graph].operands[i];
+    ANeuralNetworksModel *model = models->graphs[graph];
+
+    if (operand->lifetime == NNHAL_SUBGRAPH_VALUE)
+        OK(ANeuralNetworksModel_setOperandValueFromModel(
+            model, (int32_t)i, models->graphs[operand->location.offset + 1]));
+    if (is_constant(operand))
+        OK(ANeuralNetworksModel_setOperandValue(model, (int32_t)i, bytes_of(b, operand),
+                                                operand->location.length));
+}
+
+static bool is_image(const struct nnhal_operand *operand)
+{
+    return operand->n_dimensions == 4 && !is_constant(operand);
+}
+
+static void add_operand(ANeuralNetworksModel *model, const struct nnhal_operand *operand,
+                        uint32_t i, bool is_open)
+{
     uint32_t dims[NNHAL_MAX_RANK];
     const ANeuralNetworksOperandType type = {
         .type = (int32_t)operand->type,
@@ -61,7 +80,7 @@ static void add_operand(ANeuralNetworksModel *model, const struct builder *b, ui
 
     if (operand->n_dimensions)
         memcpy(dims, operand->dimensions, operand->n_dimensions * sizeof(*dims));
-    if (is_open && !is_constant(operand) && operand->n_dimensions)
+    if (is_open && is_image(operand))
         dims[0] = 0;
     OK(ANeuralNetworksModel_addOperand(model, &type));
     if (operand->extra_params == NNHAL_EXTRA_CHANNEL_QUANT) {
@@ -71,19 +90,20 @@ static void add_operand(ANeuralNetworksModel *model, const struct builder *b, ui
 
         OK(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, (int32_t)i, &params));
     }
-    if (is_constant(operand))
-        OK(ANeuralNetworksModel_setOperandValue(model, (int32_t)i, bytes_of(b, operand),
-                                                operand->location.length));
 }
 
-ANeuralNetworksModel *split_model(const struct builder *b, bool is_open)
+static void make_model(struct split_models *models, const struct builder *b, uint32_t number,
+                       bool is_open)
 {
-    const struct builder_graph *graph = &b->graphs[0];
+    const struct builder_graph *graph = &b->graphs[number];
     ANeuralNetworksModel *model = NULL;
 
     OK(ANeuralNetworksModel_create(&model));
-    for (uint32_t i = 0; i < graph->n_operands; i++)
-        add_operand(model, b, i, is_open);
+    models->graphs[number] = model;
+    for (uint32_t i = 0; i < graph->n_operands; i++) {
+        add_operand(model, &graph->operands[i], i, is_open);
+        set_value(models, b, number, i);
+    }
     for (uint32_t i = 0; i < graph->n_operations; i++) {
         const struct nnhal_operation *operation = &graph->operations[i];
 
@@ -94,10 +114,24 @@ ANeuralNetworksModel *split_model(const struct builder *b, bool is_open)
     OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, graph->n_inputs, graph->inputs,
                                                      graph->n_outputs, graph->outputs));
     OK(ANeuralNetworksModel_finish(model));
-    return model;
 }
 
-ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t n_devices)
+/* The referenced first. */
+void split_models_init(struct split_models *models, const struct builder *b, bool is_open)
+{
+    models->n_graphs = b->n_graphs;
+    for (uint32_t i = b->n_graphs; i-- > 0;)
+        make_model(models, b, i, is_open);
+}
+
+void split_models_done(struct split_models *models)
+{
+    for (uint32_t i = 0; i < models->n_graphs; i++)
+        ANeuralNetworksModel_free(models->graphs[i]);
+}
+
+ANeuralNetworksCompilation *split_compile_on(ANeuralNetworksModel *model, uint32_t n_devices,
+                                             const uint32_t *numbers)
 {
     const ANeuralNetworksDevice *devices[8];
     ANeuralNetworksCompilation *compilation = NULL;
@@ -105,7 +139,7 @@ ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t 
     int r;
 
     for (uint32_t i = 0; i < n_devices; i++) {
-        snprintf(name, sizeof(name), "partial-%u", i);
+        snprintf(name, sizeof(name), "partial-%u", numbers[i]);
         devices[i] = split_device(name);
         ck_assert_ptr_nonnull(devices[i]);
     }
@@ -114,6 +148,13 @@ ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t 
     nnhal_compilation_get_error(compilation, why, sizeof(why));
     ck_assert_msg(r == ANEURALNETWORKS_NO_ERROR, "%s", why);
     return compilation;
+}
+
+ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t n_devices)
+{
+    static const uint32_t numbers[] = {0, 1, 2, 3, 4};
+
+    return split_compile_on(model, n_devices, numbers);
 }
 
 uint32_t split_count_parts(const ANeuralNetworksCompilation *compilation)

@@ -23,12 +23,23 @@ void split_rules(const char *format, ...) __attribute__((__format__(__printf__, 
 /* split_device() - by name; NULL if there is none. */
 ANeuralNetworksDevice *split_device(const char *name);
 
-/* split_model() - graph 0 of a builder as a finished model. is_open: the first dimension of everything
+/* The graphs of a builder as finished models; the first is the main one. */
+struct split_models {
+    uint32_t n_graphs;
+    ANeuralNetworksModel *graphs[BUILDER_MAX_GRAPHS];
+};
+
+/* split_models_init() - graphs refer to later ones only. is_open: the first dimension of every image
  * that is no constant is unknown. */
-ANeuralNetworksModel *split_model(const struct builder *b, bool is_open);
+void split_models_init(struct split_models *models, const struct builder *b, bool is_open);
+void split_models_done(struct split_models *models);
 
 /* split_compile() - for devices partial-0 to partial-(n - 1); finished. */
 ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t n_devices);
+
+/* split_compile_on() - the same for the devices with these numbers. */
+ANeuralNetworksCompilation *split_compile_on(ANeuralNetworksModel *model, uint32_t n_devices,
+                                             const uint32_t *numbers);
 
 /* split_count_parts() - of its plan. */
 uint32_t split_count_parts(const ANeuralNetworksCompilation *compilation);

@@ -101,7 +101,7 @@ TEST(the_reference_computes_nothing_that_a_driver_takes)
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksModel *model;
 
-    split_rules("0:time=900;1:time=800;2:time=700");
+    split_rules("*:time=900;1:time=800;2:time=700");
     model = make_chain();
     compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
     ck_assert_str_eq(name_of_part(compilation, 0), "partial-2");
@@ -283,7 +283,7 @@ TEST(one_device_computes_all_if_the_user_says_so)
     ANeuralNetworksModel *model;
 
     setenv("NNHAL_PARTITION", "off", 1);
-    split_rules("0:only=EXP,time=0.0001;1:only=ABS,time=0.0001;2:time=0.9");
+    split_rules("*:time=1;0:only=EXP,time=0.0001;1:only=ABS,time=0.0001;2:time=0.9");
     model = make_chain();
     compilation = compile_any(model, ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER);
     ck_assert_uint_eq(split_count_parts(compilation), 1);

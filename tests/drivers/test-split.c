@@ -11,12 +11,171 @@ enum {
     SIDE = RANDOM_SMALL,
     MAX_BYTES = 4 * SIDE * SIDE * RANDOM_CHANNELS,
     ROUNDS = 150,
+    N_DEVICES = 5,
+    N_LOOPS = 3, /* at most */
 };
 
 struct results {
     uint8_t bytes[2][MAX_BYTES];
     uint32_t dims[2][4];
 };
+
+/* -- the end of a graph ---------------------------------------------------------- */
+
+/* What output 0 of a random model goes through. A second input decides how. */
+enum tail {
+    TAIL_NONE,
+    TAIL_IF,    /* which of two graphs */
+    TAIL_WHILE, /* how often */
+    TAIL_SLICE, /* the shape, which may be empty */
+    TAIL_N,
+};
+
+static enum tail choose_tail(uint32_t seed)
+{
+    return (enum tail)(seed / 3 % TAIL_N);
+}
+
+static uint32_t add_like(struct builder *b, uint32_t graph, const struct nnhal_operand *like,
+                         uint32_t lifetime)
+{
+    struct builder_graph *g = &b->graphs[graph];
+    uint32_t operand = builder_operand(b, graph, like->type, lifetime, like->n_dimensions,
+                                       like->dimensions, like->scale, like->zero_point);
+
+    if (lifetime == NNHAL_SUBGRAPH_INPUT)
+        g->inputs[g->n_inputs++] = operand;
+    if (lifetime == NNHAL_SUBGRAPH_OUTPUT)
+        g->outputs[g->n_outputs++] = operand;
+    return operand;
+}
+
+/* A graph of one operation on one tensor. */
+static uint32_t add_branch(struct builder *b, uint32_t operation, const struct nnhal_operand *like)
+{
+    uint32_t graph = builder_add_graph(b);
+    uint32_t in = add_like(b, graph, like, NNHAL_SUBGRAPH_INPUT);
+    uint32_t out = add_like(b, graph, like, NNHAL_SUBGRAPH_OUTPUT);
+
+    builder_operation(b, graph, operation, 1, &in, 1, &out);
+    return graph;
+}
+
+static void add_if(struct builder *b, const struct nnhal_operand *like, uint32_t in, uint32_t out)
+{
+    static const uint32_t one[] = {1};
+    const uint32_t inputs[] = {
+        builder_input(b, 0, NNHAL_TENSOR_BOOL8, 1, one, 0, 0),
+        builder_subgraph(b, 0, add_branch(b, NNHAL_OP_RELU, like)),
+        builder_subgraph(b, 0, add_branch(b, NNHAL_OP_HARD_SWISH, like)),
+        in,
+    };
+
+    builder_operation(b, 0, NNHAL_OP_IF, 4, inputs, 1, &out);
+}
+
+/* [image, count] -> count < N_LOOPS */
+static uint32_t add_condition(struct builder *b, const struct nnhal_operand *like)
+{
+    static const uint32_t one[] = {1};
+    static const float limit = N_LOOPS;
+    uint32_t graph = builder_add_graph(b), inputs[2], out;
+
+    add_like(b, graph, like, NNHAL_SUBGRAPH_INPUT);
+    inputs[0] = builder_input(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0);
+    inputs[1] = builder_constant(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0, &limit, 4, 0);
+    out = builder_output(b, graph, NNHAL_TENSOR_BOOL8, 1, one, 0, 0);
+    builder_operation(b, graph, NNHAL_OP_LESS, 2, inputs, 1, &out);
+    return graph;
+}
+
+/* [image, count] -> [image after one more HARD_SWISH, count + 1] */
+static uint32_t add_body(struct builder *b, const struct nnhal_operand *like)
+{
+    static const uint32_t one[] = {1};
+    static const float step = 1;
+    uint32_t graph = add_branch(b, NNHAL_OP_HARD_SWISH, like), inputs[3], out;
+
+    inputs[0] = builder_input(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0);
+    inputs[1] = builder_constant(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0, &step, 4, 0);
+    inputs[2] = builder_i32(b, graph, 0);
+    out = builder_output(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0);
+    builder_operation(b, graph, NNHAL_OP_ADD, 3, inputs, 1, &out);
+    return graph;
+}
+
+static void add_while(struct builder *b, const struct nnhal_operand *like, uint32_t in,
+                      uint32_t out)
+{
+    static const uint32_t one[] = {1};
+    const uint32_t count = builder_input(b, 0, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0);
+    const uint32_t inputs[] = {builder_subgraph(b, 0, add_condition(b, like)),
+                               builder_subgraph(b, 0, add_body(b, like)), in, count};
+    const uint32_t outputs[] = {out, builder_temporary(b, 0, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0)};
+
+    builder_operation(b, 0, NNHAL_OP_WHILE, 4, inputs, 2, outputs);
+}
+
+static void add_slice(struct builder *b, uint32_t in, uint32_t out)
+{
+    static const uint32_t four[] = {4};
+    static const int32_t begins[4] = {0};
+    const uint32_t inputs[] = {
+        in, builder_constant(b, 0, NNHAL_TENSOR_INT32, 1, four, 0, 0, begins, sizeof(begins), 0),
+        builder_input(b, 0, NNHAL_TENSOR_INT32, 1, four, 0, 0)};
+
+    builder_operation(b, 0, NNHAL_OP_SLICE, 3, inputs, 1, &out);
+}
+
+/* Output 0 becomes what the tail and a RELU make of it. */
+static void add_tail(struct builder *b, enum tail tail)
+{
+    struct builder_graph *graph = &b->graphs[0];
+    uint32_t in = graph->outputs[0], between, out;
+    struct nnhal_operand like = graph->operands[in];
+    uint32_t dims[4];
+
+    if (tail == TAIL_NONE)
+        return;
+    graph->operands[in].lifetime = NNHAL_TEMPORARY_VARIABLE;
+    memcpy(dims, like.dimensions, sizeof(dims));
+    if (tail == TAIL_SLICE)
+        dims[1] = 0;
+    like.dimensions = dims;
+    between = add_like(b, 0, &like, NNHAL_TEMPORARY_VARIABLE);
+    out = add_like(b, 0, &like, NNHAL_SUBGRAPH_OUTPUT);
+    graph->outputs[0] = out;
+    graph->n_outputs--;
+    if (tail == TAIL_IF)
+        add_if(b, &like, in, between);
+    else if (tail == TAIL_WHILE)
+        add_while(b, &like, in, between);
+    else
+        add_slice(b, in, between);
+    builder_operation(b, 0, NNHAL_OP_RELU, 1, &between, 1, &out);
+}
+
+/* The second input of a model with a tail. Returns: its bytes. */
+static size_t fill_decision(enum tail tail, uint32_t seed, void *ret)
+{
+    const float count = (float)(seed / 12 % (N_LOOPS + 2));
+    const uint8_t truth = seed / 12 % 2;
+    const int32_t sizes[4] = {-1, (int32_t)(seed / 12 % (SIDE + 1)), -1, -1};
+
+    switch (tail) {
+    case TAIL_IF:
+        memcpy(ret, &truth, sizeof(truth));
+        return sizeof(truth);
+    case TAIL_WHILE:
+        memcpy(ret, &count, sizeof(count));
+        return sizeof(count);
+    default:
+        memcpy(ret, sizes, sizeof(sizes));
+        return sizeof(sizes);
+    }
+}
+
+/* -- running it --------------------------------------------------------------------- */
 
 static uint32_t bytes_of(const struct builder *b, uint32_t operand)
 {
@@ -78,23 +237,36 @@ static void run_way(ANeuralNetworksCompilation *compilation, ANeuralNetworksExec
     }
 }
 
+static void set_inputs(const struct builder *b, ANeuralNetworksExecution *execution, uint32_t seed,
+                       uint8_t inputs[2][MAX_BYTES])
+{
+    const ANeuralNetworksOperandType type = split_input_type(b, 0);
+
+    fill_input(b, seed, inputs[0]);
+    OK(ANeuralNetworksExecution_setInput(execution, 0, &type, inputs[0],
+                                         bytes_of(b, b->graphs[0].inputs[0])));
+    if (b->graphs[0].n_inputs > 1)
+        OK(ANeuralNetworksExecution_setInput(execution, 1, NULL, inputs[1],
+                                             fill_decision(choose_tail(seed), seed, inputs[1])));
+}
+
 static void run(const struct builder *b, ANeuralNetworksCompilation *compilation, enum way way,
                 uint32_t seed, struct results *ret)
 {
-    const ANeuralNetworksOperandType type = split_input_type(b, 0);
     ANeuralNetworksExecution *execution = NULL;
-    uint8_t input[MAX_BYTES];
+    uint8_t inputs[2][MAX_BYTES];
 
     memset(ret, 0xee, sizeof(*ret));
-    fill_input(b, seed, input);
     OK(ANeuralNetworksExecution_create(compilation, &execution));
     if (way == WAY_TWICE)
         OK(ANeuralNetworksExecution_setReusable(execution, true));
-    OK(ANeuralNetworksExecution_setInput(execution, 0, &type, input,
-                                         bytes_of(b, b->graphs[0].inputs[0])));
-    for (uint32_t i = 0; i < 2; i++)
+    set_inputs(b, execution, seed, inputs);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t n_bytes = bytes_of(b, b->graphs[0].outputs[i]);
+
         OK(ANeuralNetworksExecution_setOutput(execution, (int32_t)i, NULL, ret->bytes[i],
-                                              bytes_of(b, b->graphs[0].outputs[i])));
+                                              n_bytes ? n_bytes : MAX_BYTES));
+    }
     run_way(compilation, execution, way, ret);
     for (uint32_t i = 0; i < 2; i++)
         OK(ANeuralNetworksExecution_getOutputOperandDimensions(execution, (int32_t)i,
@@ -102,33 +274,66 @@ static void run(const struct builder *b, ANeuralNetworksCompilation *compilation
     ANeuralNetworksExecution_free(execution);
 }
 
+/* -- devices ---------------------------------------------------------------------------- */
+
+/* Two or three of all, in any order. Each operation is dealt to one of them; some sets take others
+ * as well, so that costs decide. */
+static uint32_t choose_devices(uint32_t seed, uint32_t numbers[N_DEVICES])
+{
+    static const uint32_t more[] = {0, 0, 30, 70};
+    uint32_t n = 2 + seed % 2, random = seed * 2654435761u + 1;
+    char rules[256] = "";
+    size_t length = 0;
+
+    for (uint32_t i = 0; i < N_DEVICES; i++)
+        numbers[i] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = i + builder_random(&random) % (N_DEVICES - i), number = numbers[j];
+
+        numbers[j] = numbers[i];
+        numbers[i] = number;
+        length += (size_t)snprintf(rules + length, sizeof(rules) - length,
+                                   "%u:deal=%u,turn=%u,seed=%u,more=%u;", number, n, i, seed,
+                                   more[builder_random(&random) % 4]);
+    }
+    split_rules("%s", rules);
+    return n;
+}
+
+/* What a device takes is asked once for a model: each compilation has models of its own.
+ * Returns: parts of the split. */
+static uint32_t compute(const struct builder *b, uint32_t n_devices, const uint32_t *numbers,
+                        enum way way, uint32_t seed, struct results *ret)
+{
+    ANeuralNetworksCompilation *compilation;
+    struct split_models models;
+    uint32_t n_parts;
+
+    split_models_init(&models, b, seed % 3 == 0);
+    compilation = split_compile_on(models.graphs[0], n_devices, numbers);
+    n_parts = split_count_parts(compilation);
+    run(b, compilation, way, seed, ret);
+    ANeuralNetworksCompilation_free(compilation);
+    split_models_done(&models);
+    return n_parts;
+}
+
 /* Returns: parts of the split. */
 static uint32_t compare(uint32_t seed)
 {
     const struct random_choices choices = {.seed = seed};
-    uint32_t n_devices = 2 + seed % 2, n_parts;
-    ANeuralNetworksCompilation *whole, *split;
+    uint32_t n_devices, n_parts, numbers[N_DEVICES] = {0};
     static struct results expected, got;
-    ANeuralNetworksModel *model;
     struct builder b;
 
     builder_init(&b, 1);
     random_model_make(&b, &choices, SIDE);
-    model = split_model(&b, seed % 3 == 0);
+    add_tail(&b, choose_tail(seed));
     split_rules(" ");
-    whole = split_compile(model, 1);
-    run(&b, whole, WAY_COMPUTE, seed, &expected);
-    ANeuralNetworksCompilation_free(whole);
-    /* What a device takes is asked once for a model. */
-    ANeuralNetworksModel_free(model);
-    model = split_model(&b, seed % 3 == 0);
-    split_rules("*:deal=%u,seed=%u", n_devices, seed);
-    split = split_compile(model, n_devices);
-    n_parts = split_count_parts(split);
-    run(&b, split, seed / 2 % WAY_N, seed, &got);
+    compute(&b, 1, numbers, WAY_COMPUTE, seed, &expected);
+    n_devices = choose_devices(seed, numbers);
+    n_parts = compute(&b, n_devices, numbers, seed / 2 % WAY_N, seed, &got);
     ck_assert_msg(memcmp(&expected, &got, sizeof(got)) == 0, "graph %u differs", seed);
-    ANeuralNetworksCompilation_free(split);
-    ANeuralNetworksModel_free(model);
     builder_done(&b);
     return n_parts;
 }

@@ -7,6 +7,8 @@
  * what a device declares of itself is read once.
  *
  *     deal=N,seed=S   each operation to one of N devices, at random
+ *     turn=K          which of the N this one is; else its number
+ *     more=P          and P of 100 of the others, at random
  *     only=ADD+MUL    these operations, or
  *     not=ADD+MUL     all but these
  *     time=0.1        performance of all types, and power
@@ -103,11 +105,19 @@ static uint32_t mix(uint32_t a, uint32_t b)
     return hash ^ hash >> 13;
 }
 
+static bool is_dealt(const struct nnhal_operation *operation, uint32_t i)
+{
+    uint32_t n_devices = (uint32_t)find_number("deal", 0);
+    uint32_t turn = (uint32_t)find_number("turn", PARTIAL_NUMBER);
+    uint32_t hash = mix(mix((uint32_t)find_number("seed", 0), i), operation->type);
+
+    return !n_devices || hash % n_devices == turn ||
+           mix(hash, turn) % 100 < (uint32_t)find_number("more", 0);
+}
+
 static bool is_allowed(const struct nnhal_operation *operation, uint32_t i)
 {
     const char *list, *name = nn_op_name(operation->type);
-    uint32_t n_devices = (uint32_t)find_number("deal", 0);
-    uint32_t seed = (uint32_t)find_number("seed", 0);
     size_t n = find_value("only", &list);
 
     if (n && !list_has(list, n, name))
@@ -115,7 +125,7 @@ static bool is_allowed(const struct nnhal_operation *operation, uint32_t i)
     n = find_value("not", &list);
     if (n && list_has(list, n, name))
         return false;
-    return !n_devices || mix(mix(seed, i), operation->type) % n_devices == PARTIAL_NUMBER;
+    return is_dealt(operation, i);
 }
 
 /* -- the table ---------------------------------------------------------------------------- */

@@ -2,10 +2,13 @@
 /* Which devices compute what, and who helps when one fails. */
 #include "drivers/split.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { N = 4 };
 
@@ -150,6 +153,127 @@ TEST(devices_that_are_named_and_missing_are_an_error)
     ck_assert_ptr_nonnull(strstr(why, "NNHAL_DEVICES"));
     ANeuralNetworksCompilation_free(compilation);
     ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* The file devices.conf in a folder, which is made; text NULL: a folder of that name. */
+static void write_list(const char *folder, const char *text)
+{
+    char path[PATH_MAX];
+    FILE *file;
+
+    ck_assert(mkdir(folder, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof(path), "%s/devices.conf", folder);
+    if (!text) {
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        return;
+    }
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void expect_choice(ANeuralNetworksModel *model, const char *device)
+{
+    ANeuralNetworksCompilation *compilation = compile_any(model,
+                                                          ANEURALNETWORKS_PREFER_SUSTAINED_SPEED);
+
+    ck_assert_str_eq(name_of_part(compilation, 0), device);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+static void expect_refusal(ANeuralNetworksModel *model, const char *part_of_sentence)
+{
+    ANeuralNetworksCompilation *compilation = NULL;
+    char why[2 * PATH_MAX];
+
+    OK(ANeuralNetworksCompilation_create(model, &compilation));
+    ck_assert_msg(ANeuralNetworksCompilation_finish(compilation) == ANEURALNETWORKS_BAD_DATA,
+                  "not refused: %s", part_of_sentence);
+    nnhal_compilation_get_error(compilation, why, sizeof(why));
+    ck_assert_msg(strstr(why, part_of_sentence) != NULL, "%s", why);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+/* Where lists may be: the user's own, and two folders that are named. */
+struct places {
+    char root[64], own[96], first[96], second[96], both[200];
+};
+
+static void places_init(struct places *places)
+{
+    strcpy(places->root, "/tmp/nnhal-choice-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(places->root));
+    snprintf(places->own, sizeof(places->own), "%s/nnhal", places->root);
+    snprintf(places->first, sizeof(places->first), "%s/first", places->root);
+    snprintf(places->second, sizeof(places->second), "%s/second", places->root);
+    snprintf(places->both, sizeof(places->both), "%s:%s", places->first, places->second);
+    ck_assert_int_eq(setenv("XDG_CONFIG_HOME", places->root, 1), 0);
+    ck_assert_int_eq(unsetenv("NNHAL_CONFIG_PATH"), 0);
+}
+
+static void places_done(const struct places *places)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command), "rm -r %s", places->root);
+    ck_assert_int_eq(system(command), 0);
+}
+
+TEST(a_file_orders_allows_and_denies_devices)
+{
+    struct places places;
+    ANeuralNetworksModel *model;
+
+    split_rules("0:time=0.9;1:time=0.1;2:time=0.3;3:time=0.95;4:time=0.95");
+    places_init(&places);
+    model = make_chain();
+    write_list(places.own, "# not the fastest\n\n  -partial-1 # for now\n");
+    expect_choice(model, "partial-2");
+    write_list(places.own, "partial-0\r\npartial-1");
+    expect_choice(model, "partial-0");
+    setenv("NNHAL_CONFIG_PATH", places.both, 1);
+    expect_choice(model, "partial-1");
+    write_list(places.second, "reference\npartial-2\n");
+    expect_choice(model, "partial-2");
+    write_list(places.first, "# the first that is there counts, and it says nothing\n");
+    expect_choice(model, "partial-1");
+    write_list(places.first, "partial-4\n");
+    expect_choice(model, "partial-4");
+    setenv("NNHAL_DEVICES", "partial-3", 1);
+    expect_choice(model, "partial-3");
+    ANeuralNetworksModel_free(model);
+    places_done(&places);
+}
+TEST_END
+
+TEST(a_file_with_a_line_that_is_no_name_is_an_error)
+{
+    static const char *const lines[] = {"partial-0,partial-1", "partial 0", "Partial-0", "-"};
+    struct places places;
+    ANeuralNetworksModel *model;
+    char text[256], long_name[300];
+
+    places_init(&places);
+    model = make_chain();
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        snprintf(text, sizeof(text), "# names\npartial-0\n%s\n", lines[i]);
+        write_list(places.own, text);
+        expect_refusal(model, "/nnhal/devices.conf:3: ");
+    }
+    memset(long_name, 'a', sizeof(long_name));
+    long_name[sizeof(long_name) - 1] = '\0';
+    write_list(places.own, long_name);
+    expect_refusal(model, "/nnhal/devices.conf:1: ");
+    write_list(places.own, "npu\n");
+    expect_refusal(model, "/nnhal/devices.conf names no device of this machine");
+    setenv("NNHAL_CONFIG_PATH", places.both, 1);
+    ck_assert_int_eq(mkdir(places.first, 0700), 0);
+    write_list(places.second, NULL);
+    expect_refusal(model, "/second/devices.conf cannot be read: ");
+    ANeuralNetworksModel_free(model);
+    places_done(&places);
 }
 TEST_END
 
@@ -327,7 +451,8 @@ TEST_END
 CHECK_MAIN("choice", what_a_device_declares_decides_and_not_its_name,
            the_reference_computes_nothing_that_a_driver_takes,
            the_user_orders_allows_and_denies_devices,
-           devices_that_are_named_and_missing_are_an_error,
+           devices_that_are_named_and_missing_are_an_error, a_file_orders_allows_and_denies_devices,
+           a_file_with_a_line_that_is_no_name_is_an_error,
            listed_devices_share_a_model_and_the_plan_says_how, what_was_promised_is_kept,
            a_device_that_fails_to_prepare_is_planned_without,
            the_part_that_fails_alone_is_computed_elsewhere,

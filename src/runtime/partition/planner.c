@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/ops.h"
+#include "runtime/partition/device-list.h"
 #include "runtime/partition/settings.h"
 
 #include <string.h>
@@ -117,19 +118,22 @@ static int add_devices(struct nn_rt_planner *planner, ANeuralNetworksDevice *con
 {
     ANeuralNetworksDevice **list = nn_arena_new_n(&planner->arena, ANeuralNetworksDevice *,
                                                   n_devices);
+    struct nn_rt_device_list allowed = {0};
     uint32_t n = n_devices;
-    int r = 0;
+    int r = planner->is_explicit ? 0 : nn_rt_device_list_read(&planner->arena, why, &allowed);
 
+    if (r)
+        return r;
     planner->devices = nn_arena_new_n(&planner->arena, struct nn_rt_plan_device, n_devices);
     if (!list || !planner->devices)
         return nn_error_origin(-ENOMEM);
     memcpy(list, devices, n_devices * sizeof(*list));
-    if (!planner->is_explicit)
-        planner->is_ordered = nn_rt_settings_choose_devices(list, &n);
+    planner->is_ordered = nn_rt_settings_choose_devices(allowed.names, list, &n);
+    if (!n && n_devices)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "%s names no device of this machine",
+                       allowed.source);
     if (!n)
-        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
-                       n_devices ? "NNHAL_DEVICES names no device of this machine"
-                                 : "there is no device on this machine");
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no device on this machine");
     for (uint32_t i = 0; !r && i < n; i++)
         r = add_device(planner, list[i]);
     return r;

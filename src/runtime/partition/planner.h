@@ -12,8 +12,8 @@
  * would cost: where the application or the user did not name it, it is asked for what the
  * others leave, and computes nothing while they take everything.
  *
- * NNHAL_PARTITION=off: one device computes the whole model. NNHAL_DEVICES, for
- * compilations without a list of devices: those that it names, and the first of
+ * NNHAL_PARTITION=off: one device computes the whole model. For compilations without
+ * a list of devices the user's (device-list.h): those that it names, and the first of
  * them that takes the whole model computes it. */
 #ifndef NN_RUNTIME_PARTITION_PLANNER_H
 #define NN_RUNTIME_PARTITION_PLANNER_H

@@ -41,9 +41,9 @@ static void move_device(ANeuralNetworksDevice **devices, uint32_t from, uint32_t
     devices[to] = device;
 }
 
-bool nn_rt_settings_choose_devices(ANeuralNetworksDevice **devices, uint32_t *n_devices)
+bool nn_rt_settings_choose_devices(const char *list, ANeuralNetworksDevice **devices,
+                                   uint32_t *n_devices)
 {
-    const char *list = nn_variable_get(NN_VARIABLE_DEVICES);
     uint32_t n_chosen = 0;
     bool has_names = false;
 

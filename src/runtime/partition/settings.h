@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.h - what the user says of devices and partitions: NNHAL_DEVICES, NNHAL_PARTITION */
+/* settings.h - what the user says of devices and partitions: lists of devices, NNHAL_PARTITION */
 #ifndef NN_RUNTIME_PARTITION_SETTINGS_H
 #define NN_RUNTIME_PARTITION_SETTINGS_H
 
@@ -14,9 +14,10 @@ enum nn_rt_partitioning_mode {
 
 enum nn_rt_partitioning_mode nn_rt_settings_partitioning(void);
 
-/* nn_rt_settings_choose_devices() - leaves in devices those that NNHAL_DEVICES allows, in its order:
- * names, separated by commas; "-NAME" takes one away. Without any name that is not taken away all
- * others stay. Returns: whether the user gave an order. */
-bool nn_rt_settings_choose_devices(ANeuralNetworksDevice **devices, uint32_t *n_devices);
+/* nn_rt_settings_choose_devices() - leaves in devices those that a list allows (device-list.h), in
+ * its order: names, separated by commas; "-NAME" takes one away. Without any name that is not taken
+ * away all others stay. list NULL: all stay. Returns: whether it gives an order. */
+bool nn_rt_settings_choose_devices(const char *list, ANeuralNetworksDevice **devices,
+                                   uint32_t *n_devices);
 
 #endif

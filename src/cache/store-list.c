@@ -102,20 +102,29 @@ struct verification {
     bool is_damaged;
 };
 
-/* Returns: whether the value is what was set. */
-static bool found_is_intact(const struct nn_store_found *found)
+/* *ret_is_intact: whether the value is what was set. Returns: false if there is no memory to look
+ * at it. */
+static bool found_check(struct nnhal_store *store, const struct nn_store_found *found,
+                        bool *ret_is_intact)
 {
     uint64_t n_value = found->row.n_bytes - found->n_key;
     _cleanup_(freep) uint8_t *read = NULL;
     const uint8_t *value = found->value;
 
+    *ret_is_intact = false;
+    if (!value && found->fd < 0)
+        return true;
     if (!value) {
         value = read = malloc((size_t)n_value);
-        if (!read || found->fd < 0 ||
-            nn_sys_pread(found->fd, read, (size_t)n_value, 0) != (ssize_t)n_value)
+        if (!read) {
+            store->db.failure = SQLITE_NOMEM;
             return false;
+        }
+        if (nn_sys_pread(found->fd, read, (size_t)n_value, 0) != (ssize_t)n_value)
+            return true;
     }
-    return nn_store_is_intact(found->key, found->n_key, value, n_value, &found->row.hash);
+    *ret_is_intact = nn_store_is_intact(found->key, found->n_key, value, n_value, &found->row.hash);
+    return true;
 }
 
 /* Removes an entry that is not what was set. The whole database is locked meanwhile: no process can
@@ -124,14 +133,16 @@ static bool verify_entry(struct nnhal_store *store, void *ctx)
 {
     struct verification *verification = ctx;
     struct nn_store_found found;
-    bool is_good = nn_store_find_id(store, verification->id, &found);
+    bool is_good = nn_store_find_id(store, verification->id, &found), is_intact = true;
 
     if (is_good && nn_store_found_is_unreadable(&found)) {
         store->db.failure = SQLITE_NOMEM;
         is_good = false;
     }
+    if (is_good && found.row.id)
+        is_good = found_check(store, &found, &is_intact);
     verification->is_gone = is_good && !found.row.id;
-    verification->is_damaged = is_good && found.row.id && !found_is_intact(&found);
+    verification->is_damaged = is_good && !is_intact;
     if (verification->is_damaged) {
         store->state.n_damaged++;
         is_good = nn_store_delete(store, &found.row);

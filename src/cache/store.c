@@ -16,6 +16,7 @@
 #define DEFAULT_KEY_BYTES   UINT64_C(4096)
 #define DEFAULT_TOTAL_BYTES (64 * MIB)
 #define MIN_DISK_BYTES      MIB
+#define HEAD_PARTS          2 /* hashed before a value's */
 
 /* -- opening -------------------------------------------------------------------------- */
 
@@ -114,31 +115,44 @@ static struct nn_store_key key_of(const void *bytes, size_t n_bytes)
     return (struct nn_store_key){bytes, n_bytes, (int64_t)nn_hash_checksum(bytes, n_bytes)};
 }
 
-/* What is checked when a value is read: with the lengths, so that no key ends in a value. */
+/* What is checked when a value is read begins with the lengths, so that no key ends in a value.
+ * sizes is room of the caller's, which the parts lead to. */
+static void put_head(const struct nn_store_key *key, uint64_t n_value, uint64_t sizes[2],
+                     struct nn_hash_part ret_parts[HEAD_PARTS])
+{
+    sizes[0] = key->n_bytes;
+    sizes[1] = n_value;
+    ret_parts[0] = (struct nn_hash_part){sizes, 2 * sizeof(*sizes)};
+    ret_parts[1] = (struct nn_hash_part){key->bytes, key->n_bytes};
+}
+
 static int hash_entry(const struct nn_store_key *key, uint64_t n_value,
                       const struct nn_hash_part *parts, size_t n_parts, struct nn_hash *ret_hash)
 {
-    const uint64_t sizes[2] = {key->n_bytes, n_value};
-    _cleanup_(freep) struct nn_hash_part *all = calloc(n_parts + 2, sizeof(*all));
+    _cleanup_(freep) struct nn_hash_part *all = calloc(HEAD_PARTS + n_parts, sizeof(*all));
+    uint64_t sizes[2];
 
     if (!all)
         return nn_error_origin(-ENOMEM);
-    all[0] = (struct nn_hash_part){sizes, sizeof(sizes)};
-    all[1] = (struct nn_hash_part){key->bytes, key->n_bytes};
-    memcpy(all + 2, parts, n_parts * sizeof(*all));
-    nn_hash_compute(all, n_parts + 2, ret_hash);
+    put_head(key, n_value, sizes, all);
+    memcpy(all + HEAD_PARTS, parts, n_parts * sizeof(*all));
+    nn_hash_compute(all, HEAD_PARTS + n_parts, ret_hash);
     return 0;
 }
 
+/* Takes no memory: where there is none, an entry would be lost as damaged. */
 bool nn_store_is_intact(const void *key, size_t n_key, const void *value, uint64_t n_value,
                         const struct nn_hash *wanted)
 {
     const struct nn_store_key whose = {key, n_key, 0};
-    const struct nn_hash_part part = {value, n_value};
+    struct nn_hash_part all[HEAD_PARTS + 1];
+    uint64_t sizes[2];
     struct nn_hash found;
 
-    return hash_entry(&whose, n_value, &part, 1, &found) == 0 &&
-           memcmp(found.bytes, wanted->bytes, sizeof(found.bytes)) == 0;
+    put_head(&whose, n_value, sizes, all);
+    all[HEAD_PARTS] = (struct nn_hash_part){value, n_value};
+    nn_hash_compute(all, HEAD_PARTS + 1, &found);
+    return memcmp(found.bytes, wanted->bytes, sizeof(found.bytes)) == 0;
 }
 
 /* -- setting ------------------------------------------------------------------------------- */

@@ -2,6 +2,8 @@
 /* The token map: what it knows, who loses a place, and what may be done to its file and folder.
  * Damage at random is test-damage.c's. */
 #include "cache/token-map.h"
+
+#include "base/sys.h"
 #include "temp-folder.h"
 #include "support/check-main.h"
 #include "support/kill-at.h"
@@ -277,6 +279,37 @@ TEST(killed_at_each_call)
 }
 TEST_END
 
+/* Another process has opened the file, and hands it over. */
+TEST(an_adopted_map_is_the_same_map)
+{
+    const struct nn_hash mine = number_hash(0), other = number_hash(1);
+    struct nn_token_map *map, *adopted = NULL;
+    int fd;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    fd = nn_token_map_take_fd(map);
+    nn_token_map_free(map);
+    ck_assert_int_eq(nn_token_map_adopt(dup(fd), &mine, &adopted), 0);
+    ck_assert(token_get(adopted, 1, 1, 0, 0));
+    ck_assert_int_eq(token_put(adopted, 1, 2, 0), 0);
+    nn_token_map_free(adopted);
+    adopted = NULL;
+    map = epoch_open(0);
+    ck_assert(token_get(map, 1, 2, 0, 0));
+    nn_token_map_free(map);
+    /* Of another build, and what is no map; either is closed. */
+    ck_assert_int_eq(nn_token_map_adopt(fd, &other, &adopted), -EIO);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(nn_token_map_adopt(fd, &mine, &adopted), -EIO);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+    ck_assert_ptr_null(adopted);
+    temp_folder_free(path);
+}
+TEST_END
+
 /* -- folders and files ------------------------------------------------------------------- */
 
 TEST(a_folder_that_vanishes_is_made_again)
@@ -407,8 +440,67 @@ TEST(a_record_that_was_moved_is_unknown)
 }
 TEST_END
 
+/* Where the one record of a map lies, and its bytes. */
+static off_t find_record(int fd, uint8_t ret_record[128])
+{
+    for (off_t at = 4096; pread(fd, ret_record, 128, at) == 128; at += 128)
+        if (ret_record[0])
+            return at;
+    ck_abort_msg("there is no record");
+    return 0;
+}
+
+static struct {
+    int fd;
+    off_t at;
+    uint8_t record[128];
+    unsigned n_reads;
+} half_written;
+
+/* The writer goes on while the record is looked for again. */
+static void finish_writing(const char *call, int fd)
+{
+    (void)fd;
+    if (strcmp(call, "pread") == 0 && ++half_written.n_reads == 2)
+        ck_assert_int_eq(pwrite(half_written.fd, half_written.record, 128, half_written.at), 128);
+}
+
+TEST(a_record_that_is_half_written_is_looked_at_again)
+{
+    char file[FILE_BYTES];
+    struct nn_token_map *map;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    map_file(0, file);
+    half_written.fd = open(file, O_RDWR);
+    half_written.at = find_record(half_written.fd, half_written.record);
+    ck_assert_int_eq(pwrite(half_written.fd, "half", 4, half_written.at + 40), 4);
+    nn_sys_observer = finish_writing;
+    nn_sys_fault = 1 << 20; /* so that it is observed */
+    ck_assert(token_get(map, 1, 1, 0, 0));
+    nn_sys_fault = 0;
+    nn_sys_observer = NULL;
+    ck_assert_uint_eq(half_written.n_reads, 2);
+    expect_unlocked(half_written.fd);
+    /* What is whole is read once. */
+    half_written.n_reads = 0;
+    nn_sys_observer = finish_writing;
+    nn_sys_fault = 1 << 20;
+    ck_assert(token_get(map, 1, 1, 0, 0));
+    nn_sys_fault = 0;
+    nn_sys_observer = NULL;
+    ck_assert_uint_eq(half_written.n_reads, 1);
+    close(half_written.fd);
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
 CHECK_MAIN("token-map", a_token_stands_for_what_was_put, maps_of_old_builds_go_when_one_is_made,
            a_user_cannot_push_out_another, processes_put_at_once,
-           a_token_that_is_being_put_is_known, killed_at_each_call,
+           a_token_that_is_being_put_is_known, an_adopted_map_is_the_same_map, killed_at_each_call,
            a_folder_that_vanishes_is_made_again, a_link_or_another_kind_of_file_is_replaced,
-           a_map_that_cannot_be_written_is_read, a_record_that_was_moved_is_unknown)
+           a_map_that_cannot_be_written_is_read, a_record_that_was_moved_is_unknown,
+           a_record_that_is_half_written_is_looked_at_again)

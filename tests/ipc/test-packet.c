@@ -196,6 +196,10 @@ TEST(headers_that_contradict_their_packet_are_violations)
     ck_assert_int_eq(answer(&raw, n + 1, -1, 0), NN_PACKET_E_VIOLATION);
     ck_assert_int_eq(answer(&raw, 65536 + 1, -1, 0), NN_PACKET_E_VIOLATION);
     ck_assert_int_eq(answer(&raw, 100000, -1, 0), NN_PACKET_E_VIOLATION);
+    raw.header.n_body_bytes = NN_PACKET_MAX_INLINE_BYTES; /* what is left of one that was cut */
+    ck_assert_int_eq(answer(&raw, 65536, -1, 0), 0);
+    ck_assert_int_eq(answer(&raw, 65536 + 1, -1, 0), NN_PACKET_E_VIOLATION);
+    raw.header = good;
     ck_assert_int_eq(answer(&raw, n, fd, 1), NN_PACKET_E_VIOLATION);
     ck_assert_int_eq(answer(&raw, n, fd, 253), NN_PACKET_E_VIOLATION);
     raw.header.n_fds = 2;

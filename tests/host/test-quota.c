@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "host/host.h"
 #include "host/quota.h"
 
 #include "support/check-main.h"
@@ -160,5 +161,25 @@ TEST(nothing_is_lost_between_threads)
 }
 TEST_END
 
+/* Tests of what lies beyond a limit set lower ones; a service and a session without any have these. */
+TEST(the_standard_limits_are_those_that_are_promised)
+{
+    const struct nn_host_limits standard = NN_HOST_DEFAULT_LIMITS;
+
+    ck_assert_uint_eq(standard.n_memories, 65536);
+    ck_assert_uint_eq(standard.n_prepared_models, 4096);
+    ck_assert_uint_eq(standard.n_executions, 65536);
+    ck_assert_uint_eq(standard.n_fenced, 1024);
+    ck_assert_uint_eq(standard.n_fences, 512);
+    ck_assert_uint_eq(standard.n_buffers, 4096);
+    ck_assert_uint_eq(standard.buffer_bytes, UINT64_C(4) << 30);
+    ck_assert_uint_eq(standard.n_bursts, 256);
+    ck_assert_uint_eq(standard.burst_bytes, UINT64_C(256) << 20);
+    ck_assert_uint_eq(standard.memory_bytes, UINT64_C(1) << 40);
+    ck_assert_uint_eq(standard.model_bytes, UINT64_C(64) << 30);
+}
+TEST_END
+
 CHECK_MAIN("quota", an_account_holds_its_limit, accounts_of_one_uid_share_a_purse,
-           memory_is_one_sum, nothing_is_lost_between_threads)
+           memory_is_one_sum, nothing_is_lost_between_threads,
+           the_standard_limits_are_those_that_are_promised)

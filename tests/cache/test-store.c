@@ -393,12 +393,16 @@ TEST(remove_clear_and_statistics)
     ck_assert_int_eq(nnhal_store_remove(store, "c", 1), 0);
     ck_assert_int_eq(nnhal_store_remove(store, "c", 1), NNHAL_STORE_E_NONE);
     ck_assert_int_eq(set(store, 'd', 100000), 0);
+    ck_assert(has(store, 'd', 100000));
+    ck_assert(!has(store, 'b', 100000));
     nnhal_store_close(store);
 
-    /* The counts survive. */
+    /* The counts survive, those of the last gets, too. */
     store = temp_folder_open_store(path, 200000, NNHAL_STORE_LRU, NNHAL_STORE_FIT);
     ck_assert_int_eq(nnhal_store_clear(store), 0);
     ck_assert_int_eq(nnhal_store_get_stats(store, &stats), 0);
+    ck_assert_uint_eq(stats.n_hits, 2);
+    ck_assert_uint_eq(stats.n_misses, 2);
     ck_assert_uint_eq(stats.n_entries, 0);
     ck_assert_uint_eq(stats.n_bytes, 0);
     ck_assert_uint_eq(stats.n_sets, 4);

@@ -454,10 +454,11 @@ struct nnhal_driver {
     /* Memories: called once for each memory that a client registers, before it is used.
      * NNHAL_NONE: this driver can decode it. The driver may return an object of its own
      * (such as an imported dma-buf) in *ret_memory, which then accompanies every value
-     * in that memory until release_memory(). NULL in *ret_memory: the mapped view is
-     * enough. Any other status: operations with constants in the memory are not
-     * supported, and preparing and executing with it end with GENERAL_FAILURE and
-     * this call's explanation. NULL: every memory that has a view is accepted. */
+     * in that memory until release_memory(): it takes the strides of images as they are.
+     * NULL in *ret_memory: the mapped view is enough, and executions have copies of images
+     * with gaps between rows. Any other status: operations with constants in the memory
+     * are not supported, and preparing and executing with it end with GENERAL_FAILURE and
+     * this call's explanation. NULL: every memory that a CPU reads is accepted. */
     uint32_t (*import_memory)(void *device, const struct nnhal_memory_handle *handle,
                               void **ret_memory);
     void (*release_memory)(void *memory);

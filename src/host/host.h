@@ -202,8 +202,8 @@ int nn_host_submit_stalling(struct nn_host *host, uint32_t uid, struct nn_job *j
  * this process, if their drivers report them; NULL: no more. While nothing is executed. */
 void nn_host_listen_steps(nnhal_step_fn on_step, void *ctx);
 
-/* nn_host_copied_bytes() - bytes that copies into and out of buffers have moved, of
- * all sessions so far. Nothing else that a host does copies arguments. Any thread. */
+/* nn_host_copied_bytes() - bytes that copies into and out of buffers and padded pictures have moved,
+ * of all sessions so far. Nothing else that a host does copies arguments. Any thread. */
 uint64_t nn_host_copied_bytes(const struct nn_host *host);
 
 /* nn_host_session_cancel() - this session's results are no longer wanted:

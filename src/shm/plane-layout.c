@@ -271,3 +271,46 @@ bool nn_plane_layout_find_packed(const struct nnhal_hardware_buffer *buffer, uin
     return end - begin == n_samples * format->sample_bytes &&
            (buffer->layers == 1 || end - begin == buffer->size / buffer->layers);
 }
+
+/* -- rows ------------------------------------------------------------------------- */
+
+static uint64_t row_bytes_of(const struct nnhal_hardware_buffer *buffer)
+{
+    return (uint64_t)buffer->width * buffer->planes[0].pixel_bytes;
+}
+
+/* Where a row begins; counted through all layers. */
+static uint64_t find_row(const struct nnhal_hardware_buffer *buffer, uint64_t row)
+{
+    return row / buffer->height * (buffer->size / buffer->layers) + buffer->planes[0].offset +
+           row % buffer->height * buffer->planes[0].row_bytes;
+}
+
+static uint64_t count_rows(const struct nnhal_hardware_buffer *buffer)
+{
+    return (uint64_t)buffer->height * buffer->layers;
+}
+
+bool nn_plane_layout_find_dense(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_bytes)
+{
+    return nn_plane_layout_is_linear(buffer) && find_format(buffer->format) &&
+           buffer->n_planes == 1 && nn_mul_u64(row_bytes_of(buffer), count_rows(buffer), ret_bytes);
+}
+
+void nn_plane_layout_gather(const struct nnhal_hardware_buffer *buffer, const void *pixels,
+                            void *dense)
+{
+    uint64_t n_row = row_bytes_of(buffer);
+
+    for (uint64_t i = 0; i < count_rows(buffer); i++)
+        memcpy((uint8_t *)dense + i * n_row, (const uint8_t *)pixels + find_row(buffer, i), n_row);
+}
+
+void nn_plane_layout_spread(const struct nnhal_hardware_buffer *buffer, const void *dense,
+                            void *pixels)
+{
+    uint64_t n_row = row_bytes_of(buffer);
+
+    for (uint64_t i = 0; i < count_rows(buffer); i++)
+        memcpy((uint8_t *)pixels + find_row(buffer, i), (const uint8_t *)dense + i * n_row, n_row);
+}

@@ -110,31 +110,38 @@ uint32_t desk_import_buffer(struct desk *desk, int fd, const struct nnhal_hardwa
     return status;
 }
 
-uint64_t desk_buffer(struct desk *desk, uint32_t n, uint64_t modifier)
+/* A hardware buffer over a memfd of its own, of rows of stride pixels of 4 bytes. */
+static uint64_t add_buffer(struct desk *desk, const struct nnhal_hardware_buffer *like)
 {
-    const struct nnhal_buffer_plane plane = {.row_bytes = 4 * n, .pixel_bytes = 4};
-    const struct nnhal_hardware_buffer buffer = {
-        .format = AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM,
-        .width = n,
-        .height = 1,
-        .layers = 1,
-        .modifier = modifier,
-        .size = 4ULL * n,
-        .stride = n,
-        .n_planes = 1,
-        .planes = &plane,
-    };
+    const struct nnhal_buffer_plane plane = {.row_bytes = 4 * like->stride, .pixel_bytes = 4};
+    struct nnhal_hardware_buffer buffer = *like;
     int fd = memfd_create("desk-buffer", MFD_CLOEXEC);
     uint32_t i = desk->n_memories++;
 
+    buffer.format = AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM;
+    buffer.layers = buffer.n_planes = 1;
+    buffer.planes = &plane;
+    buffer.size = 4ULL * buffer.stride * buffer.height;
     ck_assert_uint_lt(i, DESK_MEMORIES);
-    ck_assert_int_eq(ftruncate(fd, 4 * (off_t)n), 0);
+    ck_assert_int_eq(ftruncate(fd, (off_t)buffer.size), 0);
     ck_assert_uint_eq(desk_import_buffer(desk, fd, &buffer, 0, &desk->memories[i].id), NNHAL_NONE);
-    desk->memories[i].size = 4ULL * n;
-    desk->memories[i].bytes = mmap(NULL, 4ULL * n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    desk->memories[i].size = buffer.size;
+    desk->memories[i].bytes = mmap(NULL, buffer.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     ck_assert_ptr_ne(desk->memories[i].bytes, MAP_FAILED);
     close(fd);
     return desk->memories[i].id;
+}
+
+uint64_t desk_buffer(struct desk *desk, uint32_t n, uint64_t modifier)
+{
+    return add_buffer(desk, &(struct nnhal_hardware_buffer){
+                                .width = n, .height = 1, .stride = n, .modifier = modifier});
+}
+
+uint64_t desk_padded(struct desk *desk, uint32_t width, uint32_t height, uint32_t stride)
+{
+    return add_buffer(
+        desk, &(struct nnhal_hardware_buffer){.width = width, .height = height, .stride = stride});
 }
 
 uint64_t desk_memory(struct desk *desk, size_t n_bytes)

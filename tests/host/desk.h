@@ -78,6 +78,9 @@ uint32_t desk_import_buffer(struct desk *desk, int fd, const struct nnhal_hardwa
  * own; with a modifier other than 0 in an unknown order. */
 uint64_t desk_buffer(struct desk *desk, uint32_t n, uint64_t modifier);
 
+/* desk_padded() - the same of rows that begin stride pixels after each other. */
+uint64_t desk_padded(struct desk *desk, uint32_t width, uint32_t height, uint32_t stride);
+
 /* desk_formula() - the model, x, y and z with these dimensions. */
 const struct nnhal_model *desk_formula(struct desk *desk, uint32_t n_dimensions,
                                        const uint32_t *dimensions);

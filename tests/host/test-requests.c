@@ -365,6 +365,49 @@ TEST(a_hardware_buffer_is_an_argument_as_a_whole)
 }
 TEST_END
 
+/* Two rows of three pixels, four apart. */
+static void fill_rows(uint8_t *pixels)
+{
+    memset(pixels, 0x77, 32);
+    memset(pixels, 0x31, 12);
+    memset(pixels + 16, 0x32, 12);
+}
+
+TEST(a_padded_picture_is_copied_without_its_gaps)
+{
+    const uint8_t gap[4] = {0x55, 0x55, 0x55, 0x55};
+    uint64_t from, to, narrow, copied;
+    uint8_t *pixels;
+
+    begin();
+    from = desk_padded(&desk, 3, 2, 4);
+    to = desk_padded(&desk, 3, 2, 5);
+    narrow = desk_padded(&desk, 2, 2, 4);
+    fill_rows(desk_bytes(&desk, from));
+    pixels = desk_bytes(&desk, to);
+    memset(pixels, 0x55, 40);
+    desk_begin(&desk);
+    desk_input(&desk, 0, NULL, from, 0, 0);
+    desk_input(&desk, 0, NULL, memory, 0, 24);
+    desk_output(&desk, 0, NULL, to, 0, 0);
+    copied = nn_host_copied_bytes(desk.host);
+    expect(NNHAL_NONE);
+    ck_assert_uint_eq(nn_host_copied_bytes(desk.host) - copied, (uint64_t)fake.n_executed * 48);
+    ck_assert_mem_eq(pixels, desk_bytes(&desk, from), 12);
+    ck_assert_mem_eq(pixels + 20, (uint8_t *)desk_bytes(&desk, from) + 16, 12);
+    ck_assert_mem_eq(pixels + 12, gap, 4);
+    ck_assert_mem_eq(pixels + 32, gap, 4);
+    /* What fails leaves the picture as it was; what has fewer pixels is no such tensor. */
+    memset(pixels, 0x55, 40);
+    fake.execute_status = NNHAL_GENERAL_FAILURE;
+    ck_assert_uint_eq(desk_execute(&desk, prepared), NNHAL_GENERAL_FAILURE);
+    ck_assert_mem_eq(pixels, gap, 4);
+    desk.pools[desk.inputs[0].location.pool_index].memory = narrow;
+    expect(NNHAL_GENERAL_FAILURE);
+    desk_close(&desk);
+}
+TEST_END
+
 TEST(the_two_forms_of_a_request_exclude_each_other)
 {
     uint64_t execution;
@@ -414,4 +457,5 @@ CHECK_MAIN("requests", a_good_request_is_executed_every_way, counts_equal_the_mo
            outputs_may_stay_open_unless_fenced, outputs_overlap_nothing,
            pools_are_memories_of_this_session, a_freed_memory_is_gone_for_new_requests,
            protection_fits_the_use, a_hardware_buffer_is_an_argument_as_a_whole,
+           a_padded_picture_is_copied_without_its_gaps,
            the_two_forms_of_a_request_exclude_each_other, unknown_ids_are_refused)

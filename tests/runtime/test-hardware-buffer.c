@@ -444,6 +444,37 @@ TEST(images_are_arguments_as_a_whole_and_blobs_are_memories)
 }
 TEST_END
 
+/* What a GPU writes has rows that begin at multiples of 64 bytes. */
+TEST(a_padded_image_is_an_argument_too)
+{
+    AHardwareBuffer *image = buffer_allocate(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 2, 2,
+                                             READ | WRITE | AHARDWAREBUFFER_USAGE_GPU_FRAMEBUFFER);
+    ANeuralNetworksMemory *memory = NULL;
+    AHardwareBuffer_Desc desc;
+    struct rt_run run;
+    uint8_t *bytes;
+
+    rt_init();
+    AHardwareBuffer_describe(image, &desc);
+    ck_assert_uint_gt(desc.stride, 2);
+    OK(ANeuralNetworksMemory_createFromAHardwareBuffer(image, &memory));
+    ck_assert_int_eq(AHardwareBuffer_lock(image, WRITE, -1, NULL, (void **)&bytes), 0);
+    memcpy(bytes, (float[2]){1, 2}, 8);
+    memcpy(bytes + 4 * (size_t)desc.stride, (float[2]){3, 4}, 8);
+    ck_assert_int_eq(AHardwareBuffer_unlock(image, NULL), 0);
+    rt_run_create(&run);
+    OK(ANeuralNetworksExecution_setInput(run.execution, 1, NULL, run.y, 16));
+    OK(ANeuralNetworksExecution_setInputFromMemory(run.execution, 0, NULL, memory, 0, 0));
+    OK(ANeuralNetworksExecution_setOutput(run.execution, 0, NULL, run.z, 16));
+    OK(ANeuralNetworksExecution_compute(run.execution));
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_float_eq(run.z[i], (float)(i + 1));
+    rt_run_done(&run);
+    ANeuralNetworksMemory_free(memory);
+    AHardwareBuffer_release(image);
+}
+TEST_END
+
 /* -- ASharedMemory ---------------------------------------------------------------------- */
 
 TEST(shared_memory_keeps_its_size_and_loses_the_right_to_be_written)
@@ -487,4 +518,5 @@ CHECK_MAIN("buffer", a_buffer_is_what_was_asked_for_and_gone_afterwards,
            a_lock_waits_for_its_fence_and_closes_it, a_handle_brings_the_same_memory,
            a_handle_is_believed_in_nothing, a_foreign_descriptor_is_imported_or_refused_and_gone,
            images_are_arguments_as_a_whole_and_blobs_are_memories,
+           a_padded_image_is_an_argument_too,
            shared_memory_keeps_its_size_and_loses_the_right_to_be_written)

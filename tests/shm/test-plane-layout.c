@@ -197,7 +197,33 @@ TEST(pixels_without_gaps_are_a_view)
 }
 TEST_END
 
-CHECK_MAIN("layout", formats_have_the_strides_that_their_usages_ask_for,
+TEST(rows_are_gathered_and_spread)
+{
+    uint8_t pixels[400], back[400], dense[256];
+    uint64_t n_bytes = 0;
+
+    describe();
+    for (size_t i = 0; i < sizeof(pixels); i++)
+        pixels[i] = (uint8_t)(i % 251);
+    ck_assert(nn_plane_layout_find_dense(&theirs, &n_bytes));
+    ck_assert_uint_eq(n_bytes, 2 * 4 * 32);
+    nn_plane_layout_gather(&theirs, pixels, dense);
+    memset(back, 0, sizeof(back));
+    nn_plane_layout_spread(&theirs, dense, back);
+    for (size_t i = 0; i < sizeof(back); i++) {
+        size_t in_layer = i % 200, in_row = (in_layer - 16) % 40;
+        bool is_pixel = in_layer >= 16 && in_layer < 16 + 4 * 40 && in_row < 32;
+
+        ck_assert_uint_eq(back[i], is_pixel ? pixels[i] : 0);
+    }
+    ck_assert_mem_eq(dense + 5 * 32, pixels + 200 + 16 + 40, 32);
+    theirs.modifier = 1;
+    ck_assert(!nn_plane_layout_find_dense(&theirs, &n_bytes));
+}
+TEST_END
+
+CHECK_MAIN("layout", rows_are_gathered_and_spread,
+           formats_have_the_strides_that_their_usages_ask_for,
            what_is_not_made_here_is_told_apart_from_what_is_malformed,
            every_contradiction_of_a_description_is_found,
            an_order_of_ones_own_is_judged_by_its_size, pixels_without_gaps_are_a_view)

@@ -76,6 +76,7 @@ struct place {
     uint64_t n_bytes;
     void *memory;
     uint64_t offset;
+    const struct nn_memory *picture; /* data comes with each run; NULL: it is none */
 };
 
 /* A buffer that is used as a whole: its view, if that is what the tensor needs
@@ -83,11 +84,14 @@ struct place {
 static uint32_t locate_whole(struct nn_call *call, const struct nn_memory *memory, uint32_t i,
                              uint64_t n_needed, struct place *ret_place)
 {
-    bool fits = memory->view && (n_needed == 0 || n_needed == memory->n_view);
+    bool fits = (memory->view || memory->is_padded) &&
+                (n_needed == 0 || n_needed == memory->n_view);
 
     ret_place->memory = memory->driver_memory;
     ret_place->n_bytes = memory->n_view;
     ret_place->data = fits ? memory->view : NULL;
+    if (memory->is_padded && !memory->driver_memory)
+        ret_place->picture = memory;
     if (fits || memory->driver_memory)
         return NNHAL_NONE;
     return nn_call_fail(
@@ -181,6 +185,14 @@ static uint32_t bind_use(struct nn_call *call, struct nn_binding *binding,
     return NNHAL_NONE;
 }
 
+static void add_picture(struct nn_binding *binding, const struct place *place, uint32_t argument,
+                        bool is_output)
+{
+    if (place->picture)
+        binding->pictures[binding->n_pictures++] = (struct nn_binding_picture){place->picture,
+                                                                               argument, is_output};
+}
+
 static uint32_t bind_input(struct nn_call *call, struct nn_binding *binding, uint32_t i,
                            const struct nnhal_request_argument *argument)
 {
@@ -204,6 +216,7 @@ static uint32_t bind_input(struct nn_call *call, struct nn_binding *binding, uin
                              &place);
     if (status != NNHAL_NONE)
         return status;
+    add_picture(binding, &place, i, false);
     input->data = place.data;
     input->size = place.n_bytes;
     input->memory = place.memory;
@@ -236,6 +249,7 @@ static uint32_t bind_output(struct nn_call *call, struct nn_binding *binding, ui
                              &place);
     if (status != NNHAL_NONE)
         return status;
+    add_picture(binding, &place, i, true);
     output->data = place.data;
     output->capacity = place.n_bytes;
     output->memory = place.memory;
@@ -252,7 +266,9 @@ static uint32_t bind_arguments(struct nn_call *call, struct nn_binding *binding,
     binding->outputs = nn_arena_new_n(store, struct nnhal_output, request->n_outputs);
     binding->uses = nn_arena_new_n(store, struct nn_binding_use,
                                    (size_t)request->n_inputs + request->n_outputs);
-    if (!binding->inputs || !binding->outputs || !binding->uses)
+    binding->pictures = nn_arena_new_n(store, struct nn_binding_picture,
+                                       (size_t)request->n_inputs + request->n_outputs);
+    if (!binding->inputs || !binding->outputs || !binding->uses || !binding->pictures)
         return nn_call_fail_no_memory(call);
     binding->is_specified = true;
     for (uint32_t i = 0; i < request->n_inputs && status == NNHAL_NONE; i++)

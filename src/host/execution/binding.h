@@ -9,7 +9,7 @@
  *     request --(find memories, validate, check protection)--> binding
  *     binding --(driver->execute)--> outputs --(check for lies)--> shapes
  *
- * Arguments are used in place: no byte of them is copied here. For those in
+ * Arguments are used in place: no byte of them is copied, but for padded pictures. For those in
  * buffers of allocate() what cannot change is judged when they are bound (the
  * token, the role, the agreed dimensions, one writer), the rest when they are run.
  * Running takes nothing from the system once the caller's arena has a chunk. */
@@ -33,6 +33,13 @@ struct nn_binding_use {
     bool is_output;
 };
 
+/* An argument that is a padded picture: the driver gets a copy (picture.h). */
+struct nn_binding_picture {
+    const struct nn_memory *memory; /* the pool's */
+    uint32_t argument;
+    bool is_output;
+};
+
 struct nn_binding {
     struct nn_prepared *prepared;
     uint32_t n_pools;
@@ -41,6 +48,8 @@ struct nn_binding {
     struct nnhal_output *outputs; /* as on entry; each run works on a copy */
     uint32_t n_uses;
     struct nn_binding_use *uses;
+    uint32_t n_pictures;
+    struct nn_binding_picture *pictures;
     bool is_specified; /* the shape of every output is known */
     uint32_t n_hints;
     const struct nnhal_hint *hints;

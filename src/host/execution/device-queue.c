@@ -57,7 +57,8 @@ bool nn_device_queue_suits(const struct nn_fenced *fenced)
                               fenced->timeout_after_fence_ns != NNHAL_NO_TIME;
 
     return fenced->session->host->driver.execute_fenced && binding->n_uses == 0 &&
-           !counts_from_fences && !needs_access(binding) && !nn_binding_may_stall(binding);
+           binding->n_pictures == 0 && !counts_from_fences && !needs_access(binding) &&
+           !nn_binding_may_stall(binding);
 }
 
 /* -- the queue ------------------------------------------------------------------ */

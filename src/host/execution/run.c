@@ -250,12 +250,15 @@ static uint32_t driver_execute(struct nn_call *call, const struct nn_admission *
 static uint32_t begin_run(struct nn_call *call, const struct nn_admission *admission,
                           struct nnhal_output *outputs)
 {
-    uint32_t n_outputs = admission->binding->prepared->io.n_outputs;
+    uint32_t n_outputs = admission->binding->prepared->io.n_outputs, status;
 
     call->message = NULL;
     if (n_outputs)
         memcpy(outputs, admission->outputs, n_outputs * sizeof(outputs[0]));
-    return begin_access(call, admission->binding);
+    status = begin_access(call, admission->binding);
+    if (status == NNHAL_NONE)
+        nn_pictures_fetch(&admission->pictures);
+    return status;
 }
 
 static uint32_t say_broken(struct nn_call *call)
@@ -280,8 +283,11 @@ static uint32_t end_run(struct nn_call *call, const struct nn_admission *admissi
                         const struct nnhal_output *outputs, uint32_t status)
 {
     const struct nn_binding *binding = admission->binding;
-    bool is_written = end_access(binding, binding->n_pools);
+    bool is_written;
 
+    if (status == NNHAL_NONE)
+        nn_pictures_store(&admission->pictures);
+    is_written = end_access(binding, binding->n_pools);
     if (!is_written && !is_broken(binding) &&
         (status == NNHAL_NONE || status == NNHAL_OUTPUT_INSUFFICIENT_SIZE))
         return nn_call_fail(call, NNHAL_GENERAL_FAILURE,

@@ -117,6 +117,8 @@ static uint32_t admission_fill(struct nn_call *call, struct nn_admission *admiss
         else
             status = fill_input(call, buffer, use->argument, &inputs[use->argument]);
     }
+    if (status == NNHAL_NONE)
+        status = nn_pictures_init(call, &admission->pictures, binding, inputs, outputs);
     admission->inputs = inputs;
     admission->outputs = admission->filled = outputs;
     return status;
@@ -129,14 +131,16 @@ uint32_t nn_admission_begin(struct nn_call *call, struct nn_admission *admission
 
     *admission = (struct nn_admission){
         .binding = binding, .inputs = binding->inputs, .outputs = binding->outputs};
-    if (binding->n_uses == 0)
+    if (binding->n_uses == 0 && binding->n_pictures == 0)
         return NNHAL_NONE;
     status = buffers_enter(call, binding);
     if (status != NNHAL_NONE)
         return status;
     status = admission_fill(call, admission);
-    if (status != NNHAL_NONE)
+    if (status != NNHAL_NONE) {
+        nn_pictures_done(&admission->pictures);
         give_back(binding, binding->n_pools);
+    }
     return status;
 }
 
@@ -223,4 +227,5 @@ void nn_admission_end(struct nn_admission *admission, bool is_success,
     for (uint32_t i = 0; i < binding->n_pools; i++)
         if (binding->pools[i].buffer && binding->pools[i].is_read)
             nn_buffer_end_read(binding->pools[i].buffer);
+    nn_pictures_done(&admission->pictures);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission.h - the buffers of one run of a binding
+/* admission.h - the buffers and pictures of one run of a binding
  *
  * What may change between binding and running is judged here: whether buffers
  * were freed, are in use, hold a value, and of which shape. A lease is admitted
@@ -13,16 +13,18 @@
 #define NN_HOST_MEMORY_ADMISSION_H
 
 #include "host/execution/binding.h"
+#include "host/memory/picture.h"
 
 struct nn_admission {
     const struct nn_binding *binding;
     const struct nnhal_input *inputs;
     const struct nnhal_output *outputs; /* as agreed: the driver works on a copy */
-    struct nnhal_output *filled;        /* outputs, if some lie in buffers */
+    struct nnhal_output *filled;        /* outputs, if some lie in buffers or pictures */
+    struct nn_pictures pictures;
 };
 
-/* nn_admission_begin() - what is allocated lives in arena. Takes nothing, and cannot
- * fail, for a binding without buffers. Never blocks.
+/* nn_admission_begin() - what is allocated lives in arena, but for copies of pictures. Takes nothing,
+ * and cannot fail, for a binding without buffers and pictures. Never blocks.
  * Returns: NNHAL_NONE, INVALID_ARGUMENT, GENERAL_FAILURE (see spec of the HAL:
  * freed, in use, without a value, of another shape), or RESOURCE_EXHAUSTED_TRANSIENT,
  * with *message set. */

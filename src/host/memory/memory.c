@@ -89,6 +89,8 @@ static void find_view(struct nn_memory *memory)
         memory->view = (char *)memory->view + offset;
     else
         memory->view = NULL;
+    memory->is_padded = !memory->view && nn_region_data(memory->region) &&
+                        nn_plane_layout_find_dense(&memory->layout.buffer, &memory->n_view);
 }
 
 /* -- the driver's opinion ------------------------------------------------------------ */
@@ -127,8 +129,8 @@ static void memory_decode(struct nn_memory *memory)
     if (ask_driver(memory) != NNHAL_NONE) {
         memory->driver_memory = NULL;
         text = nn_services_explanation() ? nn_services_explanation() : "it does not say why";
-    } else if (!memory->view && !memory->driver_memory) {
-        text = "its pixels do not lie in a row: allocate it for the CPU, or use a BLOB buffer";
+    } else if (!memory->view && !memory->is_padded && !memory->driver_memory) {
+        text = "its pixels do not lie in rows: allocate it for the CPU, or use a BLOB buffer";
     }
     memory->is_decoded = text == NULL;
     if (text)

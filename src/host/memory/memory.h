@@ -9,8 +9,9 @@
  * The driver is asked once whether it can decode a memory (import_memory in
  * nnhal/driver.h). One that it cannot decode has an id all the same; what is
  * asked of it fails with the driver's sentence. A hardware buffer is used as a
- * whole: where its pixels lie without gaps they are a tensor's bytes, its view;
- * else only a driver that takes memories as they are can use it.
+ * whole: where its pixels lie without gaps they are a tensor's bytes, its view.
+ * Where its rows have gaps it is padded: a driver that takes memories as they
+ * are uses it so, others a copy (picture.h). What no CPU reads is for the former alone.
  *
  * A memory that the SIGBUS guard has replaced by zero pages is broken for
  * good: what was computed from it, or into it, ends in GENERAL_FAILURE. */
@@ -28,6 +29,7 @@ struct nn_memory {
     struct nn_region *region;
     uint32_t kind;   /* enum nnhal_memory_kind */
     bool is_opaque;  /* a hardware_buffer */
+    bool is_padded;  /* one that has no view, but n_view bytes of pixels */
     void *view;      /* NULL: there is none */
     uint64_t n_view; /* bytes */
     bool is_readable;

@@ -201,6 +201,31 @@ TEST(a_writer_holds_the_readers_counter_against_its_own)
 }
 TEST_END
 
+/* Also where the counters are looked at for the first time by who asks how much there is. */
+TEST(nothing_is_available_of_what_cannot_be)
+{
+    static const uint32_t flavours[] = {NNHAL_FMQ_SYNCHRONIZED, NNHAL_FMQ_UNSYNCHRONIZED};
+    struct stand stand;
+    uint64_t value;
+
+    for (int i = 0; i < 2; i++) {
+        setup(&stand, 16, flavours[i]);
+        store64(&stand, WRITE, 17);
+        ck_assert_uint_eq(nn_ring_available_to_read(stand.ring), 0);
+        ck_assert_int_eq(nn_ring_read(stand.ring, &value, 1),
+                         i == 0 ? NNHAL_FMQ_E_BROKEN : NNHAL_FMQ_E_OVERRUN);
+        done(&stand);
+    }
+    setup(&stand, 16, NNHAL_FMQ_SYNCHRONIZED);
+    value = 7;
+    ck_assert_int_eq(nn_ring_write(stand.ring, &value, 1), 0);
+    store64(&stand, READ, 2);
+    ck_assert_uint_eq(nn_ring_available_to_write(stand.ring), 0);
+    ck_assert_int_eq(nn_ring_write(stand.ring, &value, 1), NNHAL_FMQ_E_BROKEN);
+    done(&stand);
+}
+TEST_END
+
 TEST(ones_own_counter_is_never_taken_back_from_the_file)
 {
     struct stand stand;
@@ -427,6 +452,7 @@ CHECK_MAIN("ring-hostile", each_wrong_field_of_a_descriptor_is_refused,
            files_that_are_no_queue_are_refused,
            a_reader_holds_the_writers_counter_against_the_queue,
            a_writer_holds_the_readers_counter_against_its_own,
+           nothing_is_available_of_what_cannot_be,
            ones_own_counter_is_never_taken_back_from_the_file,
            a_queue_that_is_impossible_from_the_beginning_is_broken,
            counters_of_an_unsynchronized_writer_may_say_anything,

@@ -8,6 +8,8 @@ members are added at their ends only.
 from __future__ import annotations
 
 import ctypes
+import os
+import weakref
 from ctypes import (POINTER, Structure, byref, c_bool, c_char_p, c_float, c_int, c_int32, c_int64,
                     c_size_t, c_uint8, c_uint32, c_uint64, c_void_p)
 from typing import Any
@@ -17,7 +19,7 @@ OUTPUT_INSUFFICIENT_SIZE = 8
 
 
 class Error(Exception):
-    """A call of the library failed. str() is the sentence that says why.
+    """A call of the library failed. str() is the result's name and the sentence that says why.
 
     code: an ANEURALNETWORKS_ result; name: its name, "BAD_DATA" for example.
     """
@@ -26,6 +28,9 @@ class Error(Exception):
         super().__init__(sentence)
         self.code = code
         self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Error, (str(self), self.code, self.name)
 
 
 class OperandType(Structure):
@@ -119,7 +124,6 @@ _CALLS = {
     "nnhal_compilation_get_cache_info": [c_void_p, POINTER(CacheInfo)],
     "nnhal_compilation_get_plan": [c_void_p, POINTER(PlanInfo)],
     "nnhal_compilation_set_deferred": [c_void_p, c_int],
-    "nnhal_execution_get_device": [c_void_p, _OUT],
 }
 
 # The others: what they return, and their arguments.
@@ -169,18 +173,18 @@ def get_last_error() -> str:
     return text.value.decode(errors="replace")
 
 
-def raise_error(code: int) -> None:
-    """Raises what a call has just returned on this thread."""
+def make_error(code: int) -> Error:
+    """What a call has just returned on this thread."""
     name = _library.nnhal_get_result_name(code).decode()
     sentence = get_last_error()
-    raise Error(f"{name}: {sentence}" if sentence else name, code, name)
+    return Error(f"{name}: {sentence}" if sentence else name, code, name)
 
 
 def call(name: str, *arguments: Any) -> None:
     """Calls a function that returns a result code. Raises Error."""
     code = getattr(_library, name)(*arguments)
     if code != NO_ERROR:
-        raise_error(code)
+        raise make_error(code)
 
 
 def try_call(name: str, *arguments: Any) -> int:
@@ -195,9 +199,48 @@ def create(name: str, *arguments: Any) -> c_void_p:
     return made
 
 
-def free(name: str, pointer: c_void_p) -> None:
-    """Calls a function that frees an object."""
-    getattr(_library, name)(pointer)
+class Handle:
+    """An object of the library, as an argument of its functions; freed with the last reference.
+
+    At the program's end nothing is freed: threads may still compute, and the process takes all
+    with it.
+    """
+
+    def __init__(self, pointer: c_void_p, free: Any) -> None:
+        self._as_parameter_ = pointer
+        self._finalizer = weakref.finalize(self, free, pointer)
+        self._finalizer.atexit = False
+
+    def close(self) -> None:
+        """Frees it now; it must not be an argument any more."""
+        self._finalizer()
+
+
+def make(kind: str, *arguments: Any, how: str = "create") -> Handle:
+    """A new object of one of the API's classes. Raises Error."""
+    return Handle(create(f"{kind}_{how}", *arguments), getattr(_library, f"{kind}_free"))
+
+
+def encode_path(path: Any) -> bytes:
+    """A path as C takes it. Raises TypeError, ValueError."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ValueError(f"a path contains no byte 0: {path!r}")
+    return encoded
+
+
+def decode(text: bytes) -> str:
+    """Text of the library; a path in it may have any bytes."""
+    return text.decode(errors="replace")
+
+
+def nanoseconds(seconds: float) -> int:
+    """A timeout. 0 and less: it has passed. Raises TypeError, ValueError (NaN)."""
+    if not isinstance(seconds, (int, float)):
+        raise TypeError(f"a timeout is a number of seconds, not {seconds!r}")
+    if seconds != seconds:
+        raise ValueError("a timeout is a number of seconds, not NaN")
+    return int(min(max(seconds, 1e-9), 1e9) * 1e9)
 
 
 def get_copied_bytes() -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import time
-import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Sequence, Union
 
@@ -68,60 +67,71 @@ class Settings:
         named = self.devices
         if named is None:
             return []
-        listed = [named] if isinstance(named, (str, Device)) else list(named)
+        listed = list(named) if isinstance(named, Sequence) and not isinstance(named, str) \
+            else [named]
+        for one in listed:
+            if not isinstance(one, (str, Device)):
+                raise TypeError(f"a device is named by its name or an nnhal.Device, not {one!r}")
+        if not listed:
+            raise ValueError("the list of devices is empty; None lets the library choose")
         return [(one if isinstance(one, Device) else _device.find(one))._pointer for one in listed]
 
+    def check(self) -> None:
+        """Raises ValueError."""
+        if self.preference not in (LOW_POWER, FAST_SINGLE_ANSWER, SUSTAINED_SPEED):
+            raise ValueError("preference is LOW_POWER, FAST_SINGLE_ANSWER or SUSTAINED_SPEED, "
+                             f"not {self.preference!r}")
+        if self.priority not in (None, PRIORITY_LOW, PRIORITY_MEDIUM, PRIORITY_HIGH):
+            raise ValueError("priority is PRIORITY_LOW, PRIORITY_MEDIUM or PRIORITY_HIGH, "
+                             f"not {self.priority!r}")
 
-def _create(model: ctypes.c_void_p, pointers: list[int]) -> ctypes.c_void_p:
+
+def _create(model: ctypes.c_void_p, pointers: list[int]) -> _library.Handle:
     if not pointers:
-        return _library.create("ANeuralNetworksCompilation_create", model)
+        return _library.make("ANeuralNetworksCompilation", model)
     listed = (ctypes.c_void_p * len(pointers))(*pointers)
-    return _library.create("ANeuralNetworksCompilation_createForDevices", model, listed,
-                           len(pointers))
-
-
-def _nanoseconds(seconds: float) -> int:
-    return max(int(seconds * 1e9), 1)
+    return _library.make("ANeuralNetworksCompilation", model, listed, len(pointers),
+                         how="createForDevices")
 
 
 def compile_model(model: ctypes.c_void_p, inputs: "tuple[Tensor, ...]",
                   outputs: "tuple[Tensor, ...]", settings: Settings) -> "Compilation":
     """Compiles a finished model."""
+    settings.check()
     began = time.monotonic()
-    compilation = Compilation(_create(model, settings.pointers()), inputs, outputs)
-    pointer = compilation._pointer
+    pointer = _create(model, settings.pointers())
     _library.call("ANeuralNetworksCompilation_setPreference", pointer, settings.preference)
     if settings.priority is not None:
         _library.call("ANeuralNetworksCompilation_setPriority", pointer, settings.priority)
     if settings.timeout is not None:
         _library.call("ANeuralNetworksCompilation_setTimeout", pointer,
-                      _nanoseconds(settings.timeout))
+                      _library.nanoseconds(settings.timeout))
     if settings.is_deferred is not None:
         _library.call("nnhal_compilation_set_deferred", pointer, int(settings.is_deferred))
     if settings.cache is not None:
         _library.call("ANeuralNetworksCompilation_setCaching", pointer, settings.cache,
                       settings.token)
     _library.call("ANeuralNetworksCompilation_finish", pointer)
-    compilation.seconds = time.monotonic() - began
-    return compilation
+    return Compilation(pointer, inputs, outputs, time.monotonic() - began)
 
 
 class Compilation:
     """A model that can run. seconds: how long it took to compile."""
 
-    def __init__(self, pointer: ctypes.c_void_p, inputs: "tuple[Tensor, ...]",
-                 outputs: "tuple[Tensor, ...]") -> None:
-        self._pointer = pointer
-        self._finalizer = weakref.finalize(self, _library.free, "ANeuralNetworksCompilation_free",
-                                           pointer)
+    def __init__(self, handle: _library.Handle, inputs: "tuple[Tensor, ...]",
+                 outputs: "tuple[Tensor, ...]", seconds: float) -> None:
+        self._handle = handle
         self.inputs = inputs
         self.outputs = outputs
-        self.seconds = 0.0
+        self.seconds = seconds
+
+    def __repr__(self) -> str:
+        return f"<nnhal.Compilation for {self.device.name}>"
 
     @property
     def device(self) -> Device:
         """That computes it; of several, the one with the most work (see plan)."""
-        pointer = _library.create("nnhal_compilation_get_device", self._pointer).value
+        pointer = _library.create("nnhal_compilation_get_device", self._handle).value
         assert pointer is not None
         return _device.from_pointer(pointer)
 
@@ -129,21 +139,21 @@ class Compilation:
     def cache(self) -> Cache:
         """Whether compiling used the cache, and if not, why."""
         info = _library.CacheInfo()
-        _library.call("nnhal_compilation_get_cache_info", self._pointer, ctypes.byref(info))
-        return Cache(_OUTCOMES[info.outcome], info.why.decode())
+        _library.call("nnhal_compilation_get_cache_info", self._handle, ctypes.byref(info))
+        return Cache(_OUTCOMES[info.outcome], _library.decode(info.why))
 
     @property
     def plan(self) -> Plan:
         """Which devices compute which parts."""
         info = _library.PlanInfo()
-        _library.call("nnhal_compilation_get_plan", self._pointer, ctypes.byref(info))
+        _library.call("nnhal_compilation_get_plan", self._handle, ctypes.byref(info))
         parts = tuple(Part(_device.from_pointer(part.device),
                            tuple(part.operations[:part.n_operations]),
                            (part.compute_ns + part.launch_ns + part.move_ns) / 1e9)
                       for part in info.parts[:info.n_parts])
         return Plan(parts, info.expected_ns / 1e9)
 
-    def run(self, *inputs: Any, timeout: Optional[float] = None) -> list[numpy.ndarray]:
+    def run(self, *inputs: Any, timeout: Optional[float] = None) -> list[numpy.ndarray[Any, Any]]:
         """Computes once; returns the outputs as new arrays. Any thread.
 
         inputs: an array for each input of the model, or one mapping from their names to
@@ -153,19 +163,24 @@ class Compilation:
         one named device.
         Raises TypeError and ValueError (inputs that do not fit), Error.
         """
-        arrays = _arrange(self.inputs, inputs)
+        arrays = arrange(self.inputs, inputs)
+        until = None if timeout is None else time.monotonic() + timeout
         guesses = [_OPEN_BYTES if tensor.is_open else None for tensor in self.outputs]
         while True:
-            single = _Single(self, arrays, guesses, timeout)
-            needed = single.compute()
-            if needed is None:
-                return single.results()
+            single = _Single(self, arrays, guesses)
+            try:
+                needed = single.compute(until)
+                if needed is None:
+                    return single.results()
+            finally:
+                single.execution.close()
             guesses = needed
 
-    def stream(self) -> "Stream":
-        """For a sequence of runs without a copy: see Stream."""
+    def stream(self, timeout: Optional[float] = None) -> "Stream":
+        """For a sequence of runs without a copy: see Stream. timeout: seconds that each may
+        take, for a model that was compiled for one named device."""
         from nnhal.stream import Stream
-        return Stream(self)
+        return Stream(self, timeout)
 
     def bench(self, seconds: float = 1.0) -> "Timings":
         """The times of single computations in a stream, with random inputs, for that long
@@ -174,10 +189,12 @@ class Compilation:
             return stream.bench(seconds)
 
 
-def _arrange(tensors: "tuple[Tensor, ...]", given: tuple[Any, ...]) -> list[numpy.ndarray]:
-    """One array for each tensor, checked."""
+def arrange(tensors: "tuple[Tensor, ...]", given: tuple[Any, ...]) -> list[numpy.ndarray[Any, Any]]:
+    """One array for each tensor, checked. Raises TypeError, ValueError."""
     if len(given) == 1 and isinstance(given[0], Mapping):
         named = dict(given[0])
+        if len({tensor.name for tensor in tensors}) < len(tensors):
+            raise ValueError("several inputs have the same name: give arrays in the model's order")
         unknown = sorted(set(named) - {tensor.name for tensor in tensors})
         if unknown:
             raise ValueError(f"the model has no input {unknown[0]!r}; it has: "
@@ -191,18 +208,21 @@ def _arrange(tensors: "tuple[Tensor, ...]", given: tuple[Any, ...]) -> list[nump
     return [_check(tensor, numpy.asarray(one)) for tensor, one in zip(tensors, given)]
 
 
-def _check(tensor: "Tensor", array: numpy.ndarray) -> numpy.ndarray:
+def _check(tensor: "Tensor", array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
     is_near = array.ndim == len(tensor.shape) and all(
         wanted in (0, there) for wanted, there in zip(tensor.shape, array.shape))
     if array.dtype != tensor.dtype:
         raise TypeError(f"input {tensor.name!r} is {tensor.dtype}, not {array.dtype}"
-                        + (": quantize() makes it of real numbers" if tensor.scale else ""))
+                        + (": quantize() makes it of real numbers" if array.dtype.kind == "f"
+                           else ""))
     if not is_near:
         raise ValueError(f"input {tensor.name!r} has the shape {tensor.shape}, not {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"input {tensor.name!r} has no elements: {array.shape}")
     return numpy.require(array, requirements=["C", "A"])
 
 
-def operand_type(tensor: "Tensor", shape: tuple[int, ...]) -> _library.OperandType:
+def _operand_type(tensor: "Tensor", shape: tuple[int, ...]) -> _library.OperandType:
     """The type of a tensor whose open dimensions are known now."""
     dimensions = (ctypes.c_uint32 * len(shape))(*shape)
     return _library.OperandType(tensor._type, len(shape), dimensions, tensor.scale,
@@ -212,39 +232,39 @@ def operand_type(tensor: "Tensor", shape: tuple[int, ...]) -> _library.OperandTy
 class _Single:
     """One execution, with its arrays: they must live as long as it computes."""
 
-    def __init__(self, compilation: Compilation, arrays: list[numpy.ndarray],
-                 guesses: list[Optional[int]], timeout: Optional[float]) -> None:
+    def __init__(self, compilation: Compilation, arrays: list[numpy.ndarray[Any, Any]],
+                 guesses: list[Optional[int]]) -> None:
         self.outputs = compilation.outputs
         self.arrays = arrays
         self.guesses = guesses
         self.buffers = [numpy.empty(tensor.shape if guess is None else guess,
                                     tensor.dtype if guess is None else numpy.uint8)
                         for tensor, guess in zip(self.outputs, guesses)]
-        self.pointer = _library.create("ANeuralNetworksExecution_create", compilation._pointer)
-        self._finalizer = weakref.finalize(self, _library.free, "ANeuralNetworksExecution_free",
-                                           self.pointer)
+        self.execution = _library.make("ANeuralNetworksExecution", compilation._handle)
         for i, (tensor, array) in enumerate(zip(compilation.inputs, arrays)):
-            opened = operand_type(tensor, array.shape) if tensor.is_open else None
-            _library.call("ANeuralNetworksExecution_setInput", self.pointer, i,
+            opened = _operand_type(tensor, array.shape) if tensor.is_open else None
+            _library.call("ANeuralNetworksExecution_setInput", self.execution, i,
                           ctypes.byref(opened) if opened else None, array.ctypes.data,
                           array.nbytes)
         for i, buffer in enumerate(self.buffers):
-            _library.call("ANeuralNetworksExecution_setOutput", self.pointer, i, None,
+            _library.call("ANeuralNetworksExecution_setOutput", self.execution, i, None,
                           buffer.ctypes.data, buffer.nbytes)
-        if timeout is not None:
-            _library.call("ANeuralNetworksExecution_setTimeout", self.pointer,
-                          _nanoseconds(timeout))
 
-    def compute(self) -> Optional[list[Optional[int]]]:
-        """Returns None, or how many bytes outputs need that were too small."""
-        code = _library.try_call("ANeuralNetworksExecution_compute", self.pointer)
+    def compute(self, until: Optional[float]) -> Optional[list[Optional[int]]]:
+        """until: by time.monotonic(). Returns None, or how many bytes outputs need that were too
+        small."""
+        if until is not None:
+            _library.call("ANeuralNetworksExecution_setTimeout", self.execution,
+                          _library.nanoseconds(until - time.monotonic()))
+        code = _library.try_call("ANeuralNetworksExecution_compute", self.execution)
         if code == _library.NO_ERROR:
             return None
-        if code != _library.OUTPUT_INSUFFICIENT_SIZE or not any(self.guesses):
-            _library.raise_error(code)
+        error = _library.make_error(code)
+        if code != _library.OUTPUT_INSUFFICIENT_SIZE:
+            raise error
         needed = [guess and self._needs(i, guess) for i, guess in enumerate(self.guesses)]
-        if any(n is not None and n > _MOST_BYTES for n in needed):
-            _library.raise_error(code)
+        if needed == self.guesses or any(n is not None and n > _MOST_BYTES for n in needed):
+            raise error
         return needed
 
     def _needs(self, i: int, guess: int) -> int:
@@ -255,25 +275,26 @@ class _Single:
     def _shape(self, i: int) -> tuple[int, ...]:
         """Of an output, once it was computed, or was too small."""
         rank = ctypes.c_uint32()
-        code = _library.try_call("ANeuralNetworksExecution_getOutputOperandRank", self.pointer, i,
+        code = _library.try_call("ANeuralNetworksExecution_getOutputOperandRank", self.execution, i,
                                  ctypes.byref(rank))
         if code not in (_library.NO_ERROR, _library.OUTPUT_INSUFFICIENT_SIZE):
-            _library.raise_error(code)
+            raise _library.make_error(code)
         dimensions = (ctypes.c_uint32 * max(rank.value, 1))()
         code = _library.try_call("ANeuralNetworksExecution_getOutputOperandDimensions",
-                                 self.pointer, i, dimensions)
+                                 self.execution, i, dimensions)
         if code not in (_library.NO_ERROR, _library.OUTPUT_INSUFFICIENT_SIZE):
-            _library.raise_error(code)
+            raise _library.make_error(code)
         return tuple(dimensions[:rank.value])
 
     def _bytes(self, i: int) -> int:
         return int(numpy.prod(self._shape(i), dtype=numpy.int64)) * self.outputs[i].dtype.itemsize
 
-    def results(self) -> list[numpy.ndarray]:
+    def results(self) -> list[numpy.ndarray[Any, Any]]:
         """The outputs, with the shapes that they turned out to have."""
         found = []
         for i, (tensor, buffer) in enumerate(zip(self.outputs, self.buffers)):
             if self.guesses[i] is not None:
-                buffer = buffer[:self._bytes(i)].view(tensor.dtype).reshape(self._shape(i))
+                # The rest of a guess is not kept.
+                buffer = buffer[:self._bytes(i)].copy().view(tensor.dtype).reshape(self._shape(i))
             found.append(buffer)
         return found

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nnhal import _library
@@ -28,7 +28,7 @@ class Device:
     feature_level: int
     way: str
     path: str
-    _pointer: int
+    _pointer: int = field(repr=False, compare=False)
 
     @property
     def pid(self) -> int:
@@ -60,11 +60,12 @@ def from_pointer(pointer: int) -> Device:
     """The device that a call of the library names."""
     where = _where(pointer)
     return Device(
-        name=_get("ANeuralNetworksDevice_getName", pointer, ctypes.c_char_p()).decode(),
+        name=_library.decode(_get("ANeuralNetworksDevice_getName", pointer, ctypes.c_char_p())),
         type=_TYPES.get(_get("ANeuralNetworksDevice_getType", pointer, ctypes.c_int32()), "other"),
-        version=_get("ANeuralNetworksDevice_getVersion", pointer, ctypes.c_char_p()).decode(),
+        version=_library.decode(_get("ANeuralNetworksDevice_getVersion", pointer,
+                                     ctypes.c_char_p())),
         feature_level=_get("ANeuralNetworksDevice_getFeatureLevel", pointer, ctypes.c_int64()),
-        way=where.way_name.decode(), path=where.path.decode(), _pointer=pointer)
+        way=_library.decode(where.way_name), path=_library.decode(where.path), _pointer=pointer)
 
 
 def devices() -> list[Device]:

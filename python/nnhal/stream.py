@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import mmap
 import os
 import time
-import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import numpy
 
 from nnhal import _library
+from nnhal.compilation import arrange
 
 if TYPE_CHECKING:
     from nnhal.compilation import Compilation
@@ -36,7 +35,7 @@ class _Shared:
     """Arrays in one shared memory that the library knows."""
 
     def __init__(self, tensors: "tuple[Tensor, ...]") -> None:
-        self.offsets = []
+        self.offsets: list[int] = []
         n_bytes = 0
         for tensor in tensors:
             self.offsets.append(n_bytes)
@@ -48,12 +47,11 @@ class _Shared:
             # The service need not fear that its mapping shrinks.
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
             mapped = mmap.mmap(fd, n_bytes)
-            self.pointer = _library.create("ANeuralNetworksMemory_createFromFd", n_bytes,
-                                           mmap.PROT_READ | mmap.PROT_WRITE, fd, 0)
+            self.memory = _library.make("ANeuralNetworksMemory", n_bytes,
+                                        mmap.PROT_READ | mmap.PROT_WRITE, fd, 0,
+                                        how="createFromFd")
         finally:
             os.close(fd)
-        self._finalizer = weakref.finalize(self, _library.free, "ANeuralNetworksMemory_free",
-                                           self.pointer)
         self.arrays = tuple(
             numpy.frombuffer(mapped, tensor.dtype, _n_elements(tensor), offset)
             .reshape(tensor.shape) for tensor, offset in zip(tensors, self.offsets))
@@ -72,17 +70,18 @@ class Stream:
 
         with compilation.stream() as stream:
             for frame in frames:
-                stream.inputs[0][:] = frame
+                read_into(stream.inputs[0])
                 stream.run()
                 use(stream.outputs[0])
 
     inputs, outputs: arrays, by the model's order, in memory that the device's process sees; write
-    inputs and read outputs between runs. With a service, a run needs no system call (a burst).
-    One thread at a time. Models whose shapes are known only after a run have no stream:
-    ValueError.
+    inputs and read outputs between runs. numpy converts what is assigned to elements: real
+    numbers lose their fractions there, unless Tensor.quantize() made integers of them. With a
+    service, a run needs no system call (a burst). One thread at a time. Models whose shapes are
+    known only after a run have no stream: ValueError.
     """
 
-    def __init__(self, compilation: "Compilation") -> None:
+    def __init__(self, compilation: "Compilation", timeout: Optional[float] = None) -> None:
         tensors = (*compilation.inputs, *compilation.outputs)
         for tensor in tensors:
             if tensor.is_open:
@@ -92,33 +91,38 @@ class Stream:
         self._shared = _Shared(tensors)
         self.inputs = self._shared.arrays[:len(compilation.inputs)]
         self.outputs = self._shared.arrays[len(compilation.inputs):]
-        self._execution = self._own("ANeuralNetworksExecution")
-        self._burst = self._own("ANeuralNetworksBurst")
+        self._execution = _library.make("ANeuralNetworksExecution", compilation._handle)
+        self._burst = _library.make("ANeuralNetworksBurst", compilation._handle)
+        self._is_open = True
         self._bind(tensors, len(compilation.inputs))
+        if timeout is not None:
+            _library.call("ANeuralNetworksExecution_setTimeout", self._execution,
+                          _library.nanoseconds(timeout))
 
-    def _own(self, kind: str) -> ctypes.c_void_p:
-        pointer = _library.create(f"{kind}_create", self._compilation._pointer)
-        finalizer = weakref.finalize(self, _library.free, f"{kind}_free", pointer)
-        self.__dict__.setdefault("_finalizers", []).append(finalizer)
-        return pointer
+    def __repr__(self) -> str:
+        return f"<nnhal.Stream of {self._compilation!r}>"
 
     def _bind(self, tensors: "tuple[Tensor, ...]", n_inputs: int) -> None:
         _library.call("ANeuralNetworksExecution_setReusable", self._execution, True)
         for i, (tensor, offset) in enumerate(zip(tensors, self._shared.offsets)):
             which = "Input" if i < n_inputs else "Output"
             _library.call(f"ANeuralNetworksExecution_set{which}FromMemory", self._execution,
-                          i if i < n_inputs else i - n_inputs, None, self._shared.pointer, offset,
+                          i if i < n_inputs else i - n_inputs, None, self._shared.memory, offset,
                           _n_bytes(tensor))
 
-    def run(self, timeout: Optional[float] = None) -> None:
-        """Computes outputs of what is in inputs. timeout: seconds, for a model that was
-        compiled for one named device; it stays for the runs that follow. Raises Error."""
-        if self._burst is None:
+    def run(self, *inputs: Any) -> tuple[numpy.ndarray[Any, Any], ...]:
+        """Computes outputs, which are returned, of what is in inputs.
+
+        With arguments, as Compilation.run() takes them, these are copied to inputs first.
+        Raises Error, ValueError (it is closed; inputs that do not fit), TypeError.
+        """
+        if not self._is_open:
             raise ValueError("the stream is closed")
-        if timeout is not None:
-            _library.call("ANeuralNetworksExecution_setTimeout", self._execution,
-                          max(int(timeout * 1e9), 1))
+        if inputs:
+            for to, array in zip(self.inputs, arrange(self._compilation.inputs, inputs)):
+                to[...] = array
         _library.call("ANeuralNetworksExecution_burstCompute", self._execution, self._burst)
+        return self.outputs
 
     def bench(self, seconds: float = 1.0, seed: int = 1) -> Timings:
         """Fills inputs with random numbers (those of more than 8 bits that are no reals may be
@@ -148,9 +152,9 @@ class Stream:
 
     def close(self) -> None:
         """Ends the burst; arrays stay valid."""
-        for finalizer in reversed(self._finalizers):
-            finalizer()
-        self._burst = self._execution = None
+        self._is_open = False
+        self._burst.close()
+        self._execution.close()
 
     def __enter__(self) -> "Stream":
         return self

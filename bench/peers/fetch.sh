@@ -27,6 +27,7 @@ if ! command -v npm >/dev/null; then
     exit 77
 fi
 echo "fetching $wanted ($size)" >&2
+rm -f "$folder/fetched"
 if ! (cd "$folder" && timeout $LIMIT_S npm install --no-save --ignore-scripts --silent --fetch-retries=1 $wanted >npm.log 2>&1); then
     echo "npm could not fetch $wanted within $LIMIT_S s; $folder/npm.log says why" >&2
     exit 77

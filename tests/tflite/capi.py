@@ -14,6 +14,7 @@ import functools
 from ctypes import c_bool, c_char_p, c_int, c_int32, c_size_t, c_void_p
 
 FUNCTIONS = {
+    "TfLiteVersion": (c_char_p, []),
     "TfLiteModelCreateFromFile": (c_void_p, [c_char_p]),
     "TfLiteModelDelete": (None, [c_void_p]),
     "TfLiteInterpreterOptionsCreate": (c_void_p, []),
@@ -79,6 +80,8 @@ class Interpreter:
     def invoke(self, inputs):
         """Bytes of each input; returns those of each output."""
         outputs = []
+        if self.library.TfLiteInterpreterGetInputTensorCount(self.pointer) != len(inputs):
+            raise Failed("TfLiteInterpreterGetInputTensorCount")
         for i, data in enumerate(inputs):
             tensor = self.library.TfLiteInterpreterGetInputTensor(self.pointer, i)
             self.check("TfLiteTensorCopyFromBuffer", tensor, data, len(data))

@@ -401,6 +401,9 @@ static int peer_flush_queue(struct nn_peer *peer, bool is_event)
 
         if (r == NN_PACKET_E_AGAIN)
             return 0;
+        /* What is queued is charged until it was sent, and what is sent from before on. */
+        if (r == -EDQUOT)
+            return NN_PEER_E_FULL;
         if (r != 0)
             return r > 0 ? NN_PEER_E_ENDED : nn_error_trace(r);
         queue_drop_first(peer, queue);

@@ -82,7 +82,7 @@ int nn_peer_send(struct nn_peer *peer, bool is_event, struct nn_packet_header he
                  const struct nn_packet_out *out);
 
 /* nn_peer_flush() - sends what is queued and now fits. The loop's thread.
- * Returns: 0, NN_PEER_E_ENDED, -errno. */
+ * Returns: 0, NN_PEER_E_ENDED, NN_PEER_E_FULL, -errno. */
 int nn_peer_flush(struct nn_peer *peer);
 
 void nn_peer_end(struct nn_peer *peer);

@@ -212,6 +212,32 @@ TEST(a_client_that_cannot_pay_is_ended)
 }
 TEST_END
 
+/* While a queued body is sent there are two of it: who can pay for one is told so. */
+TEST(a_client_that_cannot_pay_for_sending_is_ended)
+{
+    static char large[200000];
+    struct purse purse = {.max_bytes = SIZE_MAX};
+    struct setup setup;
+    struct nn_packet packet;
+    int r = 0;
+
+    start(&setup);
+    nn_peer_charge_to(setup.peer, &(struct nn_peer_account){purse_charge, purse_uncharge, &purse});
+    while (!nn_peer_wants_write(setup.peer, false))
+        ck_assert_int_eq(send_number(&setup, false, 1, large, 60000, -1), 0);
+    ck_assert_int_eq(send_number(&setup, false, 1, large, sizeof(large), -1), 0);
+    purse.max_bytes = purse.n_bytes + 1000;
+    while (r == 0 && nn_packet_recv(setup.client_fd, 1 << 20, true, &packet) == 0) {
+        nn_packet_done(&packet);
+        r = nn_peer_flush(setup.peer);
+    }
+    ck_assert_int_eq(r, NN_PEER_E_FULL);
+    ck_assert(nn_peer_has_ended(setup.peer));
+    ck_assert_uint_eq(purse.n_bytes, 0);
+    stop(&setup);
+}
+TEST_END
+
 TEST(many_small_packets_are_bounded_too)
 {
     struct setup setup;
@@ -308,6 +334,7 @@ TEST_END
 
 CHECK_MAIN("peer", what_does_not_fit_is_queued_and_comes_in_order,
            a_client_that_never_reads_is_ended, what_a_client_has_not_read_is_charged_until_it_reads,
-           a_client_that_cannot_pay_is_ended, many_small_packets_are_bounded_too,
-           a_client_that_is_gone_ends_the_peer, ending_wakes_the_loop_and_tells_the_client,
+           a_client_that_cannot_pay_is_ended, a_client_that_cannot_pay_for_sending_is_ended,
+           many_small_packets_are_bounded_too, a_client_that_is_gone_ends_the_peer,
+           ending_wakes_the_loop_and_tells_the_client,
            a_hello_without_a_proper_events_socket_is_a_violation)

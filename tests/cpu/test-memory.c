@@ -142,6 +142,28 @@ TEST(weights_are_refused_before_they_are_packed)
 }
 TEST_END
 
+/* Two operations read a table that no kernel packs: what it takes is not asked for. */
+TEST(a_table_that_is_read_in_place_needs_no_memory)
+{
+    static float table[WIDTH * WIDTH];
+    const uint32_t square[] = {WIDTH, WIDTH}, one[] = {1}, row[] = {1, WIDTH};
+    void *prepared = NULL;
+    struct builder b;
+    uint32_t o[3], out;
+
+    begin(&b, sizeof(table) / 2, 0);
+    o[0] = builder_constant(&b, 0, NNHAL_TENSOR_FLOAT32, 2, square, 0, 0, table, sizeof(table), 1);
+    for (int i = 0; i < 2; i++) {
+        o[1] = builder_i32(&b, 0, 0);
+        o[2] = builder_input(&b, 0, NNHAL_TENSOR_INT32, 1, one, 0, 0);
+        out = builder_output(&b, 0, NNHAL_TENSOR_FLOAT32, 2, row, 0, 0);
+        builder_operation(&b, 0, NNHAL_OP_GATHER, 3, o, 1, &out);
+    }
+    ck_assert_msg(prepare(&b, NULL, false, &prepared) == NNHAL_NONE, "%s", b.why);
+    release(&b, prepared);
+}
+TEST_END
+
 /* -- models of every kind -------------------------------------------------------------------- */
 
 TEST(without_memory_nothing_is_allocated)
@@ -224,5 +246,6 @@ TEST(each_request_in_turn_is_refused)
 TEST_END
 
 CHECK_MAIN("cpu-memory", a_broadcast_is_refused_before_its_result_is_allocated,
-           weights_are_refused_before_they_are_packed, without_memory_nothing_is_allocated,
+           weights_are_refused_before_they_are_packed,
+           a_table_that_is_read_in_place_needs_no_memory, without_memory_nothing_is_allocated,
            each_request_in_turn_is_refused)

@@ -440,47 +440,66 @@ static int lower_segment(struct nn_segment *segment, struct nn_plan *ret_plan)
 }
 
 /* Room for the weights that will be packed, so that they do not move as they grow, each time into
- * memory that is touched for the first time. Codes of 8 bits may become two bytes. Without the
- * room it takes longer. */
+ * memory that is touched for the first time. Codes of 8 bits may become two bytes. That is a guess,
+ * since only kernels know what they pack. */
 static void reserve_weights(struct nn_segment *segment)
 {
     const struct nn_graph *graph = segment->graph;
+    bool *is_counted = nn_arena_new_n(segment->arena, bool, graph->n_values);
     size_t n_bytes = 0;
 
-    for (uint32_t n = segment->first_node; n < graph->n_nodes; n++)
+    for (uint32_t n = segment->first_node; is_counted && n < graph->n_nodes; n++)
         for (uint32_t i = 0; i < graph->nodes[n].n_inputs; i++) {
-            const struct nn_value *value = &graph->values[graph->nodes[n].inputs[i]];
+            uint32_t index = graph->nodes[n].inputs[i];
+            const struct nn_value *value = &graph->values[index];
             size_t factor = nn_type_bytes(value->type) == 1 ? 2 : 1, size;
 
-            if (value->kind == NN_VALUE_CONSTANT &&
-                (!nn_mul_size(value->size, factor, &size) || !nn_add_size(n_bytes, size, &n_bytes)))
+            if (value->kind != NN_VALUE_CONSTANT || is_counted[index])
+                continue;
+            is_counted[index] = true;
+            if (!nn_mul_size(value->size, factor, &size) || !nn_add_size(n_bytes, size, &n_bytes))
                 return;
         }
     if (n_bytes >= MIN_RESERVED_BYTES)
         nn_blob_reserve(&segment->weights, n_bytes, NN_PLAN_ALIGNMENT);
 }
 
+/* segment comes without its memory. *ret_has_room: weights got more of it than they may need. */
+static int lower_once(struct nn_segment segment, bool wants_room, bool *ret_has_room,
+                      struct nn_plan *ret_plan)
+{
+    struct nn_arena arena;
+    int r;
+
+    nn_arena_init(&arena, 0);
+    arena.meter = segment.weights.meter;
+    segment.arena = &arena;
+    if (wants_room)
+        reserve_weights(&segment);
+    *ret_has_room = segment.weights.allocated > 0;
+    r = lower_segment(&segment, ret_plan);
+    nn_blob_done(&segment.weights);
+    nn_arena_done(&arena);
+    return r;
+}
+
+/* A model is refused for the memory that it takes, not for the room that was guessed. */
 int nn_lower_segment(const struct nn_graph *graph, uint32_t first_node,
                      const struct nn_frame *frame, uint32_t isa,
                      const struct nn_plan_caller *caller, struct nn_plan *ret_plan)
 {
-    struct nn_arena arena;
     struct nn_segment segment = {.graph = graph,
                                  .frame = frame,
                                  .why = caller->why,
                                  .stop = caller->stop,
-                                 .arena = &arena,
                                  .weights = {.meter = caller->meter},
                                  .isa = isa,
                                  .first_node = first_node};
-    int r;
+    bool has_room;
+    int r = lower_once(segment, true, &has_room, ret_plan);
 
-    nn_arena_init(&arena, 0);
-    arena.meter = caller->meter;
-    reserve_weights(&segment);
-    r = lower_segment(&segment, ret_plan);
-    nn_blob_done(&segment.weights);
-    nn_arena_done(&arena);
+    if (has_room && (r == -ENOMEM || r == -EDQUOT))
+        r = lower_once(segment, false, &has_room, ret_plan);
     return r;
 }
 

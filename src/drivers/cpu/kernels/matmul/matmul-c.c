@@ -173,29 +173,39 @@ static void accumulate_integer(const struct matmul_job *job, size_t row, const u
     }
 }
 
-/* TILE_COLUMNS columns of y, from column j on: rows of them follow each other, since those of y may be
- * so far apart that they displace each other in the nearest cache. */
-static const float *columns_pack(const struct matmul_job *job, size_t row, size_t j, float *packed)
+/* TILE_COLUMNS columns of a matrix y, rows step elements apart. */
+struct columns {
+    const float *y;
+    size_t step;
+};
+
+/* The columns from column j on, for n_rows rows. Where several tiles read them, they are copied: rows
+ * of them follow each other then, since those of y may be so far apart that they displace each other
+ * in the nearest cache. */
+static struct columns columns_at(const struct matmul_job *job, size_t row, size_t n_rows, size_t j,
+                                 float *packed)
 {
     const float *y = (const float *)job->y + row / job->m * job->k * job->n + j;
 
+    if (n_rows <= TILE_ROWS)
+        return (struct columns){y, job->n};
     for (size_t k = 0; k < job->k; k++)
         memcpy(packed + k * TILE_COLUMNS, y + k * job->n, TILE_COLUMNS * sizeof(*y));
-    return packed;
+    return (struct columns){packed, TILE_COLUMNS};
 }
 
 /* n_rows rows, a constant where this is called, and TILE_COLUMNS columns of float32 from j on. */
-NN_INLINE void tile_f32(const struct matmul_job *job, const float *y, size_t row, size_t j,
+NN_INLINE void tile_f32(const struct matmul_job *job, struct columns columns, size_t row, size_t j,
                         const size_t n_rows)
 {
-    const float *x = (const float *)job->args->inputs[0].data + row * job->k;
+    const float *x = (const float *)job->args->inputs[0].data + row * job->k, *y = columns.y;
     float *out = (float *)job->args->outputs[0].data + row * job->n + j;
     nn_vector_f32 sums[TILE_ROWS][2];
 
 #pragma GCC unroll 8
     for (size_t r = 0; r < n_rows; r++)
         sums[r][0] = sums[r][1] = (nn_vector_f32){0};
-    for (size_t k = 0; k < job->k; k++, y += TILE_COLUMNS) {
+    for (size_t k = 0; k < job->k; k++, y += columns.step) {
         nn_vector_f32 left = nn_load_f32(y), right = nn_load_f32(y + NN_LANES_F32);
 
 #pragma GCC unroll 8
@@ -213,33 +223,57 @@ NN_INLINE void tile_f32(const struct matmul_job *job, const float *y, size_t row
     }
 }
 
-/* As many rows as a tile has, or what is left of them. */
-static void rows_tile(const struct matmul_job *job, const float *y, size_t row, size_t j, size_t n)
+/* At most as many rows as a tile has. */
+static void rows_tile(const struct matmul_job *job, struct columns columns, size_t row, size_t j,
+                      size_t n)
 {
-    if (n >= TILE_ROWS) {
-        tile_f32(job, y, row, j, TILE_ROWS);
-        return;
+    switch (n) {
+    case 2:
+        tile_f32(job, columns, row, j, 2);
+        break;
+    case 3:
+        tile_f32(job, columns, row, j, 3);
+        break;
+    case 4:
+        tile_f32(job, columns, row, j, 4);
+        break;
+    case 5:
+        tile_f32(job, columns, row, j, 5);
+        break;
+    case 6:
+        tile_f32(job, columns, row, j, 6);
+        break;
+#if NN_VARIANT_VECTOR_BYTES == 64
+    case 7:
+        tile_f32(job, columns, row, j, 7);
+        break;
+    case 8:
+        tile_f32(job, columns, row, j, 8);
+        break;
+#endif
     }
-    for (; n >= 2; n -= 2, row += 2)
-        tile_f32(job, y, row, j, 2);
-    if (n)
-        tile_f32(job, y, row, j, 1);
 }
 
-/* Whole tiles of rows [begin, end) of one matrix. Returns: the columns that are done. */
+/* Whole tiles of rows [begin, end) of one matrix, of equal height. A single row waits for its two
+ * sums there. Returns: the columns that are done. */
 static size_t tiles_f32(const struct matmul_job *job, size_t begin, size_t end, float *packed,
                         struct nn_pace *pace)
 {
-    size_t n_columns = job->n / TILE_COLUMNS * TILE_COLUMNS;
-    size_t cost = 1 + (end - begin) * job->k * TILE_COLUMNS / 16;
+    size_t n_columns = job->n / TILE_COLUMNS * TILE_COLUMNS, n_rows = end - begin;
+    size_t n_tiles = (n_rows + TILE_ROWS - 1) / TILE_ROWS;
+    size_t cost = 1 + n_rows * job->k * TILE_COLUMNS / 16;
 
-    if (job->args->inputs[0].type != NNHAL_TENSOR_FLOAT32 || job->params->adjoint_x)
+    if (job->args->inputs[0].type != NNHAL_TENSOR_FLOAT32 || job->params->adjoint_x || n_rows == 1)
         return 0;
     for (size_t j = 0; j < n_columns && !nn_pace_ends(pace, cost); j += TILE_COLUMNS) {
-        const float *y = columns_pack(job, begin, j, packed);
+        struct columns columns = columns_at(job, begin, n_rows, j, packed);
 
-        for (size_t row = begin; row < end; row += TILE_ROWS)
-            rows_tile(job, y, row, j, end - row);
+        for (size_t row = begin, i = 0; row < end; i++) {
+            size_t height = (end - row + n_tiles - 1 - i) / (n_tiles - i);
+
+            rows_tile(job, columns, row, j, height);
+            row += height;
+        }
     }
     return n_columns;
 }

@@ -2,6 +2,8 @@
 /* Convolutions and pools: windows over an image, in either layout. */
 #include "checkkernel/shapes.h"
 
+#include <string.h>
+
 enum { BATCH, HEIGHT, WIDTH, DEPTH };
 
 /* An image in channels-last order; is_nchw is what add_layout() made of it. */
@@ -84,12 +86,31 @@ static struct window draw_window(struct draw *draw, uint32_t depth)
     return window;
 }
 
+/* Winograd's adds up cells that a result does not read, before it takes them away again. */
+static bool is_winograd(const struct nn_kernel *row)
+{
+    return strstr(row->name, "winograd") != NULL;
+}
+
+/* Mostly what its row takes. */
+static void set_winograd(struct draw *draw, struct window *window)
+{
+    window->in[HEIGHT] = 6 + draw_size(draw, 9, 22);
+    window->in[WIDTH] = 6 + draw_size(draw, 9, 22);
+    window->in[DEPTH] = 15 + draw_size(draw, 50, 49);
+    window->out_depth = 15 + draw_size(draw, 50, 49);
+    window->filter[HEIGHT] = window->filter[WIDTH] = 3;
+}
+
 static void generate_conv(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
 {
     struct window window = draw_window(draw, 64);
 
+    if (is_winograd(row))
+        set_winograd(draw, &window);
     window.filter[0] = window.out_depth;
     window.filter[3] = window.in[DEPTH];
+    draw->is_finite = is_winograd(row);
     add_image(draw, c, draw_type(draw, row->in0), &window);
     add_weights(draw, c, &window, 0);
     add_padding(draw, c, &window);

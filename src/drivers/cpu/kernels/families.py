@@ -7,8 +7,8 @@
 The order is the order of preference: for each instruction set, the newest first, the tables of
 sources that are written with vectors (<family>-s16-simd.c, -simd.c, -f32-simd.c), then those of plain
 C that is compiled for it again (NN_VARIANT_FAMILY in other sources); at last, for c, all plain C. VNNI
-has the sources <family>-simd.c alone. Names are in alphabetical order. avx2_emulated has what avx2
-has.
+has the sources <family>-simd.c alone. Names are in alphabetical order, but for Winograd's, which takes
+some of a convolution's shapes and is asked first. avx2_emulated has what avx2 has.
 """
 
 import re
@@ -18,6 +18,10 @@ from pathlib import Path
 TABLE = re.compile(r"^NN_(KERNEL|VARIANT)_FAMILY\((\w+),", re.M)
 NEWEST_FIRST = ("vnni", "avx512", "avx2", "neon")
 VNNI = "vnni"
+
+
+def rank(name):
+    return not name.startswith("winograd"), name
 
 
 def main(output, variants, *sources):
@@ -37,7 +41,7 @@ def main(output, variants, *sources):
                          for variant in (isa, isa + "_emulated") if variant in wanted):
         names = sorted(simd)
         if isa != VNNI:
-            names = sorted(words) + names + sorted(floats) + sorted(again)
+            names = sorted(words) + names + sorted(floats, key=rank) + sorted(again)
         lines += [f"NN_FAMILY({name}_{variant})" for name in names]
     if "c" in wanted:
         lines += [f"NN_FAMILY({name})" for name in sorted(plain)]

@@ -37,8 +37,8 @@
  *
  * Rows whose names differ only in what follows "__" give the same bits for the same
  * operands: they may be exchanged for each other. Only float rows that need NN_ISA_FMA
- * differ from plain C, by the roundings that a fused multiplication and addition leaves out, and
- * where a weight is infinite or a NaN, which they may multiply with zeros beside an image.
+ * differ from plain C: by the roundings that fused multiplications and additions leave out, or
+ * Winograd's make; and beside weights, with Winograd's data, that are infinite or a NaN.
  * build/checkkernel compares every row with plain C (tests/checkkernel).
  *
  * Determinism: the order of float additions depends on shapes only, never on

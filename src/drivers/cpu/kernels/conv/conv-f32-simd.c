@@ -109,25 +109,6 @@ static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
-/* Returns: the image, the input itself or staged in scratch. */
-static const float *stage_image(const struct nn_kernel_args *args,
-                                const struct nn_conv_image *image)
-{
-    const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
-    struct nn_conv_stage stage = {.image = image,
-                                  .in = nn_conv_sizes(input->dims, false),
-                                  .input = input->data,
-                                  .staged = args->scratch,
-                                  .input_bytes = sizeof(float),
-                                  .bytes = sizeof(float)};
-
-    if (!image->is_staged)
-        return input->data;
-    nn_parallel_for(args, image->n * image->h, 1 + image->w * image->c / 2, nn_conv_stage_rows,
-                    &stage);
-    return (const float *)(const void *)args->scratch;
-}
-
 static int nn_conv_2d_f32(const struct nn_kernel_args *args)
 {
     const struct conv_f32_simd_params *params = args->params;
@@ -140,7 +121,7 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
 
     if (!nn_conv_find_image(&params->shape, in, filter, args->outputs[0].dims, element, &job.image))
         return -ENOMEM;
-    job.data = stage_image(args, &job.image);
+    job.data = nn_conv_image_f32(args, &job.image);
     job.gemm = nn_gemm_f32_simd_use((const float *)(const void *)args->weights, n_columns);
     job.gemm.segments = job.image.segments;
     job.gemm.low = params->low;

@@ -107,6 +107,23 @@ void nn_conv_stage_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     }
 }
 
+const float *nn_conv_image_f32(const struct nn_kernel_args *args, const struct nn_conv_image *image)
+{
+    const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
+    struct nn_conv_stage stage = {.image = image,
+                                  .in = nn_conv_sizes(input->dims, false),
+                                  .input = input->data,
+                                  .staged = args->scratch,
+                                  .input_bytes = sizeof(float),
+                                  .bytes = sizeof(float)};
+
+    if (!image->is_staged)
+        return input->data;
+    nn_parallel_for(args, image->n * image->h, 1 + image->w * image->c / 2, nn_conv_stage_rows,
+                    &stage);
+    return (const float *)(const void *)args->scratch;
+}
+
 /* ---- cutting ---- */
 
 /* Blocks of at most NN_CONV_BLOCK positions, and several of them where there are enough to share.

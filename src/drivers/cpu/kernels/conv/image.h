@@ -80,6 +80,10 @@ struct nn_conv_stage {
  * through. ctx is a struct nn_conv_stage. */
 void nn_conv_stage_rows(void *ctx, size_t begin, size_t end, unsigned worker);
 
+/* nn_conv_image_f32() - an image of floats: the input itself, or staged in the step's scratch. */
+const float *nn_conv_image_f32(const struct nn_kernel_args *args,
+                               const struct nn_conv_image *image);
+
 /* How output positions are cut: runs of positions whose windows are equally far apart, and blocks
  * that are parts of a run, or several runs. */
 struct nn_conv_blocks {

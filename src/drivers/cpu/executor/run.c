@@ -171,12 +171,13 @@ static int fill_args(struct nn_run *run, const struct nn_plan_step *step,
 
 /* Everything that a step is called with, and the steps behind it that it is fused with. */
 static int prepare_step(struct nn_run *run, const struct nn_plan_step *step,
-                        struct nn_kernel_args *args, struct nn_epilogue_step *epilogue)
+                        const struct nn_kernel *kernel, struct nn_kernel_args *args,
+                        struct nn_epilogue_step *epilogue)
 {
     int r = nn_stop_look(run->stop);
 
     if (!r)
-        r = fill_args(run, step, nn_kernel_at(step->kernel), args);
+        r = fill_args(run, step, kernel, args);
     for (uint32_t i = 0; !r && i < args->n_epilogue; i++) {
         epilogue[i] = (struct nn_epilogue_step){nn_kernel_at(step[i + 1].kernel), *args};
         epilogue[i].args.n_epilogue = 0;
@@ -231,7 +232,7 @@ static int run_plan(struct nn_run *run)
         const struct nn_kernel *kernel = nn_kernel_at(steps[i].kernel);
 
         args.n_epilogue = count_fused(steps + i + 1, header->steps.n - i - 1);
-        r = prepare_step(run, &steps[i], &args, epilogue);
+        r = prepare_step(run, &steps[i], kernel, &args, epilogue);
         if (r)
             break;
         begin_ns = nn_report_begin(run);

@@ -3,20 +3,34 @@
 
 #include "drivers/cpu/kernels/families.h"
 
+#include <assert.h>
+#include <pthread.h>
+
 #define NN_FAMILY(family) &nn_kernels_##family,
 static const struct nn_kernel_family *const families[] = {
 #include "drivers/cpu/kernels/families.def"
     NULL};
 #undef NN_FAMILY
 
+/* All rows, one behind the other: each step of an execution asks for one. */
+enum { MAX_ROWS = 4096 };
+static const struct nn_kernel *rows[MAX_ROWS];
+static uint32_t n_rows;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void list_rows(void)
+{
+    for (size_t f = 0; families[f]; f++)
+        for (size_t i = 0; i < families[f]->n_kernels; i++) {
+            assert(n_rows < MAX_ROWS);
+            rows[n_rows++] = &families[f]->kernels[i];
+        }
+}
+
 const struct nn_kernel *nn_kernel_at(uint32_t index)
 {
-    for (size_t i = 0; families[i]; i++) {
-        if (index < families[i]->n_kernels)
-            return &families[i]->kernels[index];
-        index -= (uint32_t)families[i]->n_kernels;
-    }
-    return NULL;
+    pthread_once(&once, list_rows);
+    return index < n_rows ? rows[index] : NULL;
 }
 
 static bool set_matches(uint32_t set, uint32_t n, const uint32_t *types, uint32_t i)

@@ -127,7 +127,10 @@ NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gem
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
     const float *weights = panel->weights, *bias = gemm->bias + panel->column;
-    size_t n_last = nn_min_size(gemm->n_columns - panel->column - (n_vectors - 1) * LANES, LANES);
+    /* What is stored could be the bounds, as far as compilers know. */
+    const float low = gemm->low, high = gemm->high;
+    const size_t n_columns = gemm->n_columns;
+    size_t n_last = nn_min_size(n_columns - panel->column - (n_vectors - 1) * LANES, LANES);
     nn_vector_f32 sums[NARROW_ROWS][2];
     float *out = tile->out + panel->column;
 
@@ -144,10 +147,10 @@ NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gem
                                       tile->stride, segments->n_elements, weights},
                 n_rows, n_vectors);
 #pragma GCC unroll 12
-    for (size_t i = 0; i < n_rows; i++, out += gemm->n_columns) {
+    for (size_t i = 0; i < n_rows; i++, out += n_columns) {
 #pragma GCC unroll 2
         for (size_t j = 0; j < n_vectors; j++)
-            sums[i][j] = nn_clamp_vector_f32(sums[i][j], gemm->low, gemm->high);
+            sums[i][j] = nn_clamp_vector_f32(sums[i][j], low, high);
         if (n_vectors > 1)
             nn_store_f32(out, sums[i][0]);
         if (n_last == LANES)

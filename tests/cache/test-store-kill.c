@@ -93,15 +93,6 @@ static void get(struct nnhal_store *store)
     ck_assert_int_eq(version_of(store, 'a'), 1);
 }
 
-static const struct deed deeds[] = {
-    {"replace a small value", set_small, false},
-    {"replace a large value", set_large, false},
-    {"set a large value for which another goes", set_another, true},
-    {"remove", remove_large, false},
-    {"clear", clear, false},
-    {"open, get and close", get, true},
-};
-
 static void prepare(void)
 {
     struct nnhal_store *store;
@@ -204,24 +195,63 @@ static void judge(const struct deed *deed, bool is_done)
     nnhal_store_close(store);
 }
 
-TEST(killed_at_each_system_call)
+/* The child is killed at its first system call, then at its second, until it is killed no more. A write
+ * that is the last call is cut in half or not: both if rounds are asked for, else in turn. */
+static void kill_at_each_call(const struct deed *deed)
 {
-    for (size_t i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
-        const struct deed *deed = &deeds[i];
-        bool is_killed = true, is_done;
-        long at = 0;
+    bool are_both = getenv("NN_TEST_ROUNDS") != NULL, is_killed = true, is_done;
+    long at = 0;
 
-        for (at = 1; is_killed; at++) {
-            for (kill_at_half = 0; kill_at_half < 2; kill_at_half++) {
-                prepare();
-                is_killed = do_and_die(deed, at, &is_done);
-                judge(deed, is_done);
-                temp_folder_free(path);
-            }
+    while (is_killed) {
+        at++;
+        for (int half = 0; half < 2; half++) {
+            if (!are_both && half != at % 2)
+                continue;
+            kill_at_half = half;
+            prepare();
+            is_killed = do_and_die(deed, at, &is_done);
+            judge(deed, is_done);
+            temp_folder_free(path);
         }
-        printf("%s: %ld system calls\n", deed->name, at - 2);
-        ck_assert_int_gt(at, 5);
     }
+    printf("%s: %ld system calls\n", deed->name, at - 1);
+    ck_assert_int_gt(at, 5);
+}
+
+TEST(killed_while_a_small_value_is_replaced)
+{
+    kill_at_each_call(&(struct deed){"replace a small value", set_small, false});
+}
+TEST_END
+
+TEST(killed_while_a_large_value_is_replaced)
+{
+    kill_at_each_call(&(struct deed){"replace a large value", set_large, false});
+}
+TEST_END
+
+TEST(killed_while_a_value_is_set_for_which_another_goes)
+{
+    kill_at_each_call(
+        &(struct deed){"set a large value for which another goes", set_another, true});
+}
+TEST_END
+
+TEST(killed_while_a_value_is_removed)
+{
+    kill_at_each_call(&(struct deed){"remove", remove_large, false});
+}
+TEST_END
+
+TEST(killed_while_all_is_cleared)
+{
+    kill_at_each_call(&(struct deed){"clear", clear, false});
+}
+TEST_END
+
+TEST(killed_while_a_store_is_opened_and_read)
+{
+    kill_at_each_call(&(struct deed){"open, get and close", get, true});
 }
 TEST_END
 
@@ -363,5 +393,9 @@ TEST(writers_take_turns)
 }
 TEST_END
 
-CHECK_MAIN("store-kill", killed_at_each_system_call, several_processes_at_once,
-           several_processes_of_which_some_are_killed, writers_take_turns)
+CHECK_MAIN("store-kill", killed_while_a_small_value_is_replaced,
+           killed_while_a_large_value_is_replaced,
+           killed_while_a_value_is_set_for_which_another_goes, killed_while_a_value_is_removed,
+           killed_while_all_is_cleared, killed_while_a_store_is_opened_and_read,
+           several_processes_at_once, several_processes_of_which_some_are_killed,
+           writers_take_turns)

@@ -125,6 +125,47 @@ TEST(descriptors_say_what_they_do_not_take)
 }
 TEST_END
 
+/* z = x + x with the fused activation as an input, which is a scalar. */
+static ANeuralNetworksCompilation *compile_with_scalar(void)
+{
+    const ANeuralNetworksOperandType scalar = rt_scalar(ANEURALNETWORKS_INT32);
+    const uint32_t inputs[] = {0, 1}, outputs[] = {2};
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    rt_add_tensor(model, 4);
+    OK(ANeuralNetworksModel_addOperand(model, &scalar));
+    rt_add_tensor(model, 4);
+    OK(rt_binary(model, ANEURALNETWORKS_ADD, 0, 0, 1, 2));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, outputs));
+    OK(ANeuralNetworksModel_finish(model));
+    return rt_compilation_of(model);
+}
+
+TEST(a_scalar_has_no_dimensions)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemoryDesc *after = NULL, *before = NULL;
+
+    rt_init();
+    compilation = compile_with_scalar();
+    OK(ANeuralNetworksMemoryDesc_create(&after));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(after, compilation, 1, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_setDimensions(after, 1, &four));
+    OK(ANeuralNetworksMemoryDesc_setDimensions(after, 0, NULL));
+    OK(ANeuralNetworksMemoryDesc_finish(after));
+    OK(ANeuralNetworksMemoryDesc_create(&before));
+    OK(ANeuralNetworksMemoryDesc_setDimensions(before, 1, &four));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(before, compilation, 1, 1.0f));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(before, compilation, 0, 1.0f));
+    /* The two roles of one memory are of one type. */
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(before, compilation, 1, 1.0f));
+    ANeuralNetworksMemoryDesc_free(after);
+    ANeuralNetworksMemoryDesc_free(before);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
 TEST(dimensions_set_twice_add_up)
 {
     ANeuralNetworksCompilation *compilation;
@@ -478,10 +519,10 @@ TEST(a_listed_device_gets_no_substitute)
 }
 TEST_END
 
-CHECK_MAIN("domain", descriptors_say_what_they_do_not_take, dimensions_set_twice_add_up,
-           a_memory_needs_a_finished_descriptor, state_goes_from_execution_to_execution,
-           a_memory_is_used_in_its_roles_and_as_a_whole, a_failure_leaves_it_uninitialized,
-           memories_are_copied_to_each_other, a_destination_that_cannot_be_written_is_unmappable,
-           all_may_be_freed_in_any_order, open_dimensions_are_what_was_computed,
-           a_chain_of_fences_passes_it_on, open_dimensions_need_a_device,
-           a_listed_device_gets_no_substitute)
+CHECK_MAIN("domain", descriptors_say_what_they_do_not_take, a_scalar_has_no_dimensions,
+           dimensions_set_twice_add_up, a_memory_needs_a_finished_descriptor,
+           state_goes_from_execution_to_execution, a_memory_is_used_in_its_roles_and_as_a_whole,
+           a_failure_leaves_it_uninitialized, memories_are_copied_to_each_other,
+           a_destination_that_cannot_be_written_is_unmappable, all_may_be_freed_in_any_order,
+           open_dimensions_are_what_was_computed, a_chain_of_fences_passes_it_on,
+           open_dimensions_need_a_device, a_listed_device_gets_no_substitute)

@@ -405,8 +405,9 @@ static void open_dynamic(struct rt_run *run)
 
 TEST(open_dimensions_are_said_by_the_execution)
 {
-    const uint32_t unknown[] = {0};
-    ANeuralNetworksOperandType four = float_type(1, dims4), open = float_type(1, unknown);
+    const uint32_t unknown[] = {0}, dims_huge[] = {0x40000000}, dims_wrap[] = {0x40000004};
+    ANeuralNetworksOperandType four = float_type(1, dims4), open = float_type(1, unknown),
+                               huge = float_type(1, dims_huge), wraps = float_type(1, dims_wrap);
     struct rt_run run = {.x = {1, 2, 3, 4}};
     float z[8] = {0};
     uint32_t value = 0;
@@ -416,6 +417,11 @@ TEST(open_dimensions_are_said_by_the_execution)
     BAD_DATA(ANeuralNetworksExecution_setInput(run.execution, 0, NULL, run.x, 16));
     BAD_DATA(ANeuralNetworksExecution_setInput(run.execution, 0, &open, run.x, 16));
     BAD_DATA(ANeuralNetworksExecution_setInput(run.execution, 0, &four, run.x, 12));
+    /* Products that 32 bits would cut to 0 and to 16. */
+    BAD_DATA(ANeuralNetworksExecution_setInput(run.execution, 0, &huge, run.x, 16));
+    BAD_DATA(ANeuralNetworksExecution_setInput(run.execution, 0, &wraps, run.x, 16));
+    BAD_DATA(ANeuralNetworksExecution_setOutput(run.execution, 0, &huge, z, 16));
+    BAD_DATA(ANeuralNetworksExecution_setOutput(run.execution, 0, &wraps, z, 16));
     OK(ANeuralNetworksExecution_setInput(run.execution, 0, &four, run.x, 16));
     OK(ANeuralNetworksExecution_setInput(run.execution, 1, &four, run.x, 16));
     OK(ANeuralNetworksExecution_setOutput(run.execution, 0, NULL, z, 32)); /* room for more */

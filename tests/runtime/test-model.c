@@ -22,6 +22,9 @@ static ANeuralNetworksModel *empty_model(void)
     return model;
 }
 
+/* Of the maker of a device: not among the names of the NDK. */
+enum { OEM_SCALAR = 10000, OEM_TENSOR = 10001 };
+
 TEST(operands_obey_their_types)
 {
     static const struct {
@@ -70,6 +73,24 @@ TEST(operands_obey_their_types)
                       "case %zu", i);
     BAD_DATA(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 1, NULL, 0, 0));
     BAD_DATA(add_operation(model, ANEURALNETWORKS_TENSOR_FLOAT32, 0, dims, 0, 0));
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
+/* What only a maker's driver knows has a type of its own, and any bytes. */
+TEST(operands_of_a_maker_are_bytes)
+{
+    const uint32_t four[] = {4}, in[] = {0}, out[] = {1};
+    ANeuralNetworksModel *model = empty_model();
+    const uint8_t bytes[8] = {1, 2, 3};
+
+    BAD_DATA(add_operation(model, OEM_SCALAR, 1, four, 0, 0));
+    OK(add_operation(model, OEM_SCALAR, 0, NULL, 0, 0));
+    OK(add_operation(model, OEM_TENSOR, 1, four, 0, 0));
+    OK(ANeuralNetworksModel_setOperandValue(model, 0, bytes, 8));
+    OK(ANeuralNetworksModel_setOperandValue(model, 1, bytes, 4));
+    OK(ANeuralNetworksModel_setOperandValue(model, 1, bytes, 5));
+    BAD_DATA(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, in, 1, out)); /* constants */
     ANeuralNetworksModel_free(model);
 }
 TEST_END
@@ -503,9 +524,10 @@ TEST(shared_subgraphs_are_sent_once)
 }
 TEST_END
 
-CHECK_MAIN("model", operands_obey_their_types, operand_sizes_are_64_bits,
-           finished_models_do_not_change, refused_models_can_only_be_freed, values_must_fit,
-           memory_ranges_are_64_bits, large_values_are_copied_when_they_are_set,
-           the_last_value_counts, channel_scales, operations_are_judged_when_added,
-           a_refused_list_of_arguments_changes_nothing, operations_may_come_in_any_order,
-           graphs_must_be_whole, models_are_values, shared_subgraphs_are_sent_once)
+CHECK_MAIN("model", operands_of_a_maker_are_bytes, operands_obey_their_types,
+           operand_sizes_are_64_bits, finished_models_do_not_change,
+           refused_models_can_only_be_freed, values_must_fit, memory_ranges_are_64_bits,
+           large_values_are_copied_when_they_are_set, the_last_value_counts, channel_scales,
+           operations_are_judged_when_added, a_refused_list_of_arguments_changes_nothing,
+           operations_may_come_in_any_order, graphs_must_be_whole, models_are_values,
+           shared_subgraphs_are_sent_once)

@@ -2,9 +2,12 @@
 #include "ipc/sock.h"
 
 #include "base/cleanup.h"
+#include "base/sys.h"
+#include "base/wait-limit.h"
 
 #include "support/check-main.h"
 #include "support/fds.h"
+#include "support/refuse-call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -209,8 +213,236 @@ TEST(a_service_of_another_user_is_not_trusted)
 }
 TEST_END
 
+/* -- what a kernel refuses ----------------------------------------------------------------- */
+
+static void cannot_listen(void)
+{
+    size_t n_fds = count_fds();
+    int fd = -1;
+
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), -refused.error);
+    ck_assert_int_eq(fd, -1);
+    ck_assert_uint_eq(count_fds(), n_fds);
+    /* Nothing is left that a client would take for a service. */
+    ck_assert_int_eq(nn_sock_connect("/nonexistent/a.sock", &fd),
+                     refused.call == SYS_socket ? -refused.error : NN_SOCK_E_ABSENT);
+}
+
+TEST(a_call_that_fails_leaves_no_socket)
+{
+    static const struct refusal refusals[] = {
+        {SYS_socket, EMFILE}, {SYS_fchmod, EPERM}, {SYS_bind, EROFS},
+        {SYS_chmod, EPERM},   {SYS_listen, ENOMEM}, {SYS_fcntl, EPERM},
+    };
+
+    make_folder();
+    for (size_t i = 0; i < NN_N_ELEMENTS(refusals); i++) {
+        refuse_in_child(refusals[i], cannot_listen);
+        ck_assert_int_eq(access(path, F_OK), -1);
+    }
+    remove_folder();
+}
+TEST_END
+
+/* Between the look and bind(). */
+static void finds_it_taken(void)
+{
+    int fd = -1;
+
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), NN_SOCK_E_BUSY);
+}
+
+/* What a dead service left, where its folder cannot be changed. */
+static void cannot_clear(void)
+{
+    int fd = -1;
+
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), -refused.error);
+    ck_assert_int_eq(access(path, F_OK), 0);
+}
+
+TEST(what_is_in_the_way_is_said)
+{
+    int fd = -1;
+
+    make_folder();
+    refuse_in_child((struct refusal){SYS_bind, EADDRINUSE}, finds_it_taken);
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), 0);
+    close(fd);
+    refuse_in_child((struct refusal){SYS_unlink, EROFS}, cannot_clear);
+    refuse_in_child((struct refusal){SYS_newfstatat, EACCES}, cannot_clear);
+    refuse_in_child((struct refusal){SYS_fcntl, EPERM}, cannot_clear);
+    remove_folder();
+}
+TEST_END
+
+/* Another program's: of a kind that no service of ours listens at. */
+TEST(a_socket_of_streams_is_not_trusted)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int stream = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1;
+
+    make_folder();
+    strcpy(address.sun_path, path);
+    ck_assert_int_eq(bind(stream, (const struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(stream, 1), 0);
+    ck_assert_int_eq(nn_sock_connect(path, &fd), NN_SOCK_E_UNTRUSTED);
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), NN_SOCK_E_UNTRUSTED);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    close(stream);
+    remove_folder();
+}
+TEST_END
+
+TEST(paths_that_lead_nowhere_are_absent)
+{
+    char file[100], below[120];
+    int fd = -1;
+
+    make_folder();
+    snprintf(file, sizeof(file), "%s/file", folder);
+    snprintf(below, sizeof(below), "%s/a.sock", file);
+    close(open(file, O_CREAT | O_WRONLY, 0600));
+    ck_assert_int_eq(nn_sock_connect(below, &fd), NN_SOCK_E_ABSENT);
+    ck_assert_int_eq(nn_sock_listen(below, 0600, &fd), NN_SOCK_E_UNTRUSTED);
+    ck_assert_int_eq(nn_sock_listen("relative.sock", 0600, &fd), NN_SOCK_E_BAD_PATH);
+    /* The root's folder is root's: whoever may, may. */
+    if (geteuid() == 0) {
+        ck_assert_int_eq(nn_sock_listen("/nnhal-test.sock", 0600, &fd), 0);
+        close(fd);
+        unlink("/nnhal-test.sock");
+    }
+    unlink(file);
+    remove_folder();
+}
+TEST_END
+
+static void cannot_connect(void)
+{
+    int fd = -1;
+
+    ck_assert_int_eq(nn_sock_connect(path, &fd), -refused.error);
+    ck_assert_int_eq(fd, -1);
+}
+
+static void cannot_accept(void)
+{
+    int listener = -1, fd = -1;
+
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &listener), 0);
+    ck_assert_int_eq(nn_sock_accept(listener, &fd), -refused.error);
+    ck_assert_int_eq(fd, -1);
+}
+
+TEST(a_connection_that_is_refused_is_an_error)
+{
+    int listener = -1;
+
+    make_folder();
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &listener), 0);
+    refuse_in_child((struct refusal){SYS_connect, EACCES}, cannot_connect);
+    refuse_in_child((struct refusal){SYS_getsockopt, ENOMEM}, cannot_connect);
+    close(listener);
+    refuse_in_child((struct refusal){SYS_accept4, EMFILE}, cannot_accept);
+    remove_folder();
+}
+TEST_END
+
+/* With a backlog that is full, a caller's limit is when it ends; one that has passed ends it at once. */
+TEST(who_may_wait_less_waits_less_for_a_full_backlog)
+{
+    static int fds[4096];
+    struct timespec begin, end;
+    int listener = -1, fd = -1;
+
+    make_folder();
+    memset(fds, -1, sizeof(fds));
+    ck_assert_int_eq(nn_sock_listen(path, 0600, &listener), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    fill_backlog(fds, NN_N_ELEMENTS(fds));
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    nn_wait_limit_narrow(nn_sys_now_ns() + UINT64_C(3600000000000));
+    ck_assert_int_eq(nn_sock_connect(path, &fd), NN_SOCK_E_ABSENT);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    ck_assert_int_lt(end.tv_sec - begin.tv_sec, 60); /* an hour is more than is ever waited */
+    nn_wait_limit_narrow(nn_sys_now_ns() + 20000000);
+    ck_assert_int_eq(nn_sock_connect(path, &fd), NN_SOCK_E_ABSENT);
+    nn_wait_limit_narrow(1);
+    ck_assert_int_eq(nn_sock_connect(path, &fd), NN_SOCK_E_ABSENT);
+    for (size_t i = 0; i < NN_N_ELEMENTS(fds); i++)
+        closep(&fds[i]);
+    close(listener);
+    remove_folder();
+}
+TEST_END
+
+/* -- the other side's pidfd --------------------------------------------------------------------- */
+
+static void watches_by_number(void)
+{
+    struct pollfd end = {.events = POLLIN};
+    int pair[2];
+
+    refuse_call_with(SYS_getsockopt, 2, 77 /* SO_PEERPIDFD */, ENOPROTOOPT);
+    ck_assert_int_eq(nn_sock_pair(pair), 0);
+    ck_assert_int_eq(nn_sock_pidfd(pair[0], &end.fd), 0);
+    ck_assert_int_eq(poll(&end, 1, 0), 0); /* of this process */
+    close(end.fd);
+    refuse_call(SYS_pidfd_open, ESRCH);
+    ck_assert_int_eq(nn_sock_pidfd(pair[0], &end.fd), NN_SOCK_E_ABSENT);
+    refuse_call(SYS_pidfd_open, EMFILE);
+    ck_assert_int_eq(nn_sock_pidfd(pair[0], &end.fd), -EMFILE);
+    refuse_call(SYS_getsockopt, ENOPROTOOPT);
+    ck_assert_int_eq(nn_sock_pidfd(pair[0], &end.fd), -ENOPROTOOPT);
+}
+
+TEST(before_linux_6_5_a_pidfd_is_had_by_number)
+{
+    refuse_in_child((struct refusal){-1, 0}, watches_by_number);
+}
+TEST_END
+
+static void peer_is_gone(void)
+{
+    int pair[2], pidfd = -1;
+
+    ck_assert_int_eq(nn_sock_pair(pair), 0);
+    ck_assert_int_eq(nn_sock_pidfd(pair[0], &pidfd), NN_SOCK_E_ABSENT);
+}
+
+static void peer_cannot_be_had(void)
+{
+    int pair[2], pidfd = -1;
+
+    ck_assert_int_eq(nn_sock_pair(pair), 0);
+    ck_assert_int_eq(nn_sock_pidfd(pair[0], &pidfd), -refused.error);
+}
+
+static void pair_cannot_be_made(void)
+{
+    int pair[2] = {-1, -1};
+
+    ck_assert_int_eq(nn_sock_pair(pair), -refused.error);
+    ck_assert_int_eq(pair[0], -1);
+}
+
+TEST(who_is_gone_has_no_pidfd)
+{
+    static const int errors[] = {ESRCH, EINVAL, ENODATA}; /* by version */
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(errors); i++)
+        refuse_in_child((struct refusal){SYS_getsockopt, errors[i]}, peer_is_gone);
+    refuse_in_child((struct refusal){SYS_getsockopt, EMFILE}, peer_cannot_be_had);
+    refuse_in_child((struct refusal){SYS_socketpair, EMFILE}, pair_cannot_be_made);
+}
+TEST_END
+
 CHECK_MAIN("sock", a_client_reaches_a_service_and_each_knows_the_other,
            one_service_per_path_and_a_dead_one_is_replaced,
            a_service_whose_backlog_is_full_keeps_no_second_one_waiting,
            folders_that_others_can_write_are_not_trusted, the_pidfd_tells_of_the_other_sides_death,
-           a_service_of_another_user_is_not_trusted)
+           a_service_of_another_user_is_not_trusted, a_call_that_fails_leaves_no_socket,
+           what_is_in_the_way_is_said, a_socket_of_streams_is_not_trusted,
+           paths_that_lead_nowhere_are_absent, a_connection_that_is_refused_is_an_error,
+           who_may_wait_less_waits_less_for_a_full_backlog,
+           before_linux_6_5_a_pidfd_is_had_by_number, who_is_gone_has_no_pidfd)

@@ -21,6 +21,8 @@ void __real___gcov_exit(void);
 void __wrap___gcov_exit(void);
 void __real__exit(int code) __attribute__((noreturn));
 void __wrap__exit(int code) __attribute__((noreturn));
+int __real___gcov_execv(const char *path, char *const *arguments);
+int __wrap___gcov_execv(const char *path, char *const *arguments);
 int __real_kill(pid_t pid, int number);
 int __wrap_kill(pid_t pid, int number);
 
@@ -46,6 +48,12 @@ void __wrap__exit(int code)
     if (getpid() == owner)
         __gcov_dump();
     __real__exit(code);
+}
+
+/* Writing adds what the file has to the counters: done twice, it would count all of it twice. */
+int __wrap___gcov_execv(const char *path, char *const *arguments)
+{
+    return getpid() == owner ? __real___gcov_execv(path, arguments) : execv(path, arguments);
 }
 
 /* A process that ends as another has ended. */

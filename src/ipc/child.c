@@ -31,7 +31,7 @@ enum {
     REPORT_FD = 4,         /* its end says that the host has nothing more to report */
     BY_HOST = 1,           /* a report by the host, not by the parent */
     END_TIMEOUT_MS = 1000, /* until a killed process is gone */
-    SAFE_FD = 16,          /* above both, while they are put in place */
+    SAFE_FD = 16,          /* above all of them, while they are put in place */
 };
 
 /* As fork, but the child has no exit signal and comes with a pidfd. */
@@ -133,15 +133,19 @@ static void reset_signals(void)
 /* Leaves standard input empty, standard output and error, HOST_FD, REPORT_FD. */
 static int arrange_fds(int host, int control)
 {
-    int null_fd = nn_sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0);
+    int null_fd = nn_sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0), flags;
 
-    /* Moved up first: in an application that has closed its standard streams, the two may
-     * have the very numbers that dup2 overwrites below. */
+    /* Moved up first: in an application that has closed its standard streams, they may have the
+     * very numbers that dup2 overwrites below. */
+    null_fd = fcntl(null_fd, F_DUPFD, SAFE_FD);
     host = fcntl(host, F_DUPFD, SAFE_FD);
     control = fcntl(control, F_DUPFD, SAFE_FD);
     if (null_fd < 0 || host < 0 || control < 0 || dup2(null_fd, STDIN_FILENO) < 0)
         return nn_error_origin(-errno);
-    if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+    /* What is closed by exec is no standard error: it may be the application's end of the socket, and
+     * a host that held that one would never see it close. */
+    flags = fcntl(STDERR_FILENO, F_GETFD);
+    if (flags < 0 || (flags & FD_CLOEXEC))
         dup2(null_fd, STDERR_FILENO);
     if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || dup2(host, HOST_FD) < 0 ||
         dup2(control, REPORT_FD) < 0)

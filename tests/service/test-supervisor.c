@@ -8,6 +8,7 @@
 
 #include "support/check-main.h"
 #include "support/fds.h"
+#include "support/refuse-call.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -333,7 +335,139 @@ TEST(the_socket_is_open_in_the_drivers_process_alone)
 }
 TEST_END
 
+/* -- what a kernel refuses --------------------------------------------------------------------- */
+
+static void driver_starts_and_ends(void)
+{
+    int status = await_end(start(&plain, print_and_end), "one? two\n");
+
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 7);
+}
+
+TEST(without_close_range_the_drivers_process_has_nothing_else_open)
+{
+    refuse_in_child((struct refusal){SYS_close_range, ENOSYS}, driver_starts_and_ends);
+}
+TEST_END
+
+/* No driver is left without a supervisor, and this process can be terminated. */
+static void cannot_split(void)
+{
+    struct nn_supervisor supervisor = plain;
+    sigset_t mask;
+
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    ck_assert_int_eq(nn_supervisor_split(&supervisor), -refused.error);
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    ck_assert(!sigismember(&mask, SIGTERM) && !sigismember(&mask, SIGINT));
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
+}
+
+TEST(a_driver_that_cannot_be_supervised_does_not_run)
+{
+    static const struct refusal refusals[] = {
+        {SYS_pipe2, EMFILE},     {SYS_socketpair, EMFILE},  {SYS_clone, EAGAIN},
+        {SYS_signalfd4, EMFILE}, {SYS_pidfd_open, ENOSYS},
+    };
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(refusals); i++)
+        refuse_in_child(refusals[i], cannot_split);
+}
+TEST_END
+
+static void cannot_report(void)
+{
+    struct nn_supervisor supervisor = plain;
+    int pair[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    close(pair[1]);
+    supervisor.report_fd = pair[0];
+    ck_assert_int_eq(nn_supervisor_split(&supervisor), -EPIPE);
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
+}
+
+TEST(who_started_it_has_to_be_told)
+{
+    refuse_in_child((struct refusal){-1, 0}, cannot_report);
+}
+TEST_END
+
+/* The supervisor sees that it has ended. */
+static void driver_gives_up(void)
+{
+    int status = await_end(start(&plain, print_and_end), "");
+
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+}
+
+TEST(a_process_that_cannot_be_arranged_ends)
+{
+    static const struct refusal refusals[] = {{SYS_openat, EMFILE}};
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(refusals); i++)
+        refuse_in_child(refusals[i], driver_gives_up);
+}
+TEST_END
+
+static int refuse(void *ctx, const struct nn_supervisor_request *request, int *ret_fd)
+{
+    *ret_fd = memfd_create("of no use", MFD_CLOEXEC);
+    return -EADDRINUSE;
+}
+
+static int ask_once(struct nn_supervisor *supervisor)
+{
+    const struct nn_supervisor_request ready = {.what = NN_SUPERVISOR_READY};
+    int fd = -1, next = dup(STDIN_FILENO);
+
+    close(next);
+    if (nn_supervisor_ask(supervisor, &ready, &fd) != -EADDRINUSE || fd != -1)
+        return 1;
+    return dup(STDIN_FILENO) == next ? 0 : 2; /* what came with it is closed */
+}
+
+TEST(an_answer_may_be_an_error)
+{
+    struct nn_supervisor form = plain;
+
+    form.answer = refuse;
+    ck_assert_int_eq(await_end(start(&form, ask_once), ""), 0);
+}
+TEST_END
+
+/* What the test's own death leaves: a supervisor whose errors nobody reads. */
+static int print_without_reader(struct nn_supervisor *supervisor)
+{
+    close(supervisor->line_fd); /* asks nothing, either */
+    for (int i = 0; i < 1000; i++)
+        dprintf(STDOUT_FILENO, "a line that nobody reads\n");
+    return 3;
+}
+
+TEST(that_nobody_reads_what_is_printed_ends_nothing)
+{
+    int status;
+    pid_t pid;
+
+    signal(SIGPIPE, SIG_IGN);
+    pid = start(&plain, print_without_reader);
+    close(numbers[0]);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 3);
+}
+TEST_END
+
 CHECK_MAIN("supervisor", it_ends_as_the_drivers_process_ends, it_ends_by_the_same_signal,
            it_passes_termination_on, the_drivers_process_ends_with_it,
            it_answers_requests_and_no_others, termination_that_is_ignored_is_insisted_on,
-           no_flood_keeps_it_from_its_clients_end, the_socket_is_open_in_the_drivers_process_alone)
+           no_flood_keeps_it_from_its_clients_end, the_socket_is_open_in_the_drivers_process_alone,
+           without_close_range_the_drivers_process_has_nothing_else_open,
+           a_driver_that_cannot_be_supervised_does_not_run, who_started_it_has_to_be_told,
+           a_process_that_cannot_be_arranged_ends, an_answer_may_be_an_error,
+           that_nobody_reads_what_is_printed_ends_nothing)

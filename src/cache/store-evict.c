@@ -39,6 +39,18 @@ static uint64_t bytes_of_others(const struct nnhal_store *store, const struct ro
     return store->state.n_bytes - room->old->n_bytes;
 }
 
+/* Whether the state's sums can be those of the others: else no eviction would ever make room. */
+static bool has_sound_sums(const struct nnhal_store *store, const struct room *room)
+{
+    const struct nn_store_state *state = &store->state;
+
+    if (state->n_entries < (room->old->id ? 1 : 0) || state->n_bytes < room->old->n_bytes ||
+        state->file_bytes < room->old->file_bytes)
+        return false;
+    return count_others(store, room) > 0 || (state->n_bytes == room->old->n_bytes &&
+                                             state->file_bytes == room->old->file_bytes);
+}
+
 /* What the sum of the others is brought down to if the new entry does not fit; false: it is
  * refused. */
 static bool choose_target(const struct nnhal_store *store, uint64_t n_bytes, uint64_t *ret_target)
@@ -124,11 +136,15 @@ bool nn_store_evict(struct nnhal_store *store, const struct nn_store_row *old,
         .n_pages = (db_bytes + RECORD_BYTES) / USABLE_BYTES + 1 + SPARE_PAGES,
     };
 
+    if (!has_sound_sums(store, &room))
+        return nn_store_declare_damaged(store);
     /* What an empty directory has no room for evicts nothing. */
     *ret_fits = room.file_bytes + (room.n_pages + EMPTY_PAGES) * NN_STORE_BLOCK_BYTES <=
                 store->max_disk_bytes;
     if (!*ret_fits)
         return true;
-    return evict_for_total(store, &room, ret_fits) &&
-           (!*ret_fits || evict_for_disk(store, &room, ret_fits));
+    if (!evict_for_total(store, &room, ret_fits) ||
+        (*ret_fits && !evict_for_disk(store, &room, ret_fits)))
+        return false;
+    return has_sound_sums(store, &room) || nn_store_declare_damaged(store);
 }

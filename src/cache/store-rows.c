@@ -76,7 +76,7 @@ static sqlite3_stmt *statement_of(struct nnhal_store *store, unsigned i)
     return nn_db_statement(&store->db, i, sql[i]);
 }
 
-static bool declare_damaged(struct nnhal_store *store)
+bool nn_store_declare_damaged(struct nnhal_store *store)
 {
     store->db.failure = SQLITE_CORRUPT;
     return false;
@@ -308,7 +308,7 @@ static bool take_row(struct nnhal_store *store, sqlite3_stmt *statement, struct 
     /* Numbers of a row that SQLite thinks whole may still be nonsense: they become sizes and
      * names. */
     if (row->id <= 0 || sqlite3_column_bytes(statement, 3) != NN_HASH_BYTES)
-        return declare_damaged(store);
+        return nn_store_declare_damaged(store);
     return copy_blob(store, statement, 3, row->hash.bytes, NN_HASH_BYTES);
 }
 
@@ -341,7 +341,7 @@ static bool take_found(struct nnhal_store *store, sqlite3_stmt *statement,
         return false;
     if (found->row.n_bytes < found->n_key ||
         (!found->row.file_bytes && found->row.n_bytes != found->n_key + n_value))
-        return declare_damaged(store);
+        return nn_store_declare_damaged(store);
     if (found->row.file_bytes)
         found->fd = nn_store_file_open(store, found->row.id, found->row.n_bytes - found->n_key);
     return true;
@@ -443,7 +443,7 @@ bool nn_store_choose_victim(struct nnhal_store *store, int64_t but_not,
             (!ret_row->id && !choose_from(store, but_not, 0, ret_row)))
             return false;
     }
-    return ret_row->id > 0 || declare_damaged(store); /* the state says that there is one */
+    return ret_row->id > 0 || nn_store_declare_damaged(store); /* the state says that there is one */
 }
 
 /* -- changing ------------------------------------------------------------------------------ */
@@ -481,7 +481,7 @@ bool nn_store_delete(struct nnhal_store *store, const struct nn_store_row *row)
         return false;
     if (sqlite3_changes(store->db.sqlite) != 1 || !state->n_entries ||
         state->n_bytes < row->n_bytes || state->file_bytes < row->file_bytes)
-        return declare_damaged(store);
+        return nn_store_declare_damaged(store);
     state->n_entries--;
     state->n_bytes -= row->n_bytes;
     state->file_bytes -= row->file_bytes;
@@ -512,7 +512,7 @@ bool nn_store_pages(struct nnhal_store *store, uint64_t *ret_n_pages, uint64_t *
 {
     return read_number(store, PAGE_COUNT, ret_n_pages) &&
            read_number(store, FREE_COUNT, ret_n_free) &&
-           (*ret_n_free <= *ret_n_pages || declare_damaged(store));
+           (*ret_n_free <= *ret_n_pages || nn_store_declare_damaged(store));
 }
 
 bool nn_store_check(struct nnhal_store *store)
@@ -523,9 +523,9 @@ bool nn_store_check(struct nnhal_store *store)
     bool is_whole = false;
 
     if (r == SQLITE_ROW && sqlite3_column_bytes(statement, 0) != sizeof(text))
-        declare_damaged(store);
+        nn_store_declare_damaged(store);
     else if (r == SQLITE_ROW && copy_blob(store, statement, 0, text, sizeof(text)))
-        is_whole = memcmp(text, "ok", sizeof(text)) == 0 || declare_damaged(store);
+        is_whole = memcmp(text, "ok", sizeof(text)) == 0 || nn_store_declare_damaged(store);
     nn_db_reset(statement);
     return is_whole;
 }
@@ -546,7 +546,7 @@ static bool add_row(struct nnhal_store *store, sqlite3_stmt *statement, struct n
     entry.file = row.file_bytes ? (uint64_t)row.id : 0;
     entry.n_key = (uint32_t)sqlite3_column_bytes(statement, 6);
     if (entry.key_bytes > row.n_bytes || entry.n_key > sizeof(entry.key))
-        return declare_damaged(store);
+        return nn_store_declare_damaged(store);
     if (!copy_blob(store, statement, 6, entry.key, entry.n_key))
         return false;
     if ((rows->n & (rows->n - 1)) == 0) {

@@ -134,6 +134,10 @@ bool nn_store_insert(struct nnhal_store *store, const struct nn_store_key *key,
                      const struct nn_store_row *row, const void *value);
 bool nn_store_delete(struct nnhal_store *store, const struct nn_store_row *row);
 
+/* nn_store_declare_damaged() - the database says what cannot be: as if SQLite had found it damaged.
+ * Returns: false. */
+bool nn_store_declare_damaged(struct nnhal_store *store);
+
 /* nn_store_pages() - of the database's file, and those of them that are free. */
 bool nn_store_pages(struct nnhal_store *store, uint64_t *ret_n_pages, uint64_t *ret_n_free);
 

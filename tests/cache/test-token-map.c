@@ -7,7 +7,9 @@
 #include "temp-folder.h"
 #include "support/check-main.h"
 #include "support/kill-at.h"
+#include "support/refuse-call.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -498,9 +501,210 @@ TEST(a_record_that_is_half_written_is_looked_at_again)
 }
 TEST_END
 
+/* -- what is in the way -------------------------------------------------------------------- */
+
+/* A process that was stopped while it put. */
+TEST(a_lock_that_is_never_given_back_costs_a_put_and_no_get)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char file[FILE_BYTES];
+    struct nn_token_map *map;
+    int fd;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    map_file(0, file);
+    fd = open(file, O_RDWR);
+    ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    ck_assert_int_eq(token_put(map, 1, 2, 0), -EIO);
+    ck_assert(token_get(map, 1, 1, 0, 0));
+    ck_assert(!token_get(map, 1, 2, 0, 0));
+    close(fd);
+    ck_assert_int_eq(token_put(map, 1, 2, 0), 0);
+    ck_assert(token_get(map, 1, 2, 0, 0));
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
+static struct nn_token_map *opened;
+
+static void puts_nothing(void)
+{
+    const struct nn_hash epoch = number_hash(0), fresh = number_hash(9);
+    struct nn_token_map *map = NULL;
+
+    ck_assert_int_eq(nn_token_map_open(path, &epoch, &map), 0);
+    ck_assert_int_eq(token_put(map, 1, 2, 0), -EIO);
+    ck_assert(token_get(map, 1, 1, 0, 0));
+    ck_assert(!token_get(map, 1, 2, 0, 0));
+    nn_token_map_free(map);
+    ck_assert_int_eq(nn_token_map_open(path, &fresh, &map), -EIO);
+}
+
+TEST(a_file_system_without_locks_gives_what_is_there)
+{
+    temp_folder_new(path);
+    opened = epoch_open(0);
+    ck_assert_int_eq(token_put(opened, 1, 1, 0), 0);
+    refuse_in_child((struct refusal){SYS_fcntl, ENOLCK}, puts_nothing);
+    nn_token_map_free(opened);
+    temp_folder_free(path);
+}
+TEST_END
+
+/* As on a disk that is mounted to be read. */
+static int open_to_read(int dir_fd, const char *file, int flags, unsigned mode)
+{
+    int fd;
+
+    if ((flags & O_ACCMODE) != O_RDONLY)
+        return -refused.error;
+    fd = openat(dir_fd, file, flags | O_CLOEXEC, mode);
+    return fd < 0 ? -errno : fd;
+}
+
+TEST(a_map_on_a_disk_that_is_read_only_is_read)
+{
+    static const struct nn_sys_fakes fakes = {.openat = open_to_read};
+    static const int errors[] = {EROFS, EACCES};
+    struct nn_token_map *map;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    nn_token_map_free(map);
+    nn_sys_fakes = &fakes;
+    for (size_t i = 0; i < 2; i++) {
+        refused.error = errors[i];
+        map = epoch_open(0);
+        ck_assert_int_eq(token_put(map, 1, 2, 0), -EIO);
+        ck_assert(token_get(map, 1, 1, 0, 0));
+        nn_token_map_free(map);
+    }
+    nn_sys_fakes = NULL;
+    temp_folder_free(path);
+}
+TEST_END
+
+static void keeps_the_link(void)
+{
+    const struct nn_hash epoch = number_hash(0);
+    struct nn_token_map *map = NULL;
+
+    ck_assert_int_eq(nn_token_map_open(path, &epoch, &map), -EIO);
+    ck_assert_ptr_null(map);
+}
+
+TEST(what_cannot_be_removed_is_not_followed)
+{
+    char file[FILE_BYTES], target[FILE_BYTES];
+    struct stat status;
+
+    temp_folder_new(path);
+    map_file(0, file);
+    snprintf(target, sizeof(target), "%s/target", path);
+    close(open(target, O_CREAT | O_WRONLY, 0600));
+    ck_assert_int_eq(symlink(target, file), 0);
+    refuse_in_child((struct refusal){SYS_unlinkat, EPERM}, keeps_the_link);
+    ck_assert_int_eq(stat(target, &status), 0);
+    ck_assert_int_eq(status.st_size, 0);
+    temp_folder_free(path);
+}
+TEST_END
+
+TEST(where_its_folder_cannot_be_made_again_the_open_map_goes_on)
+{
+    const struct nn_hash epoch = number_hash(0);
+    struct nn_token_map *map, *other = NULL;
+    char file[FILE_BYTES];
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    map_file(0, file);
+    ck_assert_int_eq(unlink(file), 0);
+    ck_assert_int_eq(rmdir(path), 0);
+    close(open(path, O_CREAT | O_WRONLY, 0600)); /* in its place */
+    ck_assert_int_eq(token_put(map, 1, 2, 0), 0);
+    ck_assert(token_get(map, 1, 1, 0, 0));
+    ck_assert(token_get(map, 1, 2, 0, 0));
+    ck_assert(!token_get(map, 1, 3, 0, 0));
+    ck_assert_int_eq(nn_token_map_open(path, &epoch, &other), -EIO);
+    nn_token_map_free(map);
+    unlink(path);
+}
+TEST_END
+
+/* -- in a sandbox ------------------------------------------------------------------------------ */
+
+TEST(a_descriptor_of_another_file_is_no_map)
+{
+    const struct nn_hash epoch = number_hash(0), other = number_hash(1);
+    struct nn_token_map *map, *adopted = NULL;
+    int fd;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    fd = nn_token_map_take_fd(map);
+    nn_token_map_free(map);
+    ck_assert_int_eq(nn_token_map_adopt(fd, &other, &adopted), -EIO);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), -1); /* consumed */
+    fd = open("/dev/null", O_RDWR);
+    ck_assert_int_eq(nn_token_map_adopt(fd, &epoch, &adopted), -EIO);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+    ck_assert_ptr_null(adopted);
+    temp_folder_free(path);
+}
+TEST_END
+
+/* The record of token 1, as a hostile process would write it. */
+static void write_age(const char *file, uint64_t age)
+{
+    static uint8_t bytes[5 << 20];
+    int fd = open(file, O_RDWR);
+    ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+    uint64_t sum;
+
+    for (ssize_t at = 4096; at + 128 <= n; at += 128)
+        if (bytes[at + 96] || bytes[at]) {
+            memcpy(bytes + at + 96, &age, sizeof(age));
+            sum = nn_hash_checksum(bytes + at, 112);
+            memcpy(bytes + at + 112, &sum, sizeof(sum));
+            ck_assert_int_eq(pwrite(fd, bytes + at, 128, at), 128);
+        }
+    close(fd);
+}
+
+TEST(the_oldest_age_there_is_ends_nothing)
+{
+    char file[FILE_BYTES];
+    struct nn_token_map *map;
+
+    temp_folder_new(path);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
+    map_file(0, file);
+    write_age(file, UINT64_MAX);
+    ck_assert(token_get(map, 1, 1, 0, 0));
+    for (uint32_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(token_put(map, 1, 1, i), 0);
+        ck_assert(token_get(map, 1, 1, i, i));
+    }
+    nn_token_map_free(map);
+    temp_folder_free(path);
+}
+TEST_END
+
 CHECK_MAIN("token-map", a_token_stands_for_what_was_put, maps_of_old_builds_go_when_one_is_made,
            a_user_cannot_push_out_another, processes_put_at_once,
            a_token_that_is_being_put_is_known, an_adopted_map_is_the_same_map, killed_at_each_call,
            a_folder_that_vanishes_is_made_again, a_link_or_another_kind_of_file_is_replaced,
            a_map_that_cannot_be_written_is_read, a_record_that_was_moved_is_unknown,
-           a_record_that_is_half_written_is_looked_at_again)
+           a_record_that_is_half_written_is_looked_at_again,
+           a_lock_that_is_never_given_back_costs_a_put_and_no_get,
+           a_file_system_without_locks_gives_what_is_there,
+           a_map_on_a_disk_that_is_read_only_is_read, what_cannot_be_removed_is_not_followed,
+           where_its_folder_cannot_be_made_again_the_open_map_goes_on,
+           a_descriptor_of_another_file_is_no_map, the_oldest_age_there_is_ends_nothing)

@@ -69,7 +69,9 @@ static void spoil_entries(bool must_stay)
         } else {
             int fd = openat(dirfd(dir), entry->d_name, O_RDWR | O_CLOEXEC);
 
-            if (fd >= 0 && ftruncate(fd, status.st_size / 2) == 0)
+            if (fd >= 0 && ftruncate(fd, status.st_size / 2) < 0)
+                unlinkat(dirfd(dir), entry->d_name, 0);
+            if (fd >= 0)
                 close(fd);
         }
     }

@@ -315,6 +315,24 @@ int nn_sys_futex_wake(const uint32_t *word, int n_waiters, bool is_shared)
     return r < 0 ? nn_error_origin(-errno) : (int)r;
 }
 
+void nn_sys_wake(int fd)
+{
+    const uint64_t one = 1;
+    int saved = errno;
+
+    (void)!write(fd, &one, sizeof(one));
+    errno = saved;
+}
+
+void nn_sys_wake_drain(int fd)
+{
+    uint64_t word;
+    int saved = errno;
+
+    (void)!read(fd, &word, sizeof(word));
+    errno = saved;
+}
+
 uint64_t nn_sys_now_ns(void)
 {
     struct timespec now;

@@ -93,6 +93,12 @@ int nn_sys_futex_waitv(const struct nn_sys_futex *futexes, size_t n_futexes, uin
 
 int nn_sys_futex_wake(const uint32_t *word, int n_waiters, bool is_shared);
 
+/* nn_sys_wake() - wakes who polls an eventfd that does not block; nn_sys_wake_drain() - until the next
+ * time. Neither is interrupted or fails: a counter that is full or empty has the same effect. In a
+ * signal handler, too; errno stays. */
+void nn_sys_wake(int fd);
+void nn_sys_wake_drain(int fd);
+
 /* nn_sys_now_ns() - CLOCK_MONOTONIC. */
 uint64_t nn_sys_now_ns(void);
 

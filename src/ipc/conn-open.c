@@ -179,7 +179,7 @@ static int conn_start(struct nn_conn *conn)
 
     if (r < 0)
         return nn_error_trace(r);
-    conn->wake_fd = eventfd(0, EFD_CLOEXEC);
+    conn->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (conn->wake_fd < 0)
         return nn_error_origin(-errno);
     r = nn_thread_start("nnhal-events", events_main, conn, &conn->thread);
@@ -218,8 +218,6 @@ int nn_conn_open(int fd, int pidfd, const struct nn_hello *hello, uint64_t timeo
 
 struct nn_conn *nn_conn_close(struct nn_conn *conn)
 {
-    uint64_t one = 1;
-
     if (!conn)
         return NULL;
     if (nn_conn_is_foreign(conn))
@@ -233,8 +231,7 @@ struct nn_conn *nn_conn_close(struct nn_conn *conn)
         pthread_cond_wait(&conn->room, &conn->lock);
     pthread_mutex_unlock(&conn->lock);
     if (conn->has_thread) {
-        while (write(conn->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-            ;
+        nn_sys_wake(conn->wake_fd);
         pthread_join(conn->thread, NULL);
     }
     pthread_cond_destroy(&conn->room);

@@ -332,14 +332,6 @@ void nn_peer_settle(struct nn_peer *peer)
     pthread_mutex_unlock(&peer->lock);
 }
 
-static void peer_wake_loop(const struct nn_peer *peer)
-{
-    uint64_t one = 1;
-
-    while (write(peer->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-        ;
-}
-
 /* Sends at once if nothing is queued before it; under the lock. */
 static int send_or_queue(struct nn_peer *peer, bool is_event, struct nn_packet_header header,
                          const struct nn_packet_out *out)
@@ -354,7 +346,7 @@ static int send_or_queue(struct nn_peer *peer, bool is_event, struct nn_packet_h
         r = queue_add(peer, queue, header, out);
         /* The loop is in poll() and asks for POLLOUT only when it has looked at the queue
          * again. */
-        peer_wake_loop(peer);
+        nn_sys_wake(peer->wake_fd);
         if (r == NN_PEER_E_FULL)
             peer_shut_down(peer);
         return r;
@@ -433,7 +425,7 @@ void nn_peer_end(struct nn_peer *peer)
     pthread_mutex_lock(&peer->lock);
     peer_shut_down(peer);
     pthread_mutex_unlock(&peer->lock);
-    peer_wake_loop(peer);
+    nn_sys_wake(peer->wake_fd);
 }
 
 bool nn_peer_has_ended(struct nn_peer *peer)

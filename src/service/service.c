@@ -134,14 +134,6 @@ int nn_service_new(struct nn_host *host, struct nn_service **ret_service)
     return 0;
 }
 
-static void service_drain(int wake_fd)
-{
-    uint64_t word;
-
-    while (read(wake_fd, &word, sizeof(word)) < 0 && errno == EINTR)
-        ;
-}
-
 /* Every session that was ended wakes the loop once more when it is freed. */
 static void wait_for_sessions(struct nn_service *service)
 {
@@ -149,7 +141,7 @@ static void wait_for_sessions(struct nn_service *service)
 
     while (__atomic_load_n(&service->context.n_sessions, __ATOMIC_SEQ_CST) > 0) {
         poll(&wake, 1, -1);
-        service_drain(wake.fd);
+        nn_sys_wake_drain(wake.fd);
     }
 }
 
@@ -294,7 +286,7 @@ int nn_service_run(struct nn_service *service)
         }
         now_ns = nn_sys_now_ns();
         if (service->fds[0].revents)
-            service_drain(service->context.wake_fd);
+            nn_sys_wake_drain(service->context.wake_fd);
         /* Before accepting: a new session has no entry in the array yet. */
         step_sessions(service, now_ns);
         if (service->fds[1].revents)
@@ -303,14 +295,9 @@ int nn_service_run(struct nn_service *service)
     return 0;
 }
 
-/* Runs in a signal handler: an atomic store and write, and errno as it was. */
+/* Runs in a signal handler. */
 void nn_service_stop(struct nn_service *service)
 {
-    uint64_t one = 1;
-    int saved = errno;
-
     __atomic_store_n(&service->is_stopping, true, __ATOMIC_SEQ_CST);
-    while (write(service->context.wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-        ;
-    errno = saved;
+    nn_sys_wake(service->context.wake_fd);
 }

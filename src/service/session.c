@@ -64,7 +64,6 @@ static void close_session(struct nn_job *job)
 {
     struct nn_service_session *session = NN_CONTAINER_OF(job, struct nn_service_session, close);
     struct nn_service_session_context *context = session->context;
-    uint64_t one = 1;
 
     session->hal = nn_hal_close(session->hal);
     session->peer = nn_peer_free(session->peer);
@@ -74,8 +73,7 @@ static void close_session(struct nn_job *job)
     free(session);
     give_heap_back();
     __atomic_sub_fetch(&context->n_sessions, 1, __ATOMIC_SEQ_CST);
-    while (write(context->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-        ;
+    nn_sys_wake(context->wake_fd);
 }
 
 static void session_unref(struct nn_service_session *session)
@@ -125,7 +123,6 @@ struct nn_service_session *nn_service_session_end(struct nn_service_session *ses
 static void call_free(struct call *call)
 {
     struct nn_service_session *session = call->session;
-    uint64_t one = 1;
 
     nn_service_quota_release(session->user, call->n_bytes, call->n_fds);
     nn_packet_done(&call->packet);
@@ -134,8 +131,7 @@ static void call_free(struct call *call)
     __atomic_sub_fetch(&session->n_calls, 1, __ATOMIC_SEQ_CST);
     /* Pairs with the loop, which says that it pauses before it counts again. */
     if (__atomic_exchange_n(&session->context->is_paused, 0, __ATOMIC_SEQ_CST))
-        while (write(session->context->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-            ;
+        nn_sys_wake(session->context->wake_fd);
     session_unref(session);
 }
 

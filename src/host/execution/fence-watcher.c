@@ -41,14 +41,6 @@ void nn_fence_watcher_unlock(struct nn_fence_watcher *watcher)
     pthread_mutex_unlock(&watcher->lock);
 }
 
-static void watcher_wake(const struct nn_fence_watcher *watcher)
-{
-    uint64_t one = 1;
-
-    /* Fails only if the counter is full: then the thread is being woken. */
-    (void)!write(watcher->wake_fd, &one, sizeof(one));
-}
-
 /* -- the list of what is in progress; under the lock --------------------------- */
 
 static void link_fenced(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
@@ -280,13 +272,11 @@ static int timeout_ms(uint64_t due_ns)
 static void check_events(struct nn_fence_watcher *watcher, const struct epoll_event *events,
                          int n_events, struct nn_fenced **graveyard)
 {
-    uint64_t count;
-
     for (int i = 0; i < n_events; i++) {
         struct nn_fenced_wait *wait = events[i].data.ptr;
 
         if (!wait) {
-            (void)!read(watcher->wake_fd, &count, sizeof(count));
+            nn_sys_wake_drain(watcher->wake_fd);
         } else if (wait->fd >= 0 && !check_wait(watcher, wait->fenced, wait)) {
             wait->fenced->next = *graveyard;
             *graveyard = wait->fenced;
@@ -419,7 +409,7 @@ void nn_fence_watcher_launch(struct nn_fence_watcher *watcher, struct nn_fenced 
     if (!is_begun)
         fenced_release(fenced);
     else if (has_deadline)
-        watcher_wake(watcher);
+        nn_sys_wake(watcher->wake_fd);
 }
 
 /* -- what a device has ----------------------------------------------------------------- */
@@ -435,7 +425,7 @@ bool nn_fence_watcher_admit(struct nn_fence_watcher *watcher, struct nn_fenced *
     has_deadline = fenced->due_ns != NNHAL_NO_TIME;
     nn_fence_watcher_unlock(watcher);
     if (has_deadline)
-        watcher_wake(watcher);
+        nn_sys_wake(watcher->wake_fd);
     return !is_cancelled;
 }
 
@@ -470,7 +460,7 @@ void nn_fence_watcher_cancel(struct nn_host_session *session)
         if (fenced->session == session)
             __atomic_store_n(&fenced->is_cancelled, 1, __ATOMIC_RELAXED);
     nn_fence_watcher_unlock(watcher);
-    watcher_wake(watcher);
+    nn_sys_wake(watcher->wake_fd);
 }
 
 /* -- making and ending ------------------------------------------------------------------- */
@@ -540,7 +530,7 @@ struct nn_fence_watcher *nn_fence_watcher_free(struct nn_fence_watcher *watcher)
     nn_fence_watcher_lock(watcher);
     watcher->is_stopping = true;
     nn_fence_watcher_unlock(watcher);
-    watcher_wake(watcher);
+    nn_sys_wake(watcher->wake_fd);
     pthread_join(watcher->thread, NULL);
     watcher_done(watcher);
     return NULL;

@@ -47,8 +47,8 @@ static bool has_sound_sums(const struct nnhal_store *store, const struct room *r
     if (state->n_entries < (room->old->id ? 1 : 0) || state->n_bytes < room->old->n_bytes ||
         state->file_bytes < room->old->file_bytes)
         return false;
-    return count_others(store, room) > 0 || (state->n_bytes == room->old->n_bytes &&
-                                             state->file_bytes == room->old->file_bytes);
+    return count_others(store, room) > 0 ||
+           (state->n_bytes == room->old->n_bytes && state->file_bytes == room->old->file_bytes);
 }
 
 /* What the sum of the others is brought down to if the new entry does not fit; false: it is

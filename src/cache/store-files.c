@@ -57,8 +57,8 @@ static bool lock_temporary(int fd)
     struct stat status;
 
     /* Where files cannot be locked no sweep takes one. */
-    return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-           fstat(fd, &status) == 0 && status.st_nlink > 0;
+    return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && fstat(fd, &status) == 0 &&
+           status.st_nlink > 0;
 }
 
 /* Each try loses against one sweep at most; a folder is swept when it is opened. */

@@ -443,7 +443,8 @@ bool nn_store_choose_victim(struct nnhal_store *store, int64_t but_not,
             (!ret_row->id && !choose_from(store, but_not, 0, ret_row)))
             return false;
     }
-    return ret_row->id > 0 || nn_store_declare_damaged(store); /* the state says that there is one */
+    return ret_row->id > 0 ||
+           nn_store_declare_damaged(store); /* the state says that there is one */
 }
 
 /* -- changing ------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A database that SQLite takes for whole and that says what no store wrote: of closed stores, and of
- * one in use. Whatever it says, a key has the value that was set, or none; and the store serves on.
+ * one in use. A key has the value that was set, or none; and the store serves on.
  * Others that hold its locks, or take its folder away, cost a call at most. */
 #include "temp-folder.h"
 #include "support/check-main.h"
@@ -420,5 +420,4 @@ CHECK_MAIN("store-nonsense", nonsense_in_a_closed_store_costs_entries_at_most,
            a_folder_that_cannot_be_locked_costs_fairness_only,
            behind_a_sandbox_the_open_store_serves,
            where_its_folder_cannot_be_made_again_the_open_store_serves,
-           without_random_numbers_nothing_is_set,
-           options_and_sizes_that_make_no_sense_are_refused)
+           without_random_numbers_nothing_is_set, options_and_sizes_that_make_no_sense_are_refused)

@@ -231,7 +231,7 @@ static void cannot_listen(void)
 TEST(a_call_that_fails_leaves_no_socket)
 {
     static const struct refusal refusals[] = {
-        {SYS_socket, EMFILE}, {SYS_fchmod, EPERM}, {SYS_bind, EROFS},
+        {SYS_socket, EMFILE}, {SYS_fchmod, EPERM},  {SYS_bind, EROFS},
         {SYS_chmod, EPERM},   {SYS_listen, ENOMEM}, {SYS_fcntl, EPERM},
     };
 
@@ -306,7 +306,7 @@ TEST(paths_that_lead_nowhere_are_absent)
     ck_assert_int_eq(nn_sock_connect(below, &fd), NN_SOCK_E_ABSENT);
     ck_assert_int_eq(nn_sock_listen(below, 0600, &fd), NN_SOCK_E_UNTRUSTED);
     ck_assert_int_eq(nn_sock_listen("relative.sock", 0600, &fd), NN_SOCK_E_BAD_PATH);
-    /* The root's folder is root's: whoever may, may. */
+    /* A folder whose path ends with its slash. */
     if (geteuid() == 0) {
         ck_assert_int_eq(nn_sock_listen("/nnhal-test.sock", 0600, &fd), 0);
         close(fd);

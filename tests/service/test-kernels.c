@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Older kernels, and containers that refuse calls: what is not there is left out and said, or ends the
- * attempt; a driver is never let in behind a wall with a hole that nobody was told of. */
+ * attempt; no driver is let in behind a wall with a hole that is not in the log. */
 #include "service/root.h"
 #include "service/sandbox.h"
 

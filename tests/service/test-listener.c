@@ -2,6 +2,8 @@
 /* Where a service listens: at its path, in the usual place, or at what systemd passed to it. */
 #include "service/listener.h"
 
+#include <nnhal/service.h>
+
 #include "ipc/sock.h"
 #include "service/activation.h"
 #include "support/check-main.h"
@@ -240,7 +242,24 @@ TEST(the_manager_is_told_at_its_path_or_abstract_name)
 }
 TEST_END
 
+/* -- who starts it ----------------------------------------------------------------------------- */
+
+TEST(the_program_of_a_service_is_found_where_it_fits)
+{
+    char found[16] = "";
+
+    setenv("NNHAL_HOST", "/bin/sh", 1);
+    ck_assert_int_eq(nnhal_find_host(found, sizeof("/bin/sh")), 0);
+    ck_assert_str_eq(found, "/bin/sh");
+    ck_assert_int_eq(nnhal_find_host(found, sizeof("/bin/sh") - 1), -ENAMETOOLONG);
+    setenv("NNHAL_HOST", "/nonexistent", 1);
+    ck_assert_int_eq(nnhal_find_host(found, sizeof(found)), -ENOENT);
+    ck_assert_str_eq(found, "/bin/sh");
+}
+TEST_END
+
 CHECK_MAIN("listener", its_name_in_the_usual_place_is_the_drivers, a_path_that_is_given_is_the_one,
            where_it_cannot_listen_there_is_no_socket, one_socket_of_packets_is_taken,
            anything_else_that_was_passed_is_refused,
-           the_manager_is_told_at_its_path_or_abstract_name)
+           the_manager_is_told_at_its_path_or_abstract_name,
+           the_program_of_a_service_is_found_where_it_fits)

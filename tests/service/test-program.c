@@ -10,6 +10,7 @@
 #include "support/check-main.h"
 #include "support/fds.h"
 #include "support/host-process.h"
+#include "support/refuse-call.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -243,13 +245,17 @@ TEST(bad_arguments_and_drivers_are_errors)
         {(char *)"nnhal-host", NULL},
         {(char *)"nnhal-host", (char *)"sample", (char *)"more", NULL},
         {(char *)"nnhal-host", (char *)"--fd", (char *)"x", (char *)"sample", NULL},
+        {(char *)"nnhal-host", (char *)"--fd", (char *)"2", (char *)"sample", NULL},
+        {(char *)"nnhal-host", (char *)"--fd", (char *)"1048576", (char *)"sample", NULL},
+        {(char *)"nnhal-host", (char *)"--report", (char *)"5x", (char *)"sample", NULL},
+        {(char *)"nnhal-host", (char *)"", NULL},
         {(char *)"nnhal-host", (char *)"--unknown", (char *)"sample", NULL},
         {(char *)"nnhal-host", (char *)"no-such-driver", NULL},
         {(char *)"nnhal-host", (char *)"/etc/passwd", NULL},
         {(char *)"nnhal-host", (char *)"--listen", (char *)"/nonexistent/x", (char *)"sample",
          NULL},
     };
-    static const int wanted[] = {2, 2, 2, 2, 1, 1, 1};
+    static const int wanted[] = {2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1};
 
     begin();
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
@@ -541,6 +547,154 @@ TEST(a_child_that_is_stopped_ends_with_its_application)
 }
 TEST_END
 
+/* -- walls that are missing ------------------------------------------------------------------ */
+
+static char said[4096]; /* by the program, on its standard error */
+
+/* Runs the program to its end, or while it is tried; returns its exit status. */
+static int run_and_read(char *const *arguments, bool is_to_serve)
+{
+    int pair[2], saved;
+    size_t n = 0;
+    ssize_t m;
+    pid_t pid;
+
+    ck_assert_int_eq(pipe2(pair, O_CLOEXEC), 0);
+    replace_terminal(pair[1], &saved);
+    pid = is_to_serve ? start_ready(arguments, -1) : start(arguments, -1);
+    ck_assert_int_ge(dup2(saved, STDERR_FILENO), 0);
+    close(saved);
+    if (is_to_serve) {
+        try_path();
+        kill(pid, SIGTERM);
+    }
+    memset(said, 0, sizeof(said));
+    while ((m = read(pair[0], said + n, sizeof(said) - 1 - n)) > 0)
+        n += (size_t)m;
+    close(pair[0]);
+    return exit_status(pid);
+}
+
+static const char *wanted_words; /* in the child */
+
+static void serves_and_says(void)
+{
+    ck_assert_int_eq(run_and_read(plain, true), 0);
+    ck_assert_msg(strstr(said, wanted_words) != NULL, "it said: %s", said);
+}
+
+static void serves_nobody_and_says(void)
+{
+    ck_assert_int_eq(run_and_read(plain, false), 1);
+    ck_assert_msg(strstr(said, wanted_words) != NULL, "it said: %s", said);
+    ck_assert_int_eq(access(path, F_OK), -1);
+}
+
+struct refused_program {
+    struct refusal refusal;
+    const char *words;
+};
+
+TEST(what_the_kernel_lacks_for_the_sandbox_is_said)
+{
+    static const struct refused_program cases[] = {
+        {{SYS_unshare, EPERM}, "has no root of its own"},
+        {{SYS_pivot_root, EPERM}, "has no root of its own: it cannot be entered"},
+        {{SYS_landlock_create_ruleset, ENOSYS}, "without Landlock"},
+    };
+
+    begin();
+    for (size_t i = 0; HAS_SANDBOX && i < sizeof(cases) / sizeof(cases[0]); i++) {
+        wanted_words = cases[i].words;
+        refuse_in_child(cases[i].refusal, serves_and_says);
+    }
+    end();
+}
+TEST_END
+
+TEST(a_service_that_cannot_be_walled_in_or_run_ends)
+{
+    static const struct refused_program cases[] = {
+        {{SYS_capset, EPERM}, "the sandbox cannot be closed"},
+        {{SYS_socketpair, EMFILE}, "cannot start a process for the driver"},
+        {{SYS_eventfd2, EMFILE}, "cannot open its device"},
+        {{SYS_listen, ENOMEM}, "cannot listen"},
+    };
+
+    begin();
+    for (size_t i = 0; HAS_SANDBOX && i < sizeof(cases) / sizeof(cases[0]); i++) {
+        wanted_words = cases[i].words;
+        refuse_in_child(cases[i].refusal, serves_nobody_and_says);
+    }
+    end();
+}
+TEST_END
+
+TEST(what_a_driver_declares_wrongly_is_said)
+{
+    char module[128], file[128];
+    char *const arguments[] = {(char *)"nnhal-host", module, NULL};
+    FILE *stream;
+
+    begin();
+    snprintf(module, sizeof(module), "%s/libx.so", folder);
+    snprintf(file, sizeof(file), "%s/libx.sandbox", folder);
+    close(open(module, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+    stream = fopen(file, "we");
+    ck_assert_ptr_nonnull(stream);
+    fputs("read /etc\nwrite /etc\n", stream);
+    fclose(stream);
+    ck_assert_int_eq(run_and_read(arguments, false), 1);
+    if (HAS_SANDBOX)
+        ck_assert_msg(strstr(said, "libx.sandbox:2: ") != NULL, "it said: %s", said);
+    unlink(file);
+    unlink(module);
+    end();
+}
+TEST_END
+
+TEST(what_cannot_be_meant_is_said)
+{
+    char *const both[] = {(char *)"nnhal-host", (char *)"--listen", path, (char *)"--fd",
+                          (char *)"9",          (char *)"sample",   NULL};
+    char *const nowhere[] = {(char *)"nnhal-host", (char *)"--no-sandbox", (char *)"--report",
+                             (char *)"99",         (char *)"sample",       NULL};
+    int pair[2];
+
+    begin();
+    ck_assert_int_eq(run_and_read(both, false), 2);
+    ck_assert_ptr_nonnull(strstr(said, "exclude each other"));
+    ck_assert_int_eq(run_and_read(nowhere, false), 1);
+    ck_assert_ptr_nonnull(strstr(said, "cannot report"));
+    setenv("NNHAL_SHARE_WEIGHTS", "perhaps", 1);
+    ck_assert_int_eq(run_and_read(plain, false), 2);
+    ck_assert_ptr_nonnull(strstr(said, "NNHAL_SHARE_WEIGHTS"));
+    unsetenv("NNHAL_SHARE_WEIGHTS");
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_eq(exit_status(start(plain, pair[0])), 1); /* as systemd passes it */
+    close(pair[0]);
+    close(pair[1]);
+    end();
+}
+TEST_END
+
+/* Of a list of folders the absolute ones are readable for the driver's process. */
+TEST(it_serves_whatever_the_library_path_names)
+{
+    char long_list[1024] = "relative:/usr/lib:/nonexistent";
+
+    begin();
+    for (int i = 0; i < 70; i++)
+        strcat(long_list, ":/usr/lib");
+    setenv("LD_LIBRARY_PATH", long_list, 1);
+    setenv("NNHAL_SHARE_WEIGHTS", "all", 1);
+    ck_assert_int_eq(run_and_read(plain, true), 0);
+    unsetenv("NNHAL_SHARE_WEIGHTS");
+    unsetenv("LD_LIBRARY_PATH");
+    end();
+}
+TEST_END
+
 CHECK_MAIN("program", it_listens_in_the_usual_place_until_it_is_terminated,
            one_listens_and_the_second_says_why_it_cannot, it_takes_a_listening_socket_from_systemd,
            it_takes_one_connection_from_systemd, bad_arguments_and_drivers_are_errors,
@@ -549,4 +703,7 @@ CHECK_MAIN("program", it_listens_in_the_usual_place_until_it_is_terminated,
            a_driver_that_blocks_signals_by_raw_calls_costs_a_restart,
            a_private_child_lives_as_long_as_its_session, a_child_that_is_killed_ends_its_calls,
            a_child_ends_with_its_application_though_a_forked_one_is_left,
-           a_child_that_is_stopped_ends_with_its_application)
+           a_child_that_is_stopped_ends_with_its_application,
+           what_the_kernel_lacks_for_the_sandbox_is_said,
+           a_service_that_cannot_be_walled_in_or_run_ends, what_a_driver_declares_wrongly_is_said,
+           what_cannot_be_meant_is_said, it_serves_whatever_the_library_path_names)

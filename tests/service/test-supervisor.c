@@ -368,7 +368,7 @@ static void cannot_split(void)
 TEST(a_driver_that_cannot_be_supervised_does_not_run)
 {
     static const struct refusal refusals[] = {
-        {SYS_pipe2, EMFILE},     {SYS_socketpair, EMFILE},  {SYS_clone, EAGAIN},
+        {SYS_pipe2, EMFILE},     {SYS_socketpair, EMFILE}, {SYS_clone, EAGAIN},
         {SYS_signalfd4, EMFILE}, {SYS_pidfd_open, ENOSYS},
     };
 
@@ -440,16 +440,16 @@ TEST(an_answer_may_be_an_error)
 }
 TEST_END
 
-/* What the test's own death leaves: a supervisor whose errors nobody reads. */
+/* What the test's own death leaves: a supervisor whose errors have no reader. */
 static int print_without_reader(struct nn_supervisor *supervisor)
 {
     close(supervisor->line_fd); /* asks nothing, either */
     for (int i = 0; i < 1000; i++)
-        dprintf(STDOUT_FILENO, "a line that nobody reads\n");
+        dprintf(STDOUT_FILENO, "a line without a reader\n");
     return 3;
 }
 
-TEST(that_nobody_reads_what_is_printed_ends_nothing)
+TEST(output_without_a_reader_ends_nothing)
 {
     int status;
     pid_t pid;
@@ -470,4 +470,4 @@ CHECK_MAIN("supervisor", it_ends_as_the_drivers_process_ends, it_ends_by_the_sam
            without_close_range_the_drivers_process_has_nothing_else_open,
            a_driver_that_cannot_be_supervised_does_not_run, who_started_it_has_to_be_told,
            a_process_that_cannot_be_arranged_ends, an_answer_may_be_an_error,
-           that_nobody_reads_what_is_printed_ends_nothing)
+           output_without_a_reader_ends_nothing)

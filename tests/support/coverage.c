@@ -44,7 +44,8 @@ static size_t counts_size(void)
 static void use_slot(char *slot)
 {
     memcpy(slot, nn_counts_begin, counts_size());
-    if (mremap(slot, 0, counts_size(), MREMAP_MAYMOVE | MREMAP_FIXED, nn_counts_begin) == MAP_FAILED)
+    if (mremap(slot, 0, counts_size(), MREMAP_MAYMOVE | MREMAP_FIXED, nn_counts_begin) ==
+        MAP_FAILED)
         abort();
 }
 
@@ -66,7 +67,7 @@ static void *map_shared(size_t n_bytes)
     return mapping;
 }
 
-/* Before whatever else the program or the library does by itself. */
+/* Before all else that the program or the library does by itself. */
 __attribute__((constructor(101))) static void share(void)
 {
     owner = getpid();

@@ -67,7 +67,8 @@ struct nn_node {
     bool is_dead;    /* removed by a pass */
     /* It follows the node before, elementwise on its result, and may run with it, range by range. */
     bool is_fused;
-    bool as_int8; /* its data is uint8, and rounds as int8 does, whose codes are 128 lower */
+    bool as_int8;  /* its data is uint8, and rounds as int8 does, whose codes are 128 lower */
+    bool was_nchw; /* in the model its data is in [N,C,H,W] */
 };
 
 struct nn_graph {

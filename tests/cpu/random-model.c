@@ -124,8 +124,9 @@ static uint32_t random_constant(struct random_maker *m, uint32_t type, uint32_t 
 static uint32_t add_filter(struct random_maker *m, const struct random_tensor *in,
                            const uint32_t *dims, bool is_depthwise)
 {
-    static const float scales[CHANNELS] = {0.01f,  0.02f,  0.005f, 0.011f,
-                                           0.013f, 0.008f, 0.01f,  0.0123f};
+    static const float scales[CHANNELS] = {0.01f,  0.02f,  0.005f, 0.011f, 0.013f, 0.008f,
+                                           0.01f,  0.012f, 0.007f, 0.014f, 0.012f, 0.009f,
+                                           0.015f, 0.006f, 0.011f, 0.0123f};
     bool has_channels = !is_float(in) && pick(m, 2);
     uint32_t filter;
 
@@ -150,13 +151,13 @@ static void add_conv(struct random_maker *m, bool is_last)
 {
     const struct random_tensor *in = any(m);
     bool is_depthwise = pick(m, 3) == 0;
-    uint32_t side = pick(m, 2) ? 3 : 1, eight[] = {CHANNELS}, n = 0, o[12];
+    uint32_t side = pick(m, 2) ? 3 : 1, channels[] = {CHANNELS}, n = 0, o[12];
     uint32_t filter[] = {is_depthwise ? 1 : CHANNELS, side, side, CHANNELS};
     struct random_tensor out = *new_tensor(m, in->type, in->is_nchw, is_last);
 
     o[n++] = in->operand;
     o[n++] = add_filter(m, in, filter, is_depthwise);
-    o[n++] = random_constant(m, is_float(in) ? in->type : NNHAL_TENSOR_INT32, 1, eight,
+    o[n++] = random_constant(m, is_float(in) ? in->type : NNHAL_TENSOR_INT32, 1, channels,
                              is_float(in) || has_channels(m, o[1]) ? 0 : in->scale * 0.01f, 0);
     o[n++] = builder_i32(m->b, 0, 1);
     o[n] = o[n + 1] = builder_i32(m->b, 0, 1);

@@ -152,6 +152,7 @@ static int move_with_layout(struct nchw_work *work, struct nn_node *node)
     uint32_t at = layout_input(work->twins.graph, node);
     int r = nn_conversions_want(&work->twins, node->origin, node->inputs[0]);
 
+    node->was_nchw = true;
     if (!r)
         r = nn_graph_add_bool(work->twins.graph, false, &node->inputs[at]);
     /* A filter is the same in both, and so is all that it may be computed from. */

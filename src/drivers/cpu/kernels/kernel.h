@@ -100,6 +100,7 @@ struct nn_lower {
     uint32_t n_outputs;
     uint32_t is_relaxed; /* float32 may be computed as float16 */
     uint32_t as_int8;    /* uint8 data is to round as int8 does, codes 128 lower */
+    uint32_t was_nchw;   /* a pass has moved it to [N,H,W,C]: its bits stay as they were */
     const struct nn_lower_operand *inputs;
     const struct nn_lower_operand *outputs;
 

@@ -312,6 +312,7 @@ static int lower_with_rows(struct node_work *work, uint32_t kernel)
                              .n_outputs = work->node->n_outputs,
                              .is_relaxed = graph->is_relaxed,
                              .as_int8 = work->node->as_int8,
+                             .was_nchw = work->node->was_nchw,
                              .stop = segment->stop,
                              .inputs = work->lower_inputs,
                              .outputs = work->lower_outputs,

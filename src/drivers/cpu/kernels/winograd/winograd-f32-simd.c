@@ -18,9 +18,9 @@
  *
  * Bits differ from those of the direct sum, by less than one in 10^6 of the largest result. An
  * infinite number or a NaN spoils all results of the squares that read it. So where it is done does not
- * depend on time or threads, but on the shape alone: takes().
+ * depend on time, threads or passes, but on the shape alone: takes().
  *
- * For constant filters and data in [N,H,W,C]; conv-f32-simd.c takes the rest. */
+ * For constant filters and data that the model has in [N,H,W,C]; conv-f32-simd.c takes the rest. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/vector-f32.h"
@@ -172,7 +172,7 @@ static int lower_winograd(struct nn_lower *lower)
 
     if (r)
         return r;
-    if (!filter->value || !lower->inputs[NN_CONV_BIAS].value ||
+    if (lower->was_nchw || !filter->value || !lower->inputs[NN_CONV_BIAS].value ||
         !takes(&params->shape, filter->dims, lower->outputs[0].dims))
         return NN_KERNEL_E_PASS;
     if (!nn_activation_f32(params->shape.activation, &params->low, &params->high))

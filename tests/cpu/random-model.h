@@ -13,7 +13,7 @@
 
 enum {
     RANDOM_SMALL = 6,
-    RANDOM_LARGE = 48, /* enough work for several threads */
+    RANDOM_LARGE = 48,    /* enough work for several threads */
     RANDOM_CHANNELS = 16, /* from which on Winograd's convolution is taken */
     RANDOM_MAX_BYTES = 4 * RANDOM_LARGE * RANDOM_LARGE * RANDOM_CHANNELS,
 };

@@ -10,6 +10,7 @@
  * With EVIL_FILTER its constructor first installs a filter that makes later ones pass for installed.
  * EVIL_FOLDER has the files "secret" and "socket", and EVIL_PID is a process of the same user. */
 #include "attack/evil.h"
+#include "support/capabilities.h"
 
 #include <nnhal/driver.h>
 
@@ -123,12 +124,6 @@ static uint32_t evil_execute(void *prepared, struct nnhal_execution *execution)
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    static const struct nnhal_capabilities capabilities = {
-        .relaxed_scalar = {1, 1},
-        .relaxed_tensor = {1, 1},
-        .if_performance = {1, 1},
-        .while_performance = {1, 1},
-    };
     static const struct nnhal_driver driver = {
         .size = sizeof(driver),
         .abi = NNHAL_DRIVER_ABI,
@@ -136,7 +131,7 @@ nnhal_driver_main(const char *configuration)
         .name = "evil",
         .version = "1",
         .feature_level = NNHAL_FEATURE_LEVEL_8,
-        .capabilities = &capabilities,
+        .capabilities = &least_capabilities,
         .open = evil_open,
         .close = evil_close,
         .get_supported_operations = evil_supported,

@@ -4,6 +4,8 @@
  * neither deadline nor cancellation matters, one that begins with 999 is computed until its
  * deadline, and after one that begins with 888 arguments are written to for two seconds, longer
  * than a caller waits. */
+#include "support/capabilities.h"
+
 #include <nnhal/driver.h>
 
 #include <string.h>
@@ -89,12 +91,6 @@ static uint32_t wild_execute(void *prepared, struct nnhal_execution *execution)
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    static const struct nnhal_capabilities capabilities = {
-        .relaxed_scalar = {1, 1},
-        .relaxed_tensor = {1, 1},
-        .if_performance = {1, 1},
-        .while_performance = {1, 1},
-    };
     static const struct nnhal_driver driver = {
         .size = sizeof(driver),
         .abi = NNHAL_DRIVER_ABI,
@@ -102,7 +98,7 @@ nnhal_driver_main(const char *configuration)
         .name = "nnhal-sample",
         .version = "1",
         .feature_level = NNHAL_FEATURE_LEVEL_8,
-        .capabilities = &capabilities,
+        .capabilities = &least_capabilities,
         .open = wild_open,
         .close = wild_close,
         .get_supported_operations = wild_supported,

@@ -5,6 +5,8 @@
  * Preparing any model fails, with a sentence: "openblas right, vulkan 1 devices", or "absent" for
  * what this machine lacks. Both libraries are loaded by dlopen() in open(), so that the tests build
  * without them. */
+#include "support/capabilities.h"
+
 #include <nnhal/driver.h>
 
 #include <dlfcn.h>
@@ -121,12 +123,6 @@ static uint32_t library_execute(void *prepared, struct nnhal_execution *executio
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    static const struct nnhal_capabilities capabilities = {
-        .relaxed_scalar = {1, 1},
-        .relaxed_tensor = {1, 1},
-        .if_performance = {1, 1},
-        .while_performance = {1, 1},
-    };
     static const struct nnhal_driver driver = {
         .size = sizeof(driver),
         .abi = NNHAL_DRIVER_ABI,
@@ -134,7 +130,7 @@ nnhal_driver_main(const char *configuration)
         .name = "library",
         .version = "1",
         .feature_level = NNHAL_FEATURE_LEVEL_8,
-        .capabilities = &capabilities,
+        .capabilities = &least_capabilities,
         .open = library_open,
         .close = library_close,
         .get_supported_operations = library_supported,

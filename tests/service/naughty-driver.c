@@ -5,6 +5,8 @@
  * attempt: "got" or "refused". With the configuration "blocks" it prepares, and reads each
  * execution's inputs in a thread that blocks all signals; with "blocks-raw" by system calls that
  * no library sees. */
+#include "support/capabilities.h"
+
 #include <nnhal/driver.h>
 
 #include <fcntl.h>
@@ -122,12 +124,6 @@ static uint32_t naughty_execute(void *prepared, struct nnhal_execution *executio
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    static const struct nnhal_capabilities capabilities = {
-        .relaxed_scalar = {1, 1},
-        .relaxed_tensor = {1, 1},
-        .if_performance = {1, 1},
-        .while_performance = {1, 1},
-    };
     static const struct nnhal_driver driver = {
         .size = sizeof(driver),
         .abi = NNHAL_DRIVER_ABI,
@@ -135,7 +131,7 @@ nnhal_driver_main(const char *configuration)
         .name = "naughty",
         .version = "1",
         .feature_level = NNHAL_FEATURE_LEVEL_8,
-        .capabilities = &capabilities,
+        .capabilities = &least_capabilities,
         .open = naughty_open,
         .close = naughty_close,
         .get_supported_operations = naughty_supported,

@@ -4,6 +4,8 @@
  * The extension com.example.fixed has tensors of 16-bit fixed-point numbers, 8 bits of them behind the
  * point, and the operations TO_FIXED, from floats, and FROM_FIXED, to floats. Each of the modules that
  * are made of this file takes one of them, FIXED_OPERATION, and models of nothing else. */
+#include "support/capabilities.h"
+
 #include <nnhal/driver.h>
 
 #include <stdint.h>
@@ -98,12 +100,6 @@ static uint32_t fixed_execute(void *prepared, struct nnhal_execution *execution)
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    static const struct nnhal_capabilities capabilities = {
-        .relaxed_scalar = {1, 1},
-        .relaxed_tensor = {1, 1},
-        .if_performance = {1, 1},
-        .while_performance = {1, 1},
-    };
     static const struct nnhal_driver driver = {
         .size = sizeof(driver),
         .abi = NNHAL_DRIVER_ABI,
@@ -111,7 +107,7 @@ nnhal_driver_main(const char *configuration)
         .name = FIXED_NAME,
         .version = "1",
         .feature_level = NNHAL_FEATURE_LEVEL_8,
-        .capabilities = &capabilities,
+        .capabilities = &least_capabilities,
         .n_extensions = 1,
         .extensions = &extension,
         .open = fixed_open,

@@ -11,6 +11,7 @@
  * was handed over, in [QUEUE_ACTIVE]. execute() always fails: nothing runs but by fences. A
  * thread named "queue-device" serves each execution. */
 #include "queue-driver.h"
+#include "support/capabilities.h"
 
 #include <nnhal/driver.h>
 
@@ -213,12 +214,6 @@ static void queue_cancel_fenced(void *prepared, uint64_t id)
 __attribute__((__visibility__("default"))) const struct nnhal_driver *
 nnhal_driver_main(const char *configuration)
 {
-    static const struct nnhal_capabilities capabilities = {
-        .relaxed_scalar = {1, 1},
-        .relaxed_tensor = {1, 1},
-        .if_performance = {1, 1},
-        .while_performance = {1, 1},
-    };
     static const struct nnhal_driver driver = {
         .size = sizeof(driver),
         .abi = NNHAL_DRIVER_ABI,
@@ -226,7 +221,7 @@ nnhal_driver_main(const char *configuration)
         .name = QUEUE_NAME,
         .version = "1",
         .feature_level = NNHAL_FEATURE_LEVEL_8,
-        .capabilities = &capabilities,
+        .capabilities = &least_capabilities,
         .open = queue_open,
         .close = queue_close,
         .get_supported_operations = queue_supported,

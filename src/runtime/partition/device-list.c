@@ -137,23 +137,23 @@ static int read_listed(const char *folders, struct nn_arena *arena, struct nn_wh
     return r;
 }
 
-/* secure_getenv() and absolute paths: a program with raised privileges must not be led elsewhere.
- * Returns: NULL: there is none, or memory is short. */
-static const char *own_path(struct nn_arena *arena)
+/* secure_getenv() and absolute paths: a program with raised privileges must not be led elsewhere. */
+static int read_own(struct nn_arena *arena, struct nn_why *why, struct nn_rt_device_list *list)
 {
-    const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+    const char *xdg = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME"), *path;
 
     if (xdg && xdg[0] == '/')
-        return join(arena, xdg, strlen(xdg), "nnhal/" FILE_NAME);
-    if (home && home[0] == '/')
-        return join(arena, home, strlen(home), ".config/nnhal/" FILE_NAME);
-    return NULL;
+        path = join(arena, xdg, strlen(xdg), "nnhal/" FILE_NAME);
+    else if (home && home[0] == '/')
+        path = join(arena, home, strlen(home), ".config/nnhal/" FILE_NAME);
+    else
+        return 0;
+    return path ? read_file(path, arena, why, list) : nn_error_origin(-ENOMEM);
 }
 
 static int read_standard(struct nn_arena *arena, struct nn_why *why, struct nn_rt_device_list *list)
 {
-    const char *own = own_path(arena);
-    int r = own ? read_file(own, arena, why, list) : 0;
+    int r = read_own(arena, why, list);
 
     return r || list->names ? r : read_file("/etc/nnhal/" FILE_NAME, arena, why, list);
 }

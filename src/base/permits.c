@@ -469,7 +469,7 @@ void nn_permit_open(struct nn_permit *permit, struct nn_permits *permits, uint64
     pthread_mutex_unlock(&permits->lock);
 }
 
-static void permit_stop(struct nn_permit *permit, bool has_entered)
+void nn_permit_close(struct nn_permit *permit)
 {
     uint64_t now_ns;
 
@@ -477,9 +477,7 @@ static void permit_stop(struct nn_permit *permit, bool has_entered)
         return;
     pthread_mutex_lock(&permit->permits->lock);
     now_ns = permit->permits->clock();
-    if (has_entered)
-        permit_uncount(permit, now_ns);
-    while (permit->n_running > 0) /* of a driver that ended its work without leaving */
+    while (permit->n_running > 0)
         permit_uncount(permit, now_ns);
     permit->user->n_permits--;
     permits_settle(permit->permits, now_ns);
@@ -489,12 +487,7 @@ static void permit_stop(struct nn_permit *permit, bool has_entered)
 
 void nn_permit_end(struct nn_permit *permit)
 {
-    permit_stop(permit, true);
-}
-
-void nn_permit_close(struct nn_permit *permit)
-{
-    permit_stop(permit, false);
+    nn_permit_close(permit);
 }
 
 void nn_permit_set_priority(struct nn_permit *permit, enum nn_jobs_priority priority)
@@ -521,7 +514,8 @@ void nn_permit_leave(struct nn_permit *permit)
         return;
     pthread_mutex_lock(&permit->permits->lock);
     now_ns = permit->permits->clock();
-    permit_uncount(permit, now_ns);
+    if (permit->n_running > 0)
+        permit_uncount(permit, now_ns);
     permits_settle(permit->permits, now_ns);
     pthread_mutex_unlock(&permit->permits->lock);
 }
@@ -544,7 +538,7 @@ void nn_permit_give_way(struct nn_permit *permit)
     pthread_mutex_lock(&permit->permits->lock);
     now_ns = permit->permits->clock();
     permit_look(permit, now_ns);
-    if (permit_gives_way(permit, now_ns)) {
+    if (permit->n_running > 0 && permit_gives_way(permit, now_ns)) {
         permit_uncount(permit, now_ns);
         permit_wait(permit, true, now_ns);
     }

@@ -69,11 +69,13 @@ size_t nn_permits_n_waiting(struct nn_permits *permits, uint64_t user);
 void nn_permit_begin(struct nn_permit *permit, struct nn_permits *permits, uint64_t user,
                      enum nn_jobs_priority priority);
 
-/* nn_permit_end() - the same thread leaves, last of all. */
+/* nn_permit_end() - the same thread leaves, last of all; threads that did not leave are counted
+ * no more. */
 void nn_permit_end(struct nn_permit *permit);
 
 /* nn_permit_open() - work of a user that begins on no thread yet: as nn_permit_begin(), but no
- * thread enters, and none waits. nn_permit_close() - when no thread has entered any more. */
+ * thread enters, and none waits. nn_permit_close() - when no thread is to enter any more; as
+ * nn_permit_end(). */
 void nn_permit_open(struct nn_permit *permit, struct nn_permits *permits, uint64_t user,
                     enum nn_jobs_priority priority);
 void nn_permit_close(struct nn_permit *permit);
@@ -81,8 +83,9 @@ void nn_permit_close(struct nn_permit *permit);
 /* nn_permit_set_priority() - while one thread has entered. */
 void nn_permit_set_priority(struct nn_permit *permit, enum nn_jobs_priority priority);
 
-/* nn_permit_leave() - this thread computes no longer; nn_permit_enter() - it does (again). A
- * thread that helps enters and leaves between the permit's begin and end. */
+/* nn_permit_leave() - this thread computes no longer, nothing if none does; nn_permit_enter() - it
+ * does (again). A thread that helps enters and leaves between the permit's begin and end. Drivers
+ * call both (struct nnhal_turn), and may do so once too often. */
 void nn_permit_leave(struct nn_permit *permit);
 void nn_permit_enter(struct nn_permit *permit);
 

@@ -503,6 +503,30 @@ TEST(opened_work_counts_from_its_first_thread)
 }
 TEST_END
 
+/* As a driver may that leaves and enters by itself. */
+TEST(who_leaves_too_often_or_never_is_counted_right)
+{
+    struct nn_permit permit = {.deadline_ns = UINT64_MAX};
+    struct nn_permits *permits;
+
+    ck_assert_int_eq(nn_permits_new(2, test_clock, &permits), 0);
+    nn_permit_begin(&permit, permits, A, NN_JOBS_MEDIUM);
+    nn_permit_leave(&permit);
+    nn_permit_leave(&permit);
+    nn_permit_give_way(&permit);
+    ck_assert_uint_eq(nn_permits_n_running(permits, A), 0);
+    nn_permit_end(&permit);
+    nn_permit_open(&permit, permits, A, NN_JOBS_MEDIUM);
+    nn_permit_leave(&permit);
+    nn_permit_enter(&permit);
+    nn_permit_enter(&permit);
+    ck_assert_uint_eq(nn_permits_n_running(permits, A), 2);
+    nn_permit_close(&permit);
+    ck_assert_uint_eq(nn_permits_n_running(permits, A), 0);
+    nn_permits_free(permits);
+}
+TEST_END
+
 CHECK_MAIN("permits", a_user_alone_has_all_cpus, nothing_is_counted_where_there_is_one_user,
            half_of_the_cpus_while_another_user_is_recent,
            work_that_begins_waits_for_its_own_user_alone,
@@ -511,4 +535,5 @@ CHECK_MAIN("permits", a_user_alone_has_all_cpus, nothing_is_counted_where_there_
            equals_take_turns_and_what_begins_passes_them, a_wait_ends_though_no_thread_gives_way,
            threads_that_are_stuck_cost_one_wait, a_team_that_was_stuck_is_counted_again,
            threads_that_are_stuck_use_no_cpu, helpers_come_where_a_cpu_is_free,
-           counts_are_whole_after_any_mix, opened_work_counts_from_its_first_thread)
+           counts_are_whole_after_any_mix, opened_work_counts_from_its_first_thread,
+           who_leaves_too_often_or_never_is_counted_right)

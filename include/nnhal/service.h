@@ -41,9 +41,9 @@ struct nnhal_serve_options {
  * sandbox: it passes on what the child prints, to standard error, and SIGTERM and SIGINT, followed
  * by SIGKILL after 6 s, and ends as the child ends, also by a signal. With NNHAL_SERVE_NO_SANDBOX
  * there is no child. Must be called while the process has one thread. What the driver needs beyond
- * libraries is declared in the file beside it (doc/driver/sandbox.md). Errors and the state of the sandbox are printed on
- * standard error, as NNHAL_LOG says; if it is not set, warnings and errors are printed, and nothing
- * with fd.
+ * libraries is declared in the file beside it (doc/driver/sandbox.md). Errors and the state of the
+ * sandbox are printed on standard error, as NNHAL_LOG says; if it is not set, warnings and errors
+ * are printed, and nothing with fd.
  * Returns the exit status for main(): 0 after a requested termination, 1 if it could
  * not serve, 2 if the options are invalid. */
 int nnhal_serve(const struct nnhal_serve_options *options);

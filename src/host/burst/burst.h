@@ -21,7 +21,7 @@
  *
  * In the steady state, with requests that came before, serving one costs no
  * system call while the client spins, no allocation and no copy of a tensor's
- * bytes.
+ * bytes, but for padded pictures (host/memory/picture.h).
  *
  * Freeing a burst, and the end of its session, wake the thread wherever it waits,
  * and wait for the request in progress. */

@@ -12,7 +12,8 @@
  * Arguments are used in place: no byte of them is copied, but for padded pictures. For those in
  * buffers of allocate() what cannot change is judged when they are bound (the
  * token, the role, the agreed dimensions, one writer), the rest when they are run.
- * Running takes nothing from the system once the caller's arena has a chunk. */
+ * Running takes nothing from the system once the caller's arena has a chunk, but for padded
+ * pictures. */
 #ifndef NN_HOST_EXECUTION_BINDING_H
 #define NN_HOST_EXECUTION_BINDING_H
 

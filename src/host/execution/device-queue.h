@@ -14,7 +14,8 @@
  *
  * Not every execution suits: in between the host makes no step, so that none may be needed. Buffers
  * are admitted when an execution begins, dma-bufs that the driver has not imported are made
- * coherent then, and a file that may stall its reader must not stop the thread of a device.
+ * coherent then, padded pictures are copied before and after, and a file that may stall its reader
+ * must not stop the thread of a device.
  *
  * Locks: the queue's is held for no callback of the driver; the overdue list's may be taken in it. */
 #ifndef NN_HOST_EXECUTION_DEVICE_QUEUE_H

@@ -69,7 +69,8 @@ static void end_wait(const struct nn_fence_watcher *watcher, struct nn_fenced_wa
 {
     if (wait->fd < 0)
         return;
-    epoll_ctl(watcher->epoll_fd, EPOLL_CTL_DEL, wait->fd, NULL);
+    if (!wait->fenced->cancel) /* what a device waits for is not in the epoll */
+        epoll_ctl(watcher->epoll_fd, EPOLL_CTL_DEL, wait->fd, NULL);
     close(steal_fd(&wait->fd));
 }
 
@@ -77,7 +78,7 @@ static void end_wait(const struct nn_fence_watcher *watcher, struct nn_fenced_wa
 static void fenced_leave(struct nn_fence_watcher *watcher, struct nn_fenced *fenced)
 {
     for (uint32_t i = 0; i < fenced->n_waits; i++)
-        end_wait(watcher, &fenced->waits[i]); /* what a device waits for is not in the epoll */
+        end_wait(watcher, &fenced->waits[i]);
     unlink_fenced(watcher, fenced);
     nn_quota_release(&fenced->fences_charge);
 }

@@ -11,7 +11,7 @@
  * signals delays no other execution. When a deadline passes during an execution its own
  * fence goes into error at once; the driver is told (is_cancelled), and what it
  * still does is ignored. Of executions in the queue of a device (device-queue.h) the watcher
- * watches the deadline alone: its thread sleeps while they go well.
+ * watches deadline and cancellation alone: its thread sleeps while they go well.
  *
  * A fenced execution in progress holds a reference to its object and a use of
  * its session: the watcher's thread has them while it waits, its job while it
@@ -42,8 +42,8 @@ bool nn_fence_watcher_admit(struct nn_fence_watcher *watcher, struct nn_fenced *
  * had ended before, tells its fence, and gives back what nn_fence_watcher_admit() took. */
 void nn_fence_watcher_finish(struct nn_fenced *fenced, const struct nn_fenced_end *end);
 
-/* nn_fence_watcher_cancel() - ends the session's waiting executions and tells its
- * running ones. The session must be marked as cancelled. Does not block. */
+/* nn_fence_watcher_cancel() - ends the session's executions that wait or that a device has, and
+ * tells its running ones. The session must be marked as cancelled. Does not block. */
 void nn_fence_watcher_cancel(struct nn_host_session *session);
 
 /* nn_fence_watcher_lock(), nn_fence_watcher_unlock() - around looking at a fenced execution. */

@@ -31,14 +31,15 @@ uint32_t nn_pictures_init(struct nn_call *call, struct nn_pictures *pictures,
     pictures->bytes = aligned_alloc(ALIGNMENT, n_bytes);
     if (!pictures->bytes)
         return nn_call_fail_no_memory(call);
-    memset(pictures->bytes, 0, n_bytes);
     for (uint32_t i = 0; i < binding->n_pictures; i++) {
         const struct nn_binding_picture *picture = &binding->pictures[i];
 
-        if (picture->is_output)
+        if (picture->is_output) {
+            memset(pictures->bytes + offset, 0, place_bytes(picture));
             outputs[picture->argument].data = pictures->bytes + offset;
-        else
+        } else {
             inputs[picture->argument].data = pictures->bytes + offset;
+        }
         offset += place_bytes(picture);
     }
     return NNHAL_NONE;

@@ -101,9 +101,9 @@ int nn_rt_compilation_add_attribute(ANeuralNetworksCompilation *compilation,
 int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why);
 
 /* nn_rt_compilation_prepare_part() - sets part->compilation to a finished one of these operations
- * of whole, for the part's device in plan. known: per operand of whole. A part that leaves
- * operands out is not cached.
- * Returns: 0; what the device answers; -ENOMEM; the caller has part->compilation to unref in any case. */
+ * of whole, for the part's device in plan. A part that leaves operands out is not cached.
+ * Returns: 0; what the device answers; BAD_DATA (the rules refuse the part); -ENOMEM. The caller
+ * has part->compilation to unref in any case. */
 int nn_rt_compilation_prepare_part(const ANeuralNetworksCompilation *whole,
                                    const struct nn_rt_plan *plan, struct nn_rt_plan_part *part,
                                    struct nn_why *why);

@@ -7,8 +7,8 @@
  * compilation of its own, which is made when it is needed first. No other operation
  * makes something of nothing but IF and WHILE, and those have no remnant.
  *
- * Which tensors are empty is known when the arguments are: the owner keeps a remnant
- * for as long as they stay the same. One thread at a time. */
+ * Which tensors are empty is known when the arguments are: the owner, an execution, keeps a remnant
+ * for as long as they stay the same. Each new execution has it compiled again. One thread at a time. */
 #ifndef NN_RUNTIME_PARTITION_REMNANT_H
 #define NN_RUNTIME_PARTITION_REMNANT_H
 

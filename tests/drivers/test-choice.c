@@ -250,7 +250,8 @@ TEST_END
 
 TEST(a_file_with_a_line_that_is_no_name_is_an_error)
 {
-    static const char *const lines[] = {"partial-0,partial-1", "partial 0", "Partial-0", "-"};
+    static const char *const lines[] = {"partial-0,partial-1", "partial 0", "Partial-0", ".npu",
+                                        "-"};
     struct places places;
     ANeuralNetworksModel *model;
     char text[256], long_name[300];

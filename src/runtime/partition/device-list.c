@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "base/variable.h"
+#include "host/load.h"
 
 #include <nnhal/types.h>
 
@@ -32,18 +33,6 @@ static char *join(struct nn_arena *arena, const char *folder, size_t n, const ch
 
 /* -- a file --------------------------------------------------------------------------- */
 
-static bool is_name(const char *text, size_t n)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
-
-    if (!n || n > NNHAL_MAX_NAME_BYTES)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (!text[i] || !strchr(allowed, text[i]))
-            return false;
-    return true;
-}
-
 /* What counts of a line: without its comment, and without spaces around. */
 static const char *trim(const char *line, size_t *n)
 {
@@ -60,7 +49,7 @@ static const char *trim(const char *line, size_t *n)
     return line;
 }
 
-/* names has room for a byte more than text. */
+/* names has room for two bytes more than text. */
 static int parse(const char *text, size_t n_bytes, const char *path, char *names,
                  struct nn_why *why)
 {
@@ -71,12 +60,13 @@ static int parse(const char *text, size_t n_bytes, const char *path, char *names
         size_t n = (size_t)((next ? next : end) - text);
 
         name = trim(text, &n);
-        if (n && !is_name(name + (*name == '-'), n - (*name == '-')))
+        memcpy(names, name, n);
+        names[n] = '\0';
+        if (n && (strlen(names) < n || !nn_driver_name_is_well_formed(names + (*names == '-'))))
             return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                            "%s:%u: each line has the name of one device, or -NAME, and nothing "
                            "more",
                            path, number);
-        memcpy(names, name, n);
         names += n;
         if (n)
             *names++ = ',';
@@ -121,7 +111,8 @@ static int read_file(const char *path, struct nn_arena *arena, struct nn_why *wh
 
 /* -- where it may be ------------------------------------------------------------------- */
 
-/* The first file in a list of folders, separated by ':'. */
+/* The first file in a list of folders, separated by ':'. A relative one means nothing: the current
+ * directory changes. */
 static int read_listed(const char *folders, struct nn_arena *arena, struct nn_why *why,
                        struct nn_rt_device_list *list)
 {
@@ -131,7 +122,10 @@ static int read_listed(const char *folders, struct nn_arena *arena, struct nn_wh
         size_t n = strcspn(folders, ":");
         const char *path = join(arena, folders, n, FILE_NAME);
 
-        r = path ? n ? read_file(path, arena, why, list) : 0 : nn_error_origin(-ENOMEM);
+        if (!path)
+            r = nn_error_origin(-ENOMEM);
+        else if (*folders == '/')
+            r = read_file(path, arena, why, list);
         folders += n + (folders[n] == ':');
     }
     return r;

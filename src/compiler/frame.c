@@ -53,7 +53,6 @@ void nn_frame_done(struct nn_frame *frame)
     *frame = (struct nn_frame){0};
 }
 
-/* The buffer stays: the next execution likely needs as much. */
 /* Most slots of a frame are, those of values that lie in an arena: a look is cheaper than a reset. */
 static bool is_fresh(const struct nn_slot *slot)
 {
@@ -61,6 +60,7 @@ static bool is_fresh(const struct nn_slot *slot)
            slot->scale == 0.0f && slot->zero_point == 0;
 }
 
+/* The buffer stays: the next execution likely needs as much. */
 void nn_slot_reset(struct nn_slot *slot)
 {
     if (is_fresh(slot))

@@ -51,16 +51,10 @@ static bool row_matches(const struct nn_kernel *row, uint32_t isa, uint32_t n_in
 uint32_t nn_kernel_find(uint32_t first, uint32_t operation, uint32_t isa, uint32_t n_inputs,
                         uint32_t n_outputs, const uint32_t *types)
 {
-    uint32_t index = 0;
-
-    for (size_t f = 0; families[f]; f++) {
-        for (size_t i = 0; i < families[f]->n_kernels; i++, index++) {
-            const struct nn_kernel *row = &families[f]->kernels[i];
-
-            if (index >= first && row->operation == operation &&
-                row_matches(row, isa, n_inputs, n_outputs, types))
-                return index;
-        }
-    }
+    pthread_once(&once, list_rows);
+    for (uint32_t i = first; i < n_rows; i++)
+        if (rows[i]->operation == operation &&
+            row_matches(rows[i], isa, n_inputs, n_outputs, types))
+            return i;
     return UINT32_MAX;
 }

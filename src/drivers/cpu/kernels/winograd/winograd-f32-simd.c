@@ -139,8 +139,12 @@ static int lower_weights(struct nn_lower *lower)
 {
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     size_t n_columns = filter->dims[0], n_channels = filter->dims[3];
-    float *transformed = calloc(n_columns * n_channels, sizeof(float));
     float *zeros = calloc(n_columns, sizeof(float));
+    size_t n_bytes = 0;
+    float *transformed = nn_mul_size(n_columns, n_channels, &n_bytes) &&
+                                 nn_mul_size(n_bytes, sizeof(float), &n_bytes)
+                             ? malloc(n_bytes)
+                             : NULL;
     struct nn_gemm_f32_source source = {.weights = transformed,
                                         .n_step = n_channels,
                                         .k_step = 1,

@@ -135,6 +135,8 @@ static int arrange_fds(int host, int control)
 {
     int null_fd = nn_sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0), flags;
 
+    if (null_fd < 0)
+        return nn_error_trace(null_fd);
     /* Moved up first: in an application that has closed its standard streams, they may have the
      * very numbers that dup2 overwrites below. */
     null_fd = fcntl(null_fd, F_DUPFD, SAFE_FD);

@@ -528,8 +528,6 @@ TEST(a_lock_that_is_never_given_back_costs_a_put_and_no_get)
 }
 TEST_END
 
-static struct nn_token_map *opened;
-
 static void puts_nothing(void)
 {
     const struct nn_hash epoch = number_hash(0), fresh = number_hash(9);
@@ -545,11 +543,13 @@ static void puts_nothing(void)
 
 TEST(a_file_system_without_locks_gives_what_is_there)
 {
+    struct nn_token_map *map;
+
     temp_folder_new(path);
-    opened = epoch_open(0);
-    ck_assert_int_eq(token_put(opened, 1, 1, 0), 0);
+    map = epoch_open(0);
+    ck_assert_int_eq(token_put(map, 1, 1, 0), 0);
     refuse_in_child((struct refusal){SYS_fcntl, ENOLCK}, puts_nothing);
-    nn_token_map_free(opened);
+    nn_token_map_free(map);
     temp_folder_free(path);
 }
 TEST_END
@@ -637,27 +637,7 @@ TEST(where_its_folder_cannot_be_made_again_the_open_map_goes_on)
 }
 TEST_END
 
-/* -- in a sandbox ------------------------------------------------------------------------------ */
-
-TEST(a_descriptor_of_another_file_is_no_map)
-{
-    const struct nn_hash epoch = number_hash(0), other = number_hash(1);
-    struct nn_token_map *map, *adopted = NULL;
-    int fd;
-
-    temp_folder_new(path);
-    map = epoch_open(0);
-    fd = nn_token_map_take_fd(map);
-    nn_token_map_free(map);
-    ck_assert_int_eq(nn_token_map_adopt(fd, &other, &adopted), -EIO);
-    ck_assert_int_eq(fcntl(fd, F_GETFD), -1); /* consumed */
-    fd = open("/dev/null", O_RDWR);
-    ck_assert_int_eq(nn_token_map_adopt(fd, &epoch, &adopted), -EIO);
-    ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
-    ck_assert_ptr_null(adopted);
-    temp_folder_free(path);
-}
-TEST_END
+/* -- what a hostile process writes ------------------------------------------------------------ */
 
 /* The record of token 1, as a hostile process would write it. */
 static void write_age(const char *file, uint64_t age)
@@ -707,4 +687,4 @@ CHECK_MAIN("token-map", a_token_stands_for_what_was_put, maps_of_old_builds_go_w
            a_file_system_without_locks_gives_what_is_there,
            a_map_on_a_disk_that_is_read_only_is_read, what_cannot_be_removed_is_not_followed,
            where_its_folder_cannot_be_made_again_the_open_map_goes_on,
-           a_descriptor_of_another_file_is_no_map, the_oldest_age_there_is_ends_nothing)
+           the_oldest_age_there_is_ends_nothing)

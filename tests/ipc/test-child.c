@@ -237,7 +237,7 @@ static void expect_killed(void)
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%#x", (unsigned)status);
 }
 
-TEST(a_host_that_reports_nonsense_is_killed)
+TEST(a_host_that_reports_nonsense_is_an_error)
 {
     static const struct {
         const char *name;
@@ -317,7 +317,7 @@ CHECK_MAIN("child", the_host_gets_a_socket_a_name_and_nothing_else,
            whichever_call_fails_nothing_is_left,
            without_close_range_the_host_gets_nothing_else_either,
            an_application_may_have_closed_its_standard_streams,
-           a_process_that_cannot_be_made_is_an_error, a_host_that_reports_nonsense_is_killed,
+           a_process_that_cannot_be_made_is_an_error, a_host_that_reports_nonsense_is_an_error,
            a_host_that_never_reports_is_waited_for_as_long_as_the_caller_may,
            a_report_that_cannot_be_sent_is_an_error,
            the_end_of_a_process_is_waited_for_for_a_second)

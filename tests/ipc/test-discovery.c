@@ -222,7 +222,7 @@ TEST_END
 /* Beside the library or the program, else where it was installed. */
 TEST(the_host_lies_beside_who_asks)
 {
-    char own[128], *path = NULL;
+    char own[128], target[16], *path = NULL;
     ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
     char *slash;
 
@@ -231,8 +231,13 @@ TEST(the_host_lies_beside_who_asks)
     slash = strrchr(own, '/');
     snprintf(slash, sizeof(own) - (size_t)(slash - own), "/nnhal-host");
     unsetenv("NNHAL_HOST");
-    if (access(own, X_OK) == 0 || access(NN_HOST_PROGRAM, X_OK) == 0)
-        return; /* installed here */
+    n = readlink(own, target, sizeof(target));
+    if (n == (ssize_t)strlen("/bin/true") && memcmp(target, "/bin/true", (size_t)n) == 0)
+        unlink(own); /* of a run that failed */
+    if (access(own, X_OK) == 0 || access(NN_HOST_PROGRAM, X_OK) == 0) {
+        printf("SKIPPED: nnhal-host is installed here\n");
+        return;
+    }
     ck_assert_int_eq(nn_discovery_host_path(&path), -ENOENT);
     ck_assert_int_eq(symlink("/bin/true", own), 0);
     ck_assert_int_eq(nn_discovery_host_path(&path), 0);

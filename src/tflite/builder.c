@@ -23,8 +23,8 @@ void tfl_fail(struct tfl_builder *b, int result, const char *format, ...)
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
     if (b->op)
-        snprintf(b->message, b->message_size, "operation %td (%s): %s", b->op - b->file->operators,
-                 b->op->name, reason);
+        snprintf(b->message, b->message_size, "operation %u (%s): %s", b->op->number, b->op->name,
+                 reason);
     else
         snprintf(b->message, b->message_size, "%s", reason);
 }
@@ -54,11 +54,15 @@ void tfl_done(struct tfl_builder *b)
         free(b->blocks[i]);
     free(b->blocks);
     free(b->operands);
+    free(b->states);
+    free(b->origins);
     ANeuralNetworksMemory_free(b->constants);
     ANeuralNetworksModel_free(b->model);
     b->blocks = NULL;
     b->n_blocks = 0;
     b->operands = NULL;
+    b->states = NULL;
+    b->origins = NULL;
     b->constants = NULL;
     b->model = NULL;
 }
@@ -96,14 +100,14 @@ const struct tfl_tensor *tfl_in(const struct tfl_builder *b, uint32_t i)
 {
     if (i >= b->op->n_inputs || b->op->inputs[i] < 0)
         return NULL;
-    return &b->file->tensors[b->op->inputs[i]];
+    return &b->graph->tensors[b->op->inputs[i]];
 }
 
 const struct tfl_tensor *tfl_out(const struct tfl_builder *b, uint32_t i)
 {
     if (i >= b->op->n_outputs || b->op->outputs[i] < 0)
         return NULL;
-    return &b->file->tensors[b->op->outputs[i]];
+    return &b->graph->tensors[b->op->outputs[i]];
 }
 
 void tfl_set_output_shape(struct tfl_builder *b, uint32_t i, uint32_t n_dimensions,
@@ -113,7 +117,7 @@ void tfl_set_output_shape(struct tfl_builder *b, uint32_t i, uint32_t n_dimensio
 
     if (!tfl_out(b, i))
         return;
-    tensor = &b->file->tensors[b->op->outputs[i]];
+    tensor = &b->graph->tensors[b->op->outputs[i]];
     tensor->n_dimensions = n_dimensions;
     memcpy(tensor->dimensions, dimensions, n_dimensions * sizeof(*dimensions));
 }
@@ -308,7 +312,8 @@ static void set_value(struct tfl_builder *b, uint32_t index, const struct tfl_te
         }
         value = narrow;
         n_bytes /= 2;
-    } else if (n_bytes > ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES) {
+    } else if (n_bytes > ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES &&
+               tensor->file_offset != TFL_NO_OFFSET) {
         builder_check(b,
                       ANeuralNetworksModel_setOperandValueFromMemory(
                           b->model, (int32_t)index, b->constants, tensor->file_offset, n_bytes),
@@ -362,9 +367,29 @@ static void set_zero(struct tfl_builder *b, uint32_t index, const struct tfl_for
                   "a state");
 }
 
+static void add_state(struct tfl_builder *b, int32_t number, uint32_t index)
+{
+    struct tfl_state *states = reallocarray(b->states, b->n_states + 1, sizeof(*states));
+
+    if (!states) {
+        tfl_fail(b, -ENOMEM, "out of memory");
+        return;
+    }
+    states[b->n_states] = (struct tfl_state){number, index, TFL_NO_OPERAND};
+    b->states = states;
+    b->n_states++;
+}
+
+void tfl_set_next_state(struct tfl_builder *b, uint32_t i, uint32_t operand)
+{
+    for (uint32_t k = 0; tfl_in(b, i) && k < b->n_states; k++)
+        if (b->states[k].tensor == b->op->inputs[i])
+            b->states[k].to = operand;
+}
+
 uint32_t tfl_operand(struct tfl_builder *b, int32_t number)
 {
-    const struct tfl_tensor *tensor = &b->file->tensors[number];
+    const struct tfl_tensor *tensor = &b->graph->tensors[number];
     struct tfl_form form;
     uint32_t index;
 
@@ -380,6 +405,8 @@ uint32_t tfl_operand(struct tfl_builder *b, int32_t number)
         set_channels(b, index, tensor);
     if (tensor->data)
         set_value(b, index, tensor);
+    else if (tensor->is_variable && b->keeps_states)
+        add_state(b, number, index);
     else if (tensor->is_variable)
         set_zero(b, index, &form);
     b->operands[number] = index;
@@ -506,8 +533,17 @@ uint32_t tfl_omitted(struct tfl_builder *b, int32_t type)
 void tfl_add(struct tfl_builder *b, int32_t type, const uint32_t *inputs, uint32_t n_inputs,
              const uint32_t *outputs, uint32_t n_outputs)
 {
+    uint32_t *origins;
+
     if (b->result)
         return;
+    origins = reallocarray(b->origins, b->n_operations + 1, sizeof(*origins));
+    if (!origins) {
+        tfl_fail(b, -ENOMEM, "out of memory");
+        return;
+    }
+    b->origins = origins;
+    origins[b->n_operations++] = (uint32_t)(b->op - b->graph->operators);
     builder_check(
         b, ANeuralNetworksModel_addOperation(b->model, type, n_inputs, inputs, n_outputs, outputs),
         "an operation of this form");

@@ -5,11 +5,14 @@
  * returns its index, or NO_OPERAND after something failed; the builder keeps the
  * first failure and its sentence, every later call does nothing, and an
  * operation that lists NO_OPERAND is not added. So a mapping reads as the list of
- * what it emits, and the loop over the operations looks at the failure once. */
+ * what it emits, and the loop over the operations looks at the failure once.
+ *
+ * States (variable tensors) are zeros that every execution starts with, or, where the builder
+ * keeps them, inputs of the model, which then has one more output for what each of them becomes. */
 #ifndef NN_TFLITE_BUILDER_H
 #define NN_TFLITE_BUILDER_H
 
-#include "tflite/reader.h"
+#include "tflite/graph.h"
 
 #include <android/NeuralNetworks.h>
 
@@ -27,15 +30,26 @@ struct tfl_form {
     int32_t zero_point;
 };
 
+/* A state that is kept: the operands that it comes in and goes out by. */
+struct tfl_state {
+    int32_t tensor;
+    uint32_t from, to; /* to: TFL_NO_OPERAND until an operation gives it */
+};
+
 struct tfl_builder {
-    struct tfl_file *file;
+    struct tfl_graph *graph;
     ANeuralNetworksModel *model;
-    ANeuralNetworksMemory *constants; /* the whole file */
+    ANeuralNetworksMemory *constants; /* what file_offset is in; NULL: no constant has one */
     uint32_t *operands;               /* by tensor; TFL_NO_OPERAND: not made yet */
     uint32_t n_operands;
     void **blocks; /* values that the model refers to until it is finished */
     size_t n_blocks;
-    size_t n_state_bytes;          /* of all states so far */
+    size_t n_state_bytes; /* of all states of zeros so far */
+    bool keeps_states;
+    struct tfl_state *states;
+    uint32_t n_states;
+    uint32_t *origins; /* by operation of the model: the one in the graph that it is of */
+    uint32_t n_operations;
     const struct tfl_operator *op; /* the one being mapped */
     int result;                    /* 0, or the first failure: -errno */
     char *message;
@@ -58,7 +72,7 @@ void tfl_fail(struct tfl_builder *b, int result, const char *format, ...)
 /* tfl_keep() - memory that lives until the model is finished. */
 void *tfl_keep(struct tfl_builder *b, size_t n_bytes);
 
-/* -- tensors of the file -- */
+/* -- tensors of the graph -- */
 
 /* tfl_in() - the tensor that is input i of the operation; NULL: left out. */
 const struct tfl_tensor *tfl_in(const struct tfl_builder *b, uint32_t i);
@@ -83,7 +97,7 @@ uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i);
 void tfl_set_output_shape(struct tfl_builder *b, uint32_t i, uint32_t n_dimensions,
                           const uint32_t *dimensions);
 
-/* tfl_operand() - the operand of a tensor by its number in the file. */
+/* tfl_operand() - the operand of a tensor by its number in the graph. */
 uint32_t tfl_operand(struct tfl_builder *b, int32_t tensor);
 
 /* tfl_read_i32() - the values of a constant tensor of integers, at most max.
@@ -98,7 +112,10 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
 bool tfl_is_float(const struct tfl_tensor *tensor);
 bool tfl_is_quantized(const struct tfl_tensor *tensor);
 
-/* -- operands that the file does not have -- */
+/* tfl_set_next_state() - operand is what input i becomes by the operation, if that is a state. */
+void tfl_set_next_state(struct tfl_builder *b, uint32_t i, uint32_t operand);
+
+/* -- operands that the graph does not have -- */
 
 uint32_t tfl_i32(struct tfl_builder *b, int32_t value);
 uint32_t tfl_f32(struct tfl_builder *b, float value);
@@ -119,6 +136,11 @@ void tfl_add(struct tfl_builder *b, int32_t type, const uint32_t *inputs, uint32
     tfl_add((b), (type), (const uint32_t[]){__VA_ARGS__},                                          \
             sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t),                            \
             (const uint32_t[]){output}, 1)
+
+/* tfl_build() - the whole model: every operation of the graph mapped, its inputs, the states, its
+ * outputs and the next states identified in that order, and finished. b has graph, constants,
+ * keeps_states and message; b->result says how it went. */
+void tfl_build(struct tfl_builder *b);
 
 /* tfl_done() - frees what the builder holds, the model and memory too. */
 void tfl_done(struct tfl_builder *b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* map-layers.c - convolutions, pools, dense layers, softmax, normalization, detection */
 #include "tflite/map.h"
+#include "tflite/reader.h"
 
 #include <errno.h>
 #include <string.h>

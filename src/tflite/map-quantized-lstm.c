@@ -120,7 +120,7 @@ static const struct tfl_tensor *intermediate_tensor(const struct tfl_builder *b,
 {
     if (i >= b->op->n_intermediates || b->op->intermediates[i] < 0)
         return NULL;
-    return &b->file->tensors[b->op->intermediates[i]];
+    return &b->graph->tensors[b->op->intermediates[i]];
 }
 
 /* Input i of one of these types, or left out. */
@@ -234,6 +234,8 @@ static void full_step(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS], uint3
     tfl_add(b, ANEURALNETWORKS_QUANTIZED_LSTM, inputs, FULL_INPUTS, outputs, 3);
     inputs[STATE] = outputs[0];
     inputs[CELL] = outputs[1];
+    tfl_set_next_state(b, STATE, outputs[0]);
+    tfl_set_next_state(b, CELL, outputs[1]);
 }
 
 void tfl_map_full_lstm(struct tfl_builder *b)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* map-recurrent.c - cells with a state
  *
- * States are variable tensors in the file and constants of zero here. What a cell
- * gives as its next state goes to temporaries that are not read. */
+ * States are variable tensors in the graph. What a cell gives as its next state goes to
+ * temporaries, which are read only where states are kept (builder.h). */
 #include "tflite/map.h"
 
 #include <errno.h>
 #include <stddef.h>
 
 enum {
+    LSTM_STATE = 18,
+    LSTM_CELL = 19,
     LSTM_INPUTS = 20, /* data, weights, biases, projection, two states */
-    LSTM_NORMS = 4,   /* layer normalization, after the states in the file */
+    LSTM_NORMS = 4,   /* layer normalization, after the states in the graph */
+    RNN_STATE = 4,
     BIDIRECTIONAL_INPUTS = 48,
 };
 
@@ -31,16 +34,20 @@ static void float_inputs(struct tfl_builder *b, uint32_t *inputs, uint32_t first
     }
 }
 
-static uint32_t temporary_like(struct tfl_builder *b, const struct tfl_tensor *tensor)
+/* What input i, a state, becomes. */
+static uint32_t next_state(struct tfl_builder *b, uint32_t i)
 {
     struct tfl_form form;
+    uint32_t next;
 
-    if (!tensor) {
+    if (!tfl_in(b, i)) {
         tfl_fail(b, -ENOTSUP, "a state is missing");
         return TFL_NO_OPERAND;
     }
-    form = tfl_form_of(b, tensor);
-    return tfl_temporary(b, &form);
+    form = tfl_form_of(b, tfl_in(b, i));
+    next = tfl_temporary(b, &form);
+    tfl_set_next_state(b, i, next);
+    return next;
 }
 
 static uint32_t lstm_settings(struct tfl_builder *b, uint32_t *inputs)
@@ -66,7 +73,7 @@ static bool is_int8(const struct tfl_tensor *tensor)
 
 static void map_sequence_lstm(struct tfl_builder *b)
 {
-    uint32_t inputs[LSTM_INPUTS + 4 + LSTM_NORMS], n = LSTM_INPUTS;
+    uint32_t inputs[LSTM_INPUTS + 4 + LSTM_NORMS], outputs[3], n = LSTM_INPUTS;
 
     tfl_need(b, b->op->n_inputs >= LSTM_INPUTS, "%u inputs", b->op->n_inputs);
     if (is_int8(tfl_in(b, 0))) {
@@ -77,13 +84,18 @@ static void map_sequence_lstm(struct tfl_builder *b)
     n += lstm_settings(b, inputs + n);
     inputs[n++] = tfl_bool(b, b->op->options.time_major);
     n += lstm_norms(b, inputs + n);
-    tfl_add(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, n,
-            (const uint32_t[]){tfl_output(b, 0)}, 1);
+    outputs[0] = tfl_output(b, 0);
+    if (b->keeps_states) {
+        outputs[1] = next_state(b, LSTM_STATE);
+        outputs[2] = next_state(b, LSTM_CELL);
+    }
+    tfl_add(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, n, outputs,
+            b->keeps_states ? 3 : 1);
 }
 
 static void map_lstm(struct tfl_builder *b)
 {
-    const struct tfl_tensor *cell = tfl_in(b, 19), *state = tfl_in(b, 18);
+    const struct tfl_tensor *cell = tfl_in(b, LSTM_CELL), *state = tfl_in(b, LSTM_STATE);
     uint32_t inputs[LSTM_INPUTS + 3 + LSTM_NORMS], outputs[4], n = LSTM_INPUTS;
     struct tfl_form scratch;
 
@@ -103,8 +115,8 @@ static void map_lstm(struct tfl_builder *b)
     scratch = tfl_form_of(b, cell);
     scratch.dimensions[1] *= tfl_in(b, 1) ? 4 : 3;
     outputs[0] = tfl_temporary(b, &scratch);
-    outputs[1] = temporary_like(b, state);
-    outputs[2] = temporary_like(b, cell);
+    outputs[1] = next_state(b, LSTM_STATE);
+    outputs[2] = next_state(b, LSTM_CELL);
     outputs[3] = tfl_output(b, 0);
     tfl_add(b, ANEURALNETWORKS_LSTM, inputs, n, outputs, 4);
 }
@@ -135,19 +147,22 @@ static void map_rnn(struct tfl_builder *b)
     float_inputs(b, inputs, 0, 5);
     inputs[5] = tfl_i32(b, b->op->options.activation);
     tfl_add(b, ANEURALNETWORKS_RNN, inputs, 6,
-            (const uint32_t[]){temporary_like(b, tfl_in(b, 4)), tfl_output(b, 0)}, 2);
+            (const uint32_t[]){next_state(b, RNN_STATE), tfl_output(b, 0)}, 2);
 }
 
 static void map_sequence_rnn(struct tfl_builder *b)
 {
-    uint32_t inputs[7];
+    uint32_t inputs[7], outputs[2];
 
     tfl_need(b, b->op->n_inputs == 5, "%u inputs", b->op->n_inputs);
     float_inputs(b, inputs, 0, 5);
     inputs[5] = tfl_i32(b, b->op->options.activation);
     inputs[6] = tfl_i32(b, b->op->options.time_major);
-    tfl_add(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_RNN, inputs, 7,
-            (const uint32_t[]){tfl_output(b, 0)}, 1);
+    outputs[0] = tfl_output(b, 0);
+    if (b->keeps_states)
+        outputs[1] = next_state(b, RNN_STATE);
+    tfl_add(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_RNN, inputs, 7, outputs,
+            b->keeps_states ? 2 : 1);
 }
 
 /* data, weights of features, weights of time, bias, state */
@@ -160,7 +175,7 @@ static void map_svdf(struct tfl_builder *b)
     inputs[5] = tfl_i32(b, b->op->options.rank);
     inputs[6] = tfl_i32(b, b->op->options.activation);
     tfl_add(b, ANEURALNETWORKS_SVDF, inputs, 7,
-            (const uint32_t[]){temporary_like(b, tfl_in(b, 4)), tfl_output(b, 0)}, 2);
+            (const uint32_t[]){next_state(b, RNN_STATE), tfl_output(b, 0)}, 2);
 }
 
 const struct tfl_mapping tfl_map_recurrent[] = {

@@ -77,12 +77,6 @@ template <typename Options> void read_lstm(const Options *from, struct tfl_optio
     to->proj_clip = from->proj_clip();
 }
 
-void read_list_option(const flatbuffers::Vector<int32_t> *from, struct tfl_options *to)
-{
-    to->list = from ? from->data() : nullptr;
-    to->n_list = from ? from->size() : 0;
-}
-
 void read_strided_slice(const fb::StridedSliceOptions *from, struct tfl_options *to)
 {
     to->begin_mask = from->begin_mask();
@@ -103,7 +97,6 @@ void read_convolution(const fb::Operator *op, struct tfl_options *to)
         read_window(depthwise, to);
         to->dilation_w = depthwise->dilation_w_factor();
         to->dilation_h = depthwise->dilation_h_factor();
-        to->depth_multiplier = depthwise->depth_multiplier();
     } else if (auto transposed = op->builtin_options_as_TransposeConvOptions()) {
         read_window(transposed, to);
     } else if (auto pool = op->builtin_options_as_Pool2DOptions()) {
@@ -185,28 +178,18 @@ void read_shape_options(const fb::Operator *op, struct tfl_options *to)
     } else if (auto nearest = op->builtin_options_as_ResizeNearestNeighborOptions()) {
         to->align_corners = nearest->align_corners();
         to->half_pixel_centers = nearest->half_pixel_centers();
-    } else if (auto reshape = op->builtin_options_as_ReshapeOptions())
-        read_list_option(reshape->new_shape(), to);
-    else if (auto squeeze = op->builtin_options_as_SqueezeOptions())
-        read_list_option(squeeze->squeeze_dims(), to);
-    else if (auto to_depth = op->builtin_options_as_SpaceToDepthOptions())
+    } else if (auto to_depth = op->builtin_options_as_SpaceToDepthOptions())
         to->block_size = to_depth->block_size();
     else if (auto to_space = op->builtin_options_as_DepthToSpaceOptions())
         to->block_size = to_space->block_size();
     else if (auto gather = op->builtin_options_as_GatherOptions()) {
         to->axis = gather->axis();
         to->batch_dims = gather->batch_dims();
-    } else if (auto split = op->builtin_options_as_SplitOptions())
-        to->count = split->num_splits();
-    else if (auto split_v = op->builtin_options_as_SplitVOptions())
-        to->count = split_v->num_splits();
-    else if (auto pack = op->builtin_options_as_PackOptions()) {
-        to->count = pack->values_count();
+    } else if (auto pack = op->builtin_options_as_PackOptions())
         to->axis = pack->axis();
-    } else if (auto unpack = op->builtin_options_as_UnpackOptions()) {
-        to->count = unpack->num();
+    else if (auto unpack = op->builtin_options_as_UnpackOptions())
         to->axis = unpack->axis();
-    } else if (auto slice = op->builtin_options_as_StridedSliceOptions())
+    else if (auto slice = op->builtin_options_as_StridedSliceOptions())
         read_strided_slice(slice, to);
     else if (auto mirror = op->builtin_options_as_MirrorPadOptions())
         to->mode = mirror->mode();
@@ -294,16 +277,16 @@ int read_data(const fb::Model *model, const fb::Tensor *from, struct tfl_file *f
 int read_tensors(const fb::Model *model, const fb::SubGraph *graph, struct tfl_file *file,
                  Complaint &complain)
 {
-    file->n_tensors = graph->tensors() ? graph->tensors()->size() : 0;
-    if (!file->n_tensors || file->n_tensors > MAX_TENSORS)
-        return complain("the model has %u tensors", file->n_tensors);
-    file->tensors = static_cast<struct tfl_tensor *>(
-        calloc(file->n_tensors, sizeof(*file->tensors)));
-    if (!file->tensors)
+    file->graph.n_tensors = graph->tensors() ? graph->tensors()->size() : 0;
+    if (!file->graph.n_tensors || file->graph.n_tensors > MAX_TENSORS)
+        return complain("the model has %u tensors", file->graph.n_tensors);
+    file->graph.tensors = static_cast<struct tfl_tensor *>(
+        calloc(file->graph.n_tensors, sizeof(*file->graph.tensors)));
+    if (!file->graph.tensors)
         return -ENOMEM;
-    for (uint32_t i = 0; i < file->n_tensors; i++) {
+    for (uint32_t i = 0; i < file->graph.n_tensors; i++) {
         const fb::Tensor *from = graph->tensors()->Get(i);
-        struct tfl_tensor *to = &file->tensors[i];
+        struct tfl_tensor *to = &file->graph.tensors[i];
         int r;
 
         to->name = from->name() ? from->name()->c_str() : "";
@@ -333,7 +316,7 @@ int read_indexes(const flatbuffers::Vector<int32_t> *from, const struct tfl_file
 
         if (index == -1 && may_omit)
             continue;
-        if (index < 0 || static_cast<uint32_t>(index) >= file->n_tensors)
+        if (index < 0 || static_cast<uint32_t>(index) >= file->graph.n_tensors)
             return complain("%s %u names the tensor %d, which is not there", what, number, index);
     }
     return 0;
@@ -342,7 +325,7 @@ int read_indexes(const flatbuffers::Vector<int32_t> *from, const struct tfl_file
 int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_file *file,
                   uint32_t number, Complaint &complain)
 {
-    struct tfl_operator *to = &file->operators[number];
+    struct tfl_operator *to = &file->graph.operators[number];
     auto codes = model->operator_codes();
     int r;
 
@@ -350,10 +333,10 @@ int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_f
         return complain("operation %u has no operation code", number);
     auto code = codes->Get(from->opcode_index());
 
+    to->number = number;
     to->code = code->builtin_code() > code->deprecated_builtin_code()
                    ? static_cast<int32_t>(code->builtin_code())
                    : code->deprecated_builtin_code();
-    to->version = code->version();
     to->name = fb::EnumNameBuiltinOperator(static_cast<fb::BuiltinOperator>(to->code));
     if (to->code == fb::BuiltinOperator_CUSTOM)
         to->name = code->custom_code() ? code->custom_code()->c_str() : "";
@@ -388,24 +371,24 @@ int read_graph(const fb::Model *model, struct tfl_file *file, Complaint &complai
     r = read_tensors(model, graph, file, complain);
     if (r)
         return r;
-    file->n_operators = graph->operators() ? graph->operators()->size() : 0;
-    if (!file->n_operators || file->n_operators > MAX_OPERATORS)
-        return complain("the model has %u operations", file->n_operators);
-    file->operators = static_cast<struct tfl_operator *>(
-        calloc(file->n_operators, sizeof(*file->operators)));
-    if (!file->operators)
+    file->graph.n_operators = graph->operators() ? graph->operators()->size() : 0;
+    if (!file->graph.n_operators || file->graph.n_operators > MAX_OPERATORS)
+        return complain("the model has %u operations", file->graph.n_operators);
+    file->graph.operators = static_cast<struct tfl_operator *>(
+        calloc(file->graph.n_operators, sizeof(*file->graph.operators)));
+    if (!file->graph.operators)
         return -ENOMEM;
-    for (uint32_t i = 0; i < file->n_operators; i++) {
+    for (uint32_t i = 0; i < file->graph.n_operators; i++) {
         r = read_operator(model, graph->operators()->Get(i), file, i, complain);
         if (r)
             return r;
     }
-    r = read_indexes(graph->inputs(), file, false, "the list of inputs, subgraph", 0, &file->inputs,
-                     &file->n_inputs, complain);
+    r = read_indexes(graph->inputs(), file, false, "the list of inputs, subgraph", 0,
+                     &file->graph.inputs, &file->graph.n_inputs, complain);
     if (r)
         return r;
     return read_indexes(graph->outputs(), file, false, "the list of outputs, subgraph", 0,
-                        &file->outputs, &file->n_outputs, complain);
+                        &file->graph.outputs, &file->graph.n_outputs, complain);
 }
 
 int file_parse(struct tfl_file *file, Complaint &complain)
@@ -445,8 +428,8 @@ int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, ch
 void tfl_file_done(struct tfl_file *file)
 {
     free(file->bytes);
-    free(file->tensors);
-    free(file->operators);
+    free(file->graph.tensors);
+    free(file->graph.operators);
     *file = {};
 }
 

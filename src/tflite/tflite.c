@@ -2,7 +2,8 @@
 #include <nnhal/ext.h>
 #include <nnhal/tflite.h>
 
-#include "tflite/map.h"
+#include "tflite/builder.h"
+#include "tflite/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +87,7 @@ static int describe_tensors(struct tfl_builder *b, const int32_t *list, uint32_t
     if (!tensors)
         return -ENOMEM;
     for (uint32_t i = 0; i < n; i++) {
-        const struct tfl_tensor *from = &b->file->tensors[list[i]];
+        const struct tfl_tensor *from = &b->graph->tensors[list[i]];
         struct tfl_form form = tfl_form_of(b, from);
         uint32_t *dimensions = calloc(TFL_MAX_RANK, sizeof(*dimensions));
         struct nnhal_tflite_tensor *to = &tensors[i];
@@ -110,70 +111,11 @@ static int describe_tensors(struct tfl_builder *b, const int32_t *list, uint32_t
     return 0;
 }
 
-static void build_operations(struct tfl_builder *b)
-{
-    for (uint32_t i = 0; i < b->file->n_inputs; i++)
-        tfl_operand(b, b->file->inputs[i]);
-    for (uint32_t i = 0; i < b->file->n_operators && !b->result; i++) {
-        b->op = &b->file->operators[i];
-        tfl_map(b);
-    }
-    b->op = NULL;
-}
-
-static void finish_model(struct tfl_builder *b)
-{
-    const struct tfl_file *file = b->file;
-    uint32_t *inputs = tfl_keep(b, file->n_inputs * sizeof(*inputs));
-    uint32_t *outputs = tfl_keep(b, file->n_outputs * sizeof(*outputs));
-    int code;
-
-    if (!inputs || !outputs)
-        return;
-    for (uint32_t i = 0; i < file->n_inputs; i++)
-        inputs[i] = tfl_operand(b, file->inputs[i]);
-    for (uint32_t i = 0; i < file->n_outputs; i++)
-        outputs[i] = tfl_operand(b, file->outputs[i]);
-    if (b->result)
-        return;
-    code = ANeuralNetworksModel_identifyInputsAndOutputs(b->model, file->n_inputs, inputs,
-                                                         file->n_outputs, outputs);
-    if (code == ANEURALNETWORKS_NO_ERROR)
-        code = ANeuralNetworksModel_finish(b->model);
-    if (code != ANEURALNETWORKS_NO_ERROR) {
-        char reason[256] = "";
-
-        nnhal_model_get_error(b->model, reason, sizeof(reason));
-        tfl_fail(b, code == ANEURALNETWORKS_OUT_OF_MEMORY ? -ENOMEM : -ENOTSUP,
-                 "the runtime refuses the network as a whole: %s", reason);
-    }
-}
-
-static void build_model(struct tfl_builder *b, int fd)
-{
-    const struct tfl_file *file = b->file;
-
-    b->operands = malloc(file->n_tensors * sizeof(*b->operands));
-    if (!b->operands || ANeuralNetworksModel_create(&b->model) != ANEURALNETWORKS_NO_ERROR) {
-        tfl_fail(b, -ENOMEM, "out of memory");
-        return;
-    }
-    for (uint32_t i = 0; i < file->n_tensors; i++)
-        b->operands[i] = TFL_NO_OPERAND;
-    if (ANeuralNetworksMemory_createFromFd(file->n_bytes, PROT_READ, fd, 0, &b->constants) !=
-        ANEURALNETWORKS_NO_ERROR) {
-        tfl_fail(b, -EINVAL, "the file cannot be used as a memory");
-        return;
-    }
-    build_operations(b);
-    if (!b->result)
-        finish_model(b);
-}
-
 static int load_file(int fd, struct nnhal_tflite *model, char *message, size_t size)
 {
     struct tfl_file file;
-    struct tfl_builder b = {.file = &file, .message = message, .message_size = size};
+    const struct tfl_graph *graph = &file.graph;
+    struct tfl_builder b = {.graph = &file.graph, .message = message, .message_size = size};
     uint8_t *bytes;
     size_t n_bytes;
     int r;
@@ -184,11 +126,15 @@ static int load_file(int fd, struct nnhal_tflite *model, char *message, size_t s
     r = tfl_file_parse(bytes, n_bytes, &file, message, size);
     if (r < 0)
         return r;
-    build_model(&b, fd);
-    model->n_inputs = file.n_inputs;
-    model->n_outputs = file.n_outputs;
-    if (!b.result && (describe_tensors(&b, file.inputs, file.n_inputs, &model->inputs) < 0 ||
-                      describe_tensors(&b, file.outputs, file.n_outputs, &model->outputs) < 0))
+    if (ANeuralNetworksMemory_createFromFd(file.n_bytes, PROT_READ, fd, 0, &b.constants) ==
+        ANEURALNETWORKS_NO_ERROR)
+        tfl_build(&b);
+    else
+        tfl_fail(&b, -EINVAL, "the file cannot be used as a memory");
+    model->n_inputs = graph->n_inputs;
+    model->n_outputs = graph->n_outputs;
+    if (!b.result && (describe_tensors(&b, graph->inputs, graph->n_inputs, &model->inputs) < 0 ||
+                      describe_tensors(&b, graph->outputs, graph->n_outputs, &model->outputs) < 0))
         tfl_fail(&b, -ENOMEM, "out of memory");
     if (!b.result) {
         model->model = b.model;

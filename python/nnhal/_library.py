@@ -163,7 +163,7 @@ def _open(name: str, functions: dict[str, tuple[Any, list[Any]]]) -> ctypes.CDLL
 _functions = dict(_FUNCTIONS)
 _functions.update({name: (c_int, arguments) for name, arguments in _CALLS.items()})
 _library = _open("libneuralnetworks.so", _functions)
-tflite = _open("libnnhal-tflite.so", _TFLITE_FUNCTIONS)
+tflite = _open("libnnhal-tflite.so.0", _TFLITE_FUNCTIONS)
 
 
 def get_last_error() -> str:

@@ -4,6 +4,7 @@
 
 #include <android/NeuralNetworks.h>
 #include <nnhal/ext.h>
+#include <nnhal/version.h>
 
 #include <errno.h>
 #include <stdarg.h>

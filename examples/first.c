@@ -7,6 +7,7 @@
 int main(void)
 {
     const uint32_t shape[] = {4}, inputs[] = {0, 1}, outputs[] = {5};
+    const uint32_t factors[] = {0, 1, 2}, product[] = {3}, summands[] = {3, 0, 4};
     const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, shape, 0, 0};
     const ANeuralNetworksOperandType scalar = {ANEURALNETWORKS_INT32, 0, NULL, 0, 0};
     const int32_t none = ANEURALNETWORKS_FUSED_NONE, relu = ANEURALNETWORKS_FUSED_RELU;
@@ -24,10 +25,8 @@ int main(void)
         ANeuralNetworksModel_addOperand(model, i == 2 || i == 4 ? &scalar : &tensor);
     ANeuralNetworksModel_setOperandValue(model, 2, &none, sizeof(none));
     ANeuralNetworksModel_setOperandValue(model, 4, &relu, sizeof(relu));
-    ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_MUL, 3, (uint32_t[]){0, 1, 2}, 1,
-                                      (uint32_t[]){3});
-    ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, (uint32_t[]){3, 0, 4}, 1,
-                                      (uint32_t[]){5});
+    ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_MUL, 3, factors, 1, product);
+    ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_ADD, 3, summands, 1, outputs);
     ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 1, outputs);
     ANeuralNetworksModel_finish(model);
     ANeuralNetworksCompilation_create(model, &compilation);

@@ -14,6 +14,7 @@ of the program is held to the file.
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,16 @@ BUILD = Path(os.environ["NNHAL_BUILD_ROOT"])
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import service  # noqa: E402
 
+CMAKE = """cmake_minimum_required(VERSION 3.10)
+project(first C CXX)
+find_package(nnhal 0.1 REQUIRED)
+add_executable(first-c {0})
+configure_file({0} ${{CMAKE_CURRENT_BINARY_DIR}}/first.cc COPYONLY)
+add_executable(first-c++ ${{CMAKE_CURRENT_BINARY_DIR}}/first.cc)
+foreach(program first-c first-c++)
+  target_link_libraries(${{program}} nnhal::neuralnetworks)
+endforeach()
+"""
 SAYS = re.compile(r"z = 2 0 0 8, by nnhal-\w+ \((\w+), pid (\d+)\)\n")
 
 
@@ -50,16 +61,39 @@ def readme():
     return None
 
 
-def installed(folder):
-    """Installs, compiles and runs; yields complaints."""
-    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", folder],
-                   check=True, stdout=subprocess.DEVNULL)
+def by_pkg_config(folder):
+    """Yields programs that were compiled with the flags of pkg-config."""
     pc = next(Path(folder).rglob("neuralnetworks.pc"))
     environment = dict(os.environ, PKG_CONFIG_PATH=str(pc.parent), PKG_CONFIG_SYSROOT_DIR=folder)
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "neuralnetworks"], check=True,
                            capture_output=True, text=True, env=environment).stdout.split()
-    program = Path(folder) / "first"
-    subprocess.run(["cc", ROOT / "examples" / "first.c", "-o", program, *flags], check=True)
+    for language, compiler in (("c", "cc"), ("c++", "c++")):
+        program = Path(folder) / f"first-{language}"
+        subprocess.run([compiler, "-x", language, ROOT / "examples" / "first.c", "-x", "none", "-o", program,
+                        *flags], check=True)
+        yield program
+
+
+def by_cmake(folder):
+    """Yields programs that CMake made; without CMake none, and a line says so."""
+    if not shutil.which("cmake"):
+        print("SKIPPED find_package(nnhal): cmake is not installed")
+        return
+    source, build = Path(folder) / "cmake", Path(folder) / "cmake" / "build"
+    source.mkdir()
+    (source / "CMakeLists.txt").write_text(CMAKE.format(ROOT / "examples" / "first.c"))
+    where = next(Path(folder).rglob("nnhalConfig.cmake")).parent
+    for command in (["cmake", "-S", source, "-B", build, f"-Dnnhal_DIR={where}"],
+                    ["cmake", "--build", build]):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    yield from (build / "first-c", build / "first-c++")
+
+
+def installed(folder):
+    """Installs, compiles and runs; yields complaints."""
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", folder],
+                   check=True, stdout=subprocess.DEVNULL)
+    programs = [*by_pkg_config(folder), *by_cmake(folder)]
     library = next(Path(folder).rglob("libneuralnetworks.so"))
     os.environ["LD_LIBRARY_PATH"] = str(library.parent)
     os.environ["NNHAL_HOST"] = str(next(Path(folder).rglob("nnhal-host")))
@@ -67,7 +101,8 @@ def installed(folder):
         next(Path(folder).rglob("libnnhal-driver-cpu.so")).parent)
     for mode in ("embedded", "private", "service"):
         with service.way(Path(os.environ["NNHAL_HOST"]).parent, mode, "cpu") as environment:
-            yield run(program, mode, environment)
+            for program in programs:
+                yield run(program, mode, environment)
 
 
 def main():

@@ -10,6 +10,8 @@ import re
 import sys
 from pathlib import Path
 
+from reference import mdoc
+
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/base/variables.def"
 ROW = re.compile(r'^NN_VARIABLE\((\w+), "(\w+)", (NULL|"\w+"), "(.*?)", "(.*?)",\n\s+"(.*?)"\)$', re.M)
@@ -32,27 +34,11 @@ def readme():
     return "\n".join(lines) + "\n"
 
 
-def mdoc(text):
-    """A line of mdoc for each piece of text and each literal, with the comma behind it."""
-    lines = []
-    for number, piece in enumerate(text.split("`")):
-        if number % 2:
-            lines.append(".Ql " + piece)
-            continue
-        after = re.match(r"[,.;:)]+", piece)
-        if lines and after:
-            lines[-1] += " " + " ".join(after[0])
-            piece = piece[after.end():]
-        if piece.strip():
-            lines.append(piece.strip())
-    return lines
-
-
 def manual():
     lines = []
     for row in rows():
-        lines += [f".It Ev {row['name']}", *mdoc(row["meaning"]), "Values:",
-                  *mdoc(row["values"] + ";"), "if not set:", *mdoc(row["standard"] + ".")]
+        lines += [f".It Ev {row['name']}", *mdoc.lines_of(row["meaning"]), "Values:",
+                  *mdoc.lines_of(row["values"] + ";"), "if not set:", *mdoc.lines_of(row["standard"] + ".")]
     return "\n".join(lines) + "\n"
 
 

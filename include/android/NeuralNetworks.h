@@ -10,6 +10,8 @@
  *     ANeuralNetworksCompilation  create, set.., finish
  *     ANeuralNetworksExecution    create, setInput.., setOutput.., compute
  *
+ * What each operation takes and computes stands in nnhal-operations(7).
+ *
  * Names, values and behavior are those of Android's NDK at feature level 8.
  * Only functions that the library has are declared.
  *

@@ -76,7 +76,8 @@ typedef enum {
     ANEURALNETWORKS_MODEL = 15,                      /* a model, for IF and WHILE */
 } OperandCode;
 
-/* Operations. */
+/* Operations. nnhal-operations(7), which is doc/operations.md, has the inputs and outputs of each in
+ * their order, with types and levels, and what it computes. */
 typedef enum {
     /* Since feature level 1. */
     ANEURALNETWORKS_ADD = 0,

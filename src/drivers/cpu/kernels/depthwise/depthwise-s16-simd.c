@@ -9,13 +9,12 @@
  *     output row 2j       pair j: a b   pair j + 1: c 0
  *     output row 2j + 1   pair j: 0 a   pair j + 1: b c
  *
- * With a stride of 2 an output row begins at an even row of the image: two positions of it are
- * computed, with the same weights. Either way a cell is one of two vectors of sums, and data or
- * weights are loaded once for both. A pair is widened once and lies in a ring of each worker's
- * scratch while output rows need it: 3x3 filters take 12 multiplications for 2 x LANES results.
+ * With a stride of 2 an output row begins at an even row of the image, and is computed alone.
  *
- * Where rows are cut into blocks (stride_w 1), the constants of channels that do not fill whole
- * blocks are repeated until they begin anew with one.
+ * A block is one vector of channels. Four neighboring positions of it are computed together, eight of a
+ * row alone: weights are loaded once for them, data once for both rows.
+ *
+ * A pair is widened once and lies in a ring of each worker's scratch while output rows need it.
  *
  * For constant filters and uint8 data in [N,H,W,C], strides of 1 and 2, without vertical
  * dilation; depthwise-simd.c takes the rest, and all with VNNI. */
@@ -29,14 +28,12 @@
 #include <string.h>
 
 enum {
-    LANES = NN_LANES_I32,
-    CELLS = 2,
-    CHANNELS = 2 * LANES, /* of a block */
+    LANES = NN_LANES_I32, /* channels of a block */
+    MAX_ROWS = 2,         /* output rows at once */
+    MAX_SUMS = 8,         /* vectors of them */
     MAX_PAIRS = 8,        /* that an output row reads */
     MAX_TAPS = 32,        /* in a row of the filter */
-    MAX_BLOCKS_A_ROW = 16,
-    CHUNK = 8, /* blocks whose weights stay in the nearest cache */
-    CONSTANT_BYTES = CHANNELS * NN_REQUANTIZE_BYTES,
+    CONSTANT_BYTES = LANES * NN_REQUANTIZE_BYTES,
     VECTOR_BYTES = NN_VARIANT_VECTOR_BYTES,
 };
 
@@ -45,49 +42,33 @@ struct depthwise_s16_params {
     int32_t low, high;
 };
 
-/* ---- the packed form: blocks of constants, then weights [pairs][taps][cells][CHANNELS][2] ---- */
+/* ---- the packed form: blocks of constants, then weights [pairs][taps][rows][LANES][2] ---- */
 
 struct filter_cut {
     size_t n_pairs, n_taps;
-    size_t n_variants; /* of the weights: one for each cell, or one for both */
-    size_t n_blocks;   /* whose constants differ */
-    bool is_row;       /* blocks are cut from a row, else from a position */
+    size_t n_rows; /* output rows at once, each with weights of its own */
+    size_t n_blocks;
 };
-
-static size_t greatest_divisor(size_t a, size_t b)
-{
-    return b ? greatest_divisor(b, a % b) : a;
-}
 
 static struct filter_cut cut_filter(const struct nn_conv_shape *shape, const uint32_t *filter)
 {
-    size_t n_row = filter[3] ? filter[3] / greatest_divisor(filter[3], CHANNELS) : 1;
-    struct filter_cut cut = {.n_pairs = ((size_t)filter[1] + (shape->stride_h == 1) + 1) / 2,
-                             .n_taps = filter[2],
-                             .n_variants = shape->stride_h == 1 ? CELLS : 1,
-                             .n_blocks = (filter[3] + CHANNELS - 1) / CHANNELS};
+    size_t n_rows = shape->stride_h == 1 ? MAX_ROWS : 1;
 
-    cut.is_row = shape->stride_w == 1 && shape->stride_h == 1 && filter[3] % CHANNELS != 0 &&
-                 n_row <= MAX_BLOCKS_A_ROW;
-    if (cut.is_row)
-        cut.n_blocks = n_row;
-    return cut;
+    return (struct filter_cut){.n_pairs = ((size_t)filter[1] + n_rows) / 2,
+                               .n_taps = filter[2],
+                               .n_rows = n_rows,
+                               .n_blocks = ((size_t)filter[3] + LANES - 1) / LANES};
 }
 
-/* The first channel of block b. The last block of a position overlaps the one before. */
-static size_t block_channel(const struct filter_cut *cut, size_t n_channels, size_t b)
+/* The first channel of block b. The last block overlaps the one before. */
+static size_t block_channel(size_t n_channels, size_t b)
 {
-    size_t first = b * CHANNELS;
-
-    if (cut->is_row)
-        return first % n_channels;
-    return n_channels < CHANNELS ? first : nn_min_size(first, n_channels - CHANNELS);
+    return n_channels < LANES ? 0 : nn_min_size(b * LANES, n_channels - LANES);
 }
 
 static size_t block_bytes(const struct filter_cut *cut)
 {
-    return CONSTANT_BYTES +
-           cut->n_pairs * cut->n_taps * cut->n_variants * CHANNELS * 2 * sizeof(int16_t);
+    return CONSTANT_BYTES + cut->n_pairs * cut->n_taps * cut->n_rows * LANES * 2 * sizeof(int16_t);
 }
 
 static bool can_pack(const struct nn_conv_shape *shape, const uint32_t *filter)
@@ -130,13 +111,13 @@ static int16_t weight_at(const struct nn_lower_operand *filter, int64_t y, size_
 static void lane_pack(const struct pairs_source *source, const struct filter_cut *cut,
                       uint8_t *block, size_t i, size_t c)
 {
-    struct nn_requantize r = nn_requantize_at(block, CHANNELS);
+    struct nn_requantize r = nn_requantize_at(block, LANES);
     int16_t *to = (int16_t *)(void *)(block + CONSTANT_BYTES) + 2 * i;
 
     for (size_t pair = 0; pair < cut->n_pairs; pair++)
         for (size_t x = 0; x < cut->n_taps; x++)
-            for (size_t cell = 0; cell < cut->n_variants; cell++, to += 2 * CHANNELS) {
-                int64_t y = (int64_t)(2 * pair) - (int64_t)cell;
+            for (size_t row = 0; row < cut->n_rows; row++, to += 2 * LANES) {
+                int64_t y = (int64_t)(2 * pair) - (int64_t)row;
 
                 to[0] = weight_at(source->filter, y, x, c);
                 to[1] = weight_at(source->filter, y + 1, x, c);
@@ -154,13 +135,13 @@ static bool pack_all(const struct pairs_source *source, const struct filter_cut 
             return false;
     for (size_t b = 0; b < cut->n_blocks; b++) {
         uint8_t *block = to + b * block_bytes(cut);
-        struct nn_requantize r = nn_requantize_at(block, CHANNELS);
+        struct nn_requantize r = nn_requantize_at(block, LANES);
 
-        for (size_t i = 0; i < CHANNELS; i++) {
-            size_t c = block_channel(cut, n_channels, b) + i;
+        for (size_t i = 0; i < LANES; i++) {
+            size_t c = block_channel(n_channels, b) + i;
 
-            if (c < n_channels || cut->is_row)
-                lane_pack(source, cut, block, i, c % n_channels);
+            if (c < n_channels)
+                lane_pack(source, cut, block, i, c);
             else
                 nn_requantize_pad(&r, i);
         }
@@ -216,9 +197,7 @@ static const struct nn_conv_element element = {.bytes = 1, .group = 1, .is_copie
  * that is not wanted. */
 struct depthwise_s16_layout {
     struct nn_conv_image image;
-    size_t row;  /* elements of a row of the image */
     size_t pair; /* bytes of a pair, with what vectors read beyond it */
-    size_t spare;
     struct nn_kernel_scratch scratch;
 };
 
@@ -228,21 +207,22 @@ static bool find_layout(const struct nn_kernel_step *step, struct depthwise_s16_
     const uint32_t *in = step->inputs[0].dims, *filter = step->inputs[1].dims;
     const uint32_t *out = step->outputs[0].dims;
     struct filter_cut cut = cut_filter(&params->shape, filter);
+    size_t spare;
 
     return nn_conv_find_image(&params->shape, in, filter, out, element, &ret->image) &&
-           nn_mul_size(ret->image.w, ret->image.c, &ret->row) &&
-           nn_mul_size(ret->row, 2 * sizeof(int16_t), &ret->pair) &&
-           nn_add_size(ret->pair, (size_t)2 * VECTOR_BYTES, &ret->pair) &&
-           nn_align_up(ret->pair, 64, &ret->pair) && nn_mul_size(out[2], out[3], &ret->spare) &&
-           nn_add_size(ret->spare, VECTOR_BYTES, &ret->spare) &&
+           nn_mul_size(ret->image.w, ret->image.c, &ret->pair) &&
+           nn_mul_size(ret->pair, 2 * sizeof(int16_t), &ret->pair) &&
+           nn_add_size(ret->pair, VECTOR_BYTES, &ret->pair) &&
+           nn_align_up(ret->pair, 64, &ret->pair) && nn_mul_size(out[2], out[3], &spare) &&
            nn_mul_size(ret->pair, cut.n_pairs, &ret->scratch.worker_bytes) &&
-           nn_add_size(ret->scratch.worker_bytes, ret->spare, &ret->scratch.worker_bytes) &&
+           nn_add_size(ret->scratch.worker_bytes, spare, &ret->scratch.worker_bytes) &&
            nn_mul_size(in[2], in[3], &ret->scratch.bytes);
 }
 
 /* n elements of two rows, minus the zero point, beside each other. */
 static void rows_widen(int16_t *to, const uint8_t *a, const uint8_t *b, int32_t zero, size_t n)
 {
+    __m256i zeros = _mm256_set1_epi16((int16_t)zero);
     size_t i = 0;
 
     for (; i + 16 <= n; i += 16) {
@@ -250,12 +230,18 @@ static void rows_widen(int16_t *to, const uint8_t *a, const uint8_t *b, int32_t 
         __m128i bytes_b = _mm_loadu_si128((const void *)(b + i));
         __m128i low = _mm_unpacklo_epi8(bytes_a, bytes_b);
         __m128i high = _mm_unpackhi_epi8(bytes_a, bytes_b);
-        __m256i zeros = _mm256_set1_epi16((int16_t)zero);
 
         _mm256_storeu_si256((void *)(to + 2 * i),
                             _mm256_sub_epi16(_mm256_cvtepu8_epi16(low), zeros));
         _mm256_storeu_si256((void *)(to + 2 * i + 16),
                             _mm256_sub_epi16(_mm256_cvtepu8_epi16(high), zeros));
+    }
+    for (; i + 8 <= n; i += 8) {
+        __m128i bytes = _mm_unpacklo_epi8(_mm_loadl_epi64((const void *)(a + i)),
+                                          _mm_loadl_epi64((const void *)(b + i)));
+
+        _mm256_storeu_si256((void *)(to + 2 * i),
+                            _mm256_sub_epi16(_mm256_cvtepu8_epi16(bytes), zeros));
     }
     for (; i < n; i++) {
         to[2 * i] = (int16_t)(a[i] - zero);
@@ -269,8 +255,10 @@ struct depthwise_s16_job {
     struct depthwise_s16_layout layout;
     struct filter_cut cut;
     struct nn_conv_sizes in, out;
-    size_t n_items;              /* of a batch: output rows, two at once where the stride is 1 */
-    size_t tap_step, block_step; /* numbers of 32 bits between taps of a pair, between blocks */
+    size_t n_items; /* of a batch: output rows, two at once where the stride is 1 */
+    /* Numbers of 32 bits between taps of a pair, between positions of it, between blocks. */
+    size_t tap_step, cell_step, block_step;
+    size_t out_step; /* codes between positions */
     const uint8_t *input;
     int32_t input_zero;
     struct nn_requantize requantize; /* of block 0 */
@@ -304,152 +292,149 @@ static void pair_widen(const struct depthwise_s16_job *job, uint8_t *ring, size_
 
 /* ---- running ---- */
 
-/* The cells of an item: pairs of rows, an element of both in a number, and where codes go. */
-struct cells_s16 {
+/* Output rows that are computed together: the pairs they are made from, an element of both rows in a
+ * number, and where codes go. */
+struct item_s16 {
     const int32_t *pairs[MAX_PAIRS];
-    uint8_t *out[CELLS];
+    uint8_t *out[MAX_ROWS];
 };
 
-/* What is constant where blocks are run, or the job's. */
-struct filter_size {
-    size_t n_pairs, n_taps, n_variants;
+/* Some positions of a block. */
+struct cells_s16 {
+    size_t from, to; /* the first one, in pairs and in output rows */
+    size_t column;   /* of the block's constants, in numbers from those of block 0 */
 };
 
-/* The codes of a block of both cells, whose data begins at elements from[]. */
-NN_INLINE nn_vector_i32 block_run(const struct depthwise_s16_job *job,
-                                  const int32_t *const pairs[MAX_PAIRS], const size_t from[CELLS],
-                                  size_t index, const struct filter_size size)
-{
-    const struct nn_requantize *r = &job->requantize;
-    size_t column = index * job->block_step, tap_step = job->tap_step;
-    const int32_t *weights = r->bias + column + CONSTANT_BYTES / sizeof(int32_t);
-    nn_vector_i32 sums[CELLS][2];
-
-#pragma GCC unroll 2
-    for (size_t v = 0; v < 2; v++)
-        sums[0][v] = sums[1][v] = nn_load_i32(r->bias + column + v * LANES);
-#pragma GCC unroll 3
-    for (size_t pair = 0; pair < size.n_pairs; pair++)
-#pragma GCC unroll 5
-        for (size_t x = 0; x < size.n_taps; x++, weights += size.n_variants * CHANNELS)
-#pragma GCC unroll 2
-            for (size_t cell = 0; cell < CELLS; cell++) {
-                const int32_t *data = pairs[pair] + from[cell] + x * tap_step;
-                const int32_t *w = weights + (size.n_variants == 1 ? 0 : cell * CHANNELS);
-
-#pragma GCC unroll 2
-                for (size_t v = 0; v < 2; v++)
-                    sums[cell][v] = nn_multiply_add(sums[cell][v], nn_load_i32(data + v * LANES),
-                                                    nn_load_i32(w + v * LANES));
-            }
-    return nn_requantize_four(r, sums[0], sums[1],
-                              (size_t[]){column, column + LANES, column, column + LANES});
-}
-
-NN_INLINE void store_codes(uint8_t *a, uint8_t *b, nn_vector_i32 codes)
+/* As many groups of LANES codes as the vector has, each to its place. */
+NN_INLINE void store_groups(uint8_t *const to[4], nn_vector_i32 codes)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    _mm256_storeu_si256((void *)a, _mm512_castsi512_si256((__m512i)codes));
-    _mm256_storeu_si256((void *)b, _mm512_extracti64x4_epi64((__m512i)codes, 1));
+    _mm_storeu_si128((void *)to[0], _mm512_castsi512_si128((__m512i)codes));
+    _mm_storeu_si128((void *)to[1], _mm512_extracti32x4_epi32((__m512i)codes, 1));
+    _mm_storeu_si128((void *)to[2], _mm512_extracti32x4_epi32((__m512i)codes, 2));
+    _mm_storeu_si128((void *)to[3], _mm512_extracti32x4_epi32((__m512i)codes, 3));
 #else
-    _mm_storeu_si128((void *)a, _mm256_castsi256_si128((__m256i)codes));
-    _mm_storeu_si128((void *)b, _mm256_extracti128_si256((__m256i)codes, 1));
+    __m128i low = _mm256_castsi256_si128((__m256i)codes);
+    __m128i high = _mm256_extracti128_si256((__m256i)codes, 1);
+
+    _mm_storel_epi64((void *)to[0], low);
+    _mm_storeh_pd((void *)to[1], (__m128d)low);
+    _mm_storel_epi64((void *)to[2], high);
+    _mm_storeh_pd((void *)to[3], (__m128d)high);
 #endif
 }
 
-/* Fewer codes than a block has. */
-NN_INLINE void store_few(uint8_t *a, uint8_t *b, nn_vector_i32 codes, size_t n)
+/* Groups of which n codes are wanted. */
+NN_INLINE void store_few(uint8_t *const to[4], nn_vector_i32 codes, size_t n)
 {
-    uint8_t few[CELLS * CHANNELS];
+    uint8_t bytes[4 * LANES];
 
-    memcpy(few, &codes, sizeof(few));
-    memcpy(a, few, n);
-    memcpy(b, few + CHANNELS, n);
+    memcpy(bytes, &codes, sizeof(bytes));
+    for (size_t i = 0; i < 4; i++)
+        memcpy(to[i], bytes + i * LANES, n);
 }
 
-/* Two rows, cut into blocks. */
-NN_INLINE void rows_run(const struct depthwise_s16_job *job, const struct cells_s16 *cells,
-                        const struct filter_size size)
+/* Adds a tap of a pair, of n positions, to their sums, those of a row one behind the other. */
+NN_INLINE void tap_add(nn_vector_i32 sums[MAX_SUMS], const int32_t *data, size_t cell_step,
+                       const int32_t *weights, const size_t n_rows, const size_t n)
 {
-    const struct cells_s16 at = *cells;
-    size_t n = job->out.w * job->out.c, n_blocks = job->cut.n_blocks, b = 0, i = 0;
+    nn_vector_i32 w[MAX_ROWS];
 
-    for (; i + CHANNELS <= n; i += CHANNELS, b = b + 1 < n_blocks ? b + 1 : 0)
-        store_codes(at.out[0] + i, at.out[1] + i,
-                    block_run(job, at.pairs, (size_t[]){i, i}, b, size));
-    if (i < n)
-        store_few(at.out[0] + i, at.out[1] + i, block_run(job, at.pairs, (size_t[]){i, i}, b, size),
-                  n - i);
+#pragma GCC unroll 2
+    for (size_t row = 0; row < n_rows; row++)
+        w[row] = nn_load_i32(weights + row * LANES);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n; i++, data += cell_step) {
+        nn_vector_i32 v = nn_load_i32(data);
+
+#pragma GCC unroll 2
+        for (size_t row = 0; row < n_rows; row++)
+            sums[row * n + i] = nn_multiply_add(sums[row * n + i], v, w[row]);
+    }
 }
 
-/* The blocks [first, end) of position x, and of the next where both cells are in a row. */
-NN_INLINE void position_run(const struct depthwise_s16_job *job, const struct cells_s16 *cells,
-                            size_t x, size_t first, size_t end, const struct filter_size size)
+/* The codes of n positions of a block, in n_rows rows: both constant where this is called. Where sums
+ * are no multiple of four, the first ones are taken again. */
+NN_INLINE void cells_run(const struct depthwise_s16_job *job, const struct item_s16 *item,
+                         const struct cells_s16 *at, const size_t n_rows, const size_t n)
 {
-    size_t n_channels = job->out.c, step = (size_t)job->shape->stride_w * n_channels;
-    size_t next = size.n_variants == 1 ? nn_min_size(x + 1, job->out.w - 1) : x;
-    size_t last = n_channels < CHANNELS ? 0 : n_channels - CHANNELS;
-    uint8_t *a = cells->out[0] + x * n_channels, *b = cells->out[1] + next * n_channels;
+    const struct nn_requantize *r = &job->requantize;
+    const size_t n_sums = n * n_rows, c = at->column, n_taps = job->cut.n_taps;
+    const int32_t *weights = r->bias + c + CONSTANT_BYTES / sizeof(int32_t);
+    nn_vector_i32 sums[MAX_SUMS];
 
-    for (size_t i = first; i < end; i++) {
-        size_t c = nn_min_size(i * CHANNELS, last);
-        nn_vector_i32 codes = block_run(job, cells->pairs,
-                                        (size_t[]){x * step + c, next * step + c}, i, size);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < n_sums; i++)
+        sums[i] = nn_load_i32(r->bias + c);
+    for (size_t pair = 0; pair < job->cut.n_pairs; pair++) {
+        const int32_t *data = item->pairs[pair] + at->from;
 
-        if (n_channels < CHANNELS)
-            store_few(a, b, codes, n_channels);
+        for (size_t x = 0; x < n_taps; x++, data += job->tap_step, weights += n_rows * LANES)
+            tap_add(sums, data, job->cell_step, weights, n_rows, n);
+    }
+#pragma GCC unroll 2
+    for (size_t i = 0; i < n_sums; i += 4) {
+        nn_vector_i32 four[4], codes;
+        uint8_t *to[4];
+
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; j++) {
+            size_t sum = (i + j) % n_sums;
+
+            four[j] = sums[sum];
+            to[j] = item->out[sum / n] + at->to + sum % n * job->out_step;
+        }
+        codes = nn_requantize_four(r, four, four + 2, (size_t[]){c, c, c, c});
+        if (job->out.c < LANES)
+            store_few(to, codes, job->out.c);
         else
-            store_codes(a + c, b + c, codes);
+            store_groups(to, codes);
     }
 }
 
-/* Position by position, or two of them at once, a chunk of blocks after the other. */
-NN_INLINE void positions_run(const struct depthwise_s16_job *job, const struct cells_s16 *cells,
-                             const struct filter_size size)
+/* A block of an item. A last position alone is computed with the one before: the same codes again. */
+NN_INLINE void block_run(const struct depthwise_s16_job *job, const struct item_s16 *item,
+                         const struct cells_s16 *block, const size_t n_rows)
 {
-    const struct cells_s16 at = *cells;
-    size_t n_blocks = job->cut.n_blocks, out_w = job->out.w;
+    struct cells_s16 at = *block;
 
-    for (size_t first = 0; first < n_blocks; first += CHUNK)
-        for (size_t x = 0; x < out_w; x += size.n_variants == 1 ? CELLS : 1)
-            position_run(job, &at, x, first, nn_min_size(first + CHUNK, n_blocks), size);
+    for (size_t left = job->out.w, n = 0; left > 0; left -= n) {
+        n = n_rows == 1 && left >= MAX_SUMS ? MAX_SUMS : nn_min_size(left, MAX_SUMS / MAX_ROWS);
+        if (n == 1 && job->out.w > 1) {
+            at.from -= job->cell_step;
+            at.to -= job->out_step;
+        }
+        if (n == MAX_SUMS && n_rows == 1)
+            cells_run(job, item, &at, n_rows, MAX_SUMS);
+        else if (n == 4)
+            cells_run(job, item, &at, n_rows, 4);
+        else if (n == 3)
+            cells_run(job, item, &at, n_rows, 3);
+        else
+            cells_run(job, item, &at, n_rows, 2);
+        at.from += n * job->cell_step;
+        at.to += n * job->out_step;
+    }
 }
 
-typedef void (*cells_fn)(const struct depthwise_s16_job *job, const struct cells_s16 *cells);
-
-#define CELLS_OF(name, run, ...)                                                                   \
-    static void NN_VARIANT_SYMBOL(name)(const struct depthwise_s16_job *job,                       \
-                                        const struct cells_s16 *cells)                             \
-    {                                                                                              \
-        run(job, cells, (struct filter_size){__VA_ARGS__});                                        \
-    }
-CELLS_OF(rows_3x3_s16, rows_run, 2, 3, CELLS)
-CELLS_OF(rows_5x5_s16, rows_run, 3, 5, CELLS)
-CELLS_OF(rows_any_s16, rows_run, job->cut.n_pairs, job->cut.n_taps, CELLS)
-CELLS_OF(row_pairs_3x3_s16, positions_run, 2, 3, CELLS)
-CELLS_OF(row_pairs_5x5_s16, positions_run, 3, 5, CELLS)
-CELLS_OF(row_pairs_any_s16, positions_run, job->cut.n_pairs, job->cut.n_taps, CELLS)
-CELLS_OF(positions_3x3_s16, positions_run, 2, 3, 1)
-CELLS_OF(positions_5x5_s16, positions_run, 3, 5, 1)
-CELLS_OF(positions_any_s16, positions_run, job->cut.n_pairs, job->cut.n_taps, 1)
-
-/* [how cells are cut][3x3, 5x5, any] */
-static const cells_fn cells_fns[3][3] = {
-    {NN_VARIANT_SYMBOL(rows_3x3_s16), NN_VARIANT_SYMBOL(rows_5x5_s16),
-     NN_VARIANT_SYMBOL(rows_any_s16)},
-    {NN_VARIANT_SYMBOL(row_pairs_3x3_s16), NN_VARIANT_SYMBOL(row_pairs_5x5_s16),
-     NN_VARIANT_SYMBOL(row_pairs_any_s16)},
-    {NN_VARIANT_SYMBOL(positions_3x3_s16), NN_VARIANT_SYMBOL(positions_5x5_s16),
-     NN_VARIANT_SYMBOL(positions_any_s16)},
-};
-
-static cells_fn find_cells_fn(const struct filter_cut *cut)
+NN_INLINE void item_run(const struct depthwise_s16_job *job, const struct item_s16 *item,
+                        const size_t n_rows)
 {
-    size_t kind = cut->is_row ? 0 : cut->n_variants == CELLS ? 1 : 2;
+    for (size_t b = 0; b < job->cut.n_blocks; b++) {
+        size_t c = block_channel(job->out.c, b);
 
-    if (cut->n_pairs == 2 && cut->n_taps == 3)
-        return cells_fns[kind][0];
-    return cells_fns[kind][cut->n_pairs == 3 && cut->n_taps == 5 ? 1 : 2];
+        block_run(job, item, &(struct cells_s16){c, c, b * job->block_step}, n_rows);
+    }
+}
+
+static void one_row_run(const struct depthwise_s16_job *job, const struct item_s16 *item)
+{
+    item_run(job, item, 1);
+}
+
+static void two_rows_run(const struct depthwise_s16_job *job, const struct item_s16 *item)
+{
+    item_run(job, item, MAX_ROWS);
 }
 
 /* An item is an output row, or two. Pairs that the item before has widened are in the ring. */
@@ -457,25 +442,22 @@ static void depthwise_items(void *ctx, size_t begin, size_t end, unsigned worker
 {
     const struct depthwise_s16_job *job = ctx;
     size_t n_pairs = job->cut.n_pairs, row_elements = job->out.w * job->out.c;
-    size_t n_rows = job->cut.n_variants;
+    size_t n_rows = job->cut.n_rows;
     uint8_t *ring = nn_worker_scratch(job->args, worker), *output = job->args->outputs[0].data;
     uint8_t *spare = ring + n_pairs * job->layout.pair;
-    cells_fn run = find_cells_fn(&job->cut);
 
     for (size_t item = begin; item < end; item++) {
         size_t n = item / job->n_items, j = item % job->n_items;
-        size_t row = n * job->out.h + j * n_rows,
-               stop = nn_min_size(n_rows, job->out.h - j * n_rows);
+        size_t row = n * job->out.h + j * n_rows;
+        size_t stop = nn_min_size(n_rows, job->out.h - j * n_rows);
         uint8_t *out = output + row * row_elements;
-        struct cells_s16 cells = {.out = {out, out + (n_rows - 1) * row_elements}};
+        struct item_s16 at = {.out = {out, stop < MAX_ROWS ? spare : out + row_elements}};
 
-        if (stop < n_rows)
-            cells.out[1] = spare;
         for (size_t pair = item == begin || j == 0 ? 0 : n_pairs - 1; pair < n_pairs; pair++)
             pair_widen(job, ring, n, j + pair);
         for (size_t pair = 0; pair < n_pairs; pair++)
-            cells.pairs[pair] = (void *)(ring + (j + pair) % n_pairs * job->layout.pair);
-        run(job, &cells);
+            at.pairs[pair] = (void *)(ring + (j + pair) % n_pairs * job->layout.pair);
+        (n_rows == 1 ? one_row_run : two_rows_run)(job, &at);
         nn_epilogue_run(job->args, row * row_elements, (row + stop) * row_elements);
     }
 }
@@ -493,7 +475,7 @@ static int nn_depthwise_conv_2d_s16(const struct nn_kernel_args *args)
         .out = nn_conv_sizes(args->outputs[0].dims, false),
         .input = input->data,
         .input_zero = (uint8_t)input->zero_point,
-        .requantize = nn_requantize_use(args->weights, CHANNELS, params->low, params->high)};
+        .requantize = nn_requantize_use(args->weights, LANES, params->low, params->high)};
     struct nn_kernel_step step = {
         .params = params, .inputs = args->inputs, .outputs = args->outputs};
     size_t row_elements = job.out.w * job.out.c;
@@ -503,10 +485,13 @@ static int nn_depthwise_conv_2d_s16(const struct nn_kernel_args *args)
     memset(args->scratch, job.input_zero, job.in.w * job.in.c);
     job.tap_step = (size_t)params->shape.dilation_w * job.in.c;
     job.block_step = block_bytes(&job.cut) / sizeof(int32_t);
-    job.n_items = (job.out.h + job.cut.n_variants - 1) / job.cut.n_variants;
+    /* A row's only position stands for two. */
+    job.cell_step = job.out.w > 1 ? (size_t)params->shape.stride_w * job.in.c : 0;
+    job.out_step = job.out.w > 1 ? job.out.c : 0;
+    job.n_items = (job.out.h + job.cut.n_rows - 1) / job.cut.n_rows;
     /* 8 multiplications a nanosecond; a code takes as long as 4. */
     nn_parallel_for(args, job.out.n * job.n_items,
-                    1 + row_elements * job.cut.n_variants * (job.cut.n_pairs * job.cut.n_taps + 4) /
+                    1 + row_elements * job.cut.n_rows * (job.cut.n_pairs * job.cut.n_taps + 4) /
                             (8 * LANES),
                     depthwise_items, &job);
     return 0;

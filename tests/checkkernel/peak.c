@@ -36,6 +36,8 @@ static void multiply_i8(void)
     for (int round = 0; round < ROUNDS; round++)
 #pragma GCC unroll 12
         for (int i = 0; i < SUMS; i++) {
+            /* Compilers must not make the products once for all sums. */
+            __asm__ volatile("" : "+v"(x));
             sums[i] = nn_multiply_add(sums[i], x, x);
             __asm__ volatile("" : "+v"(sums[i]));
         }

@@ -90,25 +90,9 @@ and so on.
 This page says what inputs and outputs each has, in their order, and what it computes.
 """
 TAIL = """.Sh SEE ALSO
-.Xr nnhal 1
+.Xr nnhal 1 ,
+.Xr ANeuralNetworks 3
 """
-
-
-def manual_text(text):
-    """Lines of mdoc; each sentence begins one."""
-    for line in mdoc.lines_of(text):
-        if line.startswith("."):
-            yield line
-            continue
-        for sentence in re.split(r"(?<=[.?!]) ", line):
-            yield from map(guard, textwrap.wrap(sentence, 96, break_on_hyphens=False,
-                                                break_long_words=False))
-
-
-def guard(line):
-    """A line of text that roff does not take for a request; backslashes stay."""
-    line = line.replace("\\", "\\e")
-    return "\\&" + line if line[:1] in (".", "'") else line
 
 
 def manual_side(side):
@@ -116,7 +100,7 @@ def manual_side(side):
     yield ".Bl -tag -width Ds -compact"
     for operand in side.operands:
         yield f".It {operand.number} Va {operand.name} No {operand.kind} , {operand.shape}"
-        yield from manual_text(operand.words)
+        yield from mdoc.paragraph(operand.words)
     yield ".El"
 
 
@@ -126,20 +110,20 @@ def manual_kinds(page):
     yield ".Bl -item -compact"
     for kinds, level in page.kinds:
         yield ".It"
-        yield guard("; ".join(f"{letter} {kind}" for letter, kind in zip(page.letters, kinds)) +
+        yield mdoc.guard("; ".join(f"{letter} {kind}" for letter, kind in zip(page.letters, kinds)) +
                     f": level {level}")
     yield ".El"
 
 
 def manual_part(title, text):
     if title == "Formula":
-        return [".Bd -literal -offset indent", *map(guard, text.strip().splitlines()), ".Ed"]
-    return [".Pp", *manual_text(f"{title}: {text}")]
+        return [".Bd -literal -offset indent", *map(mdoc.guard, text.strip().splitlines()), ".Ed"]
+    return [".Pp", *mdoc.paragraph(f"{title}: {text}")]
 
 
 def manual_page(page):
     yield f".Ss {page.name}"
-    yield from manual_text(f"{page.summary} Code {page.code}, since level {page.level}.")
+    yield from mdoc.paragraph(f"{page.summary} Code {page.code}, since level {page.level}.")
     for side in page.sides:
         yield from manual_side(side)
     if page.kinds:
@@ -154,7 +138,7 @@ def manual(chapters, pages):
         lines.append(f".Ss {title}")
         for number, paragraph in enumerate(paragraphs):
             lines += [".Pp"] * (number > 0)
-            lines += manual_text(paragraph)
+            lines += mdoc.paragraph(paragraph)
     lines.append(".Sh OPERATIONS")
     for page in pages:
         lines += manual_page(page)

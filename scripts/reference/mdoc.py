@@ -2,6 +2,7 @@
 """Text as lines of a manual page."""
 
 import re
+import textwrap
 
 
 def lines_of(text):
@@ -18,3 +19,20 @@ def lines_of(text):
         if piece.strip():
             lines.append(piece.strip())
     return lines
+
+
+def guard(line):
+    """A line of text that roff does not take for a request; backslashes stay."""
+    line = line.replace("\\", "\\e")
+    return "\\&" + line if line[:1] in (".", "'") else line
+
+
+def paragraph(text):
+    """Lines of mdoc of at most 96 characters; each sentence begins one."""
+    for line in lines_of(text):
+        if line.startswith(".Ql "):
+            yield line
+            continue
+        for sentence in re.split(r"(?<=[.?!]) ", line):
+            yield from map(guard, textwrap.wrap(sentence, 96, break_on_hyphens=False,
+                                                break_long_words=False))

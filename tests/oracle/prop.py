@@ -84,4 +84,5 @@ def main():
         return subprocess.run([options.nnt, *options.rest, path], stdin=subprocess.DEVNULL, check=False).returncode
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

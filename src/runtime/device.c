@@ -309,19 +309,13 @@ static int device_await_session(struct device_wait *wait, struct nn_rt_session *
     return r;
 }
 
-static int fail_foreign(const ANeuralNetworksDevice *device, struct nn_why *why)
-{
-    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                   "%s: opened before fork(); only the parent can use it", device->name);
-}
-
 int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
                              struct nn_rt_session **ret_session)
 {
     struct device_wait wait = {.device = device, .why = why, .is_impatient = is_recovery_off()};
 
     if (nn_rt_device_is_foreign(device))
-        return fail_foreign(device, why);
+        return nn_fail_forked(why, device->name);
     return device_await_session(&wait, ret_session);
 }
 
@@ -382,7 +376,7 @@ int nn_rt_device_wait(ANeuralNetworksDevice *device, struct nn_why *why)
     struct device_wait wait = {.device = device, .why = why, .patience_ns = WAIT_NS};
 
     if (nn_rt_device_is_foreign(device))
-        return fail_foreign(device, why);
+        return nn_fail_forked(why, device->name);
     return device_await_session(&wait, &session);
 }
 

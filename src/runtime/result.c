@@ -22,6 +22,14 @@ int nn_fail(struct nn_why *why, int code, const char *format, ...)
     return code;
 }
 
+int nn_fail_forked(struct nn_why *why, const char *what)
+{
+    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                   "%s: this process was forked from one that used the library, whose devices are "
+                   "that one's alone; exec() gives this one its own",
+                   what);
+}
+
 int nn_fail_refused(int r)
 {
     return r > 0 ? ANEURALNETWORKS_BAD_DATA : r;

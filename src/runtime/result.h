@@ -21,6 +21,9 @@
 int nn_fail(struct nn_why *why, int code, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));
 
+/* nn_fail_forked() - DEAD_OBJECT: a forked child asks for what, whose devices are its parent's. */
+int nn_fail_forked(struct nn_why *why, const char *what);
+
 /* nn_fail_refused() - a refusal by a rule of model/ is BAD_DATA; the rule has written
  * the sentence. Passes 0 and negative numbers on. */
 int nn_fail_refused(int r);

@@ -521,8 +521,7 @@ int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "finish() was called already");
     /* A child has neither the device's threads nor its connection, and would use the parent's. */
     if (nn_rt_object_is_foreign(&compilation->object))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "the compilation was created before fork(); only the parent can use it");
+        return nn_fail_forked(why, "the compilation");
     r = prepare_chosen(compilation, why);
     compilation->state = r ? NN_COMPILATION_FAILED : NN_COMPILATION_FINISHED;
     return r;

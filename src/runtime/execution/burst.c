@@ -34,8 +34,7 @@ int nn_rt_burst_new(ANeuralNetworksCompilation *compilation, struct nn_why *why,
     if (r)
         return r;
     if (nn_rt_object_is_foreign(&compilation->object))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "the compilation was created before fork(); only the parent can use it");
+        return nn_fail_forked(why, "the compilation");
     burst = calloc(1, sizeof(*burst));
     if (!burst)
         return nn_error_origin(-ENOMEM);
@@ -93,8 +92,7 @@ int nn_rt_burst_acquire(ANeuralNetworksBurst *burst, const ANeuralNetworksExecut
     uint32_t is_idle = 0;
 
     if (nn_rt_object_is_foreign(&burst->object))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "the burst was created before fork(); only the parent can use it");
+        return nn_fail_forked(why, "the burst");
     if (execution->compilation != burst->compilation)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
                        "the execution and the burst are of different compilations");

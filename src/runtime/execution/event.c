@@ -304,8 +304,7 @@ int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
     if (!event->execution)
         return wait_for_fence(event->fence_fd, why);
     if (nn_rt_object_is_foreign(&event->object))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "the computation was started before fork(); only the parent sees its end");
+        return nn_fail_forked(why, "the computation");
     return wait_for_computation(event, why);
 }
 

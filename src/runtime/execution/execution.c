@@ -76,8 +76,7 @@ static int check_ours(const ANeuralNetworksExecution *execution, struct nn_why *
 {
     if (!nn_rt_object_is_foreign(&execution->object))
         return 0;
-    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                   "the execution was created before fork(); only the parent can use it");
+    return nn_fail_forked(why, "the execution");
 }
 
 /* Setters read the state under the lock, since a job of an event may end meanwhile; what they then

@@ -218,8 +218,7 @@ int nn_rt_memory_copy(ANeuralNetworksMemory *from, ANeuralNetworksMemory *to, st
     if (from == to)
         return 0;
     if (nn_rt_object_is_foreign(&from->object) || nn_rt_object_is_foreign(&to->object))
-        return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "a memory was created before fork(); only the parent can copy it");
+        return nn_fail_forked(why, "one of the memories");
     r = copy_check(&copy);
     if (!r)
         r = copy_bytes(&copy);

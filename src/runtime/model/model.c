@@ -357,7 +357,7 @@ int nn_rt_model_get_supported(struct nn_rt_model *finished, ANeuralNetworksDevic
     int r;
 
     if (nn_rt_device_is_foreign(device))
-        return nn_fail_status(why, NNHAL_DEAD_OBJECT, device->name, NULL);
+        return nn_fail_forked(why, device->name);
     pthread_mutex_lock(&finished->lock);
     answer = find_answer(finished, device);
     pthread_mutex_unlock(&finished->lock);

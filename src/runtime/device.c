@@ -281,6 +281,10 @@ static int device_approach(struct device_wait *wait)
         return 0;
     }
     r = device_reopen(device, wait->why);
+    device_drop_dead(device);
+    if (!r && !device->session)
+        r = nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT,
+                    "%s: its process died as soon as it was started", device->name);
     if (r <= 0 || wait->is_impatient || (now_ns = nn_sys_now_ns()) >= wait->end_ns)
         return r;
     device_sleep(wait, now_ns + STEP_NS);

@@ -28,7 +28,7 @@ int nn_dial_socket(const char *path, const struct nn_hal_listener *listener,
 
 /* nn_dial_child() - starts a private child for the driver called name, as in
  * NAME or NAME:CONFIGURATION. Blocks for its hello, which it says when the
- * driver is open, at most 60 s.
+ * driver is open, at most 60 s and until the thread's limit.
  * Returns: as nn_dial_socket(). */
 int nn_dial_child(const char *name, const struct nn_hal_listener *listener,
                   struct nn_hal **ret_hal);

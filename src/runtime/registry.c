@@ -26,8 +26,10 @@
 /* A list that something is missing from for want of memory is made again. */
 #define N_ATTEMPTS 2
 
-/* All services together: one that is stopped would hold every program that lists devices. */
+/* All services together: one that is stopped would hold every program that lists devices. All private
+ * children together: drivers may take seconds to open theirs. */
 #define SERVICES_NS UINT64_C(1000000000)
+#define CHILDREN_NS UINT64_C(20000000000)
 
 enum mode {
     MODE_AUTO,
@@ -125,7 +127,17 @@ static void open_builtin(const struct nn_builtin *builtin)
         open_device(NNHAL_WAY_EMBEDDED, NULL, host, builtin->is_reference);
 }
 
-/* Each has an equal part of the time that those before it have left. */
+/* Each has an equal part of the time that those before it have left; i is its number. */
+static void open_remote(enum nnhal_way way, const struct nn_discovery *places, size_t i,
+                        uint64_t end_ns)
+{
+    uint64_t now_ns = nn_sys_now_ns(), left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+    uint64_t limit_ns = nn_wait_limit_narrow(now_ns + left_ns / (places->n_entries - i));
+
+    open_device(way, &places->entries[i], NULL, false);
+    nn_wait_limit_restore(limit_ns);
+}
+
 static void discover_services(void)
 {
     struct nn_discovery places = {0};
@@ -138,13 +150,8 @@ static void discover_services(void)
         return;
     }
     end_ns = nn_sys_now_ns() + SERVICES_NS;
-    for (size_t i = 0; i < places.n_entries; i++) {
-        uint64_t now_ns = nn_sys_now_ns(), left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
-        uint64_t limit_ns = nn_wait_limit_narrow(now_ns + left_ns / (places.n_entries - i));
-
-        open_device(NNHAL_WAY_SERVICE, &places.entries[i], NULL, false);
-        nn_wait_limit_restore(limit_ns);
-    }
+    for (size_t i = 0; i < places.n_entries; i++)
+        open_remote(NNHAL_WAY_SERVICE, &places, i, end_ns);
     nn_discovery_done(&places);
 }
 
@@ -161,17 +168,19 @@ static bool is_offered(const char *endpoint)
 static void discover_drivers(enum mode mode)
 {
     struct nn_discovery places = {0};
+    uint64_t end_ns;
     int r = nn_discovery_init_drivers(&places);
 
     if (r < 0) {
         is_short |= r == -ENOMEM;
         return;
     }
+    end_ns = nn_sys_now_ns() + CHILDREN_NS;
     for (size_t i = 0; i < places.n_entries; i++) {
         if (is_offered(places.entries[i].name))
             continue;
         if (mode == MODE_PRIVATE)
-            open_device(NNHAL_WAY_PRIVATE, &places.entries[i], NULL, false);
+            open_remote(NNHAL_WAY_PRIVATE, &places, i, end_ns);
         else
             open_module(&places.entries[i]);
     }

@@ -3,6 +3,8 @@
  * its caller has left (wild-driver.c). */
 #include "ways.h"
 
+#include "support/lateness.h"
+
 #include <nnhal/ext.h>
 
 #include <pthread.h>
@@ -391,10 +393,35 @@ TEST(a_driver_that_does_not_return_to_the_dead_is_left)
 }
 TEST_END
 
+/* It has half of the time that is for all of them. */
+TEST(a_driver_that_never_opens_is_left_out_of_the_list)
+{
+    ANeuralNetworksDevice *device = NULL;
+    uint64_t begin_ns = ways_now_ns();
+    const char *name = NULL;
+
+    if (!ways_is("private"))
+        return;
+    ways_begin();
+    setenv("NNHAL_DRIVER_PATH", SAMPLE_FOLDER ":" BUILD_ROOT "/nnhal-drivers", 1);
+    setenv("WILD_OPEN", "1", 1);
+    OK(ANeuralNetworks_getDevice(0, &device));
+    OK(ANeuralNetworksDevice_getName(device, &name));
+    ck_assert_str_eq(name, "nnhal-cpu");
+    ck_assert_uint_gt(ways_now_ns() - begin_ns, 10 * S);
+    ck_assert_uint_lt(ways_now_ns() - begin_ns, 20 * S + late_ns());
+    begin_ns = ways_now_ns();
+    OK(ANeuralNetworks_getDevice(0, &device));
+    ck_assert_uint_lt(ways_now_ns() - begin_ns, S);
+    ways_end();
+}
+TEST_END
+
 CHECK_MAIN("wild-" WAY, a_request_that_killed_twice_is_not_tried_a_third_time, nor_in_a_burst,
            nor_with_an_event, nor_by_the_device_itself,
            a_quarantine_is_said_and_lifted_by_a_success, a_driver_that_does_not_return_is_left,
            arguments_that_were_left_are_not_used_again, a_burst_that_was_left_is_not_used_again,
            busy_workers_do_not_look_like_a_stopped_service,
            a_stopped_service_does_not_blame_its_driver,
-           a_driver_that_does_not_return_to_the_dead_is_left)
+           a_driver_that_does_not_return_to_the_dead_is_left,
+           a_driver_that_never_opens_is_left_out_of_the_list)

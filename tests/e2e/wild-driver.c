@@ -3,17 +3,20 @@
  * 666 ends its process, one that begins with 777 is never computed to the end, for which
  * neither deadline nor cancellation matters, one that begins with 999 is computed until its
  * deadline, and after one that begins with 888 arguments are written to for two seconds, longer
- * than a caller waits. */
+ * than a caller waits. With WILD_OPEN it is never open. */
 #include "support/capabilities.h"
 
 #include <nnhal/driver.h>
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 static uint32_t wild_open(const struct nnhal_driver_services *services, void **ret_device)
 {
+    while (getenv("WILD_OPEN"))
+        usleep(1000);
     *ret_device = (void *)(uintptr_t)services;
     return NNHAL_NONE;
 }

@@ -113,6 +113,8 @@ static int service_start(struct nn_service *service)
          * workers to the others; those of one connection leave some to its user's others. */
         nn_jobs_limit(context->workers, n_workers * 3 / 4, n_workers / 2);
         nn_jobs_limit_low(context->workers, n_workers / 4);
+        /* Closing waits for the driver: one user's sessions leave half of the threads. */
+        nn_jobs_limit(context->closers, N_CLOSERS / 2, 1);
     }
     return nn_error_trace(r);
 }

@@ -3,11 +3,14 @@
  * Needs root, to have two users. NN_TEST_SEED chooses the loads. */
 #include "service/stand.h"
 
+#include "base/permits.h"
 #include "base/sys.h"
 #include "cpu/endless.h"
 #include "hal/messages.h"
 #include "host/burst-line.h"
+#include "host/session.h"
 #include "support/check-main.h"
+#include "support/fake-driver.h"
 
 #include <grp.h>
 #include <signal.h>
@@ -30,6 +33,7 @@ enum {
 };
 
 #define ANSWERED_NS UINT64_C(2000000000)
+#define PATIENCE_NS UINT64_C(20000000000) /* for what must come */
 
 static struct stand stand;
 
@@ -243,6 +247,21 @@ static bool has_users(void)
     return false;
 }
 
+static void nap_until(uint64_t end_ns)
+{
+    ck_assert_uint_lt(nn_sys_now_ns(), end_ns);
+    usleep(1000);
+}
+
+/* Whether user A computes at all: what a service refuses keeps no one waiting. */
+static void await_load(void)
+{
+    uint64_t end_ns = nn_sys_now_ns() + PATIENCE_NS;
+
+    while (nn_permits_n_running(stand.host->permits, USER_A) == 0)
+        nap_until(end_ns);
+}
+
 static void expect_answers(uid_t caller, const struct load *load)
 {
     pid_t askers[MAX_CONNECTIONS], other;
@@ -260,10 +279,12 @@ static void expect_answers(uid_t caller, const struct load *load)
     ck_assert_int_eq(chmod(stand.path, 0666), 0);
     ck_assert_int_eq((int)write(begin[1], "gogogogogogogogogogo", load->n_connections),
                      (int)load->n_connections);
+    await_load();
     usleep(BUSY_MS * 1000);
     ck_assert_int_eq((int)write(later[1], "g", 1), 1);
     ck_assert_int_eq(waitpid(other, &status, 0), other);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    await_load();
     for (size_t i = 0; i < load->n_connections; i++)
         kill(askers[i], SIGKILL);
     for (size_t i = 0; i < load->n_connections; i++)
@@ -359,6 +380,95 @@ TEST(loads_by_seed)
 }
 TEST_END
 
+/* -- sessions that end ----------------------------------------------------------------------- */
+
+enum { N_LEAVING = 6, N_CLOSERS_OF_USER = 2 };
+
+static struct {
+    void (*release)(void *prepared);
+    _Atomic uint32_t n_begun, may_end;
+} closing;
+
+static void release_late(void *prepared)
+{
+    closing.n_begun++;
+    while (!closing.may_end)
+        usleep(1000);
+    closing.release(prepared);
+}
+
+static void release_late_from_now_on(void)
+{
+    closing.release = fake.driver.release;
+    fake.driver.release = release_late;
+}
+
+static void await_count(const _Atomic uint32_t *counter, uint32_t n)
+{
+    uint64_t end_ns = nn_sys_now_ns() + PATIENCE_NS;
+
+    while (*counter < n)
+        nap_until(end_ns);
+}
+
+/* A process with some connections, of each of which the driver holds a model. */
+static pid_t start_holder(int begin_fd, uid_t user, size_t n_connections)
+{
+    pid_t pid = fork();
+    char byte;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid > 0)
+        return pid;
+    become(user);
+    if (read(begin_fd, &byte, 1) != 1)
+        _exit(1);
+    for (size_t i = 0; i < n_connections; i++) {
+        struct desk *desk = calloc(1, sizeof(*desk));
+
+        stand_desk(&stand, desk);
+        desk_prepare(desk, desk_formula(desk, DIMS(1)));
+    }
+    for (;;)
+        pause();
+}
+
+static void end_holder(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+TEST(sessions_that_do_not_end_hold_up_those_of_their_user_alone)
+{
+    pid_t holder, other;
+    int begin[2];
+
+    if (!has_users())
+        return;
+    stand_place(&stand);
+    ck_assert_int_eq(chmod(stand.folder, 0755), 0);
+    ck_assert_int_eq(pipe(begin), 0);
+    holder = start_holder(begin[0], USER_A, N_LEAVING);
+    other = start_holder(begin[0], USER_B, 1);
+    fake_on_reset = release_late_from_now_on;
+    stand_open(&stand);
+    ck_assert_int_eq(chmod(stand.path, 0666), 0);
+    ck_assert_int_eq((int)write(begin[1], "gg", 2), 2);
+    await_count(&fake.n_prepared, N_LEAVING + 1);
+    end_holder(holder);
+    await_count(&closing.n_begun, N_CLOSERS_OF_USER);
+    usleep(BUSY_MS * 1000);
+    ck_assert_uint_eq(closing.n_begun, N_CLOSERS_OF_USER);
+    end_holder(other);
+    await_count(&closing.n_begun, N_CLOSERS_OF_USER + 1);
+    closing.may_end = 1;
+    stand_expect_no_clients(&stand);
+    stand_close(&stand);
+}
+TEST_END
+
 CHECK_MAIN("fair", loops_of_one_connection, loops_of_two_connections, loops_of_twenty_connections,
            bursts_without_end, large_outputs, preparations_that_fold, low_priority_of_another_user,
-           low_priority_of_the_same_user, loads_by_seed)
+           low_priority_of_the_same_user, loads_by_seed,
+           sessions_that_do_not_end_hold_up_those_of_their_user_alone)

@@ -51,6 +51,8 @@ static int namespaces_enter(void)
         return nn_error_origin(-ENOSYS);
     if (unshare(CLONE_NEWPID | CLONE_NEWNS | (uid == 0 ? 0 : CLONE_NEWUSER)) < 0)
         return nn_error_origin(-errno);
+    /* A second wall, which settings may refuse alone: seccomp allows no socket of a network. */
+    unshare(CLONE_NEWNET);
     return uid == 0 ? 0 : nn_error_trace(map_identity(uid, gid));
 }
 

@@ -3,7 +3,8 @@
  *
  * fork(), but the child is the first process of a PID namespace and has a mount
  * namespace of its own; where the caller is not root, in a user namespace that
- * has its user and group alone. What it cannot see it cannot signal, limit or
+ * has its user and group alone; and, unless settings of the machine refuse it, of
+ * a network namespace where there is nothing. What it cannot see it cannot signal, limit or
  * renice, and its root can be replaced (root.h).
  *
  *     caller --fork--> middle: unshare() --fork--> child

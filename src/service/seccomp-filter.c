@@ -259,7 +259,8 @@ static int filter_allow(scmp_filter_ctx filter, const char *name, bool is_declar
 {
     int number = seccomp_syscall_resolve_name(name);
 
-    if (number == __NR_SCMP_ERROR)
+    /* Those of other machines have numbers below 0, for which rules are accepted and do nothing. */
+    if (number < 0)
         return is_declared ? nn_error_origin(-EINVAL) : 0;
     if (call_is_limited(name))
         return 0;
@@ -272,8 +273,8 @@ static int allow_all(scmp_filter_ctx filter, const char *const *names, size_t n_
     for (size_t i = 0; i < n_names; i++) {
         int r = filter_allow(filter, names[i], are_declared);
 
-        /* Allowed already; no different from the default; not of this machine. */
-        if (r < 0 && r != -EEXIST && r != -EACCES && (r != -EDOM || are_declared))
+        /* Allowed already; no different from the default. */
+        if (r < 0 && r != -EEXIST && r != -EACCES)
             return nn_error_trace(r);
     }
     return 0;
@@ -292,13 +293,19 @@ static int fill_allowed(scmp_filter_ctx filter, const struct nn_grants *grants, 
     return nn_error_trace(r);
 }
 
+/* Commands of sockets: SIOCSPGRP, FIOSETOWN, and what asks for the machine's network, also one
+ * that was passed from another network namespace. */
+#define IOCTL_TYPE     0xff00
+#define SOCKET_COMMAND SCMP_CMP_MASKED_EQ, IOCTL_TYPE, (SIOCSPGRP & IOCTL_TYPE)
+
 /* Commands that reach other processes through a descriptor: they type into its terminal, or
  * have the kernel send a signal of choice to a process of choice. */
 static int fill_refused(scmp_filter_ctx filter)
 {
-    static const unsigned ioctls[] = {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP};
+    static const unsigned ioctls[] = {TIOCSTI, TIOCLINUX};
     static const int fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
-    int r = 0;
+    int r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+                             (struct scmp_arg_cmp){1, SOCKET_COMMAND});
 
     for (size_t i = 0; r == 0 && i < NN_N_ELEMENTS(ioctls); i++)
         r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
@@ -362,11 +369,9 @@ static int refuse_all(scmp_filter_ctx filter, const char *const *names, size_t n
 {
     for (size_t i = 0; i < n_names; i++) {
         int number = seccomp_syscall_resolve_name(names[i]);
-        int r = number == __NR_SCMP_ERROR
-                    ? 0
-                    : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+        int r = number < 0 ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
 
-        if (r < 0 && r != -EDOM) /* not of this machine */
+        if (r < 0)
             return nn_error_trace(r);
     }
     return 0;

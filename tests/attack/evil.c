@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -190,6 +191,22 @@ CALL(socket_bind, SYS_bind, any_pair(), NULL, 0)
 CALL(socket_connect, SYS_connect, any_pair(), NULL, 0)
 CALL(socket_listen, SYS_listen, any_pair(), 1)
 CALL(io_uring, SYS_io_uring_setup, 0, NULL)
+
+/* Addresses of the machine, for which any socket can be asked, those that were passed to the process
+ * too. */
+static bool net_addresses(void)
+{
+    struct ifreq addresses[8];
+    bool is_open = false;
+
+    any_pair();
+    for (int fd = 0; fd < 64; fd++) {
+        struct ifconf list = {.ifc_len = sizeof(addresses), .ifc_req = addresses};
+
+        is_open |= ioctl(fd, SIOCGIFCONF, &list) == 0;
+    }
+    return is_open;
+}
 
 static bool pair_reaches(uint64_t type)
 {
@@ -422,6 +439,7 @@ static const struct way ways[] = {
     NAMED("", socket_connect),
     NAMED("", socket_listen),
     NAMED("", io_uring),
+    NAMED("", net_addresses),
     NAMED("", pair_packets),
     NAMED("", pair_packets_flags),
     NAMED("", pair_packets_upper),

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,29 @@ static void sees_nobody(void)
 TEST(a_process_of_its_own_sees_no_other)
 {
     in_namespaces(sees_nobody);
+}
+TEST_END
+
+static ino_t network;
+
+static ino_t find_network(void)
+{
+    struct stat status = {0};
+
+    return stat("/proc/self/ns/net", &status) == 0 ? status.st_ino : 0;
+}
+
+/* Settings may refuse that one namespace. */
+static void has_a_network_of_its_own(void)
+{
+    EXPECT(find_network() != network || unshare(CLONE_NEWNET) < 0);
+}
+
+TEST(a_process_of_its_own_has_a_network_of_its_own)
+{
+    network = find_network();
+    ck_assert_uint_ne(network, 0);
+    in_namespaces(has_a_network_of_its_own);
 }
 TEST_END
 
@@ -276,6 +300,7 @@ TEST(without_namespaces_the_child_is_an_ordinary_one)
 TEST_END
 
 CHECK_MAIN("root", a_process_of_its_own_sees_no_other,
+           a_process_of_its_own_has_a_network_of_its_own,
            the_root_has_what_was_granted_and_nothing_else, a_path_below_a_link_is_there,
            the_root_stays_where_a_path_cannot_be_had_and_it_says_why,
            a_device_that_is_missing_is_an_error, who_is_granted_all_keeps_the_root,

@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from xml.etree import ElementTree
@@ -152,6 +153,52 @@ def the_second_run_comes_from_the_cache():
     expect(done.returncode == 0 and "cache: uncached: " in done.stdout, done.stdout)
     done = nnhal("run", model, "--cache", "/nowhere/at/all", "--image", picture)
     expect(done.returncode == 1 and "/nowhere/at/all" in done.stderr, done.stderr)
+
+
+def alternate(name, files, is_over):
+    """Gives name to each of the files in turn."""
+    link = name.with_suffix(".new")
+    while not is_over.is_set():
+        for file in files:
+            link.symlink_to(file)
+            link.replace(name)
+
+
+def run_to_bytes(model, folder, *options):
+    picture = min((GLYPHS / "pictures").glob("*.png"))
+    done = nnhal("run", model, "--device", "nnhal-cpu", "--image", picture, "--output",
+                 folder / "output", *options)
+    expect(done.returncode == 0, done.stderr)
+    return (folder / "output").read_bytes()
+
+
+def a_model_that_is_replaced_is_kept_as_what_it_was():
+    """Two models with one name between them, in 48 runs: none is kept as the other one."""
+    one = (GLYPHS / "glyphs-int8.tflite").read_bytes()
+    third = len(one) // 3  # weights
+    other = one[:third] + bytes(x ^ 21 for x in one[third:third + 2000]) + one[third + 2000:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = [folder / "one.tflite", folder / "other.tflite"]
+        for file, content in zip(files, (one, other)):
+            file.write_bytes(content)
+        wanted = [run_to_bytes(file, folder) for file in files]
+        expect(wanted[0] != wanted[1], "the models are alike")
+        both = folder / "model.tflite"
+        both.symlink_to(files[0])
+        for attempt in range(12):
+            is_over = threading.Event()
+            thread = threading.Thread(target=alternate, args=(both, files, is_over))
+            thread.start()
+            try:
+                for _ in range(4):
+                    run_to_bytes(both, folder, "--cache", folder / f"cache{attempt}")
+            finally:
+                is_over.set()
+                thread.join()
+            got = [run_to_bytes(file, folder, "--cache", folder / f"cache{attempt}")
+                   for file in files]
+            expect(got == wanted, f"attempt {attempt}: a model came from the cache as the other")
 
 
 def cache_shows_checks_and_clears_a_folder():
@@ -327,7 +374,8 @@ def bench_profiles_steps():
 
 
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
-         same_inputs_give_same_bytes, the_second_run_comes_from_the_cache, cache_shows_checks_and_clears_a_folder,
+         same_inputs_give_same_bytes, the_second_run_comes_from_the_cache,
+         a_model_that_is_replaced_is_kept_as_what_it_was, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
          promises_of_the_environment_are_kept, devices_and_bench_speak_json, bench_profiles_steps]

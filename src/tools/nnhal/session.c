@@ -71,12 +71,11 @@ static int find_device(struct session *session)
 }
 
 /* The SHA-256 of the model's file: another file is another token. */
-static int hash_model(struct session *session)
+static int hash_model(struct session *session, FILE *file)
 {
     uint8_t *token = session->token;
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    FILE *file = fopen(session->options.model, "rbe");
-    bool is_good = context && file && EVP_DigestInit_ex(context, EVP_sha256(), NULL);
+    bool is_good = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL);
     uint8_t bytes[65536];
     size_t n;
 
@@ -84,22 +83,38 @@ static int hash_model(struct session *session)
         is_good = EVP_DigestUpdate(context, bytes, n);
     is_good = is_good && !ferror(file) && EVP_DigestFinal_ex(context, token, NULL);
     EVP_MD_CTX_free(context);
-    if (file)
-        fclose(file);
     if (!is_good)
         return tool_error(TOOL_BAD_FILE, "%s: cannot be read", session->options.model);
     return TOOL_OK;
 }
 
-static int open_cache(struct session *session)
+static int load_model(struct session *session, const char *path)
+{
+    char message[384] = "";
+
+    if (nnhal_tflite_load(path, &session->net, message, sizeof(message)) < 0)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", session->options.model, message);
+    return TOOL_OK;
+}
+
+/* The model and its token are of one file, also if another one takes its name meanwhile. */
+static int load_for_cache(struct session *session)
 {
     const char *folder = session->options.cache;
+    FILE *file = fopen(session->options.model, "rbe");
+    char path[64];
+    int status;
 
-    if (!folder)
-        return TOOL_OK;
-    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", folder, strerror(errno));
-    return hash_model(session);
+    if (!file)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", session->options.model, strerror(errno));
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
+    status = load_model(session, path);
+    if (status == TOOL_OK && mkdir(folder, 0700) < 0 && errno != EEXIST)
+        status = tool_error(TOOL_BAD_FILE, "%s: %s", folder, strerror(errno));
+    if (status == TOOL_OK)
+        status = hash_model(session, file);
+    fclose(file);
+    return status;
 }
 
 const char *session_cache_name(const struct session *session)
@@ -257,13 +272,10 @@ static int make_execution(struct session *session)
 int session_load(const struct session_options *options, struct session *ret_session)
 {
     uint64_t began = session_now_ns();
-    char message[384] = "";
     int status;
 
     *ret_session = (struct session){.options = *options, .cache.why = ""};
-    if (nnhal_tflite_load(options->model, &ret_session->net, message, sizeof(message)) < 0)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", options->model, message);
-    status = open_cache(ret_session);
+    status = options->cache ? load_for_cache(ret_session) : load_model(ret_session, options->model);
     ret_session->load_ns = session_now_ns() - began;
     if (status == TOOL_OK && options->device)
         status = find_device(ret_session);

@@ -16,12 +16,8 @@
 #define ACCEPT_PAUSE_NS UINT64_C(100000000)
 
 enum {
-    MAX_CONNECTIONS = 1024,
-    MAX_CONNECTIONS_PER_USER = 256,
     MAX_MEMORIES_PER_USER = 16384,
-    MAX_BYTES_PER_USER = 512 << 20,
     RECEIVED_PART = 8, /* of a user's memory: requests that wait for a worker */
-    MAX_FDS_PER_USER = 4096,
     MIN_WORKERS = 16,
     N_CLOSERS = 4,
     N_OWN_FDS = 2, /* wake, listen */
@@ -75,7 +71,8 @@ static size_t received_bytes(const struct nn_host *host)
 {
     uint64_t n_bytes = nn_host_user_memory(host) / RECEIVED_PART;
 
-    return n_bytes < MAX_BYTES_PER_USER ? (size_t)n_bytes : MAX_BYTES_PER_USER;
+    return n_bytes < NN_SERVICE_MAX_BYTES_PER_USER ? (size_t)n_bytes
+                                                   : NN_SERVICE_MAX_BYTES_PER_USER;
 }
 
 static int service_start(struct nn_service *service)
@@ -83,18 +80,20 @@ static int service_start(struct nn_service *service)
     struct nn_service_session_context *context = &service->context;
     size_t n_fds = raise_fds(), n_workers = 4 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     struct nn_service_quota_limits limits = {
-        .n_connections = MAX_CONNECTIONS,
-        .n_connections_per_user = MAX_CONNECTIONS_PER_USER,
+        .n_connections = NN_SERVICE_MAX_CONNECTIONS,
+        .n_connections_per_user = NN_SERVICE_MAX_CONNECTIONS_PER_USER,
         .n_bytes_per_user = received_bytes(context->host),
-        .n_fds_per_user = n_fds / 4 < MAX_FDS_PER_USER ? n_fds / 4 : MAX_FDS_PER_USER,
+        .n_fds_per_user = n_fds / 4 < NN_SERVICE_MAX_FDS_PER_USER ? n_fds / 4
+                                                                  : NN_SERVICE_MAX_FDS_PER_USER,
     };
     int r;
 
     if (n_workers < MIN_WORKERS)
         n_workers = MIN_WORKERS;
     set_limits(context, n_fds);
-    service->fds = calloc(N_OWN_FDS + MAX_CONNECTIONS * NN_SESSION_N_FDS, sizeof(*service->fds));
-    service->sessions = calloc(MAX_CONNECTIONS, sizeof(struct nn_service_session *));
+    service->fds = calloc(N_OWN_FDS + NN_SERVICE_MAX_CONNECTIONS * NN_SESSION_N_FDS,
+                          sizeof(*service->fds));
+    service->sessions = calloc(NN_SERVICE_MAX_CONNECTIONS, sizeof(struct nn_service_session *));
     if (!service->fds || !service->sessions)
         return nn_error_origin(-ENOMEM);
     context->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -104,10 +103,11 @@ static int service_start(struct nn_service *service)
     if (r == 0)
         r = nn_service_quota_new(&limits, &context->quota);
     if (r == 0)
-        r = nn_jobs_new("nnhal-call", n_workers, (size_t)MAX_CONNECTIONS * NN_HELLO_MAX_CALLS,
-                        &context->workers);
+        r = nn_jobs_new("nnhal-call", n_workers,
+                        (size_t)NN_SERVICE_MAX_CONNECTIONS * NN_HELLO_MAX_CALLS, &context->workers);
     if (r == 0)
-        r = nn_jobs_new("nnhal-close", N_CLOSERS, MAX_CONNECTIONS * 2, &context->closers);
+        r = nn_jobs_new("nnhal-close", N_CLOSERS, NN_SERVICE_MAX_CONNECTIONS * 2,
+                        &context->closers);
     if (r == 0) {
         /* The slow calls of one user, over any number of connections, leave a quarter of the
          * workers to the others; those of one connection leave some to its user's others. */
@@ -180,7 +180,7 @@ int nn_service_add(struct nn_service *service, int fd)
     struct nn_service_session *session = NULL;
     int r;
 
-    if (service->n_sessions == MAX_CONNECTIONS) {
+    if (service->n_sessions == NN_SERVICE_MAX_CONNECTIONS) {
         closep(&fd);
         return nn_error_origin(-ECONNREFUSED);
     }
@@ -199,7 +199,7 @@ static void accept_clients(struct nn_service *service, uint64_t now_ns)
 {
     int fd = -1, r = 0;
 
-    while (service->n_sessions < MAX_CONNECTIONS &&
+    while (service->n_sessions < NN_SERVICE_MAX_CONNECTIONS &&
            (r = nn_sock_accept(service->listen_fd, &fd)) == 0) {
         service->no_accept_before_ns = 0;
         nn_service_add(service, fd);
@@ -214,7 +214,8 @@ static void accept_clients(struct nn_service *service, uint64_t now_ns)
 
 static bool may_accept(const struct nn_service *service, uint64_t now_ns)
 {
-    return service->n_sessions < MAX_CONNECTIONS && now_ns >= service->no_accept_before_ns;
+    return service->n_sessions < NN_SERVICE_MAX_CONNECTIONS &&
+           now_ns >= service->no_accept_before_ns;
 }
 
 static uint64_t service_earliest_deadline(uint64_t a, uint64_t b)

@@ -22,6 +22,14 @@
 
 struct nn_service;
 
+/* Of all users together and of one; its descriptors at most a quarter of the process's. */
+enum {
+    NN_SERVICE_MAX_CONNECTIONS = 1024,
+    NN_SERVICE_MAX_CONNECTIONS_PER_USER = 256,
+    NN_SERVICE_MAX_BYTES_PER_USER = 512 << 20, /* of requests that wait for a worker */
+    NN_SERVICE_MAX_FDS_PER_USER = 4096,        /* of those, and of replies that were not read */
+};
+
 /* nn_service_new() - for an open host, of which it takes a reference. Starts no
  * thread yet. Returns: 0, -errno. */
 int nn_service_new(struct nn_host *host, struct nn_service **ret_service);

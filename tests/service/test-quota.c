@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/quota.h"
 
+#include "service/service.h"
 #include "support/check-main.h"
 
 #include <pthread.h>
@@ -11,6 +12,15 @@ static const struct nn_service_quota_limits limits = {
     .n_bytes_per_user = 1000,
     .n_fds_per_user = 10,
 };
+
+TEST(a_service_has_the_limits_that_it_promises)
+{
+    ck_assert_uint_eq(NN_SERVICE_MAX_CONNECTIONS, 1024);
+    ck_assert_uint_eq(NN_SERVICE_MAX_CONNECTIONS_PER_USER, 256);
+    ck_assert_uint_eq(NN_SERVICE_MAX_BYTES_PER_USER, 512 << 20);
+    ck_assert_uint_eq(NN_SERVICE_MAX_FDS_PER_USER, 4096);
+}
+TEST_END
 
 TEST(connections_are_bounded_per_user_and_together)
 {
@@ -130,6 +140,7 @@ TEST(nothing_is_lost_between_threads)
 }
 TEST_END
 
-CHECK_MAIN("quota", connections_are_bounded_per_user_and_together,
+CHECK_MAIN("quota", a_service_has_the_limits_that_it_promises,
+           connections_are_bounded_per_user_and_together,
            what_is_not_answered_holds_back_that_user_alone,
            descriptors_that_are_not_taken_are_bounded, nothing_is_lost_between_threads)

@@ -66,6 +66,9 @@ START_TEST(another_user_is_answered)
 }
 END_TEST
 
+/* As SPECIFICATION.md says. */
+_Static_assert(HOG_KINDS == 11, "kinds of hogs");
+
 int main(void)
 {
     Suite *suite = suite_create("hogs");

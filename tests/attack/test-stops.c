@@ -279,7 +279,8 @@ TEST(clients_of_the_cpu_driver_are_stopped)
 }
 TEST_END
 
-/* Another that wants the same model waits for half of its own deadline at most, and compiles. */
+/* Another that wants the same model waits for half of its own deadline at most, 10 s without one,
+ * and compiles. */
 TEST(an_application_is_stopped_while_it_holds_the_lock_of_a_cache)
 {
     struct user_count *counts = mmap(NULL, 2 * sizeof(*counts), PROT_READ | PROT_WRITE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees of control groups that this machine does not have: every file is opened below a folder of
+/* 10 trees of control groups that this machine does not have: every file is opened below a folder of
  * the test's own. */
 #include "base/memory-limit.h"
 

@@ -18,6 +18,7 @@
 #include "base/stop.h"
 #include "base/sys.h"
 #include "cpu/builder.h"
+#include "drivers/cpu/lowering/fold.h"
 #include "model/ops.h"
 #include "model/types.h"
 #include "support/check-main.h"
@@ -594,6 +595,7 @@ TEST(each_operation_has_a_row)
 #undef NN_OP
     };
 
+    ck_assert_uint_eq(sizeof(operations) / sizeof(operations[0]), 106);
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         bool has_row = operations[i] == NNHAL_OP_IF || operations[i] == NNHAL_OP_WHILE;
 
@@ -601,6 +603,16 @@ TEST(each_operation_has_a_row)
             has_row = has_row || rows[k].operation == operations[i];
         ck_assert_msg(has_row, "%s has no row", nn_op_find(operations[i])->name);
     }
+}
+TEST_END
+
+TEST(folding_has_a_budget)
+{
+    const struct nn_fold_budget budget = nn_fold_budget(NULL);
+
+    ck_assert_uint_eq(budget.n_work, 1 << 30);
+    ck_assert_uint_eq(budget.n_bytes, 256 << 20);
+    ck_assert_uint_eq(budget.n_nodes, 1024);
 }
 TEST_END
 
@@ -659,6 +671,7 @@ TEST(threads_are_idle_afterwards)
 }
 TEST_END
 
-CHECK_MAIN("cancel", each_operation_has_a_row, executions_end_at_their_deadline,
-           executions_end_with_their_caller, preparations_end_at_their_deadline,
-           preparations_end_with_their_caller, threads_are_idle_afterwards)
+CHECK_MAIN("cancel", each_operation_has_a_row, folding_has_a_budget,
+           executions_end_at_their_deadline, executions_end_with_their_caller,
+           preparations_end_at_their_deadline, preparations_end_with_their_caller,
+           threads_are_idle_afterwards)

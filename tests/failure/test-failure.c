@@ -256,6 +256,24 @@ static bool is_chosen(const struct scenario *scenario)
     return (scenario->traits & SCENARIO_SHORT) || getenv("NN_TEST_ALL");
 }
 
+/* Of the traits. */
+static size_t count_scenarios(unsigned with, unsigned without)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_scenarios; i++)
+        n += (scenarios[i].traits & with) == with && !(scenarios[i].traits & without);
+    return n;
+}
+
+TEST(there_are_as_many_scenarios_as_promised)
+{
+    ck_assert_uint_eq(count_scenarios(0, 0), 44);
+    ck_assert_uint_eq(count_scenarios(SCENARIO_SHORT, 0), 13);
+    ck_assert_uint_eq(count_scenarios(0, SCENARIO_HASHES | SCENARIO_CALLS), 35);
+}
+TEST_END
+
 static void try_all(enum scenario_place place)
 {
     verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -284,6 +302,6 @@ TEST(what_needs_no_device_survives_every_failure)
 }
 TEST_END
 
-CHECK_MAIN("failure", what_is_linked_in_survives_every_failure,
-           a_service_and_its_client_survive_every_failure,
+CHECK_MAIN("failure", there_are_as_many_scenarios_as_promised,
+           what_is_linked_in_survives_every_failure, a_service_and_its_client_survive_every_failure,
            what_needs_no_device_survives_every_failure)

@@ -109,6 +109,8 @@ TEST(a_client_that_never_reads_is_ended)
         r = send_number(&setup, false, ++n, body, sizeof(body), setup.client_fd);
     while (r == 0 && n < 10000);
     ck_assert_int_eq(r, NN_PEER_E_FULL);
+    ck_assert_uint_eq(NN_PEER_MAX_QUEUED_BYTES, 4 << 20);
+    ck_assert_uint_eq(NN_PEER_MAX_QUEUED_PACKETS, 256);
     ck_assert_uint_lt(n * sizeof(body), NN_PEER_MAX_QUEUED_BYTES + 1000000);
     ck_assert(nn_peer_has_ended(setup.peer));
     ck_assert_int_eq(send_number(&setup, false, 1, body, 1, -1), NN_PEER_E_ENDED);

@@ -9,6 +9,10 @@ A promise is a line of a table with the columns promise, figure, enforced by. It
 number, an error code, or a word that bounds (none, all, before, half). Its last column names
 files that exist and that the build folder ($NNHAL_BUILD_ROOT) knows as part of a test, or a
 table of `make bench`, written so: `make bench` (cache).
+
+Each number of a figure stands in one of those files, or in the build file beside it, which may
+say it in another unit or in a comment: 64 KiB is 65536, or 64 << 10. So a figure that was changed in
+one place alone is found.
 """
 
 import json
@@ -21,8 +25,12 @@ import tree
 
 SPECIFICATION = "SPECIFICATION.md"
 COLUMNS = ["promise", "figure", "enforced by"]
-FIGURE = re.compile(r"\d|\bE[A-Z]{3,}\b|\b[A-Z]{2,}_[A-Z_]+\b|\b(?:none|never|no|nothing|every|each|"
-                    r"all|any|one|two|three|half|twice|once|before|exactly)\b")
+FIGURE = re.compile(r"\d|\bE[A-Z]{3,}\b|\b[A-Z]{2,}_[A-Z_]+\b|\b(?:none|never|nothing|not at all|"
+                    r"every|each|all|one|two|three|half|twice|before|exactly)\b")
+CODE = re.compile(r"`[^`]*`|\b[A-Z]\w*_\w+=\d+")
+NUMBER = re.compile(r"(?<![\w.^])(?:(\d+)\^(\d+)|(\d[\d,]*(?:\.\d+)?))(?![\w^])")
+LITERAL = re.compile(r"(?<![\w.])(?:(\d+) ?(?:<<|\^|\*\*) ?(\d+)|(\d[\d,_']*(?:\.\d+)?))")
+UNITS = [1000 ** n for n in range(4)] + [1024 ** n for n in range(1, 5)]
 FILE = re.compile(r"(?<![\w/])(?:tests|bench|fuzz)/[\w./-]*\w\.\w+")
 BENCH = re.compile(r"`make bench` \((\w+)\)")
 
@@ -30,9 +38,30 @@ BENCH = re.compile(r"`make bench` \((\w+)\)")
 class Known:
     """What enforces: files of the registered tests, and the tables of the bench."""
 
-    def __init__(self, files, tables):
+    def __init__(self, files, tables, read=tree.read):
         self.files = files
         self.tables = tables
+        self.builds = {path for path in tree.files("meson.build")}
+        self.read = read
+
+    def literals(self, paths):
+        """The numbers in these files and in the build files beside them."""
+        beside = {str(Path(path).parent / "meson.build") for path in paths}
+        found = set()
+        for path in {*paths, *(beside & self.builds)}:
+            for power, exponent, plain in LITERAL.findall(self.read(path)):
+                found.add(float(re.sub("[,_']", "", plain) if plain else power))
+                if power:
+                    found.update((float(power) * 2.0 ** int(exponent),
+                                  float(power) ** int(exponent)) if int(exponent) < 64 else ())
+        return found
+
+
+def numbers_of(figure):
+    """Yields (as it is written, value)."""
+    for match in NUMBER.finditer(CODE.sub("", figure)):
+        power, exponent, plain = match.groups()
+        yield match[0], (float(plain.replace(",", "")) if plain else float(power) ** int(exponent))
 
 
 def files_of_tests(build):
@@ -54,7 +83,8 @@ def tables_of_bench():
     """The names of the tables that are judged, and the programs that print them."""
     tables = re.search(r"^PROMISES = \[(.*)\]", tree.read("scripts/run-bench.py"), re.MULTILINE)
     names = set(re.findall(r'"(\w+)"', tables[1]))
-    return names, {f"bench/{name}.c" for name in names}
+    return names, {path for path in (f"bench/{name}.c" for name in names)
+                   if (tree.ROOT / path).is_file()}
 
 
 def load_known():
@@ -63,7 +93,7 @@ def load_known():
         print(f"{build} is no build folder: whether the tests are registered is not known")
         sys.exit(77)
     tables, programs = tables_of_bench()
-    return Known(files_of_tests(build) | programs, tables)
+    return Known(files_of_tests(build) | programs | {"scripts/run-bench.py"}, tables)
 
 
 def cells_of(line):
@@ -86,6 +116,11 @@ def judge_promise(cells, known):
     for table in benches:
         if table not in known.tables:
             yield f"`make bench` prints no table {table}"
+    programs = [f"bench/{table}.c" for table in benches] + ["scripts/run-bench.py"] * bool(benches)
+    literals = known.literals([path for path in paths + programs if path in known.files])
+    for text, value in numbers_of(cells[1]):
+        if literals and not any(value * unit in literals for unit in UNITS):
+            yield f"{text} stands in none of the files that enforce it"
 
 
 def judge(text, known):
@@ -116,8 +151,10 @@ def lint():
 
 
 HEAD = "| promise | figure | enforced by |\n|---|---|---|\n"
+ENFORCER = "MS = 50, KIB = 64 << 10, ROUNDS = 1'000, /* 2^24 in all */ rest = 0.75"
 SOUND = HEAD + """\
 | a call ends | 50 ms | tests/a/test-a.c |
+| a call takes | 64 KiB, 1,000 times, 2^24 in all; `NN_X=7`, 0.75 s | tests/a/test-a.c |
 | a call is refused | EPERM | tests/a/test-a.c, in the suite slow; `make bench` (cache) |
 """
 SPOILT = {
@@ -126,6 +163,9 @@ SPOILT = {
     "a column is missing": HEAD + "| a call ends | tests/a/test-a.c |\n",
     "an empty figure": HEAD + "| a call ends | | tests/a/test-a.c |\n",
     "no figure": HEAD + "| a call ends | soon | tests/a/test-a.c |\n",
+    "words that bound nothing": HEAD + "| a call ends | at any time | tests/a/test-a.c |\n",
+    "a number that no file knows": HEAD + "| a call ends | 51 ms | tests/a/test-a.c |\n",
+    "one of two numbers": HEAD + "| a call ends | 50 ms, 3 times | tests/a/test-a.c |\n",
     "nothing enforces it": HEAD + "| a call ends | 50 ms | review |\n",
     "no such file": HEAD + "| a call ends | 50 ms | tests/a/test-b.c |\n",
     "one of two is no test": HEAD + "| a call ends | 50 ms | tests/a/test-a.c, tests/a/b.py |\n",
@@ -134,7 +174,7 @@ SPOILT = {
 
 
 def self_test():
-    known = Known({"tests/a/test-a.c"}, {"cache"})
+    known = Known({"tests/a/test-a.c"}, {"cache"}, lambda path: ENFORCER)
     failed = [f"a sound text: {found}" for found in judge(SOUND, known)]
     failed += [f"not found: {name}" for name, text in SPOILT.items() if not list(judge(text, known))]
     print("\n".join(failed) or f"{len(SPOILT)} spoilt texts fail")

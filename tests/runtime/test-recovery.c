@@ -77,6 +77,7 @@ TEST(in_quarantine_a_call_waits_for_the_first_pause_alone)
 
     for (int i = 0; i < 3; i++)
         nn_rt_recovery_note_death(&recovery, now_ns);
+    ck_assert_uint_eq(nn_rt_recovery_end_of_patience(&recovery, now_ns), now_ns + 750000000);
     ck_assert_uint_lt(nn_rt_recovery_next_attempt(&recovery),
                       nn_rt_recovery_end_of_patience(&recovery, now_ns));
     nn_rt_recovery_note_death(&recovery, now_ns);

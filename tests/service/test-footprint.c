@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 enum {
-    N_CLIENTS = 100,
-    N_FIRST = 30, /* until all threads and what they share are there */
+    N_CLIENTS = 100, /* 130 with the first ones */
+    N_FIRST = 30,    /* until all threads and what they share are there */
     N_STARTS = 5,
-    IDLE_KIB = 4,  /* of a client that has connected */
-    BUSY_KIB = 16, /* of one that has computed with a small model */
+    IDLE_KIB = 4,  /* of a client that has connected: 0.6 measured */
+    BUSY_KIB = 16, /* of one that has computed with a small model: 7 measured */
     SLACK_KIB = 2048,
     THREADS_END_MS = 30000, /* of pools, after 5 s without work */
     MAX_CONNECTIONS_PER_USER = 256,

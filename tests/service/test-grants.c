@@ -148,6 +148,8 @@ TEST(too_much_is_refused)
 
     lay_module();
     memset(text, '#', sizeof(text));
+    ck_assert_uint_eq(NN_GRANTS_MAX_BYTES, 64 << 10);
+    ck_assert_uint_eq(NN_GRANTS_MAX, 128);
     declare(text, NN_GRANTS_MAX_BYTES + 1);
     ck_assert_int_eq(nn_grants_read(module, NULL, &grants, &why), -EINVAL);
     declare(text, NN_GRANTS_MAX_BYTES);

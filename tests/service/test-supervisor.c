@@ -4,10 +4,12 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/sys.h"
 #include "ipc/sock.h"
 
 #include "support/check-main.h"
 #include "support/fds.h"
+#include "support/lateness.h"
 #include "support/refuse-call.h"
 
 #include <fcntl.h>
@@ -220,11 +222,15 @@ static int ignore_termination(struct nn_supervisor *supervisor)
 TEST(termination_that_is_ignored_is_insisted_on)
 {
     pid_t pid = start(&plain, ignore_termination);
+    uint64_t begin_ns;
     int status;
 
     read_number();
+    begin_ns = nn_sys_now_ns();
     kill(pid, SIGTERM);
     status = await_end(pid, "");
+    ck_assert_uint_gt(nn_sys_now_ns() - begin_ns, UINT64_C(5900) * 1000000);
+    ck_assert_uint_lt(nn_sys_now_ns() - begin_ns, UINT64_C(6) * 1000000000 + 10 * late_ns());
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 TEST_END

@@ -90,6 +90,9 @@ TEST(each_wrong_field_of_a_descriptor_is_refused)
     ck_assert_int_eq(try_attach(NNHAL_FMQ_MAX_ELEMENTS, NNHAL_FMQ_MAX_ELEMENT_BYTES, 1, fd),
                      NNHAL_FMQ_E_INVALID);
     ck_assert_int_eq(try_attach(UINT32_MAX, 1, 1, fd), NNHAL_FMQ_E_INVALID);
+    ck_assert_uint_eq(NNHAL_FMQ_MAX_ELEMENTS, 1 << 24);
+    ck_assert_uint_eq(NNHAL_FMQ_MAX_ELEMENT_BYTES, 64 << 10);
+    ck_assert_uint_eq(NNHAL_FMQ_MAX_BYTES, 256 << 20);
     stand.bytes[0] ^= 1;
     ck_assert_int_eq(try_attach(16, 8, 1, fd), NNHAL_FMQ_E_INVALID);
     stand.bytes[0] ^= 1;

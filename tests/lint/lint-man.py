@@ -14,7 +14,7 @@ if not shutil.which("mandoc"):
 
 
 def lint():
-    pages = [p for p in tree.files(".1", ".3", ".5", ".7") if p.startswith("doc/man/")]
+    pages = [p for p in tree.files(".1", ".3", ".5", ".7", ".8") if p.startswith("doc/man/")]
     installed = tree.read("doc/meson.build")
     for page in pages:
         done = subprocess.run(["mandoc", "-T", "lint", "-W", "error", page], cwd=tree.ROOT,

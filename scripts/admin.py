@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from reference import mdoc
+from reference import command, mdoc
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "doc/man/nnhal-services.8"
@@ -76,17 +76,4 @@ def page():
     return "\n".join(lines) + "\n" + TAIL
 
 
-def main(arguments):
-    if arguments == ["update"]:
-        PAGE.write_text(page(), encoding="utf-8")
-        return 0
-    if arguments == ["check"]:
-        if PAGE.read_text(encoding="utf-8") == page():
-            return 0
-        print(f"{PAGE.relative_to(ROOT)}: not what doc/admin says: scripts/admin.py update")
-        return 1
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
-sys.exit(main(sys.argv[1:]))
+sys.exit(command.run(__doc__, lambda: {PAGE: page()}, list))

@@ -15,7 +15,7 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reference import mdoc
+from reference import command, mdoc
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
@@ -185,20 +185,4 @@ def strangers():
                 yield f"{header}: the group '{group.title}' has no page in scripts/calls.py"
 
 
-def main(arguments):
-    if arguments == ["update"]:
-        for path, text in documents().items():
-            path.write_text(text, encoding="utf-8")
-        return 0
-    if arguments == ["check"]:
-        found = [f"{path.relative_to(ROOT)}: not what the headers say: scripts/calls.py update"
-                 for path, text in documents().items()
-                 if not path.exists() or path.read_text(encoding="utf-8") != text]
-        found += strangers()
-        print("\n".join(found))
-        return 1 if found else 0
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
-sys.exit(main(sys.argv[1:]))
+sys.exit(command.run(__doc__, documents, strangers))

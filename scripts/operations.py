@@ -10,7 +10,7 @@
 
 import sys
 
-from reference import formats, page, prose, table
+from reference import command, formats, page, prose, table
 
 DOCUMENTS = {
     table.ROOT / "doc/operations.md": formats.markdown,
@@ -32,12 +32,6 @@ class Reference:
         pages = [page.describe(operation, self.texts[operation.name], self.common, prose.PARTS)
                  for operation in self.operations]
         return {path: make(self.chapters, pages) for path, make in DOCUMENTS.items()}
-
-
-def outdated(documents):
-    for path, text in documents.items():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            yield f"{path.relative_to(table.ROOT)}: not what table and prose say: scripts/operations.py update"
 
 
 def with_tails(row, combination):
@@ -62,24 +56,8 @@ def print_forms(reference):
                     print(operation.code, level, " : ".join(sides))
 
 
-def main(arguments):
-    if arguments not in (["update"], ["check"], ["forms"]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    reference = Reference()
-    if arguments == ["forms"]:
-        print_forms(reference)
-        return 0
-    faults = reference.faults()
-    if not faults and arguments == ["check"]:
-        faults = list(outdated(reference.documents()))
-    if faults:
-        print("\n".join(faults))
-        return 1
-    if arguments == ["update"]:
-        for path, text in reference.documents().items():
-            path.write_text(text, encoding="utf-8")
-    return 0
-
-
-sys.exit(main(sys.argv[1:]))
+reference = Reference()
+if sys.argv[1:] == ["forms"]:
+    print_forms(reference)
+    sys.exit(0)
+sys.exit(command.run(__doc__, reference.documents, reference.faults))

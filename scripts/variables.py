@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-from reference import mdoc
+from reference import command, mdoc
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "src/base/variables.def"
@@ -67,19 +67,4 @@ def strangers():
                     yield f"{path.relative_to(ROOT)}:{number}: {name} has no row in {TABLE.name}"
 
 
-def main(arguments):
-    if arguments == ["update"]:
-        for path in DOCUMENTS:
-            path.write_text(rewritten(path), encoding="utf-8")
-        return 0
-    if arguments == ["check"]:
-        found = [f"{path.relative_to(ROOT)}: not what {TABLE.name} says: scripts/variables.py update"
-                 for path in DOCUMENTS if path.read_text(encoding="utf-8") != rewritten(path)]
-        found += strangers()
-        print("\n".join(found))
-        return 1 if found else 0
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
-sys.exit(main(sys.argv[1:]))
+sys.exit(command.run(__doc__, lambda: {path: rewritten(path) for path in DOCUMENTS}, strangers))

@@ -29,8 +29,9 @@
  * freed, in any order, as soon as no further objects are made from it. The exception is
  * an execution in progress: its buffers must stay valid. Every _free accepts NULL.
  *
- * After fork() the child's copies of objects answer ANEURALNETWORKS_DEAD_OBJECT
- * to calls that need a device; they may be freed. */
+ * After fork() in a process that has asked for devices, the child's objects answer
+ * ANEURALNETWORKS_DEAD_OBJECT to calls that need a device, its copies and those that it
+ * makes; they may be freed. exec() gives the child devices of its own. */
 #ifndef ANDROID_NEURAL_NETWORKS_H
 #define ANDROID_NEURAL_NETWORKS_H
 

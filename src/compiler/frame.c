@@ -60,12 +60,18 @@ static bool is_fresh(const struct nn_slot *slot)
            slot->scale == 0.0f && slot->zero_point == 0;
 }
 
-/* The buffer stays: the next execution likely needs as much. */
+/* The buffer stays: the next execution likely needs as much. Dimensions beyond n_dims mean
+ * nothing. */
 void nn_slot_reset(struct nn_slot *slot)
 {
     if (is_fresh(slot))
         return;
-    *slot = (struct nn_slot){.own = slot->own, .own_bytes = slot->own_bytes, .meter = slot->meter};
+    slot->data = slot->bound = NULL;
+    slot->size = slot->bound_bytes = 0;
+    slot->n_dims = 0;
+    slot->scale = 0.0f;
+    slot->zero_point = 0;
+    slot->is_known = slot->is_omitted = false;
 }
 
 int nn_slot_shape(struct nn_slot *slot, uint32_t type, uint32_t n_dims, const uint32_t *dims)

@@ -23,6 +23,12 @@ enum {
     NN_REFUSED = 1,
 };
 
+/* nn_why_clear() - what {0} does, for who makes one at each call: the text alone is 320 bytes. */
+static inline void nn_why_clear(struct nn_why *why)
+{
+    why->text[0] = '\0';
+}
+
 /* nn_refuse() - writes the sentence (cut if too long).
  * Returns: always NN_REFUSED, so that a rule reads
  *     if (rank > 4) return nn_refuse(why, "input 0 has rank %u, at most 4 is allowed", rank); */

@@ -100,6 +100,25 @@ TEST(plan_is_accepted_and_can_be_moved)
 }
 TEST_END
 
+/* A plan that no longer fits the frame was replaced: back to this one, in the table and in the seat. */
+static void take_plan_back(struct subject *s)
+{
+    struct nn_program_graph *graph = &s->program->graphs[0];
+    struct nn_seat *seat = s->program->warm_seat;
+
+    while (&graph->plans->plan != s->plan) {
+        struct nn_program_plan *other = graph->plans;
+
+        graph->plans = other->next;
+        nn_program_unref_plan(other);
+    }
+    if (seat->plan == graph->plans)
+        return;
+    nn_program_unref_plan(seat->plan);
+    seat->plan = graph->plans;
+    seat->plan->n_refs++;
+}
+
 /* Most bytes decide an address: what is accepted must not read or write where it may not. */
 TEST(a_changed_byte_is_refused_or_harmless)
 {
@@ -117,14 +136,7 @@ TEST(a_changed_byte_is_refused_or_harmless)
             if (verify(&s) == 0) {
                 n_accepted++;
                 execute(&s, out);
-                /* A plan that no longer fits the frame was replaced: back to this one. */
-                while (&s.program->graphs[0].plans->plan != s.plan) {
-                    struct nn_program_plan *other = s.program->graphs[0].plans;
-
-                    s.program->graphs[0].plans = other->next;
-                    nn_plan_done(&other->plan);
-                    free(other);
-                }
+                take_plan_back(&s);
             } else {
                 n_refused++;
             }

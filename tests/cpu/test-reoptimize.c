@@ -154,20 +154,25 @@ TEST(a_model_may_be_optimized_while_it_is_used)
 }
 TEST_END
 
-/* How many workspaces stay of as many as were in use at once. */
+static uint32_t n_kept(const struct nn_program *program)
+{
+    return program->n_spare_seats + (program->warm_seat != NULL);
+}
+
+/* How many seats stay of as many as were in use at once. */
 static uint32_t count_kept(struct nn_program *program)
 {
     enum { N = NN_PROGRAM_MAX_SPARE + 4 };
-    struct nn_workspace *workspaces[N];
+    struct nn_seat *seats[N];
 
     for (int i = 0; i < N; i++)
-        ck_assert_int_eq(nn_program_get_workspace(program, &workspaces[i]), 0);
+        ck_assert_int_eq(nn_program_get_seat(program, &seats[i]), 0);
     for (int i = 0; i < N; i++)
-        nn_program_put_workspace(program, workspaces[i]);
-    return program->n_spare_workspaces;
+        nn_program_put_seat(program, seats[i]);
+    return n_kept(program);
 }
 
-TEST(an_open_burst_keeps_a_workspace_more)
+TEST(an_open_burst_keeps_a_seat_more)
 {
     struct nn_program *program;
 
@@ -176,9 +181,9 @@ TEST(an_open_burst_keeps_a_workspace_more)
     nn_program_set_bursts(program, 2);
     ck_assert_uint_eq(count_kept(program), NN_PROGRAM_MAX_SPARE + 2);
     nn_program_set_bursts(program, 1);
-    ck_assert_uint_eq(program->n_spare_workspaces, NN_PROGRAM_MAX_SPARE + 1);
+    ck_assert_uint_eq(n_kept(program), NN_PROGRAM_MAX_SPARE + 1);
     nn_program_set_bursts(program, 0);
-    ck_assert_uint_eq(program->n_spare_workspaces, NN_PROGRAM_MAX_SPARE);
+    ck_assert_uint_eq(n_kept(program), NN_PROGRAM_MAX_SPARE);
     nn_program_free(program);
 }
 TEST_END
@@ -212,5 +217,5 @@ TEST(bursts_nest_and_outlive_a_stage)
 TEST_END
 
 CHECK_MAIN("staged", every_stage_gives_the_same_bits, what_is_cancelled_changes_nothing,
-           a_model_may_be_optimized_while_it_is_used, an_open_burst_keeps_a_workspace_more,
+           a_model_may_be_optimized_while_it_is_used, an_open_burst_keeps_a_seat_more,
            bursts_nest_and_outlive_a_stage)

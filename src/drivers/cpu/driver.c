@@ -400,9 +400,11 @@ static uint32_t cpu_execute(void *opaque, struct nnhal_execution *execution)
 {
     struct prepared *prepared = opaque;
     uint64_t start = execution->measure ? nn_sys_now_ns() : 0;
-    struct nn_why why = {0};
-    int r = nn_compiled_execute(prepared->staged, execution, &why);
+    struct nn_why why;
+    int r;
 
+    nn_why_clear(&why);
+    r = nn_compiled_execute(prepared->staged, execution, &why);
     if (r)
         device_explain(prepared->device, &why);
     if (execution->measure) {

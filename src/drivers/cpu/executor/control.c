@@ -33,7 +33,7 @@ static int borrow_value(struct nn_run *run, uint32_t graph, const struct nn_fram
         return 0;
     }
     if (!slot->is_known || (slot->size && !slot->data)) {
-        nn_refuse(&run->why, "a value that control flow needs has not been computed");
+        nn_refuse(run->why, "a value that control flow needs has not been computed");
         return NN_EXEC_E_REFUSED;
     }
     ret->data = slot->data;
@@ -100,7 +100,7 @@ static int set_output(struct nn_run *run, uint32_t graph, struct nn_frame *frame
     int r;
 
     if (!from->is_known || (from->size && !from->data)) {
-        nn_refuse(&run->why, "a branch or body does not compute an output");
+        nn_refuse(run->why, "a branch or body does not compute an output");
         return NN_EXEC_E_REFUSED;
     }
     r = hand_over(from, slot);
@@ -159,7 +159,7 @@ static int run_if(struct nn_run *run, uint32_t graph, const struct nn_node *node
     if (r)
         return r;
     if (condition.is_omitted) {
-        nn_refuse(&run->why, "the condition of IF has no value");
+        nn_refuse(run->why, "the condition of IF has no value");
         return NN_EXEC_E_REFUSED;
     }
     branch = referred_graph(run, graph, node, read_condition(&condition) ? 1 : 2);
@@ -215,7 +215,7 @@ static int run_body(struct nn_run *run, struct while_loop *loop)
         struct nn_slot *out = &loop->body_frame->slots[graph->outputs[i]];
 
         if (!out->is_known) {
-            nn_refuse(&run->why, "the body of a loop does not compute an output");
+            nn_refuse(run->why, "the body of a loop does not compute an output");
             return NN_EXEC_E_REFUSED;
         }
         r = hand_over(out, &loop->state[i]);
@@ -237,7 +237,7 @@ static int run_rounds(struct nn_run *run, struct while_loop *loop)
             return r;
         if (run->loop_timeout_ns != NNHAL_NO_TIME &&
             nn_sys_now_ns() - start > run->loop_timeout_ns) {
-            nn_refuse(&run->why, "a WHILE ran longer than the loop timeout");
+            nn_refuse(run->why, "a WHILE ran longer than the loop timeout");
             return NN_EXEC_E_DEADLINE;
         }
         r = run_body(run, loop);

@@ -27,12 +27,15 @@ void nn_evaluation_init(struct nn_evaluation *alone, struct nn_program *program,
 
 int nn_evaluation_run(struct nn_evaluation *alone, struct nn_frame *frame)
 {
+    struct nn_why why; /* dropped: what is refused here is refused when it is executed */
     struct nn_run run = {.program = &alone->small,
                          .workspace = &alone->workspace,
                          .team = alone->small.team,
                          .stop = alone->stop,
-                         .loop_timeout_ns = NNHAL_NO_TIME};
+                         .loop_timeout_ns = NNHAL_NO_TIME,
+                         .why = &why};
 
+    nn_why_clear(&why);
     return nn_run_graph(&run, 0, frame);
 }
 

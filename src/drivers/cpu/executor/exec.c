@@ -27,7 +27,7 @@ static int bind_input(struct nn_run *run, const struct nn_value *value, struct n
     if (r)
         return nn_error_trace(r);
     if (slot->size > input->size || (slot->size && !input->data)) {
-        nn_refuse(&run->why, "an input is smaller than its shape needs");
+        nn_refuse(run->why, "an input is smaller than its shape needs");
         return NN_EXEC_E_REFUSED;
     }
     r = nn_run_declared(run, value, slot);
@@ -47,7 +47,7 @@ static int bind_arguments(struct nn_run *run, struct nn_frame *frame,
     const struct nn_graph *graph = &run->program->graphs[0].graph;
 
     if (execution->n_inputs != graph->n_inputs || execution->n_outputs != graph->n_outputs) {
-        nn_refuse(&run->why, "the number of arguments is not the model's");
+        nn_refuse(run->why, "the number of arguments is not the model's");
         return NN_EXEC_E_REFUSED;
     }
     for (uint32_t i = 0; i < graph->n_inputs; i++) {
@@ -76,7 +76,7 @@ static int give_output(struct nn_run *run, const struct nn_slot *slot, struct nn
 
     if (!slot->is_known || !nn_dims_merge(output->n_dimensions, output->dimensions, slot->n_dims,
                                           slot->dims, &n, dims)) {
-        nn_refuse(&run->why, "an output's shape contradicts the one that was asked for");
+        nn_refuse(run->why, "an output's shape contradicts the one that was asked for");
         return NN_EXEC_E_REFUSED;
     }
     output->n_dimensions = slot->n_dims;
@@ -120,28 +120,22 @@ int nn_exec(struct nn_program *program, struct nnhal_execution *execution, struc
                          .team = program->team,
                          .stop = &stop,
                          .loop_timeout_ns = execution->loop_timeout_ns,
-                         .is_alone = execution->may_stall != 0};
-    struct nn_program_frame *frame;
-    int r = nn_program_get_workspace(program, &run.workspace);
+                         .is_alone = execution->may_stall != 0,
+                         .why = why};
+    int r = nn_program_get_seat(program, &run.seat);
 
     if (r)
         return nn_error_trace(r);
+    run.workspace = &run.seat->workspace;
     if (execution->size > offsetof(struct nnhal_execution, report_ctx)) {
         run.report_step = execution->report_step;
         run.report_ctx = execution->report_ctx;
     }
-    r = nn_program_get_frame(program, 0, &frame);
-    if (r) {
-        nn_program_put_workspace(program, run.workspace);
-        return nn_error_trace(r);
-    }
-    r = bind_arguments(&run, &frame->frame, execution);
+    r = bind_arguments(&run, &run.seat->frame, execution);
     if (!r)
-        r = nn_run_graph(&run, 0, &frame->frame);
+        r = nn_run_graph(&run, 0, &run.seat->frame);
     if (!r)
-        r = give_outputs(&run, &frame->frame, execution);
-    nn_program_put_frame(program, 0, frame);
-    nn_program_put_workspace(program, run.workspace);
-    *why = run.why;
+        r = give_outputs(&run, &run.seat->frame, execution);
+    nn_program_put_seat(program, run.seat);
     return r;
 }

@@ -15,14 +15,12 @@ static void print_plan(const void *noun, FILE *file)
 
 /* ---- plans ---- */
 
-/* Under the lock, but when the program goes. */
-static struct nn_program_plan *plan_unref(struct nn_program_plan *plan)
+void nn_program_unref_plan(struct nn_program_plan *plan)
 {
-    if (--plan->n_refs == 0) {
-        nn_plan_done(&plan->plan);
-        free(plan);
-    }
-    return NULL;
+    if (--plan->n_refs > 0)
+        return;
+    nn_plan_done(&plan->plan);
+    free(plan);
 }
 
 /* Under the lock: finds a plan, moves it to the front, and takes a reference. */
@@ -59,7 +57,7 @@ static void add_plan(struct nn_program_graph *graph, struct nn_program_plan *pla
             continue;
         }
         *at = old->next;
-        plan_unref(old);
+        nn_program_unref_plan(old);
     }
 }
 
@@ -122,11 +120,11 @@ int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t fir
 void nn_program_put_plan(struct nn_program *program, struct nn_program_plan *plan)
 {
     pthread_mutex_lock(&program->lock);
-    plan_unref(plan);
+    nn_program_unref_plan(plan);
     pthread_mutex_unlock(&program->lock);
 }
 
-/* ---- frames and workspaces ---- */
+/* ---- frames ---- */
 
 static struct nn_program_frame *frame_free(struct nn_program_frame *frame)
 {
@@ -183,6 +181,8 @@ void nn_program_put_frame(struct nn_program *program, uint32_t graph,
         frame_free(frame);
 }
 
+/* ---- seats ---- */
+
 void nn_workspace_done(struct nn_workspace *workspace, const struct nn_meter *meter)
 {
     free(workspace->arena);
@@ -191,44 +191,115 @@ void nn_workspace_done(struct nn_workspace *workspace, const struct nn_meter *me
     nn_meter_uncharge(meter, workspace->n_tensors * sizeof(*workspace->tensors));
 }
 
-static struct nn_workspace *workspace_free(struct nn_workspace *workspace,
-                                           const struct nn_meter *meter)
+/* Under the program's lock, for the plan's sake. */
+static void seat_free(struct nn_seat *seat, const struct nn_meter *meter)
 {
-    nn_workspace_done(workspace, meter);
-    free(workspace);
-    return NULL;
+    nn_workspace_done(&seat->workspace, meter);
+    nn_frame_done(&seat->frame);
+    if (seat->plan)
+        nn_program_unref_plan(seat->plan);
+    free(seat);
 }
 
-int nn_program_get_workspace(struct nn_program *program, struct nn_workspace **ret_workspace)
+static int seat_new(const struct nn_program *program, struct nn_seat **ret_seat)
 {
-    struct nn_workspace *workspace;
+    struct nn_seat *seat = calloc(1, sizeof(*seat));
+    int r;
+
+    if (!seat)
+        return nn_error_origin(-ENOMEM);
+    r = nn_frame_init(&seat->frame, program->graphs[0].graph.n_values, program->meter);
+    if (r < 0) {
+        free(seat);
+        return nn_error_trace(r);
+    }
+    *ret_seat = seat;
+    return 0;
+}
+
+static struct nn_seat *take_spare(struct nn_program *program)
+{
+    struct nn_seat *seat;
 
     pthread_mutex_lock(&program->lock);
-    workspace = program->spare_workspaces;
-    if (workspace) {
-        program->spare_workspaces = workspace->next;
-        program->n_spare_workspaces--;
+    seat = program->spare_seats;
+    if (seat) {
+        program->spare_seats = seat->next;
+        program->n_spare_seats--;
     }
     pthread_mutex_unlock(&program->lock);
-    if (!workspace)
-        workspace = calloc(1, sizeof(*workspace));
-    *ret_workspace = workspace;
-    return workspace ? 0 : nn_error_origin(-ENOMEM);
+    return seat;
 }
 
-void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *workspace)
+int nn_program_get_seat(struct nn_program *program, struct nn_seat **ret_seat)
 {
-    pthread_mutex_lock(&program->lock);
-    if (program->n_spare_workspaces < NN_PROGRAM_MAX_SPARE + program->n_bursts) {
-        workspace->next = program->spare_workspaces;
-        program->spare_workspaces = workspace;
-        program->n_spare_workspaces++;
-        workspace = NULL;
-    }
-    pthread_mutex_unlock(&program->lock);
-    if (workspace)
-        workspace_free(workspace, program->meter);
+    /* Acquire pairs with the release of nn_program_put_seat(): what the last execution did is seen. */
+    struct nn_seat *seat = __atomic_exchange_n(&program->warm_seat, NULL, __ATOMIC_ACQUIRE);
+
+    if (!seat)
+        seat = take_spare(program);
+    if (!seat)
+        return nn_error_trace(seat_new(program, ret_seat));
+    *ret_seat = seat;
+    return 0;
 }
+
+/* The warm seat counts, whether it is taken at the moment or not. Under the lock. */
+static void trim_seats(struct nn_program *program, uint32_t n)
+{
+    while (program->n_spare_seats + 1 > n) {
+        struct nn_seat *seat = program->spare_seats;
+
+        program->spare_seats = seat->next;
+        program->n_spare_seats--;
+        seat_free(seat, program->meter);
+    }
+}
+
+void nn_program_put_seat(struct nn_program *program, struct nn_seat *seat)
+{
+    struct nn_seat *none = NULL;
+
+    for (uint32_t i = 0; i < seat->frame.n_slots; i++)
+        nn_slot_reset(&seat->frame.slots[i]);
+    if (__atomic_compare_exchange_n(&program->warm_seat, &none, seat, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&program->lock);
+    seat->next = program->spare_seats;
+    program->spare_seats = seat;
+    program->n_spare_seats++;
+    trim_seats(program, NN_PROGRAM_MAX_SPARE + program->n_bursts);
+    pthread_mutex_unlock(&program->lock);
+}
+
+int nn_program_get_seat_plan(struct nn_program *program, struct nn_seat *seat,
+                             const struct nn_plan_caller *caller, struct nn_program_plan **ret_plan)
+{
+    int r;
+
+    if (!seat->plan || !nn_plan_matches(&seat->plan->plan, &seat->frame)) {
+        struct nn_program_plan *plan;
+
+        r = nn_program_get_plan(program, 0, 0, &seat->frame, caller, &plan);
+        if (r)
+            return r;
+        if (seat->plan)
+            nn_program_put_plan(program, seat->plan);
+        seat->plan = plan;
+    }
+    *ret_plan = seat->plan;
+    return 0;
+}
+
+static void free_seats(struct nn_program *program)
+{
+    trim_seats(program, 1);
+    if (program->warm_seat)
+        seat_free(program->warm_seat, program->meter);
+}
+
+/* ---- limits ---- */
 
 /* A program whose loops were all too small for the team keeps one thread busy. */
 unsigned nn_program_n_threads(struct nn_program *program)
@@ -236,7 +307,7 @@ unsigned nn_program_n_threads(struct nn_program *program)
     return __atomic_load_n(&program->is_split, __ATOMIC_RELAXED) ? nn_team_size(program->team) : 1;
 }
 
-/* Takes out what is spare beyond the limit, of each graph and of the program. */
+/* Frees what is spare beyond the limit, of each graph and of the program. */
 static void trim_spares(struct nn_program *program)
 {
     uint32_t limit = NN_PROGRAM_MAX_SPARE + program->n_bursts;
@@ -252,13 +323,7 @@ static void trim_spares(struct nn_program *program)
             frame_free(frame);
         }
     }
-    while (program->n_spare_workspaces > limit) {
-        struct nn_workspace *workspace = program->spare_workspaces;
-
-        program->spare_workspaces = workspace->next;
-        program->n_spare_workspaces--;
-        workspace_free(workspace, program->meter);
-    }
+    trim_seats(program, limit);
 }
 
 void nn_program_set_bursts(struct nn_program *program, uint32_t n_bursts)
@@ -291,28 +356,29 @@ static int declare_inputs(const struct nn_graph *graph, struct nn_frame *frame)
     return 0;
 }
 
+/* The seat that it is made in is the first execution's. */
 int nn_program_make_first_plan(struct nn_program *program, const struct nn_plan_caller *caller)
 {
-    struct nn_program_frame *frame;
     struct nn_program_plan *plan;
-    int r = nn_program_get_frame(program, 0, &frame);
+    struct nn_seat *seat;
+    int r = nn_program_get_seat(program, &seat);
 
     if (r)
         return nn_error_trace(r);
-    r = declare_inputs(&program->graphs[0].graph, &frame->frame);
+    r = declare_inputs(&program->graphs[0].graph, &seat->frame);
     if (!r)
-        r = make_plan(program, 0, 0, &frame->frame, caller, &plan);
-    nn_program_put_frame(program, 0, frame);
+        r = make_plan(program, 0, 0, &seat->frame, caller, &plan);
+    if (!r) {
+        add_plan(&program->graphs[0], plan);
+        seat->plan = plan; /* make_plan() has made two references */
+    }
+    nn_program_put_seat(program, seat);
     /* What cannot be computed is the execution's failure, as NNAPI has it: the model is valid. */
     if (r == NN_LOWER_E_UNKNOWN || r == NN_LOWER_E_REFUSED) {
         *caller->why = (struct nn_why){0};
         return 0;
     }
-    if (r)
-        return plan_failure(r);
-    plan->n_refs = 1;
-    add_plan(&program->graphs[0], plan);
-    return 0;
+    return r ? plan_failure(r) : 0;
 }
 
 struct nn_program *nn_program_new_empty(struct nn_team *team, uint32_t isa)
@@ -348,7 +414,7 @@ static void drop_plans(struct nn_program_graph *graph)
         struct nn_program_plan *plan = graph->plans;
 
         graph->plans = plan->next;
-        plan_unref(plan);
+        nn_program_unref_plan(plan);
     }
 }
 
@@ -368,14 +434,9 @@ struct nn_program *nn_program_free(struct nn_program *program)
 {
     if (!program)
         return NULL;
+    free_seats(program);
     for (uint32_t i = 0; i < program->n_graphs; i++)
         free_graph(&program->graphs[i]);
-    while (program->spare_workspaces) {
-        struct nn_workspace *workspace = program->spare_workspaces;
-
-        program->spare_workspaces = workspace->next;
-        workspace_free(workspace, program->meter);
-    }
     pthread_mutex_destroy(&program->lock);
     free(program->graphs);
     free(program->pools);

@@ -7,8 +7,13 @@
  * execution needs them, and are kept until others, used later, push them out.
  *
  * Executions borrow plans (a reference, so that one that is pushed out lives
- * until its last user is done), frames and workspaces, all kept for the next
- * execution: a steady state takes no memory.
+ * until its last user is done), seats, and frames for what IF and WHILE run, all kept for the
+ * next execution: a steady state takes no memory.
+ *
+ * A seat is what one execution works in. The one that was given back last lies in a word of its
+ * own: one execution after the other takes it and gives it back with an exchange each, without
+ * the lock. It keeps the plan by which the main graph begins, with a reference, so that a plan
+ * that fits again is not looked for in the table.
  *
  * All of it is charged to the program's meter before it is taken.
  *
@@ -26,7 +31,7 @@
 
 /* Plans kept per graph. A loop whose tensors grow makes one per round. */
 #define NN_PROGRAM_MAX_PLANS 16
-/* Frames and workspaces kept for executions to come. */
+/* Frames and seats kept for executions to come. */
 #define NN_PROGRAM_MAX_SPARE 4
 
 enum {
@@ -37,16 +42,21 @@ enum {
 struct nn_program_plan {
     struct nn_program_plan *next; /* in the table, most recently used first */
     struct nn_plan plan;
-    uint32_t n_refs; /* the table's and the executions' */
+    uint32_t n_refs; /* the table's, the executions' and the seats' */
 };
 
-/* What an execution works in, besides its frames. */
 struct nn_workspace {
-    struct nn_workspace *next;
     uint8_t *arena;
     uint64_t arena_bytes;
     struct nn_tensor *tensors;
     uint32_t n_tensors;
+};
+
+struct nn_seat {
+    struct nn_seat *next;
+    struct nn_workspace workspace;
+    struct nn_frame frame;        /* of the main graph */
+    struct nn_program_plan *plan; /* NULL: no execution in this seat has had one */
 };
 
 struct nn_program_frame {
@@ -71,10 +81,11 @@ struct nn_program {
     uint32_t n_pools;
     struct nn_program_graph *graphs;
     struct nnhal_mapped_pool *pools;
-    pthread_mutex_t lock; /* plans, spares */
-    struct nn_workspace *spare_workspaces;
-    uint32_t n_spare_workspaces;
-    uint32_t n_bursts; /* open: each may keep a frame and a workspace more */
+    pthread_mutex_t lock;      /* plans, spares */
+    struct nn_seat *warm_seat; /* the last one given back; atomic */
+    struct nn_seat *spare_seats;
+    uint32_t n_spare_seats;
+    uint32_t n_bursts; /* open: each may keep a frame and a seat more */
     uint32_t is_split; /* some loop was worth more than one thread; atomic */
     uint32_t is_long;  /* loops of an execution were worth waking the team; atomic */
 };
@@ -113,15 +124,25 @@ int nn_program_get_plan(struct nn_program *program, uint32_t graph, uint32_t fir
                         struct nn_program_plan **ret_plan);
 void nn_program_put_plan(struct nn_program *program, struct nn_program_plan *plan);
 
+/* nn_program_unref_plan() - the same under the lock. */
+void nn_program_unref_plan(struct nn_program_plan *plan);
+
 /* nn_program_get_frame() - an empty frame of the graph. Returns: 0, -ENOMEM, -EDQUOT. */
 int nn_program_get_frame(struct nn_program *program, uint32_t graph,
                          struct nn_program_frame **ret_frame);
 void nn_program_put_frame(struct nn_program *program, uint32_t graph,
                           struct nn_program_frame *frame);
 
-/* nn_program_get_workspace() - Returns: 0, -ENOMEM. */
-int nn_program_get_workspace(struct nn_program *program, struct nn_workspace **ret_workspace);
-void nn_program_put_workspace(struct nn_program *program, struct nn_workspace *workspace);
+/* nn_program_get_seat() - a seat with an empty frame. Returns: 0, -ENOMEM, -EDQUOT. */
+int nn_program_get_seat(struct nn_program *program, struct nn_seat **ret_seat);
+void nn_program_put_seat(struct nn_program *program, struct nn_seat *seat);
+
+/* nn_program_get_seat_plan() - the plan that fits the seat's frame from the main graph's first node
+ * on: the seat's own, else nn_program_get_plan()'s, which is the seat's from then on, and is given
+ * back with it. Returns: as nn_program_get_plan(). */
+int nn_program_get_seat_plan(struct nn_program *program, struct nn_seat *seat,
+                             const struct nn_plan_caller *caller,
+                             struct nn_program_plan **ret_plan);
 
 /* nn_workspace_done() - frees what a workspace has, which was charged to the meter. */
 void nn_workspace_done(struct nn_workspace *workspace, const struct nn_meter *meter);

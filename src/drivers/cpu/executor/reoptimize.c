@@ -22,9 +22,9 @@ struct nn_compiled {
     struct nn_kept loaded; /* borrowed; model NULL: compiled */
     struct nnhal_driver_model model;
     struct nn_arena arena; /* of the model's copy */
-    bool is_optimized;
-    pthread_mutex_t lock; /* newest, references, bursts */
-    uint32_t n_bursts;    /* open */
+    bool is_optimized;     /* newest stays the newest; atomic */
+    pthread_mutex_t lock;  /* newest, references, bursts */
+    uint32_t n_bursts;     /* open */
     struct stage *newest;
 };
 
@@ -205,9 +205,15 @@ struct nn_compiled *nn_compiled_free(struct nn_compiled *staged)
 int nn_compiled_execute(struct nn_compiled *staged, struct nnhal_execution *execution,
                         struct nn_why *why)
 {
-    struct stage *stage = get_newest(staged);
-    int r = nn_exec(stage->program, execution, why);
+    struct stage *stage;
+    int r;
 
+    /* A stage that is never replaced lives until the model is freed. Acquire pairs with the release
+     * of nn_compiled_reoptimize(). */
+    if (__atomic_load_n(&staged->is_optimized, __ATOMIC_ACQUIRE))
+        return nn_exec(staged->newest->program, execution, why);
+    stage = get_newest(staged);
+    r = nn_exec(stage->program, execution, why);
     stage_put(staged, stage);
     return r;
 }
@@ -271,7 +277,7 @@ int nn_compiled_reoptimize(struct nn_compiled *staged, struct nnhal_cache *cache
     r = make_optimized(staged, cache, stop, stage);
     if (r)
         return r;
-    staged->is_optimized = true;
     stage_replace(staged, steal_ptr(&stage));
+    __atomic_store_n(&staged->is_optimized, true, __ATOMIC_RELEASE);
     return 0;
 }

@@ -163,7 +163,7 @@ static int fill_args(struct nn_run *run, const struct nn_plan_step *step,
     args->outputs = run->workspace->tensors + step->first_ref + step->n_inputs;
     if (!has_memory(args->inputs, args->n_inputs) ||
         (!kernel->is_dynamic && !has_memory(args->outputs, args->n_outputs))) {
-        nn_refuse(&run->why, "%s: an operand is not where the plan says", kernel->name);
+        nn_refuse(run->why, "%s: an operand is not where the plan says", kernel->name);
         return NN_EXEC_E_REFUSED;
     }
     return 0;
@@ -197,7 +197,7 @@ static int step_result(struct nn_run *run, const struct nn_kernel *kernel, int r
     if (r == NN_KERNEL_E_CANCELLED)
         return NN_EXEC_E_CANCELLED;
     if (r > 0)
-        nn_why_prefix(&run->why, "%s: ", kernel->name);
+        nn_why_prefix(run->why, "%s: ", kernel->name);
     return r > 0 ? NN_EXEC_E_REFUSED : nn_error_trace(r);
 }
 
@@ -254,16 +254,18 @@ static int run_plan(struct nn_run *run)
 int nn_run_plans(struct nn_run *run, uint32_t graph, struct nn_frame *frame, uint32_t *node)
 {
     const struct nn_plan_caller caller = {
-        .stop = run->stop, .why = &run->why, .meter = run->program->meter};
+        .stop = run->stop, .why = run->why, .meter = run->program->meter};
     uint32_t n_nodes = run->program->graphs[graph].graph.n_nodes;
     enum nn_plan_end end;
     int r;
 
     do {
+        bool is_seats = run->seat && frame == &run->seat->frame && *node == 0;
         const struct nn_plan_header *header;
         struct nn_program_plan *plan;
 
-        r = nn_program_get_plan(run->program, graph, *node, frame, &caller, &plan);
+        r = is_seats ? nn_program_get_seat_plan(run->program, run->seat, &caller, &plan)
+                     : nn_program_get_plan(run->program, graph, *node, frame, &caller, &plan);
         if (r == NN_PROGRAM_E_STOPPED)
             return nn_stop_outcome(run->stop);
         if (r)
@@ -275,7 +277,8 @@ int nn_run_plans(struct nn_run *run, uint32_t graph, struct nn_frame *frame, uin
         r = run_plan(run);
         end = header->end;
         *node = end == NN_PLAN_DONE ? n_nodes : header->end_node;
-        nn_program_put_plan(run->program, plan);
+        if (!is_seats)
+            nn_program_put_plan(run->program, plan);
     } while (!r && end == NN_PLAN_CUT && *node < n_nodes);
     return r;
 }

@@ -25,7 +25,7 @@ int nn_run_declared(struct nn_run *run, const struct nn_value *value, const stru
     if (nn_type_is_scalar(value->type) ||
         nn_dims_merge(value->n_dims, value->dims, slot->n_dims, slot->dims, &n, dims))
         return 0;
-    nn_refuse(&run->why, "a result's shape contradicts the one in the model");
+    nn_refuse(run->why, "a result's shape contradicts the one in the model");
     return NN_EXEC_E_REFUSED;
 }
 
@@ -51,7 +51,7 @@ int nn_kernel_refuse(const struct nn_kernel_args *args, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof(text), format, list);
     va_end(list);
-    nn_refuse(&args->run->why, "%s", text);
+    nn_refuse(args->run->why, "%s", text);
     return NN_KERNEL_E_REFUSED;
 }
 

@@ -19,6 +19,7 @@ enum {
 
 struct nn_run {
     struct nn_program *program;
+    struct nn_seat *seat; /* NULL: an evaluation, which works in memory of its own */
     struct nn_workspace *workspace;
     struct nn_team *team; /* the program's */
     struct nn_stop *stop;
@@ -27,7 +28,7 @@ struct nn_run {
     uint64_t loops_ns;         /* what the loops so far cost, as their kernels believe */
     nnhal_step_fn report_step; /* NULL: steps are not measured */
     void *report_ctx;
-    struct nn_why why;
+    struct nn_why *why; /* the caller's */
     /* Of the step that runs. */
     uint32_t graph;
     struct nn_frame *frame;

@@ -179,10 +179,11 @@ static int get_output(const char *function, ANeuralNetworksExecution *execution,
 
 _public_ int ANeuralNetworksExecution_compute(ANeuralNetworksExecution *execution)
 {
-    struct nn_why why = {0};
+    struct nn_why why;
 
     if (!execution)
         return nn_api_null(__func__);
+    nn_why_clear(&why);
     return nn_api_end(__func__, &execution->object, nn_rt_execution_compute(execution, &why), &why);
 }
 

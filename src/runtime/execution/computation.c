@@ -18,10 +18,11 @@ struct computation {
     struct nn_rt_compute_options options;
     ANeuralNetworksBurst *burst; /* through this one; NULL: see pace */
     struct nn_rt_pace *pace;     /* through an implicit one if the pace asks for it; NULL: a call */
+    bool is_paced;               /* the pace has begun */
     bool was_sent;               /* the last attempt has reached the device */
 };
 
-static struct nn_rt_channel *take_implicit(const struct computation *computation,
+static struct nn_rt_channel *take_implicit(struct computation *computation,
                                            struct nn_rt_prepared *prepared)
 {
     const ANeuralNetworksCompilation *compilation = computation->execution->compilation;
@@ -32,8 +33,11 @@ static struct nn_rt_channel *take_implicit(const struct computation *computation
         .may_spin = compilation->preference != NNHAL_LOW_POWER,
     };
 
-    if (!computation->pace)
+    /* Nothing is gained in this process, not even what two clocks cost. */
+    if (!computation->pace || !prepared->session->is_wire)
         return NULL;
+    nn_rt_pace_begin(computation->pace);
+    computation->is_paced = true;
     return nn_rt_implicit_burst_take(&prepared->implicit, computation->pace, &params);
 }
 
@@ -165,12 +169,10 @@ static int compute_paced(struct computation *computation, uint64_t deadline_ns)
 {
     int r;
 
-    if (computation->execution->is_reusable && !computation->burst) {
+    if (computation->execution->is_reusable && !computation->burst)
         computation->pace = &computation->execution->pace;
-        nn_rt_pace_begin(computation->pace);
-    }
     r = compute_with_fallback(computation, deadline_ns);
-    if (computation->pace)
+    if (computation->is_paced)
         nn_rt_pace_end(computation->pace);
     nn_rt_execution_end(computation->execution, r);
     return r;

@@ -206,7 +206,7 @@ struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_implicit_burst *imp
     struct nn_rt_channel *channel = NULL;
     bool is_wanted = false;
 
-    if (!params->session->is_wire || !is_enabled())
+    if (!is_enabled())
         return NULL;
     pthread_mutex_lock(&implicit->lock);
     if (!implicit->is_busy) {

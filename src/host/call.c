@@ -105,11 +105,11 @@ uint32_t nn_call_charge_memory(struct nn_call *call, uint64_t n_bytes,
 
 uint32_t nn_call_check_driver(struct nn_call *call, uint32_t status, const char *callback)
 {
-    const char *name = call->session->host->driver.name;
-    const char *explanation = nn_services_explanation();
+    const char *name = call->session->host->driver.name, *explanation;
 
     if (status == NNHAL_NONE)
         return status;
+    explanation = nn_services_explanation();
     /* Only execute() may say that an output does not fit, and its caller has looked for that.
      * DEAD_OBJECT and what follows it are for the connection to say. */
     if (status == NNHAL_OUTPUT_INSUFFICIENT_SIZE || status >= NNHAL_DEAD_OBJECT)

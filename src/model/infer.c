@@ -30,15 +30,19 @@ void nn_infer_operand_init(struct nn_infer_operand *infer, const struct nnhal_op
 bool nn_dims_merge(uint32_t n_a, const uint32_t *a, uint32_t n_b, const uint32_t *b,
                    uint32_t *ret_n, uint32_t *ret)
 {
+    uint32_t n = n_a ? n_a : n_b;
+
     if (n_a != 0 && n_b != 0 && n_a != n_b)
         return false;
-    *ret_n = n_a ? n_a : n_b;
-    for (uint32_t i = 0; i < *ret_n; i++) {
-        uint32_t x = n_a ? a[i] : 0, y = n_b ? b[i] : 0;
-
-        if (x != 0 && y != 0 && x != y)
+    *ret_n = n;
+    if (n_a == 0)
+        a = b;
+    else if (n_b == 0)
+        b = a;
+    for (uint32_t i = 0; i < n; i++) {
+        if (a[i] != b[i] && a[i] != 0 && b[i] != 0)
             return false;
-        ret[i] = x ? x : y;
+        ret[i] = a[i] ? a[i] : b[i];
     }
     return true;
 }

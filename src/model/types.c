@@ -137,19 +137,16 @@ bool nn_dims_known(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensi
 bool nn_dims_product(uint32_t n_dimensions, const uint32_t *dimensions, uint64_t *ret)
 {
     uint64_t product = 1;
+    bool is_empty = false, fits = true;
 
     /* A zero anywhere makes the product zero, however large the others are. */
     for (uint32_t i = 0; i < n_dimensions; i++) {
-        if (dimensions[i] == 0) {
-            *ret = 0;
-            return true;
-        }
+        is_empty |= dimensions[i] == 0;
+        fits &= nn_mul_u64(product, dimensions[i], &product);
     }
-    for (uint32_t i = 0; i < n_dimensions; i++)
-        if (!nn_mul_u64(product, dimensions[i], &product))
-            return false;
-    *ret = product;
-    return true;
+    if (is_empty || fits)
+        *ret = is_empty ? 0 : product;
+    return is_empty || fits;
 }
 
 /* NNAPI counts bytes in 32 bits, so that a larger tensor could not be passed on anyway. */

@@ -186,8 +186,10 @@ static uint32_t target_init(struct nn_call *call,
 
 static void target_done(struct sync_target *target)
 {
-    nn_execution_unref(target->execution);
-    nn_binding_done(&target->own);
+    if (target->execution)
+        nn_execution_unref(target->execution);
+    else
+        nn_binding_done(&target->own);
 }
 
 uint32_t nn_host_execute_synchronously(struct nn_call *call,

@@ -130,10 +130,17 @@ void nn_broadcast_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn 
     run_walk(&job, cost);
 }
 
+/* Of the walk one dimension is filled: to clear them all takes as long as a short row. */
 void nn_rows_run(const struct nn_kernel_args *args, size_t cost, nn_row_fn fn)
 {
-    struct broadcast_job job = {.args = args, .fn = fn, .n = nn_tensor_count(&args->outputs[0])};
+    struct broadcast_job job;
 
-    job.walk = (struct broadcast_walk){.n = 1, .dims = {job.n}, .strides = {{1}, {0}}};
+    job.args = args;
+    job.fn = fn;
+    job.n = nn_tensor_count(&args->outputs[0]);
+    job.walk.n = 1;
+    job.walk.dims[0] = job.n;
+    job.walk.strides[0][0] = 1;
+    job.walk.strides[1][0] = 0;
     run_walk(&job, cost);
 }

@@ -52,8 +52,6 @@ void nn_arena_reset(struct nn_arena *arena)
     arena->n_charged -= n_charged;
     arena->chunks = kept->next;
     nn_arena_done(arena);
-    /* Blocks are zero when they are given out, which calloc does for new chunks only. */
-    memset(kept->bytes, 0, kept->n_used);
     kept->next = NULL;
     kept->n_used = 0;
     arena->chunks = kept;
@@ -80,15 +78,15 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
         return NULL;
     if (nn_meter_charge(arena->meter, capacity) < 0)
         return NULL;
-    chunk = calloc(1, total);
+    chunk = malloc(total);
     if (!chunk) {
         nn_meter_uncharge(arena->meter, capacity);
         return NULL;
     }
-    if (arena->meter) {
-        chunk->is_charged = true;
+    chunk->is_charged = arena->meter != NULL;
+    if (chunk->is_charged)
         arena->n_charged += capacity;
-    }
+    chunk->n_used = 0;
     chunk->capacity = capacity;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
@@ -96,7 +94,8 @@ static struct nn_arena_chunk *arena_grow(struct nn_arena *arena, size_t n_bytes)
     return chunk;
 }
 
-void *nn_arena_alloc(struct nn_arena *arena, size_t n_bytes)
+/* n_bytes of undefined contents. */
+static void *arena_take(struct nn_arena *arena, size_t n_bytes)
 {
     struct nn_arena_chunk *chunk = arena->chunks;
     void *block;
@@ -112,6 +111,14 @@ void *nn_arena_alloc(struct nn_arena *arena, size_t n_bytes)
     return block;
 }
 
+/* Blocks are cleared, not chunks: what is never taken is not touched, which costs a page each time. */
+void *nn_arena_alloc(struct nn_arena *arena, size_t n_bytes)
+{
+    void *block = arena_take(arena, n_bytes);
+
+    return block ? memset(block, 0, n_bytes) : NULL;
+}
+
 void *nn_arena_alloc_array(struct nn_arena *arena, size_t n, size_t element_bytes)
 {
     size_t n_bytes;
@@ -123,7 +130,7 @@ void *nn_arena_alloc_array(struct nn_arena *arena, size_t n, size_t element_byte
 
 void *nn_arena_dup(struct nn_arena *arena, const void *bytes, size_t n_bytes)
 {
-    void *copy = nn_arena_alloc(arena, n_bytes);
+    void *copy = arena_take(arena, n_bytes);
 
     if (copy && n_bytes)
         memcpy(copy, bytes, n_bytes);

@@ -4,17 +4,26 @@
 #include <stddef.h>
 #include <string.h>
 
+/* The C library has asked the CPU already: in a virtual machine each question takes a microsecond, and
+ * the compiler's functions ask some twenty as each library is loaded. */
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define HAS(feature, name) CPU_FEATURE_ACTIVE(feature)
+#elif defined(__x86_64__)
+#define HAS(feature, name) __builtin_cpu_supports(name)
+#endif
+
 uint32_t nn_isa_of_cpu(void)
 {
     uint32_t isa = NN_ISA_C;
 
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (HAS(AVX2, "avx2") && HAS(FMA, "fma"))
         isa |= NN_ISA_AVX2 | NN_ISA_FMA;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (HAS(AVX512F, "avx512f") && HAS(AVX512BW, "avx512bw") && HAS(AVX512DQ, "avx512dq") &&
+        HAS(AVX512VL, "avx512vl"))
         isa |= NN_ISA_AVX512;
-    if ((isa & NN_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
+    if ((isa & NN_ISA_AVX512) && HAS(AVX512_VNNI, "avx512vnni"))
         isa |= NN_ISA_AVX512_VNNI;
 #elif defined(__aarch64__)
     isa |= NN_ISA_NEON;

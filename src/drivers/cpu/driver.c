@@ -2,7 +2,6 @@
 #include "drivers/cpu/cpu.h"
 
 #include "base/cleanup.h"
-#include "base/cpus.h"
 #include "base/error.h"
 #include "base/sys.h"
 #include "base/variable.h"
@@ -59,16 +58,13 @@ static enum nn_pass_set allowed_passes(void)
     return nn_variable_is(NN_VARIABLE_CPU_PASSES, "quick") ? NN_PASSES_QUICK : NN_PASSES_ALL;
 }
 
-/* No more threads than CPUs that this process may use: a container has fewer than the machine. */
+/* As many threads as CPUs that this process may use: a container has fewer than the machine. */
 static unsigned team_size(const struct nnhal_driver_services *services)
 {
     const char *text = nn_variable_get(NN_VARIABLE_CPU_THREADS);
     unsigned long wanted = text ? strtoul(text, NULL, 10) : 0;
-    unsigned n = nn_cpus_allowed();
 
-    if (wanted > 0 && wanted < 1024)
-        return (unsigned)wanted;
-    return services->n_cpus > 0 && services->n_cpus < n ? services->n_cpus : n;
+    return wanted > 0 && wanted < 1024 ? (unsigned)wanted : services->n_cpus;
 }
 
 static uint32_t open_device(const struct nnhal_driver_services *services, uint32_t isa,

@@ -23,7 +23,6 @@ int nn_rt_execution_new(ANeuralNetworksCompilation *compilation, struct nn_why *
     nn_rt_object_init(&execution->object);
     /* An execution belongs to the process that its compilation belongs to. */
     execution->object.fork_generation = compilation->object.fork_generation;
-    pthread_mutex_init(&execution->lock, NULL);
     nn_arena_init(&execution->arena, 0);
     execution->compilation = nn_rt_compilation_ref(compilation);
     execution->binding.pools = &compilation->argument_pools;
@@ -63,7 +62,6 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
     nn_arena_done(&execution->arena);
     nn_rt_attributes_done(&execution->attributes);
     nn_rt_compilation_unref(execution->compilation);
-    pthread_mutex_destroy(&execution->lock);
     nn_rt_object_done(&execution->object);
     free(execution);
     return NULL;
@@ -79,19 +77,20 @@ static int check_ours(const ANeuralNetworksExecution *execution, struct nn_why *
     return nn_fail_forked(why, "the execution");
 }
 
-/* Setters read the state under the lock, since a job of an event may end meanwhile; what they then
- * write belongs to the application's thread. */
+/* Pairs with the release of end_computation(): who sees that it has completed sees its results. */
+static enum nn_rt_execution_state get_state(const ANeuralNetworksExecution *execution)
+{
+    return __atomic_load_n(&execution->state, __ATOMIC_ACQUIRE);
+}
+
+/* A job of an event may end meanwhile; what setters then write belongs to the application's thread. */
 static int check_preparation(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
-    enum nn_rt_execution_state state;
     int r = check_ours(execution, why);
 
     if (r)
         return r;
-    pthread_mutex_lock(&execution->lock);
-    state = execution->state;
-    pthread_mutex_unlock(&execution->lock);
-    if (state == NN_EXECUTION_PREPARATION)
+    if (get_state(execution) == NN_EXECUTION_PREPARATION)
         return 0;
     return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
                    "computing has begun: the execution cannot be changed any more");
@@ -251,41 +250,54 @@ static int check_complete(const struct nn_rt_argument *arguments, uint32_t n, co
     return 0;
 }
 
-/* The transitions into COMPUTATION, and the one that skips it. */
-static int begin_locked(ANeuralNetworksExecution *execution, struct nn_why *why)
+/* The transitions into COMPUTATION: of threads that try at a time, one is right. */
+static int begin_computation(ANeuralNetworksExecution *execution, struct nn_why *why)
 {
-    static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
-    int r;
+    enum nn_rt_execution_state state = get_state(execution);
 
-    if (execution->state == NN_EXECUTION_COMPUTATION)
-        return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution is being computed");
-    if (execution->state == NN_EXECUTION_COMPLETED && !execution->is_reusable)
-        return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
-                       "the execution has computed already, and is not reusable");
-    r = check_complete(execution->arguments.inputs, execution->arguments.n_inputs, "input", why);
-    if (!r)
-        r = check_complete(execution->arguments.outputs, execution->arguments.n_outputs, "output",
-                           why);
-    execution->state = r ? NN_EXECUTION_COMPLETED : NN_EXECUTION_COMPUTATION;
-    execution->result = r;
-    execution->timing = execution->timing_fenced = no_timing;
-    execution->device = NULL;
-    execution->failure.text[0] = '\0';
-    return r;
+    do {
+        if (state == NN_EXECUTION_COMPUTATION)
+            return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution is being computed");
+        if (state == NN_EXECUTION_COMPLETED && !execution->is_reusable)
+            return nn_fail(why, ANEURALNETWORKS_BAD_STATE,
+                           "the execution has computed already, and is not reusable");
+    } while (!__atomic_compare_exchange_n(&execution->state, &state, NN_EXECUTION_COMPUTATION,
+                                          false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+    return 0;
+}
+
+static void end_computation(ANeuralNetworksExecution *execution, int result)
+{
+    __atomic_store_n(&execution->result, result, __ATOMIC_RELAXED);
+    __atomic_store_n(&execution->state, NN_EXECUTION_COMPLETED, __ATOMIC_RELEASE);
+}
+
+static int check_arguments(const ANeuralNetworksExecution *execution, struct nn_why *why)
+{
+    const struct nn_rt_arguments *arguments = &execution->arguments;
+    int r = check_complete(arguments->inputs, arguments->n_inputs, "input", why);
+
+    return r ? r : check_complete(arguments->outputs, arguments->n_outputs, "output", why);
 }
 
 int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
                           ANeuralNetworksDiagnosticExecutionMode mode, struct nn_why *why)
 {
+    static const struct nnhal_timing no_timing = {NNHAL_NO_TIME, NNHAL_NO_TIME};
     int r = check_ours(execution, why);
 
+    if (!r)
+        r = begin_computation(execution, why);
     if (r)
         return r;
-    pthread_mutex_lock(&execution->lock);
-    r = begin_locked(execution, why);
-    pthread_mutex_unlock(&execution->lock);
-    if (r)
+    execution->timing = execution->timing_fenced = no_timing;
+    execution->device = NULL;
+    execution->failure.text[0] = '\0';
+    r = check_arguments(execution, why);
+    if (r) {
+        end_computation(execution, r);
         return r;
+    }
     execution->mode = mode;
     execution->begin_ns = nn_rt_diagnostic_is_heard() ? nn_sys_now_ns() : 0;
     return 0;
@@ -293,10 +305,7 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
 
 void nn_rt_execution_complete(ANeuralNetworksExecution *execution, int result)
 {
-    pthread_mutex_lock(&execution->lock);
-    execution->state = NN_EXECUTION_COMPLETED;
-    execution->result = nn_result_from_error(result);
-    pthread_mutex_unlock(&execution->lock);
+    end_computation(execution, nn_result_from_error(result));
 }
 
 struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecution *execution,
@@ -363,17 +372,13 @@ int nn_rt_execution_check_fenced(const ANeuralNetworksExecution *execution, uint
 static int check_completed(ANeuralNetworksExecution *execution, bool with_shapes,
                            struct nn_why *why)
 {
-    enum nn_rt_execution_state state;
     int result, r = check_ours(execution, why);
 
     if (r)
         return r;
-    pthread_mutex_lock(&execution->lock);
-    state = execution->state;
-    result = execution->result;
-    pthread_mutex_unlock(&execution->lock);
-    if (state != NN_EXECUTION_COMPLETED)
+    if (get_state(execution) != NN_EXECUTION_COMPLETED)
         return nn_fail(why, ANEURALNETWORKS_BAD_STATE, "the execution has not completed");
+    result = __atomic_load_n(&execution->result, __ATOMIC_RELAXED);
     if (result == ANEURALNETWORKS_NO_ERROR ||
         (with_shapes && result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE))
         return 0;

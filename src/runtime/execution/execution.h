@@ -7,8 +7,8 @@
  *          | begin, something missing   +--------------------+ begin, reusable
  *          +-----------------------------------------------> | (BAD_DATA)
  *
- * nn_rt_execution_begin() and nn_rt_execution_complete() alone change the state, under
- * the lock; between them the computation belongs to one thread, which needs no
+ * nn_rt_execution_begin() and nn_rt_execution_complete() alone change the state, by one
+ * exchange and one store; between them the computation belongs to one thread, which needs no
  * lock for the arguments, the binding and the results. Setters work in
  * PREPARATION only. Results can be asked for when COMPLETED.
  * References: the application's, and one per event of a computation in flight. */
@@ -37,9 +37,8 @@ struct nn_rt_execution_shape {
 struct ANeuralNetworksExecution {
     struct nn_rt_object object;
     ANeuralNetworksCompilation *compilation;
-    pthread_mutex_t lock; /* of state and result */
-    enum nn_rt_execution_state state;
-    int result; /* ResultCode of the last computation */
+    enum nn_rt_execution_state state; /* atomic */
+    int result;                       /* ResultCode of the last computation; atomic */
     bool is_reusable;
     bool has_padding;
     bool has_arguments; /* one was set: padding cannot change any more */

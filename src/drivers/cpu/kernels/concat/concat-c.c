@@ -97,13 +97,35 @@ struct runs {
     struct nn_stop *stop;
 };
 
-static void copy_runs(const struct runs *runs, const char *from, char *to)
+static inline __attribute__((__always_inline__)) void
+copy_runs_of(size_t run_bytes, const struct runs *runs, const char *from, char *to)
 {
     struct nn_pace pace = nn_pace(runs->stop);
 
-    for (size_t i = 0; i < runs->n_rows && !nn_pace_ends(&pace, 2 + runs->run_bytes / 8);
+    for (size_t i = 0; i < runs->n_rows && !nn_pace_ends(&pace, 2 + run_bytes / 8);
          i++, from += runs->from_step, to += runs->to_step)
-        memcpy(to, from, runs->run_bytes);
+        memcpy(to, from, run_bytes);
+}
+
+/* Runs of few channels are shorter than a call of memcpy(): with a constant size there is none. */
+static void copy_runs(const struct runs *runs, const char *from, char *to)
+{
+    switch (runs->run_bytes) {
+    case 1:
+        return copy_runs_of(1, runs, from, to);
+    case 2:
+        return copy_runs_of(2, runs, from, to);
+    case 3:
+        return copy_runs_of(3, runs, from, to);
+    case 4:
+        return copy_runs_of(4, runs, from, to);
+    case 8:
+        return copy_runs_of(8, runs, from, to);
+    case 16:
+        return copy_runs_of(16, runs, from, to);
+    default:
+        return copy_runs_of(runs->run_bytes, runs, from, to);
+    }
 }
 
 static void translate_runs(const struct runs *runs, const uint8_t table[256], const uint8_t *from,

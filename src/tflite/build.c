@@ -55,6 +55,8 @@ static void finish_model(struct tfl_builder *b)
     code = ANeuralNetworksModel_identifyInputsAndOutputs(b->model, n_inputs, inputs, n_outputs,
                                                          outputs);
     if (code == ANEURALNETWORKS_NO_ERROR)
+        code = ANeuralNetworksModel_relaxComputationFloat32toFloat16(b->model, b->allows_fp16);
+    if (code == ANEURALNETWORKS_NO_ERROR)
         code = ANeuralNetworksModel_finish(b->model);
     if (code != ANEURALNETWORKS_NO_ERROR) {
         char reason[256] = "";

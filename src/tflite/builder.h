@@ -39,13 +39,13 @@ struct tfl_state {
 struct tfl_builder {
     struct tfl_graph *graph;
     ANeuralNetworksModel *model;
-    ANeuralNetworksMemory *constants; /* what file_offset is in; NULL: no constant has one */
+    ANeuralNetworksMemory *constants; /* borrowed: what file_offset is in; NULL: none has one */
     uint32_t *operands;               /* by tensor; TFL_NO_OPERAND: not made yet */
     uint32_t n_operands;
     void **blocks; /* values that the model refers to until it is finished */
     size_t n_blocks;
     size_t n_state_bytes; /* of all states of zeros so far */
-    bool keeps_states;
+    bool keeps_states, allows_fp16;
     struct tfl_state *states;
     uint32_t n_states;
     uint32_t *origins; /* by operation of the model: the one in the graph that it is of */
@@ -54,6 +54,7 @@ struct tfl_builder {
     int result;                    /* 0, or the first failure: -errno */
     char *message;
     size_t message_size;
+    size_t reason_at; /* in message: behind the name of the operation */
 };
 
 /* tfl_fail() - keeps the first failure: -ENOTSUP for what cannot be mapped. */
@@ -112,6 +113,9 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
 bool tfl_is_float(const struct tfl_tensor *tensor);
 bool tfl_is_quantized(const struct tfl_tensor *tensor);
 
+/* tfl_scale_of() - the scale of a quantized tensor; one without counts in steps of 1. */
+float tfl_scale_of(const struct tfl_tensor *tensor);
+
 /* tfl_set_next_state() - operand is what input i becomes by the operation, if that is a state. */
 void tfl_set_next_state(struct tfl_builder *b, uint32_t i, uint32_t operand);
 
@@ -139,10 +143,10 @@ void tfl_add(struct tfl_builder *b, int32_t type, const uint32_t *inputs, uint32
 
 /* tfl_build() - the whole model: every operation of the graph mapped, its inputs, the states, its
  * outputs and the next states identified in that order, and finished. b has graph, constants,
- * keeps_states and message; b->result says how it went. */
+ * keeps_states, allows_fp16 and message; b->result says how it went. */
 void tfl_build(struct tfl_builder *b);
 
-/* tfl_done() - frees what the builder holds, the model and memory too. */
+/* tfl_done() - frees what the builder holds, the model too. */
 void tfl_done(struct tfl_builder *b);
 
 #endif

@@ -142,7 +142,7 @@ static void map_dequantize(struct tfl_builder *b)
     const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_out(b, 0);
 
     tfl_need(b, x && y, "no input or output");
-    if (x->data) {
+    if (tfl_is_folded(b->graph, b->op)) {
         uint32_t value = tfl_float_of(b, 0);
 
         if (b->operands[b->op->outputs[0]] == TFL_NO_OPERAND)

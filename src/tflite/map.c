@@ -8,17 +8,34 @@ static const struct tfl_mapping *const families[] = {
     tfl_map_elementwise, tfl_map_layers, tfl_map_shape, tfl_map_reduce, tfl_map_recurrent,
 };
 
-void tfl_map(struct tfl_builder *b)
+static tfl_map_fn find_mapping(const struct tfl_operator *op)
 {
-    if (b->op->code == TFL_CUSTOM && strcmp(b->op->name, "TFLite_Detection_PostProcess") == 0) {
-        tfl_map_detection(b);
-        return;
-    }
+    if (op->code == TFL_CUSTOM && strcmp(op->name, "TFLite_Detection_PostProcess") == 0)
+        return tfl_map_detection;
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         for (const struct tfl_mapping *row = families[i]; row->map; row++)
-            if (row->code == b->op->code) {
-                row->map(b);
-                return;
-            }
-    tfl_fail(b, -ENOTSUP, "NNAPI has no such operation");
+            if (row->code == op->code)
+                return row->map;
+    return NULL;
+}
+
+bool tfl_is_mapped(const struct tfl_operator *op)
+{
+    return find_mapping(op) != NULL;
+}
+
+bool tfl_is_folded(const struct tfl_graph *graph, const struct tfl_operator *op)
+{
+    return op->code == TFL_DEQUANTIZE && op->n_inputs == 1 && op->inputs[0] >= 0 &&
+           op->n_outputs == 1 && op->outputs[0] >= 0 && graph->tensors[op->inputs[0]].data;
+}
+
+void tfl_map(struct tfl_builder *b)
+{
+    tfl_map_fn map = find_mapping(b->op);
+
+    if (map)
+        map(b);
+    else
+        tfl_fail(b, -ENOTSUP, "NNAPI has no such operation");
 }

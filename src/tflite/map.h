@@ -23,6 +23,13 @@ extern const struct tfl_mapping tfl_map_shape[];
 extern const struct tfl_mapping tfl_map_reduce[];
 extern const struct tfl_mapping tfl_map_recurrent[];
 
+/* tfl_is_mapped() - whether there is a mapping for the operation, which may yet refuse it. */
+bool tfl_is_mapped(const struct tfl_operator *op);
+
+/* tfl_is_folded() - whether the operation makes a constant of a constant: a DEQUANTIZE of weights.
+ * It adds no operation to the model, and its output can be no output of the model. */
+bool tfl_is_folded(const struct tfl_graph *graph, const struct tfl_operator *op);
+
 /* tfl_map() - maps the operation b->op. */
 void tfl_map(struct tfl_builder *b);
 

@@ -240,7 +240,8 @@ int read_quantization(const fb::Tensor *from, struct tfl_tensor *to, uint32_t in
         (to->n_scales > 1 && (static_cast<uint32_t>(dimension) >= to->n_dimensions ||
                               to->dimensions[dimension] != to->n_scales)))
         return complain("tensor %u has scales that do not match its shape", index);
-    to->quantized_dimension = static_cast<uint32_t>(dimension);
+    if (static_cast<uint32_t>(dimension) < to->n_dimensions)
+        to->quantized_dimension = static_cast<uint32_t>(dimension);
     return 0;
 }
 
@@ -337,7 +338,7 @@ int read_operator(const fb::Model *model, const fb::Operator *from, struct tfl_f
     to->code = code->builtin_code() > code->deprecated_builtin_code()
                    ? static_cast<int32_t>(code->builtin_code())
                    : code->deprecated_builtin_code();
-    to->name = fb::EnumNameBuiltinOperator(static_cast<fb::BuiltinOperator>(to->code));
+    to->name = tfl_code_name(to->code);
     if (to->code == fb::BuiltinOperator_CUSTOM)
         to->name = code->custom_code() ? code->custom_code()->c_str() : "";
     if (from->custom_options()) {
@@ -431,6 +432,11 @@ void tfl_file_done(struct tfl_file *file)
     free(file->graph.tensors);
     free(file->graph.operators);
     *file = {};
+}
+
+const char *tfl_code_name(int32_t code)
+{
+    return fb::EnumNameBuiltinOperator(static_cast<fb::BuiltinOperator>(code));
 }
 
 bool tfl_detection_parse(const uint8_t *bytes, size_t n_bytes, struct tfl_detection *ret_options)

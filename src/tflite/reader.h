@@ -34,6 +34,9 @@ int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, ch
 /* tfl_file_done() - frees what tfl_file_parse() made. */
 void tfl_file_done(struct tfl_file *file);
 
+/* tfl_code_name() - "CONV_2D" for the BuiltinOperator 3; "" for a number that is none. */
+const char *tfl_code_name(int32_t code);
+
 /* tfl_detection_parse() - the custom options (a FlexBuffer), verified.
  * Returns: whether they are intact. */
 bool tfl_detection_parse(const uint8_t *bytes, size_t n_bytes, struct tfl_detection *ret_options);

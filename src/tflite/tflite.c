@@ -140,6 +140,7 @@ static int load_file(int fd, struct nnhal_tflite *model, char *message, size_t s
         model->model = b.model;
         b.model = NULL;
     }
+    ANeuralNetworksMemory_free(b.constants);
     tfl_done(&b);
     tfl_file_done(&file);
     return b.result;

@@ -63,9 +63,13 @@ void ANeuralNetworksModel_free(ANeuralNetworksModel *model)
     NN(ANeuralNetworksModel_free)(model);
 }
 
+int ANeuralNetworksModel_relaxComputationFloat32toFloat16(ANeuralNetworksModel *model, bool allow)
+{
+    return NN(ANeuralNetworksModel_relaxComputationFloat32toFloat16)(model, allow);
+}
+
 int ANeuralNetworksModel_finish(ANeuralNetworksModel *model)
 {
-    CALL(ANeuralNetworksModel_relaxComputationFloat32toFloat16, model, false);
     return NN(ANeuralNetworksModel_finish)(model);
 }
 

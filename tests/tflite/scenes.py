@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What applications do with an interpreter: scenes of unmodified.py.
+
+A scene gets the way in which the interpreter reaches nnhal: way.interpreter(model) makes one. It raises
+AssertionError with what was wrong.
+"""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import struct
+import tempfile
+import threading
+from pathlib import Path
+
+import capi
+
+ROOT = Path(os.environ.get("NNHAL_SOURCE_ROOT") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("NNHAL_BUILD_ROOT") or ROOT / "build")
+SHARED_MODELS = Path(os.environ.get("NNHAL_SHARED", ROOT.parent / "shared")) / "models"
+SMALL = ROOT / "models" / "glyphs" / "glyphs-int8.tflite"
+
+
+def expect(is_met, what):
+    if not is_met:
+        raise AssertionError(what)
+
+
+# -- the device, as the library in this process sees it --
+
+class Where(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("way", ctypes.c_uint32), ("pid", ctypes.c_int32)]
+
+
+class Counts(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("n_computed", ctypes.c_uint64),
+                ("n_failed", ctypes.c_uint64), ("n_helped", ctypes.c_uint64)]
+
+
+def ask_device(function, answer):
+    """Of nnhal-cpu; the loader gives the library that TensorFlow Lite has loaded."""
+    library = ctypes.CDLL("libneuralnetworks.so")
+    n, device, name = ctypes.c_uint32(), ctypes.c_void_p(), ctypes.c_char_p()
+    library.ANeuralNetworks_getDeviceCount(ctypes.byref(n))
+    for i in range(n.value):
+        library.ANeuralNetworks_getDevice(i, ctypes.byref(device))
+        library.ANeuralNetworksDevice_getName(device, ctypes.byref(name))
+        if name.value == b"nnhal-cpu":
+            answer.size = ctypes.sizeof(answer)
+            expect(getattr(library, function)(device, ctypes.byref(answer)) == 0, function)
+            return answer
+    raise AssertionError("there is no device nnhal-cpu")
+
+
+def n_computed():
+    return ask_device("nnhal_device_get_counts", Counts()).n_computed
+
+
+def n_copied():
+    library = ctypes.CDLL("libneuralnetworks.so")
+    library.nnhal_get_copied_bytes.restype = ctypes.c_uint64
+    return library.nnhal_get_copied_bytes()
+
+
+@contextlib.contextmanager
+def log():
+    """What is printed to standard error meanwhile: said.text afterwards."""
+    class Said:
+        text = ""
+
+    said, kept = Said(), os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            said.text = file.read().decode(errors="replace")
+            os.write(2, said.text.encode())
+
+
+# -- any application --
+
+def small_input(seed):
+    return [bytes((seed * 31 + i * 7) % 256 for i in range(32 * 32))]
+
+
+def threads(way):
+    """Eight interpreters of one model in eight threads."""
+    model = capi.Model(way.library, SMALL)
+    alone = way.interpreter(model)
+    wanted = [alone.invoke(small_input(seed)) for seed in range(8)]
+    wrong = []
+
+    def work(seed):
+        interpreter = way.interpreter(model)
+        for _ in range(10):
+            if interpreter.invoke(small_input(seed)) != wanted[seed]:
+                wrong.append(seed)
+        interpreter.delete()
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    expect(not wrong, f"wrong results in threads {wrong}")
+    expect(n_computed() >= 88, "nnhal-cpu did not compute them")
+
+
+def order(way):
+    """Models and interpreters are deleted in any order; what is left goes on."""
+    model = capi.Model(way.library, SMALL)
+    first, second = (way.interpreter(model) for _ in range(2))
+    wanted = first.invoke(small_input(1))
+    model.delete()
+    first.delete()
+    expect(second.invoke(small_input(1)) == wanted, "another result once the model was deleted")
+    second.delete()
+
+
+def fork(way):
+    """A child cannot use the library of the process that forked it: there TensorFlow Lite computes
+    itself. The parent goes on."""
+    model = capi.Model(way.library, SMALL)
+    interpreter = way.interpreter(model)
+    wanted = interpreter.invoke(small_input(2))
+    child = os.fork()
+    if child == 0:
+        own = way.interpreter(model)
+        os._exit(0 if own.invoke(small_input(2)) == wanted else 1)
+    expect(os.waitpid(child, 0)[1] == 0, "the child's result differs, or it died")
+    before = n_computed()
+    expect(interpreter.invoke(small_input(2)) == wanted, "the parent's result differs")
+    expect(n_computed() == before + 1, "nnhal-cpu no longer computes for the parent")
+
+
+def kill(way):
+    """The driver's process is killed between two runs: TensorFlow Lite notices nothing."""
+    model = capi.Model(way.library, SMALL)
+    interpreter = way.interpreter(model)
+    wanted = interpreter.invoke(small_input(3))
+    pid = ask_device("nnhal_device_get_where", Where()).pid
+    expect(pid > 1, f"the driver's process is {pid}")
+    os.kill(pid, signal.SIGKILL)
+    expect(interpreter.invoke(small_input(3)) == wanted, "another result once the driver was killed")
+
+
+COMMON = {"threads": threads, "order": order, "fork": fork, "kill": kill}
+
+
+# -- of the external delegate alone --
+
+def cache(way):
+    """The second start takes what was compiled from the cache, and computes the same."""
+    model = capi.Model(way.library, SMALL)
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = []
+        for said in "compiled, and kept in the cache", "taken from the cache":
+            with log() as printed:
+                interpreter = way.interpreter(model, cache_dir=folder, model_token="glyphs")
+            expect(said in printed.text, f"the log does not say '{said}': {printed.text}")
+            wanted.append(interpreter.invoke(small_input(4)))
+            interpreter.delete()
+            way.end()  # what is kept in the background is kept when no compilation is left
+        expect(wanted[0] == wanted[1], "another result from the cache")
+
+
+def copies(way):
+    """Inputs and outputs are copied once each, constants not at all."""
+    model = capi.Model(way.library, SMALL)
+    interpreter = way.interpreter(model)
+    n_bytes = sum(map(len, small_input(5) + interpreter.invoke(small_input(5))))
+    before = n_copied()
+    for _ in range(20):
+        interpreter.invoke(small_input(5))
+    expect(n_copied() - before == 20 * n_bytes,
+           f"{n_copied() - before} bytes were copied, not 20 times {n_bytes}")
+
+
+def resize(way):
+    """Batches of other sizes, there and back: each picture gets what it got alone."""
+    folder = SHARED_MODELS / "resnet8_int8"
+    model = capi.Model(way.library, folder / "model.tflite")
+    interpreter = way.interpreter(model)
+    pictures = [(folder / f"in{i}_0.bin").read_bytes() for i in (0, 1, 3)]
+    alone = [interpreter.invoke([picture])[0] for picture in pictures]
+    before = n_computed()
+    for n, batch in enumerate((3, 2, 1), 1):
+        interpreter.resize(0, [batch, 32, 32, 3])
+        found = interpreter.invoke([b"".join(pictures[:batch])])[0]
+        expect(found == b"".join(alone[:batch]), f"a batch of {batch} is not what its pictures are")
+        expect(n_computed() == before + n, f"nnhal-cpu did not compute a batch of {batch}")
+
+
+def dynamic(way):
+    """A shape that an input says: what comes before it is computed by the device."""
+    model = capi.Model(way.library, BUILD / "tests/tflite/dynamic.tflite")
+    with log() as printed:
+        interpreter = way.interpreter(model)
+    expect("1 of 3 nodes in 1 partitions" in printed.text, printed.text)
+    before = n_computed()
+    for shape in (2, 2), (4, 1), (1, 4):
+        outputs = interpreter.invoke([struct.pack("4f", 1, -2, 3, 4), struct.pack("2i", *shape)])
+        expect(outputs == [struct.pack("4f", 2, 0, 6, 8)], f"{shape}: {outputs}")
+    expect(n_computed() == before + 3, "nnhal-cpu did not compute")
+
+
+def states(way):
+    """A cell goes on from where the last run ended, until its states are reset."""
+    folder = SHARED_MODELS / "mnist_lstm_float"
+    model = capi.Model(way.library, folder / "model.tflite")
+    inputs = [(folder / "in0_0.bin").read_bytes()]
+    interpreter, alone = way.interpreter(model), model.interpreter()
+    for i in range(5):
+        if i == 3:
+            interpreter.reset_states()
+            alone.reset_states()
+        close(interpreter.invoke(inputs), alone.invoke(inputs), f"run {i}")
+
+
+def close(found, wanted, what):
+    for a, b in zip(found, wanted):
+        n = len(b) // 4
+        worst = max(abs(x - y) for x, y in zip(struct.unpack(f"{n}f", a), struct.unpack(f"{n}f", b)))
+        expect(worst <= 1e-5, f"{what}: differs by {worst:g}")
+
+
+def twice(way):
+    """The library is loaded twice, from two places; all is deleted in an odd order."""
+    model = capi.Model(way.library, SMALL)
+    with tempfile.TemporaryDirectory() as folder:
+        other = shutil.copy(way.delegate, Path(folder) / "libother.so")
+        delegates = [capi.Delegate(way.loader, path) for path in (way.delegate, other, way.delegate)]
+        interpreters = [model.interpreter(delegate=one) for one in delegates]
+    wanted = interpreters[0].invoke(small_input(6))
+    delegates[0].delete()
+    expect(interpreters[0].invoke(small_input(6)) == wanted, "another result without the delegate")
+    interpreters[1].delete()
+    model.delete()
+    delegates[1].delete()
+    expect(interpreters[2].invoke(small_input(6)) == wanted, "another result once others were gone")
+    interpreters[0].delete()
+    delegates[2].delete()
+    interpreters[2].delete()
+
+
+def killed_while_computing(way):
+    """The driver's process is killed while a thread computes: the application goes on."""
+    model = capi.Model(way.library, SMALL)
+    interpreter = way.interpreter(model)
+    wanted = interpreter.invoke(small_input(7))
+    wrong, n_runs, is_over = [], [0], threading.Event()
+
+    def work():
+        while not is_over.is_set():
+            try:
+                if interpreter.invoke(small_input(7)) != wanted:
+                    wrong.append("another result")
+            except capi.Failed as error:
+                wrong.append(str(error))
+            n_runs[0] += 1
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    for _ in range(2):
+        begun = n_runs[0]
+        while n_runs[0] < begun + 20 and worker.is_alive():
+            is_over.wait(0.001)
+        os.kill(ask_device("nnhal_device_get_where", Where()).pid, signal.SIGKILL)
+    begun = n_runs[0]
+    while n_runs[0] < begun + 20 and worker.is_alive():
+        is_over.wait(0.001)
+    is_over.set()
+    worker.join()
+    expect(not wrong, f"{len(wrong)} of {n_runs[0]} runs: {wrong[:1]}")
+
+
+OF_DELEGATE = {"cache": cache, "copies": copies, "resize": resize, "dynamic": dynamic,
+               "states": states, "twice": twice, "killed": killed_while_computing}
+OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

@@ -89,6 +89,36 @@ struct nnhal_device_counts {
 int nnhal_device_get_counts(const ANeuralNetworksDevice *device,
                             struct nnhal_device_counts *counts);
 
+/* Where a figure of a device comes from. */
+enum nnhal_figure_source {
+    NNHAL_FIGURE_CONSTANT = 0, /* it declares nothing: what is usual for devices of its type */
+    NNHAL_FIGURE_DECLARED = 1, /* its driver says so */
+    NNHAL_FIGURE_MEASURED = 2, /* nnhal_device_calibrate(), in this process or before */
+};
+
+/* nnhal_device_calibrate() - measures what the device costs, with small models that it computes
+ * alone: a second or so, 15 s at most. The figures are kept for this user, in the state folder
+ * (NNHAL_STATE_PATH), and decide from then on which device computes what, as long as the driver's
+ * version, the way of reaching it and the CPU are the same. Other work on the machine distorts them.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_OP_FAILED: they cannot be kept, and
+ * are used in this process alone; what the device answers; ANEURALNETWORKS_OUT_OF_MEMORY. */
+int nnhal_device_calibrate(ANeuralNetworksDevice *device);
+
+/* A figure that was measured. Set size before the call: members beyond it are not touched. Values are
+ * nanoseconds ("launch": of a call; "move": of getting at 1 MiB), or millionths of the time that
+ * plain C on one thread is counted with ("conv-float32": the smaller, the faster). */
+struct nnhal_figure {
+    size_t size;
+    uint64_t value;   /* 0: not measured: the device does not take that */
+    const char *name; /* lives as long as the process */
+};
+
+/* nnhal_device_get_figure() - index counts from 0.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE: the device was not
+ * measured; ANEURALNETWORKS_BAD_DATA: no such figure, or size is too small for value. */
+int nnhal_device_get_figure(const ANeuralNetworksDevice *device, uint32_t index,
+                            struct nnhal_figure *figure);
+
 /* How the cache of ANeuralNetworksCompilation_setCaching() was used. */
 enum nnhal_cache_outcome {
     NNHAL_CACHE_NONE = 0,     /* no cache was asked for */
@@ -155,6 +185,8 @@ struct nnhal_plan_device {
     ANeuralNetworksDevice *device;
     const uint8_t *verdicts; /* enum nnhal_verdict, by operation as the application added them */
     const char *why;         /* the last sentence about what it refused; "": none */
+    uint32_t source;         /* enum nnhal_figure_source: of what it was expected to cost */
+    uint32_t reserved;
 };
 
 /* Set size before the call: members beyond it are not touched. What is pointed to lives as long as

@@ -34,7 +34,8 @@ struct ANeuralNetworksDevice {
     struct nn_rt_device_facts facts;
     enum nnhal_way way;
     bool is_reference;                    /* as builtin.h says */
-    struct nn_rt_performance performance; /* as it declares it */
+    struct nn_rt_performance performance; /* what is measured of it: under the lock */
+    bool has_looked;                      /* for figures that were kept; under the lock */
     uint32_t fork_generation;
     struct nn_host *host;          /* embedded only */
     pthread_mutex_t lock;          /* of what follows */

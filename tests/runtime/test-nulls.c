@@ -195,6 +195,7 @@ TEST(extension_calls)
     struct nnhal_cache_info info = {.size = sizeof(info)};
     struct nnhal_part_info part = {.size = sizeof(part)};
     struct nnhal_device_counts counts = {.size = sizeof(counts)};
+    struct nnhal_figure figure = {.size = sizeof(figure)};
     struct nnhal_plan plan = {.size = sizeof(plan)};
     ANeuralNetworksDevice *device;
     struct rt_run run;
@@ -215,6 +216,9 @@ TEST(extension_calls)
     NULLED(nnhal_execution_get_device(run.execution, NULL));
     NULLED(nnhal_execution_get_part(NULL, 0, &part));
     NULLED(nnhal_execution_get_part(run.execution, 0, NULL));
+    NULLED(nnhal_device_calibrate(NULL));
+    NULLED(nnhal_device_get_figure(NULL, 0, &figure));
+    NULLED(nnhal_device_get_figure(RT_FAKE, 0, NULL));
     NULLED(nnhal_device_get_counts(NULL, &counts));
     NULLED(nnhal_device_get_counts(RT_FAKE, NULL));
     ck_assert_uint_eq(nnhal_model_get_error(NULL, text, sizeof(text)), 0);

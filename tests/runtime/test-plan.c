@@ -22,6 +22,7 @@ struct graph {
 struct device {
     const char *costs;
     uint64_t launch_us;
+    uint64_t far_us; /* what each value takes longer to get there */
 };
 
 struct world {
@@ -40,7 +41,7 @@ struct maker {
     uint32_t first, last;
     struct nnhal_model model;
     uint64_t costs_ns[MAX_DEVICES * MAX_OPERATIONS];
-    uint64_t launch_ns[MAX_DEVICES], move_ns[MAX_OPERATIONS + 1];
+    uint64_t launch_ns[MAX_DEVICES], move_ns[MAX_DEVICES * (MAX_OPERATIONS + 1)];
 };
 
 static const uint32_t four = 4;
@@ -80,7 +81,9 @@ static void make_graph(struct maker *maker, const struct graph *graph)
 static void make_costs(struct maker *maker, const struct world *world)
 {
     for (uint32_t i = 0; i <= world->graph.n; i++)
-        maker->move_ns[i] = world->move_us * 1000;
+        for (uint32_t d = 0; d < world->n_devices; d++)
+            maker->move_ns[d * (world->graph.n + 1) + i] =
+                (world->move_us + world->devices[d].far_us) * 1000;
     for (uint32_t d = 0; d < world->n_devices; d++) {
         maker->launch_ns[d] = world->devices[d].launch_us * 1000;
         for (uint32_t i = 0; i < world->graph.n; i++) {
@@ -100,19 +103,27 @@ static void make_devices(struct nn_rt_plan *plan, const struct world *world)
     plan->devices = nn_arena_new_n(&plan->arena, struct nn_rt_plan_device, MAX_DEVICES);
     for (uint32_t d = 0; d < world->n_devices; d++) {
         plan->devices[d].name = names[d];
+        plan->devices[d].source = (enum nnhal_figure_source)d;
         plan->devices[d].verdicts = nn_arena_alloc(&plan->arena, MAX_OPERATIONS);
         memset(plan->devices[d].verdicts, NNHAL_VERDICT_TAKEN, MAX_OPERATIONS);
     }
 }
 
-/* The plan's text is to be exactly this; NULL: operation is one that no device takes. */
+/* After its parts a plan says how devices were judged, each of these in another way. */
+static const char *const judgements[MAX_DEVICES] = {
+    "  a is judged by constants of its type\n",
+    "  b is judged by what it declares\n",
+    "  c is judged by what was measured\n",
+};
+
+/* The plan's text is to be exactly this, and how devices were judged; NULL: operation is one that no device takes. */
 static void check_plan(const struct world *world, const char *expected, uint32_t operation)
 {
     struct nn_rt_plan *plan = calloc(1, sizeof(*plan));
     struct nn_rt_partitioning partitioning;
     struct maker maker = {.first = 0};
     uint32_t unsupported = FAR;
-    char text[2048] = "";
+    char text[2048] = "", whole[2048 + 256] = "";
     FILE *file;
     int r;
 
@@ -141,7 +152,10 @@ static void check_plan(const struct world *world, const char *expected, uint32_t
         file = fmemopen(text, sizeof(text), "w");
         nn_rt_plan_print(plan, file);
         fclose(file);
-        ck_assert_str_eq(text, expected);
+        snprintf(whole, sizeof(whole), "%s", expected);
+        for (uint32_t d = 0; d < world->n_devices; d++)
+            strcat(whole, judgements[d]);
+        ck_assert_str_eq(text, whole);
     }
     nn_rt_plan_free(plan);
 }
@@ -221,6 +235,20 @@ TEST(an_island_that_pays_stays)
         "  part 2  wave 2  a  operations 2-3  computes 2000 ns, starts 1000 ns, moves 16 "
         "bytes\n",
         0);
+}
+TEST_END
+
+/* Nor does one that is as fast, but to which values are long on their way: only there. */
+TEST(a_device_that_is_far_away_gets_no_island)
+{
+    const struct world world = {
+        CHAIN, {{"1911", 1}, {.costs = "9199", .launch_us = 1, .far_us = 10}}, 2, 1, 0};
+
+    check_plan(&world,
+               "plan: 1 of 3 parts after merging, 13000 ns expected\n"
+               "  part 0  wave 0  a  operations 0-3  computes 12000 ns, starts 1000 ns, moves 0 "
+               "bytes\n",
+               0);
 }
 TEST_END
 
@@ -311,7 +339,9 @@ TEST(what_devices_refused_is_told)
     nn_rt_plan_print(plan, file);
     fclose(file);
     ck_assert_str_eq(text, "plan: 0 of 0 parts after merging, 0 ns expected\n"
+                           "  a is judged by constants of its type\n"
                            "  a does not support 1 (ADD)\n"
+                           "  b is judged by what it declares\n"
                            "  b did not answer for 0-3\n"
                            "  b: it slept\n");
     nn_rt_plan_free(plan);
@@ -321,6 +351,7 @@ TEST_END
 CHECK_MAIN("plan", one_device_that_takes_all_is_one_part,
            of_equal_devices_the_earlier_one_is_chosen, a_device_keeps_what_only_it_takes,
            an_island_that_does_not_pay_is_merged, an_island_that_pays_stays,
-           no_more_parts_than_the_cap, independent_parts_are_of_one_wave, parts_are_convex,
+           a_device_that_is_far_away_gets_no_island, no_more_parts_than_the_cap,
+           independent_parts_are_of_one_wave, parts_are_convex,
            operations_of_a_device_are_drawn_together, an_operation_that_no_device_takes_is_named,
            what_devices_refused_is_told)

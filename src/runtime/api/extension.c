@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
 #include "host/host.h"
+#include "runtime/calibration/calibration.h"
 #include "runtime/copy-count.h"
+#include "runtime/device-performance.h"
 #include "runtime/execution/execution.h"
 #include "runtime/model/builder.h"
 
@@ -29,6 +31,7 @@ _Static_assert(offsetof(struct nnhal_where, size) == 0 &&
                    offsetof(struct nnhal_cache_info, size) == 0 &&
                    offsetof(struct nnhal_part_info, size) == 0 &&
                    offsetof(struct nnhal_device_counts, size) == 0 &&
+                   offsetof(struct nnhal_figure, size) == 0 &&
                    offsetof(struct nnhal_plan, size) == 0,
                "size comes first");
 
@@ -99,6 +102,30 @@ _public_ int nnhal_device_get_counts(const ANeuralNetworksDevice *device,
                       copy_sized(counts, &full, sizeof(full),
                                  offsetof(struct nnhal_device_counts, n_failed), &why),
                       &why);
+}
+
+_public_ int nnhal_device_calibrate(ANeuralNetworksDevice *device)
+{
+    struct nn_why why = {0};
+
+    if (!device)
+        return nn_api_null(__func__);
+    return nn_api_end(__func__, NULL, nn_rt_calibration_run(device, &why), &why);
+}
+
+_public_ int nnhal_device_get_figure(const ANeuralNetworksDevice *device, uint32_t index,
+                                     struct nnhal_figure *figure)
+{
+    struct nnhal_figure full = {0};
+    struct nn_why why = {0};
+    int r;
+
+    if (!device || !figure)
+        return nn_api_null(__func__);
+    r = nn_rt_device_get_figure((ANeuralNetworksDevice *)device, index, &why, &full);
+    if (!r)
+        r = copy_sized(figure, &full, sizeof(full), offsetof(struct nnhal_figure, name), &why);
+    return nn_api_end(__func__, NULL, r, &why);
 }
 
 _public_ int nnhal_compilation_set_deferred(ANeuralNetworksCompilation *compilation,

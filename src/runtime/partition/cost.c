@@ -13,6 +13,10 @@
 #define OPERATION_NS   200.0
 #define MOVE_BYTES_NS  10 /* bytes that a CPU reads again in a nanosecond */
 
+/* Units of figures. */
+#define MILLIONTHS 1e6
+#define MIB        1048576.0
+
 /* The ratio of a type that a device leaves out of its table: no first choice. */
 #define LEFT_OUT 1000.0
 
@@ -137,9 +141,16 @@ find_declared(const struct nnhal_capabilities *capabilities, uint32_t type, bool
     return NULL;
 }
 
-static struct nnhal_performance_info find_ratio(const struct nnhal_model *model,
-                                                const struct nnhal_operation *operation,
-                                                const struct nn_rt_performance *performance)
+/* Of the type that decides, the first input's. */
+static uint32_t type_of(const struct nnhal_model *model, const struct nnhal_operation *operation)
+{
+    return operation->n_inputs ? model->main.operands[operation->inputs[0]].type
+                               : (uint32_t)NNHAL_TENSOR_FLOAT32;
+}
+
+static struct nnhal_performance_info
+find_declared_ratio(const struct nnhal_model *model, const struct nnhal_operation *operation,
+                    const struct nn_rt_performance *performance)
 {
     const struct nnhal_capabilities *capabilities = &performance->capabilities;
     const struct nnhal_performance_info *declared;
@@ -150,11 +161,52 @@ static struct nnhal_performance_info find_ratio(const struct nnhal_model *model,
         return capabilities->if_performance;
     if (operation->type == NNHAL_OP_WHILE)
         return capabilities->while_performance;
-    declared = find_declared(capabilities,
-                             operation->n_inputs ? model->main.operands[operation->inputs[0]].type
-                                                 : (uint32_t)NNHAL_TENSOR_FLOAT32,
+    declared = find_declared(capabilities, type_of(model, operation),
                              model->relax_computation_float32_to_float16);
     return declared ? *declared : (struct nnhal_performance_info){LEFT_OUT, LEFT_OUT};
+}
+
+/* -- what was measured ------------------------------------------------------------------ */
+
+/* How many times slower the device is than it declares: by the first figure that it has, of
+ * what is most alike among devices. */
+static double find_distortion(const struct nn_rt_performance *performance)
+{
+    static const enum nn_rt_figure figures[] = {
+        NN_RT_FIGURE_OTHER_FLOAT32, NN_RT_FIGURE_OTHER_QUANT8, NN_RT_FIGURE_OTHER_QUANT8_SIGNED};
+
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        const struct nnhal_performance_info *declared = find_declared(
+            &performance->capabilities, nn_rt_figure_operand_type(figures[i]), false);
+        double measured = (double)performance->figures.values[figures[i]] / MILLIONTHS;
+
+        if (measured > 0)
+            return measured / (declared ? (double)declared->exec_time
+                                        : (double)ratio_of_type(performance->type).exec_time);
+    }
+    return 1;
+}
+
+/* Of time. */
+static double find_ratio(const struct nnhal_model *model, const struct nnhal_operation *operation,
+                         const struct nn_rt_performance *performance)
+{
+    double declared = find_declared_ratio(model, operation, performance).exec_time;
+    enum nn_rt_figure figure = nn_rt_figure_of(operation->type, type_of(model, operation));
+
+    if (!performance->is_measured)
+        return declared;
+    if (figure < NN_RT_FIGURE_N && performance->figures.values[figure])
+        return (double)performance->figures.values[figure] / MILLIONTHS;
+    return declared * find_distortion(performance);
+}
+
+enum nnhal_figure_source nn_rt_cost_source(const struct nn_rt_performance *performance)
+{
+    if (performance->is_measured)
+        return NNHAL_FIGURE_MEASURED;
+    return performance->capabilities.n_operand_performance ? NNHAL_FIGURE_DECLARED
+                                                           : NNHAL_FIGURE_CONSTANT;
 }
 
 /* What a device declares may be any number. */
@@ -165,14 +217,22 @@ static uint64_t to_ns(double ns)
     return ns < 1e15 ? (uint64_t)ns : UINT64_C(1000000000000000);
 }
 
+double nn_rt_cost_work(const struct nnhal_model *model, uint32_t operation)
+{
+    const struct nnhal_operation *at = &model->main.operations[operation];
+
+    return count_work(&model->main, at) + count_branches(model, at);
+}
+
 uint64_t nn_rt_cost_operation(const struct nnhal_model *model, uint32_t operation,
                               const struct nn_rt_performance *performance, uint32_t preference)
 {
     const struct nnhal_operation *at = &model->main.operations[operation];
-    const struct nnhal_performance_info ratio = find_ratio(model, at, performance);
-    double work = count_work(&model->main, at) + count_branches(model, at);
+    double ratio = preference == NNHAL_LOW_POWER
+                       ? (double)find_declared_ratio(model, at, performance).power_usage
+                       : find_ratio(model, at, performance);
 
-    return to_ns(work * (preference == NNHAL_LOW_POWER ? ratio.power_usage : ratio.exec_time));
+    return to_ns(nn_rt_cost_work(model, operation) * ratio);
 }
 
 uint64_t nn_rt_cost_launch(const struct nn_rt_performance *performance)
@@ -180,11 +240,19 @@ uint64_t nn_rt_cost_launch(const struct nn_rt_performance *performance)
     bool is_processor = performance->type == NNHAL_DEVICE_GPU ||
                         performance->type == NNHAL_DEVICE_ACCELERATOR;
 
+    if (performance->is_measured && performance->figures.values[NN_RT_FIGURE_LAUNCH])
+        return performance->figures.values[NN_RT_FIGURE_LAUNCH];
     return (performance->is_remote ? REMOTE_CALL_NS : CALL_NS) +
            (is_processor ? ACCELERATOR_NS : 0);
 }
 
-uint64_t nn_rt_cost_move(uint64_t n_bytes)
+uint64_t nn_rt_cost_move(const struct nn_rt_performance *performance, uint64_t n_bytes)
 {
-    return n_bytes / MOVE_BYTES_NS;
+    uint64_t least_ns = n_bytes / MOVE_BYTES_NS;
+    double measured_ns = performance->is_measured
+                             ? (double)performance->figures.values[NN_RT_FIGURE_MOVE] *
+                                   (double)n_bytes / MIB
+                             : 0;
+
+    return measured_ns > (double)least_ns ? to_ns(measured_ns) : least_ns;
 }

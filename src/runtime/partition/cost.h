@@ -3,24 +3,36 @@
  *
  * An operation's work is counted on plain C kernels of one thread: a nanosecond for
  * a multiplication and an addition, a quarter for a byte that is read or written. A
- * device's performance is the ratio that it declares for the type of an operation's
- * first input: of time, or of power where the application prefers that. A device
- * that declares nothing at all is judged by its type. Dimensions that are not known
- * count as 1. Pure functions. */
+ * device's performance is the ratio for the type of an operation's first input: of time, or of
+ * power where the application prefers that. It was measured (calibration/figures.h), else the
+ * device declares it; a device that declares nothing at all is judged by its type. What was not
+ * measured of a device that was counts as declared, times what the device is slower or faster than
+ * declared elsewhere. Power is not measured. Dimensions that are not known count as 1. Pure
+ * functions. */
 #ifndef NN_RUNTIME_PARTITION_COST_H
 #define NN_RUNTIME_PARTITION_COST_H
+
+#include "runtime/calibration/figures.h"
 
 #include <nnhal/ext.h>
 #include <nnhal/types.h>
 
 #include <stdbool.h>
 
-/* What a device said of itself. */
+/* What a device said of itself, and what was measured. */
 struct nn_rt_performance {
     uint32_t type;                          /* enum nnhal_device_type */
     bool is_remote;                         /* reached in another process */
     struct nnhal_capabilities capabilities; /* operand_performance: the owner's */
+    bool is_measured;
+    struct nn_rt_figures figures;
 };
+
+/* nn_rt_cost_source() - where most of what is said of a device comes from. */
+enum nnhal_figure_source nn_rt_cost_source(const struct nn_rt_performance *performance);
+
+/* nn_rt_cost_work() - of an operation of the main graph, in nanoseconds of plain C. */
+double nn_rt_cost_work(const struct nnhal_model *model, uint32_t operation);
 
 /* nn_rt_cost_operation() - nanoseconds of an operation of the main graph on a device, at least 1;
  * with LOW_POWER weighted by power. IF and WHILE count as all that they could run, once. */
@@ -30,7 +42,8 @@ uint64_t nn_rt_cost_operation(const struct nnhal_model *model, uint32_t operatio
 /* nn_rt_cost_launch() - of one call of the device. */
 uint64_t nn_rt_cost_launch(const struct nn_rt_performance *performance);
 
-/* nn_rt_cost_move() - of bringing n_bytes from one partition to another. */
-uint64_t nn_rt_cost_move(uint64_t n_bytes);
+/* nn_rt_cost_move() - of bringing n_bytes from another partition to one of this device: what was
+ * measured, at least what a CPU needs to read them again. */
+uint64_t nn_rt_cost_move(const struct nn_rt_performance *performance, uint64_t n_bytes);
 
 #endif

@@ -43,6 +43,11 @@ static uint64_t cost_on(const struct partition_work *work, uint32_t device, uint
     return work->problem->costs_ns[(size_t)device * work->n_operations + operation];
 }
 
+static uint64_t move_cost(const struct partition_work *work, uint32_t device, uint32_t operand)
+{
+    return work->problem->move_ns[(size_t)device * work->problem->graph->n_operands + operand];
+}
+
 static void find_writers(struct partition_work *work)
 {
     for (uint32_t i = 0; i < work->problem->graph->n_operands; i++)
@@ -199,7 +204,7 @@ static uint64_t moves_cost(struct partition_work *work,
                 work->last_moved[operand] == partitioning->partitions[i])
                 continue;
             work->last_moved[operand] = partitioning->partitions[i];
-            cost += work->problem->move_ns[operand];
+            cost += move_cost(work, partitioning->devices[partitioning->partitions[i]], operand);
         }
     return cost;
 }

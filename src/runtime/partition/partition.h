@@ -34,7 +34,8 @@ struct nn_rt_partition_problem {
     uint32_t max_partitions;   /* beyond it they are merged, where a device takes them; 0: no cap */
     const uint64_t *costs_ns;  /* [device * n_operations + operation], or NN_RT_COST_NONE */
     const uint64_t *launch_ns; /* per device, of one call */
-    const uint64_t *move_ns;   /* per operand, for each partition that reads it elsewhere */
+    const uint64_t *move_ns;   /* [device * n_operands + operand], for each partition of the
+                                * device that reads what another partition makes */
     bool is_merging;           /* false: each operation stays with its cheapest device */
 };
 

@@ -203,7 +203,9 @@ static void set_costs(struct plan_layout *layout)
             nn_rt_value_bytes(&plan->known[operand], layout->graph->operands[operand].type,
                               &n_bytes);
             part->move_bytes += n_bytes;
-            part->move_ns += layout->problem->move_ns[operand];
+            part->move_ns +=
+                layout->problem
+                    ->move_ns[(size_t)part->device * layout->graph->n_operands + operand];
         }
     }
     plan->expected_ns = layout->partitioning->cost_ns;
@@ -280,7 +282,12 @@ static int tell_device(struct nn_rt_plan *plan, const struct nn_rt_plan_device *
 
     for (uint32_t i = 0; verdicts && i < n; i++)
         verdicts[original[i]] = device->verdicts[i];
-    *ret = (struct nnhal_plan_device){device->device, verdicts, device->why.text};
+    *ret = (struct nnhal_plan_device){
+        .device = device->device,
+        .verdicts = verdicts,
+        .why = device->why.text,
+        .source = (uint32_t)device->source,
+    };
     return verdicts ? 0 : nn_error_origin(-ENOMEM);
 }
 
@@ -351,12 +358,24 @@ static const char *verdict_text(uint8_t verdict)
     return texts[verdict];
 }
 
+static const char *source_text(enum nnhal_figure_source source)
+{
+    static const char *const texts[] = {
+        [NNHAL_FIGURE_CONSTANT] = "constants of its type",
+        [NNHAL_FIGURE_DECLARED] = "what it declares",
+        [NNHAL_FIGURE_MEASURED] = "what was measured",
+    };
+
+    return texts[source];
+}
+
 /* One line for each row of operations of which a device said the same. */
 static void print_device(const struct nn_rt_plan *plan, uint32_t d, FILE *file)
 {
     const struct nn_rt_plan_device *device = &plan->devices[d];
     uint32_t n = plan->model->main.n_operations;
 
+    fprintf(file, "  %s is judged by %s\n", device->name, source_text(device->source));
     for (uint32_t i = 0; i < n;) {
         uint32_t last = i;
 

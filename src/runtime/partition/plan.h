@@ -71,7 +71,8 @@ struct nn_rt_plan_value {
 struct nn_rt_plan_device {
     ANeuralNetworksDevice *device;
     const char *name;
-    uint8_t *verdicts; /* enum nnhal_verdict, per operation */
+    enum nnhal_figure_source source; /* of what it was expected to cost */
+    uint8_t *verdicts;               /* enum nnhal_verdict, per operation */
     uint32_t n_refusals;
     struct nn_why why; /* the last sentence about what it refused; "": none */
 };

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/ops.h"
+#include "runtime/device-performance.h"
 #include "runtime/partition/device-list.h"
 #include "runtime/partition/settings.h"
 
@@ -21,7 +22,7 @@ static uint32_t count_operations(const struct nn_rt_planner *planner)
 
 static void weigh_device(struct nn_rt_planner *planner, uint32_t d)
 {
-    const struct nn_rt_performance *performance = &planner->devices[d].device->performance;
+    const struct nn_rt_performance *performance = &planner->performances[d];
     uint64_t *costs = planner->costs_ns + (size_t)d * count_operations(planner);
 
     planner->launch_ns[d] = nn_rt_cost_launch(performance);
@@ -86,14 +87,18 @@ static int weigh_moves(struct nn_rt_planner *planner)
 {
     const struct nnhal_subgraph *graph = &planner->finished->model.main;
 
-    planner->move_ns = nn_arena_new_n(&planner->arena, uint64_t, graph->n_operands);
+    planner->move_ns = nn_arena_new_n(&planner->arena, uint64_t,
+                                      (size_t)planner->n_devices * graph->n_operands);
     if (!planner->move_ns)
         return nn_error_origin(-ENOMEM);
     for (uint32_t i = 0; i < graph->n_operands; i++) {
         uint64_t n_bytes = 0;
 
-        if (nn_rt_value_bytes(&planner->known[i], graph->operands[i].type, &n_bytes))
-            planner->move_ns[i] = nn_rt_cost_move(n_bytes);
+        if (!nn_rt_value_bytes(&planner->known[i], graph->operands[i].type, &n_bytes))
+            continue;
+        for (uint32_t d = 0; d < planner->n_devices; d++)
+            planner->move_ns[(size_t)d * graph->n_operands + i] = nn_rt_cost_move(
+                &planner->performances[d], n_bytes);
     }
     return 0;
 }
@@ -104,7 +109,12 @@ static int add_device(struct nn_rt_planner *planner, ANeuralNetworksDevice *devi
 {
     struct nn_rt_plan_device *entry = &planner->devices[planner->n_devices];
 
-    *entry = (struct nn_rt_plan_device){.device = device, .name = device->name};
+    nn_rt_device_get_performance(device, &planner->performances[planner->n_devices]);
+    *entry = (struct nn_rt_plan_device){
+        .device = device,
+        .name = device->name,
+        .source = nn_rt_cost_source(&planner->performances[planner->n_devices]),
+    };
     entry->verdicts = nn_arena_alloc(&planner->arena, count_operations(planner));
     if (!entry->verdicts)
         return nn_error_origin(-ENOMEM);
@@ -125,7 +135,8 @@ static int add_devices(struct nn_rt_planner *planner, ANeuralNetworksDevice *con
     if (r)
         return r;
     planner->devices = nn_arena_new_n(&planner->arena, struct nn_rt_plan_device, n_devices);
-    if (!list || !planner->devices)
+    planner->performances = nn_arena_new_n(&planner->arena, struct nn_rt_performance, n_devices);
+    if (!list || !planner->devices || !planner->performances)
         return nn_error_origin(-ENOMEM);
     memcpy(list, devices, n_devices * sizeof(*list));
     planner->is_ordered = nn_rt_settings_choose_devices(allowed.names, list, &n);

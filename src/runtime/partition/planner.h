@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* planner.h - from devices and a model to a plan
  *
- * Asks devices which operations they take, weighs what they declare of themselves
+ * Asks devices which operations they take, weighs what they were measured to cost, or declare
  * (cost.h), and lets the partitioner decide (partition.h). The device that would be
  * cheapest for the whole model is asked first; if it takes everything and no
  * mixture could be cheaper, no other is asked. A device that then fails to
@@ -31,10 +31,11 @@ struct nn_rt_planner {
     struct nn_arena arena;
     uint32_t n_devices;
     struct nn_rt_plan_device *devices;
+    struct nn_rt_performance *performances; /* per device, as they were when the planner began */
     uint64_t *costs_ns; /* [device * n_operations + operation], as if all took everything */
     uint64_t *whole_ns; /* per device: the sum of these, and one launch */
     uint64_t *launch_ns;
-    uint64_t *move_ns; /* per operand */
+    uint64_t *move_ns; /* [device * n_operands + operand] */
     struct nn_rt_value *known;
     bool is_ordered; /* by the user: the first device that takes all computes it */
     int first;       /* what the first device failed with, other than for a lack of support */

@@ -13,6 +13,7 @@
  *     not=ADD+MUL     all but these
  *     time=0.1        performance of all types, and power
  *     power=0.5
+ *     version=2       of the driver, else that of nnhal-cpu
  *     delay-us=50     of each execution
  *     fail=WHAT       supported, prepare or execute fail
  *     lie=1           prepare() refuses what get_supported_operations() takes
@@ -195,6 +196,16 @@ static void declare_performance(void)
     capabilities.if_performance = capabilities.while_performance = info;
 }
 
+static const char *choose_version(void)
+{
+    static char version[16];
+    const char *text;
+    size_t n = find_value("version", &text);
+
+    snprintf(version, sizeof(version), "%.*s", (int)n, n ? text : "");
+    return n ? version : cpu->version;
+}
+
 /* A copy of the table, with what is forwarded in part in its place. */
 _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
 {
@@ -202,6 +213,7 @@ _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
     declare_performance();
     partial = *cpu;
     partial.name = PARTIAL_NAME;
+    partial.version = choose_version();
     partial.capabilities = &capabilities;
     partial.open = partial_open;
     partial.get_supported_operations = partial_supported;

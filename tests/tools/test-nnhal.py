@@ -318,6 +318,20 @@ def promises_of_the_environment_are_kept():
         expect(done.returncode == 0, done.stderr)
 
 
+def measured_figures_are_kept():
+    with tempfile.TemporaryDirectory() as folder:
+        alone = dict(os.environ, NNHAL_STATE_PATH=folder, NNHAL_MODE="embedded")
+        expect("figures" not in nnhal("devices", "--json", environment=alone).stdout, "measured")
+        done = nnhal("devices", "--calibrate", environment=alone)
+        expect(done.returncode == 0 and "conv-float32" in done.stdout, done)
+        kept = {d["name"]: d["figures"] for d in
+                json.loads(nnhal("devices", "--json", environment=alone).stdout)}
+        expect(kept["nnhal-cpu"]["launch"] > 0 and kept["nnhal-cpu"]["conv-float32"] > 0, kept)
+        alone["NNHAL_STATE_PATH"] = "/proc/none"
+        done = nnhal("devices", "--calibrate", environment=alone)
+        expect(done.returncode == 4 and "NNHAL_STATE_PATH" in done.stderr, done)
+
+
 def devices_and_bench_speak_json():
     devices = json.loads(nnhal("devices", "--json").stdout)
     expect("nnhal-cpu" in [d["name"] for d in devices], devices)
@@ -378,7 +392,7 @@ TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, onl
          a_model_that_is_replaced_is_kept_as_what_it_was, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
-         promises_of_the_environment_are_kept, devices_and_bench_speak_json, bench_profiles_steps]
+         promises_of_the_environment_are_kept, measured_figures_are_kept, devices_and_bench_speak_json, bench_profiles_steps]
 
 
 def main():

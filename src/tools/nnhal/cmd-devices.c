@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-devices.c - nnhal devices: what there is and how it is reached */
+#include "figures.h"
 #include "options.h"
 #include "tool.h"
 
@@ -13,11 +14,14 @@
 
 static const char help[] =
     "usage: nnhal devices [OPTION]...\n\n"
-    "Lists the devices in the order in which they are tried.\n\n"
+    "Lists the devices in the order in which they are found.\n\n"
+    "  --calibrate  first measure what each costs, for a second or so; the figures are kept,\n"
+    "               and decide which device computes what\n"
     "  --mode MODE  auto, service, private or embedded: how drivers are reached\n"
     "  --json       print JSON\n";
 
 struct device_facts {
+    ANeuralNetworksDevice *device;
     const char *name, *version;
     int32_t type;
     int64_t level;
@@ -49,6 +53,7 @@ static struct device_facts facts_of(uint32_t index)
     ANeuralNetworksDevice_getType(device, &facts.type);
     ANeuralNetworksDevice_getFeatureLevel(device, &facts.level);
     nnhal_device_get_where(device, &facts.where);
+    facts.device = device;
     return facts;
 }
 
@@ -71,7 +76,7 @@ static void print_json(uint32_t n)
 
     for (uint32_t i = 0; i < n; i++) {
         struct device_facts facts = facts_of(i);
-        cJSON *entry = cJSON_CreateObject();
+        cJSON *entry = cJSON_CreateObject(), *figures = figures_to_json(facts.device);
 
         cJSON_AddStringToObject(entry, "name", facts.name);
         cJSON_AddStringToObject(entry, "version", facts.version);
@@ -80,6 +85,8 @@ static void print_json(uint32_t n)
         cJSON_AddStringToObject(entry, "mode", facts.where.way_name);
         cJSON_AddNumberToObject(entry, "pid", facts.where.pid);
         cJSON_AddStringToObject(entry, "path", facts.where.path);
+        if (figures)
+            cJSON_AddItemToObject(entry, "figures", figures);
         cJSON_AddItemToArray(list, entry);
     }
     text = cJSON_Print(list);
@@ -90,10 +97,11 @@ static void print_json(uint32_t n)
 
 int cmd_devices(int argc, char **argv)
 {
-    bool json = false;
+    bool json = false, is_calibrating = false;
     const struct tool_option options[] = {
         {"mode", tool_read_mode, NULL, 0, 0},
         {"json", NULL, &json, 0, 0},
+        {"calibrate", NULL, &is_calibrating, 0, 0},
     };
     uint32_t n = 0;
     int status = tool_parse(argc, argv,
@@ -102,10 +110,14 @@ int cmd_devices(int argc, char **argv)
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
+    if (is_calibrating)
+        status = figures_measure();
     ANeuralNetworks_getDeviceCount(&n);
     if (json)
         print_json(n);
     else
         print_text(n);
-    return TOOL_OK;
+    if (is_calibrating && !json)
+        figures_print();
+    return status;
 }

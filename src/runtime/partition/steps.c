@@ -7,6 +7,7 @@
 #include "model/types.h"
 #include "runtime/memory/domain.h"
 #include "runtime/partition/remnant.h"
+#include "runtime/partition/wave.h"
 
 #include <string.h>
 
@@ -17,6 +18,9 @@
 
 /* What an empty output gets, which needs some place. */
 #define EMPTY_BYTES 64
+
+/* What a part has to take at least if another thread is to compute it: about what waking one costs. */
+#define SIDE_BY_SIDE_NS UINT64_C(50000)
 
 /* Of a part whose values do not fit: a device need not say at once how large they are. */
 #define MAX_ATTEMPTS 4
@@ -35,6 +39,10 @@ struct step {
     bool is_remnant;
     const struct nn_rt_plan_part *part;
     ANeuralNetworksExecution *execution; /* NULL: it is not computed */
+    const struct nn_rt_steps_calls *calls;
+    struct nn_rt_errand errand; /* the computation */
+    int result;                 /* of it */
+    struct nn_why why;
 };
 
 struct nn_rt_steps {
@@ -42,6 +50,8 @@ struct nn_rt_steps {
     const struct nn_rt_plan *plan;
     struct nn_arena memory;           /* of arrays */
     ANeuralNetworksExecution **steps; /* per part; NULL: it is not computed */
+    struct step *order;               /* of the parts, by wave */
+    struct nn_rt_errand **errands;    /* of those that are computed together */
     struct nn_rt_remnant *remnants;   /* the same; none: none was needed */
     struct value_place *places;       /* per value */
     struct nn_memory_buffer *buffers; /* per value: its part of the arena */
@@ -90,6 +100,8 @@ static int make_arrays(struct nn_rt_steps *steps)
     const struct nn_rt_plan *plan = steps->plan;
 
     steps->steps = nn_arena_new_n(&steps->memory, ANeuralNetworksExecution *, plan->n_parts);
+    steps->order = nn_arena_new_n(&steps->memory, struct step, plan->n_parts);
+    steps->errands = nn_arena_new_n(&steps->memory, struct nn_rt_errand *, plan->n_parts);
     steps->remnants = nn_arena_new_n(&steps->memory, struct nn_rt_remnant, plan->n_parts);
     steps->places = nn_arena_new_n(&steps->memory, struct value_place, plan->n_values);
     steps->buffers = nn_arena_new_n(&steps->memory, struct nn_memory_buffer, plan->n_values);
@@ -98,8 +110,8 @@ static int make_arrays(struct nn_rt_steps *steps)
                                  : plan->known;
     steps->inputs = nn_arena_new_n(&steps->memory, uint8_t *, plan->model->main.n_input_indexes);
     steps->copies = nn_arena_new_n(&steps->memory, uint8_t *, plan->n_values);
-    return steps->steps && steps->remnants && steps->places && steps->buffers && steps->known &&
-                   steps->inputs && steps->copies
+    return steps->steps && steps->order && steps->errands && steps->remnants && steps->places &&
+                   steps->buffers && steps->known && steps->inputs && steps->copies
                ? 0
                : nn_error_origin(-ENOMEM);
 }
@@ -114,6 +126,16 @@ static int execution_new(const struct nn_rt_steps *steps, const struct nn_rt_pla
     (*ret_execution)->is_reusable = steps->whole->is_reusable;
     (*ret_execution)->loop_timeout_ns = steps->whole->loop_timeout_ns;
     return 0;
+}
+
+static void order_parts(struct nn_rt_steps *steps)
+{
+    uint32_t n = 0;
+
+    for (uint32_t wave = 0; wave < steps->plan->n_waves; wave++)
+        for (uint32_t p = 0; p < steps->plan->n_parts; p++)
+            if (steps->plan->parts[p].wave == wave)
+                steps->order[n++].number = p;
 }
 
 static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
@@ -136,6 +158,7 @@ static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
     whole->parts = nn_arena_new_n(&steps->memory, struct nnhal_part_info, steps->plan->n_parts);
     if (!whole->parts)
         return nn_error_origin(-ENOMEM);
+    order_parts(steps);
     whole->n_parts = steps->plan->n_parts;
     whole->free_steps = nn_rt_steps_free;
     *ret_steps = steal_ptr(&steps);
@@ -540,19 +563,31 @@ static void tell_empty(struct nn_rt_steps *steps, const struct nn_rt_plan_part *
     }
 }
 
-static int compute_once(struct nn_rt_steps *steps, const struct step *step,
-                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+static int set_arguments(struct nn_rt_steps *steps, const struct step *step)
 {
     int r = set_outputs(steps, step);
 
-    if (r)
-        return r;
-    set_inputs(steps, step);
-    r = calls->compute(calls->ctx, step->is_remnant ? NN_RT_PLAN_NONE : step->number,
-                       step->execution, why);
-    if (r == 0 || r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
-        learn_shapes(steps, step);
+    if (!r)
+        set_inputs(steps, step);
     return r;
+}
+
+/* On any thread: nothing but the step is touched. */
+static void step_run(struct nn_rt_errand *errand)
+{
+    struct step *step = NN_CONTAINER_OF(errand, struct step, errand);
+
+    step->result = step->calls->compute(step->calls->ctx,
+                                        step->is_remnant ? NN_RT_PLAN_NONE : step->number,
+                                        step->execution, &step->why);
+}
+
+/* What the computation came to. */
+static int learn_result(struct nn_rt_steps *steps, const struct step *step)
+{
+    if (step->result == 0 || step->result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
+        learn_shapes(steps, step);
+    return step->result;
 }
 
 /* Values that did not fit, and of which the device has not said how large they are. */
@@ -570,11 +605,10 @@ static int widen_places(struct nn_rt_steps *steps, const struct step *step)
 }
 
 /* Where a value did not fit, its shape is known now, and it fits the second time. */
-static int compute_step(struct nn_rt_steps *steps, const struct step *step,
-                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+static int finish_step(struct nn_rt_steps *steps, struct step *step)
 {
     bool is_reusable = step->execution->is_reusable;
-    int r = compute_once(steps, step, calls, why);
+    int r = learn_result(steps, step);
 
     for (uint32_t i = 1; i < MAX_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
                          !has_short_output(steps, step->part);
@@ -582,7 +616,11 @@ static int compute_step(struct nn_rt_steps *steps, const struct step *step,
         r = widen_places(steps, step);
         step->execution->is_reusable = true; /* for once more */
         if (!r)
-            r = compute_once(steps, step, calls, why);
+            r = set_arguments(steps, step);
+        if (r)
+            break;
+        step_run(&step->errand);
+        r = learn_result(steps, step);
     }
     step->execution->is_reusable = is_reusable;
     return r;
@@ -630,20 +668,34 @@ static int reduce_step(struct nn_rt_steps *steps, struct step *step, struct nn_w
     return 0;
 }
 
-/* A part, or what is left of it. */
-static int compute_part(struct nn_rt_steps *steps, struct step *step,
-                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+/* All that comes before the computation of a part, or of what is left of it. Without an execution
+ * then there is nothing to compute. */
+static int begin_step(struct nn_rt_steps *steps, struct step *step,
+                      const struct nn_rt_steps_calls *calls, struct nn_why *why)
 {
-    int r = steps->plan->is_open ? infer_part(steps, step->part) : 0;
+    uint32_t number = step->number;
+    int r;
 
+    *step = (struct step){
+        .number = number,
+        .part = &steps->plan->parts[number],
+        .execution = steps->steps[number],
+        .calls = calls,
+        .errand = {.run = step_run},
+    };
+    if (!step->execution)
+        return 0;
+    r = steps->plan->is_open ? infer_part(steps, step->part) : 0;
     if (r)
         return r;
     tell_empty(steps, step->part);
-    if (makes_nothing(steps, step->part))
+    if (makes_nothing(steps, step->part)) {
+        step->execution = NULL;
         return 0;
+    }
     if (has_empty_input(steps, step->part))
         r = reduce_step(steps, step, why);
-    return r ? r : compute_step(steps, step, calls, why);
+    return r ? r : set_arguments(steps, step);
 }
 
 /* Until its part is computed an output is as the application declared it. */
@@ -674,26 +726,68 @@ static void tell_part(struct nn_rt_steps *steps, const struct step *step)
         steps->whole->device = execution->device;
 }
 
+/* How many of the steps from this one on are computed together: a whole wave, if another thread
+ * has something to gain by it. */
+static uint32_t count_batch(const struct nn_rt_steps *steps, uint32_t first)
+{
+    const struct nn_rt_plan_part *parts = steps->plan->parts;
+    uint32_t n_large = 0, n;
+
+    for (n = 0; first + n < steps->plan->n_parts; n++) {
+        const struct nn_rt_plan_part *part = &parts[steps->order[first + n].number];
+
+        if (part->wave != parts[steps->order[first].number].wave)
+            break;
+        n_large += part->compute_ns + part->launch_ns >= SIDE_BY_SIDE_NS;
+    }
+    return n_large > 1 ? n : 1;
+}
+
+/* Between their beginnings and their ends other threads compute, which touch nothing but their step. */
+static int compute_batch(struct nn_rt_steps *steps, struct step *batch, uint32_t n,
+                         const struct nn_rt_steps_calls *calls, struct nn_why *why)
+{
+    uint32_t n_errands = 0, n_begun = 0;
+    bool has_run;
+    int r = 0;
+
+    while (!r && n_begun < n) {
+        r = begin_step(steps, &batch[n_begun], calls, why);
+        if (batch[n_begun].execution)
+            steps->errands[n_errands++] = &batch[n_begun].errand;
+        n_begun++;
+    }
+    has_run = !r;
+    if (has_run)
+        nn_rt_wave_run(steps->errands, n_errands);
+    for (uint32_t i = 0; i < n_begun; i++) {
+        int own = has_run && batch[i].execution ? finish_step(steps, &batch[i]) : 0;
+
+        if (own && !r)
+            *why = batch[i].why;
+        r = r ? r : own;
+        tell_part(steps, &batch[i]);
+    }
+    return r;
+}
+
 int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_steps_calls *calls,
                         struct nn_why *why)
 {
+    struct nn_rt_steps *steps;
     int r = 0;
 
     if (!execution->steps)
         r = steps_new(execution, why, &execution->steps);
     if (r)
         return r;
-    execution->steps->needs_whole = false;
+    steps = execution->steps;
+    steps->needs_whole = false;
     reset_shapes(execution);
-    r = steps_place(execution->steps);
-    for (uint32_t p = 0; !r && p < execution->steps->plan->n_parts; p++) {
-        struct step step = {.number = p,
-                            .part = &execution->steps->plan->parts[p],
-                            .execution = execution->steps->steps[p]};
-
-        if (step.execution)
-            r = compute_part(execution->steps, &step, calls, why);
-        tell_part(execution->steps, &step);
+    r = steps_place(steps);
+    for (uint32_t i = 0, n; !r && i < steps->plan->n_parts; i += n) {
+        n = count_batch(steps, i);
+        r = compute_batch(steps, &steps->order[i], n, calls, why);
     }
     return r;
 }

@@ -15,7 +15,9 @@
  * Devices cannot be given an empty tensor as an input. A part all of whose
  * outputs are empty is not computed; of another that reads an empty value its remnant is
  * (remnant.h); where it has none, the model has to be computed whole.
- * One thread at a time, the one that owns the computation. */
+ * Parts of one wave that are large enough are computed side by side (wave.h), where the devices, not
+ * the machine's CPUs, are what there is to wait for. All else is done by the thread that owns the
+ * computation, one at a time. */
 #ifndef NN_RUNTIME_PARTITION_STEPS_H
 #define NN_RUNTIME_PARTITION_STEPS_H
 
@@ -24,13 +26,12 @@
 /* How a part is computed, by computation.c. */
 struct nn_rt_steps_calls {
     void *ctx;
-    /* Begins, computes and ends. part: NN_RT_PLAN_NONE for a remnant, of which no burst knows.
+    /* Begins, computes and ends; on any thread, several parts at a time. part: NN_RT_PLAN_NONE for a remnant, of which no burst knows.
      * Returns: as nn_rt_execution_compute(). */
     int (*compute)(void *ctx, uint32_t part, ANeuralNetworksExecution *step, struct nn_why *why);
 };
 
-/* nn_rt_steps_compute() - computes the parts one after the other, the first time makes their
- * executions; between begin and end of the execution, which keeps them. Who computed what is in
+/* nn_rt_steps_compute() - computes the parts wave by wave, the first time makes their executions; between begin and end of the execution, which keeps them. Who computed what is in
  * execution->parts then.
  * Returns: 0 and OUTPUT_INSUFFICIENT_SIZE with the execution's shapes; what the device of a
  * part answers; -ENOMEM. */

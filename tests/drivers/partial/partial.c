@@ -18,6 +18,8 @@
  *     fail=WHAT       supported, prepare or execute fail
  *     lie=1           prepare() refuses what get_supported_operations() takes
  *     die=1           execute() ends the process
+ *     meet=N          execute() waits until N are in it, and fails after 20 s alone; in one process,
+ *                     which has the count in NN_TEST_MEETING, the address of a uint32_t
  *
  * Several modules with numbers of their own are made of this file. */
 #include "base/cleanup.h"
@@ -165,9 +167,28 @@ static uint32_t partial_prepare(void *device, const struct nnhal_prepare *prepar
     return cpu->prepare(device, prepare, ret_prepared);
 }
 
+/* Each module has statics of its own: the count is the test's. */
+static bool meet(uint32_t n_wanted)
+{
+    const char *text = getenv("NN_TEST_MEETING");
+    uint32_t *n_there = text ? (uint32_t *)strtoull(text, NULL, 16) : NULL;
+    const struct timespec nap = {.tv_nsec = 1000000};
+
+    if (!n_there)
+        return false;
+    __atomic_add_fetch(n_there, 1, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < 20000; i++) {
+        if (__atomic_load_n(n_there, __ATOMIC_SEQ_CST) >= n_wanted)
+            return true;
+        nanosleep(&nap, NULL);
+    }
+    return false;
+}
+
 static uint32_t partial_execute(void *prepared, struct nnhal_execution *execution)
 {
     uint64_t delay_us = (uint64_t)find_number("delay-us", 0);
+    uint32_t n_wanted = (uint32_t)find_number("meet", 0);
     const struct timespec delay = {.tv_sec = (time_t)(delay_us / 1000000),
                                    .tv_nsec = (long)(delay_us % 1000000) * 1000};
 
@@ -177,6 +198,8 @@ static uint32_t partial_execute(void *prepared, struct nnhal_execution *executio
         _exit(1);
     if (is_value("fail", "execute"))
         return partial_fail("told not to execute");
+    if (n_wanted && !meet(n_wanted))
+        return partial_fail("no other device came");
     return cpu->execute(prepared, execution);
 }
 

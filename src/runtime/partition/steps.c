@@ -3,9 +3,9 @@
 
 #include "base/arith.h"
 #include "base/error.h"
-#include "compiler/memory-plan.h"
 #include "model/types.h"
 #include "runtime/memory/domain.h"
+#include "runtime/partition/places.h"
 #include "runtime/partition/remnant.h"
 #include "runtime/partition/wave.h"
 
@@ -24,14 +24,6 @@
 
 /* Of a part whose values do not fit: a device need not say at once how large they are. */
 #define MAX_ATTEMPTS 4
-
-/* Where a value between parts lies. */
-struct value_place {
-    ANeuralNetworksMemory *memory; /* NULL: with the argument of the model's output that it is */
-    bool is_alone;                 /* the memory is of this value only */
-    uint64_t offset;
-    uint64_t capacity;
-};
 
 /* What is computed of a part: all of it, or its remnant. */
 struct step {
@@ -53,29 +45,15 @@ struct nn_rt_steps {
     struct step *order;               /* of the parts, by wave */
     struct nn_rt_errand **errands;    /* of those that are computed together */
     struct nn_rt_remnant *remnants;   /* the same; none: none was needed */
-    struct value_place *places;       /* per value */
-    struct nn_memory_buffer *buffers; /* per value: its part of the arena */
+    struct nn_rt_places places;       /* of values */
+    uint64_t *sizes;                  /* per value, that are known before anything is computed */
     struct nn_rt_value *known;        /* per operand */
     uint8_t **inputs;                 /* copies of small inputs in memories, made when needed */
     uint8_t **copies;                 /* and of small values between parts */
-    ANeuralNetworksMemory *arena;     /* NULL: no value lies in it */
-    bool is_placed;
     bool needs_whole;
 };
 
 /* -- making and ending ----------------------------------------------------------------- */
-
-static void places_clear(struct nn_rt_steps *steps)
-{
-    struct nn_rt_argument_pools *pools = &steps->whole->compilation->argument_pools;
-
-    for (uint32_t i = 0; i < steps->plan->n_values; i++)
-        if (steps->places[i].is_alone)
-            nn_rt_argument_pools_give(pools, steps->places[i].memory);
-    memset(steps->places, 0, steps->plan->n_values * sizeof(*steps->places));
-    steps->arena = nn_rt_argument_pools_give(pools, steps->arena);
-    steps->is_placed = false;
-}
 
 struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps)
 {
@@ -86,8 +64,7 @@ struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps)
         nn_rt_execution_unref(steps->steps[i]);
     for (uint32_t i = 0; steps->remnants && i < steps->plan->n_parts; i++)
         nn_rt_remnant_done(&steps->remnants[i]);
-    if (steps->places)
-        places_clear(steps);
+    nn_rt_places_clear(&steps->places);
     nn_arena_done(&steps->memory);
     free(steps);
     return NULL;
@@ -103,17 +80,17 @@ static int make_arrays(struct nn_rt_steps *steps)
     steps->order = nn_arena_new_n(&steps->memory, struct step, plan->n_parts);
     steps->errands = nn_arena_new_n(&steps->memory, struct nn_rt_errand *, plan->n_parts);
     steps->remnants = nn_arena_new_n(&steps->memory, struct nn_rt_remnant, plan->n_parts);
-    steps->places = nn_arena_new_n(&steps->memory, struct value_place, plan->n_values);
-    steps->buffers = nn_arena_new_n(&steps->memory, struct nn_memory_buffer, plan->n_values);
+    steps->sizes = nn_arena_new_n(&steps->memory, uint64_t, plan->n_values);
     steps->known = plan->is_open ? nn_arena_new_n(&steps->memory, struct nn_rt_value,
                                                   plan->model->main.n_operands)
                                  : plan->known;
     steps->inputs = nn_arena_new_n(&steps->memory, uint8_t *, plan->model->main.n_input_indexes);
     steps->copies = nn_arena_new_n(&steps->memory, uint8_t *, plan->n_values);
-    return steps->steps && steps->order && steps->errands && steps->remnants && steps->places &&
-                   steps->buffers && steps->known && steps->inputs && steps->copies
-               ? 0
-               : nn_error_origin(-ENOMEM);
+    if (!steps->steps || !steps->order || !steps->errands || !steps->remnants || !steps->sizes ||
+        !steps->known || !steps->inputs || !steps->copies)
+        return nn_error_origin(-ENOMEM);
+    return nn_rt_places_init(&steps->places, plan, &steps->whole->compilation->argument_pools,
+                             &steps->memory);
 }
 
 static int execution_new(const struct nn_rt_steps *steps, const struct nn_rt_plan_part *part,
@@ -260,19 +237,6 @@ static uint64_t planned_bytes(const struct nn_rt_steps *steps, uint32_t i)
     return n_bytes;
 }
 
-/* Whether all values that are known fit where they have been put, and no process that was given up
- * can still write there. */
-static bool places_fit(const struct nn_rt_steps *steps)
-{
-    if (!steps->is_placed || (steps->arena && nn_rt_memory_is_exposed(steps->arena)))
-        return false;
-    for (uint32_t i = 0; i < steps->plan->n_values; i++)
-        if (planned_bytes(steps, i) > steps->places[i].capacity ||
-            (steps->places[i].is_alone && nn_rt_memory_is_exposed(steps->places[i].memory)))
-            return false;
-    return true;
-}
-
 /* A part's arguments refer to places: none may be bound while those change. */
 static void steps_unbind(struct nn_rt_steps *steps)
 {
@@ -284,60 +248,22 @@ static void steps_unbind(struct nn_rt_steps *steps)
     }
 }
 
-static int places_plan(struct nn_rt_steps *steps)
-{
-    struct nn_rt_argument_pools *pools = &steps->whole->compilation->argument_pools;
-    uint64_t n_bytes = 0;
-    int r;
-
-    for (uint32_t i = 0; i < steps->plan->n_values; i++)
-        steps->buffers[i] = (struct nn_memory_buffer){
-            .size = planned_bytes(steps, i),
-            .first = steps->plan->values[i].first_wave,
-            .last = steps->plan->values[i].last_wave,
-        };
-    r = nn_memory_plan(steps->buffers, steps->plan->n_values, &n_bytes);
-    if (!r && n_bytes)
-        r = nn_rt_argument_pools_take(pools, n_bytes, &steps->arena);
-    if (r)
-        return r;
-    for (uint32_t i = 0; i < steps->plan->n_values; i++)
-        if (steps->buffers[i].size)
-            steps->places[i] = (struct value_place){.memory = steps->arena,
-                                                    .offset = steps->buffers[i].offset,
-                                                    .capacity = steps->buffers[i].size};
-    steps->is_placed = true;
-    return 0;
-}
-
 static int steps_place(struct nn_rt_steps *steps)
 {
     int r = steps->plan->is_open ? learn_arguments(steps) : 0;
 
-    if (r || places_fit(steps))
+    for (uint32_t i = 0; i < steps->plan->n_values; i++)
+        steps->sizes[i] = planned_bytes(steps, i);
+    if (r || nn_rt_places_fit(&steps->places, steps->sizes))
         return r;
     steps_unbind(steps);
-    places_clear(steps);
-    return places_plan(steps);
+    nn_rt_places_clear(&steps->places);
+    return nn_rt_places_plan(&steps->places, steps->sizes);
 }
 
-/* A place of its own, of at least n_bytes, for a value that has none or one that is too small. */
-static int place_alone(struct nn_rt_steps *steps, uint32_t i, uint64_t n_bytes)
+static const struct nn_rt_place *place_of(const struct nn_rt_steps *steps, uint32_t value)
 {
-    struct nn_rt_argument_pools *pools = &steps->whole->compilation->argument_pools;
-    struct value_place *place = &steps->places[i];
-    ANeuralNetworksMemory *memory;
-    int r;
-
-    if (place->memory && place->capacity >= n_bytes)
-        return 0;
-    r = nn_rt_argument_pools_take(pools, n_bytes, &memory);
-    if (r)
-        return r;
-    if (place->is_alone)
-        nn_rt_argument_pools_give(pools, place->memory);
-    *place = (struct value_place){.memory = memory, .is_alone = true, .capacity = n_bytes};
-    return 0;
+    return &steps->places.places[value];
 }
 
 /* -- arguments of a part -------------------------------------------------------------------------- */
@@ -381,8 +307,8 @@ static struct nn_rt_argument read_value(const struct nn_rt_steps *steps, uint32_
     const struct nn_rt_plan_value *value = &steps->plan->values[i];
     const struct nn_rt_argument *output = find_output(steps, value->output);
     struct nn_rt_argument argument = {.kind = NN_ARGUMENT_MEMORY,
-                                      .memory = steps->places[i].memory,
-                                      .offset = steps->places[i].offset};
+                                      .memory = place_of(steps, i)->memory,
+                                      .offset = place_of(steps, i)->offset};
 
     if (output)
         argument = *output;
@@ -397,9 +323,9 @@ static struct nn_rt_argument write_value(const struct nn_rt_steps *steps, uint32
 {
     const struct nn_rt_value *value = &steps->known[steps->plan->values[i].operand];
     struct nn_rt_argument argument = {.kind = NN_ARGUMENT_MEMORY,
-                                      .memory = steps->places[i].memory,
-                                      .offset = steps->places[i].offset,
-                                      .length = steps->places[i].capacity};
+                                      .memory = place_of(steps, i)->memory,
+                                      .offset = place_of(steps, i)->offset,
+                                      .length = place_of(steps, i)->capacity};
 
     set_dims(&argument, value);
     if (argument.has_type || (value->state == NN_RT_VALUE_EXACT && !nn_rt_value_is_empty(value)))
@@ -444,10 +370,12 @@ static int make_room(struct nn_rt_steps *steps, const struct nn_rt_plan_part *pa
     uint64_t n_bytes = 0;
 
     if (nn_rt_value_is_empty(value))
-        return place_alone(steps, i, EMPTY_BYTES);
+        return nn_rt_places_widen(&steps->places, i, EMPTY_BYTES);
     if (nn_rt_value_bytes(value, steps->plan->values[i].type, &n_bytes))
-        return place_alone(steps, i, n_bytes);
-    return steps->places[i].memory ? 0 : place_alone(steps, i, count_room(steps, part));
+        return nn_rt_places_widen(&steps->places, i, n_bytes);
+    return place_of(steps, i)->memory
+               ? 0
+               : nn_rt_places_widen(&steps->places, i, count_room(steps, part));
 }
 
 static int set_outputs(struct nn_rt_steps *steps, const struct step *step)
@@ -482,8 +410,8 @@ static const void *find_bytes(const struct nn_rt_steps *steps, uint32_t i)
 
     if (output)
         return output->kind == NN_ARGUMENT_POINTER ? output->pointer : NULL;
-    data = nn_rt_memory_data(steps->places[i].memory);
-    return data ? data + steps->places[i].offset : NULL;
+    data = nn_rt_memory_data(place_of(steps, i)->memory);
+    return data ? data + place_of(steps, i)->offset : NULL;
 }
 
 /* A value between parts as it is now: the process of the part that made it can still write to it.
@@ -497,7 +425,7 @@ static const void *copy_bytes(struct nn_rt_steps *steps, uint32_t i)
     if (!bytes || find_output(steps, value->output))
         return bytes; /* the application's own */
     if (!nn_rt_value_bytes(&steps->known[value->operand], value->type, &n_bytes) ||
-        n_bytes > NN_RT_VALUE_READ_BYTES || n_bytes > steps->places[i].capacity)
+        n_bytes > NN_RT_VALUE_READ_BYTES || n_bytes > place_of(steps, i)->capacity)
         return NULL;
     if (!steps->copies[i])
         steps->copies[i] = nn_arena_alloc(&steps->memory, NN_RT_VALUE_READ_BYTES);
@@ -599,7 +527,8 @@ static int widen_places(struct nn_rt_steps *steps, const struct step *step)
         uint32_t value = step->part->targets[i].value;
 
         if (value != NN_RT_PLAN_NONE && !is_told(&step->execution->shapes[i]))
-            r = place_alone(steps, value, steps->places[value].capacity * ROOM_FACTOR);
+            r = nn_rt_places_widen(&steps->places, value,
+                                   place_of(steps, value)->capacity * ROOM_FACTOR);
     }
     return r;
 }
@@ -797,7 +726,7 @@ void nn_rt_steps_rest(struct nn_rt_steps *steps)
     if (!steps)
         return;
     steps_unbind(steps);
-    places_clear(steps);
+    nn_rt_places_clear(&steps->places);
 }
 
 bool nn_rt_steps_need_whole(const struct nn_rt_steps *steps)

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/partition/places.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+int nn_rt_places_init(struct nn_rt_places *places, const struct nn_rt_plan *plan,
+                      struct nn_rt_argument_pools *pools, struct nn_arena *memory)
+{
+    *places = (struct nn_rt_places){
+        .plan = plan,
+        .pools = pools,
+        .places = nn_arena_new_n(memory, struct nn_rt_place, plan->n_values),
+        .buffers = nn_arena_new_n(memory, struct nn_memory_buffer, plan->n_values),
+    };
+    return places->places && places->buffers ? 0 : nn_error_origin(-ENOMEM);
+}
+
+void nn_rt_places_clear(struct nn_rt_places *places)
+{
+    for (uint32_t i = 0; places->places && i < places->plan->n_values; i++) {
+        if (places->places[i].is_alone)
+            nn_rt_argument_pools_give(places->pools, places->places[i].memory);
+        places->places[i] = (struct nn_rt_place){.memory = NULL};
+    }
+    places->arena = nn_rt_argument_pools_give(places->pools, places->arena);
+    places->is_planned = false;
+}
+
+bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes)
+{
+    if (!places->is_planned || (places->arena && nn_rt_memory_is_exposed(places->arena)))
+        return false;
+    for (uint32_t i = 0; i < places->plan->n_values; i++) {
+        const struct nn_rt_place *place = &places->places[i];
+
+        if (sizes[i] > place->capacity ||
+            (place->is_alone && nn_rt_memory_is_exposed(place->memory)))
+            return false;
+    }
+    return true;
+}
+
+int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes)
+{
+    const struct nn_rt_plan *plan = places->plan;
+    uint64_t n_bytes = 0;
+    int r;
+
+    for (uint32_t i = 0; i < plan->n_values; i++)
+        places->buffers[i] = (struct nn_memory_buffer){
+            .size = sizes[i],
+            .first = plan->values[i].first_wave,
+            .last = plan->values[i].last_wave,
+        };
+    r = nn_memory_plan(places->buffers, plan->n_values, &n_bytes);
+    if (!r && n_bytes)
+        r = nn_rt_argument_pools_take(places->pools, n_bytes, &places->arena);
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < plan->n_values; i++)
+        if (sizes[i])
+            places->places[i] = (struct nn_rt_place){
+                .memory = places->arena, .offset = places->buffers[i].offset, .capacity = sizes[i]};
+    places->is_planned = true;
+    return 0;
+}
+
+int nn_rt_places_widen(struct nn_rt_places *places, uint32_t value, uint64_t n_bytes)
+{
+    struct nn_rt_place *place = &places->places[value];
+    ANeuralNetworksMemory *memory;
+    int r;
+
+    if (place->memory && place->capacity >= n_bytes)
+        return 0;
+    r = nn_rt_argument_pools_take(places->pools, n_bytes, &memory);
+    if (r)
+        return r;
+    if (place->is_alone)
+        nn_rt_argument_pools_give(places->pools, place->memory);
+    *place = (struct nn_rt_place){.memory = memory, .is_alone = true, .capacity = n_bytes};
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* places.h - where the values between the parts of an execution lie
+ *
+ * One arena of shared memory, in which two values share a place if no wave needs both, is laid out when
+ * the sizes are known. A value whose size cannot be known before its part is computed gets a memory
+ * of its own, with as much room as the caller asks for. A value that is an output of the model, too,
+ * needs no place. The memories are those of the compilation's argument pools, to which they are given back.
+ * One thread at a time. */
+#ifndef NN_RUNTIME_PARTITION_PLACES_H
+#define NN_RUNTIME_PARTITION_PLACES_H
+
+#include "compiler/memory-plan.h"
+#include "runtime/memory/argument-pool.h"
+#include "runtime/partition/plan.h"
+
+struct nn_rt_place {
+    ANeuralNetworksMemory *memory; /* NULL: none yet */
+    bool is_alone;                 /* the memory is of this value only */
+    uint64_t offset;
+    uint64_t capacity;
+};
+
+struct nn_rt_places {
+    const struct nn_rt_plan *plan;
+    struct nn_rt_argument_pools *pools;
+    struct nn_rt_place *places;       /* per value; NULL: not initialized */
+    struct nn_memory_buffer *buffers; /* per value: its part of the arena */
+    ANeuralNetworksMemory *arena;     /* NULL: no value lies in it */
+    bool is_planned;
+};
+
+/* nn_rt_places_init() - none yet; the arrays are taken from memory. Returns: 0, -ENOMEM. */
+int nn_rt_places_init(struct nn_rt_places *places, const struct nn_rt_plan *plan,
+                      struct nn_rt_argument_pools *pools, struct nn_arena *memory);
+
+/* nn_rt_places_clear() - back to none; no argument may refer to them any more. */
+void nn_rt_places_clear(struct nn_rt_places *places);
+
+/* nn_rt_places_fit() - whether values of these sizes (per value; 0: not known, or none is needed)
+ * fit where they have been put, and no process that was given up can still write there. */
+bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes);
+
+/* nn_rt_places_plan() - from none: the arena for these sizes. Returns: 0, -ENOMEM, -errno. */
+int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes);
+
+/* nn_rt_places_widen() - a memory of its own, of at least n_bytes, for a value that has no place or one
+ * that is too small. Returns: 0, -ENOMEM, -errno. */
+int nn_rt_places_widen(struct nn_rt_places *places, uint32_t value, uint64_t n_bytes);
+
+#endif

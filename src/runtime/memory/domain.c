@@ -64,9 +64,6 @@ static int get_prepared(const struct nn_rt_role *role, struct nn_why *why,
     struct nn_rt_prepared *prepared;
     int r;
 
-    if (nn_rt_compilation_is_split(role->compilation))
-        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
-                       "a role's compilation is computed in parts, by several devices");
     prepared = nn_rt_compilation_get_prepared(role->compilation);
     if (!nn_rt_session_is_alive(prepared->session)) {
         r = nn_rt_compilation_renew(role->compilation, prepared, why);
@@ -99,31 +96,56 @@ static int add_live_role(struct allocation *allocation, const struct nn_rt_role 
     return 0;
 }
 
-static int make_buffer(struct nn_rt_domain *domain, struct allocation *allocation,
-                       struct nn_arena *arena, struct nn_why *why)
+/* A part that reads an empty tensor is prepared anew without it, in no role of any buffer: where
+ * shapes are open, what a device computes is not known when its buffer is made. */
+static bool has_open_parts(const struct nn_rt_roles *roles)
 {
-    const struct nn_rt_roles *roles = &domain->roles;
-    struct nn_hal_allocate_reply reply = {0};
-    int r = 0;
+    for (uint32_t i = 0; i < roles->n_roles; i++)
+        if (nn_rt_compilation_is_split(roles->roles[i].compilation) &&
+            roles->roles[i].compilation->plan->is_open)
+            return true;
+    return false;
+}
 
-    allocation->prepared_models = nn_arena_new_n(arena, uint64_t, roles->n_roles);
-    allocation->input_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, roles->n_roles);
-    allocation->output_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, roles->n_roles);
-    allocation->held = nn_arena_new_n(arena, struct nn_rt_prepared *, roles->n_roles);
+static int add_roles(struct allocation *allocation, const struct nn_rt_roles *roles,
+                     struct nn_arena *arena, struct nn_why *why)
+{
+    struct nn_rt_role *expanded = NULL;
+    uint32_t n = 0;
+    int r = nn_rt_roles_expand(roles, arena, &expanded, &n);
+
+    if (!r && (!n || n > NNHAL_MAX_ROLES || has_open_parts(roles)))
+        r = nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                    "the parts of a role's compilation cannot share a device's memory");
+    if (r)
+        return r;
+    allocation->prepared_models = nn_arena_new_n(arena, uint64_t, n);
+    allocation->input_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, n);
+    allocation->output_roles = nn_arena_new_n(arena, struct nnhal_buffer_role, n);
+    allocation->held = nn_arena_new_n(arena, struct nn_rt_prepared *, n);
     if (!allocation->prepared_models || !allocation->input_roles || !allocation->output_roles ||
         !allocation->held)
         return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; !r && i < roles->n_roles; i++) {
+    for (uint32_t i = 0; !r && i < n; i++) {
         struct nn_rt_prepared *prepared = NULL;
 
-        r = get_prepared(&roles->roles[i], why, &prepared);
+        r = get_prepared(&expanded[i], why, &prepared);
         if (!r) {
             allocation->held[allocation->n_held++] = prepared;
-            r = add_live_role(allocation, &roles->roles[i], prepared, why);
+            r = add_live_role(allocation, &expanded[i], prepared, why);
         }
     }
+    return r;
+}
+
+static int make_buffer(struct nn_rt_domain *domain, struct allocation *allocation,
+                       struct nn_arena *arena, struct nn_why *why)
+{
+    struct nn_hal_allocate_reply reply = {0};
+    int r = add_roles(allocation, &domain->roles, arena, why);
+
     if (!r)
-        r = call_allocate(allocation, roles, arena, why, &reply);
+        r = call_allocate(allocation, &domain->roles, arena, why, &reply);
     while (allocation->n_held)
         nn_rt_prepared_unref(allocation->held[--allocation->n_held]);
     if (r)
@@ -179,14 +201,30 @@ static void free_buffer(struct nn_rt_domain *domain)
 
 /* -- making and ending ------------------------------------------------------------------ */
 
-/* A list of devices asks for these devices' memory: shared memory in its place would hide that they
- * have none. Where several devices compute, it is what all of them have. */
-static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
+/* Whether more than one device is to use it. */
+static bool has_several_devices(const struct nn_rt_roles *roles)
 {
     for (uint32_t i = 0; i < roles->n_roles; i++)
-        if (roles->roles[i].compilation->is_explicit &&
-            !nn_rt_compilation_is_split(roles->roles[i].compilation))
-            return false;
+        if (nn_rt_compilation_is_split(roles->roles[i].compilation) ||
+            roles->roles[i].compilation->device != roles->roles[0].compilation->device)
+            return true;
+    return false;
+}
+
+static bool is_listed(const struct nn_rt_roles *roles)
+{
+    for (uint32_t i = 0; i < roles->n_roles; i++)
+        if (roles->roles[i].compilation->is_explicit)
+            return true;
+    return false;
+}
+
+/* A list of devices asks for this device's memory: shared memory in its place would hide that it has
+ * none. Where several devices compute, it is what all of them have. */
+static bool can_use_pool(const struct nn_rt_roles *roles, uint64_t *ret_bytes)
+{
+    if (is_listed(roles) && !has_several_devices(roles))
+        return false;
     return nn_dims_known(roles->operand->type, roles->n_dims, roles->dims) &&
            nn_io_bytes(roles->operand, roles->n_dims, roles->dims, ret_bytes) && *ret_bytes;
 }

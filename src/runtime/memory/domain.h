@@ -39,8 +39,9 @@ struct nn_rt_domain_handle {
 };
 
 /* nn_rt_domain_new_memory() - a memory in the device that all roles belong to. If there is
- * none, or it refuses, in shared memory: only if the size is known, and each role's
- * compilation has no list of devices or is computed in parts.
+ * none, or it refuses, in shared memory: only if the size is known, and the roles are of several
+ * devices, or no role's compilation has a list of devices. Roles of a compilation that is computed in
+ * parts are those of the parts that use the argument.
  * Returns: 0; BAD_STATE; what the device answers; OP_FAILED; -ENOMEM. */
 int nn_rt_domain_new_memory(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why,
                             ANeuralNetworksMemory **ret_memory);

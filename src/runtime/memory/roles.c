@@ -63,6 +63,79 @@ void nn_rt_roles_done(struct nn_rt_roles *roles)
     *roles = (struct nn_rt_roles){0};
 }
 
+/* -- of parts ---------------------------------------------------------------------- */
+
+/* Adds a role of a part, or counts it where ret is NULL. */
+static uint32_t add_part_role(const struct nn_rt_role *role, const struct nn_rt_plan_part *part,
+                              bool is_input, uint32_t index, struct nn_rt_role *ret)
+{
+    if (ret)
+        *ret = (struct nn_rt_role){.compilation = part->compilation,
+                                   .is_input = is_input,
+                                   .index = index,
+                                   .frequency = role->frequency};
+    return 1;
+}
+
+/* An output of the model that other parts read, too, is an input of theirs. */
+static bool is_read_by(const struct nn_rt_role *role, const struct nn_rt_plan_source *source)
+{
+    const struct nn_rt_plan *plan = role->compilation->plan;
+
+    if (role->is_input)
+        return !source->is_value && source->index == role->index;
+    return source->is_value && plan->values[source->index].output == role->index;
+}
+
+/* Returns: how many; ret NULL: they are counted. */
+static uint32_t expand_part(const struct nn_rt_role *role, const struct nn_rt_plan_part *part,
+                            struct nn_rt_role *ret)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; part->compilation && i < part->n_inputs; i++)
+        if (is_read_by(role, &part->sources[i]))
+            n += add_part_role(role, part, true, i, ret ? ret + n : NULL);
+    for (uint32_t i = 0; part->compilation && !role->is_input && i < part->n_outputs; i++)
+        if (part->targets[i].output == role->index)
+            n += add_part_role(role, part, false, i, ret ? ret + n : NULL);
+    return n;
+}
+
+static uint32_t expand_role(const struct nn_rt_role *role, struct nn_rt_role *ret)
+{
+    const struct nn_rt_plan *plan = role->compilation->plan;
+    uint32_t n = 0;
+
+    if (!nn_rt_compilation_is_split(role->compilation)) {
+        if (ret)
+            *ret = *role;
+        return 1;
+    }
+    for (uint32_t i = 0; i < plan->n_parts; i++)
+        n += expand_part(role, &plan->parts[i], ret ? ret + n : NULL);
+    return n;
+}
+
+int nn_rt_roles_expand(const struct nn_rt_roles *roles, struct nn_arena *arena,
+                       struct nn_rt_role **ret_roles, uint32_t *ret_n_roles)
+{
+    struct nn_rt_role *expanded;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < roles->n_roles; i++)
+        n += expand_role(&roles->roles[i], NULL);
+    expanded = nn_arena_new_n(arena, struct nn_rt_role, n);
+    if (!expanded)
+        return nn_error_origin(-ENOMEM);
+    n = 0;
+    for (uint32_t i = 0; i < roles->n_roles; i++)
+        n += expand_role(&roles->roles[i], expanded + n);
+    *ret_roles = expanded;
+    *ret_n_roles = n;
+    return 0;
+}
+
 /* -- a descriptor's calls ------------------------------------------------------------ */
 
 static int desc_check_open(const ANeuralNetworksMemoryDesc *desc, struct nn_why *why)

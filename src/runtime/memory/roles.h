@@ -52,6 +52,12 @@ int nn_rt_memory_desc_finish(ANeuralNetworksMemoryDesc *desc, struct nn_why *why
 int nn_rt_roles_copy(struct nn_rt_roles *ret, const struct nn_rt_roles *roles);
 void nn_rt_roles_done(struct nn_rt_roles *roles);
 
+/* nn_rt_roles_expand() - the roles as devices have them, in arena: those of a compilation that is
+ * computed in parts are its parts', as many as use the argument. Nothing is referenced.
+ * Returns: 0, -ENOMEM. */
+int nn_rt_roles_expand(const struct nn_rt_roles *roles, struct nn_arena *arena,
+                       struct nn_rt_role **ret_roles, uint32_t *ret_n_roles);
+
 /* nn_rt_roles_has() - whether the memory may be this argument. */
 bool nn_rt_roles_has(const struct nn_rt_roles *roles, const ANeuralNetworksCompilation *compilation,
                      bool is_input, uint32_t index);

@@ -139,14 +139,18 @@ def fork(way):
     expect(n_computed() == before + 1, "nnhal-cpu no longer computes for the parent")
 
 
+def kill_driver():
+    pid = ask_device("nnhal_device_get_where", Where()).pid
+    expect(pid > 1, f"the driver's process is {pid}")
+    os.kill(pid, signal.SIGKILL)
+
+
 def kill(way):
     """The driver's process is killed between two runs: TensorFlow Lite notices nothing."""
     model = capi.Model(way.library, SMALL)
     interpreter = way.interpreter(model)
     wanted = interpreter.invoke(small_input(3))
-    pid = ask_device("nnhal_device_get_where", Where()).pid
-    expect(pid > 1, f"the driver's process is {pid}")
-    os.kill(pid, signal.SIGKILL)
+    kill_driver()
     expect(interpreter.invoke(small_input(3)) == wanted, "another result once the driver was killed")
 
 
@@ -267,16 +271,16 @@ def killed_while_computing(way):
 
     worker = threading.Thread(target=work)
     worker.start()
-    for _ in range(2):
-        begun = n_runs[0]
-        while n_runs[0] < begun + 20 and worker.is_alive():
-            is_over.wait(0.001)
-        os.kill(ask_device("nnhal_device_get_where", Where()).pid, signal.SIGKILL)
-    begun = n_runs[0]
-    while n_runs[0] < begun + 20 and worker.is_alive():
-        is_over.wait(0.001)
-    is_over.set()
-    worker.join()
+    try:
+        for n_kills in range(3):
+            begun = n_runs[0]
+            while n_runs[0] < begun + 20:
+                is_over.wait(0.001)
+            if n_kills < 2:
+                kill_driver()
+    finally:
+        is_over.set()
+        worker.join()
     expect(not wrong, f"{len(wrong)} of {n_runs[0]} runs: {wrong[:1]}")
 
 

@@ -360,7 +360,19 @@ TEST(lstm_cells_have_zero_points_of_int8)
 }
 TEST_END
 
-CHECK_MAIN("tflite", lstm_cells_have_zero_points_of_int8, inputs_and_outputs_are_described,
-           what_is_no_file_is_refused, every_truncation_is_refused, flipped_bits_do_no_harm,
+/* One scale has no dimension along which there are several: what the file says of it is no index. */
+TEST(a_dimension_of_scales_is_no_index)
+{
+    struct nnhal_tflite *model = NULL;
+
+    ck_assert_int_eq(load_model(made_path("far-dimension"), &model), 0);
+    ck_assert_float_eq(nnhal_tflite_output(model, 0)->scale, 0.5f);
+    nnhal_tflite_free(model);
+}
+TEST_END
+
+CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_points_of_int8,
+           inputs_and_outputs_are_described, what_is_no_file_is_refused,
+           every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
            composed_operations_compute, lstm_cells_of_8_bits_compute)

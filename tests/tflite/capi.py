@@ -22,6 +22,7 @@ from ctypes import POINTER, c_bool, c_char_p, c_int, c_int32, c_size_t, c_void_p
 FUNCTIONS = {
     "TfLiteVersion": (c_char_p, []),
     "TfLiteModelCreateFromFile": (c_void_p, [c_char_p]),
+    "TfLiteModelCreate": (c_void_p, [c_char_p, c_size_t]),
     "TfLiteModelDelete": (None, [c_void_p]),
     "TfLiteInterpreterOptionsCreate": (c_void_p, []),
     "TfLiteInterpreterOptionsDelete": (None, [c_void_p]),
@@ -57,11 +58,16 @@ def library(path):
 
 
 class Model:
-    def __init__(self, path, file):
-        self.library = library(path)
-        self.pointer = self.library.TfLiteModelCreateFromFile(str(file).encode())
+    """Of a file, or of its bytes."""
+
+    def __init__(self, path, file=None, data=None):
+        self.library, self.data = library(path), data
+        if data:
+            self.pointer = self.library.TfLiteModelCreate(data, len(data))
+        else:
+            self.pointer = self.library.TfLiteModelCreateFromFile(str(file).encode())
         if not self.pointer:
-            raise Failed("TfLiteModelCreateFromFile")
+            raise Failed("TfLiteModelCreate")
 
     def interpreter(self, use_nnapi=False, delegate=None):
         return Interpreter(self, use_nnapi, delegate)

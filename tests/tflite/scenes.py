@@ -186,6 +186,17 @@ def copies(way):
            f"{n_copied() - before} bytes were copied, not 20 times {n_bytes}")
 
 
+def from_memory(way):
+    """A model without a file: its constants are copied, and give the same."""
+    of_file = way.interpreter(capi.Model(way.library, SMALL))
+    model = capi.Model(way.library, data=SMALL.read_bytes())
+    interpreter = way.interpreter(model)
+    before = n_computed()
+    found = interpreter.invoke(small_input(8))
+    expect(n_computed() == before + 1, "nnhal-cpu did not compute")
+    expect(found == of_file.invoke(small_input(8)), "another result than of the file")
+
+
 def resize(way):
     """Batches of other sizes, there and back: each picture gets what it got alone."""
     folder = SHARED_MODELS / "resnet8_int8"
@@ -284,6 +295,6 @@ def killed_while_computing(way):
     expect(not wrong, f"{len(wrong)} of {n_runs[0]} runs: {wrong[:1]}")
 
 
-OF_DELEGATE = {"cache": cache, "copies": copies, "resize": resize, "dynamic": dynamic,
-               "states": states, "twice": twice, "killed": killed_while_computing}
+OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
+               "dynamic": dynamic, "states": states, "twice": twice, "killed": killed_while_computing}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

@@ -75,9 +75,10 @@ def main():
     parser.add_argument("--isa")
     parser.add_argument("--split")
     parser.add_argument("--more", default="", help="further arguments of nnt")
+    parser.add_argument("--one-in", type=int, default=1, help="of the files, one in so many")
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
-    files = options.files or sorted(VECTORS.glob("*.nnt"))
+    files = (options.files or sorted(VECTORS.glob("*.nnt")))[::options.one_in]
     if not files:
         print(f"no {VECTORS}: no vectors were run (set NNHAL_SHARED)")
         return SKIPPED

@@ -16,8 +16,9 @@
 
 #define S UINT64_C(1000000000)
 
-/* After a deadline. */
-#define GRACE_NS (50 * S / 1000)
+/* Which a busy machine keeps to, too, and what may pass after it. */
+#define TIMEOUT_NS S
+#define GRACE_NS   (50 * S / 1000)
 
 static void stop_driver(pid_t pid)
 {
@@ -57,7 +58,7 @@ static void miss_deadline(bool in_memory, bool on_burst)
 
     ways_begin();
     OK(ways_formula_compile(&formula));
-    ways_formula_bind_within(&formula, in_memory, S / 5);
+    ways_formula_bind_within(&formula, in_memory, TIMEOUT_NS);
     if (on_burst)
         ways_formula_burst(&formula);
     for (int i = 0; i < 20; i++)
@@ -66,14 +67,15 @@ static void miss_deadline(bool in_memory, bool on_burst)
     stop_driver(pid);
     begin_ns = ways_now_ns();
     IS(MISSED_DEADLINE_TRANSIENT, ways_formula_run(&formula, 1));
-    ck_assert_uint_lt(ways_now_ns() - begin_ns, S / 5 + GRACE_NS + late_ns());
+    ck_assert_uint_lt(ways_now_ns() - begin_ns, TIMEOUT_NS + GRACE_NS + late_ns());
     continue_driver(pid);
     for (int i = 0; i < 20; i++) {
         int result = ways_formula_run(&formula, i);
 
-        /* A private child may take longer to come back than 200 ms. */
+        /* A private child may take longer to come back. */
         ck_assert(result == ANEURALNETWORKS_NO_ERROR ||
-                  result == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+                  result == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT ||
+                  result == ANEURALNETWORKS_MISSED_DEADLINE_PERSISTENT);
         if (result != ANEURALNETWORKS_NO_ERROR)
             ways_nap(S / 5);
     }

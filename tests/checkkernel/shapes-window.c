@@ -129,6 +129,11 @@ static void generate_depthwise(struct draw *draw, struct kernel_case *c,
     struct window window = draw_window(draw, 128);
     uint32_t multiplier = draw_coin(draw, 4) ? 1 + draw_below(draw, 4) : 1;
 
+    if (draw_coin(draw, 3)) { /* long rows of many channels */
+        window.in[HEIGHT] = draw_size(draw, 5, 28);
+        window.in[WIDTH] = 15 + draw_size(draw, 20, 13);
+        window.in[DEPTH] = draw_size(draw, 70, 128);
+    }
     if (draw_coin(draw, 4)) { /* rows that take one channel alone */
         window.in[DEPTH] = 1;
         multiplier = window.out_depth;

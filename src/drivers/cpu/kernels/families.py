@@ -7,7 +7,7 @@
 The order is the order of preference: for each instruction set, the newest first, the tables of
 sources that are written with vectors (<family>-s16-simd.c, -simd.c, -f32-simd.c), then those of plain
 C that is compiled for it again (NN_VARIANT_FAMILY in other sources); at last, for c, all plain C. VNNI
-has the sources <family>-simd.c alone. Names are in alphabetical order, but for Winograd's, which takes
+has the sources <family>-s16-simd.c and -simd.c alone. Names are in alphabetical order, but for Winograd's, which takes
 some of a convolution's shapes and is asked first. avx2_emulated has what avx2 has.
 """
 
@@ -39,9 +39,9 @@ def main(output, variants, *sources):
     wanted = variants.split(",")
     for isa, variant in ((isa, variant) for isa in NEWEST_FIRST
                          for variant in (isa, isa + "_emulated") if variant in wanted):
-        names = sorted(simd)
+        names = sorted(words) + sorted(simd)
         if isa != VNNI:
-            names = sorted(words) + names + sorted(floats, key=rank) + sorted(again)
+            names += sorted(floats, key=rank) + sorted(again)
         lines += [f"NN_FAMILY({name}_{variant})" for name in names]
     if "c" in wanted:
         lines += [f"NN_FAMILY({name})" for name in sorted(plain)]

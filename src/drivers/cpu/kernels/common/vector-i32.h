@@ -29,6 +29,19 @@ NN_INLINE nn_vector_i32 nn_splat_i32(int32_t x)
     return x - (nn_vector_i32){0};
 }
 
+/* nn_multiply_add_16() - sums plus the products of each lane's pair of 16 bits. */
+NN_INLINE nn_vector_i32 nn_multiply_add_16(nn_vector_i32 sums, nn_vector_i32 data,
+                                           nn_vector_i32 weights)
+{
+#if defined(NN_VARIANT_VNNI)
+    return (nn_vector_i32)_mm512_dpwssd_epi32((__m512i)sums, (__m512i)data, (__m512i)weights);
+#elif NN_VARIANT_VECTOR_BYTES == 64
+    return sums + (nn_vector_i32)_mm512_madd_epi16((__m512i)data, (__m512i)weights);
+#else
+    return sums + (nn_vector_i32)_mm256_madd_epi16((__m256i)data, (__m256i)weights);
+#endif
+}
+
 /* Weights that nn_multiply_add() takes, and how many of them meet in a lane: with VNNI 4 signed
  * bytes and 4 unsigned bytes of data, else 2 and 2 numbers of 16 bits. */
 #ifdef NN_VARIANT_VNNI
@@ -43,12 +56,10 @@ enum { NN_SIMD_GROUP = 2 };
 NN_INLINE nn_vector_i32 nn_multiply_add(nn_vector_i32 sums, nn_vector_i32 data,
                                         nn_vector_i32 weights)
 {
-#if defined(NN_VARIANT_VNNI)
+#ifdef NN_VARIANT_VNNI
     return (nn_vector_i32)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)data, (__m512i)weights);
-#elif NN_VARIANT_VECTOR_BYTES == 64
-    return sums + (nn_vector_i32)_mm512_madd_epi16((__m512i)data, (__m512i)weights);
 #else
-    return sums + (nn_vector_i32)_mm256_madd_epi16((__m256i)data, (__m256i)weights);
+    return nn_multiply_add_16(sums, data, weights);
 #endif
 }
 

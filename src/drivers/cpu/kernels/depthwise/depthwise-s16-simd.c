@@ -16,8 +16,8 @@
  *
  * A pair is widened once and lies in a ring of each worker's scratch while output rows need it.
  *
- * For constant filters and uint8 data in [N,H,W,C], strides of 1 and 2, without vertical
- * dilation; depthwise-simd.c takes the rest, and all with VNNI. */
+ * For constant filters and uint8 data in [N,H,W,C], strides of 1 and 2, without vertical dilation, for
+ * as many channels as a vector has; depthwise-simd.c takes the rest, with VNNI short rows, too. */
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/requantize.h"
@@ -33,6 +33,11 @@ enum {
     MAX_SUMS = 8,         /* vectors of them */
     MAX_PAIRS = 8,        /* that an output row reads */
     MAX_TAPS = 32,        /* in a row of the filter */
+#ifdef NN_VARIANT_VNNI
+    MIN_W = 16, /* positions of a row: bytes are faster in shorter ones */
+#else
+    MIN_W = 1,
+#endif
     CONSTANT_BYTES = LANES * NN_REQUANTIZE_BYTES,
     VECTOR_BYTES = NN_VARIANT_VECTOR_BYTES,
 };
@@ -63,7 +68,7 @@ static struct filter_cut cut_filter(const struct nn_conv_shape *shape, const uin
 /* The first channel of block b. The last block overlaps the one before. */
 static size_t block_channel(size_t n_channels, size_t b)
 {
-    return n_channels < LANES ? 0 : nn_min_size(b * LANES, n_channels - LANES);
+    return nn_min_size(b * LANES, n_channels - LANES);
 }
 
 static size_t block_bytes(const struct filter_cut *cut)
@@ -73,7 +78,7 @@ static size_t block_bytes(const struct filter_cut *cut)
 
 static bool can_pack(const struct nn_conv_shape *shape, const uint32_t *filter)
 {
-    return shape->depth_multiplier == 1 && shape->dilation_h == 1 &&
+    return shape->depth_multiplier == 1 && shape->dilation_h == 1 && filter[3] >= LANES &&
            (shape->stride_h == 1 || shape->stride_h == 2) && filter[1] < 2 * MAX_PAIRS &&
            filter[2] <= MAX_TAPS;
 }
@@ -135,16 +140,9 @@ static bool pack_all(const struct pairs_source *source, const struct filter_cut 
             return false;
     for (size_t b = 0; b < cut->n_blocks; b++) {
         uint8_t *block = to + b * block_bytes(cut);
-        struct nn_requantize r = nn_requantize_at(block, LANES);
 
-        for (size_t i = 0; i < LANES; i++) {
-            size_t c = block_channel(n_channels, b) + i;
-
-            if (c < n_channels)
-                lane_pack(source, cut, block, i, c);
-            else
-                nn_requantize_pad(&r, i);
-        }
+        for (size_t i = 0; i < LANES; i++)
+            lane_pack(source, cut, block, i, block_channel(n_channels, b) + i);
     }
     return true;
 }
@@ -181,7 +179,7 @@ static int lower_depthwise(struct nn_lower *lower)
         return r;
     if (!nn_conv_has_image(&params->shape) || !can_pack(&params->shape, filter->dims) ||
         !filter->value || !lower->inputs[NN_CONV_BIAS].value || nn_lower_count(output) == 0 ||
-        nn_lower_count(filter) == 0)
+        output->dims[2] < MIN_W || nn_lower_count(filter) == 0)
         return NN_KERNEL_E_PASS;
     if (!nn_activation_q8(params->shape.activation, false, output->scale, output->zero_point,
                           &params->low, &params->high))
@@ -324,16 +322,6 @@ NN_INLINE void store_groups(uint8_t *const to[4], nn_vector_i32 codes)
 #endif
 }
 
-/* Groups of which n codes are wanted. */
-NN_INLINE void store_few(uint8_t *const to[4], nn_vector_i32 codes, size_t n)
-{
-    uint8_t bytes[4 * LANES];
-
-    memcpy(bytes, &codes, sizeof(bytes));
-    for (size_t i = 0; i < 4; i++)
-        memcpy(to[i], bytes + i * LANES, n);
-}
-
 /* Adds a tap of a pair, of n positions, to their sums, those of a row one behind the other. */
 NN_INLINE void tap_add(nn_vector_i32 sums[MAX_SUMS], const int32_t *data, size_t cell_step,
                        const int32_t *weights, const size_t n_rows, const size_t n)
@@ -349,7 +337,7 @@ NN_INLINE void tap_add(nn_vector_i32 sums[MAX_SUMS], const int32_t *data, size_t
 
 #pragma GCC unroll 2
         for (size_t row = 0; row < n_rows; row++)
-            sums[row * n + i] = nn_multiply_add(sums[row * n + i], v, w[row]);
+            sums[row * n + i] = nn_multiply_add_16(sums[row * n + i], v, w[row]);
     }
 }
 
@@ -385,10 +373,7 @@ NN_INLINE void cells_run(const struct depthwise_s16_job *job, const struct item_
             to[j] = item->out[sum / n] + at->to + sum % n * job->out_step;
         }
         codes = nn_requantize_four(r, four, four + 2, (size_t[]){c, c, c, c});
-        if (job->out.c < LANES)
-            store_few(to, codes, job->out.c);
-        else
-            store_groups(to, codes);
+        store_groups(to, codes);
     }
 }
 

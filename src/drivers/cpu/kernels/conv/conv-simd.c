@@ -140,10 +140,11 @@ static const nn_gemm_simd_data *block_data(const struct conv_simd_job *job,
     *ret_first = 0;
     if (IS_WIDE && job->image.is_run) {
         nn_gemm_simd_data *wide = nn_worker_scratch(job->args, worker);
+        size_t n = (block->end - block->first) * job->image.c;
 
         *ret_first = block->first * job->image.c;
-        widen_data(wide, job->input + *ret_first, job->zero,
-                   (block->end - block->first) * job->image.c);
+        widen_data(wide, job->input + *ret_first, job->zero, n);
+        memset(wide + n, 0, NN_CONV_SLACK);
         return wide;
     }
     return job->data;

@@ -77,6 +77,16 @@ bool nn_conv_has_dims(const struct nn_kernel_step *step, const struct nn_conv_sh
 
 /* ---- staging ---- */
 
+/* What lies behind the last row, too, is not left to chance: the weights that it meets count for
+ * nothing, but the sum of anything tells checkers of memory nothing either. */
+static void slack_fill(const struct nn_conv_stage *stage)
+{
+    const struct nn_conv_image *image = stage->image;
+    size_t n = image->n * image->h * image->w * image->c;
+
+    memset(stage->staged + n * stage->bytes, stage->fill, NN_CONV_SLACK);
+}
+
 void nn_conv_stage_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct nn_conv_stage *stage = ctx;
@@ -86,6 +96,8 @@ void nn_conv_stage_rows(void *ctx, size_t begin, size_t end, unsigned worker)
     size_t inside = n_inside * image->c;
 
     (void)worker;
+    if (end == image->n * image->h)
+        slack_fill(stage);
     for (size_t row = begin; row < end; row++) {
         uint8_t *to = stage->staged + row * n_row * stage->bytes;
         size_t y = row % image->h;

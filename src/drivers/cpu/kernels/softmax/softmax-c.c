@@ -135,6 +135,7 @@ static void log_softmax_slice(const struct nn_kernel_args *args, const float *in
 enum {
     SHORT = LANES - 1, /* elements: below that sum_of() has one in each lane */
     BATCH = 64,        /* slices that are computed together */
+    FEW = 8,           /* slices: a batch takes longer than these one by one */
 };
 
 /* The columns of data, n elements each, as softmax_slice() does it. */
@@ -189,7 +190,8 @@ static void short_range(void *ctx, size_t begin, size_t end, unsigned worker)
 
 static bool has_short_slices(const struct nn_tensor *in, uint32_t axis)
 {
-    return in->type == NNHAL_TENSOR_FLOAT32 && axis + 1 == in->n_dims && in->dims[axis] <= SHORT;
+    return in->type == NNHAL_TENSOR_FLOAT32 && axis + 1 == in->n_dims && in->dims[axis] <= SHORT &&
+           nn_tensor_count(in) >= (size_t)FEW * in->dims[axis];
 }
 
 static int nn_softmax_float(const struct nn_kernel_args *args)

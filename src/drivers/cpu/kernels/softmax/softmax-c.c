@@ -109,6 +109,23 @@ static void softmax_slice(const struct nn_kernel_args *args, const float *in, fl
         out[i] = out[i] / sum;
 }
 
+/* sum and the exponentials of a piece, added in order: apart, because that keeps a loop from being widened. */
+static double add_terms(const float *in, size_t n, float top, float beta, double sum)
+{
+    enum { N_TERMS = 512 };
+    float terms[N_TERMS];
+
+    for (size_t first = 0; first < n; first += N_TERMS) {
+        size_t n_now = nn_min_size(n - first, N_TERMS);
+
+        for (size_t i = 0; i < n_now; i++)
+            terms[i] = nn_exp_f32((in[first + i] - top) * beta);
+        for (size_t i = 0; i < n_now; i++)
+            sum += (double)terms[i];
+    }
+    return sum;
+}
+
 static void log_softmax_slice(const struct nn_kernel_args *args, const float *in, float *out,
                               size_t n)
 {
@@ -120,8 +137,7 @@ static void log_softmax_slice(const struct nn_kernel_args *args, const float *in
     double sum = 0.0;
 
     for (size_t first = 0; first < n && !nn_pace_ends(&pace, PIECE * 8); first += PIECE)
-        for (size_t i = first, end = nn_min_size(n, first + PIECE); i < end; i++)
-            sum += (double)nn_exp_f32((in[i] - top) * beta);
+        sum = add_terms(in + first, nn_min_size(n - first, PIECE), top, beta, sum);
     log_sum = (float)log(sum);
     if (nn_pace_ends(&pace, n / 4))
         return;

@@ -232,7 +232,7 @@ TEST(a_call_that_fails_leaves_no_socket)
 {
     static const struct refusal refusals[] = {
         {SYS_socket, EMFILE}, {SYS_fchmod, EPERM},  {SYS_bind, EROFS},
-        {SYS_chmod, EPERM},   {SYS_listen, ENOMEM}, {SYS_fcntl, EPERM},
+        {CALL_CHMOD, EPERM},  {SYS_listen, ENOMEM}, {SYS_fcntl, EPERM},
     };
 
     make_folder();
@@ -269,7 +269,7 @@ TEST(what_is_in_the_way_is_said)
     refuse_in_child((struct refusal){SYS_bind, EADDRINUSE}, finds_it_taken);
     ck_assert_int_eq(nn_sock_listen(path, 0600, &fd), 0);
     close(fd);
-    refuse_in_child((struct refusal){SYS_unlink, EROFS}, cannot_clear);
+    refuse_in_child((struct refusal){CALL_UNLINK, EROFS}, cannot_clear);
     refuse_in_child((struct refusal){SYS_newfstatat, EACCES}, cannot_clear);
     refuse_in_child((struct refusal){SYS_fcntl, EPERM}, cannot_clear);
     remove_folder();

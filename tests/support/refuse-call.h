@@ -7,7 +7,19 @@
 #define NN_TESTS_REFUSE_CALL_H
 
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+
+/* What the C library calls for these: machines that came later have no calls of the old names. */
+#ifdef SYS_chmod
+#define CALL_CHMOD  SYS_chmod
+#define CALL_UNLINK SYS_unlink
+#define CALL_DUP2   SYS_dup2
+#else
+#define CALL_CHMOD  SYS_fchmodat
+#define CALL_UNLINK SYS_unlinkat
+#define CALL_DUP2   SYS_dup3
+#endif
 
 /* The call of that number (SYS_...) fails with error. */
 void refuse_call(long call, int error);

@@ -8,7 +8,7 @@ Configurations: normal (gcc, every test), asan (AddressSanitizer and
 UndefinedBehaviorSanitizer, every test but the lints), tsan (ThreadSanitizer,
 the tests of the suite "threads"), clang (builds with clang, runs nothing),
 clang-asan (builds what is installed with clang and sanitizers, runs nothing).
-What failed is named again at the end; the last line is "N passed, N failed, N skipped".
+How far it is, is told all the time. What failed is named again at the end; the last line is "N passed, N failed, N skipped".
 
 A test that passes and prints "SKIPPED: why" has left something out: it is told, too.
 
@@ -59,6 +59,9 @@ ENVIRONMENT = {
 }
 
 
+TOLD_EVERY_S = 30
+
+
 def environment(name):
     env = dict(os.environ)
     env.update(ENVIRONMENT.get(name, {}))
@@ -78,8 +81,35 @@ def build(name, env):
         # Not "configure", after which ninja prints all that meson looks for.
         subprocess.run(["meson", "setup", "--reconfigure", folder, "-Dtests=true", *options],
                        cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
-    done = subprocess.run(["ninja", "-C", folder, "--quiet"], cwd=ROOT, env=env)
+    quiet = [] if sys.stdout.isatty() else ["--quiet"]  # on a terminal ninja has one line of progress
+    done = subprocess.run(["ninja", "-C", folder, *quiet], cwd=ROOT, env=env)
     return done.returncode == 0
+
+
+class Progress:
+    """Tells how far the tests of a configuration are: on a terminal in one line, else now and then."""
+
+    def __init__(self, name):
+        self.name = name
+        self.is_terminal = sys.stdout.isatty()
+        self.began = self.told = time.monotonic()
+
+    def take(self, line):
+        """line: what meson prints of one test that ended."""
+        ended = re.match(r"\s*(\d+)/(\d+) (?:\S+:)?(.*?)\s+[A-Z]{2,}\b", line)
+        if not ended:
+            return
+        number, total, test_name = ended.groups()
+        if self.is_terminal:
+            print(f"\r\033[K[{number}/{total}] {test_name}", end="", flush=True)
+        elif time.monotonic() - self.told >= TOLD_EVERY_S:
+            self.told = time.monotonic()
+            print(f"== {self.name}: {number} of {total} tests after {self.told - self.began:.0f} s",
+                  flush=True)
+
+    def end(self):
+        if self.is_terminal:
+            print("\r\033[K", end="", flush=True)
 
 
 def results(folder):
@@ -109,11 +139,16 @@ def test(name, arguments, env):
     folder = SETUP[name][0]
     log = ROOT / folder / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
-    done = subprocess.run(["meson", "test", "-C", folder, "--no-rebuild", "--quiet", *arguments],
-                          cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    printed, progress = [], Progress(name)
+    with subprocess.Popen(["meson", "test", "-C", folder, "--no-rebuild", *arguments],
+                          cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as running:
+        for line in running.stdout:
+            printed.append(line)
+            progress.take(line)
+    progress.end()
     if not log.exists():
-        print(done.stdout)
+        print("".join(printed))
         return {"passed": 0, "failed": 1, "skipped": 0}, [f"{name}: no test"]
     states, texts = results(folder)
     bad = [n for n, s in states.items() if s not in ("OK", "SKIP", "EXPECTEDFAIL")]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Installs into a folder, builds a copy of the sample driver against that with
-its own Makefile, and runs the sample's tests with what came of it.
+"""Installs into a folder, builds the sample driver's installed source against that
+with its own Makefile, and runs the sample's tests with what came of it.
 
     driver-out-of-tree.py MESON TEST-PROGRAM
 """
@@ -13,7 +13,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(os.environ["NNHAL_SOURCE_ROOT"])
 BUILD = Path(os.environ["NNHAL_BUILD_ROOT"])
 
 
@@ -36,8 +35,9 @@ def main(meson, program):
     with tempfile.TemporaryDirectory() as folder:
         installed, copy = Path(folder) / "installed", Path(folder) / "copy"
         run(meson, "install", "-C", BUILD, "--no-rebuild", "--destdir", installed)
-        only(installed.rglob("nnhal/drivers/libnnhal-driver-sample.so"))
-        shutil.copytree(ROOT / "src/drivers/sample", copy)
+        if list(installed.rglob("libnnhal-driver-sample.*so")):
+            sys.exit("the sample driver is installed as a device")
+        shutil.copytree(only(installed.rglob("examples/sample-driver")), copy)
         env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=str(installed), NAME="mine",
                    PKG_CONFIG_PATH=str(only(installed.rglob("nnhal-driver.pc")).parent))
         for variable in ("CC", "CFLAGS", "LDFLAGS", "MAKEFLAGS", "DESTDIR"):

@@ -11,7 +11,9 @@
 #   make mutants     small changes of the source, each of which a test must notice
 #   make bench       speed, as ratios within one run
 #   make bench-peers speed beside TensorFlow Lite and ONNX Runtime, which npm fetches
-#   make install     DESTDIR= and prefix= as usual
+#   make install     DESTDIR= and prefix= as usual; make uninstall removes what the last one installed
+#   make deb         Debian packages, in build-deb/
+#   make test-packages tries them on a fresh Debian
 prefix ?= /usr/local
 DESTDIR ?=
 
@@ -24,8 +26,9 @@ build/build.ninja:
 	@echo "building nnhal: some minutes the first time"
 	@meson setup build --prefix $(prefix) -Dtests=false >/dev/null || (meson setup build --prefix $(prefix) -Dtests=false; exit 1)
 
+# On a terminal ninja shows how far it is, in one line.
 build: deps-build build/build.ninja
-	@ninja -C build --quiet
+	@if [ -t 1 ]; then ninja -C build; else ninja -C build --quiet; fi
 
 run: build
 	@scripts/run-example.sh build
@@ -72,8 +75,19 @@ install: deps-build build/build.ninja
 	@ninja -C build --quiet
 	@DESTDIR="$(DESTDIR)" meson install -C build --no-rebuild
 
+uninstall:
+	@ninja -C build --quiet uninstall
+
+# In a copy of what is committed, so that nothing of this tree gets into a package.
+deb: deps-deb
+	@scripts/make-deb.sh build-deb
+
+# Needs root; downloads a Debian with debootstrap.
+test-packages: deps-deb
+	@scripts/test-packages.sh build-deb
+
 clean:
 	rm -rf build build-asan build-tsan build-clang build-clang-asan build-fuzz build-aarch64 build-sysroot-aarch64 \
-		build-coverage build-mutants
+		build-coverage build-mutants build-deb
 
-.PHONY: all build run test test-long test-aarch64 test-dmabuf coverage mutants bench bench-peers fuzz install clean
+.PHONY: all build run test test-long test-aarch64 test-dmabuf coverage mutants bench bench-peers fuzz install uninstall deb test-packages clean

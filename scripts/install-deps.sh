@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing of the Debian packages that a purpose needs, and says what it installs.
-# usage: scripts/install-deps.sh build|test|cross|coverage
+# usage: scripts/install-deps.sh build|test|cross|coverage|deb
 set -eu
 
 BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler libpng-dev
@@ -11,13 +11,15 @@ TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 ma
       libsimde-dev python3-numpy python3-pil python3-pip python3-setuptools python3-wheel"
 CROSS="gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user gcc-arm-linux-gnueabihf"
 COVERAGE="gcovr"
+DEB="debhelper dh-python fakeroot lintian debootstrap"
 
 case "${1-}" in
 build) wanted=$BUILD ;;
 test) wanted="$BUILD $TEST" ;;
 cross) wanted="$BUILD $TEST $CROSS" ;;
 coverage) wanted="$BUILD $TEST $COVERAGE" ;;
-*) echo "usage: $0 build|test|cross|coverage" >&2; exit 2 ;;
+deb) wanted="$BUILD $DEB" ;;
+*) echo "usage: $0 build|test|cross|coverage|deb" >&2; exit 2 ;;
 esac
 
 missing=

@@ -51,7 +51,7 @@ git -C "$source" archive --prefix=source/ HEAD debian models | tar -x -C "$root"
 inside find / -xdev -not -path '/packages*' -not -path '/source*' | sort >"$folder/before"
 
 echo "== install"
-inside sh -c 'apt-get install -y --no-install-recommends /packages/*.deb cmake g++ gcc pkg-config' >"$folder/install.log"
+inside sh -c 'apt-get install -y --no-install-recommends /packages/*.deb cmake g++ gcc make pkg-config' >"$folder/install.log"
 
 for test in first-program pictures python; do
     echo "== debian/tests/$test, as a user"

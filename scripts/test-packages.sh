@@ -59,11 +59,12 @@ for test in first-program pictures python; do
 done
 
 echo "== a service, and two users"
-as 4711 env HOME=/tmp nnhal serve cpu --socket /tmp/cpu.sock &
+as 4711 mkdir -m 755 /tmp/services
+as 4711 env HOME=/tmp nnhal serve cpu --socket /tmp/services/cpu.sock &
 service=$!
-for i in 1 2 3 4 5 6 7 8 9 10; do [ ! -S "$root/tmp/cpu.sock" ] || break; sleep 1; done
+for i in 1 2 3 4 5 6 7 8 9 10; do [ ! -S "$root/tmp/services/cpu.sock" ] || break; sleep 1; done
 for user in 4711 4712; do
-    as $user sh -c 'cd /source && NNHAL_SOCKET_PATH=/tmp NNHAL_MODE=service nnhal run models/glyphs/glyphs-int8.tflite \
+    as $user sh -c 'cd /source && NNHAL_SOCKET_PATH=/tmp/services NNHAL_MODE=service nnhal run models/glyphs/glyphs-int8.tflite \
         --device nnhal-cpu --top 1 --labels models/glyphs/labels.txt --image models/glyphs/pictures/01-A.png' | grep -w A
 done
 kill $service

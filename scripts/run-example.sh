@@ -20,7 +20,7 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM
 
-export NNHAL_SOCKET_PATH="$folder" NNHAL_MODE=service
+export NNHAL_SOCKET_PATH="$folder" NNHAL_STATE_PATH="$folder/state" NNHAL_MODE=service
 export LD_LIBRARY_PATH="$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
 # serve NAME: starts a service and waits until it listens.

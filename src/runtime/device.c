@@ -201,6 +201,8 @@ static void device_drop_dead(ANeuralNetworksDevice *device)
     device_note_death(device);
 }
 
+#define DIED_AT_ONCE "%s: its process died as soon as it was started"
+
 static int session_reopen(const ANeuralNetworksDevice *device, struct nn_why *why,
                           struct nn_rt_session **ret_session, int32_t *ret_pid)
 {
@@ -211,7 +213,9 @@ static int session_reopen(const ANeuralNetworksDevice *device, struct nn_why *wh
         return r;
     if (!is_same(device, session, ret_pid))
         return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                       "%s: came back as another device; start the application again",
+                       nn_rt_session_is_alive(session)
+                           ? "%s: came back as another device; start the application again"
+                           : DIED_AT_ONCE,
                        device->name);
     *ret_session = steal_ptr(&session);
     return 0;
@@ -283,8 +287,7 @@ static int device_approach(struct device_wait *wait)
     r = device_reopen(device, wait->why);
     device_drop_dead(device);
     if (!r && !device->session)
-        r = nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT,
-                    "%s: its process died as soon as it was started", device->name);
+        r = nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT, DIED_AT_ONCE, device->name);
     if (r <= 0 || wait->is_impatient || (now_ns = nn_sys_now_ns()) >= wait->end_ns)
         return r;
     device_sleep(wait, now_ns + STEP_NS);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <net/if.h>
+#include <linux/wireless.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -206,6 +206,29 @@ static bool net_addresses(void)
         is_open |= ioctl(fd, SIOCGIFCONF, &list) == 0;
     }
     return is_open;
+}
+
+/* The name of an interface, by its number. */
+static bool net_interface(void)
+{
+    char name[IFNAMSIZ];
+    socklen_t n_bytes = sizeof(name);
+    const int number = 1;
+    bool is_open = false;
+
+    any_pair();
+    for (int fd = 0; fd < 64; fd++)
+        is_open |= setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &number, sizeof(number)) == 0 &&
+                   getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &n_bytes) == 0;
+    return is_open;
+}
+
+/* What drivers of wireless networks are asked: they answer any socket, where there are some. */
+static bool net_wireless(void)
+{
+    struct iwreq request = {.ifr_name = "lo"};
+
+    return ioctl(any_pair(), SIOCGIWNAME, &request) == 0 || errno != EPERM;
 }
 
 static bool pair_reaches(uint64_t type)
@@ -447,6 +470,8 @@ static const struct way ways[] = {
     NAMED("", socket_listen),
     NAMED("", io_uring),
     NAMED("", net_addresses),
+    NAMED("", net_interface),
+    NAMED("", net_wireless),
     NAMED("", pair_packets),
     NAMED("", pair_packets_flags),
     NAMED("", pair_packets_upper),

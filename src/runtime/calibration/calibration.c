@@ -128,7 +128,14 @@ static int probe_time(ANeuralNetworksDevice *device, enum nn_rt_figure figure, s
     return r;
 }
 
-/* What is left of a probe's time without the call. Too little to be seen is a little. */
+/* Whether a probe's work shows beside the call, which takes one time now and another then. */
+static bool is_seen(uint64_t time_ns, uint64_t launch_ns)
+{
+    return time_ns > launch_ns + launch_ns / 4;
+}
+
+/* What is left of a probe's time without the call. Bytes that take too little to be seen take little,
+ * as where nothing is copied; work always takes some, and has no figure then (0). */
 static uint64_t to_value(enum nn_rt_figure figure, uint64_t time_ns, uint64_t launch_ns,
                          double work)
 {
@@ -136,6 +143,8 @@ static uint64_t to_value(enum nn_rt_figure figure, uint64_t time_ns, uint64_t la
     double left_ns = time_ns > launch_ns ? (double)(time_ns - launch_ns) : 1;
     double value;
 
+    if (figure != NN_RT_FIGURE_MOVE && !is_seen(time_ns, launch_ns))
+        return 0;
     if (figure == NN_RT_FIGURE_MOVE)
         value = left_ns / mib;
     else if (figure == NN_RT_FIGURE_WHILE)

@@ -60,7 +60,7 @@ static void read_cpu_name(char ret_name[static CPU_BYTES])
     text[n] = '\0';
     name = strstr(text, "model name");
     name = name ? strchr(name, ':') : NULL;
-    if (name)
+    if (name && name[1] == ' ')
         snprintf(ret_name, CPU_BYTES, "%.*s", (int)strcspn(name + 2, "\n"), name + 2);
 }
 

@@ -202,7 +202,7 @@ struct lite_conv {
     int32_t padding; /* enum lite_padding */
     int32_t stride_w, stride_h;
     int32_t activation;
-    int32_t dilation_w, dilation_h; /* version 2 */
+    int32_t dilation_w, dilation_h; /* also of version 1 */
 };
 
 struct lite_pool {

@@ -16,7 +16,8 @@ struct choosing {
     struct tfl_settings *settings;
     struct tfl_view view; /* every node that the subgraph runs */
     ANeuralNetworksMemory *constants;
-    bool *is_taken; /* by operator of the view */
+    bool *is_taken;            /* by operator of the view */
+    struct lite_ints *outputs; /* tensors that go out of the subgraph; NULL: not known */
     struct tfl_chosen *chosen;
     bool is_late; /* what is taken has been decided; kernels compile when they are prepared */
 };
@@ -82,7 +83,7 @@ static bool is_needed(const struct choosing *c, int32_t tensor)
 
 /* Constants that are made of constants are taken if all who read them are. What goes out of the
  * subgraph is asked of the host: a partition of all nodes puts out that alone. */
-static void check_folded(struct choosing *c, const struct lite_ints *outputs)
+static void check_folded(struct choosing *c)
 {
     const struct tfl_graph *graph = &c->view.graph;
 
@@ -92,8 +93,8 @@ static void check_folded(struct choosing *c, const struct lite_ints *outputs)
 
         if (!c->is_taken[i] || !tfl_is_folded(graph, op))
             continue;
-        for (int k = 0; outputs && k < outputs->size; k++)
-            is_out = is_out || outputs->data[k] == op->outputs[0];
+        for (int k = 0; c->outputs && k < c->outputs->size; k++)
+            is_out = is_out || c->outputs->data[k] == op->outputs[0];
         if (is_out || is_needed(c, op->outputs[0]))
             leave(c, i, "its output is a constant that others read");
     }
@@ -302,13 +303,16 @@ static int make_ready(struct choosing *c, const struct lite_delegate_params *par
     return r;
 }
 
-/* One round: *ret_is_done if all partitions of the nodes that are taken are ready. */
+/* One round: *ret_is_done if all partitions of the nodes that are taken are ready. Who reads a folded
+ * constant may have been left since the last round. */
 static int make_partitions(struct choosing *c, bool *ret_is_done)
 {
     struct lite_delegate_params *partitions;
-    int n, r = preview(c, &partitions, &n);
+    int n, r;
 
     *ret_is_done = false;
+    check_folded(c);
+    r = preview(c, &partitions, &n);
     if (r || leave_smallest(c, partitions, n))
         return r;
     for (int i = 0; i < n; i++) {
@@ -355,7 +359,6 @@ static int find_outputs(struct choosing *c, const struct lite_ints **ret_outputs
 static int choose_candidates(struct choosing *c, const bool *is_open)
 {
     const struct lite_ints *outputs;
-    struct lite_ints *copy = NULL;
     int r;
 
     for (uint32_t i = 0; i < c->view.graph.n_operators; i++)
@@ -364,8 +367,8 @@ static int choose_candidates(struct choosing *c, const bool *is_open)
     if (r)
         return r;
     if (outputs) {
-        copy = ints_dup(outputs);
-        if (!copy)
+        c->outputs = ints_dup(outputs);
+        if (!c->outputs)
             return -ENOMEM;
     }
     for (uint32_t i = 0; !r && i < c->view.graph.n_operators; i++) {
@@ -374,13 +377,10 @@ static int choose_candidates(struct choosing *c, const bool *is_open)
         else
             r = check_mapping(c, i);
     }
-    if (!r) {
-        check_folded(c, copy);
-        r = check_devices(c);
-        check_folded(c, copy);
-    }
-    free(copy);
-    return r;
+    if (r)
+        return r;
+    check_folded(c);
+    return check_devices(c);
 }
 
 /* Decides by what is known of the graph now. */
@@ -460,6 +460,7 @@ int tfl_choose(struct lite_context *context, struct tfl_settings *settings,
     ANeuralNetworksMemory_free(c.constants);
     tfl_view_done(&c.view);
     free(c.is_taken);
+    free(c.outputs);
     return r;
 }
 

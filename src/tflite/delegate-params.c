@@ -21,13 +21,12 @@ static void read_window(struct tfl_options *to, int32_t padding, int32_t stride_
     to->activation = activation;
 }
 
-static void read_conv(struct tfl_options *to, const struct lite_conv *from, int version)
+/* Converters write version 1 for dilated convolutions of floats, too. */
+static void read_conv(struct tfl_options *to, const struct lite_conv *from)
 {
     read_window(to, from->padding, from->stride_w, from->stride_h, from->activation);
-    if (version >= 2) {
-        to->dilation_w = from->dilation_w;
-        to->dilation_h = from->dilation_h;
-    }
+    to->dilation_w = from->dilation_w ? from->dilation_w : 1;
+    to->dilation_h = from->dilation_h ? from->dilation_h : 1;
 }
 
 static void read_depthwise(struct tfl_options *to, const struct lite_depthwise *from, int version)
@@ -192,7 +191,7 @@ void tfl_params_read(struct tfl_operator *op, const void *params, int version)
         return;
     switch (op->code) {
     case TFL_CONV_2D:
-        read_conv(to, params, version);
+        read_conv(to, params);
         break;
     case TFL_DEPTHWISE_CONV_2D:
         read_depthwise(to, params, version);

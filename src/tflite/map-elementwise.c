@@ -77,16 +77,30 @@ static void map_square(struct tfl_builder *b)
     tfl_add1(b, ANEURALNETWORKS_MUL, tfl_output(b, 0), x, x, tfl_i32(b, 0));
 }
 
+/* Of quantized tensors by real numbers: no codes are known that a difference has. */
 static void map_squared_difference(struct tfl_builder *b)
 {
-    uint32_t difference, none = tfl_i32(b, ANEURALNETWORKS_FUSED_NONE);
+    uint32_t difference, square, none = tfl_i32(b, ANEURALNETWORKS_FUSED_NONE);
+    const struct tfl_tensor *y = tfl_out(b, 0);
+    bool is_quantized;
     struct tfl_form form;
 
-    tfl_need(b, tfl_out(b, 0), "no output");
-    form = tfl_form_of(b, tfl_out(b, 0));
+    tfl_need(b, y, "no output");
+    is_quantized = tfl_is_quantized(y);
+    form = tfl_form_of(b, y);
+    if (is_quantized) {
+        form.type = ANEURALNETWORKS_TENSOR_FLOAT32;
+        form.scale = 0;
+        form.zero_point = 0;
+    }
     difference = tfl_temporary(b, &form);
-    tfl_add1(b, ANEURALNETWORKS_SUB, difference, tfl_input(b, 0), tfl_input(b, 1), none);
-    tfl_add1(b, ANEURALNETWORKS_MUL, tfl_output(b, 0), difference, difference, none);
+    square = is_quantized ? tfl_temporary(b, &form) : tfl_output(b, 0);
+    tfl_add1(b, ANEURALNETWORKS_SUB, difference,
+             is_quantized ? tfl_float_of(b, 0) : tfl_input(b, 0),
+             is_quantized ? tfl_float_of(b, 1) : tfl_input(b, 1), none);
+    tfl_add1(b, ANEURALNETWORKS_MUL, square, difference, difference, none);
+    if (is_quantized)
+        tfl_add1(b, ANEURALNETWORKS_QUANTIZE, tfl_output(b, 0), square);
 }
 
 /* cos x = sin(x + pi/2) */

@@ -62,8 +62,9 @@ static bool has_basic_sizes(const struct tfl_builder *b)
     const struct tfl_tensor *weights = tfl_in(b, BASIC_WEIGHTS), *bias = tfl_in(b, BASIC_BIAS);
     uint64_t n_outputs = tfl_in(b, BASIC_OUTPUT)->dimensions[1];
 
-    return weights && weights->data && weights->type == TFL_UINT8 && weights->n_dimensions == 2 &&
-           bias && bias->data && bias->type == TFL_INT32 && bias->n_dimensions == 1 &&
+    return weights && weights->data && !weights->is_sparse && weights->type == TFL_UINT8 &&
+           weights->n_dimensions == 2 && bias && bias->data && !bias->is_sparse &&
+           bias->type == TFL_INT32 && bias->n_dimensions == 1 &&
            weights->dimensions[0] == N_GATES * n_outputs &&
            bias->dimensions[0] == N_GATES * n_outputs &&
            weights->dimensions[1] == n_outputs + tfl_in(b, BASIC_DATA)->dimensions[1];

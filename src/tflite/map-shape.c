@@ -65,6 +65,7 @@ static void map_pad(struct tfl_builder *b)
         return;
     }
     tfl_need(b, x && value && value->data && value->n_bytes, "the padding value is not constant");
+    tfl_need(b, value->type == x->type && !value->is_sparse, "a padding value of another type");
     if (x->type == TFL_FLOAT32) {
         float number;
 

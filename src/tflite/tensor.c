@@ -111,7 +111,8 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
 {
     size_t element = tensor->type == TFL_FLOAT32 ? 4 : tensor->type == TFL_FLOAT16 ? 2 : 1;
     size_t n = tensor->n_bytes / element;
-    float *values = tensor->data ? tfl_keep(b, n * sizeof(*values)) : NULL;
+    bool is_plain = tensor->data && tensor->n_scales <= 1; /* scales of channels are not read */
+    float *values = is_plain ? tfl_keep(b, n * sizeof(*values)) : NULL;
 
     if (!values)
         return NULL;

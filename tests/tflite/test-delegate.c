@@ -8,7 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONV_2D = 3, FULLY_CONNECTED = 9, RELU = 19, RESHAPE = 22, CUSTOM = 32, SEQUENCE_RNN = 35 };
+enum {
+    ADD = 0,
+    CONV_2D = 3,
+    DEQUANTIZE = 6,
+    FULLY_CONNECTED = 9,
+    RELU = 19,
+    RESHAPE = 22,
+    CUSTOM = 32,
+    SEQUENCE_RNN = 35
+};
 
 #define LIST(...) ((const int[]){__VA_ARGS__, -2})
 
@@ -142,29 +151,33 @@ TEST(what_2_9_lacks_is_zero)
 }
 TEST_END
 
-/* A convolution of version 1 has no dilation: the bytes behind its params cannot be read. */
-TEST(params_are_read_up_to_their_version)
+/* Converters give a dilated convolution of floats version 1. */
+TEST(convolutions_of_each_version_are_dilated)
 {
-    static const float filter[] = {2}, zero[] = {0};
-    const struct lite_conv params = {
-        .padding = LITE_PADDING_VALID, .stride_w = 1, .stride_h = 1, .activation = 0};
+    static const float filter[] = {2, 4}, zero[] = {0};
+    const struct lite_conv params = {.padding = LITE_PADDING_VALID,
+                                     .stride_w = 1,
+                                     .stride_h = 1,
+                                     .dilation_w = 2,
+                                     .dilation_h = 1};
     struct lite_delegate *delegate = new_delegate(NULL, NULL);
     struct fake_lite lite;
     int x, w, b, y, n_nodes;
 
     fake_lite_init(&lite, FAKE_2_9);
-    x = fake_lite_tensor(&lite, 4, (const int[]){1, 1, 2, 1}, NULL);
-    w = fake_lite_tensor(&lite, 4, (const int[]){1, 1, 1, 1}, filter);
+    x = fake_lite_tensor(&lite, 4, (const int[]){1, 1, 3, 1}, NULL);
+    w = fake_lite_tensor(&lite, 4, (const int[]){1, 1, 2, 1}, filter);
     b = fake_lite_tensor(&lite, 1, (const int[]){1}, zero);
-    y = fake_lite_tensor(&lite, 4, (const int[]){1, 1, 2, 1}, NULL);
-    fake_lite_node(&lite, CONV_2D, 1, NULL, &params, offsetof(struct lite_conv, dilation_w),
-                   LIST(x, w, b), LIST(y));
+    y = fake_lite_tensor(&lite, 4, (const int[]){1, 1, 1, 1}, NULL);
+    fake_lite_node(&lite, CONV_2D, 1, NULL, &params, sizeof(params), LIST(x, w, b), LIST(y));
     ck_assert_int_eq(fake_lite_apply(&lite, delegate), LITE_OK);
     ck_assert_int_eq(fake_lite_n_delegated(&lite, &n_nodes), 1);
     ck_assert_int_eq(fake_lite_allocate(&lite), LITE_OK);
-    fake_lite_data(&lite, x)[1] = 21;
+    fake_lite_data(&lite, x)[0] = 1;
+    fake_lite_data(&lite, x)[1] = 1000;
+    fake_lite_data(&lite, x)[2] = 10;
     ck_assert_int_eq(fake_lite_invoke(&lite), LITE_OK);
-    ck_assert_float_eq(fake_lite_data(&lite, y)[1], 42);
+    ck_assert_float_eq(fake_lite_data(&lite, y)[0], 42);
     fake_lite_done(&lite);
     free_delegate(delegate);
 }
@@ -332,6 +345,35 @@ TEST(the_largest_partitions_are_kept)
 }
 TEST_END
 
+/* Weights of float16: who reads them stays with TensorFlow Lite, so what makes them of constants
+ * does. */
+TEST(constants_that_others_read_are_made_by_them)
+{
+    static const uint16_t halves[] = {0x4000, 0x4000};
+    static const int32_t none = 0; /* activation */
+    struct lite_delegate *delegate = new_delegate("max_partitions", "1");
+    int tensors[6], n_nodes;
+    struct fake_lite lite;
+
+    fake_lite_init(&lite, FAKE_2_9);
+    for (int i = 0; i < 6; i++)
+        tensors[i] = fake_lite_tensor(&lite, 1, (const int[]){2},
+                                      i == 0 ? (const float *)(const void *)halves : NULL);
+    lite.context->tensors[tensors[0]].type = LITE_FLOAT16;
+    lite.context->tensors[tensors[0]].bytes = sizeof(halves);
+    fake_lite_node(&lite, DEQUANTIZE, 1, NULL, NULL, 0, LIST(tensors[0]), LIST(tensors[1]));
+    fake_lite_node(&lite, RELU, 1, NULL, NULL, 0, LIST(tensors[2]), LIST(tensors[3]));
+    fake_lite_node(&lite, CUSTOM, 1, "Ours", NULL, 0, LIST(tensors[3]), LIST(tensors[4]));
+    fake_lite_node(&lite, ADD, 1, NULL, &none, sizeof(none), LIST(tensors[4], tensors[1]),
+                   LIST(tensors[5]));
+    ck_assert_int_eq(fake_lite_apply(&lite, delegate), LITE_OK);
+    ck_assert_int_eq(fake_lite_n_delegated(&lite, &n_nodes), 1);
+    ck_assert_int_eq(n_nodes, 1); /* the RELU */
+    fake_lite_done(&lite);
+    free_delegate(delegate);
+}
+TEST_END
+
 TEST(the_delegate_may_go_first)
 {
     struct lite_delegate *first = new_delegate(NULL, NULL), *second = new_delegate(NULL, NULL);
@@ -426,8 +468,9 @@ TEST(options_that_are_right_are_taken)
 TEST_END
 
 CHECK_MAIN("delegate", each_release_is_computed_for, what_2_9_lacks_is_zero,
-           params_are_read_up_to_their_version, resized_inputs_are_computed,
+           convolutions_of_each_version_are_dilated, resized_inputs_are_computed,
            a_delegate_that_is_asked_again_takes_the_same_nodes, a_shape_that_fails_is_told,
            unknown_shapes_stay, states_are_kept_between_runs, the_largest_partitions_are_kept,
-           the_delegate_may_go_first, a_host_that_contradicts_itself_is_told,
-           options_that_are_wrong_are_told, options_that_are_right_are_taken)
+           constants_that_others_read_are_made_by_them, the_delegate_may_go_first,
+           a_host_that_contradicts_itself_is_told, options_that_are_wrong_are_told,
+           options_that_are_right_are_taken)

@@ -16,7 +16,8 @@ enum {
     RELU = 19,
     RESHAPE = 22,
     CUSTOM = 32,
-    SEQUENCE_RNN = 35
+    SEQUENCE_RNN = 35,
+    SQUARED_DIFFERENCE = 99,
 };
 
 #define LIST(...) ((const int[]){__VA_ARGS__, -2})
@@ -178,6 +179,40 @@ TEST(convolutions_of_each_version_are_dilated)
     fake_lite_data(&lite, x)[2] = 10;
     ck_assert_int_eq(fake_lite_invoke(&lite), LITE_OK);
     ck_assert_float_eq(fake_lite_data(&lite, y)[0], 42);
+    fake_lite_done(&lite);
+    free_delegate(delegate);
+}
+TEST_END
+
+/* A difference has codes of its own: 3 - 5 is not one of the output's, which begin at 0. */
+TEST(squares_of_quantized_differences_are_right)
+{
+    struct lite_delegate *delegate = new_delegate(NULL, NULL);
+    struct fake_lite lite;
+    int tensors[3], n_nodes;
+    const int8_t *squares;
+
+    fake_lite_init(&lite, FAKE_2_9);
+    for (int i = 0; i < 3; i++) {
+        struct lite_tensor *tensor;
+
+        tensors[i] = fake_lite_tensor(&lite, 1, (const int[]){2}, NULL);
+        tensor = &lite.context->tensors[tensors[i]];
+        tensor->type = LITE_INT8;
+        tensor->bytes = 2;
+        tensor->params = (struct lite_scale){1, i == 2 ? -128 : 0};
+    }
+    fake_lite_node(&lite, SQUARED_DIFFERENCE, 1, NULL, NULL, 0, LIST(tensors[0], tensors[1]),
+                   LIST(tensors[2]));
+    ck_assert_int_eq(fake_lite_apply(&lite, delegate), LITE_OK);
+    ck_assert_int_eq(fake_lite_n_delegated(&lite, &n_nodes), 1);
+    ck_assert_int_eq(fake_lite_allocate(&lite), LITE_OK);
+    memcpy(fake_lite_data(&lite, tensors[0]), (const int8_t[]){3, 9}, 2);
+    memcpy(fake_lite_data(&lite, tensors[1]), (const int8_t[]){5, 4}, 2);
+    ck_assert_int_eq(fake_lite_invoke(&lite), LITE_OK);
+    squares = (const int8_t *)fake_lite_data(&lite, tensors[2]);
+    ck_assert_int_eq(squares[0], 4 - 128);
+    ck_assert_int_eq(squares[1], 25 - 128);
     fake_lite_done(&lite);
     free_delegate(delegate);
 }
@@ -468,9 +503,9 @@ TEST(options_that_are_right_are_taken)
 TEST_END
 
 CHECK_MAIN("delegate", each_release_is_computed_for, what_2_9_lacks_is_zero,
-           convolutions_of_each_version_are_dilated, resized_inputs_are_computed,
-           a_delegate_that_is_asked_again_takes_the_same_nodes, a_shape_that_fails_is_told,
-           unknown_shapes_stay, states_are_kept_between_runs, the_largest_partitions_are_kept,
-           constants_that_others_read_are_made_by_them, the_delegate_may_go_first,
-           a_host_that_contradicts_itself_is_told, options_that_are_wrong_are_told,
-           options_that_are_right_are_taken)
+           convolutions_of_each_version_are_dilated, squares_of_quantized_differences_are_right,
+           resized_inputs_are_computed, a_delegate_that_is_asked_again_takes_the_same_nodes,
+           a_shape_that_fails_is_told, unknown_shapes_stay, states_are_kept_between_runs,
+           the_largest_partitions_are_kept, constants_that_others_read_are_made_by_them,
+           the_delegate_may_go_first, a_host_that_contradicts_itself_is_told,
+           options_that_are_wrong_are_told, options_that_are_right_are_taken)

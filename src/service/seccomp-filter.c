@@ -294,8 +294,8 @@ static int fill_allowed(scmp_filter_ctx filter, const struct nn_grants *grants, 
 }
 
 /* Commands of sockets: SIOCSPGRP, FIOSETOWN, and what asks for the machine's network, also one
- * that was passed from another network namespace; those of wireless networks (SIOCIWFIRST of
- * linux/wireless.h). */
+ * that was passed from another network namespace; those of wireless networks (from
+ * SIOCIWFIRST on). */
 #define IOCTL_TYPE       0xff00
 #define SOCKET_COMMAND   SCMP_CMP_MASKED_EQ, IOCTL_TYPE, (SIOCSPGRP & IOCTL_TYPE)
 #define WIRELESS_COMMAND SCMP_CMP_MASKED_EQ, IOCTL_TYPE, 0x8b00

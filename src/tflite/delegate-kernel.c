@@ -206,8 +206,10 @@ int tfl_kernel_prepare(struct tfl_kernel *kernel, struct lite_context *context,
     bool is_same;
     int r;
 
-    snprintf(message->text, sizeof(message->text), "out of memory");
     r = tfl_view_update(context, &kernel->view, &is_same);
+    if (r)
+        snprintf(message->text, sizeof(message->text), "%s",
+                 r == -ENOMEM ? "out of memory" : "a tensor that cannot be read");
     if (r || (is_same && !kernel->is_stale))
         return r;
     drop_compilation(kernel);

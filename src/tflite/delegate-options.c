@@ -14,7 +14,9 @@ struct choice {
     int32_t value;
 };
 
-static const struct choice flags[] = {{"true", 1}, {"false", 0}, {"1", 1}, {"0", 0}, {NULL, 0}};
+/* Python gives its own words for what is true. */
+static const struct choice flags[] = {{"true", 1}, {"false", 0}, {"1", 1}, {"0", 0},
+                                      {"True", 1}, {"False", 0}, {NULL, 0}};
 static const struct choice modes[] = {{"embedded", NNHAL_WAY_EMBEDDED},
                                       {"private", NNHAL_WAY_PRIVATE},
                                       {"service", NNHAL_WAY_SERVICE},

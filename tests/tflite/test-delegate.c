@@ -464,8 +464,8 @@ TEST(options_that_are_wrong_are_told)
         {"mode", "remote", "possible are embedded, private, service"},
         {"preference", "fast", "possible are low-power, fast-single-answer, sustained-speed"},
         {"priority", "99", "possible are low, medium, high"},
-        {"allow_fp16", "maybe", "possible are true, false, 1, 0"},
-        {"verbose", "2", "possible are true, false, 1, 0"},
+        {"allow_fp16", "maybe", "possible are true, false, 1, 0, True, False"},
+        {"verbose", "2", "possible are true, false, 1, 0, True, False"},
         {"max_partitions", "-1", "possible are 0 (any number) and numbers up to"},
         {"max_partitions", "3x", "possible are 0 (any number) and numbers up to"},
         {"cache_dir", "/tmp", "cache_dir and model_token go together"},
@@ -483,9 +483,10 @@ TEST_END
 TEST(options_that_are_right_are_taken)
 {
     static const char *const cases[][2] = {
-        {"device", "nnhal-cpu"},     {"device", "none,cpu"}, {"mode", "embedded"},
-        {"preference", "low-power"}, {"priority", "low"},    {"allow_fp16", "true"},
-        {"max_partitions", "0"},     {"verbose", "0"},       {"device", "nnapi-reference"},
+        {"device", "nnhal-cpu"},       {"device", "none,cpu"}, {"mode", "embedded"},
+        {"preference", "low-power"},   {"priority", "low"},    {"allow_fp16", "true"},
+        {"max_partitions", "0"},       {"allow_fp16", "True"}, {"verbose", "0"},
+        {"device", "nnapi-reference"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

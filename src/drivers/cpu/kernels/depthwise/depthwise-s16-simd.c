@@ -316,9 +316,9 @@ NN_INLINE void store_groups(uint8_t *const to[4], nn_vector_i32 codes)
     __m128i high = _mm256_extracti128_si256((__m256i)codes, 1);
 
     _mm_storel_epi64((void *)to[0], low);
-    _mm_storeh_pd((void *)to[1], (__m128d)low);
+    _mm_storel_epi64((void *)to[1], _mm_unpackhi_epi64(low, low));
     _mm_storel_epi64((void *)to[2], high);
-    _mm_storeh_pd((void *)to[3], (__m128d)high);
+    _mm_storel_epi64((void *)to[3], _mm_unpackhi_epi64(high, high));
 #endif
 }
 

@@ -82,6 +82,9 @@ const struct tfl_tensor *tfl_out(const struct tfl_builder *b, uint32_t i);
 /* tfl_form_of() - the operand type that a tensor becomes. */
 struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor);
 
+/* tfl_float_form_of() - the same in float32, for what is computed of the real numbers. */
+struct tfl_form tfl_float_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor);
+
 /* tfl_input(), tfl_output() - the operand of the operation's i-th input or output;
  * a constant gets its value. An input that is left out becomes an operand of
  * type without value. */

@@ -77,30 +77,33 @@ static void map_square(struct tfl_builder *b)
     tfl_add1(b, ANEURALNETWORKS_MUL, tfl_output(b, 0), x, x, tfl_i32(b, 0));
 }
 
+/* Squares x - y, which has form. */
+static void square_difference(struct tfl_builder *b, uint32_t x, uint32_t y,
+                              const struct tfl_form *form, uint32_t result)
+{
+    uint32_t difference = tfl_temporary(b, form), none = tfl_i32(b, ANEURALNETWORKS_FUSED_NONE);
+
+    tfl_add1(b, ANEURALNETWORKS_SUB, difference, x, y, none);
+    tfl_add1(b, ANEURALNETWORKS_MUL, result, difference, difference, none);
+}
+
 /* Of quantized tensors by real numbers: no codes are known that a difference has. */
 static void map_squared_difference(struct tfl_builder *b)
 {
-    uint32_t difference, square, none = tfl_i32(b, ANEURALNETWORKS_FUSED_NONE);
     const struct tfl_tensor *y = tfl_out(b, 0);
-    bool is_quantized;
     struct tfl_form form;
+    uint32_t square;
 
     tfl_need(b, y, "no output");
-    is_quantized = tfl_is_quantized(y);
-    form = tfl_form_of(b, y);
-    if (is_quantized) {
-        form.type = ANEURALNETWORKS_TENSOR_FLOAT32;
-        form.scale = 0;
-        form.zero_point = 0;
+    if (!tfl_is_quantized(y)) {
+        form = tfl_form_of(b, y);
+        square_difference(b, tfl_input(b, 0), tfl_input(b, 1), &form, tfl_output(b, 0));
+        return;
     }
-    difference = tfl_temporary(b, &form);
-    square = is_quantized ? tfl_temporary(b, &form) : tfl_output(b, 0);
-    tfl_add1(b, ANEURALNETWORKS_SUB, difference,
-             is_quantized ? tfl_float_of(b, 0) : tfl_input(b, 0),
-             is_quantized ? tfl_float_of(b, 1) : tfl_input(b, 1), none);
-    tfl_add1(b, ANEURALNETWORKS_MUL, square, difference, difference, none);
-    if (is_quantized)
-        tfl_add1(b, ANEURALNETWORKS_QUANTIZE, tfl_output(b, 0), square);
+    form = tfl_float_form_of(b, y);
+    square = tfl_temporary(b, &form);
+    square_difference(b, tfl_float_of(b, 0), tfl_float_of(b, 1), &form, square);
+    tfl_add1(b, ANEURALNETWORKS_QUANTIZE, tfl_output(b, 0), square);
 }
 
 /* cos x = sin(x + pi/2) */

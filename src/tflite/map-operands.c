@@ -13,6 +13,16 @@ uint32_t tfl_activation(struct tfl_builder *b)
     return tfl_i32(b, activation);
 }
 
+struct tfl_form tfl_float_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor)
+{
+    struct tfl_form form = tfl_form_of(b, tensor);
+
+    form.type = ANEURALNETWORKS_TENSOR_FLOAT32;
+    form.scale = 0;
+    form.zero_point = 0;
+    return form;
+}
+
 uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input)
 {
     const struct tfl_tensor *tensor = tfl_in(b, input);
@@ -21,10 +31,7 @@ uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input)
 
     if (!tensor || tfl_is_float(tensor))
         return tfl_input(b, input);
-    form = tfl_form_of(b, tensor);
-    form.type = ANEURALNETWORKS_TENSOR_FLOAT32;
-    form.scale = 0;
-    form.zero_point = 0;
+    form = tfl_float_form_of(b, tensor);
     if (tensor->data) {
         size_t n = 0;
         const float *values = tfl_read_f32(b, tensor, &n);

@@ -35,10 +35,7 @@ static void map_mean(struct tfl_builder *b)
         tfl_add1(b, ANEURALNETWORKS_MEAN, tfl_output(b, 0), tfl_input(b, 0), list, keep);
         return;
     }
-    form = tfl_form_of(b, y);
-    form.type = ANEURALNETWORKS_TENSOR_FLOAT32;
-    form.scale = 0;
-    form.zero_point = 0;
+    form = tfl_float_form_of(b, y);
     mean = tfl_temporary(b, &form);
     tfl_add1(b, ANEURALNETWORKS_MEAN, mean, tfl_float_of(b, 0), list, keep);
     tfl_add1(b, ANEURALNETWORKS_QUANTIZE, tfl_output(b, 0), mean);

@@ -132,50 +132,58 @@ static void compute(ANeuralNetworksCompilation *compilation, const ANeuralNetwor
     ANeuralNetworksExecution_free(execution);
 }
 
-/* EXP on partial-0, ABS on partial-1: the input and the output concern one each. */
-TEST(a_memory_that_one_part_uses_lies_in_its_device)
-{
+/* A chain whose EXP partial-0 computes and whose ABS partial-1, and the memories of its ends. */
+struct chain {
+    ANeuralNetworksModel *model;
     ANeuralNetworksCompilation *compilation;
     ANeuralNetworksMemory *input, *output;
-    ANeuralNetworksModel *model;
+};
 
+static void chain_init(struct chain *chain, const char *operations)
+{
     split_rules("0:only=EXP;1:only=ABS");
-    model = make_chain("ea");
-    compilation = split_compile(model, 2);
-    ck_assert_uint_eq(split_count_parts(compilation), 2);
-    input = make_memory(&(const struct use){compilation, false, 0}, 1);
-    output = make_memory(&(const struct use){compilation, true, 1}, 1);
-    ck_assert(fill(input));
-    compute(compilation, input, output, 1, 2);
-    expect(output, "ea");
-    ck_assert(fill(output));
-    ANeuralNetworksMemory_free(input);
-    ANeuralNetworksMemory_free(output);
-    ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
+    chain->model = make_chain(operations);
+    chain->compilation = split_compile(chain->model, 2);
+}
+
+static void chain_done(struct chain *chain)
+{
+    ANeuralNetworksMemory_free(chain->input);
+    ANeuralNetworksMemory_free(chain->output);
+    ANeuralNetworksCompilation_free(chain->compilation);
+    ANeuralNetworksModel_free(chain->model);
+}
+
+/* The input and the output concern one part each. */
+TEST(a_memory_that_one_part_uses_lies_in_its_device)
+{
+    struct chain chain;
+
+    chain_init(&chain, "ea");
+    ck_assert_uint_eq(split_count_parts(chain.compilation), 2);
+    chain.input = make_memory(&(const struct use){chain.compilation, false, 0}, 1);
+    chain.output = make_memory(&(const struct use){chain.compilation, true, 1}, 1);
+    ck_assert(fill(chain.input));
+    compute(chain.compilation, chain.input, chain.output, 1, 2);
+    expect(chain.output, "ea");
+    ck_assert(fill(chain.output));
+    chain_done(&chain);
 }
 TEST_END
 
 /* The result of EXP is an output, and ABS reads it on the other device. */
 TEST(a_memory_that_two_parts_use_is_shared)
 {
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksMemory *input, *output;
-    ANeuralNetworksModel *model;
+    struct chain chain;
 
-    split_rules("0:only=EXP;1:only=ABS");
-    model = make_chain("ea");
-    compilation = split_compile(model, 2);
-    input = make_memory(&(const struct use){compilation, false, 0}, 1);
-    output = make_memory(&(const struct use){compilation, true, 0}, 1);
-    fill(input);
-    compute(compilation, input, output, 0, 2);
-    expect(output, "e");
-    ck_assert(!fill(output));
-    ANeuralNetworksMemory_free(input);
-    ANeuralNetworksMemory_free(output);
-    ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
+    chain_init(&chain, "ea");
+    chain.input = make_memory(&(const struct use){chain.compilation, false, 0}, 1);
+    chain.output = make_memory(&(const struct use){chain.compilation, true, 0}, 1);
+    fill(chain.input);
+    compute(chain.compilation, chain.input, chain.output, 0, 2);
+    expect(chain.output, "e");
+    ck_assert(!fill(chain.output));
+    chain_done(&chain);
 }
 TEST_END
 
@@ -210,24 +218,19 @@ TEST_END
 /* partial-0 computes before and after partial-1: both of its parts have the memory. */
 TEST(two_parts_of_one_device_share_its_memory)
 {
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksMemory *input, *output;
-    ANeuralNetworksModel *model;
+    struct chain chain;
 
-    split_rules("0:only=EXP;1:only=ABS");
-    model = make_chain("eae");
-    compilation = split_compile(model, 2);
-    ck_assert_uint_eq(split_count_parts(compilation), 3);
-    input = make_memory((const struct use[]){{compilation, false, 0}, {compilation, true, 2}}, 2);
-    output = make_memory((const struct use[]){{compilation, false, 0}, {compilation, true, 2}}, 2);
-    ck_assert(fill(input));
-    compute(compilation, input, output, 2, 3);
-    expect(output, "eae");
-    ck_assert(fill(output));
-    ANeuralNetworksMemory_free(input);
-    ANeuralNetworksMemory_free(output);
-    ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
+    chain_init(&chain, "eae");
+    ck_assert_uint_eq(split_count_parts(chain.compilation), 3);
+    chain.input = make_memory(
+        (const struct use[]){{chain.compilation, false, 0}, {chain.compilation, true, 2}}, 2);
+    chain.output = make_memory(
+        (const struct use[]){{chain.compilation, false, 0}, {chain.compilation, true, 2}}, 2);
+    ck_assert(fill(chain.input));
+    compute(chain.compilation, chain.input, chain.output, 2, 3);
+    expect(chain.output, "eae");
+    ck_assert(fill(chain.output));
+    chain_done(&chain);
 }
 TEST_END
 

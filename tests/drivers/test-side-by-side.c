@@ -68,62 +68,70 @@ static void check_output(const float *out)
         ck_assert_float_eq_tol(out[i], expf(input[i]) + fabsf(input[i]), 1e-4f);
 }
 
+/* The model that two devices compute at once. */
+struct diamond {
+    ANeuralNetworksModel *model;
+    ANeuralNetworksCompilation *compilation;
+};
+
+static void diamond_init(struct diamond *diamond)
+{
+    split_rules(DIAMOND);
+    diamond->model = make_diamond();
+    diamond->compilation = split_compile(diamond->model, 3);
+}
+
+static void diamond_done(struct diamond *diamond)
+{
+    ANeuralNetworksCompilation_free(diamond->compilation);
+    ANeuralNetworksModel_free(diamond->model);
+}
+
 TEST(two_devices_compute_at_once)
 {
-    ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution;
-    ANeuralNetworksModel *model;
+    struct diamond diamond;
     float out[N];
 
-    split_rules(DIAMOND);
-    model = make_diamond();
-    compilation = split_compile(model, 3);
-    ck_assert_uint_eq(split_count_parts(compilation), 3);
+    diamond_init(&diamond);
+    ck_assert_uint_eq(split_count_parts(diamond.compilation), 3);
     hold();
-    execution = start(compilation, out);
+    execution = start(diamond.compilation, out);
     OK(ANeuralNetworksExecution_compute(execution));
     check_output(out);
     ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
+    diamond_done(&diamond);
 }
 TEST_END
 
 TEST(two_parts_of_a_burst_compute_at_once)
 {
-    ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution;
     ANeuralNetworksBurst *burst = NULL;
-    ANeuralNetworksModel *model;
+    struct diamond diamond;
     float out[N];
 
-    split_rules(DIAMOND);
-    model = make_diamond();
-    compilation = split_compile(model, 3);
+    diamond_init(&diamond);
     hold();
-    execution = start(compilation, out);
-    OK(ANeuralNetworksBurst_create(compilation, &burst));
+    execution = start(diamond.compilation, out);
+    OK(ANeuralNetworksBurst_create(diamond.compilation, &burst));
     OK(ANeuralNetworksExecution_burstCompute(execution, burst));
     check_output(out);
     ANeuralNetworksBurst_free(burst);
     ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
+    diamond_done(&diamond);
 }
 TEST_END
 
 /* Whichever of the two it is, and what its device said is what is told. */
 TEST(a_part_that_fails_beside_another_fails_the_whole)
 {
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksModel *model;
+    struct diamond diamond;
     float out[N];
 
-    split_rules(DIAMOND);
-    model = make_diamond();
-    compilation = split_compile(model, 3);
+    diamond_init(&diamond);
     for (uint32_t i = 0; i < 2; i++) {
-        ANeuralNetworksExecution *execution = start(compilation, out);
+        ANeuralNetworksExecution *execution = start(diamond.compilation, out);
         char why[256];
 
         split_rules(DIAMOND ";%u:fail=execute", i);
@@ -132,8 +140,7 @@ TEST(a_part_that_fails_beside_another_fails_the_whole)
         ck_assert_ptr_nonnull(strstr(why, "told not to execute"));
         ANeuralNetworksExecution_free(execution);
     }
-    ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
+    diamond_done(&diamond);
 }
 TEST_END
 
@@ -143,14 +150,11 @@ TEST(many_executions_in_parts_all_end)
     static float out[N_AT_ONCE][N];
     ANeuralNetworksExecution *executions[N_AT_ONCE];
     ANeuralNetworksEvent *events[N_AT_ONCE];
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksModel *model;
+    struct diamond diamond;
 
-    split_rules(DIAMOND);
-    model = make_diamond();
-    compilation = split_compile(model, 3);
+    diamond_init(&diamond);
     for (uint32_t i = 0; i < N_AT_ONCE; i++) {
-        executions[i] = start(compilation, out[i]);
+        executions[i] = start(diamond.compilation, out[i]);
         OK(ANeuralNetworksExecution_startCompute(executions[i], &events[i]));
     }
     for (uint32_t i = 0; i < N_AT_ONCE; i++) {
@@ -159,8 +163,7 @@ TEST(many_executions_in_parts_all_end)
         ANeuralNetworksEvent_free(events[i]);
         ANeuralNetworksExecution_free(executions[i]);
     }
-    ANeuralNetworksCompilation_free(compilation);
-    ANeuralNetworksModel_free(model);
+    diamond_done(&diamond);
 }
 TEST_END
 

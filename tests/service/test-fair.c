@@ -178,10 +178,9 @@ static void become(uid_t user)
         _exit(2);
 }
 
-/* A process that waits for the word to begin and then has one connection. */
-static pid_t start_asker(int begin_fd, uid_t user, const struct load *load)
+/* A process of the user's that waits for the word to begin. Returns: its number; 0 in it. */
+static pid_t start_process(int begin_fd, uid_t user)
 {
-    struct asker askers[MAX_THREADS];
     pid_t pid = fork();
     char byte;
 
@@ -191,6 +190,17 @@ static pid_t start_asker(int begin_fd, uid_t user, const struct load *load)
     become(user);
     if (read(begin_fd, &byte, 1) != 1)
         _exit(1);
+    return 0;
+}
+
+/* Once it may begin it has one connection. */
+static pid_t start_asker(int begin_fd, uid_t user, const struct load *load)
+{
+    struct asker askers[MAX_THREADS];
+    pid_t pid = start_process(begin_fd, user);
+
+    if (pid > 0)
+        return pid;
     for (size_t i = 0; i < (load->kind == BURSTS ? 1 : load->n_threads); i++) {
         askers[i] = (struct asker){.load = load,
                                    .hal = i == 0 ? stand_dial(&stand) : askers[0].hal};
@@ -226,15 +236,10 @@ static void call_often(void)
 
 static pid_t start_caller(int begin_fd, uid_t user)
 {
-    pid_t pid = fork();
-    char byte;
+    pid_t pid = start_process(begin_fd, user);
 
-    ck_assert_int_ge(pid, 0);
     if (pid > 0)
         return pid;
-    become(user);
-    if (read(begin_fd, &byte, 1) != 1)
-        _exit(1);
     call_often();
     _exit(1);
 }
@@ -414,15 +419,10 @@ static void await_count(const _Atomic uint32_t *counter, uint32_t n)
 /* A process with some connections, of each of which the driver holds a model. */
 static pid_t start_holder(int begin_fd, uid_t user, size_t n_connections)
 {
-    pid_t pid = fork();
-    char byte;
+    pid_t pid = start_process(begin_fd, user);
 
-    ck_assert_int_ge(pid, 0);
     if (pid > 0)
         return pid;
-    become(user);
-    if (read(begin_fd, &byte, 1) != 1)
-        _exit(1);
     for (size_t i = 0; i < n_connections; i++) {
         struct desk *desk = calloc(1, sizeof(*desk));
 

@@ -191,7 +191,7 @@ void nn_workspace_done(struct nn_workspace *workspace, const struct nn_meter *me
     nn_meter_uncharge(meter, workspace->n_tensors * sizeof(*workspace->tensors));
 }
 
-/* Under the program's lock, for the plan's sake. */
+/* Under the program's lock if it has a plan. */
 static void seat_free(struct nn_seat *seat, const struct nn_meter *meter)
 {
     nn_workspace_done(&seat->workspace, meter);
@@ -266,11 +266,18 @@ void nn_program_put_seat(struct nn_program *program, struct nn_seat *seat)
                                     __ATOMIC_RELAXED))
         return;
     pthread_mutex_lock(&program->lock);
-    seat->next = program->spare_seats;
-    program->spare_seats = seat;
-    program->n_spare_seats++;
-    trim_seats(program, NN_PROGRAM_MAX_SPARE + program->n_bursts);
+    if (program->n_spare_seats + 1 < NN_PROGRAM_MAX_SPARE + program->n_bursts) {
+        seat->next = program->spare_seats;
+        program->spare_seats = seat;
+        program->n_spare_seats++;
+        seat = NULL;
+    } else if (seat->plan) {
+        nn_program_unref_plan(seat->plan);
+        seat->plan = NULL;
+    }
     pthread_mutex_unlock(&program->lock);
+    if (seat)
+        seat_free(seat, program->meter);
 }
 
 int nn_program_get_seat_plan(struct nn_program *program, struct nn_seat *seat,

@@ -81,10 +81,7 @@ bool nn_conv_has_dims(const struct nn_kernel_step *step, const struct nn_conv_sh
  * nothing, but the sum of anything tells checkers of memory nothing either. */
 static void slack_fill(const struct nn_conv_stage *stage)
 {
-    const struct nn_conv_image *image = stage->image;
-    size_t n = image->n * image->h * image->w * image->c;
-
-    memset(stage->staged + n * stage->bytes, stage->fill, NN_CONV_SLACK);
+    memset(stage->staged + stage->image->bytes - NN_CONV_SLACK, stage->fill, NN_CONV_SLACK);
 }
 
 void nn_conv_stage_rows(void *ctx, size_t begin, size_t end, unsigned worker)

@@ -109,7 +109,8 @@ int nnhal_device_calibrate(ANeuralNetworksDevice *device);
  * plain C on one thread is counted with ("conv-float32": the smaller, the faster). */
 struct nnhal_figure {
     size_t size;
-    uint64_t value;   /* 0: not measured: the device does not take that */
+    uint64_t value;   /* 0: none: the device does not take that, failed or was too slow, or
+                       * took too little time to be told from the call */
     const char *name; /* lives as long as the process */
 };
 

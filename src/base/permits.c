@@ -469,7 +469,7 @@ void nn_permit_open(struct nn_permit *permit, struct nn_permits *permits, uint64
     pthread_mutex_unlock(&permits->lock);
 }
 
-void nn_permit_close(struct nn_permit *permit)
+void nn_permit_end(struct nn_permit *permit)
 {
     uint64_t now_ns;
 
@@ -483,11 +483,6 @@ void nn_permit_close(struct nn_permit *permit)
     permits_settle(permit->permits, now_ns);
     pthread_mutex_unlock(&permit->permits->lock);
     permit->user = NULL;
-}
-
-void nn_permit_end(struct nn_permit *permit)
-{
-    nn_permit_close(permit);
 }
 
 void nn_permit_set_priority(struct nn_permit *permit, enum nn_jobs_priority priority)

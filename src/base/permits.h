@@ -69,16 +69,14 @@ size_t nn_permits_n_waiting(struct nn_permits *permits, uint64_t user);
 void nn_permit_begin(struct nn_permit *permit, struct nn_permits *permits, uint64_t user,
                      enum nn_jobs_priority priority);
 
-/* nn_permit_end() - the same thread leaves, last of all; threads that did not leave are counted
- * no more. */
-void nn_permit_end(struct nn_permit *permit);
-
 /* nn_permit_open() - work of a user that begins on no thread yet: as nn_permit_begin(), but no
- * thread enters, and none waits. nn_permit_close() - when no thread is to enter any more; as
- * nn_permit_end(). */
+ * thread enters, and none waits. */
 void nn_permit_open(struct nn_permit *permit, struct nn_permits *permits, uint64_t user,
                     enum nn_jobs_priority priority);
-void nn_permit_close(struct nn_permit *permit);
+
+/* nn_permit_end() - no thread is to enter any more. The thread that began is the last to leave; those
+ * that did not leave are counted no more. */
+void nn_permit_end(struct nn_permit *permit);
 
 /* nn_permit_set_priority() - while one thread has entered. */
 void nn_permit_set_priority(struct nn_permit *permit, enum nn_jobs_priority priority);

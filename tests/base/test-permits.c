@@ -495,11 +495,11 @@ TEST(opened_work_counts_from_its_first_thread)
     ck_assert_uint_eq(nn_permits_n_running(permits, A), 1);
     nn_permit_leave(&permit);
     ck_assert_uint_eq(nn_permits_n_running(permits, A), 0);
-    nn_permit_close(&permit);
+    nn_permit_end(&permit);
     ck_assert_ptr_null(nn_permit_is_wanted(&permit));
     nn_permit_open(&permit, NULL, A, NN_JOBS_MEDIUM);
     ck_assert_ptr_null(nn_permit_is_wanted(&permit));
-    nn_permit_close(&permit);
+    nn_permit_end(&permit);
     nn_permits_free(permits);
 }
 TEST_END
@@ -522,7 +522,7 @@ TEST(who_leaves_too_often_or_never_is_counted_right)
     nn_permit_enter(&permit);
     nn_permit_enter(&permit);
     ck_assert_uint_eq(nn_permits_n_running(permits, A), 2);
-    nn_permit_close(&permit);
+    nn_permit_end(&permit);
     ck_assert_uint_eq(nn_permits_n_running(permits, A), 0);
     nn_permits_free(permits);
 }

@@ -15,7 +15,7 @@ void nn_build_id_of(const struct nnhal_driver *driver, struct nn_hash *ret_epoch
  * $NNHAL_STATE_PATH, else $XDG_STATE_HOME/nnhal, else /var/lib/nnhal (root) or
  * ~/.local/state/nnhal. It is told by the module, a path without links, and not by what the driver
  * in it calls itself: no driver gets what another one keeps. One that is in no module (NULL) is
- * told by its name. Not made here.
+ * told by its name; "figures" is the runtime's own (calibration). Not made here.
  * Returns: 0 with a string to be freed, -ENOENT, -ENOMEM. */
 int nn_state_folder(const char *module, const char *driver, char **ret_path);
 

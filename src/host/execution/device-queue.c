@@ -132,7 +132,7 @@ static uint32_t run_judge(struct nn_call *call, struct nn_device_run *run, uint3
 /* Gives up what the driver was to use; the last use of run. */
 static void run_finish(struct nn_device_run *run, const struct nn_fenced_end *end)
 {
-    nn_permit_close(&run->permit);
+    nn_permit_end(&run->permit);
     nn_quota_release(&run->charge);
     nn_fence_watcher_finish(run->fenced, end);
 }

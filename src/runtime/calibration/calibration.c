@@ -139,14 +139,13 @@ static bool is_seen(uint64_t time_ns, uint64_t launch_ns)
 static uint64_t to_value(enum nn_rt_figure figure, uint64_t time_ns, uint64_t launch_ns,
                          double work)
 {
-    const double mib = 4; /* of what MOVE's probe brings */
     double left_ns = time_ns > launch_ns ? (double)(time_ns - launch_ns) : 1;
     double value;
 
     if (figure != NN_RT_FIGURE_MOVE && !is_seen(time_ns, launch_ns))
         return 0;
     if (figure == NN_RT_FIGURE_MOVE)
-        value = left_ns / mib;
+        value = left_ns / NN_RT_PROBE_MOVED_MIB;
     else if (figure == NN_RT_FIGURE_WHILE)
         value = left_ns / NN_RT_PROBE_TURNS / work * MILLIONTHS;
     else

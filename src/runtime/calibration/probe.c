@@ -15,7 +15,7 @@ enum {
     ROWS = 8,      /* of the matrix */
     WIDTH = 512,
     N_OTHER = 1 << 17,
-    N_MOVED = 1 << 20,
+    N_MOVED = NN_RT_PROBE_MOVED_MIB << 18, /* floats */
 };
 
 /* A model on its way; r: the first failure, after which nothing more is done. */

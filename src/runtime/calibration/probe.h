@@ -14,6 +14,9 @@
 /* How often WHILE's probe turns. */
 #define NN_RT_PROBE_TURNS 64
 
+/* What the probe of moving brings. */
+#define NN_RT_PROBE_MOVED_MIB 4
+
 struct nn_rt_probe {
     ANeuralNetworksModel *branches[2]; /* of IF and WHILE; NULL: none */
     ANeuralNetworksModel *model;       /* finished */

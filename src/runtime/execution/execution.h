@@ -3,9 +3,10 @@
  *
  *                 begin, all set                   end
  *     PREPARATION ---------------> COMPUTATION ---------> COMPLETED
- *          |                            ^                    |
- *          | begin, something missing   +--------------------+ begin, reusable
- *          +-----------------------------------------------> | (BAD_DATA)
+ *                                       ^                    |
+ *                                       +--------------------+ begin, reusable
+ *
+ * A begin with something missing ends at once in COMPLETED (BAD_DATA).
  *
  * nn_rt_execution_begin() and nn_rt_execution_complete() alone change the state, by one
  * exchange and one store; between them the computation belongs to one thread, which needs no

@@ -50,8 +50,8 @@ void nn_rt_implicit_burst_init(struct nn_rt_implicit_burst *implicit);
  * In a forked child it stays. */
 void nn_rt_implicit_burst_done(struct nn_rt_implicit_burst *implicit, bool is_foreign);
 
-/* nn_rt_implicit_burst_take() - the channel for one computation; may open it, which blocks
- * for a call. Returns: NULL if there is none, or another thread has it. */
+/* nn_rt_implicit_burst_take() - the channel for one computation on a connection, whose pace has begun;
+ * may open it, which blocks for a call. Returns: NULL if there is none, or another thread has it. */
 struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_implicit_burst *implicit,
                                                 const struct nn_rt_pace *pace,
                                                 const struct nn_rt_channel_params *params);
@@ -60,7 +60,8 @@ struct nn_rt_channel *nn_rt_implicit_burst_take(struct nn_rt_implicit_burst *imp
 void nn_rt_implicit_burst_give(struct nn_rt_implicit_burst *implicit,
                                const struct nn_rt_pace *pace);
 
-/* nn_rt_pace_begin(), nn_rt_pace_end() - around each call. */
+/* nn_rt_pace_begin() - before each attempt that could use a channel; the last one counts.
+ * nn_rt_pace_end() - once, after a call that has begun. */
 void nn_rt_pace_begin(struct nn_rt_pace *pace);
 void nn_rt_pace_end(struct nn_rt_pace *pace);
 

@@ -201,7 +201,7 @@ static void free_buffer(struct nn_rt_domain *domain)
 
 /* -- making and ending ------------------------------------------------------------------ */
 
-/* Whether more than one device is to use it. */
+/* Whether more than one device is to use it, or a compilation is computed in parts. */
 static bool has_several_devices(const struct nn_rt_roles *roles)
 {
     for (uint32_t i = 0; i < roles->n_roles; i++)

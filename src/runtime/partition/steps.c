@@ -44,7 +44,7 @@ struct nn_rt_steps {
     ANeuralNetworksExecution **steps; /* per part; NULL: it is not computed */
     struct step *order;               /* of the parts, by wave */
     struct nn_rt_errand **errands;    /* of those that are computed together */
-    struct nn_rt_remnant *remnants;   /* the same; none: none was needed */
+    struct nn_rt_remnant *remnants;   /* per part; none: none was needed */
     struct nn_rt_places places;       /* of values */
     uint64_t *sizes;                  /* per value, that are known before anything is computed */
     struct nn_rt_value *known;        /* per operand */

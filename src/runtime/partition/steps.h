@@ -3,21 +3,15 @@
  *
  * Each part is an execution of its own compilation, so that recovery, bursts and
  * fallback of a part are those of any execution. What the application has set goes to
- * the parts as it is. Values between parts lie in shared memory: one arena, in which
- * two values share a place if no wave needs both, is laid out when the arguments are
- * known.
- *
- * A value whose size cannot be known before its part is computed has a memory of
- * its own, with room for several times what its part reads; memory that is not written takes no
- * space. Where even that does not suffice, the shape is known then and the part is computed once
+ * the parts as it is. Values between parts lie where places.h says. Where the room of a value whose
+ * size could not be known does not suffice, its shape is known then and the part is computed once
  * more. What was computed is read to know the shapes that depend on it.
  *
  * Devices cannot be given an empty tensor as an input. A part all of whose
  * outputs are empty is not computed; of another that reads an empty value its remnant is
  * (remnant.h); where it has none, the model has to be computed whole.
- * Parts of one wave that are large enough are computed side by side (wave.h), where the devices, not
- * the machine's CPUs, are what there is to wait for. All else is done by the thread that owns the
- * computation, one at a time. */
+ * Parts of one wave are computed side by side (wave.h) where two of them at least take longer than
+ * waking a thread. All else is done by the thread that owns the computation, one at a time. */
 #ifndef NN_RUNTIME_PARTITION_STEPS_H
 #define NN_RUNTIME_PARTITION_STEPS_H
 

@@ -2,6 +2,7 @@
 #include "runtime/partition/wave.h"
 
 #include "base/jobs.h"
+#include "runtime/object.h"
 #include "runtime/registry.h"
 
 #include <pthread.h>
@@ -18,9 +19,9 @@ struct offer {
 /* The offers of one wave. A job that comes too late finds it, so that it has references: the caller's, and
  * one of each job. */
 struct crowd {
+    uint32_t n_refs;
     pthread_mutex_t lock; /* of what follows, and of the offers */
     pthread_cond_t changed;
-    uint32_t n_refs;
     uint32_t n_running; /* on other threads */
     uint32_t n_offers;
     struct offer offers[];
@@ -43,12 +44,7 @@ static struct crowd *crowd_new(struct nn_rt_errand *const *errands, uint32_t n_e
 
 static void crowd_unref(struct crowd *crowd)
 {
-    bool is_last;
-
-    pthread_mutex_lock(&crowd->lock);
-    is_last = --crowd->n_refs == 0;
-    pthread_mutex_unlock(&crowd->lock);
-    if (!is_last)
+    if (!nn_unref(&crowd->n_refs))
         return;
     pthread_cond_destroy(&crowd->changed);
     pthread_mutex_destroy(&crowd->lock);
@@ -97,9 +93,7 @@ static void crowd_offer(struct crowd *crowd)
     for (uint32_t i = 0; jobs && i < crowd->n_offers; i++) {
         crowd->offers[i].job = (struct nn_job){
             .priority = NN_JOBS_HIGH, .run = offer_run, .cancel = offer_cancel};
-        pthread_mutex_lock(&crowd->lock);
-        crowd->n_refs++;
-        pthread_mutex_unlock(&crowd->lock);
+        nn_ref(&crowd->n_refs);
         if (nn_jobs_submit(jobs, &crowd->offers[i].job))
             crowd_unref(crowd);
     }

@@ -296,24 +296,22 @@ static int fill_allowed(scmp_filter_ctx filter, const struct nn_grants *grants, 
 /* Commands of sockets: SIOCSPGRP, FIOSETOWN, and what asks for the machine's network, also one
  * that was passed from another network namespace; those of wireless networks (from
  * SIOCIWFIRST on). */
-#define IOCTL_TYPE       0xff00
-#define SOCKET_COMMAND   SCMP_CMP_MASKED_EQ, IOCTL_TYPE, (SIOCSPGRP & IOCTL_TYPE)
-#define WIRELESS_COMMAND SCMP_CMP_MASKED_EQ, IOCTL_TYPE, 0x8b00
+#define IOCTL_TYPE 0xff00
 
 /* Commands that reach other processes through a descriptor: they type into its terminal, or
  * have the kernel send a signal of choice to a process of choice. */
 static int fill_refused(scmp_filter_ctx filter)
 {
+    static const unsigned types[] = {SIOCSPGRP & IOCTL_TYPE, 0x8b00};
     static const unsigned ioctls[] = {TIOCSTI, TIOCLINUX};
     static const int fcntls[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG};
     /* A socket that is bound to an interface of a number tells its name. */
     static const int binders[] = {SO_BINDTODEVICE, SO_BINDTOIFINDEX};
-    int r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-                             (struct scmp_arg_cmp){1, SOCKET_COMMAND});
+    int r = 0;
 
-    if (r == 0)
+    for (size_t i = 0; r == 0 && i < NN_N_ELEMENTS(types); i++)
         r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
-                             (struct scmp_arg_cmp){1, WIRELESS_COMMAND});
+                             (struct scmp_arg_cmp){1, SCMP_CMP_MASKED_EQ, IOCTL_TYPE, types[i]});
     for (size_t i = 0; r == 0 && i < NN_N_ELEMENTS(binders); i++)
         r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setsockopt), 1,
                              (struct scmp_arg_cmp){2, IS(binders[i])});

@@ -182,7 +182,7 @@ static struct lite_ints *ints_dup(const struct lite_ints *from)
     return list;
 }
 
-static bool ints_equal(const struct lite_ints *a, const struct lite_ints *b)
+bool tfl_ints_equal(const struct lite_ints *a, const struct lite_ints *b)
 {
     return a->size == b->size && memcmp(a->data, b->data, (size_t)a->size * sizeof(int)) == 0;
 }
@@ -242,7 +242,7 @@ static bool leave_smallest(struct choosing *c, const struct lite_delegate_params
 static bool is_ready(const struct choosing *c, const struct lite_ints *nodes)
 {
     for (const struct tfl_chosen *one = c->chosen; one; one = one->next)
-        if (ints_equal(one->nodes, nodes))
+        if (tfl_ints_equal(one->nodes, nodes))
             return true;
     return false;
 }

@@ -25,6 +25,9 @@ struct tfl_choice {
     struct tfl_chosen *partitions;
 };
 
+/* tfl_ints_equal() - the same numbers in the same order. */
+bool tfl_ints_equal(const struct lite_ints *a, const struct lite_ints *b);
+
 /* tfl_log() - says something in the interpreter's log, if the user wants to know. */
 #define tfl_log(context, settings, ...)                                                            \
     do {                                                                                           \

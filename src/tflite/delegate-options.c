@@ -17,10 +17,7 @@ struct choice {
 /* Python gives its own words for what is true. */
 static const struct choice flags[] = {{"true", 1}, {"false", 0}, {"1", 1}, {"0", 0},
                                       {"True", 1}, {"False", 0}, {NULL, 0}};
-static const struct choice modes[] = {{"embedded", NNHAL_WAY_EMBEDDED},
-                                      {"private", NNHAL_WAY_PRIVATE},
-                                      {"service", NNHAL_WAY_SERVICE},
-                                      {NULL, 0}};
+static const struct choice modes[] = {{"embedded", 0}, {"private", 0}, {"service", 0}, {NULL, 0}};
 static const struct choice preferences[] = {
     {"low-power", ANEURALNETWORKS_PREFER_LOW_POWER},
     {"fast-single-answer", ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER},

@@ -57,10 +57,7 @@ static struct tfl_chosen *delegate_take(struct delegate *delegate,
 
     pthread_mutex_lock(&delegate->lock);
     for (at = &delegate->waiting; *at; at = &(*at)->next)
-        if ((*at)->context == context &&
-            (!nodes ||
-             ((*at)->nodes->size == nodes->size &&
-              memcmp((*at)->nodes->data, nodes->data, (size_t)nodes->size * sizeof(int)) == 0)))
+        if ((*at)->context == context && (!nodes || tfl_ints_equal((*at)->nodes, nodes)))
             break;
     found = *at;
     if (found)

@@ -17,14 +17,14 @@ BUILD = Path(os.environ["NNHAL_BUILD_ROOT"])
 COMMANDS = re.compile(r"(?:^    .*\n)+", re.M)
 CHANGES = [("nnhal-mine", "nnhal-sample"), ("CONV_2D_1_41", "ADD_1_1"), ("CONV_2D", "ADD"),
            (r"--count \d+", "--count 2"),
-           ("LD_PRELOAD=\\S+\\(.*?\\)", ""), ("^", "set -e\n")]
+           ("LD_PRELOAD=\\S+\\(.*?\\)", "")]
 
 
 def script():
     text = "".join(COMMANDS.findall((ROOT / "doc/driver/testing.md").read_text()))
     for pattern, replacement in CHANGES:
-        text = re.sub(pattern, replacement, text, count=1 if pattern == "^" else 0)
-    return text
+        text = re.sub(pattern, replacement, text)
+    return "set -e\n" + text
 
 
 def build_folder(folder):

@@ -15,10 +15,10 @@ from pathlib import Path
 
 ROOT = Path(os.environ["NNHAL_SOURCE_ROOT"])
 BUILD = Path(os.environ["NNHAL_BUILD_ROOT"])
-PAGES = ["first", "memory-burst", "caching", "domains", "fences", "errors", "devices"]
 PROGRAM = re.compile(r"^```c\n(.*?)^```$", re.M | re.S)
 PRINTS = re.compile(r"^It prints[^\n]*:\n\n```\n(.*?)^```$", re.M | re.S)
 COMPILE = ["cc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include", "-xc", "-", "-o"]
+PAGES = sorted(path.stem for path in (ROOT / "doc/app").glob("*.md") if PROGRAM.search(path.read_text()))
 LINK = [f"-L{BUILD}", "-lneuralnetworks", f"-Wl,-rpath,{BUILD}"]
 
 

@@ -14,12 +14,14 @@ import tree
 SYMPTOMS = "doc/admin/when.md"
 QUOTED = re.compile(r"`([^`]+)`")
 VARIABLE = re.compile(r"NNHAL_[A-Z_]+[A-Z]\b")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
 COMMANDS = re.compile(r"nnhal \w+$")
 
 
 def said():
-    """The text of all string literals of the sources, those that stand behind each other joined."""
-    texts = [re.sub(r'"\s*\n\s*"', "", tree.read(path)) for path in tree.files(".c") if path.startswith("src/")]
+    """The sources without comments, string literals that stand behind each other joined."""
+    texts = [re.sub(r'"\s*\n\s*"', "", COMMENT.sub("", tree.read(path)))
+             for path in tree.files(".c") if path.startswith("src/")]
     return "\n".join(texts)
 
 

@@ -12,7 +12,7 @@ CONFLICT = re.compile(r"^(<{7}|>{7}|={7})( |$)")
 
 
 def lint():
-    for path in tree.files(*CODE, ".md", ".build", ".txt", ".1", ".3", ".7", ".8"):
+    for path in tree.files(*CODE, ".md", ".build", ".txt", ".1", ".3", ".5", ".7", ".8"):
         lines = tree.read(path).splitlines()
         if path.endswith(CODE) and not any("SPDX-License-Identifier: Apache-2.0" in line
                                            for line in lines[:3]) \

@@ -4,8 +4,8 @@
 
     abi.py --cc "cc ARGUMENT..."
 
-A C file that says of every member declared in abi.h which member of the header it is, and that both
-lie at the same offset, has to compile. The header comes from npm with the library (bench/peers/fetch.sh);
+A C file that says of the members listed below which member of the header each is, and that both lie at
+the same offset, has to compile. Params of operations are not compared: npm has no header of them. The header comes from npm with the library (bench/peers/fetch.sh);
 without npm the test is skipped, and says so.
 """
 

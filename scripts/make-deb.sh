@@ -12,6 +12,7 @@ version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$root/debian/changelog")
 source=$folder/nnhal-$version
 
 rm -rf "$source"
+rm -f "$folder"/*.deb "$folder"/*.changes "$folder"/*.buildinfo # of another version
 mkdir "$source"
 git -C "$root" archive HEAD | tar -x -C "$source"
 cd "$source"

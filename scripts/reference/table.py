@@ -57,13 +57,6 @@ class Operation:
     def accepted(self):
         return [row for row in self.rows if not row.is_tolerated]
 
-    def forms(self):
-        """Rows by the number of inputs, in the order of the table."""
-        found = {}
-        for row in self.accepted:
-            found.setdefault(len(row.inputs), []).append(row)
-        return found
-
 
 @dataclass
 class Types:

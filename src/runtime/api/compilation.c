@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/api/api.h"
+#include "runtime/compilation/settings.h"
 #include "runtime/compilation/telling.h"
 
 #include <android/NeuralNetworksExtensions.h>

@@ -2,6 +2,7 @@
 #include "runtime/api/api.h"
 #include "host/host.h"
 #include "runtime/calibration/calibration.h"
+#include "runtime/compilation/settings.h"
 #include "runtime/copy-count.h"
 #include "runtime/device-performance.h"
 #include "runtime/execution/execution.h"

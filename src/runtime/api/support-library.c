@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* support-library.c - the library as the table that clients of support libraries call */
 #include "runtime/api/api.h"
-#include "runtime/compilation/compilation.h"
+#include "runtime/compilation/settings.h"
 #include "runtime/diagnostic.h"
 
 #include <android/NeuralNetworksSupportLibraryImpl.h>

@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "runtime/calibration/probe.h"
-#include "runtime/compilation/compilation.h"
+#include "runtime/compilation/preparation.h"
+#include "runtime/compilation/settings.h"
 #include "runtime/device-performance.h"
 #include "runtime/execution/computation.h"
 

@@ -9,9 +9,11 @@
  * several, each part is a compilation of its own, for one device. Without a list, a
  * device that then fails to prepare what it got is planned without. With a list its
  * failure is final, unless it is a lack of support.
- * When a device's process has died, nn_rt_compilation_renew() prepares the model
- * again, once for all executions that ask. It does so without a deadline, so that
- * a model which takes long to prepare also comes back to those who wait briefly.
+ *
+ *     settings.h      what the application sets before finish()
+ *     preparation.h   what finish() does
+ *     renewal.h       what happens when the device's process has died
+ *
  * One thread at a time until finish() has returned, then any. */
 #ifndef NN_RUNTIME_COMPILATION_COMPILATION_H
 #define NN_RUNTIME_COMPILATION_COMPILATION_H
@@ -25,7 +27,7 @@
 
 #include "base/jobs.h"
 
-/* The preparation that takes the place of one that died. */
+/* The preparation that takes the place of one that died (renewal.h). */
 struct nn_rt_renewal {
     bool is_running;
     uint64_t n_ended;
@@ -81,33 +83,6 @@ int nn_rt_compilation_new_part(const ANeuralNetworksCompilation *whole, struct n
 ANeuralNetworksCompilation *nn_rt_compilation_ref(ANeuralNetworksCompilation *compilation);
 ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *compilation);
 
-/* One function per call of the API; Returns: as NeuralNetworks.h says, or -ENOMEM. */
-int nn_rt_compilation_set_preference(ANeuralNetworksCompilation *compilation, int32_t preference,
-                                     struct nn_why *why);
-int nn_rt_compilation_set_priority(ANeuralNetworksCompilation *compilation, int priority,
-                                   struct nn_why *why);
-int nn_rt_compilation_set_timeout(ANeuralNetworksCompilation *compilation, uint64_t duration_ns,
-                                  struct nn_why *why);
-int nn_rt_compilation_set_caching(ANeuralNetworksCompilation *compilation, const char *path,
-                                  const uint8_t token[NNHAL_CACHE_TOKEN_BYTES], struct nn_why *why);
-int nn_rt_compilation_set_cache_files(ANeuralNetworksCompilation *compilation,
-                                      const struct nn_rt_cache_files *files,
-                                      const uint8_t token[NNHAL_CACHE_TOKEN_BYTES],
-                                      struct nn_why *why);
-int nn_rt_compilation_set_deferred(ANeuralNetworksCompilation *compilation, bool is_deferred,
-                                   struct nn_why *why);
-int nn_rt_compilation_add_attribute(ANeuralNetworksCompilation *compilation,
-                                    const struct nn_rt_attribute *attribute, struct nn_why *why);
-int nn_rt_compilation_finish(ANeuralNetworksCompilation *compilation, struct nn_why *why);
-
-/* nn_rt_compilation_prepare_part() - sets part->compilation to a finished one of these operations
- * of whole, for the part's device in plan. A part that leaves operands out is not cached.
- * Returns: 0; what the device answers; BAD_DATA (the rules refuse the part); -ENOMEM. The caller
- * has part->compilation to unref in any case. */
-int nn_rt_compilation_prepare_part(const ANeuralNetworksCompilation *whole,
-                                   const struct nn_rt_plan *plan, struct nn_rt_plan_part *part,
-                                   struct nn_why *why);
-
 /* nn_rt_compilation_check_argument() - for the preferred alignments and paddings.
  * Returns: 0, BAD_STATE, BAD_DATA. */
 int nn_rt_compilation_check_argument(const ANeuralNetworksCompilation *compilation, uint32_t index,
@@ -139,20 +114,6 @@ struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation
 /* nn_rt_compilation_has_prepared() - whether that is executed now; NULL never is. */
 bool nn_rt_compilation_has_prepared(const ANeuralNetworksCompilation *compilation,
                                     const struct nn_rt_prepared *prepared);
-
-/* nn_rt_compilation_renew() - what was prepared has died with its process: prepares
- * the model again, or waits for the thread that does, until the thread's limit
- * (base/wait-limit.h). The next call tries again.
- * Returns: 0; DEAD_OBJECT and what the device answers; MISSED_DEADLINE_TRANSIENT; -ENOMEM. */
-int nn_rt_compilation_renew(ANeuralNetworksCompilation *compilation,
-                            const struct nn_rt_prepared *dead, struct nn_why *why);
-
-/* nn_rt_compilation_get_fallback() - the model as this device has prepared it, the first
- * time now; the reference is the caller's.
- * Returns: 0; what the device answers; -ENOMEM. */
-int nn_rt_compilation_get_fallback(ANeuralNetworksCompilation *compilation,
-                                   ANeuralNetworksDevice *device, struct nn_why *why,
-                                   struct nn_rt_prepared **ret_prepared);
 
 NN_DEFINE_CLEANUP(ANeuralNetworksCompilation, nn_rt_compilation_unref)
 

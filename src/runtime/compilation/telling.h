@@ -3,7 +3,7 @@
 #ifndef NN_RUNTIME_COMPILATION_TELLING_H
 #define NN_RUNTIME_COMPILATION_TELLING_H
 
-#include "runtime/compilation/compilation.h"
+#include "runtime/compilation/preparation.h"
 
 enum { NN_RT_DEVICE_ID_BYTES = 2 * NNHAL_MAX_NAME_BYTES + 2 };
 

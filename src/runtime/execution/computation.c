@@ -2,6 +2,7 @@
 #include "runtime/execution/computation.h"
 
 #include "base/wait-limit.h"
+#include "runtime/compilation/renewal.h"
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/fallback.h"
 #include "runtime/execution/outcome.h"

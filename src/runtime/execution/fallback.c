@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/variable.h"
 #include "model/types.h"
+#include "runtime/compilation/preparation.h"
 #include "runtime/extension.h"
 #include "runtime/execution/reply.h"
 #include "runtime/memory/copy.h"

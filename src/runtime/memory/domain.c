@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "model/infer.h"
 #include "model/types.h"
+#include "runtime/compilation/renewal.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "model/types.h"
+#include "runtime/compilation/preparation.h"
 #include "runtime/memory/domain.h"
 #include "runtime/partition/places.h"
 #include "runtime/partition/remnant.h"

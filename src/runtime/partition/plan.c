@@ -8,6 +8,9 @@
 
 #define NONE NN_RT_PLAN_NONE
 
+/* What a part has to take at least if another thread is to compute it: about what waking one costs. */
+#define SIDE_BY_SIDE_NS UINT64_C(50000)
+
 /* What is known of an operand while parts are laid out. */
 struct use {
     uint32_t maker;  /* the part that writes it, NONE: it comes from outside */
@@ -182,6 +185,45 @@ static void find_waves(struct nn_rt_plan *plan)
         plan->values[i].first_wave = plan->parts[plan->values[i].maker].wave;
 }
 
+/* Wave by wave. */
+static void order_parts(struct nn_rt_plan *plan)
+{
+    uint32_t n = 0;
+
+    for (uint32_t wave = 0; wave < plan->n_waves; wave++)
+        for (uint32_t i = 0; i < plan->n_parts; i++)
+            if (plan->parts[i].wave == wave)
+                plan->order[n++] = i;
+}
+
+/* How many parts from this place in the order on are computed together: a whole wave, if another
+ * thread has something to gain by it. */
+static uint32_t count_batch(const struct nn_rt_plan *plan, uint32_t first)
+{
+    uint32_t n_large = 0, n;
+
+    for (n = 0; first + n < plan->n_parts; n++) {
+        const struct nn_rt_plan_part *part = &plan->parts[plan->order[first + n]];
+
+        if (part->wave != plan->parts[plan->order[first]].wave)
+            break;
+        n_large += part->compute_ns + part->launch_ns >= SIDE_BY_SIDE_NS;
+    }
+    return n_large > 1 ? n : 1;
+}
+
+static int find_order(struct nn_rt_plan *plan)
+{
+    plan->order = nn_arena_new_n(&plan->arena, uint32_t, plan->n_parts);
+    plan->batches = nn_arena_new_n(&plan->arena, uint32_t, plan->n_parts);
+    if (!plan->order || !plan->batches)
+        return nn_error_origin(-ENOMEM);
+    order_parts(plan);
+    for (uint32_t i = 0; i < plan->n_parts; i += plan->batches[plan->n_batches++])
+        plan->batches[plan->n_batches] = count_batch(plan, i);
+    return 0;
+}
+
 static void set_costs(struct plan_layout *layout)
 {
     struct nn_rt_plan *plan = layout->plan;
@@ -237,7 +279,7 @@ int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_pro
         list_operands(&layout, &plan->parts[i]);
     find_waves(plan);
     set_costs(&layout);
-    return 0;
+    return find_order(plan);
 }
 
 struct nn_rt_plan *nn_rt_plan_free(struct nn_rt_plan *plan)

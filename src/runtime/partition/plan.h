@@ -5,7 +5,8 @@
  * the application and from other parts, those that it makes for them, and the
  * compilation that its device has made of them. A value between parts is made
  * once, by one part, and read by parts of later waves: a wave is a set of parts
- * that need nothing of each other.
+ * that need nothing of each other. A batch is what is computed at a time: a wave, where two parts of
+ * it at least take longer than waking a thread, else one part.
  *
  *     input 0 --> part 0 (npu) --value 0--> part 1 (cpu) --> output 0
  *                      +-------value 1------> part 2 (npu) --> output 1
@@ -84,7 +85,10 @@ struct nn_rt_plan {
     uint32_t n_parts;
     uint32_t n_values;
     uint32_t n_waves;
+    uint32_t n_batches;
     uint32_t n_before; /* parts before any were merged */
+    uint32_t *order;   /* of the parts as they are computed: by wave */
+    uint32_t *batches; /* how many of that order each batch has; of one wave */
     struct nn_rt_plan_device *devices;
     struct nn_rt_plan_part *parts;
     struct nn_rt_plan_value *values;

@@ -6,6 +6,7 @@
 #include <android/hardware_buffer.h>
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ROW_ALIGNMENT 64
@@ -274,43 +275,151 @@ bool nn_plane_layout_find_packed(const struct nnhal_hardware_buffer *buffer, uin
 
 /* -- rows ------------------------------------------------------------------------- */
 
-static uint64_t row_bytes_of(const struct nnhal_hardware_buffer *buffer)
+/* Rows of one plane, or of two planes whose samples alternate in them. */
+struct rows {
+    uint64_t offset;  /* of the first, in its layer */
+    uint64_t stride;  /* from one to the next */
+    uint64_t n_bytes; /* of each */
+    uint32_t n;
+};
+
+static struct rows rows_of(const struct nnhal_hardware_buffer *buffer, uint32_t i,
+                           uint32_t pixel_bytes)
 {
-    return (uint64_t)buffer->width * buffer->planes[0].pixel_bytes;
+    return (struct rows){
+        .offset = buffer->planes[i].offset,
+        .stride = buffer->planes[i].row_bytes,
+        .n_bytes = (uint64_t)plane_columns(buffer, i) * pixel_bytes,
+        .n = plane_rows(buffer, i),
+    };
 }
 
-/* Where a row begins; counted through all layers. */
-static uint64_t find_row(const struct nnhal_hardware_buffer *buffer, uint64_t row)
+/* Whether the samples of the small planes alternate, the first of them being that of ret_first. */
+static bool is_alternating(const struct nnhal_hardware_buffer *buffer, uint32_t sample_bytes,
+                           uint32_t *ret_first)
 {
-    return row / buffer->height * (buffer->size / buffer->layers) + buffer->planes[0].offset +
-           row % buffer->height * buffer->planes[0].row_bytes;
+    const struct nnhal_buffer_plane *b = &buffer->planes[1], *r = &buffer->planes[2];
+    uint64_t distance = b->offset < r->offset ? r->offset - b->offset : b->offset - r->offset;
+
+    *ret_first = b->offset < r->offset ? 1 : 2;
+    return distance == sample_bytes && b->row_bytes == r->row_bytes &&
+           b->pixel_bytes == 2 * sample_bytes && r->pixel_bytes == 2 * sample_bytes;
 }
 
-static uint64_t count_rows(const struct nnhal_hardware_buffer *buffer)
+/* The rows of a layer; buffer is linear. Returns: how many groups; 0: samples with gaps within rows. */
+static uint32_t find_groups(const struct nnhal_hardware_buffer *buffer, const struct format *format,
+                            struct rows groups[NNHAL_MAX_PLANES])
 {
-    return (uint64_t)buffer->height * buffer->layers;
+    uint32_t first, sample_bytes = format->sample_bytes;
+
+    if (buffer->planes[0].pixel_bytes != sample_bytes)
+        return 0;
+    groups[0] = rows_of(buffer, 0, sample_bytes);
+    if (format->n_planes == 1)
+        return 1;
+    if (is_alternating(buffer, sample_bytes, &first)) {
+        groups[1] = rows_of(buffer, first, 2 * sample_bytes);
+        return 2;
+    }
+    for (uint32_t i = 1; i < format->n_planes; i++) {
+        if (buffer->planes[i].pixel_bytes != sample_bytes)
+            return 0;
+        groups[i] = rows_of(buffer, i, sample_bytes);
+    }
+    return format->n_planes;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct rows *left = a, *right = b;
+
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* Whether each row ends before the next begins, which also holds from group to group. */
+static bool is_in_order(const struct rows *groups, uint32_t n)
+{
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (groups[i].offset < end || (groups[i].n > 1 && groups[i].n_bytes > groups[i].stride))
+            return false;
+        end = groups[i].offset + (groups[i].n - 1) * groups[i].stride + groups[i].n_bytes;
+    }
+    return true;
+}
+
+/* All rows, in the order of their bytes. */
+struct row_walk {
+    const struct nnhal_hardware_buffer *buffer;
+    struct rows groups[NNHAL_MAX_PLANES];
+    uint32_t n_groups;
+    uint32_t layer, group, row; /* the next one */
+};
+
+static bool row_walk_init(struct row_walk *walk, const struct nnhal_hardware_buffer *buffer)
+{
+    const struct format *format = find_format(buffer->format);
+
+    *walk = (struct row_walk){.buffer = buffer};
+    if (!format || !nn_plane_layout_is_linear(buffer))
+        return false;
+    walk->n_groups = find_groups(buffer, format, walk->groups);
+    qsort(walk->groups, walk->n_groups, sizeof(*walk->groups), compare_groups);
+    return walk->n_groups > 0 && is_in_order(walk->groups, walk->n_groups);
+}
+
+static bool row_walk_next(struct row_walk *walk, uint64_t *ret_offset, uint64_t *ret_bytes)
+{
+    const struct rows *group = &walk->groups[walk->group];
+    uint64_t layer_bytes = walk->buffer->size / walk->buffer->layers;
+
+    if (walk->layer == walk->buffer->layers)
+        return false;
+    *ret_offset = walk->layer * layer_bytes + group->offset + walk->row * group->stride;
+    *ret_bytes = group->n_bytes;
+    if (++walk->row == group->n) {
+        walk->row = 0;
+        walk->group = (walk->group + 1) % walk->n_groups;
+        walk->layer += walk->group == 0;
+    }
+    return true;
 }
 
 bool nn_plane_layout_find_dense(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_bytes)
 {
-    return nn_plane_layout_is_linear(buffer) && find_format(buffer->format) &&
-           buffer->n_planes == 1 && nn_mul_u64(row_bytes_of(buffer), count_rows(buffer), ret_bytes);
+    struct row_walk walk;
+    uint64_t n_bytes = 0;
+
+    if (!row_walk_init(&walk, buffer))
+        return false;
+    /* Judged: rows that do not overlap lie in the file. */
+    for (uint32_t i = 0; i < walk.n_groups; i++)
+        n_bytes += walk.groups[i].n * walk.groups[i].n_bytes;
+    *ret_bytes = n_bytes * buffer->layers;
+    return true;
 }
 
 void nn_plane_layout_gather(const struct nnhal_hardware_buffer *buffer, const void *pixels,
                             void *dense)
 {
-    uint64_t n_row = row_bytes_of(buffer);
+    struct row_walk walk;
+    uint64_t offset, n_bytes;
+    uint8_t *to = dense;
 
-    for (uint64_t i = 0; i < count_rows(buffer); i++)
-        memcpy((uint8_t *)dense + i * n_row, (const uint8_t *)pixels + find_row(buffer, i), n_row);
+    row_walk_init(&walk, buffer);
+    for (; row_walk_next(&walk, &offset, &n_bytes); to += n_bytes)
+        memcpy(to, (const uint8_t *)pixels + offset, n_bytes);
 }
 
 void nn_plane_layout_spread(const struct nnhal_hardware_buffer *buffer, const void *dense,
                             void *pixels)
 {
-    uint64_t n_row = row_bytes_of(buffer);
+    struct row_walk walk;
+    uint64_t offset, n_bytes;
+    const uint8_t *from = dense;
 
-    for (uint64_t i = 0; i < count_rows(buffer); i++)
-        memcpy((uint8_t *)pixels + find_row(buffer, i), (const uint8_t *)dense + i * n_row, n_row);
+    row_walk_init(&walk, buffer);
+    for (; row_walk_next(&walk, &offset, &n_bytes); from += n_bytes)
+        memcpy((uint8_t *)pixels + offset, from, n_bytes);
 }

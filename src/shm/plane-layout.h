@@ -53,13 +53,14 @@ bool nn_plane_layout_is_linear(const struct nnhal_hardware_buffer *buffer);
 bool nn_plane_layout_find_packed(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_offset,
                                  uint64_t *ret_bytes);
 
-/* nn_plane_layout_find_dense() - how many bytes the pixels of one plane have, without what lies
- * between its rows. buffer is judged, or made here. Returns: false if it has several planes, or
- * no CPU reads it. */
+/* nn_plane_layout_find_dense() - how many bytes the pixels have without what lies between rows and
+ * between planes: one row after the other, in the order in which they lie there, so that a buffer
+ * with gaps gives the bytes that it would have without. buffer is judged, or made here.
+ * Returns: false if there are gaps within rows, rows of two planes take turns, or no CPU reads it. */
 bool nn_plane_layout_find_dense(const struct nnhal_hardware_buffer *buffer, uint64_t *ret_bytes);
 
-/* nn_plane_layout_gather() - copies these bytes out of a buffer that lies at pixels.
- * nn_plane_layout_spread() - and back; what lies between rows stays as it is. */
+/* nn_plane_layout_gather() - copies these bytes, which there must be, out of a buffer that lies at
+ * pixels. nn_plane_layout_spread() - and back; what lies between rows stays as it is. */
 void nn_plane_layout_gather(const struct nnhal_hardware_buffer *buffer, const void *pixels,
                             void *dense);
 void nn_plane_layout_spread(const struct nnhal_hardware_buffer *buffer, const void *dense,

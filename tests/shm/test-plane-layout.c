@@ -43,6 +43,7 @@ TEST(formats_have_the_strides_that_their_usages_ask_for)
         {AHARDWAREBUFFER_FORMAT_R16_UINT, 5, 2, CPU, 5, 20},
         {AHARDWAREBUFFER_FORMAT_R16G16_UINT, 5, 2, CPU, 5, 40},
         {AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420, 5, 3, CPU, 5, 27},
+        {AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420, 5, 3, CPU | GPU, 64, 448},
         {AHARDWAREBUFFER_FORMAT_YCbCr_P010, 4, 2, CPU, 4, 24},
         {AHARDWAREBUFFER_FORMAT_BLOB, 4097, 1, CPU, 4097, 4097},
     };
@@ -222,7 +223,91 @@ TEST(rows_are_gathered_and_spread)
 }
 TEST_END
 
-CHECK_MAIN("layout", rows_are_gathered_and_spread,
+/* What a camera gives: 6 x 2 pixels in rows of 16 bytes, and the small planes in one of many places. */
+static struct nnhal_buffer_plane camera_planes[3];
+
+static const struct nnhal_hardware_buffer *camera(struct nnhal_buffer_plane b,
+                                                  struct nnhal_buffer_plane r)
+{
+    camera_planes[0] = (struct nnhal_buffer_plane){.row_bytes = 16, .pixel_bytes = 1};
+    camera_planes[1] = b;
+    camera_planes[2] = r;
+    theirs = (struct nnhal_hardware_buffer){
+        .format = AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420,
+        .width = 6,
+        .height = 2,
+        .layers = 2,
+        .size = 200,
+        .stride = 16,
+        .n_planes = 3,
+        .planes = camera_planes,
+    };
+    ck_assert_int_eq(nn_plane_layout_check(&theirs, 200), 0);
+    return &theirs;
+}
+
+TEST(planes_follow_each_other_as_they_lie)
+{
+    static const struct {
+        struct nnhal_buffer_plane b, r;
+        uint8_t first[6]; /* of the bytes behind the full plane */
+    } rows[] = {
+        {{40, 8, 1}, {50, 8, 1}, {40, 41, 42, 50, 51, 52}}, /* I420 */
+        {{50, 8, 1}, {40, 8, 1}, {40, 41, 42, 50, 51, 52}}, /* YV12 */
+        {{40, 8, 2}, {41, 8, 2}, {40, 41, 42, 43, 44, 45}}, /* NV12 */
+        {{41, 8, 2}, {40, 8, 2}, {40, 41, 42, 43, 44, 45}}, /* NV21 */
+    };
+    uint8_t pixels[200], dense[36], back[200];
+    uint64_t n_bytes = 0;
+
+    for (size_t i = 0; i < sizeof(pixels); i++)
+        pixels[i] = (uint8_t)i;
+    for (size_t i = 0; i < NN_N_ELEMENTS(rows); i++) {
+        const struct nnhal_hardware_buffer *buffer = camera(rows[i].b, rows[i].r);
+
+        ck_assert(nn_plane_layout_find_dense(buffer, &n_bytes));
+        ck_assert_uint_eq(n_bytes, sizeof(dense));
+        nn_plane_layout_gather(buffer, pixels, dense);
+        ck_assert_mem_eq(dense, pixels, 6);
+        ck_assert_mem_eq(dense + 6, pixels + 16, 6);
+        ck_assert_mem_eq(dense + 12, rows[i].first, 6);
+        ck_assert_mem_eq(dense + 18, pixels + 100, 6); /* the next layer */
+        memset(back, 0, sizeof(back));
+        nn_plane_layout_spread(buffer, dense, back);
+        nn_plane_layout_gather(buffer, back, pixels);
+        ck_assert_mem_eq(pixels, dense, sizeof(dense));
+        for (size_t k = 0; k < sizeof(pixels); k++)
+            pixels[k] = (uint8_t)k;
+        ck_assert_uint_eq(back[6], 0);
+        ck_assert_uint_eq(back[39], 0);
+    }
+}
+TEST_END
+
+TEST(samples_in_no_one_order_are_not_gathered)
+{
+    static const struct nnhal_buffer_plane pairs[][2] = {
+        {{40, 16, 3}, {60, 16, 3}}, /* gaps within rows */
+        {{40, 16, 2}, {42, 16, 2}}, /* of other distance */
+        {{40, 16, 2}, {41, 20, 2}}, /* of other rows */
+        {{8, 8, 1}, {60, 8, 1}},    /* in the first plane */
+        {{40, 8, 1}, {42, 8, 1}},   /* in each other */
+    };
+    uint64_t n_bytes;
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(pairs); i++)
+        ck_assert(!nn_plane_layout_find_dense(camera(pairs[i][0], pairs[i][1]), &n_bytes));
+    /* Rows of two planes that take turns. */
+    camera((struct nnhal_buffer_plane){40, 8, 1}, (struct nnhal_buffer_plane){44, 8, 1});
+    theirs.height = 3;
+    theirs.size = 2 * 60;
+    ck_assert_int_eq(nn_plane_layout_check(&theirs, 200), 0);
+    ck_assert(!nn_plane_layout_find_dense(&theirs, &n_bytes));
+}
+TEST_END
+
+CHECK_MAIN("layout", rows_are_gathered_and_spread, planes_follow_each_other_as_they_lie,
+           samples_in_no_one_order_are_not_gathered,
            formats_have_the_strides_that_their_usages_ask_for,
            what_is_not_made_here_is_told_apart_from_what_is_malformed,
            every_contradiction_of_a_description_is_found,

@@ -224,9 +224,10 @@ size_t nnhal_execution_get_error(const ANeuralNetworksExecution *execution, char
 size_t nnhal_get_last_error(char *text, size_t n_bytes);
 
 /* nnhal_get_copied_bytes() - bytes of inputs and outputs that the library has
- * copied in this process so far: arguments given by pointer, and memories that
- * ANeuralNetworksMemory_copy() copied outside of devices. Arguments in memories are
- * used in place. */
+ * copied for this process so far: arguments given by pointer, memories that
+ * ANeuralNetworksMemory_copy() copied outside of devices, and the pixels of hardware
+ * buffers with gaps between their rows, where the driver does not take them as they
+ * are. All other arguments in memories are used in place. */
 uint64_t nnhal_get_copied_bytes(void);
 
 /* nnhal_get_imported_memories() - memories that this process has registered with

@@ -26,7 +26,7 @@
 #include <nnhal/types.h>
 
 #define NN_HAL_MAJOR 1
-#define NN_HAL_MINOR 1
+#define NN_HAL_MINOR 2
 
 struct nn_arena;
 struct nn_hal;
@@ -109,6 +109,7 @@ struct nn_hal_import_memory_args {
 struct nn_hal_import_memory_reply {
     const char *message;
     uint64_t memory;
+    uint64_t copied_bytes; /* by an execution, for each argument in it; 0: used in place */
 };
 
 struct nn_hal_free_memory_args {

@@ -87,6 +87,19 @@ static const char **message_of(void *reply)
     return reply;
 }
 
+/* What a client of an older minor does not know it cannot miss: younger fields of a reply say more
+ * about what was done, and nothing that has to be given back. */
+static void drop_younger(const struct request *request)
+{
+    for (size_t i = 0; i < request->method->reply->n_fields; i++) {
+        const struct nn_codec_field *field = &request->method->reply->fields[i];
+
+        if (field->minor > request->minor && field->form == NN_CODEC_ONE &&
+            field->kind != NN_CODEC_FD)
+            memset((char *)request->reply + field->offset, 0, nn_codec_element_size(field));
+    }
+}
+
 static int encode_reply(const struct request *request, uint32_t *status,
                         struct nn_codec_buffer *reply)
 {
@@ -99,6 +112,7 @@ static int encode_reply(const struct request *request, uint32_t *status,
     if (*status != NNHAL_NONE && (!method->also || *status != method->also))
         return encode_failure(request, *message_of(request->reply), reply);
     *message_of(request->reply) = sentence_cut(request->arena, *message_of(request->reply));
+    drop_younger(request);
     r = nn_codec_encode(method->reply, request->minor, request->reply, reply);
     if (r)
         drop_reply_fds(request);

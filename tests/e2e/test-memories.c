@@ -250,6 +250,113 @@ TEST(hardware_buffers_serve_on_a_burst)
 }
 TEST_END
 
+/* -- pictures with gaps --------------------------------------------------------------------- */
+
+/* Five by two pixels of YUV are the bytes of four floats; rows that a GPU shares begin at multiples
+ * of 64 bytes. It comes from another process, as those of a camera do. */
+static AHardwareBuffer *receive_picture(void)
+{
+    const AHardwareBuffer_Desc desc = {
+        .width = 5,
+        .height = 2,
+        .layers = 1,
+        .format = AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420,
+        .usage = CPU | AHARDWAREBUFFER_USAGE_GPU_SAMPLED_IMAGE,
+    };
+    AHardwareBuffer *sent = NULL, *received = NULL;
+    AHardwareBuffer_Desc there;
+    int ends[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ck_assert_int_eq(AHardwareBuffer_allocate(&desc, &sent), 0);
+    ck_assert_int_eq(AHardwareBuffer_sendHandleToUnixSocket(sent, ends[0]), 0);
+    ck_assert_int_eq(AHardwareBuffer_recvHandleFromUnixSocket(ends[1], &received), 0);
+    AHardwareBuffer_release(sent);
+    close(ends[0]);
+    close(ends[1]);
+    AHardwareBuffer_describe(received, &there);
+    ck_assert_uint_eq(there.format, AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420);
+    ck_assert_uint_eq(there.stride, 64);
+    return received;
+}
+
+/* The samples in order: rows of 5, 5, 3 and 3 bytes. */
+static void move_samples(AHardwareBuffer *picture, float values[4], bool is_read)
+{
+    const int columns[] = {5, 3, 3}, n_rows[] = {2, 1, 1};
+    uint8_t *at = (uint8_t *)values;
+    AHardwareBuffer_Planes planes;
+
+    ck_assert_int_eq(AHardwareBuffer_lockPlanes(picture, CPU, -1, NULL, &planes), 0);
+    ck_assert_uint_eq(planes.planeCount, 3);
+    for (int i = 0; i < 3; i++)
+        for (int row = 0; row < n_rows[i]; row++, at += columns[i]) {
+            uint8_t *place = (uint8_t *)planes.planes[i].data + row * planes.planes[i].rowStride;
+
+            if (is_read)
+                memcpy(at, place, (size_t)columns[i]);
+            else
+                memcpy(place, at, (size_t)columns[i]);
+            if (!is_read)
+                memset(place + columns[i], 0xa5, 8);
+            ck_assert_uint_eq(place[columns[i] + 7], 0xa5); /* what lies between stays */
+        }
+    ck_assert_int_eq(AHardwareBuffer_unlock(picture, NULL), 0);
+}
+
+static void compute_pictures(ANeuralNetworksExecution *execution, ANeuralNetworksBurst *burst,
+                             AHardwareBuffer *const pictures[2], float first)
+{
+    float x[4] = {first, 2, -3, 4}, z[4] = {0};
+    uint64_t n_copied = nnhal_get_copied_bytes();
+
+    move_samples(pictures[0], x, false);
+    move_samples(pictures[1], z, false);
+    OK(burst ? ANeuralNetworksExecution_burstCompute(execution, burst)
+             : ANeuralNetworksExecution_compute(execution));
+    move_samples(pictures[1], z, true);
+    ck_assert_float_eq(z[0], 2 * first);
+    ck_assert_float_eq(z[2], 0);
+    ck_assert_float_eq(z[3], 8);
+    ck_assert_uint_eq(nnhal_get_copied_bytes() - n_copied, 3 * 16); /* x, y and z */
+}
+
+TEST(pictures_of_cameras_are_copied_without_their_gaps)
+{
+    AHardwareBuffer *pictures[2];
+    ANeuralNetworksMemory *memories[2];
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksBurst *burst = NULL;
+    struct ways_formula formula;
+    float y[4] = {1, 1, 1, 1};
+
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    for (int i = 0; i < 2; i++) {
+        pictures[i] = receive_picture();
+        OK(ANeuralNetworksMemory_createFromAHardwareBuffer(pictures[i], &memories[i]));
+    }
+    OK(ANeuralNetworksExecution_create(formula.compilation, &execution));
+    OK(ANeuralNetworksExecution_setReusable(execution, true));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, NULL, memories[0], 0, 0));
+    OK(ANeuralNetworksExecution_setInput(execution, 1, NULL, y, sizeof(y)));
+    OK(ANeuralNetworksExecution_setOutputFromMemory(execution, 0, NULL, memories[1], 0, 0));
+    for (int i = 0; i < 3; i++)
+        compute_pictures(execution, NULL, pictures, (float)i);
+    OK(ANeuralNetworksBurst_create(formula.compilation, &burst));
+    for (int i = 3; i < 6; i++)
+        compute_pictures(execution, burst, pictures, (float)i);
+    ANeuralNetworksBurst_free(burst);
+    ANeuralNetworksExecution_free(execution);
+    for (int i = 0; i < 2; i++) {
+        ANeuralNetworksMemory_free(memories[i]);
+        AHardwareBuffer_release(pictures[i]);
+    }
+    ways_formula_done(&formula);
+    ways_end();
+}
+TEST_END
+
 /* -- what is no memory -------------------------------------------------------------------- */
 
 static int reopened_fd(int flags)
@@ -567,8 +674,8 @@ TEST_END
 
 CHECK_MAIN("memories", files_that_a_driver_cannot_decode, blobs_that_a_driver_cannot_decode,
            images_that_a_driver_cannot_decode, pools_of_the_runtime_that_a_driver_cannot_decode,
-           hardware_buffers_serve_on_a_burst, every_bad_memory_gets_its_code,
-           a_file_that_shrinks_fails_its_execution_alone,
+           hardware_buffers_serve_on_a_burst, pictures_of_cameras_are_copied_without_their_gaps,
+           every_bad_memory_gets_its_code, a_file_that_shrinks_fails_its_execution_alone,
            a_pool_used_a_thousand_times_is_mapped_once,
            a_picture_in_shared_memory_costs_nothing_per_run,
            constants_given_by_pointer_may_be_freed_after_finish)

@@ -50,6 +50,7 @@ static uint32_t fake_import_memory(struct nn_hal *hal, const struct nn_hal_impor
     if (fstat(args->fd, &status) != 0)
         return NNHAL_INVALID_ARGUMENT;
     reply->memory = status.st_ino;
+    reply->copied_bytes = 48;
     return NNHAL_NONE;
 }
 
@@ -99,7 +100,7 @@ static void send_event(uint32_t number)
     struct nn_codec_buffer buffer = {.bytes = NULL};
     struct nn_packet_out out;
 
-    nn_hal_stub_event(0, NN_HAL_EVENT_CACHE_WRITTEN, &event, &buffer);
+    nn_hal_stub_event(NN_HAL_MINOR, NN_HAL_EVENT_CACHE_WRITTEN, &event, &buffer);
     out = (struct nn_packet_out){.body = buffer.bytes, .n_body_bytes = buffer.n_bytes};
     nn_packet_send(service.events_fd, header, &out, false);
     nn_codec_buffer_done(&buffer);
@@ -117,7 +118,7 @@ static bool serve_one(struct nn_packet *packet)
     struct nn_packet_header header = {.type = NN_PACKET_REPLY, .serial = packet->header.serial};
     struct nn_codec_buffer reply = {.bytes = NULL};
     struct nn_packet_out out;
-    bool goes_on = nn_hal_stub_call(&hal, 0, &message, NULL, &header.status, &reply) == 0;
+    bool goes_on = nn_hal_stub_call(&hal, NN_HAL_MINOR, &message, NULL, &header.status, &reply) == 0;
 
     packet->header.n_fds = 0; /* consumed */
     memset(packet->fds, 0xff, sizeof(packet->fds));
@@ -252,6 +253,7 @@ TEST(calls_cross_the_socket_with_what_they_carry)
     ck_assert_uint_eq(nn_hal_import_memory(client.hal, &import, &imported, &client.arena),
                       NNHAL_NONE);
     ck_assert_uint_eq(imported.memory, status.st_ino);
+    ck_assert_uint_eq(imported.copied_bytes, 48);
 
     ck_assert_uint_eq(nn_hal_free_memory(client.hal, &free_args, &freed, &client.arena),
                       NNHAL_INVALID_ARGUMENT);

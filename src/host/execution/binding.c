@@ -90,7 +90,7 @@ static uint32_t locate_whole(struct nn_call *call, const struct nn_memory *memor
     ret_place->memory = memory->driver_memory;
     ret_place->n_bytes = memory->n_view;
     ret_place->data = fits ? memory->view : NULL;
-    if (memory->is_padded && !memory->driver_memory)
+    if (nn_memory_is_copied(memory))
         ret_place->picture = memory;
     if (fits || memory->driver_memory)
         return NNHAL_NONE;

@@ -36,6 +36,11 @@ bool nn_memory_is_broken(const struct nn_memory *memory)
     return nn_region_is_broken(memory->region);
 }
 
+bool nn_memory_is_copied(const struct nn_memory *memory)
+{
+    return memory->is_padded && !memory->driver_memory;
+}
+
 static void memory_destroy(struct nn_object *object)
 {
     struct nn_memory *memory = (struct nn_memory *)object;
@@ -229,6 +234,7 @@ static uint32_t memory_import(struct nn_call *call, const struct nn_hal_import_m
     if (nn_objects_add(&call->session->objects, &memory->object) < 0)
         return nn_call_fail_no_memory(call);
     reply->memory = memory->object.id;
+    reply->copied_bytes = nn_memory_is_copied(memory) ? memory->n_view : 0;
     return NNHAL_NONE;
 }
 

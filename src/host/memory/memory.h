@@ -54,6 +54,9 @@ NN_DEFINE_CLEANUP(struct nn_memory, nn_memory_unref)
 /* nn_memory_size() - bytes; UINT64_MAX of one that is used as a whole. */
 uint64_t nn_memory_size(const struct nn_memory *memory);
 
+/* nn_memory_is_copied() - whether each argument in it is a copy, which has n_view bytes (picture.h). */
+bool nn_memory_is_copied(const struct nn_memory *memory);
+
 /* nn_memory_is_broken() - whether the guard has had to replace it. */
 bool nn_memory_is_broken(const struct nn_memory *memory);
 

@@ -121,7 +121,9 @@ static int request_pool_find(struct request_pools *pools, ANeuralNetworksMemory 
 static int fill_argument(struct request_pools *pools, struct nn_rt_argument *argument,
                          struct nnhal_request_argument *ret)
 {
+    const struct nn_rt_session *session = pools->binding->prepared->session;
     ANeuralNetworksMemory *memory = argument->memory;
+    int r;
 
     if (argument->kind == NN_ARGUMENT_OMITTED) {
         ret->has_no_value = 1;
@@ -139,7 +141,11 @@ static int fill_argument(struct request_pools *pools, struct nn_rt_argument *arg
         ret->location.offset = argument->offset;
         ret->location.length = argument->length;
     }
-    return request_pool_find(pools, memory, &ret->location.pool_index);
+    r = request_pool_find(pools, memory, &ret->location.pool_index);
+    if (r)
+        return r;
+    pools->binding->copied_bytes += nn_rt_memory_copied_bytes(memory, session);
+    return 0;
 }
 
 static int fill_arguments(struct request_pools *pools, struct nn_rt_argument *arguments, uint32_t n,
@@ -253,9 +259,17 @@ static int binding_execute_in_burst(struct nn_rt_binding *binding,
                             ret_status, reply);
 }
 
+void nn_rt_binding_count_copies(const struct nn_rt_binding *binding)
+{
+    if (binding->copied_bytes)
+        nn_rt_copy_count_add(binding->copied_bytes);
+}
+
 /* Whether a deadline was missed by the device or by its answer cannot be told. */
 static uint32_t binding_check_status(struct nn_rt_binding *binding, uint32_t status)
 {
+    if (status == NNHAL_NONE)
+        nn_rt_binding_count_copies(binding);
     binding->is_left = status == NNHAL_MISSED_DEADLINE_TRANSIENT || status == NNHAL_DEAD_OBJECT;
     return nn_rt_session_check_status(binding->prepared->session, status);
 }
@@ -311,6 +325,7 @@ void nn_rt_binding_unbind(struct nn_rt_binding *binding)
     binding->packet = nn_burst_packet_free(binding->packet);
     binding->unfit_burst = 0;
     binding->request = (struct nnhal_request){0};
+    binding->copied_bytes = 0;
     nn_arena_done(&binding->arena);
     if (binding->is_left)
         binding->argument_pool = nn_rt_memory_unref(binding->argument_pool);

@@ -30,6 +30,7 @@ struct nn_rt_binding {
     struct nnhal_request request;
     struct nn_rt_argument_pools *pools;   /* where argument_pool comes from and goes to */
     ANeuralNetworksMemory *argument_pool; /* NULL: no argument by pointer */
+    uint64_t copied_bytes;                /* of memories, by the device for each computation */
     bool is_left;                         /* a computation was left: it may go on */
     uint64_t execution;                   /* 0: not a reusable one */
     struct nn_burst_packet *packet;       /* the request as a burst sends it; NULL: not packed */
@@ -66,6 +67,9 @@ uint32_t nn_rt_binding_execute(struct nn_rt_binding *binding,
 /* nn_rt_binding_copy_out() - n_bytes of an output by pointer, from the argument pool. */
 void nn_rt_binding_copy_out(const struct nn_rt_binding *binding,
                             const struct nn_rt_argument *output, uint64_t n_bytes);
+
+/* nn_rt_binding_count_copies() - a computation has ended well: what the device has copied counts. */
+void nn_rt_binding_count_copies(const struct nn_rt_binding *binding);
 
 /* nn_rt_binding_unbind() - back to no binding; the argument pool stays for the next, unless a
  * device may still write to it. */

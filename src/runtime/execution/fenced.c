@@ -178,10 +178,12 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
         status = info.status == NNHAL_NONE && !is_well ? NNHAL_GENERAL_FAILURE : info.status;
     r = nn_fail_status(why, status, prepared->device->name, info.message);
     nn_rt_suspect_note(execution, prepared, r);
-    if (!r)
+    if (!r) {
+        nn_rt_binding_count_copies(&execution->binding);
         nn_rt_reply_accept_fenced(execution, &info);
-    else
+    } else {
         nn_rt_reply_mark_outputs(execution, false);
+    }
     free_callback(prepared->session, fenced->callback, &arena);
     nn_arena_done(&arena);
     return r;

@@ -16,6 +16,7 @@ struct nn_rt_memory_import {
     struct nn_rt_memory_import *next;
     struct nn_rt_session *session;
     uint64_t id;
+    uint64_t copied_bytes; /* for each argument in it */
 };
 
 static uint64_t n_imports;
@@ -275,7 +276,7 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
                    : r;
     }
     *import = (struct nn_rt_memory_import){memory->imports, nn_rt_session_ref(session),
-                                           reply.memory};
+                                           reply.memory, reply.copied_bytes};
     memory->imports = import;
     __atomic_add_fetch(&n_imports, 1, __ATOMIC_RELAXED);
     *ret_id = import->id;
@@ -310,22 +311,48 @@ static void forget_dead(ANeuralNetworksMemory *memory)
     }
 }
 
+/* Under the lock. */
+static const struct nn_rt_memory_import *find_import(const ANeuralNetworksMemory *memory,
+                                                     const struct nn_rt_session *session)
+{
+    const struct nn_rt_memory_import *import = memory->imports;
+
+    while (import && import->session != session)
+        import = import->next;
+    return import;
+}
+
+uint64_t nn_rt_memory_copied_bytes(ANeuralNetworksMemory *memory,
+                                   const struct nn_rt_session *session)
+{
+    const struct nn_rt_memory_import *import;
+    uint64_t n_bytes;
+
+    if (!nn_rt_memory_is_opaque(memory))
+        return 0;
+    pthread_mutex_lock(&memory->lock);
+    import = find_import(memory, session);
+    n_bytes = import ? import->copied_bytes : 0;
+    pthread_mutex_unlock(&memory->lock);
+    return n_bytes;
+}
+
 int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                         struct nn_why *why, uint64_t *ret_id)
 {
+    const struct nn_rt_memory_import *import;
     int r = 0;
 
     if (!nn_rt_session_is_alive(session))
         return nn_fail_status(why, NNHAL_DEAD_OBJECT, "memory", NULL);
     pthread_mutex_lock(&memory->lock);
-    for (struct nn_rt_memory_import *import = memory->imports; import; import = import->next)
-        if (import->session == session) {
-            *ret_id = import->id;
-            goto unlock;
-        }
-    forget_dead(memory);
-    r = import_now(memory, session, why, ret_id);
-unlock:
+    import = find_import(memory, session);
+    if (import) {
+        *ret_id = import->id;
+    } else {
+        forget_dead(memory);
+        r = import_now(memory, session, why, ret_id);
+    }
     pthread_mutex_unlock(&memory->lock);
     return r;
 }

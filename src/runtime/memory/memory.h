@@ -85,6 +85,11 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
 int nn_rt_memory_import(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                         struct nn_why *why, uint64_t *ret_id);
 
+/* nn_rt_memory_copied_bytes() - what a computation in a session that it was imported into copies for
+ * an argument in it: an image with gaps, of which the driver gets a copy without them. */
+uint64_t nn_rt_memory_copied_bytes(ANeuralNetworksMemory *memory,
+                                   const struct nn_rt_session *session);
+
 /* nn_rt_memory_is_exposed() - whether a session that has ended still may have it mapped: a
  * process that was given up can write to it. */
 bool nn_rt_memory_is_exposed(ANeuralNetworksMemory *memory);

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
 MAN = ROOT / "doc/man"
 CALLS, TYPES, EXT = "android/NeuralNetworks.h", "android/NeuralNetworksTypes.h", "nnhal/ext.h"
+BUFFER = "android/hardware_buffer.h"
 
 # Page, header, groups of the header ("": before the first line of a group), what it is about.
 PAGES = [
@@ -30,6 +31,7 @@ PAGES = [
     ("ANeuralNetworksCompilation", CALLS, ["compilations"], "models that a device has prepared"),
     ("ANeuralNetworksExecution", CALLS, ["executions"], "computations, and bursts of them"),
     ("ANeuralNetworksEvent", CALLS, ["events"], "ends of computations, and fences"),
+    ("AHardwareBuffer", BUFFER, [""], "pictures and bytes that devices share"),
     ("nnhal-ext", EXT, ["", "hardware buffers"], "extensions of the Neural Networks API"),
 ]
 OVERVIEW = "ANeuralNetworks"

@@ -95,7 +95,7 @@ typedef struct AHardwareBuffer AHardwareBuffer;
 /* AHardwareBuffer_allocate() - allocates a zeroed buffer with one reference. If the
  * usages are only CPU, sensors and GPU data, rows are tight (stride is width), so that
  * the buffer is a tensor as it is; otherwise rows begin at multiples of 64 bytes, and executions
- * copy it unless the device takes strides.
+ * copy it unless the device takes strides. The planes of YUV follow each other.
  * *outBuffer is set on success only.
  * Returns: 0; -EINVAL (a pointer is NULL; sizes, format or reserved fields are
  * malformed), -ENOTSUP (well-formed, but not on this machine), -ENOMEM, -EMFILE. */

@@ -118,7 +118,8 @@ static bool serve_one(struct nn_packet *packet)
     struct nn_packet_header header = {.type = NN_PACKET_REPLY, .serial = packet->header.serial};
     struct nn_codec_buffer reply = {.bytes = NULL};
     struct nn_packet_out out;
-    bool goes_on = nn_hal_stub_call(&hal, NN_HAL_MINOR, &message, NULL, &header.status, &reply) == 0;
+    bool goes_on = nn_hal_stub_call(&hal, NN_HAL_MINOR, &message, NULL, &header.status, &reply) ==
+                   0;
 
     packet->header.n_fds = 0; /* consumed */
     memset(packet->fds, 0xff, sizeof(packet->fds));

@@ -130,6 +130,19 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* As dup2() of two numbers, and _exit(), but the kernel's own: a sanitizer has them do more, with the locks that
+ * the application's other threads held when this process was copied. */
+static int put_fd(int from, int to)
+{
+    return (int)syscall(SYS_dup3, from, to, 0);
+}
+
+__attribute__((__noreturn__)) static void leave(int status)
+{
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
 /* Leaves standard input empty, standard output and error, HOST_FD, REPORT_FD. */
 static int arrange_fds(int host, int control)
 {
@@ -138,19 +151,19 @@ static int arrange_fds(int host, int control)
     if (null_fd < 0)
         return nn_error_trace(null_fd);
     /* Moved up first: in an application that has closed its standard streams, they may have the
-     * very numbers that dup2 overwrites below. */
+     * very numbers that are overwritten below. */
     null_fd = fcntl(null_fd, F_DUPFD, SAFE_FD);
     host = fcntl(host, F_DUPFD, SAFE_FD);
     control = fcntl(control, F_DUPFD, SAFE_FD);
-    if (null_fd < 0 || host < 0 || control < 0 || dup2(null_fd, STDIN_FILENO) < 0)
+    if (null_fd < 0 || host < 0 || control < 0 || put_fd(null_fd, STDIN_FILENO) < 0)
         return nn_error_origin(-errno);
     /* What is closed by exec is no standard error: it may be the application's end of the socket, and
      * a host that held that one would never see it close. */
     flags = fcntl(STDERR_FILENO, F_GETFD);
     if (flags < 0 || (flags & FD_CLOEXEC))
-        dup2(null_fd, STDERR_FILENO);
-    if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || dup2(host, HOST_FD) < 0 ||
-        dup2(control, REPORT_FD) < 0)
+        put_fd(null_fd, STDERR_FILENO);
+    if (put_fd(STDERR_FILENO, STDOUT_FILENO) < 0 || put_fd(host, HOST_FD) < 0 ||
+        put_fd(control, REPORT_FD) < 0)
         return nn_error_origin(-errno);
     /* Descriptors of the application that are not close-on-exec must not stay open in the
      * host. Before Linux 5.9 there is no close_range. */
@@ -173,7 +186,7 @@ __attribute__((__noreturn__)) static void become_host(const char *path, char *co
         control = REPORT_FD;
     }
     send_report(control, r, -1);
-    _exit(127);
+    leave(127);
 }
 
 __attribute__((__noreturn__)) static void be_parent(const char *path, char *const *arguments,
@@ -185,7 +198,7 @@ __attribute__((__noreturn__)) static void be_parent(const char *path, char *cons
     if (pid == 0)
         become_host(path, arguments, host, control);
     send_report(control, pid < 0 ? -errno : 0, pidfd);
-    _exit(0);
+    leave(0);
 }
 
 /* -- in the application ----------------------------------------------------------------- */

@@ -219,7 +219,7 @@ static void cannot_spawn(void)
 TEST(a_process_that_cannot_be_made_is_an_error)
 {
     static const struct refusal refusals[] = {
-        {SYS_clone, EAGAIN}, {SYS_socketpair, EMFILE}, {SYS_execve, EACCES}, {CALL_DUP2, EMFILE}};
+        {SYS_clone, EAGAIN}, {SYS_socketpair, EMFILE}, {SYS_execve, EACCES}, {SYS_dup3, EMFILE}};
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
         refuse_in_child(refusals[i], cannot_spawn);

@@ -14,11 +14,9 @@
 #ifdef SYS_chmod
 #define CALL_CHMOD  SYS_chmod
 #define CALL_UNLINK SYS_unlink
-#define CALL_DUP2   SYS_dup2
 #else
 #define CALL_CHMOD  SYS_fchmodat
 #define CALL_UNLINK SYS_unlinkat
-#define CALL_DUP2   SYS_dup3
 #endif
 
 /* The call of that number (SYS_...) fails with error. */

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "base/thread.h"
 #include "base/variable.h"
 #include "base/wait-limit.h"
 #include "host/host.h"
@@ -169,7 +170,9 @@ struct device_wait {
     struct nn_why *why;
     uint64_t patience_ns; /* 0: as the device's recovery says */
     bool is_impatient;    /* one attempt */
-    uint64_t end_ns;
+    bool has_begun;       /* an attempt of its own, on another thread */
+    uint64_t limit_ns;    /* the thread's */
+    uint64_t end_ns;      /* of the wait for others, that limit at most; 0: not known yet */
 };
 
 /* Under the lock. An application that wants no recovery decides itself when to try again. */
@@ -237,6 +240,9 @@ static int device_reopen(ANeuralNetworksDevice *device, struct nn_why *why)
         device->session = session;
         device->pid = pid;
         nn_rt_recovery_note_return(&device->recovery);
+        device_drop_dead(device);
+        if (!device->session)
+            r = nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT, DIED_AT_ONCE, device->name);
     } else if (r > 0 && device->way == NNHAL_WAY_PRIVATE) {
         device_note_death(device); /* it was started, and ended */
     }
@@ -244,10 +250,51 @@ static int device_reopen(ANeuralNetworksDevice *device, struct nn_why *why)
     return r;
 }
 
+/* -- attempts of their own thread ------------------------------------------------------ */
+
+static void *opening_main(void *ctx)
+{
+    ANeuralNetworksDevice *device = ctx;
+    struct nn_why why = {0};
+
+    pthread_mutex_lock(&device->lock);
+    device->opening_result = device_reopen(device, &why);
+    device->opening_why = why;
+    pthread_mutex_unlock(&device->lock);
+    return NULL;
+}
+
+/* A deadline may be shorter than the start of a process, which is of use to the next call all the
+ * same: a thread without a deadline starts it. Returns: whether it does. */
+static bool device_begin(struct device_wait *wait)
+{
+    ANeuralNetworksDevice *device = wait->device;
+    pthread_t thread;
+
+    if (device->way != NNHAL_WAY_PRIVATE || wait->limit_ns == NN_WAIT_UNLIMITED ||
+        nn_thread_start("nn-open", opening_main, device, &thread) < 0)
+        return false;
+    pthread_detach(thread);
+    device->is_opening = wait->has_begun = true;
+    return true;
+}
+
+/* Returns: what an attempt came to, that of this call or the one that it has begun. */
+static int device_attempt(struct device_wait *wait)
+{
+    if (!wait->has_begun)
+        return device_reopen(wait->device, wait->why);
+    wait->has_begun = false;
+    if (wait->device->opening_result)
+        *wait->why = wait->device->opening_why;
+    return wait->device->opening_result;
+}
+
+/* -- waiting --------------------------------------------------------------------------- */
+
 static void device_sleep(struct device_wait *wait, uint64_t until_ns)
 {
-    const struct timespec until = nn_wait_limit_timespec(until_ns < wait->end_ns ? until_ns
-                                                                                 : wait->end_ns);
+    const struct timespec until = nn_wait_limit_timespec(until_ns);
 
     pthread_cond_clockwait(&wait->device->changed, &wait->device->lock, CLOCK_MONOTONIC, &until);
 }
@@ -261,55 +308,79 @@ static int fail_quarantined(const struct device_wait *wait, uint64_t due_ns, uin
                    (unsigned long long)((due_ns - now_ns) / 1000000000 + 1));
 }
 
+static int fail_late(const struct device_wait *wait, uint64_t end_ns)
+{
+    if (end_ns == wait->limit_ns)
+        return nn_fail(wait->why, ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT,
+                       "%s: its process died, and is still being started at the deadline",
+                       wait->device->name);
+    return nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT,
+                   "%s: its process died, and has not been started again in time",
+                   wait->device->name);
+}
+
+/* While another thread makes the attempt: until the end of patience; one that was made for this call,
+ * until the deadline. */
+static int await_opening(struct device_wait *wait, uint64_t now_ns)
+{
+    uint64_t end_ns = wait->has_begun ? wait->limit_ns : wait->end_ns;
+
+    if (now_ns >= end_ns)
+        return fail_late(wait, end_ns);
+    device_sleep(wait, end_ns);
+    return 0;
+}
+
+static void set_end(struct device_wait *wait, uint64_t now_ns)
+{
+    wait->end_ns = wait->patience_ns
+                       ? now_ns + wait->patience_ns
+                       : nn_rt_recovery_end_of_patience(&wait->device->recovery, now_ns);
+    if (wait->limit_ns < wait->end_ns)
+        wait->end_ns = wait->limit_ns;
+}
+
 /* Waits for what has to be waited for before the next attempt.
- * Returns: 0 (look again), DEAD_OBJECT (the wait is over), or what the attempt came to,
- * after which there is nothing to wait for. */
+ * Returns: 0 (look again), DEAD_OBJECT or MISSED_DEADLINE_TRANSIENT (the wait is over), or what
+ * the attempt came to, after which there is nothing to wait for. */
 static int device_approach(struct device_wait *wait)
 {
     ANeuralNetworksDevice *device = wait->device;
     uint64_t now_ns = nn_sys_now_ns(), due_ns = nn_rt_recovery_next_attempt(&device->recovery);
     int r;
 
-    if (device->is_opening) {
-        if (now_ns >= wait->end_ns)
-            return nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT,
-                           "%s: its process died, and has not been started again in time",
-                           device->name);
-        device_sleep(wait, wait->end_ns);
-        return 0;
-    }
-    if (due_ns > now_ns && !is_recovery_off()) {
+    if (!wait->end_ns)
+        set_end(wait, now_ns);
+    if (device->is_opening)
+        return await_opening(wait, now_ns);
+    if (due_ns > now_ns && !is_recovery_off() && !wait->has_begun) {
         if (due_ns > wait->end_ns)
             return fail_quarantined(wait, due_ns, now_ns);
         device_sleep(wait, due_ns);
         return 0;
     }
-    r = device_reopen(device, wait->why);
-    device_drop_dead(device);
-    if (!r && !device->session)
-        r = nn_fail(wait->why, ANEURALNETWORKS_DEAD_OBJECT, DIED_AT_ONCE, device->name);
+    if (!wait->has_begun && device_begin(wait))
+        return 0;
+    r = device_attempt(wait);
     if (r <= 0 || wait->is_impatient || (now_ns = nn_sys_now_ns()) >= wait->end_ns)
         return r;
-    device_sleep(wait, now_ns + STEP_NS);
+    now_ns += STEP_NS;
+    device_sleep(wait, now_ns < wait->end_ns ? now_ns : wait->end_ns);
     return 0;
 }
 
 static int device_await_session(struct device_wait *wait, struct nn_rt_session **ret_session)
 {
     ANeuralNetworksDevice *device = wait->device;
-    uint64_t limit_ns = nn_wait_limit_get(), now_ns = nn_sys_now_ns();
     int r = 0;
 
+    wait->limit_ns = nn_wait_limit_get();
     pthread_mutex_lock(&device->lock);
-    device_drop_dead(device);
-    wait->end_ns = wait->patience_ns ? now_ns + wait->patience_ns
-                                     : nn_rt_recovery_end_of_patience(&device->recovery, now_ns);
-    if (limit_ns < wait->end_ns)
-        wait->end_ns = limit_ns;
-    while (!r && !device->session) {
-        r = device_approach(wait);
+    do {
         device_drop_dead(device);
-    }
+        if (!device->session)
+            r = device_approach(wait);
+    } while (!r && !device->session);
     if (!r)
         *ret_session = nn_rt_session_ref(device->session);
     pthread_mutex_unlock(&device->lock);

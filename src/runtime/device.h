@@ -6,7 +6,8 @@
  * the list of devices is made, and stay. All users of the device share its
  * session; when it has died, the next use opens another, which is accepted if
  * the same device answers. One thread opens, without the lock, and the others
- * wait; how long, and when it is tried again, recovery.h says.
+ * wait; how long, and when it is tried again, recovery.h says. For a call with a
+ * deadline that is a thread of its own, which the call can leave.
  * Threads: any. */
 #ifndef NN_RUNTIME_DEVICE_H
 #define NN_RUNTIME_DEVICE_H
@@ -42,6 +43,8 @@ struct ANeuralNetworksDevice {
     pthread_cond_t changed;        /* there is a session, or the attempt to open one has ended */
     struct nn_rt_session *session; /* NULL: it has died */
     bool is_opening;               /* a thread tries to */
+    int opening_result;            /* what the last thread that does nothing else came to */
+    struct nn_why opening_why;
     int32_t pid;
     struct nn_rt_recovery recovery;
     struct nn_rt_suspects suspects;
@@ -62,8 +65,9 @@ bool nn_rt_device_is_foreign(const ANeuralNetworksDevice *device);
 /* nn_rt_device_get_session() - a session for new work: the shared one, or a new one
  * if that died. The reference is the caller's. Blocks while the driver's process is
  * started or gone: until the thread's limit (base/wait-limit.h), 2 s after the death at
- * most, and not at all with NNHAL_RECOVERY=off.
- * Returns: 0, DEAD_OBJECT, -errno. */
+ * most, and not at all with NNHAL_RECOVERY=off. A private child that is not there at the
+ * limit goes on starting.
+ * Returns: 0, DEAD_OBJECT, MISSED_DEADLINE_TRANSIENT, -errno. */
 int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
                              struct nn_rt_session **ret_session);
 

@@ -4,6 +4,7 @@
 #include "base/jobs.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "base/thread.h"
 #include "base/variable.h"
 #include "base/wait-limit.h"
 #include "host/host.h"
@@ -26,10 +27,13 @@
 /* A list that something is missing from for want of memory is made again. */
 #define N_ATTEMPTS 2
 
-/* All services together: one that is stopped would hold every program that lists devices. All private
- * children together: drivers may take seconds to open theirs. */
+/* All services together: one that is stopped would hold every program that lists devices. Each private
+ * child, and all together, as they start side by side: drivers may take seconds to open theirs. */
 #define SERVICES_NS UINT64_C(1000000000)
 #define CHILDREN_NS UINT64_C(20000000000)
+
+/* That start at a time; each is waited for by a thread. */
+#define N_CHILDREN 16
 
 enum mode {
     MODE_AUTO,
@@ -83,22 +87,40 @@ static void registry_leave_out(const char *what, int r, const char *why)
     nn_log("runtime", NN_LOG_WARNING, "%s", left_out);
 }
 
+/* What opening a device came to. */
+struct opening {
+    int r;
+    ANeuralNetworksDevice *device;
+    struct nn_why why;
+};
+
+/* Consumes host. endpoint NULL: linked in. */
+static void opening_run(struct opening *opening, enum nnhal_way way,
+                        const struct nn_discovery_entry *endpoint, struct nn_host *host)
+{
+    opening->r = nn_rt_device_open(way, endpoint ? endpoint->name : NULL,
+                                   endpoint ? endpoint->path : NULL, host, &opening->why,
+                                   &opening->device);
+}
+
+static void registry_take(const struct opening *opening, const char *what)
+{
+    if (opening->r)
+        registry_leave_out(what, opening->r, opening->why.text);
+    else
+        registry_add(opening->device);
+}
+
 /* Consumes host. */
 static void open_device(enum nnhal_way way, const struct nn_discovery_entry *endpoint,
                         struct nn_host *host, bool is_reference)
 {
-    ANeuralNetworksDevice *device;
-    struct nn_why why = {0};
-    int r;
+    struct opening opening = {.device = NULL};
 
-    r = nn_rt_device_open(way, endpoint ? endpoint->name : NULL, endpoint ? endpoint->path : NULL,
-                          host, &why, &device);
-    if (r) {
-        registry_leave_out(endpoint ? endpoint->path : "built in", r, why.text);
-        return;
-    }
-    device->is_reference = is_reference;
-    registry_add(device);
+    opening_run(&opening, way, endpoint, host);
+    if (!opening.r)
+        opening.device->is_reference = is_reference;
+    registry_take(&opening, endpoint ? endpoint->path : "built in");
 }
 
 static void open_module(const struct nn_discovery_entry *endpoint)
@@ -128,13 +150,12 @@ static void open_builtin(const struct nn_builtin *builtin)
 }
 
 /* Each has an equal part of the time that those before it have left; i is its number. */
-static void open_remote(enum nnhal_way way, const struct nn_discovery *places, size_t i,
-                        uint64_t end_ns)
+static void open_service(const struct nn_discovery *places, size_t i, uint64_t end_ns)
 {
     uint64_t now_ns = nn_sys_now_ns(), left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
     uint64_t limit_ns = nn_wait_limit_narrow(now_ns + left_ns / (places->n_entries - i));
 
-    open_device(way, &places->entries[i], NULL, false);
+    open_device(NNHAL_WAY_SERVICE, &places->entries[i], NULL, false);
     nn_wait_limit_restore(limit_ns);
 }
 
@@ -151,7 +172,7 @@ static void discover_services(void)
     }
     end_ns = nn_sys_now_ns() + SERVICES_NS;
     for (size_t i = 0; i < places.n_entries; i++)
-        open_remote(NNHAL_WAY_SERVICE, &places, i, end_ns);
+        open_service(&places, i, end_ns);
     nn_discovery_done(&places);
 }
 
@@ -165,25 +186,65 @@ static bool is_offered(const char *endpoint)
     return false;
 }
 
+/* -- private children, side by side ------------------------------------------------- */
+
+struct children {
+    const struct nn_discovery *places;
+    struct opening *openings; /* as many */
+    uint64_t end_ns;
+    size_t n_begun; /* atomic */
+};
+
+static void *children_run(void *ctx)
+{
+    struct children *children = ctx;
+    uint64_t limit_ns = nn_wait_limit_narrow(children->end_ns);
+    size_t i;
+
+    while ((i = __atomic_fetch_add(&children->n_begun, 1, __ATOMIC_RELAXED)) <
+           children->places->n_entries)
+        opening_run(&children->openings[i], NNHAL_WAY_PRIVATE, &children->places->entries[i], NULL);
+    nn_wait_limit_restore(limit_ns);
+    return NULL;
+}
+
+/* A driver that takes long to open takes nothing of the others' time. This thread opens some, too, and all
+ * of them where no other could be started. */
+static void open_children(const struct nn_discovery *places)
+{
+    _cleanup_(freep) struct opening *openings = calloc(places->n_entries + 1, sizeof(*openings));
+    struct children children = {places, openings, nn_sys_now_ns() + CHILDREN_NS, 0};
+    pthread_t threads[N_CHILDREN];
+    size_t n_threads = 0;
+
+    if (!openings) {
+        is_short = true;
+        return;
+    }
+    while (n_threads + 1 < places->n_entries && n_threads < N_CHILDREN &&
+           nn_thread_start("nn-open", children_run, &children, &threads[n_threads]) == 0)
+        n_threads++;
+    children_run(&children);
+    while (n_threads > 0)
+        pthread_join(threads[--n_threads], NULL);
+    for (size_t i = 0; i < places->n_entries; i++)
+        registry_take(&openings[i], places->entries[i].path);
+}
+
 static void discover_drivers(enum mode mode)
 {
     struct nn_discovery places = {0};
-    uint64_t end_ns;
     int r = nn_discovery_init_drivers(&places);
 
     if (r < 0) {
         is_short |= r == -ENOMEM;
         return;
     }
-    end_ns = nn_sys_now_ns() + CHILDREN_NS;
-    for (size_t i = 0; i < places.n_entries; i++) {
-        if (is_offered(places.entries[i].name))
-            continue;
-        if (mode == MODE_PRIVATE)
-            open_remote(NNHAL_WAY_PRIVATE, &places, i, end_ns);
-        else
+    if (mode == MODE_PRIVATE)
+        open_children(&places);
+    for (size_t i = 0; i < places.n_entries && mode != MODE_PRIVATE; i++)
+        if (!is_offered(places.entries[i].name))
             open_module(&places.entries[i]);
-    }
     nn_discovery_done(&places);
 }
 

@@ -10,8 +10,8 @@
  *
  * and in every mode what is linked in comes last. A name belongs to the first
  * device that has it. What cannot be used is left out, with a line in the log:
- * all services together have 1 s to answer, and all children 20 s to open their
- * drivers. A driver in this process has no limit.
+ * all services together have 1 s to answer, and each child 20 s to open its driver,
+ * side by side with the others. A driver in this process has no limit.
  * A mode other than auto is a promise: where no driver was reached as it says,
  * nothing is computed by the reference unless the application lists it. */
 #ifndef NN_RUNTIME_REGISTRY_H

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/sys.h"
+#include "base/wait-limit.h"
 #include "runtime/calibration/probe.h"
 #include "runtime/compilation/preparation.h"
 #include "runtime/compilation/settings.h"
@@ -24,6 +25,13 @@ enum { MIN_RUNS = 3, MAX_RUNS = 31 };
 #define ALL_NS    UINT64_C(15000000000)
 
 #define MILLIONTHS 1e6
+
+/* A device of a level without deadlines, or one that ignores them, is left at the same time; a private
+ * child is killed. Returns: as nn_wait_limit_narrow(). */
+static uint64_t limit_to(uint64_t duration_ns)
+{
+    return nn_wait_limit_narrow(nn_sys_now_ns() + duration_ns);
+}
 
 /* One probe on one device. */
 struct trial {
@@ -49,7 +57,13 @@ static int trial_compile(struct trial *trial, const struct nn_rt_probe *probe,
                                              ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER, why);
     if (!r && device->feature_level >= NNHAL_FEATURE_LEVEL_4)
         r = nn_rt_compilation_set_timeout(trial->compilation, COMPILE_NS, why);
-    return r ? r : nn_rt_compilation_finish(trial->compilation, why);
+    if (!r) {
+        uint64_t limit_ns = limit_to(COMPILE_NS);
+
+        r = nn_rt_compilation_finish(trial->compilation, why);
+        nn_wait_limit_restore(limit_ns);
+    }
+    return r;
 }
 
 static int trial_bind(struct trial *trial, const struct nn_rt_probe *probe, struct nn_why *why)
@@ -88,17 +102,26 @@ static void insert_time(uint64_t *times_ns, uint32_t n, uint64_t time_ns)
     times_ns[at] = time_ns;
 }
 
+static int trial_compute(struct trial *trial, struct nn_why *why)
+{
+    uint64_t limit_ns = limit_to(RUN_NS);
+    int r = nn_rt_execution_compute(trial->execution, why);
+
+    nn_wait_limit_restore(limit_ns);
+    return r;
+}
+
 /* The median; the first run, in which much is made that stays, does not count. */
 static int trial_run(struct trial *trial, struct nn_why *why, uint64_t *ret_time_ns)
 {
     uint64_t times_ns[MAX_RUNS], spent_ns = 0;
     uint32_t n = 0;
-    int r = nn_rt_execution_compute(trial->execution, why);
+    int r = trial_compute(trial, why);
 
     while (!r && n < MAX_RUNS && (n < MIN_RUNS || spent_ns < ENOUGH_NS)) {
         uint64_t begin_ns = nn_sys_now_ns(), time_ns;
 
-        r = nn_rt_execution_compute(trial->execution, why);
+        r = trial_compute(trial, why);
         time_ns = nn_sys_now_ns() - begin_ns;
         spent_ns += time_ns;
         insert_time(times_ns, n++, time_ns);

@@ -3,8 +3,9 @@
  *
  * Computes the probes (probe.h) on the device alone, in the way in which applications reach it, with
  * memories and reusable executions, and takes the median time of each. A device that does not
- * take a probe, or fails it, or whose work does not show beside the call has no figure there. It lasts a second or so for a device, 15 s at most, and
- * is done when an application asks for it, never while one compiles. What else runs on the machine
+ * take a probe, or fails it, or whose work does not show beside the call has no figure there. One that
+ * hangs is left, in a private child also if it knows no deadlines. It lasts a second or so for a device,
+ * 15 s at most, and is done when an application asks for it, never while one compiles. What else runs on the machine
  * counts as the device's. One thread per device at a time, any thread. */
 #ifndef NN_RUNTIME_CALIBRATION_CALIBRATION_H
 #define NN_RUNTIME_CALIBRATION_CALIBRATION_H

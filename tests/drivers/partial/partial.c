@@ -14,8 +14,11 @@
  *     time=0.1        performance of all types, and power
  *     power=0.5
  *     version=2       of the driver, else that of nnhal-cpu
+ *     level=29        the feature level, else that of nnhal-cpu
+ *     open-ms=100     what opening the device takes
  *     delay-us=50     of each execution
  *     fail=WHAT       supported, prepare or execute fail
+ *     relaxed=1       prepare() refuses models that are not relaxed
  *     lie=1           prepare() refuses what get_supported_operations() takes
  *     die=1           execute() ends the process
  *     meet=N          execute() waits until N are in it, and fails after 20 s alone; in one process,
@@ -139,8 +142,19 @@ static uint32_t partial_fail(const char *what)
     return NNHAL_GENERAL_FAILURE;
 }
 
+static void rest(double duration_us)
+{
+    uint64_t us = (uint64_t)duration_us;
+    const struct timespec nap = {.tv_sec = (time_t)(us / 1000000),
+                                 .tv_nsec = (long)(us % 1000000) * 1000};
+
+    if (us)
+        nanosleep(&nap, NULL);
+}
+
 static uint32_t partial_open(const struct nnhal_driver_services *given, void **ret_device)
 {
+    rest(1000 * find_number("open-ms", 0));
     services = given;
     return cpu->open(given, ret_device);
 }
@@ -162,6 +176,8 @@ static uint32_t partial_prepare(void *device, const struct nnhal_prepare *prepar
 {
     if (is_value("fail", "prepare"))
         return partial_fail("told not to prepare");
+    if (is_value("relaxed", "1") && !prepare->model.model->relax_computation_float32_to_float16)
+        return partial_fail("told to prepare relaxed models alone");
     if (is_value("lie", "1"))
         return partial_fail("these operations are too many together");
     return cpu->prepare(device, prepare, ret_prepared);
@@ -187,13 +203,9 @@ static bool meet(uint32_t n_wanted)
 
 static uint32_t partial_execute(void *prepared, struct nnhal_execution *execution)
 {
-    uint64_t delay_us = (uint64_t)find_number("delay-us", 0);
     uint32_t n_wanted = (uint32_t)find_number("meet", 0);
-    const struct timespec delay = {.tv_sec = (time_t)(delay_us / 1000000),
-                                   .tv_nsec = (long)(delay_us % 1000000) * 1000};
 
-    if (delay_us)
-        nanosleep(&delay, NULL);
+    rest(find_number("delay-us", 0));
     if (is_value("die", "1"))
         _exit(1);
     if (is_value("fail", "execute"))
@@ -237,6 +249,7 @@ _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
     partial = *cpu;
     partial.name = PARTIAL_NAME;
     partial.version = choose_version();
+    partial.feature_level = (int64_t)find_number("level", (double)cpu->feature_level);
     partial.capabilities = &capabilities;
     partial.open = partial_open;
     partial.get_supported_operations = partial_supported;

@@ -206,9 +206,9 @@ static int write_text(const char *path, const struct text *text)
     _cleanup_(freep) char *temporary = NULL;
     int fd, r;
 
-    if (asprintf(&temporary, "%s.%d", path, (int)getpid()) < 0)
+    if (asprintf(&temporary, "%s.%d", path, (int)gettid()) < 0)
         return nn_error_origin(-ENOMEM);
-    unlink(temporary); /* of a process that had this number, and died */
+    unlink(temporary); /* of a thread that had this number, and died */
     fd = nn_sys_openat(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (fd < 0)
         return nn_error_trace(fd);

@@ -203,6 +203,12 @@ class Variants(Runner):
         self.expect([wrong], 0, 1, 0, *reference)
         self.expect([wrong, branch_model(1, (0.0, 4.0))], 2, 0, 0, *reference,
                     "--against", "nnapi-reference")
+        # What the named device does not do is counted apart there, too.
+        done = self.run_nnt("--device", "nnhal-sample", "--against", "nnapi-reference",
+                            self.write(v.pack([add_model(), quant_model([12, 10, 255])])))
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "1 passed, 0 failed, 0 skipped, 1 unsupported")
+        self.assertEqual(done.returncode, 0)
         self.assertEqual(self.run_nnt("--against", "none", self.write(v.pack([wrong]))).returncode, 2)
 
     def test_names_select(self):

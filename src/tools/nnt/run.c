@@ -228,7 +228,7 @@ static bool attempt_is_right(struct nnt_attempt *attempt, int result,
 }
 
 /* Whether the other device fails too, or has the same results. What one does not support fails
- * when it is compiled, and with the other when it is executed. */
+ * when it is compiled, and with the other when it is executed; there is nothing to compare. */
 static bool attempt_agrees(struct nnt_attempt *attempt, int result,
                            const struct nnt_path_steps *steps)
 {
@@ -245,7 +245,10 @@ static bool attempt_agrees(struct nnt_attempt *attempt, int result,
         agrees = nnt_report(run, "ended with %d, the other device with %d", result, r);
     else if (r == OK)
         agrees = nnt_check_against(attempt, &other);
-    run->is_different = !agrees && !nnt_is_shortage(result) && !nnt_is_shortage(r);
+    run->is_unsupported = !agrees && ((result != OK && is_unsupported(attempt)) ||
+                                      (r != OK && is_unsupported(&other)));
+    run->is_different = !agrees && !run->is_unsupported && !nnt_is_shortage(result) &&
+                        !nnt_is_shortage(r);
     attempt_done(&other, steps);
     return agrees;
 }

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plans of small models whose parts have something particular, and what they compute. */
+#include "drivers/split.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N = 4, MAX_OPERANDS = 8, MAX_OPERATIONS = 4 };
+
+/* Operand 0 is the activation NONE, operand 1 the input; constant: one that is 2, 2, 2, 2 (0: none). */
+struct scenario {
+    const char *rules;
+    uint32_t n_operands;
+    uint32_t constant;
+    uint32_t n_operations;
+    struct {
+        int32_t type;
+        uint32_t inputs[3], n_inputs, output;
+    } operations[MAX_OPERATIONS];
+    uint32_t n_outputs;
+    uint32_t outputs[MAX_OPERATIONS];
+    const char *plan;               /* of each part: its device, its wave and its operations */
+    float expected[MAX_OPERATIONS]; /* of each output, for the input -1 */
+};
+
+static void set_constants(ANeuralNetworksModel *model, const struct scenario *scenario)
+{
+    const int32_t none = ANEURALNETWORKS_FUSED_NONE;
+    const float two[N] = {2, 2, 2, 2};
+
+    OK(ANeuralNetworksModel_setOperandValue(model, 0, &none, sizeof(none)));
+    if (scenario->constant)
+        OK(ANeuralNetworksModel_setOperandValue(model, (int32_t)scenario->constant, two,
+                                                sizeof(two)));
+}
+
+static ANeuralNetworksModel *make_model(const struct scenario *scenario, bool is_relaxed)
+{
+    const uint32_t n = N, input = 1;
+    const ANeuralNetworksOperandType scalar = {.type = ANEURALNETWORKS_INT32};
+    const ANeuralNetworksOperandType tensor = {
+        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    for (uint32_t i = 0; i < scenario->n_operands; i++)
+        OK(ANeuralNetworksModel_addOperand(model, i ? &tensor : &scalar));
+    set_constants(model, scenario);
+    for (uint32_t i = 0; i < scenario->n_operations; i++)
+        OK(ANeuralNetworksModel_addOperation(
+            model, scenario->operations[i].type, scenario->operations[i].n_inputs,
+            scenario->operations[i].inputs, 1, &scenario->operations[i].output));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, scenario->n_outputs,
+                                                     scenario->outputs));
+    OK(ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, is_relaxed));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}
+
+static void print_plan(const ANeuralNetworksCompilation *compilation, char *text, size_t n_bytes)
+{
+    struct nnhal_plan plan = {.size = sizeof(plan)};
+    FILE *file = fmemopen(text, n_bytes, "w");
+
+    OK(nnhal_compilation_get_plan(compilation, &plan));
+    for (uint32_t i = 0; i < plan.n_parts; i++) {
+        const struct nnhal_plan_part *part = &plan.parts[i];
+        const char *name = NULL;
+
+        OK(ANeuralNetworksDevice_getName(part->device, &name));
+        fprintf(file, "%s%s wave %u:", i ? "; " : "", name, part->wave);
+        for (uint32_t k = 0; k < part->n_operations; k++)
+            fprintf(file, " %u", part->operations[k]);
+    }
+    fclose(file);
+}
+
+static void check_results(ANeuralNetworksCompilation *compilation, const struct scenario *scenario)
+{
+    const float input[N] = {-1, -1, -1, -1};
+    float results[MAX_OPERATIONS][N] = {{0}};
+    ANeuralNetworksExecution *execution = NULL;
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInput(execution, 0, NULL, input, sizeof(input)));
+    for (uint32_t i = 0; i < scenario->n_outputs; i++)
+        OK(ANeuralNetworksExecution_setOutput(execution, (int32_t)i, NULL, results[i],
+                                              sizeof(results[i])));
+    OK(ANeuralNetworksExecution_compute(execution));
+    for (uint32_t i = 0; i < scenario->n_outputs; i++)
+        for (uint32_t k = 0; k < N; k++)
+            ck_assert_float_eq_tol(results[i][k], scenario->expected[i], 1e-4f);
+    ANeuralNetworksExecution_free(execution);
+}
+
+static void check_scenario(const struct scenario *scenario)
+{
+    ANeuralNetworksModel *model = make_model(scenario, false);
+    ANeuralNetworksCompilation *compilation;
+    char text[256] = "";
+
+    split_rules("%s", scenario->rules);
+    compilation = split_compile(model, 2);
+    print_plan(compilation, text, sizeof(text));
+    ck_assert_str_eq(text, scenario->plan);
+    check_results(compilation, scenario);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+
+#define EXP(from, to)                                                                              \
+    {                                                                                              \
+        ANEURALNETWORKS_EXP, {from}, 1, to                                                         \
+    }
+#define ABS(from, to)                                                                              \
+    {                                                                                              \
+        ANEURALNETWORKS_ABS, {from}, 1, to                                                         \
+    }
+#define ADD(a, b, to)                                                                              \
+    {                                                                                              \
+        ANEURALNETWORKS_ADD, {a, b, 0}, 3, to                                                      \
+    }
+#define E 2.718282f
+
+TEST(a_result_of_the_model_is_read_by_the_next_part)
+{
+    check_scenario(&(struct scenario){
+        .rules = "0:only=ABS;1:only=EXP",
+        .n_operands = 4,
+        .n_operations = 2,
+        .operations = {ABS(1, 2), EXP(2, 3)},
+        .n_outputs = 2,
+        .outputs = {3, 2},
+        .plan = "partial-0 wave 0: 0; partial-1 wave 1: 1",
+        .expected = {E, 1},
+    });
+}
+TEST_END
+
+TEST(an_input_is_read_by_two_parts)
+{
+    check_scenario(&(struct scenario){
+        .rules = "0:only=ABS;1:only=EXP",
+        .n_operands = 4,
+        .n_operations = 2,
+        .operations = {ABS(1, 2), EXP(1, 3)},
+        .n_outputs = 2,
+        .outputs = {2, 3},
+        .plan = "partial-0 wave 0: 0; partial-1 wave 0: 1",
+        .expected = {1, 1 / E},
+    });
+}
+TEST_END
+
+TEST(a_constant_is_read_by_two_parts)
+{
+    check_scenario(&(struct scenario){
+        .rules = "0:only=ADD;1:only=EXP+MUL",
+        .n_operands = 6,
+        .constant = 2,
+        .n_operations = 3,
+        .operations = {ADD(1, 2, 3), EXP(3, 4), {ANEURALNETWORKS_MUL, {4, 2, 0}, 3, 5}},
+        .n_outputs = 1,
+        .outputs = {5},
+        .plan = "partial-0 wave 0: 0; partial-1 wave 1: 1 2",
+        .expected = {2 * E},
+    });
+}
+TEST_END
+
+TEST(a_part_that_reads_constants_alone)
+{
+    check_scenario(&(struct scenario){
+        .rules = "0:only=EXP;1:only=ADD",
+        .n_operands = 5,
+        .constant = 2,
+        .n_operations = 2,
+        .operations = {EXP(2, 3), ADD(1, 3, 4)},
+        .n_outputs = 1,
+        .outputs = {4},
+        .plan = "partial-0 wave 0: 0; partial-1 wave 1: 1",
+        .expected = {E * E - 1},
+    });
+}
+TEST_END
+
+TEST(a_part_that_nobody_reads)
+{
+    check_scenario(&(struct scenario){
+        .rules = "0:only=EXP;1:only=ABS",
+        .n_operands = 4,
+        .n_operations = 2,
+        .operations = {EXP(1, 2), ABS(1, 3)},
+        .n_outputs = 1,
+        .outputs = {3},
+        .plan = "partial-0 wave 0: 0; partial-1 wave 0: 1",
+        .expected = {1},
+    });
+}
+TEST_END
+
+/* Parts go by what they read, not by the order in which operations were added. */
+TEST(operations_that_were_added_last_first)
+{
+    check_scenario(&(struct scenario){
+        .rules = "0:only=EXP;1:only=ABS",
+        .n_operands = 5,
+        .n_operations = 3,
+        .operations = {EXP(3, 4), ABS(2, 3), EXP(1, 2)},
+        .n_outputs = 1,
+        .outputs = {4},
+        .plan = "partial-0 wave 0: 2; partial-1 wave 1: 1; partial-0 wave 2: 0",
+        .expected = {1.444668f},
+    });
+}
+TEST_END
+
+/* Devices that prepare relaxed models alone. */
+TEST(every_part_of_a_relaxed_model_is_relaxed)
+{
+    const struct scenario scenario = {
+        .n_operands = 4,
+        .n_operations = 2,
+        .operations = {ABS(1, 2), EXP(2, 3)},
+        .n_outputs = 1,
+        .outputs = {3},
+        .expected = {E},
+    };
+    ANeuralNetworksModel *relaxed = make_model(&scenario, true);
+    ANeuralNetworksCompilation *compilation;
+
+    split_rules("*:relaxed=1;0:only=ABS;1:only=EXP");
+    compilation = split_compile(relaxed, 2);
+    ck_assert_uint_eq(split_count_parts(compilation), 2);
+    check_results(compilation, &scenario);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(relaxed);
+}
+TEST_END
+
+CHECK_MAIN("parts", a_result_of_the_model_is_read_by_the_next_part, an_input_is_read_by_two_parts,
+           a_constant_is_read_by_two_parts, a_part_that_reads_constants_alone,
+           a_part_that_nobody_reads, operations_that_were_added_last_first,
+           every_part_of_a_relaxed_model_is_relaxed)

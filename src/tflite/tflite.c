@@ -3,79 +3,23 @@
 #include <nnhal/tflite.h>
 
 #include "tflite/builder.h"
+#include "tflite/file.h"
 #include "tflite/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PUBLIC __attribute__((__visibility__("default")))
-
-enum { MAX_FILE_BYTES = 1 << 30, LARGE_PAGE = 1 << 21 };
 
 struct nnhal_tflite {
     ANeuralNetworksModel *model;
     uint32_t n_inputs, n_outputs;
     struct nnhal_tflite_tensor *inputs, *outputs;
 };
-
-static int load_fail(char *message, size_t size, int result, const char *text)
-{
-    if (size)
-        snprintf(message, size, "%s", text);
-    return result;
-}
-
-/* Large pages, where the kernel has them: to touch small ones takes longer than to read the file. */
-static uint8_t *new_block(size_t n_bytes)
-{
-    size_t rest = n_bytes % LARGE_PAGE;
-    void *block;
-
-    if (n_bytes <= LARGE_PAGE / 2)
-        return malloc(n_bytes);
-    if (rest > LARGE_PAGE / 2)
-        n_bytes += LARGE_PAGE - rest;
-    if (posix_memalign(&block, LARGE_PAGE, n_bytes) != 0)
-        return NULL;
-    madvise(block, n_bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
-    return block;
-}
-
-/* Reads fd whole. Returns 0, or -errno with a sentence. */
-static int read_file(int fd, uint8_t **ret_bytes, size_t *ret_n, char *message, size_t size)
-{
-    struct stat info;
-    uint8_t *bytes;
-    size_t n = 0;
-
-    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
-        return load_fail(message, size, -EINVAL, "it is not a regular file");
-    if (info.st_size <= 0 || info.st_size > MAX_FILE_BYTES)
-        return load_fail(message, size, -EINVAL, "its size is 0 or above 1 GiB");
-    bytes = new_block((size_t)info.st_size);
-    if (!bytes)
-        return load_fail(message, size, -ENOMEM, "out of memory");
-    while (n < (size_t)info.st_size) {
-        ssize_t got = pread(fd, bytes + n, (size_t)info.st_size - n, (off_t)n);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            free(bytes);
-            return load_fail(message, size, -EIO, "it cannot be read to its end");
-        }
-        n += (size_t)got;
-    }
-    *ret_bytes = bytes;
-    *ret_n = n;
-    return 0;
-}
 
 /* What an application needs to know of the tensors in a list. */
 static int describe_tensors(struct tfl_builder *b, const int32_t *list, uint32_t n,
@@ -120,7 +64,7 @@ static int load_file(int fd, struct nnhal_tflite *model, char *message, size_t s
     size_t n_bytes;
     int r;
 
-    r = read_file(fd, &bytes, &n_bytes, message, size);
+    r = tfl_file_read(fd, &bytes, &n_bytes, message, size);
     if (r < 0)
         return r;
     r = tfl_file_parse(bytes, n_bytes, &file, message, size);
@@ -152,15 +96,15 @@ PUBLIC int nnhal_tflite_load(const char *path, struct nnhal_tflite **ret_model, 
     struct nnhal_tflite *model = calloc(1, sizeof(*model));
     int fd, r;
 
-    if (!model)
-        return load_fail(message, message_size, -ENOMEM, "out of memory");
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        r = load_fail(message, message_size, -errno, strerror(errno));
-    } else {
-        r = load_file(fd, model, message, message_size);
-        close(fd);
+    if (!model) {
+        if (message_size)
+            snprintf(message, message_size, "out of memory");
+        return -ENOMEM;
     }
+    fd = tfl_file_open(path, message, message_size);
+    r = fd < 0 ? fd : load_file(fd, model, message, message_size);
+    if (fd >= 0)
+        close(fd);
     if (r < 0)
         nnhal_tflite_free(model);
     else

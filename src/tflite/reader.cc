@@ -434,6 +434,23 @@ void tfl_file_done(struct tfl_file *file)
     *file = {};
 }
 
+const uint8_t *tfl_file_metadata(const struct tfl_file *file, size_t *ret_n_bytes)
+{
+    const fb::Model *model = fb::GetModel(file->bytes);
+
+    for (uint32_t i = 0; model->metadata() && i < model->metadata()->size(); i++) {
+        const fb::Metadata *entry = model->metadata()->Get(i);
+
+        if (!entry->name() || entry->name()->str() != "TFLITE_METADATA" ||
+            entry->buffer() >= model->buffers()->size() ||
+            !model->buffers()->Get(entry->buffer())->data())
+            continue;
+        *ret_n_bytes = model->buffers()->Get(entry->buffer())->data()->size();
+        return model->buffers()->Get(entry->buffer())->data()->data();
+    }
+    return nullptr;
+}
+
 const char *tfl_code_name(int32_t code)
 {
     return fb::EnumNameBuiltinOperator(static_cast<fb::BuiltinOperator>(code));

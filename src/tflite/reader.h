@@ -34,6 +34,10 @@ int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, ch
 /* tfl_file_done() - frees what tfl_file_parse() made. */
 void tfl_file_done(struct tfl_file *file);
 
+/* tfl_file_metadata() - the buffer that the author's description lies in, in the file's bytes.
+ * Returns: NULL if the file has none. */
+const uint8_t *tfl_file_metadata(const struct tfl_file *file, size_t *ret_n_bytes);
+
 /* tfl_code_name() - "CONV_2D" for the BuiltinOperator 3; "" for a number that is none. */
 const char *tfl_code_name(int32_t code);
 

@@ -6,7 +6,7 @@
 set -eu
 
 PACKAGES="libc6-dev libstdc++-12-dev libflatbuffers-dev libpng-dev libjpeg62-turbo-dev libcjson-dev
-          libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev check"
+          libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev libzip-dev check"
 
 [ $# = 2 ] || { echo "usage: $0 ARCHITECTURE FOLDER" >&2; exit 2; }
 [ ! -e "$2/place.ini" ] || exit 0

@@ -100,8 +100,74 @@ def only_probabilities_are_per_cent():
     for name, is_share in (("ad01_fp32", False), ("iris", True)):
         folder = SHARED / "models" / name
         done = nnhal("run", folder / "model.tflite", "--input", folder / "in0_0.bin")
-        expect(done.returncode == 0 and ("%" in done.stdout) == is_share and
-               "class" in done.stdout, done)
+        expect(done.returncode == 0 and ("%" in done.stdout) == is_share, done)
+        expect(("class" if is_share else "output 0") in done.stdout, done)  # or an autoencoder's
+
+
+def a_model_says_how_it_wants_its_picture():
+    """The file: tests/tflite/make-described.py."""
+    made = NNHAL.parent / "tests" / "tflite"
+    picture = GLYPHS / "pictures" / "01-A.png"
+    done = nnhal("run", made / "described.tflite", "--json", picture, picture)
+    said = json.loads(done.stdout)
+    expect(said["normalization"] == {"from": "metadata", "mean": [1, 2, 3],
+                                     "deviation": [4, 4, 4]}, said)
+    expect(len(said["results"]) == 2 and done.stderr == "", done)
+    by_label = {c["label"]: c["score"] for c in said["results"][0]["classes"]}
+    expect(set(by_label) == {"night", "day", "red ?[31m sky"}, by_label)
+    expect(by_label["day"] == 0.125, "a class without a calibration has the default")
+    done = nnhal("run", made / "described.tflite", picture, "--mean", 0, "--json")
+    said = json.loads(done.stdout)
+    expect(said["normalization"] == {"from": "options", "mean": [0], "deviation": [127.5]}, said)
+    done = nnhal("run", made / "described-without-files.tflite", picture)
+    expect(done.returncode == 0 and "labels.txt" in done.stderr and "assumed" not in done.stdout,
+           done)
+    for options, is_assumed in ((), True), (("--mean", 0, "--deviation", 255), False):
+        done = nnhal("run", GLYPHS / "glyphs-float.tflite", picture, *options)
+        expect(done.returncode == 0 and ("assumed: " in done.stdout) == is_assumed, done)
+
+
+def info_tells_what_is_in_a_model():
+    made = NNHAL.parent / "tests" / "tflite"
+    done = nnhal("info", made / "described.tflite")
+    for text in ("made here", "tells night from day", "x: float32 [1, 2, 2, 3]", "mean 1, 2, 3",
+                 "3 labels: night, day", "1 MEAN"):
+        expect(text in done.stdout, f"{text!r} is not in {done.stdout}")
+    expect("\x1b" not in done.stdout, "a label steers the terminal")
+    said = json.loads(nnhal("info", made / "described.tflite", "--json").stdout)
+    expect(said["outputs"][0]["labels"][:2] == ["night", "day"] and
+           said["operations"] == {"MEAN": 1} and said["license"] == "Apache-2.0", said)
+    done = nnhal("info", made / "unmapped.tflite")
+    expect(done.returncode == 0 and "operations: " in done.stdout, done)
+    done = nnhal("info", GLYPHS / "labels.txt")
+    expect(done.returncode == 1 and "identifier" in done.stderr, done)
+
+
+def many_values_are_told_on_demand():
+    if not SHARED.is_dir():
+        print(f"SKIPPED: no {SHARED}, so no model with many values")
+        return
+    run = ("run", SHARED / "models" / "face_detection_back" / "model.tflite",
+           SHARED / "images" / "face.jpg", "--json")
+    without, with_all = (json.loads(nnhal(*run, *more).stdout)["results"][0]["outputs"]
+                         for more in ((), ("--values",)))
+    expect(all(o["n_values"] > 800 and ("values" in o) == (o["n_values"] <= 1024)
+               for o in without), without)
+    expect(all(len(o["values"]) == o["n_values"] for o in with_all), "not all values")
+
+
+def detections_are_in_the_json():
+    if not SHARED.is_dir():
+        print(f"SKIPPED: no {SHARED}, so no detector")
+        return
+    done = nnhal("run", SHARED / "models" / "coco_ssd_mobilenet_v1_quant" / "model.tflite",
+                 "--labels", SHARED / "images" / "coco_labels.txt", "--json",
+                 SHARED / "images" / "cat.bmp")
+    said = json.loads(done.stdout)
+    found = said["results"][0]["detections"][0]
+    expect(found["label"] == "cat" and found["score"] > 0.5 and
+           found["left"] < found["right"] and found["top"] < found["bottom"], found)
+    expect(said["device"] == "nnhal-cpu" and said["mode"] == "embedded" and said["pid"] > 0, said)
 
 
 def same_inputs_give_same_bytes():
@@ -297,7 +363,7 @@ def serve_listens_where_socket_says():
 
 
 def help_is_given():
-    for command in ("devices", "run", "bench", "cache", "serve"):
+    for command in ("devices", "info", "run", "bench", "cache", "serve"):
         done = nnhal(command, "--help")
         expect(done.returncode == 0 and done.stdout.startswith(f"usage: nnhal {command}"), command)
     expect(nnhal("--version").stdout.startswith("nnhal 0."), "--version")
@@ -388,6 +454,8 @@ def bench_profiles_steps():
 
 
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
+         a_model_says_how_it_wants_its_picture, info_tells_what_is_in_a_model,
+         many_values_are_told_on_demand, detections_are_in_the_json,
          same_inputs_give_same_bytes, the_second_run_comes_from_the_cache,
          a_model_that_is_replaced_is_kept_as_what_it_was, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,

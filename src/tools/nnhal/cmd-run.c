@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-run.c - nnhal run: a model on files or pictures */
-#include "image.h"
 #include "options.h"
+#include "picture.h"
 #include "result.h"
 #include "session.h"
 #include "tool.h"
@@ -20,28 +20,29 @@ struct run_options {
     struct tool_files inputs, outputs, images;
     const char *labels;
     uint32_t top, repeat;
-    float mean, deviation;
-    bool json;
+    struct picture_norm norm;
+    bool json, all_values;
 };
 
 static const char help[] =
-    "usage: nnhal run MODEL.tflite [OPTION]...\n\n"
+    "usage: nnhal run MODEL.tflite [OPTION]... [PICTURE]...\n\n"
     "Runs the model and prints what it says.\n\n"
-    "  --image FILE     a picture (PNG, JPEG, BMP, PPM) for the first input, resized to it;\n"
-    "                   may be given many times: one execution each\n"
+    "  --image FILE     a picture (PNG, JPEG, BMP, PPM) for the first input, resized to it,\n"
+    "                   as PICTURE; any number: one execution each\n"
     "  --input FILE     the bytes of the next input, in the model's order\n"
     "  --output FILE    where the bytes of the next output go\n"
-    "  --labels FILE    names of the classes, a line each\n"
+    "  --labels FILE    names of the classes, a line each (those in the model's metadata)\n"
     "  --top K          print the K best classes (5)\n"
     "  --mean M, --deviation D\n"
-    "                   for float inputs a pixel of 0 to 255 becomes (pixel - M) / D (127.5, "
-    "127.5)\n"
+    "                   for float inputs a pixel of 0 to 255 becomes (pixel - M) / D (as the\n"
+    "                   model's metadata say; without them 127.5, which is told)\n"
     "  --device NAME    the device to use; nnhal devices lists them\n"
     "  --mode MODE      auto, service, private or embedded: how the driver is reached\n"
     "  --path PATH      sync, async or burst: how it is executed\n"
     "  --cache DIR      keep the compiled model in DIR, and take it from there the next time\n"
     "  --repeat N       execute N times and print the median time\n"
-    "  --json           print JSON\n";
+    "  --json           print JSON\n"
+    "  --values         in JSON also the values of outputs with more than 1024\n";
 
 /* Returns TOOL_OK, or the status to end with (-1: after --help). */
 static int run_parse(int argc, char **argv, struct run_options *o)
@@ -52,71 +53,25 @@ static int run_parse(int argc, char **argv, struct run_options *o)
         {"output", tool_read_file, &o->outputs, 0, 0},
         {"labels", tool_read_text, &o->labels, 0, 0},
         {"top", tool_read_count, &o->top, 1, 1000},
-        {"mean", tool_read_number, &o->mean, -1e6, 1e6},
-        {"deviation", tool_read_number, &o->deviation, 1e-6, 1e6},
+        {"mean", tool_read_number, &o->norm.mean, -1e6, 1e6},
+        {"deviation", tool_read_number, &o->norm.deviation, 1e-6, 1e6},
         {"device", tool_read_text, &o->session.device, 0, 0},
         {"mode", tool_read_mode, NULL, 0, 0},
         {"path", session_read_path, &o->session.path, 0, 0},
         {"cache", tool_read_text, &o->session.cache, 0, 0},
         {"repeat", tool_read_count, &o->repeat, 1, 1000000},
         {"json", NULL, &o->json, 0, 0},
+        {"values", NULL, &o->all_values, 0, 0},
     };
     int status = tool_parse(argc, argv,
                             &(struct tool_usage){help, options, sizeof(options) / sizeof(*options),
-                                                 1, "one MODEL.tflite is needed"});
+                                                 1, "a MODEL.tflite is needed", true});
 
     if (status == TOOL_OK)
         o->session.model = argv[optind];
+    for (int i = optind + 1; i < argc && status == TOOL_OK; i++)
+        status = tool_add_file(&o->images, argv[i]);
     return status;
-}
-
-/* A value as the bytes of a tensor's type. */
-static void store_pixel(const struct nnhal_tflite_tensor *tensor, const struct run_options *o,
-                        float pixel, uint8_t *data, size_t i)
-{
-    float value = (pixel - o->mean) / o->deviation;
-
-    switch (tensor->type) {
-    case ANEURALNETWORKS_TENSOR_FLOAT32:
-        memcpy(data + 4 * i, &value, sizeof(value));
-        break;
-    case ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED:
-        data[i] = (uint8_t)(int8_t)(lrintf(pixel) - 128);
-        break;
-    default:
-        data[i] = (uint8_t)lrintf(pixel);
-        break;
-    }
-}
-
-/* Fills the first input, [1, height, width, 1 or 3], with a picture. */
-static int use_image(struct session *session, const struct run_options *o, const char *path)
-{
-    const struct nnhal_tflite_tensor *tensor = nnhal_tflite_input(session->net, 0);
-    struct image image;
-    char message[256];
-    float *pixels;
-    size_t n;
-
-    if (!tensor || tensor->n_dimensions != 4 || tensor->dimensions[0] != 1 ||
-        (tensor->dimensions[3] != 1 && tensor->dimensions[3] != 3) ||
-        (tensor->type != ANEURALNETWORKS_TENSOR_FLOAT32 &&
-         tensor->type != ANEURALNETWORKS_TENSOR_QUANT8_ASYMM &&
-         tensor->type != ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED))
-        return tool_error(TOOL_USAGE, "the model's first input is no picture: use --input");
-    if (image_read(path, &image, message, sizeof(message)) < 0)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", path, message);
-    n = (size_t)tensor->dimensions[1] * tensor->dimensions[2] * tensor->dimensions[3];
-    pixels = calloc(n, sizeof(*pixels));
-    if (pixels) {
-        image_resize(&image, tensor->dimensions[2], tensor->dimensions[1], tensor->dimensions[3],
-                     pixels);
-        for (size_t i = 0; i < n; i++)
-            store_pixel(tensor, o, pixels[i], session->inputs[0].data, i);
-    }
-    image_done(&image);
-    free(pixels);
-    return pixels ? TOOL_OK : tool_error(TOOL_FAILED, "out of memory");
 }
 
 /* Reads exactly the bytes of an input. */
@@ -197,7 +152,7 @@ static int run_once(struct session *session, const struct run_options *o,
                     const struct result_options *shown, const char *image, cJSON *json)
 {
     uint64_t took_ns = 0;
-    int status = image ? use_image(session, o, image) : TOOL_OK;
+    int status = image ? picture_use(session, &o->norm, image) : TOOL_OK;
 
     if (status == TOOL_OK)
         status = run_and_time(session, o, &took_ns);
@@ -243,14 +198,28 @@ static int run_all(struct session *session, const struct run_options *o,
     return status;
 }
 
-static void print_json(const struct session *session, cJSON *results)
+static void add_where(const struct session *session, cJSON *root)
 {
-    cJSON *root = cJSON_CreateObject();
-    char where[256], failure[512], *text;
+    struct nnhal_where where = {.size = sizeof(where)};
+    const char *name = "";
 
-    session_where(session, where, sizeof(where));
+    ANeuralNetworksDevice_getName(session->device, &name);
+    cJSON_AddStringToObject(root, "device", name);
+    if (nnhal_device_get_where(session->device, &where) != ANEURALNETWORKS_NO_ERROR)
+        return;
+    cJSON_AddStringToObject(root, "mode", where.way_name);
+    cJSON_AddNumberToObject(root, "pid", where.pid);
+}
+
+static void print_json(const struct session *session, const struct run_options *o, cJSON *results)
+{
+    cJSON *root = cJSON_CreateObject(), *norm = o->images.n ? picture_norm_to_json(&o->norm) : NULL;
+    char failure[512], *text;
+
     cJSON_AddStringToObject(root, "model", session->options.model);
-    cJSON_AddStringToObject(root, "device", where);
+    add_where(session, root);
+    if (norm)
+        cJSON_AddItemToObject(root, "normalization", norm);
     if (session_substitute(session, failure, sizeof(failure)))
         cJSON_AddStringToObject(root, "failure", failure);
     cJSON_AddNumberToObject(root, "load_ms", (double)session->load_ns / 1e6);
@@ -266,7 +235,7 @@ static void print_json(const struct session *session, cJSON *results)
     cJSON_Delete(root);
 }
 
-static void print_head(const struct session *session)
+static void print_head(const struct session *session, const struct run_options *o)
 {
     char where[256];
 
@@ -275,38 +244,64 @@ static void print_head(const struct session *session)
            (double)session->load_ns / 1e6, (double)session->prepare_ns / 1e6);
     if (session->options.cache)
         printf("cache: %s: %s\n", session_cache_name(session), session->cache.why);
+    if (o->images.n && o->norm.from && strcmp(o->norm.from, "assumed") == 0)
+        printf("assumed: a pixel becomes (pixel - %g) / %g; the model does not say: "
+               "--mean and --deviation do\n",
+               (double)o->norm.mean, (double)o->norm.deviation);
 }
 
-static int run_model(const struct run_options *o, const struct result_options *shown)
+static int run_model(struct run_options *o, const struct result_options *shown)
 {
     cJSON *json = o->json ? cJSON_CreateArray() : NULL;
     struct session session;
     int status = session_open(&o->session, &session);
 
+    if (status == TOOL_OK)
+        picture_choose_norm(&session, shown->labels.info, &o->norm);
     if (status == TOOL_OK && !json)
-        print_head(&session);
+        print_head(&session, o);
     if (status == TOOL_OK)
         status = run_all(&session, o, shown, json);
     if (json && status == TOOL_OK)
-        print_json(&session, json);
+        print_json(&session, o, json);
     else
         cJSON_Delete(json);
     session_close(&session);
     return status;
 }
 
+/* With what the model says of itself, if anything. */
+static int run_described(struct run_options *o, struct result_options *shown)
+{
+    struct nnhal_tflite_info *info = NULL;
+    char message[256];
+    int status;
+
+    if (nnhal_tflite_info_read(o->session.model, &info, message, sizeof(message)) < 0)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", o->session.model, message);
+    if (nnhal_tflite_info_complaint(info))
+        tool_error(TOOL_OK, "%s: %s", o->session.model, nnhal_tflite_info_complaint(info));
+    shown->labels.info = info;
+    status = run_model(o, shown);
+    nnhal_tflite_info_free(info);
+    return status;
+}
+
 int cmd_run(int argc, char **argv)
 {
-    struct run_options o = {.top = 5, .repeat = 1, .mean = 127.5f, .deviation = 127.5f};
-    struct result_options shown;
+    struct run_options o = {.top = 5, .repeat = 1, .norm = {.mean = NAN, .deviation = NAN}};
+    struct result_options shown = {0};
     int status = run_parse(argc, argv, &o);
 
-    if (status != TOOL_OK)
-        return status < 0 ? TOOL_OK : status;
-    shown = (struct result_options){.top = o.top};
-    if (o.labels && result_read_labels(o.labels, &shown) < 0)
-        return tool_error(TOOL_BAD_FILE, "%s: the labels cannot be read", o.labels);
-    status = run_model(&o, &shown);
-    result_done(&shown);
-    return status;
+    shown.top = o.top;
+    shown.all_values = o.all_values;
+    if (status == TOOL_OK && o.labels && labels_read(o.labels, &shown.labels) < 0)
+        status = tool_error(TOOL_BAD_FILE, "%s: the labels cannot be read", o.labels);
+    if (status == TOOL_OK)
+        status = run_described(&o, &shown);
+    labels_done(&shown.labels);
+    tool_files_done(&o.inputs);
+    tool_files_done(&o.outputs);
+    tool_files_done(&o.images);
+    return status < 0 ? TOOL_OK : status;
 }

@@ -16,6 +16,7 @@ const char *tool_name = "";
 
 static const struct tool_command commands[] = {
     {"devices", "list the devices and how they are reached", cmd_devices},
+    {"info", "tell what is in a .tflite model", cmd_info},
     {"run", "run a .tflite model on files or pictures", cmd_run},
     {"bench", "measure how fast a .tflite model runs", cmd_bench},
     {"cache", "show, check or clear a folder of compiled models", cmd_cache},

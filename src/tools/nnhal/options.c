@@ -39,15 +39,26 @@ bool tool_read_count(const struct tool_option *option, const char *text)
     return true;
 }
 
+int tool_add_file(struct tool_files *files, const char *path)
+{
+    const char **paths = reallocarray(files->paths, files->n + 1, sizeof(*paths));
+
+    if (!paths)
+        return tool_error(TOOL_FAILED, "out of memory");
+    paths[files->n++] = path;
+    files->paths = paths;
+    return TOOL_OK;
+}
+
+void tool_files_done(struct tool_files *files)
+{
+    free(files->paths);
+    *files = (struct tool_files){0};
+}
+
 bool tool_read_file(const struct tool_option *option, const char *text)
 {
-    struct tool_files *files = option->to;
-
-    if (files->n == TOOL_MAX_FILES)
-        return tool_error(TOOL_USAGE, "more than %d times --%s", TOOL_MAX_FILES, option->name) ==
-               TOOL_OK;
-    files->paths[files->n++] = text;
-    return true;
+    return tool_add_file(option->to, text) == TOOL_OK;
 }
 
 bool tool_read_mode(const struct tool_option *option, const char *text)
@@ -83,7 +94,8 @@ int tool_parse(int argc, char **argv, const struct tool_usage *usage)
         if (!option->read)
             *(bool *)option->to = true;
     }
-    if (argc - optind != usage->n_arguments)
+    if (argc - optind < usage->n_arguments ||
+        (argc - optind > usage->n_arguments && !usage->takes_more))
         return tool_error(TOOL_USAGE, "%s; nnhal %s --help tells more", usage->needs, tool_name);
     return TOOL_OK;
 }

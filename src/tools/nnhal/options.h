@@ -16,14 +16,11 @@ struct tool_option {
     double low, high; /* of a number; of a count the high end, it begins at 1 */
 };
 
-enum {
-    TOOL_MAX_OPTIONS = 16,
-    TOOL_MAX_FILES = 64,
-};
+enum { TOOL_MAX_OPTIONS = 16 };
 
 /* The values of an option that may be given many times. */
 struct tool_files {
-    const char *paths[TOOL_MAX_FILES];
+    const char **paths; /* malloc'ed; each is borrowed */
     uint32_t n;
 };
 
@@ -31,6 +28,10 @@ bool tool_read_text(const struct tool_option *option, const char *text);   /* co
 bool tool_read_number(const struct tool_option *option, const char *text); /* float * */
 bool tool_read_count(const struct tool_option *option, const char *text);  /* uint32_t * */
 bool tool_read_file(const struct tool_option *option, const char *text);   /* struct tool_files * */
+
+/* tool_add_file() - one more. Returns: TOOL_OK, or TOOL_FAILED with the complaint printed. */
+int tool_add_file(struct tool_files *files, const char *path);
+void tool_files_done(struct tool_files *files);
 
 /* tool_read_mode() - auto, service, private or embedded: sets NNHAL_MODE before the library
  * reads it; to is not used. */
@@ -43,6 +44,7 @@ struct tool_usage {
     uint32_t n_options;
     int n_arguments;   /* those that are no options */
     const char *needs; /* the complaint if there are more or fewer of them */
+    bool takes_more;   /* of the arguments */
 };
 
 /* tool_parse() - reads all options. argv is permuted: the arguments stand from argv[optind] on.

@@ -7,53 +7,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SHOWN_VALUES = 8, MIN_CLASSES = 2 };
+enum { MAX_SHOWN_VALUES = 8, MIN_CLASSES = 2, MAX_JSON_VALUES = 1024 };
 
-int result_read_labels(const char *path, struct result_options *options)
+/* Whether they can be read as per cent; what a model without a softmax says cannot. */
+static bool are_probabilities(const double *values, size_t n_values)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t n;
-
-    if (!file)
-        return -1;
-    while ((n = getline(&line, &capacity, file)) >= 0) {
-        char **labels = reallocarray(options->labels, options->n_labels + 1, sizeof(*labels));
-
-        if (!labels)
-            break;
-        options->labels = labels;
-        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-            line[--n] = '\0';
-        labels[options->n_labels] = strdup(line);
-        options->n_labels += labels[options->n_labels] != NULL;
-    }
-    n = ferror(file) ? -1 : 0;
-    free(line);
-    fclose(file);
-    return (int)n;
+    for (size_t i = 0; i < n_values; i++)
+        if (!(values[i] >= 0 && values[i] <= 1.01)) /* rounded up by 8 bits */
+            return false;
+    return true;
 }
 
-void result_done(struct result_options *options)
+static double calibrated(const struct result_options *options, uint32_t output, size_t class_index,
+                         double score)
 {
-    for (size_t i = 0; i < options->n_labels; i++)
-        free(options->labels[i]);
-    free(options->labels);
-    options->labels = NULL;
-    options->n_labels = 0;
+    return options->labels.info
+               ? nnhal_tflite_info_score(options->labels.info, output, (uint32_t)class_index, score)
+               : score;
 }
 
-/* The name of a class; number, into text, where there is no label. */
-static const char *label_of(const struct result_options *options, size_t class_index, char text[32])
+/* The scores of a classification's classes, malloc'ed. Returns how many; 0: out of memory. */
+static size_t class_scores(const struct session *session, const struct result_options *options,
+                           double **ret_scores)
 {
-    if (class_index < options->n_labels && *options->labels[class_index])
-        return options->labels[class_index];
-    snprintf(text, 32, "class %zu", class_index);
-    return text;
+    size_t n = session_values(session, 0, ret_scores);
+
+    for (size_t i = 0; *ret_scores && i < n; i++)
+        (*ret_scores)[i] = calibrated(options, 0, i, (*ret_scores)[i]);
+    return *ret_scores ? n : 0;
 }
 
-static bool is_classification(const struct session *session)
+static bool takes_picture(const struct session *session)
+{
+    const struct nnhal_tflite_tensor *input = nnhal_tflite_input(session->net, 0);
+
+    return input && input->n_dimensions == 4 &&
+           (input->dimensions[3] == 1 || input->dimensions[3] == 3);
+}
+
+/* Whether the outputs are a row of numbers that can be scores of classes. */
+static bool is_row(const struct session *session)
 {
     const struct session_buffer *output = session->outputs;
     const struct nnhal_tflite_tensor *tensor = nnhal_tflite_output(session->net, 0);
@@ -65,6 +58,23 @@ static bool is_classification(const struct session *session)
         n *= output->dimensions[i];
     return output->n_dimensions && n == 1 &&
            output->dimensions[output->n_dimensions - 1] >= MIN_CLASSES;
+}
+
+/* An autoencoder's row is none: it has no names, takes no picture and gives any numbers. */
+static bool is_classification(const struct session *session, const struct result_options *options)
+{
+    double *values;
+    size_t n;
+    bool are_scores;
+
+    if (!is_row(session))
+        return false;
+    if (labels_are_known(&options->labels, 0) || takes_picture(session))
+        return true;
+    n = session_values(session, 0, &values);
+    are_scores = values && are_probabilities(values, n);
+    free(values);
+    return are_scores;
 }
 
 static bool is_detection(const struct session *session)
@@ -104,30 +114,21 @@ static size_t best_classes(const struct result_options *options, const double *v
     return n;
 }
 
-/* Whether they can be read as per cent; what a model without a softmax says cannot. */
-static bool are_probabilities(const double *values, size_t n_values)
-{
-    for (size_t i = 0; i < n_values; i++)
-        if (!(values[i] >= 0 && values[i] <= 1.01)) /* rounded up by 8 bits */
-            return false;
-    return true;
-}
-
 static void print_classes(const struct session *session, const struct result_options *options)
 {
-    double *values;
-    size_t n_values = session_values(session, 0, &values);
+    double *scores;
+    size_t n_scores = class_scores(session, options, &scores);
     size_t *best = calloc(options->top, sizeof(*best)), n;
     bool are_shares;
-    char text[32];
+    char text[LABEL_BYTES];
 
-    n = values && best ? best_classes(options, values, n_values, best) : 0;
-    are_shares = values && are_probabilities(values, n_values);
+    n = n_scores && best ? best_classes(options, scores, n_scores, best) : 0;
+    are_shares = n_scores && are_probabilities(scores, n_scores);
     for (size_t i = 0; i < n; i++)
-        printf("  %6.*f%s  %s\n", are_shares ? 2 : 4, values[best[i]] * (are_shares ? 100 : 1),
-               are_shares ? " %" : "", label_of(options, best[i], text));
+        printf("  %6.*f%s  %s\n", are_shares ? 2 : 4, scores[best[i]] * (are_shares ? 100 : 1),
+               are_shares ? " %" : "", labels_name(&options->labels, 0, best[i], text));
     free(best);
-    free(values);
+    free(scores);
 }
 
 /* A count or class that a model gave: 0 for what is none. */
@@ -136,29 +137,50 @@ static size_t count_of(double value)
     return value >= 0 && value < 1e9 ? (size_t)value : 0;
 }
 
-/* boxes [1, N, 4] as top, left, bottom, right in parts of the picture */
-static void print_detections(const struct session *session, const struct result_options *options)
-{
+/* What a detector found: boxes [1, N, 4] as top, left, bottom, right in parts of the picture,
+ * classes [1, N], scores [1, N] and N. */
+struct detections {
     double *values[4];
+    size_t n;
+};
+
+static void find_detections(const struct session *session, struct detections *ret_found)
+{
     size_t n = SIZE_MAX;
-    char text[32];
 
     for (uint32_t i = 0; i < 4; i++) {
-        size_t n_values = session_values(session, i, &values[i]);
+        size_t n_values = session_values(session, i, &ret_found->values[i]);
 
+        if (!ret_found->values[i])
+            n_values = 0;
         if (i == 3)
-            n_values = n_values ? count_of(values[3][0]) : 0;
+            n_values = n_values ? count_of(ret_found->values[3][0]) : 0;
         n = n < n_values ? n : n_values;
     }
-    for (size_t i = 0; i < n; i++) {
-        const double *box = values[0] + 4 * i;
+    ret_found->n = n;
+}
+
+static void detections_done(struct detections *found)
+{
+    for (int i = 0; i < 4; i++)
+        free(found->values[i]);
+}
+
+static void print_detections(const struct session *session, const struct result_options *options)
+{
+    struct detections found;
+    char text[LABEL_BYTES];
+
+    find_detections(session, &found);
+    for (size_t i = 0; i < found.n; i++) {
+        const double *box = found.values[0] + 4 * i;
+        size_t class_index = count_of(found.values[1][i]);
 
         printf("  %6.2f %%  %-16s  left %.3f, top %.3f, right %.3f, bottom %.3f\n",
-               100 * values[2][i], label_of(options, count_of(values[1][i]), text), box[1], box[0],
-               box[3], box[2]);
+               100 * calibrated(options, 2, class_index, found.values[2][i]),
+               labels_name(&options->labels, 1, class_index, text), box[1], box[0], box[3], box[2]);
     }
-    for (int i = 0; i < 4; i++)
-        free(values[i]);
+    detections_done(&found);
 }
 
 static void print_numbers(const struct session *session)
@@ -184,7 +206,7 @@ void result_print(const struct session *session, const struct result_options *op
 {
     printf("%s%sexecuted in %.2f ms\n", image ? image : "", image ? ": " : "",
            (double)took_ns / 1e6);
-    if (is_classification(session))
+    if (is_classification(session, options))
         print_classes(session, options);
     else if (is_detection(session))
         print_detections(session, options);
@@ -192,58 +214,112 @@ void result_print(const struct session *session, const struct result_options *op
         print_numbers(session);
 }
 
+/* The digits that tell a float32 from its neighbors; JSON has no word for what is no number. */
+static cJSON *value_to_json(double value)
+{
+    char text[32];
+
+    if (!(value >= -3.5e38 && value <= 3.5e38))
+        return cJSON_CreateNull();
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtof(text, NULL) == (float)value)
+            break;
+    }
+    return cJSON_CreateRaw(text);
+}
+
+static cJSON *score_to_json(const char *label, size_t class_index, double score)
+{
+    cJSON *entry = cJSON_CreateObject();
+
+    cJSON_AddNumberToObject(entry, "class", (double)class_index);
+    cJSON_AddStringToObject(entry, "label", label);
+    cJSON_AddItemToObject(entry, "score", value_to_json(score));
+    return entry;
+}
+
 static cJSON *classes_to_json(const struct session *session, const struct result_options *options)
 {
     cJSON *list = cJSON_CreateArray();
-    double *values;
-    size_t n_values = session_values(session, 0, &values);
+    double *scores;
+    size_t n_scores = class_scores(session, options, &scores);
     size_t *best = calloc(options->top, sizeof(*best)), n;
-    char text[32];
+    char text[LABEL_BYTES];
 
-    n = values && best ? best_classes(options, values, n_values, best) : 0;
-    for (size_t i = 0; i < n; i++) {
-        cJSON *entry = cJSON_CreateObject();
-
-        cJSON_AddNumberToObject(entry, "class", (double)best[i]);
-        cJSON_AddStringToObject(entry, "label", label_of(options, best[i], text));
-        cJSON_AddNumberToObject(entry, "score", values[best[i]]);
-        cJSON_AddItemToArray(list, entry);
-    }
+    n = n_scores && best ? best_classes(options, scores, n_scores, best) : 0;
+    for (size_t i = 0; i < n; i++)
+        cJSON_AddItemToArray(list, score_to_json(labels_name(&options->labels, 0, best[i], text),
+                                                 best[i], scores[best[i]]));
     free(best);
-    free(values);
+    free(scores);
     return list;
 }
 
-static cJSON *outputs_to_json(const struct session *session)
+static cJSON *detections_to_json(const struct session *session,
+                                 const struct result_options *options)
+{
+    static const char *const sides[] = {"top", "left", "bottom", "right"};
+    cJSON *list = cJSON_CreateArray();
+    struct detections found;
+    char text[LABEL_BYTES];
+
+    find_detections(session, &found);
+    for (size_t i = 0; i < found.n; i++) {
+        size_t class_index = count_of(found.values[1][i]);
+        cJSON *entry = score_to_json(labels_name(&options->labels, 1, class_index, text),
+                                     class_index,
+                                     calibrated(options, 2, class_index, found.values[2][i]));
+
+        for (size_t k = 0; k < 4; k++)
+            cJSON_AddItemToObject(entry, sides[k], value_to_json(found.values[0][4 * i + k]));
+        cJSON_AddItemToArray(list, entry);
+    }
+    detections_done(&found);
+    return list;
+}
+
+static cJSON *values_to_json(const double *values, size_t n)
 {
     cJSON *list = cJSON_CreateArray();
 
-    for (uint32_t i = 0; i < session->n_outputs; i++) {
-        cJSON *entry = cJSON_CreateObject(), *dimensions = cJSON_CreateArray();
-        double *values;
-        size_t n = session_values(session, i, &values);
-
-        for (uint32_t k = 0; k < session->outputs[i].n_dimensions; k++)
-            cJSON_AddItemToArray(dimensions, cJSON_CreateNumber(session->outputs[i].dimensions[k]));
-        cJSON_AddStringToObject(entry, "name", nnhal_tflite_output(session->net, i)->name);
-        cJSON_AddItemToObject(entry, "dimensions", dimensions);
-        cJSON_AddItemToObject(entry, "values", cJSON_CreateDoubleArray(values, (int)n));
-        cJSON_AddItemToArray(list, entry);
-        free(values);
-    }
+    for (size_t i = 0; i < n; i++)
+        cJSON_AddItemToArray(list, value_to_json(values[i]));
     return list;
+}
+
+static cJSON *output_to_json(const struct session *session, const struct result_options *options,
+                             uint32_t index)
+{
+    cJSON *entry = cJSON_CreateObject(), *dimensions = cJSON_CreateArray();
+    double *values;
+    size_t n = session_values(session, index, &values);
+
+    for (uint32_t k = 0; k < session->outputs[index].n_dimensions; k++)
+        cJSON_AddItemToArray(dimensions, cJSON_CreateNumber(session->outputs[index].dimensions[k]));
+    cJSON_AddStringToObject(entry, "name", nnhal_tflite_output(session->net, index)->name);
+    cJSON_AddItemToObject(entry, "dimensions", dimensions);
+    cJSON_AddNumberToObject(entry, "n_values", (double)n);
+    if (values && (options->all_values || n <= MAX_JSON_VALUES))
+        cJSON_AddItemToObject(entry, "values", values_to_json(values, n));
+    free(values);
+    return entry;
 }
 
 cJSON *result_to_json(const struct session *session, const struct result_options *options,
                       const char *image, uint64_t took_ns)
 {
-    cJSON *entry = cJSON_CreateObject();
+    cJSON *entry = cJSON_CreateObject(), *outputs = cJSON_CreateArray();
 
     if (image)
         cJSON_AddStringToObject(entry, "image", image);
     cJSON_AddNumberToObject(entry, "execute_ms", (double)took_ns / 1e6);
-    if (is_classification(session))
+    if (is_classification(session, options))
         cJSON_AddItemToObject(entry, "classes", classes_to_json(session, options));
-    cJSON_AddItemToObject(entry, "outputs", outputs_to_json(session));
+    else if (is_detection(session))
+        cJSON_AddItemToObject(entry, "detections", detections_to_json(session, options));
+    for (uint32_t i = 0; i < session->n_outputs; i++)
+        cJSON_AddItemToArray(outputs, output_to_json(session, options, i));
+    cJSON_AddItemToObject(entry, "outputs", outputs);
     return entry;
 }

@@ -22,6 +22,7 @@ struct tool_command {
 
 int cmd_cache(int argc, char **argv);
 int cmd_devices(int argc, char **argv);
+int cmd_info(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

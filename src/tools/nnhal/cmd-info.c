@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd-info.c - nnhal info: what a .tflite file says of itself */
+#include "labels.h"
+#include "options.h"
+#include "tool.h"
+
+#include <nnhal/tflite-info.h>
+
+#include <cjson/cJSON.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: nnhal info MODEL.tflite [OPTION]...\n\n"
+    "Prints the model's inputs, outputs and operations, and what its metadata say.\n\n"
+    "  --json           print JSON\n";
+
+enum { SHOWN_LABELS = 3 };
+
+/* An operation of the model and how often it stands there. */
+struct kind {
+    const char *name;
+    uint32_t n;
+};
+
+/* The kinds of operations in the order of their first. Returns how many; *ret_kinds is malloc'ed. */
+static uint32_t count_kinds(const struct nnhal_tflite_info *info, struct kind **ret_kinds)
+{
+    uint32_t n_operations = nnhal_tflite_info_n_operations(info), n = 0;
+    struct kind *kinds = calloc(n_operations, sizeof(*kinds));
+
+    for (uint32_t i = 0; kinds && i < n_operations; i++) {
+        const char *name = nnhal_tflite_info_operation(info, i);
+        uint32_t k = 0;
+
+        while (k < n && strcmp(kinds[k].name, name) != 0)
+            k++;
+        kinds[k].name = name;
+        kinds[k].n++;
+        n += k == n;
+    }
+    *ret_kinds = kinds;
+    return n;
+}
+
+/* Texts of a file come from strangers. */
+static void print_plain(const char *text)
+{
+    for (; *text; text++)
+        putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
+}
+
+static void print_text(const char *before, const char *text, const char *behind)
+{
+    if (!*text)
+        return;
+    fputs(before, stdout);
+    print_plain(text);
+    fputs(behind, stdout);
+}
+
+static void print_numbers(const float *values, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        printf("%s%g", i ? ", " : "", (double)values[i]);
+}
+
+static void print_labels(const struct nnhal_tflite_info *info, uint32_t output, uint32_t n)
+{
+    const struct labels labels = {.info = info};
+    char text[LABEL_BYTES];
+
+    printf("    %u labels:", n);
+    for (uint32_t i = 0; i < n && i < SHOWN_LABELS; i++)
+        printf("%s %s", i ? "," : "", labels_name(&labels, output, i, text));
+    puts(n > SHOWN_LABELS ? ", ..." : "");
+}
+
+static void print_tensor(const struct nnhal_tflite_description *tensor, uint32_t index)
+{
+    printf("  %u ", index);
+    print_plain(*tensor->name ? tensor->name : "(without a name)");
+    printf(": %s [", tensor->type);
+    for (uint32_t k = 0; k < tensor->n_dimensions; k++)
+        printf(tensor->dimensions[k] ? "%s%u" : "%s?", k ? ", " : "", tensor->dimensions[k]);
+    printf("]");
+    if (tensor->scale > 0)
+        printf(", scale %g, zero point %d", (double)tensor->scale, tensor->zero_point);
+    putchar('\n');
+    print_text("    ", tensor->title, "\n");
+    print_text("    ", tensor->text, "\n");
+    if (!tensor->n_means)
+        return;
+    printf("    normalized: (value - mean) / deviation, mean ");
+    print_numbers(tensor->means, tensor->n_means);
+    printf(", deviation ");
+    print_numbers(tensor->deviations, tensor->n_means);
+    putchar('\n');
+}
+
+static void print_info(const struct nnhal_tflite_info *info, const char *path)
+{
+    const struct nnhal_tflite_origin *origin = nnhal_tflite_info_origin(info);
+    struct kind *kinds;
+    uint32_t n;
+
+    printf("%s\n", path);
+    print_text("  ", origin->name, "\n");
+    print_text("  ", origin->text, "\n");
+    print_text("  version ", origin->version, "\n");
+    print_text("  by ", origin->author, "\n");
+    print_text("  license: ", origin->license, "\n");
+    puts("inputs:");
+    for (uint32_t i = 0; i < nnhal_tflite_info_n_inputs(info); i++)
+        print_tensor(nnhal_tflite_info_input(info, i), i);
+    puts("outputs:");
+    for (uint32_t i = 0; i < nnhal_tflite_info_n_outputs(info); i++) {
+        print_tensor(nnhal_tflite_info_output(info, i), i);
+        if (nnhal_tflite_info_output(info, i)->n_labels)
+            print_labels(info, i, nnhal_tflite_info_output(info, i)->n_labels);
+    }
+    printf("operations: %u\n", nnhal_tflite_info_n_operations(info));
+    n = count_kinds(info, &kinds);
+    for (uint32_t i = 0; i < n; i++) {
+        printf("  %4u ", kinds[i].n);
+        print_plain(kinds[i].name);
+        putchar('\n');
+    }
+    free(kinds);
+}
+
+static cJSON *tensor_to_json(const struct nnhal_tflite_description *tensor)
+{
+    cJSON *entry = cJSON_CreateObject(), *dimensions = cJSON_CreateArray();
+
+    cJSON_AddStringToObject(entry, "name", tensor->name);
+    cJSON_AddStringToObject(entry, "type", tensor->type);
+    for (uint32_t k = 0; k < tensor->n_dimensions; k++)
+        cJSON_AddItemToArray(dimensions, cJSON_CreateNumber(tensor->dimensions[k]));
+    cJSON_AddItemToObject(entry, "dimensions", dimensions);
+    if (tensor->scale > 0) {
+        cJSON_AddNumberToObject(entry, "scale", (double)tensor->scale);
+        cJSON_AddNumberToObject(entry, "zero_point", tensor->zero_point);
+    }
+    if (*tensor->title)
+        cJSON_AddStringToObject(entry, "title", tensor->title);
+    if (*tensor->text)
+        cJSON_AddStringToObject(entry, "text", tensor->text);
+    if (tensor->n_means) {
+        cJSON_AddItemToObject(entry, "mean",
+                              cJSON_CreateFloatArray(tensor->means, (int)tensor->n_means));
+        cJSON_AddItemToObject(entry, "deviation",
+                              cJSON_CreateFloatArray(tensor->deviations, (int)tensor->n_means));
+    }
+    if (tensor->n_labels)
+        cJSON_AddItemToObject(entry, "labels",
+                              cJSON_CreateStringArray(tensor->labels, (int)tensor->n_labels));
+    return entry;
+}
+
+static cJSON *info_to_json(const struct nnhal_tflite_info *info, const char *path)
+{
+    const struct nnhal_tflite_origin *origin = nnhal_tflite_info_origin(info);
+    cJSON *root = cJSON_CreateObject(), *inputs = cJSON_CreateArray();
+    cJSON *outputs = cJSON_CreateArray(), *operations = cJSON_CreateObject();
+    struct kind *kinds;
+    uint32_t n;
+
+    cJSON_AddStringToObject(root, "model", path);
+    cJSON_AddStringToObject(root, "name", origin->name);
+    cJSON_AddStringToObject(root, "text", origin->text);
+    cJSON_AddStringToObject(root, "version", origin->version);
+    cJSON_AddStringToObject(root, "author", origin->author);
+    cJSON_AddStringToObject(root, "license", origin->license);
+    for (uint32_t i = 0; i < nnhal_tflite_info_n_inputs(info); i++)
+        cJSON_AddItemToArray(inputs, tensor_to_json(nnhal_tflite_info_input(info, i)));
+    for (uint32_t i = 0; i < nnhal_tflite_info_n_outputs(info); i++)
+        cJSON_AddItemToArray(outputs, tensor_to_json(nnhal_tflite_info_output(info, i)));
+    n = count_kinds(info, &kinds);
+    for (uint32_t i = 0; i < n; i++)
+        cJSON_AddNumberToObject(operations, kinds[i].name, kinds[i].n);
+    free(kinds);
+    cJSON_AddItemToObject(root, "inputs", inputs);
+    cJSON_AddItemToObject(root, "outputs", outputs);
+    cJSON_AddItemToObject(root, "operations", operations);
+    return root;
+}
+
+static void print_json(const struct nnhal_tflite_info *info, const char *path)
+{
+    cJSON *root = info_to_json(info, path);
+    char *text = cJSON_Print(root);
+
+    puts(text ? text : "{}");
+    free(text);
+    cJSON_Delete(root);
+}
+
+int cmd_info(int argc, char **argv)
+{
+    bool is_json = false;
+    const struct tool_option options[] = {{"json", NULL, &is_json, 0, 0}};
+    int status = tool_parse(
+        argc, argv, &(struct tool_usage){help, options, 1, 1, "one MODEL.tflite is needed"});
+    struct nnhal_tflite_info *info = NULL;
+    char message[256];
+
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
+    if (nnhal_tflite_info_read(argv[optind], &info, message, sizeof(message)) < 0)
+        return tool_error(TOOL_BAD_FILE, "%s: %s", argv[optind], message);
+    if (nnhal_tflite_info_complaint(info))
+        tool_error(TOOL_OK, "%s: %s", argv[optind], nnhal_tflite_info_complaint(info));
+    if (is_json)
+        print_json(info, argv[optind]);
+    else
+        print_info(info, argv[optind]);
+    nnhal_tflite_info_free(info);
+    return TOOL_OK;
+}

@@ -163,7 +163,7 @@ TEST(threads_are_bounded_blocked_for_signals_and_gone_afterwards)
     n_before = n_threads_of_process();
 
     ck_assert_int_eq(nn_jobs_new("test", 3, 1000, &jobs), 0);
-    ck_assert_uint_eq(n_threads_of_process(), n_before);
+    ck_assert_uint_le(n_threads_of_process(), n_before); /* a joined thread may be gone now */
     for (uint64_t i = 0; i < 500; i++)
         ck_assert_int_eq(submit(jobs, i % 7, NN_JOBS_MEDIUM, i, i < 3), 0);
     wait_running(3);

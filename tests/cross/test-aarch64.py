@@ -28,6 +28,7 @@ LACKING = {
     "conn": "PR_SET_CHILD_SUBREAPER is unknown",
     "child": "PR_SET_CHILD_SUBREAPER is unknown, programs of the machine cannot be started",
     "program": "PR_SET_CHILD_SUBREAPER is unknown, programs of the machine cannot be started",
+    "supervisor": "PR_SET_CHILD_SUBREAPER is unknown, the emulator writes to standard error",
     "weights": "memory of the process holds translated code",
 }
 

@@ -2,9 +2,11 @@
 #include "support/refuse-call.h"
 
 #include <check.h>
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -22,9 +24,15 @@ static void install(struct sock_filter *filter, unsigned short n)
 {
     const struct sock_fprog program = {.len = n, .filter = filter};
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         abort();
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0)
+        return;
+    if (errno != EINVAL)
+        abort();
+    puts("SKIPPED: no system call can be made to fail, this kernel (or emulator) has no filters");
+    fflush(stdout);
+    _exit(0); /* of the child that the call was to fail in */
 }
 
 void refuse_call(long call, int error)

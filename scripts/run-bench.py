@@ -13,7 +13,8 @@ with SHA-256: from the cache it takes at most twice as long as that plus 1 ms,
 and at most 0.2 ms longer than compiling, or the program ends with 1. Then the round trip of a
 one-element ADD on the sample driver in every way, beside a raw ping-pong of
 the same run, and through bursts; a way that costs more of the ping-pong than
-SPECIFICATION.md promises is marked SLOW. Last, what one user of a service can cost
+SPECIFICATION.md promises is marked SLOW. Then a model in parts of two devices beside the
+whole. Last, what one user of a service can cost
 another one, which needs root (trust). The tables in which something is above what is promised
 are named at the end, and the program ends with 1; where a table could not be measured it is named
 as well, and the program ends with 2 if nothing is above.
@@ -30,8 +31,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = (1, 2)
-PROMISES = ["cache", "layers", "roundtrip", "burst", "trust"]  # tables that are judged
+PROMISES = ["cache", "layers", "roundtrip", "burst", "split", "trust"]  # tables that are judged
 NOT_MEASURED = 77  # a program's way of saying so
+SPLIT_MODEL = "coco_ssd_mobilenet_v1_quant"
 CACHE_MS = 0.2  # by which a model may be slower from the cache than compiled
 
 
@@ -134,15 +136,28 @@ def cache_table(build, paths):
     return n_good == n_measured
 
 
-def run_program(command, n_tries=3):
+def run_program(command, n_tries=3, environment=None):
     """Returns: whether it keeps its promises, None where it did not measure; what is slow once is
     measured again."""
     for _ in range(n_tries):
         print(flush=True)
-        code = subprocess.run(command).returncode
+        code = subprocess.run(command, env=environment).returncode
         if code in (0, NOT_MEASURED):
             return None if code else True
     return False
+
+
+def split_table(build, paths):
+    """A model in parts of the drivers for tests, which are measured first."""
+    model = next((path for path in paths if name_of(path) == SPLIT_MODEL), None)
+    drivers = build / "test-drivers"
+    if not model or not drivers.is_dir():
+        print(f"\nsplit needs {SPLIT_MODEL} and the drivers of the tests (-Dtests=true)")
+        return None
+    with tempfile.TemporaryDirectory() as state:
+        return run_program([build / "bench" / "split", model], 3,
+                           dict(os.environ, NNHAL_DRIVER_PATH=str(drivers), NNHAL_STATE_PATH=state,
+                                NNHAL_CONFIG_PATH=state))
 
 
 def measure_table(name, options, paths):
@@ -150,6 +165,8 @@ def measure_table(name, options, paths):
     not measured."""
     if name == "cache":
         return cache_table(options.build, paths)
+    if name == "split":
+        return split_table(options.build, paths)
     program = options.build / "bench" / name
     if name == "layers":
         return run_program([program, options.build / "nnhal-drivers" / "libnnhal-driver-sample.so"])

@@ -166,6 +166,63 @@ TEST(a_scalar_has_no_dimensions)
 }
 TEST_END
 
+/* DEQUANTIZE of inputs that differ in one thing each from input 0; the last two are channels. */
+static ANeuralNetworksCompilation *compile_codes(void)
+{
+    enum { N = 6 };
+    const float one[] = {1, 2, 3, 4}, other[] = {1, 2, 3, 5};
+    const ANeuralNetworksSymmPerChannelQuantParams params[] = {{0, 4, one}, {0, 4, other}};
+    const ANeuralNetworksOperandType types[N] = {
+        {ANEURALNETWORKS_TENSOR_QUANT8_ASYMM, 1, &four, 0.5f, 10},
+        {ANEURALNETWORKS_TENSOR_QUANT8_ASYMM, 1, &four, 1.0f, 10},
+        {ANEURALNETWORKS_TENSOR_QUANT8_ASYMM, 1, &four, 0.5f, 11},
+        {ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED, 1, &four, 0.5f, 10},
+        {ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL, 1, &four, 0, 0},
+        {ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL, 1, &four, 0, 0},
+    };
+    uint32_t inputs[N], outputs[N];
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    for (uint32_t i = 0; i < N; i++) {
+        inputs[i] = 2 * i;
+        outputs[i] = 2 * i + 1;
+        OK(ANeuralNetworksModel_addOperand(model, &types[i]));
+        rt_add_tensor(model, 4);
+        if (i >= N - 2)
+            OK(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, (int32_t)inputs[i],
+                                                                        &params[i - (N - 2)]));
+        OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_DEQUANTIZE, 1, &inputs[i], 1,
+                                             &outputs[i]));
+    }
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, N, inputs, N, outputs));
+    OK(ANeuralNetworksModel_finish(model));
+    return rt_compilation_of(model);
+}
+
+TEST(roles_of_one_memory_are_of_one_type)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksMemoryDesc *codes = NULL, *channels = NULL;
+
+    rt_init();
+    compilation = compile_codes();
+    OK(ANeuralNetworksMemoryDesc_create(&codes));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(codes, compilation, 0, 1.0f));
+    for (uint32_t i = 1; i < 6; i++)
+        BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(codes, compilation, i, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addOutputRole(codes, compilation, 0, 1.0f)); /* a float */
+    OK(ANeuralNetworksMemoryDesc_finish(codes));
+    OK(ANeuralNetworksMemoryDesc_create(&channels));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(channels, compilation, 4, 1.0f));
+    BAD_DATA(ANeuralNetworksMemoryDesc_addInputRole(channels, compilation, 5, 1.0f));
+    OK(ANeuralNetworksMemoryDesc_finish(channels));
+    ANeuralNetworksMemoryDesc_free(codes);
+    ANeuralNetworksMemoryDesc_free(channels);
+    ANeuralNetworksCompilation_free(compilation);
+}
+TEST_END
+
 TEST(dimensions_set_twice_add_up)
 {
     ANeuralNetworksCompilation *compilation;
@@ -520,9 +577,10 @@ TEST(a_listed_device_gets_no_substitute)
 TEST_END
 
 CHECK_MAIN("domain", descriptors_say_what_they_do_not_take, a_scalar_has_no_dimensions,
-           dimensions_set_twice_add_up, a_memory_needs_a_finished_descriptor,
-           state_goes_from_execution_to_execution, a_memory_is_used_in_its_roles_and_as_a_whole,
-           a_failure_leaves_it_uninitialized, memories_are_copied_to_each_other,
-           a_destination_that_cannot_be_written_is_unmappable, all_may_be_freed_in_any_order,
-           open_dimensions_are_what_was_computed, a_chain_of_fences_passes_it_on,
-           open_dimensions_need_a_device, a_listed_device_gets_no_substitute)
+           dimensions_set_twice_add_up, roles_of_one_memory_are_of_one_type,
+           a_memory_needs_a_finished_descriptor, state_goes_from_execution_to_execution,
+           a_memory_is_used_in_its_roles_and_as_a_whole, a_failure_leaves_it_uninitialized,
+           memories_are_copied_to_each_other, a_destination_that_cannot_be_written_is_unmappable,
+           all_may_be_freed_in_any_order, open_dimensions_are_what_was_computed,
+           a_chain_of_fences_passes_it_on, open_dimensions_need_a_device,
+           a_listed_device_gets_no_substitute)

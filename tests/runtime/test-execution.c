@@ -156,6 +156,31 @@ TEST(padding)
 }
 TEST_END
 
+/* Whichever argument was set first. */
+TEST(padding_is_enabled_before_arguments_are_set)
+{
+    for (int i = 0; i < 4; i++) {
+        ANeuralNetworksMemory *memory;
+        struct rt_run run;
+
+        rt_init();
+        rt_run_create(&run);
+        memory = rt_memory(64, NULL);
+        if (i == 0)
+            OK(ANeuralNetworksExecution_setInput(run.execution, 0, NULL, run.x, 16));
+        else if (i == 1)
+            OK(ANeuralNetworksExecution_setInputFromMemory(run.execution, 0, NULL, memory, 0, 16));
+        else if (i == 2)
+            OK(ANeuralNetworksExecution_setOutput(run.execution, 0, NULL, run.z, 16));
+        else
+            OK(ANeuralNetworksExecution_setOutputFromMemory(run.execution, 0, NULL, memory, 0, 16));
+        BAD_STATE(ANeuralNetworksExecution_enableInputAndOutputPadding(run.execution, true));
+        ANeuralNetworksMemory_free(memory);
+        rt_run_done(&run);
+    }
+}
+TEST_END
+
 TEST(padding_in_memories)
 {
     ANeuralNetworksMemory *memory;
@@ -364,6 +389,31 @@ static void take_time(struct nnhal_execution *execution)
     execution->timing = (struct nnhal_timing){.time_on_device_ns = 7, .time_in_driver_ns = 11};
 }
 
+/* Deadlines and timing are for compilations with one listed device. */
+TEST(two_devices_have_no_timeouts_and_no_timing)
+{
+    ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksExecution *execution = NULL;
+    const ANeuralNetworksDevice *both[2];
+    ANeuralNetworksModel *model;
+
+    rt_init();
+    both[0] = RT_FAKE;
+    both[1] = RT_PICKY;
+    model = rt_model();
+    OK(ANeuralNetworksCompilation_createForDevices(model, both, 2, &compilation));
+    BAD_DATA(ANeuralNetworksCompilation_setTimeout(compilation, 1));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    BAD_DATA(ANeuralNetworksExecution_setTimeout(execution, 1));
+    BAD_DATA(ANeuralNetworksExecution_setMeasureTiming(execution, true));
+    OK(ANeuralNetworksExecution_setLoopTimeout(execution, 1));
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
 TEST(durations)
 {
     struct rt_run run;
@@ -485,6 +535,7 @@ TEST_END
 CHECK_MAIN("execution", arguments_are_checked, memory_arguments_are_checked,
            pointers_are_copied_and_counted, memories_are_used_in_place,
            objects_may_be_freed_in_any_order, padding, padding_in_memories,
+           padding_is_enabled_before_arguments_are_set, two_devices_have_no_timeouts_and_no_timing,
            an_execution_computes_once, a_reusable_one_computes_again,
            missing_arguments_use_an_execution_up, codes_come_through, timeouts, durations,
            open_dimensions_are_said_by_the_execution, too_small_buffers_are_told,

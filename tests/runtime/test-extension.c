@@ -188,6 +188,8 @@ TEST_END
 TEST(operands_have_extension_data)
 {
     const uint8_t data[4] = {1, 2, 3, 4};
+    const float scales[4] = {1, 1, 1, 1};
+    const ANeuralNetworksSymmPerChannelQuantParams channels = {0, 4, scales};
     ANeuralNetworksModel *model, *finished;
 
     init();
@@ -201,6 +203,7 @@ TEST(operands_have_extension_data)
     BAD_DATA(ANeuralNetworksModel_setOperandExtensionData(model, 2, data, 4));
     BAD_DATA(ANeuralNetworksModel_setOperandExtensionData(model, -1, data, 4));
     BAD_DATA(ANeuralNetworksModel_setOperandExtensionData(model, 0, data, (1 << 20) + 1));
+    BAD_DATA(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, 0, &channels));
     OK(ANeuralNetworksModel_setOperandExtensionData(model, 0, data, 4));
     OK(ANeuralNetworksModel_setOperandExtensionData(model, 0, NULL, 0));
     finished = own_model(2);

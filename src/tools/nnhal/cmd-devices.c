@@ -17,6 +17,8 @@ static const char help[] =
     "Lists the devices in the order in which they are found.\n\n"
     "  --calibrate  first measure what each costs, for a second or so; the figures are kept,\n"
     "               and decide which device computes what\n"
+    "  --calibrate-missing  the same for devices that have no figures, or none that count\n"
+    "               for this version of the driver and this CPU\n"
     "  --mode MODE  auto, service, private or embedded: how drivers are reached\n"
     "  --json       print JSON\n";
 
@@ -97,11 +99,12 @@ static void print_json(uint32_t n)
 
 int cmd_devices(int argc, char **argv)
 {
-    bool json = false, is_calibrating = false;
+    bool json = false, is_calibrating = false, is_missing_alone = false;
     const struct tool_option options[] = {
         {"mode", tool_read_mode, NULL, 0, 0},
         {"json", NULL, &json, 0, 0},
         {"calibrate", NULL, &is_calibrating, 0, 0},
+        {"calibrate-missing", NULL, &is_missing_alone, 0, 0},
     };
     uint32_t n = 0;
     int status = tool_parse(argc, argv,
@@ -110,14 +113,14 @@ int cmd_devices(int argc, char **argv)
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
-    if (is_calibrating)
-        status = figures_measure();
+    if (is_calibrating || is_missing_alone)
+        status = figures_measure(!is_calibrating);
     ANeuralNetworks_getDeviceCount(&n);
     if (json)
         print_json(n);
     else
         print_text(n);
-    if (is_calibrating && !json)
+    if ((is_calibrating || is_missing_alone) && !json)
         figures_print();
     return status;
 }

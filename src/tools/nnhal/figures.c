@@ -19,7 +19,14 @@ static ANeuralNetworksDevice *device_at(uint32_t index, const char **ret_name)
     return device;
 }
 
-int figures_measure(void)
+/* Returns: false if there is no such figure, or the device was not measured. */
+static bool get_figure(const ANeuralNetworksDevice *device, uint32_t i, struct nnhal_figure *ret)
+{
+    *ret = (struct nnhal_figure){.size = sizeof(*ret)};
+    return nnhal_device_get_figure(device, i, ret) == ANEURALNETWORKS_NO_ERROR;
+}
+
+int figures_measure(bool is_missing_alone)
 {
     int status = TOOL_OK;
     uint32_t n = 0;
@@ -27,21 +34,17 @@ int figures_measure(void)
     ANeuralNetworks_getDeviceCount(&n);
     for (uint32_t i = 0; i < n; i++) {
         const char *name;
+        ANeuralNetworksDevice *device = device_at(i, &name);
+        struct nnhal_figure figure;
         char why[512] = "";
 
-        if (nnhal_device_calibrate(device_at(i, &name)) == ANEURALNETWORKS_NO_ERROR)
+        if ((is_missing_alone && get_figure(device, 0, &figure)) ||
+            nnhal_device_calibrate(device) == ANEURALNETWORKS_NO_ERROR)
             continue;
         nnhal_get_last_error(why, sizeof(why));
         status = tool_error(TOOL_FAILED, "%s: %s", name, why);
     }
     return status;
-}
-
-/* Returns: false if there is no such figure, or the device was not measured. */
-static bool get_figure(const ANeuralNetworksDevice *device, uint32_t i, struct nnhal_figure *ret)
-{
-    *ret = (struct nnhal_figure){.size = sizeof(*ret)};
-    return nnhal_device_get_figure(device, i, ret) == ANEURALNETWORKS_NO_ERROR;
 }
 
 static bool is_time(const struct nnhal_figure *figure)

@@ -7,9 +7,11 @@
 
 #include <cjson/cJSON.h>
 
-/* figures_measure() - of all devices. Goes on after one that fails, which is told of.
- * Returns: TOOL_OK, TOOL_FAILED. */
-int figures_measure(void);
+#include <stdbool.h>
+
+/* figures_measure() - of all devices, or of those that have none that count. Goes on after one that
+ * fails, which is told of. Returns: TOOL_OK, TOOL_FAILED. */
+int figures_measure(bool is_missing_alone);
 
 /* figures_print() - of all devices that were measured, in columns. */
 void figures_print(void);

@@ -341,6 +341,28 @@ int nn_infer_axis(const struct nn_infer *infer, uint32_t i, uint32_t rank, uint3
     return 0;
 }
 
+int nn_infer_listed_dims(const struct nn_infer *infer, uint32_t i, uint32_t *dims, uint32_t *ret_n)
+{
+    const void *values;
+    uint64_t n;
+    int r;
+
+    if ((r = nn_infer_rank(infer, i, 1, 1)) || (r = nn_infer_i32s(infer, i, &values, &n)))
+        return r;
+    if (n > NNHAL_MAX_RANK)
+        return nn_refuse(infer->why, "the output would have rank %llu, at most %d is allowed",
+                         (unsigned long long)n, NNHAL_MAX_RANK);
+    for (uint32_t d = 0; d < n; d++) {
+        int32_t dim = nn_infer_i32_at(values, d);
+
+        if (dim < 0)
+            return nn_refuse(infer->why, "dimension %u of the output would be %d", d, dim);
+        dims[d] = (uint32_t)dim;
+    }
+    *ret_n = (uint32_t)n;
+    return 0;
+}
+
 int nn_infer_pair(struct nn_infer *infer)
 {
     const struct nn_infer_operand *a = &infer->inputs[0], *b = &infer->inputs[1];

@@ -123,6 +123,10 @@ int nn_infer_i32s(const struct nn_infer *infer, uint32_t i, const void **ret_val
                   uint64_t *ret_n);
 int32_t nn_infer_i32_at(const void *values, uint64_t i);
 
+/* nn_infer_listed_dims() - the dimensions of a shape that input i, of rank 1, lists; none is negative.
+ * Returns: 0; NN_REFUSED; NN_INFER_E_UNKNOWN. */
+int nn_infer_listed_dims(const struct nn_infer *infer, uint32_t i, uint32_t *dims, uint32_t *ret_n);
+
 /* nn_infer_activation() - refuses a fused activation code (input i) outside
  * 0..3. One that is not known yet passes: kernels check again.
  * Returns: 0; NN_REFUSED. */

@@ -53,6 +53,7 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_MINIMUM, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_POW, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_PRELU, NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
+    {NN_TFLITE_OP(FLOOR_MOD), NULL, nn_infer_pair, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(elementwise, functions);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MEAN, REDUCE_ALL, _ANY, _MAX, _MIN, _PROD, _SUM, ARGMAX, ARGMIN */
+/* MEAN, REDUCE_ALL, _ANY, _MAX, _MIN, _PROD, _SUM, ARGMAX, ARGMIN; of nnhal.tflite ARG_MAX and ARG_MIN */
 #include "model/geometry.h"
 #include "model/infer.h"
 
@@ -100,6 +100,8 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_REDUCE_SUM, NULL, infer_reduce, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 4)},
     {NNHAL_OP_ARGMAX, NULL, infer_arg, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_ARGMIN, NULL, infer_arg, NN_INFER_NOT_EMPTY},
+    {NN_TFLITE_OP(ARG_MAX), NULL, infer_arg, NN_INFER_NOT_EMPTY},
+    {NN_TFLITE_OP(ARG_MIN), NULL, infer_arg, NN_INFER_NOT_EMPTY},
 };
 
 NN_OP_FAMILY(reduce, functions);

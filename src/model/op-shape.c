@@ -2,8 +2,8 @@
 /* op-shape.c - operations that give a tensor another shape, or join tensors
  *
  * RESHAPE, SQUEEZE, EXPAND_DIMS and TRANSPOSE keep the elements;
- * CONCATENATION, PACK and SPLIT put tensors together and take them apart; RANK
- * and FILL are what graphs that compute shapes are made of. */
+ * CONCATENATION, PACK and SPLIT put tensors together and take them apart; RANK,
+ * FILL and SHAPE (of nnhal.tflite) are what graphs that compute shapes are made of. */
 #include "model/geometry.h"
 #include "model/infer.h"
 #include "model/operands.h"
@@ -323,7 +323,7 @@ static int infer_split(struct nn_infer *infer)
     return 0;
 }
 
-/* -- RANK, FILL -------------------------------------------------------------- */
+/* -- RANK, FILL, SHAPE ------------------------------------------------------- */
 
 static int infer_rank(struct nn_infer *infer)
 {
@@ -334,25 +334,17 @@ static int infer_rank(struct nn_infer *infer)
 
 static int infer_fill(struct nn_infer *infer)
 {
-    uint32_t dims[NNHAL_MAX_RANK];
-    const void *values;
-    uint64_t n;
-    int r;
+    uint32_t dims[NNHAL_MAX_RANK], n;
+    int r = nn_infer_listed_dims(infer, 0, dims, &n);
 
-    r = nn_infer_i32s(infer, 0, &values, &n);
-    if (r)
-        return r;
-    if (n > NNHAL_MAX_RANK)
-        return nn_refuse(infer->why, "the output would have rank %llu, at most %d is allowed",
-                         (unsigned long long)n, NNHAL_MAX_RANK);
-    for (uint32_t d = 0; d < n; d++) {
-        int32_t dim = nn_infer_i32_at(values, d);
+    if (!r)
+        nn_infer_set_dims(infer, 0, n, dims);
+    return r;
+}
 
-        if (dim < 0)
-            return nn_refuse(infer->why, "dimension %u of the output would be %d", d, dim);
-        dims[d] = (uint32_t)dim;
-    }
-    nn_infer_set_dims(infer, 0, (uint32_t)n, dims);
+static int infer_shape(struct nn_infer *infer)
+{
+    nn_infer_set_dims(infer, 0, 1, &infer->inputs[0].n_dims);
     return 0;
 }
 
@@ -366,6 +358,7 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_SPLIT, NULL, infer_split, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_RANK, NULL, infer_rank, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, NNHAL_MAX_RANK)},
     {NNHAL_OP_FILL, NULL, infer_fill, NN_INFER_NOT_EMPTY | NN_INFER_RANK(1, 1)},
+    {NN_TFLITE_OP(SHAPE), NULL, infer_shape, NN_INFER_RANK(1, NNHAL_MAX_RANK)},
 };
 
 NN_OP_FAMILY(shape, functions);

@@ -146,45 +146,67 @@ static unsigned highest_type_level(const struct nnhal_operand *operands, uint32_
     return level;
 }
 
+static int check_all_indexes(const struct nnhal_operation *operation, uint32_t n_operands,
+                             struct nn_why *why)
+{
+    int r = check_indexes(n_operands, operation->n_inputs, operation->inputs, "input", why);
+
+    if (r == 0)
+        r = check_indexes(n_operands, operation->n_outputs, operation->outputs, "output", why);
+    return r ? nn_why_prefix(why, "%s: ", nn_op_name(operation->type)) : 0;
+}
+
+/* By the operation's own rules; its indexes are in range. */
+static int check_rules(const struct nn_op *op, const struct nnhal_operand *operands,
+                       const struct nnhal_operation *operation, struct nn_operation_facts *facts,
+                       struct nn_why *why)
+{
+    struct nn_op_context context = {
+        .op = op, .operands = operands, .operation = operation, .why = why};
+    const struct nn_op_functions *functions;
+    int r = find_signature(op, operands, operation, &facts->signature, &context.level, why);
+
+    if (r != 0)
+        return r;
+    nn_op_need_level(&context, op->level);
+    context.level = highest_type_level(operands, operation->n_inputs, operation->inputs,
+                                       context.level);
+    context.level = highest_type_level(operands, operation->n_outputs, operation->outputs,
+                                       context.level);
+    facts->is_tolerated = facts->signature->flags & NN_SIGNATURE_TOLERATED;
+    functions = nn_op_find_functions(op);
+    if (functions && functions->validate && !facts->is_tolerated) {
+        r = functions->validate(&context);
+        if (r != 0)
+            return nn_why_prefix(why, "%s: ", op->name);
+    }
+    facts->level = context.level;
+    return 0;
+}
+
 int nn_operation_validate(const struct nnhal_operand *operands, uint32_t n_operands,
                           const struct nnhal_operation *operation,
                           struct nn_operation_facts *ret_facts, struct nn_why *why)
 {
     struct nn_operation_facts facts = {0};
-    struct nn_op_context context = {.operands = operands, .operation = operation, .why = why};
-    const struct nn_op_functions *functions;
-    int r;
+    int r = check_all_indexes(operation, n_operands, why);
 
-    r = check_indexes(n_operands, operation->n_inputs, operation->inputs, "input", why);
-    if (r == 0)
-        r = check_indexes(n_operands, operation->n_outputs, operation->outputs, "output", why);
-    if (r != 0)
-        return nn_why_prefix(why, "%s: ", nn_op_name(operation->type));
-    context.op = nn_op_find(operation->type);
-    if (!context.op) {
-        if (operation->type != NNHAL_OP_OEM_OPERATION && !nn_type_is_extension(operation->type))
-            return nn_refuse(why, "there is no operation with code %u", operation->type);
-        if (ret_facts)
-            *ret_facts = facts;
-        return 0;
-    }
-    r = find_signature(context.op, operands, operation, &facts.signature, &context.level, why);
     if (r != 0)
         return r;
-    nn_op_need_level(&context, context.op->level);
-    context.level = highest_type_level(operands, operation->n_inputs, operation->inputs,
-                                       context.level);
-    context.level = highest_type_level(operands, operation->n_outputs, operation->outputs,
-                                       context.level);
-    facts.is_tolerated = facts.signature->flags & NN_SIGNATURE_TOLERATED;
-    functions = nn_op_find_functions(context.op);
-    if (functions && functions->validate && !facts.is_tolerated) {
-        r = functions->validate(&context);
-        if (r != 0)
-            return nn_why_prefix(why, "%s: ", context.op->name);
-    }
-    facts.level = context.level;
-    if (ret_facts)
+    if (operation->type < NNHAL_OPERATION_TYPE_N)
+        r = check_rules(nn_op_find(operation->type), operands, operation, &facts, why);
+    else if (operation->type != NNHAL_OP_OEM_OPERATION && !nn_type_is_extension(operation->type))
+        r = nn_refuse(why, "there is no operation with code %u", operation->type);
+    if (r == 0 && ret_facts)
         *ret_facts = facts;
-    return 0;
+    return r;
+}
+
+int nn_operation_validate_inside(const struct nnhal_operand *operands, uint32_t n_operands,
+                                 const struct nnhal_operation *operation, struct nn_why *why)
+{
+    struct nn_operation_facts facts = {0};
+    int r = check_all_indexes(operation, n_operands, why);
+
+    return r ? r : check_rules(nn_op_find(operation->type), operands, operation, &facts, why);
 }

@@ -8,25 +8,37 @@
 #define NN_OP(name, level, family, ...)                                                            \
     static const struct nn_signature signatures_##name[] = {__VA_ARGS__};
 #include "model/ops.def"
+#include "model/ops-tflite.def"
 #undef NN_OP
 
-#define NN_OP(op_name, op_level, op_family, ...)                                                   \
-    [NNHAL_OP_##op_name] = {                                                                       \
-        .type = NNHAL_OP_##op_name,                                                                \
-        .name = #op_name,                                                                          \
-        .level = (op_level),                                                                       \
-        .family = &nn_op_family_##op_family,                                                       \
-        .n_signatures = NN_N_ELEMENTS(signatures_##op_name),                                       \
+#define ROW(code, op_name, op_level, op_family)                                                    \
+    {                                                                                              \
+        .type = (code), .name = #op_name, .level = (op_level),                                     \
+        .family = &nn_op_family_##op_family, .n_signatures = NN_N_ELEMENTS(signatures_##op_name),  \
         .signatures = signatures_##op_name,                                                        \
-    },
+    }
+
+#define NN_OP(name, level, family, ...)                                                            \
+    [NNHAL_OP_##name] = ROW(NNHAL_OP_##name, name, level, family),
 static const struct nn_op ops[NNHAL_OPERATION_TYPE_N] = {
 #include "model/ops.def"
 };
 #undef NN_OP
 
+#define NN_OP(name, level, family, ...)                                                            \
+    [NNHAL_TFLITE_##name] = ROW(NN_TFLITE_OP(name), name, level, family),
+static const struct nn_op tflite_ops[NNHAL_TFLITE_OPERATION_N] = {
+#include "model/ops-tflite.def"
+};
+#undef NN_OP
+
 const struct nn_op *nn_op_find(uint32_t type)
 {
-    return type < NNHAL_OPERATION_TYPE_N ? &ops[type] : NULL;
+    if (type < NNHAL_OPERATION_TYPE_N)
+        return &ops[type];
+    return type >= NN_TFLITE_OPS && type - NN_TFLITE_OPS < NNHAL_TFLITE_OPERATION_N
+               ? &tflite_ops[type - NN_TFLITE_OPS]
+               : NULL;
 }
 
 /* A family has few rows: no index. */
@@ -40,8 +52,10 @@ const struct nn_op_functions *nn_op_find_functions(const struct nn_op *op)
 
 const char *nn_op_name(uint32_t type)
 {
-    if (type < NNHAL_OPERATION_TYPE_N)
-        return ops[type].name;
+    const struct nn_op *op = nn_op_find(type);
+
+    if (op)
+        return op->name;
     if (type == NNHAL_OP_OEM_OPERATION)
         return "OEM_OPERATION";
     return nn_type_is_extension(type) ? "extension operation" : "unknown operation";

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ops.h - the table of all 106 operations
+/* ops.h - the table of all 106 operations, and of those of nnhal.tflite
  *
  * One table ties an operation's code, name, level, family, signatures, and the
  * two functions that know its rules. ops.def holds the facts, op-<family>.c the
- * functions, ops.c joins them.
+ * functions, ops.c joins them. ops-tflite.def does the same for the extension nnhal.tflite, whose
+ * operations have codes here that no model has (NN_TFLITE_OP): a driver that has the extension
+ * gives them these codes (compiler/own-extension.h), and they are validated and inferred as others.
  *
  * A signature is a pattern of operand types, one character per operand, inputs
  * before ':' and outputs after it:
@@ -14,6 +16,7 @@
  *     Q TENSOR_QUANT8_ASYMM       u UINT32
  *     S TENSOR_QUANT8_ASYMM_SIGNED b BOOL
  *     Y TENSOR_QUANT8_SYMM        m SUBGRAPH
+ *     L TENSOR_INT64, of nnhal.tflite
  *     P TENSOR_QUANT8_SYMM_PER_CHANNEL
  *     A TENSOR_QUANT16_ASYMM      Z TENSOR_QUANT16_SYMM     B TENSOR_BOOL8
  *     T one type of the row's first list, the same everywhere in the row
@@ -174,7 +177,12 @@ struct nn_op {
     const struct nn_signature *signatures;
 };
 
-/* nn_op_find() - the operation of a code, NULL if there is none (extension and OEM too). */
+/* Inside a driver, the code of an operation of nnhal.tflite: NN_TFLITE_OP(ROUND). */
+#define NN_TFLITE_OPS      0x8000u
+#define NN_TFLITE_OP(name) (NN_TFLITE_OPS + NNHAL_TFLITE_##name)
+
+/* nn_op_find() - the operation of a code, NN_TFLITE_OP() too; NULL if there is none (extensions as
+ * models have them, and OEM). */
 const struct nn_op *nn_op_find(uint32_t type);
 
 /* nn_op_find_functions() - the operation's functions in its family. Not NULL once the
@@ -201,6 +209,11 @@ struct nn_operation_facts {
 int nn_operation_validate(const struct nnhal_operand *operands, uint32_t n_operands,
                           const struct nnhal_operation *operation,
                           struct nn_operation_facts *ret_facts, struct nn_why *why);
+
+/* nn_operation_validate_inside() - the same inside a driver, for operations that nn_op_find() finds:
+ * codes and types of nnhal.tflite are legal. */
+int nn_operation_validate_inside(const struct nnhal_operand *operands, uint32_t n_operands,
+                                 const struct nnhal_operation *operation, struct nn_why *why);
 
 /* nn_signature_may_omit() - whether input i of an operation that matched this
  * row may have no value. */

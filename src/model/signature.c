@@ -98,6 +98,7 @@ uint32_t nn_signature_type(char c)
         {'P', NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL},
         {'A', NNHAL_TENSOR_QUANT16_ASYMM},
         {'Z', NNHAL_TENSOR_QUANT16_SYMM},
+        {'L', NN_TYPE_TENSOR_INT64},
         {'B', NNHAL_TENSOR_BOOL8},
         {'f', NNHAL_FLOAT32},
         {'h', NNHAL_FLOAT16},

@@ -18,7 +18,7 @@ struct type_facts {
     int32_t zero_point_max;
 };
 
-static const struct type_facts base_types[NNHAL_OPERAND_TYPE_N] = {
+static const struct type_facts types[NN_TYPE_N] = {
     [NNHAL_FLOAT32] = {"FLOAT32", 4, 1, 0, 0, 0},
     [NNHAL_INT32] = {"INT32", 4, 1, 0, 0, 0},
     [NNHAL_UINT32] = {"UINT32", 4, 1, 0, 0, 0},
@@ -36,6 +36,7 @@ static const struct type_facts base_types[NNHAL_OPERAND_TYPE_N] = {
     [NNHAL_TENSOR_QUANT8_ASYMM_SIGNED] = {"TENSOR_QUANT8_ASYMM_SIGNED", 1, 4, TENSOR | QUANTIZED,
                                           -128, 127},
     [NNHAL_SUBGRAPH] = {"SUBGRAPH", 0, 4, 0, 0, 0},
+    [NN_TYPE_TENSOR_INT64] = {"TENSOR_INT64", 8, 1, TENSOR, 0, 0},
 };
 
 static const int64_t features[NN_LEVEL_MAX + 1] = {
@@ -77,8 +78,8 @@ bool nn_type_is_base(uint32_t type)
 
 bool nn_type_is_tensor(uint32_t type)
 {
-    if (type < NNHAL_OPERAND_TYPE_N)
-        return base_types[type].flags & TENSOR;
+    if (type < NN_TYPE_N)
+        return types[type].flags & TENSOR;
     return type == NNHAL_TENSOR_OEM_BYTE;
 }
 
@@ -89,25 +90,25 @@ bool nn_type_is_scalar(uint32_t type)
 
 bool nn_type_is_quantized(uint32_t type)
 {
-    return type < NNHAL_OPERAND_TYPE_N && (base_types[type].flags & QUANTIZED);
+    return type < NN_TYPE_N && (types[type].flags & QUANTIZED);
 }
 
 uint32_t nn_type_bytes(uint32_t type)
 {
-    return type < NNHAL_OPERAND_TYPE_N ? base_types[type].bytes : 0;
+    return type < NN_TYPE_N ? types[type].bytes : 0;
 }
 
 unsigned nn_type_level(uint32_t type)
 {
-    if (type < NNHAL_OPERAND_TYPE_N)
-        return base_types[type].level;
+    if (type < NN_TYPE_N)
+        return types[type].level;
     return nn_type_is_oem(type) ? 1 : 0;
 }
 
 const char *nn_type_name(uint32_t type)
 {
-    if (type < NNHAL_OPERAND_TYPE_N)
-        return base_types[type].name;
+    if (type < NN_TYPE_N)
+        return types[type].name;
     if (type == NNHAL_OEM_SCALAR)
         return "OEM_SCALAR";
     if (type == NNHAL_TENSOR_OEM_BYTE)
@@ -118,10 +119,10 @@ const char *nn_type_name(uint32_t type)
 /* Symmetric types have no zero point, floats and integers none either: 0 to 0. */
 void nn_type_zero_point_range(uint32_t type, int32_t *ret_min, int32_t *ret_max)
 {
-    bool is_known = type < NNHAL_OPERAND_TYPE_N;
+    bool is_known = type < NN_TYPE_N;
 
-    *ret_min = is_known ? base_types[type].zero_point_min : 0;
-    *ret_max = is_known ? base_types[type].zero_point_max : 0;
+    *ret_min = is_known ? types[type].zero_point_min : 0;
+    *ret_max = is_known ? types[type].zero_point_max : 0;
 }
 
 bool nn_dims_known(uint32_t type, uint32_t n_dimensions, const uint32_t *dimensions)

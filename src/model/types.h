@@ -9,6 +9,7 @@
 #ifndef NN_MODEL_TYPES_H
 #define NN_MODEL_TYPES_H
 
+#include <nnhal/tflite-extension.h>
 #include <nnhal/types.h>
 
 #include <stdbool.h>
@@ -30,6 +31,13 @@ static inline bool nn_type_is_extension(uint32_t type)
 {
     return type > UINT16_MAX;
 }
+
+/* Types of nnhal.tflite as a driver has them inside (compiler/own-extension.h), behind Android's. No
+ * model has these codes: nn_type_is_base() is false for them, so that validation refuses them. */
+enum {
+    NN_TYPE_TENSOR_INT64 = NNHAL_OPERAND_TYPE_N + NNHAL_TFLITE_TENSOR_INT64,
+    NN_TYPE_N = NNHAL_OPERAND_TYPE_N + NNHAL_TFLITE_OPERAND_TYPE_N,
+};
 
 /* nn_type_is_base() - one of Android's types, the two OEM types included. */
 bool nn_type_is_base(uint32_t type);

@@ -5,6 +5,7 @@
  * operand types that they allow. Each list must be accepted; each list with one
  * type exchanged must be accepted exactly if it is another of the lists. */
 #include "model/ops.h"
+#include "model/validate.h"
 
 #include "support/check-main.h"
 
@@ -38,7 +39,7 @@ struct lists {
     struct list lists[MAX_LISTS];
 };
 
-static const char letters[] = "FHIQSYPAZBfhiubm";
+static const char letters[] = "FHIQSYPAZBLfhiubm";
 static const uint32_t codes[] = {
     NNHAL_TENSOR_FLOAT32,
     NNHAL_TENSOR_FLOAT16,
@@ -50,6 +51,7 @@ static const uint32_t codes[] = {
     NNHAL_TENSOR_QUANT16_ASYMM,
     NNHAL_TENSOR_QUANT16_SYMM,
     NNHAL_TENSOR_BOOL8,
+    NN_TYPE_TENSOR_INT64,
     NNHAL_FLOAT32,
     NNHAL_FLOAT16,
     NNHAL_INT32,
@@ -222,7 +224,10 @@ static int judge(struct made *made, struct nn_operation_facts *facts, struct nn_
     uint32_t n = made->operation.n_inputs + made->operation.n_outputs;
 
     memset(why, 0, sizeof(*why));
-    return nn_operation_validate(made->operands, n, &made->operation, facts, why);
+    if (made->operation.type < NN_TFLITE_OPS)
+        return nn_operation_validate(made->operands, n, &made->operation, facts, why);
+    *facts = (struct nn_operation_facts){.level = 1};
+    return nn_operation_validate_inside(made->operands, n, &made->operation, why);
 }
 
 static bool is_listed(const struct lists *lists, const struct list *wanted)
@@ -234,20 +239,25 @@ static bool is_listed(const struct lists *lists, const struct list *wanted)
     return false;
 }
 
-/* for_each_list() - all operations, all their lists. */
-static void for_each_list(void (*test)(const struct nn_op *op, const struct lists *lists,
-                                       const struct list *list))
+typedef void (*list_fn)(const struct nn_op *op, const struct lists *lists, const struct list *list);
+
+static void for_each_list_of(const struct nn_op *op, list_fn test)
 {
     static struct lists lists;
 
-    for (uint32_t type = 0; type < NNHAL_OPERATION_TYPE_N; type++) {
-        const struct nn_op *op = nn_op_find(type);
+    expand(op, &lists);
+    ck_assert_msg(lists.n > 0, "%s has no signature", op->name);
+    for (size_t i = 0; i < lists.n; i++)
+        test(op, &lists, &lists.lists[i]);
+}
 
-        expand(op, &lists);
-        ck_assert_msg(lists.n > 0, "%s has no signature", op->name);
-        for (size_t i = 0; i < lists.n; i++)
-            test(op, &lists, &lists.lists[i]);
-    }
+/* for_each_list() - all operations, those of nnhal.tflite too, all their lists. */
+static void for_each_list(list_fn test)
+{
+    for (uint32_t type = 0; type < NNHAL_OPERATION_TYPE_N; type++)
+        for_each_list_of(nn_op_find(type), test);
+    for (uint32_t number = 0; number < NNHAL_TFLITE_OPERATION_N; number++)
+        for_each_list_of(nn_op_find(NN_TFLITE_OPS + number), test);
 }
 
 /* -- tests -- */
@@ -261,6 +271,14 @@ TEST(names_and_codes_agree)
         ck_assert_str_eq(nn_op_name(type), op->name);
         ck_assert(op->level >= 1 && op->level <= 7);
     }
+    for (uint32_t number = 0; number < NNHAL_TFLITE_OPERATION_N; number++) {
+        const struct nn_op *op = nn_op_find(NN_TFLITE_OPS + number);
+
+        ck_assert_uint_eq(op->type, NN_TFLITE_OPS + number);
+        ck_assert_str_eq(nn_op_name(op->type), op->name);
+        ck_assert_ptr_nonnull(nn_op_find_functions(op));
+    }
+    ck_assert_ptr_null(nn_op_find(NN_TFLITE_OPS + NNHAL_TFLITE_OPERATION_N));
     ck_assert_ptr_null(nn_op_find(NNHAL_OPERATION_TYPE_N));
     ck_assert_str_eq(nn_op_name(NNHAL_OP_OEM_OPERATION), "OEM_OPERATION");
     ck_assert_str_eq(nn_op_name(5 << 16), "extension operation");
@@ -298,6 +316,32 @@ static void accept(const struct nn_op *op, const struct lists *lists, const stru
 TEST(every_listed_combination_is_accepted)
 {
     for_each_list(accept);
+}
+TEST_END
+
+static void refuse_inside(const struct nn_op *op, const struct lists *lists,
+                          const struct list *list)
+{
+    static struct made made;
+    struct nn_why why = {0};
+
+    (void)lists;
+    make(&made, op, list);
+    if (op->type < NN_TFLITE_OPS)
+        return;
+    ck_assert_int_eq(
+        nn_operation_validate(made.operands, 2 * MAX_SIDE, &made.operation, NULL, &why),
+        NN_REFUSED);
+    ck_assert_ptr_nonnull(strstr(why.text, "there is no operation with code"));
+}
+
+TEST(codes_of_the_inside_are_no_codes_of_models)
+{
+    const struct nnhal_operand operand = {.type = NN_TYPE_TENSOR_INT64};
+    struct nn_why why;
+
+    for_each_list(refuse_inside);
+    ck_assert_int_eq(nn_operand_validate(&operand, &why), NN_REFUSED);
 }
 TEST_END
 
@@ -526,6 +570,7 @@ TEST_END
 
 CHECK_MAIN("signature", names_and_codes_agree, every_operation_has_its_functions,
            every_listed_combination_is_accepted, one_other_type_is_accepted_only_if_listed,
-           other_counts_are_refused, known_ranks_are_bounded, known_rows_have_their_levels,
+           codes_of_the_inside_are_no_codes_of_models, other_counts_are_refused,
+           known_ranks_are_bounded, known_rows_have_their_levels,
            quantized_sequence_lstm_is_tolerated, omittable_inputs_are_those_of_the_table,
            sentences_name_what_is_wrong)

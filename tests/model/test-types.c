@@ -29,7 +29,8 @@ TEST(types_have_their_kinds)
     ck_assert(nn_type_is_scalar(NNHAL_OEM_SCALAR));
     ck_assert(!nn_type_is_tensor(1 << 16 | 3));
     ck_assert(!nn_type_is_scalar(1 << 16 | 3));
-    ck_assert(!nn_type_is_base(16));
+    ck_assert(!nn_type_is_base(NN_TYPE_TENSOR_INT64));
+    ck_assert(!nn_type_is_base(NN_TYPE_N));
     ck_assert(!nn_type_is_base(UINT32_MAX));
     ck_assert(nn_type_is_quantized(NNHAL_TENSOR_QUANT16_SYMM));
     ck_assert(!nn_type_is_quantized(NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL));

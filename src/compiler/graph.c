@@ -4,6 +4,7 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "compiler/internal-op.h"
+#include "compiler/own-extension.h"
 #include "model/types.h"
 
 #include <inttypes.h>
@@ -103,7 +104,7 @@ static int take_constant(struct nn_graph *graph, struct nn_value *value,
                          const struct nnhal_operand *operand)
 {
     const struct nnhal_data_location *at = &operand->location;
-    uint32_t element = nn_type_bytes(operand->type);
+    uint32_t element = nn_type_bytes(value->type);
     const uint8_t *data;
 
     value->size = at->length;
@@ -127,7 +128,7 @@ static int take_constant(struct nn_graph *graph, struct nn_value *value,
 static int take_value(struct nn_graph *graph, struct nn_value *value,
                       const struct nnhal_driver_model *model, const struct nnhal_operand *operand)
 {
-    *value = (struct nn_value){.type = operand->type,
+    *value = (struct nn_value){.type = nn_own_type(model->model, operand->type),
                                .kind = kind_of(operand->lifetime),
                                .n_dims = operand->n_dimensions,
                                .scale = operand->scale,
@@ -155,13 +156,25 @@ static uint32_t *take_indices(struct nn_graph *graph, const uint32_t *indices, u
     return nn_arena_dup(&graph->arena, indices, n * sizeof(*indices));
 }
 
+/* An operation of the model, by the code that it has inside. Keeps the first sentence. */
+static int take_operation(struct nn_graph *graph, const struct nnhal_model *model,
+                          const struct nnhal_subgraph *subgraph,
+                          const struct nnhal_operation *operation, uint32_t *ret_operation)
+{
+    struct nn_why why;
+    int r = nn_own_operation(model, subgraph, operation, &why, ret_operation);
+
+    if (r || *ret_operation != NN_OWN_NONE || graph->refusal)
+        return nn_error_trace(r);
+    graph->refusal = nn_arena_dup(&graph->arena, why.text, sizeof(why.text));
+    return graph->refusal ? 0 : nn_error_origin(-ENOMEM);
+}
+
 static int take_node(struct nn_graph *graph, struct nn_node *node, uint32_t origin,
                      const struct nnhal_operation *operation)
 {
-    *node = (struct nn_node){.operation = operation->type,
-                             .n_inputs = operation->n_inputs,
-                             .n_outputs = operation->n_outputs,
-                             .origin = origin};
+    *node = (struct nn_node){
+        .n_inputs = operation->n_inputs, .n_outputs = operation->n_outputs, .origin = origin};
     node->inputs = take_indices(graph, operation->inputs, operation->n_inputs);
     node->outputs = take_indices(graph, operation->outputs, operation->n_outputs);
     return node->inputs && node->outputs ? 0 : nn_error_origin(-ENOMEM);
@@ -190,6 +203,9 @@ static int take_subgraph(struct nn_graph *graph, const struct nnhal_driver_model
     }
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         r = take_node(graph, &graph->nodes[i], i, &subgraph->operations[i]);
+        if (!r)
+            r = take_operation(graph, model->model, subgraph, &subgraph->operations[i],
+                               &graph->nodes[i].operation);
         if (r)
             return nn_error_trace(r);
     }
@@ -239,11 +255,11 @@ int nn_graph_finish(struct nn_graph *graph)
 
 static const char *short_type(uint32_t type)
 {
-    static const char *const names[NNHAL_OPERAND_TYPE_N] = {
-        "f32",  "i32", "u32", "tf32",   "ti32",  "tu8",  "bool", "ts16q",
-        "tf16", "tb8", "f16", "ts8qpc", "tu16q", "ts8q", "ts8",  "graph"};
+    static const char *const names[NN_TYPE_N] = {
+        "f32", "i32", "u32",    "tf32",  "ti32", "tu8", "bool",  "ts16q", "tf16",
+        "tb8", "f16", "ts8qpc", "tu16q", "ts8q", "ts8", "graph", "ti64"};
 
-    return type < NNHAL_OPERAND_TYPE_N ? names[type] : "?";
+    return type < NN_TYPE_N ? names[type] : "?";
 }
 
 static void print_number(const struct nn_value *value, FILE *file)

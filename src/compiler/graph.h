@@ -40,7 +40,7 @@ enum nn_value_kind {
 #define NN_POOL_NONE UINT32_MAX
 
 struct nn_value {
-    uint32_t type; /* enum nnhal_operand_type */
+    uint32_t type; /* enum nnhal_operand_type, or one of own-extension.h */
     enum nn_value_kind kind;
     uint32_t n_dims;               /* as declared: 0 is a scalar or a tensor of unknown rank */
     uint32_t dims[NNHAL_MAX_RANK]; /* 0: unknown */
@@ -58,7 +58,7 @@ struct nn_value {
 };
 
 struct nn_node {
-    uint32_t operation; /* enum nnhal_operation_type, or one of internal-op.h */
+    uint32_t operation; /* enum nnhal_operation_type, or one of own-extension.h or internal-op.h */
     uint32_t n_inputs;
     uint32_t n_outputs;
     uint32_t *inputs; /* indices of values */
@@ -82,10 +82,12 @@ struct nn_graph {
     uint32_t *outputs;
     uint32_t *last_use; /* by value: the last live node that reads it + 1; 0: none does */
     bool is_relaxed;
+    const char *refusal; /* the sentence on its first NN_OWN_NONE; NULL: it has none */
 };
 
 /* nn_graph_init() - copies a subgraph of the model; subgraph NULL: the main one.
- * The pools must stay mapped while the graph lives.
+ * The pools must stay mapped while the graph lives. An extension's operation that cannot be
+ * computed is a node NN_OWN_NONE.
  * Returns: 0, -ENOMEM. The graph is as after nn_graph_done() on failure. */
 int nn_graph_init(struct nn_graph *graph, const struct nnhal_driver_model *model,
                   const struct nnhal_subgraph *subgraph, const struct nn_meter *meter);

@@ -3,6 +3,7 @@
 #include "checkkernel/shapes.h"
 
 #include "compiler/internal-op.h"
+#include "model/ops.h"
 
 static const uint32_t typical[4] = {1, 56, 56, 64};
 
@@ -101,6 +102,7 @@ const struct shapes shapes_elementwise[] = {
     {NNHAL_OP_SQRT, generate_one},
     {NNHAL_OP_RSQRT, generate_one},
     {NNHAL_OP_FLOOR, generate_one},
+    {NN_TFLITE_OP(ROUND), generate_one},
     {NNHAL_OP_RELU, generate_one},
     {NNHAL_OP_RELU1, generate_one},
     {NNHAL_OP_RELU6, generate_one},
@@ -115,6 +117,7 @@ const struct shapes shapes_elementwise[] = {
     {NNHAL_OP_MAXIMUM, generate_pair},
     {NNHAL_OP_MINIMUM, generate_pair},
     {NNHAL_OP_POW, generate_pair},
+    {NN_TFLITE_OP(FLOOR_MOD), generate_pair},
     {NNHAL_OP_LOGICAL_AND, generate_pair},
     {NNHAL_OP_LOGICAL_OR, generate_pair},
     {NNHAL_OP_PRELU, generate_prelu},

@@ -2,6 +2,8 @@
 /* Operations that move elements: padding, slices, transposition, joining, looking up. */
 #include "checkkernel/shapes.h"
 
+#include "model/ops.h"
+
 static const uint32_t typical[4] = {1, 56, 56, 64};
 
 /* Input 0: 1 to 4 dimensions, dims of which are in ret. Returns: how many. */
@@ -292,6 +294,34 @@ static void generate_embedding(struct draw *draw, struct kernel_case *c,
     c->outputs[0].zero_point = c->inputs[1].zero_point;
 }
 
+static void generate_shape(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
+{
+    uint32_t dims[4], n_dims = 4 - draw_below(draw, 4);
+
+    draw_dims(draw, n_dims, 20, typical + 4 - n_dims, dims);
+    draw_tensor(draw, c, draw_type(draw, NN_T_F32 | NN_T_I32 | NN_T_U8), n_dims, dims);
+    kernel_case_output(c, draw_coin(draw, 2) ? (uint32_t)NN_TYPE_TENSOR_INT64 : NNHAL_TENSOR_INT32);
+}
+
+/* Slabs along the first dimension, several of them in one place. */
+static void generate_scatter(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
+{
+    uint32_t dims[4], n_dims = 4 - draw_below(draw, 3), n = draw_size(draw, 20, 16);
+    const uint32_t types = NN_T_F32 | NN_T_I32 | NN_T_U8 | NN_T_S8 | NN_T_B8;
+    int32_t target[4];
+
+    draw_dims(draw, n_dims, 20, typical + 4 - n_dims, dims);
+    for (uint32_t d = 0; d < n_dims; d++)
+        target[d] = (int32_t)dims[d];
+    draw_indices(draw, c, 2, (uint32_t[]){n, 1}, 0, target[0]);
+    dims[0] = n;
+    draw_tensor(draw, c, draw_type(draw, types), n_dims, dims);
+    kernel_case_tensor(c, NNHAL_TENSOR_INT32, 1, &n_dims, target)->is_constant = true;
+    kernel_case_output(c, c->inputs[1].type);
+    c->outputs[0].scale = c->inputs[1].scale;
+    c->outputs[0].zero_point = c->inputs[1].zero_point;
+}
+
 static void generate_resize(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
 {
     uint32_t dims[4];
@@ -331,6 +361,8 @@ const struct shapes shapes_moves[] = {
     {NNHAL_OP_SELECT, generate_select},
     {NNHAL_OP_TOPK_V2, generate_topk},
     {NNHAL_OP_GATHER, generate_gather},
+    {NN_TFLITE_OP(SHAPE), generate_shape},
+    {NN_TFLITE_OP(SCATTER_ND), generate_scatter},
     {NNHAL_OP_EMBEDDING_LOOKUP, generate_embedding},
     {NNHAL_OP_RESIZE_BILINEAR, generate_resize},
     {NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, generate_resize},

@@ -2,6 +2,8 @@
 /* Operations along axes: softmax, normalizations, reductions, the largest element's index. */
 #include "checkkernel/shapes.h"
 
+#include "model/ops.h"
+
 static const uint32_t typical[4] = {1, 14, 14, 256};
 
 /* Input 0: 1 to 4 dimensions. Returns: how many. */
@@ -101,8 +103,11 @@ static void generate_arg(struct draw *draw, struct kernel_case *c, const struct 
 {
     uint32_t n_dims = add_input(draw, c, row);
 
+    bool is_wide = row->operation == NN_TFLITE_OP(ARG_MAX) ||
+                   row->operation == NN_TFLITE_OP(ARG_MIN);
+
     kernel_case_i32(c, draw_axis(draw, n_dims));
-    kernel_case_output(c, NNHAL_TENSOR_INT32);
+    kernel_case_output(c, is_wide ? (uint32_t)NN_TYPE_TENSOR_INT64 : NNHAL_TENSOR_INT32);
 }
 
 const struct shapes shapes_slices[] = {
@@ -120,5 +125,7 @@ const struct shapes shapes_slices[] = {
     {NNHAL_OP_REDUCE_ANY, generate_reduction},
     {NNHAL_OP_ARGMAX, generate_arg},
     {NNHAL_OP_ARGMIN, generate_arg},
+    {NN_TFLITE_OP(ARG_MAX), generate_arg},
+    {NN_TFLITE_OP(ARG_MIN), generate_arg},
     {0, NULL},
 };

@@ -194,6 +194,13 @@ static const struct busy_row rows[] = {
     {NNHAL_OP_PACK, "i0 F8000000 F8000000 : F"},
     {NNHAL_OP_MIRROR_PAD, ROWS " I2x2=1 i0 : F"},
     {NNHAL_OP_REVERSE, ROWS " I1=1 : F"},
+    {NN_TFLITE_OP(ARG_MAX), "F1x16777216 i1 : L"},
+    {NN_TFLITE_OP(ARG_MIN), "F1x16777216 i1 : L"},
+    {NN_TFLITE_OP(ROUND), BIG " : F"},
+    {NN_TFLITE_OP(FLOOR_MOD), PAIR " : F"},
+    {NN_TFLITE_OP(FLOOR_MOD), "I4096x4096 I4096x1 : I"},
+    {NN_TFLITE_OP(SHAPE), BIG " : L"},
+    {NN_TFLITE_OP(SCATTER_ND), "I16x1 F16x4194304 I2=4,4194304 : F"},
 };
 
 /* ---- a model of a row ---- */
@@ -222,6 +229,7 @@ static uint32_t type_of(char letter)
                  {'Y', NNHAL_TENSOR_QUANT8_SYMM},
                  {'Z', NNHAL_TENSOR_QUANT16_SYMM},
                  {'B', NNHAL_TENSOR_BOOL8},
+                 {'L', NN_TYPE_TENSOR_INT64},
                  {'i', NNHAL_INT32},
                  {'f', NNHAL_FLOAT32},
                  {'b', NNHAL_BOOL}};
@@ -593,9 +601,12 @@ TEST(each_operation_has_a_row)
 #define NN_OP(name, ...) NNHAL_OP_##name,
 #include "model/ops.def"
 #undef NN_OP
+#define NN_OP(name, ...) NN_TFLITE_OP(name),
+#include "model/ops-tflite.def"
+#undef NN_OP
     };
 
-    ck_assert_uint_eq(sizeof(operations) / sizeof(operations[0]), 106);
+    ck_assert_uint_eq(sizeof(operations) / sizeof(operations[0]), 106 + NNHAL_TFLITE_OPERATION_N);
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
         bool has_row = operations[i] == NNHAL_OP_IF || operations[i] == NNHAL_OP_WHILE;
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/sys.h"
 #include "base/variable.h"
+#include "compiler/own-extension.h"
 #include "drivers/cpu/executor/exec.h"
 #include "drivers/cpu/lowering/lower.h"
 #include "drivers/cpu/lowering/possible.h"
@@ -203,6 +204,15 @@ static void support_done(struct support *support)
     free(support->is_supported);
 }
 
+/* Of operations of the extension that are none; supported alone would not say why. */
+static void log_refusals(const struct cpu_device *device, const struct support *support)
+{
+    for (uint32_t g = 0; g < support->n_graphs; g++)
+        if (support->graphs[g].refusal)
+            device->services->log(device->services->ctx, NNHAL_LOG_INFO,
+                                  support->graphs[g].refusal);
+}
+
 /* Sets supported but for what no execution could compute. Returns: 0, -ENOMEM. */
 static int take_out_impossible(const struct cpu_device *device, const struct support *support,
                                uint8_t *supported)
@@ -232,6 +242,7 @@ static uint32_t get_supported_operations(void *opaque, const struct nnhal_driver
     if (!r) {
         const struct nn_graph *graph = &support.graphs[0];
 
+        log_refusals(device, &support);
         judge_references(&support);
         for (uint32_t i = 0; r >= 0 && i < graph->n_nodes; i++) {
             r = supports_node(&support, graph, &graph->nodes[i], device->isa);
@@ -467,7 +478,8 @@ static const struct nnhal_capabilities reference_capabilities = CAPABILITIES(1.0
         .get_supported_operations = get_supported_operations, .prepare = cpu_prepare,              \
         .release = cpu_release, .execute = cpu_execute, .burst_opened = burst_opened,              \
         .burst_closed = burst_closed, .n_model_cache_files = 1, .n_data_cache_files = 1,           \
-        .prepare_from_cache = prepare_from_cache, .optimize = cpu_optimize, .charges_memory = 1    \
+        .prepare_from_cache = prepare_from_cache, .optimize = cpu_optimize, .charges_memory = 1,   \
+        .n_extensions = 1, .extensions = &nn_own_extension                                         \
     }
 
 static const struct nnhal_driver cpu_driver = DRIVER("nnhal-cpu", open_cpu, &cpu_capabilities);

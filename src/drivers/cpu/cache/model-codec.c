@@ -6,7 +6,7 @@
 #include "codec/codec.h"
 #include "codec/types.h"
 #include "compiler/graph.h"
-#include "model/types.h"
+#include "compiler/own-extension.h"
 #include "model/validate.h"
 
 #include <string.h>
@@ -165,14 +165,10 @@ static int relocate_graph(struct relocation *relocation, struct nnhal_subgraph *
 
     if (!operands)
         return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; !r && i < graph->n_operands; i++) {
-        if (nn_type_is_extension(operands[i].type) ||
-            operands[i].extra_params == NNHAL_EXTRA_EXTENSION)
-            return NN_MODEL_CODEC_E_UNFIT;
+    for (uint32_t i = 0; !r && i < graph->n_operands; i++)
         if (operands[i].lifetime == NNHAL_CONSTANT_COPY ||
             operands[i].lifetime == NNHAL_CONSTANT_REFERENCE)
             r = relocate_constant(relocation, &operands[i]);
-    }
     graph->operands = operands;
     return r;
 }
@@ -251,7 +247,7 @@ int nn_model_codec_decode(const uint8_t *bytes, uint64_t n_bytes, const uint8_t 
     r = nn_model_validate(model, &n_constants, arena, &facts, &why);
     if (r < 0)
         return nn_error_trace(r);
-    if (r || facts.has_tolerated || facts.has_extensions)
+    if (r || facts.has_tolerated || !nn_own_types_fit(model))
         return NN_MODEL_CODEC_E_INVALID;
     *ret_model = (struct nnhal_driver_model){
         .model = model,

@@ -26,7 +26,7 @@
 #include <stdbool.h>
 
 enum {
-    NN_MODEL_CODEC_E_UNFIT = 1,   /* make: it has what no model of ours has, an extension */
+    NN_MODEL_CODEC_E_UNFIT = 1,   /* make: it has what cannot be encoded */
     NN_MODEL_CODEC_E_INVALID = 2, /* open: not a valid model */
 };
 

@@ -477,7 +477,7 @@ static int open_open(const struct nn_kept *kept, const struct header *header,
 
     kept_options.passes = header->passes;
     if (r == 0)
-        r = nn_compile_graphs(&model, &kept_options, &program);
+        r = nn_compile_graphs(&model, &kept_options, NULL, &program);
     if (r == NN_PROGRAM_E_STOPPED)
         return NN_SERIALIZE_E_STOPPED;
     if (r == 0 && header->plan_bytes)

@@ -312,7 +312,7 @@ static bool model_agrees(const struct nn_plan_step *step, const struct nn_kernel
                              .inputs = m->infer,
                              .outputs = m->infer + n_in};
 
-    if (infer.op ? nn_operation_validate(m->operands, n_in + n_out, &operation, NULL, NULL) ||
+    if (infer.op ? nn_operation_validate_inside(m->operands, n_in + n_out, &operation, NULL) ||
                        nn_infer(&infer)
                  : nn_internal_op_infer(&infer))
         return false;

@@ -76,12 +76,13 @@ enum {
 #define NN_T_S8    NN_T(TENSOR_QUANT8_ASYMM_SIGNED)
 #define NN_T_B8    NN_T(TENSOR_BOOL8)
 #define NN_T_QPC   NN_T(TENSOR_QUANT8_SYMM_PER_CHANNEL)
+#define NN_T_I64   (1u << NN_TYPE_TENSOR_INT64) /* of nnhal.tflite (model/types.h) */
 #define NN_T_ANY   0u
 
 /* ---- lowering ---- */
 
 struct nn_lower_operand {
-    uint32_t type; /* enum nnhal_operand_type */
+    uint32_t type; /* enum nnhal_operand_type, or NN_TYPE_... of model/types.h */
     uint32_t is_omitted;
     uint32_t n_dims;
     uint32_t dims[NNHAL_MAX_RANK];
@@ -239,7 +240,7 @@ struct nn_kernel_scratch {
 /* A set of types of 0 matches any type, and an operand that is not there. */
 struct nn_kernel {
     const char *name;        /* "conv_2d_f32__c" */
-    uint32_t operation;      /* enum nnhal_operation_type */
+    uint32_t operation;      /* enum nnhal_operation_type, or NN_TFLITE_OP() */
     uint32_t isa;            /* bits of enum nn_isa: it needs all of them */
     uint32_t in0, in1, out0; /* sets of types: NN_T_F32 | NN_T_F16 */
     uint32_t params_bytes;   /* sizeof its parameter struct, 0: none */
@@ -279,6 +280,9 @@ static inline int nn_kernel_run(const struct nn_kernel *kernel, const struct nn_
 
 /* The head of a row of the table: its name, "conv_2d_f32__c", and its operation, CONV_2D. */
 #define NN_ROW(row_name, op) .name = row_name, .operation = NNHAL_OP_##op
+
+/* The same for an operation of nnhal.tflite (model/ops.h). */
+#define NN_TFLITE_ROW(row_name, op) .name = row_name, .operation = NN_TFLITE_OP(op)
 
 struct nn_kernel_family {
     const char *name;

@@ -2,6 +2,7 @@
 #include "drivers/cpu/kernels/kernel.h"
 
 #include "drivers/cpu/kernels/families.h"
+#include "model/types.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -37,7 +38,7 @@ static bool set_matches(uint32_t set, uint32_t n, const uint32_t *types, uint32_
 {
     if (set == NN_T_ANY)
         return true;
-    return i < n && types[i] < NNHAL_OPERAND_TYPE_N && (set >> types[i] & 1);
+    return i < n && types[i] < NN_TYPE_N && (set >> types[i] & 1);
 }
 
 static bool row_matches(const struct nn_kernel *row, uint32_t isa, uint32_t n_inputs,

@@ -15,7 +15,7 @@ static void print_graph(const void *noun, FILE *file)
 
 /* Graphs in the order of the model: values that refer to a graph hold its number. */
 static int copy_graphs(struct nn_program *program, const struct nnhal_driver_model *model,
-                       const struct nn_compile_options *options)
+                       const struct nn_compile_options *options, struct nn_why *why)
 {
     const struct nnhal_model *from = model->model;
     struct nn_fold_budget budget = nn_fold_budget(options->stop);
@@ -32,9 +32,15 @@ static int copy_graphs(struct nn_program *program, const struct nnhal_driver_mod
     for (uint32_t i = 0; i < program->n_graphs; i++) {
         struct nn_graph *graph = &program->graphs[i].graph;
 
-        if ((r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL,
-                               program->meter)) ||
-            (r = nn_cpu_passes_run(program, i, options->passes, &budget)))
+        r = nn_graph_init(graph, model, i ? &from->referenced[i - 1] : NULL, program->meter);
+        if (r)
+            return nn_error_trace(r);
+        if (graph->refusal) {
+            nn_refuse(why, "%s", graph->refusal);
+            return NN_PROGRAM_E_REFUSED;
+        }
+        r = nn_cpu_passes_run(program, i, options->passes, &budget);
+        if (r)
             return r < 0 ? nn_error_trace(r) : NN_PROGRAM_E_STOPPED;
         nn_trace_printed("plan", print_graph, graph);
     }
@@ -42,7 +48,8 @@ static int copy_graphs(struct nn_program *program, const struct nnhal_driver_mod
 }
 
 int nn_compile_graphs(const struct nnhal_driver_model *model,
-                      const struct nn_compile_options *options, struct nn_program **ret_program)
+                      const struct nn_compile_options *options, struct nn_why *why,
+                      struct nn_program **ret_program)
 {
     _cleanup_(nn_program_freep) struct nn_program *program = nn_program_new_empty(options->team,
                                                                                   options->isa);
@@ -52,7 +59,7 @@ int nn_compile_graphs(const struct nnhal_driver_model *model,
         return nn_error_origin(-ENOMEM);
     program->meter = options->meter;
     program->passes = options->passes;
-    r = copy_graphs(program, model, options);
+    r = copy_graphs(program, model, options, why);
     if (r)
         return r;
     *ret_program = steal_ptr(&program);
@@ -65,7 +72,7 @@ int nn_compile(const struct nnhal_driver_model *model, const struct nn_compile_o
     const struct nn_plan_caller caller = {
         .stop = options->stop, .why = why, .meter = options->meter};
     _cleanup_(nn_program_freep) struct nn_program *program = NULL;
-    int r = nn_compile_graphs(model, options, &program);
+    int r = nn_compile_graphs(model, options, why, &program);
 
     if (!r)
         r = nn_program_make_first_plan(program, &caller);

@@ -21,8 +21,9 @@ int nn_compile(const struct nnhal_driver_model *model, const struct nn_compile_o
                struct nn_why *why, struct nn_program **ret_program);
 
 /* nn_compile_graphs() - the same without a plan: executions make what they need.
- * Returns: 0, NN_PROGRAM_E_STOPPED, -ENOMEM, -EDQUOT. */
+ * Returns: as nn_compile(). */
 int nn_compile_graphs(const struct nnhal_driver_model *model,
-                      const struct nn_compile_options *options, struct nn_program **ret_program);
+                      const struct nn_compile_options *options, struct nn_why *why,
+                      struct nn_program **ret_program);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ARGMAX and ARGMIN, plain C: the first index among ties. Comparisons are strict
- * and begin with element 0, so a NaN there stays and others never win. */
+/* ARGMAX and ARGMIN, and ARG_MAX and ARG_MIN of nnhal.tflite, whose indices have 64 bits, plain C:
+ * the first index among ties. Comparisons are strict and begin with element 0, so a NaN there stays
+ * and others never win. */
 #include "drivers/cpu/kernels/common/slices.h"
 #include "drivers/cpu/kernels/common/vector.h"
+#include "model/ops.h"
 
 struct arg_params {
     uint32_t axis;
@@ -15,7 +17,8 @@ static int lower_arg(struct nn_lower *lower)
 
     if (!nn_slices_axis(lower, 1, 0, &params->axis))
         return nn_lower_refuse(lower, "input 1 is not an axis of input 0");
-    params->is_max = lower->operation == NNHAL_OP_ARGMAX;
+    params->is_max = lower->operation == NNHAL_OP_ARGMAX ||
+                     lower->operation == NN_TFLITE_OP(ARG_MAX);
     return 0;
 }
 
@@ -62,12 +65,19 @@ NN_INLINE bool wins(uint32_t type, const void *data, size_t a, size_t b, bool is
 /* Elements of a slice between two looks whether to stop. */
 enum { PIECE = 16384 };
 
+static void put_index(const struct nn_tensor *out, size_t item, size_t index)
+{
+    if (out->type == NNHAL_TENSOR_INT32)
+        ((int32_t *)out->data)[item] = (int32_t)index;
+    else
+        ((int64_t *)out->data)[item] = (int64_t)index;
+}
+
 /* The slices [begin, end). */
 NN_INLINE void find(const struct nn_slices_job *job, uint32_t type, size_t begin, size_t end)
 {
     const struct nn_slices s = job->slices;
     const void *data = job->args->inputs[0].data;
-    int32_t *out = job->args->outputs[0].data;
     bool is_max = ((const struct arg_params *)job->args->params)->is_max;
     struct nn_pace pace = nn_pace(job->args->stop);
 
@@ -81,7 +91,7 @@ NN_INLINE void find(const struct nn_slices_job *job, uint32_t type, size_t begin
                 if (wins(type, data, first + i * s.inner, first + best * s.inner, is_max))
                     best = i;
         }
-        out[item] = (int32_t)best;
+        put_index(&job->args->outputs[0], item, best);
     }
 }
 
@@ -121,6 +131,10 @@ static const struct nn_kernel kernels[] = {
      .run = nn_arg__c, .check = check_axis},
     {NN_ROW("argmin__c", ARGMIN), .params_bytes = sizeof(struct arg_params), .lower = lower_arg,
      .run = nn_arg__c, .check = check_axis},
+    {NN_TFLITE_ROW("arg_max_i64__c", ARG_MAX), .params_bytes = sizeof(struct arg_params),
+     .lower = lower_arg, .run = nn_arg__c, .check = check_axis},
+    {NN_TFLITE_ROW("arg_min_i64__c", ARG_MIN), .params_bytes = sizeof(struct arg_params),
+     .lower = lower_arg, .run = nn_arg__c, .check = check_axis},
 };
 
 NN_KERNEL_FAMILY(arg, kernels);

@@ -9,6 +9,7 @@
 #include "fuzz.h"
 
 #include "conf/mutator.h"
+#include "nnt/extension.h"
 #include "nnt/run.h"
 
 #include <stdbool.h>
@@ -62,6 +63,8 @@ static void run_models(struct nnt_file *file, const uint8_t *spoil)
                               .timeout_ns = TIMEOUT_NS};
         bool agrees;
 
+        if (nnt_extension_name(&model) != ANEURALNETWORKS_NO_ERROR)
+            return;
         mutator_seed(spoil[2] | (uint64_t)spoil[3] << 8);
         for (unsigned k = 0; k < spoil[0] % 4u; k++)
             mutators[(spoil[1] + k) % n_mutators].mutate(file, &model);

@@ -13,9 +13,13 @@ from pathlib import Path
 
 FLOAT32, INT32, UINT32, F32, I32, Q8, BOOL, Q16Y, F16, B8, FLOAT16, QPC, Q16A, Q8Y, Q8S, SUBGRAPH = range(16)
 
+# Of nnhal.tflite: in a file, types and operations of the extension have the prefix 1.
+EXTENSION = 1 << 16
+I64 = EXTENSION
+
 # struct codes of one element
 ELEMENT = {FLOAT32: 'f', INT32: 'i', UINT32: 'I', F32: 'f', I32: 'i', Q8: 'B', BOOL: '?', Q16Y: 'h',
-           F16: 'e', B8: 'B', FLOAT16: 'e', QPC: 'b', Q16A: 'H', Q8Y: 'b', Q8S: 'b', SUBGRAPH: 'I'}
+           F16: 'e', B8: 'B', FLOAT16: 'e', QPC: 'b', Q16A: 'H', Q8Y: 'b', Q8S: 'b', SUBGRAPH: 'I', I64: 'q'}
 SCALARS = (FLOAT32, INT32, UINT32, BOOL, FLOAT16, SUBGRAPH)
 
 INTERNAL, INPUT, OUTPUT, CONST_COPY, CONST_MEMORY, NO_VALUE, SUBGRAPH_VALUE = range(7)
@@ -29,11 +33,18 @@ SUBGRAPH = 15
 MAGIC = b'NNTVEC1\n'
 GRAPH = 0xffffffff
 
-# The codes are the contract's: what a new operation is called stands in hal/types.hal alone.
+ROOT = Path(__file__).resolve().parents[2]
+
+# The codes are the contract's: what a new operation is called stands in hal/types.hal alone, and
+# what one of nnhal.tflite is called in its header. TFLITE_ROUND is the extension's ROUND.
 CODES = {name: int(code) for name, code in
          re.findall(r'^ +OP_(\w+) = (\d+)(?: since \d+)?;$',
-                    (Path(__file__).resolve().parents[2] / 'hal/types.hal').read_text(encoding='utf-8'), re.M)
+                    (ROOT / 'hal/types.hal').read_text(encoding='utf-8'), re.M)
          if name != 'OEM_OPERATION'}
+CODES |= {'TFLITE_' + name: EXTENSION | int(code) for name, code in
+          re.findall(r'^    NNHAL_TFLITE_(\w+) = (\d+),$',
+                     (ROOT / 'include/nnhal/tflite-extension.h').read_text(encoding='utf-8'), re.M)
+          if name not in ('TENSOR_INT64', 'OPERAND_TYPE_N', 'OPERATION_N')}
 OPERATIONS = sorted(CODES, key=CODES.get)
 
 

@@ -57,20 +57,24 @@ def mean(case, name):
     return case.model(name, [a, axes, case.i32(keeps)], [out])
 
 
-@operation('ARGMAX', 'ARGMIN')
-def arg(case, name):
+def arg_indices(case, best):
+    """A tensor, an axis, and the first place of the best element along it: its shape and values."""
     type_ = case.choose(*(FLOATS + QUANTS + (nnt.I32,)))
     dims = case.shape(1, 6)
     few = case.values(type_, 5, -9, 9)  # ties
     a = case.tensor(type_, dims, [case.choose(*few) for _ in range(count(dims))])
     axis = case.between(-len(dims), len(dims) - 1)
-    best = max if name == 'ARGMAX' else min
     values = []
     for at in slices(dims, axis % len(dims)):
         xs = [a.values[i] for i in at]
         values.append(xs.index(best(xs)))
-    out_dims = [n for d, n in enumerate(dims) if d != axis % len(dims)] or [1]
-    return case.model(name, [a, case.i32(axis)], [case.output(nnt.I32, out_dims, values)])
+    return a, case.i32(axis), [n for d, n in enumerate(dims) if d != axis % len(dims)] or [1], values
+
+
+@operation('ARGMAX', 'ARGMIN')
+def arg(case, name):
+    a, axis, dims, values = arg_indices(case, max if name == 'ARGMAX' else min)
+    return case.model(name, [a, axis], [case.output(nnt.I32, dims, values)])
 
 
 def inverse_sqrt(total):

@@ -17,6 +17,8 @@ static struct tolerance find_tolerance(const struct nnt_model *model, uint32_t t
 {
     struct tolerance half = {.absolute = 5.0 / 1024, .relative = 5.0 / 1024};
 
+    if (nnt_is_int64(type))
+        return (struct tolerance){.absolute = 0};
     switch (type) {
     case ANEURALNETWORKS_TENSOR_FLOAT16:
     case ANEURALNETWORKS_FLOAT16:
@@ -58,8 +60,13 @@ double nnt_element(uint32_t type, const uint8_t *data, uint32_t i)
     uint16_t half;
     int16_t i16;
     int32_t i32;
+    int64_t i64;
     float f32;
 
+    if (nnt_is_int64(type)) {
+        memcpy(&i64, at, sizeof(i64));
+        return (double)i64;
+    }
     switch (type) {
     case ANEURALNETWORKS_FLOAT32:
     case ANEURALNETWORKS_TENSOR_FLOAT32:

@@ -36,7 +36,7 @@ uint32_t nnt_element_bytes(uint32_t type)
 {
     static const uint8_t bytes[TYPE_MODEL] = {4, 4, 4, 4, 4, 1, 1, 2, 2, 1, 2, 1, 2, 1, 1};
 
-    return type < TYPE_MODEL ? bytes[type] : 0;
+    return type < TYPE_MODEL ? bytes[type] : nnt_is_int64(type) ? 8 : 0;
 }
 
 /* -- memory of one model -- */
@@ -242,7 +242,8 @@ static bool check_operand(struct cursor *cursor, const struct nnt_operand *opera
     bool is_constant = operand->lifetime == NNT_CONSTANT_COPY ||
                        operand->lifetime == NNT_CONSTANT_MEMORY;
 
-    if (operand->type > TYPE_MODEL || operand->lifetime >= N_LIFETIMES || operand->flags > 7)
+    if ((operand->type > TYPE_MODEL && !nnt_is_int64(operand->type)) ||
+        operand->lifetime >= N_LIFETIMES || operand->flags > 7)
         return file_fail(file, "an operand has an unknown type, lifetime or flag");
     if ((operand->type == TYPE_MODEL) != (operand->lifetime == NNT_SUBGRAPH))
         return file_fail(file, "an operand's type and lifetime do not go together");

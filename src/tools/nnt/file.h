@@ -45,7 +45,7 @@ enum nnt_lifetime {
 };
 
 struct nnt_operand {
-    uint32_t type; /* NNAPI's operand code */
+    uint32_t type; /* NNAPI's operand code, or one of nnhal.tflite (extension.h) */
     uint32_t lifetime;
     uint32_t flags;
     float scale;
@@ -121,6 +121,14 @@ void *nnt_file_alloc(struct nnt_file *file, size_t n, size_t element_bytes);
 uint32_t nnt_checksum(const uint8_t *bytes, size_t n_bytes);
 
 void nnt_file_close(struct nnt_file *file);
+
+/* Of TENSOR_INT64 the lower 16 bits: the upper ones are an extension's prefix. */
+enum { NNT_INT64_NUMBER = 0 };
+
+static inline bool nnt_is_int64(uint32_t type)
+{
+    return type > UINT16_MAX && (type & UINT16_MAX) == NNT_INT64_NUMBER;
+}
 
 /* nnt_element_bytes() - of an operand type; 0 for models and unknown types. */
 uint32_t nnt_element_bytes(uint32_t type);

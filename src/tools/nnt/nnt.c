@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nnt.c - the runner of conformance vectors: files of models through the NNAPI */
+#include "extension.h"
 #include "path.h"
 #include "run.h"
 #include "variant.h"
@@ -175,7 +176,7 @@ static void run_model(const struct nnt_options *options, struct nnt_run *run, st
 
     if (r == 0) {
         counts->n_skipped++;
-    } else if (r < 0) {
+    } else if (r < 0 || nnt_extension_name(model) != ANEURALNETWORKS_NO_ERROR) {
         print_failure(options, path, model->name, "memory is short");
         counts->n_failed++;
     } else if (options->n_threads ? run_on_threads(options, run, model)

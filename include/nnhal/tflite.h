@@ -29,7 +29,9 @@ struct nnhal_tflite;
 /* An input or output of the model, in the file's order. */
 struct nnhal_tflite_tensor {
     const char *name;
-    int32_t type; /* ANEURALNETWORKS_TENSOR_... */
+    /* ANEURALNETWORKS_TENSOR_...; above 65535 a type of nnhal.tflite, whose number is in the lower
+     * 16 bits (nnhal/tflite-extension.h): an input or output of 64-bit integers. */
+    int32_t type;
     uint32_t n_dimensions;
     const uint32_t *dimensions; /* 0: known only after an execution */
     uint64_t n_bytes;           /* 0 if a dimension is unknown */

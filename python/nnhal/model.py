@@ -19,6 +19,11 @@ from nnhal.device import Device
 # By type code of <android/NeuralNetworksTypes.h>.
 _DTYPES = {3: numpy.float32, 4: numpy.int32, 5: numpy.uint8, 7: numpy.int16, 8: numpy.float16,
            9: numpy.bool_, 11: numpy.int8, 12: numpy.uint16, 13: numpy.int8, 14: numpy.int8}
+_FIRST_OF_EXTENSION = 1 << 16  # of nnhal.tflite: TENSOR_INT64 is its only type
+
+
+def _dtype(type_: int) -> numpy.dtype[Any]:
+    return numpy.dtype(numpy.int64 if type_ >= _FIRST_OF_EXTENSION else _DTYPES[type_])
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Tensor:
 
 
 def _read_tensor(tensor: _library.TfliteTensor) -> Tensor:
-    return Tensor(name=_library.decode(tensor.name), dtype=numpy.dtype(_DTYPES[tensor.type]),
+    return Tensor(name=_library.decode(tensor.name), dtype=_dtype(tensor.type),
                   shape=tuple(tensor.dimensions[:tensor.n_dimensions]),
                   scale=tensor.scale, zero_point=tensor.zero_point, _type=tensor.type)
 

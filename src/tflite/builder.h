@@ -23,7 +23,7 @@ enum { TFL_MAX_STATE_BYTES = 64 << 20 };
 
 /* The type of an operand to be made. */
 struct tfl_form {
-    int32_t type; /* ANEURALNETWORKS_TENSOR_... */
+    int32_t type; /* ANEURALNETWORKS_TENSOR_..., or tfl_extension_type() */
     uint32_t n_dimensions;
     uint32_t dimensions[TFL_MAX_RANK];
     float scale;
@@ -81,6 +81,11 @@ const struct tfl_tensor *tfl_out(const struct tfl_builder *b, uint32_t i);
 
 /* tfl_form_of() - the operand type that a tensor becomes. */
 struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor);
+
+/* tfl_extension_type(), tfl_extension_operation() - the model's codes of an operand type and an
+ * operation of nnhal.tflite; they refuse where no device has the extension. */
+int32_t tfl_extension_type(struct tfl_builder *b, uint16_t number);
+int32_t tfl_extension_operation(struct tfl_builder *b, uint16_t number);
 
 /* tfl_float_form_of() - the same in float32, for what is computed of the real numbers. */
 struct tfl_form tfl_float_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor);

@@ -61,14 +61,18 @@ static void map_reduce(struct tfl_builder *b)
                      tfl_bool(b, b->op->options.keep_dims));
 }
 
+/* NNAPI's indices have 32 bits. */
 static void map_arg(struct tfl_builder *b)
 {
-    int32_t axis = 0;
+    bool is_max = b->op->code == TFL_ARG_MAX;
+    const struct tfl_tensor *y = tfl_out(b, 0);
+    int32_t axis = 0, type = is_max ? ANEURALNETWORKS_ARGMAX : ANEURALNETWORKS_ARGMIN;
     uint32_t n = 0;
 
     tfl_need(b, tfl_read_i32(b, 1, &axis, 1, &n) && n == 1, "the axis is not constant");
-    tfl_add1(b, b->op->code == TFL_ARG_MAX ? ANEURALNETWORKS_ARGMAX : ANEURALNETWORKS_ARGMIN,
-             tfl_output(b, 0), tfl_input(b, 0), tfl_i32(b, axis));
+    if (y && y->type == TFL_INT64)
+        type = tfl_extension_operation(b, is_max ? NNHAL_TFLITE_ARG_MAX : NNHAL_TFLITE_ARG_MIN);
+    tfl_add1(b, type, tfl_output(b, 0), tfl_input(b, 0), tfl_i32(b, axis));
 }
 
 const struct tfl_mapping tfl_map_reduce[] = {

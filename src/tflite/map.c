@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const struct tfl_mapping *const families[] = {
-    tfl_map_elementwise, tfl_map_layers, tfl_map_shape, tfl_map_reduce, tfl_map_recurrent,
+    tfl_map_elementwise, tfl_map_layers,    tfl_map_shape,
+    tfl_map_reduce,      tfl_map_recurrent, tfl_map_extension,
 };
 
 static tfl_map_fn find_mapping(const struct tfl_operator *op)

@@ -9,6 +9,8 @@
 
 #include "tflite/builder.h"
 
+#include <nnhal/tflite-extension.h>
+
 typedef void (*tfl_map_fn)(struct tfl_builder *b);
 
 struct tfl_mapping {
@@ -22,6 +24,7 @@ extern const struct tfl_mapping tfl_map_layers[];
 extern const struct tfl_mapping tfl_map_shape[];
 extern const struct tfl_mapping tfl_map_reduce[];
 extern const struct tfl_mapping tfl_map_recurrent[];
+extern const struct tfl_mapping tfl_map_extension[];
 
 /* tfl_is_mapped() - whether there is a mapping for the operation, which may yet refuse it. */
 bool tfl_is_mapped(const struct tfl_operator *op);
@@ -122,6 +125,7 @@ enum tfl_code {
     TFL_SUM = 74,
     TFL_SQRT = 75,
     TFL_RSQRT = 76,
+    TFL_SHAPE = 77,
     TFL_POW = 78,
     TFL_ARG_MIN = 79,
     TFL_REDUCE_PROD = 81,
@@ -135,6 +139,7 @@ enum tfl_code {
     TFL_REDUCE_ANY = 91,
     TFL_SQUARE = 92,
     TFL_FILL = 94,
+    TFL_FLOOR_MOD = 95,
     TFL_RESIZE_NEAREST_NEIGHBOR = 97,
     TFL_LEAKY_RELU = 98,
     TFL_SQUARED_DIFFERENCE = 99,
@@ -145,7 +150,9 @@ enum tfl_code {
     TFL_COS = 108,
     TFL_ELU = 111,
     TFL_QUANTIZE = 114,
+    TFL_ROUND = 116,
     TFL_HARD_SWISH = 117,
+    TFL_SCATTER_ND = 122,
     TFL_SELECT_V2 = 123,
     TFL_BATCH_MATMUL = 126,
     TFL_REDUCE_ALL = 140,

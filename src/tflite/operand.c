@@ -94,7 +94,8 @@ static void set_channels(struct tfl_builder *b, uint32_t index, const struct tfl
 /* A state starts as zero: the real zero of its type. */
 static void set_zero(struct tfl_builder *b, uint32_t index, const struct tfl_form *form)
 {
-    size_t n_bytes = form->type == ANEURALNETWORKS_TENSOR_FLOAT32 ? 4
+    size_t n_bytes = form->type > UINT16_MAX                        ? sizeof(int64_t)
+                     : form->type == ANEURALNETWORKS_TENSOR_FLOAT32 ? 4
                      : form->type == ANEURALNETWORKS_TENSOR_QUANT16_SYMM ||
                              form->type == ANEURALNETWORKS_TENSOR_FLOAT16
                          ? 2

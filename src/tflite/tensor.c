@@ -2,6 +2,8 @@
 /* tensor.c - what a tensor of the graph is to a mapping: its form, and the values of constants */
 #include "tflite/builder.h"
 
+#include <nnhal/tflite-extension.h>
+
 #include <errno.h>
 #include <string.h>
 
@@ -48,12 +50,13 @@ struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tens
         form.type = tensor->data ? ANEURALNETWORKS_TENSOR_FLOAT32 : ANEURALNETWORKS_TENSOR_FLOAT16;
         break;
     case TFL_INT64:
+        form.type = tensor->data ? ANEURALNETWORKS_TENSOR_INT32
+                                 : tfl_extension_type(b, NNHAL_TFLITE_TENSOR_INT64);
+        form.scale = tensor->data ? tensor->scale : 0;
+        break;
     case TFL_INT32:
         form.type = ANEURALNETWORKS_TENSOR_INT32;
         form.scale = tensor->scale;
-        if (tensor->type == TFL_INT64 && !tensor->data)
-            tfl_fail(b, -ENOTSUP, "tensor %s has 64-bit integers, which NNAPI does not have",
-                     tensor->name);
         break;
     case TFL_BOOL:
         form.type = ANEURALNETWORKS_TENSOR_BOOL8;

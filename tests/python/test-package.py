@@ -100,6 +100,15 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "unmapped.tflite: .+"):
             nnhal.load(MADE / "unmapped.tflite")
 
+    def test_with_integers_of_64_bits(self):
+        model = nnhal.load(MADE / "extension.tflite")
+        least = model.outputs[3]
+        self.assertEqual((least.name, least.dtype, least.shape), ("least", numpy.int64, (2, 4)))
+        reals = numpy.arange(24, dtype=numpy.float32).reshape(2, 3, 4) % 5
+        found = model.compile().run(reals, numpy.ones((2, 3), numpy.int32))[3]
+        self.assertEqual(found.dtype, numpy.int64)
+        self.assertEqual(found.tolist(), reals.argmin(1).tolist())
+
     def test_tell_their_tensors(self):
         model = nnhal.load(GLYPHS / "glyphs-int8.tflite")
         (picture,), (probabilities,) = model.inputs, model.outputs

@@ -238,6 +238,22 @@ def states(way):
         close(interpreter.invoke(inputs), alone.invoke(inputs), f"run {i}")
 
 
+def extension(way):
+    """What NNAPI has not and nnhal.tflite has: all nodes are taken, and give what TensorFlow Lite's
+    own kernels give, bit by bit."""
+    model = capi.Model(way.library, BUILD / "tests/tflite/extension.tflite")
+    with log() as printed:
+        interpreter = way.interpreter(model)
+    expect("7 of 7 nodes" in printed.text, printed.text)
+    alone, before = model.interpreter(), n_computed()
+    for run in range(3):
+        reals = struct.pack("24f", *((k * 7 % 13 - 6 + run) / 4 for k in range(24)))
+        integers = struct.pack("6i", *(k * 5 - 11 * run for k in range(6)))
+        found, wanted = (one.invoke([reals, integers]) for one in (interpreter, alone))
+        expect(found == wanted, f"run {run}: {found}, not {wanted}")
+    expect(n_computed() == before + 3, "nnhal-cpu did not compute")
+
+
 def close(found, wanted, what):
     for a, b in zip(found, wanted):
         n = len(b) // 4
@@ -296,5 +312,5 @@ def killed_while_computing(way):
 
 
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
-               "dynamic": dynamic, "states": states, "twice": twice, "killed": killed_while_computing}
+               "dynamic": dynamic, "extension": extension, "states": states, "twice": twice, "killed": killed_while_computing}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <nnhal/tflite-extension.h>
 #include <nnhal/tflite.h>
 
 #include "support/check-main.h"
@@ -196,6 +197,54 @@ TEST(composed_operations_compute)
 }
 TEST_END
 
+/* What NNAPI has not becomes operations of nnhal.tflite, and integers of 64 bits come out. */
+TEST(the_extension_computes_what_nnapi_has_not)
+{
+    static const float x[24] = {0.5f, 1.5f, -0.5f, -2.5f, 9, [8] = 9, [13] = -4};
+    static const int32_t n[6] = {9, 9, 9, -9, -9, -9};
+    static const float round[4] = {0, 2, -0.0f, -2}, rest[4] = {0.5f, -0.5f, 0.25f, 0.5f};
+    static const int64_t most[8] = {1, 0, 1, 1, 0, 1, 0, 0}, least[8] = {0, 1, 0, 0, 0, 0, 0, 0};
+    static const int64_t dimensions[3] = {2, 3, 4};
+    static const int32_t rest_of_n[6] = {2, -5, 0, 5, -2, 0};
+    struct nnhal_tflite *model;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    float floats[3][36];
+    int64_t longs[3][8];
+    int32_t ints[6];
+    void *const got[] = {floats[0], floats[1], longs[0], longs[1], longs[2], floats[2], ints};
+
+    ck_assert_msg(load_model(made_path("extension"), &model) == 0, "%s", message);
+    ck_assert_int_eq(nnhal_tflite_output(model, 2)->type & 0xffff, NNHAL_TFLITE_TENSOR_INT64);
+    ck_assert_int_gt(nnhal_tflite_output(model, 2)->type, 0xffff);
+    ck_assert_uint_eq(nnhal_tflite_output(model, 2)->n_bytes, sizeof(most));
+    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 1, NULL, n, sizeof(n)), 0);
+    for (int i = 0; i < 7; i++)
+        ck_assert_int_eq(
+            ANeuralNetworksExecution_setOutput(execution, i, NULL, got[i],
+                                               nnhal_tflite_output(model, (uint32_t)i)->n_bytes),
+            0);
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_float_eq(floats[0][i], round[i]);
+        ck_assert_float_eq(floats[1][i], rest[i]);
+    }
+    ck_assert_mem_eq(longs[0], most, sizeof(most));
+    ck_assert_mem_eq(longs[1], least, sizeof(least));
+    ck_assert_mem_eq(longs[2], dimensions, sizeof(dimensions));
+    for (int i = 0; i < 36; i++) /* both slabs fall into the last place */
+        ck_assert_float_eq(floats[2][i], i < 24 ? 0 : x[i - 24] + x[i - 12]);
+    ck_assert_mem_eq(ints, rest_of_n, sizeof(rest_of_n));
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    nnhal_tflite_free(model);
+}
+TEST_END
+
 /* ---- LSTM cells of 8 bits, beside the same in float ---- */
 
 enum { LSTM_SIZE = 2, LSTM_STEPS = 3 };
@@ -375,4 +424,5 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            inputs_and_outputs_are_described, what_is_no_file_is_refused,
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
-           composed_operations_compute, lstm_cells_of_8_bits_compute)
+           composed_operations_compute, the_extension_computes_what_nnapi_has_not,
+           lstm_cells_of_8_bits_compute)

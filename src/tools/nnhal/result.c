@@ -52,7 +52,8 @@ static bool is_row(const struct session *session)
     const struct nnhal_tflite_tensor *tensor = nnhal_tflite_output(session->net, 0);
     size_t n = 1;
 
-    if (session->n_outputs != 1 || tensor->type == ANEURALNETWORKS_TENSOR_INT32)
+    if (session->n_outputs != 1 || tensor->type == ANEURALNETWORKS_TENSOR_INT32 ||
+        tensor->type > UINT16_MAX)
         return false;
     for (uint32_t i = 0; i + 1 < output->n_dimensions; i++)
         n *= output->dimensions[i];

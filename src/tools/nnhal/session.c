@@ -3,6 +3,8 @@
 
 #include "tool.h"
 
+#include <nnhal/tflite-extension.h>
+
 #include <openssl/evp.h>
 
 #include <errno.h>
@@ -324,8 +326,16 @@ static int session_compute(struct session *session)
     return code;
 }
 
+/* The one type of nnhal.tflite. */
+static bool is_int64(int32_t type)
+{
+    return type > UINT16_MAX && (type & UINT16_MAX) == NNHAL_TFLITE_TENSOR_INT64;
+}
+
 static size_t element_bytes(int32_t type)
 {
+    if (is_int64(type))
+        return 8;
     switch (type) {
     case ANEURALNETWORKS_TENSOR_FLOAT32:
     case ANEURALNETWORKS_TENSOR_INT32:
@@ -464,9 +474,12 @@ static double value_at(const struct nnhal_tflite_tensor *tensor, const uint8_t *
         int32_t i32;
         uint16_t u16;
         int16_t i16;
+        int64_t i64;
     } v;
 
     memcpy(&v, data + i * element_bytes(tensor->type), element_bytes(tensor->type));
+    if (is_int64(tensor->type))
+        return (double)v.i64;
     switch (tensor->type) {
     case ANEURALNETWORKS_TENSOR_FLOAT32:
         return v.f32;

@@ -31,6 +31,10 @@ NO_TFLITE = {
     "RANDOM_MULTINOMIAL": "TensorFlow Lite's seeds are attributes, and its results 64 bits wide",
 }
 SINCE = {"1": "", "2": "28", "3": "29", "4": "30", "6": "1000006", "7": "1000007"}
+HEADER = "include/nnhal/tflite-extension.h"
+EXTENSION = "src/model/ops-tflite.def"
+GUIDE = "doc/app/tflite-extension.md"
+INSIDE = 0x8000  # NN_TFLITE_OPS
 OPERATIONS = re.compile(r"^NN_OP\((\w+), (\d), (\w+),", re.M)
 
 
@@ -40,6 +44,7 @@ class Tree:
     def __init__(self, rows, generators):
         self.texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
                       for pattern in ("src/model/op-*.c", "src/model/ops.def", "src/tflite/*.c",
+                                      EXTENSION, HEADER, GUIDE,
                                       "hal/types.hal", "doc/hal.md", "tests/runtime/test-values.c",
                                       "include/android/NeuralNetworksTypes.h")
                       for path in ROOT.glob(pattern)}
@@ -99,8 +104,26 @@ def operation_complaints(tree, code, name, level, family):
         yield "mapped in src/tflite: NO_TFLITE of tests/model/checklist.py is out of date"
 
 
+def extension_complaints(tree, number, name, family):
+    """The same for an operation of nnhal.tflite."""
+    if not tree.has(rf"^    NNHAL_TFLITE_{name} = {number},$", HEADER):
+        yield f"no 'NNHAL_TFLITE_{name} = {number},' in {HEADER}"
+    source = f"src/model/op-{family.replace('_', '-')}.c"
+    if not tree.has(rf"\bNN_TFLITE_OP\({name}\)", source):
+        yield f"no functions in {source}"
+    yield from kernel_complaints(tree, name, INSIDE + number)
+    if f"TFLITE_{name}" not in tree.generators:
+        yield "no generator in tests/oracle"
+    if not tree.has(rf"\bNNHAL_TFLITE_{name}\b", *tree.all("src/tflite/")):
+        yield "not mapped in src/tflite"
+    if not tree.has(rf"^\*\*.*\b{name}\b.*\*\*", GUIDE):
+        yield f"nothing in {GUIDE}"
+
+
 def complaints(tree):
     found = []
+    for number, (name, _, family) in enumerate(OPERATIONS.findall(tree.texts[EXTENSION])):
+        found += [f"{name}: {what}" for what in extension_complaints(tree, number, name, family)]
     for code, (name, level, family) in enumerate(OPERATIONS.findall(tree.texts["src/model/ops.def"])):
         found += [f"{name}: {what}" for what in operation_complaints(tree, code, name, level, family)]
     listed = re.findall(r"^ +OP_(\w+) = (\d+)", tree.texts["hal/types.hal"], re.M)
@@ -140,6 +163,10 @@ def spoilt_copies(tree):
     without = tree.spoilt("hal/types.hal", r"(?!)")
     without.generators = tree.generators - {"MEAN"}
     yield without, "MEAN: no generator in tests/oracle"
+    yield tree.spoilt(GUIDE, r"^\*\*ROUND\.\*\*.*\n"), f"ROUND: nothing in {GUIDE}"
+    yield tree.spoilt("src/model/op-unary.c", r".*NN_TFLITE_OP\(ROUND\).*\n"), "ROUND: no functions in src/model/op-unary.c"
+    yield (tree.spoilt("src/tflite/map-extension.c", r"\bNNHAL_TFLITE_ROUND\b"),
+           "ROUND: not mapped in src/tflite")
     without = tree.spoilt("src/model/ops.def", r"^NN_OP\(REVERSE,.*\n")
     yield without, "REVERSE: no row in src/model/ops.def"
 

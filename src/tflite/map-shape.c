@@ -323,6 +323,12 @@ static void map_lsh(struct tfl_builder *b)
              tfl_input_or_omitted(b, 2, ANEURALNETWORKS_TENSOR_FLOAT32), tfl_i32(b, type));
 }
 
+/* Of a constant the reader has made a constant, which needs no operation. */
+static void map_densify(struct tfl_builder *b)
+{
+    tfl_need(b, tfl_out(b, 0) && tfl_out(b, 0)->data, "its input is no constant");
+}
+
 const struct tfl_mapping tfl_map_shape[] = {
     {TFL_RESHAPE, map_reshape},
     {TFL_SQUEEZE, map_reshape},
@@ -352,5 +358,6 @@ const struct tfl_mapping tfl_map_shape[] = {
     {TFL_EMBEDDING_LOOKUP, map_embedding},
     {TFL_HASHTABLE_LOOKUP, map_hashtable},
     {TFL_LSH_PROJECTION, map_lsh},
+    {TFL_DENSIFY, map_densify},
     {0, NULL},
 };

@@ -154,6 +154,7 @@ enum tfl_code {
     TFL_HARD_SWISH = 117,
     TFL_SCATTER_ND = 122,
     TFL_SELECT_V2 = 123,
+    TFL_DENSIFY = 124,
     TFL_BATCH_MATMUL = 126,
     TFL_REDUCE_ALL = 140,
 };

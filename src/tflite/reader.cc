@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tflite/reader.h"
 
+#include "tflite/densify.h"
+
 #include "schema_generated.h"
 
 #include <flatbuffers/flexbuffers.h>
@@ -17,6 +19,9 @@ namespace
 {
 
 enum { MAX_TENSORS = 1 << 20, MAX_OPERATORS = 1 << 18, MAX_DEPTH = 64, MAX_TABLES = 1 << 22 };
+
+/* A file of some bytes may declare sparse constants of gigabytes. */
+enum { MAX_BLOCK_BYTES = 1 << 28 };
 
 /* The first thing that is wrong, in words. */
 class Complaint
@@ -275,6 +280,140 @@ int read_data(const fb::Model *model, const fb::Tensor *from, struct tfl_file *f
     return 0;
 }
 
+/* Zeroed memory that lives as long as the file; NULL: memory is short, or there is too much of it. */
+void *keep_block(struct tfl_file *file, size_t n_bytes)
+{
+    void **blocks;
+    void *block;
+
+    if (n_bytes > MAX_BLOCK_BYTES - file->n_block_bytes)
+        return nullptr;
+    blocks = static_cast<void **>(
+        reallocarray(file->blocks, file->n_blocks + 1, sizeof(*file->blocks)));
+    if (!blocks)
+        return nullptr;
+    file->blocks = blocks;
+    block = calloc(1, n_bytes ? n_bytes : 1);
+    if (!block)
+        return nullptr;
+    file->n_block_bytes += n_bytes;
+    return file->blocks[file->n_blocks++] = block;
+}
+
+template <typename Vector>
+bool widen(struct tfl_file *file, const Vector *from, const int32_t **ret, uint32_t *ret_n)
+{
+    uint32_t n = from && from->values() ? from->values()->size() : 0;
+    int32_t *numbers = static_cast<int32_t *>(keep_block(file, n * sizeof(int32_t)));
+
+    for (uint32_t i = 0; numbers && i < n; i++)
+        numbers[i] = from->values()->Get(i);
+    *ret = numbers;
+    *ret_n = n;
+    return numbers != nullptr;
+}
+
+bool read_numbers(struct tfl_file *file, fb::SparseIndexVector kind, const void *from,
+                  const int32_t **ret, uint32_t *ret_n)
+{
+    switch (kind) {
+    case fb::SparseIndexVector_Int32Vector:
+        return widen(file, static_cast<const fb::Int32Vector *>(from), ret, ret_n);
+    case fb::SparseIndexVector_Uint16Vector:
+        return widen(file, static_cast<const fb::Uint16Vector *>(from), ret, ret_n);
+    case fb::SparseIndexVector_Uint8Vector:
+        return widen(file, static_cast<const fb::Uint8Vector *>(from), ret, ret_n);
+    default:
+        return false;
+    }
+}
+
+/* The dimension of the tensor that an entry of the traversal order is of; is_block: the inside of its
+ * blocks. Returns: false if it is of none. */
+bool find_dimension(const fb::SparsityParameters *from, uint32_t n_dimensions, uint32_t level,
+                    uint32_t *ret, bool *ret_is_block)
+{
+    int64_t entry = from->traversal_order()->Get(level);
+    int64_t block = entry - n_dimensions;
+
+    *ret_is_block = block >= 0;
+    if (block >= 0)
+        entry = from->block_map() && block < from->block_map()->size()
+                    ? from->block_map()->Get(static_cast<uint32_t>(block))
+                    : -1;
+    *ret = static_cast<uint32_t>(entry);
+    return entry >= 0 && entry < n_dimensions;
+}
+
+bool read_level(const fb::DimensionMetadata *from, struct tfl_file *file, struct tfl_level *to)
+{
+    to->is_sparse = from->format() == fb::DimensionType_SPARSE_CSR;
+    to->stride = 1;
+    to->size = static_cast<uint32_t>(from->dense_size());
+    if (!to->is_sparse)
+        return from->dense_size() > 0;
+    return read_numbers(file, from->array_segments_type(), from->array_segments(), &to->segments,
+                        &to->n_segments) &&
+           read_numbers(file, from->array_indices_type(), from->array_indices(), &to->indices,
+                        &to->n_indices);
+}
+
+/* The levels in the order of their storage. Blocks are dense. */
+bool read_levels(const fb::SparsityParameters *from, struct tfl_file *file, uint32_t n_dimensions,
+                 struct tfl_sparse *to)
+{
+    uint32_t block_sizes[TFL_MAX_RANK] = {};
+    bool is_block[TFL_MAX_LEVELS];
+
+    if (!from->traversal_order() || !from->dim_metadata() ||
+        from->traversal_order()->size() > TFL_MAX_LEVELS ||
+        from->traversal_order()->size() != from->dim_metadata()->size())
+        return false;
+    to->n_levels = from->traversal_order()->size();
+    for (uint32_t i = 0; i < to->n_levels; i++) {
+        struct tfl_level *level = &to->levels[i];
+
+        if (!find_dimension(from, n_dimensions, i, &level->dimension, &is_block[i]) ||
+            !read_level(from->dim_metadata()->Get(i), file, level) ||
+            (is_block[i] && level->is_sparse))
+            return false;
+        if (is_block[i])
+            block_sizes[level->dimension] = level->size;
+    }
+    for (uint32_t i = 0; i < to->n_levels; i++)
+        if (!is_block[i] && block_sizes[to->levels[i].dimension])
+            to->levels[i].stride = block_sizes[to->levels[i].dimension];
+    return true;
+}
+
+/* A constant that is sparse in the file, as a dense one. */
+int read_sparse(const fb::Tensor *from, struct tfl_file *file, struct tfl_tensor *to,
+                uint32_t index, Complaint &complain)
+{
+    struct tfl_sparse sparse = {};
+    size_t n_bytes = element_bytes(to->type);
+    uint8_t *dense;
+
+    if (!to->data || !n_bytes)
+        return 0;
+    sparse.element_bytes = n_bytes;
+    sparse.values = to->data;
+    sparse.n_values = to->n_bytes / n_bytes;
+    for (uint32_t i = 0; i < to->n_dimensions; i++)
+        n_bytes *= to->dimensions[i]; /* read_data() has looked that it fits */
+    dense = static_cast<uint8_t *>(keep_block(file, n_bytes));
+    if (!dense)
+        return complain("the sparse tensor %u is too large", index);
+    if (!read_levels(from->sparsity(), file, to->n_dimensions, &sparse) ||
+        !tfl_densify(&sparse, to->n_dimensions, to->dimensions, dense))
+        return complain("the sparse tensor %u contradicts itself", index);
+    to->data = dense;
+    to->n_bytes = n_bytes;
+    to->file_offset = TFL_NO_OFFSET;
+    to->is_sparse = false;
+    return 0;
+}
+
 int read_tensors(const fb::Model *model, const fb::SubGraph *graph, struct tfl_file *file,
                  Complaint &complain)
 {
@@ -299,10 +438,34 @@ int read_tensors(const fb::Model *model, const fb::SubGraph *graph, struct tfl_f
             r = read_quantization(from, to, i, complain);
         if (!r)
             r = read_data(model, from, file, to, i, complain);
+        if (!r && to->is_sparse)
+            r = read_sparse(from, file, to, i, complain);
         if (r)
             return r;
     }
     return 0;
+}
+
+/* What DENSIFY makes of a constant is the constant. */
+void fold_densify(struct tfl_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->n_operators; i++) {
+        const struct tfl_operator *op = &graph->operators[i];
+        const struct tfl_tensor *from;
+        struct tfl_tensor *to;
+
+        if (op->code != fb::BuiltinOperator_DENSIFY || op->n_inputs != 1 || op->n_outputs != 1 ||
+            op->inputs[0] < 0 || op->outputs[0] < 0)
+            continue;
+        from = &graph->tensors[op->inputs[0]];
+        to = &graph->tensors[op->outputs[0]];
+        if (!from->data || from->type != to->type || from->n_dimensions != to->n_dimensions ||
+            memcmp(from->dimensions, to->dimensions, sizeof(to->dimensions)) != 0)
+            continue;
+        to->data = from->data;
+        to->n_bytes = from->n_bytes;
+        to->file_offset = from->file_offset;
+    }
 }
 
 /* Borrows a list of tensor numbers; -1 is legal where may_omit. */
@@ -384,6 +547,7 @@ int read_graph(const fb::Model *model, struct tfl_file *file, Complaint &complai
         if (r)
             return r;
     }
+    fold_densify(&file->graph);
     r = read_indexes(graph->inputs(), file, false, "the list of inputs, subgraph", 0,
                      &file->graph.inputs, &file->graph.n_inputs, complain);
     if (r)
@@ -428,6 +592,9 @@ int tfl_file_parse(uint8_t *bytes, size_t n_bytes, struct tfl_file *ret_file, ch
 
 void tfl_file_done(struct tfl_file *file)
 {
+    for (size_t i = 0; i < file->n_blocks; i++)
+        free(file->blocks[i]);
+    free(file->blocks);
     free(file->bytes);
     free(file->graph.tensors);
     free(file->graph.operators);

@@ -3,7 +3,8 @@
  *
  * The one place that knows FlatBuffers. The file is read into private memory,
  * checked whole by FlatBuffers' verifier, and then described by the structs of
- * graph.h, which borrow from the file's bytes. Constants lie in the file. */
+ * graph.h, which borrow from the file's bytes. Constants lie in the file, but for those that are
+ * sparse there: these are made dense, and what DENSIFY makes of them is a constant, too. */
 #ifndef NN_TFLITE_READER_H
 #define NN_TFLITE_READER_H
 
@@ -24,6 +25,8 @@ struct tfl_file {
     uint8_t *bytes;
     size_t n_bytes;
     struct tfl_graph graph;
+    void **blocks; /* elements of constants that are sparse in the file */
+    size_t n_blocks, n_block_bytes;
 };
 
 /* tfl_file_parse() - describes bytes (malloc'ed; consumed, also on failure).

@@ -155,6 +155,8 @@ TEST(damaged_contents_are_named)
     ck_assert_ptr_nonnull(strstr(message, "tensor 7"));
     ck_assert_int_eq(load_model(made_path("bad-size"), &model), -EINVAL);
     ck_assert_ptr_nonnull(strstr(message, "needs 16 bytes"));
+    ck_assert_int_eq(load_model(made_path("bad-sparse"), &model), -EINVAL);
+    ck_assert_str_eq(message, "the sparse tensor 1 contradicts itself");
     ck_assert_int_eq(load_model(made_path("old-version"), &model), -EINVAL);
     ck_assert_ptr_nonnull(strstr(message, "version is 2"));
 }
@@ -239,6 +241,38 @@ TEST(the_extension_computes_what_nnapi_has_not)
     for (int i = 0; i < 36; i++) /* both slabs fall into the last place */
         ck_assert_float_eq(floats[2][i], i < 24 ? 0 : x[i - 24] + x[i - 12]);
     ck_assert_mem_eq(ints, rest_of_n, sizeof(rest_of_n));
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    nnhal_tflite_free(model);
+}
+TEST_END
+
+/* Blocks of two dimensions, and a tensor whose levels are in another order than its dimensions. */
+TEST(sparse_constants_are_made_dense)
+{
+    static const float zeros[24];
+    static const float blocks[16] = {1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 5, 6, 0, 0, 7, 8};
+    static const float points[24] = {[3] = 1, [7] = 2, [16] = 3, [20] = 4, [18] = 5, [22] = 6};
+    struct nnhal_tflite *model;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    float got[2][24];
+
+    ck_assert_msg(load_model(made_path("sparse"), &model) == 0, "%s", message);
+    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, zeros, sizeof(blocks)),
+                     0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 1, NULL, zeros, sizeof(points)),
+                     0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, 0, NULL, got[0], sizeof(blocks)),
+                     0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, 1, NULL, got[1], sizeof(points)),
+                     0);
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    ck_assert_mem_eq(got[0], blocks, sizeof(blocks));
+    ck_assert_mem_eq(got[1], points, sizeof(points));
     ANeuralNetworksExecution_free(execution);
     ANeuralNetworksCompilation_free(compilation);
     nnhal_tflite_free(model);
@@ -425,4 +459,4 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
            composed_operations_compute, the_extension_computes_what_nnapi_has_not,
-           lstm_cells_of_8_bits_compute)
+           sparse_constants_are_made_dense, lstm_cells_of_8_bits_compute)

@@ -134,6 +134,64 @@ TEST(what_a_driver_keeps_comes_with_every_argument)
 }
 TEST_END
 
+/* Eight by two pixels of YUV, the bytes of six floats, in rows of 64 bytes. Returns: what an execution
+ * is said to copy of it. */
+static uint64_t import_camera(uint64_t *ret_memory)
+{
+    const struct nnhal_buffer_plane planes[] = {{0, 64, 1}, {128, 64, 1}, {192, 64, 1}};
+    const struct nn_hal_import_memory_args args = {
+        .kind = NNHAL_MEMORY_HARDWARE_BUFFER,
+        .buffer = {.format = AHARDWAREBUFFER_FORMAT_Y8Cb8Cr8_420,
+                   .width = 8,
+                   .height = 2,
+                   .layers = 1,
+                   .size = 256,
+                   .stride = 64,
+                   .n_planes = 3,
+                   .planes = planes},
+        .fd = memfd_create("camera", MFD_CLOEXEC),
+    };
+    struct nn_hal_import_memory_reply reply = {0};
+
+    ck_assert_int_eq(ftruncate(args.fd, 256), 0);
+    ck_assert_uint_eq(nn_hal_import_memory(desk.hal, &args, &reply, &desk.arena), NNHAL_NONE);
+    close(args.fd);
+    *ret_memory = reply.memory;
+    return reply.copied_bytes;
+}
+
+static uint32_t execute_camera(uint64_t camera)
+{
+    desk_begin(&desk);
+    desk_input(&desk, 0, NULL, camera, 0, 0);
+    desk_input(&desk, 0, NULL, memory, 2048, 24);
+    desk_output(&desk, 0, NULL, memory, 0, 24);
+    return desk_execute(&desk, prepared);
+}
+
+TEST(a_driver_that_takes_strides_gets_pictures_as_they_are)
+{
+    uint64_t camera;
+
+    keeps = true;
+    begin();
+    ck_assert_uint_eq(import_camera(&camera), 0);
+    ck_assert_uint_eq(shown_buffer.n_planes, 3);
+    ck_assert_uint_eq(shown_buffer.stride, 64);
+    ck_assert_uint_eq(execute_camera(camera), NNHAL_NONE);
+    ck_assert_ptr_null(seen_input.data);
+    ck_assert_ptr_eq(seen_input.memory, &kept[1]);
+    ck_assert_uint_eq(nn_host_copied_bytes(desk.host), 0);
+    /* One that keeps nothing gets a copy without the gaps. */
+    keeps = false;
+    ck_assert_uint_eq(import_camera(&camera), 24);
+    ck_assert_uint_eq(execute_camera(camera), NNHAL_NONE);
+    ck_assert_ptr_nonnull(seen_input.data);
+    ck_assert_uint_eq(nn_host_copied_bytes(desk.host), 24);
+    desk_close(&desk);
+}
+TEST_END
+
 TEST(what_a_driver_refuses_fails_with_its_sentence)
 {
     int fd = memfd_create("refused", MFD_CLOEXEC);
@@ -156,4 +214,5 @@ TEST_END
 
 CHECK_MAIN("handles", a_driver_sees_each_memory_once_and_whole,
            what_a_driver_keeps_comes_with_every_argument,
+           a_driver_that_takes_strides_gets_pictures_as_they_are,
            what_a_driver_refuses_fails_with_its_sentence)

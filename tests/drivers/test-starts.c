@@ -6,9 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#define SLOW "0:open-ms=2000"
+#define SLOW    "0:open-ms=2000"
+#define SLOW_NS UINT64_C(2000000000)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 static ANeuralNetworksModel *make_model(void)
 {
@@ -51,22 +61,27 @@ static pid_t pid_of(ANeuralNetworksDevice *device)
 
 /* -- deadlines -------------------------------------------------------------------------- */
 
-/* More than three of them: if each killed what it has started, the device would be in quarantine. */
+/* More than three of them: if each killed what it has started, the device would be in quarantine. On a
+ * machine that is so slow that the process is there meanwhile some may succeed. */
 TEST(a_deadline_does_not_end_the_start_of_a_process)
 {
     ANeuralNetworksModel *model = make_model();
     ANeuralNetworksDevice *device;
+    uint64_t begin_ns;
 
     split_rules("0:version=1");
     device = split_device("partial-0");
     ck_assert_ptr_nonnull(device);
     split_rules("0:version=1;" SLOW);
+    begin_ns = now_ns();
     ck_assert_int_eq(kill(pid_of(device), SIGKILL), 0);
     while (pid_of(device))
         usleep(1000);
-    for (int i = 0; i < 5; i++)
-        ck_assert_int_eq(compile_within(model, device, 20000000),
-                         ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+    for (int i = 0; i < 5; i++) {
+        int r = compile_within(model, device, 20000000);
+
+        ck_assert(r == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT || now_ns() - begin_ns >= SLOW_NS);
+    }
     OK(ANeuralNetworksDevice_wait(device));
     OK(compile_within(model, device, UINT64_C(100000000000)));
     ANeuralNetworksModel_free(model);
@@ -82,7 +97,7 @@ static void fill_folder(char folder[static 64])
 
     strcpy(folder, "/tmp/nnhal-starts-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 7; i++) {
         char target[512], path[128];
 
         snprintf(target, sizeof(target), "%s/libnnhal-driver-partial-%d.so", drivers, i ? 1 : 0);

@@ -122,6 +122,35 @@ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t 
     return code;
 }
 
+int ANeuralNetworks_getDeviceCount(uint32_t *n)
+{
+    return NN(ANeuralNetworks_getDeviceCount)(n);
+}
+
+int ANeuralNetworks_getDevice(uint32_t index, ANeuralNetworksDevice **device)
+{
+    return NN(ANeuralNetworks_getDevice)(index, device);
+}
+
+int ANeuralNetworksDevice_getExtensionSupport(const ANeuralNetworksDevice *device, const char *name,
+                                              bool *is_supported)
+{
+    return NN(ANeuralNetworksDevice_getExtensionSupport)(device, name, is_supported);
+}
+
+int ANeuralNetworksModel_getExtensionOperandType(ANeuralNetworksModel *model, const char *name,
+                                                 uint16_t code, int32_t *type)
+{
+    return NN(ANeuralNetworksModel_getExtensionOperandType)(model, name, code, type);
+}
+
+int ANeuralNetworksModel_getExtensionOperationType(ANeuralNetworksModel *model, const char *name,
+                                                   uint16_t code,
+                                                   ANeuralNetworksOperationType *type)
+{
+    return NN(ANeuralNetworksModel_getExtensionOperationType)(model, name, code, type);
+}
+
 /* The delegate keeps the constants until it is torn down. */
 void ANeuralNetworksMemory_free(ANeuralNetworksMemory *memory)
 {

@@ -84,12 +84,31 @@ static int tmpfs_mount(int *ret_fd)
     return 0;
 }
 
-/* Links lead to where they will lead when the new root is the root. */
+/* With root_fd for the root of this process, which has one thread, for as long as it takes. */
+static int open_chrooted(int root_fd, const char *path)
+{
+    _cleanup_(closep) int old_fd = nn_sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+    _cleanup_(closep) int fd = -1;
+
+    if (old_fd < 0)
+        return nn_error_trace(old_fd);
+    if (fchdir(root_fd) < 0 || chroot(".") < 0)
+        return nn_error_origin(-errno);
+    fd = nn_sys_openat(AT_FDCWD, path, O_PATH, 0);
+    if (fchdir(old_fd) < 0 || chroot(".") < 0)
+        return nn_error_origin(-ENOTRECOVERABLE);
+    return fd < 0 ? nn_error_trace(fd) : steal_fd(&fd);
+}
+
+/* Links lead to where they will lead when the new root is the root. systemd refuses openat2() to
+ * services that have a user of their own (DynamicUser=, by RestrictSUIDSGID=). */
 static int open_within(int root_fd, const char *path)
 {
     const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
     long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
+    if (fd < 0 && errno == ENOSYS)
+        return nn_error_trace(open_chrooted(root_fd, path));
     return fd < 0 ? nn_error_origin(-errno) : (int)fd;
 }
 

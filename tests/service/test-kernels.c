@@ -107,7 +107,7 @@ TEST(a_root_that_cannot_be_made_is_left_as_it_was)
     static const struct refusal refusals[] = {
         {SYS_open_tree, ENOSYS}, {SYS_mount_setattr, ENOSYS}, {SYS_fsopen, ENODEV},
         {SYS_fsconfig, EPERM},   {SYS_fsmount, EPERM},        {SYS_mount, EPERM},
-        {SYS_move_mount, EPERM}, {SYS_openat2, ENOSYS},       {SYS_mkdirat, ENOSPC},
+        {SYS_move_mount, EPERM}, {SYS_openat2, EACCES},       {SYS_mkdirat, ENOSPC},
         {SYS_pivot_root, EPERM}, {SYS_fchdir, EACCES},
     };
     bool has_namespaces = true;

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "service/namespaces.h"
 #include "support/check-main.h"
+#include "support/refuse-call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -226,6 +227,20 @@ TEST(a_path_below_a_link_is_there)
 }
 TEST_END
 
+static void has_it_without_openat2(void)
+{
+    refuse_call(SYS_openat2, ENOSYS);
+    has_what_links_lead_to();
+}
+
+TEST(a_root_is_made_where_systemd_refuses_openat2)
+{
+    lay_folder();
+    in_namespaces(has_it_without_openat2);
+    remove_folder();
+}
+TEST_END
+
 /* The link on the way is in a folder that cannot be changed, and the one that it leads to was not
  * granted. */
 static void lacks_a_way(void)
@@ -302,6 +317,7 @@ TEST_END
 CHECK_MAIN("root", a_process_of_its_own_sees_no_other,
            a_process_of_its_own_has_a_network_of_its_own,
            the_root_has_what_was_granted_and_nothing_else, a_path_below_a_link_is_there,
+           a_root_is_made_where_systemd_refuses_openat2,
            the_root_stays_where_a_path_cannot_be_had_and_it_says_why,
            a_device_that_is_missing_is_an_error, who_is_granted_all_keeps_the_root,
            without_namespaces_the_child_is_an_ordinary_one)

@@ -12,6 +12,7 @@
  * shm_open, whose lengths are multiples of 64; compute again and again; memories
  * freed before everything else. Writes FOLDER/out0, out1, ... */
 #include <android/NeuralNetworks.h>
+#include <android/NeuralNetworksExtensions.h>
 #include <nnhal/ext.h>
 #include <nnhal/tflite.h>
 

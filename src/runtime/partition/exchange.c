@@ -2,16 +2,15 @@
 #include "runtime/partition/exchange.h"
 
 #include "base/error.h"
+#include "runtime/partition/place-argument.h"
 
 #include <string.h>
 
-/* What a value of unknown size gets: this and a multiple of what its part reads. */
-#define ROOM_BYTES     (UINT64_C(1) << 20)
-#define ROOM_FACTOR    4
-#define ROOM_MAX_BYTES (UINT64_C(1) << 28)
-
 /* What an empty output gets, which needs some place. */
 #define EMPTY_BYTES 64
+
+/* By what room grows that was too small. */
+#define WIDER 4
 
 int nn_rt_exchange_init(struct nn_rt_exchange *exchange, ANeuralNetworksExecution *whole,
                         struct nn_arena *memory)
@@ -31,7 +30,8 @@ int nn_rt_exchange_init(struct nn_rt_exchange *exchange, ANeuralNetworksExecutio
     r = nn_rt_knowledge_init(&exchange->knowledge, plan, memory);
     if (r)
         return r;
-    return nn_rt_places_init(&exchange->places, plan, &whole->compilation->argument_pools, memory);
+    return nn_rt_places_init(&exchange->places, plan->n_values, plan->values,
+                             &whole->compilation->argument_pools, memory);
 }
 
 void nn_rt_exchange_clear(struct nn_rt_exchange *exchange)
@@ -91,70 +91,27 @@ static const struct nn_rt_place *place_of(const struct nn_rt_exchange *exchange,
 
 /* -- arguments of a part -------------------------------------------------------------------------- */
 
-static bool is_same_argument(const struct nn_rt_argument *a, const struct nn_rt_argument *b)
-{
-    return a->kind == b->kind && a->has_type == b->has_type && a->n_dims == b->n_dims &&
-           memcmp(a->dims, b->dims, a->n_dims * sizeof(a->dims[0])) == 0 &&
-           a->pointer == b->pointer && a->memory == b->memory && a->length == b->length &&
-           a->padding == b->padding &&
-           (a->offset == b->offset || a->kind == NN_ARGUMENT_POINTER); /* set by binding */
-}
-
-/* The binding holds what it was bound with: a changed argument is bound anew. */
-static void replace_argument(ANeuralNetworksExecution *step, struct nn_rt_argument *argument,
-                             const struct nn_rt_argument *by)
-{
-    if (is_same_argument(argument, by))
-        return;
-    nn_rt_binding_done(&step->binding);
-    if (by->memory)
-        nn_rt_memory_ref(by->memory);
-    nn_rt_argument_done(argument);
-    *argument = *by;
-}
-
-/* What is not known exactly is left open: a device's answer may not contradict it. */
-static void set_dims(struct nn_rt_argument *argument, const struct nn_rt_value *value)
-{
-    argument->has_type = value->n_dims > 0 && value->state == NN_RT_VALUE_EXACT &&
-                         !nn_rt_value_is_empty(value);
-    argument->n_dims = argument->has_type ? value->n_dims : 0;
-    memset(argument->dims, 0, sizeof(argument->dims));
-    if (argument->has_type)
-        memcpy(argument->dims, value->dims, value->n_dims * sizeof(value->dims[0]));
-}
-
-/* A value as its readers see it. */
+/* A value as its readers see it: where the application wants it, if it does. */
 static struct nn_rt_argument read_value(const struct nn_rt_exchange *exchange, uint32_t i)
 {
     const struct nn_rt_plan_value *value = &exchange->plan->values[i];
+    const struct nn_rt_value *known = &exchange->knowledge.values[value->operand];
     const struct nn_rt_argument *output = nn_rt_exchange_find_output(exchange, value->output);
-    struct nn_rt_argument argument = {.kind = NN_ARGUMENT_MEMORY,
-                                      .memory = place_of(exchange, i)->memory,
-                                      .offset = place_of(exchange, i)->offset};
+    struct nn_rt_argument argument;
 
-    if (output)
-        argument = *output;
-    argument.padding = 0;
-    set_dims(&argument, &exchange->knowledge.values[value->operand]);
-    nn_rt_value_bytes(&exchange->knowledge.values[value->operand], value->type, &argument.length);
+    if (!output)
+        return nn_rt_place_read(place_of(exchange, i), known, value->type);
+    argument = *output;
+    nn_rt_place_argument_describe(&argument, known, value->type);
     return argument;
 }
 
-/* A value as its maker gets it. */
 static struct nn_rt_argument write_value(const struct nn_rt_exchange *exchange, uint32_t i)
 {
-    const struct nn_rt_value *value =
-        &exchange->knowledge.values[exchange->plan->values[i].operand];
-    struct nn_rt_argument argument = {.kind = NN_ARGUMENT_MEMORY,
-                                      .memory = place_of(exchange, i)->memory,
-                                      .offset = place_of(exchange, i)->offset,
-                                      .length = place_of(exchange, i)->capacity};
+    const struct nn_rt_plan_value *value = &exchange->plan->values[i];
 
-    set_dims(&argument, value);
-    if (argument.has_type || (value->state == NN_RT_VALUE_EXACT && !nn_rt_value_is_empty(value)))
-        nn_rt_value_bytes(value, exchange->plan->values[i].type, &argument.length);
-    return argument;
+    return nn_rt_place_write(place_of(exchange, i), &exchange->knowledge.values[value->operand],
+                             value->type);
 }
 
 static void set_inputs(struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
@@ -166,26 +123,23 @@ static void set_inputs(struct nn_rt_exchange *exchange, const struct nn_rt_plan_
                                              ? read_value(exchange, source->index)
                                              : exchange->whole->arguments.inputs[source->index];
 
-        replace_argument(step, &step->arguments.inputs[i], &argument);
+        nn_rt_place_argument_replace(step, &step->arguments.inputs[i], &argument);
     }
 }
 
-/* Room for what a part will make, as far as its values have none yet. */
-static uint64_t count_room(const struct nn_rt_exchange *exchange,
-                           const struct nn_rt_plan_part *part)
+/* Of what a part reads. */
+static uint64_t count_inputs(const struct nn_rt_exchange *exchange,
+                             const struct nn_rt_plan_part *part)
 {
-    uint64_t n_bytes = 0, room = 0;
+    const struct nnhal_operand *operands = exchange->plan->model->main.operands;
+    uint64_t n_bytes = 0, sum = 0;
 
-    for (uint32_t i = 0; i < part->n_inputs; i++) {
-        uint32_t operand = part->input_operands[i];
-
-        if (nn_rt_value_bytes(&exchange->knowledge.values[operand],
-                              exchange->plan->model->main.operands[operand].type, &n_bytes) &&
-            room < ROOM_MAX_BYTES)
-            room += n_bytes;
-    }
-    room = ROOM_BYTES + ROOM_FACTOR * room;
-    return room < ROOM_MAX_BYTES ? room : ROOM_MAX_BYTES;
+    for (uint32_t i = 0; i < part->n_inputs; i++)
+        if (nn_rt_value_bytes(&exchange->knowledge.values[part->input_operands[i]],
+                              operands[part->input_operands[i]].type, &n_bytes) &&
+            sum < NN_RT_PLACE_MAX_ROOM_BYTES)
+            sum += n_bytes;
+    return sum;
 }
 
 static int make_room(struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
@@ -201,7 +155,8 @@ static int make_room(struct nn_rt_exchange *exchange, const struct nn_rt_plan_pa
         return nn_rt_places_widen(&exchange->places, i, n_bytes);
     return place_of(exchange, i)->memory
                ? 0
-               : nn_rt_places_widen(&exchange->places, i, count_room(exchange, part));
+               : nn_rt_places_widen(&exchange->places, i,
+                                    nn_rt_place_room(count_inputs(exchange, part)));
 }
 
 static int set_outputs(struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
@@ -221,7 +176,7 @@ static int set_outputs(struct nn_rt_exchange *exchange, const struct nn_rt_plan_
             argument = write_value(exchange, target->value);
         }
         if (!r)
-            replace_argument(step, &step->arguments.outputs[i], &argument);
+            nn_rt_place_argument_replace(step, &step->arguments.outputs[i], &argument);
     }
     return r;
 }
@@ -306,7 +261,7 @@ int nn_rt_exchange_widen(struct nn_rt_exchange *exchange, const struct nn_rt_pla
 
         if (value != NN_RT_PLAN_NONE && !is_told(&step->shapes[i]))
             r = nn_rt_places_widen(&exchange->places, value,
-                                   place_of(exchange, value)->capacity * ROOM_FACTOR);
+                                   place_of(exchange, value)->capacity * WIDER);
     }
     return r;
 }

@@ -5,21 +5,27 @@
 
 #include <string.h>
 
-int nn_rt_places_init(struct nn_rt_places *places, const struct nn_rt_plan *plan,
-                      struct nn_rt_argument_pools *pools, struct nn_arena *memory)
+/* What a value of unknown size gets: this and a multiple of what it is made of. */
+#define ROOM_BYTES  (UINT64_C(1) << 20)
+#define ROOM_FACTOR 4
+
+int nn_rt_places_init(struct nn_rt_places *places, uint32_t n_values,
+                      const struct nn_rt_plan_value *values, struct nn_rt_argument_pools *pools,
+                      struct nn_arena *memory)
 {
     *places = (struct nn_rt_places){
-        .plan = plan,
+        .n_values = n_values,
+        .values = values,
         .pools = pools,
-        .places = nn_arena_new_n(memory, struct nn_rt_place, plan->n_values),
-        .buffers = nn_arena_new_n(memory, struct nn_memory_buffer, plan->n_values),
+        .places = nn_arena_new_n(memory, struct nn_rt_place, n_values),
+        .buffers = nn_arena_new_n(memory, struct nn_memory_buffer, n_values),
     };
     return places->places && places->buffers ? 0 : nn_error_origin(-ENOMEM);
 }
 
 void nn_rt_places_clear(struct nn_rt_places *places)
 {
-    for (uint32_t i = 0; places->places && i < places->plan->n_values; i++) {
+    for (uint32_t i = 0; places->places && i < places->n_values; i++) {
         if (places->places[i].is_alone)
             nn_rt_argument_pools_give(places->pools, places->places[i].memory);
         places->places[i] = (struct nn_rt_place){.memory = NULL};
@@ -32,7 +38,7 @@ bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes)
 {
     if (!places->is_planned || (places->arena && nn_rt_memory_is_exposed(places->arena)))
         return false;
-    for (uint32_t i = 0; i < places->plan->n_values; i++) {
+    for (uint32_t i = 0; i < places->n_values; i++) {
         const struct nn_rt_place *place = &places->places[i];
 
         if (sizes[i] > place->capacity ||
@@ -44,27 +50,33 @@ bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes)
 
 int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes)
 {
-    const struct nn_rt_plan *plan = places->plan;
     uint64_t n_bytes = 0;
     int r;
 
-    for (uint32_t i = 0; i < plan->n_values; i++)
+    for (uint32_t i = 0; i < places->n_values; i++)
         places->buffers[i] = (struct nn_memory_buffer){
             .size = sizes[i],
-            .first = plan->values[i].first_wave,
-            .last = plan->values[i].last_wave,
+            .first = places->values[i].first_wave,
+            .last = places->values[i].last_wave,
         };
-    r = nn_memory_plan(places->buffers, plan->n_values, &n_bytes);
+    r = nn_memory_plan(places->buffers, places->n_values, &n_bytes);
     if (!r && n_bytes)
         r = nn_rt_argument_pools_take(places->pools, n_bytes, &places->arena);
     if (r)
         return r;
-    for (uint32_t i = 0; i < plan->n_values; i++)
+    for (uint32_t i = 0; i < places->n_values; i++)
         if (sizes[i])
             places->places[i] = (struct nn_rt_place){
                 .memory = places->arena, .offset = places->buffers[i].offset, .capacity = sizes[i]};
     places->is_planned = true;
     return 0;
+}
+
+uint64_t nn_rt_place_room(uint64_t n_bytes)
+{
+    if (n_bytes >= (NN_RT_PLACE_MAX_ROOM_BYTES - ROOM_BYTES) / ROOM_FACTOR)
+        return NN_RT_PLACE_MAX_ROOM_BYTES;
+    return ROOM_BYTES + ROOM_FACTOR * n_bytes;
 }
 
 int nn_rt_places_widen(struct nn_rt_places *places, uint32_t value, uint64_t n_bytes)

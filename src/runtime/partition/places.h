@@ -13,6 +13,9 @@
 #include "runtime/memory/argument-pool.h"
 #include "runtime/partition/plan.h"
 
+/* Beyond it no more room is given to a value of unknown size. */
+#define NN_RT_PLACE_MAX_ROOM_BYTES (UINT64_C(1) << 28)
+
 struct nn_rt_place {
     ANeuralNetworksMemory *memory; /* NULL: none yet */
     bool is_alone;                 /* the memory is of this value only */
@@ -21,7 +24,8 @@ struct nn_rt_place {
 };
 
 struct nn_rt_places {
-    const struct nn_rt_plan *plan;
+    uint32_t n_values;
+    const struct nn_rt_plan_value *values;
     struct nn_rt_argument_pools *pools;
     struct nn_rt_place *places;       /* per value; NULL: not initialized */
     struct nn_memory_buffer *buffers; /* per value: its part of the arena */
@@ -29,9 +33,11 @@ struct nn_rt_places {
     bool is_planned;
 };
 
-/* nn_rt_places_init() - none yet; the arrays are taken from memory. Returns: 0, -ENOMEM. */
-int nn_rt_places_init(struct nn_rt_places *places, const struct nn_rt_plan *plan,
-                      struct nn_rt_argument_pools *pools, struct nn_arena *memory);
+/* nn_rt_places_init() - none yet; values are borrowed, the arrays are taken from memory.
+ * Returns: 0, -ENOMEM. */
+int nn_rt_places_init(struct nn_rt_places *places, uint32_t n_values,
+                      const struct nn_rt_plan_value *values, struct nn_rt_argument_pools *pools,
+                      struct nn_arena *memory);
 
 /* nn_rt_places_clear() - back to none; no argument may refer to them any more. */
 void nn_rt_places_clear(struct nn_rt_places *places);
@@ -42,6 +48,10 @@ bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes);
 
 /* nn_rt_places_plan() - from none: the arena for these sizes. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes);
+
+/* nn_rt_place_room() - for a value of unknown size, made of n_bytes: several times as much. Pages that
+ * are not written cost nothing. */
+uint64_t nn_rt_place_room(uint64_t n_bytes);
 
 /* nn_rt_places_widen() - a memory of its own, of at least n_bytes, for a value that has no place or one
  * that is too small. Returns: 0, -ENOMEM, -errno. */

@@ -170,7 +170,8 @@ enum nnhal_verdict {
     NNHAL_VERDICT_REFUSED = 5,     /* it said that it can, and failed to prepare it: see why */
 };
 
-/* Operations that one device computes in one call. Times are what was expected. */
+/* Operations that one device computes in one call; or an IF or WHILE that the library runs itself, whose
+ * branches devices share: then device has most of its work. Times are what was expected. */
 struct nnhal_plan_part {
     ANeuralNetworksDevice *device;
     uint32_t wave; /* parts of one wave need nothing of each other, only of earlier ones */

@@ -69,16 +69,15 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
 }
 
 int nn_rt_compilation_new_part(const ANeuralNetworksCompilation *whole, struct nn_rt_model *part,
-                               ANeuralNetworksDevice *device,
+                               const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
                                const uint8_t token[NNHAL_CACHE_TOKEN_BYTES],
                                ANeuralNetworksCompilation **ret_compilation)
 {
     _cleanup_(nn_rt_compilation_unrefp) ANeuralNetworksCompilation *compilation = NULL;
-    const ANeuralNetworksDevice *const devices[] = {device};
     int r = compilation_new(part, &compilation);
 
     if (!r)
-        r = dup_devices(compilation, devices, 1);
+        r = dup_devices(compilation, devices, n_devices);
     if (r)
         return r;
     compilation->is_part = true;
@@ -110,6 +109,8 @@ ANeuralNetworksCompilation *nn_rt_compilation_unref(ANeuralNetworksCompilation *
     nn_rt_prepared_unref(compilation->prepared);
     nn_rt_prepared_unref(compilation->fallback);
     nn_rt_plan_free(compilation->plan);
+    for (size_t i = 0; i < NN_N_ELEMENTS(compilation->branches); i++)
+        nn_rt_compilation_unref(compilation->branches[i]);
     nn_rt_model_unref(compilation->finished);
     free(compilation->devices);
     nn_rt_attributes_done(&compilation->attributes);
@@ -199,12 +200,18 @@ int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct n
     return 0;
 }
 
+bool nn_rt_compilation_is_control(const ANeuralNetworksCompilation *compilation)
+{
+    return compilation->branches[0] != NULL;
+}
+
 bool nn_rt_compilation_is_split(const ANeuralNetworksCompilation *compilation)
 {
     /* Acquire: pairs with the release in nn_rt_compilation_get_plan(). */
     const struct nn_rt_plan *plan = __atomic_load_n(&compilation->plan, __ATOMIC_ACQUIRE);
 
-    return plan && plan->n_parts > 1;
+    return nn_rt_compilation_is_control(compilation) ||
+           (plan && (plan->n_parts > 1 || plan->parts[0].is_control));
 }
 
 struct nn_rt_prepared *nn_rt_compilation_get_prepared(ANeuralNetworksCompilation *compilation)

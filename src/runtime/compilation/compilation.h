@@ -51,7 +51,10 @@ struct ANeuralNetworksCompilation {
     uint32_t n_devices;
     ANeuralNetworksDevice **devices;
     struct nn_rt_model *finished;
-    struct nn_rt_plan *plan; /* NULL: there was one device to choose from */
+    struct nn_rt_plan *plan; /* NULL: there was one device to choose from, or it has branches */
+    /* Of a part that is an IF or WHILE which the runtime runs itself (partition/control-flow.h):
+     * then and else, or condition and body. NULL: it is none. */
+    ANeuralNetworksCompilation *branches[2];
     uint32_t preference;
     uint32_t priority;        /* enum nnhal_priority */
     uint64_t timeout_ns;      /* 0: none */
@@ -72,12 +75,12 @@ int nn_rt_compilation_new(const ANeuralNetworksModel *model,
                           const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
                           struct nn_why *why, ANeuralNetworksCompilation **ret_compilation);
 
-/* nn_rt_compilation_new_part() - of whole, for one device and with the settings of whole. part
- * is referenced, device and the token for its cache (if whole has one) are the caller's. token
+/* nn_rt_compilation_new_part() - of whole, for these devices and with the settings of whole. part
+ * is referenced, devices and the token for its cache (if whole has one) are the caller's. token
  * NULL: no cache.
  * Returns: 0, -ENOMEM. */
 int nn_rt_compilation_new_part(const ANeuralNetworksCompilation *whole, struct nn_rt_model *part,
-                               ANeuralNetworksDevice *device,
+                               const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
                                const uint8_t token[NNHAL_CACHE_TOKEN_BYTES],
                                ANeuralNetworksCompilation **ret_compilation);
 ANeuralNetworksCompilation *nn_rt_compilation_ref(ANeuralNetworksCompilation *compilation);
@@ -104,7 +107,11 @@ bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilat
 int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct nn_why *why,
                                const struct nn_rt_plan **ret_plan);
 
-/* nn_rt_compilation_is_split() - whether it is executed in parts. */
+/* nn_rt_compilation_is_control() - whether it is an IF or WHILE that the runtime runs itself. */
+bool nn_rt_compilation_is_control(const ANeuralNetworksCompilation *compilation);
+
+/* nn_rt_compilation_is_split() - whether it is executed by several calls, in parts or branch by
+ * branch: it was prepared nowhere itself. */
 bool nn_rt_compilation_is_split(const ANeuralNetworksCompilation *compilation);
 
 /* nn_rt_compilation_get_prepared() - what is executed now; the reference is the caller's. Not of

@@ -90,16 +90,90 @@ static int prepare_whole(ANeuralNetworksCompilation *compilation, ANeuralNetwork
 
 /* -- parts -------------------------------------------------------------------------- */
 
-/* Two parts of a model may differ in nothing but their large constants, for which a token stands. */
-static void make_token(const ANeuralNetworksCompilation *whole, const struct nn_rt_plan_part *part,
-                       struct nn_hash *ret_token)
+/* Two parts of a model may differ in nothing but their large constants, for which a token stands. So
+ * may two branches: numbers are a part's operations, or a branch's number. */
+static void make_token(const ANeuralNetworksCompilation *whole, uint32_t n_numbers,
+                       const uint32_t *numbers, struct nn_hash *ret_token)
 {
     const struct nn_hash_part parts[] = {
         {whole->cache.token, sizeof(whole->cache.token)},
-        {part->operations, part->n_operations * sizeof(*part->operations)},
+        {numbers, n_numbers * sizeof(*numbers)},
     };
 
     nn_hash_compute(parts, NN_N_ELEMENTS(parts), ret_token);
+}
+
+/* The least that is true of all: a whole that is a hit needs parts that all are. */
+static void tell_cache(ANeuralNetworksCompilation *whole, const ANeuralNetworksCompilation *part)
+{
+    const struct nn_rt_cache *cache = &part->cache;
+
+    if (!whole->cache.path || (whole->cache.outcome && cache->outcome <= whole->cache.outcome))
+        return;
+    whole->cache.outcome = cache->outcome;
+    memcpy(whole->cache.why, cache->why, sizeof(whole->cache.why));
+}
+
+/* The devices that compute branches: all that are no last resort. */
+static int list_devices(const struct nn_rt_plan *plan, const ANeuralNetworksDevice ***ret_devices,
+                        uint32_t *ret_n)
+{
+    const ANeuralNetworksDevice **devices = calloc(plan->n_devices, sizeof(*devices));
+
+    if (!devices)
+        return nn_error_origin(-ENOMEM);
+    *ret_n = 0;
+    for (uint32_t i = 0; i < plan->n_devices; i++)
+        if (!plan->devices[i].is_last_resort)
+            devices[(*ret_n)++] = plan->devices[i].device;
+    *ret_devices = devices;
+    return 0;
+}
+
+static int prepare_branch(ANeuralNetworksCompilation *control, const struct nn_rt_plan *plan,
+                          uint32_t number, struct nn_rt_model *model, struct nn_why *why)
+{
+    _cleanup_(nn_rt_compilation_unrefp) ANeuralNetworksCompilation *branch = NULL;
+    const ANeuralNetworksDevice **devices = NULL;
+    struct nn_hash token;
+    uint32_t n = 0;
+    int r = list_devices(plan, &devices, &n);
+
+    make_token(control, 1, &number, &token);
+    if (!r)
+        r = nn_rt_compilation_new_part(control, model, devices, n, token.bytes, &branch);
+    free(devices);
+    if (!r)
+        r = nn_rt_compilation_finish(branch, why);
+    if (r)
+        return r;
+    if (branch->stage < control->stage)
+        control->stage = branch->stage;
+    tell_cache(control, branch);
+    control->branches[number] = steal_ptr(&branch);
+    return 0;
+}
+
+/* The part is one operation, whose model is prepared nowhere: its branches are. */
+static int prepare_branches(ANeuralNetworksCompilation *control, const struct nn_rt_plan *plan,
+                            struct nn_why *why)
+{
+    const struct nn_rt_model_part *part = &control->finished->part;
+    const struct nnhal_operation *operation = &part->graph.operations[0];
+    uint32_t number = 0;
+    int r = 0;
+
+    control->stage = NNHAL_STAGE_OPTIMIZED;
+    for (uint32_t i = 0; !r && i < operation->n_inputs; i++) {
+        const struct nnhal_operand *operand = &part->graph.operands[operation->inputs[i]];
+
+        if (operand->lifetime == NNHAL_SUBGRAPH_VALUE)
+            r = prepare_branch(control, plan, number++, part->children[operand->location.offset],
+                               why);
+    }
+    control->device = control->devices[0];
+    control->state = r ? NN_COMPILATION_FAILED : NN_COMPILATION_FINISHED;
+    return r;
 }
 
 int nn_rt_compilation_prepare_part(const ANeuralNetworksCompilation *whole,
@@ -116,27 +190,20 @@ int nn_rt_compilation_prepare_part(const ANeuralNetworksCompilation *whole,
         .outputs = part->output_operands,
         .is_empty = part->is_empty,
     };
+    const ANeuralNetworksDevice *const device[] = {plan->devices[part->device].device};
     struct nn_hash token;
     int r;
 
     r = nn_rt_model_new_part(whole->finished, &spec, plan->known, why, &model);
     if (r)
         return r;
-    make_token(whole, part, &token);
-    r = nn_rt_compilation_new_part(whole, model, plan->devices[part->device].device,
-                                   part->is_empty ? NULL : token.bytes, &part->compilation);
-    return r ? r : nn_rt_compilation_finish(part->compilation, why);
-}
-
-/* The least that is true of all: a whole that is a hit needs parts that all are. */
-static void tell_cache(ANeuralNetworksCompilation *whole, const struct nn_rt_plan_part *part)
-{
-    const struct nn_rt_cache *cache = &part->compilation->cache;
-
-    if (!whole->cache.path || (whole->cache.outcome && cache->outcome <= whole->cache.outcome))
-        return;
-    whole->cache.outcome = cache->outcome;
-    memcpy(whole->cache.why, cache->why, sizeof(whole->cache.why));
+    make_token(whole, part->n_operations, part->operations, &token);
+    r = nn_rt_compilation_new_part(whole, model, device, 1, part->is_empty ? NULL : token.bytes,
+                                   &part->compilation);
+    if (r)
+        return r;
+    return part->is_control ? prepare_branches(part->compilation, plan, why)
+                            : nn_rt_compilation_finish(part->compilation, why);
 }
 
 static void tell_whole(ANeuralNetworksCompilation *whole, const struct nn_rt_plan *plan)
@@ -154,7 +221,7 @@ static void tell_whole(ANeuralNetworksCompilation *whole, const struct nn_rt_pla
             most = part;
         if (part->compilation->stage < whole->stage)
             whole->stage = part->compilation->stage;
-        tell_cache(whole, part);
+        tell_cache(whole, part->compilation);
     }
     if (most)
         whole->device = plan->devices[most->device].device;
@@ -183,7 +250,7 @@ static int prepare_plan(ANeuralNetworksCompilation *compilation, struct nn_rt_pl
                         struct nn_why *why, const struct nn_rt_plan_part **ret_failed)
 {
     *ret_failed = plan->parts;
-    if (plan->n_parts > 1)
+    if (plan->n_parts > 1 || plan->parts->is_control)
         return prepare_parts(compilation, plan, why, ret_failed);
     return prepare_whole(compilation, plan->devices[plan->parts->device].device, why);
 }
@@ -217,7 +284,7 @@ static int prepare_chosen(ANeuralNetworksCompilation *compilation, struct nn_why
     struct nn_rt_planner planner = {
         .finished = compilation->finished,
         .preference = compilation->preference,
-        .is_explicit = compilation->is_explicit,
+        .is_explicit = compilation->is_explicit || compilation->is_part, /* a branch has a list */
     };
     int r = compilation->is_explicit || compilation->is_part ? 0 : nn_rt_registry_check_mode(why);
 

@@ -10,6 +10,8 @@ static int burst_open(ANeuralNetworksBurst *burst, struct nn_why *why)
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
     int r = 0;
 
+    if (nn_rt_compilation_is_control(burst->compilation))
+        return 0; /* its branches have implicit ones */
     if (!nn_rt_compilation_is_split(burst->compilation)) {
         prepared = nn_rt_compilation_get_prepared(burst->compilation);
         nn_rt_burst_get_channel(burst, prepared);

@@ -8,6 +8,7 @@
 #include "runtime/execution/outcome.h"
 #include "runtime/execution/reply.h"
 #include "runtime/execution/suspect.h"
+#include "runtime/partition/control-flow.h"
 #include "runtime/partition/steps.h"
 
 enum { N_ATTEMPTS = 2 };
@@ -131,18 +132,27 @@ static int compute_part(void *ctx, uint32_t part, ANeuralNetworksExecution *step
     return r ? r : compute_paced(&computation, whole->options.deadline_ns);
 }
 
-static int compute_with_fallback(struct computation *computation, uint64_t deadline_ns)
+static int compute_somehow(struct computation *computation, uint64_t deadline_ns)
 {
     const struct nn_rt_steps_calls calls = {computation, compute_part};
+    ANeuralNetworksExecution *execution = computation->execution;
+
+    if (nn_rt_compilation_is_control(execution->compilation))
+        return nn_rt_control_flow_compute(execution, &calls, deadline_ns, computation->why);
+    if (nn_rt_compilation_is_split(execution->compilation))
+        return nn_rt_steps_compute(execution, &calls, computation->why);
+    return compute_with_recovery(computation);
+}
+
+static int compute_with_fallback(struct computation *computation, uint64_t deadline_ns)
+{
     ANeuralNetworksExecution *execution = computation->execution;
     uint64_t limit_ns = nn_wait_limit_narrow(deadline_ns);
     int r;
 
     computation->options = nn_rt_execution_options(execution, deadline_ns);
     execution->device = execution->compilation->device;
-    r = nn_rt_compilation_is_split(execution->compilation)
-            ? nn_rt_steps_compute(execution, &calls, computation->why)
-            : compute_with_recovery(computation);
+    r = compute_somehow(computation, deadline_ns);
     if (nn_rt_fallback_is_possible(execution, r))
         r = nn_rt_fallback_compute(execution, deadline_ns, r, computation->why);
     else if (!r && !nn_rt_compilation_is_split(execution->compilation)) /* its parts do */
@@ -151,6 +161,7 @@ static int compute_with_fallback(struct computation *computation, uint64_t deadl
     if (!execution->is_reusable) {
         nn_rt_binding_done(&execution->binding);
         nn_rt_steps_rest(execution->steps);
+        nn_rt_control_flow_rest(execution->branches);
     }
     nn_wait_limit_restore(limit_ns);
     return r;

@@ -51,6 +51,8 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
         return NULL;
     if (execution->steps)
         execution->free_steps(execution->steps);
+    if (execution->branches)
+        execution->free_branches(execution->branches);
     nn_rt_binding_done(&execution->binding);
     for (uint32_t i = 0; i < execution->arguments.n_inputs; i++)
         nn_rt_argument_done(&execution->arguments.inputs[i]);

@@ -26,6 +26,7 @@ enum nn_rt_execution_state {
     NN_EXECUTION_COMPLETED,
 };
 
+struct nn_rt_branches;
 struct nn_rt_steps;
 
 /* What is known of an output after a computation. */
@@ -52,6 +53,8 @@ struct ANeuralNetworksExecution {
     struct nn_rt_binding binding;
     struct nn_rt_steps *steps; /* of a compilation that is split; NULL: none yet */
     struct nn_rt_steps *(*free_steps)(struct nn_rt_steps *steps);
+    struct nn_rt_branches *branches; /* of a compilation that has some; NULL: none yet */
+    struct nn_rt_branches *(*free_branches)(struct nn_rt_branches *branches);
     uint32_t n_parts;              /* of steps */
     struct nnhal_part_info *parts; /* who computed them, but for size */
     struct nn_arena arena;         /* of replies */

@@ -97,6 +97,15 @@ static int add_live_role(struct allocation *allocation, const struct nn_rt_role 
     return 0;
 }
 
+/* Whether the runtime reads or writes it itself. */
+static bool has_control(uint32_t n, const struct nn_rt_role *expanded)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (nn_rt_compilation_is_control(expanded[i].compilation))
+            return true;
+    return false;
+}
+
 /* A part that reads an empty tensor is prepared anew without it, in no role of any buffer: where
  * shapes are open, what a device computes is not known when its buffer is made. */
 static bool has_open_parts(const struct nn_rt_roles *roles)
@@ -115,7 +124,7 @@ static int add_roles(struct allocation *allocation, const struct nn_rt_roles *ro
     uint32_t n = 0;
     int r = nn_rt_roles_expand(roles, arena, &expanded, &n);
 
-    if (!r && (!n || n > NNHAL_MAX_ROLES || has_open_parts(roles)))
+    if (!r && (!n || n > NNHAL_MAX_ROLES || has_open_parts(roles) || has_control(n, expanded)))
         r = nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                     "the parts of a role's compilation cannot share a device's memory");
     if (r)

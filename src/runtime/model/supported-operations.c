@@ -2,9 +2,40 @@
 #include "runtime/model/supported-operations.h"
 
 #include "base/log.h"
+#include "runtime/partition/planner.h"
 #include "runtime/registry.h"
 
 #include <string.h>
+
+/* Whether an IF or WHILE is left that these devices could share. */
+static bool lacks_control(const struct nn_rt_model *finished, uint32_t n_devices,
+                          const bool *supported)
+{
+    for (uint32_t i = 0; n_devices > 1 && i < finished->model.main.n_operations; i++) {
+        uint32_t type = finished->model.main.operations[i].type;
+
+        if ((type == NNHAL_OP_IF || type == NNHAL_OP_WHILE) && !supported[finished->original[i]])
+            return true;
+    }
+    return false;
+}
+
+/* What finish() takes, although no device does. */
+static int add_controls(struct nn_rt_model *finished, const ANeuralNetworksDevice *const *devices,
+                        uint32_t n_devices, bool *supported)
+{
+    struct nn_rt_planner planner = {
+        .finished = finished, .preference = NNHAL_FAST_SINGLE_ANSWER, .is_explicit = true};
+    struct nn_why why = {0};
+    int r = nn_rt_planner_init(&planner, (ANeuralNetworksDevice *const *)devices, n_devices, &why);
+
+    if (!r)
+        r = nn_rt_planner_list_controls(&planner, &why);
+    for (uint32_t i = 0; !r && i < planner.n_controls; i++)
+        supported[finished->original[planner.controls[i].operation]] = true;
+    nn_rt_planner_done(&planner);
+    return r < 0 ? r : 0;
+}
 
 int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
                                    const ANeuralNetworksDevice *const *devices, uint32_t n_devices,
@@ -35,5 +66,7 @@ int nn_rt_supported_operations_get(const ANeuralNetworksModel *model,
             if (supported[j])
                 ret_supported[finished->original[j]] = true;
     }
-    return 0;
+    return lacks_control(finished, n_devices, ret_supported)
+               ? add_controls(finished, devices, n_devices, ret_supported)
+               : 0;
 }

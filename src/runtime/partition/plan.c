@@ -378,7 +378,8 @@ static void print_part(const struct nn_rt_plan *plan, uint32_t i, FILE *file)
 {
     const struct nn_rt_plan_part *part = &plan->parts[i];
 
-    fprintf(file, "  part %u  wave %u  %s  %s ", i, part->wave, plan->devices[part->device].name,
+    fprintf(file, "  part %u  wave %u  %s%s  %s ", i, part->wave, plan->devices[part->device].name,
+            part->is_control ? " and others" : "",
             part->n_operations == 1 ? "operation" : "operations");
     print_ranges(file, part->n_operations, part->operations);
     fprintf(file, "  computes %llu ns, starts %llu ns, moves %llu bytes\n",

@@ -42,6 +42,7 @@ struct nn_rt_plan_target {
 
 struct nn_rt_plan_part {
     uint32_t device; /* of the plan's */
+    bool is_control; /* an IF or WHILE that the runtime runs itself: device has most of its work */
     uint32_t wave;
     uint32_t n_operations;
     uint32_t n_inputs;
@@ -72,6 +73,7 @@ struct nn_rt_plan_value {
 struct nn_rt_plan_device {
     ANeuralNetworksDevice *device;
     const char *name;
+    bool is_last_resort;             /* asked for what the others leave (planner.h) */
     enum nnhal_figure_source source; /* of what it was expected to cost */
     uint8_t *verdicts;               /* enum nnhal_verdict, per operation */
     uint32_t n_refusals;

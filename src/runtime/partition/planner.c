@@ -113,6 +113,8 @@ static int add_device(struct nn_rt_planner *planner, ANeuralNetworksDevice *devi
     *entry = (struct nn_rt_plan_device){
         .device = device,
         .name = device->name,
+        /* Devices that were named are equals. */
+        .is_last_resort = device->is_reference && !planner->is_explicit && !planner->is_ordered,
         .source = nn_rt_cost_source(&planner->performances[planner->n_devices]),
     };
     entry->verdicts = nn_arena_alloc(&planner->arena, count_operations(planner));
@@ -237,11 +239,22 @@ static bool may_take(const struct nn_rt_planner *planner, uint32_t d, uint32_t o
     return verdict == NNHAL_VERDICT_TAKEN || verdict == NNHAL_VERDICT_UNASKED;
 }
 
-/* Devices that were named are equals; else nnapi-reference is there for what the others leave. */
-static bool is_last_resort(const struct nn_rt_planner *planner, uint32_t d)
+static const struct nn_rt_planner_control *find_control(const struct nn_rt_planner *planner,
+                                                        uint32_t operation)
 {
-    return planner->devices[d].device->is_reference && !planner->is_explicit &&
-           !planner->is_ordered;
+    for (uint32_t i = 0; i < planner->n_controls; i++)
+        if (planner->controls[i].operation == operation)
+            return &planner->controls[i];
+    return NULL;
+}
+
+static bool is_taken_by_others(const struct nn_rt_planner *planner, uint32_t operation)
+{
+    for (uint32_t d = 0; d < planner->n_devices; d++)
+        if (!planner->devices[d].is_last_resort &&
+            planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN)
+            return true;
+    return false;
 }
 
 /* Whether the other devices do without it: together, or one of them if the model is not split. */
@@ -250,16 +263,10 @@ static bool is_covered(const struct nn_rt_planner *planner)
     bool is_whole = nn_rt_settings_partitioning() == NN_RT_PARTITIONING_OFF;
     bool is_covered = !is_whole;
 
-    for (uint32_t i = 0; is_covered && i < count_operations(planner); i++) {
-        bool is_taken = false;
-
-        for (uint32_t d = 0; d < planner->n_devices; d++)
-            is_taken = is_taken || (!is_last_resort(planner, d) &&
-                                    planner->devices[d].verdicts[i] == NNHAL_VERDICT_TAKEN);
-        is_covered = is_taken;
-    }
+    for (uint32_t i = 0; is_covered && i < count_operations(planner); i++)
+        is_covered = is_taken_by_others(planner, i) || find_control(planner, i);
     for (uint32_t d = 0; is_whole && d < planner->n_devices; d++)
-        is_covered = is_covered || (!is_last_resort(planner, d) && takes_all(planner, d));
+        is_covered = is_covered || (!planner->devices[d].is_last_resort && takes_all(planner, d));
     return is_covered;
 }
 
@@ -270,13 +277,13 @@ static uint64_t find_bound(const struct nn_rt_planner *planner)
     uint64_t bound_ns = UINT64_MAX;
 
     for (uint32_t d = 0; d < planner->n_devices; d++)
-        if (!is_last_resort(planner, d) && planner->launch_ns[d] < bound_ns)
+        if (!planner->devices[d].is_last_resort && planner->launch_ns[d] < bound_ns)
             bound_ns = planner->launch_ns[d];
     for (uint32_t i = 0; i < n; i++) {
         uint64_t least_ns = UINT64_MAX;
 
         for (uint32_t d = 0; d < planner->n_devices; d++)
-            if (!is_last_resort(planner, d) && may_take(planner, d, i) &&
+            if (!planner->devices[d].is_last_resort && may_take(planner, d, i) &&
                 planner->costs_ns[(size_t)d * n + i] < least_ns)
                 least_ns = planner->costs_ns[(size_t)d * n + i];
         bound_ns += least_ns == UINT64_MAX ? 0 : least_ns;
@@ -293,7 +300,7 @@ static uint32_t find_unasked(const struct nn_rt_planner *planner)
     for (uint32_t d = 0; d < planner->n_devices; d++) {
         if (planner->devices[d].verdicts[0] != NNHAL_VERDICT_UNASKED)
             continue;
-        if (is_last_resort(planner, d)) {
+        if (planner->devices[d].is_last_resort) {
             last = d;
             continue;
         }
@@ -307,8 +314,95 @@ static uint32_t find_unasked(const struct nn_rt_planner *planner)
 /* Whether one device is to compute it all, without an answer of those that were not asked. */
 static bool is_settled(const struct nn_rt_planner *planner, uint32_t d)
 {
-    return takes_all(planner, d) && !is_last_resort(planner, d) &&
+    return takes_all(planner, d) && !planner->devices[d].is_last_resort &&
            (planner->is_ordered || planner->whole_ns[d] <= find_bound(planner));
+}
+
+/* -- control flow ---------------------------------------------------------------------- */
+
+/* The plan of a branch, by the devices that are no last resort; adds to control what it costs.
+ * Returns: 0; why there is none; -ENOMEM. */
+static int plan_branch(struct nn_rt_planner *planner, struct nn_rt_model *branch,
+                       struct nn_rt_planner_control *control, uint64_t *most_ns)
+{
+    _cleanup_(nn_rt_plan_freep) struct nn_rt_plan *plan = NULL;
+    struct nn_rt_planner own = {
+        .finished = branch, .preference = planner->preference, .is_explicit = true};
+    ANeuralNetworksDevice **devices = nn_arena_new_n(&planner->arena, ANeuralNetworksDevice *,
+                                                     planner->n_devices);
+    struct nn_why why = {0};
+    uint32_t n = 0;
+    int r;
+
+    if (!devices)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t d = 0; d < planner->n_devices; d++)
+        if (!planner->devices[d].is_last_resort)
+            devices[n++] = planner->devices[d].device;
+    r = nn_rt_planner_init(&own, devices, n, &why);
+    if (!r)
+        r = nn_rt_planner_plan(&own, &why, &plan);
+    nn_rt_planner_done(&own);
+    if (r)
+        return r;
+    control->cost_ns += plan->expected_ns;
+    for (uint32_t i = 0; i < plan->n_parts; i++) {
+        if (plan->parts[i].compute_ns < *most_ns)
+            continue;
+        *most_ns = plan->parts[i].compute_ns;
+        for (uint32_t d = 0; d < planner->n_devices; d++)
+            if (planner->devices[d].device == plan->devices[plan->parts[i].device].device)
+                control->device = d;
+    }
+    return 0;
+}
+
+/* Returns: 0, also where the branches are not taken; -ENOMEM. */
+static int add_control(struct nn_rt_planner *planner, uint32_t number)
+{
+    const struct nn_rt_model_part *part = &planner->finished->part;
+    const struct nnhal_operation *operation = &part->graph.operations[number];
+    struct nn_rt_planner_control control = {.operation = number};
+    uint64_t most_ns = 0;
+    int r = 0;
+
+    for (uint32_t i = 0; !r && i < operation->n_inputs; i++) {
+        const struct nnhal_operand *operand = &part->graph.operands[operation->inputs[i]];
+
+        if (operand->lifetime == NNHAL_SUBGRAPH_VALUE)
+            r = plan_branch(planner, part->children[operand->location.offset], &control, &most_ns);
+    }
+    if (!r)
+        planner->controls[planner->n_controls++] = control;
+    return r < 0 ? r : 0;
+}
+
+/* When all devices but the last resort have been asked. */
+static int find_controls(struct nn_rt_planner *planner)
+{
+    const struct nnhal_operation *operations = planner->finished->model.main.operations;
+    int r = 0;
+
+    if (planner->controls || nn_rt_settings_partitioning() == NN_RT_PARTITIONING_OFF)
+        return 0;
+    planner->controls = nn_arena_new_n(&planner->arena, struct nn_rt_planner_control,
+                                       count_operations(planner));
+    if (!planner->controls)
+        return nn_error_origin(-ENOMEM);
+    for (uint32_t i = 0; !r && i < count_operations(planner); i++)
+        if ((operations[i].type == NNHAL_OP_IF || operations[i].type == NNHAL_OP_WHILE) &&
+            !is_taken_by_others(planner, i))
+            r = add_control(planner, i);
+    return r;
+}
+
+int nn_rt_planner_list_controls(struct nn_rt_planner *planner, struct nn_why *why)
+{
+    int r = 0;
+
+    for (uint32_t d = 0; !r && d < planner->n_devices; d++)
+        r = ask_device(planner, d, why);
+    return r ? r : find_controls(planner);
 }
 
 /* Returns: 0 with a device that computes it all, or n_devices: all were asked; and others. */
@@ -323,6 +417,10 @@ static int ask_devices(struct nn_rt_planner *planner, struct nn_why *why, uint32
     while (!r && *ret_whole == planner->n_devices) {
         uint32_t d = find_unasked(planner);
 
+        if (d == planner->n_devices || planner->devices[d].is_last_resort) {
+            r = find_controls(planner);
+            d = r ? planner->n_devices : find_unasked(planner);
+        }
         if (d == planner->n_devices)
             break;
         r = ask_device(planner, d, why);
@@ -346,22 +444,48 @@ static uint32_t find_cheapest_whole(const struct nn_rt_planner *planner)
     return best;
 }
 
-/* The costs that count for the partitioner: of what each device takes; with only, of that one. */
-static uint64_t *mask_costs(const struct nn_rt_planner *planner, uint32_t only,
+/* Whether a device computes an operation of this plan; only: the one that computes all of it. */
+static bool may_compute(const struct nn_rt_planner *planner, uint32_t d, uint32_t operation,
+                        uint32_t only)
+{
+    if (only < planner->n_devices)
+        return d == only && planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN;
+    return planner->devices[d].verdicts[operation] == NNHAL_VERDICT_TAKEN &&
+           !(planner->devices[d].is_last_resort && is_covered(planner));
+}
+
+/* The costs that count for the partitioner: of what each device takes, then of each control flow that
+ * the runtime runs itself, which counts as a device of its own: a part has one of them. */
+static uint64_t *mask_costs(const struct nn_rt_planner *planner, uint32_t only, uint32_t n_controls,
                             struct nn_arena *arena)
 {
     uint32_t n = count_operations(planner);
-    bool does_without = is_covered(planner);
-    uint64_t *costs = nn_arena_dup(arena, planner->costs_ns,
-                                   (size_t)planner->n_devices * n * sizeof(*costs));
+    uint64_t *costs = nn_arena_new_n(arena, uint64_t,
+                                     ((size_t)planner->n_devices + n_controls) * n);
 
     for (uint32_t d = 0; costs && d < planner->n_devices; d++)
         for (uint32_t i = 0; i < n; i++)
-            if (planner->devices[d].verdicts[i] != NNHAL_VERDICT_TAKEN ||
-                (does_without && is_last_resort(planner, d)) ||
-                (only < planner->n_devices && d != only))
-                costs[(size_t)d * n + i] = NN_RT_COST_NONE;
+            costs[(size_t)d * n + i] = may_compute(planner, d, i, only)
+                                           ? planner->costs_ns[(size_t)d * n + i]
+                                           : NN_RT_COST_NONE;
+    for (uint32_t c = 0; costs && c < n_controls; c++) {
+        uint64_t *own = costs + ((size_t)planner->n_devices + c) * n;
+
+        for (uint32_t i = 0; i < n; i++)
+            own[i] = planner->controls[c].operation == i ? planner->controls[c].cost_ns
+                                                         : NN_RT_COST_NONE;
+    }
     return costs;
+}
+
+/* An array per device with zeros for control flow, whose branches count calls and moves. */
+static uint64_t *extend(const uint64_t *per_device, size_t n, size_t n_more, struct nn_arena *arena)
+{
+    uint64_t *extended = nn_arena_new_n(arena, uint64_t, n + n_more);
+
+    if (extended)
+        memcpy(extended, per_device, n * sizeof(*extended));
+    return extended;
 }
 
 static int fail_unsupported(const struct nn_rt_planner *planner, uint32_t operation,
@@ -430,28 +554,47 @@ static int plan_new(const struct nn_rt_planner *planner, struct nn_rt_plan **ret
     return 0;
 }
 
+/* From the partitioner's devices to the plan's. */
+static void name_controls(const struct nn_rt_planner *planner, struct nn_rt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_parts; i++) {
+        struct nn_rt_plan_part *part = &plan->parts[i];
+
+        part->is_control = part->device >= planner->n_devices;
+        if (part->is_control)
+            part->device = planner->controls[part->device - planner->n_devices].device;
+    }
+}
+
 static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct nn_arena *scratch,
                      struct nn_why *why, struct nn_rt_plan *plan)
 {
+    uint32_t n_controls = only < planner->n_devices ? 0 : planner->n_controls;
+    uint32_t n_operands = planner->finished->model.main.n_operands;
     struct nn_rt_partition_problem problem = {
         .graph = &planner->finished->model.main,
-        .n_devices = planner->n_devices,
+        .n_devices = planner->n_devices + n_controls,
         .max_partitions = NN_RT_PLANNER_MAX_PARTS,
-        .costs_ns = mask_costs(planner, only, scratch),
-        .launch_ns = planner->launch_ns,
-        .move_ns = planner->move_ns,
+        .costs_ns = mask_costs(planner, only, n_controls, scratch),
+        .launch_ns = extend(planner->launch_ns, planner->n_devices, n_controls, scratch),
+        .move_ns = extend(planner->move_ns, (size_t)planner->n_devices * n_operands,
+                          (size_t)n_controls * n_operands, scratch),
         .is_merging = true,
     };
     struct nn_rt_partitioning partitioning;
     uint32_t operation = 0;
     int r;
 
-    if (!problem.costs_ns)
+    if (!problem.costs_ns || !problem.launch_ns || !problem.move_ns)
         return nn_error_origin(-ENOMEM);
     r = nn_rt_partition(&problem, scratch, &partitioning, &operation);
     if (r == NN_RT_PARTITION_E_UNSUPPORTED)
         return fail_unsupported(planner, operation, why);
-    return r ? r : nn_rt_plan_lay_out(plan, &problem, &partitioning);
+    if (!r)
+        r = nn_rt_plan_lay_out(plan, &problem, &partitioning);
+    if (!r)
+        name_controls(planner, plan);
+    return r;
 }
 
 int nn_rt_planner_plan(struct nn_rt_planner *planner, struct nn_why *why,
@@ -482,11 +625,26 @@ int nn_rt_planner_plan(struct nn_rt_planner *planner, struct nn_why *why,
     return 0;
 }
 
+static void refuse_control(struct nn_rt_planner *planner, uint32_t operation)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < planner->n_controls; i++)
+        if (planner->controls[i].operation != operation)
+            planner->controls[n++] = planner->controls[i];
+    planner->n_controls = n;
+}
+
 void nn_rt_planner_refuse(struct nn_rt_planner *planner, const struct nn_rt_plan_part *part, int r,
                           const struct nn_why *why)
 {
     struct nn_rt_plan_device *device = &planner->devices[part->device];
 
+    if (part->is_control) {
+        refuse_control(planner, part->operations[0]);
+        note_why(planner, device, r, why);
+        return;
+    }
     for (uint32_t i = 0; i < part->n_operations; i++)
         device->verdicts[part->operations[i]] = NNHAL_VERDICT_REFUSED;
     /* One that fails again and again is not tried with every subset. */

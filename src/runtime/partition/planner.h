@@ -12,6 +12,9 @@
  * would cost: where the application or the user did not name it, it is asked for what the
  * others leave, and computes nothing while they take everything.
  *
+ * An IF or WHILE that none of the others takes is run by the runtime itself
+ * (control-flow.h), if they take its branches among them: each branch has a plan of its own.
+ *
  * NNHAL_PARTITION=off: one device computes the whole model. For compilations without
  * a list of devices the user's (device-list.h): those that it names, and the first of
  * them that takes the whole model computes it. */
@@ -20,6 +23,13 @@
 
 #include "runtime/model/model.h"
 #include "runtime/partition/plan.h"
+
+/* IF or WHILE that no device takes, but whose branches devices take among them. */
+struct nn_rt_planner_control {
+    uint32_t operation;
+    uint32_t device; /* that has most of the work */
+    uint64_t cost_ns;
+};
 
 /* More parts than this start more often than they compute. */
 #define NN_RT_PLANNER_MAX_PARTS 16
@@ -37,6 +47,8 @@ struct nn_rt_planner {
     uint64_t *launch_ns;
     uint64_t *move_ns; /* [device * n_operands + operand] */
     struct nn_rt_value *known;
+    uint32_t n_controls;
+    struct nn_rt_planner_control *controls; /* NULL: not looked for yet */
     bool is_ordered; /* by the user: the first device that takes all computes it */
     int first;       /* what the first device failed with, other than for a lack of support */
     struct nn_why first_why;
@@ -53,6 +65,10 @@ void nn_rt_planner_done(struct nn_rt_planner *planner);
  * that was listed; the first failure of others, if they leave operations to no device; -ENOMEM. */
 int nn_rt_planner_plan(struct nn_rt_planner *planner, struct nn_why *why,
                        struct nn_rt_plan **ret_plan);
+
+/* nn_rt_planner_list_controls() - asks all devices, and sets controls, without a plan. Blocks for devices.
+ * Returns: 0; what a device answered that was listed; -ENOMEM. */
+int nn_rt_planner_list_controls(struct nn_rt_planner *planner, struct nn_why *why);
 
 /* nn_rt_planner_refuse() - a part's device failed to prepare it with r, and gets none of its
  * operations any more. */

@@ -276,6 +276,12 @@ static void run(const struct builder *b, ANeuralNetworksCompilation *compilation
 
 /* -- devices ---------------------------------------------------------------------------- */
 
+/* Whether no device takes control flow, so that the runtime runs it and branches are dealt. */
+static bool is_control_shared(uint32_t seed)
+{
+    return seed / 24 % 2;
+}
+
 /* Two or three of all, in any order. Each operation is dealt to one of them; some sets take others
  * as well, so that costs decide. */
 static uint32_t choose_devices(uint32_t seed, uint32_t numbers[N_DEVICES])
@@ -293,8 +299,9 @@ static uint32_t choose_devices(uint32_t seed, uint32_t numbers[N_DEVICES])
         numbers[j] = numbers[i];
         numbers[i] = number;
         length += (size_t)snprintf(rules + length, sizeof(rules) - length,
-                                   "%u:deal=%u,turn=%u,seed=%u,more=%u;", number, n, i, seed,
-                                   more[builder_random(&random) % 4]);
+                                   "%u:deal=%u,turn=%u,seed=%u,more=%u%s;", number, n, i, seed,
+                                   more[builder_random(&random) % 4],
+                                   is_control_shared(seed) ? ",not=IF+WHILE" : "");
     }
     split_rules("%s", rules);
     return n;

@@ -21,6 +21,7 @@
  *     relaxed=1       prepare() refuses models that are not relaxed
  *     lie=1           prepare() refuses what get_supported_operations() takes
  *     die=1           execute() ends the process
+ *     die-at=N        so does the N-th execute() in a process, alone
  *     meet=N          execute() waits until N are in it, and fails after 20 s alone; in one process,
  *                     which has the count in NN_TEST_MEETING, the address of a uint32_t
  *
@@ -201,12 +202,21 @@ static bool meet(uint32_t n_wanted)
     return false;
 }
 
+/* Whether this is the computation that ends the process. */
+static bool is_last(void)
+{
+    static uint32_t n_executed;
+
+    return is_value("die", "1") || __atomic_add_fetch(&n_executed, 1, __ATOMIC_RELAXED) ==
+                                       (uint32_t)find_number("die-at", 0);
+}
+
 static uint32_t partial_execute(void *prepared, struct nnhal_execution *execution)
 {
     uint32_t n_wanted = (uint32_t)find_number("meet", 0);
 
     rest(find_number("delay-us", 0));
-    if (is_value("die", "1"))
+    if (is_last())
         _exit(1);
     if (is_value("fail", "execute"))
         return partial_fail("told not to execute");

@@ -29,7 +29,7 @@ struct nnhal_tflite_description {
     const char *name;
     const char *type; /* "float32", "int8", ...: as in the file */
     uint32_t n_dimensions;
-    const uint32_t *dimensions; /* 0: open */
+    const uint32_t *dimensions; /* open ones as the file's shape has them, mostly 1 */
     float scale;                /* 0: not quantized */
     int32_t zero_point;
 

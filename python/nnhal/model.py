@@ -48,9 +48,9 @@ class Tensor:
     def quantize(self, numbers: Any) -> numpy.ndarray[Any, Any]:
         """Real numbers as this tensor takes them: rounded to nearest, even in the middle, and
         kept within dtype; only converted if it is not quantized. Raises ValueError (NaN)."""
-        reals = numpy.asarray(numbers, numpy.float64)
         if not self.scale:
-            return reals.astype(self.dtype)
+            return numpy.asarray(numbers).astype(self.dtype)
+        reals = numpy.asarray(numbers, numpy.float64)
         if numpy.isnan(reals).any():
             raise ValueError(f"NaN stands for no number of {self.name!r}, which is quantized")
         limits = numpy.iinfo(self.dtype)

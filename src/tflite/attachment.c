@@ -22,10 +22,10 @@ static int split(char *text, size_t n, struct tfl_lines *ret_lines)
 
     for (size_t i = 0; i < n; i++)
         n_lines += text[i] == '\n';
-    lines.lines = calloc(n_lines, sizeof(*lines.lines));
+    lines.lines = n_lines <= TFL_MAX_LINES ? calloc(n_lines, sizeof(*lines.lines)) : NULL;
     if (!lines.lines) {
         free(text);
-        return -ENOMEM;
+        return n_lines > TFL_MAX_LINES ? -EFBIG : -ENOMEM;
     }
     for (char *line = text, *end; line < text + n; line = end + 1) {
         end = memchr(line, '\n', (size_t)(text + n - line));

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TFL_MAX_ATTACHMENT_BYTES = 4 << 20 };
+enum { TFL_MAX_ATTACHMENT_BYTES = 4 << 20, TFL_MAX_LINES = 1 << 16 };
 
 /* The lines of a text; line ends (\n, \r\n) are not in them. */
 struct tfl_lines {
@@ -19,7 +19,7 @@ struct tfl_lines {
 };
 
 /* tfl_attachment_read() - the lines of the attachment called name, of a file of n_bytes at bytes.
- * Returns: 0; -ENOENT without such a file or archive; -EFBIG above TFL_MAX_ATTACHMENT_BYTES; -EBADMSG
+ * Returns: 0; -ENOENT without such a file or archive; -EFBIG above TFL_MAX_ATTACHMENT_BYTES or TFL_MAX_LINES; -EBADMSG
  * if the archive is damaged; -ENOMEM. */
 int tfl_attachment_read(const uint8_t *bytes, size_t n_bytes, const char *name,
                         struct tfl_lines *ret_lines);

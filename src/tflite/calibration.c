@@ -98,7 +98,7 @@ double tfl_calibration_apply(const struct tfl_calibration *calibration, uint32_t
     if (class_index >= calibration->n)
         return calibration->default_score;
     sigmoid = &calibration->sigmoids[class_index];
-    if (!sigmoid->is_given || (sigmoid->has_min_score && !(score > sigmoid->min_score)))
+    if (!sigmoid->is_given || (sigmoid->has_min_score && score < sigmoid->min_score))
         return calibration->default_score;
     return sigmoid->scale /
            (1 + exp(-(sigmoid->slope * transform(calibration->transformation, score) +

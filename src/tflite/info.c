@@ -30,8 +30,12 @@ struct nnhal_tflite_info {
     struct tfl_notes notes;
     struct nnhal_tflite_origin origin;
     struct port *inputs, *outputs;
+    uint32_t n_attached;
     char complaint[256]; /* "": none */
 };
+
+/* A small file may name one that is large unpacked, or a long list, any number of times. */
+enum { MAX_ATTACHMENTS = 16, MAX_CHANNELS = 4096 };
 
 /* The first thing that is wrong with the metadata is kept. */
 __attribute__((__format__(__printf__, 2, 3))) static void complain(struct nnhal_tflite_info *info,
@@ -70,13 +74,21 @@ static void describe_tensor(const struct tfl_tensor *from, struct nnhal_tflite_d
 
 static void attach_lines(struct nnhal_tflite_info *info, const char *name, struct tfl_lines *lines)
 {
-    int r = name ? tfl_attachment_read(info->file.bytes, info->file.n_bytes, name, lines) : 0;
+    int r;
 
+    if (!name)
+        return;
+    if (info->n_attached == MAX_ATTACHMENTS) {
+        complain(info, "its metadata name more than %d files", MAX_ATTACHMENTS);
+        return;
+    }
+    info->n_attached++;
+    r = tfl_attachment_read(info->file.bytes, info->file.n_bytes, name, lines);
     if (r == -ENOENT)
         complain(info, "the file \"%s\" that its metadata name is missing", name);
     else if (r == -EFBIG)
-        complain(info, "the file \"%s\" in it is larger than %d bytes", name,
-                 TFL_MAX_ATTACHMENT_BYTES);
+        complain(info, "the file \"%s\" in it is larger than %d bytes or %d lines", name,
+                 TFL_MAX_ATTACHMENT_BYTES, TFL_MAX_LINES);
     else if (r < 0)
         complain(info, "the file \"%s\" in it cannot be read: %s", name,
                  r == -ENOMEM ? "out of memory" : "the archive is damaged");
@@ -101,8 +113,12 @@ static void attach_norm(struct nnhal_tflite_info *info, const struct tfl_note *n
                         struct port *port)
 {
     uint32_t n = note->n_means > note->n_deviations ? note->n_means : note->n_deviations;
-    float *values = n ? calloc(n, 2 * sizeof(*values)) : NULL;
+    float *values;
 
+    if (n > MAX_CHANNELS)
+        complain(info, "its normalization of \"%s\" is for more than %d channels",
+                 port->description.name, MAX_CHANNELS);
+    values = n && n <= MAX_CHANNELS ? calloc(n, 2 * sizeof(*values)) : NULL;
     port->deviations = values;
     if (!values)
         return;

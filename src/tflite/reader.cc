@@ -363,6 +363,7 @@ bool read_levels(const fb::SparsityParameters *from, struct tfl_file *file, uint
                  struct tfl_sparse *to)
 {
     uint32_t block_sizes[TFL_MAX_RANK] = {};
+    uint32_t seen[2] = {}; /* dimensions, as themselves and as blocks */
     bool is_block[TFL_MAX_LEVELS];
 
     if (!from->traversal_order() || !from->dim_metadata() ||
@@ -375,8 +376,9 @@ bool read_levels(const fb::SparsityParameters *from, struct tfl_file *file, uint
 
         if (!find_dimension(from, n_dimensions, i, &level->dimension, &is_block[i]) ||
             !read_level(from->dim_metadata()->Get(i), file, level) ||
-            (is_block[i] && level->is_sparse))
+            (is_block[i] && level->is_sparse) || (seen[is_block[i]] >> level->dimension & 1))
             return false;
+        seen[is_block[i]] |= 1U << level->dimension;
         if (is_block[i])
             block_sizes[level->dimension] = level->size;
     }
@@ -608,7 +610,7 @@ const uint8_t *tfl_file_metadata(const struct tfl_file *file, size_t *ret_n_byte
     for (uint32_t i = 0; model->metadata() && i < model->metadata()->size(); i++) {
         const fb::Metadata *entry = model->metadata()->Get(i);
 
-        if (!entry->name() || entry->name()->str() != "TFLITE_METADATA" ||
+        if (!entry->name() || strcmp(entry->name()->c_str(), "TFLITE_METADATA") != 0 ||
             entry->buffer() >= model->buffers()->size() ||
             !model->buffers()->Get(entry->buffer())->data())
             continue;

@@ -104,8 +104,17 @@ def main(flatc, model_schema, metadata_schema, folder):
     maker.write("described", metadata, FILES)
     maker.write("described-without-files", metadata, {})
     maker.write("described-bad-line", metadata, dict(FILES, **{"calibration.csv": "1,2\n"}))
+    maker.write("described-many-lines", metadata, dict(FILES, **{"labels.txt": "\n" * (1 << 17)}))
     maker.write("described-large", metadata, dict(FILES, **{"labels.txt": "x\n" * (5 << 20)}))
     maker.write("described-damaged", metadata[:40] + bytes(len(metadata) - 40), FILES)
+    bad_name = json.loads(json.dumps(METADATA).replace("labels.txt", "labels \\u001b]0;"))
+    bad_name["name"] = "caf\u00e9 \u0085 X"
+    content = maker.compiled("metadata", bad_name).replace(b" X", b" \xff")
+    maker.write("described-bad-name", content, FILES)
+    many = json.loads(json.dumps(METADATA))
+    many["subgraph_metadata"][0]["input_tensor_metadata"][0]["process_units"][0]["options"][
+        "mean"] = [1] * 5000
+    maker.write("described-many-channels", maker.compiled("metadata", many), FILES)
     bad_norm = json.loads(json.dumps(METADATA))
     bad_norm["subgraph_metadata"][0]["input_tensor_metadata"][0]["process_units"][0]["options"][
         "std"] = [4, 0, 4]

@@ -104,7 +104,9 @@ TEST(scores_are_calibrated_by_class)
 
     /* x = 0.5: the logarithms cancel, 1 / (1 + e) is left. */
     ck_assert_double_eq_tol(nnhal_tflite_info_score(info, 0, 0, 0.5), 0.2689414, 1e-6);
-    ck_assert_double_eq_tol(nnhal_tflite_info_score(info, 0, 0, 0.25), 0.125, 1e-9);
+    ck_assert_double_eq_tol(nnhal_tflite_info_score(info, 0, 0, 0.2), 0.125, 1e-9);
+    /* x = 0.25, the minimum: 1 / (1 + e^(1 + 2 log 3)) */
+    ck_assert_double_eq_tol(nnhal_tflite_info_score(info, 0, 0, 0.25), 0.0392703, 1e-6);
     ck_assert_double_eq_tol(nnhal_tflite_info_score(info, 0, 1, 0.5), 0.125, 1e-9);
     /* slope 1, offset 0: the logistic of its inverse, halved. */
     ck_assert_double_eq_tol(nnhal_tflite_info_score(info, 0, 2, 0.7), 0.35, 1e-9);
@@ -127,6 +129,12 @@ TEST(what_is_spoilt_is_told_and_the_rest_stands)
     ck_assert_double_eq(nnhal_tflite_info_score(info, 0, 0, 0.5), 0.5);
     nnhal_tflite_info_free(info);
     info = read_spoilt("described-large", "larger than");
+    nnhal_tflite_info_free(info);
+    info = read_spoilt("described-many-lines", "65536 lines");
+    ck_assert_uint_eq(nnhal_tflite_info_output(info, 0)->n_labels, 0);
+    nnhal_tflite_info_free(info);
+    info = read_spoilt("described-many-channels", "4096 channels");
+    ck_assert_uint_eq(nnhal_tflite_info_input(info, 0)->n_means, 0);
     nnhal_tflite_info_free(info);
     info = read_spoilt("described-damaged", "damaged");
     ck_assert_str_eq(nnhal_tflite_info_origin(info)->name, "");

@@ -134,6 +134,11 @@ def info_tells_what_is_in_a_model():
                  "3 labels: night, day", "1 MEAN"):
         expect(text in done.stdout, f"{text!r} is not in {done.stdout}")
     expect("\x1b" not in done.stdout, "a label steers the terminal")
+    done = nnhal("info", made / "described-bad-name.tflite")
+    expect(done.returncode == 0 and "labels ?]0;" in done.stderr and "\x1b" not in done.stderr, done)
+    expect("caf\u00e9 ?? ?" in done.stdout, done.stdout)
+    said = json.loads(nnhal("info", made / "described-bad-name.tflite", "--json").stdout)
+    expect(said["name"] == "caf\u00e9 ?? ?", said["name"])
     said = json.loads(nnhal("info", made / "described.tflite", "--json").stdout)
     expect(said["outputs"][0]["labels"][:2] == ["night", "day"] and
            said["operations"] == {"MEAN": 1} and said["license"] == "Apache-2.0", said)

@@ -2,6 +2,7 @@
 /* cmd-info.c - nnhal info: what a .tflite file says of itself */
 #include "labels.h"
 #include "options.h"
+#include "text.h"
 #include "tool.h"
 
 #include <nnhal/tflite-info.h>
@@ -46,19 +47,12 @@ static uint32_t count_kinds(const struct nnhal_tflite_info *info, struct kind **
     return n;
 }
 
-/* Texts of a file come from strangers. */
-static void print_plain(const char *text)
-{
-    for (; *text; text++)
-        putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
-}
-
 static void print_text(const char *before, const char *text, const char *behind)
 {
     if (!*text)
         return;
     fputs(before, stdout);
-    print_plain(text);
+    text_print(text);
     fputs(behind, stdout);
 }
 
@@ -82,10 +76,10 @@ static void print_labels(const struct nnhal_tflite_info *info, uint32_t output, 
 static void print_tensor(const struct nnhal_tflite_description *tensor, uint32_t index)
 {
     printf("  %u ", index);
-    print_plain(*tensor->name ? tensor->name : "(without a name)");
+    text_print(*tensor->name ? tensor->name : "(without a name)");
     printf(": %s [", tensor->type);
     for (uint32_t k = 0; k < tensor->n_dimensions; k++)
-        printf(tensor->dimensions[k] ? "%s%u" : "%s?", k ? ", " : "", tensor->dimensions[k]);
+        printf("%s%u", k ? ", " : "", tensor->dimensions[k]);
     printf("]");
     if (tensor->scale > 0)
         printf(", scale %g, zero point %d", (double)tensor->scale, tensor->zero_point);
@@ -126,7 +120,7 @@ static void print_info(const struct nnhal_tflite_info *info, const char *path)
     n = count_kinds(info, &kinds);
     for (uint32_t i = 0; i < n; i++) {
         printf("  %4u ", kinds[i].n);
-        print_plain(kinds[i].name);
+        text_print(kinds[i].name);
         putchar('\n');
     }
     free(kinds);
@@ -136,7 +130,7 @@ static cJSON *tensor_to_json(const struct nnhal_tflite_description *tensor)
 {
     cJSON *entry = cJSON_CreateObject(), *dimensions = cJSON_CreateArray();
 
-    cJSON_AddStringToObject(entry, "name", tensor->name);
+    text_add_to_json(entry, "name", tensor->name);
     cJSON_AddStringToObject(entry, "type", tensor->type);
     for (uint32_t k = 0; k < tensor->n_dimensions; k++)
         cJSON_AddItemToArray(dimensions, cJSON_CreateNumber(tensor->dimensions[k]));
@@ -146,18 +140,36 @@ static cJSON *tensor_to_json(const struct nnhal_tflite_description *tensor)
         cJSON_AddNumberToObject(entry, "zero_point", tensor->zero_point);
     }
     if (*tensor->title)
-        cJSON_AddStringToObject(entry, "title", tensor->title);
+        text_add_to_json(entry, "title", tensor->title);
     if (*tensor->text)
-        cJSON_AddStringToObject(entry, "text", tensor->text);
+        text_add_to_json(entry, "text", tensor->text);
     if (tensor->n_means) {
         cJSON_AddItemToObject(entry, "mean",
                               cJSON_CreateFloatArray(tensor->means, (int)tensor->n_means));
         cJSON_AddItemToObject(entry, "deviation",
                               cJSON_CreateFloatArray(tensor->deviations, (int)tensor->n_means));
     }
+    return entry;
+}
+
+static cJSON *labels_to_json(const struct nnhal_tflite_info *info, uint32_t output)
+{
+    const struct labels labels = {.info = info};
+    cJSON *list = cJSON_CreateArray();
+    char text[LABEL_BYTES];
+
+    for (uint32_t i = 0; i < nnhal_tflite_info_output(info, output)->n_labels; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(labels_name(&labels, output, i, text)));
+    return list;
+}
+
+static cJSON *output_to_json(const struct nnhal_tflite_info *info, uint32_t output)
+{
+    const struct nnhal_tflite_description *tensor = nnhal_tflite_info_output(info, output);
+    cJSON *entry = tensor_to_json(tensor);
+
     if (tensor->n_labels)
-        cJSON_AddItemToObject(entry, "labels",
-                              cJSON_CreateStringArray(tensor->labels, (int)tensor->n_labels));
+        cJSON_AddItemToObject(entry, "labels", labels_to_json(info, output));
     return entry;
 }
 
@@ -170,18 +182,23 @@ static cJSON *info_to_json(const struct nnhal_tflite_info *info, const char *pat
     uint32_t n;
 
     cJSON_AddStringToObject(root, "model", path);
-    cJSON_AddStringToObject(root, "name", origin->name);
-    cJSON_AddStringToObject(root, "text", origin->text);
-    cJSON_AddStringToObject(root, "version", origin->version);
-    cJSON_AddStringToObject(root, "author", origin->author);
-    cJSON_AddStringToObject(root, "license", origin->license);
+    text_add_to_json(root, "name", origin->name);
+    text_add_to_json(root, "text", origin->text);
+    text_add_to_json(root, "version", origin->version);
+    text_add_to_json(root, "author", origin->author);
+    text_add_to_json(root, "license", origin->license);
     for (uint32_t i = 0; i < nnhal_tflite_info_n_inputs(info); i++)
         cJSON_AddItemToArray(inputs, tensor_to_json(nnhal_tflite_info_input(info, i)));
     for (uint32_t i = 0; i < nnhal_tflite_info_n_outputs(info); i++)
-        cJSON_AddItemToArray(outputs, tensor_to_json(nnhal_tflite_info_output(info, i)));
+        cJSON_AddItemToArray(outputs, output_to_json(info, i));
     n = count_kinds(info, &kinds);
-    for (uint32_t i = 0; i < n; i++)
-        cJSON_AddNumberToObject(operations, kinds[i].name, kinds[i].n);
+    for (uint32_t i = 0; i < n; i++) {
+        char *name = strdup(kinds[i].name);
+
+        if (name)
+            cJSON_AddNumberToObject(operations, text_make_plain(name), kinds[i].n);
+        free(name);
+    }
     free(kinds);
     cJSON_AddItemToObject(root, "inputs", inputs);
     cJSON_AddItemToObject(root, "outputs", outputs);
@@ -212,8 +229,7 @@ int cmd_info(int argc, char **argv)
         return status < 0 ? TOOL_OK : status;
     if (nnhal_tflite_info_read(argv[optind], &info, message, sizeof(message)) < 0)
         return tool_error(TOOL_BAD_FILE, "%s: %s", argv[optind], message);
-    if (nnhal_tflite_info_complaint(info))
-        tool_error(TOOL_OK, "%s: %s", argv[optind], nnhal_tflite_info_complaint(info));
+    tool_complain(info, argv[optind]);
     if (is_json)
         print_json(info, argv[optind]);
     else

@@ -279,8 +279,7 @@ static int run_described(struct run_options *o, struct result_options *shown)
 
     if (nnhal_tflite_info_read(o->session.model, &info, message, sizeof(message)) < 0)
         return tool_error(TOOL_BAD_FILE, "%s: %s", o->session.model, message);
-    if (nnhal_tflite_info_complaint(info))
-        tool_error(TOOL_OK, "%s: %s", o->session.model, nnhal_tflite_info_complaint(info));
+    tool_complain(info, o->session.model);
     shown->labels.info = info;
     status = run_model(o, shown);
     nnhal_tflite_info_free(info);

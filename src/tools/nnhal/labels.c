@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "labels.h"
 
+#include "text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +69,5 @@ const char *labels_name(const struct labels *labels, uint32_t output, size_t cla
         return text;
     }
     snprintf(text, LABEL_BYTES, "%s", name);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
-    return text;
+    return text_make_plain(text);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nnhal.c - the nnhal program: finds the command and runs it */
+#include "text.h"
 #include "tool.h"
 
 #include <android/NeuralNetworks.h>
 #include <nnhal/ext.h>
+#include <nnhal/tflite-info.h>
 #include <nnhal/version.h>
 
 #include <errno.h>
@@ -45,6 +47,16 @@ int tool_error(int status, const char *format, ...)
     va_end(args);
     fputc('\n', stderr);
     return status;
+}
+
+void tool_complain(const struct nnhal_tflite_info *info, const char *path)
+{
+    const char *complaint = nnhal_tflite_info_complaint(info);
+    char *plain = complaint ? strdup(complaint) : NULL;
+
+    if (plain)
+        tool_error(TOOL_OK, "%s: %s", path, text_make_plain(plain));
+    free(plain);
 }
 
 /* The library's first call looks at the variables. */

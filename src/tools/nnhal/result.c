@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "result.h"
 
+#include "text.h"
+
 #include <cjson/cJSON.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +157,8 @@ static void find_detections(const struct session *session, struct detections *re
 
         if (!ret_found->values[i])
             n_values = 0;
+        if (i == 0)
+            n_values /= 4;
         if (i == 3)
             n_values = n_values ? count_of(ret_found->values[3][0]) : 0;
         n = n < n_values ? n : n_values;
@@ -191,7 +196,9 @@ static void print_numbers(const struct session *session)
         double *values;
         size_t n = session_values(session, i, &values);
 
-        printf("  output %u, %s [", i, nnhal_tflite_output(session->net, i)->name);
+        printf("  output %u, ", i);
+        text_print(nnhal_tflite_output(session->net, i)->name);
+        printf(" [");
         for (uint32_t k = 0; k < output->n_dimensions; k++)
             printf("%s%u", k ? ", " : "", output->dimensions[k]);
         printf("]:");
@@ -215,13 +222,20 @@ void result_print(const struct session *session, const struct result_options *op
         print_numbers(session);
 }
 
-/* The digits that tell a float32 from its neighbors; JSON has no word for what is no number. */
+static const double MOST_EXACT = 9007199254740992; /* 2^53: every integer below is a double */
+
+/* An integer as it is, else the digits that tell a float32 from its neighbors; JSON has no word for
+ * what is no number. */
 static cJSON *value_to_json(double value)
 {
     char text[32];
 
-    if (!(value >= -3.5e38 && value <= 3.5e38))
+    if (isnan(value) || isinf(value))
         return cJSON_CreateNull();
+    if (value == trunc(value) && fabs(value) < MOST_EXACT) {
+        snprintf(text, sizeof(text), "%.0f", value);
+        return cJSON_CreateRaw(text);
+    }
     for (int digits = 6; digits <= 9; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtof(text, NULL) == (float)value)
@@ -298,7 +312,7 @@ static cJSON *output_to_json(const struct session *session, const struct result_
 
     for (uint32_t k = 0; k < session->outputs[index].n_dimensions; k++)
         cJSON_AddItemToArray(dimensions, cJSON_CreateNumber(session->outputs[index].dimensions[k]));
-    cJSON_AddStringToObject(entry, "name", nnhal_tflite_output(session->net, index)->name);
+    text_add_to_json(entry, "name", nnhal_tflite_output(session->net, index)->name);
     cJSON_AddItemToObject(entry, "dimensions", dimensions);
     cJSON_AddNumberToObject(entry, "n_values", (double)n);
     if (values && (options->all_values || n <= MAX_JSON_VALUES))

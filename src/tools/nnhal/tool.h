@@ -30,6 +30,10 @@ int cmd_bench(int argc, char **argv);
 /* tool_error() - one line on standard error: "nnhal COMMAND: text". Returns status. */
 int tool_error(int status, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 
+/* tool_complain() - a complaint of the model's metadata, if there is one, on standard error. */
+struct nnhal_tflite_info;
+void tool_complain(const struct nnhal_tflite_info *info, const char *path);
+
 /* tool_name - the command that runs, for tool_error(). */
 extern const char *tool_name;
 

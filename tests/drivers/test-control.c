@@ -415,6 +415,65 @@ TEST(the_reference_computes_no_loop_that_devices_share)
 }
 TEST_END
 
+/* Not prepared whole on the one device that there is, which takes no IF. */
+TEST(one_device_computes_what_is_nested)
+{
+    ANeuralNetworksCompilation *compilation = NULL;
+    struct trial trial = usual;
+    struct split_models models;
+    struct builder b;
+
+    setenv("NNHAL_DEVICES", "partial-0", 1);
+    builder_init(&b, 1);
+    make_nested(&b);
+    split_rules("0:only=TANH+ADD+LESS+ABS+LOGICAL_NOT");
+    split_models_init(&models, &b, false);
+    OK(ANeuralNetworksCompilation_create(models.graphs[0], &compilation));
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    run(&b, compilation, &trial);
+    OK(trial.result);
+    ck_assert_uint_eq(count_computed("nnapi-reference"), 0);
+    /* A body is more than one computation: what stands beside the IF, and a branch. */
+    ck_assert_uint_ge(count_computed("partial-0"), ROUNDS + 1 + 2 * ROUNDS);
+    ANeuralNetworksCompilation_free(compilation);
+    split_models_done(&models);
+    builder_done(&b);
+}
+TEST_END
+
+TEST(a_condition_that_was_never_written_is_not_false)
+{
+    ANeuralNetworksMemoryDesc *desc = NULL;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution = NULL;
+    ANeuralNetworksMemory *memory = NULL;
+    struct trial trial = usual;
+    struct split_models models;
+    struct builder b;
+
+    builder_init(&b, 1);
+    make_if(&b);
+    split_rules(SHARED);
+    split_models_init(&models, &b, false);
+    compilation = split_compile(models.graphs[0], 2);
+    OK(ANeuralNetworksMemoryDesc_create(&desc));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 1, 1));
+    OK(ANeuralNetworksMemoryDesc_finish(desc));
+    OK(ANeuralNetworksMemory_createFromDesc(desc, &memory));
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInput(execution, 0, NULL, trial.in, sizeof(trial.in)));
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, memory, 0, 0));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, trial.out, N * sizeof(float)));
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), ANEURALNETWORKS_OP_FAILED);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksMemory_free(memory);
+    ANeuralNetworksMemoryDesc_free(desc);
+    ANeuralNetworksCompilation_free(compilation);
+    split_models_done(&models);
+    builder_done(&b);
+}
+TEST_END
+
 TEST(nothing_is_shared_if_the_user_says_so)
 {
     const ANeuralNetworksDevice *devices[2];
@@ -489,6 +548,7 @@ CHECK_MAIN("control", a_branch_is_computed_by_the_device_that_takes_it,
            what_a_loop_carries_grows, an_output_that_is_too_small_is_told_of,
            an_endless_loop_ends_with_its_timeout, a_loop_is_computed_again_with_other_numbers,
            what_devices_share_is_promised_and_nothing_else,
-           the_reference_computes_no_loop_that_devices_share, nothing_is_shared_if_the_user_says_so,
+           the_reference_computes_no_loop_that_devices_share, one_device_computes_what_is_nested,
+           a_condition_that_was_never_written_is_not_false, nothing_is_shared_if_the_user_says_so,
            a_device_that_dies_in_round_three_is_asked_again,
            without_recovery_a_death_in_round_three_is_told_of)

@@ -48,6 +48,7 @@ struct ANeuralNetworksCompilation {
     enum nn_rt_compilation_state state;
     bool is_explicit; /* the application listed the devices */
     bool is_part;     /* of another compilation's plan, which has asked the device */
+    bool is_branch;   /* a part that is a branch of control flow: planned like a whole */
     uint32_t n_devices;
     ANeuralNetworksDevice **devices;
     struct nn_rt_model *finished;

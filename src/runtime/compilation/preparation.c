@@ -143,8 +143,10 @@ static int prepare_branch(ANeuralNetworksCompilation *control, const struct nn_r
     if (!r)
         r = nn_rt_compilation_new_part(control, model, devices, n, token.bytes, &branch);
     free(devices);
-    if (!r)
-        r = nn_rt_compilation_finish(branch, why);
+    if (r)
+        return r;
+    branch->is_branch = true;
+    r = nn_rt_compilation_finish(branch, why);
     if (r)
         return r;
     if (branch->stage < control->stage)
@@ -284,13 +286,14 @@ static int prepare_chosen(ANeuralNetworksCompilation *compilation, struct nn_why
     struct nn_rt_planner planner = {
         .finished = compilation->finished,
         .preference = compilation->preference,
-        .is_explicit = compilation->is_explicit || compilation->is_part, /* a branch has a list */
+        .is_explicit = compilation->is_explicit,
     };
     int r = compilation->is_explicit || compilation->is_part ? 0 : nn_rt_registry_check_mode(why);
 
     if (r)
         return r;
-    if (compilation->n_devices == 1 && (compilation->is_explicit || compilation->is_part))
+    if (compilation->n_devices == 1 && !compilation->is_branch &&
+        (compilation->is_explicit || compilation->is_part))
         return prepare_whole(compilation, compilation->devices[0], why);
     r = nn_rt_planner_init(&planner, compilation->devices, compilation->n_devices, why);
     if (!r)

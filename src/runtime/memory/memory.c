@@ -167,8 +167,11 @@ int nn_rt_memory_read(const ANeuralNetworksMemory *memory, uint64_t offset, void
         return r;
     if (!nn_range_fits(offset, n_bytes, nn_region_size(region)))
         return nn_fail(why, ANEURALNETWORKS_UNMAPPABLE, "the memory is smaller than it was");
+    r = nn_region_begin_access(region, false);
+    if (r)
+        return nn_error_trace(r);
     memcpy(ret_bytes, (const uint8_t *)nn_region_data(region) + offset, n_bytes);
-    return 0;
+    return nn_error_trace(nn_region_end_access(region, false));
 }
 
 uint8_t *nn_rt_memory_data(const ANeuralNetworksMemory *memory)
@@ -285,16 +288,18 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
 
 bool nn_rt_memory_is_exposed(ANeuralNetworksMemory *memory)
 {
-    bool is_exposed = false;
+    bool is_exposed;
 
     pthread_mutex_lock(&memory->lock);
+    is_exposed = memory->was_exposed;
     for (struct nn_rt_memory_import *import = memory->imports; import; import = import->next)
         is_exposed |= !nn_rt_session_is_alive(import->session);
     pthread_mutex_unlock(&memory->lock);
     return is_exposed;
 }
 
-/* Drops imports into sessions that ended: each holds a socket. */
+/* Drops imports into sessions that ended, each of which holds a socket. A process that was given up may
+ * write all the same. */
 static void forget_dead(ANeuralNetworksMemory *memory)
 {
     struct nn_rt_memory_import **link = &memory->imports;
@@ -307,6 +312,7 @@ static void forget_dead(ANeuralNetworksMemory *memory)
             continue;
         }
         *link = import->next;
+        memory->was_exposed = true;
         import_free(import);
     }
 }

@@ -35,6 +35,7 @@ struct ANeuralNetworksMemory {
     struct nn_rt_domain *(*free_domain)(struct nn_rt_domain *domain); /* NULL without one */
     pthread_mutex_t lock;                                             /* of imports */
     struct nn_rt_memory_import *imports;
+    bool was_exposed; /* to a session that ended, and is no longer among them */
 };
 
 /* nn_rt_memory_from_fd() - duplicates fd. Returns: 0, OP_FAILED, -ENOMEM. */

@@ -425,5 +425,8 @@ int nn_rt_branches_call(struct nn_rt_branches *branches, uint32_t branch, enum n
             return widened;
         r = attempt(&call, calls, why, &again);
     }
+    if (r && again) /* of no output of the application's */
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                       "a value within control flow has no room that is large enough");
     return r;
 }

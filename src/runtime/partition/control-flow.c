@@ -54,6 +54,9 @@ static int set_shape(const struct nn_rt_branches *branches, uint32_t output,
     struct nn_rt_execution_shape *shape = &branches->whole->shapes[output];
     uint64_t n_bytes = 0;
 
+    if (nn_rt_argument_is_opaque(argument)) /* the reference computes it */
+        return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                       "output %u, a picture, cannot be that of a loop that devices share", output);
     if (known->state != NN_RT_VALUE_EXACT ||
         !nn_dims_merge(argument->n_dims, argument->dims, known->n_dims, known->dims, &shape->n_dims,
                        shape->dims) ||
@@ -90,7 +93,7 @@ static int write_memory(const struct nn_rt_argument *from, const struct nn_rt_ar
                         struct nn_why *why)
 {
     _cleanup_(nn_region_unrefp) struct nn_region *region = NULL;
-    int r = nn_rt_memory_map(to->memory, why, &region);
+    int r = nn_rt_memory_map(to->memory, why, &region), end;
 
     if (r)
         return r;
@@ -103,8 +106,8 @@ static int write_memory(const struct nn_rt_argument *from, const struct nn_rt_ar
         return nn_error_trace(r);
     r = nn_rt_memory_read(from->memory, from->offset,
                           (uint8_t *)nn_region_data(region) + to->offset, from->length, why);
-    nn_region_end_access(region, true);
-    return r;
+    end = nn_region_end_access(region, true);
+    return r ? r : nn_error_trace(end);
 }
 
 /* A loop that ran no body may end where it began: in a memory of the application. */
@@ -229,8 +232,10 @@ int nn_rt_control_flow_compute(ANeuralNetworksExecution *execution,
                                const struct nn_rt_steps_calls *calls, uint64_t deadline_ns,
                                struct nn_why *why)
 {
-    int r = execution->branches ? 0 : branches_new(execution);
+    int r = nn_rt_execution_check_inputs(execution, why);
 
+    if (!r && !execution->branches)
+        r = branches_new(execution);
     if (!r)
         r = nn_rt_branches_begin(execution->branches);
     if (r)

@@ -41,7 +41,8 @@ void nn_rt_place_argument_describe(struct nn_rt_argument *argument, const struct
 {
     argument->padding = 0;
     set_dims(argument, value);
-    nn_rt_value_bytes(value, type, &argument->length);
+    if (!nn_rt_argument_is_opaque(argument)) /* which is used as a whole: 0 */
+        nn_rt_value_bytes(value, type, &argument->length);
 }
 
 struct nn_rt_argument nn_rt_place_read(const struct nn_rt_place *place,

@@ -327,7 +327,7 @@ static int plan_branch(struct nn_rt_planner *planner, struct nn_rt_model *branch
 {
     _cleanup_(nn_rt_plan_freep) struct nn_rt_plan *plan = NULL;
     struct nn_rt_planner own = {
-        .finished = branch, .preference = planner->preference, .is_explicit = true};
+        .finished = branch, .preference = planner->preference, .is_explicit = planner->is_explicit};
     ANeuralNetworksDevice **devices = nn_arena_new_n(&planner->arena, ANeuralNetworksDevice *,
                                                      planner->n_devices);
     struct nn_why why = {0};
@@ -647,6 +647,8 @@ void nn_rt_planner_refuse(struct nn_rt_planner *planner, const struct nn_rt_plan
     }
     for (uint32_t i = 0; i < part->n_operations; i++)
         device->verdicts[part->operations[i]] = NNHAL_VERDICT_REFUSED;
+    planner->controls = NULL; /* others may share what this device took */
+    planner->n_controls = 0;
     /* One that fails again and again is not tried with every subset. */
     if (++device->n_refusals == MAX_REFUSALS)
         memset(device->verdicts, NNHAL_VERDICT_REFUSED, count_operations(planner));

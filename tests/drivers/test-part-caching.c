@@ -45,6 +45,7 @@ static uint32_t compile_in(const char *folder, const struct setting *setting)
     const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {setting->token};
     struct nnhal_cache_info info = {.size = sizeof(info)};
     ANeuralNetworksCompilation *compilation = NULL;
+    ANeuralNetworksModel *model = make_model(setting->n);
     const ANeuralNetworksDevice *devices[2];
     char names[2][16];
 
@@ -53,14 +54,15 @@ static uint32_t compile_in(const char *folder, const struct setting *setting)
     snprintf(names[1], sizeof(names[1]), "partial-%u", setting->second);
     for (int i = 0; i < 2; i++)
         devices[i] = split_device(names[i]);
-    OK(ANeuralNetworksCompilation_createForDevices(make_model(setting->n), devices, 2,
-                                                   &compilation));
+    OK(ANeuralNetworksCompilation_createForDevices(model, devices, 2, &compilation));
     OK(ANeuralNetworksCompilation_setPreference(compilation, setting->preference));
     OK(ANeuralNetworksCompilation_setPriority(compilation, setting->priority));
     OK(ANeuralNetworksCompilation_setCaching(compilation, folder, token));
     OK(ANeuralNetworksCompilation_finish(compilation));
     ck_assert_uint_eq(split_count_parts(compilation), 2);
     OK(nnhal_compilation_get_cache_info(compilation, &info));
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
     return info.outcome;
 }
 

@@ -610,7 +610,7 @@ const uint8_t *tfl_file_metadata(const struct tfl_file *file, size_t *ret_n_byte
     for (uint32_t i = 0; model->metadata() && i < model->metadata()->size(); i++) {
         const fb::Metadata *entry = model->metadata()->Get(i);
 
-        if (!entry->name() || strcmp(entry->name()->c_str(), "TFLITE_METADATA") != 0 ||
+        if (!entry->name() || entry->name()->string_view() != "TFLITE_METADATA" ||
             entry->buffer() >= model->buffers()->size() ||
             !model->buffers()->Get(entry->buffer())->data())
             continue;

@@ -79,7 +79,8 @@ def main():
         path = options.keep or os.path.join(folder, 'oracle.nnt')
         nnt.write(path, models)
         if not options.nnt:
-            print('%d models' % len(models))
+            if not options.keep:
+                print('%d models' % len(models))
             return 0
         return subprocess.run([options.nnt, *options.rest, path], stdin=subprocess.DEVNULL, check=False).returncode
 

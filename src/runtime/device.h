@@ -57,6 +57,9 @@ struct ANeuralNetworksDevice {
  * Returns: 0; below 0 if it cannot be used. */
 int nn_rt_device_open(enum nnhal_way way, const char *endpoint, const char *path,
                       struct nn_host *host, struct nn_why *why, ANeuralNetworksDevice **ret_device);
+
+/* nn_rt_device_free() - of a device that was never listed; one that was lives as long as the process,
+ * since threads that start its child refer to it. Returns: NULL. */
 ANeuralNetworksDevice *nn_rt_device_free(ANeuralNetworksDevice *device);
 
 /* nn_rt_device_is_foreign() - whether it was opened before a fork, by the parent. */
@@ -65,8 +68,9 @@ bool nn_rt_device_is_foreign(const ANeuralNetworksDevice *device);
 /* nn_rt_device_get_session() - a session for new work: the shared one, or a new one
  * if that died. The reference is the caller's. Blocks while the driver's process is
  * started or gone: until the thread's limit (base/wait-limit.h), 2 s after the death at
- * most, and not at all with NNHAL_RECOVERY=off. A private child that is not there at the
- * limit goes on starting.
+ * most, and not at all with NNHAL_RECOVERY=off. A call with a limit that begins the start
+ * of a private child waits until that limit; the child goes on starting then, on a thread
+ * of its own.
  * Returns: 0, DEAD_OBJECT, MISSED_DEADLINE_TRANSIENT, -errno. */
 int nn_rt_device_get_session(ANeuralNetworksDevice *device, struct nn_why *why,
                              struct nn_rt_session **ret_session);

@@ -112,7 +112,8 @@ int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct n
 bool nn_rt_compilation_is_control(const ANeuralNetworksCompilation *compilation);
 
 /* nn_rt_compilation_is_split() - whether it is executed by several calls, in parts or branch by
- * branch: it was prepared nowhere itself. */
+ * branch: it was prepared nowhere itself. Branch by branch there is no plan: such a compilation is a part
+ * of another, and no application has it. */
 bool nn_rt_compilation_is_split(const ANeuralNetworksCompilation *compilation);
 
 /* nn_rt_compilation_get_prepared() - what is executed now; the reference is the caller's. Not of

@@ -8,10 +8,6 @@
 
 #include <string.h>
 
-/* Of a call whose values do not fit: a device need not say at once how large they are. */
-#define MAX_ATTEMPTS 4
-#define WIDER        4
-
 /* -- values with a place ----------------------------------------------------------- */
 
 static const struct nnhal_subgraph *graph_of(const struct nn_rt_branches *branches)
@@ -383,7 +379,7 @@ static int widen(const struct branch_call *call)
             continue;
         if (!nn_rt_value_bytes(&branches->known[value], branches->values[value].type, &n_bytes) ||
             n_bytes <= branches->places.places[value].capacity)
-            n_bytes = branches->places.places[value].capacity * WIDER;
+            n_bytes = branches->places.places[value].capacity * NN_RT_PLACE_WIDER;
         r = nn_rt_places_widen(&branches->places, value, n_bytes);
     }
     return r;
@@ -418,7 +414,7 @@ int nn_rt_branches_call(struct nn_rt_branches *branches, uint32_t branch, enum n
 
     if (r)
         return r;
-    for (uint32_t i = 0; again && i < MAX_ATTEMPTS; i++) {
+    for (uint32_t i = 0; again && i < NN_RT_PLACE_ATTEMPTS; i++) {
         int widened = i ? widen(&call) : 0;
 
         if (widened)

@@ -20,7 +20,9 @@
 /* nn_rt_control_flow_compute() - runs the operation, the first time makes executions of its branches;
  * between begin and end of the execution, which keeps them. deadline_ns: until then.
  * Returns: 0 and OUTPUT_INSUFFICIENT_SIZE with the execution's shapes; MISSED_DEADLINE_TRANSIENT, also
- * for the loop's timeout; what the device of a branch answers; -ENOMEM. */
+ * for the loop's timeout; OP_FAILED: a condition or an output has no value that can be used, or a value
+ * within has too little room; UNMAPPABLE: a memory of the application cannot be read or written; what
+ * the device of a branch answers; -ENOMEM. */
 int nn_rt_control_flow_compute(ANeuralNetworksExecution *execution,
                                const struct nn_rt_steps_calls *calls, uint64_t deadline_ns,
                                struct nn_why *why);

@@ -9,9 +9,6 @@
 /* What an empty output gets, which needs some place. */
 #define EMPTY_BYTES 64
 
-/* By what room grows that was too small. */
-#define WIDER 4
-
 int nn_rt_exchange_init(struct nn_rt_exchange *exchange, ANeuralNetworksExecution *whole,
                         struct nn_arena *memory)
 {
@@ -261,7 +258,7 @@ int nn_rt_exchange_widen(struct nn_rt_exchange *exchange, const struct nn_rt_pla
 
         if (value != NN_RT_PLAN_NONE && !is_told(&step->shapes[i]))
             r = nn_rt_places_widen(&exchange->places, value,
-                                   place_of(exchange, value)->capacity * WIDER);
+                                   place_of(exchange, value)->capacity * NN_RT_PLACE_WIDER);
     }
     return r;
 }

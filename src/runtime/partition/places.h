@@ -16,6 +16,10 @@
 /* Beyond it no more room is given to a value of unknown size. */
 #define NN_RT_PLACE_MAX_ROOM_BYTES (UINT64_C(1) << 28)
 
+/* A device need not say at once how large its outputs are: how often a computation is tried, and by what
+ * the room for a value grows if the device did not say. */
+enum { NN_RT_PLACE_ATTEMPTS = 4, NN_RT_PLACE_WIDER = 4 };
+
 struct nn_rt_place {
     ANeuralNetworksMemory *memory; /* NULL: none yet */
     bool is_alone;                 /* the memory is of this value only */

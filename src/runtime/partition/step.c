@@ -3,9 +3,6 @@
 
 #include "runtime/compilation/preparation.h"
 
-/* Of a part whose values do not fit: a device need not say at once how large they are. */
-#define MAX_ATTEMPTS 4
-
 static int execution_new(const struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
                          struct nn_why *why, ANeuralNetworksExecution **ret_execution)
 {
@@ -159,8 +156,9 @@ int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
     bool is_reusable = step->execution->is_reusable;
     int r = learn_result(step, exchange);
 
-    for (uint32_t i = 1; i < MAX_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
-                         !has_short_output(exchange, step->part);
+    for (uint32_t i = 1;
+         i < NN_RT_PLACE_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
+         !has_short_output(exchange, step->part);
          i++) {
         r = nn_rt_exchange_widen(exchange, step->part, step->execution);
         step->execution->is_reusable = true; /* for once more */

@@ -19,7 +19,8 @@
 /* How a part is computed, by computation.c. */
 struct nn_rt_steps_calls {
     void *ctx;
-    /* Begins, computes and ends; on any thread, several parts at a time. part: NN_RT_PLAN_NONE for a remnant, of which no burst knows.
+    /* Begins, computes and ends; on any thread, several parts at a time. part: NN_RT_PLAN_NONE for a
+     * remnant or a branch, of which no burst knows.
      * Returns: as nn_rt_execution_compute(). */
     int (*compute)(void *ctx, uint32_t part, ANeuralNetworksExecution *step, struct nn_why *why);
 };

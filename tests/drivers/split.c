@@ -177,3 +177,19 @@ ANeuralNetworksOperandType split_input_type(const struct builder *b, uint32_t i)
         .zeroPoint = operand->zero_point,
     };
 }
+
+ANeuralNetworksModel *split_exp_model(void)
+{
+    const uint32_t n = 4, input = 0, output = 1;
+    const ANeuralNetworksOperandType type = {
+        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    OK(ANeuralNetworksModel_addOperand(model, &type));
+    OK(ANeuralNetworksModel_addOperand(model, &type));
+    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_EXP, 1, &input, 1, &output));
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}

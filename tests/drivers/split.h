@@ -34,6 +34,9 @@ struct split_models {
 void split_models_init(struct split_models *models, const struct builder *b, bool is_open);
 void split_models_done(struct split_models *models);
 
+/* split_exp_model() - EXP of four floats; finished. */
+ANeuralNetworksModel *split_exp_model(void);
+
 /* split_compile() - for devices partial-0 to partial-(n - 1); finished. */
 ANeuralNetworksCompilation *split_compile(ANeuralNetworksModel *model, uint32_t n_devices);
 

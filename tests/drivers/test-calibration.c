@@ -57,29 +57,13 @@ static void calibrate_before(void)
     ck_assert_int_eq(status, 0);
 }
 
-static ANeuralNetworksModel *make_model(void)
-{
-    const uint32_t n = 4, input = 0, output = 1;
-    const ANeuralNetworksOperandType type = {
-        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
-    ANeuralNetworksModel *model = NULL;
-
-    OK(ANeuralNetworksModel_create(&model));
-    OK(ANeuralNetworksModel_addOperand(model, &type));
-    OK(ANeuralNetworksModel_addOperand(model, &type));
-    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_EXP, 1, &input, 1, &output));
-    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
-    OK(ANeuralNetworksModel_finish(model));
-    return model;
-}
-
 /* Of both devices, which are equals: whichever order they were listed in. */
 static void expect_plan(const char *chosen, enum nnhal_figure_source source)
 {
     const ANeuralNetworksDevice *devices[] = {split_device("partial-0"), split_device("partial-1")};
     struct nnhal_plan plan = {.size = sizeof(plan)};
     ANeuralNetworksCompilation *compilation = NULL;
-    ANeuralNetworksModel *model = make_model();
+    ANeuralNetworksModel *model = split_exp_model();
     const char *name = NULL;
 
     OK(ANeuralNetworksCompilation_createForDevices(model, devices, 2, &compilation));

@@ -218,35 +218,55 @@ static void run(const struct builder *b, ANeuralNetworksCompilation *compilation
     ANeuralNetworksExecution_free(execution);
 }
 
-static void run_on(struct builder *b, uint32_t n_devices, struct trial *trial)
-{
-    ANeuralNetworksCompilation *compilation;
-    struct split_models models;
+typedef void (*maker)(struct builder *b);
 
-    split_models_init(&models, b, false);
-    compilation = split_compile(models.graphs[0], n_devices);
-    run(b, compilation, trial);
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
+/* A model with a compilation for the first devices of a list, or for any (0). */
+struct stand {
+    struct builder b;
+    struct split_models models;
+    ANeuralNetworksCompilation *compilation;
+};
+
+static void stand_init(struct stand *stand, maker make, const char *rules, uint32_t n_devices)
+{
+    *stand = (struct stand){.compilation = NULL};
+    builder_init(&stand->b, 1);
+    make(&stand->b);
+    split_rules("%s", rules);
+    split_models_init(&stand->models, &stand->b, false);
+    if (n_devices) {
+        stand->compilation = split_compile(stand->models.graphs[0], n_devices);
+        return;
+    }
+    OK(ANeuralNetworksCompilation_create(stand->models.graphs[0], &stand->compilation));
+    OK(ANeuralNetworksCompilation_finish(stand->compilation));
 }
 
-typedef void (*maker)(struct builder *b);
+static void stand_done(struct stand *stand)
+{
+    ANeuralNetworksCompilation_free(stand->compilation);
+    split_models_done(&stand->models);
+    builder_done(&stand->b);
+}
+
+static void run_on(maker make, const char *rules, uint32_t n_devices, struct trial *trial)
+{
+    struct stand stand;
+
+    stand_init(&stand, make, rules, n_devices);
+    run(&stand.b, stand.compilation, trial);
+    stand_done(&stand);
+}
 
 static void check_same(maker make, const struct trial *given)
 {
     struct trial alone = *given, shared = *given;
-    struct builder b;
 
-    builder_init(&b, 1);
-    make(&b);
-    split_rules(" ");
-    run_on(&b, 1, &alone);
-    split_rules(SHARED);
-    run_on(&b, 2, &shared);
+    run_on(make, " ", 1, &alone);
+    run_on(make, SHARED, 2, &shared);
     ck_assert_int_eq(shared.result, alone.result);
     ck_assert_uint_eq(shared.n_dims0, alone.n_dims0);
     ck_assert_mem_eq(shared.out, alone.out, sizeof(alone.out));
-    builder_done(&b);
 }
 
 /* -- tests -------------------------------------------------------------------------------- */
@@ -291,31 +311,21 @@ TEST_END
 TEST(an_output_that_is_too_small_is_told_of)
 {
     struct trial trial = usual;
-    struct builder b;
 
     trial.n_out = 2 * N;
-    builder_init(&b, 1);
-    make_growing_loop(&b);
-    split_rules(SHARED);
-    run_on(&b, 2, &trial);
+    run_on(make_growing_loop, SHARED, 2, &trial);
     ck_assert_int_eq(trial.result, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
     ck_assert_uint_eq(trial.n_dims0, N << ROUNDS);
-    builder_done(&b);
 }
 TEST_END
 
 TEST(an_endless_loop_ends_with_its_timeout)
 {
     struct trial trial = usual;
-    struct builder b;
 
     trial.loop_timeout_ns = 10000000;
-    builder_init(&b, 1);
-    make_endless_loop(&b);
-    split_rules(SHARED);
-    run_on(&b, 2, &trial);
+    run_on(make_endless_loop, SHARED, 2, &trial);
     ck_assert_int_eq(trial.result, ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
-    builder_done(&b);
 }
 TEST_END
 
@@ -323,20 +333,14 @@ TEST_END
 TEST(a_loop_is_computed_again_with_other_numbers)
 {
     ANeuralNetworksExecution *execution = NULL;
-    ANeuralNetworksCompilation *compilation;
     struct trial trial = usual;
-    struct split_models models;
+    struct stand stand;
     float first[N];
-    struct builder b;
 
-    builder_init(&b, 1);
-    make_loop(&b);
-    split_rules(SHARED);
-    split_models_init(&models, &b, false);
-    compilation = split_compile(models.graphs[0], 2);
-    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    stand_init(&stand, make_loop, SHARED, 2);
+    OK(ANeuralNetworksExecution_create(stand.compilation, &execution));
     OK(ANeuralNetworksExecution_setReusable(execution, true));
-    set_inputs(&b, execution, &trial);
+    set_inputs(&stand.b, execution, &trial);
     OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, trial.out, N * sizeof(float)));
     OK(ANeuralNetworksExecution_compute(execution));
     memcpy(first, trial.out, sizeof(first));
@@ -347,9 +351,7 @@ TEST(a_loop_is_computed_again_with_other_numbers)
     OK(ANeuralNetworksExecution_compute(execution));
     ck_assert_mem_eq(trial.out, first, sizeof(first));
     ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
-    builder_done(&b);
+    stand_done(&stand);
 }
 TEST_END
 
@@ -394,73 +396,49 @@ static uint64_t count_computed(const char *name)
 
 TEST(the_reference_computes_no_loop_that_devices_share)
 {
-    ANeuralNetworksCompilation *compilation = NULL;
     struct trial trial = usual;
-    struct split_models models;
-    struct builder b;
+    struct stand stand;
 
-    builder_init(&b, 1);
-    make_loop(&b);
-    split_rules(UNASKED_OF SHARED);
-    split_models_init(&models, &b, false);
-    OK(ANeuralNetworksCompilation_create(models.graphs[0], &compilation));
-    OK(ANeuralNetworksCompilation_finish(compilation));
-    run(&b, compilation, &trial);
+    stand_init(&stand, make_loop, UNASKED_OF SHARED, 0);
+    run(&stand.b, stand.compilation, &trial);
     OK(trial.result);
     ck_assert_uint_eq(count_computed("nnapi-reference"), 0);
     ck_assert_uint_eq(count_computed("partial-0"), ROUNDS);
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
-    builder_done(&b);
+    stand_done(&stand);
 }
 TEST_END
 
 /* Not prepared whole on the one device that there is, which takes no IF. */
 TEST(one_device_computes_what_is_nested)
 {
-    ANeuralNetworksCompilation *compilation = NULL;
     struct trial trial = usual;
-    struct split_models models;
-    struct builder b;
+    struct stand stand;
 
     setenv("NNHAL_DEVICES", "partial-0", 1);
-    builder_init(&b, 1);
-    make_nested(&b);
-    split_rules("0:only=TANH+ADD+LESS+ABS+LOGICAL_NOT");
-    split_models_init(&models, &b, false);
-    OK(ANeuralNetworksCompilation_create(models.graphs[0], &compilation));
-    OK(ANeuralNetworksCompilation_finish(compilation));
-    run(&b, compilation, &trial);
+    stand_init(&stand, make_nested, "0:only=TANH+ADD+LESS+ABS+LOGICAL_NOT", 0);
+    run(&stand.b, stand.compilation, &trial);
     OK(trial.result);
     ck_assert_uint_eq(count_computed("nnapi-reference"), 0);
     /* A body is more than one computation: what stands beside the IF, and a branch. */
     ck_assert_uint_ge(count_computed("partial-0"), ROUNDS + 1 + 2 * ROUNDS);
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
-    builder_done(&b);
+    stand_done(&stand);
 }
 TEST_END
 
 TEST(a_condition_that_was_never_written_is_not_false)
 {
     ANeuralNetworksMemoryDesc *desc = NULL;
-    ANeuralNetworksCompilation *compilation;
     ANeuralNetworksExecution *execution = NULL;
     ANeuralNetworksMemory *memory = NULL;
     struct trial trial = usual;
-    struct split_models models;
-    struct builder b;
+    struct stand stand;
 
-    builder_init(&b, 1);
-    make_if(&b);
-    split_rules(SHARED);
-    split_models_init(&models, &b, false);
-    compilation = split_compile(models.graphs[0], 2);
+    stand_init(&stand, make_if, SHARED, 2);
     OK(ANeuralNetworksMemoryDesc_create(&desc));
-    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, compilation, 1, 1));
+    OK(ANeuralNetworksMemoryDesc_addInputRole(desc, stand.compilation, 1, 1));
     OK(ANeuralNetworksMemoryDesc_finish(desc));
     OK(ANeuralNetworksMemory_createFromDesc(desc, &memory));
-    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_create(stand.compilation, &execution));
     OK(ANeuralNetworksExecution_setInput(execution, 0, NULL, trial.in, sizeof(trial.in)));
     OK(ANeuralNetworksExecution_setInputFromMemory(execution, 1, NULL, memory, 0, 0));
     OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, trial.out, N * sizeof(float)));
@@ -468,9 +446,7 @@ TEST(a_condition_that_was_never_written_is_not_false)
     ANeuralNetworksExecution_free(execution);
     ANeuralNetworksMemory_free(memory);
     ANeuralNetworksMemoryDesc_free(desc);
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
-    builder_done(&b);
+    stand_done(&stand);
 }
 TEST_END
 
@@ -499,14 +475,8 @@ TEST_END
 /* In a process of its own, which ends in its third computation. */
 static void run_with_death(struct trial *trial)
 {
-    struct builder b;
-
     setenv("NNHAL_MODE", "private", 1);
-    builder_init(&b, 1);
-    make_loop(&b);
-    split_rules(SHARED ";0:die-at=3");
-    run_on(&b, 2, trial);
-    builder_done(&b);
+    run_on(make_loop, SHARED ";0:die-at=3", 2, trial);
 }
 
 /* It is started again, and the round is computed again from what the one before has left. */

@@ -20,22 +20,6 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static ANeuralNetworksModel *make_model(void)
-{
-    const uint32_t n = 4, input = 0, output = 1;
-    const ANeuralNetworksOperandType type = {
-        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .dimensionCount = 1, .dimensions = &n};
-    ANeuralNetworksModel *model = NULL;
-
-    OK(ANeuralNetworksModel_create(&model));
-    OK(ANeuralNetworksModel_addOperand(model, &type));
-    OK(ANeuralNetworksModel_addOperand(model, &type));
-    OK(ANeuralNetworksModel_addOperation(model, ANEURALNETWORKS_EXP, 1, &input, 1, &output));
-    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 1, &input, 1, &output));
-    OK(ANeuralNetworksModel_finish(model));
-    return model;
-}
-
 /* Returns: the code of finish(). */
 static int compile_within(const ANeuralNetworksModel *model, const ANeuralNetworksDevice *device,
                           uint64_t timeout_ns)
@@ -65,7 +49,7 @@ static pid_t pid_of(ANeuralNetworksDevice *device)
  * machine that is so slow that the process is there meanwhile some may succeed. */
 TEST(a_deadline_does_not_end_the_start_of_a_process)
 {
-    ANeuralNetworksModel *model = make_model();
+    ANeuralNetworksModel *model = split_exp_model();
     ANeuralNetworksDevice *device;
     uint64_t begin_ns;
 

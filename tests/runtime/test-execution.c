@@ -342,10 +342,23 @@ TEST(codes_come_through)
 }
 TEST_END
 
+/* A compilation that is not of one listed device: neither deadlines nor timing. Finishes and frees it. */
+static void check_untimed(ANeuralNetworksCompilation *compilation)
+{
+    ANeuralNetworksExecution *execution = NULL;
+
+    OK(ANeuralNetworksCompilation_finish(compilation));
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    BAD_DATA(ANeuralNetworksExecution_setTimeout(execution, 1));
+    BAD_DATA(ANeuralNetworksExecution_setMeasureTiming(execution, true));
+    OK(ANeuralNetworksExecution_setLoopTimeout(execution, 1));
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
 TEST(timeouts)
 {
     ANeuralNetworksCompilation *compilation = NULL;
-    ANeuralNetworksExecution *execution = NULL;
     ANeuralNetworksModel *model = rt_model();
     struct rt_run run;
 
@@ -373,13 +386,7 @@ TEST(timeouts)
     rt_run_done(&run);
 
     OK(ANeuralNetworksCompilation_create(model, &compilation));
-    OK(ANeuralNetworksCompilation_finish(compilation));
-    OK(ANeuralNetworksExecution_create(compilation, &execution));
-    BAD_DATA(ANeuralNetworksExecution_setTimeout(execution, 1));
-    BAD_DATA(ANeuralNetworksExecution_setMeasureTiming(execution, true));
-    OK(ANeuralNetworksExecution_setLoopTimeout(execution, 1));
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
+    check_untimed(compilation);
     ANeuralNetworksModel_free(model);
 }
 TEST_END
@@ -393,7 +400,6 @@ static void take_time(struct nnhal_execution *execution)
 TEST(two_devices_have_no_timeouts_and_no_timing)
 {
     ANeuralNetworksCompilation *compilation = NULL;
-    ANeuralNetworksExecution *execution = NULL;
     const ANeuralNetworksDevice *both[2];
     ANeuralNetworksModel *model;
 
@@ -403,13 +409,7 @@ TEST(two_devices_have_no_timeouts_and_no_timing)
     model = rt_model();
     OK(ANeuralNetworksCompilation_createForDevices(model, both, 2, &compilation));
     BAD_DATA(ANeuralNetworksCompilation_setTimeout(compilation, 1));
-    OK(ANeuralNetworksCompilation_finish(compilation));
-    OK(ANeuralNetworksExecution_create(compilation, &execution));
-    BAD_DATA(ANeuralNetworksExecution_setTimeout(execution, 1));
-    BAD_DATA(ANeuralNetworksExecution_setMeasureTiming(execution, true));
-    OK(ANeuralNetworksExecution_setLoopTimeout(execution, 1));
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
+    check_untimed(compilation);
     ANeuralNetworksModel_free(model);
 }
 TEST_END

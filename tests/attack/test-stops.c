@@ -34,8 +34,9 @@ enum {
     TURNS_OF_BURST = 16,
     LONGEST_US = 20000, /* until one is stopped */
     SLACK_KIB = 8192,
-    TRIES = 400, /* to stop one that holds a lock */
-    COMPILATIONS = 12,
+    TRIES = 400,        /* to stop one that holds a lock */
+    COMPILATIONS = 24,  /* of six tokens: of one is the lock */
+    DEADLINE_MS = 2000, /* half of it waits for the lock, the rest compiles */
 };
 
 enum kind { HANDSHAKES, CALLS, BURSTS, MEMORIES, KINDS };
@@ -225,6 +226,7 @@ static pid_t start_application(struct user_count *count, uint32_t n)
                                    .seed = seed,
                                    .n_compilations = n,
                                    .n_computations = 1,
+                                   .deadline_ms = DEADLINE_MS,
                                    .cache = folder};
     pid_t pid = fork();
 

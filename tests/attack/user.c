@@ -130,6 +130,8 @@ static ANeuralNetworksDevice *find_device(struct user *user)
 
 static uint64_t deadline_ms(const struct user *user)
 {
+    if (user->wish->deadline_ms > 0)
+        return user->wish->deadline_ms;
     return user->wish->must_succeed ? PATIENCE_MS : DEADLINE_MS;
 }
 

@@ -36,6 +36,7 @@ struct user_wish {
     uint32_t n_compilations, n_computations; /* of each */
     bool may_be_wrong;                       /* results are not looked at */
     bool must_succeed;                       /* any other code than NO_ERROR is a failure */
+    uint32_t deadline_ms;                    /* of a call; 0: 300, or 20,000 if it must succeed */
     const char *cache;                       /* a folder; NULL: none */
     uint32_t paths;                          /* a bit for each; 0: all */
     void (*note)(uint64_t took_ns);          /* a computation; NULL: not asked for */

@@ -27,14 +27,13 @@ static inline bool nn_activation_f32(int32_t code, float *ret_low, float *ret_hi
     return true;
 }
 
-/* nn_activation_q8() - the bounds of an 8-bit result with this scale and zero
- * point. The division is done in float, as the reference does.
+/* nn_activation_codes() - narrows the bounds of a quantized result, its type's lowest and highest
+ * code, by its scale and zero point. The division is done in float, as the reference does.
  * Returns: false if code is no fused activation. */
-static inline bool nn_activation_q8(int32_t code, bool is_signed, float scale, int32_t zero_point,
-                                    int32_t *ret_low, int32_t *ret_high)
+static inline bool nn_activation_codes(int32_t code, float scale, int32_t zero_point,
+                                       int32_t *ret_low, int32_t *ret_high)
 {
-    int32_t low = is_signed ? -128 : 0;
-    int32_t high = is_signed ? 127 : 255;
+    int32_t low = *ret_low, high = *ret_high;
     float real_low, real_high;
 
     if (!nn_activation_f32(code, &real_low, &real_high))
@@ -52,6 +51,16 @@ static inline bool nn_activation_q8(int32_t code, bool is_signed, float scale, i
     *ret_low = low;
     *ret_high = high;
     return true;
+}
+
+/* nn_activation_q8() - the bounds of an 8-bit result.
+ * Returns: false if code is no fused activation. */
+static inline bool nn_activation_q8(int32_t code, bool is_signed, float scale, int32_t zero_point,
+                                    int32_t *ret_low, int32_t *ret_high)
+{
+    *ret_low = is_signed ? -128 : 0;
+    *ret_high = is_signed ? 127 : 255;
+    return nn_activation_codes(code, scale, zero_point, ret_low, ret_high);
 }
 
 /* nn_clamp_f32() - the form that compilers turn into max and min; a NaN stays. */

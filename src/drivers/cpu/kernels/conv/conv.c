@@ -28,13 +28,13 @@ void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *mul
 {
     const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
     float in = lower->inputs[NN_CONV_INPUT].scale, out = lower->outputs[0].scale;
-    bool is_signed = lower->as_int8 ||
-                     lower->inputs[NN_CONV_INPUT].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
+    bool is_double = lower->as_int8 ||
+                     lower->inputs[NN_CONV_INPUT].type != NNHAL_TENSOR_QUANT8_ASYMM;
 
     for (size_t c = 0; c < n_channels; c++) {
         float scale = c < filter->n_channel_scales ? filter->channel_scales[c] : filter->scale;
 
-        multipliers[c] = is_signed ? nn_multiplier_make((double)in * (double)scale / (double)out)
+        multipliers[c] = is_double ? nn_multiplier_make((double)in * (double)scale / (double)out)
                                    : nn_multiplier_of_scales(in, scale, out);
     }
 }

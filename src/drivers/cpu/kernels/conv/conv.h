@@ -66,7 +66,7 @@ void nn_conv_inside(const struct nn_conv_shape *shape, size_t filter_w, size_t i
 
 /* nn_conv_multipliers() - the output multipliers of all channels: one per scale
  * of a per-channel filter, else the same for all. As in TensorFlow Lite, the
- * product of the scales is made in double for int8 and in float for uint8. */
+ * product of the scales is made in float for uint8, else in double. */
 void nn_conv_multipliers(const struct nn_lower *lower, struct nn_multiplier *multipliers,
                          size_t n_channels);
 

@@ -83,18 +83,6 @@ static struct direct_job make_job(const struct nn_kernel_args *args)
                                .n_per_group = window->out_depth / (size_t)window->groups};
 }
 
-/* Where the element for a pixel and channel of the result lies. */
-static size_t out_at(const struct nn_window_2d *window, size_t row, size_t x, size_t channel)
-{
-    size_t y = row % window->out_height, image = row / window->out_height;
-
-    if (window->is_nchw)
-        return ((image * window->out_depth + channel) * window->out_height + y) *
-                   window->out_width +
-               x;
-    return (row * window->out_width + x) * window->out_depth + channel;
-}
-
 static size_t row_cost(const struct direct_job *job)
 {
     const struct nn_window_2d *window = job->window;
@@ -222,7 +210,7 @@ static void rows_float(void *ctx, size_t begin, size_t end, unsigned worker)
                 return;
             for (size_t c = 0; c < window->out_depth; c++) {
                 float value = sum_float(job, &ys, &xs, row / window->out_height, c);
-                size_t at = out_at(window, row, x, c);
+                size_t at = nn_direct_out_at(window, row, x, c);
 
                 value += is_half ? nn_f16_to_f32(((const uint16_t *)bias)[c])
                                  : ((const float *)bias)[c];
@@ -379,7 +367,7 @@ static void rows_q8(void *ctx, size_t begin, size_t end, unsigned worker)
                 code += job->args->outputs[0].zero_point;
                 code = code < params->q8_low ? params->q8_low : code;
                 code = code > params->q8_high ? params->q8_high : code;
-                out[out_at(window, row, x, c)] = (uint8_t)code;
+                out[nn_direct_out_at(window, row, x, c)] = (uint8_t)code;
             }
         }
     }

@@ -50,4 +50,18 @@ static inline struct nn_taps nn_transpose_taps(const struct nn_window *window, s
                             .cell_step = -1};
 }
 
+/* nn_direct_out_at() - where the element for a pixel and channel of the result lies; a row is one of
+ * those of all images. */
+static inline size_t nn_direct_out_at(const struct nn_window_2d *window, size_t row, size_t x,
+                                      size_t channel)
+{
+    size_t y = row % window->out_height, image = row / window->out_height;
+
+    if (window->is_nchw)
+        return ((image * window->out_depth + channel) * window->out_height + y) *
+                   window->out_width +
+               x;
+    return (row * window->out_width + x) * window->out_depth + channel;
+}
+
 #endif

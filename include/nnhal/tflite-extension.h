@@ -28,7 +28,8 @@ enum nnhal_tflite_operand_type {
     NNHAL_TFLITE_OPERAND_TYPE_N = 1,
 };
 
-/* doc/app/tflite-extension.md says what each takes. */
+/* doc/app/tflite-extension.md says what each takes. Those with the name of one of NNAPI's are that
+ * operation with activations of 16 bits. */
 enum nnhal_tflite_operation {
     NNHAL_TFLITE_ARG_MAX = 0,
     NNHAL_TFLITE_ARG_MIN = 1,
@@ -36,7 +37,26 @@ enum nnhal_tflite_operation {
     NNHAL_TFLITE_FLOOR_MOD = 3,
     NNHAL_TFLITE_SHAPE = 4,
     NNHAL_TFLITE_SCATTER_ND = 5,
-    NNHAL_TFLITE_OPERATION_N = 6,
+    NNHAL_TFLITE_QUANTIZE = 6,
+    NNHAL_TFLITE_DEQUANTIZE = 7,
+    NNHAL_TFLITE_RESHAPE = 8,
+    NNHAL_TFLITE_FULLY_CONNECTED = 9,
+    NNHAL_TFLITE_ADD = 10,
+    NNHAL_TFLITE_CONV_2D = 11,
+    NNHAL_TFLITE_DEPTHWISE_CONV_2D = 12,
+    NNHAL_TFLITE_TRANSPOSE_CONV_2D = 13,
+    NNHAL_TFLITE_SUB = 14,
+    NNHAL_TFLITE_MUL = 15,
+    NNHAL_TFLITE_LOGISTIC = 16,
+    NNHAL_TFLITE_TANH = 17,
+    NNHAL_TFLITE_SOFTMAX = 18,
+    NNHAL_TFLITE_PAD = 19,
+    NNHAL_TFLITE_CONCATENATION = 20,
+    NNHAL_TFLITE_SPLIT = 21,
+    NNHAL_TFLITE_STRIDED_SLICE = 22,
+    NNHAL_TFLITE_TRANSPOSE = 23,
+    NNHAL_TFLITE_LEAKY_RELU = 24,
+    NNHAL_TFLITE_OPERATION_N = 25,
 };
 
 #ifdef __cplusplus

@@ -119,6 +119,6 @@ int nn_own_operation(const struct nnhal_model *model, const struct nnhal_subgrap
                       operation->type & UINT16_MAX);
     if (r < 0)
         return nn_error_trace(r);
-    *ret_operation = r ? NN_OWN_NONE : NN_TFLITE_OPS + number;
+    *ret_operation = r ? NN_OWN_NONE : nn_op_find(NN_TFLITE_OPS + number)->code;
     return 0;
 }

@@ -56,17 +56,32 @@ static uint32_t operand_type(const void *ctx, uint32_t i)
     return operands[i].type;
 }
 
-/* check_inputs() - only omittable inputs are omitted, and the others are known. */
-static int check_inputs(const struct nn_infer *infer)
+/* The operation's row that the operands fit, NULL if none does. */
+static const struct nn_signature *find_row(const struct nn_infer *infer, const struct nn_op *op)
 {
     struct nn_signature_side inputs = {infer->n_inputs, infer->inputs, operand_type, NULL};
     struct nn_signature_side outputs = {infer->n_outputs, infer->outputs, operand_type, NULL};
-    const struct nn_signature *signature = NULL;
     struct nn_signature_match match;
 
-    for (uint32_t i = 0; i < infer->op->n_signatures && !signature; i++)
-        if (nn_signature_fits(&infer->op->signatures[i], &inputs, &outputs, &match))
-            signature = &infer->op->signatures[i];
+    for (uint32_t i = 0; i < op->n_signatures; i++)
+        if (nn_signature_fits(&op->signatures[i], &inputs, &outputs, &match))
+            return &op->signatures[i];
+    return NULL;
+}
+
+static const struct nn_signature *find_signature(const struct nn_infer *infer)
+{
+    const struct nn_signature *signature = find_row(infer, infer->op);
+    const struct nn_op *further = signature ? NULL : nn_op_further(infer->op);
+
+    return further ? find_row(infer, further) : signature;
+}
+
+/* check_inputs() - only omittable inputs are omitted, and the others are known. */
+static int check_inputs(const struct nn_infer *infer)
+{
+    const struct nn_signature *signature = find_signature(infer);
+
     if (!signature || (signature->flags & NN_SIGNATURE_TOLERATED))
         return nn_refuse(infer->why, "these operand types cannot be executed");
     for (uint32_t i = 0; i < infer->n_inputs; i++)

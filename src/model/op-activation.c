@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH: all take zero-sized inputs */
+/* RELU, RELU1, RELU6, TANH, LOGISTIC, ELU, HARD_SWISH, LEAKY_RELU of nnhal.tflite: all take zero-sized inputs */
 #include "model/infer.h"
 
 #include "base/cleanup.h"
@@ -13,6 +13,8 @@ static int infer_smooth(struct nn_infer *infer, float scale, int32_t zero_point,
     uint32_t type = infer->inputs[0].type;
 
     nn_infer_set_dims_like(infer, 0, 0);
+    if (type == NNHAL_TENSOR_QUANT16_SYMM)
+        nn_infer_set_quant(infer, 0, 1.0f / 32768, 0);
     if (type != NNHAL_TENSOR_QUANT8_ASYMM && type != NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
         return 0;
     if (!((double)infer->inputs[0].scale * 0x1p27 > 1.0))
@@ -52,10 +54,14 @@ static int infer_hard_swish(struct nn_infer *infer)
 }
 
 static const struct nn_op_functions functions[] = {
-    {NNHAL_OP_RELU, NULL, nn_infer_same, 0},          {NNHAL_OP_RELU1, NULL, nn_infer_same, 0},
-    {NNHAL_OP_RELU6, NULL, nn_infer_same, 0},         {NNHAL_OP_TANH, NULL, infer_tanh, 0},
-    {NNHAL_OP_LOGISTIC, NULL, infer_logistic, 0},     {NNHAL_OP_ELU, NULL, nn_infer_same_dims, 0},
+    {NNHAL_OP_RELU, NULL, nn_infer_same, 0},
+    {NNHAL_OP_RELU1, NULL, nn_infer_same, 0},
+    {NNHAL_OP_RELU6, NULL, nn_infer_same, 0},
+    {NNHAL_OP_TANH, NULL, infer_tanh, 0},
+    {NNHAL_OP_LOGISTIC, NULL, infer_logistic, 0},
+    {NNHAL_OP_ELU, NULL, nn_infer_same_dims, 0},
     {NNHAL_OP_HARD_SWISH, NULL, infer_hard_swish, 0},
+    {NN_TFLITE_OP(LEAKY_RELU), NULL, nn_infer_same_dims, 0},
 };
 
 NN_OP_FAMILY(activation, functions);

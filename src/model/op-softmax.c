@@ -23,6 +23,8 @@ static int infer_softmax_quant(struct nn_infer *infer, float beta)
     int32_t zero_point = type == NNHAL_TENSOR_QUANT8_ASYMM ? 0 : -128;
     const struct nn_infer_operand *output = &infer->outputs[0];
 
+    if (type == NNHAL_TENSOR_QUANT16_SYMM)
+        nn_infer_set_quant(infer, 0, 1.0f / 32768, 0);
     if (type != NNHAL_TENSOR_QUANT8_ASYMM && type != NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
         return 0;
     if (output->scale != 1.0f / 256 || output->zero_point != zero_point)

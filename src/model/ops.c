@@ -8,28 +8,40 @@
 #define NN_OP(name, level, family, ...)                                                            \
     static const struct nn_signature signatures_##name[] = {__VA_ARGS__};
 #include "model/ops.def"
-#include "model/ops-tflite.def"
 #undef NN_OP
 
-#define ROW(code, op_name, op_level, op_family)                                                    \
+#define NN_OP(name, level, family, ...)                                                            \
+    static const struct nn_signature tflite_signatures_##name[] = {__VA_ARGS__};
+#define NN_OP_TYPES NN_OP
+#include "model/ops-tflite.def"
+#undef NN_OP_TYPES
+#undef NN_OP
+
+#define ROW(op_type, op_code, op_name, op_level, op_family, list)                                  \
     {                                                                                              \
-        .type = (code), .name = #op_name, .level = (op_level),                                     \
-        .family = &nn_op_family_##op_family, .n_signatures = NN_N_ELEMENTS(signatures_##op_name),  \
-        .signatures = signatures_##op_name,                                                        \
+        .type = (op_type), .code = (op_code), .name = #op_name, .level = (op_level),               \
+        .family = &nn_op_family_##op_family, .n_signatures = NN_N_ELEMENTS(list),                  \
+        .signatures = (list),                                                                      \
     }
 
 #define NN_OP(name, level, family, ...)                                                            \
-    [NNHAL_OP_##name] = ROW(NNHAL_OP_##name, name, level, family),
+    [NNHAL_OP_##                                                                                   \
+        name] = ROW(NNHAL_OP_##name, NNHAL_OP_##name, name, level, family, signatures_##name),
 static const struct nn_op ops[NNHAL_OPERATION_TYPE_N] = {
 #include "model/ops.def"
 };
 #undef NN_OP
 
 #define NN_OP(name, level, family, ...)                                                            \
-    [NNHAL_TFLITE_##name] = ROW(NN_TFLITE_OP(name), name, level, family),
+    [NNHAL_TFLITE_##name] = ROW(NN_TFLITE_OP(name), NN_TFLITE_OP(name), name, level, family,       \
+                                tflite_signatures_##name),
+#define NN_OP_TYPES(name, level, family, ...)                                                      \
+    [NNHAL_TFLITE_##name] = ROW(NN_TFLITE_OP(name), NNHAL_OP_##name, name, level, family,          \
+                                tflite_signatures_##name),
 static const struct nn_op tflite_ops[NNHAL_TFLITE_OPERATION_N] = {
 #include "model/ops-tflite.def"
 };
+#undef NN_OP_TYPES
 #undef NN_OP
 
 const struct nn_op *nn_op_find(uint32_t type)
@@ -45,7 +57,7 @@ const struct nn_op *nn_op_find(uint32_t type)
 const struct nn_op_functions *nn_op_find_functions(const struct nn_op *op)
 {
     for (uint32_t i = 0; i < op->family->n_ops; i++)
-        if (op->family->ops[i].type == op->type)
+        if (op->family->ops[i].type == op->code)
             return &op->family->ops[i];
     return NULL;
 }

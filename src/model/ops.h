@@ -169,7 +169,10 @@ struct nn_signature {
 #define NN_SIGNATURE_TOLERATED 1u
 
 struct nn_op {
-    uint32_t type; /* enum nnhal_operation_type */
+    uint32_t type; /* enum nnhal_operation_type, or NN_TFLITE_OP() */
+    /* What a graph has: type, or, for one of nnhal.tflite that is NNAPI's of the same name with
+     * further types, NNAPI's code, whose functions it has. */
+    uint32_t code;
     const char *name;
     unsigned level; /* that brought the operation, 1..8 */
     const struct nn_op_family *family;
@@ -211,7 +214,7 @@ int nn_operation_validate(const struct nnhal_operand *operands, uint32_t n_opera
                           struct nn_operation_facts *ret_facts, struct nn_why *why);
 
 /* nn_operation_validate_inside() - the same inside a driver, for operations that nn_op_find() finds:
- * codes and types of nnhal.tflite are legal. */
+ * codes and types of nnhal.tflite are legal, also the further types of an operation of NNAPI's. */
 int nn_operation_validate_inside(const struct nnhal_operand *operands, uint32_t n_operands,
                                  const struct nnhal_operation *operation, struct nn_why *why);
 

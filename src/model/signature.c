@@ -280,3 +280,14 @@ void nn_signature_counts(const struct nn_signature *signature, bool is_output,
     }
     each(ctx, n, or_more);
 }
+
+const struct nn_op *nn_op_further(const struct nn_op *op)
+{
+    for (uint32_t i = 0; i < NNHAL_TFLITE_OPERATION_N; i++) {
+        const struct nn_op *other = nn_op_find(NN_TFLITE_OPS + i);
+
+        if (other->code == op->type && other != op)
+            return other;
+    }
+    return NULL;
+}

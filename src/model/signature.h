@@ -33,6 +33,10 @@ struct nn_signature_match {
 bool nn_signature_fits(const struct nn_signature *signature, const struct nn_signature_side *inputs,
                        const struct nn_signature_side *outputs, struct nn_signature_match *match);
 
+/* nn_op_further() - nnhal.tflite's operation that has op's code in a graph, with further types; NULL:
+ * there is none. */
+const struct nn_op *nn_op_further(const struct nn_op *op);
+
 /* nn_signature_type() - the type of a pattern's character: 'F' -> TENSOR_FLOAT32;
  * UINT32_MAX for T, U, t and '*'. */
 uint32_t nn_signature_type(char c);

@@ -136,6 +136,7 @@ static void draw_element(struct draw *draw, const struct kernel_operand *operand
                          void *to)
 {
     uint32_t n_bytes = nn_type_bytes(operand->type), word;
+    int64_t wide;
 
     switch (operand->type) {
     case NNHAL_TENSOR_FLOAT32:
@@ -147,6 +148,10 @@ static void draw_element(struct draw *draw, const struct kernel_operand *operand
     case NNHAL_TENSOR_INT32:
         word = draw_word(draw, style, 0);
         break;
+    case NN_TYPE_TENSOR_INT64: /* sums and their products with multipliers fit */
+        wide = (int64_t)(int32_t)draw_word(draw, style, 0) * (1 << 14);
+        memcpy(to, &wide, sizeof(wide));
+        return;
     case NNHAL_TENSOR_BOOL8:
         word = below(draw, 2);
         break;
@@ -268,6 +273,18 @@ static bool is_float(uint32_t type)
     return type == NNHAL_TENSOR_FLOAT32 || type == NNHAL_TENSOR_FLOAT16;
 }
 
+uint32_t draw_weights_type(uint32_t type)
+{
+    return type == NNHAL_TENSOR_QUANT16_SYMM ? NNHAL_TENSOR_QUANT8_SYMM : type;
+}
+
+/* Beside 16 bits a bias has 64, or, but for DEPTHWISE_CONV_2D, 32. */
+static bool has_wide_bias(struct draw *draw, const struct kernel_case *c)
+{
+    return c->inputs[0].type == NNHAL_TENSOR_QUANT16_SYMM &&
+           (c->operation == NNHAL_OP_DEPTHWISE_CONV_2D || draw_coin(draw, 2));
+}
+
 void draw_bias(struct draw *draw, struct kernel_case *c, uint32_t n)
 {
     const struct kernel_operand *in = &c->inputs[0], *weights = &c->inputs[1];
@@ -277,6 +294,8 @@ void draw_bias(struct draw *draw, struct kernel_case *c, uint32_t n)
 
     if (is_float(in->type))
         draw_tensor(draw, c, in->type, 1, &n);
+    else if (has_wide_bias(draw, c))
+        draw_tensor(draw, c, NN_TYPE_TENSOR_INT64, 1, &n);
     else
         draw_indices(draw, c, 1, &n, -most, most)->scale = weights->n_channel_scales
                                                                ? 0

@@ -52,6 +52,9 @@ struct kernel_operand *draw_reals(struct draw *draw, struct kernel_case *c, uint
 struct kernel_operand *draw_indices(struct draw *draw, struct kernel_case *c, uint32_t n_dims,
                                     const uint32_t *dims, int32_t low, int32_t high);
 
+/* draw_weights_type() - of weights beside data of a type. */
+uint32_t draw_weights_type(uint32_t type);
+
 /* draw_bias() - of a sum of products of inputs 0 and 1, with n results. Constant, mostly. */
 void draw_bias(struct draw *draw, struct kernel_case *c, uint32_t n);
 

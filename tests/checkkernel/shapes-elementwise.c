@@ -16,7 +16,7 @@ static void generate_one(struct draw *draw, struct kernel_case *c, const struct 
     draw_tensor(draw, c, type, n_dims, dims);
     if (type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL)
         draw_channels(draw, &c->inputs[0], draw_below(draw, n_dims));
-    if (row->operation == NNHAL_OP_ELU)
+    if (row->operation == NNHAL_OP_ELU || row->operation == NN_TFLITE_OP(LEAKY_RELU))
         draw_scalar(c, 0.75f);
     draw_output(draw, c, type);
 }
@@ -38,7 +38,7 @@ static void generate_converted(struct draw *draw, struct kernel_case *c,
     generate_one(draw, c, row);
     c->n_outputs = 0;
     if (row->operation == NNHAL_OP_QUANTIZE)
-        draw_output(draw, c, draw_type(draw, NN_T_U8 | NN_T_S8));
+        draw_output(draw, c, draw_type(draw, row->out0));
     else if (row->operation == NNHAL_OP_DEQUANTIZE)
         draw_output(draw, c, draw_type(draw, NN_T_F32 | NN_T_F16));
     else
@@ -107,6 +107,7 @@ const struct shapes shapes_elementwise[] = {
     {NNHAL_OP_RELU1, generate_one},
     {NNHAL_OP_RELU6, generate_one},
     {NNHAL_OP_ELU, generate_one},
+    {NN_TFLITE_OP(LEAKY_RELU), generate_one},
     {NNHAL_OP_HARD_SWISH, generate_one},
     {NNHAL_OP_LOGICAL_NOT, generate_one},
     {NNHAL_OP_TANH, generate_smooth},

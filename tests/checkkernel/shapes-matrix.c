@@ -10,7 +10,7 @@ static void generate_fully_connected(struct draw *draw, struct kernel_case *c,
     uint32_t depth = draw_size(draw, 300, 1024), units = draw_size(draw, 140, 1024);
 
     draw_tensor(draw, c, type, 2, (uint32_t[]){batch, depth});
-    draw_constant(draw, c, type, 2, (uint32_t[]){units, depth}, 4);
+    draw_constant(draw, c, draw_weights_type(type), 2, (uint32_t[]){units, depth}, 4);
     draw_bias(draw, c, units);
     kernel_case_i32(c, (int32_t)draw_below(draw, 4));
     draw_sum_output(draw, c, type);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions and pools: windows over an image, in either layout. */
 #include "checkkernel/shapes.h"
+#include "model/types.h"
 
 #include <string.h>
 
@@ -47,14 +48,13 @@ static void add_weights(struct draw *draw, struct kernel_case *c, const struct w
                         uint32_t dim)
 {
     uint32_t type = c->inputs[0].type;
-    bool is_code = type == NNHAL_TENSOR_QUANT8_ASYMM || type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
 
-    if (is_code && draw_coin(draw, 2)) {
+    if (nn_type_is_quantized(type) && draw_coin(draw, 2)) {
         draw_tensor(draw, c, NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL, 4, window->filter);
         draw_channels(draw, &c->inputs[1], dim);
     } else {
         draw->is_finite = draw->is_fused;
-        draw_constant(draw, c, type, 4, window->filter, 8);
+        draw_constant(draw, c, draw_weights_type(type), 4, window->filter, 8);
         draw->is_finite = false;
     }
     draw_bias(draw, c, window->out_depth);

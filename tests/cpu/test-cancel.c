@@ -201,6 +201,26 @@ static const struct busy_row rows[] = {
     {NN_TFLITE_OP(FLOOR_MOD), "I4096x4096 I4096x1 : I"},
     {NN_TFLITE_OP(SHAPE), BIG " : L"},
     {NN_TFLITE_OP(SCATTER_ND), "I16x1 F16x4194304 I2=4,4194304 : F"},
+    {NN_TFLITE_OP(QUANTIZE), BIG " : Z"},
+    {NN_TFLITE_OP(DEQUANTIZE), "Z16777216 : F"},
+    {NN_TFLITE_OP(RESHAPE), "Z16777216 I1=-1 : Z"},
+    {NN_TFLITE_OP(FULLY_CONNECTED), "Z8192x4096 Y4096x4096 L4096 i0 : Z"},
+    {NN_TFLITE_OP(ADD), "Z4096x4096 Z4096x1 i0 : Z"},
+    {NN_TFLITE_OP(CONV_2D), "Z1x600x600x8 Y16x100x100x8 L16 i0 i0 i0 i0 i1 i1 i0 : Z"},
+    {NN_TFLITE_OP(CONV_2D), "Z1x8x600x600 Y16x100x100x8 L16 i0 i0 i0 i0 i1 i1 i0 b1 i1 i1 : Z"},
+    {NN_TFLITE_OP(DEPTHWISE_CONV_2D), "Z1x600x600x8 Y1x300x300x8 L8 i0 i0 i0 i0 i1 i1 i1 i0 : Z"},
+    {NN_TFLITE_OP(TRANSPOSE_CONV_2D), "Z1x300x300x8 Y8x100x100x8 L8 i0 i0 i0 i0 i1 i1 i0 b0 : Z"},
+    {NN_TFLITE_OP(SUB), "Z4096x4096 Z4096x1 i0 : Z"},
+    {NN_TFLITE_OP(MUL), "Z4096x4096 Z4096x1 i0 : Z"},
+    {NN_TFLITE_OP(LOGISTIC), "Z16777216 : Z@0.000030517578125/0"},
+    {NN_TFLITE_OP(TANH), "Z16777216 : Z@0.000030517578125/0"},
+    {NN_TFLITE_OP(SOFTMAX), "Z256x65536 f1 : Z@0.000030517578125/0"},
+    {NN_TFLITE_OP(PAD), "Z4096x1024x2 I3x2=1 : Z"},
+    {NN_TFLITE_OP(CONCATENATION), "Z4000000x1 Z4000000x1 i1 : Z"},
+    {NN_TFLITE_OP(SPLIT), "Z2000000x8 i1 i8 : Z Z Z Z Z Z Z Z"},
+    {NN_TFLITE_OP(STRIDED_SLICE), "Z4096x4096 I2=0 I2=4096 I2=1 i0 i0 i0 : Z"},
+    {NN_TFLITE_OP(TRANSPOSE), "Z4096x4096 I2=1,0 : Z"},
+    {NN_TFLITE_OP(LEAKY_RELU), "Z16777216 f0.5 : Z"},
 };
 
 /* ---- a model of a row ---- */
@@ -379,7 +399,8 @@ static struct busy_model *model_new(const struct busy_row *row, bool is_constant
         else
             outputs[n_outputs++] = add_output(m, word);
     }
-    builder_operation(&m->b, 0, row->operation, n_inputs, inputs, n_outputs, outputs);
+    builder_operation(&m->b, 0, nn_op_find(row->operation)->code, n_inputs, inputs, n_outputs,
+                      outputs);
     if (is_constant)
         add_other(m);
     return m;
@@ -602,7 +623,9 @@ TEST(each_operation_has_a_row)
 #include "model/ops.def"
 #undef NN_OP
 #define NN_OP(name, ...) NN_TFLITE_OP(name),
+#define NN_OP_TYPES      NN_OP
 #include "model/ops-tflite.def"
+#undef NN_OP_TYPES
 #undef NN_OP
     };
 

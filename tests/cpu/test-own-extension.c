@@ -69,6 +69,8 @@ TEST(what_is_no_operation_of_it_is_refused)
          "SHAPE: an operand has extension data, of which there is none"},
         {NNHAL_TFLITE_FLOOR_MOD, F32, 0, NNHAL_TFLITE_EXTENSION,
          "FLOOR_MOD has 1 inputs and 1 outputs; it takes inputs: 2; outputs: 1"},
+        {NNHAL_TFLITE_LOGISTIC, F32, 0, NNHAL_TFLITE_EXTENSION,
+         "LOGISTIC input 0 is TENSOR_FLOAT32, it must be TENSOR_QUANT16_SYMM"},
         {999, F32, 0, NNHAL_TFLITE_EXTENSION, "there is no operation 999 in nnhal.tflite"},
         {NNHAL_TFLITE_ROUND, F32, 0, "com.example.other",
          "there is no operation 2 in nnhal.tflite"},

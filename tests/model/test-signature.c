@@ -199,7 +199,7 @@ static void make_operand(struct made *made, uint32_t i, char letter, uint32_t ch
 static void make(struct made *made, const struct nn_op *op, const struct list *list)
 {
     uint32_t n_in = (uint32_t)strlen(list->in), n_out = (uint32_t)strlen(list->out);
-    uint32_t channel_dim = op->type == NNHAL_OP_DEPTHWISE_CONV_2D ? 3 : 0;
+    uint32_t channel_dim = op->code == NNHAL_OP_DEPTHWISE_CONV_2D ? 3 : 0;
 
     for (uint32_t i = 0; i < n_in; i++)
         make_operand(made, i, list->in[i], channel_dim);
@@ -333,6 +333,12 @@ static void refuse_inside(const struct nn_op *op, const struct lists *lists,
         nn_operation_validate(made.operands, 2 * MAX_SIDE, &made.operation, NULL, &why),
         NN_REFUSED);
     ck_assert_ptr_nonnull(strstr(why.text, "there is no operation with code"));
+    made.operation.type = op->code;
+    ck_assert_int_eq(
+        nn_operation_validate(made.operands, 2 * MAX_SIDE, &made.operation, NULL, &why),
+        NN_REFUSED);
+    ck_assert_int_eq(
+        nn_operation_validate_inside(made.operands, 2 * MAX_SIDE, &made.operation, &why), 0);
 }
 
 TEST(codes_of_the_inside_are_no_codes_of_models)

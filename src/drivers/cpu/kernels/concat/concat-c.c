@@ -65,10 +65,11 @@ static size_t part_offset(const struct concat_job *job, size_t i)
     return offset;
 }
 
-/* Equal parameters, equal codes: then runs are only copied. */
+/* Equal parameters, equal codes: then runs are only copied. Codes of 16 bits always are, as in
+ * TensorFlow Lite. */
 static bool needs_table(const struct nn_tensor *part, const struct nn_tensor *whole)
 {
-    return nn_type_is_quantized(part->type) &&
+    return nn_type_bytes(part->type) == 1 && nn_type_is_quantized(part->type) &&
            (part->scale != whole->scale || part->zero_point != whole->zero_point);
 }
 

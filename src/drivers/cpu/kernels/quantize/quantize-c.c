@@ -218,10 +218,10 @@ static int nn_cast(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_VARIANT_ROW("quantize_f32", QUANTIZE), .in0 = NN_T_F32, .is_elementwise = 1,
-     .walk = nn_rows_run, .row = quantize_row_f32, .element_cost = 24},
-    {NN_VARIANT_ROW("quantize_f16", QUANTIZE), .in0 = NN_T_F16, .is_elementwise = 1,
-     .walk = nn_rows_run, .row = quantize_row_f16, .element_cost = 48},
+    {NN_VARIANT_ROW("quantize_f32", QUANTIZE), .in0 = NN_T_F32, .out0 = NN_T_U8 | NN_T_S8,
+     .is_elementwise = 1, .walk = nn_rows_run, .row = quantize_row_f32, .element_cost = 24},
+    {NN_VARIANT_ROW("quantize_f16", QUANTIZE), .in0 = NN_T_F16, .out0 = NN_T_U8 | NN_T_S8,
+     .is_elementwise = 1, .walk = nn_rows_run, .row = quantize_row_f16, .element_cost = 48},
     {NN_VARIANT_ROW("dequantize_q8", DEQUANTIZE),
      .in0 = NN_T_U8 | NN_T_S8 | NN_T(TENSOR_QUANT8_SYMM), .weights_bytes = 256 * sizeof(float),
      .is_elementwise = 1, .lower = lower_dequantize, .walk = nn_rows_run, .row = dequantize_row,

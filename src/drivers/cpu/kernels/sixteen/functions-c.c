@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LOGISTIC, TANH and SOFTMAX of 16-bit activations, plain C, by tables between whose entries is
+ * interpolated.
+ *
+ * As TensorFlow Lite's reference_integer_ops::Logistic and Tanh, whose table is of the logistic
+ * function in steps of 1/24, and SoftmaxInt16, which has one of e^x in [-10, 0] and one of
+ * 1 / (1 + x) in [0, 1]. Inputs with 12 or 11 bits of fraction are what gemmlowp's functions take
+ * (fixed16.h). An entry is moved by half of what the function's middle between it and the next one is
+ * away from theirs. */
+#include "drivers/cpu/kernels/common/broadcast.h"
+#include "drivers/cpu/kernels/common/operand.h"
+#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
+#include "drivers/cpu/kernels/sixteen/sixteen.h"
+#include "model/operands.h"
+
+#include <errno.h>
+#include <math.h>
+
+/* ---- LOGISTIC, TANH ---- */
+
+enum { N_LOGISTIC = 256 };
+
+/* By gemmlowp's function if multiplier is 0: TANH's codes are shifted to the left before. */
+struct smooth_params {
+    int32_t multiplier;
+    int32_t shift;
+};
+
+static double logistic_at(double step)
+{
+    return 65536.0 / (1.0 + exp(-step / 24.0));
+}
+
+static void fill_logistic(uint16_t table[N_LOGISTIC])
+{
+    for (int i = 0; i + 1 < N_LOGISTIC; i++) {
+        double here = logistic_at(i), between = (here + logistic_at(i + 1)) / 2.0;
+
+        table[i] = (uint16_t)round(here + (logistic_at(i + 0.5) - between) / 2.0);
+    }
+    table[N_LOGISTIC - 1] = UINT16_MAX;
+}
+
+/* Codes are brought to steps of 1 / (3 * 4096): 512 of them are one of the table. */
+static int lower_smooth(struct nn_lower *lower, bool is_tanh)
+{
+    struct smooth_params *params = lower->params;
+    float scale = lower->inputs[0].scale;
+    double multiplier = (double)scale * 4096.0 * 3.0;
+    uint16_t *table = nn_lower_weights(lower, N_LOGISTIC * sizeof(*table));
+
+    if (!table)
+        return -ENOMEM;
+    fill_logistic(table);
+    if (scale == 0x1p-12f || (is_tanh && scale == 0x1p-11f)) {
+        params->shift = scale == 0x1p-11f;
+        return 0;
+    }
+    if (!(multiplier < 65536.0))
+        return nn_lower_refuse(lower, "the input's scale %g is too large", (double)scale);
+    for (; multiplier <= 32767.0 / 2.0 && params->shift <= 30; params->shift++)
+        multiplier *= 2.0;
+    params->multiplier = (int32_t)multiplier;
+    if (!params->multiplier)
+        return nn_lower_refuse(lower, "the input's scale %g is too small", (double)scale);
+    return 0;
+}
+
+static int lower_logistic(struct nn_lower *lower)
+{
+    return lower_smooth(lower, false);
+}
+
+static int lower_tanh(struct nn_lower *lower)
+{
+    return lower_smooth(lower, true);
+}
+
+/* Params of a step are what lower() makes of scales again: multipliers below 2^16, shifts to 31. */
+static inline int32_t rescale(int32_t code, const struct smooth_params *params)
+{
+    uint32_t half = params->shift ? 1u << ((params->shift - 1) & 31) : 0;
+
+    return (int32_t)((uint32_t)code * (uint32_t)params->multiplier + half) >> (params->shift & 31);
+}
+
+/* The table's value at a magnitude, in 2^bits parts of an entry; the last one for what is beyond. */
+static inline uint32_t interpolate(const uint16_t *table, uint32_t magnitude, int bits,
+                                   uint32_t last)
+{
+    uint32_t at = magnitude >> bits, part = magnitude & ((1u << bits) - 1);
+
+    if (at >= N_LOGISTIC - 1)
+        return last;
+    return ((uint32_t)table[at] << bits) + part * ((uint32_t)table[at + 1] - table[at]);
+}
+
+static int16_t logistic(const uint16_t *table, int32_t x)
+{
+    uint32_t y = interpolate(table, (uint32_t)(x < 0 ? -(int64_t)x : x), 9, 0x7fffu << 10);
+
+    return (int16_t)((x >= 0 ? y + 512 : (1u << 25) - y + 511) >> 10);
+}
+
+/* tanh x = 2 logistic(2x) - 1 */
+static int16_t tangent(const uint16_t *table, int32_t x)
+{
+    int32_t y = (int32_t)interpolate(table, (uint32_t)(x < 0 ? -(int64_t)x : x), 8, 0xffffu << 8);
+
+    return (int16_t)((x >= 0 ? y - (1 << 23) + 128 : (1 << 23) - y + 127) >> 8);
+}
+
+static void logistic_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const struct smooth_params *params = args->params;
+    const uint16_t *table = (const uint16_t *)(const void *)args->weights;
+    const int16_t *in = (const int16_t *)args->inputs[0].data + row->in0;
+    int16_t *out = (int16_t *)args->outputs[0].data + row->out;
+
+    for (size_t i = 0; i < row->n; i++)
+        out[i] = params->multiplier ? logistic(table, rescale(in[i], params))
+                                    : nn_logistic16(in[i]);
+}
+
+static void tanh_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const struct smooth_params *params = args->params;
+    const uint16_t *table = (const uint16_t *)(const void *)args->weights;
+    const int16_t *in = (const int16_t *)args->inputs[0].data + row->in0;
+    int16_t *out = (int16_t *)args->outputs[0].data + row->out;
+
+    for (size_t i = 0; i < row->n; i++)
+        out[i] = params->multiplier ? tangent(table, rescale(in[i], params))
+                                    : nn_tanh16(nn_shl16(in[i], params->shift & 1), 3);
+}
+
+/* ---- SOFTMAX ---- */
+
+enum {
+    LEAST_SUM = 1 << 14, /* of exponentials, of which one is near 2^15 */
+    N_SOFTMAX = 513,     /* entries of a table, the last one for the slope before it */
+    MAX_DEPTH = 65536,   /* so many exponentials fit a sum */
+};
+
+struct softmax_tables {
+    int16_t exponential[N_SOFTMAX], reciprocal[N_SOFTMAX];
+};
+
+static double reciprocal_of_one_more(double x)
+{
+    return 1.0 / (1.0 + x);
+}
+
+static void fill_table(int16_t table[N_SOFTMAX], double (*function)(double x), double from,
+                       double to)
+{
+    double step = (to - from) / (N_SOFTMAX - 1);
+
+    for (int i = 0; i < N_SOFTMAX; i++) {
+        double here = round(function(from + i * step) * 32768.0);
+        double next = function(from + (i + 1) * step) * 32768.0;
+        double middle = round(function(from + i * step + step / 2.0) * 32768.0);
+        double error = i + 1 < N_SOFTMAX ? round((round((next + here) / 2.0) - middle) / 2.0) : 0.0;
+
+        table[i] = nn_sat16((int64_t)(here - error));
+    }
+}
+
+/* Differences of codes become [-65535, 0], which stands for [-10, 0]. */
+static int lower_softmax(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *in = &lower->inputs[0];
+    float product = in->scale * nn_lower_f32(lower, NN_SOFTMAX_BETA, 1.0f);
+    struct nn_multiplier *multiplier = lower->params;
+    struct softmax_tables *tables = nn_lower_weights(lower, sizeof(*tables));
+
+    if (!tables)
+        return -ENOMEM;
+    if (in->dims[in->n_dims - 1] > MAX_DEPTH)
+        return nn_lower_refuse(lower, "rows of %u elements, at most %d are allowed",
+                               in->dims[in->n_dims - 1], MAX_DEPTH);
+    *multiplier = nn_multiplier_make((double)product / (10.0 / 65535.0));
+    fill_table(tables->exponential, exp, -10.0, 0.0);
+    fill_table(tables->reciprocal, reciprocal_of_one_more, 0.0, 1.0);
+    return 0;
+}
+
+static inline int16_t look_up(const int16_t *table, int16_t code)
+{
+    int32_t i = 256 + (code >> 7), slope = table[i + 1] - table[i];
+
+    return (int16_t)(table[i] + ((slope * (code & 127) + 64) >> 7));
+}
+
+/* The output holds the exponentials first. Tables from a cache file may hold any number. */
+static void softmax_slice(const struct softmax_tables *tables, struct nn_multiplier multiplier,
+                          const int16_t *in, int16_t *out, size_t n)
+{
+    int32_t highest = INT16_MIN, sum, shift, scale;
+    int64_t total = 0;
+
+    for (size_t i = 0; i < n; i++)
+        highest = in[i] > highest ? in[i] : highest;
+    for (size_t i = 0; i < n; i++) {
+        int64_t scaled = nn_multiplier_apply(in[i] - highest, multiplier);
+
+        out[i] = look_up(tables->exponential, nn_sat16(scaled + INT16_MAX));
+        total += out[i];
+    }
+    sum = (int32_t)(total < LEAST_SUM ? LEAST_SUM : total > INT32_MAX ? INT32_MAX : total);
+    shift = __builtin_clz((uint32_t)sum);
+    scale = look_up(
+        tables->reciprocal,
+        nn_sat16((((int64_t)sum << (shift - 1)) + (1 << 13)) / (1 << 14) - 3 * (1 << 15)));
+    for (size_t i = 0; i < n; i++)
+        out[i] = (int16_t)nn_clamp_i32((out[i] * scale + (1 << (30 - shift))) >> (31 - shift), 0,
+                                       INT16_MAX);
+}
+
+static void softmax_slices(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct nn_kernel_args *args = ctx;
+    const struct nn_tensor *in = &args->inputs[0];
+    const struct nn_multiplier *multiplier = args->params;
+    size_t n = in->dims[in->n_dims - 1];
+    struct nn_pace pace = nn_pace(args->stop);
+
+    for (size_t i = begin; i < end && !nn_pace_ends(&pace, 20 + 8 * n); i++)
+        softmax_slice((const struct softmax_tables *)(const void *)args->weights, *multiplier,
+                      (const int16_t *)in->data + i * n, (int16_t *)args->outputs[0].data + i * n,
+                      n);
+}
+
+static int nn_softmax_z16__c(const struct nn_kernel_args *args)
+{
+    const struct nn_tensor *in = &args->inputs[0];
+
+    nn_parallel_for(args, nn_dims_count(in->dims, 0, in->n_dims - 1),
+                    20 + 8 * (size_t)in->dims[in->n_dims - 1], softmax_slices,
+                    (void *)(uintptr_t)args);
+    return 0;
+}
+
+static const struct nn_kernel kernels[] = {
+    {NN_ROW("logistic_z16__c", LOGISTIC), .in0 = NN_T_Z16,
+     .params_bytes = sizeof(struct smooth_params), .weights_bytes = N_LOGISTIC * sizeof(uint16_t),
+     .in_place = 1, .is_elementwise = 1, .lower = lower_logistic, .walk = nn_rows_run,
+     .row = logistic_row, .element_cost = 64},
+    {NN_ROW("tanh_z16__c", TANH), .in0 = NN_T_Z16, .params_bytes = sizeof(struct smooth_params),
+     .weights_bytes = N_LOGISTIC * sizeof(uint16_t), .in_place = 1, .is_elementwise = 1,
+     .lower = lower_tanh, .walk = nn_rows_run, .row = tanh_row, .element_cost = 64},
+    {NN_ROW("softmax_z16__c", SOFTMAX), .in0 = NN_T_Z16,
+     .params_bytes = sizeof(struct nn_multiplier), .weights_bytes = sizeof(struct softmax_tables),
+     .lower = lower_softmax, .run = nn_softmax_z16__c},
+};
+
+NN_KERNEL_FAMILY(sixteen_functions, kernels);

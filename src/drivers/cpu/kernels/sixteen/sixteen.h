@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sixteen.h - activations of 16 bits, of nnhal.tflite: their codes and how sums become codes
+ *
+ * The zero point is 0. A sum of products of 16 and 8 bits becomes a code by its multiplier in one of
+ * three ways, by the bias that TensorFlow Lite has: with one of 64 bits by
+ * MultiplyByQuantizedMultiplier(int64_t), whose multiplier has 15 bits; with one of 32 bits the sum
+ * wraps, and is rounded once where the reference multiplies matrices, twice in TransposeConv. */
+#ifndef NN_CPU_KERNELS_SIXTEEN_H
+#define NN_CPU_KERNELS_SIXTEEN_H
+
+#include "drivers/cpu/kernels/common/fused-activation.h"
+#include "drivers/cpu/kernels/kernel.h"
+
+#define NN_T_Z16 NN_T(TENSOR_QUANT16_SYMM)
+
+enum nn_rounding {
+    NN_ROUNDING_REDUCED,
+    NN_ROUNDING_ONCE,
+    NN_ROUNDING_TWICE,
+};
+
+/* nn_sixteen_bounds() - the codes between which a fused activation clamps.
+ * Returns: false if code is no fused activation. */
+static inline bool nn_sixteen_bounds(int32_t code, float scale, int32_t *ret_low, int32_t *ret_high)
+{
+    *ret_low = INT16_MIN;
+    *ret_high = INT16_MAX;
+    return nn_activation_codes(code, scale, 0, ret_low, ret_high);
+}
+
+/* nn_sixteen_fits() - whether sums can be scaled by m: the reduced form shifts by 8 bits to the right
+ * at least. */
+static inline bool nn_sixteen_fits(struct nn_multiplier m)
+{
+    return m.shift < 8;
+}
+
+/* Rounded half up. What does not fit wraps: multipliers may come from a cache file. */
+static inline int32_t nn_sixteen_shift(uint64_t product, uint32_t shift)
+{
+    uint64_t half = (UINT64_C(1) << (shift & 63)) >> 1;
+
+    return (int32_t)((int64_t)(product + half) >> (shift & 63));
+}
+
+/* nn_sixteen_scale() - sum * m. */
+static inline int32_t nn_sixteen_scale(int64_t sum, struct nn_multiplier m,
+                                       enum nn_rounding rounding)
+{
+    int64_t reduced = m.mantissa < 0x7fff0000 ? (m.mantissa + 0x8000) >> 16 : 0x7fff;
+    int32_t narrow = (int32_t)sum;
+
+    if (rounding == NN_ROUNDING_REDUCED)
+        return nn_sixteen_shift((uint64_t)sum * (uint64_t)reduced, 15u - (uint32_t)m.shift);
+    if (rounding == NN_ROUNDING_ONCE)
+        return nn_sixteen_shift((uint64_t)((int64_t)narrow * m.mantissa), 31u - (uint32_t)m.shift);
+    return nn_multiplier_apply(narrow, m);
+}
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* FULLY_CONNECTED, CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV_2D of 16-bit activations and 8-bit
+ * weights, plain C, by the definition: sums of 64 bits, then the channel's multiplier.
+ *
+ * As TensorFlow Lite's FullyConnected, ConvPerChannel, DepthwiseConvPerChannel and TransposeConv of
+ * int16 compute; sixteen.h says how they round. Multipliers of channels are the step's weights. */
+#include "drivers/cpu/kernels/common/vector.h"
+#include "drivers/cpu/kernels/conv/conv.h"
+#include "drivers/cpu/kernels/direct-conv/direct-conv.h"
+#include "drivers/cpu/kernels/sixteen/sixteen.h"
+
+#include <errno.h>
+
+/* So many products, of 23 bits with their sign, fit a sum of 32 bits. */
+enum { PIECE = 256 };
+
+static int64_t dot(const int16_t *a, const int8_t *b, size_t n)
+{
+    int64_t sum = 0;
+
+    for (size_t at = 0, end; at < n; at = end) {
+        int32_t piece = 0;
+
+        end = nn_min_size(n, at + PIECE);
+        for (size_t i = at; i < end; i++)
+            piece += a[i] * b[i];
+        sum += piece;
+    }
+    return sum;
+}
+
+static int64_t bias_at(const struct nn_tensor *bias, size_t i)
+{
+    return bias->type == NNHAL_TENSOR_INT32 ? ((const int32_t *)bias->data)[i]
+                                            : ((const int64_t *)bias->data)[i];
+}
+
+/* The bias wraps where it does not fit. */
+static int16_t finish(int64_t sum, int64_t bias, struct nn_multiplier multiplier,
+                      enum nn_rounding rounding, int32_t low, int32_t high)
+{
+    int64_t all = (int64_t)((uint64_t)sum + (uint64_t)bias);
+
+    return (int16_t)nn_clamp_i32(nn_sixteen_scale(all, multiplier, rounding), low, high);
+}
+
+/* ---- FULLY_CONNECTED ---- */
+
+struct dense_params {
+    int32_t low, high;
+    struct nn_multiplier multiplier;
+};
+
+static int lower_dense(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *out = &lower->outputs[0];
+    struct dense_params *params = lower->params;
+
+    if (!nn_sixteen_bounds(nn_lower_i32(lower, NN_DENSE_ACTIVATION, 0), out->scale, &params->low,
+                           &params->high))
+        return nn_lower_refuse(lower, "input 3 is not a fused activation");
+    params->multiplier = nn_multiplier_of_scales(lower->inputs[NN_DENSE_INPUT].scale,
+                                                 lower->inputs[NN_DENSE_WEIGHTS].scale, out->scale);
+    if (!nn_sixteen_fits(params->multiplier))
+        return nn_lower_refuse(lower, "the output's scale is too small for the inputs' scales");
+    return 0;
+}
+
+/* One item is one output. */
+static void dense_items(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct nn_kernel_args *args = ctx;
+    const struct dense_params *params = args->params;
+    const struct nn_tensor *weights = &args->inputs[NN_DENSE_WEIGHTS];
+    const struct nn_tensor *bias = &args->inputs[NN_DENSE_BIAS];
+    enum nn_rounding rounding = bias->type == NNHAL_TENSOR_INT32 ? NN_ROUNDING_ONCE
+                                                                 : NN_ROUNDING_REDUCED;
+    size_t n_units = weights->dims[0], k = weights->dims[1];
+    struct nn_pace pace = nn_pace(args->stop);
+
+    for (size_t i = begin; i < end && !nn_pace_ends(&pace, 10 + k); i++) {
+        size_t unit = i % n_units;
+        int64_t sum = dot((const int16_t *)args->inputs[NN_DENSE_INPUT].data + i / n_units * k,
+                          (const int8_t *)weights->data + unit * k, k);
+
+        ((int16_t *)args->outputs[0].data)[i] = finish(sum, bias_at(bias, unit), params->multiplier,
+                                                       rounding, params->low, params->high);
+    }
+}
+
+static int nn_fully_connected_z16__c(const struct nn_kernel_args *args)
+{
+    nn_parallel_for(args, nn_tensor_count(&args->outputs[0]),
+                    10 + args->inputs[NN_DENSE_WEIGHTS].dims[1], dense_items,
+                    (void *)(uintptr_t)args);
+    return 0;
+}
+
+/* ---- convolutions ---- */
+
+struct sixteen_params {
+    struct nn_window_2d window;
+    int32_t low, high;
+    uint32_t operation;
+};
+
+static int lower_conv(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *filter = &lower->inputs[NN_CONV_FILTER];
+    struct sixteen_params *params = lower->params;
+    struct nn_multiplier *multipliers;
+    int r = nn_lower_window(lower, &params->window);
+    uint32_t n = params->window.out_depth;
+
+    if (r)
+        return r;
+    params->operation = lower->operation;
+    if (!nn_sixteen_bounds(nn_lower_window_activation(lower), lower->outputs[0].scale, &params->low,
+                           &params->high))
+        return nn_lower_refuse(lower, "the activation is not a fused one");
+    if (filter->type == NNHAL_TENSOR_QUANT8_SYMM_PER_CHANNEL && filter->n_channel_scales != n)
+        return nn_lower_refuse(lower, "the filter has %u scales for %u channels",
+                               filter->n_channel_scales, n);
+    multipliers = nn_lower_weights(lower, (uint64_t)n * sizeof(*multipliers));
+    if (!multipliers)
+        return -ENOMEM;
+    nn_conv_multipliers(lower, multipliers, n);
+    for (uint32_t c = 0; c < n; c++)
+        if (!nn_sixteen_fits(multipliers[c]))
+            return nn_lower_refuse(lower, "the output's scale is too small for channel %u", c);
+    return 0;
+}
+
+static bool check_conv(const struct nn_kernel_step *step)
+{
+    const struct sixteen_params *params = step->params;
+    const struct nn_tensor *bias = &step->inputs[NN_CONV_BIAS];
+
+    return (params->operation == NNHAL_OP_CONV_2D ||
+            params->operation == NNHAL_OP_DEPTHWISE_CONV_2D ||
+            params->operation == NNHAL_OP_TRANSPOSE_CONV_2D) &&
+           nn_window_fits(&params->window, params->operation, &step->inputs[NN_CONV_INPUT],
+                          &step->inputs[NN_CONV_FILTER], &step->outputs[0]) &&
+           bias->n_dims == 1 && bias->dims[0] == params->window.out_depth &&
+           step->weights_bytes / sizeof(struct nn_multiplier) >= params->window.out_depth;
+}
+
+static bool find_conv_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    const struct sixteen_params *params = step->params;
+
+    ret->bytes = params->window.is_nchw ? step->inputs[NN_CONV_INPUT].size : 0;
+    return true;
+}
+
+struct sixteen_job {
+    const struct nn_kernel_args *args;
+    const struct nn_window_2d *window;
+    struct nn_taps (*taps)(const struct nn_window *window, size_t at);
+    const int16_t *in; /* [batch, height, width, in_depth] */
+    bool is_depthwise;
+    enum nn_rounding rounding;
+};
+
+/* A pixel's taps in both directions. */
+struct pixel {
+    struct nn_taps ys, xs;
+    size_t image;
+};
+
+/* What a tap adds to a channel: of the filter [out_depth, height, width, in_depth] a row, of
+ * DEPTHWISE_CONV_2D's [height, width, out_depth] one weight. */
+static int64_t tap_sum(const struct sixteen_job *job, const int16_t *cell, size_t tap,
+                       size_t channel)
+{
+    const struct nn_window_2d *window = job->window;
+    const int8_t *filter = job->args->inputs[NN_CONV_FILTER].data;
+    size_t n_taps = (size_t)window->height.filter * window->width.filter;
+
+    if (job->is_depthwise)
+        return (int64_t)cell[channel / (size_t)window->groups] *
+               filter[tap * window->out_depth + channel];
+    return dot(cell, filter + (channel * n_taps + tap) * window->in_depth, window->in_depth);
+}
+
+static int64_t pixel_sum(const struct sixteen_job *job, const struct pixel *pixel, size_t channel)
+{
+    const struct nn_window_2d *window = job->window;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < pixel->ys.n; i++) {
+        size_t y = (size_t)(pixel->ys.cell + (int64_t)i * pixel->ys.cell_step);
+        size_t tap_y = pixel->ys.tap + i * pixel->ys.tap_step;
+
+        for (size_t j = 0; j < pixel->xs.n; j++) {
+            size_t x = (size_t)(pixel->xs.cell + (int64_t)j * pixel->xs.cell_step);
+            size_t tap = tap_y * window->width.filter + pixel->xs.tap + j * pixel->xs.tap_step;
+            size_t cell = (pixel->image * window->height.input + y) * window->width.input + x;
+
+            sum += tap_sum(job, job->in + cell * window->in_depth, tap, channel);
+        }
+    }
+    return sum;
+}
+
+static size_t pixel_cost(const struct sixteen_job *job)
+{
+    const struct nn_window_2d *window = job->window;
+    size_t n_taps = (size_t)window->height.filter * window->width.filter;
+
+    return window->out_depth * (10 + n_taps * (job->is_depthwise ? 3 : 3 + window->in_depth / 2));
+}
+
+static void conv_rows(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    const struct sixteen_job *job = ctx;
+    const struct sixteen_params *params = job->args->params;
+    const struct nn_multiplier *multipliers =
+        (const struct nn_multiplier *)(const void *)job->args->weights;
+    const struct nn_window_2d *window = job->window;
+    const struct nn_tensor *bias = &job->args->inputs[NN_CONV_BIAS];
+    int16_t *out = job->args->outputs[0].data;
+    struct nn_pace pace = nn_pace(job->args->stop);
+
+    for (size_t row = begin; row < end; row++) {
+        struct pixel pixel = {.ys = job->taps(&window->height, row % window->out_height),
+                              .image = row / window->out_height};
+
+        for (size_t x = 0; x < window->out_width; x++) {
+            pixel.xs = job->taps(&window->width, x);
+            if (nn_pace_ends(&pace, pixel_cost(job)))
+                return;
+            for (size_t c = 0; c < window->out_depth; c++)
+                out[nn_direct_out_at(window, row, x, c)] = finish(
+                    pixel_sum(job, &pixel, c), bias_at(bias, c), multipliers[c], job->rounding,
+                    params->low, params->high);
+        }
+    }
+}
+
+static int nn_conv_z16__c(const struct nn_kernel_args *args)
+{
+    const struct sixteen_params *params = args->params;
+    const struct nn_window_2d *window = &params->window;
+    bool is_transposed = params->operation == NNHAL_OP_TRANSPOSE_CONV_2D;
+    struct sixteen_job job = {.args = args,
+                              .window = window,
+                              .taps = is_transposed ? nn_transpose_taps : nn_direct_taps,
+                              .in = args->inputs[NN_CONV_INPUT].data,
+                              .is_depthwise = params->operation == NNHAL_OP_DEPTHWISE_CONV_2D,
+                              .rounding = args->inputs[NN_CONV_BIAS].type != NNHAL_TENSOR_INT32
+                                              ? NN_ROUNDING_REDUCED
+                                          : is_transposed ? NN_ROUNDING_TWICE
+                                                          : NN_ROUNDING_ONCE};
+
+    if (window->is_nchw) {
+        nn_nchw_to_nhwc(args->scratch, job.in, window->batch,
+                        (size_t)window->width.input * window->height.input, window->in_depth,
+                        sizeof(int16_t));
+        job.in = (const int16_t *)(const void *)args->scratch;
+    }
+    nn_parallel_for(args, (size_t)window->batch * window->out_height,
+                    window->out_width * pixel_cost(&job), conv_rows, &job);
+    return 0;
+}
+
+#define CONV(row_name, op)                                                                         \
+    {                                                                                              \
+        NN_ROW(row_name "_z16__c", op),                                                            \
+            .in0 = NN_T_Z16, .params_bytes = sizeof(struct sixteen_params), .lower = lower_conv,   \
+            .run = nn_conv_z16__c, .check = check_conv, .find_scratch = find_conv_scratch          \
+    }
+
+static const struct nn_kernel kernels[] = {
+    {NN_ROW("fully_connected_z16__c", FULLY_CONNECTED), .in0 = NN_T_Z16,
+     .params_bytes = sizeof(struct dense_params), .lower = lower_dense,
+     .run = nn_fully_connected_z16__c},
+    CONV("conv_2d", CONV_2D),
+    CONV("depthwise_conv_2d", DEPTHWISE_CONV_2D),
+    CONV("transpose_conv_2d", TRANSPOSE_CONV_2D),
+};
+
+NN_KERNEL_FAMILY(sixteen_sums, kernels);

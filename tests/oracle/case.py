@@ -26,6 +26,11 @@ def operation(*names):
     return add
 
 
+def types_of(name, types):
+    """The types of an operation's data; one of nnhal.tflite that has NNAPI's name has 16 bits."""
+    return (nnt.Q16Y,) if name.startswith('TFLITE_') else types
+
+
 class Tensor:
     """An operand and its elements as stored: codes, floats, integers."""
 
@@ -179,6 +184,8 @@ class Case:
         if type_ in QUANTS:
             scale = self.scale() if scale is None else scale
             zero_point = self.zero_point(type_) if zero_point is None else zero_point
+        elif type_ in (nnt.Q16Y, nnt.Q8Y):
+            scale = self.scale() if scale is None else scale
         if type_ in FLOATS or scale is None:
             scale = 0.0
         zero_point = zero_point or 0

@@ -12,7 +12,8 @@ import struct
 
 INT32_MAX, INT32_MIN = 2**31 - 1, -2**31
 FLT_MAX = struct.unpack('<f', b'\xff\xff\x7f\x7f')[0]
-RANGE = {5: (0, 255), 14: (-128, 127)}  # of TENSOR_QUANT8_ASYMM and its signed form
+# Of TENSOR_QUANT8_ASYMM, its signed form, and TENSOR_QUANT16_SYMM.
+RANGE = {5: (0, 255), 14: (-128, 127), 7: (-32768, 32767)}
 
 
 def f32(x):
@@ -86,6 +87,12 @@ def mbqm(x, m, shift):
 def mbqm_once(x, m, shift):
     """The same rounded once, half up."""
     return (x * m + (1 << (30 - shift))) >> (31 - shift)
+
+
+def mbqm_reduced(x, m, shift):
+    """A sum of 64 bits by a multiplier of 15 bits, rounded half up."""
+    reduced = (m + 2**15) >> 16 if m < 0x7fff0000 else 0x7fff
+    return wrap32((x * reduced + (1 << (14 - shift))) >> (15 - shift))
 
 
 def shl_sat(x, k):

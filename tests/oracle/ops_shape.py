@@ -2,7 +2,7 @@
 """Operations that move elements: each says from where an output's element comes."""
 
 import nnt
-from case import FLOATS, QUANTS, count, indices, offset, operation
+from case import FLOATS, QUANTS, count, indices, offset, operation, types_of
 from num import RANGE, clamp, f32, round_away
 
 MOVED = FLOATS + QUANTS
@@ -50,9 +50,9 @@ def unswap(index, nchw):
     return n, h, w, c
 
 
-@operation('RESHAPE')
+@operation('RESHAPE', 'TFLITE_RESHAPE')
 def reshape(case, name):
-    a = source(case, MOVED_TOO, case.shape())
+    a = source(case, types_of(name, MOVED_TOO), case.shape())
     rest, shape = count(a.dims), []
     while rest > 1 and len(shape) < 4:
         part = case.choose(*[d for d in range(1, rest + 1) if rest % d == 0])
@@ -92,14 +92,14 @@ def expand_dims(case, name):
     return case.model(name, [a, case.i32(axis)], [out])
 
 
-@operation('TRANSPOSE')
+@operation('TRANSPOSE', 'TFLITE_TRANSPOSE')
 def transpose(case, name):
-    a = source(case, MOVED, case.shape())
+    a = source(case, types_of(name, MOVED), case.shape())
     rank = len(a.dims)
     perm = list(range(rank))
     case.rng.shuffle(perm)
     operand = ints(case, perm)
-    if case.coin(0.15):
+    if name == 'TRANSPOSE' and case.coin(0.15):
         perm = perm[::-1] if perm == sorted(perm) else list(range(rank))[::-1]
         operand = case.omitted(nnt.I32, [0])
     dims = [a.dims[p] for p in perm]
@@ -117,9 +117,9 @@ def slice_(case, name):
     return case.model(name, [a, ints(case, begins), ints(case, asked)], [out])
 
 
-@operation('STRIDED_SLICE')
+@operation('STRIDED_SLICE', 'TFLITE_STRIDED_SLICE')
 def strided_slice(case, name):
-    a = source(case, MOVED, case.shape())
+    a = source(case, types_of(name, MOVED), case.shape())
     begins, ends, strides, masks, ranges = [], [], [], [0, 0, 0], []
     for d, n in enumerate(a.dims):
         stride = case.choose(-3, -2, -1, 1, 1, 2, 3)
@@ -153,12 +153,12 @@ def strided_slice(case, name):
     return case.model(name, inputs + [case.i32(m) for m in masks], [moved(case, a, dims, where)])
 
 
-@operation('SPLIT')
+@operation('SPLIT', 'TFLITE_SPLIT')
 def split(case, name):
     dims = case.shape(1, 5)
     axis, parts = case.between(0, len(dims) - 1), case.between(1, 4)
     dims[axis] = parts * case.between(1, 3)
-    a = source(case, MOVED_TOO, dims)
+    a = source(case, types_of(name, MOVED_TOO), dims)
     part_dims = list(dims)
     part_dims[axis] //= parts
 
@@ -180,11 +180,12 @@ def other_codes(a, scale, zero_point):
     return [clamp(c, 0, 255) - shift for c in codes]
 
 
-@operation('CONCATENATION')
+@operation('CONCATENATION', 'TFLITE_CONCATENATION')
 def concatenation(case, name):
-    type_, dims = case.choose(*MOVED), case.shape()
+    type_, dims = case.choose(*types_of(name, MOVED)), case.shape()
     axis, parts = case.between(0, len(dims) - 1), []
-    scale, zero_point = (case.scale(), case.zero_point(type_)) if type_ in QUANTS else (0.0, 0)
+    scale = 0.0 if type_ in FLOATS else case.scale()
+    zero_point = case.zero_point(type_) if type_ in QUANTS else 0
     for _ in range(case.between(1, 5)):
         part_dims = list(dims)
         part_dims[axis] = case.between(1, 4)
@@ -253,9 +254,9 @@ def channel_shuffle(case, name):
     return case.model(name, inputs, [out])
 
 
-@operation('PAD', 'PAD_V2')
+@operation('PAD', 'PAD_V2', 'TFLITE_PAD')
 def pad(case, name):
-    a = source(case, MOVED, case.shape(max_count=100))
+    a = source(case, types_of(name, MOVED), case.shape(max_count=100))
     margins = [(case.between(0, 3), case.between(0, 2)) for _ in a.dims]
     dims = [b + n + e for n, (b, e) in zip(a.dims, margins)]
     inputs = [a, pairs(case, margins)]

@@ -4,8 +4,9 @@
 import math
 
 import nnt
-from case import FLOATS, QUANTS, count, indices, offset, operation, to_nchw
-from num import (RANGE, activation_bounds, activation_real, clamp, f32, mbqm, mbqm_once, qm, tdiv)
+from case import FLOATS, QUANTS, count, indices, offset, operation, to_nchw, types_of
+from num import (RANGE, activation_bounds, activation_real, clamp, f32, mbqm, mbqm_once,
+                 mbqm_reduced, qm, tdiv)
 
 
 class Axis:
@@ -175,13 +176,56 @@ class Layer:
         return (0.0, 0) if self.type in FLOATS else (self.scale, self.zero_point)
 
 
+class WideLayer:
+    """The same of 16-bit data and 8-bit weights, whose bias has 64 or 32 bits: how its sums are rounded
+    goes by that."""
+
+    def __init__(self, case, name, data, filter_dims, channel_dim, n_out):
+        self.data = data
+        is_wide = name == 'DEPTHWISE_CONV_2D' or case.coin()
+        per_channel = channel_dim is not None and case.coin()
+        if per_channel:
+            self.filter = case.per_channel(filter_dims, channel_dim)
+            scales = self.filter.channel_scales
+        else:
+            self.filter = case.tensor(nnt.Q8Y, filter_dims)
+            scales = [self.filter.scale] * n_out
+        products = [data.scale * s for s in scales]
+        if is_wide:
+            self.bias = case.tensor(nnt.I64, [n_out], low=-2**30, high=2**30)
+        else:
+            self.bias = case.tensor(nnt.I32, [n_out], low=-2**24, high=2**24,
+                                    scale=None if per_channel else f32(products[0]))
+        if name == 'FULLY_CONNECTED':
+            products = [f32(p) for p in products]
+        self.scale = f32(max(products) * math.sqrt(count(filter_dims) / n_out) * case.rng.uniform(20, 200))
+        self.multipliers = [qm(p / self.scale) for p in products]
+        self.scaled = mbqm_reduced if is_wide else mbqm if name == 'TRANSPOSE_CONV_2D' else mbqm_once
+
+    def element(self, pairs, channel, act):
+        total = sum(self.data.values[i] * self.filter.values[j] for i, j in pairs)
+        code = self.scaled(total + self.bias.values[channel], *self.multipliers[channel])
+        return clamp(code, *activation_bounds(act, nnt.Q16Y, self.scale, 0))
+
+    def quant(self):
+        return self.scale, 0
+
+
+def make_layer(case, name, data, filter_dims, channel_dim, n_out):
+    """name: of the operation, without the extension's prefix."""
+    if data.type == nnt.Q16Y:
+        return WideLayer(case, name, data, filter_dims, channel_dim, n_out)
+    return Layer(case, data.type, data, filter_dims, channel_dim, n_out, name == 'FULLY_CONNECTED')
+
+
 def random_data(case, type_, dims, nchw):
     return image(case, type_, dims, nchw, scale=case.scale(0.01, 0.05))
 
 
-@operation('CONV_2D', 'DEPTHWISE_CONV_2D', 'GROUPED_CONV_2D')
-def convolution(case, name):
-    type_ = case.choose(*(FLOATS + QUANTS))
+@operation('CONV_2D', 'DEPTHWISE_CONV_2D', 'GROUPED_CONV_2D', 'TFLITE_CONV_2D', 'TFLITE_DEPTHWISE_CONV_2D')
+def convolution(case, full_name):
+    name = full_name.removeprefix('TFLITE_')
+    type_ = case.choose(*types_of(full_name, FLOATS + QUANTS))
     nchw = case.coin() if name == 'GROUPED_CONV_2D' else case.choose(None, False, True)
     dilated = nchw is not None and name != 'GROUPED_CONV_2D' and case.coin()
     axes, code = random_axes(case, dilated)
@@ -200,7 +244,7 @@ def convolution(case, name):
     else:
         filter_dims, channel_dim = [n_out] + taps + [depth], 0
     data = random_data(case, type_, [batch, axes[0].size, axes[1].size, depth], nchw)
-    layer = Layer(case, type_, data, filter_dims, channel_dim, n_out)
+    layer = make_layer(case, name, data, filter_dims, channel_dim, n_out)
     act = case.between(0, 3)
     inputs = [data, layer.filter, layer.bias] + padding_arguments(case, axes, code) + strides(case, axes)
     inputs += [case.i32(groups)] if name != 'CONV_2D' else []
@@ -219,12 +263,12 @@ def convolution(case, name):
                     yield offset(data.dims, (n, i, j, first + k)), offset(filter_dims, (c, ty, tx, k))
     dims = [batch, axes[0].output(), axes[1].output(), n_out]
     values = [layer.element(list(pairs(*index)), index[3], act) for index in indices(dims)]
-    return case.model(name, inputs, [result(case, type_, dims, values, nchw, *layer.quant())])
+    return case.model(full_name, inputs, [result(case, type_, dims, values, nchw, *layer.quant())])
 
 
-@operation('TRANSPOSE_CONV_2D')
+@operation('TRANSPOSE_CONV_2D', 'TFLITE_TRANSPOSE_CONV_2D')
 def transpose_convolution(case, name):
-    type_ = case.choose(*(FLOATS + QUANTS))
+    type_ = case.choose(*types_of(name, FLOATS + QUANTS))
     nchw, code = case.coin(), case.choose(None, 1, 2)
     axes = [Transposed(case.between(1, 5), case.between(1, 4), case.between(1, 3)) for _ in range(2)]
     for axis in axes:
@@ -238,7 +282,7 @@ def transpose_convolution(case, name):
     batch, depth, n_out = case.between(1, 2), case.between(1, 5), case.between(1, 5)
     data = random_data(case, type_, [batch, axes[0].size, axes[1].size, depth], nchw)
     filter_dims = [n_out, axes[0].taps, axes[1].taps, depth]
-    layer = Layer(case, type_, data, filter_dims, 0, n_out)
+    layer = make_layer(case, 'TRANSPOSE_CONV_2D', data, filter_dims, 0, n_out)
     act = case.between(0, 3)
     dims = [batch, axes[0].output(), axes[1].output(), n_out]
     inputs = [data, layer.filter, layer.bias]
@@ -255,13 +299,13 @@ def transpose_convolution(case, name):
     return case.model(name, inputs, [result(case, type_, dims, values, nchw, *layer.quant())])
 
 
-@operation('FULLY_CONNECTED')
+@operation('FULLY_CONNECTED', 'TFLITE_FULLY_CONNECTED')
 def fully_connected(case, name):
-    type_ = case.choose(*(FLOATS + QUANTS))
+    type_ = case.choose(*types_of(name, FLOATS + QUANTS))
     depth, units, batch = case.between(1, 40), case.between(1, 12), case.between(1, 5)
     dims = case.choose([batch, depth], [batch, 1, depth], [1, batch, 1, depth], [depth, batch])
     data = case.tensor(type_, dims, scale=case.scale(0.01, 0.05))
-    layer = Layer(case, type_, data, [units, depth], None, units, rounds_once=True)
+    layer = make_layer(case, 'FULLY_CONNECTED', data, [units, depth], None, units)
     act = case.between(0, 3)
     values = [layer.element([(b * depth + i, u * depth + i) for i in range(depth)], u, act)
               for b in range(batch) for u in range(units)]

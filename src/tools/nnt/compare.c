@@ -34,6 +34,7 @@ static struct tolerance find_tolerance(const struct nnt_model *model, uint32_t t
     case ANEURALNETWORKS_TENSOR_QUANT8_ASYMM:
     case ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED:
     case ANEURALNETWORKS_TENSOR_QUANT8_SYMM:
+    case ANEURALNETWORKS_TENSOR_QUANT16_SYMM:
         return (struct tolerance){.absolute = model->quant8_tolerance};
     default:
         return (struct tolerance){.absolute = 1};

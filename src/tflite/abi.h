@@ -294,6 +294,12 @@ struct lite_strided_slice {
     bool offset; /* version 8, which 2.9 does not have */
 };
 
+/* ADD and SUB. */
+struct lite_sum {
+    int32_t activation;
+    bool pot_scale_int16; /* version 4 of ADD, 5 of SUB */
+};
+
 /* Params of one number: a fused activation, a softmax's beta, a leaky ReLU's alpha, a block size, a
  * mode, or whether a reduction keeps its dimensions. */
 union lite_number {

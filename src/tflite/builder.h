@@ -101,6 +101,10 @@ uint32_t tfl_output(struct tfl_builder *b, uint32_t i);
  * operand of its own. */
 uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i);
 
+/* tfl_wide() - a constant input of int64 as TENSOR_INT64, an operand of its own: tfl_input() makes
+ * TENSOR_INT32 of it. */
+uint32_t tfl_wide(struct tfl_builder *b, uint32_t i);
+
 /* tfl_set_output_shape() - what an output's shape is, where the file does not say;
  * before the operand is made. */
 void tfl_set_output_shape(struct tfl_builder *b, uint32_t i, uint32_t n_dimensions,
@@ -120,6 +124,7 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
 /* tfl_is_float() - float32 or float16. */
 bool tfl_is_float(const struct tfl_tensor *tensor);
 bool tfl_is_quantized(const struct tfl_tensor *tensor);
+bool tfl_is_sixteen(const struct tfl_tensor *tensor); /* quantized, of 16 bits */
 
 /* tfl_scale_of() - the scale of a quantized tensor; one without counts in steps of 1. */
 float tfl_scale_of(const struct tfl_tensor *tensor);

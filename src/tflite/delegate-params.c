@@ -140,12 +140,17 @@ static void read_strided_slice(struct tfl_options *to, const struct lite_strided
     to->has_offset = version >= 8 && from->offset;
 }
 
+/* brought: the version that says whether it shifts; older ones may. */
+static void read_sum(struct tfl_options *to, const struct lite_sum *from, int version, int brought)
+{
+    to->activation = from->activation;
+    to->may_shift = version < brought || from->pot_scale_int16;
+}
+
 /* Params of one number. Operations that have none, or none that a mapping reads, are not here. */
 static void read_number(struct tfl_options *to, int32_t code, const union lite_number *from)
 {
     switch (code) {
-    case TFL_ADD:
-    case TFL_SUB:
     case TFL_MUL:
     case TFL_DIV:
     case TFL_L2_NORMALIZATION:
@@ -241,6 +246,12 @@ void tfl_params_read(struct tfl_operator *op, const void *params, int version)
     case TFL_PACK:
     case TFL_UNPACK:
         to->axis = ((const struct lite_pack *)params)->axis;
+        break;
+    case TFL_ADD:
+        read_sum(to, params, version, 4);
+        break;
+    case TFL_SUB:
+        read_sum(to, params, version, 5);
         break;
     case TFL_STRIDED_SLICE:
         read_strided_slice(to, params, version);

@@ -60,6 +60,7 @@ struct tfl_options {
     float alpha, beta, bias, cell_clip, proj_clip;
     bool keep_dims, align_corners, half_pixel_centers, adj_x, adj_y, time_major, merge_outputs;
     bool is_shuffled, has_offset;
+    bool may_shift; /* sums of 16 bits: scales that are powers of two are applied by shifts */
 };
 
 struct tfl_operator {

@@ -3,6 +3,7 @@
 #include "tflite/map.h"
 
 #include <errno.h>
+#include <math.h>
 
 static const struct {
     int32_t code, nnapi;
@@ -49,8 +50,26 @@ static void map_same(struct tfl_builder *b)
         inputs[i] = tfl_input(b, i);
     for (size_t i = 0; i < sizeof(same_form) / sizeof(same_form[0]); i++)
         if (same_form[i].code == b->op->code)
-            tfl_add(b, same_form[i].nnapi, inputs, b->op->n_inputs,
-                    (const uint32_t[]){tfl_output(b, 0)}, 1);
+            tfl_add(b, tfl_operation_on(b, tfl_in(b, 0), same_form[i].nnapi), inputs,
+                    b->op->n_inputs, (const uint32_t[]){tfl_output(b, 0)}, 1);
+}
+
+/* A scale that TensorFlow Lite takes for a power of two, within a thousandth of its logarithm. */
+static bool is_power_of_two(const struct tfl_tensor *tensor)
+{
+    int exponent;
+    float mantissa = frexpf(tfl_scale_of(tensor), &exponent);
+
+    return mantissa < 0.50035f || mantissa > 0.9993f;
+}
+
+/* Then the sum is computed by shifts, another operation. */
+static bool is_shifted(const struct tfl_builder *b)
+{
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_in(b, 1), *sum = tfl_out(b, 0);
+
+    return b->op->options.may_shift && tfl_is_sixteen(x) && y && sum && is_power_of_two(x) &&
+           is_power_of_two(y) && is_power_of_two(sum);
 }
 
 static void map_arithmetic(struct tfl_builder *b)
@@ -65,9 +84,11 @@ static void map_arithmetic(struct tfl_builder *b)
     };
     uint32_t x = tfl_input(b, 0), y = tfl_input(b, 1);
 
+    tfl_need(b, !is_shifted(b), "16 bits with scales that are powers of two");
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
         if (codes[i].code == b->op->code)
-            tfl_add1(b, codes[i].nnapi, tfl_output(b, 0), x, y, tfl_activation(b));
+            tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), codes[i].nnapi), tfl_output(b, 0), x, y,
+                     tfl_activation(b));
 }
 
 static void map_square(struct tfl_builder *b)
@@ -138,6 +159,11 @@ static void map_leaky_relu(struct tfl_builder *b)
     uint32_t alpha;
 
     tfl_need(b, x, "no input");
+    if (tfl_is_sixteen(x)) {
+        tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_LEAKY_RELU), tfl_output(b, 0),
+                 tfl_input(b, 0), tfl_f32(b, slope));
+        return;
+    }
     form = tfl_form_of(b, x);
     form.n_dimensions = 1;
     form.dimensions[0] = 1;
@@ -145,7 +171,7 @@ static void map_leaky_relu(struct tfl_builder *b)
     if (form.type == ANEURALNETWORKS_TENSOR_FLOAT32) {
         alpha = tfl_f32s(b, &slope, &form);
     } else {
-        tfl_need(b, tfl_is_quantized(x) && x->type != TFL_INT16 && slope > 0,
+        tfl_need(b, tfl_is_quantized(x) && slope > 0,
                  "only float32 and 8-bit types with a slope above 0");
         form.scale = slope;
         alpha = tfl_constant(b, &form, &one, 1);
@@ -167,14 +193,21 @@ static void map_dequantize(struct tfl_builder *b)
         return;
     }
     tfl_need(b, x->type != TFL_FLOAT16, "float16 values can be widened only if they are constant");
-    tfl_add1(b, ANEURALNETWORKS_DEQUANTIZE, tfl_output(b, 0), tfl_input(b, 0));
+    tfl_add1(b, tfl_operation_on(b, x, ANEURALNETWORKS_DEQUANTIZE), tfl_output(b, 0),
+             tfl_input(b, 0));
 }
 
 static void map_quantize(struct tfl_builder *b)
 {
-    const struct tfl_tensor *y = tfl_out(b, 0);
+    const struct tfl_tensor *x = tfl_in(b, 0), *y = tfl_out(b, 0);
 
-    tfl_need(b, y && (y->type == TFL_UINT8 || y->type == TFL_INT8), "only to 8-bit types");
+    tfl_need(b, x && y, "no input or output");
+    if (y->type == TFL_INT16 || (tfl_is_sixteen(x) && y->type == TFL_INT8)) {
+        tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_QUANTIZE), tfl_output(b, 0),
+                 tfl_input(b, 0));
+        return;
+    }
+    tfl_need(b, y->type == TFL_UINT8 || y->type == TFL_INT8, "only to 8 and 16 bits");
     tfl_add1(b, ANEURALNETWORKS_QUANTIZE, tfl_output(b, 0), tfl_float_of(b, 0));
 }
 

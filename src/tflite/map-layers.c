@@ -13,33 +13,45 @@ static uint32_t padding_operand(struct tfl_builder *b)
                                                   : ANEURALNETWORKS_PADDING_VALID);
 }
 
-/* A bias of zeros for a layer whose file has none. */
-static uint32_t zero_bias(struct tfl_builder *b, uint32_t n)
+/* A bias of zeros for a layer whose file has none. Beside 16 bits it has 64, but for TRANSPOSE_CONV,
+ * which TensorFlow Lite computes in 32 bits then. */
+static uint32_t zero_bias(struct tfl_builder *b, const struct tfl_tensor *x, uint32_t n)
 {
-    const struct tfl_tensor *x = tfl_in(b, 0), *w = tfl_in(b, 1);
+    const struct tfl_tensor *w = tfl_in(b, 1);
     struct tfl_form form = {.type = ANEURALNETWORKS_TENSOR_FLOAT32, .n_dimensions = 1};
-    void *zeros = tfl_keep(b, (size_t)n * 4);
+    bool is_wide = tfl_is_sixteen(x) && b->op->code != TFL_TRANSPOSE_CONV;
+    size_t n_bytes = (size_t)n * (is_wide ? sizeof(int64_t) : sizeof(int32_t));
+    void *zeros = tfl_keep(b, n_bytes);
 
     form.dimensions[0] = n;
-    if (tfl_is_quantized(x)) {
+    if (is_wide) {
+        form.type = tfl_extension_type(b, NNHAL_TFLITE_TENSOR_INT64);
+    } else if (tfl_is_quantized(x)) {
         form.type = ANEURALNETWORKS_TENSOR_INT32;
         form.scale = x->scale * w->scale;
     }
-    return zeros ? tfl_constant(b, &form, zeros, (size_t)n * 4) : TFL_NO_OPERAND;
+    return zeros ? tfl_constant(b, &form, zeros, n_bytes) : TFL_NO_OPERAND;
 }
 
-static uint32_t bias_operand(struct tfl_builder *b, uint32_t n)
+/* The bias is input i of a layer on x. */
+static uint32_t bias_operand(struct tfl_builder *b, uint32_t i, const struct tfl_tensor *x,
+                             uint32_t n)
 {
-    return tfl_in(b, 2) ? tfl_input(b, 2) : zero_bias(b, n);
+    if (!tfl_in(b, i))
+        return zero_bias(b, x, n);
+    return tfl_is_sixteen(x) ? tfl_wide(b, i) : tfl_input(b, i);
 }
 
-/* Filters of float models that are stored as int8 or float16. */
-static uint32_t weights_operand(struct tfl_builder *b)
+/* Filters of a layer on x: of float models some are stored as int8 or float16; beside 16 bits those
+ * with one scale have no zero point. */
+static uint32_t weights_operand(struct tfl_builder *b, const struct tfl_tensor *x)
 {
-    bool is_hybrid = tfl_is_float(tfl_in(b, 0)) && tfl_is_quantized(tfl_in(b, 1));
+    bool is_hybrid = tfl_is_float(x) && tfl_is_quantized(tfl_in(b, 1));
 
     if (is_hybrid && tfl_in(b, 1)->n_scales != 1)
         tfl_fail(b, -ENOTSUP, "float32 data with 8-bit weights that have a scale per channel");
+    if (tfl_is_sixteen(x) && tfl_in(b, 1)->n_scales == 1)
+        return tfl_symmetric(b, 1);
     return is_hybrid ? tfl_float_of(b, 1) : tfl_input(b, 1);
 }
 
@@ -53,8 +65,8 @@ static void map_conv(struct tfl_builder *b)
     tfl_need(b, x && w && x->n_dimensions == 4 && w->n_dimensions == 4, "rank is not 4");
     depth = w->dimensions[3];
     inputs[n++] = tfl_input(b, 0);
-    inputs[n++] = weights_operand(b);
-    inputs[n++] = bias_operand(b, w->dimensions[0]);
+    inputs[n++] = weights_operand(b, x);
+    inputs[n++] = bias_operand(b, 2, x, w->dimensions[0]);
     inputs[n++] = padding_operand(b);
     inputs[n++] = tfl_i32(b, o->stride_w);
     inputs[n++] = tfl_i32(b, o->stride_h);
@@ -73,7 +85,8 @@ static void map_conv(struct tfl_builder *b)
         inputs[n++] = tfl_i32(b, o->dilation_w);
         inputs[n++] = tfl_i32(b, o->dilation_h);
     }
-    tfl_add(b, ANEURALNETWORKS_CONV_2D, inputs, n, (const uint32_t[]){tfl_output(b, 0)}, 1);
+    tfl_add(b, tfl_operation_on(b, x, ANEURALNETWORKS_CONV_2D), inputs, n,
+            (const uint32_t[]){tfl_output(b, 0)}, 1);
 }
 
 static void map_depthwise(struct tfl_builder *b)
@@ -85,8 +98,8 @@ static void map_depthwise(struct tfl_builder *b)
     tfl_need(b, x && w && x->n_dimensions == 4 && w->n_dimensions == 4 && x->dimensions[3],
              "rank is not 4");
     inputs[n++] = tfl_input(b, 0);
-    inputs[n++] = weights_operand(b);
-    inputs[n++] = bias_operand(b, w->dimensions[3]);
+    inputs[n++] = weights_operand(b, x);
+    inputs[n++] = bias_operand(b, 2, x, w->dimensions[3]);
     inputs[n++] = padding_operand(b);
     inputs[n++] = tfl_i32(b, o->stride_w);
     inputs[n++] = tfl_i32(b, o->stride_h);
@@ -97,8 +110,8 @@ static void map_depthwise(struct tfl_builder *b)
         inputs[n++] = tfl_i32(b, o->dilation_w);
         inputs[n++] = tfl_i32(b, o->dilation_h);
     }
-    tfl_add(b, ANEURALNETWORKS_DEPTHWISE_CONV_2D, inputs, n, (const uint32_t[]){tfl_output(b, 0)},
-            1);
+    tfl_add(b, tfl_operation_on(b, x, ANEURALNETWORKS_DEPTHWISE_CONV_2D), inputs, n,
+            (const uint32_t[]){tfl_output(b, 0)}, 1);
 }
 
 /* Inputs: output shape, filter, data, bias. */
@@ -106,27 +119,12 @@ static void map_transpose_conv(struct tfl_builder *b)
 {
     const struct tfl_options *o = &b->op->options;
     const struct tfl_tensor *w = tfl_in(b, 1), *x = tfl_in(b, 2);
-    struct tfl_form form = {.type = ANEURALNETWORKS_TENSOR_FLOAT32, .n_dimensions = 1};
-    uint32_t none, zeros;
-    void *values;
 
     tfl_need(b, w && x && w->n_dimensions == 4, "rank is not 4");
-    if (tfl_in(b, 3)) {
-        zeros = tfl_input(b, 3);
-    } else {
-        form.dimensions[0] = w->dimensions[0];
-        if (tfl_is_quantized(x)) {
-            form.type = ANEURALNETWORKS_TENSOR_INT32;
-            form.scale = x->scale * w->scale;
-        }
-        values = tfl_keep(b, 4 * (size_t)w->dimensions[0]);
-        zeros = values ? tfl_constant(b, &form, values, 4 * (size_t)w->dimensions[0])
-                       : TFL_NO_OPERAND;
-    }
-    none = tfl_activation(b);
-    tfl_add1(b, ANEURALNETWORKS_TRANSPOSE_CONV_2D, tfl_output(b, 0), tfl_input(b, 2),
-             tfl_input(b, 1), zeros, tfl_input(b, 0), padding_operand(b), tfl_i32(b, o->stride_w),
-             tfl_i32(b, o->stride_h), none, tfl_bool(b, false));
+    tfl_add1(b, tfl_operation_on(b, x, ANEURALNETWORKS_TRANSPOSE_CONV_2D), tfl_output(b, 0),
+             tfl_input(b, 2), weights_operand(b, x), bias_operand(b, 3, x, w->dimensions[0]),
+             tfl_input(b, 0), padding_operand(b), tfl_i32(b, o->stride_w), tfl_i32(b, o->stride_h),
+             tfl_activation(b), tfl_bool(b, false));
 }
 
 static void map_pool(struct tfl_builder *b)
@@ -144,7 +142,8 @@ static void map_pool(struct tfl_builder *b)
 /* NNAPI's result has two dimensions; a file may keep all of the input's. */
 static void map_fully_connected(struct tfl_builder *b)
 {
-    const struct tfl_tensor *w = tfl_in(b, 1), *y = tfl_out(b, 0);
+    const struct tfl_tensor *x = tfl_in(b, 0), *w = tfl_in(b, 1), *y = tfl_out(b, 0);
+    int32_t type = tfl_operation_on(b, x, ANEURALNETWORKS_FULLY_CONNECTED);
     uint32_t inputs[4], result, n_rows = 1;
     struct tfl_form form;
     int32_t shape[TFL_MAX_RANK];
@@ -153,12 +152,11 @@ static void map_fully_connected(struct tfl_builder *b)
     tfl_need(b, !b->op->options.is_shuffled, "shuffled weights");
     tfl_need(b, w->n_scales <= 1, "weights with a scale per channel");
     inputs[0] = tfl_input(b, 0);
-    inputs[1] = weights_operand(b);
-    inputs[2] = bias_operand(b, w->dimensions[0]);
+    inputs[1] = weights_operand(b, x);
+    inputs[2] = bias_operand(b, 2, x, w->dimensions[0]);
     inputs[3] = tfl_activation(b);
     if (y->n_dimensions == 2) {
-        tfl_add(b, ANEURALNETWORKS_FULLY_CONNECTED, inputs, 4, (const uint32_t[]){tfl_output(b, 0)},
-                1);
+        tfl_add(b, type, inputs, 4, (const uint32_t[]){tfl_output(b, 0)}, 1);
         return;
     }
     form = tfl_form_of(b, y);
@@ -174,8 +172,9 @@ static void map_fully_connected(struct tfl_builder *b)
     {
         uint32_t flat = tfl_temporary(b, &form);
 
-        tfl_add(b, ANEURALNETWORKS_FULLY_CONNECTED, inputs, 4, &flat, 1);
-        tfl_add1(b, ANEURALNETWORKS_RESHAPE, tfl_output(b, 0), flat, result);
+        tfl_add(b, type, inputs, 4, &flat, 1);
+        tfl_add1(b, tfl_operation_on(b, y, ANEURALNETWORKS_RESHAPE), tfl_output(b, 0), flat,
+                 result);
     }
 }
 
@@ -187,8 +186,8 @@ static void map_batch_matmul(struct tfl_builder *b)
 
 static void map_softmax(struct tfl_builder *b)
 {
-    tfl_add1(b, ANEURALNETWORKS_SOFTMAX, tfl_output(b, 0), tfl_input(b, 0),
-             tfl_f32(b, b->op->options.beta));
+    tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_SOFTMAX), tfl_output(b, 0),
+             tfl_input(b, 0), tfl_f32(b, b->op->options.beta));
 }
 
 static void map_log_softmax(struct tfl_builder *b)

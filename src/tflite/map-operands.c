@@ -13,6 +13,38 @@ uint32_t tfl_activation(struct tfl_builder *b)
     return tfl_i32(b, activation);
 }
 
+int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor, int32_t nnapi)
+{
+    static const struct {
+        int32_t nnapi;
+        uint16_t number;
+    } same[] = {
+        {ANEURALNETWORKS_QUANTIZE, NNHAL_TFLITE_QUANTIZE},
+        {ANEURALNETWORKS_DEQUANTIZE, NNHAL_TFLITE_DEQUANTIZE},
+        {ANEURALNETWORKS_RESHAPE, NNHAL_TFLITE_RESHAPE},
+        {ANEURALNETWORKS_FULLY_CONNECTED, NNHAL_TFLITE_FULLY_CONNECTED},
+        {ANEURALNETWORKS_ADD, NNHAL_TFLITE_ADD},
+        {ANEURALNETWORKS_CONV_2D, NNHAL_TFLITE_CONV_2D},
+        {ANEURALNETWORKS_DEPTHWISE_CONV_2D, NNHAL_TFLITE_DEPTHWISE_CONV_2D},
+        {ANEURALNETWORKS_TRANSPOSE_CONV_2D, NNHAL_TFLITE_TRANSPOSE_CONV_2D},
+        {ANEURALNETWORKS_SUB, NNHAL_TFLITE_SUB},
+        {ANEURALNETWORKS_MUL, NNHAL_TFLITE_MUL},
+        {ANEURALNETWORKS_LOGISTIC, NNHAL_TFLITE_LOGISTIC},
+        {ANEURALNETWORKS_TANH, NNHAL_TFLITE_TANH},
+        {ANEURALNETWORKS_SOFTMAX, NNHAL_TFLITE_SOFTMAX},
+        {ANEURALNETWORKS_PAD, NNHAL_TFLITE_PAD},
+        {ANEURALNETWORKS_CONCATENATION, NNHAL_TFLITE_CONCATENATION},
+        {ANEURALNETWORKS_SPLIT, NNHAL_TFLITE_SPLIT},
+        {ANEURALNETWORKS_STRIDED_SLICE, NNHAL_TFLITE_STRIDED_SLICE},
+        {ANEURALNETWORKS_TRANSPOSE, NNHAL_TFLITE_TRANSPOSE},
+    };
+
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+        if (tfl_is_sixteen(tensor) && same[i].nnapi == nnapi)
+            return tfl_extension_operation(b, same[i].number);
+    return nnapi;
+}
+
 struct tfl_form tfl_float_form_of(struct tfl_builder *b, const struct tfl_tensor *tensor)
 {
     struct tfl_form form = tfl_form_of(b, tensor);
@@ -42,6 +74,6 @@ uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input)
     }
     plain = tfl_input(b, input);
     result = tfl_temporary(b, &form);
-    tfl_add1(b, ANEURALNETWORKS_DEQUANTIZE, result, plain);
+    tfl_add1(b, tfl_operation_on(b, tensor, ANEURALNETWORKS_DEQUANTIZE), result, plain);
     return result;
 }

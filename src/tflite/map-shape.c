@@ -33,11 +33,11 @@ static int32_t one_value(struct tfl_builder *b, uint32_t i)
 static void add_reshape(struct tfl_builder *b, uint32_t from, uint32_t to,
                         const struct tfl_form *form)
 {
-    int32_t shape[TFL_MAX_RANK];
+    int32_t shape[TFL_MAX_RANK], type = tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_RESHAPE);
 
     for (uint32_t i = 0; i < form->n_dimensions; i++)
         shape[i] = (int32_t)form->dimensions[i];
-    tfl_add1(b, ANEURALNETWORKS_RESHAPE, to, from, tfl_i32s(b, shape, form->n_dimensions));
+    tfl_add1(b, type, to, from, tfl_i32s(b, shape, form->n_dimensions));
 }
 
 static void map_reshape(struct tfl_builder *b)
@@ -51,7 +51,8 @@ static void map_reshape(struct tfl_builder *b)
 
 static void map_transpose(struct tfl_builder *b)
 {
-    tfl_add1(b, ANEURALNETWORKS_TRANSPOSE, tfl_output(b, 0), tfl_input(b, 0), list_input(b, 1));
+    tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_TRANSPOSE), tfl_output(b, 0),
+             tfl_input(b, 0), list_input(b, 1));
 }
 
 static void map_pad(struct tfl_builder *b)
@@ -61,7 +62,7 @@ static void map_pad(struct tfl_builder *b)
     uint32_t input = tfl_input(b, 0), pads = tfl_input(b, 1), with;
 
     if (type == ANEURALNETWORKS_PAD) {
-        tfl_add1(b, type, tfl_output(b, 0), input, pads);
+        tfl_add1(b, tfl_operation_on(b, x, type), tfl_output(b, 0), input, pads);
         return;
     }
     tfl_need(b, x && value && value->data && value->n_bytes, "the padding value is not constant");
@@ -96,8 +97,8 @@ static void map_concatenation(struct tfl_builder *b)
     for (uint32_t i = 0; i < b->op->n_inputs; i++)
         inputs[i] = tfl_input(b, i);
     inputs[b->op->n_inputs] = tfl_i32(b, axis);
-    tfl_add(b, ANEURALNETWORKS_CONCATENATION, inputs, b->op->n_inputs + 1,
-            (const uint32_t[]){tfl_output(b, 0)}, 1);
+    tfl_add(b, tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_CONCATENATION), inputs,
+            b->op->n_inputs + 1, (const uint32_t[]){tfl_output(b, 0)}, 1);
 }
 
 static void map_pack(struct tfl_builder *b)
@@ -134,7 +135,7 @@ static void map_unpack(struct tfl_builder *b)
     form.dimensions[axis] = 1;
     for (uint32_t i = 0; i < n; i++)
         pieces[i] = tfl_temporary(b, &form);
-    tfl_add(b, ANEURALNETWORKS_SPLIT,
+    tfl_add(b, tfl_operation_on(b, x, ANEURALNETWORKS_SPLIT),
             (const uint32_t[]){tfl_input(b, 0), tfl_i32(b, axis), tfl_i32(b, (int32_t)n)}, 3,
             pieces, n);
     for (uint32_t i = 0; i < n && !b->result; i++) {
@@ -155,7 +156,7 @@ static void map_split(struct tfl_builder *b)
     for (uint32_t i = 0; i < n; i++)
         outputs[i] = tfl_output(b, i);
     tfl_add(
-        b, ANEURALNETWORKS_SPLIT,
+        b, tfl_operation_on(b, tfl_in(b, 1), ANEURALNETWORKS_SPLIT),
         (const uint32_t[]){tfl_input(b, 1), tfl_i32(b, one_value(b, 0)), tfl_i32(b, (int32_t)n)}, 3,
         outputs, n);
 }
@@ -208,8 +209,8 @@ static void map_strided_slice(struct tfl_builder *b)
         end[i] = begin[i] + 1;
         end_mask = begin[i] == -1 ? end_mask | 1 << i : end_mask & ~(1 << i);
     }
-    tfl_add1(b, ANEURALNETWORKS_STRIDED_SLICE, tfl_output(b, 0), tfl_input(b, 0),
-             tfl_i32s(b, begin, n), tfl_i32s(b, end, n), list_input(b, 3),
+    tfl_add1(b, tfl_operation_on(b, tfl_in(b, 0), ANEURALNETWORKS_STRIDED_SLICE), tfl_output(b, 0),
+             tfl_input(b, 0), tfl_i32s(b, begin, n), tfl_i32s(b, end, n), list_input(b, 3),
              tfl_i32(b, o->begin_mask), tfl_i32(b, end_mask), tfl_i32(b, o->shrink_axis_mask));
 }
 

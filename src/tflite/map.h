@@ -49,6 +49,10 @@ void tfl_map_full_sequence_lstm(struct tfl_builder *b);
  * quantized, constants when the model is built. */
 uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input);
 
+/* tfl_operation_on() - NNAPI's operation, or nnhal.tflite's of the same name if the tensor that it
+ * reads has 16 bits. */
+int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor, int32_t nnapi);
+
 /* tfl_activation() - the fused activation as a FuseCode operand; refuses those that
  * NNAPI does not fuse. */
 uint32_t tfl_activation(struct tfl_builder *b);

@@ -3,6 +3,7 @@
 #include "tflite/builder.h"
 
 #include <nnhal/ext.h>
+#include <nnhal/tflite-extension.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -206,6 +207,19 @@ uint32_t tfl_symmetric(struct tfl_builder *b, uint32_t i)
     if (index != TFL_NO_OPERAND)
         set_value(b, index, tensor);
     return index;
+}
+
+uint32_t tfl_wide(struct tfl_builder *b, uint32_t i)
+{
+    const struct tfl_tensor *tensor = tfl_in(b, i);
+    struct tfl_form form;
+
+    if (!tensor || !tensor->data || tensor->type != TFL_INT64)
+        return tfl_input(b, i);
+    form = tfl_form_of(b, tensor);
+    form.type = tfl_extension_type(b, NNHAL_TFLITE_TENSOR_INT64);
+    form.scale = 0;
+    return tfl_constant(b, &form, tensor->data, tensor->n_bytes);
 }
 
 uint32_t tfl_constant(struct tfl_builder *b, const struct tfl_form *form, const void *value,

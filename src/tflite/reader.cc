@@ -147,11 +147,13 @@ void read_recurrent(const fb::Operator *op, struct tfl_options *to)
 
 void read_elementwise(const fb::Operator *op, struct tfl_options *to)
 {
-    if (auto add = op->builtin_options_as_AddOptions())
+    if (auto add = op->builtin_options_as_AddOptions()) {
         to->activation = add->fused_activation_function();
-    else if (auto sub = op->builtin_options_as_SubOptions())
+        to->may_shift = add->pot_scale_int16();
+    } else if (auto sub = op->builtin_options_as_SubOptions()) {
         to->activation = sub->fused_activation_function();
-    else if (auto mul = op->builtin_options_as_MulOptions())
+        to->may_shift = sub->pot_scale_int16();
+    } else if (auto mul = op->builtin_options_as_MulOptions())
         to->activation = mul->fused_activation_function();
     else if (auto div = op->builtin_options_as_DivOptions())
         to->activation = div->fused_activation_function();

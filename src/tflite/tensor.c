@@ -19,6 +19,11 @@ bool tfl_is_quantized(const struct tfl_tensor *tensor)
            tensor->n_scales;
 }
 
+bool tfl_is_sixteen(const struct tfl_tensor *tensor)
+{
+    return tfl_is_quantized(tensor) && tensor->type == TFL_INT16;
+}
+
 /* Whether a tensor's weights have a scale for each channel. */
 static bool is_per_channel(const struct tfl_tensor *tensor)
 {
@@ -112,7 +117,9 @@ static float f16_to_f32(uint16_t half)
 
 const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor, size_t *ret_n)
 {
-    size_t element = tensor->type == TFL_FLOAT32 ? 4 : tensor->type == TFL_FLOAT16 ? 2 : 1;
+    size_t element = tensor->type == TFL_FLOAT32                                ? 4
+                     : tensor->type == TFL_FLOAT16 || tensor->type == TFL_INT16 ? 2
+                                                                                : 1;
     size_t n = tensor->n_bytes / element;
     bool is_plain = tensor->data && tensor->n_scales <= 1; /* scales of channels are not read */
     float *values = is_plain ? tfl_keep(b, n * sizeof(*values)) : NULL;
@@ -121,6 +128,7 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
         return NULL;
     for (size_t i = 0; i < n; i++) {
         uint16_t half;
+        int16_t code;
 
         switch (tensor->type) {
         case TFL_FLOAT32:
@@ -129,6 +137,10 @@ const float *tfl_read_f32(struct tfl_builder *b, const struct tfl_tensor *tensor
         case TFL_FLOAT16:
             memcpy(&half, tensor->data + i * 2, 2);
             values[i] = f16_to_f32(half);
+            break;
+        case TFL_INT16:
+            memcpy(&code, tensor->data + i * 2, 2);
+            values[i] = tfl_scale_of(tensor) * (float)code;
             break;
         case TFL_UINT8:
             values[i] = tfl_scale_of(tensor) * (float)(tensor->data[i] - tensor->zero_point);

@@ -8,6 +8,8 @@ AssertionError with what was wrong.
 import contextlib
 import ctypes
 import os
+import random
+import re
 import shutil
 import signal
 import struct
@@ -254,6 +256,23 @@ def extension(way):
     expect(n_computed() == before + 3, "nnhal-cpu did not compute")
 
 
+def sixteen(way):
+    """Activations of 16 bits: all nodes are taken, and give what TensorFlow Lite's own kernels give, bit by
+    bit."""
+    model = capi.Model(way.library, BUILD / "tests/tflite/sixteen.tflite")
+    with log() as printed:
+        interpreter = way.interpreter(model)
+    taken = re.search(r"(\d+) of (\d+) nodes", printed.text)
+    expect(taken and taken[1] == taken[2], printed.text)
+    alone, rng = model.interpreter(), random.Random(1)
+    for run in range(20):
+        reals = [rng.uniform(-1, 1) * rng.choice((0.1, 3, 60)) for _ in range(120)]
+        inputs = [struct.pack("120f", *reals), struct.pack("4h", *(rng.randint(-32768, 32767) for _ in range(4)))]
+        found, wanted = interpreter.invoke(inputs), alone.invoke(inputs)
+        for i, (one, other) in enumerate(zip(found, wanted)):
+            expect(one == other, f"run {run}: output {i} is {one.hex()}, not {other.hex()}")
+
+
 def close(found, wanted, what):
     for a, b in zip(found, wanted):
         n = len(b) // 4
@@ -312,5 +331,5 @@ def killed_while_computing(way):
 
 
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
-               "dynamic": dynamic, "extension": extension, "states": states, "twice": twice, "killed": killed_while_computing}
+               "dynamic": dynamic, "extension": extension, "sixteen": sixteen, "states": states, "twice": twice, "killed": killed_while_computing}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

@@ -144,6 +144,8 @@ TEST(an_operation_that_cannot_be_mapped_is_named)
 
     ck_assert_int_eq(load_model(made_path("unmapped"), &model), -ENOTSUP);
     ck_assert_str_eq(message, "operation 1 (CUMSUM): NNAPI has no such operation");
+    ck_assert_int_eq(load_model(made_path("shifted"), &model), -ENOTSUP);
+    ck_assert_str_eq(message, "operation 0 (ADD): 16 bits with scales that are powers of two");
 }
 TEST_END
 
@@ -275,6 +277,55 @@ TEST(sparse_constants_are_made_dense)
     ck_assert_mem_eq(got[1], points, sizeof(points));
     ANeuralNetworksExecution_free(execution);
     ANeuralNetworksCompilation_free(compilation);
+    nnhal_tflite_free(model);
+}
+TEST_END
+
+/* Runs a model on inputs of 0.017 and of the code 0; codes of its outputs from 0 on. */
+static void run_sixteen(struct nnhal_tflite *model, int16_t codes[2][120])
+{
+    static uint8_t rest[4096];
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+    const int16_t row[4] = {0};
+    float image[120];
+
+    for (int i = 0; i < 120; i++)
+        image[i] = 0.017f;
+    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, image, sizeof(image)),
+                     0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 1, NULL, row, sizeof(row)), 0);
+    for (uint32_t i = 0; i < nnhal_tflite_n_outputs(model); i++) {
+        size_t n_bytes = nnhal_tflite_output(model, i)->n_bytes;
+
+        ck_assert_uint_le(n_bytes, sizeof(rest));
+        ck_assert_int_eq(ANeuralNetworksExecution_setOutput(
+                             execution, (int32_t)i, NULL, i < 2 ? (void *)codes[i] : rest, n_bytes),
+                         0);
+    }
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
+/* All operators with 16 bits are loaded; the first outputs are the quantized image, in steps of 0.0017,
+ * and its sum with 0, in steps of 0.0023. tests/tflite/scenes.py compares all of them. */
+TEST(activations_of_16_bits_compute)
+{
+    struct nnhal_tflite *model;
+    int16_t codes[2][120];
+
+    ck_assert_msg(load_model(made_path("sixteen"), &model) == 0, "%s", message);
+    ck_assert_int_eq(nnhal_tflite_output(model, 0)->type, ANEURALNETWORKS_TENSOR_QUANT16_SYMM);
+    ck_assert_uint_eq(nnhal_tflite_output(model, 0)->n_bytes, sizeof(codes[0]));
+    run_sixteen(model, codes);
+    for (int i = 0; i < 120; i++) {
+        ck_assert_int_eq(codes[0][i], 10);
+        ck_assert_int_eq(codes[1][i], 7);
+    }
     nnhal_tflite_free(model);
 }
 TEST_END
@@ -459,4 +510,5 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
            composed_operations_compute, the_extension_computes_what_nnapi_has_not,
-           sparse_constants_are_made_dense, lstm_cells_of_8_bits_compute)
+           activations_of_16_bits_compute, sparse_constants_are_made_dense,
+           lstm_cells_of_8_bits_compute)

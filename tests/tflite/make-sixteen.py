@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a .tflite file of the operators that have 16-bit activations.
+
+    make-sixteen.py FLATC MODEL_SCHEMA FOLDER
+
+FOLDER/sixteen.tflite has each operator in each of its forms, side by side on one image of 16 bits:
+what it gives can be compared bit by bit. Weights, biases and scales are random, and always the same.
+"""
+
+import json
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+IMAGE = [1, 6, 5, 4]
+ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
+ELEMENTS = {"INT8": "b", "INT16": "h", "INT32": "i", "INT64": "q"}
+# The numbers of the operators, and the versions that have 16 bits.
+OPERATORS = {
+    "ADD": (0, 4), "CONCATENATION": (2, 3), "CONV_2D": (3, 5), "DEPTHWISE_CONV_2D": (4, 5), "DEQUANTIZE": (6, 3),
+    "FULLY_CONNECTED": (9, 7), "LOGISTIC": (14, 3), "MUL": (18, 4), "RESHAPE": (22, 1), "SOFTMAX": (25, 3),
+    "TANH": (28, 3), "PAD": (34, 3), "TRANSPOSE": (39, 4), "SUB": (41, 4), "STRIDED_SLICE": (45, 4),
+    "SPLIT": (49, 4), "TRANSPOSE_CONV": (67, 3), "LEAKY_RELU": (98, 2), "QUANTIZE": (114, 2),
+}
+
+
+class Net:
+    """A network, whose tensors are its outputs unless they are inputs or constants."""
+
+    def __init__(self):
+        self.rng = random.Random(16)
+        self.tensors, self.operators, self.names, self.buffers = [], [], [], [{}]
+        self.inputs, self.outputs = [], []
+
+    def scale(self, low, high):
+        return low * (high / low) ** self.rng.random()
+
+    def tensor(self, shape, type_="INT16", scale=None, axis=0, values=None):
+        """scale: one, a list for channels, or None for none."""
+        made = {"name": f"t{len(self.tensors)}", "shape": shape, "type": type_, "buffer": 0}
+        if scale is not None:
+            scales = scale if isinstance(scale, list) else [scale]
+            made["quantization"] = {"scale": scales, "zero_point": [0] * len(scales),
+                                    "quantized_dimension": axis}
+        if values is not None:
+            data = struct.pack(f"<{len(values)}{ELEMENTS[type_]}", *values)
+            self.buffers.append({"data": list(data)})
+            made["buffer"] = len(self.buffers) - 1
+        self.tensors.append(made)
+        return len(self.tensors) - 1
+
+    def integers(self, *values):
+        return self.tensor([len(values)], "INT32", values=values)
+
+    def weights(self, shape, scale, axis=0):
+        n = 1
+        for dimension in shape:
+            n *= dimension
+        return self.tensor(shape, "INT8", scale, axis, [self.rng.randint(-127, 127) for _ in range(n)])
+
+    def bias(self, n, type_="INT64"):
+        return self.tensor([n], type_, values=[self.rng.randint(-2**23, 2**23) for _ in range(n)])
+
+    def add(self, name, inputs, outputs, kind=None, **options):
+        if name not in self.names:
+            self.names.append(name)
+        made = {"opcode_index": self.names.index(name), "inputs": inputs, "outputs": outputs}
+        if kind:
+            made.update(builtin_options_type=kind + "Options", builtin_options=options)
+        self.operators.append(made)
+        self.outputs += outputs
+
+    def json(self):
+        codes = [{"deprecated_builtin_code": OPERATORS[name][0], "builtin_code": name,
+                  "version": OPERATORS[name][1]} for name in self.names]
+        graph = {"tensors": self.tensors, "inputs": self.inputs, "outputs": self.outputs,
+                 "operators": self.operators}
+        return {"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": self.buffers}
+
+
+def arithmetic(net, image, row):
+    other = net.tensor(IMAGE, scale=2.3e-3)
+    net.add("ADD", [image, row], [other], "Add")  # may shift, but no scale is a power of two
+    for name in ("ADD", "SUB", "MUL"):
+        options = {} if name == "MUL" else {"pot_scale_int16": False}
+        for activation, second in zip(ACTIVATIONS, (other, row, row, other)):
+            net.add(name, [image, second], [net.tensor(IMAGE, scale=net.scale(1e-3, 1e-2))], name.capitalize(),
+                    fused_activation_function=activation, **options)
+
+
+def functions(net, image):
+    for scale in (1e-3, 5e-3):
+        net.add("LEAKY_RELU", [image], [net.tensor(IMAGE, scale=scale)], "LeakyRelu", alpha=0.3)
+    for scale, type_ in ((3e-3, "INT16"), (4e-4, "INT16"), (0.2, "INT8")):
+        net.add("QUANTIZE", [image], [net.tensor(IMAGE, type_, scale)], "Quantize")
+    net.add("DEQUANTIZE", [image], [net.tensor(IMAGE, "FLOAT32")], "Dequantize")
+    # In a form of its own each: by a table, and with 12 or 11 bits of fraction without one.
+    for scale in (7e-4, 2**-12, 2**-11):
+        scaled = net.tensor(IMAGE, scale=scale)
+        net.add("QUANTIZE", [image], [scaled], "Quantize")
+        for name in ("LOGISTIC", "TANH"):
+            net.add(name, [scaled], [net.tensor(IMAGE, scale=2**-15)])
+    for beta in (1.0, 0.25):
+        net.add("SOFTMAX", [image], [net.tensor(IMAGE, scale=2**-15)], "Softmax", beta=beta)
+
+
+def moves(net, image, scale):
+    def same(*shape):
+        return net.tensor(list(shape), scale=scale)
+    net.add("RESHAPE", [image, net.integers(6, 20)], [same(6, 20)], "Reshape", new_shape=[6, 20])
+    net.add("TRANSPOSE", [image, net.integers(0, 3, 1, 2)], [same(1, 4, 6, 5)], "Transpose")
+    padding = net.tensor([4, 2], "INT32", values=[0, 0, 1, 2, 3, 0, 0, 1])
+    net.add("PAD", [image, padding], [same(1, 9, 8, 5)], "Pad")
+    net.add("CONCATENATION", [image, image, image], [same(1, 6, 15, 4)], "Concatenation", axis=2)
+    net.add("SPLIT", [net.integers(1), image], [same(1, 2, 5, 4) for _ in range(3)], "Split", num_splits=3)
+    slices = [net.integers(0, 5, 1, 3), net.integers(1, 0, 5, 0), net.integers(1, -2, 3, -1)]
+    net.add("STRIDED_SLICE", [image, *slices], [same(1, 3, 2, 3)], "StridedSlice")
+
+
+def convolutions(net, image):
+    forms = (("SAME", 1, 1, "INT64"), ("VALID", 2, 1, "INT32"), ("SAME", 2, 1, "INT32"), ("VALID", 1, 2, "INT64"))
+    for activation, (padding, stride, dilation, bias) in zip(ACTIVATIONS, forms):
+        rows, columns = ((6, 5) if padding == "SAME" else (6 - 2 * dilation, 5 - dilation))
+        shape = [1, -(-rows // stride), -(-columns // stride)]
+        window = {"padding": padding, "stride_w": stride, "stride_h": stride, "dilation_w_factor": dilation,
+                  "dilation_h_factor": dilation, "fused_activation_function": activation}
+        scales = [net.scale(0.005, 0.1) for _ in range(8)]
+        net.add("CONV_2D", [image, net.weights([7, 3, 2, 4], scales[:7]), net.bias(7, bias)],
+                [net.tensor(shape + [7], scale=net.scale(1e-2, 1e-1))], "Conv2D", **window)
+        net.add("DEPTHWISE_CONV_2D", [image, net.weights([1, 3, 2, 8], scales, 3), net.bias(8)],
+                [net.tensor(shape + [8], scale=net.scale(1e-2, 1e-1))], "DepthwiseConv2D", depth_multiplier=2,
+                **window)
+    for padding, bias in (("SAME", "INT64"), ("VALID", "INT32"), ("VALID", None)):
+        rows, columns = (12, 10) if padding == "SAME" else (13, 11)
+        shape, scales = [1, rows, columns, 3], [net.scale(0.005, 0.1) for _ in range(3)]
+        net.add("TRANSPOSE_CONV", [net.integers(*shape), net.weights([3, 3, 3, 4], scales), image]
+                + ([net.bias(3, bias)] if bias else []),
+                [net.tensor(shape, scale=net.scale(1e-2, 1e-1))], "TransposeConv", padding=padding,
+                stride_w=2, stride_h=2)
+    one = net.weights([5, 1, 1, 4], 0.03)
+    net.add("CONV_2D", [image, one, net.bias(5)], [net.tensor([1, 6, 5, 5], scale=0.02)], "Conv2D",
+            stride_w=1, stride_h=1)
+
+
+def dense(net, image, scale):
+    for activation, bias in zip(ACTIVATIONS, ("INT64", "INT32", None, "INT64")):
+        weights, units = net.scale(0.005, 0.1), 5 if bias else 3
+        inputs = [image, net.weights([units, 20], weights), -1]
+        if bias:
+            inputs[2] = net.tensor([units], bias, scale * weights,
+                                   values=[net.rng.randint(-2**23, 2**23) for _ in range(units)])
+        net.add("FULLY_CONNECTED", inputs, [net.tensor([6, units], scale=net.scale(1e-2, 1e-1))], "FullyConnected",
+                fused_activation_function=activation)
+
+
+def main(flatc, schema, folder):
+    net, scale = Net(), 1.7e-3
+    reals, image, row = net.tensor(IMAGE, "FLOAT32"), net.tensor(IMAGE, scale=scale), net.tensor([4], scale=9e-4)
+    net.inputs = [reals, row]
+    net.add("QUANTIZE", [reals], [image], "Quantize")
+    arithmetic(net, image, row)
+    functions(net, image)
+    moves(net, image, scale)
+    convolutions(net, image)
+    dense(net, image, scale)
+    path = Path(folder) / "sixteen.json"
+    path.write_text(json.dumps(net.json()), encoding="utf-8")
+    subprocess.run([flatc, "--binary", "-o", folder, schema, str(path)], check=True)
+
+
+main(*sys.argv[1:])

@@ -35,7 +35,9 @@ HEADER = "include/nnhal/tflite-extension.h"
 EXTENSION = "src/model/ops-tflite.def"
 GUIDE = "doc/app/tflite-extension.md"
 INSIDE = 0x8000  # NN_TFLITE_OPS
-OPERATIONS = re.compile(r"^NN_OP\((\w+), (\d), (\w+),", re.M)
+OPERATIONS = re.compile(r"^NN_OP(?:_TYPES)?\((\w+), (\d), (\w+),", re.M)
+TYPES = re.compile(r"^NN_OP_TYPES\((\w+),", re.M)
+SIXTEEN = 1 << 7  # TENSOR_QUANT16_SYMM, in the types of a row
 
 
 class Tree:
@@ -109,9 +111,14 @@ def extension_complaints(tree, number, name, family):
     if not tree.has(rf"^    NNHAL_TFLITE_{name} = {number},$", HEADER):
         yield f"no 'NNHAL_TFLITE_{name} = {number},' in {HEADER}"
     source = f"src/model/op-{family.replace('_', '-')}.c"
-    if not tree.has(rf"\bNN_TFLITE_OP\({name}\)", source):
-        yield f"no functions in {source}"
-    yield from kernel_complaints(tree, name, INSIDE + number)
+    if name in TYPES.findall(tree.texts[EXTENSION]):  # inside it is NNAPI's, with another type
+        code = re.search(rf"^ +OP_{name} = (\d+)", tree.texts["hal/types.hal"], re.M)
+        if code and not any(row[0] == int(code[1]) and (not row[2] or row[2] & SIXTEEN) for row in tree.rows):
+            yield "no row for 16 bits in src/drivers/cpu/kernels"
+    else:
+        if not tree.has(rf"\bNN_TFLITE_OP\({name}\)", source):
+            yield f"no functions in {source}"
+        yield from kernel_complaints(tree, name, INSIDE + number)
     if f"TFLITE_{name}" not in tree.generators:
         yield "no generator in tests/oracle"
     if not tree.has(rf"\bNNHAL_TFLITE_{name}\b", *tree.all("src/tflite/")):
@@ -167,6 +174,9 @@ def spoilt_copies(tree):
     yield tree.spoilt("src/model/op-unary.c", r".*NN_TFLITE_OP\(ROUND\).*\n"), "ROUND: no functions in src/model/op-unary.c"
     yield (tree.spoilt("src/tflite/map-extension.c", r"\bNNHAL_TFLITE_ROUND\b"),
            "ROUND: not mapped in src/tflite")
+    without = tree.spoilt("hal/types.hal", r"(?!)")
+    without.rows = [row for row in tree.rows if row[0] != 3 or not row[2] & SIXTEEN]
+    yield without, "CONV_2D: no row for 16 bits in src/drivers/cpu/kernels"
     without = tree.spoilt("src/model/ops.def", r"^NN_OP\(REVERSE,.*\n")
     yield without, "REVERSE: no row in src/model/ops.def"
 

@@ -10,9 +10,9 @@
  * - asks a session of the CPU driver what it supports, and to prepare it: both
  *   answer INVALID_ARGUMENT exactly if the API refused to build it.
  * What can never be legal must be refused. Exits with 77 (skipped) without vectors. */
-#include "conf/hal-model.h"
 #include "conf/mutator.h"
 
+#include "nnt/hal-model.h"
 #include "nnt/run.h"
 
 #include "base/arena.h"
@@ -99,7 +99,7 @@ static bool ask_hal(struct mutation_run *run, struct nnt_file *file, const struc
     struct nn_arena arena;
     bool is_right = true;
 
-    if (!hal_model_make(file, model, &ask.model))
+    if (!nnt_hal_model_make(file, model, &ask.model))
         return complain(run, model, mutator, "memory is short", "");
     prepare.model = ask.model;
     nn_arena_init(&arena, 0);

@@ -25,7 +25,7 @@ SCALARS = (FLOAT32, INT32, UINT32, BOOL, FLOAT16, SUBGRAPH)
 INTERNAL, INPUT, OUTPUT, CONST_COPY, CONST_MEMORY, NO_VALUE, SUBGRAPH_VALUE = range(7)
 
 IGNORED, EXPECTED, OMITTED_INPUT = 1, 2, 4
-RELAXED, EXPECT_FAILURE, NO_DYNAMIC_OUTPUT = 1 << 0, 1 << 1, 1 << 3
+RELAXED, EXPECT_FAILURE, NO_DYNAMIC_OUTPUT, QUANT_COUPLING, DEVICE_MEMORY = (1 << n for n in (0, 1, 3, 4, 5))
 HAS_EXPECTED, FP16, MULTI_OP = 1 << 7, 1 << 8, 1 << 9
 CONTROL_FLOW = 1 << 13
 SUBGRAPH = 15
@@ -45,6 +45,8 @@ CODES |= {'TFLITE_' + name: EXTENSION | int(code) for name, code in
           re.findall(r'^    NNHAL_TFLITE_(\w+) = (\d+),$',
                      (ROOT / 'include/nnhal/tflite-extension.h').read_text(encoding='utf-8'), re.M)
           if name not in ('TENSOR_INT64', 'OPERAND_TYPE_N', 'OPERATION_N')}
+# These have other forms for signed operands, or none.
+UNCOUPLED = {CODES[name] for name in ('HASHTABLE_LOOKUP', 'LSH_PROJECTION', 'PAD_V2', 'CAST', 'QUANTIZED_16BIT_LSTM')}
 OPERATIONS = sorted(CODES, key=CODES.get)
 
 
@@ -107,6 +109,11 @@ class Model:
     def _numbers(self, lifetime):
         return [i for i, o in enumerate(self.operands) if o.lifetime == lifetime]
 
+    def _is_coupled(self):
+        """Whether the same model with signed operands must have the same results."""
+        return (any(o.type == Q8 for o in self.operands) and not self.referenced
+                and all(code not in UNCOUPLED for code, _, _ in self.operations))
+
     def _all_flags(self):
         flags = self.flags
         if any(o.flags & EXPECTED for o in self.operands):
@@ -117,6 +124,11 @@ class Model:
             flags |= MULTI_OP
         if self.referenced:
             flags |= CONTROL_FLOW | NO_DYNAMIC_OUTPUT
+        arguments = [o for o in self.operands if o.lifetime in (INPUT, OUTPUT)]
+        if all(o.type < EXTENSION and (o.data or o.lifetime == INPUT) for o in arguments):
+            flags |= DEVICE_MEMORY
+        if self._is_coupled():
+            flags |= QUANT_COUPLING
         return flags
 
     def _subgraph(self, data_area):

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define OK ANEURALNETWORKS_NO_ERROR
 
@@ -32,6 +33,23 @@ int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subje
     nnt_report(attempt->run, "%s (%u) returned %s%s%s", call, subject,
                nnhal_get_result_name(result), *why ? ": " : "", why);
     return result;
+}
+
+const ANeuralNetworksDevice *nnt_find_device(const char *wanted)
+{
+    uint32_t n = 0;
+
+    if (ANeuralNetworks_getDeviceCount(&n) != OK)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        ANeuralNetworksDevice *device = NULL;
+        const char *name = NULL;
+
+        if (ANeuralNetworks_getDevice(i, &device) == OK &&
+            ANeuralNetworksDevice_getName(device, &name) == OK && strcmp(name, wanted) == 0)
+            return device;
+    }
+    return NULL;
 }
 
 int nnt_create_compilation(struct nnt_attempt *attempt)

@@ -20,6 +20,7 @@ enum nnt_path {
     NNT_BLOB,      /* compute, constants and arguments in BLOB buffers */
     NNT_FD_OFFSET, /* compute, constants and arguments at odd offsets of files */
     NNT_FENCED,    /* startComputeWithDependencies, twice, the second after the first's fence */
+    NNT_GUARDED,   /* compute, arguments in a file with gaps that must stay as they are */
     NNT_PATH_N,
 };
 
@@ -40,6 +41,7 @@ struct nnt_run {
     bool is_built;         /* every call before compilation succeeded */
     bool is_unsupported;   /* it failed, and the device had said that it would */
     bool is_different;     /* one of the devices failed, or gave other results */
+    bool is_overwritten;   /* by the path "guarded": more than outputs was written to */
     unsigned n_from_cache; /* models that the path "cached" did not compile */
     unsigned n_in_parts;   /* models that several devices computed */
     char what[400];        /* after a failure: what differed, or which call failed */
@@ -67,6 +69,9 @@ int nnt_check_call(struct nnt_attempt *attempt, const char *call, uint32_t subje
 
 /* nnt_is_shortage() - a deadline, or no memory: says nothing of a model or a device. */
 bool nnt_is_shortage(int result);
+
+/* nnt_find_device() - Returns: the device of that name, NULL if there is none. */
+const ANeuralNetworksDevice *nnt_find_device(const char *wanted);
 
 /* nnt_create_compilation() - attempt->compilation, not finished, for the run's device. */
 int nnt_create_compilation(struct nnt_attempt *attempt);

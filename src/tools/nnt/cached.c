@@ -4,32 +4,23 @@
  * The model is compiled with a folder of its path_state, dropped, and compiled again:
  * what was kept must be taken. A device that keeps no such model compiles it
  * twice; nnt_run counts those that came from the cache. */
+#include "folder.h"
 #include "path.h"
 
 #include <nnhal/ext.h>
 
-#include <ftw.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define OK ANEURALNETWORKS_NO_ERROR
 
-enum { PATH_BYTES = 256 };
-
-static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *ftw)
+int nnt_compile_in(struct nnt_attempt *attempt, const char *folder, const char *key,
+                   struct nnhal_cache_info *ret_info)
 {
-    return remove(path);
-}
-
-/* What became of the cache. Returns: an ANeuralNetworks result code. */
-static int compile_once(struct nnt_attempt *attempt, const char *folder,
-                        struct nnhal_cache_info *ret_info)
-{
-    uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = "nnt";
+    uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {0};
     int r = nnt_create_compilation(attempt);
 
+    memcpy(token, key, strnlen(key, sizeof(token)));
     if (r == OK)
         r = nnt_check_call(
             attempt, "Compilation_setCaching", 0,
@@ -47,13 +38,13 @@ static int compile_once(struct nnt_attempt *attempt, const char *folder,
 static int compile_twice(struct nnt_attempt *attempt, const char *folder)
 {
     struct nnhal_cache_info first, second;
-    int r = compile_once(attempt, folder, &first);
+    int r = nnt_compile_in(attempt, folder, "nnt", &first);
 
     if (r != OK)
         return r;
     ANeuralNetworksCompilation_free(attempt->compilation);
     attempt->compilation = NULL;
-    r = compile_once(attempt, folder, &second);
+    r = nnt_compile_in(attempt, folder, "nnt", &second);
     if (r != OK)
         return r;
     attempt->run->n_from_cache += second.outcome == NNHAL_CACHE_HIT;
@@ -67,14 +58,12 @@ static int compile_twice(struct nnt_attempt *attempt, const char *folder)
 
 int nnt_compile_cached(struct nnt_attempt *attempt)
 {
-    const char *parent = getenv("TMPDIR");
-    char folder[PATH_BYTES];
+    char folder[NNT_FOLDER_BYTES];
     int r;
 
-    snprintf(folder, sizeof(folder), "%.200s/nnt-XXXXXX", parent ? parent : "/tmp");
-    if (!mkdtemp(folder))
+    if (!nnt_folder_make(folder))
         return nnt_check_call(attempt, "mkdtemp", 0, ANEURALNETWORKS_UNMAPPABLE);
     r = compile_twice(attempt, folder);
-    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    nnt_folder_remove(folder);
     return r;
 }

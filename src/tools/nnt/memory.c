@@ -9,6 +9,7 @@
 enum {
     ALIGNMENT = 4,
     FILE_OFFSET = 4099, /* odd, and beyond the first page */
+    GUARD_BYTES = 64,
 };
 
 #define CPU_USAGE                                                                                  \
@@ -95,9 +96,10 @@ int nnt_memory_end(struct nnt_memory *memory)
 
 size_t nnt_memory_place(enum nnt_memory_kind kind, size_t n_bytes, size_t *at)
 {
-    size_t place = (*at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT +
+    size_t gap = kind == NNT_MEMORY_GUARDED ? GUARD_BYTES : 0;
+    size_t place = (*at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + gap +
                    (kind == NNT_MEMORY_FD_OFFSET ? 1 : 0);
 
-    *at = place + n_bytes;
+    *at = place + n_bytes + gap;
     return place;
 }

@@ -14,6 +14,7 @@ enum nnt_memory_kind {
     NNT_MEMORY_PLAIN = 0, /* a memfd, from its beginning */
     NNT_MEMORY_BLOB,      /* a hardware buffer of bytes */
     NNT_MEMORY_FD_OFFSET, /* a memfd, from an odd offset */
+    NNT_MEMORY_GUARDED,   /* a memfd, with gaps before and behind each value */
 };
 
 struct nnt_memory {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nnt.c - the runner of conformance vectors: files of models through the NNAPI */
-#include "extension.h"
 #include "path.h"
-#include "run.h"
+#include "try.h"
 #include "variant.h"
 
 #include <nnhal/ext.h>
 
 #include <getopt.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +28,7 @@ struct nnt_options {
 };
 
 struct nnt_counts {
-    unsigned n_passed;
-    unsigned n_failed;
-    unsigned n_skipped;
-    unsigned n_unsupported; /* by the device that was named */
+    unsigned n_of[NNT_OUTCOME_N]; /* by enum nnt_outcome */
 };
 
 static const char usage[] =
@@ -46,7 +41,8 @@ static const char usage[] =
     "                     domain (arguments in memories of the device),\n"
     "                     burst (twice on a burst), blob (constants and arguments in\n"
     "                     hardware buffers), fd-offset (at odd offsets of files),\n"
-    "                     fenced (twice, the second when the fence of the first signals)\n"
+    "                     fenced (twice, the second when the fence of the first signals),\n"
+    "                     guarded (in a file of which nothing but outputs may change)\n"
     "  --variant VARIANT  the form of the models: plain (as if given), dynamic-output,\n"
     "                     signed, open-shapes\n"
     "  --device NAME      this device; else the runtime chooses\n"
@@ -100,6 +96,8 @@ static void print_failure(const struct nnt_options *options, const char *file, c
 static void print_counts(const struct nnt_options *options, const char *file,
                          const struct nnt_counts *counts)
 {
+    const unsigned *n = counts->n_of;
+
     if (options->is_json) {
         printf("{");
         if (file) {
@@ -108,12 +106,12 @@ static void print_counts(const struct nnt_options *options, const char *file,
             printf(", ");
         }
         printf("\"n_passed\": %u, \"n_failed\": %u, \"n_skipped\": %u, \"n_unsupported\": %u}\n",
-               counts->n_passed, counts->n_failed, counts->n_skipped, counts->n_unsupported);
+               n[NNT_PASSED], n[NNT_FAILED], n[NNT_SKIPPED], n[NNT_UNSUPPORTED]);
     } else {
         printf("%s%s%u passed, %u failed, %u skipped", file ? file : "", file ? ": " : "",
-               counts->n_passed, counts->n_failed, counts->n_skipped);
+               n[NNT_PASSED], n[NNT_FAILED], n[NNT_SKIPPED]);
         if (options->device)
-            printf(", %u unsupported", counts->n_unsupported);
+            printf(", %u unsupported", n[NNT_UNSUPPORTED]);
         putchar('\n');
     }
     fflush(stdout);
@@ -121,73 +119,16 @@ static void print_counts(const struct nnt_options *options, const char *file,
 
 /* -- files -- */
 
-/* One of the threads that run a model at a time. */
-struct nnt_runner {
-    struct nnt_run run;
-    const struct nnt_model *model;
-    bool is_right;
-    pthread_t thread;
-};
-
-static void *runner_run(void *argument)
-{
-    struct nnt_runner *runner = argument;
-
-    runner->is_right = nnt_run_model(&runner->run, runner->model);
-    return NULL;
-}
-
-/* Each thread builds, compiles and executes for itself; run gets what the first that failed says, or
- * the first of all. */
-static bool run_on_threads(const struct nnt_options *options, struct nnt_run *run,
-                           const struct nnt_model *model)
-{
-    struct nnt_runner *runners = calloc(options->n_threads, sizeof(*runners));
-    const struct nnt_runner *failed = NULL;
-    unsigned n = 0;
-
-    while (runners && n < options->n_threads) {
-        runners[n] = (struct nnt_runner){.run = *run, .model = model};
-        if (pthread_create(&runners[n].thread, NULL, runner_run, &runners[n]) != 0)
-            break;
-        n++;
-    }
-    for (unsigned i = 0; i < n; i++) {
-        pthread_join(runners[i].thread, NULL);
-        if (!failed && !runners[i].is_right)
-            failed = &runners[i];
-    }
-    if (n)
-        *run = failed ? failed->run : runners[0].run;
-    if (!failed && n < options->n_threads) {
-        run->is_unsupported = false;
-        snprintf(run->what, sizeof(run->what), "thread %u cannot be started", n);
-    }
-    free(runners);
-    return n == options->n_threads && !failed;
-}
-
-/* run_model() - one model, if the options select it. */
-static void run_model(const struct nnt_options *options, struct nnt_run *run, struct nnt_file *file,
+/* try_model() - one model, if the options select it. */
+static void try_model(const struct nnt_options *options, struct nnt_run *run, struct nnt_file *file,
                       const char *path, struct nnt_model *model, struct nnt_counts *counts)
 {
-    int r = nnt_path_has(options->path, model) ? nnt_variant_apply(options->variant, file, model)
-                                               : 0;
+    enum nnt_outcome outcome = nnt_try_model(run, options->variant, options->n_threads, file,
+                                             model);
 
-    if (r == 0) {
-        counts->n_skipped++;
-    } else if (r < 0 || nnt_extension_name(model) != ANEURALNETWORKS_NO_ERROR) {
-        print_failure(options, path, model->name, "memory is short");
-        counts->n_failed++;
-    } else if (options->n_threads ? run_on_threads(options, run, model)
-                                  : nnt_run_model(run, model)) {
-        counts->n_passed++;
-    } else if (run->is_unsupported) {
-        counts->n_unsupported++;
-    } else {
+    counts->n_of[outcome]++;
+    if (outcome == NNT_FAILED)
         print_failure(options, path, model->name, run->what);
-        counts->n_failed++;
-    }
 }
 
 static void run_file(const struct nnt_options *options, struct nnt_run *run, const char *path,
@@ -201,38 +142,26 @@ static void run_file(const struct nnt_options *options, struct nnt_run *run, con
 
     while (is_open && (r = nnt_file_next(&file, &model)) > 0)
         if (!options->name || strstr(model.name, options->name))
-            run_model(options, run, &file, path, &model, &counts);
+            try_model(options, run, &file, path, &model, &counts);
     /* What cannot be read was not run: that is a failure. */
     if (r < 0) {
         print_failure(options, path, "the file", file.error);
-        counts.n_failed++;
+        counts.n_of[NNT_FAILED]++;
     }
     nnt_file_close(&file);
     print_counts(options, path, &counts);
-    total->n_passed += counts.n_passed;
-    total->n_failed += counts.n_failed;
-    total->n_skipped += counts.n_skipped;
-    total->n_unsupported += counts.n_unsupported;
+    for (int i = 0; i < NNT_OUTCOME_N; i++)
+        total->n_of[i] += counts.n_of[i];
 }
 
 /* find_device() - Returns: the device of that name, NULL, with a sentence, if there is none. */
 static const ANeuralNetworksDevice *find_device(const char *wanted)
 {
-    uint32_t n = 0;
+    const ANeuralNetworksDevice *device = nnt_find_device(wanted);
 
-    if (ANeuralNetworks_getDeviceCount(&n) != ANEURALNETWORKS_NO_ERROR)
-        return NULL;
-    for (uint32_t i = 0; i < n; i++) {
-        ANeuralNetworksDevice *device = NULL;
-        const char *name = NULL;
-
-        if (ANeuralNetworks_getDevice(i, &device) == ANEURALNETWORKS_NO_ERROR &&
-            ANeuralNetworksDevice_getName(device, &name) == ANEURALNETWORKS_NO_ERROR &&
-            strcmp(name, wanted) == 0)
-            return device;
-    }
-    fprintf(stderr, "nnt: there is no device '%s'\n", wanted);
-    return NULL;
+    if (!device)
+        fprintf(stderr, "nnt: there is no device '%s'\n", wanted);
+    return device;
 }
 
 /* -- the command line -- */
@@ -394,6 +323,7 @@ int main(int argc, char **argv)
     struct nnt_options options = {0};
     struct nnt_run run = {0};
     struct nnt_counts total = {0};
+    unsigned n_models = 0;
 
     if (!options_parse(&options, argc, argv) || !check_library())
         return 2;
@@ -411,11 +341,12 @@ int main(int argc, char **argv)
         printf("%u came from the cache\n", run.n_from_cache);
     if (options.n_split > 0 && !options.is_json)
         printf("%u in parts\n", run.n_in_parts);
-    if (options.name &&
-        total.n_passed + total.n_failed + total.n_skipped + total.n_unsupported == 0) {
+    for (int i = 0; i < NNT_OUTCOME_N; i++)
+        n_models += total.n_of[i];
+    if (options.name && n_models == 0) {
         fprintf(stderr, "nnt: no model's name contains '%s'\n", options.name);
         return 2;
     }
     print_counts(&options, NULL, &total);
-    return total.n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return total.n_of[NNT_FAILED] == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -145,6 +145,13 @@ static const struct nnt_path_steps paths[NNT_PATH_N] = {
                     .run = nnt_fenced_run,
                     .fetch = nnt_shared_fetch,
                     .release = nnt_shared_release},
+    [NNT_GUARDED] = {.name = "guarded",
+                     .memory = NNT_MEMORY_GUARDED,
+                     .compile = path_compile,
+                     .set_arguments = nnt_shared_set_arguments,
+                     .run = nnt_guarded_run,
+                     .fetch = nnt_shared_fetch,
+                     .release = nnt_shared_release},
 };
 
 const struct nnt_path_steps *nnt_path_steps(enum nnt_path path)

@@ -10,6 +10,8 @@
 
 #include "attempt.h"
 
+#include <nnhal/ext.h>
+
 /* Functions return an ANeuralNetworks result code, with the sentence said
  * (nnt_check_call) if it is none of success. */
 struct nnt_path_steps {
@@ -30,7 +32,7 @@ struct nnt_path_steps {
 };
 
 /* nnt_path_name() - "sync", "async", "cached", "domain", "burst", "blob", "fd-offset",
- * "fenced". */
+ * "fenced", "guarded". */
 const char *nnt_path_name(enum nnt_path path);
 
 /* nnt_path_has() - whether a model can be run so; the file says. */
@@ -41,6 +43,11 @@ const struct nnt_path_steps *nnt_path_steps(enum nnt_path path);
 
 /* nnt_compile_cached() - compile() of the path "cached" (cached.c). */
 int nnt_compile_cached(struct nnt_attempt *attempt);
+
+/* nnt_compile_in() - compiles with a cache in a folder, under a key of at most 32 bytes; what became of
+ * the cache. Returns: an ANeuralNetworks result code. */
+int nnt_compile_in(struct nnt_attempt *attempt, const char *folder, const char *key,
+                   struct nnhal_cache_info *ret_info);
 
 /* Steps of the path "domain" (domain.c). */
 int nnt_domain_set_arguments(struct nnt_attempt *attempt);
@@ -53,6 +60,8 @@ int nnt_shared_set_arguments(struct nnt_attempt *attempt);
 int nnt_shared_bind(struct nnt_attempt *attempt);
 int nnt_shared_fetch(struct nnt_attempt *attempt);
 void nnt_shared_release(struct nnt_attempt *attempt);
+/* nnt_guarded_run() - computes; a failure if anything but outputs was written to. */
+int nnt_guarded_run(struct nnt_attempt *attempt);
 
 /* nnt_fenced_run() - run() of the path "fenced" (fenced.c). */
 int nnt_fenced_run(struct nnt_attempt *attempt);

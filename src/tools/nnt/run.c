@@ -15,7 +15,7 @@
 
 /* -- steps; each returns a result code, with the sentence said -- */
 
-static int attempt_build(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+static int build_model(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
 {
     int r = nnt_build(&attempt->built, attempt->model, steps->memory);
 
@@ -49,8 +49,9 @@ static int make_outputs(struct nnt_attempt *attempt)
     return OK;
 }
 
-static int attempt_execute(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+int nnt_attempt_execute(struct nnt_attempt *attempt)
 {
+    const struct nnt_path_steps *steps = nnt_path_steps(attempt->run->path);
     int r = nnt_create_execution(attempt, &attempt->execution);
 
     if (r == OK && attempt->run->n_reuses > 0)
@@ -77,19 +78,25 @@ static void print_dimensions(char *text, size_t n_bytes, uint32_t rank, const ui
         snprintf(text + at, n_bytes - at, "]");
 }
 
-static bool check_dimensions(struct nnt_attempt *attempt, uint32_t i)
+/* Also of an output that needs more room. */
+static bool tells_dimensions(int result)
+{
+    return result == OK || result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE;
+}
+
+bool nnt_attempt_has_dimensions(struct nnt_attempt *attempt, uint32_t i)
 {
     const struct nnt_operand *operand = &attempt->main->operands[attempt->main->outputs[i]];
     uint32_t rank = 0, dimensions[64] = {0};
     char got[100], expected[100];
     int r = ANeuralNetworksExecution_getOutputOperandRank(attempt->execution, (int32_t)i, &rank);
 
-    if (r != OK)
+    if (!tells_dimensions(r))
         return nnt_check_call(attempt, "Execution_getOutputOperandRank", i, r) == OK;
     if (rank > 0 && rank <= 64) {
         r = ANeuralNetworksExecution_getOutputOperandDimensions(attempt->execution, (int32_t)i,
                                                                 dimensions);
-        if (r != OK)
+        if (!tells_dimensions(r))
             return nnt_check_call(attempt, "Execution_getOutputOperandDimensions", i, r) == OK;
     }
     if (rank == operand->rank &&
@@ -119,7 +126,7 @@ static bool check_output(struct nnt_attempt *attempt, uint32_t i)
 
     if (operand->flags & NNT_IGNORED)
         return true;
-    if (!check_dimensions(attempt, i))
+    if (!nnt_attempt_has_dimensions(attempt, i))
         return false;
     if (operand->flags & NNT_EXPECTED)
         agrees = nnt_compare(attempt->model, operand, attempt->outputs[i], &difference);
@@ -129,7 +136,7 @@ static bool check_output(struct nnt_attempt *attempt, uint32_t i)
     return agrees || report_difference(attempt, i, &difference);
 }
 
-static bool check_outputs(struct nnt_attempt *attempt)
+bool nnt_attempt_check(struct nnt_attempt *attempt)
 {
     for (uint32_t i = 0; i < attempt->main->n_outputs; i++)
         if (!check_output(attempt, i))
@@ -160,32 +167,59 @@ static void count_parts(struct nnt_attempt *attempt)
         attempt->run->n_in_parts += plan.n_parts > 1;
 }
 
-/* From the model to its outputs. Returns: a result code. */
-static int attempt_finish(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+void nnt_attempt_init(struct nnt_attempt *attempt, struct nnt_run *run,
+                      const struct nnt_model *model)
 {
-    int r = attempt_build(attempt, steps);
+    *attempt = (struct nnt_attempt){.run = run, .model = model, .main = &model->subgraphs[0]};
+    run->what[0] = '\0';
+    run->is_different = false;
+    run->is_unsupported = false;
+    run->is_overwritten = false;
+}
+
+int nnt_attempt_compile(struct nnt_attempt *attempt)
+{
+    const struct nnt_path_steps *steps = nnt_path_steps(attempt->run->path);
+    int r = build_model(attempt, steps);
 
     if (r == OK)
         r = steps->compile(attempt);
     if (r == OK)
         count_parts(attempt);
-    return r == OK ? attempt_execute(attempt, steps) : r;
+    return r;
 }
 
-static void attempt_done(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+/* From the model to its outputs. Returns: a result code. */
+static int attempt_finish(struct nnt_attempt *attempt)
 {
+    int r = nnt_attempt_compile(attempt);
+
+    return r == OK ? nnt_attempt_execute(attempt) : r;
+}
+
+void nnt_attempt_forget(struct nnt_attempt *attempt)
+{
+    const struct nnt_path_steps *steps = nnt_path_steps(attempt->run->path);
+
     ANeuralNetworksExecution_free(attempt->execution);
     if (steps->release)
         steps->release(attempt);
-    ANeuralNetworksCompilation_free(attempt->compilation);
-    nnt_built_free(&attempt->built);
     for (uint32_t i = 0; attempt->outputs && i < attempt->main->n_outputs; i++)
         free(attempt->outputs[i]);
     free(attempt->outputs);
+    attempt->execution = NULL;
+    attempt->path_state = NULL;
+    attempt->outputs = NULL;
 }
 
-/* Whether the device that was named says that it cannot do the model. */
-static bool is_unsupported(struct nnt_attempt *attempt)
+void nnt_attempt_done(struct nnt_attempt *attempt)
+{
+    nnt_attempt_forget(attempt);
+    ANeuralNetworksCompilation_free(attempt->compilation);
+    nnt_built_free(&attempt->built);
+}
+
+bool nnt_attempt_is_unsupported(struct nnt_attempt *attempt)
 {
     const ANeuralNetworksModel *model = attempt->built.models ? attempt->built.models[0] : NULL;
     bool *supported = calloc(attempt->main->n_operations + 1u, sizeof(*supported));
@@ -201,8 +235,9 @@ static bool is_unsupported(struct nnt_attempt *attempt)
 }
 
 /* Once more with the same execution. */
-static bool is_right_again(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+static bool is_right_again(struct nnt_attempt *attempt)
 {
+    const struct nnt_path_steps *steps = nnt_path_steps(attempt->run->path);
     int r;
 
     for (uint32_t i = 0; i < attempt->main->n_outputs; i++)
@@ -210,62 +245,57 @@ static bool is_right_again(struct nnt_attempt *attempt, const struct nnt_path_st
     r = steps->run(attempt);
     if (r == OK && steps->fetch)
         r = steps->fetch(attempt);
-    return r == OK && check_outputs(attempt);
+    return r == OK && nnt_attempt_check(attempt);
 }
 
-static bool attempt_is_right(struct nnt_attempt *attempt, int result,
-                             const struct nnt_path_steps *steps)
+static bool attempt_is_right(struct nnt_attempt *attempt, int result)
 {
     bool is_right;
 
     if (attempt->model->flags & NNT_EXPECT_FAILURE)
         return result != OK || nnt_report(attempt->run, "no step failed, one of them must");
-    attempt->run->is_unsupported = result != OK && is_unsupported(attempt);
-    is_right = result == OK && check_device(attempt) && check_outputs(attempt);
+    attempt->run->is_unsupported = result != OK && nnt_attempt_is_unsupported(attempt);
+    is_right = result == OK && check_device(attempt) && nnt_attempt_check(attempt);
     for (unsigned i = 1; is_right && i < attempt->run->n_reuses; i++)
-        is_right = is_right_again(attempt, steps);
+        is_right = is_right_again(attempt);
     return is_right;
 }
 
 /* Whether the other device fails too, or has the same results. What one does not support fails
  * when it is compiled, and with the other when it is executed; there is nothing to compare. */
-static bool attempt_agrees(struct nnt_attempt *attempt, int result,
-                           const struct nnt_path_steps *steps)
+static bool attempt_agrees(struct nnt_attempt *attempt, int result)
 {
     struct nnt_run *run = attempt->run, other_run = *run;
-    struct nnt_attempt other = {.run = &other_run, .model = attempt->model, .main = attempt->main};
+    struct nnt_attempt other;
     bool agrees = true;
     int r;
 
+    nnt_attempt_init(&other, &other_run, attempt->model);
     other_run.device = run->against;
-    r = attempt_finish(&other, steps);
+    r = attempt_finish(&other);
     if (nnt_is_shortage(result) || nnt_is_shortage(r))
         agrees = result == OK;
     else if ((result == OK) != (r == OK))
         agrees = nnt_report(run, "ended with %d, the other device with %d", result, r);
     else if (r == OK)
         agrees = nnt_check_against(attempt, &other);
-    run->is_unsupported = !agrees && ((result != OK && is_unsupported(attempt)) ||
-                                      (r != OK && is_unsupported(&other)));
+    run->is_unsupported = !agrees && ((result != OK && nnt_attempt_is_unsupported(attempt)) ||
+                                      (r != OK && nnt_attempt_is_unsupported(&other)));
     run->is_different = !agrees && !run->is_unsupported && !nnt_is_shortage(result) &&
                         !nnt_is_shortage(r);
-    attempt_done(&other, steps);
+    nnt_attempt_done(&other);
     return agrees;
 }
 
 bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model)
 {
-    const struct nnt_path_steps *steps = nnt_path_steps(run->path);
-    struct nnt_attempt attempt = {.run = run, .model = model, .main = &model->subgraphs[0]};
+    struct nnt_attempt attempt;
     bool is_right;
     int r;
 
-    run->what[0] = '\0';
-    run->is_different = false;
-    run->is_unsupported = false;
-    r = attempt_finish(&attempt, steps);
-    is_right = run->against ? attempt_agrees(&attempt, r, steps)
-                            : attempt_is_right(&attempt, r, steps);
-    attempt_done(&attempt, steps);
+    nnt_attempt_init(&attempt, run, model);
+    r = attempt_finish(&attempt);
+    is_right = run->against ? attempt_agrees(&attempt, r) : attempt_is_right(&attempt, r);
+    nnt_attempt_done(&attempt);
     return is_right;
 }

@@ -127,6 +127,46 @@ int nnt_shared_set_arguments(struct nnt_attempt *attempt)
     return r == OK ? nnt_shared_bind(attempt) : r;
 }
 
+/* Whether nothing but outputs differs from what was there before; before gets the outputs. */
+static bool is_untouched(struct nnt_attempt *attempt, uint8_t *before)
+{
+    const struct nnt_memory *memory = attempt->path_state;
+    size_t at = end_of_inputs(attempt, memory->kind);
+
+    for (uint32_t i = 0; i < attempt->main->n_outputs; i++) {
+        size_t n_bytes = output_bytes(attempt, i);
+        size_t place = nnt_memory_place(memory->kind, n_bytes, &at);
+
+        memcpy(before + place, memory->bytes + place, n_bytes);
+    }
+    for (size_t i = 0; i < memory->n_bytes; i++)
+        if (before[i] != memory->bytes[i])
+            return nnt_report(attempt->run,
+                              "byte %zu of the memory of arguments was written to, and "
+                              "belongs to no output",
+                              i);
+    return true;
+}
+
+int nnt_guarded_run(struct nnt_attempt *attempt)
+{
+    const struct nnt_memory *memory = attempt->path_state;
+    uint8_t *before = malloc(memory->n_bytes);
+    int r;
+
+    if (!before)
+        return nnt_check_call(attempt, "malloc", 0, ANEURALNETWORKS_OUT_OF_MEMORY);
+    memcpy(before, memory->bytes, memory->n_bytes);
+    r = nnt_check_call(attempt, "Execution_compute", 0,
+                       ANeuralNetworksExecution_compute(attempt->execution));
+    if (!is_untouched(attempt, before)) {
+        attempt->run->is_overwritten = true;
+        r = ANEURALNETWORKS_OP_FAILED;
+    }
+    free(before);
+    return r;
+}
+
 int nnt_shared_fetch(struct nnt_attempt *attempt)
 {
     struct nnt_memory *memory = attempt->path_state;

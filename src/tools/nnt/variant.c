@@ -22,13 +22,13 @@ static int leave_open(struct nnt_file *file, struct nnt_operand *operand)
 }
 
 /* forget_shape() - a tensor's rank is left open, where that is allowed: constants have theirs,
- * channel scales need theirs. */
+ * channel scales and extensions' types need theirs. */
 static int forget_shape(struct nnt_operand *operand)
 {
     bool is_open = operand->lifetime == NNT_INPUT || operand->lifetime == NNT_OUTPUT ||
                    operand->lifetime == NNT_TEMPORARY;
 
-    if (is_open && operand->n_scales == 0)
+    if (is_open && operand->n_scales == 0 && operand->type <= UINT16_MAX)
         operand->declared_rank = 0;
     return 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conf/hal-model.h"
+#include "hal-model.h"
 
 #include <string.h>
 
@@ -88,7 +88,8 @@ static bool make_subgraph(struct nnt_file *file, const struct nnt_subgraph *from
     return true;
 }
 
-bool hal_model_make(struct nnt_file *file, const struct nnt_model *model, struct nnhal_model *ret)
+bool nnt_hal_model_make(struct nnt_file *file, const struct nnt_model *model,
+                        struct nnhal_model *ret)
 {
     uint8_t *values = alloc_values(file, model);
     struct nnhal_subgraph *referenced = nnt_file_alloc(file, model->n_subgraphs,

@@ -3,14 +3,15 @@
  *
  * For asking a session directly, past the runtime. Every constant is copied
  * into operand_values; the arrays live as long as the model in the file. */
-#ifndef NN_TESTS_CONF_HAL_MODEL_H
-#define NN_TESTS_CONF_HAL_MODEL_H
+#ifndef NN_TOOLS_NNT_HAL_MODEL_H
+#define NN_TOOLS_NNT_HAL_MODEL_H
 
-#include "nnt/file.h"
+#include "file.h"
 
 #include <nnhal/types.h>
 
-/* hal_model_make() - Returns: false if memory is short. */
-bool hal_model_make(struct nnt_file *file, const struct nnt_model *model, struct nnhal_model *ret);
+/* nnt_hal_model_make() - Returns: false if memory is short. */
+bool nnt_hal_model_make(struct nnt_file *file, const struct nnt_model *model,
+                        struct nnhal_model *ret);
 
 #endif

@@ -15,7 +15,9 @@ from pathlib import Path
 ROOT = Path(os.environ["NNHAL_SOURCE_ROOT"])
 BUILD = Path(os.environ["NNHAL_BUILD_ROOT"])
 COMMANDS = re.compile(r"(?:^    .*\n)+", re.M)
-CHANGES = [("nnhal-mine", "nnhal-sample"), ("CONV_2D_1_41", "ADD_1_1"), ("CONV_2D", "ADD"),
+CHANGES = [("/path/to/mine/libnnhal-driver-mine.so$", "nnhal-drivers/libnnhal-driver-sample.so --section reuse"),
+           ("/path/to/mine/libnnhal-driver-mine.so", "nnhal-drivers/libnnhal-driver-sample.so"),
+           ("nnhal-mine", "nnhal-sample"), ("CONV_2D_1_41", "ADD_1_1"), ("CONV_2D", "ADD"),
            (r"--count \d+", "--count 2"),
            ("LD_PRELOAD=\\S+\\(.*?\\)", "")]
 
@@ -23,7 +25,7 @@ CHANGES = [("nnhal-mine", "nnhal-sample"), ("CONV_2D_1_41", "ADD_1_1"), ("CONV_2
 def script():
     text = "".join(COMMANDS.findall((ROOT / "doc/driver/testing.md").read_text()))
     for pattern, replacement in CHANGES:
-        text = re.sub(pattern, replacement, text)
+        text = re.sub(pattern, replacement, text, flags=re.M)
     return "set -e\n" + text
 
 
@@ -31,7 +33,7 @@ def build_folder(folder):
     """A folder with what the commands name, so that what they write stays out of the build."""
     build = Path(folder) / "build"
     build.mkdir()
-    for name in ("nnt", "nnhal", "nnhal-drivers"):
+    for name in ("nnt", "nnhal", "nnhal-cts", "nnhal-drivers"):
         (build / name).symlink_to(BUILD / name)
     (Path(folder) / "tests").symlink_to(ROOT / "tests")
     return build

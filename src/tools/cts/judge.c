@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge.h"
+
+#include "line.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_PROCESSES = 50 }; /* of a section: a driver that crashes this often has been judged */
+
+struct judge {
+    struct cts_options *options;
+    const struct cts_section *section;
+    struct cts_tally *tally;
+    unsigned n_begun;
+    bool is_under_way;
+    char name[sizeof(((struct cts_line *)0)->text)];
+};
+
+/* -- the section's process -- */
+
+static void make_checks(const struct judge *judge, int fd)
+{
+    struct cts cts = {.options = judge->options, .first = judge->n_begun, .fd = fd};
+
+    if (!judge->section->is_direct) {
+        cts.device = nnt_find_device(judge->options->device);
+        if (!cts.device) {
+            cts.first = 0;
+            cts_wants(&cts, "the device");
+            cts_say(&cts, NNT_FAILED, "the library does not find it: NNHAL_LOG=warning tells why");
+            return;
+        }
+    }
+    judge->section->make(&cts);
+}
+
+static pid_t start(const struct judge *judge, int *ret_fd)
+{
+    int ends[2];
+    pid_t pid;
+
+    fflush(stdout);
+    if (pipe(ends) != 0)
+        return -1;
+    pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        make_checks(judge, ends[1]);
+        exit(EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    *ret_fd = ends[0];
+    return pid;
+}
+
+/* -- what it tells -- */
+
+static void print_json_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c < 0x20 || c == '"' || c == '\\')
+            printf("\\u%04x", c);
+        else
+            putchar(c);
+    }
+    putchar('"');
+}
+
+static void count(struct judge *judge, enum nnt_outcome outcome, const char *why)
+{
+    judge->is_under_way = false;
+    judge->tally->n_of[outcome]++;
+    if (outcome != NNT_FAILED)
+        return;
+    if (!judge->options->is_json) {
+        printf("FAILED %s: %s: %s\n", judge->section->name, judge->name, why);
+        return;
+    }
+    printf("{\"section\": ");
+    print_json_string(judge->section->name);
+    printf(", \"check\": ");
+    print_json_string(judge->name);
+    printf(", \"failed\": ");
+    print_json_string(why);
+    printf("}\n");
+}
+
+static void hear(struct judge *judge, struct cts_line *line)
+{
+    line->text[sizeof(line->text) - 1] = '\0';
+    switch (line->kind) {
+    case CTS_LINE_BEGIN:
+        memcpy(judge->name, line->text, sizeof(judge->name));
+        judge->is_under_way = true;
+        judge->n_begun++;
+        break;
+    case CTS_LINE_END:
+        count(judge, line->outcome < NNT_OUTCOME_N ? (enum nnt_outcome)line->outcome : NNT_FAILED,
+              line->text);
+        break;
+    default:
+        snprintf(judge->options->device, sizeof(judge->options->device), "%.*s",
+                 NNHAL_MAX_NAME_BYTES, line->text);
+    }
+}
+
+/* Returns: false if the process is silent for too long. */
+static bool hear_all(struct judge *judge, int fd)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    struct cts_line line;
+
+    while (poll(&wait, 1, (int)judge->options->patience_s * 1000) > 0) {
+        if (read(fd, &line, sizeof(line)) != (ssize_t)sizeof(line))
+            return true;
+        hear(judge, &line);
+    }
+    return false;
+}
+
+/* What is said of a process that did not end by itself. */
+static void describe_end(const struct judge *judge, bool is_silent, int status, char *text,
+                         size_t n)
+{
+    if (is_silent)
+        snprintf(text, n, "did not end within %u s", judge->options->patience_s);
+    else if (WIFSIGNALED(status))
+        snprintf(text, n, "the process was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, n, "the process ended with status %d", WEXITSTATUS(status));
+}
+
+/* One process, from the check after the last that was begun. Returns: whether another one is needed. */
+static bool judge_process(struct judge *judge)
+{
+    char why[200];
+    int fd = -1, status = 0;
+    pid_t pid = start(judge, &fd);
+    bool is_silent;
+
+    if (pid < 0) {
+        count(judge, NNT_FAILED, "no process can be started");
+        return false;
+    }
+    is_silent = !hear_all(judge, fd);
+    if (is_silent)
+        kill(pid, SIGKILL);
+    close(fd);
+    waitpid(pid, &status, 0);
+    if (!is_silent && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return false;
+    describe_end(judge, is_silent, status, why, sizeof(why));
+    if (judge->is_under_way) {
+        count(judge, NNT_FAILED, why);
+        return true;
+    }
+    snprintf(judge->name, sizeof(judge->name), "the end of the process");
+    count(judge, NNT_FAILED, why);
+    return false;
+}
+
+void cts_judge(struct cts_options *options, const struct cts_section *section,
+               struct cts_tally *tally)
+{
+    struct judge judge = {.options = options, .section = section, .tally = tally};
+
+    snprintf(judge.name, sizeof(judge.name), "its beginning");
+    for (unsigned i = 0; judge_process(&judge); i++) {
+        if (i < MAX_PROCESSES)
+            continue;
+        count(&judge, NNT_FAILED, "given up: too many checks ended their process");
+        return;
+    }
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nnhal-cts.c - whether a driver keeps to the interface, in one report */
+#include "judge.h"
+#include "nnt/folder.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: nnhal-cts [OPTION]... --driver FILE.so | --device NAME\n"
+    "Checks whether a driver keeps to the interface, and prints what it does not keep.\n"
+    "\n"
+    "  --driver FILE    the driver, libnnhal-driver-NAME.so\n"
+    "  --device NAME    a device that is there, of any driver; the driver's table is not called\n"
+    "                   directly then, which leaves out cancellation and faults\n"
+    "  --mode MODE      how the device is reached: embedded (as if given), private, service\n"
+    "  --section NAME   this section alone; --section help lists them\n"
+    "  --vectors FILE   models and their results; as if given those that come with this program\n"
+    "  --patience N     seconds after which a check has failed (60)\n"
+    "  --json           one object per line\n"
+    "\n"
+    "One line for each check that failed, one for each section, and at last\n"
+    "N checks: N passed, N failed, N unsupported. Unsupported is what the device says that it does "
+    "not do.\n"
+    "The exit status is 0 if none failed, 1 if one did, 2 if nothing could be checked.\n";
+
+static const struct cts_section sections[] = {
+    {"table", true, cts_table},
+    {"operations", false, cts_operations},
+    {"paths", false, cts_paths},
+    {"forms", false, cts_forms},
+    {"reuse", false, cts_reuse},
+    {"threads", false, cts_threads},
+    {"state", false, cts_state},
+    {"shapes", false, cts_shapes},
+    {"values", false, cts_values},
+    {"deadlines", false, cts_deadlines},
+    {"cancellation", true, cts_cancellation},
+    {"cache", false, cts_cache},
+    {"domains", false, cts_domains},
+    {"leaks", false, cts_leaks},
+    {"faults", true, cts_faults},
+};
+static const unsigned n_sections = sizeof(sections) / sizeof(sections[0]);
+
+/* -- the report -- */
+
+static unsigned checks_of(const struct cts_tally *tally)
+{
+    return tally->n_of[NNT_PASSED] + tally->n_of[NNT_FAILED] + tally->n_of[NNT_UNSUPPORTED];
+}
+
+static void print_counts(const struct cts_options *options, const char *section,
+                         const struct cts_tally *tally)
+{
+    const unsigned *n = tally->n_of;
+
+    if (options->is_json)
+        printf(
+            "{%s%s%s\"n_checks\": %u, \"n_passed\": %u, \"n_failed\": %u, \"n_unsupported\": %u}\n",
+            section ? "\"section\": \"" : "", section ? section : "", section ? "\", " : "",
+            checks_of(tally), n[NNT_PASSED], n[NNT_FAILED], n[NNT_UNSUPPORTED]);
+    else if (section)
+        printf("%-13s %4u passed, %u failed, %u unsupported\n", section, n[NNT_PASSED],
+               n[NNT_FAILED], n[NNT_UNSUPPORTED]);
+    else
+        printf("%u checks: %u passed, %u failed, %u unsupported\n", checks_of(tally), n[NNT_PASSED],
+               n[NNT_FAILED], n[NNT_UNSUPPORTED]);
+    fflush(stdout);
+}
+
+static bool is_chosen(const struct cts_options *options, const struct cts_section *section)
+{
+    if (section->is_direct && !options->driver)
+        return false;
+    return !options->section || strcmp(options->section, section->name) == 0;
+}
+
+static void add(struct cts_tally *total, const struct cts_tally *tally)
+{
+    for (int i = 0; i < NNT_OUTCOME_N; i++)
+        total->n_of[i] += tally->n_of[i];
+}
+
+/* The table tells what the device is called: it is judged first, and counts where it was asked for. */
+static void learn_device(struct cts_options *options)
+{
+    struct cts_options quiet = *options;
+    struct cts_tally tally = {{0}};
+
+    cts_judge(&quiet, &sections[0], &tally);
+    memcpy(options->device, quiet.device, sizeof(options->device));
+}
+
+static int report(struct cts_options *options)
+{
+    struct cts_tally total = {{0}};
+
+    if (options->section && options->driver && strcmp(options->section, "table") != 0)
+        learn_device(options);
+    for (unsigned i = 0; i < n_sections; i++) {
+        struct cts_tally tally = {{0}};
+
+        if (!is_chosen(options, &sections[i]) || (i > 0 && !options->device[0]))
+            continue;
+        cts_judge(options, &sections[i], &tally);
+        print_counts(options, sections[i].name, &tally);
+        add(&total, &tally);
+    }
+    print_counts(options, NULL, &total);
+    if (checks_of(&total) == 0)
+        return 2;
+    return total.n_of[NNT_FAILED] == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* -- the command line -- */
+
+static bool complain(const char *sentence, const char *subject)
+{
+    fprintf(stderr, "nnhal-cts: %s%s\n", subject, sentence);
+    return false;
+}
+
+/* Returns: false, with a sentence, if there is no such section. */
+static bool set_section(struct cts_options *options, const char *name)
+{
+    bool is_help = strcmp(name, "help") == 0;
+
+    for (unsigned i = 0; i < n_sections; i++) {
+        if (is_help)
+            puts(sections[i].name);
+        if (strcmp(sections[i].name, name) == 0)
+            options->section = sections[i].name;
+    }
+    if (is_help)
+        exit(EXIT_SUCCESS);
+    return options->section ||
+           complain(": there is no such section; --section help lists them", name);
+}
+
+static bool set_patience(struct cts_options *options, const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    options->patience_s = (unsigned)n;
+    return (*text && !*end && n > 0 && n < 100000) || complain(": is no number of seconds", text);
+}
+
+static bool set_option(struct cts_options *options, int option)
+{
+    switch (option) {
+    case 'f':
+        options->driver = optarg;
+        return true;
+    case 'd':
+        snprintf(options->device, sizeof(options->device), "%s", optarg);
+        return true;
+    case 'm':
+        return setenv("NNHAL_MODE", optarg, 1) == 0;
+    case 's':
+        return set_section(options, optarg);
+    case 'v':
+        options->vectors = optarg;
+        return true;
+    case 'p':
+        return set_patience(options, optarg);
+    case 'j':
+        options->is_json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool options_parse(struct cts_options *options, int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"driver", required_argument, NULL, 'f'},
+        {"device", required_argument, NULL, 'd'},
+        {"mode", required_argument, NULL, 'm'},
+        {"section", required_argument, NULL, 's'},
+        {"vectors", required_argument, NULL, 'v'},
+        {"patience", required_argument, NULL, 'p'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(usage, stdout);
+            exit(EXIT_SUCCESS);
+        }
+        if (!set_option(options, option))
+            return false;
+    }
+    if (optind == argc && !options->driver == !!options->device[0])
+        return true;
+    fputs(usage, stderr);
+    return false;
+}
+
+/* -- where things lie -- */
+
+/* The library is to find this driver, and what lies beside it. The file itself may be a link to
+ * elsewhere. Returns: false, with a sentence. */
+static bool set_driver(struct cts_options *options, char path[PATH_MAX])
+{
+    const char *given = options->driver, *slash = strrchr(given, '/');
+    const char *name = slash ? slash + 1 : given;
+    char folder[PATH_MAX];
+
+    if (strncmp(name, "libnnhal-driver-", strlen("libnnhal-driver-")) != 0)
+        return complain(": a driver is called libnnhal-driver-NAME.so", given);
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - given) : 1,
+             slash ? given : ".");
+    if (!realpath(folder, path) || setenv("NNHAL_DRIVER_PATH", path, 1) != 0 ||
+        !realpath(given, path))
+        return complain(": there is no such file", given);
+    options->driver = path;
+    return true;
+}
+
+/* Beside the program, where it is built, or where they were installed. */
+static bool find_vectors(struct cts_options *options, char path[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof("conformance.nnt") - 1);
+    char *name;
+
+    path[n > 0 ? n : 0] = '\0';
+    name = strrchr(path, '/');
+    if (name)
+        strcpy(name + 1, "conformance.nnt");
+    if (!options->vectors)
+        options->vectors = access(path, R_OK) == 0 ? path : CTS_VECTORS;
+    return access(options->vectors, R_OK) == 0 ||
+           complain(": there is no such file of vectors", options->vectors);
+}
+
+int main(int argc, char **argv)
+{
+    struct cts_options options = {.patience_s = 60};
+    char driver[PATH_MAX], vectors[PATH_MAX], folder[NNT_FOLDER_BYTES];
+    int status;
+
+    setenv("NNHAL_MODE", "embedded", 0);
+    if (!options_parse(&options, argc, argv) || !find_vectors(&options, vectors) ||
+        (options.driver && !set_driver(&options, driver)))
+        return 2;
+    if (!nnt_folder_make(folder) || setenv("NNHAL_STATE_PATH", folder, 1) != 0) {
+        complain("there is no room for a folder of its own", "");
+        return 2;
+    }
+    status = report(&options);
+    nnt_folder_remove(folder);
+    return status;
+}

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Installs into a folder, builds the sample driver's installed source against that
-with its own Makefile, and runs the sample's tests with what came of it.
+with its own Makefile, and runs the sample's tests with what came of it. The null driver's Makefile has
+nnhal-cts check what it builds.
 
     driver-out-of-tree.py MESON TEST-PROGRAM
 """
@@ -33,11 +34,13 @@ def only(paths):
 
 def main(meson, program):
     with tempfile.TemporaryDirectory() as folder:
-        installed, copy = Path(folder) / "installed", Path(folder) / "copy"
+        installed, copy, empty = (Path(folder) / name for name in ("installed", "copy", "empty"))
         run(meson, "install", "-C", BUILD, "--no-rebuild", "--destdir", installed)
-        if list(installed.rglob("libnnhal-driver-sample.*so")):
-            sys.exit("the sample driver is installed as a device")
+        for name in ("sample", "null"):
+            if list(installed.rglob(f"libnnhal-driver-{name}.*so")):
+                sys.exit(f"the {name} driver is installed as a device")
         shutil.copytree(only(installed.rglob("examples/sample-driver")), copy)
+        shutil.copytree(only(installed.rglob("examples/null-driver")), empty)
         env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=str(installed), NAME="mine",
                    PKG_CONFIG_PATH=str(only(installed.rglob("nnhal-driver.pc")).parent))
         for variable in ("CC", "CFLAGS", "LDFLAGS", "MAKEFLAGS", "DESTDIR"):
@@ -51,6 +54,7 @@ def main(meson, program):
         run("make", "-C", copy, "install", f"DESTDIR={folder}/there", "DRIVERS=/lib/nnhal/drivers",
             env=env)
         there = only((Path(folder) / "there").rglob("*.so"))
+        run("make", "-C", empty, "check", f"CTS={BUILD}/nnhal-cts", env=env)
         print(run(program, env=dict(os.environ, NNHAL_TEST_SAMPLE=str(there))))
 
 

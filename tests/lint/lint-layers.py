@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "service": {"base", "shm", "ipc", "model", "codec", "cache", "hal", "host", "service"},
     "lib": {"base", "shm", "cache", "host", "lib"},
     "drivers/cpu": {"base", "model", "codec", "compiler", "drivers/cpu"},
+    "drivers/null": set(),
     "drivers/sample": set(),
     "tflite": {"tflite"},
     "tools": {"tools"},

@@ -22,12 +22,14 @@
  *     lie=1           prepare() refuses what get_supported_operations() takes
  *     die=1           execute() ends the process
  *     die-at=N        so does the N-th execute() in a process, alone
+ *     fault=WHAT      breaks a rule of the interface on purpose: see faults.c; read once
  *     meet=N          execute() waits until N are in it, and fails after 20 s alone; in one process,
  *                     which has the count in NN_TEST_MEETING, the address of a uint32_t
  *
  * Several modules with numbers of their own are made of this file. */
 #include "base/cleanup.h"
 #include "drivers/cpu/cpu.h"
+#include "drivers/partial/faults.h"
 #include "model/ops.h"
 
 #include <stdbool.h>
@@ -254,6 +256,9 @@ static const char *choose_version(void)
 /* A copy of the table, with what is forwarded in part in its place. */
 _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
 {
+    const char *fault;
+    size_t n_fault;
+
     cpu = nn_cpu_driver_main(configuration);
     declare_performance();
     partial = *cpu;
@@ -265,5 +270,8 @@ _public_ const struct nnhal_driver *nnhal_driver_main(const char *configuration)
     partial.get_supported_operations = partial_supported;
     partial.prepare = partial_prepare;
     partial.execute = partial_execute;
+    n_fault = find_value("fault", &fault);
+    if (n_fault)
+        return faults_plant(&partial, fault, n_fault);
     return &partial;
 }

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whether nnhal-cts names the faults of a driver, and finds none where there are none.
+
+    test-cts.py CTS DRIVERS TEST-DRIVERS NULL-DRIVER
+
+Each fault is planted in a driver that is the CPU driver else (partial/faults.c).
+"""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+CTS, DRIVERS, TEST_DRIVERS, NULL = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
+FULL = 400  # checks at least
+
+# fault: the section that has to name it
+FAULTS = {'shape': 'operations', 'wrong': 'operations', 'drift': 'reuse', 'stale': 'state', 'race': 'state',
+          'overrun': 'paths', 'scribble': 'paths', 'small': 'shapes', 'deadline': 'deadlines',
+          'cancel': 'cancellation', 'leak': 'leaks', 'keep': 'leaks', 'key': 'cache', 'trust': 'faults',
+          'greedy': 'faults'}
+
+
+def run(driver, *options, rule=''):
+    """(exit status, what failed, counts)"""
+    done = subprocess.run([CTS, '--driver', driver, '--json', *options], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, env={**os.environ, 'NN_TEST_PARTIAL': rule}, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    failed = ['%(section)s: %(check)s: %(failed)s' % line for line in lines if 'failed' in line]
+    return done.returncode, failed, lines[-1], done.stderr
+
+
+class Kit(unittest.TestCase):
+    def passes(self, driver):
+        status, failed, counts, errors = run(driver)
+        self.assertEqual((status, failed[:10]), (0, []), errors)
+        self.assertEqual(counts['n_failed'], 0)
+        self.assertGreaterEqual(counts['n_checks'], FULL)
+        return counts
+
+    def test_cpu(self):
+        counts = self.passes(DRIVERS / 'libnnhal-driver-cpu.so')
+        self.assertGreaterEqual(counts['n_passed'], FULL)
+
+    def test_sample(self):
+        counts = self.passes(DRIVERS / 'libnnhal-driver-sample.so')
+        self.assertGreater(counts['n_passed'], 20)
+        self.assertGreater(counts['n_unsupported'], FULL)
+
+
+    def test_null(self):
+        counts = self.passes(NULL)
+        self.assertGreater(counts['n_passed'], 5)
+        self.assertGreater(counts['n_unsupported'], FULL)
+
+
+def add_fault(fault, section):
+    def test(self):
+        status, failed, _, errors = run(TEST_DRIVERS / 'libnnhal-driver-partial-0.so', '--section', section,
+                                        rule='0:fault=' + fault)
+        self.assertEqual(status, 1, errors)
+        self.assertTrue(failed)
+        self.assertTrue(all(line.startswith(section + ': ') for line in failed), failed[:10])
+
+    setattr(Kit, 'test_fault_' + fault, test)
+
+
+for name, where in FAULTS.items():
+    add_fault(name, where)
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

@@ -112,7 +112,7 @@ class Model:
     def _is_coupled(self):
         """Whether the same model with signed operands must have the same results."""
         return (any(o.type == Q8 for o in self.operands) and not self.referenced
-                and all(code not in UNCOUPLED for code, _, _ in self.operations))
+                and all(code < EXTENSION and code not in UNCOUPLED for code, _, _ in self.operations))
 
     def _all_flags(self):
         flags = self.flags

@@ -4,6 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/fence.h"
+#include "hal/hal.h"
+#include "runtime/device.h"
+#include "runtime/memory/memory.h"
 #include "support/fds.h"
 
 #include <android/sharedmem.h>
@@ -477,6 +480,43 @@ TEST_END
 
 /* -- ASharedMemory ---------------------------------------------------------------------- */
 
+static const struct nn_hal_ops *honest;
+
+static uint32_t import_with_a_lie(struct nn_hal *hal, const struct nn_hal_import_memory_args *args,
+                                  struct nn_hal_import_memory_reply *reply, struct nn_arena *arena)
+{
+    uint32_t status = honest->import_memory(hal, args, reply, arena);
+
+    reply->copied_bytes = UINT64_MAX;
+    return status;
+}
+
+TEST(no_device_copies_more_of_an_image_than_there_is)
+{
+    AHardwareBuffer *buffer;
+    ANeuralNetworksMemory *memory = NULL;
+    struct nn_rt_session *session = NULL;
+    struct nn_hal_ops lying;
+    struct nn_why why = {0};
+    uint64_t id;
+
+    rt_init();
+    buffer = buffer_allocate(AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, 4, 2, READ | WRITE);
+    OK(ANeuralNetworksMemory_createFromAHardwareBuffer(buffer, &memory));
+    OK(nn_rt_device_get_session(RT_FAKE, &why, &session));
+    honest = session->hal->ops;
+    lying = *honest;
+    lying.import_memory = import_with_a_lie;
+    session->hal->ops = &lying;
+    OK(nn_rt_memory_import(memory, session, &why, &id));
+    session->hal->ops = honest;
+    ck_assert_uint_eq(nn_rt_memory_copied_bytes(memory, session), info_of(buffer).layout->size);
+    ANeuralNetworksMemory_free(memory);
+    AHardwareBuffer_release(buffer);
+    nn_rt_session_unref(session);
+}
+TEST_END
+
 TEST(shared_memory_keeps_its_size_and_loses_the_right_to_be_written)
 {
     int fd = ASharedMemory_create("pool", 5000), other = memfd_create("other", MFD_CLOEXEC);
@@ -518,5 +558,5 @@ CHECK_MAIN("buffer", a_buffer_is_what_was_asked_for_and_gone_afterwards,
            a_lock_waits_for_its_fence_and_closes_it, a_handle_brings_the_same_memory,
            a_handle_is_believed_in_nothing, a_foreign_descriptor_is_imported_or_refused_and_gone,
            images_are_arguments_as_a_whole_and_blobs_are_memories,
-           a_padded_image_is_an_argument_too,
+           a_padded_image_is_an_argument_too, no_device_copies_more_of_an_image_than_there_is,
            shared_memory_keeps_its_size_and_loses_the_right_to_be_written)

@@ -16,7 +16,7 @@ struct nn_rt_memory_import {
     struct nn_rt_memory_import *next;
     struct nn_rt_session *session;
     uint64_t id;
-    uint64_t copied_bytes; /* for each argument in it */
+    uint64_t copied_bytes; /* for each argument in it: as the device says, at most all of it */
 };
 
 static uint64_t n_imports;
@@ -244,6 +244,15 @@ int nn_rt_memory_check_range(const ANeuralNetworksMemory *memory, uint64_t offse
                    (unsigned long long)memory->size);
 }
 
+/* A copy has no more bytes than there are. */
+static uint64_t bound_copies(const ANeuralNetworksMemory *memory, uint64_t n_bytes)
+{
+    uint64_t n_most = memory->buffer ? nn_rt_hardware_buffer_layout(memory->buffer)->size
+                                     : memory->size;
+
+    return n_bytes < n_most ? n_bytes : n_most;
+}
+
 /* Under the lock, so that two threads do not import the same memory twice. */
 static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *session,
                       struct nn_why *why, uint64_t *ret_id)
@@ -279,7 +288,7 @@ static int import_now(ANeuralNetworksMemory *memory, struct nn_rt_session *sessi
                    : r;
     }
     *import = (struct nn_rt_memory_import){memory->imports, nn_rt_session_ref(session),
-                                           reply.memory, reply.copied_bytes};
+                                           reply.memory, bound_copies(memory, reply.copied_bytes)};
     memory->imports = import;
     __atomic_add_fetch(&n_imports, 1, __ATOMIC_RELAXED);
     *ret_id = import->id;

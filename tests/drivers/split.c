@@ -113,6 +113,8 @@ static void make_model(struct split_models *models, const struct builder *b, uin
     }
     OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, graph->n_inputs, graph->inputs,
                                                      graph->n_outputs, graph->outputs));
+    if (number == 0 && b->model.relax_computation_float32_to_float16)
+        OK(ANeuralNetworksModel_relaxComputationFloat32toFloat16(model, true));
     OK(ANeuralNetworksModel_finish(model));
 }
 

@@ -130,16 +130,20 @@ static int list_devices(const struct nn_rt_plan *plan, const ANeuralNetworksDevi
     return 0;
 }
 
+/* child: of the control's model. */
 static int prepare_branch(ANeuralNetworksCompilation *control, const struct nn_rt_plan *plan,
-                          uint32_t number, struct nn_rt_model *model, struct nn_why *why)
+                          uint32_t number, uint32_t child, struct nn_why *why)
 {
     _cleanup_(nn_rt_compilation_unrefp) ANeuralNetworksCompilation *branch = NULL;
+    _cleanup_(nn_rt_model_unrefp) struct nn_rt_model *model = NULL;
     const ANeuralNetworksDevice **devices = NULL;
     struct nn_hash token;
     uint32_t n = 0;
-    int r = list_devices(plan, &devices, &n);
+    int r = nn_rt_model_get_branch(control->finished, child, why, &model);
 
     make_token(control, 1, &number, &token);
+    if (!r)
+        r = list_devices(plan, &devices, &n);
     if (!r)
         r = nn_rt_compilation_new_part(control, model, devices, n, token.bytes, &branch);
     free(devices);
@@ -170,8 +174,7 @@ static int prepare_branches(ANeuralNetworksCompilation *control, const struct nn
         const struct nnhal_operand *operand = &part->graph.operands[operation->inputs[i]];
 
         if (operand->lifetime == NNHAL_SUBGRAPH_VALUE)
-            r = prepare_branch(control, plan, number++, part->children[operand->location.offset],
-                               why);
+            r = prepare_branch(control, plan, number++, (uint32_t)operand->location.offset, why);
     }
     control->device = control->devices[0];
     control->state = r ? NN_COMPILATION_FAILED : NN_COMPILATION_FINISHED;

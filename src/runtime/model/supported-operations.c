@@ -12,9 +12,8 @@ static bool lacks_control(const struct nn_rt_model *finished, uint32_t n_devices
                           const bool *supported)
 {
     for (uint32_t i = 0; n_devices > 1 && i < finished->model.main.n_operations; i++) {
-        uint32_t type = finished->model.main.operations[i].type;
-
-        if ((type == NNHAL_OP_IF || type == NNHAL_OP_WHILE) && !supported[finished->original[i]])
+        if (nn_rt_shared_control_is(&finished->model.main.operations[i]) &&
+            !supported[finished->original[i]])
             return true;
     }
     return false;
@@ -31,8 +30,8 @@ static int add_controls(struct nn_rt_model *finished, const ANeuralNetworksDevic
 
     if (!r)
         r = nn_rt_planner_list_controls(&planner, &why);
-    for (uint32_t i = 0; !r && i < planner.n_controls; i++)
-        supported[finished->original[planner.controls[i].operation]] = true;
+    for (uint32_t i = 0; !r && i < planner.controls.n; i++)
+        supported[finished->original[planner.controls.list[i].operation]] = true;
     nn_rt_planner_done(&planner);
     return r < 0 ? r : 0;
 }

@@ -293,3 +293,56 @@ int nn_rt_model_new_part(struct nn_rt_model *whole, const struct nn_rt_part_spec
     *ret_part = steal_ptr(&part);
     return 0;
 }
+
+/* -- branches ---------------------------------------------------------------------------- */
+
+/* What the branch has in common with the child, which it keeps: all but references. */
+static int share_part(struct nn_rt_model *branch, const struct nn_rt_model *child)
+{
+    struct nn_rt_model_part *part = &branch->part;
+    uint32_t n_pools = child->part.n_pools, n_children = child->part.n_children;
+
+    *part = child->part;
+    part->n_pools = part->n_children = 0;
+    part->pools = nn_arena_new_n(&branch->arena, ANeuralNetworksMemory *, n_pools);
+    part->children = nn_arena_new_n(&branch->arena, struct nn_rt_model *, n_children);
+    if (!part->pools || !part->children)
+        return nn_error_origin(-ENOMEM);
+    while (part->n_pools < n_pools) {
+        part->pools[part->n_pools] = nn_rt_memory_ref(child->part.pools[part->n_pools]);
+        part->n_pools++;
+    }
+    while (part->n_children < n_children) {
+        part->children[part->n_children] = nn_rt_model_ref(child->part.children[part->n_children]);
+        part->n_children++;
+    }
+    branch->original = child->original;
+    return 0;
+}
+
+int nn_rt_model_get_branch(const struct nn_rt_model *whole, uint32_t number, struct nn_why *why,
+                           struct nn_rt_model **ret_branch)
+{
+    _cleanup_(nn_rt_model_unrefp) struct nn_rt_model *branch = NULL;
+    struct nn_rt_model *child = whole->part.children[number];
+    uint32_t is_relaxed = whole->model.relax_computation_float32_to_float16;
+    int r = 0;
+
+    if (child->model.relax_computation_float32_to_float16 == is_relaxed) {
+        *ret_branch = nn_rt_model_ref(child);
+        return 0;
+    }
+    r = nn_rt_model_new(&branch);
+    if (r)
+        return r;
+    branch->whole = nn_rt_model_ref(child);
+    r = share_part(branch, child);
+    if (r)
+        return r;
+    branch->model.relax_computation_float32_to_float16 = is_relaxed;
+    r = nn_rt_model_link(branch, why);
+    if (r)
+        return r;
+    *ret_branch = steal_ptr(&branch);
+    return 0;
+}

@@ -28,4 +28,11 @@ int nn_rt_model_new_part(struct nn_rt_model *whole, const struct nn_rt_part_spec
                          const struct nn_rt_value *values, struct nn_why *why,
                          struct nn_rt_model **ret_part);
 
+/* nn_rt_model_get_branch() - a child of whole, whose computations are relaxed if those of whole are:
+ * as in Android the settings of the model that is compiled hold for all that it refers to. The
+ * reference is the caller's; it is the child itself where that has the same settings.
+ * Returns: 0, -ENOMEM. */
+int nn_rt_model_get_branch(const struct nn_rt_model *whole, uint32_t child, struct nn_why *why,
+                           struct nn_rt_model **ret_branch);
+
 #endif

@@ -7,6 +7,8 @@
 #include "model/ops.h"
 #include "runtime/device-performance.h"
 #include "runtime/partition/device-list.h"
+#include "runtime/partition/model-values.h"
+#include "runtime/partition/part-model.h"
 #include "runtime/partition/settings.h"
 
 #include <string.h>
@@ -16,91 +18,6 @@
 static uint32_t count_operations(const struct nn_rt_planner *planner)
 {
     return planner->finished->model.main.n_operations;
-}
-
-/* -- costs --------------------------------------------------------------------------- */
-
-static void weigh_device(struct nn_rt_planner *planner, uint32_t d)
-{
-    const struct nn_rt_performance *performance = &planner->performances[d];
-    uint64_t *costs = planner->costs_ns + (size_t)d * count_operations(planner);
-
-    planner->launch_ns[d] = nn_rt_cost_launch(performance);
-    planner->whole_ns[d] = planner->launch_ns[d];
-    for (uint32_t i = 0; i < count_operations(planner); i++) {
-        costs[i] = nn_rt_cost_operation(&planner->finished->model, i, performance,
-                                        planner->preference);
-        planner->whole_ns[d] += costs[i];
-    }
-}
-
-/* Small constants in the application's memories. What cannot be read stays unknown: its device tells. */
-static int read_constants(struct nn_rt_planner *planner)
-{
-    const struct nn_rt_model_part *part = &planner->finished->part;
-
-    for (uint32_t i = 0; i < part->graph.n_operands; i++) {
-        const struct nnhal_operand *operand = &part->graph.operands[i];
-        const ANeuralNetworksMemory *memory;
-        struct nn_why why = {0};
-        void *bytes;
-
-        if (operand->lifetime != NNHAL_CONSTANT_REFERENCE ||
-            operand->location.length > NN_RT_VALUE_READ_BYTES || planner->known[i].bytes)
-            continue;
-        memory = part->pools[operand->location.pool_index];
-        bytes = nn_arena_alloc(&planner->arena, operand->location.length);
-        if (!bytes)
-            return nn_error_origin(-ENOMEM);
-        if (nn_rt_memory_read(memory, operand->location.offset, bytes, operand->location.length,
-                              &why) == 0)
-            planner->known[i].bytes = bytes;
-    }
-    return 0;
-}
-
-/* Shapes and what they decide, as far as the model tells without arguments. */
-static int find_known(struct nn_rt_planner *planner)
-{
-    const struct nnhal_model *model = &planner->finished->model;
-    const uint8_t **pools = nn_arena_new_n(&planner->arena, const uint8_t *,
-                                           planner->finished->part.n_pools);
-    struct nn_arena scratch;
-    int r = 0;
-
-    if (!pools)
-        return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; i < planner->finished->part.n_pools; i++)
-        pools[i] = nn_rt_memory_data(planner->finished->part.pools[i]);
-    planner->known = nn_rt_values_new(model, pools, &planner->arena);
-    r = planner->known ? read_constants(planner) : nn_error_origin(-ENOMEM);
-    nn_arena_init(&scratch, 0);
-    for (uint32_t i = 0; !r && i < model->main.n_operations; i++) {
-        r = nn_rt_values_infer(planner->known, &model->main, i, &scratch);
-        nn_arena_reset(&scratch);
-    }
-    nn_arena_done(&scratch);
-    return r;
-}
-
-static int weigh_moves(struct nn_rt_planner *planner)
-{
-    const struct nnhal_subgraph *graph = &planner->finished->model.main;
-
-    planner->move_ns = nn_arena_new_n(&planner->arena, uint64_t,
-                                      (size_t)planner->n_devices * graph->n_operands);
-    if (!planner->move_ns)
-        return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; i < graph->n_operands; i++) {
-        uint64_t n_bytes = 0;
-
-        if (!nn_rt_value_bytes(&planner->known[i], graph->operands[i].type, &n_bytes))
-            continue;
-        for (uint32_t d = 0; d < planner->n_devices; d++)
-            planner->move_ns[(size_t)d * graph->n_operands + i] = nn_rt_cost_move(
-                &planner->performances[d], n_bytes);
-    }
-    return 0;
 }
 
 /* -- which devices ------------------------------------------------------------------- */
@@ -161,16 +78,8 @@ int nn_rt_planner_init(struct nn_rt_planner *planner, ANeuralNetworksDevice *con
     r = add_devices(planner, devices, n_devices, why);
     if (r)
         return r;
-    planner->costs_ns = nn_arena_new_n(&planner->arena, uint64_t,
-                                       (size_t)planner->n_devices * count_operations(planner));
-    planner->whole_ns = nn_arena_new_n(&planner->arena, uint64_t, planner->n_devices);
-    planner->launch_ns = nn_arena_new_n(&planner->arena, uint64_t, planner->n_devices);
-    if (!planner->costs_ns || !planner->whole_ns || !planner->launch_ns)
-        return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; i < planner->n_devices; i++)
-        weigh_device(planner, i);
-    r = find_known(planner);
-    return r ? r : weigh_moves(planner);
+    return nn_rt_weights_init(&planner->weights, planner->finished, planner->n_devices,
+                              planner->performances, planner->preference, &planner->arena);
 }
 
 void nn_rt_planner_done(struct nn_rt_planner *planner)
@@ -239,15 +148,6 @@ static bool may_take(const struct nn_rt_planner *planner, uint32_t d, uint32_t o
     return verdict == NNHAL_VERDICT_TAKEN || verdict == NNHAL_VERDICT_UNASKED;
 }
 
-static const struct nn_rt_planner_control *find_control(const struct nn_rt_planner *planner,
-                                                        uint32_t operation)
-{
-    for (uint32_t i = 0; i < planner->n_controls; i++)
-        if (planner->controls[i].operation == operation)
-            return &planner->controls[i];
-    return NULL;
-}
-
 static bool is_taken_by_others(const struct nn_rt_planner *planner, uint32_t operation)
 {
     for (uint32_t d = 0; d < planner->n_devices; d++)
@@ -264,7 +164,8 @@ static bool is_covered(const struct nn_rt_planner *planner)
     bool is_covered = !is_whole;
 
     for (uint32_t i = 0; is_covered && i < count_operations(planner); i++)
-        is_covered = is_taken_by_others(planner, i) || find_control(planner, i);
+        is_covered = is_taken_by_others(planner, i) ||
+                     nn_rt_shared_controls_find(&planner->controls, i);
     for (uint32_t d = 0; is_whole && d < planner->n_devices; d++)
         is_covered = is_covered || (!planner->devices[d].is_last_resort && takes_all(planner, d));
     return is_covered;
@@ -277,15 +178,15 @@ static uint64_t find_bound(const struct nn_rt_planner *planner)
     uint64_t bound_ns = UINT64_MAX;
 
     for (uint32_t d = 0; d < planner->n_devices; d++)
-        if (!planner->devices[d].is_last_resort && planner->launch_ns[d] < bound_ns)
-            bound_ns = planner->launch_ns[d];
+        if (!planner->devices[d].is_last_resort && planner->weights.launch_ns[d] < bound_ns)
+            bound_ns = planner->weights.launch_ns[d];
     for (uint32_t i = 0; i < n; i++) {
         uint64_t least_ns = UINT64_MAX;
 
         for (uint32_t d = 0; d < planner->n_devices; d++)
             if (!planner->devices[d].is_last_resort && may_take(planner, d, i) &&
-                planner->costs_ns[(size_t)d * n + i] < least_ns)
-                least_ns = planner->costs_ns[(size_t)d * n + i];
+                planner->weights.costs_ns[(size_t)d * n + i] < least_ns)
+                least_ns = planner->weights.costs_ns[(size_t)d * n + i];
         bound_ns += least_ns == UINT64_MAX ? 0 : least_ns;
     }
     return bound_ns;
@@ -305,7 +206,8 @@ static uint32_t find_unasked(const struct nn_rt_planner *planner)
             continue;
         }
         if (best == planner->n_devices ||
-            (!planner->is_ordered && planner->whole_ns[d] < planner->whole_ns[best]))
+            (!planner->is_ordered &&
+             planner->weights.whole_ns[d] < planner->weights.whole_ns[best]))
             best = d;
     }
     return best < planner->n_devices || is_covered(planner) ? best : last;
@@ -315,84 +217,64 @@ static uint32_t find_unasked(const struct nn_rt_planner *planner)
 static bool is_settled(const struct nn_rt_planner *planner, uint32_t d)
 {
     return takes_all(planner, d) && !planner->devices[d].is_last_resort &&
-           (planner->is_ordered || planner->whole_ns[d] <= find_bound(planner));
+           (planner->is_ordered || planner->weights.whole_ns[d] <= find_bound(planner));
 }
 
 /* -- control flow ---------------------------------------------------------------------- */
 
-/* The plan of a branch, by the devices that are no last resort; adds to control what it costs.
- * Returns: 0; why there is none; -ENOMEM. */
-static int plan_branch(struct nn_rt_planner *planner, struct nn_rt_model *branch,
-                       struct nn_rt_planner_control *control, uint64_t *most_ns)
+/* All that are no last resort, who compute branches. */
+static ANeuralNetworksDevice **list_equals(const struct nn_rt_planner *planner,
+                                           struct nn_arena *arena, uint32_t *ret_n)
 {
-    _cleanup_(nn_rt_plan_freep) struct nn_rt_plan *plan = NULL;
-    struct nn_rt_planner own = {
-        .finished = branch, .preference = planner->preference, .is_explicit = planner->is_explicit};
-    ANeuralNetworksDevice **devices = nn_arena_new_n(&planner->arena, ANeuralNetworksDevice *,
+    ANeuralNetworksDevice **devices = nn_arena_new_n(arena, ANeuralNetworksDevice *,
                                                      planner->n_devices);
-    struct nn_why why = {0};
-    uint32_t n = 0;
-    int r;
 
-    if (!devices)
-        return nn_error_origin(-ENOMEM);
-    for (uint32_t d = 0; d < planner->n_devices; d++)
+    *ret_n = 0;
+    for (uint32_t d = 0; devices && d < planner->n_devices; d++)
         if (!planner->devices[d].is_last_resort)
-            devices[n++] = planner->devices[d].device;
-    r = nn_rt_planner_init(&own, devices, n, &why);
-    if (!r)
-        r = nn_rt_planner_plan(&own, &why, &plan);
-    nn_rt_planner_done(&own);
-    if (r)
-        return r;
-    control->cost_ns += plan->expected_ns;
-    for (uint32_t i = 0; i < plan->n_parts; i++) {
-        if (plan->parts[i].compute_ns < *most_ns)
-            continue;
-        *most_ns = plan->parts[i].compute_ns;
-        for (uint32_t d = 0; d < planner->n_devices; d++)
-            if (planner->devices[d].device == plan->devices[plan->parts[i].device].device)
-                control->device = d;
-    }
-    return 0;
+            devices[(*ret_n)++] = planner->devices[d].device;
+    return devices;
 }
 
-/* Returns: 0, also where the branches are not taken; -ENOMEM. */
-static int add_control(struct nn_rt_planner *planner, uint32_t number)
+/* Returns: 0 with a plan that is thrown away; why there is none; -ENOMEM. */
+static int plan_branch(void *ctx, uint32_t child, struct nn_rt_plan **ret_plan)
 {
-    const struct nn_rt_model_part *part = &planner->finished->part;
-    const struct nnhal_operation *operation = &part->graph.operations[number];
-    struct nn_rt_planner_control control = {.operation = number};
-    uint64_t most_ns = 0;
-    int r = 0;
+    struct nn_rt_planner *planner = ctx;
+    _cleanup_(nn_rt_model_unrefp) struct nn_rt_model *branch = NULL;
+    struct nn_rt_planner own = {
+        .preference = planner->preference,
+        .is_explicit = planner->is_explicit,
+        .is_estimate = true,
+    };
+    uint32_t n;
+    ANeuralNetworksDevice **devices = list_equals(planner, &planner->arena, &n);
+    struct nn_why why = {0};
+    int r = devices ? nn_rt_model_get_branch(planner->finished, child, &why, &branch)
+                    : nn_error_origin(-ENOMEM);
 
-    for (uint32_t i = 0; !r && i < operation->n_inputs; i++) {
-        const struct nnhal_operand *operand = &part->graph.operands[operation->inputs[i]];
-
-        if (operand->lifetime == NNHAL_SUBGRAPH_VALUE)
-            r = plan_branch(planner, part->children[operand->location.offset], &control, &most_ns);
-    }
+    if (r)
+        return r;
+    own.finished = branch;
+    r = nn_rt_planner_init(&own, devices, n, &why);
     if (!r)
-        planner->controls[planner->n_controls++] = control;
-    return r < 0 ? r : 0;
+        r = nn_rt_planner_plan(&own, &why, ret_plan);
+    nn_rt_planner_done(&own);
+    return r;
 }
 
 /* When all devices but the last resort have been asked. */
 static int find_controls(struct nn_rt_planner *planner)
 {
-    const struct nnhal_operation *operations = planner->finished->model.main.operations;
+    const struct nn_rt_shared_control_calls calls = {planner, plan_branch};
+    const struct nnhal_subgraph *graph = &planner->finished->part.graph;
     int r = 0;
 
-    if (planner->controls || nn_rt_settings_partitioning() == NN_RT_PARTITIONING_OFF)
+    if (planner->controls.list || nn_rt_settings_partitioning() == NN_RT_PARTITIONING_OFF)
         return 0;
-    planner->controls = nn_arena_new_n(&planner->arena, struct nn_rt_planner_control,
-                                       count_operations(planner));
-    if (!planner->controls)
-        return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; !r && i < count_operations(planner); i++)
-        if ((operations[i].type == NNHAL_OP_IF || operations[i].type == NNHAL_OP_WHILE) &&
-            !is_taken_by_others(planner, i))
-            r = add_control(planner, i);
+    r = nn_rt_shared_controls_init(&planner->controls, graph->n_operations, &planner->arena);
+    for (uint32_t i = 0; !r && i < graph->n_operations; i++)
+        if (nn_rt_shared_control_is(&graph->operations[i]) && !is_taken_by_others(planner, i))
+            r = nn_rt_shared_controls_add(&planner->controls, graph, i, &calls);
     return r;
 }
 
@@ -439,7 +321,8 @@ static uint32_t find_cheapest_whole(const struct nn_rt_planner *planner)
 
     for (uint32_t d = 0; d < planner->n_devices; d++)
         if (takes_all(planner, d) &&
-            (best == planner->n_devices || planner->whole_ns[d] < planner->whole_ns[best]))
+            (best == planner->n_devices ||
+             planner->weights.whole_ns[d] < planner->weights.whole_ns[best]))
             best = d;
     return best;
 }
@@ -466,15 +349,13 @@ static uint64_t *mask_costs(const struct nn_rt_planner *planner, uint32_t only, 
     for (uint32_t d = 0; costs && d < planner->n_devices; d++)
         for (uint32_t i = 0; i < n; i++)
             costs[(size_t)d * n + i] = may_compute(planner, d, i, only)
-                                           ? planner->costs_ns[(size_t)d * n + i]
+                                           ? planner->weights.costs_ns[(size_t)d * n + i]
                                            : NN_RT_COST_NONE;
-    for (uint32_t c = 0; costs && c < n_controls; c++) {
-        uint64_t *own = costs + ((size_t)planner->n_devices + c) * n;
-
+    for (uint32_t c = 0; costs && c < n_controls; c++)
         for (uint32_t i = 0; i < n; i++)
-            own[i] = planner->controls[c].operation == i ? planner->controls[c].cost_ns
+            costs[((size_t)planner->n_devices + c) * n + i] =
+                planner->controls.list[c].operation == i ? planner->controls.list[c].cost_ns
                                                          : NN_RT_COST_NONE;
-    }
     return costs;
 }
 
@@ -508,25 +389,6 @@ static int fail_unsupported(const struct nn_rt_planner *planner, uint32_t operat
                    first->why.text[0] ? ": " : "", first->why.text);
 }
 
-/* The planner's copies of constants become the plan's. */
-static int keep_constants(const struct nn_rt_planner *planner, struct nn_rt_plan *plan)
-{
-    const struct nn_rt_model_part *part = &planner->finished->part;
-
-    for (uint32_t i = 0; i < part->graph.n_operands; i++) {
-        const struct nnhal_operand *operand = &part->graph.operands[i];
-
-        if (operand->lifetime != NNHAL_CONSTANT_REFERENCE || !plan->known[i].bytes ||
-            nn_rt_memory_data(part->pools[operand->location.pool_index]))
-            continue;
-        plan->known[i].bytes = nn_arena_dup(&plan->arena, plan->known[i].bytes,
-                                            operand->location.length);
-        if (!plan->known[i].bytes)
-            return nn_error_origin(-ENOMEM);
-    }
-    return 0;
-}
-
 static int plan_new(const struct nn_rt_planner *planner, struct nn_rt_plan **ret_plan)
 {
     struct nn_rt_plan *plan = calloc(1, sizeof(*plan));
@@ -539,19 +401,30 @@ static int plan_new(const struct nn_rt_planner *planner, struct nn_rt_plan **ret
     plan->n_devices = planner->n_devices;
     plan->devices = nn_arena_dup(&plan->arena, planner->devices,
                                  planner->n_devices * sizeof(*plan->devices));
-    plan->known = nn_arena_dup(&plan->arena, planner->known,
+    plan->known = nn_arena_dup(&plan->arena, planner->weights.known,
                                planner->finished->model.main.n_operands * sizeof(*plan->known));
     for (uint32_t d = 0; plan->devices && d < plan->n_devices; d++) {
         plan->devices[d].verdicts = nn_arena_dup(&plan->arena, planner->devices[d].verdicts, n);
         if (!plan->devices[d].verdicts)
             plan->devices = NULL;
     }
-    if (!plan->devices || !plan->known || keep_constants(planner, plan)) {
+    if (!plan->devices || !plan->known ||
+        nn_rt_model_values_keep(planner->finished, &plan->arena, plan->known)) {
         nn_rt_plan_free(plan);
         return nn_error_origin(-ENOMEM);
     }
     *ret_plan = plan;
     return 0;
+}
+
+static uint32_t find_device(const struct nn_rt_planner *planner,
+                            const ANeuralNetworksDevice *device)
+{
+    uint32_t d = 0;
+
+    while (planner->devices[d].device != device)
+        d++;
+    return d;
 }
 
 /* From the partitioner's devices to the plan's. */
@@ -562,22 +435,23 @@ static void name_controls(const struct nn_rt_planner *planner, struct nn_rt_plan
 
         part->is_control = part->device >= planner->n_devices;
         if (part->is_control)
-            part->device = planner->controls[part->device - planner->n_devices].device;
+            part->device = find_device(
+                planner, planner->controls.list[part->device - planner->n_devices].device);
     }
 }
 
 static int plan_fill(const struct nn_rt_planner *planner, uint32_t only, struct nn_arena *scratch,
                      struct nn_why *why, struct nn_rt_plan *plan)
 {
-    uint32_t n_controls = only < planner->n_devices ? 0 : planner->n_controls;
+    uint32_t n_controls = only < planner->n_devices ? 0 : planner->controls.n;
     uint32_t n_operands = planner->finished->model.main.n_operands;
     struct nn_rt_partition_problem problem = {
         .graph = &planner->finished->model.main,
         .n_devices = planner->n_devices + n_controls,
         .max_partitions = NN_RT_PLANNER_MAX_PARTS,
         .costs_ns = mask_costs(planner, only, n_controls, scratch),
-        .launch_ns = extend(planner->launch_ns, planner->n_devices, n_controls, scratch),
-        .move_ns = extend(planner->move_ns, (size_t)planner->n_devices * n_operands,
+        .launch_ns = extend(planner->weights.launch_ns, planner->n_devices, n_controls, scratch),
+        .move_ns = extend(planner->weights.move_ns, (size_t)planner->n_devices * n_operands,
                           (size_t)n_controls * n_operands, scratch),
         .is_merging = true,
     };
@@ -620,19 +494,10 @@ int nn_rt_planner_plan(struct nn_rt_planner *planner, struct nn_why *why,
         r = nn_rt_plan_tell(plan, planner->finished->original);
     if (r)
         return r;
-    nn_trace_printed("plan", nn_rt_plan_print, plan);
+    if (!planner->is_estimate)
+        nn_trace_printed("plan", nn_rt_plan_print, plan);
     *ret_plan = steal_ptr(&plan);
     return 0;
-}
-
-static void refuse_control(struct nn_rt_planner *planner, uint32_t operation)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < planner->n_controls; i++)
-        if (planner->controls[i].operation != operation)
-            planner->controls[n++] = planner->controls[i];
-    planner->n_controls = n;
 }
 
 void nn_rt_planner_refuse(struct nn_rt_planner *planner, const struct nn_rt_plan_part *part, int r,
@@ -641,14 +506,14 @@ void nn_rt_planner_refuse(struct nn_rt_planner *planner, const struct nn_rt_plan
     struct nn_rt_plan_device *device = &planner->devices[part->device];
 
     if (part->is_control) {
-        refuse_control(planner, part->operations[0]);
+        nn_rt_shared_controls_remove(&planner->controls, part->operations[0]);
         note_why(planner, device, r, why);
         return;
     }
     for (uint32_t i = 0; i < part->n_operations; i++)
         device->verdicts[part->operations[i]] = NNHAL_VERDICT_REFUSED;
-    planner->controls = NULL; /* others may share what this device took */
-    planner->n_controls = 0;
+    /* Others may share what this device took: they are looked for again. */
+    planner->controls = (struct nn_rt_shared_controls){.n = 0};
     /* One that fails again and again is not tried with every subset. */
     if (++device->n_refusals == MAX_REFUSALS)
         memset(device->verdicts, NNHAL_VERDICT_REFUSED, count_operations(planner));

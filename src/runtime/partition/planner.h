@@ -13,7 +13,7 @@
  * others leave, and computes nothing while they take everything.
  *
  * An IF or WHILE that none of the others takes is run by the runtime itself
- * (control-flow.h), if they take its branches among them: each branch has a plan of its own.
+ * (control-flow.h), if they take its branches among them (shared-control.h).
  *
  * NNHAL_PARTITION=off: one device computes the whole model. For compilations without
  * a list of devices the user's (device-list.h): those that it names, and the first of
@@ -23,13 +23,8 @@
 
 #include "runtime/model/model.h"
 #include "runtime/partition/plan.h"
-
-/* IF or WHILE that no device takes, but whose branches devices take among them. */
-struct nn_rt_planner_control {
-    uint32_t operation;
-    uint32_t device; /* that has most of the work */
-    uint64_t cost_ns;
-};
+#include "runtime/partition/shared-control.h"
+#include "runtime/partition/weights.h"
 
 /* More parts than this start more often than they compute. */
 #define NN_RT_PLANNER_MAX_PARTS 16
@@ -38,17 +33,13 @@ struct nn_rt_planner {
     struct nn_rt_model *finished; /* borrowed */
     uint32_t preference;          /* enum nnhal_preference */
     bool is_explicit;             /* the application listed the devices */
+    bool is_estimate;             /* nothing will be computed by its plans: they are not traced */
     struct nn_arena arena;
     uint32_t n_devices;
     struct nn_rt_plan_device *devices;
     struct nn_rt_performance *performances; /* per device, as they were when the planner began */
-    uint64_t *costs_ns; /* [device * n_operations + operation], as if all took everything */
-    uint64_t *whole_ns; /* per device: the sum of these, and one launch */
-    uint64_t *launch_ns;
-    uint64_t *move_ns; /* [device * n_operands + operand] */
-    struct nn_rt_value *known;
-    uint32_t n_controls;
-    struct nn_rt_planner_control *controls; /* NULL: not looked for yet */
+    struct nn_rt_weights weights;
+    struct nn_rt_shared_controls controls; /* without a list: not looked for yet */
     bool is_ordered; /* by the user: the first device that takes all computes it */
     int first;       /* what the first device failed with, other than for a lack of support */
     struct nn_why first_why;

@@ -214,53 +214,10 @@ TEST(nothing_is_shared_if_the_user_says_so)
 }
 TEST_END
 
-/* In a process of its own, which ends in its third computation. */
-static void run_with_death(struct control_trial *trial)
-{
-    setenv("NNHAL_MODE", "private", 1);
-    control_run_on(control_loop, CONTROL_SHARED ";0:die-at=3", 2, trial);
-}
-
-/* It is started again, and the round is computed again from what the one before has left. */
-TEST(a_device_that_dies_in_round_three_is_asked_again)
-{
-    const uint32_t whole[] = {2};
-    struct control_trial alone = control_usual, shared = control_usual;
-    ANeuralNetworksCompilation *compilation;
-    struct split_models models;
-    struct builder b;
-
-    run_with_death(&shared);
-    OK(shared.result);
-    builder_init(&b, 1);
-    control_loop(&b);
-    split_models_init(&models, &b, false);
-    compilation = split_compile_on(models.graphs[0], 1, whole);
-    control_run(&b, compilation, &alone);
-    OK(alone.result);
-    ck_assert_mem_eq(shared.out, alone.out, sizeof(alone.out));
-    ANeuralNetworksCompilation_free(compilation);
-    split_models_done(&models);
-    builder_done(&b);
-}
-TEST_END
-
-TEST(without_recovery_a_death_in_round_three_is_told_of)
-{
-    struct control_trial trial = control_usual;
-
-    setenv("NNHAL_RECOVERY", "off", 1);
-    run_with_death(&trial);
-    ck_assert_int_eq(trial.result, ANEURALNETWORKS_DEAD_OBJECT);
-}
-TEST_END
-
 CHECK_MAIN("control", a_branch_is_computed_by_the_device_that_takes_it,
            a_body_is_computed_by_two_devices, a_body_chooses_between_devices_in_each_round,
            what_a_loop_carries_grows, an_output_that_is_too_small_is_told_of,
            an_endless_loop_ends_with_its_timeout, a_loop_is_computed_again_with_other_numbers,
            what_devices_share_is_promised_and_nothing_else,
            the_reference_computes_no_loop_that_devices_share, one_device_computes_what_is_nested,
-           a_condition_that_was_never_written_is_not_false, nothing_is_shared_if_the_user_says_so,
-           a_device_that_dies_in_round_three_is_asked_again,
-           without_recovery_a_death_in_round_three_is_told_of)
+           a_condition_that_was_never_written_is_not_false, nothing_is_shared_if_the_user_says_so)

@@ -64,6 +64,7 @@ static int compute_on_device(struct computation *computation, struct nn_rt_prepa
     computation->was_sent = nn_rt_session_is_alive(prepared->session);
     status = nn_rt_binding_execute(&execution->binding, &execution->arguments,
                                    &computation->options, &execution->arena, &reply);
+    execution->is_haunted |= execution->binding.is_left;
     if (implicit)
         nn_rt_implicit_burst_give(&prepared->implicit, computation->pace);
     return nn_rt_reply_accept(execution, status, &reply, computation->why);
@@ -158,11 +159,8 @@ static int compute_with_fallback(struct computation *computation, uint64_t deadl
     else if (!r && !nn_rt_compilation_is_split(execution->compilation)) /* its parts do */
         nn_rt_device_note_success(execution->compilation->device);
     nn_rt_reply_mark_outputs(execution, r == 0);
-    if (!execution->is_reusable) {
-        nn_rt_binding_done(&execution->binding);
-        nn_rt_steps_rest(execution->steps);
-        nn_rt_control_flow_rest(execution->branches);
-    }
+    if (!execution->is_reusable)
+        nn_rt_execution_rest(execution);
     nn_wait_limit_restore(limit_ns);
     return r;
 }

@@ -61,6 +61,8 @@ ANeuralNetworksExecution *nn_rt_execution_unref(ANeuralNetworksExecution *execut
     free(execution->arguments.inputs);
     free(execution->arguments.outputs);
     free(execution->shapes);
+    free(execution->parts);
+    free(execution->inner_failure);
     nn_arena_done(&execution->arena);
     nn_rt_attributes_done(&execution->attributes);
     nn_rt_compilation_unref(execution->compilation);
@@ -282,6 +284,12 @@ static int check_arguments(const ANeuralNetworksExecution *execution, struct nn_
     return r ? r : check_complete(arguments->outputs, arguments->n_outputs, "output", why);
 }
 
+static void clear_inner_failure(ANeuralNetworksExecution *execution)
+{
+    free(execution->inner_failure);
+    execution->inner_failure = NULL;
+}
+
 int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
                           ANeuralNetworksDiagnosticExecutionMode mode, struct nn_why *why)
 {
@@ -294,7 +302,10 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
         return r;
     execution->timing = execution->timing_fenced = no_timing;
     execution->device = NULL;
-    execution->failure.text[0] = '\0';
+    nn_why_clear(&execution->failure);
+    if (execution->inner_failure)
+        clear_inner_failure(execution);
+    execution->is_haunted = false;
     r = check_arguments(execution, why);
     if (r) {
         end_computation(execution, r);
@@ -308,6 +319,39 @@ int nn_rt_execution_begin(ANeuralNetworksExecution *execution,
 void nn_rt_execution_complete(ANeuralNetworksExecution *execution, int result)
 {
     end_computation(execution, nn_result_from_error(result));
+}
+
+int nn_rt_execution_make_parts(ANeuralNetworksExecution *execution, uint32_t n_parts)
+{
+    if (execution->parts)
+        return 0;
+    execution->parts = calloc(n_parts, sizeof(*execution->parts));
+    if (!execution->parts)
+        return nn_error_origin(-ENOMEM);
+    execution->n_parts = n_parts;
+    return 0;
+}
+
+const char *nn_rt_execution_find_failure(const ANeuralNetworksExecution *execution)
+{
+    const char *inner = execution->inner_failure ? execution->inner_failure : "";
+
+    return execution->failure.text[0] ? execution->failure.text : inner;
+}
+
+/* The reference is told of wherever it took part: an application does not ask for it. */
+void nn_rt_execution_tell_inner(ANeuralNetworksExecution *execution,
+                                const ANeuralNetworksExecution *inner)
+{
+    const char *failure = nn_rt_execution_find_failure(inner);
+
+    if (inner->device &&
+        (inner->device->is_reference || inner->device != inner->compilation->device))
+        execution->device = inner->device;
+    if (!failure[0])
+        return;
+    clear_inner_failure(execution);
+    execution->inner_failure = strdup(failure); /* short of memory, it is not told */
 }
 
 struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecution *execution,
@@ -336,6 +380,15 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_rt_prepa
     if (r)
         nn_rt_binding_unbind(&execution->binding);
     return r;
+}
+
+void nn_rt_execution_rest(ANeuralNetworksExecution *execution)
+{
+    nn_rt_binding_done(&execution->binding);
+    if (execution->steps)
+        execution->rest_steps(execution->steps);
+    if (execution->branches)
+        execution->rest_branches(execution->branches);
 }
 
 int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why)
@@ -402,15 +455,17 @@ int nn_rt_execution_get_part(ANeuralNetworksExecution *execution, uint32_t part,
                              struct nnhal_part_info *ret_info)
 {
     uint32_t n_parts;
+    bool is_split;
     int r = check_completed(execution, false, why);
 
     if (r)
         return r;
-    n_parts = execution->n_parts && !execution->failure.text[0] ? execution->n_parts : 1;
+    is_split = execution->n_parts && !execution->failure.text[0]; /* it was not computed whole */
+    n_parts = is_split ? execution->n_parts : 1;
     if (part >= n_parts)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no part %u: it has %u", part,
                        n_parts);
-    if (n_parts > 1) {
+    if (is_split) {
         *ret_info = execution->parts[part];
         return 0;
     }

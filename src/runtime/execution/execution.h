@@ -45,6 +45,7 @@ struct ANeuralNetworksExecution {
     bool has_padding;
     bool has_arguments; /* one was set: padding cannot change any more */
     bool measure;
+    bool is_haunted; /* a process that was given up in the last computation may write to outputs */
     uint64_t timeout_ns;      /* 0: none */
     uint64_t loop_timeout_ns; /* NNHAL_NO_TIME: the default */
     struct nn_rt_attributes attributes;
@@ -53,9 +54,11 @@ struct ANeuralNetworksExecution {
     struct nn_rt_binding binding;
     struct nn_rt_steps *steps; /* of a compilation that is split; NULL: none yet */
     struct nn_rt_steps *(*free_steps)(struct nn_rt_steps *steps);
+    void (*rest_steps)(struct nn_rt_steps *steps);
     struct nn_rt_branches *branches; /* of a compilation that has some; NULL: none yet */
     struct nn_rt_branches *(*free_branches)(struct nn_rt_branches *branches);
-    uint32_t n_parts;              /* of steps */
+    void (*rest_branches)(struct nn_rt_branches *branches);
+    uint32_t n_parts;              /* of a compilation that is split, once it has computed */
     struct nnhal_part_info *parts; /* who computed them, but for size */
     struct nn_arena arena;         /* of replies */
     struct nn_rt_execution_shape *shapes;
@@ -63,6 +66,7 @@ struct ANeuralNetworksExecution {
     uint64_t begin_ns;                           /* of it; 0: no listener */
     ANeuralNetworksDevice *device;               /* that was asked last; NULL: none since begin */
     struct nn_why failure; /* of the compilation's device, where another one computed */
+    char *inner_failure;   /* the same of a part or a branch of it, the last one; NULL: none */
     struct nnhal_timing timing;
     struct nnhal_timing timing_fenced; /* from the end of the dependencies */
 };
@@ -117,6 +121,18 @@ int nn_rt_execution_get_device(ANeuralNetworksExecution *execution, struct nn_wh
 int nn_rt_execution_get_part(ANeuralNetworksExecution *execution, uint32_t part, struct nn_why *why,
                              struct nnhal_part_info *ret_info);
 
+/* nn_rt_execution_make_parts() - room for n_parts in parts, unless it is there. Returns: 0, -ENOMEM. */
+int nn_rt_execution_make_parts(ANeuralNetworksExecution *execution, uint32_t n_parts);
+
+/* nn_rt_execution_find_failure() - why another device than the planned one computed it, or something of
+ * it; "": none did. Borrowed until the next computation. */
+const char *nn_rt_execution_find_failure(const ANeuralNetworksExecution *execution);
+
+/* nn_rt_execution_tell_inner() - who computed a part or a branch of it, if that was not the device
+ * that was planned for that, and why. */
+void nn_rt_execution_tell_inner(ANeuralNetworksExecution *execution,
+                                const ANeuralNetworksExecution *inner);
+
 /* nn_rt_execution_options() - how the application wants it computed, without a channel. */
 struct nn_rt_compute_options nn_rt_execution_options(const ANeuralNetworksExecution *execution,
                                                      uint64_t deadline_ns);
@@ -129,6 +145,11 @@ int nn_rt_execution_bind(ANeuralNetworksExecution *execution, struct nn_rt_prepa
 /* nn_rt_execution_check_inputs() - whether memories made from a descriptor hold what the
  * inputs need. Returns: 0, OP_FAILED. */
 int nn_rt_execution_check_inputs(const ANeuralNetworksExecution *execution, struct nn_why *why);
+
+/* nn_rt_execution_rest() - gives back what it keeps for the next computation: its binding and the
+ * memory of parts and branches, also of those within. Between begin and end, or of an execution that
+ * is not computed. */
+void nn_rt_execution_rest(ANeuralNetworksExecution *execution);
 
 /* nn_rt_execution_complete() - the last step of nn_rt_execution_end(). */
 void nn_rt_execution_complete(ANeuralNetworksExecution *execution, int result);

@@ -100,8 +100,7 @@ void nn_rt_branches_rest(struct nn_rt_branches *branches)
 {
     for (uint32_t i = 0; i < NN_RT_N_BRANCHES; i++)
         for (uint32_t row = 0; row < _NN_RT_ROW_N; row++)
-            if (branches->executions[i][row])
-                nn_rt_binding_unbind(&branches->executions[i][row]->binding);
+            nn_rt_place_arguments_drop(branches->executions[i][row]);
     nn_rt_places_clear(&branches->places);
 }
 
@@ -397,32 +396,74 @@ static int attempt(const struct branch_call *call, const struct nn_rt_steps_call
     if (r)
         return r;
     r = calls->compute(calls->ctx, NN_RT_PLAN_NONE, call->execution, why);
-    if (call->execution->device && call->execution->device->is_reference)
-        call->branches->whole->device = call->execution->device;
+    nn_rt_execution_tell_inner(call->branches->whole, call->execution);
     if (r && r != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
         return r;
     *ret_again = !learn_outputs(call) && r;
     return r;
 }
 
-int nn_rt_branches_call(struct nn_rt_branches *branches, uint32_t branch, enum nn_rt_row row,
-                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+/* Again and again, while what did not fit gets more room. */
+static int call_with_room(const struct branch_call *call, const struct nn_rt_steps_calls *calls,
+                          struct nn_why *why)
 {
-    struct branch_call call = {.branches = branches, .branch = branch, .row = row};
     bool again = true;
-    int r = find_execution(&call, why);
+    int r = 0;
 
-    if (r)
-        return r;
     for (uint32_t i = 0; again && i < NN_RT_PLACE_ATTEMPTS; i++) {
-        int widened = i ? widen(&call) : 0;
+        int widened = i ? widen(call) : 0;
 
         if (widened)
             return widened;
-        r = attempt(&call, calls, why, &again);
+        r = attempt(call, calls, why, &again);
     }
     if (r && again) /* of no output of the application's */
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "a value within control flow has no room that is large enough");
     return r;
+}
+
+/* Out of the memory in which a process that was given up can still write. */
+static int move_places(struct nn_rt_branches *branches)
+{
+    int r;
+
+    for (uint32_t v = branches->n_given; v < branches->n_values; v++) {
+        branches->sizes[v] = 0;
+        nn_rt_value_bytes(&branches->known[v], branches->values[v].type, &branches->sizes[v]);
+    }
+    r = nn_rt_places_move(&branches->places, branches->sizes);
+    for (uint32_t i = 0; i < branches->n_given; i++)
+        if (branches->sizes[i])
+            branches->given[i].memory = branches->places.places[i].memory;
+    return r;
+}
+
+/* Whether a process that was given up may write to the loop's state. The outputs of IF are those of the
+ * whole: who made it a part has to look. */
+static bool is_state_haunted(const struct branch_call *call)
+{
+    if (call->branches->is_loop)
+        return call->execution->is_haunted;
+    call->branches->whole->is_haunted |= call->execution->is_haunted;
+    return false;
+}
+
+/* What a call has made is read by the next ones. If its device was given up meanwhile, and wakes up
+ * then, it writes there: the values move, and the call is made once more. */
+int nn_rt_branches_call(struct nn_rt_branches *branches, uint32_t branch, enum nn_rt_row row,
+                        const struct nn_rt_steps_calls *calls, struct nn_why *why)
+{
+    struct branch_call call = {.branches = branches, .branch = branch, .row = row};
+    int r = find_execution(&call, why);
+
+    for (uint32_t i = 0; !r && i < NN_RT_PLACE_ATTEMPTS; i++) {
+        r = call_with_room(&call, calls, why);
+        if (r || !is_state_haunted(&call))
+            return r;
+        r = move_places(branches);
+    }
+    return r ? r
+             : nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                       "the process of a device ends in each attempt of a round");
 }

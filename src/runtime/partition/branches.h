@@ -49,7 +49,7 @@ struct nn_rt_branches {
 int nn_rt_branches_init(struct nn_rt_branches *branches, ANeuralNetworksExecution *whole);
 void nn_rt_branches_done(struct nn_rt_branches *branches);
 
-/* nn_rt_branches_rest() - gives the memory back. */
+/* nn_rt_branches_rest() - gives the memory back, and that of what is below. */
 void nn_rt_branches_rest(struct nn_rt_branches *branches);
 
 /* nn_rt_branches_begin() - with the arguments of this computation. Returns: 0, -ENOMEM, -errno. */
@@ -62,9 +62,10 @@ struct nn_rt_argument nn_rt_branches_find_given(const struct nn_rt_branches *bra
 
 /* nn_rt_branches_call() - computes a branch that reads from a row. A body writes the other row, or A;
  * the branches of IF write where the application wants it. What did not fit is given more
- * room, and the call is made once more.
+ * room, and the call is made once more; so it is in memory of its own where a process that took part
+ * in it was given up, and could still write into the loop's state.
  * Returns: 0; OUTPUT_INSUFFICIENT_SIZE of the application's outputs; OP_FAILED for an empty input;
- * what the device answers; -ENOMEM. */
+ * DEAD_OBJECT; what the device answers; -ENOMEM, -errno. */
 int nn_rt_branches_call(struct nn_rt_branches *branches, uint32_t branch, enum nn_rt_row row,
                         const struct nn_rt_steps_calls *calls, struct nn_why *why);
 

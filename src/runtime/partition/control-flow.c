@@ -39,6 +39,7 @@ static int branches_new(ANeuralNetworksExecution *execution)
         return r;
     execution->branches = steal_ptr(&branches);
     execution->free_branches = branches_free;
+    execution->rest_branches = nn_rt_branches_rest;
     return 0;
 }
 
@@ -242,10 +243,4 @@ int nn_rt_control_flow_compute(ANeuralNetworksExecution *execution,
         return r;
     return execution->branches->is_loop ? run_while(execution->branches, calls, deadline_ns, why)
                                         : run_if(execution->branches, calls, why);
-}
-
-void nn_rt_control_flow_rest(struct nn_rt_branches *branches)
-{
-    if (branches)
-        nn_rt_branches_rest(branches);
 }

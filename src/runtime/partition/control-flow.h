@@ -27,7 +27,4 @@ int nn_rt_control_flow_compute(ANeuralNetworksExecution *execution,
                                const struct nn_rt_steps_calls *calls, uint64_t deadline_ns,
                                struct nn_why *why);
 
-/* nn_rt_control_flow_rest() - gives the memory of values back. Accepts NULL. */
-void nn_rt_control_flow_rest(struct nn_rt_branches *branches);
-
 #endif

@@ -81,6 +81,13 @@ int nn_rt_exchange_place(struct nn_rt_exchange *exchange)
     return nn_rt_places_plan(&exchange->places, exchange->sizes);
 }
 
+int nn_rt_exchange_move(struct nn_rt_exchange *exchange)
+{
+    for (uint32_t i = 0; i < exchange->plan->n_values; i++)
+        exchange->sizes[i] = planned_bytes(exchange, i);
+    return nn_rt_places_move(&exchange->places, exchange->sizes);
+}
+
 static const struct nn_rt_place *place_of(const struct nn_rt_exchange *exchange, uint32_t value)
 {
     return &exchange->places.places[value];

@@ -8,7 +8,7 @@
  *
  *     begin --> fits? --no--> place --> set_arguments, learn_shapes, widen: part by part
  *
- * No argument may refer to a place that moves: parts are unbound before nn_rt_exchange_place() and
+ * No argument may refer to a place that goes: parts let go of theirs before nn_rt_exchange_place() and
  * nn_rt_exchange_clear(). One thread at a time. */
 #ifndef NN_RUNTIME_PARTITION_EXCHANGE_H
 #define NN_RUNTIME_PARTITION_EXCHANGE_H
@@ -43,6 +43,10 @@ bool nn_rt_exchange_fits(const struct nn_rt_exchange *exchange);
 
 /* nn_rt_exchange_place() - gives values of these sizes new ones. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_exchange_place(struct nn_rt_exchange *exchange);
+
+/* nn_rt_exchange_move() - moves values out of the reach of processes that were given up, with their
+ * bytes (nn_rt_places_move()). Returns: 0, -ENOMEM, -errno. */
+int nn_rt_exchange_move(struct nn_rt_exchange *exchange);
 
 /* nn_rt_exchange_find_output() - the application's argument for an output of the model. Returns:
  * NULL if it does not want it, or output is NN_RT_PLAN_NONE. */

@@ -36,6 +36,21 @@ void nn_rt_place_argument_replace(ANeuralNetworksExecution *execution,
     *argument = *by;
 }
 
+static void drop_arguments(struct nn_rt_argument *arguments, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        nn_rt_argument_done(&arguments[i]);
+}
+
+void nn_rt_place_arguments_drop(ANeuralNetworksExecution *execution)
+{
+    if (!execution)
+        return;
+    nn_rt_execution_rest(execution);
+    drop_arguments(execution->arguments.inputs, execution->arguments.n_inputs);
+    drop_arguments(execution->arguments.outputs, execution->arguments.n_outputs);
+}
+
 void nn_rt_place_argument_describe(struct nn_rt_argument *argument, const struct nn_rt_value *value,
                                    uint32_t type)
 {

@@ -28,4 +28,8 @@ void nn_rt_place_argument_describe(struct nn_rt_argument *argument, const struct
 void nn_rt_place_argument_replace(ANeuralNetworksExecution *execution,
                                   struct nn_rt_argument *argument, const struct nn_rt_argument *by);
 
+/* nn_rt_place_arguments_drop() - no argument of the execution, nor of what is below it, refers to a place
+ * any more. Accepts NULL. */
+void nn_rt_place_arguments_drop(ANeuralNetworksExecution *execution);
+
 #endif

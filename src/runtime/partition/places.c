@@ -48,6 +48,40 @@ bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes)
     return true;
 }
 
+/* The old memory goes, and is never taken again: it is exposed. */
+static int move_memory(struct nn_rt_places *places, const uint64_t *sizes,
+                       ANeuralNetworksMemory *old, ANeuralNetworksMemory **ret_memory)
+{
+    int r = nn_rt_argument_pools_take(places->pools, old->size, ret_memory);
+
+    for (uint32_t i = 0; !r && i < places->n_values; i++) {
+        struct nn_rt_place *place = &places->places[i];
+
+        if (place->memory != old)
+            continue;
+        place->memory = *ret_memory;
+        memcpy(nn_rt_memory_data(place->memory) + place->offset,
+               nn_rt_memory_data(old) + place->offset,
+               sizes[i] < place->capacity ? sizes[i] : place->capacity);
+    }
+    if (!r)
+        nn_rt_memory_unref(old);
+    return r;
+}
+
+int nn_rt_places_move(struct nn_rt_places *places, const uint64_t *sizes)
+{
+    ANeuralNetworksMemory *memory;
+    int r = 0;
+
+    if (places->arena && nn_rt_memory_is_exposed(places->arena))
+        r = move_memory(places, sizes, places->arena, &places->arena);
+    for (uint32_t i = 0; !r && i < places->n_values; i++)
+        if (places->places[i].is_alone && nn_rt_memory_is_exposed(places->places[i].memory))
+            r = move_memory(places, sizes, places->places[i].memory, &memory);
+    return r;
+}
+
 int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes)
 {
     uint64_t n_bytes = 0;

@@ -50,6 +50,11 @@ void nn_rt_places_clear(struct nn_rt_places *places);
  * fit where they have been put, and no process that was given up can still write there. */
 bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes);
 
+/* nn_rt_places_move() - gives values that such a process can write to new places of the same size, with
+ * the bytes that they have now, as many as sizes say per value. Arguments that refer to the old places have to be
+ * set anew. Returns: 0, -ENOMEM, -errno; some have moved then. */
+int nn_rt_places_move(struct nn_rt_places *places, const uint64_t *sizes);
+
 /* nn_rt_places_plan() - from none: the arena for these sizes. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes);
 

@@ -2,6 +2,7 @@
 #include "runtime/partition/step.h"
 
 #include "runtime/compilation/preparation.h"
+#include "runtime/partition/place-argument.h"
 
 static int execution_new(const struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
                          struct nn_why *why, ANeuralNetworksExecution **ret_execution)
@@ -42,12 +43,10 @@ void nn_rt_step_done(struct nn_rt_step *step)
     nn_rt_remnant_done(&step->remnant);
 }
 
-void nn_rt_step_unbind(struct nn_rt_step *step)
+void nn_rt_step_rest(struct nn_rt_step *step)
 {
-    if (step->whole)
-        nn_rt_binding_unbind(&step->whole->binding);
-    if (step->remnant.execution)
-        nn_rt_binding_unbind(&step->remnant.execution->binding);
+    nn_rt_place_arguments_drop(step->whole);
+    nn_rt_place_arguments_drop(step->remnant.execution);
 }
 
 /* -- beginning --------------------------------------------------------------------- */
@@ -150,10 +149,23 @@ static bool has_short_output(const struct nn_rt_exchange *exchange,
     return false;
 }
 
+/* With arguments that have changed. */
+static int run_again(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
+{
+    bool is_reusable = step->execution->is_reusable;
+    int r = nn_rt_exchange_set_arguments(exchange, step->part, step->execution);
+
+    if (r)
+        return r;
+    step->execution->is_reusable = true; /* for once more */
+    step_run(&step->errand);
+    step->execution->is_reusable = is_reusable;
+    return learn_result(step, exchange);
+}
+
 /* Where a value did not fit, its shape is known now, and it fits the second time. */
 int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
 {
-    bool is_reusable = step->execution->is_reusable;
     int r = learn_result(step, exchange);
 
     for (uint32_t i = 1;
@@ -161,19 +173,34 @@ int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
          !has_short_output(exchange, step->part);
          i++) {
         r = nn_rt_exchange_widen(exchange, step->part, step->execution);
-        step->execution->is_reusable = true; /* for once more */
         if (!r)
-            r = nn_rt_exchange_set_arguments(exchange, step->part, step->execution);
-        if (r)
-            break;
-        step_run(&step->errand);
-        r = learn_result(step, exchange);
+            r = run_again(step, exchange);
     }
-    step->execution->is_reusable = is_reusable;
     return r;
 }
 
-/* The reference is told of wherever it took part: an application does not ask for it. */
+bool nn_rt_step_is_haunted(const struct nn_rt_step *step, const struct nn_rt_exchange *exchange)
+{
+    bool has_values = false;
+
+    if (!step->execution || !step->execution->is_haunted)
+        return false;
+    for (uint32_t i = 0; i < step->part->n_outputs; i++) {
+        bool is_output = nn_rt_exchange_find_output(exchange, step->part->targets[i].output);
+
+        exchange->whole->is_haunted |= is_output;
+        has_values |= !is_output;
+    }
+    return has_values;
+}
+
+int nn_rt_step_repeat(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
+{
+    int r = step->execution ? run_again(step, exchange) : 0;
+
+    return r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE ? nn_rt_step_finish(step, exchange) : r;
+}
+
 void nn_rt_step_tell(const struct nn_rt_step *step, const struct nn_rt_exchange *exchange)
 {
     ANeuralNetworksDevice *planned = exchange->plan->devices[step->planned->device].device;
@@ -183,9 +210,8 @@ void nn_rt_step_tell(const struct nn_rt_step *step, const struct nn_rt_exchange 
         .n_parts = exchange->plan->n_parts,
         .device = execution && execution->device ? execution->device : planned,
         .planned = planned,
-        .why = execution ? execution->failure.text : "",
+        .why = execution ? nn_rt_execution_find_failure(execution) : "",
     };
-    if (execution && execution->device &&
-        (execution->device->is_reference || execution->device != planned))
-        exchange->whole->device = execution->device;
+    if (execution)
+        nn_rt_execution_tell_inner(exchange->whole, execution);
 }

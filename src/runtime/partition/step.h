@@ -46,8 +46,8 @@ int nn_rt_step_init(struct nn_rt_step *step, const struct nn_rt_exchange *exchan
                     struct nn_why *why);
 void nn_rt_step_done(struct nn_rt_step *step);
 
-/* nn_rt_step_unbind() - so that places can move. */
-void nn_rt_step_unbind(struct nn_rt_step *step);
+/* nn_rt_step_rest() - so that places can move: it refers to none, and what is below it has none. */
+void nn_rt_step_rest(struct nn_rt_step *step);
 
 /* nn_rt_step_begin() - all that comes before the run, or leaves execution NULL. calls is borrowed until
  * the end. Returns: 0; OP_FAILED with needs_whole_model; what a device answers; -ENOMEM. */
@@ -57,6 +57,14 @@ int nn_rt_step_begin(struct nn_rt_step *step, struct nn_rt_exchange *exchange,
 /* nn_rt_step_finish() - what the run came to, after another one where a value did not fit.
  * Returns: as the run, with its sentence in step->why. */
 int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange);
+
+/* nn_rt_step_is_haunted() - whether a process that was given up in the run may still write to values that
+ * other parts read. If it may write to outputs of the whole, that is haunted from now on. */
+bool nn_rt_step_is_haunted(const struct nn_rt_step *step, const struct nn_rt_exchange *exchange);
+
+/* nn_rt_step_repeat() - begins, runs and finishes once more, when arguments have moved. Returns: as
+ * nn_rt_step_finish(); 0 where nothing is to be computed. */
+int nn_rt_step_repeat(struct nn_rt_step *step, struct nn_rt_exchange *exchange);
 
 /* nn_rt_step_tell() - who computed it, in the whole execution's parts. */
 void nn_rt_step_tell(const struct nn_rt_step *step, const struct nn_rt_exchange *exchange);

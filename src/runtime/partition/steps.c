@@ -16,7 +16,7 @@ struct nn_rt_steps {
 
 /* -- making and ending ------------------------------------------------------------- */
 
-struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps)
+static struct nn_rt_steps *steps_free(struct nn_rt_steps *steps)
 {
     if (!steps)
         return NULL;
@@ -29,7 +29,7 @@ struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps)
     return NULL;
 }
 
-NN_DEFINE_CLEANUP(struct nn_rt_steps, nn_rt_steps_free)
+NN_DEFINE_CLEANUP(struct nn_rt_steps, steps_free)
 
 static int make_steps(struct nn_rt_steps *steps, struct nn_why *why)
 {
@@ -45,10 +45,23 @@ static int make_steps(struct nn_rt_steps *steps, struct nn_why *why)
     return r;
 }
 
+/* A part's arguments refer to places: none may while those change. */
+static void steps_let_go(struct nn_rt_steps *steps)
+{
+    for (uint32_t i = 0; i < steps->plan->n_parts; i++)
+        nn_rt_step_rest(&steps->steps[i]);
+}
+
+static void steps_rest(struct nn_rt_steps *steps)
+{
+    steps_let_go(steps);
+    nn_rt_exchange_clear(&steps->exchange);
+}
+
 static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
                      struct nn_rt_steps **ret_steps)
 {
-    _cleanup_(nn_rt_steps_freep) struct nn_rt_steps *steps = calloc(1, sizeof(*steps));
+    _cleanup_(steps_freep) struct nn_rt_steps *steps = calloc(1, sizeof(*steps));
     int r;
 
     if (!steps)
@@ -58,22 +71,14 @@ static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
     r = nn_rt_exchange_init(&steps->exchange, whole, &steps->memory);
     if (!r)
         r = make_steps(steps, why);
+    if (!r)
+        r = nn_rt_execution_make_parts(whole, steps->plan->n_parts);
     if (r)
         return r;
-    whole->parts = nn_arena_new_n(&steps->memory, struct nnhal_part_info, steps->plan->n_parts);
-    if (!whole->parts)
-        return nn_error_origin(-ENOMEM);
-    whole->n_parts = steps->plan->n_parts;
-    whole->free_steps = nn_rt_steps_free;
+    whole->free_steps = steps_free;
+    whole->rest_steps = steps_rest;
     *ret_steps = steal_ptr(&steps);
     return 0;
-}
-
-/* A part's arguments refer to places: none may be bound while those change. */
-static void steps_unbind(struct nn_rt_steps *steps)
-{
-    for (uint32_t i = 0; i < steps->plan->n_parts; i++)
-        nn_rt_step_unbind(&steps->steps[i]);
 }
 
 /* -- computing --------------------------------------------------------------------- */
@@ -84,7 +89,7 @@ static int steps_place(struct nn_rt_steps *steps)
 
     if (r || nn_rt_exchange_fits(&steps->exchange))
         return r;
-    steps_unbind(steps);
+    steps_let_go(steps);
     return nn_rt_exchange_place(&steps->exchange);
 }
 
@@ -97,6 +102,32 @@ static void reset_shapes(ANeuralNetworksExecution *execution)
         memcpy(execution->shapes[i].dims, execution->arguments.outputs[i].dims,
                sizeof(execution->shapes[i].dims));
     }
+}
+
+/* The process of a part that was given up may wake up and write while others read what was computed in
+ * its place: all of the batch is computed once more, in memory that it does not have. */
+static int repeat_haunted(struct nn_rt_steps *steps, struct nn_rt_step *batch, uint32_t n,
+                          struct nn_why *why)
+{
+    for (uint32_t i = 0; i < NN_RT_PLACE_ATTEMPTS; i++) {
+        bool is_haunted = false;
+        int r;
+
+        for (uint32_t j = 0; j < n; j++)
+            is_haunted |= nn_rt_step_is_haunted(&batch[j], &steps->exchange);
+        if (!is_haunted)
+            return 0;
+        r = nn_rt_exchange_move(&steps->exchange);
+        for (uint32_t j = 0; !r && j < n; j++) {
+            r = nn_rt_step_repeat(&batch[j], &steps->exchange);
+            if (r > 0)
+                *why = batch[j].why;
+        }
+        if (r)
+            return r;
+    }
+    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                   "the process of a device ends in each attempt of a part");
 }
 
 /* Between their beginnings and their ends other threads compute, which touch nothing but their step. */
@@ -124,8 +155,11 @@ static int compute_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, ui
         if (own && !r)
             *why = batch[i].why;
         r = r ? r : own;
-        nn_rt_step_tell(&batch[i], &steps->exchange);
     }
+    if (!r)
+        r = repeat_haunted(steps, batch, n, why);
+    for (uint32_t i = 0; i < n_begun; i++)
+        nn_rt_step_tell(&batch[i], &steps->exchange);
     return r;
 }
 
@@ -148,14 +182,6 @@ int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_
         first += steps->plan->batches[i];
     }
     return r;
-}
-
-void nn_rt_steps_rest(struct nn_rt_steps *steps)
-{
-    if (!steps)
-        return;
-    steps_unbind(steps);
-    nn_rt_exchange_clear(&steps->exchange);
 }
 
 bool nn_rt_steps_need_whole(const struct nn_rt_steps *steps)

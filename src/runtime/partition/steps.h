@@ -23,10 +23,4 @@ int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_
  * which computes the whole model does not have. */
 bool nn_rt_steps_need_whole(const struct nn_rt_steps *steps);
 
-/* nn_rt_steps_rest() - gives the memory of values back. Accepts NULL. */
-void nn_rt_steps_rest(struct nn_rt_steps *steps);
-
-/* nn_rt_steps_free() - accepts NULL; returns NULL. */
-struct nn_rt_steps *nn_rt_steps_free(struct nn_rt_steps *steps);
-
 #endif

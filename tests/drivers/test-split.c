@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     SIDE = RANDOM_SMALL,
@@ -30,6 +32,12 @@ enum tail {
     TAIL_SLICE, /* the shape, which may be empty */
     TAIL_N,
 };
+
+/* Whether dimensions are left to the execution. */
+static bool is_open(uint32_t seed)
+{
+    return seed % 3 == 0;
+}
 
 static enum tail choose_tail(uint32_t seed)
 {
@@ -207,6 +215,7 @@ enum way {
     WAY_EVENT,
     WAY_BURST,
     WAY_TWICE,
+    WAY_FENCED, /* everything in a memory, so that devices can start each other */
     WAY_N,
 };
 
@@ -250,16 +259,79 @@ static void set_inputs(const struct builder *b, ANeuralNetworksExecution *execut
                                              fill_decision(choose_tail(seed), seed, inputs[1])));
 }
 
-static void run(const struct builder *b, ANeuralNetworksCompilation *compilation, enum way way,
-                uint32_t seed, struct results *ret)
+/* The rows of an execution in one memory. */
+struct shared {
+    ANeuralNetworksMemory *memory;
+    uint8_t (*rows)[MAX_BYTES]; /* two inputs, two outputs */
+};
+
+static void shared_init(struct shared *shared)
 {
-    ANeuralNetworksExecution *execution = NULL;
+    size_t n_bytes = 4 * sizeof(*shared->rows);
+    int fd = memfd_create("rows", MFD_CLOEXEC);
+
+    ck_assert_int_eq(ftruncate(fd, (off_t)n_bytes), 0);
+    shared->rows = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(shared->rows, MAP_FAILED);
+    memset(shared->rows, 0xee, n_bytes);
+    OK(ANeuralNetworksMemory_createFromFd(n_bytes, PROT_READ | PROT_WRITE, fd, 0, &shared->memory));
+    close(fd);
+}
+
+static void shared_done(struct shared *shared)
+{
+    ANeuralNetworksMemory_free(shared->memory);
+    munmap(shared->rows, 4 * sizeof(*shared->rows));
+}
+
+static void set_shared(const struct builder *b, ANeuralNetworksExecution *execution, uint32_t seed,
+                       const struct shared *shared)
+{
+    const ANeuralNetworksOperandType type = split_input_type(b, 0);
+
+    fill_input(b, seed, shared->rows[0]);
+    OK(ANeuralNetworksExecution_setInputFromMemory(execution, 0, &type, shared->memory, 0,
+                                                   bytes_of(b, b->graphs[0].inputs[0])));
+    if (b->graphs[0].n_inputs > 1)
+        OK(ANeuralNetworksExecution_setInputFromMemory(
+            execution, 1, NULL, shared->memory, MAX_BYTES,
+            fill_decision(choose_tail(seed), seed, shared->rows[1])));
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t n_bytes = bytes_of(b, b->graphs[0].outputs[i]);
+
+        OK(ANeuralNetworksExecution_setOutputFromMemory(execution, (int32_t)i, NULL, shared->memory,
+                                                        (2 + (size_t)i) * MAX_BYTES,
+                                                        n_bytes ? n_bytes : MAX_BYTES));
+    }
+}
+
+/* Shapes that only an execution tells have no fence: those are computed at once. */
+static void run_fenced(const struct builder *b, ANeuralNetworksExecution *execution, uint32_t seed,
+                       struct results *ret)
+{
+    bool is_known = !is_open(seed) && choose_tail(seed) != TAIL_SLICE;
+    ANeuralNetworksEvent *event = NULL;
+    struct shared shared;
+
+    shared_init(&shared);
+    set_shared(b, execution, seed, &shared);
+    if (is_known) {
+        OK(ANeuralNetworksExecution_startComputeWithDependencies(execution, NULL, 0, 0, &event));
+        OK(ANeuralNetworksEvent_wait(event));
+        ANeuralNetworksEvent_free(event);
+    } else {
+        OK(ANeuralNetworksExecution_compute(execution));
+    }
+    memcpy(ret->bytes, shared.rows + 2, sizeof(ret->bytes));
+    shared_done(&shared);
+}
+
+static void run_at_pointers(const struct builder *b, ANeuralNetworksCompilation *compilation,
+                            ANeuralNetworksExecution *execution, enum way way, uint32_t seed,
+                            struct results *ret)
+{
     uint8_t inputs[2][MAX_BYTES];
 
-    memset(ret, 0xee, sizeof(*ret));
-    OK(ANeuralNetworksExecution_create(compilation, &execution));
-    if (way == WAY_TWICE)
-        OK(ANeuralNetworksExecution_setReusable(execution, true));
     set_inputs(b, execution, seed, inputs);
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t n_bytes = bytes_of(b, b->graphs[0].outputs[i]);
@@ -268,6 +340,21 @@ static void run(const struct builder *b, ANeuralNetworksCompilation *compilation
                                               n_bytes ? n_bytes : MAX_BYTES));
     }
     run_way(compilation, execution, way, ret);
+}
+
+static void run(const struct builder *b, ANeuralNetworksCompilation *compilation, enum way way,
+                uint32_t seed, struct results *ret)
+{
+    ANeuralNetworksExecution *execution = NULL;
+
+    memset(ret, 0xee, sizeof(*ret));
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    if (way == WAY_TWICE)
+        OK(ANeuralNetworksExecution_setReusable(execution, true));
+    if (way == WAY_FENCED)
+        run_fenced(b, execution, seed, ret);
+    else
+        run_at_pointers(b, compilation, execution, way, seed, ret);
     for (uint32_t i = 0; i < 2; i++)
         OK(ANeuralNetworksExecution_getOutputOperandDimensions(execution, (int32_t)i,
                                                                ret->dims[i]));
@@ -316,7 +403,7 @@ static uint32_t compute(const struct builder *b, uint32_t n_devices, const uint3
     struct split_models models;
     uint32_t n_parts;
 
-    split_models_init(&models, b, seed % 3 == 0);
+    split_models_init(&models, b, is_open(seed));
     compilation = split_compile_on(models.graphs[0], n_devices, numbers);
     n_parts = split_count_parts(compilation);
     run(b, compilation, way, seed, ret);

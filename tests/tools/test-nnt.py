@@ -215,6 +215,23 @@ class Variants(Runner):
         self.expect([add_model(), add_model(name="other")], 1, 0, 0, "--name", "oth")
 
 
+    def test_a_name_that_no_model_has_is_no_success(self):
+        done = self.run_nnt("--name", "nothing", self.write(v.pack([add_model()])))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no model's name contains 'nothing'", done.stderr)
+
+    def test_the_reference_passes_for_no_driver_that_was_asked_for(self):
+        path = self.write(v.pack([add_model()]))
+        alone = dict(os.environ, NNHAL_DRIVER_PATH="/nonexistent", NNHAL_SOCKET_PATH="/nonexistent")
+        for mode in "embedded", "private", "service":
+            for device, passed in ((), 0), (("--device", "nnapi-reference"), 1):
+                done = subprocess.run([NNT, "--mode", mode, *device, path], env=alone, timeout=120,
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                      check=False)
+                self.assertEqual(done.returncode, 1 - passed, done.stdout + done.stderr)
+                self.assertIn(f"{passed} passed, {1 - passed} failed", done.stdout)
+
+
 class Files(Runner):
     def fail_to_read(self, raw, sentence):
         lines = self.expect(raw, 0, 1, 0)

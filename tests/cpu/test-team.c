@@ -21,14 +21,16 @@ struct count {
     uint32_t plain[MAX_CHUNKS]; /* written without atomics: the loop's end makes it visible */
 };
 
-static void count_chunk(void *ctx, uint32_t chunk, unsigned worker)
+static void count_chunks(void *ctx, uint32_t first, uint32_t end, unsigned worker)
 {
     struct count *count = ctx;
 
     if (worker >= count->n_workers || atomic_fetch_add(&count->is_busy[worker], 1) != 0)
         atomic_fetch_add(&count->n_clashes, 1);
-    atomic_fetch_add(&count->n_times[chunk], 1);
-    count->plain[chunk] += chunk + 1;
+    for (uint32_t chunk = first; chunk < end; chunk++) {
+        atomic_fetch_add(&count->n_times[chunk], 1);
+        count->plain[chunk] += chunk + 1;
+    }
     if (worker < count->n_workers)
         atomic_fetch_sub(&count->is_busy[worker], 1);
 }
@@ -39,7 +41,7 @@ static void run_and_check(struct nn_team *team, uint32_t n_chunks)
 
     memset(&count, 0, sizeof(count));
     count.n_workers = nn_team_size(team);
-    nn_team_run(team, NULL, n_chunks, count_chunk, &count);
+    nn_team_run(team, NULL, n_chunks, count_chunks, &count);
     ck_assert_uint_eq(atomic_load(&count.n_clashes), 0);
     for (uint32_t i = 0; i < n_chunks; i++) {
         ck_assert_uint_eq(atomic_load(&count.n_times[i]), 1);
@@ -110,11 +112,12 @@ struct signals {
 };
 
 /* Both threads have a chunk, in either order. */
-static void look_at_signals(void *ctx, uint32_t chunk, unsigned worker)
+static void look_at_signals(void *ctx, uint32_t first, uint32_t end, unsigned worker)
 {
     struct signals *signals = ctx;
 
-    (void)chunk;
+    (void)first;
+    (void)end;
     atomic_fetch_add(&signals->n_begun, 1);
     while (atomic_load(&signals->n_begun) < 2)
         sched_yield();
@@ -133,6 +136,42 @@ TEST(workers_leave_their_own_faults_unblocked)
     nn_team_run(team, NULL, 2, look_at_signals, &signals);
     ck_assert(!sigismember(&signals.blocked, SIGBUS));
     ck_assert(sigismember(&signals.blocked, SIGTERM));
+    nn_team_free(team);
+}
+TEST_END
+
+struct slow {
+    _Atomic uint32_t n_begun;
+    uint32_t n_done; /* by helpers; without atomics, as in the first test */
+};
+
+/* Both threads have a chunk. The helper's takes longer than the caller waits awake. */
+static void dawdle(void *ctx, uint32_t first, uint32_t end, unsigned worker)
+{
+    struct slow *slow = ctx;
+
+    (void)first;
+    (void)end;
+    atomic_fetch_add(&slow->n_begun, 1);
+    while (atomic_load(&slow->n_begun) < 2)
+        sched_yield();
+    if (worker == 0)
+        return;
+    usleep(5000);
+    slow->n_done++;
+}
+
+TEST(a_caller_that_sleeps_is_woken_when_all_is_done)
+{
+    struct nn_team *team;
+
+    ck_assert_int_eq(nn_team_new(2, &team), 0);
+    for (unsigned i = 0; i < 10; i++) {
+        struct slow slow = {.n_begun = 0};
+
+        nn_team_run(team, NULL, 2, dawdle, &slow);
+        ck_assert_uint_eq(slow.n_done, 1);
+    }
     nn_team_free(team);
 }
 TEST_END
@@ -180,4 +219,5 @@ TEST_END
 
 CHECK_MAIN("team", every_chunk_runs_once, workers_that_sleep_are_woken_or_not_needed,
            several_loops_at_once, workers_leave_their_own_faults_unblocked,
+           a_caller_that_sleeps_is_woken_when_all_is_done,
            what_may_stall_is_computed_by_its_own_thread, team_without_work_ends)

@@ -12,9 +12,10 @@
 #include <stdio.h>
 
 enum {
-    MIN_CHUNK_NS = 4000, /* less is not worth a hand-over */
+    MIN_SPLIT_NS = 2000, /* a shorter loop is not worth a hand-over */
+    MIN_CHUNK_NS = 1000,
     CHUNKS_PER_THREAD = 8,
-    WAKE_NS = 100000,   /* of loops: a shorter execution does not wake a team that sleeps */
+    WAKE_NS = 50000,    /* of loops: a shorter execution does not wake a team that sleeps */
     PIECE_NS = 1000000, /* of a range, between two looks at the caller's deadline */
 };
 
@@ -119,13 +120,18 @@ static void run_pieces(const struct range_job *job, size_t begin, size_t end, un
 }
 
 /* The first chunks have one item more where they do not divide. */
-static void run_chunk(void *ctx, uint32_t chunk, unsigned worker)
+static size_t chunk_begin(const struct range_job *job, uint32_t chunk)
+{
+    size_t base = job->n_items / job->n_chunks, extra = job->n_items % job->n_chunks;
+
+    return chunk * base + (chunk < extra ? chunk : extra);
+}
+
+static void run_chunks(void *ctx, uint32_t first, uint32_t end, unsigned worker)
 {
     const struct range_job *job = ctx;
-    size_t base = job->n_items / job->n_chunks, extra = job->n_items % job->n_chunks;
-    size_t begin = chunk * base + (chunk < extra ? chunk : extra);
 
-    run_pieces(job, begin, begin + base + (chunk < extra), worker);
+    run_pieces(job, chunk_begin(job, first), chunk_begin(job, end), worker);
 }
 
 /* Whether the loops of this execution are worth the team, asleep or not. The first execution of a
@@ -158,7 +164,7 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
     if (n_chunks > n_items)
         n_chunks = n_items;
     if (nn_team_size(team) < 2 || args->run->is_alone || !is_worth_team(args->run, cost) ||
-        n_chunks < 2) {
+        cost < MIN_SPLIT_NS || n_chunks < 2) {
         run_pieces(&(struct range_job){fn, ctx, args->stop, n_items, item_cost, 1}, 0, n_items, 0);
         return;
     }
@@ -166,5 +172,5 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
 
     if (!__atomic_load_n(&args->run->program->is_split, __ATOMIC_RELAXED))
         __atomic_store_n(&args->run->program->is_split, 1, __ATOMIC_RELAXED);
-    nn_team_run(team, args->stop ? args->stop->turn : NULL, job.n_chunks, run_chunk, &job);
+    nn_team_run(team, args->stop ? args->stop->turn : NULL, job.n_chunks, run_chunks, &job);
 }

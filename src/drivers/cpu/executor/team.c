@@ -18,23 +18,25 @@ enum {
     MAX_THREADS = 64,
     MAX_REGIONS = 16,
     MAX_CHUNKS = 0xffff,
-    LINGER_NS = 150000,  /* longer than most gaps between two loops, also of two executions */
-    SPINS_PER_LOOK = 64, /* at the clock */
-    CALLER_SPINS = 600,
+    LINGER_NS = 150000,      /* longer than most gaps between two loops, also of two executions */
+    CALLER_SPIN_NS = 100000, /* what helpers have begun seldom takes longer; a wake costs 15 us */
+    SPINS_PER_LOOK = 64,     /* at the clock */
     NO_LIMIT = INT_MAX,
 };
 
-/* One parallel loop. Aligned, so that two loops share no cache line. */
+/* One parallel loop. What helpers look at lies in one cache line, which the caller fills in one go:
+ * to fetch a line from another CPU takes longer than many a chunk. */
 struct region {
     _Alignas(128) _Atomic uint64_t state; /* generation << 32 | end << 16 | next */
-    _Atomic uint32_t n_done;
-    _Atomic uint32_t is_waiting; /* the caller sleeps on n_done, or is about to */
-    _Atomic uint32_t is_taken;
-    _Atomic int32_t n_slots; /* for helpers; NO_LIMIT: as many as there are */
-    uint32_t n_chunks;
-    nn_chunk_fn fn;
+    nn_chunks_fn fn;
     void *ctx;
     const struct nnhal_turn *turn;
+    _Atomic uint32_t n_threads; /* that may come, the caller included; at least 2 */
+    _Atomic uint32_t n_chunks;
+    _Atomic int32_t n_slots;               /* for helpers; NO_LIMIT: as many as there are */
+    _Alignas(128) _Atomic uint32_t n_done; /* chunks by helpers, of all loops so far */
+    _Atomic uint32_t is_waiting;           /* the caller sleeps on n_done, or is about to */
+    _Alignas(128) _Atomic uint32_t is_taken;
 };
 
 struct nn_team {
@@ -78,38 +80,54 @@ static bool state_has_chunks(uint64_t state)
     return state_next(state) < state_end(state);
 }
 
-/* A claimed chunk keeps the caller, and with it the turn. */
-static void chunk_run(struct region *region, uint32_t chunk, unsigned worker)
+/* Claimed chunks keep the caller, and with it the turn. */
+static void chunks_run(const struct region *region, uint32_t first, uint32_t end, unsigned worker)
 {
     const struct nnhal_turn *turn = worker > 0 ? region->turn : NULL;
 
     if (turn)
         turn->enter(turn->host);
-    region->fn(region->ctx, chunk, worker);
+    region->fn(region->ctx, first, end, worker);
     if (turn)
         turn->leave(turn->host);
 }
 
+/* How many chunks are claimed at once: first most of a thread's part of all, then some of what is
+ * left. Fewer claims cost less, since each takes the line away from the other CPUs; what the first ones
+ * leave evens out who came late or was interrupted. The numbers may be a later loop's: then the
+ * claim fails. */
+static uint32_t claim_size(const struct region *region, uint64_t state, bool is_first)
+{
+    uint32_t n_threads = atomic_load_explicit(&region->n_threads, memory_order_relaxed);
+    uint32_t n_chunks = atomic_load_explicit(&region->n_chunks, memory_order_relaxed);
+    uint32_t n_left = state_end(state) - state_next(state), n = n_left / (2 * n_threads);
+
+    if (is_first) {
+        n = n_chunks * 7 / (8 * n_threads);
+        n = n < n_left / 2 ? n : n_left / 2;
+    }
+    return n ? n : 1;
+}
+
 /* Claims chunks of the region until none is left in this generation: the caller from the front,
- * helpers from the back. */
-static void worker_run(struct region *region, uint64_t state, unsigned worker)
+ * helpers from the back. Returns: how many chunks it has run. */
+static uint32_t worker_run(struct region *region, uint64_t state, unsigned worker)
 {
     uint64_t generation = state >> 32;
+    uint32_t n_run = 0;
 
     while (state >> 32 == generation && state_has_chunks(state)) {
-        uint32_t chunk = worker == 0 ? state_next(state) : state_end(state) - 1, n_chunks;
-        uint64_t claimed = worker == 0 ? state + 1 : state - (1 << 16);
+        uint32_t n = claim_size(region, state, n_run == 0);
+        uint32_t first = worker == 0 ? state_next(state) : state_end(state) - n;
+        uint64_t claimed = worker == 0 ? state + n : state - ((uint64_t)n << 16);
 
         if (!atomic_compare_exchange_weak(&region->state, &state, claimed))
             continue;
-        n_chunks = region->n_chunks;
-        chunk_run(region, chunk, worker);
-        /* Pairs with the caller's load in wait_done(): it sees what the chunk wrote. */
-        if (atomic_fetch_add(&region->n_done, 1) + 1 == n_chunks &&
-            atomic_load(&region->is_waiting))
-            nn_sys_futex_wake((uint32_t *)&region->n_done, 1, false);
+        chunks_run(region, first, first + n, worker);
+        n_run += n;
         state = atomic_load(&region->state);
     }
+    return n_run;
 }
 
 /* Returns: whether a helper may come; it gives the slot back. */
@@ -133,6 +151,19 @@ static void region_give_slot(struct region *region)
         ;
 }
 
+/* Chunks are counted when no more are left to claim: once for each helper. Pairs with the caller's
+ * load in wait_done(): it sees what the chunks wrote. */
+static void region_help(struct region *region, uint64_t state, unsigned worker)
+{
+    uint32_t n_run = worker_run(region, state, worker);
+
+    if (n_run == 0)
+        return;
+    atomic_fetch_add(&region->n_done, n_run);
+    if (atomic_load(&region->is_waiting))
+        nn_sys_futex_wake((uint32_t *)&region->n_done, 1, false);
+}
+
 static bool help_somewhere(struct nn_team *team, unsigned worker)
 {
     bool has_helped = false;
@@ -141,7 +172,7 @@ static bool help_somewhere(struct nn_team *team, unsigned worker)
         uint64_t state = atomic_load(&team->regions[i].state);
 
         if (state_has_chunks(state) && region_take_slot(&team->regions[i])) {
-            worker_run(&team->regions[i], state, worker);
+            region_help(&team->regions[i], state, worker);
             region_give_slot(&team->regions[i]);
             has_helped = true;
         }
@@ -282,38 +313,64 @@ static void wake_helpers(struct nn_team *team, uint32_t n_wanted)
                       false);
 }
 
-static void wait_done(struct region *region, uint32_t n_chunks)
+/* Returns: whether n_done is reached soon enough to wait for it awake. */
+static bool spin_until_done(const struct region *region, uint32_t n_done)
 {
-    uint32_t n_done;
+    uint64_t end_ns = 0;
 
-    for (unsigned n = 0; n < CALLER_SPINS && atomic_load(&region->n_done) != n_chunks; n++)
-        cpu_relax();
-    if (atomic_load(&region->n_done) == n_chunks)
+    do {
+        for (unsigned i = 0; i < SPINS_PER_LOOK; i++) {
+            if (atomic_load(&region->n_done) == n_done)
+                return true;
+            cpu_relax();
+        }
+        end_ns = end_ns ? end_ns : nn_sys_now_ns() + CALLER_SPIN_NS;
+    } while (nn_sys_now_ns() < end_ns);
+    return false;
+}
+
+static void wait_done(struct region *region, uint32_t n_done)
+{
+    uint32_t n_now;
+
+    if (spin_until_done(region, n_done))
         return;
-    /* Pairs with the load in work(): either the last one to finish sees the
+    /* Pairs with the load in region_help(): either the last one to finish sees the
      * flag, or the futex sees that n_done has changed. */
     atomic_store(&region->is_waiting, 1);
     /* A helper that waits for its turn may wait for this thread's. */
     if (region->turn)
         region->turn->leave(region->turn->host);
-    while ((n_done = atomic_load(&region->n_done)) != n_chunks)
-        nn_sys_futex_wait((uint32_t *)&region->n_done, n_done, UINT64_MAX, false);
+    while ((n_now = atomic_load(&region->n_done)) != n_done)
+        nn_sys_futex_wait((uint32_t *)&region->n_done, n_now, UINT64_MAX, false);
     if (region->turn)
         region->turn->enter(region->turn->host);
     atomic_store(&region->is_waiting, 0);
 }
 
-static void run_alone(uint32_t n_chunks, nn_chunk_fn fn, void *ctx)
+/* Puts the loop where helpers find it. Returns: its first state. */
+static uint64_t region_publish(struct region *region, uint32_t n_chunks, uint32_t n_helpers,
+                               nn_chunks_fn fn, void *ctx)
 {
-    for (uint32_t i = 0; i < n_chunks; i++)
-        fn(ctx, i, 0);
+    uint64_t generation = (atomic_load_explicit(&region->state, memory_order_relaxed) >> 32) + 1;
+    uint64_t state = generation << 32 | (uint64_t)n_chunks << 16;
+
+    region->fn = fn;
+    region->ctx = ctx;
+    atomic_store_explicit(&region->n_threads, n_helpers + 1, memory_order_relaxed);
+    atomic_store_explicit(&region->n_chunks, n_chunks, memory_order_relaxed);
+    atomic_store_explicit(&region->n_slots, region->turn ? (int32_t)n_helpers : NO_LIMIT,
+                          memory_order_relaxed);
+    /* Pairs with the load in help_somewhere(): all of the above comes before it. */
+    atomic_store(&region->state, state);
+    return state;
 }
 
 void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n_chunks,
-                 nn_chunk_fn fn, void *ctx)
+                 nn_chunks_fn fn, void *ctx)
 {
     struct region *region = NULL;
-    uint32_t n_helpers = team->n_threads - 1, n_free;
+    uint32_t n_helpers = team->n_threads - 1, n_free, n_before;
     uint64_t state;
 
     if (turn && n_helpers > 0) {
@@ -323,22 +380,15 @@ void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n
     if (n_chunks > 1 && n_chunks <= MAX_CHUNKS && n_helpers > 0)
         region = take_region(team);
     if (!region) {
-        run_alone(n_chunks, fn, ctx);
+        fn(ctx, 0, n_chunks, 0);
         return;
     }
     if (!atomic_load(&team->is_started))
         team_start(team);
-    region->n_chunks = n_chunks;
-    region->fn = fn;
-    region->ctx = ctx;
+    n_before = atomic_load(&region->n_done);
     region->turn = turn;
-    atomic_store(&region->n_slots, turn ? (int32_t)n_helpers : NO_LIMIT);
-    atomic_store(&region->n_done, 0);
-    state = ((atomic_load(&region->state) >> 32) + 1) << 32 | (uint64_t)n_chunks << 16;
-    /* Pairs with the load in help_somewhere(): fn and ctx come before it. */
-    atomic_store(&region->state, state);
+    state = region_publish(region, n_chunks, n_helpers, fn, ctx);
     wake_helpers(team, n_helpers < n_chunks - 1 ? n_helpers : n_chunks - 1);
-    worker_run(region, state, 0);
-    wait_done(region, n_chunks);
+    wait_done(region, n_before + n_chunks - worker_run(region, state, 0));
     atomic_store(&region->is_taken, 0);
 }

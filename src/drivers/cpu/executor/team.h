@@ -2,12 +2,12 @@
 /* team.h - the threads of the driver: one parallel-for team per process
  *
  * A team has one worker per CPU that the process may use, less the caller. A
- * parallel loop is a region: chunks 0..n-1, claimed one at a time by the threads that
- * come. The caller claims like any other, and when there is nothing left
- * to claim it waits only for chunks that were really claimed: a worker
- * that sleeps, or whose CPU is taken by another process, costs nothing but its
- * help. Several regions, of several executions, run at once; a caller that
- * finds no free region runs its loop alone.
+ * parallel loop is a region: chunks 0..n-1, which the threads that come claim, several at once: a
+ * claim takes the region's cache line away from the others, which costs as much as a small chunk.
+ * The caller claims like any other, and when there is nothing left to claim it waits only for chunks
+ * that were really claimed: a worker that sleeps, or whose CPU is taken by another process, costs
+ * nothing but its help. Several regions, of several executions, run at once; a caller that finds no
+ * free region runs its loop alone.
  *
  * The state of a region is one 64-bit word, {generation, end, next}: chunks [next, end) are left.
  * Who claims a chunk does it by compare-and-swap on the whole word, so that a claim
@@ -26,7 +26,7 @@
  * Where users share the CPUs a region has slots for as many helpers as its user
  * may have when it begins. A helper that is late takes its slot from a region that
  * came after: there is then one too many or too few for a moment, which costs
- * nothing but time, because each helper enters (struct nnhal_turn) for each chunk.
+ * nothing but time, because each helper enters (struct nnhal_turn) for each claim.
  *
  * Threads are as base/thread.h says: a memory that shrinks under them is repaired
  * by the service's handler. They start when they are first needed, and end with
@@ -58,16 +58,16 @@ unsigned nn_team_size(const struct nn_team *team);
  * 20 us for both. */
 bool nn_team_is_awake(const struct nn_team *team);
 
-/* fn(ctx, chunk, worker): worker is below nn_team_size() and not in use for two
- * chunks of one loop at a time. */
-typedef void (*nn_chunk_fn)(void *ctx, uint32_t chunk, unsigned worker);
+/* fn(ctx, first, end, worker): chunks [first, end). worker is below nn_team_size() and not in use
+ * twice in one loop at a time. */
+typedef void (*nn_chunks_fn)(void *ctx, uint32_t first, uint32_t end, unsigned worker);
 
-/* nn_team_run() - fn for each chunk below n_chunks, by the caller (worker 0)
+/* nn_team_run() - fn for all chunks below n_chunks, in disjoint ranges, by the caller (worker 0)
  * and by helping threads; returns when all are done. turn (NULL: none) says how
- * many may help; they enter for each chunk, and the caller leaves while it sleeps. What chunks
+ * many may help; they enter for each claim, and the caller leaves while it sleeps. What chunks
  * wrote is visible to the caller then. Any thread, but not from within a chunk. */
 void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n_chunks,
-                 nn_chunk_fn fn, void *ctx);
+                 nn_chunks_fn fn, void *ctx);
 
 NN_DEFINE_CLEANUP(struct nn_team, nn_team_free)
 

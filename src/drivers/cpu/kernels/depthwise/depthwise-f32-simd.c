@@ -204,6 +204,48 @@ static cells_fn find_cells_fn(const struct depthwise_f32_job *job, bool are_many
     return cells_fns[are_many][4];
 }
 
+/* n vectors of channels of one position. */
+NN_INLINE void channels_run(const struct depthwise_f32_job *job, const struct cells_f32 *at,
+                            const size_t n)
+{
+    nn_vector_f32 sums[FEW_CELLS];
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n; i++)
+        sums[i] = nn_load_f32(job->bias + at->c + i * LANES);
+    for (size_t y = at->first_y; y < at->end_y; y++)
+        for (size_t x = at->first_x; x < at->end_x; x++) {
+            const float *data = at->data + y * job->row_step + x * job->tap_step + at->c;
+            const float *filter = job->filter + (y * job->filter_w + x) * job->filter_c + at->c;
+
+#pragma GCC unroll 4
+            for (size_t i = 0; i < n; i++)
+                sums[i] = nn_madd_f32(nn_load_f32(data + i * LANES),
+                                      nn_load_f32(filter + i * LANES), sums[i]);
+        }
+#pragma GCC unroll 4
+    for (size_t i = 0; i < n; i++)
+        nn_store_f32(at->out + at->c + i * LANES,
+                     nn_clamp_vector_f32(sums[i], job->low, job->high));
+}
+
+/* A position that is computed alone: vectors of channels are, in place of positions, enough that no
+ * sum waits for the one before. */
+static void cell_run(const struct depthwise_f32_job *job, const struct cells_f32 *at)
+{
+    const size_t n_together = FEW_CELLS * LANES, n_channels = job->out.c;
+    struct cells_f32 cells = *at;
+
+    if (n_channels < n_together) {
+        NN_VARIANT_SYMBOL(cell_any_f32)(job, at);
+        return;
+    }
+    for (; cells.c < n_channels; cells.c += n_together) {
+        cells.c = nn_min_size(cells.c, n_channels - n_together);
+        channels_run(job, &cells, FEW_CELLS);
+    }
+}
+
 /* Position x of an output row whose taps begin in row top of the input. */
 static struct cells_f32 find_cells(const struct depthwise_f32_job *job, const struct cells_f32 *row,
                                    size_t x)
@@ -238,7 +280,7 @@ static void inside_run(const struct depthwise_f32_job *job, const struct cells_f
         struct cells_f32 cells = find_cells(job, row, x);
 
         one.together = 1;
-        NN_VARIANT_SYMBOL(cell_any_f32)(&one, &cells);
+        cell_run(&one, &cells);
     }
 }
 
@@ -263,7 +305,7 @@ static void row_run(const struct depthwise_f32_job *job, size_t row)
             continue;
         }
         cells = find_cells(&edge, &at, x);
-        NN_VARIANT_SYMBOL(cell_any_f32)(&edge, &cells);
+        cell_run(&edge, &cells);
     }
 }
 
@@ -307,7 +349,7 @@ static int nn_depthwise_conv_2d_f32(const struct nn_kernel_args *args)
     job.cell_step = (size_t)params->shape.stride_w * job.in.c * job.together;
     job.row_step = (size_t)params->shape.dilation_h * job.in.w * job.in.c;
     nn_parallel_for(args, job.out.n * job.out.h,
-                    1 + job.out.w * job.out.c * (2 + job.filter_h * job.filter_w / 4),
+                    1 + job.out.w * job.out.c * (2 + job.filter_h * job.filter_w) / (3 * LANES),
                     depthwise_rows, &job);
     return 0;
 }

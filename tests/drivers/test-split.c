@@ -215,7 +215,7 @@ enum way {
     WAY_EVENT,
     WAY_BURST,
     WAY_TWICE,
-    WAY_FENCED, /* everything in a memory, so that devices can start each other */
+    WAY_FENCED, /* with dependencies, everything in a memory */
     WAY_N,
 };
 

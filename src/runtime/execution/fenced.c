@@ -21,9 +21,12 @@ static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
     return false;
 }
 
-bool nn_rt_fenced_is_in_memories(const ANeuralNetworksExecution *execution)
+/* Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards,
+ * which takes a thread of ours. So does a computation in parts. */
+static bool is_suited(const ANeuralNetworksExecution *execution)
 {
-    return !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
+    return !nn_rt_compilation_is_split(execution->compilation) &&
+           !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
            !has_pointers(execution->arguments.outputs, execution->arguments.n_outputs);
 }
 
@@ -85,8 +88,7 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
     int r;
 
-    if (nn_rt_compilation_is_split(execution->compilation) ||
-        !nn_rt_fenced_is_in_memories(execution))
+    if (!is_suited(execution))
         return NN_RT_FENCED_E_UNSUITED;
     prepared = nn_rt_compilation_get_prepared(execution->compilation);
     execution->device = prepared->device;

@@ -9,8 +9,7 @@
  *
  * and z tells, beside the number in [QUEUE_NUMBER], how many fences were active when the execution
  * was handed over, in [QUEUE_ACTIVE]. execute() always fails: nothing runs but by fences. A
- * thread named "queue-device" serves each execution. The device takes every operation, or one
- * (QUEUE_OPERATION), which it takes for the addition. */
+ * thread named "queue-device" serves each execution. */
 #include "queue-driver.h"
 #include "support/capabilities.h"
 
@@ -29,12 +28,6 @@
 #endif
 
 #define NAP_MS 1
-
-#ifdef QUEUE_OPERATION
-#define QUEUE_TAKES(type) ((type) == QUEUE_OPERATION)
-#else
-#define QUEUE_TAKES(type) ((void)(type), 1)
-#endif
 
 static const struct nnhal_driver_services *services;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,8 +52,7 @@ static void queue_close(void *device)
 static uint32_t queue_supported(void *device, const struct nnhal_driver_model *model,
                                 uint8_t *supported)
 {
-    for (uint32_t i = 0; i < model->model->main.n_operations; i++)
-        supported[i] = QUEUE_TAKES(model->model->main.operations[i].type);
+    memset(supported, 1, model->model->main.n_operations);
     return NNHAL_NONE;
 }
 

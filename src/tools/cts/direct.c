@@ -163,8 +163,13 @@ bool cts_job_is_supported(struct cts_direct *direct, struct cts_job *job)
 
 uint32_t cts_job_prepare(struct cts_direct *direct, struct cts_job *job)
 {
+    uint32_t status;
+
     bind_job(direct, job);
-    return direct->table->prepare(direct->device, &job->prepare, &job->prepared);
+    status = direct->table->prepare(direct->device, &job->prepare, &job->prepared);
+    if (status != NNHAL_NONE)
+        job->prepared = NULL; /* a call that fails may leave anything there */
+    return status;
 }
 
 uint32_t cts_job_execute(struct cts_direct *direct, struct cts_job *job)

@@ -15,7 +15,11 @@
  *     keep       prepared models are not released
  *     key        the first model that was cached comes back in place of every other
  *     trust      a data cache that was changed ends the process
- *     greedy     so does memory that is refused */
+ *     greedy     so does memory that is refused
+ *
+ * And what is no fault, though few drivers do it:
+ *
+ *     untidy     a prepare() that fails leaves a pointer to nothing */
 #include "drivers/partial/faults.h"
 
 #include <pthread.h>
@@ -167,8 +171,11 @@ static uint32_t faulty_prepare(void *device, const struct nnhal_prepare *prepare
     uint32_t status = inner->prepare(device, prepare, ret_prepared);
     struct faulty *faulty;
 
-    if (status != NNHAL_NONE)
+    if (status != NNHAL_NONE) {
+        if (is_planted("untidy"))
+            *ret_prepared = (void *)(uintptr_t)1;
         return status;
+    }
     remember_cache(prepare->cache);
     faulty = wrap(*ret_prepared);
     *ret_prepared = faulty;

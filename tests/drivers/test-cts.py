@@ -59,6 +59,13 @@ class Kit(unittest.TestCase):
         self.assertGreater(counts['n_passed'], 5)
         self.assertGreater(counts['n_unsupported'], FULL)
 
+    def test_crash_fails_one_model(self):
+        """A driver that crashes where MAXIMUM is to be cached fails no other model."""
+        status, failed, counts, errors = run_section('cache', 'frail')
+        self.assertEqual(status, 1, errors)
+        self.assertEqual([line for line in failed if 'MAXIMUM' not in line], [])
+        self.assertGreater(counts['n_passed'], 100)
+
 
 def run_section(section, fault):
     return run(PARTIAL, '--section', section, rule='0:fault=' + fault)

@@ -8,6 +8,7 @@
 #include "nnt/path.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,21 @@
 
 enum { N_KEPT = 8, N_PLACES = 12 };
 
-static char folder[NNT_FOLDER_BYTES]; /* of the section */
+/* Of the section: a process that goes on behind one that crashed finds what that one kept. */
+static char folder[NNT_FOLDER_BYTES + sizeof("/models")];
+
+/* Returns: false if there is no such folder, and none can be made. */
+static bool find_folder(const struct cts *cts)
+{
+    snprintf(folder, sizeof(folder), "%s/models", cts->options->folder);
+    return mkdir(folder, 0700) == 0 || errno == EEXIST;
+}
+
+static void empty_folder(void)
+{
+    nnt_folder_remove(folder);
+    mkdir(folder, 0700);
+}
 
 /* -- one compilation -- */
 
@@ -76,7 +91,8 @@ static void keep(struct cts *cts, struct nnt_file *file, struct nnt_model *model
     judge(cts, &run, is_right, outcome != NNHAL_CACHE_HIT, "it came from the cache");
 }
 
-/* Where a model was kept it has to come back; one that the device does not keep is compiled. */
+/* Where a model was kept it has to come back; one that the device does not keep is compiled. What a
+ * process kept that crashed may not have been written. */
 static void find_again(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
 {
     uint32_t outcome;
@@ -86,6 +102,8 @@ static void find_again(struct cts *cts, struct nnt_file *file, struct nnt_model 
     if (!cts_wants(cts, "%s comes back under its key", model->name))
         return;
     is_right = compute_model(cts, model, model->name, &outcome, &run);
+    if (is_right && outcome == NNHAL_CACHE_COMPILED && cts->first > 0)
+        is_right = compute_model(cts, model, model->name, &outcome, &run);
     if (is_right && outcome == NNHAL_CACHE_UNCACHED)
         cts_say(cts, NNT_UNSUPPORTED, NULL);
     else
@@ -94,16 +112,16 @@ static void find_again(struct cts *cts, struct nnt_file *file, struct nnt_model 
 
 static void ask_other_key(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
 {
+    char key[300];
     uint32_t outcome;
     struct nnt_run run;
     bool is_right;
 
     if (!cts_wants(cts, "%s does not come back under another key", model->name))
         return;
-    is_right = compute_model(cts, model, "another key", &outcome, &run);
+    snprintf(key, sizeof(key), "-%s", model->name);
+    is_right = compute_model(cts, model, key, &outcome, &run);
     judge(cts, &run, is_right, outcome != NNHAL_CACHE_HIT, "it came from the cache");
-    nnt_folder_remove(folder);
-    mkdir(folder, 0700);
 }
 
 /* -- damage -- */
@@ -137,7 +155,7 @@ static unsigned damage_all(unsigned damage)
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
-    char path[2 * NNT_FOLDER_BYTES + 2];
+    char path[sizeof(folder) + sizeof(entry->d_name) + 1];
     unsigned n = 0;
 
     while (dir && (entry = readdir(dir))) {
@@ -176,6 +194,7 @@ static void try_damage(struct cts *cts, const struct nnt_model *model, unsigned 
 
 static void damage_each_way(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
 {
+    empty_folder();
     for (unsigned damage = 0; damage < DAMAGE_N; damage++) {
         const char *what = damage == DAMAGE_CUT     ? "cut"
                            : damage == DAMAGE_EMPTY ? "empty"
@@ -184,17 +203,14 @@ static void damage_each_way(struct cts *cts, struct nnt_file *file, struct nnt_m
         if (cts_wants(cts, "%s whose file is %s (%u)", model->name, what, damage))
             try_damage(cts, model, damage);
     }
-    nnt_folder_remove(folder);
-    mkdir(folder, 0700);
 }
 
 void cts_cache(struct cts *cts)
 {
-    if (!nnt_folder_make(folder))
+    if (!find_folder(cts))
         return;
     cts_each_model(cts, 0, CTS_PER_OPERATION, keep);
     cts_each_model(cts, 0, CTS_PER_OPERATION, find_again);
     cts_each_model(cts, 0, N_KEPT * CTS_PER_OPERATION, ask_other_key);
     cts_each_model(cts, 0, N_KEPT * CTS_PER_OPERATION, damage_each_way);
-    nnt_folder_remove(folder);
 }

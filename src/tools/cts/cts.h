@@ -16,6 +16,7 @@ struct cts_options {
     const char *driver;  /* the module's path; NULL: the device is one that the library finds */
     const char *vectors; /* a file of models */
     const char *section; /* this one alone; NULL: all */
+    const char *folder;  /* the program's own: all that checks write lies there */
     unsigned patience_s; /* for each check */
     bool is_json;
     char device[NNHAL_MAX_NAME_BYTES + 1]; /* its name */

@@ -243,6 +243,14 @@ static bool find_vectors(struct cts_options *options, char path[PATH_MAX])
            complain(": there is no such file of vectors", options->vectors);
 }
 
+/* Also what a process leaves that crashed lies there, and goes with the rest. */
+static bool set_folder(struct cts_options *options, char folder[NNT_FOLDER_BYTES])
+{
+    options->folder = folder;
+    return nnt_folder_make(folder) && setenv("NNHAL_STATE_PATH", folder, 1) == 0 &&
+           setenv("TMPDIR", folder, 1) == 0;
+}
+
 int main(int argc, char **argv)
 {
     struct cts_options options = {.patience_s = 60};
@@ -253,7 +261,7 @@ int main(int argc, char **argv)
     if (!options_parse(&options, argc, argv) || !find_vectors(&options, vectors) ||
         (options.driver && !set_driver(&options, driver)))
         return 2;
-    if (!nnt_folder_make(folder) || setenv("NNHAL_STATE_PATH", folder, 1) != 0) {
+    if (!set_folder(&options, folder)) {
         complain("there is no room for a folder of its own", "");
         return 2;
     }

@@ -10,7 +10,7 @@ bool nnt_folder_make(char path[NNT_FOLDER_BYTES])
 {
     const char *parent = getenv("TMPDIR");
 
-    snprintf(path, NNT_FOLDER_BYTES, "%.200s/nnt-XXXXXX", parent ? parent : "/tmp");
+    snprintf(path, NNT_FOLDER_BYTES, "%.240s/nnt-XXXXXX", parent ? parent : "/tmp");
     return mkdtemp(path) != NULL;
 }
 

@@ -16,6 +16,7 @@
  *     key        the first model that was cached comes back in place of every other
  *     trust      a data cache that was changed ends the process
  *     greedy     so does memory that is refused
+ *     frail      so does MAXIMUM that is to be cached
  *
  * And what is no fault, though few drivers do it:
  *
@@ -164,6 +165,11 @@ static uint32_t faulty_prepare_from_cache(void *device,
 
 /* -- prepared models ------------------------------------------------------------------- */
 
+static bool is_maximum(const struct nnhal_subgraph *graph)
+{
+    return graph->n_operations == 1 && graph->operations[0].type == NNHAL_OP_MAXIMUM;
+}
+
 static uint32_t faulty_prepare(void *device, const struct nnhal_prepare *prepare,
                                void **ret_prepared)
 {
@@ -171,6 +177,8 @@ static uint32_t faulty_prepare(void *device, const struct nnhal_prepare *prepare
     uint32_t status = inner->prepare(device, prepare, ret_prepared);
     struct faulty *faulty;
 
+    if (is_planted("frail") && prepare->cache && is_maximum(graph))
+        abort();
     if (status != NNHAL_NONE) {
         if (is_planted("untidy"))
             *ret_prepared = (void *)(uintptr_t)1;
@@ -181,7 +189,7 @@ static uint32_t faulty_prepare(void *device, const struct nnhal_prepare *prepare
     *ret_prepared = faulty;
     if (!faulty)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
-    faulty->is_maximum = graph->n_operations == 1 && graph->operations[0].type == NNHAL_OP_MAXIMUM;
+    faulty->is_maximum = is_maximum(graph);
     return NNHAL_NONE;
 }
 

@@ -59,6 +59,14 @@ class Kit(unittest.TestCase):
         self.assertGreater(counts['n_passed'], 5)
         self.assertGreater(counts['n_unsupported'], FULL)
 
+    def test_hang_ends_soon(self):
+        """Nothing that a driver computes ends: two sections tell, the rest is given up."""
+        status, failed, _, errors = run(PARTIAL, '--patience', '4', rule='0:fault=hang')
+        self.assertEqual(status, 1, errors)
+        self.assertIn('did not end within 4 s', failed[0])
+        self.assertIn('later sections given up', failed[-1])
+        self.assertLess(len(failed), 12)
+
     def test_crash_fails_one_model(self):
         """A driver that crashes where MAXIMUM is to be cached fails no other model."""
         status, failed, counts, errors = run_section('cache', 'frail')

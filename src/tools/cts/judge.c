@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_PROCESSES = 50 }; /* of a section: a driver that crashes this often has been judged */
+/* Of a section: a driver that crashes or hangs this often has been judged. */
+enum { MAX_PROCESSES = 50, MAX_SILENT = 3 };
 
 struct judge {
     struct cts_options *options;
@@ -159,6 +160,7 @@ static bool judge_process(struct judge *judge)
     waitpid(pid, &status, 0);
     if (!is_silent && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return false;
+    judge->tally->n_silent += is_silent;
     describe_end(judge, is_silent, status, why, sizeof(why));
     if (judge->is_under_way) {
         count(judge, NNT_FAILED, why);
@@ -169,16 +171,38 @@ static bool judge_process(struct judge *judge)
     return false;
 }
 
+static void give_up(struct judge *judge, const char *why)
+{
+    snprintf(judge->name, sizeof(judge->name), "the rest");
+    count(judge, NNT_FAILED, why);
+}
+
+static bool is_given_up(struct judge *judge, unsigned n_processes)
+{
+    bool is_silent = judge->tally->n_silent >= MAX_SILENT;
+
+    if (!is_silent && n_processes < MAX_PROCESSES)
+        return false;
+    give_up(judge, is_silent ? "given up: too many checks did not end"
+                             : "given up: too many checks ended their process");
+    return true;
+}
+
 void cts_judge(struct cts_options *options, const struct cts_section *section,
                struct cts_tally *tally)
 {
     struct judge judge = {.options = options, .section = section, .tally = tally};
+    bool is_done = false;
 
     snprintf(judge.name, sizeof(judge.name), "its beginning");
-    for (unsigned i = 0; judge_process(&judge); i++) {
-        if (i < MAX_PROCESSES)
-            continue;
-        count(&judge, NNT_FAILED, "given up: too many checks ended their process");
-        return;
-    }
+    for (unsigned n = 1; !is_done; n++)
+        is_done = !judge_process(&judge) || is_given_up(&judge, n);
+}
+
+void cts_give_up(struct cts_options *options, const struct cts_section *section,
+                 struct cts_tally *tally)
+{
+    struct judge judge = {.options = options, .section = section, .tally = tally};
+
+    give_up(&judge, "and later sections given up: too many checks did not end");
 }

@@ -16,6 +16,7 @@
  *     key        the first model that was cached comes back in place of every other
  *     trust      a data cache that was changed ends the process
  *     greedy     so does memory that is refused
+ *     hang       an execution does not end
  *     frail      so does MAXIMUM that is to be cached
  *
  * And what is no fault, though few drivers do it:
@@ -29,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { LEAK_BYTES = 1 << 18, SCRATCH_BYTES = 1 << 20, MOST_CACHED = 4096 };
 
@@ -292,6 +294,8 @@ static uint32_t faulty_execute(void *prepared, struct nnhal_execution *execution
     struct nnhal_execution other = *execution;
     uint32_t status;
 
+    while (is_planted("hang"))
+        pause();
     spoil_request(&other);
     status = inner->execute(faulty->prepared, &other);
     execution->timing = other.timing;

@@ -9,8 +9,10 @@ Each fault is planted in a driver that is the CPU driver else (partial/faults.c)
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -66,6 +68,17 @@ class Kit(unittest.TestCase):
         self.assertIn('did not end within 4 s', failed[0])
         self.assertIn('later sections given up', failed[-1])
         self.assertLess(len(failed), 12)
+
+    def test_stopped(self):
+        """Ended by the user, in a check that hangs, the program ends by the signal and leaves nothing."""
+        with tempfile.TemporaryDirectory() as folder:
+            kit = subprocess.Popen([CTS, '--driver', PARTIAL, '--json'], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, 'NN_TEST_PARTIAL': '0:fault=hang', 'TMPDIR': folder})
+            kit.stdout.readline()  # the section before the one that hangs
+            kit.terminate()
+            self.assertEqual((kit.wait(60), os.listdir(folder)), (-signal.SIGTERM, []))
+            kit.stdout.close()
 
     def test_crash_fails_one_model(self):
         """A driver that crashes where MAXIMUM is to be cached fails no other model."""

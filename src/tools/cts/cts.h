@@ -17,6 +17,7 @@ struct cts_options {
     const char *vectors; /* a file of models */
     const char *section; /* this one alone; NULL: all */
     const char *folder;  /* the program's own: all that checks write lies there */
+    int stop_fd;         /* stop.h */
     unsigned patience_s; /* for each check */
     bool is_json;
     char device[NNHAL_MAX_NAME_BYTES + 1]; /* its name */

@@ -2,6 +2,7 @@
 #include "judge.h"
 
 #include "line.h"
+#include "stop.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -51,6 +52,7 @@ static pid_t start(const struct judge *judge, int *ret_fd)
         return -1;
     pid = fork();
     if (pid == 0) {
+        cts_stop_normally(judge->options->stop_fd);
         close(ends[0]);
         make_checks(judge, ends[1]);
         exit(EXIT_SUCCESS);
@@ -114,13 +116,14 @@ static void hear(struct judge *judge, struct cts_line *line)
     }
 }
 
-/* Returns: false if the process is silent for too long. */
+/* Returns: false if the process is silent for too long, or the user wants no more. */
 static bool hear_all(struct judge *judge, int fd)
 {
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    struct pollfd waits[] = {{.fd = fd, .events = POLLIN},
+                             {.fd = judge->options->stop_fd, .events = POLLIN}};
     struct cts_line line;
 
-    while (poll(&wait, 1, (int)judge->options->patience_s * 1000) > 0) {
+    while (poll(waits, 2, (int)judge->options->patience_s * 1000) > 0 && !waits[1].revents) {
         if (read(fd, &line, sizeof(line)) != (ssize_t)sizeof(line))
             return true;
         hear(judge, &line);
@@ -158,6 +161,8 @@ static bool judge_process(struct judge *judge)
         kill(pid, SIGKILL);
     close(fd);
     waitpid(pid, &status, 0);
+    if (cts_is_stopped(judge->options->stop_fd))
+        return false;
     if (!is_silent && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return false;
     judge->tally->n_silent += is_silent;

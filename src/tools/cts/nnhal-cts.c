@@ -2,6 +2,7 @@
 /* nnhal-cts.c - whether a driver keeps to the interface, in one report */
 #include "judge.h"
 #include "nnt/folder.h"
+#include "stop.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -106,7 +107,7 @@ static int report(struct cts_options *options)
 
     if (options->section && options->driver && strcmp(options->section, "table") != 0)
         learn_device(options);
-    for (unsigned i = 0; i < n_sections; i++) {
+    for (unsigned i = 0; i < n_sections && !cts_is_stopped(options->stop_fd); i++) {
         struct cts_tally tally = {.n_silent = 0};
 
         if (!is_chosen(options, &sections[i]) || (i > 0 && !options->device[0]))
@@ -251,10 +252,12 @@ static bool find_vectors(struct cts_options *options, char path[PATH_MAX])
            complain(": there is no such file of vectors", options->vectors);
 }
 
-/* Also what a process leaves that crashed lies there, and goes with the rest. */
+/* Also what a process leaves that crashed lies there, and goes with the rest; so it does when the user
+ * ends the program. */
 static bool set_folder(struct cts_options *options, char folder[NNT_FOLDER_BYTES])
 {
     options->folder = folder;
+    options->stop_fd = cts_stop_open();
     return nnt_folder_make(folder) && setenv("NNHAL_STATE_PATH", folder, 1) == 0 &&
            setenv("TMPDIR", folder, 1) == 0;
 }
@@ -275,5 +278,6 @@ int main(int argc, char **argv)
     }
     status = report(&options);
     nnt_folder_remove(folder);
+    cts_stop_normally(options.stop_fd);
     return status;
 }

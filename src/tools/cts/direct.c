@@ -53,9 +53,18 @@ static void service_uncharge(void *ctx, void *account, uint64_t n_bytes)
 
 /* -- the driver -- */
 
+static void take_table(struct cts_direct *direct, const struct nnhal_driver *theirs)
+{
+    size_t n = theirs->size < sizeof(direct->whole) ? theirs->size : sizeof(direct->whole);
+
+    memcpy(&direct->whole, theirs, n);
+    direct->table_size = theirs->size;
+    direct->table = &direct->whole;
+}
+
 const char *cts_direct_load(struct cts_direct *direct, const char *path)
 {
-    const struct nnhal_driver *(*main)(const char *configuration);
+    const struct nnhal_driver *(*main)(const char *configuration), *theirs;
 
     *direct = (struct cts_direct){.services = {.size = sizeof(direct->services),
                                                .ctx = direct,
@@ -72,8 +81,10 @@ const char *cts_direct_load(struct cts_direct *direct, const char *path)
     main = (const struct nnhal_driver *(*)(const char *))dlsym(direct->module, "nnhal_driver_main");
     if (!main)
         return "it exports no nnhal_driver_main()";
-    direct->table = main(NULL);
-    return direct->table ? NULL : "nnhal_driver_main() returned NULL";
+    theirs = main(NULL);
+    if (theirs)
+        take_table(direct, theirs);
+    return theirs ? NULL : "nnhal_driver_main() returned NULL";
 }
 
 uint32_t cts_direct_open(struct cts_direct *direct)
@@ -83,7 +94,7 @@ uint32_t cts_direct_open(struct cts_direct *direct)
 
 void cts_direct_close(struct cts_direct *direct)
 {
-    if (direct->device)
+    if (direct->device && direct->table->close)
         direct->table->close(direct->device);
     direct->device = NULL;
 }

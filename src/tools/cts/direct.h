@@ -14,7 +14,10 @@
 /* A driver that is loaded, and the services that it has been given. */
 struct cts_direct {
     void *module;
-    const struct nnhal_driver *table;
+    const struct nnhal_driver
+        *table; /* whole, as a host takes it: what a smaller one lacks is NULL */
+    struct nnhal_driver whole;
+    size_t table_size; /* the driver's own */
     struct nnhal_driver_services services;
     void *device;
     unsigned n_taken; /* calls of allocate() and charge() so far */
@@ -41,11 +44,6 @@ const char *cts_direct_load(struct cts_direct *direct, const char *path);
 /* cts_direct_open() - Returns: an enum nnhal_error_status. */
 uint32_t cts_direct_open(struct cts_direct *direct);
 void cts_direct_close(struct cts_direct *direct);
-
-/* CTS_HAS() - whether a driver's table is large enough for a member, and has it. */
-#define CTS_HAS(table, member)                                                                     \
-    ((table)->size >= offsetof(struct nnhal_driver, member) + sizeof((table)->member) &&           \
-     (table)->member)
 
 /* cts_job_init() - a model's data; the job lives as long as the model. Returns: false if memory is short. */
 bool cts_job_init(struct cts_job *job, struct nnt_file *file, const struct nnt_model *model);

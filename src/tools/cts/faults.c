@@ -198,8 +198,7 @@ static void try_damages(struct cts *cts, struct nnt_file *file, struct nnt_model
     struct cts_job job;
     struct kept kept;
 
-    if (!CTS_HAS(direct.table, prepare_from_cache) || is_left_out(model) ||
-        !cts_job_init(&job, file, model))
+    if (!direct.table->prepare_from_cache || is_left_out(model) || !cts_job_init(&job, file, model))
         return;
     for (unsigned damage = 0; damage < N_DAMAGES; damage++) {
         const char *why;

@@ -17,11 +17,14 @@
  *     trust      a data cache that was changed ends the process
  *     greedy     so does memory that is refused
  *     hang       an execution does not end
+ *     half       there is burst_opened() without burst_closed()
+ *     untyped    the device has no type
  *     frail      so does MAXIMUM that is to be cached
  *
  * And what is no fault, though few drivers do it:
  *
- *     untidy     a prepare() that fails leaves a pointer to nothing */
+ *     untidy     a prepare() that fails leaves a pointer to nothing
+ *     lean       the table ends behind execute(), and has no close() */
 #include "drivers/partial/faults.h"
 
 #include <pthread.h>
@@ -64,13 +67,19 @@ static uint32_t greedy_charge(void *ctx, void *account, uint64_t n_bytes)
     return NNHAL_NONE;
 }
 
+static void *opened; /* found from here where it is never closed */
+
 static uint32_t faulty_open(const struct nnhal_driver_services *theirs, void **ret_device)
 {
+    uint32_t status;
+
     given = theirs;
     services = *theirs;
     if (is_planted("greedy"))
         services.charge = greedy_charge;
-    return inner->open(&services, ret_device);
+    status = inner->open(&services, ret_device);
+    opened = status == NNHAL_NONE ? *ret_device : NULL;
+    return status;
 }
 
 static void leak(void)
@@ -309,6 +318,23 @@ static uint32_t faulty_execute(void *prepared, struct nnhal_execution *execution
     return status;
 }
 
+static uint32_t half_opened(void *prepared)
+{
+    return 0;
+}
+
+static void spoil_table(void)
+{
+    if (is_planted("half"))
+        outer.burst_opened = half_opened;
+    if (is_planted("untyped"))
+        outer.type = 0;
+    if (is_planted("lean")) {
+        outer.size = offsetof(struct nnhal_driver, execute) + sizeof(outer.execute);
+        outer.close = NULL;
+    }
+}
+
 const struct nnhal_driver *faults_plant(const struct nnhal_driver *table, const char *fault,
                                         size_t n)
 {
@@ -326,5 +352,6 @@ const struct nnhal_driver *faults_plant(const struct nnhal_driver *table, const 
     outer.optimize = NULL;
     outer.burst_opened = NULL;
     outer.burst_closed = NULL;
+    spoil_table();
     return &outer;
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(os.environ["NNHAL_SOURCE_ROOT"])
 BUILD = Path(os.environ["NNHAL_BUILD_ROOT"])
 COMMANDS = re.compile(r"(?:^    .*\n)+", re.M)
+NNT_COUNTS = re.compile(r"^\d+ passed, ", re.M)  # nnhal-cts has more before them
 CHANGES = [("/path/to/mine/libnnhal-driver-mine.so$", "nnhal-drivers/libnnhal-driver-sample.so --section reuse"),
            ("/path/to/mine/libnnhal-driver-mine.so", "nnhal-drivers/libnnhal-driver-sample.so"),
            ("nnhal-mine", "nnhal-sample"), ("CONV_2D_1_41", "ADD_1_1"), ("CONV_2D", "ADD"),
@@ -44,7 +45,7 @@ def main():
         done = subprocess.run(["sh", "-c", script()], cwd=build_folder(folder), stdin=subprocess.DEVNULL,
                               env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"), capture_output=True,
                               text=True, timeout=280)
-    n_runs = done.stdout.count(" passed, ")
+    n_runs = len(NNT_COUNTS.findall(done.stdout))
     print(done.stdout, done.stderr)
     return 1 if done.returncode or n_runs < 15 else 0
 

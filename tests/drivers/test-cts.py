@@ -61,6 +61,21 @@ class Kit(unittest.TestCase):
         self.assertGreater(counts['n_passed'], 5)
         self.assertGreater(counts['n_unsupported'], FULL)
 
+    def test_one_section(self):
+        """What the table lacks is said where it is asked for, and counted where it is said."""
+        _, failed, counts, _ = run_section('domains', 'untyped')
+        self.assertEqual([line for line in failed if not line.startswith('domains')], [])
+        self.assertEqual(len(failed), counts['n_failed'])
+
+    def test_no_driver(self):
+        """A module that is none fails the check of the table, also where another section is asked for."""
+        with tempfile.TemporaryDirectory() as folder:
+            module = Path(folder) / 'libnnhal-driver-none.so'
+            module.touch()
+            status, failed, counts, errors = run(module, '--section', 'reuse')
+        self.assertEqual((status, counts['n_checks'], counts['n_failed']), (1, 1, 1), errors)
+        self.assertIn('the module is loaded', failed[0])
+
     def test_hang_ends_soon(self):
         """Nothing that a driver computes ends: two sections tell, the rest is given up."""
         status, failed, _, errors = run(PARTIAL, '--patience', '4', rule='0:fault=hang')

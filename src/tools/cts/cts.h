@@ -20,6 +20,7 @@ struct cts_options {
     int stop_fd;         /* stop.h */
     unsigned patience_s; /* for each check */
     bool is_json;
+    bool is_quiet;                         /* failures are counted, and not printed */
     char device[NNHAL_MAX_NAME_BYTES + 1]; /* its name */
 };
 

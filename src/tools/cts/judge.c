@@ -82,7 +82,7 @@ static void count(struct judge *judge, enum nnt_outcome outcome, const char *why
 {
     judge->is_under_way = false;
     judge->tally->n_of[outcome]++;
-    if (outcome != NNT_FAILED)
+    if (outcome != NNT_FAILED || judge->options->is_quiet)
         return;
     if (!judge->options->is_json) {
         printf("FAILED %s: %s: %s\n", judge->section->name, judge->name, why);

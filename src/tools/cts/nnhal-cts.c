@@ -81,6 +81,8 @@ static bool is_chosen(const struct cts_options *options, const struct cts_sectio
 {
     if (section->is_direct && !options->driver)
         return false;
+    if (!options->device[0])
+        return section == &sections[0]; /* it says why there is no device */
     return !options->section || strcmp(options->section, section->name) == 0;
 }
 
@@ -91,12 +93,13 @@ static void add(struct cts_tally *total, const struct cts_tally *tally)
     total->n_silent += tally->n_silent;
 }
 
-/* The table tells what the device is called: it is judged first, and counts where it was asked for. */
+/* The table tells what the device is called. What else is to be said of it was not asked for. */
 static void learn_device(struct cts_options *options)
 {
     struct cts_options quiet = *options;
     struct cts_tally tally = {.n_silent = 0};
 
+    quiet.is_quiet = true;
     cts_judge(&quiet, &sections[0], &tally);
     memcpy(options->device, quiet.device, sizeof(options->device));
 }
@@ -110,7 +113,7 @@ static int report(struct cts_options *options)
     for (unsigned i = 0; i < n_sections && !cts_is_stopped(options->stop_fd); i++) {
         struct cts_tally tally = {.n_silent = 0};
 
-        if (!is_chosen(options, &sections[i]) || (i > 0 && !options->device[0]))
+        if (!is_chosen(options, &sections[i]))
             continue;
         if (total.n_silent >= MAX_SILENT) {
             cts_give_up(options, &sections[i], &total);

@@ -222,6 +222,7 @@ static bool find_vectors(struct mutation_run *run, glob_t *ret_files)
     if (glob(pattern, 0, NULL, ret_files) == 0)
         return true;
     globfree(ret_files);
+    printf("SKIPPED: no %s, so the models that tests/oracle makes alone\n", pattern);
     run->every = (run->every + 9) / 10;
     snprintf(pattern, sizeof(pattern), "%s/conformance.nnt", build ? build : "build");
     return glob(pattern, 0, NULL, ret_files) == 0;

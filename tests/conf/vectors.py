@@ -66,6 +66,13 @@ def is_cached(lines):
     return from_cache and int(from_cache[1]) >= FROM_CACHE * int(lines[-1].split()[0])
 
 
+def find_files(options):
+    files = options.files or sorted(VECTORS.glob("*.nnt"))
+    if not files:
+        print(f"SKIPPED: no {VECTORS}, so the models that tests/oracle makes alone")
+    return files or [Path(options.build) / "conformance.nnt"]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.environ.get("NNHAL_BUILD_ROOT", "build"))
@@ -79,8 +86,7 @@ def main():
     parser.add_argument("--one-in", type=int, default=1, help="of the files, one in so many")
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
-    made = Path(options.build) / "conformance.nnt"
-    files = (options.files or sorted(VECTORS.glob("*.nnt")) or [made])[::options.one_in]
+    files = find_files(options)[::options.one_in]
     done = (run_in_memory if options.path == "cached" else run)(options, files)
     if options.isa and f"NNHAL_CPU_ISA={options.isa}: this CPU does not have it" in done.stderr:
         print(f"this CPU does not have {options.isa}: its kernels were not run on the vectors")

@@ -68,8 +68,9 @@ static void fail_file(struct cts *cts, const char *why)
         cts_say(cts, NNT_FAILED, why);
 }
 
-void cts_each_model(struct cts *cts, unsigned pick, unsigned of,
-                    void (*check)(struct cts *cts, struct nnt_file *file, struct nnt_model *model))
+/* Those with a flag of left_out are not checked. */
+static void check_each(struct cts *cts, unsigned pick, unsigned of, uint32_t left_out,
+                       cts_check check)
 {
     struct nnt_file file;
     struct nnt_model model;
@@ -77,7 +78,7 @@ void cts_each_model(struct cts *cts, unsigned pick, unsigned of,
     int r = is_open ? 1 : -1;
 
     for (unsigned i = 0; is_open && is_ready && (r = nnt_file_next(&file, &model)) > 0; i++) {
-        if (i % of != pick)
+        if (i % of != pick || model.flags & left_out)
             continue;
         is_ready = nnt_extension_name(&model) == ANEURALNETWORKS_NO_ERROR;
         if (is_ready)
@@ -88,4 +89,14 @@ void cts_each_model(struct cts *cts, unsigned pick, unsigned of,
     else if (!is_ready)
         fail_file(cts, "the library builds no models: NNHAL_LOG=warning tells why");
     nnt_file_close(&file);
+}
+
+void cts_each_model(struct cts *cts, unsigned pick, unsigned of, cts_check check)
+{
+    check_each(cts, pick, of, NNT_EXPECT_FAILURE, check);
+}
+
+void cts_each_vector(struct cts *cts, unsigned pick, unsigned of, cts_check check)
+{
+    check_each(cts, pick, of, 0, check);
 }

@@ -58,10 +58,14 @@ struct nnt_run cts_run(const struct cts *cts, enum nnt_path path);
 /* cts_end_of() - how an attempt that failed is judged: unsupported if the device had said so. */
 enum nnt_outcome cts_end_of(struct nnt_attempt *attempt);
 
-/* cts_each_model() - calls check() for the models of the vectors, of `of` in a row the one with number
- * pick. They are ready for the API, and check() may change them. */
-void cts_each_model(struct cts *cts, unsigned pick, unsigned of,
-                    void (*check)(struct cts *cts, struct nnt_file *file, struct nnt_model *model));
+typedef void (*cts_check)(struct cts *cts, struct nnt_file *file, struct nnt_model *model);
+
+/* cts_each_model() - calls check() for the models of the vectors that compute, of `of` in a row the one
+ * with number pick. They are ready for the API, and check() may change them. */
+void cts_each_model(struct cts *cts, unsigned pick, unsigned of, cts_check check);
+
+/* cts_each_vector() - the same with those that must fail. */
+void cts_each_vector(struct cts *cts, unsigned pick, unsigned of, cts_check check);
 
 /* The sections, by file. */
 void cts_operations(struct cts *cts); /* vectors.c */

@@ -30,7 +30,7 @@ static void try_ways(struct cts *cts, const struct way *ways, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         way = &ways[i];
-        cts_each_model(cts, i % CTS_PER_OPERATION, CTS_PER_OPERATION, try_way);
+        cts_each_vector(cts, i % CTS_PER_OPERATION, CTS_PER_OPERATION, try_way);
     }
 }
 
@@ -39,7 +39,7 @@ void cts_operations(struct cts *cts)
     static const struct way plain = {.name = "as it is"};
 
     way = &plain;
-    cts_each_model(cts, 0, 1, try_way);
+    cts_each_vector(cts, 0, 1, try_way);
 }
 
 void cts_paths(struct cts *cts)

@@ -44,6 +44,13 @@ void cts_expect(struct cts *cts, bool is_right, const char *why)
     cts_say(cts, is_right ? NNT_PASSED : NNT_FAILED, why);
 }
 
+void cts_go_on(struct cts *cts)
+{
+    const struct cts_line line = {.kind = CTS_LINE_ALIVE};
+
+    tell(cts, &line);
+}
+
 void cts_name_device(struct cts *cts, const char *name)
 {
     struct cts_line line = {.kind = CTS_LINE_DEVICE};

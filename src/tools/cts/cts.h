@@ -49,6 +49,10 @@ void cts_say(struct cts *cts, enum nnt_outcome outcome, const char *why);
 /* cts_expect() - passed, or failed and why. */
 void cts_expect(struct cts *cts, bool is_right, const char *why);
 
+/* cts_go_on() - a check, or what comes before one, has done a part of its work: the patience with it
+ * begins anew. For what makes many computations, or long ones, in a row. */
+void cts_go_on(struct cts *cts);
+
 /* cts_name_device() - tells the name that the driver has for its device. */
 void cts_name_device(struct cts *cts, const char *name);
 

@@ -110,6 +110,8 @@ static void hear(struct judge *judge, struct cts_line *line)
         count(judge, line->outcome < NNT_OUTCOME_N ? (enum nnt_outcome)line->outcome : NNT_FAILED,
               line->text);
         break;
+    case CTS_LINE_ALIVE:
+        break;
     default:
         snprintf(judge->options->device, sizeof(judge->options->device), "%.*s",
                  NNHAL_MAX_NAME_BYTES, line->text);

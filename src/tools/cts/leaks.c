@@ -169,24 +169,26 @@ struct round {
     bool (*make)(struct nnt_attempt *attempt);
 };
 
-static bool make_batch(const struct round *round, struct nnt_attempt *attempt)
+static bool make_batch(struct cts *cts, const struct round *round, struct nnt_attempt *attempt)
 {
-    for (unsigned i = 0; i < N_ROUNDS; i++)
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
         if (!round->make(attempt))
             return false;
+        cts_go_on(cts);
+    }
     return true;
 }
 
 static void make_batches(struct cts *cts, const struct round *round, struct nnt_attempt *attempt)
 {
-    bool is_right = nnt_attempt_compile(attempt) == OK && make_batch(round, attempt);
+    bool is_right = nnt_attempt_compile(attempt) == OK && make_batch(cts, round, attempt);
     bool is_free = false;
     char why[160] = "";
 
     for (unsigned i = 0; is_right && !is_free && i < MOST_BATCHES; i++) {
         struct process_use before = use_of(pid_of(cts)), after;
 
-        is_right = make_batch(round, attempt);
+        is_right = make_batch(cts, round, attempt);
         after = use_of(pid_of(cts));
         is_free = is_settled(&before, &after, why, sizeof(why));
     }

@@ -10,6 +10,7 @@ enum cts_line_kind {
     CTS_LINE_BEGIN = 0, /* text: the name of the check */
     CTS_LINE_END,       /* text: why it failed */
     CTS_LINE_DEVICE,    /* text: what the driver calls its device */
+    CTS_LINE_ALIVE,     /* a check of many computations goes on */
 };
 
 /* Written at once, so that lines of several threads do not mix. */

@@ -24,7 +24,7 @@ FULL = 400  # checks at least
 FAULTS = {'shape': 'operations', 'wrong': 'operations', 'drift': 'reuse', 'stale': 'state', 'race': 'state',
           'overrun': 'paths', 'scribble': 'paths', 'small': 'shapes', 'deadline': 'deadlines',
           'cancel': 'cancellation', 'leak': 'leaks', 'keep': 'leaks', 'key': 'cache', 'trust': 'faults',
-          'greedy': 'faults', 'half': 'table', 'untyped': 'table'}
+          'greedy': 'faults', 'deep': 'deadlines', 'half': 'table', 'untyped': 'table'}
 
 # what is no fault: sections that must not take it for one
 HARMLESS = {'untidy': ['faults'], 'lean': ['table', 'operations', 'faults']}

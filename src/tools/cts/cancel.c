@@ -14,6 +14,7 @@
 enum { N_TRIES = 3, MOST_TRIES = 20 };
 
 struct cancel {
+    struct cts *cts;
     struct cts_direct direct;
     struct nnt_file file; /* has the memory of the job */
     struct cts_job job;
@@ -36,8 +37,12 @@ static void *set_cancelled(void *argument)
 
 static uint32_t execute_job(struct cancel *cancel, uint64_t *ret_ns)
 {
-    uint64_t began_ns = cts_now_ns();
-    uint32_t status = cts_job_execute(&cancel->direct, &cancel->job);
+    uint64_t began_ns;
+    uint32_t status;
+
+    cts_go_on(cancel->cts);
+    began_ns = cts_now_ns();
+    status = cts_job_execute(&cancel->direct, &cancel->job);
 
     *ret_ns = cts_now_ns() - began_ns;
     return status;
@@ -81,30 +86,42 @@ static uint64_t time_cancelled(struct cancel *cancel, uint64_t whole_ns)
     return shortest_ns;
 }
 
+/* Returns: the shortest time; CTS_LONG_FAILED. */
 static uint64_t time_whole(struct cancel *cancel)
 {
     uint64_t shortest_ns = UINT64_MAX, took_ns;
 
     for (int i = 0; i < N_TRIES; i++) {
         if (execute_job(cancel, &took_ns) != NNHAL_NONE)
-            return 0;
+            return CTS_LONG_FAILED;
         shortest_ns = took_ns < shortest_ns ? took_ns : shortest_ns;
     }
     return shortest_ns;
 }
 
+/* In place of a time. A device may lack the memory for so long a model. */
+static uint64_t no_time(uint32_t status)
+{
+    return status == NNHAL_RESOURCE_EXHAUSTED_TRANSIENT ||
+                   status == NNHAL_RESOURCE_EXHAUSTED_PERSISTENT
+               ? 0
+               : CTS_LONG_FAILED;
+}
+
 static uint64_t time_of(void *ctx, const struct nnt_model *model)
 {
     struct cancel *cancel = ctx;
+    uint32_t status;
 
     cts_job_release(&cancel->direct, &cancel->job);
     nnt_file_close(&cancel->file);
     cancel->file = (struct nnt_file){0};
     if (!cts_job_init(&cancel->job, &cancel->file, model) ||
-        !cts_job_is_supported(&cancel->direct, &cancel->job) ||
-        cts_job_prepare(&cancel->direct, &cancel->job) != NNHAL_NONE)
+        !cts_job_is_supported(&cancel->direct, &cancel->job))
         return 0;
-    return time_whole(cancel);
+    cts_go_on(cancel->cts);
+    status = cts_job_prepare(&cancel->direct, &cancel->job);
+    return status == NNHAL_NONE ? time_whole(cancel) : no_time(status);
 }
 
 /* -- checks -- */
@@ -118,6 +135,10 @@ static void check_soon(struct cts *cts, struct cancel *cancel, uint64_t delay_ns
         return;
     cancel->delay_ns = delay_ns;
     whole_ns = time_whole(cancel);
+    if (whole_ns == CTS_LONG_FAILED) {
+        cts_say(cts, NNT_FAILED, cancel->direct.why);
+        return;
+    }
     went_on_ns = time_cancelled(cancel, whole_ns);
     if (went_on_ns == UINT64_MAX) {
         cts_say(cts, NNT_UNSUPPORTED, NULL); /* by this machine */
@@ -154,7 +175,7 @@ static void check_preparation(struct cts *cts, struct cancel *cancel)
 
 void cts_cancellation(struct cts *cts)
 {
-    struct cancel cancel = {.delay_ns = 0};
+    struct cancel cancel = {.cts = cts};
     struct cts_long_model made;
     uint64_t whole_ns;
 
@@ -162,12 +183,12 @@ void cts_cancellation(struct cts *cts)
         cts_direct_open(&cancel.direct) != NNHAL_NONE)
         return; /* the table's checks say so */
     whole_ns = cts_long_model_find(&made, time_of, &cancel);
-    if (whole_ns > 0) {
+    if (whole_ns == 0 || whole_ns == CTS_LONG_FAILED) {
+        cts_long_model_say(cts, whole_ns, cancel.direct.why);
+    } else {
         check_soon(cts, &cancel, 0, "an execution that is cancelled before it begins");
         check_soon(cts, &cancel, whole_ns / 8, "an execution that is cancelled while it lasts");
         check_preparation(cts, &cancel);
-    } else if (cts_wants(cts, "a long execution")) {
-        cts_say(cts, NNT_UNSUPPORTED, NULL);
     }
     cts_job_release(&cancel.direct, &cancel.job);
     cts_direct_close(&cancel.direct);

@@ -33,16 +33,41 @@ static int execute_within(struct nnt_attempt *attempt, uint64_t timeout_ns, uint
     return r;
 }
 
+/* -- a model that is long enough -- */
+
+struct long_search {
+    struct cts *cts;
+    char why[sizeof(((struct nnt_run *)0)->what)]; /* one failed */
+};
+
+/* A device may lack the memory for so long a model. */
+static bool is_exhausted(int result)
+{
+    return result == ANEURALNETWORKS_OUT_OF_MEMORY ||
+           result == ANEURALNETWORKS_RESOURCE_EXHAUSTED_TRANSIENT ||
+           result == ANEURALNETWORKS_RESOURCE_EXHAUSTED_PERSISTENT;
+}
+
 static uint64_t time_of(void *ctx, const struct nnt_model *model)
 {
-    struct nnt_run run = cts_run(ctx, NNT_SYNC);
+    struct long_search *search = ctx;
+    struct nnt_run run = cts_run(search->cts, NNT_SYNC);
     struct nnt_attempt attempt;
     uint64_t first_ns = 0, took_ns = 0;
+    int r;
 
+    cts_go_on(search->cts);
     nnt_attempt_init(&attempt, &run, model);
-    if (nnt_attempt_compile(&attempt) != OK || execute_within(&attempt, 0, &first_ns) != OK ||
-        execute_within(&attempt, 0, &took_ns) != OK)
-        took_ns = 0;
+    r = nnt_attempt_compile(&attempt);
+    if (r == OK)
+        r = execute_within(&attempt, 0, &first_ns);
+    if (r == OK)
+        r = execute_within(&attempt, 0, &took_ns);
+    if (r != OK)
+        first_ns = took_ns = is_exhausted(r) || nnt_attempt_is_unsupported(&attempt)
+                                 ? 0
+                                 : CTS_LONG_FAILED;
+    snprintf(search->why, sizeof(search->why), "%s", run.what);
     nnt_attempt_done(&attempt);
     return took_ns < first_ns ? took_ns : first_ns;
 }
@@ -64,12 +89,15 @@ static void check_end(struct cts *cts, struct nnt_attempt *attempt, uint64_t who
     if (!cts_wants(cts, "a long execution ends at its deadline"))
         return;
     for (int i = 0; is_right && i < N_TRIES; i++) {
+        cts_go_on(cts);
         r = execute_within(attempt, timeout_ns, &one_ns);
         is_right = is_missed(r) || one_ns < timeout_ns; /* the machine may have become faster */
         took_ns = shortest(took_ns, one_ns);
     }
-    for (int i = 0; i < N_TRIES && execute_within(attempt, 0, &one_ns) == OK; i++)
+    for (int i = 0; i < N_TRIES && execute_within(attempt, 0, &one_ns) == OK; i++) {
+        cts_go_on(cts);
         whole_ns = shortest(whole_ns, one_ns);
+    }
     snprintf(why, sizeof(why),
              "with a deadline of %.1f ms it ended with result %d after %.1f ms; it takes %.1f ms",
              (double)timeout_ns / 1e6, r, (double)took_ns / 1e6, (double)whole_ns / 1e6);
@@ -124,32 +152,33 @@ static void check_fenced(struct cts *cts, const struct nnt_model *model)
     nnt_attempt_done(&attempt);
 }
 
-/* A device that has no long model cannot miss a deadline. */
-static void say_unsupported(struct cts *cts)
+static void check_all(struct cts *cts, const struct nnt_model *model, uint64_t whole_ns)
 {
-    if (cts_wants(cts, "a long execution"))
-        cts_say(cts, NNT_UNSUPPORTED, NULL);
+    struct nnt_run run = cts_run(cts, NNT_SYNC);
+    struct nnt_attempt attempt;
+
+    check_compilation(cts, model);
+    nnt_attempt_init(&attempt, &run, model);
+    if (nnt_attempt_compile(&attempt) == OK) {
+        check_passed(cts, &attempt);
+        check_end(cts, &attempt, whole_ns);
+        check_afterwards(cts, &attempt);
+    } else if (cts_wants(cts, "a long model is compiled, after a missed deadline")) {
+        cts_say(cts, NNT_FAILED, run.what);
+    }
+    nnt_attempt_done(&attempt);
+    check_fenced(cts, model);
 }
 
 void cts_deadlines(struct cts *cts)
 {
-    struct nnt_run run = cts_run(cts, NNT_SYNC);
+    struct long_search search = {.cts = cts};
     struct cts_long_model made;
-    struct nnt_attempt attempt;
-    uint64_t whole_ns = cts_long_model_find(&made, time_of, cts);
+    uint64_t whole_ns = cts_long_model_find(&made, time_of, &search);
 
-    if (whole_ns == 0) {
-        say_unsupported(cts);
-    } else {
-        check_compilation(cts, &made.model);
-        nnt_attempt_init(&attempt, &run, &made.model);
-        if (nnt_attempt_compile(&attempt) == OK) {
-            check_passed(cts, &attempt);
-            check_end(cts, &attempt, whole_ns);
-            check_afterwards(cts, &attempt);
-        }
-        nnt_attempt_done(&attempt);
-        check_fenced(cts, &made.model);
-    }
+    if (whole_ns == 0 || whole_ns == CTS_LONG_FAILED)
+        cts_long_model_say(cts, whole_ns, search.why);
+    else
+        check_all(cts, &made.model, whole_ns);
     cts_long_model_free(&made);
 }

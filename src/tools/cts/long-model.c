@@ -165,3 +165,14 @@ uint64_t cts_long_model_find(struct cts_long_model *made,
     }
     return 0;
 }
+
+/* A device that has no long model cannot miss a deadline. */
+void cts_long_model_say(struct cts *cts, uint64_t found, const char *why)
+{
+    if (!cts_wants(cts, "a long execution"))
+        return;
+    if (found == CTS_LONG_FAILED)
+        cts_say(cts, NNT_FAILED, *why ? why : "one failed");
+    else
+        cts_say(cts, NNT_UNSUPPORTED, NULL);
+}

@@ -16,6 +16,7 @@
  *     key        the first model that was cached comes back in place of every other
  *     trust      a data cache that was changed ends the process
  *     greedy     so does memory that is refused
+ *     deep       a long model is not prepared
  *     hang       an execution does not end
  *     half       there is burst_opened() without burst_closed()
  *     untyped    the device has no type
@@ -185,11 +186,14 @@ static uint32_t faulty_prepare(void *device, const struct nnhal_prepare *prepare
                                void **ret_prepared)
 {
     const struct nnhal_subgraph *graph = &prepare->model.model->main;
-    uint32_t status = inner->prepare(device, prepare, ret_prepared);
     struct faulty *faulty;
+    uint32_t status;
 
+    if (is_planted("deep") && graph->n_operations > 20)
+        return NNHAL_GENERAL_FAILURE;
     if (is_planted("frail") && prepare->cache && is_maximum(graph))
         abort();
+    status = inner->prepare(device, prepare, ret_prepared);
     if (status != NNHAL_NONE) {
         if (is_planted("untidy"))
             *ret_prepared = (void *)(uintptr_t)1;

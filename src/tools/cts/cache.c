@@ -19,6 +19,9 @@
 
 enum { N_KEPT = 8, N_PLACES = 12 };
 
+/* Of a model. */
+enum { OWN_KEY = 'k', OTHER_KEY = 'o' };
+
 /* Of the section: a process that goes on behind one that crashed finds what that one kept. */
 static char folder[NNT_FOLDER_BYTES + sizeof("/models")];
 
@@ -33,6 +36,24 @@ static void empty_folder(void)
 {
     nnt_folder_remove(folder);
     mkdir(folder, 0700);
+}
+
+/* -- keys -- */
+
+struct key {
+    char text[32]; /* a token has as many bytes */
+};
+
+/* One for each model and use: names are longer than a token, and differ at their end. */
+static struct key key_of(const struct nnt_model *model, char use)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    struct key key;
+
+    for (const char *at = model->name; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+    snprintf(key.text, sizeof(key.text), "%c%016llx", use, (unsigned long long)hash);
+    return key;
 }
 
 /* -- one compilation -- */
@@ -51,15 +72,16 @@ static bool compute(struct nnt_attempt *attempt, const char *key, uint32_t *ret_
     return r == OK && nnt_attempt_execute(attempt) == OK && nnt_attempt_check(attempt);
 }
 
-static bool compute_model(struct cts *cts, const struct nnt_model *model, const char *key,
+static bool compute_model(struct cts *cts, const struct nnt_model *model, char use,
                           uint32_t *ret_outcome, struct nnt_run *run)
 {
+    struct key key = key_of(model, use);
     struct nnt_attempt attempt;
     bool is_right;
 
     *run = cts_run(cts, NNT_SYNC);
     nnt_attempt_init(&attempt, run, model);
-    is_right = compute(&attempt, key, ret_outcome);
+    is_right = compute(&attempt, key.text, ret_outcome);
     run->is_unsupported = !is_right && nnt_attempt_is_unsupported(&attempt);
     nnt_attempt_done(&attempt);
     return is_right;
@@ -77,7 +99,7 @@ static void judge(struct cts *cts, const struct nnt_run *run, bool is_right, boo
         cts_expect(cts, is_outcome, why);
 }
 
-/* -- keys: each model under its own name -- */
+/* -- each model under its own key -- */
 
 static void keep(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
 {
@@ -87,7 +109,7 @@ static void keep(struct cts *cts, struct nnt_file *file, struct nnt_model *model
 
     if (!cts_wants(cts, "%s is not taken from an empty cache", model->name))
         return;
-    is_right = compute_model(cts, model, model->name, &outcome, &run);
+    is_right = compute_model(cts, model, OWN_KEY, &outcome, &run);
     judge(cts, &run, is_right, outcome != NNHAL_CACHE_HIT, "it came from the cache");
 }
 
@@ -101,9 +123,9 @@ static void find_again(struct cts *cts, struct nnt_file *file, struct nnt_model 
 
     if (!cts_wants(cts, "%s comes back under its key", model->name))
         return;
-    is_right = compute_model(cts, model, model->name, &outcome, &run);
+    is_right = compute_model(cts, model, OWN_KEY, &outcome, &run);
     if (is_right && outcome == NNHAL_CACHE_COMPILED && cts->first > 0)
-        is_right = compute_model(cts, model, model->name, &outcome, &run);
+        is_right = compute_model(cts, model, OWN_KEY, &outcome, &run);
     if (is_right && outcome == NNHAL_CACHE_UNCACHED)
         cts_say(cts, NNT_UNSUPPORTED, NULL);
     else
@@ -112,15 +134,13 @@ static void find_again(struct cts *cts, struct nnt_file *file, struct nnt_model 
 
 static void ask_other_key(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
 {
-    char key[300];
     uint32_t outcome;
     struct nnt_run run;
     bool is_right;
 
     if (!cts_wants(cts, "%s does not come back under another key", model->name))
         return;
-    snprintf(key, sizeof(key), "-%s", model->name);
-    is_right = compute_model(cts, model, key, &outcome, &run);
+    is_right = compute_model(cts, model, OTHER_KEY, &outcome, &run);
     judge(cts, &run, is_right, outcome != NNHAL_CACHE_HIT, "it came from the cache");
 }
 
@@ -173,8 +193,8 @@ static bool is_kept(struct cts *cts, const struct nnt_model *model)
     uint32_t outcome;
     struct nnt_run run;
 
-    compute_model(cts, model, model->name, &outcome, &run);
-    compute_model(cts, model, model->name, &outcome, &run);
+    compute_model(cts, model, OWN_KEY, &outcome, &run);
+    compute_model(cts, model, OWN_KEY, &outcome, &run);
     return outcome == NNHAL_CACHE_HIT;
 }
 
@@ -188,7 +208,7 @@ static void try_damage(struct cts *cts, const struct nnt_model *model, unsigned 
         cts_say(cts, NNT_UNSUPPORTED, NULL);
         return;
     }
-    is_right = compute_model(cts, model, model->name, &outcome, &run);
+    is_right = compute_model(cts, model, OWN_KEY, &outcome, &run);
     judge(cts, &run, is_right, outcome != NNHAL_CACHE_HIT, "a damaged file was used");
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/partition/places.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 enum { N_VALUES = 4, ALONE = 3 };
 
@@ -94,6 +95,32 @@ TEST(values_move_away_from_a_process_that_was_given_up)
 }
 TEST_END
 
+/* Values stay together with their memory, which counts as what it is: not fit for another computation. */
+TEST(without_descriptors_nothing_moves)
+{
+    struct rlimit usual, none;
+    ANeuralNetworksMemory *old;
+    struct stand stand;
+    int r;
+
+    stand_init(&stand);
+    old = stand.places.arena;
+    old->was_exposed = true;
+    OK(getrlimit(RLIMIT_NOFILE, &usual));
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = usual.rlim_max};
+    OK(setrlimit(RLIMIT_NOFILE, &none));
+    r = nn_rt_places_move(&stand.places, sizes);
+    OK(setrlimit(RLIMIT_NOFILE, &usual));
+    ck_assert_int_ne(r, 0);
+    ck_assert_ptr_eq(stand.places.arena, old);
+    ck_assert_ptr_eq(stand.places.places[0].memory, old);
+    ck_assert(!nn_rt_places_fit(&stand.places, sizes));
+    OK(nn_rt_places_move(&stand.places, sizes));
+    ck_assert(nn_rt_places_fit(&stand.places, sizes));
+    stand_done(&stand);
+}
+TEST_END
+
 /* Neither moves back to it. */
 TEST(what_was_left_is_not_taken_again)
 {
@@ -113,4 +140,5 @@ TEST(what_was_left_is_not_taken_again)
 TEST_END
 
 CHECK_MAIN("places", values_that_nobody_else_writes_to_stay,
-           values_move_away_from_a_process_that_was_given_up, what_was_left_is_not_taken_again)
+           values_move_away_from_a_process_that_was_given_up, without_descriptors_nothing_moves,
+           what_was_left_is_not_taken_again)

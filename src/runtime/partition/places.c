@@ -48,25 +48,28 @@ bool nn_rt_places_fit(const struct nn_rt_places *places, const uint64_t *sizes)
     return true;
 }
 
-/* The old memory goes, and is never taken again: it is exposed. */
+/* The old memory goes, and is never taken again: it is exposed. On failure nothing has changed. */
 static int move_memory(struct nn_rt_places *places, const uint64_t *sizes,
                        ANeuralNetworksMemory *old, ANeuralNetworksMemory **ret_memory)
 {
-    int r = nn_rt_argument_pools_take(places->pools, old->size, ret_memory);
+    ANeuralNetworksMemory *memory;
+    int r = nn_rt_argument_pools_take(places->pools, old->size, &memory);
 
-    for (uint32_t i = 0; !r && i < places->n_values; i++) {
+    if (r)
+        return r;
+    for (uint32_t i = 0; i < places->n_values; i++) {
         struct nn_rt_place *place = &places->places[i];
 
         if (place->memory != old)
             continue;
-        place->memory = *ret_memory;
+        place->memory = memory;
         memcpy(nn_rt_memory_data(place->memory) + place->offset,
                nn_rt_memory_data(old) + place->offset,
                sizes[i] < place->capacity ? sizes[i] : place->capacity);
     }
-    if (!r)
-        nn_rt_memory_unref(old);
-    return r;
+    nn_rt_memory_unref(old);
+    *ret_memory = memory;
+    return 0;
 }
 
 int nn_rt_places_move(struct nn_rt_places *places, const uint64_t *sizes)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N = 4, MAX_OPERANDS = 8, MAX_OPERATIONS = 4 };
@@ -239,7 +240,96 @@ TEST(every_part_of_a_relaxed_model_is_relaxed)
 }
 TEST_END
 
+/* -- a process that was given up ------------------------------------------------------------------ */
+
+enum { X, TIMES, NONE, DOUBLED, TILED, CURVED, LONG, SHORT, MANY = 70000 };
+
+static void add_tensor(ANeuralNetworksModel *model, int32_t code, uint32_t n)
+{
+    const ANeuralNetworksOperandType type = {.type = code, .dimensionCount = 1, .dimensions = &n};
+
+    OK(ANeuralNetworksModel_addOperand(model, &type));
+}
+
+static void add_operation(ANeuralNetworksModel *model, int32_t type, uint32_t n_inputs,
+                          const uint32_t *inputs, uint32_t output)
+{
+    OK(ANeuralNetworksModel_addOperation(model, type, n_inputs, inputs, 1, &output));
+}
+
+/* LONG is made of X, twice as often as TIMES says, SHORT of X alone. Nothing tells the length of TILED
+ * before it is computed. */
+static ANeuralNetworksModel *make_tiling(void)
+{
+    const ANeuralNetworksOperandType scalar = {.type = ANEURALNETWORKS_INT32};
+    const uint32_t inputs[] = {X, TIMES}, outputs[] = {LONG, SHORT};
+    const int32_t none = ANEURALNETWORKS_FUSED_NONE;
+    ANeuralNetworksModel *model = NULL;
+
+    OK(ANeuralNetworksModel_create(&model));
+    add_tensor(model, ANEURALNETWORKS_TENSOR_FLOAT32, N);
+    add_tensor(model, ANEURALNETWORKS_TENSOR_INT32, 1);
+    OK(ANeuralNetworksModel_addOperand(model, &scalar));
+    OK(ANeuralNetworksModel_setOperandValue(model, NONE, &none, sizeof(none)));
+    add_tensor(model, ANEURALNETWORKS_TENSOR_INT32, 1);
+    add_tensor(model, ANEURALNETWORKS_TENSOR_FLOAT32, 0);
+    add_tensor(model, ANEURALNETWORKS_TENSOR_FLOAT32, N);
+    add_tensor(model, ANEURALNETWORKS_TENSOR_FLOAT32, 0);
+    add_tensor(model, ANEURALNETWORKS_TENSOR_FLOAT32, N);
+    add_operation(model, ANEURALNETWORKS_ADD, 3, (uint32_t[]){TIMES, TIMES, NONE}, DOUBLED);
+    add_operation(model, ANEURALNETWORKS_TILE, 2, (uint32_t[]){X, DOUBLED}, TILED);
+    add_operation(model, ANEURALNETWORKS_EXP, 1, (uint32_t[]){X}, CURVED);
+    add_operation(model, ANEURALNETWORKS_ABS, 1, (uint32_t[]){TILED}, LONG);
+    add_operation(model, ANEURALNETWORKS_ABS, 1, (uint32_t[]){CURVED}, SHORT);
+    OK(ANeuralNetworksModel_identifyInputsAndOutputs(model, 2, inputs, 2, outputs));
+    OK(ANeuralNetworksModel_finish(model));
+    return model;
+}
+
+static void check_tiling(ANeuralNetworksCompilation *compilation, int32_t times)
+{
+    static const float x[N] = {-1, -1, -1, -1};
+    static float tiled[2 * N * MANY];
+    ANeuralNetworksExecution *execution = NULL;
+    float curved[N];
+
+    OK(ANeuralNetworksExecution_create(compilation, &execution));
+    OK(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)));
+    OK(ANeuralNetworksExecution_setInput(execution, 1, NULL, &times, sizeof(times)));
+    OK(ANeuralNetworksExecution_setOutput(execution, 0, NULL, tiled, sizeof(tiled)));
+    OK(ANeuralNetworksExecution_setOutput(execution, 1, NULL, curved, sizeof(curved)));
+    OK(ANeuralNetworksExecution_compute(execution));
+    for (int32_t i = 0; i < 2 * N * times; i++)
+        ck_assert_float_eq(tiled[i], 1);
+    for (int32_t i = 0; i < N; i++)
+        ck_assert_float_eq_tol(curved[i], 1 / E, 1e-4f);
+    ANeuralNetworksExecution_free(execution);
+}
+
+/* The new process of the device says that TILED does not fit, and is asked again, with more room. CURVED
+ * stays where the old one could write: both are made a third time. */
+TEST(a_death_is_not_forgotten_for_a_value_that_does_not_fit)
+{
+    struct nnhal_device_counts counts = {.size = sizeof(counts)};
+    ANeuralNetworksModel *model = make_tiling();
+    ANeuralNetworksCompilation *compilation;
+
+    setenv("NNHAL_MODE", "private", 1);
+    split_rules("0:only=ADD+TILE+EXP,die-at=4;1:only=ABS");
+    compilation = split_compile(model, 2);
+    ck_assert_uint_eq(split_count_parts(compilation), 2);
+    for (uint32_t i = 0; i < 3; i++)
+        check_tiling(compilation, 1);
+    check_tiling(compilation, MANY);
+    OK(nnhal_device_get_counts(split_device("partial-0"), &counts));
+    ck_assert_uint_eq(counts.n_computed, 3 + 2);
+    ANeuralNetworksCompilation_free(compilation);
+    ANeuralNetworksModel_free(model);
+}
+TEST_END
+
 CHECK_MAIN("parts", a_result_of_the_model_is_read_by_the_next_part, an_input_is_read_by_two_parts,
            a_constant_is_read_by_two_parts, a_part_that_reads_constants_alone,
            a_part_that_nobody_reads, operations_that_were_added_last_first,
-           every_part_of_a_relaxed_model_is_relaxed)
+           every_part_of_a_relaxed_model_is_relaxed,
+           a_death_is_not_forgotten_for_a_value_that_does_not_fit)

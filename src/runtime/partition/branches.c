@@ -403,11 +403,12 @@ static int attempt(const struct branch_call *call, const struct nn_rt_steps_call
     return r;
 }
 
-/* Again and again, while what did not fit gets more room. */
+/* Again and again, while what did not fit gets more room. What did fit stays where a process that was
+ * given up in any attempt may write. */
 static int call_with_room(const struct branch_call *call, const struct nn_rt_steps_calls *calls,
                           struct nn_why *why)
 {
-    bool again = true;
+    bool again = true, is_haunted = false;
     int r = 0;
 
     for (uint32_t i = 0; again && i < NN_RT_PLACE_ATTEMPTS; i++) {
@@ -416,7 +417,9 @@ static int call_with_room(const struct branch_call *call, const struct nn_rt_ste
         if (widened)
             return widened;
         r = attempt(call, calls, why, &again);
+        is_haunted |= call->execution->is_haunted;
     }
+    call->execution->is_haunted = is_haunted;
     if (r && again) /* of no output of the application's */
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "a value within control flow has no room that is large enough");

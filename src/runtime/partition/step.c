@@ -163,6 +163,18 @@ static int run_again(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
     return learn_result(step, exchange);
 }
 
+/* Values that did fit stay where they are: so does a process that was given up, and may write there. */
+static int run_with_room(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
+{
+    bool is_haunted = step->execution->is_haunted;
+    int r = nn_rt_exchange_widen(exchange, step->part, step->execution);
+
+    if (!r)
+        r = run_again(step, exchange);
+    step->execution->is_haunted |= is_haunted;
+    return r;
+}
+
 /* Where a value did not fit, its shape is known now, and it fits the second time. */
 int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
 {
@@ -171,11 +183,8 @@ int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
     for (uint32_t i = 1;
          i < NN_RT_PLACE_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
          !has_short_output(exchange, step->part);
-         i++) {
-        r = nn_rt_exchange_widen(exchange, step->part, step->execution);
-        if (!r)
-            r = run_again(step, exchange);
-    }
+         i++)
+        r = run_with_room(step, exchange);
     return r;
 }
 

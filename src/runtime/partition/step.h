@@ -59,7 +59,8 @@ int nn_rt_step_begin(struct nn_rt_step *step, struct nn_rt_exchange *exchange,
 int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange);
 
 /* nn_rt_step_is_haunted() - whether a process that was given up in the run may still write to values that
- * other parts read. If it may write to outputs of the whole, that is haunted from now on. */
+ * other parts read, and that can move. If it may write to outputs of the whole, which cannot, that is
+ * haunted from now on. */
 bool nn_rt_step_is_haunted(const struct nn_rt_step *step, const struct nn_rt_exchange *exchange);
 
 /* nn_rt_step_repeat() - begins, runs and finishes once more, when arguments have moved. Returns: as

@@ -4,7 +4,6 @@
 #include "base/arith.h"
 #include "drivers/cpu/kernels/common/fused-activation.h"
 #include "drivers/cpu/kernels/common/variant.h"
-#include "drivers/cpu/kernels/common/vector-f32.h"
 #include "drivers/cpu/kernels/conv/image.h"
 #include "drivers/cpu/kernels/gemm/gemm-f32-simd.h"
 
@@ -17,8 +16,6 @@ struct conv_f32_simd_params {
 };
 
 static const struct nn_conv_element element = {sizeof(float), 1, false};
-
-enum { PRODUCTS_A_NS = 5 * NN_LANES_F32 };
 
 /* Products that make one result. */
 static size_t count_products(const uint32_t *in, const uint32_t *filter)
@@ -72,83 +69,72 @@ struct conv_f32_simd_job {
     const struct nn_kernel_args *args;
     const struct nn_conv_shape *shape;
     struct nn_conv_image image;
-    struct nn_conv_stage stage;
-    struct nn_conv_cut cut;
+    struct nn_conv_blocks blocks;
+    struct nn_conv_shares shares;
+    const float *data; /* the image */
     float *output;
     struct nn_gemm_f32_simd gemm;
 };
 
-/* The tiles of a block, with the rows of the image that they read. */
-static void block_tiles(const struct conv_f32_simd_job *job, const struct nn_conv_block *block,
-                        struct nn_conv_window *window, struct nn_gemm_f32_tile *tiles)
+static size_t block_tiles(const struct conv_f32_simd_job *job, const struct nn_conv_block *block,
+                          struct nn_gemm_f32_tile *tiles)
 {
-    const float *data = (const float *)(const void *)job->stage.input +
-                        block->first_row * job->image.w * job->image.c;
-
-    if (job->image.is_staged) {
-        nn_conv_window_move(window, &job->stage, block->first_row, block->end_row);
-        data = (const float *)(const void *)window->rows;
-    }
     for (size_t i = 0; i < block->n_tiles; i++)
         tiles[i] = (struct nn_gemm_f32_tile){
-            data + block->tiles[i].element, job->cut.stride, block->tiles[i].n_rows,
+            job->data + block->tiles[i].element, job->blocks.stride, block->tiles[i].n_rows,
             job->output + block->tiles[i].position * job->gemm.n_columns};
+    return block->n_tiles;
 }
 
-static void conv_items(void *ctx, size_t begin, size_t end, unsigned worker)
+/* An item is a share of a block. */
+static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct conv_f32_simd_job *job = ctx;
-    struct nn_conv_window window = {.rows = nn_worker_scratch(job->args, worker)};
     struct nn_gemm_f32_tile tiles[NN_CONV_TILES];
-    size_t n_columns = job->gemm.n_columns;
+    size_t n_columns = job->gemm.n_columns, n_tiles = 0;
     struct nn_conv_block block;
 
-    block.n_units = 0;
-    while (begin < end) {
-        begin = nn_conv_next(&job->cut, &job->image, job->shape, begin, end, &block);
-        if (block.is_new)
-            block_tiles(job, &block, &window, tiles);
-        nn_gemm_f32_simd_run(&job->gemm, tiles, block.n_tiles, block.first_column, block.end_column,
-                             job->args->stop);
-        nn_epilogue_run(job->args, block.first * n_columns + block.first_column,
-                        (block.end - 1) * n_columns + block.end_column);
+    for (size_t item = begin; item < end; item++) {
+        size_t share = item % job->shares.n;
+        size_t from = nn_conv_share_begin(&job->shares, share);
+        size_t to = nn_conv_share_begin(&job->shares, share + 1);
+
+        if (share == 0 || item == begin) {
+            nn_conv_block(&job->blocks, &job->image, job->shape, item / job->shares.n, &block);
+            n_tiles = block_tiles(job, &block, tiles);
+        }
+        nn_gemm_f32_simd_run(&job->gemm, tiles, n_tiles, from, to, job->args->stop);
+        nn_epilogue_run(job->args, block.first * n_columns + from,
+                        (block.end - 1) * n_columns + to);
     }
 }
 
 static int nn_conv_2d_f32(const struct nn_kernel_args *args)
 {
     const struct conv_f32_simd_params *params = args->params;
-    const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
+    const uint32_t *in = args->inputs[NN_CONV_INPUT].dims;
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
     size_t n_columns = nn_conv_columns(&params->shape, filter);
-    size_t n_products = count_products(input->dims, filter);
     struct nn_conv_sizes out = nn_conv_sizes(args->outputs[0].dims, false);
-    const struct nn_conv_columns columns = {.n = n_columns,
-                                            .panel = NN_GEMM_F32_SIMD_COLUMNS,
-                                            .weight_bytes = n_products * n_columns * sizeof(float),
-                                            .tile = NN_GEMM_F32_SIMD_ROWS,
-                                            .has_epilogue = args->n_epilogue};
-    struct conv_f32_simd_job job = {.args = args,
-                                    .shape = &params->shape,
-                                    .stage = {.in = nn_conv_sizes(input->dims, false),
-                                              .input = input->data,
-                                              .input_bytes = sizeof(float),
-                                              .bytes = sizeof(float)},
-                                    .output = args->outputs[0].data};
+    struct conv_f32_simd_job job = {
+        .args = args, .shape = &params->shape, .output = args->outputs[0].data};
 
-    if (!nn_conv_find_image(&params->shape, input->dims, filter, args->outputs[0].dims, element,
-                            &job.image))
+    if (!nn_conv_find_image(&params->shape, in, filter, args->outputs[0].dims, element, &job.image))
         return -ENOMEM;
-    job.stage.image = &job.image;
+    job.data = nn_conv_image_f32(args, &job.image);
     job.gemm = nn_gemm_f32_simd_use((const float *)(const void *)args->weights, n_columns);
     job.gemm.segments = job.image.segments;
     job.gemm.low = params->low;
     job.gemm.high = params->high;
-    job.cut = nn_conv_cut(&job.image, &params->shape, &out, &columns);
-    nn_parallel_for(args, job.cut.n_items,
-                    1 + out.n * out.h * out.w * (1 + n_products * n_columns / PRODUCTS_A_NS) /
-                            job.cut.n_items,
-                    conv_items, &job);
+    job.blocks = nn_conv_cut(
+        &job.image, &params->shape, &out, NN_GEMM_F32_SIMD_ROWS,
+        nn_conv_by_columns(n_columns, NN_GEMM_F32_SIMD_COLUMNS, args->n_epilogue));
+    job.shares = nn_conv_share(&job.blocks, n_columns, NN_GEMM_F32_SIMD_COLUMNS, args->n_epilogue);
+    /* At least 8 products a nanosecond. */
+    nn_parallel_for(args, job.blocks.n * job.shares.n,
+                    1 + out.n * out.h * out.w * (1 + count_products(in, filter) * n_columns / 8) /
+                            (job.blocks.n * job.shares.n),
+                    conv_blocks, &job);
     return 0;
 }
 
@@ -177,11 +163,8 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, struct nn_kerne
     if (!nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[NN_CONV_FILTER].dims,
                             step->outputs[0].dims, element, &image))
         return false;
-    return !image.is_staged ||
-           nn_conv_window_bytes(
-               &image, &params->shape, step->outputs[0].dims[1],
-               nn_conv_runs_a_block(step->outputs[0].dims[2], NN_GEMM_F32_SIMD_ROWS), sizeof(float),
-               &ret->worker_bytes);
+    ret->bytes = image.bytes;
+    return true;
 }
 
 static const struct nn_kernel kernels[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CONV_2D, and DEPTHWISE_CONV_2D of one channel, of 8 bits with vectors (gemm-simd.h, image.h).
  *
- * Without VNNI the rows that a block reads are staged in 16 bits; 1x1 filters of stride 1 have one run
- * of positions, and there the positions of each block are widened, while they are in the nearest cache.
+ * Without VNNI the image is staged in 16 bits; 1x1 filters of stride 1 have one run of positions,
+ * and there each block is widened by itself, while it is in the nearest cache.
  *
  * For constant filters and uint8 data in [N,H,W,C] alone: int8 models are uint8 inside
  * (lowering/u8.c), and conv-c.c takes the rest. */
@@ -16,10 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    IS_WIDE = sizeof(nn_gemm_simd_data) != 1,
-    PRODUCTS_A_NS = 4 * NN_LANES_I32 * NN_SIMD_GROUP,
-};
+enum { IS_WIDE = sizeof(nn_gemm_simd_data) != 1 };
 
 struct conv_simd_params {
     struct nn_conv_shape shape;
@@ -31,22 +28,13 @@ struct conv_simd_params {
 
 static const struct nn_conv_element element = {sizeof(nn_gemm_simd_data), NN_SIMD_GROUP, IS_WIDE};
 
-/* Whether the positions of a block are widened by themselves. */
-static bool widens_positions(const struct nn_conv_image *image)
+/* Scratch: the image; without VNNI each worker's block of a run, widened. */
+static bool image_scratch(const struct nn_conv_image *image, struct nn_kernel_scratch *ret)
 {
-    return IS_WIDE && image->is_run;
-}
-
-/* Scratch of a worker: the positions of a block, or the rows that it reads. */
-static bool image_scratch(const struct nn_conv_image *image, const struct nn_conv_shape *shape,
-                          const uint32_t *out, struct nn_kernel_scratch *ret)
-{
-    if (!image->is_staged)
+    if (!image->is_run || !IS_WIDE) {
+        ret->bytes = image->bytes;
         return true;
-    if (!widens_positions(image))
-        return nn_conv_window_bytes(image, shape, out[1],
-                                    nn_conv_runs_a_block(out[2], NN_GEMM_SIMD_ROWS),
-                                    sizeof(nn_gemm_simd_data), &ret->worker_bytes);
+    }
     return nn_mul_size(image->c, NN_CONV_BLOCK * sizeof(nn_gemm_simd_data), &ret->worker_bytes) &&
            nn_add_size(ret->worker_bytes, NN_CONV_SLACK, &ret->worker_bytes);
 }
@@ -125,8 +113,12 @@ struct conv_simd_job {
     const struct nn_kernel_args *args;
     const struct nn_conv_shape *shape;
     struct nn_conv_image image;
-    struct nn_conv_stage stage;
-    struct nn_conv_cut cut;
+    struct nn_conv_blocks blocks;
+    struct nn_conv_shares shares;
+    size_t n_columns;
+    uint8_t zero; /* of the input */
+    const uint8_t *input;
+    const nn_gemm_simd_data *data; /* the image, unless blocks of a run are widened */
     uint8_t *output;
     struct nn_gemm_simd gemm;
 };
@@ -140,57 +132,81 @@ static void widen_data(void *to, const void *from, uint8_t zero, size_t n)
         out[i] = (nn_gemm_simd_data)(in[i] - zero);
 }
 
-/* The data of a block, and the element of its first row that this is. */
+/* The image of a block, from element *ret_first on. */
 static const nn_gemm_simd_data *block_data(const struct conv_simd_job *job,
-                                           const struct nn_conv_block *block,
-                                           struct nn_conv_window *window, size_t *ret_first)
+                                           const struct nn_conv_block *block, unsigned worker,
+                                           size_t *ret_first)
 {
-    const struct nn_conv_image *image = &job->image;
-    nn_gemm_simd_data *wide = (void *)window->rows;
-    size_t n = (block->end - block->first) * image->c;
-
     *ret_first = 0;
-    if (!image->is_staged)
-        return (const void *)(job->stage.input + block->first_row * image->w * image->c);
-    if (!widens_positions(image)) {
-        nn_conv_window_move(window, &job->stage, block->first_row, block->end_row);
+    if (IS_WIDE && job->image.is_run) {
+        nn_gemm_simd_data *wide = nn_worker_scratch(job->args, worker);
+        size_t n = (block->end - block->first) * job->image.c;
+
+        *ret_first = block->first * job->image.c;
+        widen_data(wide, job->input + *ret_first, job->zero, n);
+        memset(wide + n, 0, NN_CONV_SLACK);
         return wide;
     }
-    *ret_first = block->first * image->c;
-    widen_data(wide, job->stage.input + *ret_first, job->stage.zero, n);
-    memset(wide + n, 0, NN_CONV_SLACK);
-    return wide;
+    return job->data;
 }
 
-static void block_tiles(const struct conv_simd_job *job, const struct nn_conv_block *block,
-                        struct nn_conv_window *window, struct nn_gemm_simd_tile *tiles)
+/* The tiles of a block. Returns: how many. */
+static size_t block_tiles(const struct conv_simd_job *job, const struct nn_conv_block *block,
+                          unsigned worker, struct nn_gemm_simd_tile *tiles)
 {
     size_t first;
-    const nn_gemm_simd_data *data = block_data(job, block, window, &first);
+    const nn_gemm_simd_data *data = block_data(job, block, worker, &first);
 
     for (size_t i = 0; i < block->n_tiles; i++)
         tiles[i] = (struct nn_gemm_simd_tile){
-            data + block->tiles[i].element - first, job->cut.stride, block->tiles[i].n_rows,
-            job->output + block->tiles[i].position * job->cut.n_columns};
+            data + block->tiles[i].element - first, job->blocks.stride, block->tiles[i].n_rows,
+            job->output + block->tiles[i].position * job->n_columns};
+    return block->n_tiles;
 }
 
-static void conv_items(void *ctx, size_t begin, size_t end, unsigned worker)
+/* An item is a share of a block. */
+static void conv_blocks(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct conv_simd_job *job = ctx;
-    struct nn_conv_window window = {.rows = nn_worker_scratch(job->args, worker)};
     struct nn_gemm_simd_tile tiles[NN_CONV_TILES];
-    size_t n_columns = job->cut.n_columns;
     struct nn_conv_block block;
+    size_t n_tiles = 0;
 
-    block.n_units = 0;
-    while (begin < end) {
-        begin = nn_conv_next(&job->cut, &job->image, job->shape, begin, end, &block);
-        if (block.is_new)
-            block_tiles(job, &block, &window, tiles);
-        nn_gemm_simd_run(&job->gemm, tiles, block.n_tiles, block.first_column, block.end_column);
-        nn_epilogue_run(job->args, block.first * n_columns + block.first_column,
-                        (block.end - 1) * n_columns + block.end_column);
+    for (size_t item = begin; item < end; item++) {
+        size_t share = item % job->shares.n;
+        size_t from = nn_conv_share_begin(&job->shares, share);
+        size_t to = nn_conv_share_begin(&job->shares, share + 1);
+
+        if (share == 0 || item == begin) {
+            nn_conv_block(&job->blocks, &job->image, job->shape, item / job->shares.n, &block);
+            n_tiles = block_tiles(job, &block, worker, tiles);
+        }
+        nn_gemm_simd_run(&job->gemm, tiles, n_tiles, from, to);
+        nn_epilogue_run(job->args, block.first * job->n_columns + from,
+                        (block.end - 1) * job->n_columns + to);
     }
+}
+
+/* The input to scratch, where it is not read in place. */
+static void stage_image(struct conv_simd_job *job, const struct nn_conv_sizes *in)
+{
+    const struct nn_conv_image *image = &job->image;
+    struct nn_conv_stage stage = {.image = image,
+                                  .in = *in,
+                                  .input = job->input,
+                                  .staged = job->args->scratch,
+                                  .input_bytes = 1,
+                                  .bytes = sizeof(nn_gemm_simd_data),
+                                  .fill = IS_WIDE ? 0 : job->zero,
+                                  .zero = job->zero,
+                                  .copy = IS_WIDE ? widen_data : NULL};
+
+    job->data = (const void *)job->input;
+    if (!image->is_staged || (IS_WIDE && image->is_run))
+        return;
+    nn_parallel_for(job->args, image->n * image->h, 1 + image->w * image->c / 4, nn_conv_stage_rows,
+                    &stage);
+    job->data = (const void *)job->args->scratch;
 }
 
 static int nn_conv_2d_u8(const struct nn_kernel_args *args)
@@ -198,39 +214,34 @@ static int nn_conv_2d_u8(const struct nn_kernel_args *args)
     const struct conv_simd_params *params = args->params;
     const struct nn_tensor *input = &args->inputs[NN_CONV_INPUT];
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
+    struct nn_conv_sizes in = nn_conv_sizes(input->dims, false);
     struct nn_conv_sizes out = nn_conv_sizes(args->outputs[0].dims, false);
-    struct nn_conv_columns columns = {.n = nn_conv_columns(&params->shape, filter),
-                                      .panel = NN_GEMM_SIMD_COLUMNS,
-                                      .tile = NN_GEMM_SIMD_ROWS,
-                                      .has_epilogue = args->n_epilogue};
     struct conv_simd_job job = {.args = args,
                                 .shape = &params->shape,
-                                .stage = {.in = nn_conv_sizes(input->dims, false),
-                                          .input = input->data,
-                                          .input_bytes = 1,
-                                          .bytes = sizeof(nn_gemm_simd_data),
-                                          .fill = IS_WIDE ? 0 : (uint8_t)input->zero_point,
-                                          .zero = (uint8_t)input->zero_point,
-                                          .copy = IS_WIDE ? widen_data : NULL},
+                                .n_columns = nn_conv_columns(&params->shape, filter),
+                                .zero = (uint8_t)input->zero_point,
+                                .input = input->data,
                                 .output = args->outputs[0].data};
     const struct nn_gemm_segments *segments = &job.image.segments;
-    size_t n_products;
+    size_t k;
 
     if (!nn_conv_find_image(&params->shape, input->dims, filter, args->outputs[0].dims, element,
                             &job.image))
         return -ENOMEM;
-    job.stage.image = &job.image;
-    job.gemm = nn_gemm_simd_use(args->weights, columns.n, segments,
+    stage_image(&job, &in);
+    job.gemm = nn_gemm_simd_use(args->weights, job.n_columns, segments,
                                 weight_bytes(&args->inputs[NN_CONV_FILTER]), params->low,
                                 params->high);
-    n_products = segments->n_rows * segments->n_taps * segments->n_elements;
-    columns.weight_bytes = n_products * columns.n * job.gemm.weight_bytes;
-    job.cut = nn_conv_cut(&job.image, &params->shape, &out, &columns);
-    /* To scale a sum takes as long as 32 products. */
-    nn_parallel_for(args, job.cut.n_items,
-                    1 + out.n * out.h * out.w * columns.n * (n_products + 32) /
-                            (job.cut.n_items * PRODUCTS_A_NS),
-                    conv_items, &job);
+    job.blocks = nn_conv_cut(
+        &job.image, &params->shape, &out, NN_GEMM_SIMD_ROWS,
+        nn_conv_by_columns(job.n_columns, NN_GEMM_SIMD_COLUMNS, args->n_epilogue));
+    job.shares = nn_conv_share(&job.blocks, job.n_columns, NN_GEMM_SIMD_COLUMNS, args->n_epilogue);
+    k = segments->n_rows * segments->n_taps * segments->n_elements;
+    /* Two instructions a nanosecond; to scale a sum takes as long as 32 products. */
+    nn_parallel_for(args, job.blocks.n * job.shares.n,
+                    1 + out.n * out.h * out.w * job.n_columns * (k + 32) /
+                            (job.blocks.n * job.shares.n * 2 * NN_LANES_I32 * NN_SIMD_GROUP),
+                    conv_blocks, &job);
     return 0;
 }
 
@@ -259,7 +270,7 @@ static bool find_conv_scratch(const struct nn_kernel_step *step, struct nn_kerne
 
     return nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
                               step->outputs[0].dims, element, &image) &&
-           image_scratch(&image, &params->shape, step->outputs[0].dims, ret);
+           image_scratch(&image, ret);
 }
 
 static const struct nn_kernel kernels[] = {

@@ -3,9 +3,7 @@
  *
  * Windows are read in place: a row of the filter is one run of elements, at the same distance from
  * the next row for every position. The image is the input itself where no window leaves it and no
- * vector reads beyond its end; else each worker stages the rows that it reads in its scratch, with zero
- * points around them, while they are in the nearest cache: no thread waits for another's rows, or
- * fetches them from its CPU.
+ * vector reads beyond its end; else it is staged in scratch, with zero points around it.
  *
  * For data in [N,H,W,C]. Nothing here depends on the instruction set. */
 #ifndef NN_DRIVERS_CPU_KERNELS_CONV_IMAGE_H
@@ -30,8 +28,9 @@ struct nn_conv_element {
 struct nn_conv_image {
     size_t n, h, w, c; /* of the image */
     size_t top, left;  /* where the input begins in it */
-    bool is_run;       /* windows are single cells of the input, one behind the other */
+    bool is_run;       /* windows are single cells that follow each other, as the input's do */
     bool is_staged;    /* it is not the input itself */
+    size_t bytes;      /* of the staged image with slack, if it is staged */
     struct nn_gemm_segments segments;
 };
 
@@ -71,75 +70,65 @@ struct nn_conv_stage {
     const struct nn_conv_image *image;
     struct nn_conv_sizes in;
     const uint8_t *input;
+    uint8_t *staged;
     size_t input_bytes, bytes; /* of an element, there and here */
     uint8_t fill, zero; /* each byte outside of the input; the zero point that copy() takes */
     void (*copy)(void *to, const void *from, uint8_t zero, size_t n); /* NULL: as they are */
 };
 
-/* Rows [first, end) of the image, those of all batches numbered through, as a worker has them in its
- * scratch. */
-struct nn_conv_window {
-    uint8_t *rows; /* and NN_CONV_SLACK bytes */
-    size_t first, end;
-};
+/* nn_conv_stage_rows() - for nn_parallel_for(): rows of the image, those of all batches numbered
+ * through. ctx is a struct nn_conv_stage. */
+void nn_conv_stage_rows(void *ctx, size_t begin, size_t end, unsigned worker);
 
-/* nn_conv_window_bytes() - for the rows that n_runs rows of the output read, or all of its out_h.
- * Returns: false if it does not fit a size. */
-bool nn_conv_window_bytes(const struct nn_conv_image *image, const struct nn_conv_shape *shape,
-                          size_t out_h, size_t n_runs, size_t element_bytes, size_t *ret_bytes);
+/* nn_conv_image_f32() - an image of floats: the input itself, or staged in the step's scratch. */
+const float *nn_conv_image_f32(const struct nn_kernel_args *args,
+                               const struct nn_conv_image *image);
 
-/* nn_conv_window_move() - to rows [first, end): what is there already is kept. A window that is new
- * has no rows. */
-void nn_conv_window_move(struct nn_conv_window *window, const struct nn_conv_stage *stage,
-                         size_t first, size_t end);
-
-/* How the work is cut. A run is positions whose windows are equally far apart. A unit is the smallest
- * part that threads share: a part of a run. Units that follow each other are one block, as far as
- * a panel of weights serves them while it is in the cache. Where there are few blocks their columns
- * are computed in shares. An item, for nn_parallel_for(), is a unit, or a share of a block. */
-struct nn_conv_cut {
-    size_t run, n_runs;
-    size_t parts; /* of a run */
-    size_t n_units, units_an_image, units_a_block, blocks_an_image;
-    size_t n_shares, n_columns, panel;
-    size_t n_items;
+/* How output positions are cut: runs of positions whose windows are equally far apart, and blocks
+ * that are parts of a run, or several runs. */
+struct nn_conv_blocks {
+    size_t run, n_runs; /* positions of a run, and how many there are */
+    size_t parts, runs_a_block;
+    size_t n;      /* blocks */
     size_t stride; /* elements between windows of a run */
     size_t tile;   /* positions of a tile, at most */
 };
 
-/* What is computed: columns in panels, from so many bytes of weights, in tiles of some positions.
- * Epilogues take ranges of elements: with one only a single position is shared by columns. */
-struct nn_conv_columns {
-    size_t n, panel, weight_bytes, tile;
-    bool has_epilogue;
+struct nn_conv_blocks nn_conv_cut(const struct nn_conv_image *image,
+                                  const struct nn_conv_shape *shape,
+                                  const struct nn_conv_sizes *out, size_t tile, bool by_columns);
+
+/* nn_conv_by_columns() - whether panels of columns are enough for threads to share, and may be:
+ * epilogues take whole blocks. */
+bool nn_conv_by_columns(size_t n_columns, size_t panel, bool has_epilogue);
+
+/* The columns of a block are computed in shares, so that there is something for each thread where
+ * there are few blocks. */
+struct nn_conv_shares {
+    size_t n; /* of each block */
+    size_t n_columns, panel;
 };
 
-struct nn_conv_cut nn_conv_cut(const struct nn_conv_image *image, const struct nn_conv_shape *shape,
-                               const struct nn_conv_sizes *out,
-                               const struct nn_conv_columns *columns);
+/* nn_conv_share() - how blocks are shared, of n_columns in panels of some columns. With an
+ * epilogue, which takes ranges of elements, only a single position is shared. */
+struct nn_conv_shares nn_conv_share(const struct nn_conv_blocks *blocks, size_t n_columns,
+                                    size_t panel, bool has_epilogue);
 
-/* nn_conv_runs_a_block() - rows of the output that a block has, at most: they are out_w long. */
-size_t nn_conv_runs_a_block(size_t out_w, size_t tile);
+/* nn_conv_share_begin() - the first column of a share; of share n: the columns' number. */
+size_t nn_conv_share_begin(const struct nn_conv_shares *shares, size_t share);
 
-/* The windows of n_rows positions: the first begins at this element of the block's rows. */
+/* The windows of n_rows positions: the first begins at this element of the image. */
 struct nn_conv_tile {
     size_t element, position, n_rows;
 };
 
-/* Units that are computed together, and columns. Zeroed before the first one. */
+/* Block b: its tiles, at most NN_CONV_TILES, and positions [first, end) of the output. */
 struct nn_conv_block {
     struct nn_conv_tile tiles[NN_CONV_TILES];
-    size_t n_tiles, first, end; /* positions [first, end) */
-    size_t first_row, end_row;  /* of the image, that they read */
-    size_t unit, n_units;
-    size_t first_column, end_column;
-    bool is_new; /* other units than those of the block before */
+    size_t n_tiles, first, end;
 };
 
-/* nn_conv_next() - the block that begins with this item, and ends before item end.
- * Returns: the item behind it. */
-size_t nn_conv_next(const struct nn_conv_cut *cut, const struct nn_conv_image *image,
-                    const struct nn_conv_shape *shape, size_t item, size_t end,
-                    struct nn_conv_block *block);
+void nn_conv_block(const struct nn_conv_blocks *blocks, const struct nn_conv_image *image,
+                   const struct nn_conv_shape *shape, size_t b, struct nn_conv_block *ret);
 
 #endif

@@ -6,7 +6,7 @@
  * so does packing the results: sums, bias and scales live in the order between the two
  * (lane_channel()).
  *
- * Rows of the input are staged with zero points around them (conv/image.h): no tap is outside, and vectors may
+ * The input is staged with zero points around it (conv/image.h): no tap is outside, and vectors may
  * read beyond the last one. With stride 1 the results of a row follow each other as the data under
  * each tap does: blocks are cut from the whole row, and the constants of its channels are repeated
  * until they begin anew with a block. With other strides blocks are cut from a position, or from
@@ -30,7 +30,6 @@ enum {
     CHANNELS = VECTORS * LANES, /* of a block */
     MAX_TAPS = 128,
     MAX_BLOCKS_A_ROW = 16, /* whose constants differ, where blocks are cut from a row */
-    WINDOW_ROWS = 8,       /* of the output, whose data is staged at once */
     HEAD_BYTES = 64,       /* of the weights: zero points */
     CONSTANT_BYTES = CHANNELS * NN_REQUANTIZE_BYTES,
 #ifdef NN_VARIANT_VNNI
@@ -241,7 +240,6 @@ struct depthwise_simd_job {
     const struct nn_kernel_args *args;
     const struct nn_conv_shape *shape;
     struct nn_conv_image image;
-    struct nn_conv_stage stage;
     struct nn_conv_sizes out;
     struct block_cut cut;
     size_t n_groups, offsets[MAX_TAPS]; /* of taps; those that fill up a group have no weight */
@@ -419,9 +417,11 @@ NN_INLINE void positions_run(const struct depthwise_simd_job *job, const uint8_t
     }
 }
 
-NN_INLINE void row_run(const struct depthwise_simd_job *job, const uint8_t *data, size_t row,
-                       const bool has_zero)
+NN_INLINE void row_run(const struct depthwise_simd_job *job, size_t row, const bool has_zero)
 {
+    const struct nn_conv_image *image = &job->image;
+    size_t y = row / job->out.h * image->h + row % job->out.h * (size_t)job->shape->stride_h;
+    const uint8_t *data = job->args->scratch + y * image->w * image->c;
     uint8_t *out = job->output + row * job->out.w * job->out.c;
 
     switch (job->cut.together) {
@@ -440,42 +440,27 @@ NN_INLINE void row_run(const struct depthwise_simd_job *job, const uint8_t *data
     }
 }
 
-static void plain_row_run(const struct depthwise_simd_job *job, const uint8_t *data, size_t row)
+static void plain_row_run(const struct depthwise_simd_job *job, size_t row)
 {
-    row_run(job, data, row, false);
+    row_run(job, row, false);
 }
 
-static void zero_row_run(const struct depthwise_simd_job *job, const uint8_t *data, size_t row)
+static void zero_row_run(const struct depthwise_simd_job *job, size_t row)
 {
-    row_run(job, data, row, true);
-}
-
-/* Rows [row, row + n) of the output, all of one image. */
-static void rows_run(const struct depthwise_simd_job *job, struct nn_conv_window *window,
-                     size_t row, size_t n)
-{
-    const struct nn_conv_image *image = &job->image;
-    size_t row_elements = job->out.w * job->out.c, stride = (size_t)job->shape->stride_h;
-    size_t first = row / job->out.h * image->h + row % job->out.h * stride;
-    size_t n_others = (job->out.h - n) * stride; /* rows of the image */
-
-    nn_conv_window_move(window, &job->stage, first, first + image->h - n_others);
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *data = window->rows + i * stride * image->w * image->c;
-
-        (job->weight_zero ? zero_row_run : plain_row_run)(job, data, row + i);
-        nn_epilogue_run(job->args, (row + i) * row_elements, (row + i + 1) * row_elements);
-    }
+    row_run(job, row, true);
 }
 
 static void depthwise_rows(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct depthwise_simd_job *job = ctx;
-    struct nn_conv_window window = {.rows = nn_worker_scratch(job->args, worker)};
+    size_t row_elements = job->out.w * job->out.c;
 
-    for (size_t row = begin, n; row < end; row += n) {
-        n = nn_min_size(nn_min_size(end - row, WINDOW_ROWS), job->out.h - row % job->out.h);
-        rows_run(job, &window, row, n);
+    for (size_t row = begin; row < end; row++) {
+        if (job->weight_zero)
+            zero_row_run(job, row);
+        else
+            plain_row_run(job, row);
+        nn_epilogue_run(job->args, row * row_elements, (row + 1) * row_elements);
     }
 }
 
@@ -503,23 +488,26 @@ static int nn_depthwise_conv_2d_u8(const struct nn_kernel_args *args)
                                      .out = nn_conv_sizes(args->outputs[0].dims, false),
                                      .cut = find_cut(filter[3], params->shape.stride_w),
                                      .n_groups = count_groups(filter),
-                                     .stage = {.in = nn_conv_sizes(input->dims, false),
-                                               .input = input->data,
-                                               .input_bytes = 1,
-                                               .bytes = 1,
-                                               .fill = (uint8_t)input->zero_point},
                                      .output = args->outputs[0].data,
                                      .weights = args->weights + HEAD_BYTES,
                                      .input_zero = (uint8_t)input->zero_point,
                                      .low = params->low,
                                      .high = params->high};
+    struct nn_conv_stage stage = {.image = &job.image,
+                                  .in = nn_conv_sizes(input->dims, false),
+                                  .input = input->data,
+                                  .staged = args->scratch,
+                                  .input_bytes = 1,
+                                  .bytes = 1,
+                                  .fill = (uint8_t)input->zero_point};
 
     if (!nn_conv_find_image(&params->shape, input->dims, filter, args->outputs[0].dims, element,
                             &job.image))
         return -ENOMEM;
-    job.stage.image = &job.image;
     memcpy(&job.weight_zero, args->weights, sizeof(job.weight_zero));
     find_offsets(&job, filter[1], filter[2]);
+    nn_parallel_for(args, job.image.n * job.image.h, 1 + job.image.w * job.image.c / 4,
+                    nn_conv_stage_rows, &stage);
     /* A group of taps takes about 0.1 ns for a channel, its result as much again. */
     nn_parallel_for(args, job.out.n * job.out.h,
                     1 + job.out.w * job.out.c * (1 + job.n_groups) / 10, depthwise_rows, &job);
@@ -550,10 +538,11 @@ static bool find_depthwise_scratch(const struct nn_kernel_step *step, struct nn_
     const struct depthwise_simd_params *params = step->params;
     struct nn_conv_image image;
 
-    return nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
-                              step->outputs[0].dims, element, &image) &&
-           nn_conv_window_bytes(&image, &params->shape, step->outputs[0].dims[1], WINDOW_ROWS, 1,
-                                &ret->worker_bytes);
+    if (!nn_conv_find_image(&params->shape, step->inputs[0].dims, step->inputs[1].dims,
+                            step->outputs[0].dims, element, &image))
+        return false;
+    ret->bytes = image.bytes;
+    return true;
 }
 
 static const struct nn_kernel kernels[] = {

@@ -186,47 +186,21 @@ static int lower_winograd(struct nn_lower *lower)
 
 /* ---- running ---- */
 
-/* How the rows of squares of an image are shared. */
-struct winograd_cut {
-    size_t n_across, n_down; /* squares of an image */
-    size_t rows_an_item, items_an_image, items_a_band;
-};
-
-static struct winograd_cut cut_squares(const uint32_t *out, const struct winograd_chunk *chunk)
-{
-    struct winograd_cut cut = {.n_across = (out[2] + FRESH - 1) / FRESH,
-                               .n_down = (out[1] + FRESH - 1) / FRESH};
-
-    cut.rows_an_item = nn_min_size((LEAST_CHUNK + cut.n_across - 1) / cut.n_across,
-                                   (cut.n_down + 1) / 2);
-    cut.items_an_image = (cut.n_down + cut.rows_an_item - 1) / cut.rows_an_item;
-    cut.items_a_band = chunk->n_squares / (cut.rows_an_item * cut.n_across);
-    if (cut.items_a_band == 0)
-        cut.items_a_band = 1;
-    return cut;
-}
-
 struct winograd_job {
     const struct nn_kernel_args *args;
     const struct winograd_params *params;
     struct nn_conv_image image;
-    struct nn_conv_stage stage;
     struct nn_conv_sizes out;
     struct winograd_weights weights;
+    size_t n_across, n_down; /* squares of an image */
+    size_t n_bands;          /* of an image */
     struct winograd_chunk chunk;
-    struct winograd_cut cut;
+    const float *data; /* the image */
 };
 
-/* Rows of squares of one image, and the first of the rows of the image that they read. */
-struct band {
-    size_t image, row, n_rows;
-    const float *data;
-};
-
-/* Squares [first, end) of a band, numbered through. */
+/* Squares [first, end) of the rows of squares of one image, numbered through from row on. */
 struct chunk {
-    const struct band *band;
-    size_t first, end;
+    size_t image, row, first, end;
     float *data, *sums; /* [POINTS][squares][channels], [POINTS][squares][columns] */
 };
 
@@ -273,8 +247,8 @@ static void chunk_transform(const struct winograd_job *job, const struct chunk *
     size_t n_channels = image->c;
 
     for (size_t i = chunk->first; i < chunk->end; i++) {
-        size_t y = i / job->cut.n_across * FRESH, x = i % job->cut.n_across * FRESH;
-        const float *from = chunk->band->data + (y * image->w + x) * n_channels;
+        size_t y = (chunk->row + i / job->n_across) * FRESH, x = i % job->n_across * FRESH;
+        const float *from = job->data + ((chunk->image * image->h + y) * image->w + x) * n_channels;
         float *to = chunk->data + (i - chunk->first) * n_channels;
 
         for (size_t c = 0; c < n_channels; c += LANES)
@@ -341,13 +315,12 @@ static void chunk_finish(const struct winograd_job *job, const struct chunk *chu
     size_t n_columns = job->out.c;
 
     for (size_t i = chunk->first; i < chunk->end; i++) {
-        size_t y = (chunk->band->row + i / job->cut.n_across) * FRESH;
-        size_t x = i % job->cut.n_across * FRESH;
+        size_t y = (chunk->row + i / job->n_across) * FRESH, x = i % job->n_across * FRESH;
         size_t n_down = nn_min_size(FRESH, job->out.h - y),
                n_right = nn_min_size(FRESH, job->out.w - x);
         const float *sums = chunk->sums + (i - chunk->first) * n_columns;
         float *out = (float *)job->args->outputs[0].data +
-                     ((chunk->band->image * job->out.h + y) * job->out.w + x) * n_columns;
+                     ((chunk->image * job->out.h + y) * job->out.w + x) * n_columns;
 
         for (size_t n = 0; n < n_columns; n += LANES) {
             size_t at = vector_at(n, n_columns);
@@ -363,95 +336,64 @@ static void chunk_finish(const struct winograd_job *job, const struct chunk *chu
     }
 }
 
-/* Chunks of a band are equally large. Returns: false if it is time to stop. */
-static bool band_run(const struct winograd_job *job, const struct band *band, float *scratch,
-                     struct nn_pace *pace)
-{
-    struct chunk chunk = {
-        .band = band, .data = scratch, .sums = scratch + POINTS * job->chunk.data_step};
-    size_t n = band->n_rows * job->cut.n_across;
-    size_t n_chunks = (n + job->chunk.n_squares - 1) / job->chunk.n_squares;
-
-    for (size_t i = 0; i < n_chunks; i++) {
-        chunk.first = n * i / n_chunks;
-        chunk.end = n * (i + 1) / n_chunks;
-        chunk_transform(job, &chunk);
-        for (size_t point = 0; point < POINTS; point++)
-            point_multiply(job, &chunk, point);
-        chunk_finish(job, &chunk);
-        if (nn_pace_ends(pace, job->chunk.n_squares * job->out.c * job->image.c / 2))
-            return false;
-    }
-    return true;
-}
-
-/* The band that begins with this item, of n items at most. Returns: the items of it. */
-static size_t find_band(const struct winograd_job *job, size_t item, size_t n, struct band *ret)
-{
-    const struct winograd_cut *cut = &job->cut;
-    size_t i = item % cut->items_an_image;
-
-    n = nn_min_size(nn_min_size(n, cut->items_a_band), cut->items_an_image - i);
-    *ret = (struct band){.image = item / cut->items_an_image, .row = i * cut->rows_an_item};
-    ret->n_rows = nn_min_size(n * cut->rows_an_item, cut->n_down - ret->row);
-    return n;
-}
-
-static void winograd_items(void *ctx, size_t begin, size_t end, unsigned worker)
+/* An item is a band. */
+static void winograd_bands(void *ctx, size_t begin, size_t end, unsigned worker)
 {
     const struct winograd_job *job = ctx;
-    const struct nn_conv_image *image = &job->image;
     float *scratch = nn_worker_scratch(job->args, worker);
-    struct nn_conv_window window = {.rows = (uint8_t *)(scratch + job->chunk.n_floats)};
     struct nn_pace pace = nn_pace(job->args->stop);
-    size_t row_elements = job->out.w * job->out.c;
-    struct band band;
 
-    for (size_t item = begin; item < end;) {
-        size_t first, row;
+    for (size_t item = begin; item < end; item++) {
+        size_t band = item % job->n_bands, first = band * job->n_down / job->n_bands;
+        size_t stop = (band + 1) * job->n_down / job->n_bands;
+        struct chunk chunk = {.image = item / job->n_bands,
+                              .row = first,
+                              .data = scratch,
+                              .sums = scratch + POINTS * job->chunk.data_step};
+        size_t n_squares = (stop - first) * job->n_across, row = chunk.image * job->out.h;
+        size_t row_elements = job->out.w * job->out.c;
 
-        item += find_band(job, item, end - item, &band);
-        first = band.image * image->h + band.row * FRESH;
-        row = band.image * job->out.h;
-        band.data = (const float *)(const void *)job->stage.input + first * image->w * image->c;
-        if (image->is_staged) {
-            nn_conv_window_move(&window, &job->stage, first,
-                                first + band.n_rows * FRESH + SIDE - FRESH);
-            band.data = (const float *)(const void *)window.rows;
+        for (; chunk.first < n_squares; chunk.first = chunk.end) {
+            chunk.end = nn_min_size(chunk.first + job->chunk.n_squares, n_squares);
+            chunk_transform(job, &chunk);
+            for (size_t i = 0; i < POINTS; i++)
+                point_multiply(job, &chunk, i);
+            chunk_finish(job, &chunk);
+            if (nn_pace_ends(&pace, job->chunk.n_squares * job->out.c * job->image.c / 2))
+                return;
         }
-        if (!band_run(job, &band, scratch, &pace))
-            return;
-        nn_epilogue_run(job->args, (row + band.row * FRESH) * row_elements,
-                        (row + nn_min_size((band.row + band.n_rows) * FRESH, job->out.h)) *
-                            row_elements);
+        nn_epilogue_run(job->args, (row + first * FRESH) * row_elements,
+                        (row + nn_min_size(stop * FRESH, job->out.h)) * row_elements);
     }
+}
+
+/* Of about a chunk each, and two at least. */
+static size_t find_bands(const struct winograd_job *job)
+{
+    size_t n = job->n_down * job->n_across / job->chunk.n_squares;
+
+    return nn_min_size(n < 2 ? 2 : n, job->n_down);
 }
 
 static int nn_winograd_f32(const struct nn_kernel_args *args)
 {
     const uint32_t *in = args->inputs[NN_CONV_INPUT].dims, *out = args->outputs[0].dims;
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
-    struct winograd_job job = {.args = args,
-                               .params = args->params,
-                               .stage = {.in = nn_conv_sizes(in, false),
-                                         .input = args->inputs[NN_CONV_INPUT].data,
-                                         .input_bytes = sizeof(float),
-                                         .bytes = sizeof(float)},
-                               .out = nn_conv_sizes(out, false)};
-    size_t n_items;
+    struct winograd_job job = {
+        .args = args, .params = args->params, .out = nn_conv_sizes(out, false)};
 
     if (!find_image(&job.params->shape, in, filter, out, &job.image) ||
         !find_weights(filter, &job.weights) || !find_chunk(filter, &job.chunk))
         return -ENOMEM;
-    job.stage.image = &job.image;
-    job.cut = cut_squares(out, &job.chunk);
-    n_items = job.out.n * job.cut.items_an_image;
-    /* A product takes as long as in a direct sum, and transformations as long as 48 of them. */
-    nn_parallel_for(args, n_items,
-                    1 + out[0] * count_squares(out) * POINTS *
-                            (filter[3] * filter[0] + 24 * (filter[0] + filter[3])) /
-                            (5 * LANES * n_items),
-                    winograd_items, &job);
+    job.n_down = (job.out.h + FRESH - 1) / FRESH;
+    job.n_across = (job.out.w + FRESH - 1) / FRESH;
+    job.n_bands = find_bands(&job);
+    job.data = nn_conv_image_f32(args, &job.image);
+    /* At least 8 products a nanosecond. */
+    nn_parallel_for(args, job.out.n * job.n_bands,
+                    1 + count_squares(out) * POINTS * (filter[3] * filter[0] / 8 + filter[0]) /
+                            job.n_bands,
+                    winograd_bands, &job);
     return 0;
 }
 
@@ -473,22 +415,15 @@ static bool find_winograd_scratch(const struct nn_kernel_step *step, struct nn_k
 {
     const struct winograd_params *params = step->params;
     const uint32_t *filter = step->inputs[NN_CONV_FILTER].dims;
-    const uint32_t *out = step->outputs[0].dims;
     struct winograd_chunk chunk;
     struct nn_conv_image image;
-    struct winograd_cut cut;
-    size_t window = 0;
 
-    if (!find_image(&params->shape, step->inputs[0].dims, filter, out, &image) ||
+    if (!find_image(&params->shape, step->inputs[0].dims, filter, step->outputs[0].dims, &image) ||
         !find_chunk(filter, &chunk) ||
         !nn_mul_size(chunk.n_floats, sizeof(float), &ret->worker_bytes))
         return false;
-    cut = cut_squares(out, &chunk);
-    if (image.is_staged &&
-        !nn_conv_window_bytes(&image, &params->shape, FRESH * cut.n_down,
-                              FRESH * cut.rows_an_item * cut.items_a_band, sizeof(float), &window))
-        return false;
-    return nn_add_size(ret->worker_bytes, window, &ret->worker_bytes);
+    ret->bytes = image.bytes;
+    return true;
 }
 
 static const struct nn_kernel kernels[] = {

@@ -18,6 +18,8 @@ struct count {
     _Atomic uint32_t is_busy[MAX_WORKERS]; /* workers inside a chunk of this loop */
     _Atomic uint32_t n_clashes;
     unsigned n_workers;
+    uint32_t n_most;
+    _Atomic uint32_t longest;   /* range of one call */
     uint32_t plain[MAX_CHUNKS]; /* written without atomics: the loop's end makes it visible */
 };
 
@@ -27,6 +29,9 @@ static void count_chunks(void *ctx, uint32_t first, uint32_t end, unsigned worke
 
     if (worker >= count->n_workers || atomic_fetch_add(&count->is_busy[worker], 1) != 0)
         atomic_fetch_add(&count->n_clashes, 1);
+    for (uint32_t n = atomic_load(&count->longest);
+         n < end - first && !atomic_compare_exchange_weak(&count->longest, &n, end - first);)
+        ;
     for (uint32_t chunk = first; chunk < end; chunk++) {
         atomic_fetch_add(&count->n_times[chunk], 1);
         count->plain[chunk] += chunk + 1;
@@ -35,14 +40,25 @@ static void count_chunks(void *ctx, uint32_t first, uint32_t end, unsigned worke
         atomic_fetch_sub(&count->is_busy[worker], 1);
 }
 
+/* A loop that finds all regions taken is one call for all chunks. */
+static void expect_short(struct count *count, uint32_t n_chunks)
+{
+    uint32_t longest = atomic_load(&count->longest);
+
+    ck_assert(longest <= (count->n_most ? count->n_most : 1) || longest == n_chunks);
+}
+
 static void run_and_check(struct nn_team *team, uint32_t n_chunks)
 {
     struct count count;
 
     memset(&count, 0, sizeof(count));
     count.n_workers = nn_team_size(team);
-    nn_team_run(team, NULL, n_chunks, count_chunks, &count);
+    count.n_most = n_chunks % 5;
+    nn_team_run(team, NULL, n_chunks, count.n_most, count_chunks, &count);
     ck_assert_uint_eq(atomic_load(&count.n_clashes), 0);
+    if (count.n_workers > 1 && n_chunks > 1)
+        expect_short(&count, n_chunks);
     for (uint32_t i = 0; i < n_chunks; i++) {
         ck_assert_uint_eq(atomic_load(&count.n_times[i]), 1);
         ck_assert_uint_eq(count.plain[i], i + 1);
@@ -133,7 +149,7 @@ TEST(workers_leave_their_own_faults_unblocked)
     struct nn_team *team;
 
     ck_assert_int_eq(nn_team_new(2, &team), 0);
-    nn_team_run(team, NULL, 2, look_at_signals, &signals);
+    nn_team_run(team, NULL, 2, 1, look_at_signals, &signals);
     ck_assert(!sigismember(&signals.blocked, SIGBUS));
     ck_assert(sigismember(&signals.blocked, SIGTERM));
     nn_team_free(team);
@@ -169,7 +185,7 @@ TEST(a_caller_that_sleeps_is_woken_when_all_is_done)
     for (unsigned i = 0; i < 10; i++) {
         struct slow slow = {.n_begun = 0};
 
-        nn_team_run(team, NULL, 2, dawdle, &slow);
+        nn_team_run(team, NULL, 2, 1, dawdle, &slow);
         ck_assert_uint_eq(slow.n_done, 1);
     }
     nn_team_free(team);

@@ -4,8 +4,8 @@
 /* Elements of a range: some of them of every operand fit the nearest cache. */
 enum { RANGE = 2048 };
 
-/* Elements that one step computes in a nanosecond, roughly. */
-enum { ELEMENTS_A_NS = 4 };
+/* What a step costs at least, in sixteenths of a nanosecond for an element. */
+enum { LEAST_COST = 4 };
 
 static struct nn_kernel_args part_of(const struct nn_kernel_args *args, size_t begin, size_t end)
 {
@@ -59,9 +59,19 @@ static size_t n_ranges(const struct chain *chain)
     return (chain->n + RANGE - 1) / RANGE;
 }
 
-static size_t range_cost(const struct nn_kernel_args *args)
+static size_t element_cost(const struct nn_kernel *kernel)
 {
-    return RANGE / ELEMENTS_A_NS * (1 + args->n_epilogue);
+    return kernel->element_cost > LEAST_COST ? kernel->element_cost : LEAST_COST;
+}
+
+/* In nanoseconds. */
+static size_t range_cost(const struct chain *chain)
+{
+    size_t cost = chain->head ? element_cost(chain->head) : 0;
+
+    for (uint32_t i = 0; i < chain->args->n_epilogue; i++)
+        cost += element_cost(chain->args->epilogue[i].kernel);
+    return RANGE / 16 * cost;
 }
 
 void nn_epilogue_run_all(const struct nn_kernel_args *args)
@@ -69,12 +79,12 @@ void nn_epilogue_run_all(const struct nn_kernel_args *args)
     struct chain chain = chain_of(NULL, args);
 
     if (args->n_epilogue)
-        nn_parallel_for(args, n_ranges(&chain), range_cost(args), chain_run_ranges, &chain);
+        nn_parallel_for(args, n_ranges(&chain), range_cost(&chain), chain_run_ranges, &chain);
 }
 
 void nn_epilogue_run_head(const struct nn_kernel *head, const struct nn_kernel_args *args)
 {
     struct chain chain = chain_of(head, args);
 
-    nn_parallel_for(args, n_ranges(&chain), range_cost(args), chain_run_ranges, &chain);
+    nn_parallel_for(args, n_ranges(&chain), range_cost(&chain), chain_run_ranges, &chain);
 }

@@ -15,8 +15,9 @@ enum {
     MIN_SPLIT_NS = 2000, /* a shorter loop is not worth a hand-over */
     MIN_CHUNK_NS = 1000,
     CHUNKS_PER_THREAD = 8,
-    WAKE_NS = 50000,    /* of loops: a shorter execution does not wake a team that sleeps */
-    PIECE_NS = 1000000, /* of a range, between two looks at the caller's deadline */
+    WAKE_NS = 50000,       /* of loops: a shorter execution does not wake a team that sleeps */
+    MOST_CLAIM_NS = 50000, /* what others wait for if a thread is interrupted */
+    PIECE_NS = 1000000,    /* of a range, between two looks at the caller's deadline */
 };
 
 int nn_run_declared(struct nn_run *run, const struct nn_value *value, const struct nn_slot *slot)
@@ -172,5 +173,6 @@ void nn_parallel_for(const struct nn_kernel_args *args, size_t n_items, size_t i
 
     if (!__atomic_load_n(&args->run->program->is_split, __ATOMIC_RELAXED))
         __atomic_store_n(&args->run->program->is_split, 1, __ATOMIC_RELAXED);
-    nn_team_run(team, args->stop ? args->stop->turn : NULL, job.n_chunks, run_chunks, &job);
+    nn_team_run(team, args->stop ? args->stop->turn : NULL, job.n_chunks,
+                (uint32_t)(MOST_CLAIM_NS / (cost / n_chunks + 1)), run_chunks, &job);
 }

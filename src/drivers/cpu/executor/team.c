@@ -33,8 +33,10 @@ struct region {
     const struct nnhal_turn *turn;
     _Atomic uint32_t n_threads; /* that may come, the caller included; at least 2 */
     _Atomic uint32_t n_chunks;
+    _Atomic uint32_t n_most;               /* chunks of a claim */
     _Atomic int32_t n_slots;               /* for helpers; NO_LIMIT: as many as there are */
     _Alignas(128) _Atomic uint32_t n_done; /* chunks by helpers, of all loops so far */
+    _Atomic uint32_t n_wanted;             /* n_done that ends the loop, if the caller waits */
     _Atomic uint32_t is_waiting;           /* the caller sleeps on n_done, or is about to */
     _Alignas(128) _Atomic uint32_t is_taken;
 };
@@ -100,12 +102,14 @@ static uint32_t claim_size(const struct region *region, uint64_t state, bool is_
 {
     uint32_t n_threads = atomic_load_explicit(&region->n_threads, memory_order_relaxed);
     uint32_t n_chunks = atomic_load_explicit(&region->n_chunks, memory_order_relaxed);
+    uint32_t n_most = atomic_load_explicit(&region->n_most, memory_order_relaxed);
     uint32_t n_left = state_end(state) - state_next(state), n = n_left / (2 * n_threads);
 
     if (is_first) {
         n = n_chunks * 7 / (8 * n_threads);
         n = n < n_left / 2 ? n : n_left / 2;
     }
+    n = n < n_most ? n : n_most;
     return n ? n : 1;
 }
 
@@ -155,12 +159,12 @@ static void region_give_slot(struct region *region)
  * load in wait_done(): it sees what the chunks wrote. */
 static void region_help(struct region *region, uint64_t state, unsigned worker)
 {
-    uint32_t n_run = worker_run(region, state, worker);
+    uint32_t n_run = worker_run(region, state, worker), n_done;
 
     if (n_run == 0)
         return;
-    atomic_fetch_add(&region->n_done, n_run);
-    if (atomic_load(&region->is_waiting))
+    n_done = atomic_fetch_add(&region->n_done, n_run) + n_run;
+    if (atomic_load(&region->is_waiting) && n_done == atomic_load(&region->n_wanted))
         nn_sys_futex_wake((uint32_t *)&region->n_done, 1, false);
 }
 
@@ -335,6 +339,7 @@ static void wait_done(struct region *region, uint32_t n_done)
 
     if (spin_until_done(region, n_done))
         return;
+    atomic_store(&region->n_wanted, n_done);
     /* Pairs with the load in region_help(): either the last one to finish sees the
      * flag, or the futex sees that n_done has changed. */
     atomic_store(&region->is_waiting, 1);
@@ -349,8 +354,8 @@ static void wait_done(struct region *region, uint32_t n_done)
 }
 
 /* Puts the loop where helpers find it. Returns: its first state. */
-static uint64_t region_publish(struct region *region, uint32_t n_chunks, uint32_t n_helpers,
-                               nn_chunks_fn fn, void *ctx)
+static uint64_t region_publish(struct region *region, uint32_t n_chunks, uint32_t n_most,
+                               uint32_t n_helpers, nn_chunks_fn fn, void *ctx)
 {
     uint64_t generation = (atomic_load_explicit(&region->state, memory_order_relaxed) >> 32) + 1;
     uint64_t state = generation << 32 | (uint64_t)n_chunks << 16;
@@ -359,6 +364,7 @@ static uint64_t region_publish(struct region *region, uint32_t n_chunks, uint32_
     region->ctx = ctx;
     atomic_store_explicit(&region->n_threads, n_helpers + 1, memory_order_relaxed);
     atomic_store_explicit(&region->n_chunks, n_chunks, memory_order_relaxed);
+    atomic_store_explicit(&region->n_most, n_most, memory_order_relaxed);
     atomic_store_explicit(&region->n_slots, region->turn ? (int32_t)n_helpers : NO_LIMIT,
                           memory_order_relaxed);
     /* Pairs with the load in help_somewhere(): all of the above comes before it. */
@@ -367,7 +373,7 @@ static uint64_t region_publish(struct region *region, uint32_t n_chunks, uint32_
 }
 
 void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n_chunks,
-                 nn_chunks_fn fn, void *ctx)
+                 uint32_t n_most, nn_chunks_fn fn, void *ctx)
 {
     struct region *region = NULL;
     uint32_t n_helpers = team->n_threads - 1, n_free, n_before;
@@ -387,7 +393,7 @@ void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n
         team_start(team);
     n_before = atomic_load(&region->n_done);
     region->turn = turn;
-    state = region_publish(region, n_chunks, n_helpers, fn, ctx);
+    state = region_publish(region, n_chunks, n_most, n_helpers, fn, ctx);
     wake_helpers(team, n_helpers < n_chunks - 1 ? n_helpers : n_chunks - 1);
     wait_done(region, n_before + n_chunks - worker_run(region, state, 0));
     atomic_store(&region->is_taken, 0);

@@ -63,11 +63,13 @@ bool nn_team_is_awake(const struct nn_team *team);
 typedef void (*nn_chunks_fn)(void *ctx, uint32_t first, uint32_t end, unsigned worker);
 
 /* nn_team_run() - fn for all chunks below n_chunks, in disjoint ranges, by the caller (worker 0)
- * and by helping threads; returns when all are done. turn (NULL: none) says how
+ * and by helping threads; returns when all are done. A claim takes n_most chunks at most (0 is
+ * taken for 1): what is claimed no other thread takes over from one that is slow or interrupted,
+ * so that several at once are worth it only where they are short. turn (NULL: none) says how
  * many may help; they enter for each claim, and the caller leaves while it sleeps. What chunks
  * wrote is visible to the caller then. Any thread, but not from within a chunk. */
 void nn_team_run(struct nn_team *team, const struct nnhal_turn *turn, uint32_t n_chunks,
-                 nn_chunks_fn fn, void *ctx);
+                 uint32_t n_most, nn_chunks_fn fn, void *ctx);
 
 NN_DEFINE_CLEANUP(struct nn_team, nn_team_free)
 

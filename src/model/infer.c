@@ -407,3 +407,20 @@ int nn_infer_bias_scale(const struct nn_infer *infer, uint32_t input, uint32_t f
     return nn_refuse(infer->why, "the bias has scale %g, input and filter give %g",
                      (double)b->scale, (double)product);
 }
+
+int nn_infer_wide_sum(const struct nn_infer *infer, uint32_t input, uint32_t filter, uint32_t bias)
+{
+    const struct nn_infer_operand *weights = &infer->inputs[filter];
+    const struct nnhal_channel_quant *channels = weights->channel_quant;
+    double unit = (double)infer->inputs[input].scale / (double)infer->outputs[0].scale;
+
+    if (infer->inputs[bias].type != NN_TYPE_TENSOR_INT64)
+        return 0;
+    for (uint32_t i = 0; i < (channels ? channels->n_scales : 1); i++) {
+        float scale = channels ? channels->scales[i] : weights->scale;
+
+        if (!(unit * (double)scale < 128.0))
+            return nn_refuse(infer->why, "the output's scale is too small for channel %u", i);
+    }
+    return 0;
+}

@@ -148,4 +148,9 @@ int nn_infer_pair(struct nn_infer *infer);
 int nn_infer_bias_scale(const struct nn_infer *infer, uint32_t input, uint32_t filter,
                         uint32_t bias);
 
+/* nn_infer_wide_sum() - for a bias of 64 bits, beside which sums are scaled by a multiplier of 15:
+ * input's and filter's scales must give less than 128 of the output's steps, in each channel.
+ * Other types pass. */
+int nn_infer_wide_sum(const struct nn_infer *infer, uint32_t input, uint32_t filter, uint32_t bias);
+
 #endif

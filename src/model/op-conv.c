@@ -35,6 +35,8 @@ static int infer_conv(struct nn_infer *infer)
     if (!r)
         r = nn_window_2d_read(infer, &window);
     if (!r)
+        r = nn_infer_wide_sum(infer, NN_CONV_INPUT, NN_CONV_FILTER, NN_CONV_BIAS);
+    if (!r)
         nn_window_2d_set_output(infer, &window);
     return r;
 }

@@ -77,6 +77,7 @@ static int infer_fully_connected(struct nn_infer *infer)
 
     if ((r = check_ranks(infer)) || (r = check_sizes(infer)) ||
         (r = nn_infer_bias_scale(infer, NN_DENSE_INPUT, NN_DENSE_WEIGHTS, NN_DENSE_BIAS)) ||
+        (r = nn_infer_wide_sum(infer, NN_DENSE_INPUT, NN_DENSE_WEIGHTS, NN_DENSE_BIAS)) ||
         (r = nn_infer_activation(infer, NN_DENSE_ACTIVATION)))
         return r;
     if (!nn_dims_product(input->n_dims, input->dims, &n) || n > UINT32_MAX)

@@ -15,6 +15,23 @@ static int validate_softmax(struct nn_op_context *context)
     return 0;
 }
 
+/* So many exponentials fit a sum of the form of 16 bits. */
+enum { MAX_DEPTH_SIXTEEN = 65536 };
+
+static int infer_softmax_sixteen(struct nn_infer *infer)
+{
+    const struct nn_infer_operand *input = &infer->inputs[0], *output = &infer->outputs[0];
+    uint32_t depth = input->dims[input->n_dims - 1];
+
+    if (output->scale != 1.0f / 32768)
+        return nn_refuse(infer->why, "the output has scale %g, it must be 1/32768",
+                         (double)output->scale);
+    if (depth > MAX_DEPTH_SIXTEEN)
+        return nn_refuse(infer->why, "rows of %u elements, at most %d are allowed", depth,
+                         MAX_DEPTH_SIXTEEN);
+    return 0;
+}
+
 /* The quantized form has one output scale, for internal operands too, and an
  * input multiplier above 1. */
 static int infer_softmax_quant(struct nn_infer *infer, float beta)
@@ -24,7 +41,7 @@ static int infer_softmax_quant(struct nn_infer *infer, float beta)
     const struct nn_infer_operand *output = &infer->outputs[0];
 
     if (type == NNHAL_TENSOR_QUANT16_SYMM)
-        nn_infer_set_quant(infer, 0, 1.0f / 32768, 0);
+        return infer_softmax_sixteen(infer);
     if (type != NNHAL_TENSOR_QUANT8_ASYMM && type != NNHAL_TENSOR_QUANT8_ASYMM_SIGNED)
         return 0;
     if (output->scale != 1.0f / 256 || output->zero_point != zero_point)

@@ -86,12 +86,13 @@ TEST_END
 /* A sum of 32 bits wraps, one of 64 bits is clamped; what fits neither has some code. */
 TEST(the_bias_decides_how_wide_a_sum_is)
 {
-    const int32_t most = INT32_MAX;
+    const int32_t most = INT32_MAX, small = -100;
     const int64_t as_much = INT32_MAX, far = INT64_MAX;
 
     ck_assert_int_eq(dense(1, 1, I64, &as_much, 0x1p20f), 2048);
     ck_assert_int_eq(dense(1, 1, I32, &most, 0x1p20f), -2048);
     ck_assert_int_eq(dense(1, 1, I64, &as_much, 0x1p10f), INT16_MAX);
+    ck_assert_int_eq(dense(1, 1, I32, &small, 0x1p-8f), 256 * (127 - 100));
     (void)dense(1, 1, I64, &far, 1);
 }
 TEST_END

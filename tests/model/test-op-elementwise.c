@@ -7,6 +7,7 @@
 #define F16 NNHAL_TENSOR_FLOAT16
 #define Q8  NNHAL_TENSOR_QUANT8_ASYMM
 #define Q8S NNHAL_TENSOR_QUANT8_ASYMM_SIGNED
+#define Z16 NNHAL_TENSOR_QUANT16_SYMM
 #define I32 NNHAL_TENSOR_INT32
 #define B8  NNHAL_TENSOR_BOOL8
 
@@ -174,6 +175,36 @@ TEST(activations_set_scales)
 }
 TEST_END
 
+/* Their results have one scale: another that is declared is not replaced, but refused. */
+TEST(functions_of_sixteen_bits_have_limits)
+{
+    static const uint32_t operations[] = {NNHAL_OP_LOGISTIC, NNHAL_OP_TANH};
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(operations); i++) {
+        struct one_op c = one(operations[i], Z16, DIMS(2, 3), Z16);
+
+        c.outputs[0].scale = 1.0f / 32768;
+        expect_shape(&c, DIMS(2, 3));
+        c.outputs[0].scale = 1.0f / 32767;
+        expect_refused(&c);
+        c.outputs[0].scale = 1.0f / 32768;
+        c.inputs[0].scale = 5.4f;
+        expect_refused(&c);
+        c.inputs[0].scale = 1e-14f;
+        expect_refused(&c);
+    }
+    for (int slope = -1; slope <= 1; slope++) {
+        struct one_op c = one(NN_TFLITE_OP(LEAKY_RELU), Z16, DIMS(2, 3), Z16);
+
+        op_float(&c, (float)slope);
+        if (slope < 0)
+            expect_refused(&c);
+        else
+            expect_shape(&c, DIMS(2, 3));
+    }
+}
+TEST_END
+
 TEST(hard_swish_and_elu)
 {
     struct one_op c = one(NNHAL_OP_HARD_SWISH, Q8, DIMS(3), Q8);
@@ -216,4 +247,4 @@ CHECK_MAIN("op-elementwise", arithmetic_broadcasts, arithmetic_levels,
            arithmetic_checks_ranks_only_when_both_are_known, integers_take_no_activation,
            mul_needs_a_coarser_output, others_broadcast_but_take_nothing_empty,
            comparisons_and_logic_give_booleans, functions_keep_the_shape, activations_set_scales,
-           hard_swish_and_elu, conversions)
+           functions_of_sixteen_bits_have_limits, hard_swish_and_elu, conversions)

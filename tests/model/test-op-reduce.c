@@ -6,6 +6,7 @@
 #define F32 NNHAL_TENSOR_FLOAT32
 #define Q8  NNHAL_TENSOR_QUANT8_ASYMM
 #define Q8S NNHAL_TENSOR_QUANT8_ASYMM_SIGNED
+#define Z16 NNHAL_TENSOR_QUANT16_SYMM
 #define I32 NNHAL_TENSOR_INT32
 #define B8  NNHAL_TENSOR_BOOL8
 
@@ -38,6 +39,20 @@ TEST(softmax_levels_and_scales)
     expect_refused(&c); /* scale 1/2, also for an internal result */
     c.outputs[0].scale = 1.0f / 256;
     expect_shape(&c, DIMS(2, 3));
+}
+TEST_END
+
+TEST(softmax_of_sixteen_bits_has_limits)
+{
+    struct one_op c = one(NNHAL_OP_SOFTMAX, Z16, DIMS(2, 65536), Z16);
+
+    op_float(&c, 1.0f);
+    c.outputs[0].scale = 1.0f / 32767;
+    expect_refused(&c);
+    c.outputs[0].scale = 1.0f / 32768;
+    expect_shape(&c, DIMS(2, 65536));
+    c.inputs[0].dims[1]++;
+    expect_refused(&c);
 }
 TEST_END
 
@@ -214,8 +229,8 @@ TEST(matmul_shapes)
 }
 TEST_END
 
-CHECK_MAIN("op-reduce", softmax_levels_and_scales, log_softmax_needs_an_axis_inside,
-           l2_normalization_levels_and_scales, local_response_needs_a_radius,
-           instance_normalization_has_rank_4, reductions_drop_or_keep_dimensions,
-           mean_keeps_scales_and_refuses_no_axes, arg_drops_its_axis, fully_connected_flattens,
-           matmul_shapes)
+CHECK_MAIN("op-reduce", softmax_levels_and_scales, softmax_of_sixteen_bits_has_limits,
+           log_softmax_needs_an_axis_inside, l2_normalization_levels_and_scales,
+           local_response_needs_a_radius, instance_normalization_has_rank_4,
+           reductions_drop_or_keep_dimensions, mean_keeps_scales_and_refuses_no_axes,
+           arg_drops_its_axis, fully_connected_flattens, matmul_shapes)

@@ -101,8 +101,6 @@ static int lower_leaky_relu(struct nn_lower *lower)
     float slope = nn_lower_f32(lower, 1, 0), below = in * slope;
     struct element_params *params = lower->params;
 
-    if (!(slope >= 0.0f))
-        return nn_lower_refuse(lower, "the slope %g is below 0", (double)slope);
     params->multipliers[0] = nn_multiplier_make((double)(in / out));
     params->multipliers[1] = nn_multiplier_make((double)(below / out));
     return 0;

@@ -57,13 +57,9 @@ static int lower_smooth(struct nn_lower *lower, bool is_tanh)
         params->shift = scale == 0x1p-11f;
         return 0;
     }
-    if (!(multiplier < 65536.0))
-        return nn_lower_refuse(lower, "the input's scale %g is too large", (double)scale);
     for (; multiplier <= 32767.0 / 2.0 && params->shift <= 30; params->shift++)
         multiplier *= 2.0;
     params->multiplier = (int32_t)multiplier;
-    if (!params->multiplier)
-        return nn_lower_refuse(lower, "the input's scale %g is too small", (double)scale);
     return 0;
 }
 
@@ -140,7 +136,6 @@ static void tanh_row(const struct nn_kernel_args *args, const struct nn_row *row
 enum {
     LEAST_SUM = 1 << 14, /* of exponentials, of which one is near 2^15 */
     N_SOFTMAX = 513,     /* entries of a table, the last one for the slope before it */
-    MAX_DEPTH = 65536,   /* so many exponentials fit a sum */
 };
 
 struct softmax_tables {
@@ -177,9 +172,6 @@ static int lower_softmax(struct nn_lower *lower)
 
     if (!tables)
         return -ENOMEM;
-    if (in->dims[in->n_dims - 1] > MAX_DEPTH)
-        return nn_lower_refuse(lower, "rows of %u elements, at most %d are allowed",
-                               in->dims[in->n_dims - 1], MAX_DEPTH);
     *multiplier = nn_multiplier_make((double)product / (10.0 / 65535.0));
     fill_table(tables->exponential, exp, -10.0, 0.0);
     fill_table(tables->reciprocal, reciprocal_of_one_more, 0.0, 1.0);

@@ -28,13 +28,6 @@ static inline bool nn_sixteen_bounds(int32_t code, float scale, int32_t *ret_low
     return nn_activation_codes(code, scale, 0, ret_low, ret_high);
 }
 
-/* nn_sixteen_fits() - whether sums can be scaled by m: the reduced form shifts by 8 bits to the right
- * at least. */
-static inline bool nn_sixteen_fits(struct nn_multiplier m)
-{
-    return m.shift < 8;
-}
-
 /* Rounded half up. What does not fit wraps: multipliers may come from a cache file. */
 static inline int32_t nn_sixteen_shift(uint64_t product, uint32_t shift)
 {

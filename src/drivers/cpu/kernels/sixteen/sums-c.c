@@ -61,8 +61,6 @@ static int lower_dense(struct nn_lower *lower)
         return nn_lower_refuse(lower, "input 3 is not a fused activation");
     params->multiplier = nn_multiplier_of_scales(lower->inputs[NN_DENSE_INPUT].scale,
                                                  lower->inputs[NN_DENSE_WEIGHTS].scale, out->scale);
-    if (!nn_sixteen_fits(params->multiplier))
-        return nn_lower_refuse(lower, "the output's scale is too small for the inputs' scales");
     return 0;
 }
 
@@ -125,9 +123,6 @@ static int lower_conv(struct nn_lower *lower)
     if (!multipliers)
         return -ENOMEM;
     nn_conv_multipliers(lower, multipliers, n);
-    for (uint32_t c = 0; c < n; c++)
-        if (!nn_sixteen_fits(multipliers[c]))
-            return nn_lower_refuse(lower, "the output's scale is too small for channel %u", c);
     return 0;
 }
 

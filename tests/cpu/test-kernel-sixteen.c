@@ -148,6 +148,40 @@ TEST(functions_are_near_the_real_ones)
 }
 TEST_END
 
+static void compute(uint32_t operation, float scale, int16_t *ret_codes)
+{
+    kernel_case_init(&c, operation, &nn_kernels_sixteen_functions);
+    add_codes(N_CODES, all_codes, scale);
+    add_output(0x1p-15f);
+    kernel_case_run(&c);
+    for (size_t i = 0; i < N_CODES; i++)
+        ret_codes[i] = result(i);
+    kernel_case_done(&c);
+}
+
+/* Within a thousandth of the logarithm a scale is a power of two. */
+TEST(near_powers_of_two_are_powers_of_two)
+{
+    static const struct {
+        uint32_t operation;
+        float power;
+    } rows[] = {
+        {NNHAL_OP_LOGISTIC, 0x1p-12f}, {NNHAL_OP_TANH, 0x1p-12f}, {NNHAL_OP_TANH, 0x1p-11f}};
+    static int16_t wanted[N_CODES], got[N_CODES];
+
+    fill_codes();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        compute(rows[i].operation, rows[i].power, wanted);
+        compute(rows[i].operation, rows[i].power * 1.0006f, got);
+        ck_assert(memcmp(got, wanted, sizeof(got)) == 0);
+        compute(rows[i].operation, rows[i].power * 0.9994f, got);
+        ck_assert(memcmp(got, wanted, sizeof(got)) == 0);
+        compute(rows[i].operation, rows[i].power * 1.0008f, got);
+        ck_assert(memcmp(got, wanted, sizeof(got)) != 0);
+    }
+}
+TEST_END
+
 TEST(equal_scores_share_the_whole)
 {
     int16_t scores[5];
@@ -225,4 +259,5 @@ TEST_END
 
 CHECK_MAIN("kernel-sixteen", long_sums_do_not_overflow, the_bias_decides_how_wide_a_sum_is,
            infinities_and_nan_are_quantized, functions_are_near_the_real_ones,
-           equal_scores_share_the_whole, scales_out_of_reach_are_refused, long_rows_are_refused)
+           near_powers_of_two_are_powers_of_two, equal_scores_share_the_whole,
+           scales_out_of_reach_are_refused, long_rows_are_refused)

@@ -42,6 +42,12 @@ static void fill_logistic(uint16_t table[N_LOGISTIC])
     table[N_LOGISTIC - 1] = UINT16_MAX;
 }
 
+/* TensorFlow Lite takes a scale for a power of two within a thousandth of its logarithm. */
+static bool is_power(float scale, int exponent)
+{
+    return fabs(log2((double)scale) - exponent) < 1e-3;
+}
+
 /* Codes are brought to steps of 1 / (3 * 4096): 512 of them are one of the table. */
 static int lower_smooth(struct nn_lower *lower, bool is_tanh)
 {
@@ -53,8 +59,10 @@ static int lower_smooth(struct nn_lower *lower, bool is_tanh)
     if (!table)
         return -ENOMEM;
     fill_logistic(table);
-    if (scale == 0x1p-12f || (is_tanh && scale == 0x1p-11f)) {
-        params->shift = scale == 0x1p-11f;
+    if (is_power(scale, -12))
+        return 0;
+    if (is_tanh && is_power(scale, -11)) {
+        params->shift = 1;
         return 0;
     }
     for (; multiplier <= 32767.0 / 2.0 && params->shift <= 30; params->shift++)

@@ -297,7 +297,7 @@ struct lite_strided_slice {
 /* ADD and SUB. */
 struct lite_sum {
     int32_t activation;
-    bool pot_scale_int16; /* version 4 of ADD, 5 of SUB */
+    bool pot_scale_int16; /* version 3 of ADD, 5 of SUB */
 };
 
 /* Params of one number: a fused activation, a softmax's beta, a leaky ReLU's alpha, a block size, a

@@ -248,7 +248,7 @@ void tfl_params_read(struct tfl_operator *op, const void *params, int version)
         to->axis = ((const struct lite_pack *)params)->axis;
         break;
     case TFL_ADD:
-        read_sum(to, params, version, 4);
+        read_sum(to, params, version, 3);
         break;
     case TFL_SUB:
         read_sum(to, params, version, 5);

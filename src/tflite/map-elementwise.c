@@ -160,6 +160,7 @@ static void map_leaky_relu(struct tfl_builder *b)
 
     tfl_need(b, x, "no input");
     if (tfl_is_sixteen(x)) {
+        tfl_need(b, slope >= 0, "16 bits with a slope below 0");
         tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_LEAKY_RELU), tfl_output(b, 0),
                  tfl_input(b, 0), tfl_f32(b, slope));
         return;

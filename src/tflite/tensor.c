@@ -83,6 +83,9 @@ struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tens
     case TFL_INT16:
         form.type = ANEURALNETWORKS_TENSOR_QUANT16_SYMM;
         form.scale = tfl_scale_of(tensor);
+        if (tensor->zero_point)
+            tfl_fail(b, -ENOTSUP, "tensor %s has 16 bits and the zero point %d", tensor->name,
+                     tensor->zero_point);
         break;
     default:
         tfl_fail(b, -ENOTSUP, "tensor %s has the type %d, which NNAPI does not have", tensor->name,

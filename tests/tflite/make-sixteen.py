@@ -6,6 +6,7 @@
 
 FOLDER/sixteen.tflite has each operator in each of its forms, side by side on one image of 16 bits:
 what it gives can be compared bit by bit. Weights, biases and scales are random, and always the same.
+FOLDER/sixteen-refused.tflite has what is not taken, and a DEQUANTIZE of each result.
 """
 
 import json
@@ -20,9 +21,9 @@ ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
 ELEMENTS = {"INT8": "b", "INT16": "h", "INT32": "i", "INT64": "q"}
 # The numbers of the operators, and the versions that have 16 bits.
 OPERATORS = {
-    "ADD": (0, 4), "CONCATENATION": (2, 3), "CONV_2D": (3, 5), "DEPTHWISE_CONV_2D": (4, 5), "DEQUANTIZE": (6, 3),
+    "ADD": (0, 3), "CONCATENATION": (2, 3), "CONV_2D": (3, 5), "DEPTHWISE_CONV_2D": (4, 5), "DEQUANTIZE": (6, 3),
     "FULLY_CONNECTED": (9, 7), "LOGISTIC": (14, 3), "MUL": (18, 4), "RESHAPE": (22, 1), "SOFTMAX": (25, 3),
-    "TANH": (28, 3), "PAD": (34, 3), "TRANSPOSE": (39, 4), "SUB": (41, 4), "STRIDED_SLICE": (45, 4),
+    "TANH": (28, 3), "PAD": (34, 3), "TRANSPOSE": (39, 4), "SUB": (41, 5), "STRIDED_SLICE": (45, 4),
     "SPLIT": (49, 4), "TRANSPOSE_CONV": (67, 3), "LEAKY_RELU": (98, 2), "QUANTIZE": (114, 2),
 }
 
@@ -38,12 +39,12 @@ class Net:
     def scale(self, low, high):
         return low * (high / low) ** self.rng.random()
 
-    def tensor(self, shape, type_="INT16", scale=None, axis=0, values=None):
+    def tensor(self, shape, type_="INT16", scale=None, axis=0, values=None, zero_point=0):
         """scale: one, a list for channels, or None for none."""
         made = {"name": f"t{len(self.tensors)}", "shape": shape, "type": type_, "buffer": 0}
         if scale is not None:
             scales = scale if isinstance(scale, list) else [scale]
-            made["quantization"] = {"scale": scales, "zero_point": [0] * len(scales),
+            made["quantization"] = {"scale": scales, "zero_point": [zero_point] * len(scales),
                                     "quantized_dimension": axis}
         if values is not None:
             data = struct.pack(f"<{len(values)}{ELEMENTS[type_]}", *values)
@@ -89,6 +90,11 @@ def arithmetic(net, image, row):
         for activation, second in zip(ACTIVATIONS, (other, row, row, other)):
             net.add(name, [image, second], [net.tensor(IMAGE, scale=net.scale(1e-3, 1e-2))], name.capitalize(),
                     fused_activation_function=activation, **options)
+    powers = [net.tensor(IMAGE, scale=2**-exponent) for exponent in (8, 9)]
+    for power in powers:
+        net.add("QUANTIZE", [image], [power], "Quantize")
+    for name in ("ADD", "SUB"):
+        net.add(name, powers, [net.tensor(IMAGE, scale=2**-7)], name.capitalize(), pot_scale_int16=False)
 
 
 def functions(net, image):
@@ -97,8 +103,8 @@ def functions(net, image):
     for scale, type_ in ((3e-3, "INT16"), (4e-4, "INT16"), (0.2, "INT8")):
         net.add("QUANTIZE", [image], [net.tensor(IMAGE, type_, scale)], "Quantize")
     net.add("DEQUANTIZE", [image], [net.tensor(IMAGE, "FLOAT32")], "Dequantize")
-    # In a form of its own each: by a table, and with 12 or 11 bits of fraction without one.
-    for scale in (7e-4, 2**-12, 2**-11):
+    # In a form of its own each: by a table, and with 12 or 11 bits of fraction, or nearly so, without one.
+    for scale in (7e-4, 2**-12, 2**-11, 2**-12 * 1.0003, 2**-11 * 0.9995, 2**-11 * 1.001):
         scaled = net.tensor(IMAGE, scale=scale)
         net.add("QUANTIZE", [image], [scaled], "Quantize")
         for name in ("LOGISTIC", "TANH"):
@@ -140,6 +146,8 @@ def convolutions(net, image):
                 + ([net.bias(3, bias)] if bias else []),
                 [net.tensor(shape, scale=net.scale(1e-2, 1e-1))], "TransposeConv", padding=padding,
                 stride_w=2, stride_h=2)
+    net.add("DEPTHWISE_CONV_2D", [image, net.weights([1, 3, 2, 4], 0.04, 3)], [net.tensor(IMAGE, scale=0.05)],
+            "DepthwiseConv2D", depth_multiplier=1, stride_w=1, stride_h=1)
     one = net.weights([5, 1, 1, 4], 0.03)
     net.add("CONV_2D", [image, one, net.bias(5)], [net.tensor([1, 6, 5, 5], scale=0.02)], "Conv2D",
             stride_w=1, stride_h=1)
@@ -156,7 +164,72 @@ def dense(net, image, scale):
                 fused_activation_function=activation)
 
 
-def main(flatc, schema, folder):
+def refuse(net, name, inputs, results, kind=None, **options):
+    """An operator that stays with TensorFlow Lite, and a DEQUANTIZE of its results, which does not."""
+    net.add(name, inputs, results, kind, **options)
+    for result in results:
+        net.outputs.remove(result)
+        net.add("DEQUANTIZE", [result], [net.tensor(net.tensors[result]["shape"], "FLOAT32")], "Dequantize")
+
+
+def refused_moves(net, image):
+    def other(*shape):
+        return net.tensor(list(shape), scale=2e-3)
+    refuse(net, "RESHAPE", [image, net.integers(6, 20)], [other(6, 20)], "Reshape", new_shape=[6, 20])
+    refuse(net, "TRANSPOSE", [image, net.integers(0, 3, 1, 2)], [other(1, 4, 6, 5)], "Transpose")
+    padding = net.tensor([4, 2], "INT32", values=[0, 0, 1, 2, 3, 0, 0, 1])
+    refuse(net, "PAD", [image, padding], [other(1, 9, 8, 5)], "Pad")
+    refuse(net, "SPLIT", [net.integers(1), image], [other(1, 2, 5, 4) for _ in range(3)], "Split", num_splits=3)
+    slices = [net.integers(0, 5, 1, 3), net.integers(1, 0, 5, 0), net.integers(1, -2, 3, -1)]
+    refuse(net, "STRIDED_SLICE", [image, *slices], [other(1, 3, 2, 3)], "StridedSlice")
+
+
+def refused_functions(net, reals, image, row):
+    refuse(net, "LEAKY_RELU", [image], [net.tensor(IMAGE, scale=1e-3)], "LeakyRelu", alpha=-0.5)
+    coarse = net.tensor(IMAGE, scale=6.0)
+    net.add("QUANTIZE", [reals], [coarse], "Quantize")
+    for name in ("LOGISTIC", "TANH"):
+        refuse(net, name, [coarse], [net.tensor(IMAGE, scale=2**-15)])
+    refuse(net, "TANH", [image], [net.tensor(IMAGE, scale=1 / 32767)])
+    refuse(net, "SOFTMAX", [image], [net.tensor(IMAGE, scale=1 / 32767)], "Softmax", beta=1.0)
+    refuse(net, "SOFTMAX", [row], [net.tensor([1, 70000], scale=2**-15)], "Softmax", beta=1.0)
+
+
+def refused_sums(net, image, scale):
+    fine = scale * 0.03 / 139
+    window = {"padding": "SAME", "stride_w": 1, "stride_h": 1}
+    refuse(net, "CONV_2D", [image, net.weights([5, 1, 1, 4], [0.01] * 4 + [0.03]), net.bias(5)],
+           [net.tensor([1, 6, 5, 5], scale=fine)], "Conv2D", **window)
+    refuse(net, "DEPTHWISE_CONV_2D", [image, net.weights([1, 3, 2, 4], 0.03, 3), net.bias(4)],
+           [net.tensor(IMAGE, scale=1e-7)], "DepthwiseConv2D", depth_multiplier=1, **window)
+    bias = net.tensor([5], "INT64", scale * 0.03, values=[0, 1, -1, 2**20, -2**20])
+    refuse(net, "FULLY_CONNECTED", [image, net.weights([5, 20], 0.03), bias],
+           [net.tensor([6, 5], scale=fine)], "FullyConnected")
+    # A bias of 32 bits does not limit the scale.
+    net.add("CONV_2D", [image, net.weights([5, 1, 1, 4], [0.01] * 4 + [0.03]), net.bias(5, "INT32")],
+            [net.tensor([1, 6, 5, 5], scale=fine)], "Conv2D", **window)
+
+
+def refused_zero_points(net, reals):
+    odd, padded = (net.tensor(shape, scale=1e-3, zero_point=5) for shape in (IMAGE, [1, 9, 8, 5]))
+    net.add("QUANTIZE", [reals], [odd], "Quantize")
+    padding = net.tensor([4, 2], "INT32", values=[0, 0, 1, 2, 3, 0, 0, 1])
+    net.add("PAD", [odd, padding], [padded], "Pad")
+
+
+def make_refused():
+    net, scale = Net(), 1.7e-3
+    reals, image, row = net.tensor(IMAGE, "FLOAT32"), net.tensor(IMAGE, scale=scale), net.tensor([1, 70000], scale=9e-4)
+    net.inputs = [reals, row]
+    net.add("QUANTIZE", [reals], [image], "Quantize")
+    refused_moves(net, image)
+    refused_functions(net, reals, image, row)
+    refused_sums(net, image, scale)
+    refused_zero_points(net, reals)
+    return net
+
+
+def make_taken():
     net, scale = Net(), 1.7e-3
     reals, image, row = net.tensor(IMAGE, "FLOAT32"), net.tensor(IMAGE, scale=scale), net.tensor([4], scale=9e-4)
     net.inputs = [reals, row]
@@ -166,9 +239,14 @@ def main(flatc, schema, folder):
     moves(net, image, scale)
     convolutions(net, image)
     dense(net, image, scale)
-    path = Path(folder) / "sixteen.json"
-    path.write_text(json.dumps(net.json()), encoding="utf-8")
-    subprocess.run([flatc, "--binary", "-o", folder, schema, str(path)], check=True)
+    return net
+
+
+def main(flatc, schema, folder):
+    for name, net in (("sixteen", make_taken()), ("sixteen-refused", make_refused())):
+        path = Path(folder) / (name + ".json")
+        path.write_text(json.dumps(net.json()), encoding="utf-8")
+        subprocess.run([flatc, "--binary", "-o", folder, schema, str(path)], check=True)
 
 
 main(*sys.argv[1:])

@@ -146,6 +146,10 @@ TEST(an_operation_that_cannot_be_mapped_is_named)
     ck_assert_str_eq(message, "operation 1 (CUMSUM): NNAPI has no such operation");
     ck_assert_int_eq(load_model(made_path("shifted"), &model), -ENOTSUP);
     ck_assert_str_eq(message, "operation 0 (ADD): 16 bits with scales that are powers of two");
+    ck_assert_int_eq(load_model(made_path("sixteen-refused"), &model), -ENOTSUP);
+    ck_assert_str_eq(message,
+                     "operation 1 (RESHAPE): 16 bits with the scale 0.002 for codes of the "
+                     "scale 0.0017");
 }
 TEST_END
 

@@ -414,7 +414,7 @@ int nn_infer_wide_sum(const struct nn_infer *infer, uint32_t input, uint32_t fil
     const struct nnhal_channel_quant *channels = weights->channel_quant;
     double unit = (double)infer->inputs[input].scale / (double)infer->outputs[0].scale;
 
-    if (infer->inputs[bias].type != NN_TYPE_TENSOR_INT64)
+    if (infer->inputs[bias].type != NN_TYPE_TENSOR_INT64 || (channels && !channels->scales))
         return 0;
     for (uint32_t i = 0; i < (channels ? channels->n_scales : 1); i++) {
         float scale = channels ? channels->scales[i] : weights->scale;

@@ -150,7 +150,7 @@ int nn_infer_bias_scale(const struct nn_infer *infer, uint32_t input, uint32_t f
 
 /* nn_infer_wide_sum() - for a bias of 64 bits, beside which sums are scaled by a multiplier of 15:
  * input's and filter's scales must give less than 128 of the output's steps, in each channel.
- * Other types pass. */
+ * Other types pass, and channels of which only the number is known, as in a plan. */
 int nn_infer_wide_sum(const struct nn_infer *infer, uint32_t input, uint32_t filter, uint32_t bias);
 
 #endif

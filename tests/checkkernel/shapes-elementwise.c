@@ -21,12 +21,16 @@ static void generate_one(struct draw *draw, struct kernel_case *c, const struct 
     draw_output(draw, c, type);
 }
 
-/* 1 / 256 for [0, 1], 1 / 128 for [-1, 1], and what tells int8 from uint8. */
+/* 1 / 256 for [0, 1], 1 / 128 for [-1, 1], and what tells int8 from uint8; of 16 bits 1 / 32768. */
 static void generate_smooth(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
 {
     bool is_signed, is_tanh = row->operation == NNHAL_OP_TANH;
 
     generate_one(draw, c, row);
+    if (c->inputs[0].type == NNHAL_TENSOR_QUANT16_SYMM) {
+        c->outputs[0].scale = 1.0f / 32768;
+        return;
+    }
     is_signed = c->inputs[0].type == NNHAL_TENSOR_QUANT8_ASYMM_SIGNED;
     c->outputs[0].scale = is_tanh ? 1.0f / 128 : 1.0f / 256;
     c->outputs[0].zero_point = (is_signed ? -128 : 0) + (is_tanh ? 128 : 0);

@@ -44,7 +44,10 @@ static void generate_softmax(struct draw *draw, struct kernel_case *c, const str
     draw_scalar(c, draw_coin(draw, 3) ? 0.25f + (float)draw_below(draw, 40) / 8.0f : 1.0f);
     if (row->operation == NNHAL_OP_LOG_SOFTMAX || draw_coin(draw, 2))
         kernel_case_i32(c, axis);
-    add_fixed_output(draw, c, 1.0f / 256, is_signed(c) ? -128 : 0);
+    if (c->inputs[0].type == NNHAL_TENSOR_QUANT16_SYMM)
+        add_fixed_output(draw, c, 1.0f / 32768, 0);
+    else
+        add_fixed_output(draw, c, 1.0f / 256, is_signed(c) ? -128 : 0);
 }
 
 static void generate_l2(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)

@@ -31,7 +31,7 @@ HARMLESS = {'untidy': ['faults'], 'lean': ['table', 'operations', 'faults']}
 
 
 def run(driver, *options, rule=''):
-    """(exit status, what failed, counts)"""
+    """(exit status, what failed, counts, errors)"""
     done = subprocess.run([CTS, '--driver', driver, '--json', *options], stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, env={**os.environ, 'NN_TEST_PARTIAL': rule}, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -63,9 +63,8 @@ static struct key key_of(const struct nnt_model *model, char use)
 static bool compute(struct nnt_attempt *attempt, const char *key, uint32_t *ret_outcome)
 {
     struct nnhal_cache_info info = {.outcome = NNHAL_CACHE_NONE};
-    int r = nnt_build(&attempt->built, attempt->model, NNT_MEMORY_PLAIN);
+    int r = nnt_attempt_build(attempt);
 
-    attempt->run->is_built = r == OK;
     if (r == OK)
         r = nnt_compile_in(attempt, folder, key, &info);
     *ret_outcome = info.outcome;
@@ -101,16 +100,21 @@ static void judge(struct cts *cts, const struct nnt_run *run, bool is_right, boo
 
 /* -- each model under its own key -- */
 
-static void keep(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
+static void expect_miss(struct cts *cts, const struct nnt_model *model, char use, const char *what)
 {
     uint32_t outcome;
     struct nnt_run run;
     bool is_right;
 
-    if (!cts_wants(cts, "%s is not taken from an empty cache", model->name))
+    if (!cts_wants(cts, "%s %s", model->name, what))
         return;
-    is_right = compute_model(cts, model, OWN_KEY, &outcome, &run);
+    is_right = compute_model(cts, model, use, &outcome, &run);
     judge(cts, &run, is_right, outcome != NNHAL_CACHE_HIT, "it came from the cache");
+}
+
+static void keep(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
+{
+    expect_miss(cts, model, OWN_KEY, "is not taken from an empty cache");
 }
 
 /* Where a model was kept it has to come back; one that the device does not keep is compiled. What a
@@ -134,14 +138,7 @@ static void find_again(struct cts *cts, struct nnt_file *file, struct nnt_model 
 
 static void ask_other_key(struct cts *cts, struct nnt_file *file, struct nnt_model *model)
 {
-    uint32_t outcome;
-    struct nnt_run run;
-    bool is_right;
-
-    if (!cts_wants(cts, "%s does not come back under another key", model->name))
-        return;
-    is_right = compute_model(cts, model, OTHER_KEY, &outcome, &run);
-    judge(cts, &run, is_right, outcome != NNHAL_CACHE_HIT, "it came from the cache");
+    expect_miss(cts, model, OTHER_KEY, "does not come back under another key");
 }
 
 /* -- damage -- */
@@ -227,8 +224,11 @@ static void damage_each_way(struct cts *cts, struct nnt_file *file, struct nnt_m
 
 void cts_cache(struct cts *cts)
 {
-    if (!find_folder(cts))
+    if (!find_folder(cts)) {
+        if (cts_wants(cts, "a folder for models"))
+            cts_say(cts, NNT_FAILED, "it cannot be made");
         return;
+    }
     cts_each_model(cts, 0, CTS_PER_OPERATION, keep);
     cts_each_model(cts, 0, CTS_PER_OPERATION, find_again);
     cts_each_model(cts, 0, N_KEPT * CTS_PER_OPERATION, ask_other_key);

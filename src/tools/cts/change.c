@@ -43,6 +43,30 @@ static uint8_t *copy_data(struct nnt_file *file, struct nnt_operand *operand)
     return data;
 }
 
+/* What becomes of an operand's bytes. */
+typedef void (*change_fn)(const struct nnt_operand *operand, uint8_t *data, int32_t value);
+
+/* A copy of the model whose inputs have bytes of their own, changed. Returns: NULL if memory is
+ * short. */
+static struct nnt_model *change_fed(struct nnt_file *file, const struct nnt_model *model,
+                                    change_fn change, int32_t value)
+{
+    struct nnt_model *copy = cts_copy_model(file, model);
+    struct nnt_subgraph *main = copy ? copy->subgraphs : NULL;
+
+    for (uint32_t i = 0; main && i < main->n_operands; i++) {
+        struct nnt_operand *operand = &main->operands[i];
+        uint8_t *data;
+
+        if (!is_fed(operand))
+            continue;
+        if (!(data = copy_data(file, operand)))
+            return NULL;
+        change(operand, data, value);
+    }
+    return copy;
+}
+
 /* -- other values -- */
 
 static void change_float(uint8_t *element)
@@ -55,12 +79,12 @@ static void change_float(uint8_t *element)
 }
 
 /* Integers may be shapes and axes: they stay. Of 16 bits, and of floats with as many, the mantissa changes. */
-static void change_data(uint32_t type, uint8_t *data, uint32_t n_bytes)
+static void change_data(const struct nnt_operand *operand, uint8_t *data, int32_t value)
 {
-    uint32_t step = nnt_element_bytes(type);
+    uint32_t type = operand->type, step = nnt_element_bytes(type);
     bool is_float = type == ANEURALNETWORKS_TENSOR_FLOAT32 || type == ANEURALNETWORKS_FLOAT32;
 
-    for (uint32_t i = 0; step && i + step <= n_bytes; i += step) {
+    for (uint32_t i = 0; step && i + step <= operand->n_bytes; i += step) {
         if (is_float)
             change_float(data + i);
         else if (step == 2)
@@ -73,19 +97,7 @@ static void change_data(uint32_t type, uint8_t *data, uint32_t n_bytes)
 
 struct nnt_model *cts_change_inputs(struct nnt_file *file, const struct nnt_model *model)
 {
-    struct nnt_model *copy = cts_copy_model(file, model);
-    struct nnt_subgraph *main = copy ? copy->subgraphs : NULL;
-
-    for (uint32_t i = 0; main && i < main->n_operands; i++) {
-        struct nnt_operand *operand = &main->operands[i];
-        uint8_t *data = is_fed(operand) ? copy_data(file, operand) : NULL;
-
-        if (is_fed(operand) && !data)
-            return NULL;
-        if (data)
-            change_data(operand->type, data, operand->n_bytes);
-    }
-    return copy;
+    return change_fed(file, model, change_data, 0);
 }
 
 /* -- values that are known late, and strange ones -- */
@@ -126,12 +138,15 @@ struct nnt_model *cts_feed_integers(struct nnt_file *file, const struct nnt_mode
     return n > 0 ? copy : NULL;
 }
 
+/* Of four bytes each. */
 static void fill(const struct nnt_operand *operand, uint8_t *data, int32_t value)
 {
     const float no_number = NAN;
     bool is_float = operand->type == ANEURALNETWORKS_TENSOR_FLOAT32 ||
                     operand->type == ANEURALNETWORKS_FLOAT32;
 
+    if (nnt_element_bytes(operand->type) != 4)
+        return;
     for (uint32_t i = 0; i + 4 <= operand->n_bytes; i += 4)
         memcpy(data + i, is_float ? (const void *)&no_number : &value, 4);
 }
@@ -139,17 +154,5 @@ static void fill(const struct nnt_operand *operand, uint8_t *data, int32_t value
 struct nnt_model *cts_feed_strange(struct nnt_file *file, const struct nnt_model *model,
                                    int32_t value)
 {
-    struct nnt_model *copy = cts_copy_model(file, model);
-    struct nnt_subgraph *main = copy ? copy->subgraphs : NULL;
-
-    for (uint32_t i = 0; main && i < main->n_operands; i++) {
-        struct nnt_operand *operand = &main->operands[i];
-        uint8_t *data = is_fed(operand) ? copy_data(file, operand) : NULL;
-
-        if (is_fed(operand) && !data)
-            return NULL;
-        if (data && nnt_element_bytes(operand->type) == 4)
-            fill(operand, data, value);
-    }
-    return copy;
+    return change_fed(file, model, fill, value);
 }

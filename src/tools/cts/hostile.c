@@ -48,10 +48,7 @@ static enum nnt_outcome judge_small(struct nnt_attempt *attempt, uint32_t i,
     }
     if (!nnt_attempt_has_dimensions(attempt, i))
         return NNT_FAILED;
-    nnt_attempt_forget(attempt);
-    attempt->model = full;
-    attempt->main = &full->subgraphs[0];
-    r = nnt_attempt_execute(attempt);
+    r = nnt_attempt_execute_with(attempt, full);
     return r == OK && nnt_attempt_check(attempt) ? NNT_PASSED : NNT_FAILED;
 }
 
@@ -87,12 +84,9 @@ static bool survives(struct nnt_attempt *attempt, struct nnt_file *file,
 
     if (!strange)
         return nnt_report(attempt->run, "memory is short");
-    nnt_attempt_forget(attempt);
-    attempt->model = strange;
-    attempt->main = &strange->subgraphs[0];
     attempt->run->timeout_ns = STRANGE_TIMEOUT_NS;
     attempt->run->loop_timeout_ns = STRANGE_TIMEOUT_NS;
-    nnt_attempt_execute(attempt);
+    nnt_attempt_execute_with(attempt, strange);
     attempt->run->timeout_ns = 0;
     attempt->run->loop_timeout_ns = 0;
     return !attempt->run->is_overwritten;
@@ -108,11 +102,9 @@ static enum nnt_outcome judge_strange(struct nnt_attempt *attempt, struct nnt_fi
     for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         if (!survives(attempt, file, model, values[i]))
             return NNT_FAILED;
-    nnt_attempt_forget(attempt);
-    attempt->model = model;
-    attempt->main = &model->subgraphs[0];
-    return nnt_attempt_execute(attempt) == OK && nnt_attempt_check(attempt) ? NNT_PASSED
-                                                                            : cts_end_of(attempt);
+    return nnt_attempt_execute_with(attempt, model) == OK && nnt_attempt_check(attempt)
+               ? NNT_PASSED
+               : cts_end_of(attempt);
 }
 
 static void try_strange(struct cts *cts, struct nnt_file *file, struct nnt_model *model)

@@ -2,6 +2,7 @@
 #include "judge.h"
 
 #include "line.h"
+#include "nnt/json.h"
 #include "stop.h"
 
 #include <poll.h>
@@ -64,20 +65,6 @@ static pid_t start(const struct judge *judge, int *ret_fd)
 
 /* -- what it tells -- */
 
-static void print_json_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c < 0x20 || c == '"' || c == '\\')
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
 static void count(struct judge *judge, enum nnt_outcome outcome, const char *why)
 {
     judge->is_under_way = false;
@@ -89,11 +76,11 @@ static void count(struct judge *judge, enum nnt_outcome outcome, const char *why
         return;
     }
     printf("{\"section\": ");
-    print_json_string(judge->section->name);
+    nnt_print_json_string(judge->section->name);
     printf(", \"check\": ");
-    print_json_string(judge->name);
+    nnt_print_json_string(judge->name);
     printf(", \"failed\": ");
-    print_json_string(why);
+    nnt_print_json_string(why);
     printf("}\n");
 }
 

@@ -211,8 +211,11 @@ void cts_leaks(struct cts *cts)
     struct weighty made = {.weights = NULL};
     struct nnt_attempt attempt;
 
-    if (!weighty_make(&made))
+    if (!weighty_make(&made)) {
+        if (cts_wants(cts, "a model"))
+            cts_say(cts, NNT_FAILED, "memory is short");
         return;
+    }
     for (unsigned i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
         struct nnt_run run = cts_run(cts, rounds[i].path);
 

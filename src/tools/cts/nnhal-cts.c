@@ -17,7 +17,7 @@ static const char usage[] =
     "\n"
     "  --driver FILE    the driver, libnnhal-driver-NAME.so\n"
     "  --device NAME    a device that is there, of any driver; the driver's table is not called\n"
-    "                   directly then, which leaves out cancellation and faults\n"
+    "                   directly then, which leaves out table, cancellation and faults\n"
     "  --mode MODE      how the device is reached: embedded (as if given), private, service\n"
     "  --section NAME   this section alone; --section help lists them\n"
     "  --vectors FILE   models and their results; as if given those that come with this program\n"

@@ -12,18 +12,9 @@
 
 enum { N_THREADS = 4, N_TURNS = 8 };
 
-/* Executes what was compiled, with the data of a model that differs in nothing else. */
-static int execute_with(struct nnt_attempt *attempt, const struct nnt_model *model)
-{
-    nnt_attempt_forget(attempt);
-    attempt->model = model;
-    attempt->main = &model->subgraphs[0];
-    return nnt_attempt_execute(attempt);
-}
-
 static bool is_right_with(struct nnt_attempt *attempt, const struct nnt_model *model)
 {
-    return execute_with(attempt, model) == OK && nnt_attempt_check(attempt);
+    return nnt_attempt_execute_with(attempt, model) == OK && nnt_attempt_check(attempt);
 }
 
 /* -- one after the other -- */
@@ -41,7 +32,7 @@ static void try_after_others(struct cts *cts, struct nnt_file *file, struct nnt_
     if (nnt_attempt_compile(&attempt) != OK) {
         outcome = cts_end_of(&attempt);
     } else {
-        execute_with(&attempt, other);
+        nnt_attempt_execute_with(&attempt, other);
         outcome = is_right_with(&attempt, model) ? NNT_PASSED : cts_end_of(&attempt);
     }
     cts_say(cts, outcome, run.what);
@@ -68,7 +59,7 @@ static void *take_turns(void *argument)
         if (turn->is_checked)
             turn->is_right = is_right_with(&turn->attempt, turn->model);
         else
-            execute_with(&turn->attempt, turn->model);
+            nnt_attempt_execute_with(&turn->attempt, turn->model);
     nnt_attempt_forget(&turn->attempt);
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nnt.c - the runner of conformance vectors: files of models through the NNAPI */
+#include "json.h"
 #include "path.h"
 #include "try.h"
 #include "variant.h"
@@ -61,22 +62,6 @@ static const char usage[] =
 
 /* -- what is printed -- */
 
-static void print_json_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
-
 static void print_failure(const struct nnt_options *options, const char *file, const char *model,
                           const char *what)
 {
@@ -85,11 +70,11 @@ static void print_failure(const struct nnt_options *options, const char *file, c
         return;
     }
     printf("{\"file\": ");
-    print_json_string(file);
+    nnt_print_json_string(file);
     printf(", \"model\": ");
-    print_json_string(model);
+    nnt_print_json_string(model);
     printf(", \"failed\": ");
-    print_json_string(what);
+    nnt_print_json_string(what);
     printf("}\n");
 }
 
@@ -102,7 +87,7 @@ static void print_counts(const struct nnt_options *options, const char *file,
         printf("{");
         if (file) {
             printf("\"file\": ");
-            print_json_string(file);
+            nnt_print_json_string(file);
             printf(", ");
         }
         printf("\"n_passed\": %u, \"n_failed\": %u, \"n_skipped\": %u, \"n_unsupported\": %u}\n",

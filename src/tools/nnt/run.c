@@ -15,9 +15,9 @@
 
 /* -- steps; each returns a result code, with the sentence said -- */
 
-static int build_model(struct nnt_attempt *attempt, const struct nnt_path_steps *steps)
+int nnt_attempt_build(struct nnt_attempt *attempt)
 {
-    int r = nnt_build(&attempt->built, attempt->model, steps->memory);
+    int r = nnt_build(&attempt->built, attempt->model, nnt_path_steps(attempt->run->path)->memory);
 
     attempt->run->is_built = r == OK;
     return nnt_check_call(attempt, attempt->built.call, attempt->built.subject, r);
@@ -64,6 +64,14 @@ int nnt_attempt_execute(struct nnt_attempt *attempt)
     if (r == OK)
         r = steps->run(attempt);
     return r == OK && steps->fetch ? steps->fetch(attempt) : r;
+}
+
+int nnt_attempt_execute_with(struct nnt_attempt *attempt, const struct nnt_model *model)
+{
+    nnt_attempt_forget(attempt);
+    attempt->model = model;
+    attempt->main = &model->subgraphs[0];
+    return nnt_attempt_execute(attempt);
 }
 
 /* -- what came out -- */
@@ -180,7 +188,7 @@ void nnt_attempt_init(struct nnt_attempt *attempt, struct nnt_run *run,
 int nnt_attempt_compile(struct nnt_attempt *attempt)
 {
     const struct nnt_path_steps *steps = nnt_path_steps(attempt->run->path);
-    int r = build_model(attempt, steps);
+    int r = nnt_attempt_build(attempt);
 
     if (r == OK)
         r = steps->compile(attempt);

@@ -19,11 +19,18 @@ bool nnt_run_model(struct nnt_run *run, const struct nnt_model *model);
 void nnt_attempt_init(struct nnt_attempt *attempt, struct nnt_run *run,
                       const struct nnt_model *model);
 
+/* nnt_attempt_build() - the model, for nnt_compile_in(). */
+int nnt_attempt_build(struct nnt_attempt *attempt);
+
 /* nnt_attempt_compile() - builds and compiles. */
 int nnt_attempt_compile(struct nnt_attempt *attempt);
 
 /* nnt_attempt_execute() - executes what was compiled; again only after nnt_attempt_forget(). */
 int nnt_attempt_execute(struct nnt_attempt *attempt);
+
+/* nnt_attempt_execute_with() - the same once more, with the data of a model that differs in nothing
+ * else, and lives as long as the attempt. */
+int nnt_attempt_execute_with(struct nnt_attempt *attempt, const struct nnt_model *model);
 
 /* nnt_attempt_check() - Returns: whether the outputs are right; notes the first that is not. */
 bool nnt_attempt_check(struct nnt_attempt *attempt);

@@ -127,25 +127,36 @@ int nnt_shared_set_arguments(struct nnt_attempt *attempt)
     return r == OK ? nnt_shared_bind(attempt) : r;
 }
 
-/* Whether nothing but outputs differs from what was there before; before gets the outputs. */
-static bool is_untouched(struct nnt_attempt *attempt, uint8_t *before)
+static bool is_range_untouched(struct nnt_attempt *attempt, const uint8_t *before, size_t begin,
+                               size_t end)
 {
     const struct nnt_memory *memory = attempt->path_state;
-    size_t at = end_of_inputs(attempt, memory->kind);
 
-    for (uint32_t i = 0; i < attempt->main->n_outputs; i++) {
-        size_t n_bytes = output_bytes(attempt, i);
-        size_t place = nnt_memory_place(memory->kind, n_bytes, &at);
-
-        memcpy(before + place, memory->bytes + place, n_bytes);
-    }
-    for (size_t i = 0; i < memory->n_bytes; i++)
+    for (size_t i = begin; i < end; i++)
         if (before[i] != memory->bytes[i])
             return nnt_report(attempt->run,
                               "byte %zu of the memory of arguments was written to, and "
                               "belongs to no output",
                               i);
     return true;
+}
+
+/* Whether nothing but outputs differs from what was there before. Outputs are not looked at: a process
+ * that was given up may still write them. */
+static bool is_untouched(struct nnt_attempt *attempt, const uint8_t *before)
+{
+    const struct nnt_memory *memory = attempt->path_state;
+    size_t at = end_of_inputs(attempt, memory->kind), end = 0;
+    bool is_untouched = true;
+
+    for (uint32_t i = 0; is_untouched && i < attempt->main->n_outputs; i++) {
+        size_t n_bytes = output_bytes(attempt, i);
+        size_t place = nnt_memory_place(memory->kind, n_bytes, &at);
+
+        is_untouched = is_range_untouched(attempt, before, end, place);
+        end = place + n_bytes;
+    }
+    return is_untouched && is_range_untouched(attempt, before, end, memory->n_bytes);
 }
 
 int nnt_guarded_run(struct nnt_attempt *attempt)

@@ -16,11 +16,11 @@
  *     key        the first model that was cached comes back in place of every other
  *     trust      a data cache that was changed ends the process
  *     greedy     so does memory that is refused
+ *     frail      so does MAXIMUM that is to be cached
  *     deep       a long model is not prepared
  *     hang       an execution does not end
  *     half       there is burst_opened() without burst_closed()
  *     untyped    the device has no type
- *     frail      so does MAXIMUM that is to be cached
  *
  * And what is no fault, though few drivers do it:
  *

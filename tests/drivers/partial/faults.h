@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* faults_plant() - fault has n bytes; once in a process. Returns: a table of static memory, NULL
- * if there is no such fault. */
+ * if memory is short. */
 const struct nnhal_driver *faults_plant(const struct nnhal_driver *table, const char *fault,
                                         size_t n);
 

@@ -205,13 +205,13 @@ int nn_operation_validate(const struct nnhal_operand *operands, uint32_t n_opera
 int nn_operation_validate_inside(const struct nnhal_operand *operands, uint32_t n_operands,
                                  const struct nnhal_operation *operation, struct nn_why *why)
 {
-    const struct nn_op *op = nn_op_find(operation->type), *further = nn_op_further(op);
+    const struct nn_op *op = nn_op_find(operation->type), *further;
     struct nn_operation_facts facts = {0};
-    struct nn_why other;
     int r = check_all_indexes(operation, n_operands, why);
 
     if (r)
         return r;
     r = check_rules(op, operands, operation, &facts, why);
-    return r && further ? check_rules(further, operands, operation, &facts, &other) : r;
+    further = r ? nn_op_further(op) : NULL;
+    return further ? check_rules(further, operands, operation, &facts, NULL) : r;
 }

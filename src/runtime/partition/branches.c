@@ -461,8 +461,11 @@ int nn_rt_branches_call(struct nn_rt_branches *branches, uint32_t branch, enum n
     int r = find_execution(&call, why);
 
     for (uint32_t i = 0; !r && i < NN_RT_PLACE_ATTEMPTS; i++) {
+        bool is_haunted;
+
         r = call_with_room(&call, calls, why);
-        if (r || !is_state_haunted(&call))
+        is_haunted = is_state_haunted(&call);
+        if (r || !is_haunted)
             return r;
         r = move_places(branches);
     }

@@ -104,30 +104,40 @@ static void reset_shapes(ANeuralNetworksExecution *execution)
     }
 }
 
+/* Whether values of the batch may still be written to by a process that was given up. Outputs of the
+ * whole are: that marks the whole. */
+static bool find_haunted(const struct nn_rt_steps *steps, const struct nn_rt_step *batch,
+                         uint32_t n)
+{
+    bool is_haunted = false;
+
+    for (uint32_t i = 0; i < n; i++)
+        is_haunted |= nn_rt_step_is_haunted(&batch[i], &steps->exchange);
+    return is_haunted;
+}
+
 /* The process of a part that was given up may wake up and write while others read what was computed in
  * its place: all of the batch is computed once more, in memory that it does not have. */
 static int repeat_haunted(struct nn_rt_steps *steps, struct nn_rt_step *batch, uint32_t n,
                           struct nn_why *why)
 {
-    for (uint32_t i = 0; i < NN_RT_PLACE_ATTEMPTS; i++) {
-        bool is_haunted = false;
-        int r;
+    bool is_haunted = true;
 
-        for (uint32_t j = 0; j < n; j++)
-            is_haunted |= nn_rt_step_is_haunted(&batch[j], &steps->exchange);
-        if (!is_haunted)
-            return 0;
-        r = nn_rt_exchange_move(&steps->exchange);
+    for (uint32_t i = 0; is_haunted && i < NN_RT_PLACE_ATTEMPTS; i++) {
+        int r = nn_rt_exchange_move(&steps->exchange);
+
         for (uint32_t j = 0; !r && j < n; j++) {
             r = nn_rt_step_repeat(&batch[j], &steps->exchange);
             if (r > 0)
                 *why = batch[j].why;
         }
+        is_haunted = find_haunted(steps, batch, n);
         if (r)
             return r;
     }
-    return nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
-                   "the process of a device ends in each attempt of a part");
+    return !is_haunted ? 0
+                       : nn_fail(why, ANEURALNETWORKS_DEAD_OBJECT,
+                                 "the process of a device ends in each attempt of a part");
 }
 
 /* Between their beginnings and their ends other threads compute, which touch nothing but their step. */
@@ -135,7 +145,7 @@ static int compute_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, ui
                          const struct nn_rt_steps_calls *calls, struct nn_why *why)
 {
     uint32_t n_errands = 0, n_begun = 0;
-    bool has_run;
+    bool has_run, is_haunted;
     int r = 0;
 
     while (!r && n_begun < n) {
@@ -156,7 +166,9 @@ static int compute_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, ui
             *why = batch[i].why;
         r = r ? r : own;
     }
-    if (!r)
+    is_haunted = find_haunted(steps, batch,
+                              n_begun); /* also of what failed: it may be computed elsewhere */
+    if (!r && is_haunted)
         r = repeat_haunted(steps, batch, n, why);
     for (uint32_t i = 0; i < n_begun; i++)
         nn_rt_step_tell(&batch[i], &steps->exchange);

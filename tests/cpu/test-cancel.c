@@ -38,6 +38,7 @@
 struct busy_row {
     uint32_t operation;
     const char *operands;
+    uint32_t n_more; /* of the operation, each with the result before it as first input */
 };
 
 #define BIG   "F16777216"
@@ -148,6 +149,7 @@ static const struct busy_row rows[] = {
     {NNHAL_OP_NOT_EQUAL, PAIR " : B"},
     {NNHAL_OP_PAD_V2, "F4096x1024x2 I3x2=1 f0 : F"},
     {NNHAL_OP_POW, PAIR " : F"},
+    {NNHAL_OP_POW, "F1024x4096=1.5 F1024x1=0.7 : F", 1},
     {NNHAL_OP_PRELU, PAIR " : F"},
     {NNHAL_OP_QUANTIZE, BIG " : Q@1/0"},
     {NNHAL_OP_QUANTIZED_16BIT_LSTM,
@@ -375,6 +377,17 @@ static void add_other(struct busy_model *m)
     builder_operation(&m->b, 0, NNHAL_OP_RELU, 1, &in, 1, &out);
 }
 
+/* Returns: its result, of the type of an output. */
+static uint32_t add_step(struct busy_model *m, const struct busy_row *row, uint32_t n_inputs,
+                         const uint32_t *inputs, uint32_t output)
+{
+    uint32_t type = m->b.graphs[0].operands[output].type;
+    uint32_t between = builder_temporary(&m->b, 0, type, 0, NULL, 0, 0);
+
+    builder_operation(&m->b, 0, nn_op_find(row->operation)->code, n_inputs, inputs, 1, &between);
+    return between;
+}
+
 static struct busy_model *model_new(const struct busy_row *row, bool is_constant, bool is_reference)
 {
     struct busy_model *m = calloc(1, sizeof(*m));
@@ -399,6 +412,8 @@ static struct busy_model *model_new(const struct busy_row *row, bool is_constant
         else
             outputs[n_outputs++] = add_output(m, word);
     }
+    for (uint32_t i = 0; i < row->n_more; i++)
+        inputs[0] = add_step(m, row, n_inputs, inputs, outputs[0]);
     builder_operation(&m->b, 0, nn_op_find(row->operation)->code, n_inputs, inputs, n_outputs,
                       outputs);
     if (is_constant)

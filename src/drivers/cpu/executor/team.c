@@ -20,6 +20,7 @@ enum {
     MAX_CHUNKS = 0xffff,
     LINGER_NS = 150000,      /* longer than most gaps between two loops, also of two executions */
     CALLER_SPIN_NS = 100000, /* what helpers have begun seldom takes longer; a wake costs 15 us */
+    TURN_SPIN_NS = 10000,    /* a helper may not have begun: it waits for the caller's turn */
     SPINS_PER_LOOK = 64,     /* at the clock */
     NO_LIMIT = INT_MAX,
 };
@@ -328,7 +329,7 @@ static bool spin_until_done(const struct region *region, uint32_t n_done)
                 return true;
             cpu_relax();
         }
-        end_ns = end_ns ? end_ns : nn_sys_now_ns() + CALLER_SPIN_NS;
+        end_ns = end_ns ? end_ns : nn_sys_now_ns() + (region->turn ? TURN_SPIN_NS : CALLER_SPIN_NS);
     } while (nn_sys_now_ns() < end_ns);
     return false;
 }

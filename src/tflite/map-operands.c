@@ -19,7 +19,6 @@ int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor,
         int32_t nnapi;
         uint16_t number;
     } same[] = {
-        {ANEURALNETWORKS_QUANTIZE, NNHAL_TFLITE_QUANTIZE},
         {ANEURALNETWORKS_DEQUANTIZE, NNHAL_TFLITE_DEQUANTIZE},
         {ANEURALNETWORKS_RESHAPE, NNHAL_TFLITE_RESHAPE},
         {ANEURALNETWORKS_FULLY_CONNECTED, NNHAL_TFLITE_FULLY_CONNECTED},

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a .tflite file of the operators that have 16-bit activations.
+"""Makes .tflite files of the operators that have 16-bit activations.
 
     make-sixteen.py FLATC MODEL_SCHEMA FOLDER
 
-FOLDER/sixteen.tflite has each operator in each of its forms, side by side on one image of 16 bits:
-what it gives can be compared bit by bit. Weights, biases and scales are random, and always the same.
+FOLDER/sixteen.tflite has each operator of the extension in each of its forms (not UNPACK, SQUEEZE and
+EXPAND_DIMS, which become others of them), side by side on one image of 16 bits: what it gives can be compared bit by bit. Weights, biases and scales are random, and always the same.
 FOLDER/sixteen-refused.tflite has what is not taken, and a DEQUANTIZE of each result.
 """
 

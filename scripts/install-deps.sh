@@ -4,8 +4,8 @@
 # usage: scripts/install-deps.sh build|test|cross|coverage|deb
 set -eu
 
-BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler libpng-dev
-       libjpeg62-turbo-dev libcjson-dev libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev libzip-dev
+BUILD="gcc g++ meson ninja-build pkg-config libflatbuffers-dev flatbuffers-compiler
+       libgdk-pixbuf-2.0-dev webp-pixbuf-loader libcjson-dev libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev libzip-dev
        linux-libc-dev libc6-dev python3"
 TEST="check clang clang-format libclang-rt-14-dev libasan8 libubsan1 libtsan2 mandoc strace spin relacy-dev
       libsimde-dev python3-numpy python3-pil python3-pip python3-setuptools python3-wheel"

@@ -5,7 +5,7 @@
 # usage: tests/cross/make-sysroot.sh ARCHITECTURE FOLDER
 set -eu
 
-PACKAGES="libc6-dev libstdc++-12-dev libflatbuffers-dev libpng-dev libjpeg62-turbo-dev libcjson-dev
+PACKAGES="libc6-dev libstdc++-12-dev libflatbuffers-dev libcjson-dev
           libseccomp-dev libssl-dev libxxhash-dev libsqlite3-dev libzip-dev check"
 
 [ $# = 2 ] || { echo "usage: $0 ARCHITECTURE FOLDER" >&2; exit 2; }

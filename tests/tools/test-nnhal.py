@@ -324,7 +324,7 @@ def wrong_usage_is_told():
             (1, "labels", "run", model, "--labels", "/", "--image", picture),
             (1, "No such file", "run", "/nonexistent.tflite"),
             (1, "identifier", "run", picture, "--image", picture),
-            (1, "neither PNG", "run", model, "--image", model),
+            (1, "not a picture", "run", model, "--image", model),
             (1, "needs 1024 bytes", "run", model, "--input", picture),
             (1, "labels", "run", model, "--labels", "/nonexistent", "--image", picture),
             (3, "no device", "run", model, "--device", "x", "--image", picture)):

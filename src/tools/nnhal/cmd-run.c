@@ -27,7 +27,7 @@ struct run_options {
 static const char help[] =
     "usage: nnhal run MODEL.tflite [OPTION]... [PICTURE]...\n\n"
     "Runs the model and prints what it says.\n\n"
-    "  --image FILE     a picture (PNG, JPEG, BMP, PPM) for the first input, resized to it,\n"
+    "  --image FILE     a picture (PNG, JPEG, WebP, ...) for the first input, resized to it,\n"
     "                   as PICTURE; any number: one execution each\n"
     "  --input FILE     the bytes of the next input, in the model's order\n"
     "  --output FILE    where the bytes of the next output go\n"

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.h - pictures in files: PNG, JPEG, BMP, PPM and PGM
+/* image.h - pictures in files, of every format that gdk-pixbuf has a module for
  *
- * Every format becomes 8-bit RGB, rows from the top. A file is
- * untrusted: sizes are bounded before memory is taken, and one that is damaged
- * or cut short is refused with a sentence. */
+ * PNG, JPEG, GIF, TIFF, BMP, PPM and PGM always, WebP where its module is installed. Every
+ * format becomes 8-bit RGB, rows from the top, turned as the camera says. A
+ * file is untrusted, and so is the process that reads it (nnhal-picture): what
+ * comes back is bounded and checked, and a file that is damaged or cut short
+ * is refused with a sentence. */
 #ifndef NN_TOOLS_NNHAL_IMAGE_H
 #define NN_TOOLS_NNHAL_IMAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum {
     IMAGE_MAX_SIDE = 16384, /* pixels */
@@ -23,9 +26,9 @@ struct image {
 /* image_read() - reads the picture at path. Returns: 0, or -1 with a sentence in message. */
 int image_read(const char *path, struct image *ret_image, char *message, size_t message_size);
 
-/* image_parse() - the same from n_bytes at bytes. */
-int image_parse(const uint8_t *bytes, size_t n_bytes, struct image *ret_image, char *message,
-                size_t message_size);
+/* image_take() - what nnhal-picture writes: a PPM file of 8 bits without comments.
+ * Returns: 0, -EINVAL (it is something else, or cut short), -ENOMEM. */
+int image_take(FILE *from, struct image *ret_image);
 
 /* image_resize() - to [height, width, n_channels] (1: luma, 3: RGB) of floats from 0
  * to 255: bilinear between pixel centers where it grows, the mean of the pixels

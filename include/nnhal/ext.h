@@ -81,6 +81,7 @@ struct nnhal_device_counts {
     uint64_t n_computed; /* that succeeded, n_helped among them */
     uint64_t n_failed;   /* outputs that were too small are no failure */
     uint64_t n_helped;   /* computed in place of a device that failed */
+    uint64_t n_short;    /* that ended for an output that was too small */
 };
 
 /* nnhal_device_get_counts() - any thread.

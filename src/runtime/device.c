@@ -494,6 +494,11 @@ void nn_rt_device_count_failure(ANeuralNetworksDevice *device)
     count(&device->counts.n_failed);
 }
 
+void nn_rt_device_count_short(ANeuralNetworksDevice *device)
+{
+    count(&device->counts.n_short);
+}
+
 void nn_rt_device_get_counts(const ANeuralNetworksDevice *device,
                              struct nnhal_device_counts *ret_counts)
 {
@@ -501,5 +506,6 @@ void nn_rt_device_get_counts(const ANeuralNetworksDevice *device,
         .n_computed = __atomic_load_n(&device->counts.n_computed, __ATOMIC_RELAXED),
         .n_failed = __atomic_load_n(&device->counts.n_failed, __ATOMIC_RELAXED),
         .n_helped = __atomic_load_n(&device->counts.n_helped, __ATOMIC_RELAXED),
+        .n_short = __atomic_load_n(&device->counts.n_short, __ATOMIC_RELAXED),
     };
 }

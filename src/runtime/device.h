@@ -88,6 +88,9 @@ void nn_rt_device_note_success(ANeuralNetworksDevice *device);
 void nn_rt_device_count_success(ANeuralNetworksDevice *device, bool is_help);
 void nn_rt_device_count_failure(ANeuralNetworksDevice *device);
 
+/* nn_rt_device_count_short() - a computation has ended for an output that was too small. */
+void nn_rt_device_count_short(ANeuralNetworksDevice *device);
+
 /* nn_rt_device_get_counts() - all of it but size. */
 void nn_rt_device_get_counts(const ANeuralNetworksDevice *device,
                              struct nnhal_device_counts *ret_counts);

@@ -12,8 +12,13 @@ static void count_outcome(const ANeuralNetworksExecution *execution, int result)
     bool is_helped = execution->failure.text[0] != '\0';
     bool is_split = nn_rt_compilation_is_split(execution->compilation); /* its parts count */
 
-    if (!execution->device || result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
+    if (!execution->device)
         return;
+    if (result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE) {
+        if (!is_split)
+            nn_rt_device_count_short(execution->device);
+        return;
+    }
     if ((result || is_helped) && !is_split)
         nn_rt_device_count_failure(planned);
     if (!result && (is_helped || !is_split))

@@ -205,11 +205,34 @@ struct nnhal_plan {
     uint64_t expected_ns;
 };
 
-/* nnhal_compilation_get_plan() - which devices compute which parts of the model, and why.
+/* nnhal_compilation_get_plan() - which devices compute which parts of the model, and why. What they
+ * take in fact: nnhal_compilation_get_cost().
  * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless finish() succeeded;
  * ANEURALNETWORKS_BAD_DATA if size is too small for devices; ANEURALNETWORKS_OUT_OF_MEMORY. */
 int nnhal_compilation_get_plan(const ANeuralNetworksCompilation *compilation,
                                struct nnhal_plan *plan);
+
+/* What computations of a part have taken: medians of the last ones, 15 at most. Set size before the
+ * call: members beyond it are not touched. */
+struct nnhal_part_cost {
+    size_t size;
+    uint64_t n_computations; /* that were measured; 0: none yet, and all that follows is 0 */
+    uint64_t total_ns;       /* from the call to its end, as this process saw it */
+    uint64_t compute_ns;     /* on the device, which reads its inputs where they are; 0: it does
+                              * not tell */
+    uint64_t move_ns;        /* in the driver beside that: what it copies to and from its device */
+    uint64_t launch_ns;      /* until the driver was reached, and from its end */
+};
+
+/* nnhal_compilation_get_cost() - what a part of the plan takes, beside what was expected of it. Each
+ * computation of a model in parts is measured; of a model that one device computes those are which have
+ * ANeuralNetworksExecution_setMeasureTiming() and come after nnhal_compilation_get_plan(). part
+ * counts from 0. Any thread.
+ * Returns: ANEURALNETWORKS_UNEXPECTED_NULL; ANEURALNETWORKS_BAD_STATE unless finish() succeeded;
+ * ANEURALNETWORKS_BAD_DATA: no such part, or size is too small for total_ns;
+ * ANEURALNETWORKS_OUT_OF_MEMORY. */
+int nnhal_compilation_get_cost(const ANeuralNetworksCompilation *compilation, uint32_t part,
+                               struct nnhal_part_cost *cost);
 
 /* nnhal_*_get_error() - the sentence that explains the last failure of a call on
  * an object: what was wrong and what would be right. It is copied to text, cut

@@ -197,6 +197,7 @@ TEST(extension_calls)
     struct nnhal_device_counts counts = {.size = sizeof(counts)};
     struct nnhal_figure figure = {.size = sizeof(figure)};
     struct nnhal_plan plan = {.size = sizeof(plan)};
+    struct nnhal_part_cost cost = {.size = sizeof(cost)};
     ANeuralNetworksDevice *device;
     struct rt_run run;
     char text[8] = "full";
@@ -208,6 +209,8 @@ TEST(extension_calls)
     NULLED(nnhal_compilation_set_deferred(NULL, 1));
     NULLED(nnhal_compilation_get_cache_info(NULL, &info));
     NULLED(nnhal_compilation_get_cache_info(run.compilation, NULL));
+    NULLED(nnhal_compilation_get_cost(NULL, 0, &cost));
+    NULLED(nnhal_compilation_get_cost(run.compilation, 0, NULL));
     NULLED(nnhal_compilation_get_plan(NULL, &plan));
     NULLED(nnhal_compilation_get_plan(run.compilation, NULL));
     NULLED(nnhal_compilation_get_device(NULL, &device));

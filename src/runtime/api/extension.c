@@ -33,7 +33,8 @@ _Static_assert(offsetof(struct nnhal_where, size) == 0 &&
                    offsetof(struct nnhal_part_info, size) == 0 &&
                    offsetof(struct nnhal_device_counts, size) == 0 &&
                    offsetof(struct nnhal_figure, size) == 0 &&
-                   offsetof(struct nnhal_plan, size) == 0,
+                   offsetof(struct nnhal_plan, size) == 0 &&
+                   offsetof(struct nnhal_part_cost, size) == 0,
                "size comes first");
 
 _public_ int nnhal_device_get_where(const ANeuralNetworksDevice *device, struct nnhal_where *where)
@@ -172,6 +173,22 @@ _public_ int nnhal_compilation_get_plan(const ANeuralNetworksCompilation *compil
     if (!r)
         r = copy_sized(plan, &made->told, sizeof(made->told),
                        offsetof(struct nnhal_plan, n_operations), &why);
+    return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
+}
+
+_public_ int nnhal_compilation_get_cost(const ANeuralNetworksCompilation *compilation,
+                                        uint32_t part, struct nnhal_part_cost *cost)
+{
+    struct nnhal_part_cost full = {0};
+    struct nn_why why = {0};
+    int r;
+
+    if (!compilation || !cost)
+        return nn_api_null(__func__);
+    r = nn_rt_compilation_get_cost((ANeuralNetworksCompilation *)compilation, part, &why, &full);
+    if (!r)
+        r = copy_sized(cost, &full, sizeof(full), offsetof(struct nnhal_part_cost, compute_ns),
+                       &why);
     return nn_api_end(__func__, (struct nn_rt_object *)&compilation->object, r, &why);
 }
 

@@ -175,6 +175,13 @@ static int plan_listed(const ANeuralNetworksCompilation *compilation, struct nn_
     return r;
 }
 
+/* NULL: there is none, or none yet. */
+static const struct nn_rt_plan *find_plan(const ANeuralNetworksCompilation *compilation)
+{
+    /* Acquire: pairs with the release in nn_rt_compilation_get_plan(). */
+    return __atomic_load_n(&compilation->plan, __ATOMIC_ACQUIRE);
+}
+
 int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct nn_why *why,
                                const struct nn_rt_plan **ret_plan)
 {
@@ -200,6 +207,30 @@ int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct n
     return 0;
 }
 
+int nn_rt_compilation_get_cost(ANeuralNetworksCompilation *compilation, uint32_t part,
+                               struct nn_why *why, struct nnhal_part_cost *ret_cost)
+{
+    const struct nn_rt_plan *plan;
+    int r = nn_rt_compilation_get_plan(compilation, why, &plan);
+
+    if (r)
+        return r;
+    if (part >= plan->n_parts)
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "there is no part %u: the plan has %u", part,
+                       plan->n_parts);
+    nn_rt_record_get_cost(plan->record, part, ret_cost);
+    return 0;
+}
+
+void nn_rt_compilation_note_duration(const ANeuralNetworksCompilation *compilation,
+                                     const struct nn_rt_duration *duration)
+{
+    const struct nn_rt_plan *plan = find_plan(compilation);
+
+    if (plan)
+        nn_rt_record_note_duration(plan->record, 0, duration);
+}
+
 bool nn_rt_compilation_is_control(const ANeuralNetworksCompilation *compilation)
 {
     return compilation->branches[0] != NULL;
@@ -207,8 +238,7 @@ bool nn_rt_compilation_is_control(const ANeuralNetworksCompilation *compilation)
 
 bool nn_rt_compilation_is_split(const ANeuralNetworksCompilation *compilation)
 {
-    /* Acquire: pairs with the release in nn_rt_compilation_get_plan(). */
-    const struct nn_rt_plan *plan = __atomic_load_n(&compilation->plan, __ATOMIC_ACQUIRE);
+    const struct nn_rt_plan *plan = find_plan(compilation);
 
     return nn_rt_compilation_is_control(compilation) ||
            (plan && (plan->n_parts > 1 || plan->parts[0].is_control));

@@ -24,6 +24,7 @@
 #include "runtime/memory/argument-pool.h"
 #include "runtime/object.h"
 #include "runtime/partition/plan.h"
+#include "runtime/partition/record.h"
 
 #include "base/jobs.h"
 
@@ -107,6 +108,16 @@ bool nn_rt_compilation_has_one_device(const ANeuralNetworksCompilation *compilat
  * Borrowed. Returns: 0; BAD_STATE; what the device answers; -ENOMEM. */
 int nn_rt_compilation_get_plan(ANeuralNetworksCompilation *compilation, struct nn_why *why,
                                const struct nn_rt_plan **ret_plan);
+
+/* nn_rt_compilation_get_cost() - of a part of the plan: all of it but size. Returns: as
+ * nn_rt_compilation_get_plan(); BAD_DATA. */
+int nn_rt_compilation_get_cost(ANeuralNetworksCompilation *compilation, uint32_t part,
+                               struct nn_why *why, struct nnhal_part_cost *ret_cost);
+
+/* nn_rt_compilation_note_duration() - of a computation of the whole by one device; nothing if it has no
+ * plan. */
+void nn_rt_compilation_note_duration(const ANeuralNetworksCompilation *compilation,
+                                     const struct nn_rt_duration *duration);
 
 /* nn_rt_compilation_is_control() - whether it is an IF or WHILE that the runtime runs itself. */
 bool nn_rt_compilation_is_control(const ANeuralNetworksCompilation *compilation);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/execution/computation.h"
 
+#include "base/sys.h"
 #include "base/wait-limit.h"
 #include "runtime/compilation/renewal.h"
 #include "runtime/execution/deadline.h"
@@ -145,10 +146,22 @@ static int compute_somehow(struct computation *computation, uint64_t deadline_ns
     return compute_with_recovery(computation);
 }
 
+/* Also of a model that one device computes, whose plan was asked for. */
+static void note_duration(ANeuralNetworksExecution *execution, uint64_t begin_ns, int r)
+{
+    execution->took_ns = nn_sys_now_ns() - begin_ns;
+    if (!r && !execution->failure.text[0] && !nn_rt_compilation_is_split(execution->compilation))
+        nn_rt_compilation_note_duration(
+            execution->compilation,
+            &(struct nn_rt_duration){execution->took_ns, execution->timing.time_in_driver_ns,
+                                     execution->timing.time_on_device_ns});
+}
+
 static int compute_with_fallback(struct computation *computation, uint64_t deadline_ns)
 {
     ANeuralNetworksExecution *execution = computation->execution;
     uint64_t limit_ns = nn_wait_limit_narrow(deadline_ns);
+    uint64_t begin_ns = execution->measure ? nn_sys_now_ns() : 0;
     int r;
 
     computation->options = nn_rt_execution_options(execution, deadline_ns);
@@ -158,6 +171,8 @@ static int compute_with_fallback(struct computation *computation, uint64_t deadl
         r = nn_rt_fallback_compute(execution, deadline_ns, r, computation->why);
     else if (!r && !nn_rt_compilation_is_split(execution->compilation)) /* its parts do */
         nn_rt_device_note_success(execution->compilation->device);
+    if (execution->measure)
+        note_duration(execution, begin_ns, r);
     nn_rt_reply_mark_outputs(execution, r == 0);
     if (!execution->is_reusable)
         nn_rt_execution_rest(execution);

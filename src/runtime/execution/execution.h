@@ -65,9 +65,10 @@ struct ANeuralNetworksExecution {
     ANeuralNetworksDiagnosticExecutionMode mode; /* of the last computation */
     uint64_t begin_ns;                           /* of it; 0: no listener */
     ANeuralNetworksDevice *device;               /* that was asked last; NULL: none since begin */
-    struct nn_why failure; /* of the compilation's device, where another one computed */
-    char *inner_failure;   /* the same of a part or a branch of it, the last one; NULL: none */
-    struct nnhal_timing timing;
+    struct nn_why failure;      /* of the compilation's device, where another one computed */
+    char *inner_failure;        /* the same of a part or a branch of it, the last one; NULL: none */
+    struct nnhal_timing timing; /* of the last computation that was measured */
+    uint64_t took_ns;           /* the same on this side */
     struct nnhal_timing timing_fenced; /* from the end of the dependencies */
 };
 

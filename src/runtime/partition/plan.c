@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "model/ops.h"
+#include "runtime/partition/record.h"
 
 #include <string.h>
 
@@ -279,7 +280,8 @@ int nn_rt_plan_lay_out(struct nn_rt_plan *plan, const struct nn_rt_partition_pro
         list_operands(&layout, &plan->parts[i]);
     find_waves(plan);
     set_costs(&layout);
-    return find_order(plan);
+    r = find_order(plan);
+    return r ? r : nn_rt_record_new(plan->n_parts, plan->n_values, &plan->record);
 }
 
 struct nn_rt_plan *nn_rt_plan_free(struct nn_rt_plan *plan)
@@ -289,6 +291,7 @@ struct nn_rt_plan *nn_rt_plan_free(struct nn_rt_plan *plan)
     for (uint32_t i = 0; i < plan->n_parts; i++)
         if (plan->parts[i].compilation)
             plan->unref_part(plan->parts[i].compilation);
+    nn_rt_record_free(plan->record);
     nn_arena_done(&plan->arena);
     free(plan);
     return NULL;

@@ -80,6 +80,8 @@ struct nn_rt_plan_device {
     struct nn_why why; /* the last sentence about what it refused; "": none */
 };
 
+struct nn_rt_record;
+
 struct nn_rt_plan {
     struct nn_arena arena; /* of everything here */
     const struct nnhal_model *model;
@@ -97,6 +99,7 @@ struct nn_rt_plan {
     struct nn_rt_value *known; /* per operand of the model */
     bool is_open;              /* the shape of a value depends on the arguments */
     uint64_t expected_ns;
+    struct nn_rt_record *record; /* what its executions have shown, which changes */
     /* Of parts' compilations, by who makes them. */
     ANeuralNetworksCompilation *(*unref_part)(ANeuralNetworksCompilation *compilation);
     struct nnhal_plan told; /* as an application sees it, but for size */

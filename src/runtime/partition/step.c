@@ -3,6 +3,7 @@
 
 #include "runtime/compilation/preparation.h"
 #include "runtime/partition/place-argument.h"
+#include "runtime/partition/record.h"
 
 static int execution_new(const struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
                          struct nn_why *why, ANeuralNetworksExecution **ret_execution)
@@ -13,6 +14,7 @@ static int execution_new(const struct nn_rt_exchange *exchange, const struct nn_
         return r;
     (*ret_execution)->is_reusable = exchange->whole->is_reusable;
     (*ret_execution)->loop_timeout_ns = exchange->whole->loop_timeout_ns;
+    (*ret_execution)->measure = true; /* for the plan's record */
     return 0;
 }
 
@@ -175,11 +177,25 @@ static int run_with_room(struct nn_rt_step *step, struct nn_rt_exchange *exchang
     return r;
 }
 
+/* Nothing of what another device did in its place. */
+static void note_duration(const struct nn_rt_step *step, const struct nn_rt_exchange *exchange)
+{
+    const ANeuralNetworksExecution *execution = step->execution;
+
+    if (step->part == step->planned && !nn_rt_execution_find_failure(execution)[0])
+        nn_rt_record_note_duration(exchange->plan->record, step->number,
+                                   &(struct nn_rt_duration){execution->took_ns,
+                                                            execution->timing.time_in_driver_ns,
+                                                            execution->timing.time_on_device_ns});
+}
+
 /* Where a value did not fit, its shape is known now, and it fits the second time. */
 int nn_rt_step_finish(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
 {
     int r = learn_result(step, exchange);
 
+    if (!r)
+        note_duration(step, exchange);
     for (uint32_t i = 1;
          i < NN_RT_PLACE_ATTEMPTS && r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE &&
          !has_short_output(exchange, step->part);

@@ -45,6 +45,8 @@ struct ANeuralNetworksExecution {
     bool has_padding;
     bool has_arguments; /* one was set: padding cannot change any more */
     bool measure;
+    bool is_continued; /* the last computation lacked room for outputs, and they alone have changed:
+                        * what it has made beside them is not made again (partition/) */
     bool is_haunted; /* a process that was given up in the last computation may write to outputs */
     uint64_t timeout_ns;      /* 0: none */
     uint64_t loop_timeout_ns; /* NNHAL_NO_TIME: the default */

@@ -2,6 +2,7 @@
 #include "runtime/partition/branches.h"
 
 #include "base/error.h"
+#include "model/infer.h"
 #include "model/types.h"
 #include "runtime/copy-count.h"
 #include "runtime/memory/domain.h"
@@ -98,6 +99,7 @@ void nn_rt_branches_done(struct nn_rt_branches *branches)
 
 void nn_rt_branches_rest(struct nn_rt_branches *branches)
 {
+    branches->lacks_room = false;
     for (uint32_t i = 0; i < NN_RT_N_BRANCHES; i++)
         for (uint32_t row = 0; row < _NN_RT_ROW_N; row++)
             nn_rt_place_arguments_drop(branches->executions[i][row]);
@@ -112,6 +114,24 @@ uint32_t nn_rt_branches_find_output(const struct nn_rt_branches *branches, uint3
         if (graph->output_indexes[j] == branches->operation->outputs[i])
             return j;
     return NN_RT_PLAN_NONE;
+}
+
+bool nn_rt_branches_fit_output(const struct nn_rt_branches *branches, uint32_t output,
+                               const struct nn_rt_value *known,
+                               struct nn_rt_execution_shape *ret_shape)
+{
+    const struct nn_rt_argument *argument = &branches->whole->arguments.outputs[output];
+    const struct nnhal_operand *operand =
+        &branches->whole->compilation->finished->io.outputs[output];
+    uint64_t n_bytes = 0;
+
+    if (nn_rt_argument_is_opaque(argument) || known->state != NN_RT_VALUE_EXACT ||
+        !nn_dims_merge(argument->n_dims, argument->dims, known->n_dims, known->dims,
+                       &ret_shape->n_dims, ret_shape->dims) ||
+        !nn_io_bytes(operand, ret_shape->n_dims, ret_shape->dims, &n_bytes))
+        return false;
+    ret_shape->is_sufficient = argument->kind == NN_ARGUMENT_OMITTED || n_bytes <= argument->length;
+    return true;
 }
 
 /* -- what is given ----------------------------------------------------------------- */
@@ -216,6 +236,7 @@ int nn_rt_branches_begin(struct nn_rt_branches *branches)
 {
     int r = 0;
 
+    branches->lacks_room = false;
     for (uint32_t i = 0; i < branches->n_given; i++)
         learn_given(branches, i);
     measure_made(branches);
@@ -265,6 +286,7 @@ struct branch_call {
     uint32_t branch;
     enum nn_rt_row row;
     ANeuralNetworksExecution *execution;
+    struct nn_rt_knowledge *knowledge; /* of the branch */
 };
 
 static int find_execution(struct branch_call *call, struct nn_why *why)
@@ -279,8 +301,28 @@ static int find_execution(struct branch_call *call, struct nn_why *why)
         return r;
     (*execution)->is_reusable = true;
     (*execution)->loop_timeout_ns = whole->loop_timeout_ns;
+    (*execution)->is_continued = whole->is_continued && !call->branches->is_loop;
     call->execution = *execution;
     return 0;
+}
+
+static int find_knowledge(struct branch_call *call)
+{
+    struct nn_rt_knowledge *knowledge = &call->branches->knowledge[call->branch];
+    const struct nn_rt_plan *plan = call->execution->compilation->plan;
+
+    call->knowledge = knowledge;
+    if (knowledge->plan)
+        return 0;
+    return nn_rt_knowledge_init(knowledge, plan, plan->has_open_outputs, &call->branches->memory);
+}
+
+/* What is known of output i of the call before it is made. */
+static const struct nn_rt_value *find_foreseen(const struct branch_call *call, uint32_t i)
+{
+    const struct nnhal_subgraph *graph = &call->knowledge->plan->model->main;
+
+    return &call->knowledge->values[graph->output_indexes[i]];
 }
 
 /* The value with a place that is output i of the call. Returns: NN_RT_PLAN_NONE: it goes to *ret_output. */
@@ -326,17 +368,17 @@ static int set_outputs(const struct branch_call *call)
     int r = 0;
 
     for (uint32_t i = 0; !r && i < call->execution->arguments.n_outputs; i++) {
+        const struct nn_rt_value *foreseen = find_foreseen(call, i);
         uint32_t output, value = find_made(call, i, &output);
         struct nn_rt_argument argument;
 
         if (value == NN_RT_PLAN_NONE) {
             argument = branches->whole->arguments.outputs[output];
         } else {
-            if (!branches->places.places[value].memory)
-                r = nn_rt_places_widen(&branches->places, value,
+            r = nn_rt_places_make_room(&branches->places, value, foreseen,
                                        nn_rt_place_room(count_given(branches)));
-            argument = nn_rt_place_write(&branches->places.places[value],
-                                         &branches->declared[value], branches->values[value].type);
+            argument = nn_rt_place_write(&branches->places.places[value], foreseen,
+                                         branches->values[value].type);
         }
         if (!r)
             nn_rt_place_argument_replace(call->execution, &call->execution->arguments.outputs[i],
@@ -384,17 +426,41 @@ static int widen(const struct branch_call *call)
     return r;
 }
 
+/* Whether it is certain that outputs of IF are too small, and of what shape all of them are. */
+static bool foresee_shortage(const struct branch_call *call)
+{
+    struct nn_rt_execution_shape *shapes = call->branches->whole->shapes, shape = {0};
+    bool is_short = false;
+
+    for (uint32_t i = 0; i < call->execution->arguments.n_outputs; i++) {
+        uint32_t output, value = find_made(call, i, &output);
+
+        if (value != NN_RT_PLAN_NONE)
+            continue;
+        if (!nn_rt_branches_fit_output(call->branches, output, find_foreseen(call, i), &shape))
+            return false;
+        shapes[output] = shape;
+        is_short |= !shape.is_sufficient;
+    }
+    return is_short;
+}
+
 /* One attempt. ret_again: it is worth another one, with more room. */
 static int attempt(const struct branch_call *call, const struct nn_rt_steps_calls *calls,
                    struct nn_why *why, bool *ret_again)
 {
-    int r = set_outputs(call);
+    int r = set_inputs(call, why);
 
     *ret_again = false;
     if (!r)
-        r = set_inputs(call, why);
+        r = nn_rt_knowledge_begin(call->knowledge, &call->execution->arguments);
+    if (!r)
+        r = set_outputs(call);
     if (r)
         return r;
+    if (foresee_shortage(call))
+        return nn_fail(why, ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE,
+                       "an output of the branch has less room than it needs");
     r = calls->compute(calls->ctx, NN_RT_PLAN_NONE, call->execution, why);
     nn_rt_execution_tell_inner(call->branches->whole, call->execution);
     if (r && r != ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
@@ -416,9 +482,11 @@ static int call_with_room(const struct branch_call *call, const struct nn_rt_ste
 
         if (widened)
             return widened;
+        call->execution->is_continued |= i > 0;
         r = attempt(call, calls, why, &again);
         is_haunted |= call->execution->is_haunted;
     }
+    call->execution->is_continued = false;
     call->execution->is_haunted = is_haunted;
     if (r && again) /* of no output of the application's */
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
@@ -460,6 +528,8 @@ int nn_rt_branches_call(struct nn_rt_branches *branches, uint32_t branch, enum n
     struct branch_call call = {.branches = branches, .branch = branch, .row = row};
     int r = find_execution(&call, why);
 
+    if (!r)
+        r = find_knowledge(&call);
     for (uint32_t i = 0; !r && i < NN_RT_PLACE_ATTEMPTS; i++) {
         bool is_haunted;
 

@@ -41,6 +41,10 @@ struct nn_rt_branches {
     struct nn_rt_value *known;    /* as they are now */
     uint64_t *sizes;
     struct nn_rt_places places;
+    bool is_true;        /* the condition of an IF */
+    bool lacks_room;     /* a loop has ended, and its outputs were too small: */
+    enum nn_rt_row last; /* what it ended with is there */
+    struct nn_rt_knowledge knowledge[NN_RT_N_BRANCHES]; /* of a call's results; no plan: not yet */
     ANeuralNetworksExecution *executions[NN_RT_N_BRANCHES][_NN_RT_ROW_N]; /* NULL: none yet */
 };
 
@@ -61,7 +65,8 @@ struct nn_rt_argument nn_rt_branches_find_given(const struct nn_rt_branches *bra
                                                 uint32_t operand);
 
 /* nn_rt_branches_call() - computes a branch that reads from a row. A body writes the other row, or A;
- * the branches of IF write where the application wants it. What did not fit is given more
+ * the branches of IF write where the application wants it. What follows from the shapes that it reads
+ * has room for what it makes before it is made; what did not fit is given more
  * room, and the call is made once more; so it is in memory of its own where a process that took part
  * in it was given up, and could still write into the loop's state.
  * Returns: 0; OUTPUT_INSUFFICIENT_SIZE of the application's outputs; OP_FAILED for an empty input;
@@ -83,5 +88,11 @@ bool nn_rt_branches_condition(const struct nn_rt_branches *branches);
 /* nn_rt_branches_find_output() - the output of the whole that is output i of the operation.
  * Returns: NN_RT_PLAN_NONE if nothing reads it. */
 uint32_t nn_rt_branches_find_output(const struct nn_rt_branches *branches, uint32_t i);
+
+/* nn_rt_branches_fit_output() - the shape that an output of the whole gets from a value, and whether it has
+ * the room. Returns: false if it is a picture, or the value's shape is not certain or contradicts it. */
+bool nn_rt_branches_fit_output(const struct nn_rt_branches *branches, uint32_t output,
+                               const struct nn_rt_value *known,
+                               struct nn_rt_execution_shape *ret_shape);
 
 #endif

@@ -4,8 +4,6 @@
 #include "base/arith.h"
 #include "base/error.h"
 #include "base/sys.h"
-#include "model/infer.h"
-#include "model/types.h"
 #include "runtime/copy-count.h"
 #include "runtime/partition/branches.h"
 #include "shm/region.h"
@@ -49,23 +47,14 @@ static int branches_new(ANeuralNetworksExecution *execution)
 static int set_shape(const struct nn_rt_branches *branches, uint32_t output,
                      const struct nn_rt_value *known, struct nn_why *why)
 {
-    const struct nn_rt_argument *argument = &branches->whole->arguments.outputs[output];
-    const struct nnhal_operand *operand =
-        &branches->whole->compilation->finished->io.outputs[output];
-    struct nn_rt_execution_shape *shape = &branches->whole->shapes[output];
-    uint64_t n_bytes = 0;
-
-    if (nn_rt_argument_is_opaque(argument)) /* the reference computes it */
+    /* The reference computes it. */
+    if (nn_rt_argument_is_opaque(&branches->whole->arguments.outputs[output]))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "output %u, a picture, cannot be that of a loop that devices share", output);
-    if (known->state != NN_RT_VALUE_EXACT ||
-        !nn_dims_merge(argument->n_dims, argument->dims, known->n_dims, known->dims, &shape->n_dims,
-                       shape->dims) ||
-        !nn_io_bytes(operand, shape->n_dims, shape->dims, &n_bytes))
+    if (!nn_rt_branches_fit_output(branches, output, known, &branches->whole->shapes[output]))
         return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
                        "output %u of the loop ends with dimensions that contradict the model's",
                        output);
-    shape->is_sufficient = argument->kind == NN_ARGUMENT_OMITTED || n_bytes <= argument->length;
     return 0;
 }
 
@@ -167,12 +156,13 @@ static int read_given_condition(const struct nn_rt_branches *branches, struct nn
 static int run_if(struct nn_rt_branches *branches, const struct nn_rt_steps_calls *calls,
                   struct nn_why *why)
 {
-    bool is_true = false;
-    int r = read_given_condition(branches, why, &is_true);
+    int r = branches->whole->is_continued ? 0
+                                          : read_given_condition(branches, why, &branches->is_true);
 
     if (r)
         return r;
-    return nn_rt_branches_call(branches, is_true ? IF_THEN : IF_ELSE, NN_RT_ROW_START, calls, why);
+    return nn_rt_branches_call(branches, branches->is_true ? IF_THEN : IF_ELSE, NN_RT_ROW_START,
+                               calls, why);
 }
 
 static uint64_t loop_limit(const ANeuralNetworksExecution *execution)
@@ -221,12 +211,14 @@ static int run_rounds(struct nn_rt_branches *branches, const struct nn_rt_steps_
 static int run_while(struct nn_rt_branches *branches, const struct nn_rt_steps_calls *calls,
                      uint64_t deadline_ns, struct nn_why *why)
 {
-    enum nn_rt_row row = NN_RT_ROW_START;
-    int r = run_rounds(branches, calls, deadline_ns, why, &row);
+    int r = 0;
 
+    if (!branches->lacks_room)
+        r = run_rounds(branches, calls, deadline_ns, why, &branches->last);
     if (!r)
-        r = set_shapes(branches, row, why);
-    return r ? r : copy_outputs(branches, row, why);
+        r = set_shapes(branches, branches->last, why);
+    branches->lacks_room = r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE;
+    return r ? r : copy_outputs(branches, branches->last, why);
 }
 
 int nn_rt_control_flow_compute(ANeuralNetworksExecution *execution,
@@ -237,7 +229,7 @@ int nn_rt_control_flow_compute(ANeuralNetworksExecution *execution,
 
     if (!r && !execution->branches)
         r = branches_new(execution);
-    if (!r)
+    if (!r && !(execution->is_continued && execution->branches->lacks_room))
         r = nn_rt_branches_begin(execution->branches);
     if (r)
         return r;

@@ -4,7 +4,7 @@
  * No device takes the operation, but devices take its branches, each whole or in parts: the runtime
  * reads the conditions and calls branch after branch. Between two calls of a loop it looks at the
  * loop's timeout and at the deadline of the computation. What a loop has in the end is copied to its
- * outputs, once.
+ * outputs, once; where they are too small, it stays until they are larger (execution->is_continued).
  *
  *     IF      condition read -> then, or else
  *     WHILE   condition -> body -> condition -> ... -> outputs

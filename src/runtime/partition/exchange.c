@@ -3,11 +3,9 @@
 
 #include "base/error.h"
 #include "runtime/partition/place-argument.h"
+#include "runtime/partition/record.h"
 
 #include <string.h>
-
-/* What an empty output gets, which needs some place. */
-#define EMPTY_BYTES 64
 
 int nn_rt_exchange_init(struct nn_rt_exchange *exchange, ANeuralNetworksExecution *whole,
                         struct nn_arena *memory)
@@ -24,7 +22,7 @@ int nn_rt_exchange_init(struct nn_rt_exchange *exchange, ANeuralNetworksExecutio
     };
     if (!exchange->sizes || !exchange->copies)
         return nn_error_origin(-ENOMEM);
-    r = nn_rt_knowledge_init(&exchange->knowledge, plan, memory);
+    r = nn_rt_knowledge_init(&exchange->knowledge, plan, plan->is_open, memory);
     if (r)
         return r;
     return nn_rt_places_init(&exchange->places, plan->n_values, plan->values,
@@ -149,18 +147,12 @@ static uint64_t count_inputs(const struct nn_rt_exchange *exchange,
 static int make_room(struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
                      uint32_t i)
 {
-    const struct nn_rt_value *value =
-        &exchange->knowledge.values[exchange->plan->values[i].operand];
-    uint64_t n_bytes = 0;
+    uint64_t room_bytes = nn_rt_place_room(count_inputs(exchange, part));
+    uint64_t had_bytes = nn_rt_record_get_size(exchange->plan->record, i);
 
-    if (nn_rt_value_is_empty(value))
-        return nn_rt_places_widen(&exchange->places, i, EMPTY_BYTES);
-    if (nn_rt_value_bytes(value, exchange->plan->values[i].type, &n_bytes))
-        return nn_rt_places_widen(&exchange->places, i, n_bytes);
-    return place_of(exchange, i)->memory
-               ? 0
-               : nn_rt_places_widen(&exchange->places, i,
-                                    nn_rt_place_room(count_inputs(exchange, part)));
+    return nn_rt_places_make_room(&exchange->places, i,
+                                  &exchange->knowledge.values[exchange->plan->values[i].operand],
+                                  had_bytes > room_bytes ? had_bytes : room_bytes);
 }
 
 static int set_outputs(struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,
@@ -197,35 +189,58 @@ int nn_rt_exchange_set_arguments(struct nn_rt_exchange *exchange,
 
 /* -- results of a part ------------------------------------------------------------- */
 
-/* Bytes of a value that this process can read, for the shapes that depend on it. */
-static const void *find_bytes(const struct nn_rt_exchange *exchange, uint32_t i)
+/* Where bytes of a value are copied to. NULL: memory is short. */
+static uint8_t *find_copy(struct nn_rt_exchange *exchange, uint32_t i)
 {
-    const struct nn_rt_argument *output = nn_rt_exchange_find_output(
-        exchange, exchange->plan->values[i].output);
-    const uint8_t *data;
-
-    if (output)
-        return output->kind == NN_ARGUMENT_POINTER ? output->pointer : NULL;
-    data = nn_rt_memory_data(place_of(exchange, i)->memory);
-    return data ? data + place_of(exchange, i)->offset : NULL;
+    if (!exchange->copies[i])
+        exchange->copies[i] = nn_arena_alloc(exchange->memory, NN_RT_VALUE_READ_BYTES);
+    return exchange->copies[i];
 }
 
-/* A value between parts as it is now: the process of the part that made it can still write to it.
- * NULL: it is large, or did not fit. */
+/* In a memory of the application. NULL: this process cannot read it; it is a picture. */
+static const void *copy_output(struct nn_rt_exchange *exchange, uint32_t i,
+                               const struct nn_rt_argument *output, uint64_t n_bytes)
+{
+    struct nn_why why = {0};
+    uint8_t *copy;
+
+    if (n_bytes > output->length || nn_rt_memory_is_in_device(output->memory))
+        return NULL;
+    copy = find_copy(exchange, i);
+    return copy && nn_rt_memory_read(output->memory, output->offset, copy, n_bytes, &why) == 0
+               ? copy
+               : NULL;
+}
+
+/* The bytes of a value between parts as they are now, for the shapes that depend on them: the process of
+ * the part that made it can still write to it. NULL: it is large, or did not fit. */
 static const void *copy_bytes(struct nn_rt_exchange *exchange, uint32_t i)
 {
     const struct nn_rt_plan_value *value = &exchange->plan->values[i];
-    const void *bytes = find_bytes(exchange, i);
+    const struct nn_rt_argument *output = nn_rt_exchange_find_output(exchange, value->output);
+    const struct nn_rt_place *place = place_of(exchange, i);
+    uint64_t n_bytes = 0;
+    uint8_t *copy;
+
+    if (output && output->kind == NN_ARGUMENT_POINTER)
+        return output->pointer;
+    if (!nn_rt_value_bytes(&exchange->knowledge.values[value->operand], value->type, &n_bytes) ||
+        n_bytes > NN_RT_VALUE_READ_BYTES)
+        return NULL;
+    if (output)
+        return copy_output(exchange, i, output, n_bytes);
+    copy = n_bytes <= place->capacity ? find_copy(exchange, i) : NULL;
+    return copy ? memcpy(copy, nn_rt_memory_data(place->memory) + place->offset, n_bytes) : NULL;
+}
+
+/* What a value had, for those who make it again. */
+static void note_size(const struct nn_rt_exchange *exchange, uint32_t i)
+{
+    const struct nn_rt_plan_value *value = &exchange->plan->values[i];
     uint64_t n_bytes = 0;
 
-    if (!bytes || nn_rt_exchange_find_output(exchange, value->output))
-        return bytes; /* the application's own */
-    if (!nn_rt_value_bytes(&exchange->knowledge.values[value->operand], value->type, &n_bytes) ||
-        n_bytes > NN_RT_VALUE_READ_BYTES || n_bytes > place_of(exchange, i)->capacity)
-        return NULL;
-    if (!exchange->copies[i])
-        exchange->copies[i] = nn_arena_alloc(exchange->memory, NN_RT_VALUE_READ_BYTES);
-    return exchange->copies[i] ? memcpy(exchange->copies[i], bytes, n_bytes) : NULL;
+    if (nn_rt_value_bytes(&exchange->knowledge.values[value->operand], value->type, &n_bytes))
+        nn_rt_record_note_size(exchange->plan->record, i, n_bytes);
 }
 
 static bool is_told(const struct nn_rt_execution_shape *shape)
@@ -252,6 +267,7 @@ void nn_rt_exchange_learn_shapes(struct nn_rt_exchange *exchange,
                              shape->dims);
         exchange->knowledge.values[part->output_operands[i]].bytes = copy_bytes(exchange,
                                                                                 target->value);
+        note_size(exchange, target->value);
     }
 }
 

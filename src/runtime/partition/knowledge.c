@@ -8,15 +8,16 @@
 #include <string.h>
 
 int nn_rt_knowledge_init(struct nn_rt_knowledge *knowledge, const struct nn_rt_plan *plan,
-                         struct nn_arena *memory)
+                         bool is_open, struct nn_arena *memory)
 {
     const struct nnhal_subgraph *graph = &plan->model->main;
 
     *knowledge = (struct nn_rt_knowledge){
         .plan = plan,
+        .is_open = is_open,
         .memory = memory,
-        .values = plan->is_open ? nn_arena_new_n(memory, struct nn_rt_value, graph->n_operands)
-                                : plan->known,
+        .values = is_open ? nn_arena_new_n(memory, struct nn_rt_value, graph->n_operands)
+                          : plan->known,
         .inputs = nn_arena_new_n(memory, uint8_t *, graph->n_input_indexes),
     };
     return knowledge->values && knowledge->inputs ? 0 : nn_error_origin(-ENOMEM);
@@ -66,7 +67,7 @@ int nn_rt_knowledge_infer(struct nn_rt_knowledge *knowledge, const struct nn_rt_
     struct nn_arena scratch;
     int r = 0;
 
-    if (!knowledge->plan->is_open)
+    if (!knowledge->is_open)
         return 0;
     nn_arena_init(&scratch, 0);
     for (uint32_t i = 0; !r && i < part->n_operations; i++) {
@@ -84,7 +85,7 @@ int nn_rt_knowledge_begin(struct nn_rt_knowledge *knowledge,
     const struct nn_rt_plan *plan = knowledge->plan;
     int r = 0;
 
-    if (!plan->is_open)
+    if (!knowledge->is_open)
         return 0;
     memcpy(knowledge->values, plan->known, plan->model->main.n_operands * sizeof(*plan->known));
     for (uint32_t i = 0; i < arguments->n_inputs; i++)

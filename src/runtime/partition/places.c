@@ -9,6 +9,9 @@
 #define ROOM_BYTES  (UINT64_C(1) << 20)
 #define ROOM_FACTOR 4
 
+/* What an empty value gets, which needs some place. */
+#define EMPTY_BYTES 64
+
 int nn_rt_places_init(struct nn_rt_places *places, uint32_t n_values,
                       const struct nn_rt_plan_value *values, struct nn_rt_argument_pools *pools,
                       struct nn_arena *memory)
@@ -114,6 +117,18 @@ uint64_t nn_rt_place_room(uint64_t n_bytes)
     if (n_bytes >= (NN_RT_PLACE_MAX_ROOM_BYTES - ROOM_BYTES) / ROOM_FACTOR)
         return NN_RT_PLACE_MAX_ROOM_BYTES;
     return ROOM_BYTES + ROOM_FACTOR * n_bytes;
+}
+
+int nn_rt_places_make_room(struct nn_rt_places *places, uint32_t value,
+                           const struct nn_rt_value *known, uint64_t room_bytes)
+{
+    uint64_t n_bytes = 0;
+
+    if (nn_rt_value_is_empty(known))
+        return nn_rt_places_widen(places, value, EMPTY_BYTES);
+    if (nn_rt_value_bytes(known, places->values[value].type, &n_bytes))
+        return nn_rt_places_widen(places, value, n_bytes);
+    return places->places[value].memory ? 0 : nn_rt_places_widen(places, value, room_bytes);
 }
 
 int nn_rt_places_widen(struct nn_rt_places *places, uint32_t value, uint64_t n_bytes)

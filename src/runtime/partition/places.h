@@ -62,6 +62,11 @@ int nn_rt_places_plan(struct nn_rt_places *places, const uint64_t *sizes);
  * are not written cost nothing. */
 uint64_t nn_rt_place_room(uint64_t n_bytes);
 
+/* nn_rt_places_make_room() - before it is made, for a value of which this is known: what it can have at
+ * most, or, where that is open and it has no place yet, room_bytes. Returns: 0, -ENOMEM, -errno. */
+int nn_rt_places_make_room(struct nn_rt_places *places, uint32_t value,
+                           const struct nn_rt_value *known, uint64_t room_bytes);
+
 /* nn_rt_places_widen() - a memory of its own, of at least n_bytes, for a value that has no place or one
  * that is too small. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_places_widen(struct nn_rt_places *places, uint32_t value, uint64_t n_bytes);

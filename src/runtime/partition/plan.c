@@ -120,11 +120,14 @@ static void add_source(struct plan_layout *layout, struct nn_rt_plan_part *part,
 static void add_target(struct plan_layout *layout, struct nn_rt_plan_part *part, uint32_t operand)
 {
     const struct use *use = &layout->uses[operand];
+    bool is_open = layout->plan->known[operand].state != NN_RT_VALUE_EXACT;
 
     if (use->value == NONE && use->output == NONE)
         return;
     part->output_operands[part->n_outputs] = operand;
     part->targets[part->n_outputs++] = (struct nn_rt_plan_target){use->value, use->output};
+    if (use->output != NONE)
+        layout->plan->has_open_outputs |= is_open;
     if (use->value == NONE)
         return;
     layout->plan->values[use->value] = (struct nn_rt_plan_value){
@@ -133,7 +136,7 @@ static void add_target(struct plan_layout *layout, struct nn_rt_plan_part *part,
         .maker = use->maker,
         .output = use->output,
     };
-    layout->plan->is_open |= layout->plan->known[operand].state != NN_RT_VALUE_EXACT;
+    layout->plan->is_open |= is_open;
 }
 
 static void list_operations(struct plan_layout *layout)

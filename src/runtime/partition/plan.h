@@ -98,6 +98,7 @@ struct nn_rt_plan {
     struct nn_rt_plan_value *values;
     struct nn_rt_value *known; /* per operand of the model */
     bool is_open;              /* the shape of a value depends on the arguments */
+    bool has_open_outputs;     /* that of an output of the model does */
     uint64_t expected_ns;
     struct nn_rt_record *record; /* what its executions have shown, which changes */
     /* Of parts' compilations, by who makes them. */

@@ -12,7 +12,8 @@ static int execution_new(const struct nn_rt_exchange *exchange, const struct nn_
 
     if (r)
         return r;
-    (*ret_execution)->is_reusable = exchange->whole->is_reusable;
+    /* Control flow goes on where it lacked room (is_continued). */
+    (*ret_execution)->is_reusable = exchange->whole->is_reusable || part->is_control;
     (*ret_execution)->loop_timeout_ns = exchange->whole->loop_timeout_ns;
     (*ret_execution)->measure = true; /* for the plan's record */
     return 0;
@@ -134,8 +135,9 @@ int nn_rt_step_begin(struct nn_rt_step *step, struct nn_rt_exchange *exchange,
 /* -- finishing --------------------------------------------------------------------- */
 
 /* What the computation came to. */
-static int learn_result(const struct nn_rt_step *step, struct nn_rt_exchange *exchange)
+static int learn_result(struct nn_rt_step *step, struct nn_rt_exchange *exchange)
 {
+    step->is_made = step->result == 0;
     if (step->result == 0 || step->result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
         nn_rt_exchange_learn_shapes(exchange, step->part, step->execution);
     return step->result;
@@ -171,8 +173,10 @@ static int run_with_room(struct nn_rt_step *step, struct nn_rt_exchange *exchang
     bool is_haunted = step->execution->is_haunted;
     int r = nn_rt_exchange_widen(exchange, step->part, step->execution);
 
+    step->execution->is_continued = true;
     if (!r)
         r = run_again(step, exchange);
+    step->execution->is_continued = false;
     step->execution->is_haunted |= is_haunted;
     return r;
 }

@@ -7,7 +7,7 @@
  * given an empty tensor as an input. A part all of whose outputs are empty is not computed; of
  * another that reads an empty value its remnant is; where it has none, the model has to be
  * computed whole. Where the room of a value whose size could not be known does not suffice, its shape
- * is known then and the part is computed once more.
+ * is known then: the part is computed once more, or goes on (execution->is_continued).
  * All but the run is done by the thread that owns the computation, one at a time. */
 #ifndef NN_RUNTIME_PARTITION_STEP_H
 #define NN_RUNTIME_PARTITION_STEP_H
@@ -37,6 +37,7 @@ struct nn_rt_step {
     const struct nn_rt_steps_calls *calls;
     struct nn_rt_errand errand; /* the run */
     int result;                 /* of it */
+    bool is_made;               /* it has made all that it has to */
     struct nn_why why;
 };
 

@@ -9,9 +9,11 @@ struct nn_rt_steps {
     const struct nn_rt_plan *plan;
     struct nn_arena memory; /* of arrays */
     struct nn_rt_exchange exchange;
-    struct nn_rt_step *steps;      /* per part, in the plan's order */
+    struct nn_rt_step *steps; /* per part, in the plan's order */
+    uint32_t n_errands;
     struct nn_rt_errand **errands; /* of those that are computed together */
     bool needs_whole;
+    bool lacks_room; /* the last computation ended for that: what was made is there */
 };
 
 /* -- making and ending ------------------------------------------------------------- */
@@ -54,6 +56,7 @@ static void steps_let_go(struct nn_rt_steps *steps)
 
 static void steps_rest(struct nn_rt_steps *steps)
 {
+    steps->lacks_room = false;
     steps_let_go(steps);
     nn_rt_exchange_clear(&steps->exchange);
 }
@@ -85,7 +88,11 @@ static int steps_new(ANeuralNetworksExecution *whole, struct nn_why *why,
 
 static int steps_place(struct nn_rt_steps *steps)
 {
-    int r = nn_rt_exchange_begin(&steps->exchange);
+    int r;
+
+    for (uint32_t i = 0; i < steps->plan->n_parts; i++)
+        steps->steps[i].is_made = false;
+    r = nn_rt_exchange_begin(&steps->exchange);
 
     if (r || nn_rt_exchange_fits(&steps->exchange))
         return r;
@@ -140,31 +147,56 @@ static int repeat_haunted(struct nn_rt_steps *steps, struct nn_rt_step *batch, u
                                  "the process of a device ends in each attempt of a part");
 }
 
-/* Between their beginnings and their ends other threads compute, which touch nothing but their step. */
-static int compute_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, uint32_t n,
-                         const struct nn_rt_steps_calls *calls, struct nn_why *why)
+/* All of a batch, but for what it has made already. Returns: as nn_rt_step_begin(), with how many have
+ * begun. */
+static int begin_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, uint32_t n,
+                       const struct nn_rt_steps_calls *calls, struct nn_why *why,
+                       uint32_t *ret_begun)
 {
-    uint32_t n_errands = 0, n_begun = 0;
-    bool has_run, is_haunted;
     int r = 0;
 
-    while (!r && n_begun < n) {
-        r = nn_rt_step_begin(&batch[n_begun], &steps->exchange, calls, why);
-        steps->needs_whole |= batch[n_begun].needs_whole_model;
-        if (batch[n_begun].execution)
-            steps->errands[n_errands++] = &batch[n_begun].errand;
-        n_begun++;
+    steps->n_errands = 0;
+    for (*ret_begun = 0; !r && *ret_begun < n; (*ret_begun)++) {
+        struct nn_rt_step *step = &batch[*ret_begun];
+
+        if (step->is_made)
+            continue;
+        r = nn_rt_step_begin(step, &steps->exchange, calls, why);
+        steps->needs_whole |= step->needs_whole_model;
+        if (step->execution)
+            steps->errands[steps->n_errands++] = &step->errand;
     }
-    has_run = !r;
-    if (has_run)
-        nn_rt_wave_run(steps->errands, n_errands);
-    for (uint32_t i = 0; i < n_begun; i++) {
-        int own = has_run && batch[i].execution ? nn_rt_step_finish(&batch[i], &steps->exchange)
-                                                : 0;
+    return r;
+}
+
+/* Those that have run. Returns: the first failure, with its sentence. */
+static int finish_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, uint32_t n,
+                        struct nn_why *why)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        bool has_run = batch[i].execution && !batch[i].is_made;
+        int own = has_run ? nn_rt_step_finish(&batch[i], &steps->exchange) : 0;
 
         if (own && !r)
             *why = batch[i].why;
         r = r ? r : own;
+    }
+    return r;
+}
+
+/* Between their beginnings and their ends other threads compute, which touch nothing but their step. */
+static int compute_batch(struct nn_rt_steps *steps, struct nn_rt_step *batch, uint32_t n,
+                         const struct nn_rt_steps_calls *calls, struct nn_why *why)
+{
+    uint32_t n_begun;
+    bool is_haunted;
+    int r = begin_batch(steps, batch, n, calls, why, &n_begun);
+
+    if (!r) {
+        nn_rt_wave_run(steps->errands, steps->n_errands);
+        r = finish_batch(steps, batch, n, why);
     }
     is_haunted = find_haunted(steps, batch,
                               n_begun); /* also of what failed: it may be computed elsewhere */
@@ -187,12 +219,15 @@ int nn_rt_steps_compute(ANeuralNetworksExecution *execution, const struct nn_rt_
         return r;
     steps = execution->steps;
     steps->needs_whole = false;
-    reset_shapes(execution);
-    r = steps_place(steps);
+    if (!execution->is_continued || !steps->lacks_room) {
+        reset_shapes(execution);
+        r = steps_place(steps);
+    }
     for (uint32_t i = 0, first = 0; !r && i < steps->plan->n_batches; i++) {
         r = compute_batch(steps, &steps->steps[first], steps->plan->batches[i], calls, why);
         first += steps->plan->batches[i];
     }
+    steps->lacks_room = r == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE;
     return r;
 }
 

@@ -5,6 +5,8 @@
  * fallback of a part are those of any execution. What the application has set goes to
  * the parts as it is; exchange.h has what they give each other.
  *
+ * An execution that is continued (execution->is_continued) begins with the part that lacked room.
+ *
  * The parts are computed in the plan's order, batch by batch: those of a batch side by side (wave.h).
  * All else is done by the thread that owns the computation, one at a time. */
 #ifndef NN_RUNTIME_PARTITION_STEPS_H

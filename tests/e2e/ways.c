@@ -195,6 +195,16 @@ int ways_formula_compile(struct ways_formula *formula)
     return ANeuralNetworksCompilation_finish(formula->compilation);
 }
 
+int ways_formula_compile_for_any(struct ways_formula *formula)
+{
+    ANeuralNetworksModel *model = make_model();
+
+    *formula = (struct ways_formula){.compilation = NULL};
+    OK(ANeuralNetworksCompilation_create(model, &formula->compilation));
+    ANeuralNetworksModel_free(model);
+    return ANeuralNetworksCompilation_finish(formula->compilation);
+}
+
 int ways_formula_try_in(struct ways_formula *formula, const char *cache, uint32_t *ret_outcome)
 {
     static const uint8_t token[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = "the formula";

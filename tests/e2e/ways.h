@@ -67,8 +67,10 @@ struct ways_formula {
     float buffer[12];
 };
 
-/* ways_formula_compile() - Returns: the code of finish(). */
+/* ways_formula_compile() - for the sample, ways_formula_compile_for_any() - for what the library chooses.
+ * Return: the code of finish(). */
 int ways_formula_compile(struct ways_formula *formula);
+int ways_formula_compile_for_any(struct ways_formula *formula);
 /* ways_formula_compile_in() - with a cache in that folder; must succeed. Returns: the outcome. */
 uint32_t ways_formula_compile_in(struct ways_formula *formula, const char *cache);
 /* ways_formula_try_in() - the same, and may fail. Returns: the code of finish(). */

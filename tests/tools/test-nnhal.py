@@ -12,6 +12,7 @@ inputs give the same bytes with any number of threads, again, and in every way.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -311,12 +312,17 @@ def wrong_usage_is_told():
     model = GLYPHS / "glyphs-int8.tflite"
     picture = GLYPHS / "pictures" / "00-7.png"
     for status, says, *arguments in (
-            (2, "usage"), (2, "no command", "fly"), (2, "MODEL.tflite is needed", "run"),
+            (2, "usage"), (2, "no command", "fly"), (2, "it wants MODEL.tflite", "run"),
             (2, "has 1 input:", "run", model), (2, "--mode is", "run", model, "--mode", "x"),
             (2, "--path is", "bench", model, "--path", "x"), (2, "whole number", "bench",
                                                               model, "--runs", "many"),
             (2, "from 1 to 1000000,", "run", model, "--repeat", "1.5"),
-            (2, "nnhal run: unrecognized option", "run", model, "--fly"),
+            (2, "nnhal run: there is no option --fly", "run", model, "--fly"),
+            (2, "no option -z", "run", model, "-z"), (2, "--top wants K", "run", model, "--top"),
+            (2, "--top wants K", "run", model, "-k"),
+            (2, "--json takes no argument", "run", model, "--json=2"),
+            (2, "\"b\" is too much", "info", model, "b"),
+            (2, "there is no \"forget\"", "cache", "forget", "/tmp"),
             (2, "--plot", "bench", model, "--cache", "--plot", "times.svg"),
             (2, "--profile", "bench", model, "--cache", "--profile"),
             (4, "no steps", "bench", model, "--mode", "private", "--device", "nnhal-cpu", "--profile"),
@@ -370,7 +376,12 @@ def serve_listens_where_socket_says():
 def help_is_given():
     for command in ("devices", "info", "run", "bench", "cache", "serve"):
         done = nnhal(command, "--help")
-        expect(done.returncode == 0 and done.stdout.startswith(f"usage: nnhal {command}"), command)
+        expect(done.returncode == 0 and done.stdout.startswith(f"usage: nnhal {command} "), command)
+        expect(nnhal(command, "-h").stdout == done.stdout, "-h")
+        expect(max(map(len, done.stdout.splitlines())) < 80, f"{command}: a line wraps")
+        table = (ROOT / "src" / "tools" / "options" / f"{command}.def").read_text()
+        for name in re.findall(r'^(?:OPTION|WORD)\("([^"]+)"', table, re.M):
+            expect(re.search(f"^ +(?:-., )?(?:--)?{name}\\b", done.stdout, re.M), f"{command}: no {name}")
     expect(nnhal("--version").stdout.startswith("nnhal 0."), "--version")
 
 

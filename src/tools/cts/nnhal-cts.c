@@ -2,33 +2,28 @@
 /* nnhal-cts.c - whether a driver keeps to the interface, in one report */
 #include "judge.h"
 #include "nnt/folder.h"
+#include "options/options.h"
 #include "stop.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: nnhal-cts [OPTION]... --driver FILE.so | --device NAME\n"
-    "Checks whether a driver keeps to the interface, and prints what it does not keep.\n"
-    "\n"
-    "  --driver FILE    the driver, libnnhal-driver-NAME.so\n"
-    "  --device NAME    a device that is there, of any driver; the driver's table is not called\n"
-    "                   directly then, which leaves out table, cancellation and faults\n"
-    "  --mode MODE      how the device is reached: embedded (as if given), private, service\n"
-    "  --section NAME   this section alone; --section help lists them\n"
-    "  --vectors FILE   models and their results; as if given those that come with this program\n"
-    "  --patience N     seconds after which a check has failed (60)\n"
-    "  --json           one object per line\n"
-    "\n"
-    "One line for each check that failed, one for each section, and at last\n"
-    "N checks: N passed, N failed, N unsupported. Unsupported is what the device says that it does "
-    "not do.\n"
-    "The exit status is 0 if none failed, 1 if one did, 2 if nothing could be checked.\n";
+struct cts_arguments {
+    const char *driver, *device, *vectors;
+    uint32_t section; /* its number; n_sections: all */
+    uint32_t patience_s;
+    bool is_json;
+};
 
+#define TOOL_VALUES struct cts_arguments
+static const struct tool_usage usage = {
+#include "options/cts.def"
+};
+
+/* In the order of the choices of --section. */
 static const struct cts_section sections[] = {
     {"table", true, cts_table},
     {"operations", false, cts_operations},
@@ -131,94 +126,35 @@ static int report(struct cts_options *options)
 
 /* -- the command line -- */
 
-static bool complain(const char *sentence, const char *subject)
+/* Returns: TOOL_OK, TOOL_USAGE with a sentence, or TOOL_HELPED after --help. */
+static int arguments_parse(int argc, char **argv, struct cts_options *options)
 {
-    fprintf(stderr, "nnhal-cts: %s%s\n", subject, sentence);
-    return false;
-}
+    struct cts_arguments given = {.section = n_sections, .patience_s = options->patience_s};
+    int status = tool_parse(argc, argv, &usage, &given);
 
-/* Returns: false, with a sentence, if there is no such section. */
-static bool set_section(struct cts_options *options, const char *name)
-{
-    bool is_help = strcmp(name, "help") == 0;
-
-    for (unsigned i = 0; i < n_sections; i++) {
-        if (is_help)
-            puts(sections[i].name);
-        if (strcmp(sections[i].name, name) == 0)
-            options->section = sections[i].name;
-    }
-    if (is_help)
-        exit(EXIT_SUCCESS);
-    return options->section ||
-           complain(": there is no such section; --section help lists them", name);
-}
-
-static bool set_patience(struct cts_options *options, const char *text)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-
-    options->patience_s = (unsigned)n;
-    return (*text && !*end && n > 0 && n < 100000) || complain(": is no number of seconds", text);
-}
-
-static bool set_option(struct cts_options *options, int option)
-{
-    switch (option) {
-    case 'f':
-        options->driver = optarg;
-        return true;
-    case 'd':
-        snprintf(options->device, sizeof(options->device), "%s", optarg);
-        return true;
-    case 'm':
-        return setenv("NNHAL_MODE", optarg, 1) == 0;
-    case 's':
-        return set_section(options, optarg);
-    case 'v':
-        options->vectors = optarg;
-        return true;
-    case 'p':
-        return set_patience(options, optarg);
-    case 'j':
-        options->is_json = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool options_parse(struct cts_options *options, int argc, char **argv)
-{
-    static const struct option known[] = {
-        {"driver", required_argument, NULL, 'f'},
-        {"device", required_argument, NULL, 'd'},
-        {"mode", required_argument, NULL, 'm'},
-        {"section", required_argument, NULL, 's'},
-        {"vectors", required_argument, NULL, 'v'},
-        {"patience", required_argument, NULL, 'p'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            exit(EXIT_SUCCESS);
-        }
-        if (!set_option(options, option))
-            return false;
-    }
-    if (optind == argc && !options->driver == !!options->device[0])
-        return true;
-    fputs(usage, stderr);
-    return false;
+    if (status != TOOL_OK)
+        return status;
+    if (!given.driver == !given.device)
+        return tool_error(TOOL_USAGE,
+                          "it wants --driver FILE.so or --device DEVICE; %s --help tells "
+                          "more",
+                          usage.program);
+    options->driver = given.driver;
+    if (given.device)
+        snprintf(options->device, sizeof(options->device), "%s", given.device);
+    options->section = given.section < n_sections ? sections[given.section].name : NULL;
+    options->vectors = given.vectors;
+    options->patience_s = given.patience_s;
+    options->is_json = given.is_json;
+    return TOOL_OK;
 }
 
 /* -- where things lie -- */
+
+static bool complain(const char *sentence, const char *subject)
+{
+    return tool_error(TOOL_USAGE, "%s%s", subject, sentence) == TOOL_OK;
+}
 
 /* The library is to find this driver, and what lies beside it. The file itself may be a link to
  * elsewhere. Returns: false, with a sentence. */
@@ -272,9 +208,11 @@ int main(int argc, char **argv)
     int status;
 
     setenv("NNHAL_MODE", "embedded", 0);
-    if (!options_parse(&options, argc, argv) || !find_vectors(&options, vectors) ||
-        (options.driver && !set_driver(&options, driver)))
-        return 2;
+    status = arguments_parse(argc, argv, &options);
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
+    if (!find_vectors(&options, vectors) || (options.driver && !set_driver(&options, driver)))
+        return TOOL_USAGE;
     if (!set_folder(&options, folder)) {
         complain("there is no room for a folder of its own", "");
         return 2;

@@ -6,7 +6,6 @@
 #include "bench-cache.h"
 #include "bench-inputs.h"
 #include "bench-profile.h"
-#include "options.h"
 #include "pingpong.h"
 #include "plot.h"
 #include "session.h"
@@ -30,7 +29,7 @@ struct bench_options {
     const char *plot;   /* where the picture goes; NULL: there is none */
     bool cache;
     bool profile;
-    bool json;
+    bool is_json;
 };
 
 /* Of a raw ping-pong, beside a burst. */
@@ -48,48 +47,16 @@ struct bench_result {
     struct raw_times spin, futex;
 };
 
-static const char help[] =
-    "usage: nnhal bench MODEL.tflite [OPTION]...\n\n"
-    "Measures how fast a model runs and what it costs.\n\n"
-    "  --runs N       executions that count (100)\n"
-    "  --threads N    threads of the CPU driver (as many as there are CPUs);\n"
-    "                 not for a service, which has its own setting\n"
-    "  --device NAME  the device to use; nnhal devices lists them\n"
-    "  --mode MODE    auto, service, private or embedded: how the driver is reached\n"
-    "  --path PATH    sync, async or burst: how it is executed; beside burst stands what\n"
-    "                 two processes need to say a word to each other\n"
-    "  --inputs WHAT  random (always the same numbers), zeros, or a file with the bytes of all\n"
-    "                 inputs (random)\n"
-    "  --plot FILE    draw how the times are distributed, as SVG\n"
-    "  --profile      instead: what each step takes, and how near that is to what a CPU can do;\n"
-    "                 with nnhal-cpu in this process (--mode embedded)\n"
-    "  --cache        instead: what it takes to compile the model, and to take it from a cache\n"
-    "  --json         print JSON\n";
+#define TOOL_VALUES struct bench_options
+static const struct tool_usage bench_usage = {
+#include "options/bench.def"
+};
 
-/* --threads: the CPU driver reads the variable when it is opened. */
-static bool read_threads(const struct tool_option *option, const char *text)
-{
-    return tool_read_count(option, text) && setenv("NNHAL_CPU_THREADS", text, 1) == 0;
-}
-
-/* Returns TOOL_OK, or the status to end with (-1: after --help). */
+/* Returns TOOL_OK, or the status to end with (TOOL_HELPED: after --help). */
 static int bench_parse(int argc, char **argv, struct bench_options *o)
 {
-    const struct tool_option options[] = {
-        {"runs", tool_read_count, &o->n_runs, 1, 10000000},
-        {"threads", read_threads, &o->n_threads, 1, 1024},
-        {"device", tool_read_text, &o->session.device, 0, 0},
-        {"mode", tool_read_mode, NULL, 0, 0},
-        {"path", session_read_path, &o->session.path, 0, 0},
-        {"inputs", tool_read_text, &o->inputs, 0, 0},
-        {"plot", tool_read_text, &o->plot, 0, 0},
-        {"cache", NULL, &o->cache, 0, 0},
-        {"profile", NULL, &o->profile, 0, 0},
-        {"json", NULL, &o->json, 0, 0},
-    };
-    int status = tool_parse(argc, argv,
-                            &(struct tool_usage){help, options, sizeof(options) / sizeof(*options),
-                                                 1, "one MODEL.tflite is needed"});
+    int status = tool_parse(argc, argv, &bench_usage, o);
+    char threads[16];
 
     if (status != TOOL_OK)
         return status;
@@ -98,6 +65,10 @@ static int bench_parse(int argc, char **argv, struct bench_options *o)
     if (o->profile && (o->cache || o->plot))
         return tool_error(TOOL_USAGE, "--profile goes with neither --cache nor --plot");
     o->session.model = argv[optind];
+    snprintf(threads, sizeof(threads), "%u", o->n_threads);
+    if (o->n_threads &&
+        setenv("NNHAL_CPU_THREADS", threads, 1) < 0) /* before the driver is opened */
+        return tool_error(TOOL_FAILED, "out of memory");
     return TOOL_OK;
 }
 
@@ -307,7 +278,7 @@ static int measure_cache(const struct bench_options *o)
     struct cache_times times;
     int status = bench_cache(&o->session, &times);
 
-    if (status == TOOL_OK && o->json)
+    if (status == TOOL_OK && o->is_json)
         print_cache_json(o, &times);
     else if (status == TOOL_OK)
         print_cache_text(o, &times);
@@ -324,7 +295,7 @@ static int measure_steps(struct session *session, const struct bench_options *o)
                                  o->n_threads ? o->n_threads : (uint32_t)(n_cpus > 0 ? n_cpus : 1),
                                  &profile);
 
-    if (status == TOOL_OK && o->json)
+    if (status == TOOL_OK && o->is_json)
         profile_print_json(&profile, o->session.model);
     else if (status == TOOL_OK)
         profile_print(&profile);
@@ -341,7 +312,7 @@ static int measure_whole(struct session *session, const struct bench_options *o)
         status = measure_beside(o, &result);
     if (status == TOOL_OK)
         status = bench_plot(o, &result);
-    if (status == TOOL_OK && o->json)
+    if (status == TOOL_OK && o->is_json)
         print_json(session, o, &result);
     else if (status == TOOL_OK)
         print_text(session, o, &result);
@@ -351,7 +322,7 @@ static int measure_whole(struct session *session, const struct bench_options *o)
 
 /* -- the command ------------------------------------------------------------------------- */
 
-int cmd_bench(int argc, char **argv)
+static int bench_command(int argc, char **argv)
 {
     struct bench_options o = {.n_runs = 100, .inputs = "random"};
     struct session session;
@@ -369,3 +340,5 @@ int cmd_bench(int argc, char **argv)
     session_close(&session);
     return status;
 }
+
+const struct tool_command cmd_bench = {&bench_usage, bench_command};

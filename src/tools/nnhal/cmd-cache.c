@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-cache.c - nnhal cache: what lies in a cache folder, and whether it is whole */
-#include "options.h"
 #include "tool.h"
 
 #include <nnhal/cache.h>
@@ -17,31 +16,25 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static const char help[] =
-    "usage: nnhal cache COMMAND DIR [--json]\n\n"
-    "DIR is a cache folder of applications (nnhal run --cache DIR), or the directory of a\n"
-    "store (nnhal/cache.h), such as the one in which a service keeps models.\n\n"
-    "  list    the entries: size, age, device, state, and what became of them last\n"
-    "  verify  the same, having read them; damaged ones are removed, and the exit status is 1\n"
-    "  clear   removes all entries\n"
-    "  stats   how many and how large they are, hits and misses\n\n"
-    "  --json  print JSON\n";
-
-enum action { ACTION_LIST, ACTION_VERIFY, ACTION_CLEAR, ACTION_STATS, ACTION_N };
-
-static const char *const action_names[ACTION_N] = {"list", "verify", "clear", "stats"};
+/* In the order of the words of cache.def. */
+enum action { ACTION_LIST, ACTION_VERIFY, ACTION_CLEAR, ACTION_STATS };
 
 /* What was asked for, and what has been found so far. */
 struct cache_job {
     enum action action;
     const char *path;
-    bool json;
-    cJSON *list; /* json only */
+    bool is_json;
+    cJSON *list; /* of is_json */
     uint64_t n_entries;
     uint64_t n_bytes;
     uint64_t n_damaged;
     uint64_t n_by_state[NNHAL_FOLDER_NOT_THERE + 1];
     uint64_t n_by_outcome[NNHAL_CACHE_UNCACHED + 1];
+};
+
+#define TOOL_VALUES struct cache_job
+static const struct tool_usage cache_usage = {
+#include "options/cache.def"
 };
 
 /* -- words ------------------------------------------------------------------------------ */
@@ -130,7 +123,7 @@ static int see_entry(void *ctx, const struct nnhal_folder_entry *entry)
         job->n_by_outcome[entry->outcome]++;
     if (job->action == ACTION_STATS)
         return 0;
-    if (job->json)
+    if (job->is_json)
         cJSON_AddItemToArray(job->list, json_entry(entry));
     else
         print_entry(entry);
@@ -151,7 +144,7 @@ static void show_folder_stats(const struct cache_job *job)
     cJSON_AddNumberToObject(object, "last_uncached",
                             (double)job->n_by_outcome[NNHAL_CACHE_UNCACHED]);
     job->list ? cJSON_AddItemToArray(job->list, object) : cJSON_Delete(object);
-    if (job->json)
+    if (job->is_json)
         return;
     printf("%" PRIu64 " entries of %" PRIu64 " bytes, %" PRIu64 " incomplete\n", job->n_entries,
            job->n_bytes, job->n_by_state[NNHAL_FOLDER_INCOMPLETE]);
@@ -200,7 +193,7 @@ static int see_value(void *ctx, const struct nnhal_store_entry *entry)
     job->n_entries++;
     job->n_damaged += entry->is_damaged;
     put_key(entry, key);
-    if (!job->json) {
+    if (!job->is_json) {
         put_size(entry->key_bytes + entry->value_bytes, size, sizeof(size));
         put_age(entry->used_s, age, sizeof(age));
         printf("%-24.24s  %8s  %7s ago  %s\n", key, size, age,
@@ -229,7 +222,7 @@ static int show_store_stats(struct cache_job *job, struct nnhal_store *store)
                 {"disk_bytes", stats.disk_bytes}, {"hits", stats.n_hits},
                 {"misses", stats.n_misses},       {"sets", stats.n_sets},
                 {"evictions", stats.n_evictions}, {"damaged", stats.n_damaged}};
-    cJSON *object = job->json ? cJSON_CreateObject() : NULL;
+    cJSON *object = job->is_json ? cJSON_CreateObject() : NULL;
 
     if (object)
         cJSON_AddStringToObject(object, "kind", "store");
@@ -288,10 +281,10 @@ static int cache_run(struct cache_job *job)
 {
     int r;
 
-    if (job->json)
+    if (job->is_json)
         job->list = cJSON_CreateArray();
     r = is_store(job->path) ? use_store(job) : use_folder(job);
-    if (r == 0 && job->json)
+    if (r == 0 && job->is_json)
         print_json(job);
     cJSON_Delete(job->list);
     if (r != 0)
@@ -304,23 +297,19 @@ static int cache_run(struct cache_job *job)
     return TOOL_OK;
 }
 
-int cmd_cache(int argc, char **argv)
+static int cache_command(int argc, char **argv)
 {
-    struct cache_job job = {.action = ACTION_N};
-    const struct tool_option options[] = {{"json", NULL, &job.json, 0, 0}};
-    int status = tool_parse(argc, argv,
-                            &(struct tool_usage){help, options, 1, 2,
-                                                 "it wants list, verify, clear or stats, and a "
-                                                 "folder"});
+    struct cache_job job = {0};
+    int status = tool_parse(argc, argv, &cache_usage, &job), action;
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
-    for (int i = 0; i < ACTION_N; i++)
-        if (strcmp(argv[optind], action_names[i]) == 0)
-            job.action = (enum action)i;
-    if (job.action == ACTION_N)
-        return tool_error(TOOL_USAGE, "there is no \"%s\": list, verify, clear or stats",
-                          argv[optind]);
+    action = tool_find_word(&cache_usage, argv[optind]);
+    if (action < 0)
+        return TOOL_USAGE;
+    job.action = (enum action)action;
     job.path = argv[optind + 1];
     return cache_run(&job);
 }
+
+const struct tool_command cmd_cache = {&cache_usage, cache_command};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-devices.c - nnhal devices: what there is and how it is reached */
 #include "figures.h"
-#include "options.h"
 #include "tool.h"
 
 #include <android/NeuralNetworks.h>
@@ -12,15 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char help[] =
-    "usage: nnhal devices [OPTION]...\n\n"
-    "Lists the devices in the order in which they are found.\n\n"
-    "  --calibrate  first measure what each costs, for a second or so; the figures are kept,\n"
-    "               and decide which device computes what\n"
-    "  --calibrate-missing  the same for devices that have no figures, or none that count\n"
-    "               for this version of the driver and this CPU\n"
-    "  --mode MODE  auto, service, private or embedded: how drivers are reached\n"
-    "  --json       print JSON\n";
+struct devices_options {
+    bool is_calibrating, is_missing_alone, is_json;
+};
+
+#define TOOL_VALUES struct devices_options
+static const struct tool_usage devices_usage = {
+#include "options/devices.def"
+};
 
 struct device_facts {
     ANeuralNetworksDevice *device;
@@ -97,30 +95,24 @@ static void print_json(uint32_t n)
     cJSON_Delete(list);
 }
 
-int cmd_devices(int argc, char **argv)
+static int devices_command(int argc, char **argv)
 {
-    bool json = false, is_calibrating = false, is_missing_alone = false;
-    const struct tool_option options[] = {
-        {"mode", tool_read_mode, NULL, 0, 0},
-        {"json", NULL, &json, 0, 0},
-        {"calibrate", NULL, &is_calibrating, 0, 0},
-        {"calibrate-missing", NULL, &is_missing_alone, 0, 0},
-    };
+    struct devices_options o = {0};
     uint32_t n = 0;
-    int status = tool_parse(argc, argv,
-                            &(struct tool_usage){help, options, sizeof(options) / sizeof(*options),
-                                                 0, "it takes options alone"});
+    int status = tool_parse(argc, argv, &devices_usage, &o);
 
     if (status != TOOL_OK)
         return status < 0 ? TOOL_OK : status;
-    if (is_calibrating || is_missing_alone)
-        status = figures_measure(!is_calibrating);
+    if (o.is_calibrating || o.is_missing_alone)
+        status = figures_measure(!o.is_calibrating);
     ANeuralNetworks_getDeviceCount(&n);
-    if (json)
+    if (o.is_json)
         print_json(n);
     else
         print_text(n);
-    if ((is_calibrating || is_missing_alone) && !json)
+    if ((o.is_calibrating || o.is_missing_alone) && !o.is_json)
         figures_print();
     return status;
 }
+
+const struct tool_command cmd_devices = {&devices_usage, devices_command};

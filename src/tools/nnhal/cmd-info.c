@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-info.c - nnhal info: what a .tflite file says of itself */
 #include "labels.h"
-#include "options.h"
 #include "text.h"
 #include "tool.h"
 
@@ -14,10 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: nnhal info MODEL.tflite [OPTION]...\n\n"
-    "Prints the model's inputs, outputs and operations, and what its metadata say.\n\n"
-    "  --json           print JSON\n";
+struct info_options {
+    bool is_json;
+};
+
+#define TOOL_VALUES struct info_options
+static const struct tool_usage info_usage = {
+#include "options/info.def"
+};
 
 enum { SHOWN_LABELS = 3 };
 
@@ -216,12 +219,10 @@ static void print_json(const struct nnhal_tflite_info *info, const char *path)
     cJSON_Delete(root);
 }
 
-int cmd_info(int argc, char **argv)
+static int info_command(int argc, char **argv)
 {
-    bool is_json = false;
-    const struct tool_option options[] = {{"json", NULL, &is_json, 0, 0}};
-    int status = tool_parse(
-        argc, argv, &(struct tool_usage){help, options, 1, 1, "one MODEL.tflite is needed"});
+    struct info_options o = {0};
+    int status = tool_parse(argc, argv, &info_usage, &o);
     struct nnhal_tflite_info *info = NULL;
     char message[256];
 
@@ -230,10 +231,12 @@ int cmd_info(int argc, char **argv)
     if (nnhal_tflite_info_read(argv[optind], &info, message, sizeof(message)) < 0)
         return tool_error(TOOL_BAD_FILE, "%s: %s", argv[optind], message);
     tool_complain(info, argv[optind]);
-    if (is_json)
+    if (o.is_json)
         print_json(info, argv[optind]);
     else
         print_info(info, argv[optind]);
     nnhal_tflite_info_free(info);
     return TOOL_OK;
 }
+
+const struct tool_command cmd_info = {&info_usage, info_command};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-run.c - nnhal run: a model on files or pictures */
-#include "options.h"
 #include "picture.h"
 #include "result.h"
 #include "session.h"
@@ -21,56 +20,23 @@ struct run_options {
     const char *labels;
     uint32_t top, repeat;
     struct picture_norm norm;
-    bool json, all_values;
+    bool is_json, all_values;
 };
 
-static const char help[] =
-    "usage: nnhal run MODEL.tflite [OPTION]... [PICTURE]...\n\n"
-    "Runs the model and prints what it says.\n\n"
-    "  --image FILE     a picture (PNG, JPEG, WebP, ...) for the first input, resized to it,\n"
-    "                   as PICTURE; any number: one execution each\n"
-    "  --input FILE     the bytes of the next input, in the model's order\n"
-    "  --output FILE    where the bytes of the next output go\n"
-    "  --labels FILE    names of the classes, a line each (those in the model's metadata)\n"
-    "  --top K          print the K best classes (5)\n"
-    "  --mean M, --deviation D\n"
-    "                   for float inputs a pixel of 0 to 255 becomes (pixel - M) / D (as the\n"
-    "                   model's metadata say; without them 127.5, which is told)\n"
-    "  --device NAME    the device to use; nnhal devices lists them\n"
-    "  --mode MODE      auto, service, private or embedded: how the driver is reached\n"
-    "  --path PATH      sync, async or burst: how it is executed\n"
-    "  --cache DIR      keep the compiled model in DIR, and take it from there the next time\n"
-    "  --repeat N       execute N times and print the median time\n"
-    "  --json           print JSON\n"
-    "  --values         in JSON also the values of outputs with more than 1024\n";
+#define TOOL_VALUES struct run_options
+static const struct tool_usage run_usage = {
+#include "options/run.def"
+};
 
-/* Returns TOOL_OK, or the status to end with (-1: after --help). */
+/* Returns TOOL_OK, or the status to end with (TOOL_HELPED: after --help). */
 static int run_parse(int argc, char **argv, struct run_options *o)
 {
-    const struct tool_option options[] = {
-        {"image", tool_read_file, &o->images, 0, 0},
-        {"input", tool_read_file, &o->inputs, 0, 0},
-        {"output", tool_read_file, &o->outputs, 0, 0},
-        {"labels", tool_read_text, &o->labels, 0, 0},
-        {"top", tool_read_count, &o->top, 1, 1000},
-        {"mean", tool_read_number, &o->norm.mean, -1e6, 1e6},
-        {"deviation", tool_read_number, &o->norm.deviation, 1e-6, 1e6},
-        {"device", tool_read_text, &o->session.device, 0, 0},
-        {"mode", tool_read_mode, NULL, 0, 0},
-        {"path", session_read_path, &o->session.path, 0, 0},
-        {"cache", tool_read_text, &o->session.cache, 0, 0},
-        {"repeat", tool_read_count, &o->repeat, 1, 1000000},
-        {"json", NULL, &o->json, 0, 0},
-        {"values", NULL, &o->all_values, 0, 0},
-    };
-    int status = tool_parse(argc, argv,
-                            &(struct tool_usage){help, options, sizeof(options) / sizeof(*options),
-                                                 1, "a MODEL.tflite is needed", true});
+    int status = tool_parse(argc, argv, &run_usage, o);
 
     if (status == TOOL_OK)
         o->session.model = argv[optind];
     for (int i = optind + 1; i < argc && status == TOOL_OK; i++)
-        status = tool_add_file(&o->images, argv[i]);
+        status = tool_add_file(&o->images, argv[i]) ? TOOL_OK : TOOL_FAILED;
     return status;
 }
 
@@ -252,7 +218,7 @@ static void print_head(const struct session *session, const struct run_options *
 
 static int run_model(struct run_options *o, const struct result_options *shown)
 {
-    cJSON *json = o->json ? cJSON_CreateArray() : NULL;
+    cJSON *json = o->is_json ? cJSON_CreateArray() : NULL;
     struct session session;
     int status = session_open(&o->session, &session);
 
@@ -286,7 +252,7 @@ static int run_described(struct run_options *o, struct result_options *shown)
     return status;
 }
 
-int cmd_run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     struct run_options o = {.top = 5, .repeat = 1, .norm = {.mean = NAN, .deviation = NAN}};
     struct result_options shown = {0};
@@ -304,3 +270,5 @@ int cmd_run(int argc, char **argv)
     tool_files_done(&o.images);
     return status < 0 ? TOOL_OK : status;
 }
+
+const struct tool_command cmd_run = {&run_usage, run_command};

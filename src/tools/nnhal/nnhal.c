@@ -9,44 +9,29 @@
 #include <nnhal/version.h>
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *tool_name = "";
-
-static const struct tool_command commands[] = {
-    {"devices", "list the devices and how they are reached", cmd_devices},
-    {"info", "tell what is in a .tflite model", cmd_info},
-    {"run", "run a .tflite model on files or pictures", cmd_run},
-    {"bench", "measure how fast a .tflite model runs", cmd_bench},
-    {"cache", "show, check or clear a folder of compiled models", cmd_cache},
-    {"serve", "offer a driver to other programs", cmd_serve},
+static const struct tool_command *const commands[] = {
+    &cmd_devices, &cmd_info, &cmd_run, &cmd_bench, &cmd_cache, &cmd_serve,
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static const char *name_of(const struct tool_command *command)
+{
+    return command->usage->program + strlen("nnhal ");
+}
 
 static void print_help(FILE *to)
 {
     fputs("usage: nnhal COMMAND [OPTION]...\n\n", to);
     for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        fprintf(to, "  %-8s %s\n", name_of(commands[i]), commands[i]->usage->summary);
     fputs("\nnnhal COMMAND --help tells more. Exit status: 0 done, 1 a file cannot be used,\n"
           "2 wrong usage, 3 no such device, 4 compiling or executing failed.\n",
           to);
-}
-
-int tool_error(int status, const char *format, ...)
-{
-    va_list args;
-
-    fprintf(stderr, "nnhal %s: ", tool_name);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return status;
 }
 
 void tool_complain(const struct nnhal_tflite_info *info, const char *path)
@@ -85,7 +70,7 @@ static int flush_output(int status)
 
 int main(int argc, char **argv)
 {
-    char name[32];
+    static char name[32]; /* what complaints begin with */
 
     if (argc < 2) {
         print_help(stderr);
@@ -101,13 +86,12 @@ int main(int argc, char **argv)
         return TOOL_OK;
     }
     for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            tool_name = commands[i].name;
-            snprintf(name, sizeof(name), "nnhal %s", tool_name); /* as getopt complains */
-            argv[1] = name;
+        if (strcmp(argv[1], name_of(commands[i])) == 0) {
+            snprintf(name, sizeof(name), "%s", commands[i]->usage->program);
+            program_invocation_short_name = name;
             if (check_environment() != TOOL_OK)
                 return TOOL_USAGE;
-            return flush_output(commands[i].run(argc - 1, argv + 1));
+            return flush_output(commands[i]->run(argc - 1, argv + 1));
         }
     fprintf(stderr, "nnhal: there is no command \"%s\"; nnhal --help lists them\n", argv[1]);
     return TOOL_USAGE;

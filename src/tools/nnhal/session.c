@@ -26,20 +26,6 @@ uint64_t session_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-bool session_read_path(const struct tool_option *option, const char *text)
-{
-    static const char *const names[] = {
-        [SESSION_SYNC] = "sync", [SESSION_ASYNC] = "async", [SESSION_BURST] = "burst"};
-
-    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(text, names[i]) == 0) {
-            *(enum session_path *)option->to = (enum session_path)i;
-            return true;
-        }
-    return tool_error(TOOL_USAGE, "--%s is sync, async or burst, not \"%s\"", option->name, text) ==
-           TOOL_OK;
-}
-
 /* What the library says of the last failure, after what we wanted. */
 static int library_error(int status, const char *what, int code)
 {

@@ -7,8 +7,6 @@
 #ifndef NN_TOOLS_NNHAL_SESSION_H
 #define NN_TOOLS_NNHAL_SESSION_H
 
-#include "options.h"
-
 #include <android/NeuralNetworks.h>
 #include <nnhal/ext.h>
 #include <nnhal/tflite.h>
@@ -17,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In the order of the choices of --path. */
 enum session_path { SESSION_SYNC, SESSION_ASYNC, SESSION_BURST };
 
 struct session_options {
@@ -51,9 +50,6 @@ struct session {
     struct nnhal_cache_info cache; /* why lives as long as the compilation */
     struct nnhal_part_info part;   /* who computed last; why lives until the next run */
 };
-
-/* session_read_path() - an option's "sync", "async" or "burst" into an enum session_path. */
-bool session_read_path(const struct tool_option *option, const char *text);
 
 /* session_open() - loads, compiles and makes the buffers; inputs are zero.
  * Returns: TOOL_OK, or a status with the complaint printed. */

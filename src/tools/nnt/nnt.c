@@ -5,16 +5,14 @@
 #include "try.h"
 #include "variant.h"
 
+#include "options/options.h"
+
 #include <nnhal/ext.h>
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Of executions and threads. */
-#define MAX_TIMES 1000
 
 struct nnt_options {
     enum nnt_variant variant;
@@ -23,8 +21,8 @@ struct nnt_options {
     const char *against;
     uint32_t n_split;   /* 0: one device computes a model */
     const char *name;   /* only models whose name contains it */
-    unsigned n_threads; /* that run each model at a time; 0: this one alone */
-    unsigned n_reuses;
+    uint32_t n_threads; /* that run each model at a time; 0: this one alone */
+    uint32_t n_reuses;
     bool is_json;
 };
 
@@ -32,33 +30,10 @@ struct nnt_counts {
     unsigned n_of[NNT_OUTCOME_N]; /* by enum nnt_outcome */
 };
 
-static const char usage[] =
-    "usage: nnt [OPTION]... FILE.nnt...\n"
-    "Runs the models of conformance vectors and compares what comes out.\n"
-    "\n"
-    "  --mode MODE        how devices are reached: embedded, private, service (NNHAL_MODE)\n"
-    "  --path PATH        how models are run: sync (as if given), async,\n"
-    "                     cached (compiled, dropped, and compiled from the cache),\n"
-    "                     domain (arguments in memories of the device),\n"
-    "                     burst (twice on a burst), blob (constants and arguments in\n"
-    "                     hardware buffers), fd-offset (at odd offsets of files),\n"
-    "                     fenced (twice, the second when the fence of the first signals),\n"
-    "                     guarded (in a file of which nothing but outputs may change)\n"
-    "  --variant VARIANT  the form of the models: plain (as if given), dynamic-output,\n"
-    "                     signed, open-shapes\n"
-    "  --device NAME      this device; else the runtime chooses\n"
-    "  --split N          each operation on one of N devices, at random: of the drivers for\n"
-    "                     tests that lie in test-drivers beside nnt, or NNHAL_DRIVER_PATH\n"
-    "  --against NAME     compare with the results of that device: integers exactly,\n"
-    "                     floats within the tolerances\n"
-    "  --name TEXT        only models whose name contains TEXT\n"
-    "  --reuse N          each model is executed N times, by one reusable execution\n"
-    "  --threads N        each model is run on N threads at a time\n"
-    "  --json             one object per line\n"
-    "\n"
-    "One line for each model that fails, one for each file, and at last\n"
-    "N passed, N failed, N skipped; with --device also N unsupported: models that the device\n"
-    "had said it cannot do. The exit status is 0 if none failed.\n";
+#define TOOL_VALUES struct nnt_options
+static const struct tool_usage usage = {
+#include "options/nnt.def"
+};
 
 /* -- what is printed -- */
 
@@ -145,60 +120,20 @@ static const ANeuralNetworksDevice *find_device(const char *wanted)
     const ANeuralNetworksDevice *device = nnt_find_device(wanted);
 
     if (!device)
-        fprintf(stderr, "nnt: there is no device '%s'\n", wanted);
+        tool_error(TOOL_USAGE, "there is no device \"%s\"; nnhal devices lists them", wanted);
     return device;
 }
 
 /* -- the command line -- */
 
-/* find_name() - the number of a name among n, which name_of tells. Returns: -1 if none. */
-static int find_name(const char *wanted, int n, const char *(*name_of)(int i))
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(wanted, name_of(i)) == 0)
-            return i;
-    fprintf(stderr, "nnt: there is no '%s' here; try --help\n", wanted);
-    return -1;
-}
-
-static const char *path_name(int i)
-{
-    return nnt_path_name((enum nnt_path)i);
-}
-
-static const char *variant_name(int i)
-{
-    return nnt_variant_name((enum nnt_variant)i);
-}
-
-static const char *mode_name(int i)
-{
-    static const char *const names[] = {"embedded", "private", "service"};
-
-    return names[i];
-}
-
-/* Returns: false if it is no number from least to most. */
-static bool read_number(const char *text, long least, long most, unsigned *ret_n)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-
-    *ret_n = (unsigned)n;
-    if (n >= least && n <= most && *end == '\0')
-        return true;
-    fprintf(stderr, "nnt: '%s' is no number from %ld to %ld\n", text, least, most);
-    return false;
-}
-
 /* set_split() - the rule by which drivers for tests deal operations, and where they lie. */
-static bool set_split(struct nnt_options *options)
+static bool set_split(const struct nnt_options *options)
 {
     char text[4096] = "";
     char *name = NULL;
 
-    if (!read_number(optarg, 2, NNT_MAX_SPLIT, &options->n_split))
-        return false;
+    if (options->n_split == 0)
+        return true;
     snprintf(text, sizeof(text), "*:deal=%u", options->n_split);
     if (setenv("NN_TEST_PARTIAL", text, 0) != 0)
         return false;
@@ -208,71 +143,6 @@ static bool set_split(struct nnt_options *options)
         return false;
     strcpy(name + 1, "test-drivers");
     return setenv("NNHAL_DRIVER_PATH", text, 0) == 0;
-}
-
-/* set_option() - Returns: false if its argument is not understood. */
-static bool set_option(struct nnt_options *options, int option)
-{
-    int i;
-
-    switch (option) {
-    case 'm':
-        return find_name(optarg, 3, mode_name) >= 0 && setenv("NNHAL_MODE", optarg, 1) == 0;
-    case 'p':
-        i = find_name(optarg, NNT_PATH_N, path_name);
-        options->path = (enum nnt_path)i;
-        return i >= 0;
-    case 'v':
-        i = find_name(optarg, NNT_VARIANT_N, variant_name);
-        options->variant = (enum nnt_variant)i;
-        return i >= 0;
-    case 'd':
-        options->device = optarg;
-        return true;
-    case 'a':
-        options->against = optarg;
-        return true;
-    case 's':
-        return set_split(options);
-    case 'n':
-        options->name = optarg;
-        return true;
-    case 'r':
-        return read_number(optarg, 1, MAX_TIMES, &options->n_reuses);
-    case 't':
-        return read_number(optarg, 1, MAX_TIMES, &options->n_threads);
-    case 'j':
-        options->is_json = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool options_parse(struct nnt_options *options, int argc, char **argv)
-{
-    static const struct option known[] = {
-        {"mode", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'p'},
-        {"variant", required_argument, NULL, 'v'}, {"device", required_argument, NULL, 'd'},
-        {"name", required_argument, NULL, 'n'},    {"against", required_argument, NULL, 'a'},
-        {"split", required_argument, NULL, 's'},   {"reuse", required_argument, NULL, 'r'},
-        {"threads", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            exit(EXIT_SUCCESS);
-        }
-        if (!set_option(options, option))
-            return false;
-    }
-    if (optind < argc)
-        return true;
-    fputs(usage, stderr);
-    return false;
 }
 
 /* The devices that share the operations. Returns: false, with a sentence, if one is missing. */
@@ -299,8 +169,7 @@ static bool check_library(void)
     if (ANeuralNetworks_getDeviceCount(&n) == ANEURALNETWORKS_NO_ERROR)
         return true;
     nnhal_get_last_error(why, sizeof(why));
-    fprintf(stderr, "nnt: %s\n", why);
-    return false;
+    return tool_error(TOOL_USAGE, "%s", why) == TOOL_OK;
 }
 
 int main(int argc, char **argv)
@@ -309,17 +178,20 @@ int main(int argc, char **argv)
     struct nnt_run run = {0};
     struct nnt_counts total = {0};
     unsigned n_models = 0;
+    int status = tool_parse(argc, argv, &usage, &options);
 
-    if (!options_parse(&options, argc, argv) || !check_library())
-        return 2;
+    if (status != TOOL_OK)
+        return status < 0 ? TOOL_OK : status;
+    if (!set_split(&options) || !check_library())
+        return TOOL_USAGE;
     run.path = options.path;
     run.n_reuses = options.n_reuses;
     if (options.device && !(run.device = find_device(options.device)))
-        return 2;
+        return TOOL_USAGE;
     if (!find_split(&options, &run))
-        return 2;
+        return TOOL_USAGE;
     if (options.against && !(run.against = find_device(options.against)))
-        return 2;
+        return TOOL_USAGE;
     for (int i = optind; i < argc; i++)
         run_file(&options, &run, argv[i], &total);
     if (options.path == NNT_CACHED && !options.is_json)
@@ -328,10 +200,8 @@ int main(int argc, char **argv)
         printf("%u in parts\n", run.n_in_parts);
     for (int i = 0; i < NNT_OUTCOME_N; i++)
         n_models += total.n_of[i];
-    if (options.name && n_models == 0) {
-        fprintf(stderr, "nnt: no model's name contains '%s'\n", options.name);
-        return 2;
-    }
+    if (options.name && n_models == 0)
+        return tool_error(TOOL_USAGE, "no model's name contains \"%s\"", options.name);
     print_counts(&options, NULL, &total);
     return total.n_of[NNT_FAILED] == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

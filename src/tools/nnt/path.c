@@ -100,53 +100,40 @@ static void free_burst(struct nnt_attempt *attempt)
 /* -- the table -- */
 
 static const struct nnt_path_steps paths[NNT_PATH_N] = {
-    [NNT_SYNC] = {.name = "sync",
-                  .compile = path_compile,
-                  .set_arguments = set_pointers,
-                  .run = path_compute},
-    [NNT_ASYNC] = {.name = "async",
-                   .compile = path_compile,
-                   .set_arguments = set_pointers,
-                   .run = start_and_wait},
-    [NNT_CACHED] = {.name = "cached",
-                    .compile = nnt_compile_cached,
+    [NNT_SYNC] = {.compile = path_compile, .set_arguments = set_pointers, .run = path_compute},
+    [NNT_ASYNC] = {.compile = path_compile, .set_arguments = set_pointers, .run = start_and_wait},
+    [NNT_CACHED] = {.compile = nnt_compile_cached,
                     .set_arguments = set_pointers,
                     .run = path_compute},
-    [NNT_DOMAIN] = {.name = "domain",
-                    .needs = NNT_DEVICE_MEMORY,
+    [NNT_DOMAIN] = {.needs = NNT_DEVICE_MEMORY,
                     .compile = path_compile,
                     .set_arguments = nnt_domain_set_arguments,
                     .run = path_compute,
                     .fetch = nnt_domain_fetch,
                     .release = nnt_domain_release},
-    [NNT_BURST] = {.name = "burst",
-                   .compile = path_compile,
+    [NNT_BURST] = {.compile = path_compile,
                    .set_arguments = set_reusable,
                    .run = burst_compute,
                    .release = free_burst},
-    [NNT_BLOB] = {.name = "blob",
-                  .memory = NNT_MEMORY_BLOB,
+    [NNT_BLOB] = {.memory = NNT_MEMORY_BLOB,
                   .compile = path_compile,
                   .set_arguments = nnt_shared_set_arguments,
                   .run = path_compute,
                   .fetch = nnt_shared_fetch,
                   .release = nnt_shared_release},
-    [NNT_FD_OFFSET] = {.name = "fd-offset",
-                       .memory = NNT_MEMORY_FD_OFFSET,
+    [NNT_FD_OFFSET] = {.memory = NNT_MEMORY_FD_OFFSET,
                        .compile = path_compile,
                        .set_arguments = nnt_shared_set_arguments,
                        .run = path_compute,
                        .fetch = nnt_shared_fetch,
                        .release = nnt_shared_release},
-    [NNT_FENCED] = {.name = "fenced",
-                    .states_outputs = true,
+    [NNT_FENCED] = {.states_outputs = true,
                     .compile = path_compile,
                     .set_arguments = nnt_shared_set_arguments,
                     .run = nnt_fenced_run,
                     .fetch = nnt_shared_fetch,
                     .release = nnt_shared_release},
-    [NNT_GUARDED] = {.name = "guarded",
-                     .memory = NNT_MEMORY_GUARDED,
+    [NNT_GUARDED] = {.memory = NNT_MEMORY_GUARDED,
                      .compile = path_compile,
                      .set_arguments = nnt_shared_set_arguments,
                      .run = nnt_guarded_run,
@@ -180,9 +167,4 @@ bool nnt_path_has(enum nnt_path path, const struct nnt_model *model)
 {
     return (model->flags & paths[path].needs) == paths[path].needs &&
            (!paths[path].states_outputs || can_state_outputs(&model->subgraphs[0]));
-}
-
-const char *nnt_path_name(enum nnt_path path)
-{
-    return paths[path].name;
 }

@@ -15,7 +15,6 @@
 /* Functions return an ANeuralNetworks result code, with the sentence said
  * (nnt_check_call) if it is none of success. */
 struct nnt_path_steps {
-    const char *name;
     uint32_t needs;              /* flags of models without which they have no such path */
     enum nnt_memory_kind memory; /* of constants */
     bool states_outputs;         /* with all dimensions: none may be 0, which says "open" */
@@ -30,10 +29,6 @@ struct nnt_path_steps {
     /* Frees attempt->path_state, after the execution and before the compilation; NULL: there is none. */
     void (*release)(struct nnt_attempt *attempt);
 };
-
-/* nnt_path_name() - "sync", "async", "cached", "domain", "burst", "blob", "fd-offset",
- * "fenced", "guarded". */
-const char *nnt_path_name(enum nnt_path path);
 
 /* nnt_path_has() - whether a model can be run so; the file says. */
 bool nnt_path_has(enum nnt_path path, const struct nnt_model *model);

@@ -4,14 +4,6 @@
 #define TYPE_QUANT8_ASYMM        5
 #define TYPE_QUANT8_ASYMM_SIGNED 14
 
-const char *nnt_variant_name(enum nnt_variant variant)
-{
-    static const char *const names[NNT_VARIANT_N] = {"plain", "dynamic-output", "signed",
-                                                     "open-shapes"};
-
-    return names[variant];
-}
-
 /* leave_open() - the rank of an output stays, its dimensions go. */
 static int leave_open(struct nnt_file *file, struct nnt_operand *operand)
 {

@@ -13,9 +13,6 @@ enum nnt_variant {
     NNT_VARIANT_N = 4,
 };
 
-/* nnt_variant_name() - "plain", "dynamic-output", "signed", "open-shapes". */
-const char *nnt_variant_name(enum nnt_variant variant);
-
 /* nnt_variant_apply() - changes a model that was just read into its variant.
  * Returns: 1; 0 if the model has no such variant; -1 if memory is short. */
 int nnt_variant_apply(enum nnt_variant variant, struct nnt_file *file, struct nnt_model *model);

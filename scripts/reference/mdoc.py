@@ -36,3 +36,26 @@ def paragraph(text):
         for sentence in re.split(r"(?<=[.?!]) ", line):
             yield from map(guard, textwrap.wrap(sentence, 96, break_on_hyphens=False,
                                                 break_long_words=False))
+
+
+def _argument(word):
+    is_many = word.endswith("...")
+    word = word.removesuffix("...")
+    optional = re.fullmatch(r"\[(\w+)\]", word)
+    behind = re.fullmatch(r"(\w+)\[(\W)(\w+)\]", word)
+    if optional:
+        return f".Op Ar {optional[1]}" + " ..." * is_many
+    if behind:
+        return f".Ar {behind[1]} Ns Op {behind[2]} Ns Ar {behind[3]}"
+    return f".Ar {word}" + " ..." * is_many
+
+
+def arguments(text):
+    """Lines of a synopsis for "[OPTION]... FILE", or "--one FILE | --two NAME"."""
+    words = text.split()
+    while words:
+        if words[0].startswith("--"):
+            yield "." + " ".join(f"Fl {word[1:]}" if word.startswith("-") else word if word == "|"
+                                 else f"Ar {word}" for word in words)
+            return
+        yield _argument(words.pop(0))

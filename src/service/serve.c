@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "ipc/child.h"
 #include "ipc/discovery.h"
+#include "ipc/sock.h"
 #include "service/activation.h"
 #include "service/grants.h"
 #include "service/listener.h"
@@ -41,7 +42,8 @@ struct serving {
     const char *configuration; /* within options.driver, or NULL */
     char *own_path;            /* a socket of ours, to be removed at the end */
     int fd;
-    bool has_socket; /* it was passed to this process */
+    struct nn_sock_credentials client; /* of the only one, asked before namespaces hide it */
+    bool has_socket;                   /* it was passed to this process */
     bool is_listening;
     bool is_split; /* the driver's process is not the one that was started */
     struct nn_supervisor supervisor;
@@ -197,6 +199,9 @@ static int take_socket(struct serving *serving)
              nn_activation_take(&serving->fd, &serving->is_listening) < 0)
         return fail(1, "systemd passed something else than one socket of packets");
     serving->has_socket = serving->fd >= 0;
+    if (serving->has_socket && !serving->is_listening &&
+        nn_sock_credentials(serving->fd, &serving->client) < 0)
+        return fail(1, "the kernel does not say who the client is");
     return 0;
 }
 
@@ -235,13 +240,8 @@ static int become_ready(struct serving *serving)
     if (!serving->is_split)
         return open_socket(serving);
     r = nn_supervisor_ask(&serving->supervisor, &request, &fd);
-    if (r < 0)
-        return 1; /* it was said there why */
-    if (!serving->has_socket) {
-        serving->fd = fd;
-        serving->is_listening = true;
-    }
-    return serving->fd >= 0 ? 0 : 1;
+    closep(&fd);          /* that none came */
+    return r < 0 ? 1 : 0; /* it was said there why */
 }
 
 /* -- the sandbox --------------------------------------------------------------------------------- */
@@ -357,10 +357,19 @@ static void handle_signals(void)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static int add_client(struct serving *serving, struct nn_service *service)
+{
+    struct nn_arrival arrival;
+    int r = nn_arrival_init(&arrival, steal_fd(&serving->fd));
+
+    arrival.client = serving->client;
+    return nn_error_trace(r < 0 ? r : nn_service_add(service, &arrival));
+}
+
 static int service_serve(struct serving *serving, struct nn_service *service)
 {
     int r = serving->is_listening ? nn_service_listen(service, steal_fd(&serving->fd))
-                                  : nn_service_add(service, steal_fd(&serving->fd));
+                                  : add_client(serving, service);
 
     if (r == 0)
         r = nn_service_run(service);
@@ -435,13 +444,14 @@ static int stay_whole(struct serving *serving)
 
 static int split(struct serving *serving)
 {
-    bool has_client = serving->has_socket && !serving->is_listening;
+    bool has_client = !has_clients(serving);
     int r;
 
     serving->supervisor = (struct nn_supervisor){
         .answer = answer_request,
         .ctx = serving,
-        .socket_fd = serving->fd,
+        .socket_fd = has_client ? serving->fd : -1,
+        .listen_fd = has_client ? -1 : serving->fd,
         .client_fd = has_client ? serving->fd : -1,
         .report_fd = serving->options.report_fd,
     };
@@ -454,6 +464,10 @@ static int split(struct serving *serving)
         return nn_supervisor_watch(&serving->supervisor);
     }
     serving->is_split = true;
+    if (!has_client) {
+        serving->fd = serving->supervisor.door_fd;
+        serving->is_listening = true;
+    }
     return serve_driver(serving);
 }
 

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "ipc/hello.h"
-#include "ipc/sock.h"
 #include "service/session.h"
 #include "shm/guard.h"
 
@@ -26,6 +25,7 @@ enum {
 struct nn_service {
     struct nn_service_session_context context;
     int listen_fd;
+    bool is_door;     /* listen_fd is one, and no listening socket */
     bool is_stopping; /* atomic */
     uint64_t last_id;
     uint64_t no_accept_before_ns; /* after accept failed; 0: it did not */
@@ -170,21 +170,26 @@ struct nn_service *nn_service_free(struct nn_service *service)
 
 int nn_service_listen(struct nn_service *service, int fd)
 {
+    int listens = 0;
+    socklen_t n = sizeof(listens);
+
     closep(&service->listen_fd);
     service->listen_fd = fd;
+    service->is_door = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 && listens == 0;
     return nn_error_trace(nn_host_share_cpus(service->context.host));
 }
 
-int nn_service_add(struct nn_service *service, int fd)
+int nn_service_add(struct nn_service *service, const struct nn_arrival *arrival)
 {
     struct nn_service_session *session = NULL;
     int r;
 
     if (service->n_sessions == NN_SERVICE_MAX_CONNECTIONS) {
-        closep(&fd);
+        closep(&arrival->fd);
+        closep(&arrival->pidfd);
         return nn_error_origin(-ECONNREFUSED);
     }
-    r = nn_service_session_new(&service->context, fd, ++service->last_id, &session);
+    r = nn_service_session_new(&service->context, arrival, ++service->last_id, &session);
     if (r == NN_SESSION_E_FULL)
         nn_log("service", NN_LOG_WARNING, "refused a client: its user has too many connections");
     if (r != 0)
@@ -195,14 +200,21 @@ int nn_service_add(struct nn_service *service, int fd)
 
 /* -- the loop -------------------------------------------------------------------------------- */
 
+static int take_arrival(const struct nn_service *service, struct nn_arrival *ret_arrival)
+{
+    return service->is_door ? nn_door_receive(service->listen_fd, ret_arrival)
+                            : nn_door_accept(service->listen_fd, ret_arrival);
+}
+
 static void accept_clients(struct nn_service *service, uint64_t now_ns)
 {
-    int fd = -1, r = 0;
+    struct nn_arrival arrival;
+    int r = 0;
 
     while (service->n_sessions < NN_SERVICE_MAX_CONNECTIONS &&
-           (r = nn_sock_accept(service->listen_fd, &fd)) == 0) {
+           (r = take_arrival(service, &arrival)) == 0) {
         service->no_accept_before_ns = 0;
-        nn_service_add(service, fd);
+        nn_service_add(service, &arrival);
     }
     if (r >= 0)
         return;

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "host/host.h"
+#include "service/door.h"
 
 #include <stdbool.h>
 
@@ -38,13 +39,13 @@ int nn_service_new(struct nn_host *host, struct nn_service **ret_service);
  * may wait for the driver. */
 struct nn_service *nn_service_free(struct nn_service *service);
 
-/* nn_service_listen() - accepts from a listening socket, which is consumed. From now on clients
- * are of several users, who share the CPUs. Returns: 0, -ENOMEM. */
+/* nn_service_listen() - takes clients from a listening socket, or from the end of a door (door.h); fd
+ * is consumed. From now on clients are of several users, who share the CPUs. Returns: 0, -ENOMEM. */
 int nn_service_listen(struct nn_service *service, int fd);
 
-/* nn_service_add() - serves a connected socket, which is consumed.
+/* nn_service_add() - serves who arrived, which is consumed.
  * Returns: 0, -ECONNREFUSED (its user has too many), -errno. */
-int nn_service_add(struct nn_service *service, int fd);
+int nn_service_add(struct nn_service *service, const struct nn_arrival *arrival);
 
 /* nn_service_run() - serves until nn_service_stop(), or without a listening
  * socket until the last client is gone. Returns: 0, -errno. */

@@ -9,7 +9,6 @@
 #include "codec/codec.h"
 #include "hal/stub.h"
 #include "ipc/peer.h"
-#include "ipc/sock.h"
 
 #include <malloc.h>
 #include <string.h>
@@ -294,31 +293,26 @@ static void uncharge_unread(void *ctx, size_t n_bytes, size_t n_fds)
 
 /* -- the loop ------------------------------------------------------------------------------------ */
 
-int nn_service_session_new(struct nn_service_session_context *context, int fd, uint64_t id,
+int nn_service_session_new(struct nn_service_session_context *context,
+                           const struct nn_arrival *arrival, uint64_t id,
                            struct nn_service_session **ret_session)
 {
     struct nn_service_session *session = calloc(1, sizeof(*session));
     int r;
 
     if (!session) {
-        closep(&fd);
+        closep(&arrival->fd);
+        closep(&arrival->pidfd);
         return nn_error_origin(-ENOMEM);
     }
     session->context = context;
     session->id = id;
     session->n_refs = 1;
-    session->pidfd = -1;
+    session->client = arrival->client;
+    session->pidfd = arrival->pidfd;
     session->hello_deadline_ns = nn_sys_now_ns() + HELLO_TIMEOUT_NS;
     __atomic_add_fetch(&context->n_sessions, 1, __ATOMIC_SEQ_CST);
-    r = nn_peer_new(fd, context->wake_fd, &session->peer);
-    if (r == 0)
-        r = nn_sock_credentials(fd, &session->client);
-    if (r == 0) {
-        /* One that cannot be watched is seen by its sockets alone. */
-        r = nn_sock_pidfd(fd, &session->pidfd);
-        if (r > 0)
-            r = 0;
-    }
+    r = nn_peer_new(arrival->fd, context->wake_fd, &session->peer);
     if (r == 0) {
         r = nn_service_quota_enter(context->quota, session->client.uid, &session->user);
         if (r > 0)

@@ -21,6 +21,7 @@
 
 #include "base/jobs.h"
 #include "host/host.h"
+#include "service/door.h"
 #include "service/quota.h"
 
 #include <poll.h>
@@ -48,9 +49,10 @@ enum {
 
 enum { NN_SESSION_N_FDS = 3 };
 
-/* nn_service_session_new() - over a connected socket. Consumes fd. id is never used twice.
+/* nn_service_session_new() - of who arrived, which is consumed. id is never used twice.
  * Returns: 0, NN_SESSION_E_FULL, -errno. */
-int nn_service_session_new(struct nn_service_session_context *context, int fd, uint64_t id,
+int nn_service_session_new(struct nn_service_session_context *context,
+                           const struct nn_arrival *arrival, uint64_t id,
                            struct nn_service_session **ret_session);
 
 /* nn_service_session_poll() - fills NN_SESSION_N_FDS entries with what to wait for. */

@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "ipc/child.h"
 #include "ipc/sock.h"
+#include "service/line.h"
 #include "service/namespaces.h"
 
 #include <fcntl.h>
@@ -22,6 +23,7 @@
  * which it has 5 s of its own (serve.c). */
 #define GRACE_NS       UINT64_C(1000000000)
 #define TERMINATION_NS UINT64_C(6000000000)
+#define DOOR_PAUSE_NS  UINT64_C(100000000)
 
 enum {
     POLL_MS = 100,        /* while it is waited for */
@@ -32,68 +34,14 @@ enum {
 
 /* -- the line ------------------------------------------------------------------------------- */
 
-/* Bytes, and perhaps a descriptor. Flags are those of sendmsg(). */
-static int line_send(int line_fd, const void *bytes, size_t n_bytes, int fd, int flags)
-{
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } room;
-    struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = n_bytes};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    ssize_t n;
-
-    if (fd >= 0) {
-        struct cmsghdr *cmsg;
-
-        memset(&room, 0, sizeof(room));
-        message.msg_control = room.bytes;
-        message.msg_controllen = sizeof(room.bytes);
-        cmsg = CMSG_FIRSTHDR(&message);
-        cmsg->cmsg_level = SOL_SOCKET;
-        cmsg->cmsg_type = SCM_RIGHTS;
-        cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
-    }
-    n = nn_sys_sendmsg(line_fd, &message, flags);
-    return n < 0 ? nn_error_trace((int)n) : 0;
-}
-
-/* ret_fd is NULL where none may come: the kernel then drops those that do. */
-static int line_receive(int line_fd, void *bytes, size_t n_bytes, int *ret_fd)
-{
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } room;
-    struct iovec part = {.iov_base = bytes, .iov_len = n_bytes};
-    struct msghdr message = {
-        .msg_iov = &part,
-        .msg_iovlen = 1,
-        .msg_control = ret_fd ? room.bytes : NULL,
-        .msg_controllen = ret_fd ? sizeof(room.bytes) : 0,
-    };
-    ssize_t n = nn_sys_recvmsg(line_fd, &message, 0);
-    struct cmsghdr *cmsg;
-
-    if (n < 0)
-        return nn_error_trace((int)n);
-    if (n != (ssize_t)n_bytes)
-        return nn_error_origin(-EPIPE);
-    cmsg = ret_fd ? CMSG_FIRSTHDR(&message) : NULL;
-    if (cmsg && cmsg->cmsg_type == SCM_RIGHTS)
-        memcpy(ret_fd, CMSG_DATA(cmsg), sizeof(int));
-    return 0;
-}
-
 int nn_supervisor_ask(struct nn_supervisor *supervisor, const struct nn_supervisor_request *request,
                       int *ret_fd)
 {
     int32_t answer;
-    int fd = -1, r = line_send(supervisor->line_fd, request, sizeof(*request), -1, 0);
+    int fd = -1, r = nn_line_send(supervisor->line_fd, request, sizeof(*request), NULL, 0, 0);
 
     if (r >= 0)
-        r = line_receive(supervisor->line_fd, &answer, sizeof(answer), &fd);
+        r = nn_line_receive(supervisor->line_fd, &answer, sizeof(answer), &fd, 1, 0);
     if (r < 0)
         return nn_error_trace(r);
     if (answer < 0) {
@@ -122,15 +70,49 @@ static int answer_request(struct nn_supervisor *supervisor)
     _cleanup_(closep) int fd = -1;
     struct nn_supervisor_request request;
     int32_t answer;
-    int r = line_receive(supervisor->line_fd, &request, sizeof(request), NULL);
+    int r = nn_line_receive(supervisor->line_fd, &request, sizeof(request), NULL, 0, 0);
 
     if (r < 0)
         return nn_error_trace(r);
     if (!is_due(supervisor, request.what))
         return nn_error_origin(-EPROTO);
     answer = supervisor->answer(supervisor->ctx, &request, &fd);
+    if (request.what == NN_SUPERVISOR_READY && fd >= 0)
+        supervisor->listen_fd = steal_fd(&fd);
     return nn_error_trace(
-        line_send(supervisor->line_fd, &answer, sizeof(answer), fd, MSG_DONTWAIT));
+        nn_line_send(supervisor->line_fd, &answer, sizeof(answer), &fd, fd >= 0, MSG_DONTWAIT));
+}
+
+/* -- the door ------------------------------------------------------------------------------------ */
+
+/* Whom it may come to: who is there before the driver is ready waits at the socket. */
+static bool may_accept(const struct nn_supervisor *supervisor)
+{
+    return supervisor->asked & 1U << NN_SUPERVISOR_READY && supervisor->arrival.fd < 0;
+}
+
+/* What fails for want of something is tried again after a while, not at once and again and again. */
+static void pause_door(struct nn_supervisor *supervisor)
+{
+    supervisor->no_door_before_ns = nn_sys_now_ns() + DOOR_PAUSE_NS;
+}
+
+/* One client each time: the others wait at the socket. */
+static void accept_client(struct nn_supervisor *supervisor)
+{
+    if (nn_door_accept(supervisor->listen_fd, &supervisor->arrival) < 0)
+        pause_door(supervisor);
+}
+
+/* A client that cannot be passed on for another reason than that it has to wait is dropped. */
+static void pass_client(struct nn_supervisor *supervisor)
+{
+    int r = nn_door_pass(supervisor->door_fd, &supervisor->arrival);
+
+    if (r == NN_DOOR_E_FULL)
+        pause_door(supervisor);
+    else
+        nn_arrival_done(&supervisor->arrival);
 }
 
 /* -- the driver's process --------------------------------------------------------------------- */
@@ -177,7 +159,9 @@ static int enter_process(struct nn_supervisor *supervisor, int output_fd)
     if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
         dup2(output_fd, STDERR_FILENO) < 0)
         return nn_error_origin(-errno);
-    close_others(supervisor->line_fd, supervisor->socket_fd);
+    close_others(supervisor->line_fd,
+                 supervisor->socket_fd >= 0 ? supervisor->socket_fd : supervisor->door_fd);
+    supervisor->listen_fd = -1;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return nn_error_origin(-errno);
     return nn_supervisor_is_there() ? 0 : nn_error_origin(-EPIPE);
@@ -197,6 +181,8 @@ static int become_supervisor(struct nn_supervisor *supervisor, const sigset_t *t
 {
     int r = 0;
 
+    supervisor->arrival = (struct nn_arrival){.fd = -1, .pidfd = -1};
+    supervisor->no_door_before_ns = 0;
     supervisor->signal_fd = signalfd(-1, terminations, SFD_CLOEXEC | SFD_NONBLOCK);
     supervisor->pidfd = (int)syscall(SYS_pidfd_open, supervisor->pid, 0);
     if (supervisor->signal_fd < 0 || supervisor->pidfd < 0)
@@ -223,7 +209,7 @@ static sigset_t termination_set(void)
 
 int nn_supervisor_split(struct nn_supervisor *supervisor)
 {
-    _cleanup_(closep) int reader = -1, writer = -1, near = -1, far = -1;
+    _cleanup_(closep) int reader = -1, writer = -1, near = -1, far = -1, inner = -1, outer = -1;
     const sigset_t terminations = termination_set();
     struct nn_namespaces namespaces;
     int pair[2], r;
@@ -237,6 +223,11 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
         return nn_error_trace(r);
     near = pair[0];
     far = pair[1];
+    r = nn_door_pair(pair);
+    if (r < 0)
+        return nn_error_trace(r);
+    outer = pair[0];
+    inner = pair[1];
     watch_client(supervisor);
     /* For good: nn_supervisor_watch() reads them. */
     sigprocmask(SIG_BLOCK, &terminations, NULL);
@@ -246,15 +237,17 @@ int nn_supervisor_split(struct nn_supervisor *supervisor)
     supervisor->namespaces_error = namespaces.error;
     if (r == 0) {
         supervisor->line_fd = steal_fd(&far);
+        supervisor->door_fd = steal_fd(&inner);
         r = enter_process(supervisor, writer);
         /* Closed with all others. */
-        reader = writer = near = -1;
+        reader = writer = near = outer = -1;
         if (r < 0)
             _exit(1);
         return 1;
     }
     if (r > 0) {
         supervisor->line_fd = steal_fd(&near);
+        supervisor->door_fd = steal_fd(&outer);
         supervisor->output_fd = steal_fd(&reader);
         r = become_supervisor(supervisor, &terminations);
         if (r < 0)
@@ -301,6 +294,9 @@ static int collect_end(struct nn_supervisor *supervisor)
         ;
     closep(&supervisor->output_fd);
     closep(&supervisor->line_fd);
+    closep(&supervisor->door_fd);
+    closep(&supervisor->listen_fd);
+    nn_arrival_done(&supervisor->arrival);
     closep(&supervisor->pidfd);
     closep(&supervisor->watch_fd);
     closep(&supervisor->signal_fd);
@@ -344,11 +340,13 @@ static void pass_request(struct nn_supervisor *supervisor)
 
 int nn_supervisor_watch(struct nn_supervisor *supervisor)
 {
-    enum { ENDED, CLIENT, TERMINATION, PRINTED, ASKED, ERRORS };
+    enum { ENDED, CLIENT, TERMINATION, CAME, DOOR, PRINTED, ASKED, ERRORS };
     struct pollfd fds[] = {
         [ENDED] = {.fd = supervisor->pidfd, .events = POLLIN},
         [CLIENT] = {.fd = supervisor->watch_fd, .events = POLLIN},
         [TERMINATION] = {.fd = supervisor->signal_fd, .events = POLLIN},
+        [CAME] = {.events = POLLIN},
+        [DOOR] = {.events = POLLOUT},
         [PRINTED] = {.events = POLLIN},
         [ASKED] = {.events = POLLIN},
         [ERRORS] = {.events = POLLOUT},
@@ -356,19 +354,26 @@ int nn_supervisor_watch(struct nn_supervisor *supervisor)
     uint64_t end_ns = UINT64_MAX;
 
     for (;;) {
-        bool may = may_print(0);
+        bool may = may_print(0), is_paused = nn_sys_now_ns() < supervisor->no_door_before_ns;
         uint64_t now_ns, rest_ns = UINT64_MAX;
+
+        fds[CAME].fd = may_accept(supervisor) && !is_paused ? supervisor->listen_fd : -1;
+        fds[DOOR].fd = supervisor->arrival.fd >= 0 && !is_paused ? supervisor->door_fd : -1;
 
         /* Both may print, and wait where that would. */
         fds[PRINTED].fd = may ? supervisor->output_fd : -1;
         fds[ASKED].fd = may ? supervisor->line_fd : -1;
         fds[ERRORS].fd = may ? -1 : STDERR_FILENO;
-        poll(fds, NN_N_ELEMENTS(fds), end_ns == UINT64_MAX ? -1 : POLL_MS);
+        poll(fds, NN_N_ELEMENTS(fds), end_ns == UINT64_MAX && !is_paused ? -1 : POLL_MS);
         now_ns = nn_sys_now_ns();
         if (now_ns >= end_ns)
             tell(supervisor, SIGKILL);
         if (fds[ENDED].revents)
             return collect_end(supervisor);
+        if (fds[CAME].revents)
+            accept_client(supervisor);
+        if (fds[DOOR].revents)
+            pass_client(supervisor);
         if (fds[ASKED].revents)
             pass_request(supervisor);
         else if (fds[PRINTED].revents)

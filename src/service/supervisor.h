@@ -7,16 +7,19 @@
  *
  *     supervisor ---fork---> driver's process
  *         | <-- pipe: what it prints (relay.h)
- *         | <-> line: "ready", answered with the socket to listen at; "tokens", with their map
+ *         | <-> line: "ready"; "tokens", answered with their map
+ *         | --> door: who came to the socket (door.h)
  *         | --> SIGTERM and SIGINT, and SIGKILL 6 s later; its end is SIGKILL for the other
  *
  * It ends as the driver's process ends: with its exit status, or by its signal. Where there is
  * one client only, it watches that one, too: a driver's process that is stopped cannot. It waits for
- * nothing else: not for the other process to read an answer, nor for a reader of what is printed. */
+ * nothing else: not for the other process to read an answer or to take a client, nor for a reader of what
+ * is printed. */
 #ifndef NN_SERVICE_SUPERVISOR_H
 #define NN_SERVICE_SUPERVISOR_H
 
 #include "host/host.h"
+#include "service/door.h"
 #include "service/relay.h"
 
 #include <stdbool.h>
@@ -35,15 +38,19 @@ struct nn_supervisor_request {
 
 struct nn_supervisor {
     /* Answers a request, in the supervisor. Returns: 0, with *ret_fd (-1: none), which is closed
-     * when it was passed on; -errno. */
+     * when it was passed on, and for NN_SUPERVISOR_READY is a socket to accept from; -errno. */
     int (*answer)(void *ctx, const struct nn_supervisor_request *request, int *ret_fd);
     void *ctx;
     int socket_fd; /* stays open in the driver's process and is closed here; -1: none */
+    int listen_fd; /* the other way round: accepted from when the driver is ready; -1: not yet */
     int client_fd; /* whose other end is the only client; -1: there are many */
     int report_fd; /* is sent a pidfd of the driver's process (ipc/child.h), then closed; -1 */
 
     /* Of the rest each process has its own; asked is 0. */
     int line_fd;
+    int door_fd;                /* in the driver's process to receive from, where socket_fd is -1 */
+    struct nn_arrival arrival;  /* was accepted and waits at the door */
+    uint64_t no_door_before_ns; /* after a failure */
     int output_fd, pidfd, watch_fd, signal_fd;
     unsigned asked;      /* bits: what was */
     pid_t pid;           /* of the other process; its own there, as the supervisor sees it */
@@ -53,8 +60,8 @@ struct nn_supervisor {
 };
 
 /* nn_supervisor_split() - makes the driver's process, while there is one thread. There descriptor 0
- * is empty, 1 and 2 are the pipe; it has no terminal, no other descriptor than these, socket_fd and
- * the line, and SIGTERM and SIGINT are blocked.
+ * is empty, 1 and 2 are the pipe; it has no terminal, no other descriptor than these, the line, and
+ * socket_fd or the door, and SIGTERM and SIGINT are blocked.
  * Returns: 1 in the driver's process, 0 in the supervisor, where both stay blocked for
  * nn_supervisor_watch(), -errno (there is no other process). */
 int nn_supervisor_split(struct nn_supervisor *supervisor);

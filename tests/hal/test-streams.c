@@ -82,6 +82,7 @@ static int replay_to_service(const char *path)
 {
     struct nn_host *host = open_host();
     struct client client = {.channel = {.ops = &client_ops}};
+    struct nn_arrival arrival;
     struct nn_service *service;
     struct nn_hello hello;
     pthread_t thread;
@@ -90,7 +91,8 @@ static int replay_to_service(const char *path)
 
     ck_assert_int_eq(nn_service_new(host, &service), 0);
     ck_assert_int_eq(nn_sock_pair(pair), 0);
-    ck_assert_int_eq(nn_service_add(service, pair[1]), 0);
+    ck_assert_int_eq(nn_arrival_init(&arrival, pair[1]), 0);
+    ck_assert_int_eq(nn_service_add(service, &arrival), 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, run_service, service), 0);
     nn_hello_init(&hello, NNHAL_FEATURE_LEVEL_8);
     hello.minor = stream_minor(path);

@@ -59,10 +59,12 @@ static void cut(void)
 
 static void serve_one(int fd)
 {
+    struct nn_arrival arrival;
     struct nn_service *own;
 
     ck_assert_int_eq(nn_service_new(host, &own), 0);
-    ck_assert_int_eq(nn_service_add(own, fd), 0);
+    ck_assert_int_eq(nn_arrival_init(&arrival, fd), 0);
+    ck_assert_int_eq(nn_service_add(own, &arrival), 0);
     set_service(own);
     sem_post(&is_connected);
     sem_wait(&may_serve);

@@ -93,11 +93,13 @@ static bool log_says(const char *words)
 
 static int connect_client(struct nn_service_session **ret_session, int *ret_fd)
 {
+    struct nn_arrival arrival;
     int pair[2];
 
     ck_assert_int_eq(nn_sock_pair(pair), 0);
     *ret_fd = pair[1];
-    return nn_service_session_new(&context, pair[0], 7, ret_session);
+    ck_assert_int_eq(nn_arrival_init(&arrival, pair[0]), 0);
+    return nn_service_session_new(&context, &arrival, 7, ret_session);
 }
 
 static bool comes(int fd, struct nn_packet *ret_packet)

@@ -13,11 +13,13 @@
 #include "support/refuse-call.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,7 +33,7 @@ static int answer(void *ctx, const struct nn_supervisor_request *request, int *r
 }
 
 static const struct nn_supervisor plain = {
-    .answer = answer, .socket_fd = -1, .client_fd = -1, .report_fd = -1};
+    .answer = answer, .socket_fd = -1, .listen_fd = -1, .client_fd = -1, .report_fd = -1};
 
 /* The number of the driver's process, on a descriptor that split closed: given over errors. */
 static void tell_number(const struct nn_supervisor *supervisor)
@@ -182,10 +184,14 @@ static const struct nn_supervisor_request unknown = {.what = 99};
 static int ask_all(struct nn_supervisor *supervisor)
 {
     const struct nn_supervisor_request ready = {.what = NN_SUPERVISOR_READY};
+    const struct nn_supervisor_request tokens = {.what = NN_SUPERVISOR_TOKENS};
     int fd = -1, none = -1;
 
-    if (nn_supervisor_ask(supervisor, &ready, &fd) != 0 || fd < 0 || ftruncate(fd, 4096) < 0)
+    if (nn_supervisor_ask(supervisor, &tokens, &fd) != 0 || fd < 0 || ftruncate(fd, 4096) < 0)
         return 1;
+    /* What clients come to is not for this process. */
+    if (nn_supervisor_ask(supervisor, &ready, &none) != 0 || none >= 0)
+        return 5;
     if (supervisor->ctx && send(supervisor->line_fd, &unknown, *(size_t *)supervisor->ctx, 0) < 0)
         return 2;
     /* Not twice, and not after what is no request. */
@@ -205,6 +211,101 @@ TEST(it_answers_requests_and_no_others)
         form.ctx = &sizes[i];
         ck_assert_int_eq(await_end(start(&form, ask_all), "still there\n"), 0);
     }
+}
+TEST_END
+
+/* -- clients ---------------------------------------------------------------------------------------- */
+
+enum { SERVICE_UID = 4711, CLIENT_UID = 4712, N_CLIENTS = 40 };
+
+static char place[64], socket_path[80];
+
+static int answer_with_socket(void *ctx, const struct nn_supervisor_request *request, int *ret_fd)
+{
+    return nn_sock_listen(socket_path, 0666, ret_fd);
+}
+
+/* Tells of each client who it is, as the service of a user that is not root. */
+static int tell_clients(struct nn_supervisor *supervisor)
+{
+    const struct nn_supervisor_request ready = {.what = NN_SUPERVISOR_READY};
+    struct pollfd door = {.fd = supervisor->door_fd, .events = POLLIN};
+    struct nn_arrival arrival;
+    int none = -1;
+
+    if (nn_supervisor_ask(supervisor, &ready, &none) != 0)
+        return 1;
+    tell_number(supervisor);
+    for (int i = 0; i < N_CLIENTS; i++) {
+        struct pollfd end = {.events = POLLIN};
+
+        if (poll(&door, 1, -1) != 1 || nn_door_receive(door.fd, &arrival) != 0)
+            return 2;
+        end.fd = arrival.pidfd;
+        if (write(arrival.fd, &arrival.client, sizeof(arrival.client)) < 0)
+            return 3;
+        if (arrival.pidfd >= 0 && poll(&end, 1, -1) != 1)
+            return 4;
+        nn_arrival_done(&arrival);
+    }
+    return 0;
+}
+
+/* Whether it is told to be who it is. */
+static void be_client(bool is_another_user)
+{
+    struct nn_sock_credentials told;
+    int fd = -1;
+
+    setenv("NNHAL_SERVICE_UID", "4711", 1);
+    if (is_another_user && setuid(CLIENT_UID) < 0)
+        _exit(1);
+    if (nn_sock_connect(socket_path, &fd) != 0 || read(fd, &told, sizeof(told)) != sizeof(told))
+        _exit(2);
+    _exit(told.uid == geteuid() && told.pid == getpid() ? 0 : 3);
+}
+
+static pid_t start_as(uid_t uid, const struct nn_supervisor *form)
+{
+    uid_t own = geteuid();
+    pid_t pid;
+
+    /* The real one as well, which the child inherits; the saved one brings this process back. */
+    ck_assert_int_eq(setresuid(uid, uid, own), 0);
+    pid = start(form, tell_clients);
+    ck_assert_int_eq(setresuid(own, own, own), 0);
+    return pid;
+}
+
+/* In namespaces of its own the driver's process would see one user and no process. More of them come
+ * than the door has room for. */
+TEST(who_a_client_is_is_said_by_the_kernel_outside)
+{
+    bool is_root = geteuid() == 0;
+    struct nn_supervisor form = plain;
+    pid_t pid, clients[N_CLIENTS];
+    int status;
+
+    strcpy(place, "/tmp/nnhal-door-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(place));
+    snprintf(socket_path, sizeof(socket_path), "%s/socket", place);
+    form.answer = answer_with_socket;
+    ck_assert_int_eq(chmod(place, 0755), 0);
+    ck_assert_int_eq(is_root ? chown(place, SERVICE_UID, (gid_t)-1) : 0, 0);
+    pid = start_as(is_root ? SERVICE_UID : geteuid(), &form);
+    read_number();
+    for (int i = 0; i < N_CLIENTS; i++) {
+        clients[i] = fork();
+        if (clients[i] == 0)
+            be_client(is_root && i % 2 == 0);
+    }
+    for (int i = 0; i < N_CLIENTS; i++) {
+        ck_assert_int_eq(waitpid(clients[i], &status, 0), clients[i]);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_int_eq(await_end(pid, ""), 0);
+    unlink(socket_path);
+    ck_assert_int_eq(rmdir(place), 0);
 }
 TEST_END
 
@@ -471,8 +572,9 @@ TEST_END
 
 CHECK_MAIN("supervisor", it_ends_as_the_drivers_process_ends, it_ends_by_the_same_signal,
            it_passes_termination_on, the_drivers_process_ends_with_it,
-           it_answers_requests_and_no_others, termination_that_is_ignored_is_insisted_on,
-           no_flood_keeps_it_from_its_clients_end, the_socket_is_open_in_the_drivers_process_alone,
+           it_answers_requests_and_no_others, who_a_client_is_is_said_by_the_kernel_outside,
+           termination_that_is_ignored_is_insisted_on, no_flood_keeps_it_from_its_clients_end,
+           the_socket_is_open_in_the_drivers_process_alone,
            without_close_range_the_drivers_process_has_nothing_else_open,
            a_driver_that_cannot_be_supervised_does_not_run, who_started_it_has_to_be_told,
            a_process_that_cannot_be_arranged_ends, an_answer_may_be_an_error,

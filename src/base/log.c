@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,13 +32,15 @@ static struct {
     size_t n_topics;
     struct rule traces[MAX_RULES];
     size_t n_traces;
-    int level; /* of every topic without a rule of its own */
+    int level;       /* of every topic without a rule of its own */
+    bool is_journal; /* lines go there */
 } asked = {.level = LEVEL_UNSET};
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static int default_level = -1;
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
+static const char *const priorities[] = {"<3>", "<4>", "<6>", "<7>"}; /* of syslog */
 
 static int level_from(const char *text, size_t n)
 {
@@ -93,8 +96,23 @@ static void log_load_list(const char *list, void (*item)(const char *item, size_
     }
 }
 
+/* What systemd says of the stream that it made for this process: device and inode. The variable
+ * may be inherited by a program whose standard error is something else. */
+static bool is_journal(void)
+{
+    const char *stream = secure_getenv("JOURNAL_STREAM");
+    struct stat status;
+    char own[64];
+
+    if (!stream || fstat(STDERR_FILENO, &status) < 0)
+        return false;
+    snprintf(own, sizeof(own), "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    return strcmp(stream, own) == 0;
+}
+
 static void log_load(void)
 {
+    asked.is_journal = is_journal();
     log_load_list(nn_variable_get(NN_VARIABLE_LOG), log_load_item);
     log_load_list(nn_variable_get(NN_VARIABLE_TRACE), log_load_trace);
 }
@@ -113,6 +131,12 @@ bool nn_log_enabled(const char *topic, enum nn_log_level level)
     if (asked.level != LEVEL_UNSET)
         return (int)level <= asked.level;
     return (int)level <= __atomic_load_n(&default_level, __ATOMIC_RELAXED);
+}
+
+bool nn_log_is_journal(void)
+{
+    pthread_once(&loaded, log_load);
+    return asked.is_journal;
 }
 
 bool nn_trace_enabled(const char *trace)
@@ -157,7 +181,8 @@ void nn_log(const char *topic, enum nn_log_level level, const char *format, ...)
 
     if (!nn_log_enabled(topic, level))
         return;
-    snprintf(prefix, sizeof(prefix), "nnhal %s %s: ", topic, level_names[level]);
+    snprintf(prefix, sizeof(prefix), "%snnhal %s %s: ", asked.is_journal ? priorities[level] : "",
+             topic, level_names[level]);
     va_start(arguments, format);
     print_line(prefix, format, arguments);
     va_end(arguments);
@@ -178,7 +203,8 @@ void nn_trace(const char *format, ...)
     char prefix[64];
     va_list arguments;
 
-    snprintf(prefix, sizeof(prefix), "%" PRIu64 ".%06" PRIu64 " ", now_us / 1000000,
+    snprintf(prefix, sizeof(prefix), "%s%" PRIu64 ".%06" PRIu64 " ",
+             nn_log_is_journal() ? priorities[NN_LOG_DEBUG] : "", now_us / 1000000,
              now_us % 1000000);
     va_start(arguments, format);
     print_line(prefix, format, arguments);

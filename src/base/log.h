@@ -4,7 +4,9 @@
  * Nothing is printed unless NNHAL_LOG asks: "host:debug,service:info", or a level
  * alone for every topic; services start with warning. NNHAL_TRACE=wire,plan
  * switches traces on. Both are read through secure_getenv, once. Lines go to
- * standard error, each with one write, so that threads do not mix.
+ * standard error, each with one write, so that threads do not mix. Where that is
+ * the journal of systemd, each begins with its priority, "<3>" for an error to
+ * "<7>", which the journal takes off.
  * Layers base, shm, ipc and model log at debug only; they return instead. */
 #ifndef NN_BASE_LOG_H
 #define NN_BASE_LOG_H
@@ -25,6 +27,10 @@ void nn_log_set_default(int level);
 
 /* nn_log_enabled() - whether a line of this topic and level would be printed. */
 bool nn_log_enabled(const char *topic, enum nn_log_level level);
+
+/* nn_log_is_journal() - whether standard error was systemd's journal when this was asked first:
+ * JOURNAL_STREAM names it. A child that prints through its parent keeps the answer. */
+bool nn_log_is_journal(void);
 
 /* nn_log() - prints one line; a newline is added. errno is kept. */
 void nn_log(const char *topic, enum nn_log_level level, const char *format, ...)

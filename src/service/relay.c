@@ -6,7 +6,11 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 4096 };
+enum {
+    BLOCK_BYTES = 4096,
+    PRIORITY_DIGITS = 3, /* as many as the journal reads */
+    PRIORITY_ERROR = 3,
+};
 
 /* Bytes that follow the first one of a character, in UTF-8; 0 also for what begins none. */
 static uint8_t bytes_after(uint8_t lead)
@@ -19,11 +23,35 @@ static bool is_plain(uint8_t byte)
     return (byte >= ' ' && byte < 0x7f) || byte == '\n' || byte == '\t';
 }
 
+/* Whether the byte ends a priority that no driver may have. */
+static bool ends_priority(struct nn_relay *relay, uint8_t byte)
+{
+    bool is_digit = byte >= '0' && byte <= '9';
+
+    if (byte == '<') {
+        relay->n_digits = 1;
+        relay->priority = 0;
+        return false;
+    }
+    if (relay->n_digits == 0)
+        return false;
+    if (is_digit && relay->n_digits <= PRIORITY_DIGITS) {
+        relay->priority = (uint16_t)(relay->priority * 10 + (byte - '0'));
+        relay->n_digits++;
+        return false;
+    }
+    is_digit = relay->n_digits > 1;
+    relay->n_digits = 0;
+    return byte == '>' && is_digit && relay->priority < PRIORITY_ERROR;
+}
+
 void nn_relay_clean(struct nn_relay *relay, uint8_t *bytes, size_t n_bytes)
 {
     for (size_t i = 0; i < n_bytes; i++) {
         uint8_t byte = bytes[i];
 
+        if (relay->is_journal && ends_priority(relay, byte))
+            bytes[i] = '?';
         if (byte >= 0x80 && byte < 0xc0 && relay->n_missing) {
             relay->n_missing--;
             /* U+0080 to U+009F are control characters as well. */

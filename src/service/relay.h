@@ -2,10 +2,14 @@
 /* relay.h - what a driver prints, before it reaches a terminal
  *
  * A terminal takes control characters for commands, some of which make it type
- * answers. They become '?'; lines, tabs and text in UTF-8 stay. */
+ * answers. They become '?'; lines, tabs and text in UTF-8 stay. The journal of
+ * systemd takes "<0>" to "<2>" at the beginning of a line, and it cuts lines where
+ * it likes, for an emergency that it writes onto every terminal of the machine;
+ * for it, their '>' becomes '?'. No line of a driver is more than an error. */
 #ifndef NN_SERVICE_RELAY_H
 #define NN_SERVICE_RELAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +17,9 @@
 struct nn_relay {
     uint8_t n_missing; /* bytes of a character that are to come */
     uint8_t lead;      /* its first one */
+    bool is_journal;   /* where it goes */
+    uint8_t n_digits;  /* of a priority that has begun, with '<': 0: none has */
+    uint16_t priority; /* what they say */
 };
 
 /* nn_relay_clean() - in place. */

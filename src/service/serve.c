@@ -454,6 +454,7 @@ static int split(struct serving *serving)
         .listen_fd = has_client ? -1 : serving->fd,
         .client_fd = has_client ? serving->fd : -1,
         .report_fd = serving->options.report_fd,
+        .relay = {.is_journal = nn_log_is_journal()},
     };
     r = nn_supervisor_split(&serving->supervisor);
     if (r < 0)

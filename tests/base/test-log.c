@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Standard error as a pipe; what was printed is read back at the end. */
@@ -44,6 +46,44 @@ TEST(nothing_is_printed_unless_asked)
     nn_log("ipc", NN_LOG_WARNING, "seen %d", 5);
     ck_assert_int_eq(errno, EDOM);
     ck_assert_str_eq(printed(fd), "nnhal ipc warning: seen 5\n");
+}
+TEST_END
+
+/* Standard error as a file that JOURNAL_STREAM names, or not. */
+static void log_to_stream(const char *more, const char *wanted)
+{
+    FILE *file = tmpfile();
+    struct stat status;
+    char stream[64], text[256] = "";
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(dup2(fileno(file), STDERR_FILENO), 0);
+    ck_assert_int_eq(fstat(STDERR_FILENO, &status), 0);
+    snprintf(stream, sizeof(stream), "%ju:%ju%s", (uintmax_t)status.st_dev,
+             (uintmax_t)status.st_ino, more);
+    setenv("JOURNAL_STREAM", stream, 1);
+    setenv("NNHAL_LOG", "debug", 1);
+    nn_log("ipc", NN_LOG_ERROR, "a");
+    nn_log("ipc", NN_LOG_WARNING, "b");
+    nn_log("ipc", NN_LOG_INFO, "c");
+    nn_log("ipc", NN_LOG_DEBUG, "d");
+    ck_assert_int_ge(pread(STDERR_FILENO, text, sizeof(text) - 1, 0), 0);
+    ck_assert_str_eq(text, wanted);
+    fclose(file);
+}
+
+TEST(lines_of_the_journal_have_priorities)
+{
+    log_to_stream("", "<3>nnhal ipc error: a\n<4>nnhal ipc warning: b\n"
+                      "<6>nnhal ipc info: c\n<7>nnhal ipc debug: d\n");
+}
+TEST_END
+
+/* What a service starts with another standard error inherits the variable. */
+TEST(lines_of_another_stream_have_none)
+{
+    log_to_stream("0", "nnhal ipc error: a\nnnhal ipc warning: b\n"
+                       "nnhal ipc info: c\nnnhal ipc debug: d\n");
 }
 TEST_END
 
@@ -93,5 +133,6 @@ TEST(traces_are_named)
 }
 TEST_END
 
-CHECK_MAIN("log", nothing_is_printed_unless_asked, topics_have_levels_of_their_own,
-           a_line_is_one_line, traces_are_named)
+CHECK_MAIN("log", nothing_is_printed_unless_asked, lines_of_the_journal_have_priorities,
+           lines_of_another_stream_have_none, topics_have_levels_of_their_own, a_line_is_one_line,
+           traces_are_named)

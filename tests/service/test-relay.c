@@ -44,6 +44,32 @@ TEST(what_a_terminal_obeys_does_not)
 }
 TEST_END
 
+static void expect_journal(const char *text, const char *wanted)
+{
+    size_t n_bytes = strlen(text);
+
+    for (size_t n = 1; n <= n_bytes; n++) {
+        struct nn_relay relay = {.is_journal = true};
+        char bytes[256];
+
+        memcpy(bytes, text, n_bytes + 1);
+        for (size_t i = 0; i < n_bytes; i += n)
+            nn_relay_clean(&relay, (uint8_t *)bytes + i, n < n_bytes - i ? n : n_bytes - i);
+        ck_assert_str_eq(bytes, wanted);
+    }
+}
+
+/* The journal writes emergencies onto every terminal. */
+TEST(no_line_is_an_emergency_for_the_journal)
+{
+    expect_journal("<3>error\n<4>warning\n<7>debug\n", "<3>error\n<4>warning\n<7>debug\n");
+    expect_journal("<0>wall\n<1>a<2>b", "<0?wall\n<1?a<2?b");
+    expect_journal("<00>a<002>b<<0>c<003>", "<00?a<002?b<<0?c<003>");
+    expect_journal("x <12 items> <> <0002> <0 > <10>", "x <12 items> <> <0002> <0 > <10>");
+    expect_clean("<0>on a terminal", "<0>on a terminal");
+}
+TEST_END
+
 TEST(it_passes_on_until_the_end)
 {
     struct nn_relay relay = {0};
@@ -65,4 +91,5 @@ TEST(it_passes_on_until_the_end)
 }
 TEST_END
 
-CHECK_MAIN("relay", text_stays, what_a_terminal_obeys_does_not, it_passes_on_until_the_end)
+CHECK_MAIN("relay", text_stays, what_a_terminal_obeys_does_not,
+           no_line_is_an_emergency_for_the_journal, it_passes_on_until_the_end)

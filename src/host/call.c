@@ -57,7 +57,25 @@ uint32_t nn_call_fail(struct nn_call *call, uint32_t status, const char *format,
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     call->message = nn_arena_dup(call->arena, text, strlen(text) + 1);
+    if (status == NNHAL_RESOURCE_EXHAUSTED_TRANSIENT ||
+        status == NNHAL_RESOURCE_EXHAUSTED_PERSISTENT)
+        nn_call_tell(call, NN_LOG_INFO, "a limit is reached: %s", text);
     return status;
+}
+
+void nn_call_tell(const struct nn_call *call, enum nn_log_level level, const char *format, ...)
+{
+    const struct nn_host_session *session = call->session;
+    char text[NNHAL_MAX_SENTENCE_BYTES + 128];
+    va_list arguments;
+
+    if (!session->is_service)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    nn_journal_say(&session->host->journal, session->uid, level, "client %d of user %u: %s",
+                   (int)session->pid, (unsigned)session->uid, text);
 }
 
 uint32_t nn_call_fail_no_memory(struct nn_call *call)
@@ -133,6 +151,10 @@ uint32_t nn_call_driver_fault(struct nn_call *call, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    nn_log("host", NN_LOG_WARNING, "driver %s is defective: %s", name, text);
+    /* What a client makes a driver do a thousand times is not to fill a service's log. */
+    if (call->session->is_service)
+        nn_call_tell(call, NN_LOG_WARNING, "driver %s is defective: %s", name, text);
+    else
+        nn_log("host", NN_LOG_WARNING, "driver %s is defective: %s", name, text);
     return nn_call_fail(call, NNHAL_GENERAL_FAILURE, "driver %s is defective: %s", name, text);
 }

@@ -8,6 +8,7 @@
 #ifndef NN_HOST_CALL_H
 #define NN_HOST_CALL_H
 
+#include "base/log.h"
 #include "base/permits.h"
 #include "host/quota.h"
 
@@ -45,7 +46,7 @@ void nn_call_work(struct nn_call *call, uint32_t priority, uint64_t deadline_ns,
 void nn_call_rest(struct nn_call *call);
 
 /* nn_call_fail() - leaves a sentence and returns status. The sentence is missing
- * if the arena is full. */
+ * if the arena is full. That a limit was reached is told in the journal as well. */
 uint32_t nn_call_fail(struct nn_call *call, uint32_t status, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));
 
@@ -62,6 +63,11 @@ uint32_t nn_call_charge(struct nn_call *call, enum nn_quota_slot slot, uint64_t 
  * Returns: NNHAL_NONE, or RESOURCE_EXHAUSTED_TRANSIENT. */
 uint32_t nn_call_charge_memory(struct nn_call *call, uint64_t n_bytes,
                                struct nn_quota_charge *charge);
+
+/* nn_call_tell() - a line in the service's journal, "client P of user U: " and the text; nothing where
+ * the client is this process. */
+void nn_call_tell(const struct nn_call *call, enum nn_log_level level, const char *format, ...)
+    __attribute__((__format__(__printf__, 3, 4)));
 
 /* nn_call_check_driver() - what a driver's callback returned, as the call's own
  * status: its explanation becomes the sentence, and a status that callback may

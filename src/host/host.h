@@ -37,6 +37,7 @@
 
 struct nn_host;
 struct nn_job;
+struct nn_journal;
 struct nn_meter;
 
 /* The sentence that goes with a failure: what is wrong and what to do. */
@@ -156,6 +157,7 @@ struct nn_host_limits {
 
 struct nn_host_session_options {
     uint32_t uid; /* the user that the quotas charge */
+    int32_t pid;  /* of the client, where it is another process: the journal names it */
     /* The client is another process: memory that it can shrink is mapped
      * behind the SIGBUS guard, which the service has installed (shm/guard.h).
      * False in the application's own process, where there is none. */
@@ -177,6 +179,9 @@ const struct nn_meter *nn_host_meter(struct nn_hal *hal);
 
 /* nn_host_explain_memory() - why the meter refused n_bytes: a sentence. */
 void nn_host_explain_memory(struct nn_hal *hal, uint64_t n_bytes, char *text, size_t n_text);
+
+/* nn_host_journal() - what a service says of its clients (journal.h). Lives as long as the host. */
+struct nn_journal *nn_host_journal(struct nn_host *host);
 
 /* nn_host_has_executors() - whether the driver may execute bursts by executors of its own
  * (struct nnhal_burst_executor): then a burst needs queues also in its own process. */

@@ -70,6 +70,7 @@ int nn_host_open_builtin(const struct nnhal_driver *(*driver_main)(const char *c
         return nn_error_trace(r);
     host->n_refs = 1;
     nn_quota_init(&host->quota);
+    nn_journal_init(&host->journal);
     nn_host_limit_memory(host, false, nn_host_whole_memory(false));
     nn_spin_preload();
     pthread_mutex_init(&host->fence_watcher_lock, NULL);
@@ -120,6 +121,7 @@ struct nn_host *nn_host_unref(struct nn_host *host)
         host->driver.close(host->device);
     nn_cache_close(host);
     nn_weights_table_done(&host->weights);
+    nn_journal_done(&host->journal);
     nn_quota_done(&host->quota);
     free(host->module);
     pthread_mutex_destroy(&host->fence_watcher_lock);
@@ -208,6 +210,11 @@ static void copy_limits(uint64_t *slots, const struct nn_host_limits *limits)
 #undef LIMIT
 }
 
+struct nn_journal *nn_host_journal(struct nn_host *host)
+{
+    return &host->journal;
+}
+
 int nn_host_open_session(struct nn_host *host, const struct nn_host_session_options *options,
                          struct nn_hal **ret_hal)
 {
@@ -229,6 +236,7 @@ int nn_host_open_session(struct nn_host *host, const struct nn_host_session_opti
     session->host = nn_host_ref(host);
     session->number = __atomic_add_fetch(&host->last_session, 1, __ATOMIC_RELAXED);
     session->uid = options->uid;
+    session->pid = options->pid;
     session->is_service = options->is_service;
     session->listener = options->listener;
     nn_objects_init(&session->objects);

@@ -253,8 +253,7 @@ void nn_quota_explain(struct nn_quota_account *account, int outcome, uint64_t n_
     nn_memory_print(outcome == NN_QUOTA_E_USER_MEMORY ? quota->user_memory_limit
                                                       : quota->all_memory_limit,
                     limit, sizeof(limit));
-    nn_memory_print(outcome == NN_QUOTA_E_USER_MEMORY ? account->purse->memory : quota->memory,
-                    used, sizeof(used));
+    nn_memory_print(account->purse->memory, used, sizeof(used));
     pthread_mutex_unlock(&quota->lock);
     if (outcome == NN_QUOTA_E_USER_MEMORY)
         snprintf(text, n_text,
@@ -262,8 +261,9 @@ void nn_quota_explain(struct nn_quota_account *account, int outcome, uint64_t n_
                  "something that is not needed, or let NNHAL_USER_MEMORY of the service be raised",
                  needed, account->purse->uid, limit, used);
     else
-        snprintf(text, n_text,
-                 "this needs %s; all users together may have %s of the service's memory, %s are in "
-                 "use: try again later, or let NNHAL_SERVICE_MEMORY of the service be raised",
-                 needed, limit, used);
+        snprintf(
+            text, n_text,
+            "this needs %s; all users together may have %s of the service's memory, you have %s: "
+            "try again later, or let NNHAL_SERVICE_MEMORY of the service be raised",
+            needed, limit, used); /* what others have is theirs to know */
 }

@@ -108,7 +108,8 @@ uint64_t nn_quota_cost(enum nn_quota_slot slot, uint64_t n);
 int nn_quota_look(struct nn_quota_account *account, uint64_t n_bytes);
 
 /* nn_quota_explain() - the sentence for one of the two refusals for memory: how much was needed,
- * what the limit is, how much is used. Cuts what n_text bytes do not hold. */
+ * what the limit is, how much this uid uses: others' use is not for a client to know. Cuts what n_text
+ * bytes do not hold. */
 void nn_quota_explain(struct nn_quota_account *account, int outcome, uint64_t n_bytes, char *text,
                       size_t n_text);
 

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "host/host.h"
 #include "host/caching/state.h"
+#include "host/journal.h"
 #include "host/object.h"
 #include "host/quota.h"
 #include "host/caching/weights.h"
@@ -39,6 +40,7 @@ struct nn_host {
     struct nnhal_driver_services services;
     void *device;
     struct nn_quota quota;
+    struct nn_journal journal;
     pthread_mutex_t fence_watcher_lock;
     struct nn_fence_watcher *watcher; /* made by the first fenced execution */
     struct nn_jobs *stalling; /* made by the first stalling file (stalling.h); the same lock */
@@ -70,6 +72,7 @@ struct nn_host_session {
     struct nn_host *host;
     uint64_t number; /* names the session among the host's, for the jobs' turns */
     uint32_t uid;    /* of the client */
+    int32_t pid;     /* of the client, for the journal */
     bool is_service;
     struct nn_hal_listener listener;
     struct nn_quota_account account;

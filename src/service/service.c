@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/sys.h"
+#include "host/journal.h"
 #include "ipc/hello.h"
 #include "service/session.h"
 #include "shm/guard.h"
@@ -191,7 +192,9 @@ int nn_service_add(struct nn_service *service, const struct nn_arrival *arrival)
     }
     r = nn_service_session_new(&service->context, arrival, ++service->last_id, &session);
     if (r == NN_SESSION_E_FULL)
-        nn_log("service", NN_LOG_WARNING, "refused a client: its user has too many connections");
+        nn_journal_say(nn_host_journal(service->context.host), arrival->client.uid, NN_LOG_WARNING,
+                       "refused a client: its user has too many connections (%u)",
+                       (unsigned)arrival->client.uid);
     if (r != 0)
         return r > 0 ? nn_error_origin(-ECONNREFUSED) : nn_error_trace(r);
     service->sessions[service->n_sessions++] = session;
@@ -215,6 +218,10 @@ static void accept_clients(struct nn_service *service, uint64_t now_ns)
            (r = take_arrival(service, &arrival)) == 0) {
         service->no_accept_before_ns = 0;
         nn_service_add(service, &arrival);
+        if (service->n_sessions == NN_SERVICE_MAX_CONNECTIONS)
+            nn_journal_say(nn_host_journal(service->context.host), arrival.client.uid, NN_LOG_INFO,
+                           "a limit is reached: %d connections; who comes now waits",
+                           NN_SERVICE_MAX_CONNECTIONS);
     }
     if (r >= 0)
         return;
@@ -238,7 +245,7 @@ static uint64_t service_earliest_deadline(uint64_t a, uint64_t b)
 /* Fills the array. Returns when to look again though nothing happened. */
 static uint64_t prepare_poll(struct nn_service *service, uint64_t now_ns)
 {
-    uint64_t deadline_ns = NNHAL_NO_TIME;
+    uint64_t deadline_ns = nn_journal_settle(nn_host_journal(service->context.host), now_ns);
     bool accepts = may_accept(service, now_ns);
 
     service->fds[0] = (struct pollfd){.fd = service->context.wake_fd, .events = POLLIN};
@@ -246,7 +253,7 @@ static uint64_t prepare_poll(struct nn_service *service, uint64_t now_ns)
      * poll return at once, again and again. */
     service->fds[1] = (struct pollfd){.fd = accepts ? service->listen_fd : -1, .events = POLLIN};
     if (now_ns < service->no_accept_before_ns)
-        deadline_ns = service->no_accept_before_ns;
+        deadline_ns = service_earliest_deadline(deadline_ns, service->no_accept_before_ns);
     for (size_t i = 0; i < service->n_sessions; i++) {
         nn_service_session_poll(service->sessions[i],
                                 &service->fds[N_OWN_FDS + i * NN_SESSION_N_FDS]);

@@ -2,12 +2,12 @@
 #include "service/session.h"
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/meter.h"
 #include "base/sanitized.h"
 #include "base/sys.h"
 #include "codec/codec.h"
 #include "hal/stub.h"
+#include "host/journal.h"
 #include "ipc/peer.h"
 
 #include <malloc.h>
@@ -64,6 +64,10 @@ static void close_session(struct nn_job *job)
     struct nn_service_session *session = NN_CONTAINER_OF(job, struct nn_service_session, close);
     struct nn_service_session_context *context = session->context;
 
+    if (session->hal)
+        nn_journal_say(nn_host_journal(context->host), session->client.uid, NN_LOG_INFO,
+                       "client %d of user %u is gone", (int)session->client.pid,
+                       (unsigned)session->client.uid);
     session->hal = nn_hal_close(session->hal);
     session->peer = nn_peer_free(session->peer);
     closep(&session->pidfd);
@@ -100,8 +104,9 @@ static void session_unref(struct nn_service_session *session)
 static void session_drop(struct nn_service_session *session, const char *why)
 {
     if (__atomic_exchange_n(&session->was_named, 1, __ATOMIC_RELAXED) == 0)
-        nn_log("service", NN_LOG_WARNING, "dropped client %d of user %u: %s",
-               (int)session->client.pid, (unsigned)session->client.uid, why);
+        nn_journal_say(nn_host_journal(session->context->host), session->client.uid, NN_LOG_WARNING,
+                       "dropped client %d of user %u: %s", (int)session->client.pid,
+                       (unsigned)session->client.uid, why);
     nn_peer_end(session->peer);
 }
 
@@ -128,8 +133,10 @@ static void call_free(struct call *call)
     nn_meter_uncharge(session->hal ? nn_host_meter(session->hal) : NULL, call->n_read);
     free(call);
     __atomic_sub_fetch(&session->n_calls, 1, __ATOMIC_SEQ_CST);
-    /* Pairs with the loop, which says that it pauses before it counts again. */
-    if (__atomic_exchange_n(&session->context->is_paused, 0, __ATOMIC_SEQ_CST))
+    /* Pairs with the loop, which says that it pauses before it counts again. It also says what the
+     * journal left out. */
+    if (__atomic_exchange_n(&session->context->is_paused, 0, __ATOMIC_SEQ_CST) ||
+        nn_journal_owes(nn_host_journal(session->context->host)))
         nn_sys_wake(session->context->wake_fd);
     session_unref(session);
 }
@@ -209,6 +216,9 @@ static void refuse_body(struct call *call)
     char text[NNHAL_MAX_SENTENCE_BYTES + 1];
 
     nn_host_explain_memory(session->hal, call->packet.header.n_body_bytes, text, sizeof(text));
+    nn_journal_say(nn_host_journal(session->context->host), session->client.uid, NN_LOG_INFO,
+                   "client %d of user %u: a limit is reached: %s", (int)session->client.pid,
+                   (unsigned)session->client.uid, text);
     if (nn_hal_stub_refuse(session->hello.minor, text, &reply) == 0)
         send_reply(session, &call->packet.header, NNHAL_RESOURCE_EXHAUSTED_TRANSIENT, &reply);
     else
@@ -367,6 +377,7 @@ static int session_greet(struct nn_service_session *session, struct nn_packet *p
     struct nn_service_session_context *context = session->context;
     struct nn_host_session_options options = {
         .uid = session->client.uid,
+        .pid = session->client.pid,
         .is_service = true,
         .limits = context->limits,
         .uid_limits = context->uid_limits,
@@ -394,8 +405,9 @@ static int session_greet(struct nn_service_session *session, struct nn_packet *p
     }
     nn_peer_charge_to(session->peer,
                       &(struct nn_peer_account){charge_unread, uncharge_unread, session});
-    nn_log("service", NN_LOG_DEBUG, "client %d of user %u", (int)session->client.pid,
-           (unsigned)session->client.uid);
+    nn_journal_say(nn_host_journal(context->host), session->client.uid, NN_LOG_INFO,
+                   "client %d of user %u connected", (int)session->client.pid,
+                   (unsigned)session->client.uid);
     return 0;
 }
 

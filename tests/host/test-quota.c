@@ -95,7 +95,7 @@ TEST(memory_is_one_sum)
                      "NNHAL_USER_MEMORY of the service be raised");
     nn_quota_explain(&second, NN_QUOTA_E_ALL_MEMORY, 4000, text, sizeof(text));
     ck_assert_str_eq(text, "this needs 3.9 KiB; all users together may have 7.8 KiB of the "
-                           "service's memory, 4.0 KiB are in use: try again later, or let "
+                           "service's memory, you have 2.0 KiB: try again later, or let "
                            "NNHAL_SERVICE_MEMORY of the service be raised");
     nn_quota_release(&c);
     ck_assert_int_eq(nn_quota_charge(&second, NN_QUOTA_BYTES, 2000, &b), 0);

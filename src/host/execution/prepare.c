@@ -284,8 +284,8 @@ static void tell_written(struct nn_host_session *session, uint64_t prepared_mode
         session->listener.cache_written(session->listener.ctx, &event);
 }
 
-uint32_t nn_host_prepare_model(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
-                               struct nn_hal_prepare_model_reply *reply)
+static uint32_t prepare_model(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
+                              struct nn_hal_prepare_model_reply *reply)
 {
     _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(call->session);
     bool is_deferred, is_written = false;
@@ -319,11 +319,33 @@ uint32_t nn_host_prepare_model(struct nn_call *call, const struct nn_hal_prepare
     return NNHAL_NONE;
 }
 
+static double milliseconds_since(uint64_t begin_ns)
+{
+    return (double)(nn_sys_now_ns() - begin_ns) / 1e6;
+}
+
+uint32_t nn_host_prepare_model(struct nn_call *call, const struct nn_hal_prepare_model_args *args,
+                               struct nn_hal_prepare_model_reply *reply)
+{
+    uint64_t begin_ns = nn_sys_now_ns();
+    uint32_t status = prepare_model(call, args, reply);
+
+    if (status == NNHAL_NONE)
+        nn_call_tell(call, NN_LOG_INFO, "a model of %u operations was prepared in %.1f ms",
+                     args->model.main.n_operations, milliseconds_since(begin_ns));
+    else
+        nn_call_tell(call, NN_LOG_INFO, "a model of %u operations was refused: %s",
+                     args->model.main.n_operations,
+                     call->message ? call->message : "no memory for the sentence");
+    return status;
+}
+
 uint32_t nn_host_prepare_model_from_cache(struct nn_call *call,
                                           const struct nn_hal_prepare_model_from_cache_args *args,
                                           struct nn_hal_prepare_model_from_cache_reply *reply)
 {
     _cleanup_(nn_prepared_unrefp) struct nn_prepared *prepared = prepared_new(call->session);
+    uint64_t begin_ns = nn_sys_now_ns();
     struct nnhal_cache *cache;
     uint32_t status, stage;
 
@@ -350,6 +372,8 @@ uint32_t nn_host_prepare_model_from_cache(struct nn_call *call,
         return nn_call_fail_no_memory(call);
     reply->prepared_model = prepared->object.id;
     reply->stage = stage;
+    nn_call_tell(call, NN_LOG_INFO, "a model was taken from its cache in %.1f ms",
+                 milliseconds_since(begin_ns));
     return NNHAL_NONE;
 }
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host/journal.h"
+
+#include "base/sys.h"
+
+#include <nnhal/types.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define LINE_NS UINT64_C(1000000000) /* in which room for one comes */
+
+enum { TEXT_BYTES = 2048 };
+
+void nn_journal_init(struct nn_journal *journal)
+{
+    pthread_mutex_init(&journal->lock, NULL);
+}
+
+void nn_journal_done(struct nn_journal *journal)
+{
+    pthread_mutex_destroy(&journal->lock);
+}
+
+/* Under the lock. */
+static bool room_take(struct nn_journal_room *room, uint64_t now_ns)
+{
+    uint64_t begin_ns = room->full_ns > now_ns ? room->full_ns : now_ns;
+
+    if (begin_ns + LINE_NS > now_ns + NN_JOURNAL_LINES * LINE_NS)
+        return false;
+    room->full_ns = begin_ns + LINE_NS;
+    return true;
+}
+
+/* Under the lock, which who prints it has left. */
+static struct nn_journal_room room_settle(struct nn_journal *journal, struct nn_journal_room *room)
+{
+    struct nn_journal_room told = *room;
+
+    if (told.n_left_out)
+        __atomic_sub_fetch(&journal->n_waiting, 1, __ATOMIC_RELAXED);
+    room->n_left_out = 0;
+    return told;
+}
+
+static void tell_left_out(const struct nn_journal_room *room)
+{
+    if (room->n_left_out)
+        nn_log(
+            "service", NN_LOG_WARNING,
+            "%llu lines about clients were left out, the last one about user %u: they came faster "
+            "than one a second",
+            (unsigned long long)room->n_left_out, (unsigned)room->uid);
+}
+
+void nn_journal_say(struct nn_journal *journal, uint32_t uid, enum nn_log_level level,
+                    const char *format, ...)
+{
+    struct nn_journal_room *room = &journal->rooms[uid % NN_JOURNAL_N_ROOMS], told = {0};
+    uint64_t now_ns = nn_sys_now_ns();
+    char text[TEXT_BYTES];
+    va_list arguments;
+    bool has_room;
+
+    if (!nn_log_enabled("service", level))
+        return;
+    pthread_mutex_lock(&journal->lock);
+    has_room = room_take(room, now_ns);
+    if (has_room) {
+        told = room_settle(journal, room);
+    } else {
+        if (room->n_left_out++ == 0)
+            __atomic_add_fetch(&journal->n_waiting, 1, __ATOMIC_RELAXED);
+        room->uid = uid;
+    }
+    pthread_mutex_unlock(&journal->lock);
+    if (!has_room)
+        return;
+    tell_left_out(&told);
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    nn_log("service", level, "%s", text);
+}
+
+bool nn_journal_owes(const struct nn_journal *journal)
+{
+    return __atomic_load_n(&journal->n_waiting, __ATOMIC_RELAXED) > 0;
+}
+
+uint64_t nn_journal_settle(struct nn_journal *journal, uint64_t now_ns)
+{
+    uint64_t deadline_ns = NNHAL_NO_TIME;
+
+    if (!nn_journal_owes(journal))
+        return deadline_ns;
+    for (size_t i = 0; i < NN_JOURNAL_N_ROOMS; i++) {
+        struct nn_journal_room *room = &journal->rooms[i], told = {0};
+
+        pthread_mutex_lock(&journal->lock);
+        if (room->n_left_out && room_take(room, now_ns))
+            told = room_settle(journal, room);
+        if (room->n_left_out) {
+            uint64_t next_ns = room->full_ns - (NN_JOURNAL_LINES - 1) * LINE_NS;
+
+            deadline_ns = next_ns < deadline_ns ? next_ns : deadline_ns;
+        }
+        pthread_mutex_unlock(&journal->lock);
+        tell_left_out(&told);
+    }
+    return deadline_ns;
+}

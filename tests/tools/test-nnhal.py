@@ -10,9 +10,11 @@ inputs give the same bytes with any number of threads, again, and in every way.
 """
 
 import argparse
+import ast
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -176,6 +178,48 @@ def detections_are_in_the_json():
     expect(said["device"] == "nnhal-cpu" and said["mode"] == "embedded" and said["pid"] > 0, said)
 
 
+def arrays_go_in_and_come_out():
+    """Arrays of numpy as files, with and without dimensions of 1; other types, shapes and orders are told."""
+    def array(descr, shape, data, order="False"):
+        text = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}".encode()
+        text += b" " * (-(len(text) + 11) % 64) + b"\n"
+        return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + data
+    model, pixels = GLYPHS / "glyphs-int8.tflite", bytes(i % 251 for i in range(1024))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        raw, given, out, out_raw = (folder / n for n in ("in.bin", "in.npy", "out.npy", "out.bin"))
+        raw.write_bytes(pixels)
+        expect(nnhal("run", model, "-i", raw, "-o", out_raw).returncode == 0, "it did not run")
+        for shape in (1, 32, 32, 1), (32, 32), (32, 32, 1):
+            given.write_bytes(array("|i1", shape, pixels))
+            done = nnhal("run", model, "--input", given, "--output", out)
+            expect(done.returncode == 0, done.stderr)
+        made = out.read_bytes()
+        n_text = struct.unpack("<H", made[8:10])[0]
+        head = ast.literal_eval(made[10:10 + n_text].decode())
+        expect(head["descr"] == "|i1" and not head["fortran_order"] and
+               made[10 + n_text:] == out_raw.read_bytes() and
+               head["shape"] == (1, len(out_raw.read_bytes())), head)
+        for says, content in (("astype(\"int8\")", array("|u1", (32, 32), pixels)),
+                              ("its shape is [32, 31]", array("|i1", (32, 31), pixels)),
+                              ("Fortran", array("|i1", (32, 32), pixels, "True")),
+                              ("fewer", array("|i1", (32, 32), pixels[1:])),
+                              ("more", array("|i1", (32, 32), pixels + b"x")),
+                              ("no .npy file", pixels), ("no .npy file", b"")):
+            given.write_bytes(content)
+            done = nnhal("run", model, "--input", given)
+            expect(done.returncode == 1 and says in done.stderr, f"{says}: {done.stderr}")
+
+
+def a_model_runs_without_inputs():
+    done = nnhal("run", GLYPHS / "glyphs-int8.tflite")
+    expect(done.returncode == 0 and "the inputs are zeros" in done.stdout, done)
+    said = json.loads(nnhal("run", GLYPHS / "glyphs-int8.tflite", "--json").stdout)
+    expect(said["inputs"] == "zeros" and len(said["results"]) == 1, said)
+    done = nnhal("run", GLYPHS / "glyphs-int8.tflite", "-i", "x", "-i", "y")
+    expect("input 0, " in done.stderr and "int8 [1, 32, 32, 1]" in done.stderr, done.stderr)
+
+
 def same_inputs_give_same_bytes():
     models = [GLYPHS / "glyphs-float.tflite", GLYPHS / "glyphs-int8.tflite"]
     models += [m for name in ("mobilenet_v1_0.25_224_float", "vww_96_int8", "resnet8_float")
@@ -313,7 +357,7 @@ def wrong_usage_is_told():
     picture = GLYPHS / "pictures" / "00-7.png"
     for status, says, *arguments in (
             (2, "usage"), (2, "no command", "fly"), (2, "it wants MODEL.tflite", "run"),
-            (2, "has 1 input:", "run", model), (2, "--mode is", "run", model, "--mode", "x"),
+            (2, "has 1 input, and 2 were given", "run", model, "--input", picture, "--input", picture), (2, "--mode is", "run", model, "--mode", "x"),
             (2, "--path is", "bench", model, "--path", "x"), (2, "whole number", "bench",
                                                               model, "--runs", "many"),
             (2, "from 1 to 1000000,", "run", model, "--repeat", "1.5"),
@@ -479,7 +523,8 @@ def bench_profiles_steps():
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
          a_model_says_how_it_wants_its_picture, info_tells_what_is_in_a_model,
          many_values_are_told_on_demand, detections_are_in_the_json,
-         same_inputs_give_same_bytes, the_second_run_comes_from_the_cache,
+         arrays_go_in_and_come_out, a_model_runs_without_inputs, same_inputs_give_same_bytes,
+         the_second_run_comes_from_the_cache,
          a_model_that_is_replaced_is_kept_as_what_it_was, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,

@@ -3,11 +3,12 @@
 #include "picture.h"
 #include "result.h"
 #include "session.h"
+#include "tensor-file.h"
+#include "text.h"
 #include "tool.h"
 
 #include <cjson/cJSON.h>
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,43 +41,13 @@ static int run_parse(int argc, char **argv, struct run_options *o)
     return status;
 }
 
-/* Reads exactly the bytes of an input. */
-static int use_file(struct session *session, uint32_t index, const char *path)
-{
-    struct session_buffer *input = &session->inputs[index];
-    FILE *file = fopen(path, "rbe");
-    size_t n;
-    bool is_more, is_read;
-
-    if (!file)
-        return tool_error(TOOL_BAD_FILE, "%s: %s", path, strerror(errno));
-    n = fread(input->data, 1, input->n_bytes, file);
-    is_more = fgetc(file) != EOF;
-    is_read = !ferror(file);
-    fclose(file);
-    if (!is_read)
-        return tool_error(TOOL_BAD_FILE, "%s: it cannot be read", path);
-    if (n != input->n_bytes || is_more)
-        return tool_error(TOOL_BAD_FILE, "%s: input %u (%s) needs %zu bytes; the file has %s", path,
-                          index, nnhal_tflite_input(session->net, index)->name, input->n_bytes,
-                          is_more ? "more" : "fewer");
-    return TOOL_OK;
-}
-
 static int write_outputs(const struct session *session, const struct run_options *o)
 {
-    for (uint32_t i = 0; i < o->outputs.n; i++) {
-        FILE *file = fopen(o->outputs.paths[i], "wbe");
-        bool is_written;
+    int status = TOOL_OK;
 
-        if (!file)
-            return tool_error(TOOL_BAD_FILE, "%s: %s", o->outputs.paths[i], strerror(errno));
-        is_written = fwrite(session->outputs[i].data, 1, session->outputs[i].n_bytes, file) ==
-                     session->outputs[i].n_bytes;
-        if (fclose(file) != 0 || !is_written)
-            return tool_error(TOOL_BAD_FILE, "%s: cannot be written", o->outputs.paths[i]);
-    }
-    return TOOL_OK;
+    for (uint32_t i = 0; i < o->outputs.n && status == TOOL_OK; i++)
+        status = tensor_write(session, i, o->outputs.paths[i]);
+    return status;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -135,6 +106,27 @@ static int run_once(struct session *session, const struct run_options *o,
     return TOOL_OK;
 }
 
+/* A line on standard error for each input of the model. */
+static void list_inputs(const struct session *session)
+{
+    char text[192], *name;
+
+    for (uint32_t i = 0; i < session->n_inputs; i++) {
+        const struct nnhal_tflite_tensor *input = nnhal_tflite_input(session->net, i);
+
+        tensor_describe(input->type, &session->inputs[i], text, sizeof(text));
+        name = strdup(input->name);
+        fprintf(stderr, "  input %u, %s: %s\n", i, name ? text_make_plain(name) : "", text);
+        free(name);
+    }
+}
+
+static bool has_inputs(const struct run_options *o)
+{
+    return o->inputs.n > 0 || o->images.n > 0;
+}
+
+/* All inputs are given, or none: then they are zeros. */
 static int check_files(const struct session *session, const struct run_options *o)
 {
     uint32_t n_given = o->inputs.n + (o->images.n ? 1 : 0);
@@ -142,12 +134,15 @@ static int check_files(const struct session *session, const struct run_options *
     if (o->outputs.n > session->n_outputs)
         return tool_error(TOOL_USAGE, "more --output than outputs: the model has %u",
                           session->n_outputs);
-    if (n_given != session->n_inputs)
-        return tool_error(TOOL_USAGE,
-                          "the model has %u input%s: give each with --input FILE, or the first "
-                          "with --image FILE",
-                          session->n_inputs, session->n_inputs == 1 ? "" : "s");
-    return TOOL_OK;
+    if (!has_inputs(o) || n_given == session->n_inputs)
+        return TOOL_OK;
+    tool_error(TOOL_USAGE,
+               "the model has %u input%s, and %u %s given: give each with --input FILE, or the "
+               "first as a picture",
+               session->n_inputs, session->n_inputs == 1 ? "" : "s", n_given,
+               n_given == 1 ? "was" : "were");
+    list_inputs(session);
+    return TOOL_USAGE;
 }
 
 static int run_all(struct session *session, const struct run_options *o,
@@ -156,7 +151,7 @@ static int run_all(struct session *session, const struct run_options *o,
     int status = check_files(session, o);
 
     for (uint32_t i = 0; i < o->inputs.n && status == TOOL_OK; i++)
-        status = use_file(session, i + (o->images.n ? 1 : 0), o->inputs.paths[i]);
+        status = tensor_read(session, i + (o->images.n ? 1 : 0), o->inputs.paths[i]);
     if (status == TOOL_OK && !o->images.n)
         return run_once(session, o, shown, NULL, json);
     for (uint32_t i = 0; i < o->images.n && status == TOOL_OK; i++)
@@ -184,6 +179,7 @@ static void print_json(const struct session *session, const struct run_options *
 
     cJSON_AddStringToObject(root, "model", session->options.model);
     add_where(session, root);
+    cJSON_AddStringToObject(root, "inputs", has_inputs(o) ? "given" : "zeros");
     if (norm)
         cJSON_AddItemToObject(root, "normalization", norm);
     if (session_substitute(session, failure, sizeof(failure)))
@@ -210,6 +206,8 @@ static void print_head(const struct session *session, const struct run_options *
            (double)session->load_ns / 1e6, (double)session->prepare_ns / 1e6);
     if (session->options.cache)
         printf("cache: %s: %s\n", session_cache_name(session), session->cache.why);
+    if (!has_inputs(o))
+        puts("the inputs are zeros: none was given; nnhal info tells what they are");
     if (o->images.n && o->norm.from && strcmp(o->norm.from, "assumed") == 0)
         printf("assumed: a pixel becomes (pixel - %g) / %g; the model does not say: "
                "--mean and --deviation do\n",

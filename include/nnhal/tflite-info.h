@@ -39,6 +39,8 @@ struct nnhal_tflite_description {
     const float *deviations;   /* as many; none is 0 */
     uint32_t n_labels;         /* 0: no names of classes */
     const char *const *labels; /* by class */
+    uint32_t sample_rate;      /* of a sound, in a second; 0: nothing is said */
+    uint32_t n_channels;       /* of a sound; 0: nothing is said */
 };
 
 /* What is said of the whole file. */

@@ -144,6 +144,8 @@ static void attach_note(struct nnhal_tflite_info *info, const struct tfl_note *n
 {
     port->description.title = note->title;
     port->description.text = note->text;
+    port->description.sample_rate = note->sample_rate;
+    port->description.n_channels = note->n_channels;
     attach_norm(info, note, port);
     attach_lines(info, note->labels, &port->labels);
     port->description.n_labels = port->labels.n;

@@ -57,6 +57,17 @@ void read_units(const md::TensorMetadata *from, struct tfl_note *to)
     }
 }
 
+void read_content(const md::TensorMetadata *from, struct tfl_note *to)
+{
+    auto audio = from->content() ? from->content()->content_properties_as_AudioProperties()
+                                 : nullptr;
+
+    if (!audio)
+        return;
+    to->sample_rate = audio->sample_rate();
+    to->n_channels = audio->channels();
+}
+
 int read_notes(const flatbuffers::Vector<flatbuffers::Offset<md::TensorMetadata>> *from,
                struct tfl_note **ret_notes, uint32_t *ret_n)
 {
@@ -74,6 +85,7 @@ int read_notes(const flatbuffers::Vector<flatbuffers::Offset<md::TensorMetadata>
         to->text = text_of(from->Get(i)->description());
         read_files(from->Get(i), to);
         read_units(from->Get(i), to);
+        read_content(from->Get(i), to);
     }
     *ret_n = n;
     return 0;

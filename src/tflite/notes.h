@@ -18,9 +18,10 @@ extern "C" {
 enum tfl_transformation { TFL_IDENTITY = 0, TFL_LOG = 1, TFL_INVERSE_LOGISTIC = 2 };
 
 struct tfl_note {
-    const char *title, *text; /* never NULL */
-    const char *labels;       /* name of an attachment; NULL: there is none */
-    const char *calibration;  /* the same */
+    const char *title, *text;         /* never NULL */
+    const char *labels;               /* name of an attachment; NULL: there is none */
+    const char *calibration;          /* the same */
+    uint32_t sample_rate, n_channels; /* of a sound; 0: nothing is said */
     uint32_t n_means, n_deviations;
     const float *means, *deviations;
     enum tfl_transformation transformation;

@@ -4,7 +4,7 @@
 
     make-described.py FLATC MODEL_SCHEMA METADATA_SCHEMA FOLDER
 
-FOLDER/described.tflite is a picture of 2 x 2 pixels through one operation, with a normalization,
+FOLDER/described-sound.tflite takes a sound. FOLDER/described.tflite is a picture of 2 x 2 pixels through one operation, with a normalization,
 labels and a calibration; in described-KIND.tflite something of that is missing or damaged.
 """
 
@@ -67,6 +67,26 @@ def model(metadata):
     }
 
 
+SOUND = {"subgraph_metadata": [{"input_tensor_metadata": [{"name": "sound", "content": {
+    "content_properties_type": "AudioProperties", "content_properties": {"sample_rate": 8000, "channels": 1}}}],
+    "output_tensor_metadata": [{"name": "scores", "associated_files": [
+        {"name": "labels.txt", "type": "TENSOR_AXIS_LABELS"}]}]}]}
+
+
+def sound_model(metadata):
+    """Three samples are three scores."""
+    made = model(metadata)
+    made["operator_codes"] = [{"deprecated_builtin_code": 0, "builtin_code": "ADD"}]
+    made["subgraphs"] = [{
+        "tensors": [{"name": name, "shape": [1, 3], "type": "FLOAT32", "buffer": buffer}
+                    for name, buffer in (("x", 0), ("zeros", 1), ("y", 0))],
+        "inputs": [0], "outputs": [2],
+        "operators": [{"opcode_index": 0, "inputs": [0, 1], "outputs": [2], "builtin_options_type": "AddOptions",
+                       "builtin_options": {}}]}]
+    made["buffers"][1] = {"data": [0] * 12}
+    return made
+
+
 class Maker:
     def __init__(self, flatc, model_schema, metadata_schema, folder):
         self.flatc, self.folder = flatc, Path(folder)
@@ -79,9 +99,9 @@ class Maker:
                        check=True)
         return (self.folder / f"described-{kind}.{SUFFIXES[kind]}").read_bytes()
 
-    def write(self, name, metadata, files):
+    def write(self, name, metadata, files, make=model):
         path = self.folder / f"{name}.tflite"
-        path.write_bytes(self.compiled("model", model(metadata)))
+        path.write_bytes(self.compiled("model", make(metadata)))
         if files:
             with zipfile.ZipFile(path, "a") as archive:
                 for inside, text in files.items():
@@ -102,6 +122,7 @@ def main(flatc, model_schema, metadata_schema, folder):
     maker = Maker(flatc, model_schema, metadata_schema, folder)
     metadata = maker.compiled("metadata", METADATA)
     maker.write("described", metadata, FILES)
+    maker.write("described-sound", maker.compiled("metadata", SOUND), {"labels.txt": LABELS}, sound_model)
     maker.write("described-without-files", metadata, {})
     maker.write("described-bad-line", metadata, dict(FILES, **{"calibration.csv": "1,2\n"}))
     maker.write("described-many-lines", metadata, dict(FILES, **{"labels.txt": "\n" * (1 << 17)}))

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import wave
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -218,6 +219,39 @@ def a_model_runs_without_inputs():
     expect(said["inputs"] == "zeros" and len(said["results"]) == 1, said)
     done = nnhal("run", GLYPHS / "glyphs-int8.tflite", "-i", "x", "-i", "y")
     expect("input 0, " in done.stderr and "int8 [1, 32, 32, 1]" in done.stderr, done.stderr)
+
+
+def sounds_are_classified():
+    """The model gives each of three samples as a score (tests/tflite/make-described.py)."""
+    model = NNHAL.parent / "tests" / "tflite" / "described-sound.tflite"
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "a.wav"
+
+        def run(samples, rate, *options, n_channels=1, model=model):
+            with wave.open(str(path), "wb") as file:
+                file.setnchannels(n_channels)
+                file.setsampwidth(2)
+                file.setframerate(rate)
+                file.writeframes(struct.pack(f"<{len(samples)}h", *samples))
+            return nnhal("run", model, path, *options)
+
+        done = run([0, 8192, 16384, 24576], 8000, "--json", "--labels", GLYPHS / "labels.txt", "-k", 1)
+        expect(done.returncode == 0, done.stderr)
+        said = json.loads(done.stdout)["results"]
+        got = [(r["classes"][0]["class"], r["classes"][0]["score"], r["at_s"], r["rate_is_assumed"]) for r in said]
+        expect(got == [(2, 0.5, 0, False), (0, 0.75, 3 / 8000, False)], got)
+        expect(said[1]["outputs"][0]["values"] == [0.75, 0, 0] and said[0]["sound"] == str(path), said)
+        done = run([0, 8192, 16384, 0, 0, 16384], 8000, "-k", 1, n_channels=2)
+        expect("50.00 %" not in done.stdout and "25.00 %  day" in done.stdout, done.stdout)  # 0.125, 0.25, 0.25
+        done = run([0, 8192, 16384], 16000)
+        expect(done.returncode == 1 and "wants 8000" in done.stderr and "sox" in done.stderr, done.stderr)
+        done = run([1], 8000, model=GLYPHS / "glyphs-int8.tflite")
+        expect(done.returncode == 2 and "no sound" in done.stderr, done.stderr)
+        path.write_bytes(b"RIFF")
+        done = nnhal("run", model, path)
+        expect(done.returncode == 1 and "no WAVE file" in done.stderr, done.stderr)
+    done = nnhal("info", model)
+    expect("8000 samples a second, 1 channel\n" in done.stdout, done.stdout)
 
 
 def same_inputs_give_same_bytes():
@@ -523,7 +557,8 @@ def bench_profiles_steps():
 TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, only_probabilities_are_per_cent,
          a_model_says_how_it_wants_its_picture, info_tells_what_is_in_a_model,
          many_values_are_told_on_demand, detections_are_in_the_json,
-         arrays_go_in_and_come_out, a_model_runs_without_inputs, same_inputs_give_same_bytes,
+         arrays_go_in_and_come_out, a_model_runs_without_inputs, sounds_are_classified,
+         same_inputs_give_same_bytes,
          the_second_run_comes_from_the_cache,
          a_model_that_is_replaced_is_kept_as_what_it_was, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,

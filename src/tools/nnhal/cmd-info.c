@@ -89,6 +89,9 @@ static void print_tensor(const struct nnhal_tflite_description *tensor, uint32_t
     putchar('\n');
     print_text("    ", tensor->title, "\n");
     print_text("    ", tensor->text, "\n");
+    if (tensor->sample_rate)
+        printf("    sound: %u samples a second, %u channel%s\n", tensor->sample_rate,
+               tensor->n_channels, tensor->n_channels == 1 ? "" : "s");
     if (!tensor->n_means)
         return;
     printf("    normalized: (value - mean) / deviation, mean ");
@@ -146,6 +149,10 @@ static cJSON *tensor_to_json(const struct nnhal_tflite_description *tensor)
         text_add_to_json(entry, "title", tensor->title);
     if (*tensor->text)
         text_add_to_json(entry, "text", tensor->text);
+    if (tensor->sample_rate) {
+        cJSON_AddNumberToObject(entry, "sample_rate", tensor->sample_rate);
+        cJSON_AddNumberToObject(entry, "channels", tensor->n_channels);
+    }
     if (tensor->n_means) {
         cJSON_AddItemToObject(entry, "mean",
                               cJSON_CreateFloatArray(tensor->means, (int)tensor->n_means));

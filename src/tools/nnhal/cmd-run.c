@@ -3,6 +3,7 @@
 #include "picture.h"
 #include "result.h"
 #include "session.h"
+#include "sound.h"
 #include "tensor-file.h"
 #include "text.h"
 #include "tool.h"
@@ -17,7 +18,7 @@
 
 struct run_options {
     struct session_options session;
-    struct tool_files inputs, outputs, images;
+    struct tool_files inputs, outputs, sources; /* sources: pictures and sounds */
     const char *labels;
     uint32_t top, repeat;
     struct picture_norm norm;
@@ -37,7 +38,7 @@ static int run_parse(int argc, char **argv, struct run_options *o)
     if (status == TOOL_OK)
         o->session.model = argv[optind];
     for (int i = optind + 1; i < argc && status == TOOL_OK; i++)
-        status = tool_add_file(&o->images, argv[i]) ? TOOL_OK : TOOL_FAILED;
+        status = tool_add_file(&o->sources, argv[i]) ? TOOL_OK : TOOL_FAILED;
     return status;
 }
 
@@ -84,15 +85,13 @@ static void print_substitute(const struct session *session)
     printf("  computed on %s, because %s\n", where, failure);
 }
 
-/* One execution and what it says; image is NULL for raw inputs. */
+/* One execution and what it says; image is NULL for what is neither picture nor sound. */
 static int run_once(struct session *session, const struct run_options *o,
                     const struct result_options *shown, const char *image, cJSON *json)
 {
     uint64_t took_ns = 0;
-    int status = image ? picture_use(session, &o->norm, image) : TOOL_OK;
+    int status = run_and_time(session, o, &took_ns);
 
-    if (status == TOOL_OK)
-        status = run_and_time(session, o, &took_ns);
     if (status == TOOL_OK)
         status = write_outputs(session, o);
     if (status != TOOL_OK)
@@ -104,6 +103,50 @@ static int run_once(struct session *session, const struct run_options *o,
     if (!json)
         print_substitute(session);
     return TOOL_OK;
+}
+
+/* A sound, piece by piece. */
+static int run_pieces(struct session *session, const struct run_options *o,
+                      const struct result_options *shown, const struct sound *sound,
+                      const char *path, cJSON *json)
+{
+    int status = TOOL_OK;
+    char name[512];
+
+    for (size_t i = 0; i < sound->n_pieces && status == TOOL_OK; i++) {
+        sound_use(session, sound, i);
+        snprintf(name, sizeof(name), "%s, %.2f s", path, sound_place_s(sound, i));
+        status = run_once(session, o, shown, json ? NULL : name, json);
+        if (json && status == TOOL_OK) {
+            cJSON *last = cJSON_GetArrayItem(json, cJSON_GetArraySize(json) - 1);
+
+            cJSON_AddStringToObject(last, "sound", path);
+            cJSON_AddNumberToObject(last, "at_s", sound_place_s(sound, i));
+            cJSON_AddBoolToObject(last, "rate_is_assumed", sound->is_assumed);
+        }
+    }
+    return status;
+}
+
+/* A picture or a sound. */
+static int run_source(struct session *session, const struct run_options *o,
+                      const struct result_options *shown, const char *path, cJSON *json)
+{
+    struct sound sound;
+    int status;
+
+    if (!sound_is_named(path)) {
+        status = picture_use(session, &o->norm, path);
+        return status == TOOL_OK ? run_once(session, o, shown, path, json) : status;
+    }
+    status = sound_open(session, shown->labels.info, path, &sound);
+    if (status == TOOL_OK && sound.is_assumed && !json)
+        printf("assumed: %u samples a second, as %s has; the model does not say\n", sound.wav.rate,
+               path);
+    if (status == TOOL_OK)
+        status = run_pieces(session, o, shown, &sound, path, json);
+    sound_close(&sound);
+    return status;
 }
 
 /* A line on standard error for each input of the model. */
@@ -123,13 +166,21 @@ static void list_inputs(const struct session *session)
 
 static bool has_inputs(const struct run_options *o)
 {
-    return o->inputs.n > 0 || o->images.n > 0;
+    return o->inputs.n > 0 || o->sources.n > 0;
+}
+
+static bool has_pictures(const struct run_options *o)
+{
+    for (uint32_t i = 0; i < o->sources.n; i++)
+        if (!sound_is_named(o->sources.paths[i]))
+            return true;
+    return false;
 }
 
 /* All inputs are given, or none: then they are zeros. */
 static int check_files(const struct session *session, const struct run_options *o)
 {
-    uint32_t n_given = o->inputs.n + (o->images.n ? 1 : 0);
+    uint32_t n_given = o->inputs.n + (o->sources.n ? 1 : 0);
 
     if (o->outputs.n > session->n_outputs)
         return tool_error(TOOL_USAGE, "more --output than outputs: the model has %u",
@@ -138,7 +189,7 @@ static int check_files(const struct session *session, const struct run_options *
         return TOOL_OK;
     tool_error(TOOL_USAGE,
                "the model has %u input%s, and %u %s given: give each with --input FILE, or the "
-               "first as a picture",
+               "first as a picture or sound",
                session->n_inputs, session->n_inputs == 1 ? "" : "s", n_given,
                n_given == 1 ? "was" : "were");
     list_inputs(session);
@@ -151,11 +202,11 @@ static int run_all(struct session *session, const struct run_options *o,
     int status = check_files(session, o);
 
     for (uint32_t i = 0; i < o->inputs.n && status == TOOL_OK; i++)
-        status = tensor_read(session, i + (o->images.n ? 1 : 0), o->inputs.paths[i]);
-    if (status == TOOL_OK && !o->images.n)
+        status = tensor_read(session, i + (o->sources.n ? 1 : 0), o->inputs.paths[i]);
+    if (status == TOOL_OK && !o->sources.n)
         return run_once(session, o, shown, NULL, json);
-    for (uint32_t i = 0; i < o->images.n && status == TOOL_OK; i++)
-        status = run_once(session, o, shown, o->images.paths[i], json);
+    for (uint32_t i = 0; i < o->sources.n && status == TOOL_OK; i++)
+        status = run_source(session, o, shown, o->sources.paths[i], json);
     return status;
 }
 
@@ -174,7 +225,8 @@ static void add_where(const struct session *session, cJSON *root)
 
 static void print_json(const struct session *session, const struct run_options *o, cJSON *results)
 {
-    cJSON *root = cJSON_CreateObject(), *norm = o->images.n ? picture_norm_to_json(&o->norm) : NULL;
+    cJSON *root = cJSON_CreateObject(),
+          *norm = has_pictures(o) ? picture_norm_to_json(&o->norm) : NULL;
     char failure[512], *text;
 
     cJSON_AddStringToObject(root, "model", session->options.model);
@@ -208,7 +260,7 @@ static void print_head(const struct session *session, const struct run_options *
         printf("cache: %s: %s\n", session_cache_name(session), session->cache.why);
     if (!has_inputs(o))
         puts("the inputs are zeros: none was given; nnhal info tells what they are");
-    if (o->images.n && o->norm.from && strcmp(o->norm.from, "assumed") == 0)
+    if (has_pictures(o) && o->norm.from && strcmp(o->norm.from, "assumed") == 0)
         printf("assumed: a pixel becomes (pixel - %g) / %g; the model does not say: "
                "--mean and --deviation do\n",
                (double)o->norm.mean, (double)o->norm.deviation);
@@ -265,7 +317,7 @@ static int run_command(int argc, char **argv)
     labels_done(&shown.labels);
     tool_files_done(&o.inputs);
     tool_files_done(&o.outputs);
-    tool_files_done(&o.images);
+    tool_files_done(&o.sources);
     return status < 0 ? TOOL_OK : status;
 }
 

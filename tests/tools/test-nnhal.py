@@ -507,6 +507,7 @@ def devices_and_bench_speak_json():
     result = json.loads(done.stdout)
     expect(0 < result["median_ms"] <= result["p90_ms"] <= result["p99_ms"], result)
     expect(result["copied_bytes_per_run"] == 0, result)
+    expect(result["device"] == "nnhal-cpu" and result["mode"] == "embedded" and result["pid"] > 0, result)
     expect("raw_futex_median_us" not in result, result)
     expect(0 < result["min_ms"] <= result["median_ms"] and result["first_ms"] > 0, result)
     expect(result["start_ms"] >= result["load_ms"] + result["prepare_ms"] + result["first_ms"], result)

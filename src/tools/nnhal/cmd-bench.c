@@ -201,11 +201,10 @@ static void print_json(const struct session *session, const struct bench_options
                        const struct bench_result *r)
 {
     cJSON *root = cJSON_CreateObject();
-    char where[256], *text;
+    char *text;
 
-    session_where(session, where, sizeof(where));
     cJSON_AddStringToObject(root, "model", o->session.model);
-    cJSON_AddStringToObject(root, "device", where);
+    session_where_to_json(session, root);
     cJSON_AddNumberToObject(root, "runs", o->n_runs);
     cJSON_AddNumberToObject(root, "load_ms", r->load_ms);
     cJSON_AddNumberToObject(root, "prepare_ms", r->prepare_ms);

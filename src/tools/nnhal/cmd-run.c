@@ -210,19 +210,6 @@ static int run_all(struct session *session, const struct run_options *o,
     return status;
 }
 
-static void add_where(const struct session *session, cJSON *root)
-{
-    struct nnhal_where where = {.size = sizeof(where)};
-    const char *name = "";
-
-    ANeuralNetworksDevice_getName(session->device, &name);
-    cJSON_AddStringToObject(root, "device", name);
-    if (nnhal_device_get_where(session->device, &where) != ANEURALNETWORKS_NO_ERROR)
-        return;
-    cJSON_AddStringToObject(root, "mode", where.way_name);
-    cJSON_AddNumberToObject(root, "pid", where.pid);
-}
-
 static void print_json(const struct session *session, const struct run_options *o, cJSON *results)
 {
     cJSON *root = cJSON_CreateObject(),
@@ -230,7 +217,7 @@ static void print_json(const struct session *session, const struct run_options *
     char failure[512], *text;
 
     cJSON_AddStringToObject(root, "model", session->options.model);
-    add_where(session, root);
+    session_where_to_json(session, root);
     cJSON_AddStringToObject(root, "inputs", has_inputs(o) ? "given" : "zeros");
     if (norm)
         cJSON_AddItemToObject(root, "normalization", norm);

@@ -5,6 +5,7 @@
 
 #include <nnhal/tflite-extension.h>
 
+#include <cjson/cJSON.h>
 #include <openssl/evp.h>
 
 #include <errno.h>
@@ -440,6 +441,19 @@ void session_where(const struct session *session, char *text, size_t size)
         snprintf(text, size, "%s", name);
     else
         snprintf(text, size, "%s, %s, pid %d", name, where.way_name, where.pid);
+}
+
+void session_where_to_json(const struct session *session, cJSON *root)
+{
+    struct nnhal_where where = {.size = sizeof(where)};
+    const char *name = "";
+
+    ANeuralNetworksDevice_getName(session->device, &name);
+    cJSON_AddStringToObject(root, "device", name);
+    if (nnhal_device_get_where(session->device, &where) != ANEURALNETWORKS_NO_ERROR)
+        return;
+    cJSON_AddStringToObject(root, "mode", where.way_name);
+    cJSON_AddNumberToObject(root, "pid", where.pid);
 }
 
 /* float16 by bits. */

@@ -18,6 +18,8 @@
 /* In the order of the choices of --path. */
 enum session_path { SESSION_SYNC, SESSION_ASYNC, SESSION_BURST };
 
+struct cJSON;
+
 struct session_options {
     const char *model;
     const char *device; /* NULL: the first that runs it */
@@ -79,6 +81,9 @@ bool session_substitute(const struct session *session, char *text, size_t size);
 
 /* session_where() - "nnhal-cpu, service, pid 123" into text. */
 void session_where(const struct session *session, char *text, size_t size);
+
+/* session_where_to_json() - the same as "device", "mode" and "pid". */
+void session_where_to_json(const struct session *session, struct cJSON *root);
 
 /* session_values() - an output's elements as real numbers, dequantized.
  * Returns: how many; *ret_values is malloc'ed. */

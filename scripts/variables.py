@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what documents say of environment variables from src/base/variables.def.
 
-    scripts/variables.py update     rewrites the table of README.md and the list of doc/man/nnhal.1
+    scripts/variables.py update     rewrites the table of README.md and the list of doc/man/nnhal-variables.5
     scripts/variables.py check      whether both are up to date, and every name in src/ has a row
 """
 
@@ -44,7 +44,7 @@ def manual():
 
 DOCUMENTS = {
     ROOT / "README.md": (readme, r"\| variable \|.*?\n(?=\n)"),
-    ROOT / "doc/man/nnhal.1": (manual, r"\.It Ev NNHAL_MODE\n.*?(?=\.El\n)"),
+    ROOT / "doc/man/nnhal-variables.5": (manual, r"\.It Ev NNHAL_MODE\n.*?(?=\.El\n)"),
 }
 
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What libneuralnetworks.so exports: exactly exported.list, under the right
-version nodes, and each of it declared in a public header."""
+version nodes, and each of it declared in a public header. Each function of
+Android's API that returns a result code has a test in which it does not
+return NO_ERROR."""
 
 import re
 import subprocess
@@ -32,12 +34,31 @@ def declared():
     return names
 
 
+def refused():
+    """Names of functions of which a test asserts a failure."""
+    text = "\n".join(path.read_text() for path in (SOURCE / "tests").rglob("test-*.c"))
+    macro = r"\b(?:NULLED|BAD_DATA|BAD_STATE|FAILS)\(\s*(\w+)\(|\bIS\(\s*\w+,\s*(\w+)\("
+    compared = r"(\w+)\((?:[^;()]|\([^;()]*\))*\),\s*ANEURALNETWORKS_(?!NO_ERROR)"
+    return {name for names in re.findall(macro, text) for name in names} | set(
+        re.findall(compared, text))
+
+
+def fallible():
+    """Names of Android's functions that return a result code."""
+    names = set()
+    for header in ("NeuralNetworks.h", "NeuralNetworksExtensions.h"):
+        text = (SOURCE / "include/android" / header).read_text()
+        names |= set(re.findall(r"^int (ANeuralNetworks\w+)\(", text, flags=re.M))
+    return names
+
+
 def main():
     listed = set((SOURCE / "tests/runtime/exported.list").read_text().split())
     found = exported()
     failed = False
     for what, names in (("exported, not in exported.list", found - listed),
-                        ("in exported.list, not exported", listed - found)):
+                        ("in exported.list, not exported", listed - found),
+                        ("never refused in a test", fallible() - refused())):
         for name in sorted(names):
             print(f"{what}: {name}")
             failed = True

@@ -11,6 +11,12 @@
  * instructions be judged, and says so. */
 #include "ways.h"
 
+#include <stdio.h>
+
+enum { SKIPPED = 77 }; /* what a test ends with that was not made */
+
+#ifdef __x86_64__
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, N_WARM = 50, N_ATTEMPTS = 20 };
+enum { N_WARM = 50, N_ATTEMPTS = 20 };
 
 /* Of one computation. */
 struct counts {
@@ -77,8 +83,6 @@ static void print_counts(const char *name, const struct counts *counts)
            name, counts->n_calls, counts->n_locks, counts->n_atomics, counts->n_copied,
            counts->n_instructions);
 }
-
-#ifdef __x86_64__
 
 /* What is counted lies between two of them. */
 #define MARK() __asm__ volatile("int3" ::: "memory")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN, SQRT; ROUND of nnhal.tflite */
+/* ABS, EXP, FLOOR, LOG, NEG, RSQRT, SIN, SQRT; COS and ROUND of nnhal.tflite */
 #include "model/infer.h"
 
 #include "base/cleanup.h"
@@ -13,6 +13,7 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_RSQRT, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_SIN, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_SQRT, NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
+    {NN_TFLITE_OP(COS), NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
     {NN_TFLITE_OP(ROUND), NULL, nn_infer_same_dims, NN_INFER_NOT_EMPTY},
 };
 

@@ -144,6 +144,7 @@ struct nn_op_family {
     X(roi)                                                                                         \
     X(lookup)                                                                                      \
     X(random)                                                                                      \
+    X(fourier)                                                                                     \
     X(control_flow)
 
 #define X(family) extern const struct nn_op_family nn_op_family_##family;

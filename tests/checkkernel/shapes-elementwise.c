@@ -106,6 +106,7 @@ const struct shapes shapes_elementwise[] = {
     {NNHAL_OP_SQRT, generate_one},
     {NNHAL_OP_RSQRT, generate_one},
     {NNHAL_OP_FLOOR, generate_one},
+    {NN_TFLITE_OP(COS), generate_one},
     {NN_TFLITE_OP(ROUND), generate_one},
     {NNHAL_OP_RELU, generate_one},
     {NNHAL_OP_RELU1, generate_one},

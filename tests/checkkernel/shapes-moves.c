@@ -322,6 +322,27 @@ static void generate_scatter(struct draw *draw, struct kernel_case *c, const str
     c->outputs[0].zero_point = c->inputs[1].zero_point;
 }
 
+static void generate_rfft(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
+{
+    uint32_t dims[4], n_dims = 4 - draw_below(draw, 3), two = 2;
+    const int32_t lengths[2] = {1 << draw_below(draw, 5), 1 << draw_below(draw, 7)};
+
+    draw_dims(draw, n_dims, 20, typical + 4 - n_dims, dims);
+    draw_tensor(draw, c, NNHAL_TENSOR_FLOAT32, n_dims, dims);
+    kernel_case_tensor(c, NNHAL_TENSOR_INT32, 1, &two, lengths)->is_constant = true;
+    kernel_case_output(c, NNHAL_TENSOR_FLOAT32);
+}
+
+static void generate_pairs(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
+{
+    uint32_t dims[4], n_dims = 4 - draw_below(draw, 4);
+
+    draw_dims(draw, n_dims, 20, typical + 4 - n_dims, dims);
+    dims[n_dims - 1] *= 2;
+    draw_tensor(draw, c, NNHAL_TENSOR_FLOAT32, n_dims, dims);
+    kernel_case_output(c, NNHAL_TENSOR_FLOAT32);
+}
+
 static void generate_resize(struct draw *draw, struct kernel_case *c, const struct nn_kernel *row)
 {
     uint32_t dims[4];
@@ -363,6 +384,10 @@ const struct shapes shapes_moves[] = {
     {NNHAL_OP_GATHER, generate_gather},
     {NN_TFLITE_OP(SHAPE), generate_shape},
     {NN_TFLITE_OP(SCATTER_ND), generate_scatter},
+    {NN_TFLITE_OP(RFFT2D), generate_rfft},
+    {NN_TFLITE_OP(COMPLEX_ABS), generate_pairs},
+    {NN_TFLITE_OP(REAL), generate_pairs},
+    {NN_TFLITE_OP(IMAG), generate_pairs},
     {NNHAL_OP_EMBEDDING_LOOKUP, generate_embedding},
     {NNHAL_OP_RESIZE_BILINEAR, generate_resize},
     {NNHAL_OP_RESIZE_NEAREST_NEIGHBOR, generate_resize},

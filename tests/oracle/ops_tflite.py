@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations of nnhal.tflite, by what TensorFlow Lite's reference kernels compute."""
 
+import cmath
 import math
 
 import nnt
@@ -89,3 +90,46 @@ def scatter_nd(case, name):
     target = case.tensor(nnt.I32, [len(out_dims)], out_dims)
     out = case.output(type_, out_dims, values, updates.scale, updates.zero_point)
     return case.model(name, [where, updates, target], [out])
+
+
+@operation('TFLITE_COS')
+def cos(case, name):
+    a = case.tensor(nnt.F32, case.shape(), None)
+    return case.model(name, [a], [case.output(nnt.F32, a.dims, [math.cos(v) for v in a.values])])
+
+
+def transformed(matrix, rows, columns):
+    """The discrete Fourier transform of a matrix, cut or filled with zeros; the first half of each row."""
+    def at(i, k):
+        return matrix[i][k] if i < len(matrix) and k < len(matrix[0]) else 0.0
+
+    def sum_at(u, v):
+        return sum(at(i, k) * cmath.exp(-2j * cmath.pi * (u * i / rows + v * k / columns))
+                   for i in range(rows) for k in range(columns))
+
+    return [[sum_at(u, v) for v in range(columns // 2 + 1)] for u in range(rows)]
+
+
+@operation('TFLITE_RFFT2D')
+def rfft2d(case, name):
+    outer, rows, columns = case.shape(0, 2, max_count=3), case.between(1, 9), case.between(1, 17)
+    lengths = [case.choose(1, 1, 2, 4, 8), case.choose(1, 2, 4, 8, 16)]
+    a = case.tensor(nnt.F32, outer + [rows, columns], [f32(case.rng.uniform(-1, 1))
+                                                       for _ in range(count(outer) * rows * columns)])
+    wanted = case.tensor(nnt.I32, [2], lengths)
+    values = []
+    for m in range(count(outer)):
+        flat = a.values[m * rows * columns:(m + 1) * rows * columns]
+        matrix = [flat[i * columns:(i + 1) * columns] for i in range(rows)]
+        values += [part for row in transformed(matrix, *lengths) for z in row for part in (z.real, z.imag)]
+    dims = outer + [lengths[0], (lengths[1] // 2 + 1) * 2]
+    return case.model(name, [a, wanted], [case.output(nnt.F32, dims, values)])
+
+
+@operation('TFLITE_COMPLEX_ABS', 'TFLITE_REAL', 'TFLITE_IMAG')
+def complex_part(case, name):
+    part = {'TFLITE_COMPLEX_ABS': abs, 'TFLITE_REAL': lambda z: z.real, 'TFLITE_IMAG': lambda z: z.imag}[name]
+    dims = case.shape(1, 4)
+    a = case.tensor(nnt.F32, dims[:-1] + [dims[-1] * 2], None)
+    numbers = [complex(*a.values[i:i + 2]) for i in range(0, len(a.values), 2)]
+    return case.model(name, [a], [case.output(nnt.F32, dims, [part(z) for z in numbers])])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ROUND, FLOOR_MOD, SHAPE and SCATTER_ND of nnhal.tflite, plain C, as TensorFlow Lite's reference
+/* COS, ROUND, FLOOR_MOD, SHAPE and SCATTER_ND of nnhal.tflite, plain C, as TensorFlow Lite's reference
  * has them.
  *
  * FLOOR_MOD has the sign of the divisor; of integers and a divisor of 0 it is 0, as DIV is. */
@@ -10,6 +10,17 @@
 
 #include <math.h>
 #include <string.h>
+
+/* ---- COS ---- */
+
+static void cos_row(const struct nn_kernel_args *args, const struct nn_row *row)
+{
+    const float *in = (const float *)args->inputs[0].data + row->in0;
+    float *out = (float *)args->outputs[0].data + row->out;
+
+    for (size_t i = 0; i < row->n; i++)
+        out[i] = cosf(in[i]);
+}
 
 /* ---- ROUND ---- */
 
@@ -167,6 +178,8 @@ static int nn_scatter_nd__c(const struct nn_kernel_args *args)
 }
 
 static const struct nn_kernel kernels[] = {
+    {NN_TFLITE_ROW("cos_f32__c", COS), .in0 = NN_T_F32, .in_place = 1, .is_elementwise = 1,
+     .walk = nn_rows_run, .row = cos_row, .element_cost = 96},
     {NN_TFLITE_ROW("round_f32__c", ROUND), .in0 = NN_T_F32, .in_place = 1, .is_elementwise = 1,
      .walk = nn_rows_run, .row = round_row, .element_cost = 80},
     {NN_TFLITE_ROW("floor_mod_f32__c", FLOOR_MOD), .in0 = NN_T_F32, .in_place = 3,

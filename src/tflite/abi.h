@@ -44,6 +44,7 @@ enum lite_type {
     LITE_INT64 = 4,
     LITE_BOOL = 6,
     LITE_INT16 = 7,
+    LITE_COMPLEX64 = 8,
     LITE_INT8 = 9,
     LITE_FLOAT16 = 10,
 };

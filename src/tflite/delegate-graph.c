@@ -16,9 +16,11 @@ static const struct {
     int32_t lite, type;
     size_t n_bytes;
 } types[] = {
-    {LITE_FLOAT32, TFL_FLOAT32, 4}, {LITE_FLOAT16, TFL_FLOAT16, 2}, {LITE_INT32, TFL_INT32, 4},
-    {LITE_UINT8, TFL_UINT8, 1},     {LITE_INT64, TFL_INT64, 8},     {LITE_BOOL, TFL_BOOL, 1},
-    {LITE_INT16, TFL_INT16, 2},     {LITE_INT8, TFL_INT8, 1},
+    {LITE_FLOAT32, TFL_FLOAT32, 4},     {LITE_FLOAT16, TFL_FLOAT16, 2},
+    {LITE_INT32, TFL_INT32, 4},         {LITE_UINT8, TFL_UINT8, 1},
+    {LITE_INT64, TFL_INT64, 8},         {LITE_BOOL, TFL_BOOL, 1},
+    {LITE_INT16, TFL_INT16, 2},         {LITE_INT8, TFL_INT8, 1},
+    {LITE_COMPLEX64, TFL_COMPLEX64, 8},
 };
 
 /* Sets the type. Returns the bytes of an element; 0: not a type that a mapping knows. */

@@ -34,6 +34,7 @@ static const struct {
     {TFL_TOPK_V2, 1 << 1},
     {TFL_FILL, 1 << 0},
     {TFL_SCATTER_ND, 1 << 2},
+    {TFL_RFFT2D, 1 << 1},
     {TFL_MEAN, 1 << 1},
     {TFL_SUM, 1 << 1},
     {TFL_REDUCE_PROD, 1 << 1},

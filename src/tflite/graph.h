@@ -26,6 +26,7 @@ enum tfl_type {
     TFL_INT64 = 4,
     TFL_BOOL = 6,
     TFL_INT16 = 7,
+    TFL_COMPLEX64 = 8,
     TFL_INT8 = 9,
 };
 

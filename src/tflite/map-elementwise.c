@@ -127,23 +127,6 @@ static void map_squared_difference(struct tfl_builder *b)
     tfl_add1(b, ANEURALNETWORKS_QUANTIZE, tfl_output(b, 0), square);
 }
 
-/* cos x = sin(x + pi/2) */
-static void map_cos(struct tfl_builder *b)
-{
-    static const float quarter_turn = 1.57079632679489662f;
-    const struct tfl_form one = {
-        .type = ANEURALNETWORKS_TENSOR_FLOAT32, .n_dimensions = 1, .dimensions = {1}};
-    struct tfl_form form;
-    uint32_t shifted;
-
-    tfl_need(b, tfl_in(b, 0) && tfl_in(b, 0)->type == TFL_FLOAT32, "only float32");
-    form = tfl_form_of(b, tfl_in(b, 0));
-    shifted = tfl_temporary(b, &form);
-    tfl_add1(b, ANEURALNETWORKS_ADD, shifted, tfl_input(b, 0), tfl_f32s(b, &quarter_turn, &one),
-             tfl_i32(b, 0));
-    tfl_add1(b, ANEURALNETWORKS_SIN, tfl_output(b, 0), shifted);
-}
-
 static void map_elu(struct tfl_builder *b)
 {
     tfl_add1(b, ANEURALNETWORKS_ELU, tfl_output(b, 0), tfl_input(b, 0), tfl_f32(b, 1.0f));
@@ -219,7 +202,6 @@ const struct tfl_mapping tfl_map_elementwise[] = {
     {TFL_DIV, map_arithmetic},
     {TFL_SQUARE, map_square},
     {TFL_SQUARED_DIFFERENCE, map_squared_difference},
-    {TFL_COS, map_cos},
     {TFL_ELU, map_elu},
     {TFL_LEAKY_RELU, map_leaky_relu},
     {TFL_DEQUANTIZE, map_dequantize},

@@ -31,12 +31,39 @@ bool tfl_is_folded(const struct tfl_graph *graph, const struct tfl_operator *op)
            op->n_outputs == 1 && op->outputs[0] >= 0 && graph->tensors[op->inputs[0]].data;
 }
 
+static bool has_complex(const struct tfl_builder *b)
+{
+    bool has = false;
+
+    for (uint32_t i = 0; i < b->op->n_inputs; i++)
+        has |= tfl_in(b, i) && tfl_in(b, i)->type == TFL_COMPLEX64;
+    for (uint32_t i = 0; i < b->op->n_outputs; i++)
+        has |= tfl_out(b, i) && tfl_out(b, i)->type == TFL_COMPLEX64;
+    return has;
+}
+
+/* To all others, complex numbers would be twice as many real ones. */
+static bool takes_complex(int32_t code)
+{
+    switch (code) {
+    case TFL_RFFT2D:
+    case TFL_COMPLEX_ABS:
+    case TFL_REAL:
+    case TFL_IMAG:
+    case TFL_RESHAPE:
+    case TFL_SQUEEZE:
+    case TFL_EXPAND_DIMS:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void tfl_map(struct tfl_builder *b)
 {
     tfl_map_fn map = find_mapping(b->op);
 
-    if (map)
-        map(b);
-    else
-        tfl_fail(b, -ENOTSUP, "NNAPI has no such operation");
+    tfl_need(b, map, "NNAPI has no such operation");
+    tfl_need(b, takes_complex(b->op->code) || !has_complex(b), "of complex numbers");
+    map(b);
 }

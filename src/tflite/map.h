@@ -160,6 +160,10 @@ enum tfl_code {
     TFL_SELECT_V2 = 123,
     TFL_DENSIFY = 124,
     TFL_BATCH_MATMUL = 126,
+    TFL_RFFT2D = 131,
+    TFL_IMAG = 133,
+    TFL_REAL = 134,
+    TFL_COMPLEX_ABS = 135,
     TFL_REDUCE_ALL = 140,
 };
 

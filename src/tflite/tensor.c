@@ -63,6 +63,13 @@ struct tfl_form tfl_form_of(struct tfl_builder *b, const struct tfl_tensor *tens
         form.type = ANEURALNETWORKS_TENSOR_INT32;
         form.scale = tensor->scale;
         break;
+    case TFL_COMPLEX64: /* pairs of floats, in the last dimension */
+        form.type = ANEURALNETWORKS_TENSOR_FLOAT32;
+        if (tensor->data || __builtin_mul_overflow(form.dimensions[form.n_dimensions - 1], 2,
+                                                   &form.dimensions[form.n_dimensions - 1]))
+            tfl_fail(b, -ENOTSUP, "tensor %s has complex constants, or too many complex numbers",
+                     tensor->name);
+        break;
     case TFL_BOOL:
         form.type = ANEURALNETWORKS_TENSOR_BOOL8;
         break;

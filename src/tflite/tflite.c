@@ -45,10 +45,11 @@ static int describe_tensors(struct tfl_builder *b, const int32_t *list, uint32_t
         to->zero_point = form.zero_point;
         to->n_dimensions = form.n_dimensions;
         memcpy(dimensions, form.dimensions, sizeof(form.dimensions));
-        to->n_bytes = from->type == TFL_INT64                                ? 8
-                      : from->type == TFL_FLOAT32 || from->type == TFL_INT32 ? 4
-                      : from->type == TFL_INT16 || from->type == TFL_FLOAT16 ? 2
-                                                                             : 1;
+        to->n_bytes = from->type == TFL_INT64 ? 8
+                      : from->type == TFL_FLOAT32 || from->type == TFL_INT32 ||
+                              from->type == TFL_COMPLEX64 /* counted twice in its dimensions */
+                          ? 4
+                          : from->type == TFL_INT16 || from->type == TFL_FLOAT16 ? 2 : 1;
         for (uint32_t k = 0; k < form.n_dimensions; k++)
             if (__builtin_mul_overflow(to->n_bytes, (uint64_t)dimensions[k], &to->n_bytes))
                 to->n_bytes = 0;

@@ -256,6 +256,19 @@ def extension(way):
     expect(n_computed() == before + 3, "nnhal-cpu did not compute")
 
 
+def fourier(way):
+    """Transforms, with complex numbers on the way and as an output."""
+    model = capi.Model(way.library, BUILD / "tests/tflite/fourier.tflite")
+    with log() as printed:
+        interpreter = way.interpreter(model)
+    expect("6 of 6 nodes" in printed.text, printed.text)
+    alone, before = model.interpreter(), n_computed()
+    for run in range(3):
+        reals = [struct.pack("90f", *(((k * 37 + run * 11) % 101 - 50) / 50 for k in range(90)))]
+        close(interpreter.invoke(reals), alone.invoke(reals), f"run {run}")
+    expect(n_computed() == before + 3, "nnhal-cpu did not compute")
+
+
 def sixteen(way):
     """Activations of 16 bits: all nodes are taken, and give what TensorFlow Lite's own kernels give, bit by
     bit."""
@@ -341,7 +354,7 @@ def killed_while_computing(way):
 
 
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
-               "dynamic": dynamic, "extension": extension, "sixteen": sixteen,
+               "dynamic": dynamic, "extension": extension, "fourier": fourier, "sixteen": sixteen,
                "sixteen-refused": sixteen_refused, "states": states, "twice": twice,
                "killed": killed_while_computing}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own

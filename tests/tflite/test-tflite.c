@@ -253,6 +253,43 @@ TEST(the_extension_computes_what_nnapi_has_not)
 }
 TEST_END
 
+/* A pulse in the first of three matrices has a flat spectrum; complex numbers are pairs of floats. */
+TEST(transforms_compute)
+{
+    float x[90] = {1}, magnitude[60], real[60], imaginary[60], cosine[90], spectrum[120];
+    float *const got[] = {magnitude, real, imaginary, cosine, spectrum};
+    struct nnhal_tflite *model;
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+
+    ck_assert_msg(load_model(made_path("fourier"), &model) == 0, "%s", message);
+    ck_assert_int_eq(nnhal_tflite_output(model, 4)->type, ANEURALNETWORKS_TENSOR_FLOAT32);
+    ck_assert_uint_eq(nnhal_tflite_output(model, 4)->dimensions[2], 10);
+    ck_assert_uint_eq(nnhal_tflite_output(model, 4)->n_bytes, sizeof(spectrum));
+    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)), 0);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(
+            ANeuralNetworksExecution_setOutput(execution, i, NULL, got[i],
+                                               nnhal_tflite_output(model, (uint32_t)i)->n_bytes),
+            0);
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    for (int i = 0; i < 60; i++) {
+        ck_assert_float_eq(magnitude[i], i < 20);
+        ck_assert_float_eq(real[i], i < 20);
+        ck_assert_float_eq(imaginary[i], 0);
+        ck_assert_float_eq(spectrum[2 * i], i < 20);
+    }
+    ck_assert_float_eq_tol(cosine[0], cosf(1), 1e-6f);
+    ck_assert_float_eq(cosine[1], 1);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+    nnhal_tflite_free(model);
+}
+TEST_END
+
 /* Blocks of two dimensions, and a tensor whose levels are in another order than its dimensions. */
 TEST(sparse_constants_are_made_dense)
 {
@@ -514,5 +551,5 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
            composed_operations_compute, the_extension_computes_what_nnapi_has_not,
-           activations_of_16_bits_compute, sparse_constants_are_made_dense,
+           transforms_compute, activations_of_16_bits_compute, sparse_constants_are_made_dense,
            lstm_cells_of_8_bits_compute)

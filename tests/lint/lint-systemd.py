@@ -11,10 +11,15 @@ from pathlib import Path
 import tree
 
 SERVICE = "systemd/nnhal@.service.in"
+USERS_SERVICE = "systemd/user/nnhal@.service.in"
 NEEDED = [
     (SERVICE, "Unit", "StartLimitIntervalSec=0"),
     (SERVICE, "Service", "Type=notify"),
     ("systemd/nnhal@.socket", "Socket", "TriggerLimitIntervalSec=0"),
+    (USERS_SERVICE, "Unit", "StartLimitIntervalSec=0"),
+    (USERS_SERVICE, "Service", "Type=notify"),
+    ("systemd/user/nnhal@.socket", "Socket", "TriggerLimitIntervalSec=0"),
+    ("systemd/user/nnhal@.socket", "Socket", "SocketMode=0600"),
 ]
 MOST_EXPOSED = "25"  # tenths
 

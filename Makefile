@@ -14,6 +14,7 @@
 #   make install     DESTDIR= and prefix= as usual; make uninstall removes what the last one installed
 #   make deb         Debian packages, in build-deb/
 #   make test-packages tries them on a fresh Debian
+#   make test-reproducible builds them again, in another folder, and compares
 prefix ?= /usr/local
 DESTDIR ?=
 
@@ -24,7 +25,8 @@ deps-%:
 
 build/build.ninja:
 	@echo "building nnhal: some minutes the first time"
-	@meson setup build --prefix $(prefix) -Dtests=false >/dev/null || (meson setup build --prefix $(prefix) -Dtests=false; exit 1)
+	@meson setup build --prefix $(prefix) -Dtests=false -Dwerror=false >/dev/null || \
+		(meson setup build --prefix $(prefix) -Dtests=false -Dwerror=false; exit 1)
 
 # On a terminal ninja shows how far it is, in one line.
 build: deps-build build/build.ninja
@@ -86,8 +88,11 @@ deb: deps-deb
 test-packages: deps-deb
 	@scripts/test-packages.sh build-deb
 
+test-reproducible: deps-deb
+	@scripts/test-reproducible.sh build-deb
+
 clean:
 	rm -rf build build-asan build-tsan build-clang build-clang-asan build-fuzz build-aarch64 build-sysroot-aarch64 \
 		build-coverage build-mutants build-deb
 
-.PHONY: all build run test test-long test-aarch64 test-dmabuf coverage mutants bench bench-peers fuzz install uninstall deb test-packages clean
+.PHONY: all build run test test-long test-aarch64 test-dmabuf coverage mutants bench bench-peers fuzz install uninstall deb test-packages test-reproducible clean

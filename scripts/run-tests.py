@@ -29,13 +29,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 SETUP = {
-    "normal": ["build", []],
+    "normal": ["build", ["-Dwerror=true"]],
     # Warnings are held in normal and clang; instrumented code brings gcc to guesses of its own.
     "asan": ["build-asan", ["-Db_sanitize=address,undefined", "-Db_lundef=false",
                             "-Doptimization=1", "-Dwerror=false"]],
     "tsan": ["build-tsan", ["-Db_sanitize=thread", "-Db_lundef=false", "-Doptimization=1",
                             "-Dwerror=false"]],
-    "clang": ["build-clang", []],
+    "clang": ["build-clang", ["-Dwerror=true"]],
     "clang-asan": ["build-clang-asan", ["-Db_sanitize=address,undefined", "-Dtests=false"]],
 }
 

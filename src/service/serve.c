@@ -69,14 +69,22 @@ static void on_alarm(int number)
     _exit(EXIT_STUCK);
 }
 
+static void remove_socket(void *ctx)
+{
+    struct serving *serving = ctx;
+
+    if (serving->own_path)
+        unlink(serving->own_path);
+    free(serving->own_path);
+    serving->own_path = NULL;
+}
+
 static void serving_done(struct serving *serving)
 {
     nn_host_unref(serving->host);
     closep(&serving->fd);
     closep(&serving->options.report_fd);
-    if (serving->own_path)
-        unlink(serving->own_path);
-    free(serving->own_path);
+    remove_socket(serving);
     free(serving->name);
     free(serving->path);
     nn_grants_done(&serving->grants);
@@ -449,6 +457,7 @@ static int split(struct serving *serving)
 
     serving->supervisor = (struct nn_supervisor){
         .answer = answer_request,
+        .ended = remove_socket,
         .ctx = serving,
         .socket_fd = has_client ? serving->fd : -1,
         .listen_fd = has_client ? -1 : serving->fd,

@@ -300,6 +300,8 @@ static int collect_end(struct nn_supervisor *supervisor)
     closep(&supervisor->pidfd);
     closep(&supervisor->watch_fd);
     closep(&supervisor->signal_fd);
+    if (supervisor->ended)
+        supervisor->ended(supervisor->ctx);
     return end_as(status);
 }
 

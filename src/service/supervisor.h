@@ -40,6 +40,9 @@ struct nn_supervisor {
     /* Answers a request, in the supervisor. Returns: 0, with *ret_fd (-1: none), which is closed
      * when it was passed on, and for NN_SUPERVISOR_READY is a socket to accept from; -errno. */
     int (*answer)(void *ctx, const struct nn_supervisor_request *request, int *ret_fd);
+    /* The driver's process has ended, and this one is about to, perhaps by the same signal: what it
+     * made for others to find goes now. NULL: nothing. */
+    void (*ended)(void *ctx);
     void *ctx;
     int socket_fd; /* stays open in the driver's process and is closed here; -1: none */
     int listen_fd; /* the other way round: accepted from when the driver is ready; -1: not yet */

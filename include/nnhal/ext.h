@@ -249,6 +249,13 @@ size_t nnhal_execution_get_error(const ANeuralNetworksExecution *execution, char
  * also if it failed without an object. */
 size_t nnhal_get_last_error(char *text, size_t n_bytes);
 
+/* nnhal_get_left_out() - one sentence about each driver and service that was found and is no device,
+ * with the reason, from index 0 on: it cannot be loaded, does not answer, belongs to another user, has
+ * a name that another device has, or a service offers it. Copies up to n_bytes - 1 bytes, and
+ * NUL-terminated. Any thread; the first call may list the devices.
+ * Returns: the length of the whole sentence; 0: there are no more. */
+size_t nnhal_get_left_out(uint32_t index, char *text, size_t n_bytes);
+
 /* nnhal_get_copied_bytes() - bytes of inputs and outputs that the library has
  * copied for this process so far: arguments given by pointer, memories that
  * ANeuralNetworksMemory_copy() copied outside of devices, and the pixels of hardware

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,12 @@ static struct nn_rt_registry registry;
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t is_complete; /* atomic */
 static bool is_short;        /* something was left out for want of memory */
-static char left_out[256];   /* the last line about what was left out */
+
+/* Sentences about what was left out, and why. */
+static struct {
+    char **sentences;
+    uint32_t n;
+} left_out;
 
 static enum mode read_mode(void)
 {
@@ -54,6 +60,33 @@ static enum mode read_mode(void)
     int chosen = nn_variable_choose(NN_VARIABLE_MODE, names);
 
     return chosen >= 0 ? (enum mode)chosen : MODE_AUTO;
+}
+
+/* Short of memory it is forgotten: the log has it. */
+__attribute__((__format__(__printf__, 2, 3))) static void registry_remember(enum nn_log_level level,
+                                                                            const char *format, ...)
+{
+    char text[512], **sentences;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    nn_log("runtime", level, "%s", text);
+    sentences = realloc(left_out.sentences, (left_out.n + 1) * sizeof(*sentences));
+    if (!sentences)
+        return;
+    left_out.sentences = sentences;
+    sentences[left_out.n] = strdup(text);
+    left_out.n += sentences[left_out.n] != NULL;
+}
+
+static void registry_forget(void)
+{
+    while (left_out.n)
+        free(left_out.sentences[--left_out.n]);
+    free(left_out.sentences);
+    left_out.sentences = NULL;
 }
 
 /* Consumes device. */
@@ -64,8 +97,8 @@ static void registry_add(ANeuralNetworksDevice *device)
 
     for (uint32_t i = 0; i < registry.n_devices; i++)
         if (!strcmp(registry.devices[i]->name, owned->name)) {
-            nn_log("runtime", NN_LOG_INFO, "%s (%s) is left out: %s has that name", owned->name,
-                   owned->path, registry.devices[i]->path);
+            registry_remember(NN_LOG_INFO, "%s (%s) is left out: %s has that name", owned->name,
+                              owned->path, registry.devices[i]->path);
             return;
         }
     /* Short of memory the device is left out: an application can do with fewer. */
@@ -82,9 +115,8 @@ static void registry_add(ANeuralNetworksDevice *device)
 static void registry_leave_out(const char *what, int r, const char *why)
 {
     is_short |= r == -ENOMEM;
-    snprintf(left_out, sizeof(left_out), "%s is left out: %s", what,
-             why[0] ? why : strerror(r < 0 ? -r : 0));
-    nn_log("runtime", NN_LOG_WARNING, "%s", left_out);
+    registry_remember(NN_LOG_WARNING, "%s is left out: %s", what,
+                      why[0] ? why : strerror(r < 0 ? -r : 0));
 }
 
 /* What opening a device came to. */
@@ -243,7 +275,10 @@ static void discover_drivers(enum mode mode)
     if (mode == MODE_PRIVATE)
         open_children(&places);
     for (size_t i = 0; i < places.n_entries && mode != MODE_PRIVATE; i++)
-        if (!is_offered(places.entries[i].name))
+        if (is_offered(places.entries[i].name))
+            registry_remember(NN_LOG_DEBUG, "%s is left out: a service offers it",
+                              places.entries[i].path);
+        else
             open_module(&places.entries[i]);
     nn_discovery_done(&places);
 }
@@ -271,7 +306,7 @@ static void check_mode(enum mode mode)
         if (registry.devices[i]->way == promises[mode].way && !registry.devices[i]->is_reference)
             return;
     snprintf(registry.why.text, sizeof(registry.why.text), "%s%s%s", promises[mode].text,
-             left_out[0] ? "; " : "", left_out);
+             left_out.n ? "; " : "", left_out.n ? left_out.sentences[left_out.n - 1] : "");
 }
 
 static void registry_discover(void)
@@ -297,7 +332,7 @@ static void registry_discover(void)
 static void registry_try_discover(void)
 {
     is_short = false;
-    left_out[0] = '\0';
+    registry_forget();
     registry_discover();
     if (!is_short) {
         registry.is_whole = true;
@@ -323,6 +358,22 @@ const struct nn_rt_registry *nn_rt_registry_get(void)
         registry_try_discover();
     pthread_mutex_unlock(&registry_lock);
     return __atomic_load_n(&is_complete, __ATOMIC_ACQUIRE) ? &registry : &nothing;
+}
+
+size_t nn_rt_registry_tell_left_out(uint32_t index, char *text, size_t n_bytes)
+{
+    const char *sentence;
+    size_t n;
+
+    nn_rt_registry_get();
+    /* A list that is not whole is made again, perhaps now. */
+    pthread_mutex_lock(&registry_lock);
+    sentence = index < left_out.n ? left_out.sentences[index] : "";
+    n = strlen(sentence);
+    if (text && n_bytes)
+        snprintf(text, n_bytes, "%s", sentence);
+    pthread_mutex_unlock(&registry_lock);
+    return n;
 }
 
 int nn_rt_registry_check_mode(struct nn_why *why)

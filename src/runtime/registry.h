@@ -35,6 +35,10 @@ struct nn_rt_registry {
  * empty, and made again by the next call. Never NULL. */
 const struct nn_rt_registry *nn_rt_registry_get(void);
 
+/* nn_rt_registry_tell_left_out() - copies the sentence about what was left out of the list, one each from
+ * index 0 on. Returns: its whole length; 0: there are no more. */
+size_t nn_rt_registry_tell_left_out(uint32_t index, char *text, size_t n_bytes);
+
 /* nn_rt_registry_check_mode() - whether a driver was reached in the way that NNHAL_MODE names.
  * Returns: 0, UNAVAILABLE_DEVICE. */
 int nn_rt_registry_check_mode(struct nn_why *why);

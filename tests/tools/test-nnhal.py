@@ -499,6 +499,23 @@ def measured_figures_are_kept():
         expect(done.returncode == 4 and "NNHAL_STATE_PATH" in done.stderr, done)
 
 
+def what_is_left_out_is_named():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        drivers = Path(os.environ.get("NNHAL_DRIVER_PATH") or NNHAL.parent / "nnhal-drivers")
+        cpu = drivers / "libnnhal-driver-cpu.so"
+        (folder / "libnnhal-driver-broken.so").write_text("no library")
+        for name in ("cpu", "twin"):
+            (folder / f"libnnhal-driver-{name}.so").symlink_to(cpu.resolve())
+        environment = dict(os.environ, NNHAL_DRIVER_PATH=str(folder), NNHAL_MODE="auto")
+        said = nnhal("devices", "--all", environment=environment).stdout
+        expect("libnnhal-driver-broken.so is left out: " in said, said)
+        expect("is left out: " in said and "has that name" in said, said)
+        listed = json.loads(nnhal("devices", "--all", "--json", environment=environment).stdout)
+        expect(sum("left_out" in entry for entry in listed) == 2, listed)
+        expect("left out" not in nnhal("devices", environment=environment).stdout, "it was not asked")
+
+
 def devices_and_bench_speak_json():
     devices = json.loads(nnhal("devices", "--json").stdout)
     expect("nnhal-cpu" in [d["name"] for d in devices], devices)
@@ -564,7 +581,8 @@ TESTS = [glyphs_are_read, text_says_label_time_and_device, the_cat_is_a_cat, onl
          a_model_that_is_replaced_is_kept_as_what_it_was, cache_shows_checks_and_clears_a_folder,
          wrong_usage_is_told,
          output_that_is_lost_is_told, a_missing_host_is_told, serve_listens_where_socket_says, help_is_given,
-         promises_of_the_environment_are_kept, measured_figures_are_kept, devices_and_bench_speak_json, bench_profiles_steps]
+         promises_of_the_environment_are_kept, measured_figures_are_kept,
+         what_is_left_out_is_named, devices_and_bench_speak_json, bench_profiles_steps]
 
 
 def main():

@@ -7,6 +7,7 @@
 #include "runtime/device-performance.h"
 #include "runtime/execution/execution.h"
 #include "runtime/model/builder.h"
+#include "runtime/registry.h"
 
 #include <nnhal/ext.h>
 
@@ -226,6 +227,11 @@ _public_ size_t nnhal_get_last_error(char *text, size_t n_bytes)
     if (text && n_bytes)
         snprintf(text, n_bytes, "%s", nn_api_last_error());
     return strlen(nn_api_last_error());
+}
+
+_public_ size_t nnhal_get_left_out(uint32_t index, char *text, size_t n_bytes)
+{
+    return nn_rt_registry_tell_left_out(index, text, n_bytes);
 }
 
 _public_ uint64_t nnhal_get_copied_bytes(void)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct devices_options {
-    bool is_calibrating, is_missing_alone, is_json;
+    bool is_calibrating, is_missing_alone, is_all, is_json;
 };
 
 #define TOOL_VALUES struct devices_options
@@ -69,7 +69,29 @@ static void print_text(uint32_t n)
     }
 }
 
-static void print_json(uint32_t n)
+enum { SENTENCE_BYTES = 1024 };
+
+static void print_left_out(void)
+{
+    char text[SENTENCE_BYTES];
+
+    for (uint32_t i = 0; nnhal_get_left_out(i, text, sizeof(text)) > 0; i++)
+        printf("%s\n", text);
+}
+
+static void add_left_out(cJSON *list)
+{
+    char text[SENTENCE_BYTES];
+
+    for (uint32_t i = 0; nnhal_get_left_out(i, text, sizeof(text)) > 0; i++) {
+        cJSON *entry = cJSON_CreateObject();
+
+        cJSON_AddStringToObject(entry, "left_out", text);
+        cJSON_AddItemToArray(list, entry);
+    }
+}
+
+static void print_json(uint32_t n, bool is_all)
 {
     cJSON *list = cJSON_CreateArray();
     char *text;
@@ -89,6 +111,8 @@ static void print_json(uint32_t n)
             cJSON_AddItemToObject(entry, "figures", figures);
         cJSON_AddItemToArray(list, entry);
     }
+    if (is_all)
+        add_left_out(list);
     text = cJSON_Print(list);
     puts(text ? text : "[]");
     free(text);
@@ -107,9 +131,11 @@ static int devices_command(int argc, char **argv)
         status = figures_measure(!o.is_calibrating);
     ANeuralNetworks_getDeviceCount(&n);
     if (o.is_json)
-        print_json(n);
+        print_json(n, o.is_all);
     else
         print_text(n);
+    if (o.is_all && !o.is_json)
+        print_left_out();
     if ((o.is_calibrating || o.is_missing_alone) && !o.is_json)
         figures_print();
     return status;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds Debian's packages of the last commit in FOLDER, has lintian judge them, and looks whether what is
-# in them is hardened (check-elf.py).
+# in them is hardened (tests/e2e/hardened.py).
 # usage: scripts/make-deb.sh FOLDER [--unjudged]
 # Exit status: not 0 if they do not build, or there is an error, a warning or a complaint.
 set -eu
@@ -21,5 +21,5 @@ SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct) dpkg-buildpackage --no-s
 [ "${2-}" != --unjudged ] || exit 0
 lintian --fail-on error,warning --info "$folder"/nnhal_"$version"_*.changes
 find debian -path 'debian/*/usr/*' -type f ! -path 'debian/tmp/*' ! -path 'debian/.debhelper/*' \( -name '*.so*' -o -perm -100 \) \
-    -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print | xargs "$root/scripts/check-elf.py" --package
+    -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print | xargs "$root/tests/e2e/hardened.py" --package
 echo "packages are in $folder"

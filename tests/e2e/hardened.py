@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether built programs and libraries are hardened, by what readelf tells of them.
 
-    scripts/check-elf.py FILE...             what every build has
-    scripts/check-elf.py --package FILE...   and what a distribution's flags add
+    tests/e2e/hardened.py FILE...             what every build has
+    tests/e2e/hardened.py --package FILE...   and what a distribution's flags add
 
 Every build: functions are bound at the start and what was bound is read-only (BIND_NOW, RELRO), the
 stack is not executable, no code is changed when it is loaded, programs are loaded anywhere (PIE), and

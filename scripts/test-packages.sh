@@ -87,9 +87,9 @@ After=multi-user.target
 [Service]
 Type=oneshot
 WorkingDirectory=/source
-StandardOutput=file:/tmp/try.log
+StandardOutput=file:/root/try.log
 StandardError=inherit
-ExecStart=sh -c 'debian/tests/service && touch /tmp/tried'
+ExecStart=sh -c 'debian/tests/service && touch /root/tried'
 ExecStopPost=systemctl poweroff --force --no-block
 [Install]
 WantedBy=default.target
@@ -105,10 +105,10 @@ own_run=
 mount -t proc proc "$root/proc"
 mount -t tmpfs tmpfs "$root/dev/shm"
 rm -f "$root/etc/systemd/system/try.service" "$root/etc/systemd/system/default.target.wants/try.service"
-if [ -e "$root/tmp/tried" ]; then
-    cat "$root/tmp/try.log"
-elif [ -e "$root/tmp/try.log" ]; then
-    cat "$root/tmp/try.log" >&2
+if [ -e "$root/root/tried" ]; then
+    cat "$root/root/try.log"
+elif [ -e "$root/root/try.log" ]; then
+    cat "$root/root/try.log" >&2
     echo "the service does not work as a unit" >&2
     exit 1
 else

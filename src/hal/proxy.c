@@ -272,13 +272,6 @@ void nn_hal_proxy_leave_late(struct nn_hal *hal)
         channel->ops->leave_late(channel);
 }
 
-void nn_hal_proxy_leave(struct nn_hal *hal, const char *why)
-{
-    struct nn_hal_channel *channel = proxy_of(hal)->channel;
-
-    channel->ops->fail(channel, why);
-}
-
 void nn_hal_proxy_close(struct nn_hal *hal)
 {
     struct proxy *proxy = proxy_of(hal);

@@ -29,10 +29,6 @@ bool nn_hal_proxy_watch(struct nn_hal *hal);
  * ends a private child, which might still write where it should not. */
 void nn_hal_proxy_leave_late(struct nn_hal *hal);
 
-/* nn_hal_proxy_leave() - drops the connection, and with it all that the other side does for this process.
- * why is logged. */
-void nn_hal_proxy_leave(struct nn_hal *hal, const char *why);
-
 enum {
     NN_HAL_PROXY_E_VIOLATION = 1, /* no such event, or not of its form: drop the peer */
 };

@@ -7,7 +7,6 @@
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/fenced.h"
 #include "runtime/execution/outcome.h"
-#include "runtime/partition/chain.h"
 #include "runtime/registry.h"
 
 #include <fcntl.h>
@@ -18,7 +17,6 @@ static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event)
     if (!event || !nn_rt_object_unref(&event->object))
         return NULL;
     closep(&event->fence_fd);
-    nn_rt_chain_free(event->chain);
     nn_rt_session_unref(event->session);
     nn_rt_execution_unref(event->execution);
     free(event->dependencies);
@@ -185,17 +183,7 @@ static bool get_fences(const struct nn_rt_event_dependencies *dependencies,
     return true;
 }
 
-static int event_launch_chain(ANeuralNetworksEvent *event,
-                              const struct nn_rt_fenced_request *request, struct nn_why *why)
-{
-    int r = nn_rt_chain_launch(event->execution, request, why, &event->chain);
-
-    if (!r)
-        event->fence_fd = nn_rt_chain_dup_fence(event->chain);
-    return r;
-}
-
-/* On 0 the event has a callback or a chain, and a fence. Returns: as nn_rt_fenced_launch(). */
+/* On 0 the event has a callback, and a fence. Returns: as nn_rt_fenced_launch(). */
 static int event_launch_fenced(ANeuralNetworksEvent *event,
                                const struct nn_rt_event_dependencies *dependencies,
                                struct nn_why *why)
@@ -208,8 +196,6 @@ static int event_launch_fenced(ANeuralNetworksEvent *event,
 
     if (!get_fences(dependencies, fences))
         return NN_RT_FENCED_E_UNSUITED;
-    if (nn_rt_compilation_is_split(event->execution->compilation))
-        return event_launch_chain(event, &request, why);
     r = nn_rt_fenced_launch(event->execution, &request, why, &fenced);
     if (!r) {
         event->session = nn_rt_session_ref(event->execution->binding.prepared->session);
@@ -286,8 +272,7 @@ static void collect_fenced(ANeuralNetworksEvent *event)
 
     if (event->is_done)
         return;
-    r = event->chain ? nn_rt_chain_collect(event->chain, &why)
-                     : nn_rt_fenced_collect(event->execution, &fenced, event->deadline_ns, &why);
+    r = nn_rt_fenced_collect(event->execution, &fenced, event->deadline_ns, &why);
     if (r && why.text[0])
         nn_rt_object_set_message(&event->execution->object, why.text);
     nn_rt_execution_end(event->execution, r);
@@ -300,12 +285,10 @@ static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
     int result;
 
     /* Outside of the lock, so that several threads can wait at a time. */
-    if (event->chain)
-        nn_rt_chain_wait(event->chain);
-    else if (event->callback && event->fence_fd >= 0)
+    if (event->callback && event->fence_fd >= 0)
         nn_rt_fenced_wait(event->session, event->fence_fd, event->deadline_ns);
     pthread_mutex_lock(&event->lock);
-    if (event->callback || event->chain)
+    if (event->callback)
         collect_fenced(event);
     while (!event->is_done)
         pthread_cond_wait(&event->changed, &event->lock);

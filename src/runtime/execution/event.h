@@ -4,7 +4,6 @@
  *     job        a computation that a thread of ours makes (base/jobs.h), once its
  *                dependencies have ended
  *     fenced     a computation that its device starts and ends by fences (fenced.h)
- *     chain      one in parts whose devices do so (partition/chain.h)
  *     fence      the application's file descriptor: POLLIN is success, POLLERR failure
  *
  * A computation's event is referenced by the application, whose reference goes
@@ -17,13 +16,10 @@
 #include "base/jobs.h"
 #include "runtime/execution/execution.h"
 
-struct nn_rt_chain;
-
 struct ANeuralNetworksEvent {
     struct nn_rt_object object;
-    int fence_fd;              /* -1: a computation by a job */
-    uint64_t callback;         /* 0: a job, a chain, or a fence of the application's */
-    struct nn_rt_chain *chain; /* NULL: it is none */
+    int fence_fd;      /* -1: a computation by a job */
+    uint64_t callback; /* 0: a job, or a fence of the application's */
     struct nn_job job;
     ANeuralNetworksExecution *execution;
     uint64_t deadline_ns; /* of the execution, from the call; NNHAL_NO_TIME: none */

@@ -21,9 +21,12 @@ static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
     return false;
 }
 
-bool nn_rt_fenced_is_in_memories(const ANeuralNetworksExecution *execution)
+/* Bytes at a pointer have to be copied in when the fences have signalled, and out afterwards,
+ * which takes a thread of ours. So does a computation in parts. */
+static bool is_suited(const ANeuralNetworksExecution *execution)
 {
-    return !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
+    return !nn_rt_compilation_is_split(execution->compilation) &&
+           !has_pointers(execution->arguments.inputs, execution->arguments.n_inputs) &&
            !has_pointers(execution->arguments.outputs, execution->arguments.n_outputs);
 }
 
@@ -85,8 +88,7 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
     int r;
 
-    if (nn_rt_compilation_is_split(execution->compilation) ||
-        !nn_rt_fenced_is_in_memories(execution))
+    if (!is_suited(execution))
         return NN_RT_FENCED_E_UNSUITED;
     prepared = nn_rt_compilation_get_prepared(execution->compilation);
     execution->device = prepared->device;
@@ -130,15 +132,13 @@ uint32_t nn_rt_fenced_wait(struct nn_rt_session *session, int fence_fd, uint64_t
     }
 }
 
-/* is_well: its fence has told of a success, so that it is not what its device died of. */
-static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, bool is_well,
-                       struct nn_why *why)
+static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, struct nn_why *why)
 {
     struct nn_rt_prepared *prepared = execution->binding.prepared;
 
     nn_rt_reply_mark_outputs(execution, false);
     execution->binding.is_left = true;
-    if (status == NNHAL_DEAD_OBJECT && !is_well)
+    if (status == NNHAL_DEAD_OBJECT)
         nn_rt_suspect_note(execution, prepared, ANEURALNETWORKS_DEAD_OBJECT);
     return nn_fail_status(why, nn_rt_session_check_status(prepared->session, status),
                           prepared->device->name, NULL);
@@ -166,9 +166,9 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     int r;
 
     if (status == NNHAL_MISSED_DEADLINE_TRANSIENT)
-        return fail_fenced(execution, status, is_well, why);
+        return fail_fenced(execution, status, why);
     if (status == NNHAL_DEAD_OBJECT || !nn_rt_session_is_alive(prepared->session))
-        return fail_fenced(execution, NNHAL_DEAD_OBJECT, is_well, why);
+        return fail_fenced(execution, NNHAL_DEAD_OBJECT, why);
     nn_arena_init(&arena, 0);
     status = nn_rt_session_check_status(
         prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));
@@ -187,22 +187,4 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     free_callback(prepared->session, fenced->callback, &arena);
     nn_arena_done(&arena);
     return r;
-}
-
-void nn_rt_fenced_drop(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced)
-{
-    struct nn_rt_session *session = execution->binding.prepared->session;
-    struct nn_arena arena;
-
-    if (fenced->fence_fd >= 0) {
-        if (nn_rt_session_is_alive(session))
-            nn_rt_fenced_wait(session, fenced->fence_fd, NNHAL_NO_TIME);
-        execution->binding.is_left = nn_fence_check(fenced->fence_fd) == NN_FENCE_E_ACTIVE;
-    }
-    nn_rt_reply_mark_outputs(execution, false);
-    if (!nn_rt_session_is_alive(session))
-        return;
-    nn_arena_init(&arena, 0);
-    free_callback(session, fenced->callback, &arena);
-    nn_arena_done(&arena);
 }

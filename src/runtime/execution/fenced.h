@@ -12,8 +12,8 @@
 #include "runtime/execution/execution.h"
 
 enum {
-    /* It has to be computed by a job: an argument is a pointer, it has parts (partition/chain.h may
-     * launch those), or the device died, which a job recovers from. */
+    /* It has to be computed by a job: an argument is a pointer, or the device died, which a job
+     * recovers from. */
     NN_RT_FENCED_E_UNSUITED = 100,
 };
 
@@ -31,10 +31,6 @@ struct nn_rt_fenced {
     int fence_fd; /* -1: it has ended already */
 };
 
-/* nn_rt_fenced_is_in_memories() - whether no argument is a pointer: its bytes would have to be copied in
- * when the fences have signalled, and out afterwards, which takes a thread of ours. */
-bool nn_rt_fenced_is_in_memories(const ANeuralNetworksExecution *execution);
-
 /* nn_rt_fenced_launch() - hands an execution, which has begun, to its device. The fence is the
  * caller's to close.
  * Returns: 0; UNSUITED; what the device answers; -ENOMEM. */
@@ -51,9 +47,5 @@ uint32_t nn_rt_fenced_wait(struct nn_rt_session *session, int fence_fd, uint64_t
  * Returns: the result of the computation. */
 int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
                          uint64_t deadline_ns, struct nn_why *why);
-
-/* nn_rt_fenced_drop() - of one whose dependencies have failed: waits as nn_rt_fenced_wait(), and asks for
- * nothing. */
-void nn_rt_fenced_drop(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced);
 
 #endif

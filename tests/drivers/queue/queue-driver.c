@@ -8,9 +8,8 @@
  *     [QUEUE_DEED]    enum queue_deed, when it would compute
  *
  * and z tells, beside the number in [QUEUE_NUMBER], how many fences were active when the execution
- * was handed over, in [QUEUE_ACTIVE]. A thread named "queue-device" serves each execution. The device
- * takes every operation, and its execute() always fails: nothing runs but by fences. Or it takes one
- * (QUEUE_OPERATION), as if that were the addition, and its execute() obeys no order. */
+ * was handed over, in [QUEUE_ACTIVE]. execute() always fails: nothing runs but by fences. A
+ * thread named "queue-device" serves each execution. */
 #include "queue-driver.h"
 #include "support/capabilities.h"
 
@@ -29,12 +28,6 @@
 #endif
 
 #define NAP_MS 1
-
-#ifdef QUEUE_OPERATION
-#define QUEUE_TAKES(type) ((type) == QUEUE_OPERATION)
-#else
-#define QUEUE_TAKES(type) ((void)(type), 1)
-#endif
 
 static const struct nnhal_driver_services *services;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,8 +52,7 @@ static void queue_close(void *device)
 static uint32_t queue_supported(void *device, const struct nnhal_driver_model *model,
                                 uint8_t *supported)
 {
-    for (uint32_t i = 0; i < model->model->main.n_operations; i++)
-        supported[i] = QUEUE_TAKES(model->model->main.operations[i].type);
+    memset(supported, 1, model->model->main.n_operations);
     return NNHAL_NONE;
 }
 
@@ -73,6 +65,12 @@ static uint32_t queue_prepare(void *device, const struct nnhal_prepare *prepare,
 
 static void queue_release(void *prepared)
 {
+}
+
+static uint32_t queue_execute(void *prepared, struct nnhal_execution *execution)
+{
+    services->explain(services->ctx, "it computes by fences alone");
+    return NNHAL_GENERAL_FAILURE;
 }
 
 /* -- an execution ------------------------------------------------------------------- */
@@ -125,21 +123,10 @@ static uint32_t compute(struct nnhal_execution *execution, float n_active)
     float *z = execution->outputs[0].data;
 
     read_after_fence(x);
-    read_after_fence(z); /* which an execution before may have written */
     z[QUEUE_NUMBER] = x[QUEUE_NUMBER] * 10 + QUEUE_DIGIT;
     z[QUEUE_ACTIVE] = n_active;
     written_before_fence(z);
     return NNHAL_NONE;
-}
-
-static uint32_t queue_execute(void *prepared, struct nnhal_execution *execution)
-{
-#ifdef QUEUE_OPERATION
-    return compute(execution, 0);
-#else
-    services->explain(services->ctx, "it computes by fences alone");
-    return NNHAL_GENERAL_FAILURE;
-#endif
 }
 
 static uint32_t obey(const struct nnhal_fenced *fenced, float n_active)

@@ -2,7 +2,6 @@
 /* Chains of executions over two asynchronous devices: no thread stands in between, and a failure
  * reaches what depends on it and nothing else. */
 #include "queue-driver.h"
-#include "queue-services.h"
 
 #include "support/check-main.h"
 
@@ -16,19 +15,60 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OK(call) ck_assert_int_eq((call), ANEURALNETWORKS_NO_ERROR)
 
 enum { LEFT, RIGHT, N_DEVICES };
 enum { N_BYTES = QUEUE_FLOATS * sizeof(float) };
+enum { LIMIT_S = 30 };
 
 static const char *const names[N_DEVICES] = {"left", "right"};
+static char folder[] = "/tmp/nnhal-chain-XXXXXX";
+static pid_t services[N_DEVICES];
 static ANeuralNetworksDevice *devices[N_DEVICES];
 static ANeuralNetworksCompilation *compilations[N_DEVICES];
 
+static bool is_way(const char *way)
+{
+    return strcmp(WAY, way) == 0;
+}
+
+static void nap(void)
+{
+    const struct timespec duration = {.tv_nsec = 2000000};
+
+    nanosleep(&duration, NULL);
+}
+
 /* -- devices --------------------------------------------------------------------- */
+
+static void socket_path(int which, char *path, size_t n_bytes)
+{
+    snprintf(path, n_bytes, "%s/%s.sock", folder, names[which]);
+}
+
+static void start_service(int which)
+{
+    pid_t parent = getpid();
+    char path[64];
+
+    socket_path(which, path, sizeof(path));
+    services[which] = fork();
+    if (services[which] == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            execl(BUILD_ROOT "/nnhal-host", "nnhal-host", names[which], NULL);
+        _exit(127);
+    }
+    for (int i = 0; access(path, F_OK) != 0; i++) {
+        ck_assert_int_lt(i, LIMIT_S * 500);
+        nap();
+    }
+}
 
 static ANeuralNetworksModel *make_model(void)
 {
@@ -75,6 +115,18 @@ static void compile(int which)
     ANeuralNetworksModel_free(model);
 }
 
+static void provide_devices(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    setenv("NNHAL_MODE", WAY, 1);
+    setenv("NNHAL_DRIVER_PATH", DRIVER_FOLDER, 1);
+    setenv("NNHAL_SOCKET_PATH", folder, 1);
+    setenv("NNHAL_HOST", BUILD_ROOT "/nnhal-host", 1);
+    for (int i = 0; i < N_DEVICES; i++)
+        if (is_way("service"))
+            start_service(i);
+}
+
 static void find_devices(void)
 {
     for (int i = 0; i < N_DEVICES; i++) {
@@ -95,15 +147,24 @@ const char *__tsan_default_options(void)
 
 static void begin(void)
 {
-    queue_services_init(names, N_DEVICES);
+    provide_devices();
     find_devices();
 }
 
 static void finish(void)
 {
-    for (int i = 0; i < N_DEVICES; i++)
+    char path[64];
+
+    for (int i = 0; i < N_DEVICES; i++) {
         ANeuralNetworksCompilation_free(compilations[i]);
-    queue_services_done();
+        if (!services[i])
+            continue;
+        kill(services[i], SIGTERM);
+        waitpid(services[i], NULL, 0);
+        socket_path(i, path, sizeof(path));
+        unlink(path);
+    }
+    ck_assert_int_eq(rmdir(folder), 0);
 }
 
 /* -- nodes of a graph of executions -------------------------------------------------- */
@@ -309,8 +370,8 @@ static struct count count_between(void)
 static void await_threads(int which, const char *name, unsigned n)
 {
     for (int i = 0; count_threads_of(device_pid(which), name).n_threads < n; i++) {
-        ck_assert_int_lt(i, QUEUE_LIMIT_S * 500);
-        queue_nap();
+        ck_assert_int_lt(i, LIMIT_S * 500);
+        nap();
     }
 }
 
@@ -320,11 +381,11 @@ static struct count settle(void)
     struct count count;
 
     for (int i = 0; i < N_DEVICES; i++)
-        await_threads(i, "nnhal-watcher", queue_is_way("embedded") ? N_DEVICES : 1);
+        await_threads(i, "nnhal-watcher", is_way("embedded") ? N_DEVICES : 1);
     count = count_between();
     for (int i = 0; count.n_asleep < count.n_threads; i++) {
-        ck_assert_int_lt(i, QUEUE_LIMIT_S * 500);
-        queue_nap();
+        ck_assert_int_lt(i, LIMIT_S * 500);
+        nap();
         count = count_between();
     }
     return count;
@@ -444,7 +505,7 @@ TEST(a_death_reaches_what_depends_on_it)
 {
     struct node nodes[N_MEETING];
 
-    if (queue_is_way("embedded"))
+    if (is_way("embedded"))
         return;
     begin();
     memcpy(nodes, meeting, sizeof(nodes));
@@ -487,9 +548,9 @@ TEST(a_client_that_dies_leaves_nothing)
     pid_t child;
     char byte;
 
-    if (!queue_is_way("service"))
+    if (!is_way("service"))
         return;
-    queue_services_init(names, N_DEVICES);
+    provide_devices();
     ck_assert_int_eq(pipe(ends), 0);
     child = fork(); /* before this process uses the runtime */
     if (child == 0)
@@ -502,7 +563,7 @@ TEST(a_client_that_dies_leaves_nothing)
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     for (int i = 0; i < N_DEVICES; i++)
         while (count_threads_of(device_pid(i), "queue-device").n_threads > 0)
-            queue_nap();
+            nap();
     close(ends[0]);
     close(ends[1]);
     finish();

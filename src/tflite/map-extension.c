@@ -34,6 +34,10 @@ static void map_cos(struct tfl_builder *b)
 
 static void map_rfft2d(struct tfl_builder *b)
 {
+    tfl_need(b,
+             tfl_in(b, 0) && tfl_in(b, 0)->type == TFL_FLOAT32 && tfl_out(b, 0) &&
+                 tfl_out(b, 0)->type == TFL_COMPLEX64,
+             "of other numbers than float32, or into others than complex ones");
     tfl_add1(b, tfl_extension_operation(b, NNHAL_TFLITE_RFFT2D), tfl_output(b, 0), tfl_input(b, 0),
              tfl_input(b, 1));
 }

@@ -43,17 +43,18 @@ static bool has_complex(const struct tfl_builder *b)
 }
 
 /* To all others, complex numbers would be twice as many real ones. */
-static bool takes_complex(int32_t code)
+static bool takes_complex(const struct tfl_builder *b)
 {
-    switch (code) {
+    switch (b->op->code) {
     case TFL_RFFT2D:
     case TFL_COMPLEX_ABS:
     case TFL_REAL:
     case TFL_IMAG:
+        return true;
     case TFL_RESHAPE:
     case TFL_SQUEEZE:
     case TFL_EXPAND_DIMS:
-        return true;
+        return tfl_in(b, 0) && tfl_out(b, 0) && tfl_in(b, 0)->type == tfl_out(b, 0)->type;
     default:
         return false;
     }
@@ -64,6 +65,6 @@ void tfl_map(struct tfl_builder *b)
     tfl_map_fn map = find_mapping(b->op);
 
     tfl_need(b, map, "NNAPI has no such operation");
-    tfl_need(b, takes_complex(b->op->code) || !has_complex(b), "of complex numbers");
+    tfl_need(b, !has_complex(b) || takes_complex(b), "of complex numbers");
     map(b);
 }

@@ -168,6 +168,26 @@ TEST(damaged_contents_are_named)
 }
 TEST_END
 
+/* As pairs of real numbers they would be computed wrongly. */
+TEST(complex_numbers_are_refused_where_they_mean_something_else)
+{
+    static const struct {
+        const char *model, *says;
+    } cases[] = {{"bad-complex-product", "(MUL): of complex numbers"},
+                 {"bad-complex-cast", "(RESHAPE): of complex numbers"},
+                 {"bad-complex-part", "(REAL): of other numbers than complex"},
+                 {"bad-complex-input", "(RFFT2D): of other numbers than float32"},
+                 {"bad-complex-constant", "complex constants"}};
+    struct nnhal_tflite *model;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ck_assert_msg(load_model(made_path(cases[i].model), &model) == -ENOTSUP, "%s: %s",
+                      cases[i].model, message);
+        ck_assert_msg(strstr(message, cases[i].says) != NULL, "%s: %s", cases[i].model, message);
+    }
+}
+TEST_END
+
 /* Operations that become more than one of NNAPI's compute the same. */
 TEST(composed_operations_compute)
 {
@@ -550,6 +570,7 @@ CHECK_MAIN("tflite", a_dimension_of_scales_is_no_index, lstm_cells_have_zero_poi
            inputs_and_outputs_are_described, what_is_no_file_is_refused,
            every_truncation_is_refused, flipped_bits_do_no_harm,
            an_operation_that_cannot_be_mapped_is_named, damaged_contents_are_named,
-           composed_operations_compute, the_extension_computes_what_nnapi_has_not,
-           transforms_compute, activations_of_16_bits_compute, sparse_constants_are_made_dense,
+           complex_numbers_are_refused_where_they_mean_something_else, composed_operations_compute,
+           the_extension_computes_what_nnapi_has_not, transforms_compute,
+           activations_of_16_bits_compute, sparse_constants_are_made_dense,
            lstm_cells_of_8_bits_compute)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* evil-picture.c - a module of gdk-pixbuf that was taken over, as a hostile picture would do it
  *
- * Loaded for a format that gdk-pixbuf lacks (XCF). It tries every way out of its
+ * Loaded in place of the module for TIFF. It tries every way out of its
  * process; row i of the picture that it makes is white if way i succeeded. */
 #define GDK_PIXBUF_ENABLE_BACKEND
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -36,6 +37,9 @@ WAY(make_file, SYS_openat, AT_FDCWD, "/tmp/nnhal-evil-picture", O_RDONLY | O_CRE
 WAY(empty_file, SYS_openat, AT_FDCWD, path(), O_RDONLY | O_TRUNC)
 WAY(make_unnamed, SYS_openat, AT_FDCWD, "/tmp", O_TMPFILE | O_RDWR, 0600)
 WAY(open_by_other_call, SYS_openat2, AT_FDCWD, path(), NULL, 0)
+WAY(read_file, SYS_openat, AT_FDCWD, path(), O_RDONLY)
+WAY(read_input, SYS_read, 0, (char[1]){0}, 1)
+WAY(make_code, SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 WAY(cut_file, SYS_truncate, path(), 0)
 WAY(remove_file, SYS_unlinkat, AT_FDCWD, path(), 0)
 WAY(rename_file, SYS_renameat2, AT_FDCWD, path(), AT_FDCWD, "/tmp/nnhal-evil-picture", 0)
@@ -72,26 +76,49 @@ WAY(leave_user, SYS_setuid, getuid())
 WAY(new_namespace, SYS_unshare, CLONE_NEWUSER)
 
 static long (*const ways[])(void) = {
-    open_to_write,       open_to_both,
-    open_to_append,      make_file,
-    empty_file,          make_unnamed,
-    open_by_other_call,  cut_file,
-    remove_file,         rename_file,
-    link_file,           make_folder,
-    change_mode,         change_owner,
-    change_times,        local_socket,
-    network_socket,      message_on_output,
-    new_process,         new_program,
-    kill_parent,         trace_parent,
-    read_parent,         limit_parent,
-    slow_parent,         bind_parent,
-    handle_of_parent,    signals_to_parent,
-    asynchronous_output, type_into_terminal,
-    count_input,         memory_file,
-    stop_clock,          block_signals,
-    sleep_long,          queue_of_calls,
-    program_in_kernel,   keys,
-    mount_anything,      leave_user,
+    read_file,
+    read_input,
+    make_code,
+    open_to_write,
+    open_to_both,
+    open_to_append,
+    make_file,
+    empty_file,
+    make_unnamed,
+    open_by_other_call,
+    cut_file,
+    remove_file,
+    rename_file,
+    link_file,
+    make_folder,
+    change_mode,
+    change_owner,
+    change_times,
+    local_socket,
+    network_socket,
+    message_on_output,
+    new_process,
+    new_program,
+    kill_parent,
+    trace_parent,
+    read_parent,
+    limit_parent,
+    slow_parent,
+    bind_parent,
+    handle_of_parent,
+    signals_to_parent,
+    asynchronous_output,
+    type_into_terminal,
+    count_input,
+    memory_file,
+    stop_clock,
+    block_signals,
+    sleep_long,
+    queue_of_calls,
+    program_in_kernel,
+    keys,
+    mount_anything,
+    leave_user,
     new_namespace,
 };
 
@@ -101,34 +128,56 @@ static gboolean succeeds(long (*way)(void))
     return way() >= 0 || errno != EPERM;
 }
 
+struct loading {
+    GdkPixbufModuleSizeFunc size;
+    GdkPixbufModulePreparedFunc prepared;
+    GdkPixbufModuleUpdatedFunc updated;
+    gpointer user;
+    GdkPixbuf *picture;
+};
+
 static gpointer begin(GdkPixbufModuleSizeFunc size, GdkPixbufModulePreparedFunc prepared,
                       GdkPixbufModuleUpdatedFunc updated, gpointer user, GError **error)
 {
-    GdkPixbuf *picture = gdk_pixbuf_new(GDK_COLORSPACE_RGB, FALSE, 8, 1, G_N_ELEMENTS(ways));
-    int width = 1, height = G_N_ELEMENTS(ways);
+    struct loading *loading = g_new0(struct loading, 1);
 
     (void)error;
-    gdk_pixbuf_fill(picture, 0);
+    *loading = (struct loading){size, prepared, updated, user, NULL};
+    return loading;
+}
+
+/* The picture's first bytes have come: it takes over. */
+static void take_over(struct loading *loading)
+{
+    int width = 1, height = G_N_ELEMENTS(ways);
+
+    loading->picture = gdk_pixbuf_new(GDK_COLORSPACE_RGB, FALSE, 8, width, height);
+    gdk_pixbuf_fill(loading->picture, 0);
     for (size_t i = 0; i < G_N_ELEMENTS(ways); i++)
         if (succeeds(ways[i]))
-            memset(gdk_pixbuf_get_pixels(picture) + i * (size_t)gdk_pixbuf_get_rowstride(picture),
+            memset(gdk_pixbuf_get_pixels(loading->picture) +
+                       i * (size_t)gdk_pixbuf_get_rowstride(loading->picture),
                    255, 3);
-    size(&width, &height, user);
-    prepared(picture, NULL, user);
-    updated(picture, 0, 0, width, height, user);
-    return picture;
+    loading->size(&width, &height, loading->user);
+    loading->prepared(loading->picture, NULL, loading->user);
+    loading->updated(loading->picture, 0, 0, width, height, loading->user);
 }
 
 static gboolean add(gpointer context, const guchar *bytes, guint n_bytes, GError **error)
 {
-    (void)context, (void)bytes, (void)n_bytes, (void)error;
+    struct loading *loading = context;
+
+    (void)bytes, (void)n_bytes, (void)error;
+    if (!loading->picture)
+        take_over(loading);
     return TRUE;
 }
 
 static gboolean end(gpointer context, GError **error)
 {
     (void)error;
-    g_object_unref(context);
+    g_clear_object(&((struct loading *)context)->picture);
+    g_free(context);
     return TRUE;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image-read.c - has nnhal-picture read a file, and takes what that writes */
 #include "image.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,9 @@ static void find_program(char path[PATH_MAX])
     ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
 
     own[n < 0 ? 0 : n] = '\0';
-    (void)snprintf(path, PATH_MAX, "%.*s/nnhal-picture", PATH_MAX - 16, dirname(own));
+    path[0] = '\0';
+    if (own[0] == '/')
+        (void)snprintf(path, PATH_MAX, "%.*s/nnhal-picture", PATH_MAX - 16, dirname(own));
     if (access(path, X_OK) < 0)
         (void)snprintf(path, PATH_MAX, "%s", NN_PICTURE_PROGRAM);
 }
@@ -123,18 +127,16 @@ static int reader_start(struct reader *reader, int input)
     return r;
 }
 
-/* The first line that the child complained with; control characters do not get to a terminal. */
-static void read_complaint(FILE *from, int status, char *message, size_t size)
+/* The first line that the child complained with; nothing of it controls a terminal. */
+static void read_complaint(FILE *from, char *message, size_t size)
 {
     char line[256] = "";
 
-    if (!fgets(line, sizeof(line), from) && WIFSIGNALED(status))
-        (void)snprintf(line, sizeof(line), "its reader was ended by signal %d", WTERMSIG(status));
+    if (!fgets(line, sizeof(line), from))
+        line[0] = '\0';
     line[strcspn(line, "\n")] = '\0';
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
-    (void)image_fail(message, size, "%s", *line ? line : "its reader said nothing");
+    (void)image_fail(message, size, "%s",
+                     *line ? text_make_plain(line) : "what reads pictures ended without a word");
 }
 
 /* Takes the picture and waits for the child's end, which closed pipes bring about. */
@@ -144,12 +146,14 @@ static int reader_finish(struct reader *reader, struct image *ret_image, char *m
     int r = image_take(reader->pixels, &image), status = 0;
 
     (void)fclose(reader->pixels);
+    if (r < 0) /* it may go on for as long as it is let; what it has said is in the pipe */
+        (void)kill(reader->pid, SIGKILL);
     while (waitpid(reader->pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (r == -ENOMEM)
         (void)image_fail(message, size, "out of memory");
     else if (r < 0 || status)
-        read_complaint(reader->complaint, status, message, size);
+        read_complaint(reader->complaint, message, size);
     (void)fclose(reader->complaint);
     if (r < 0 || status) {
         image_done(&image);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.h - pictures in files, of every format that gdk-pixbuf has a module for
+/* image.h - pictures in files, as gdk-pixbuf reads them
  *
- * PNG, JPEG, GIF, TIFF, BMP, PPM and PGM always, WebP where its module is installed. Every
+ * PNG, JPEG, GIF, TIFF, BMP and PNM, and WebP where its module is installed. Every
  * format becomes 8-bit RGB, rows from the top, turned as the camera says. A
  * file is untrusted, and so is the process that reads it (nnhal-picture): what
  * comes back is bounded and checked, and a file that is damaged or cut short

@@ -2,12 +2,13 @@
 /* nnhal-picture.c - a picture on standard input becomes a PPM file on standard output
  *
  * nnhal starts it for each picture: what reads the formats (gdk-pixbuf and its
- * modules) runs in a process of its own, sealed before the first byte (seal.h).
+ * modules) runs in a process of its own. Its first bytes choose the module; when that is
+ * loaded, and before it sees any byte, the process is sealed (seal.h).
  * The picture is turned as its camera says (EXIF), laid over white where it is
  * transparent, and has 8 bits a channel. Of an animation the first picture is
  * taken. Exit status 1 with a sentence on standard error for what is none. */
 #include "seal.h"
-#include "whole.h"
+#include "format.h"
 
 #include "../nnhal/image.h"
 
@@ -49,19 +50,30 @@ static void note_rows(GdkPixbufLoader *loader, int x, int y, int width, int heig
 /* The sentence about what the loader made; NULL: a whole picture. */
 static const char *complaint(const GdkPixbuf *picture, int n_rows, const GError *error)
 {
-    if (g_error_matches(error, GDK_PIXBUF_ERROR, GDK_PIXBUF_ERROR_UNKNOWN_TYPE))
-        return "it is not a picture of a format that gdk-pixbuf knows (PNG, JPEG, GIF, TIFF, BMP, "
-               "PPM; WebP with webp-pixbuf-loader)";
     if (error)
         return error->message;
     return picture && n_rows == gdk_pixbuf_get_height(picture) ? NULL : "the picture is cut short";
 }
 
-/* Returns: the picture, the caller's; NULL with a sentence said. */
-static GdkPixbuf *load_picture(const uint8_t *bytes, size_t n_bytes)
+/* The loader of the format that the bytes begin with, its code loaded. Returns: the caller's; NULL with a
+ * sentence said. */
+static GdkPixbufLoader *open_loader(const uint8_t *bytes, size_t n_bytes)
 {
-    GdkPixbufLoader *loader = gdk_pixbuf_loader_new();
-    GdkPixbuf *picture = NULL;
+    const char *format = picture_format(bytes, n_bytes);
+    GdkPixbufLoader *loader = format ? gdk_pixbuf_loader_new_with_type(format, NULL) : NULL;
+
+    if (!format)
+        (void)fail("it is not a picture that can be read: PNG, JPEG, GIF, TIFF, BMP, PPM, WebP");
+    else if (!loader)
+        (void)fprintf(stderr, "gdk-pixbuf has no module for %s here%s\n", format,
+                      strcmp(format, "webp") == 0 ? ": install webp-pixbuf-loader" : "");
+    return loader;
+}
+
+/* Returns: the picture, the caller's; NULL with a sentence said. */
+static GdkPixbuf *load_picture(GdkPixbufLoader *loader, const uint8_t *bytes, size_t n_bytes)
+{
+    GdkPixbuf *picture;
     GError *error = NULL;
     const char *sentence;
     int n_rows = 0;
@@ -78,7 +90,6 @@ static GdkPixbuf *load_picture(const uint8_t *bytes, size_t n_bytes)
         (void)fail(sentence);
     picture = sentence ? NULL : gdk_pixbuf_apply_embedded_orientation(picture);
     g_clear_error(&error);
-    g_object_unref(loader);
     return picture;
 }
 
@@ -111,50 +122,71 @@ static int write_ppm(const GdkPixbuf *picture)
     return fflush(stdout) ? fail("the pixels cannot be written") : 0;
 }
 
-/* Returns: all of standard input, the caller's; NULL with a sentence said. */
+/* All of standard input, of what is too large its beginning. Returns: the caller's; NULL: memory is
+ * short. */
+static uint8_t *read_all(size_t *ret_n_bytes)
+{
+    size_t room = 1 << 16, n = 0;
+    uint8_t *bytes = malloc(room), *larger;
+
+    while (bytes && (n += fread(bytes + n, 1, room - n, stdin)) == room &&
+           room <= IMAGE_MAX_FILE_BYTES) {
+        room *= 2;
+        larger = realloc(bytes, room);
+        if (!larger)
+            free(bytes);
+        bytes = larger;
+    }
+    *ret_n_bytes = n;
+    return bytes;
+}
+
+/* Returns: a picture's file, the caller's; NULL with a sentence said. */
 static uint8_t *read_input(size_t *ret_n_bytes)
 {
-    uint8_t *bytes = malloc(IMAGE_MAX_FILE_BYTES + 1);
-    size_t n = bytes ? fread(bytes, 1, IMAGE_MAX_FILE_BYTES + 1, stdin) : 0;
+    uint8_t *bytes = read_all(ret_n_bytes);
+    size_t n = *ret_n_bytes;
+    const char *sentence = !bytes                     ? "out of memory"
+                           : n == 0                   ? "the file is empty"
+                           : n > IMAGE_MAX_FILE_BYTES ? "the file is too large"
+                           : picture_is_cut(bytes, n) ? "the picture is cut short"
+                                                      : NULL;
 
-    if (!bytes)
-        (void)fail("out of memory");
-    else if (n == 0 || n > IMAGE_MAX_FILE_BYTES || picture_is_cut(bytes, n))
-        (void)fail(n == 0                     ? "the file is empty"
-                   : n > IMAGE_MAX_FILE_BYTES ? "the file is too large"
-                                              : "the picture is cut short");
-    else
-        return *ret_n_bytes = n, bytes;
+    if (!sentence)
+        return bytes;
+    (void)fail(sentence);
     free(bytes);
     return NULL;
+}
+
+static int seal(void)
+{
+    int r = seal_process();
+
+    if (r < 0)
+        (void)fprintf(stderr, "the process cannot be sealed: %s\n", strerror(-r));
+    return r;
 }
 
 static int convert(void)
 {
     size_t n_bytes = 0;
     uint8_t *bytes = read_input(&n_bytes);
-    GdkPixbuf *picture = bytes ? load_picture(bytes, n_bytes) : NULL;
-    int r = picture ? write_ppm(picture) : -1;
+    GdkPixbufLoader *loader = bytes ? open_loader(bytes, n_bytes) : NULL;
+    GdkPixbuf *picture = NULL;
 
-    g_clear_object(&picture);
-    free(bytes);
-    return r;
+    if (loader && seal() == 0)
+        picture = load_picture(loader, bytes, n_bytes);
+    return picture ? write_ppm(picture) : -1;
 }
 
 int main(int argc, char **argv)
 {
-    int r;
-
     (void)argv;
     if (argc > 1 || isatty(STDIN_FILENO)) {
         (void)fputs("usage: nnhal-picture <PICTURE >PPM\n", stderr);
         return 2;
     }
-    r = seal_process();
-    if (r < 0)
-        (void)fprintf(stderr, "the process cannot be sealed: %s\n", strerror(-r));
-    else
-        r = convert();
-    /* Without what runs at exit: a leak checker would need calls that are closed now. */
-    _exit(r < 0 ? 1 : 0);
+    /* Without what runs at exit: a leak checker would need calls that are closed now, and all memory goes. */
+    _exit(convert() < 0 ? 1 : 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "whole.h"
+#include "format.h"
 
 #include <string.h>
 
@@ -78,15 +78,48 @@ static bool png_is_cut(const uint8_t *bytes, size_t n_bytes)
     return true;
 }
 
+static const struct {
+    const char *name;
+    uint8_t n, bytes[4]; /* that the file begins with */
+    bool (*is_cut)(const uint8_t *bytes, size_t n_bytes);
+} formats[] = {
+    {"png", 4, {0x89, 'P', 'N', 'G'}, png_is_cut},
+    {"jpeg", 3, {0xff, 0xd8, 0xff}, jpeg_is_cut},
+    {"gif", 4, {'G', 'I', 'F', '8'}, NULL},
+    {"tiff", 4, {'I', 'I', '*', 0}, NULL},
+    {"tiff", 4, {'M', 'M', 0, '*'}, NULL},
+    {"bmp", 2, {'B', 'M'}, bmp_is_cut},
+    {"webp", 4, {'R', 'I', 'F', 'F'}, webp_is_cut},
+    {"pnm", 2, {'P', '1'}, NULL},
+    {"pnm", 2, {'P', '2'}, NULL},
+    {"pnm", 2, {'P', '3'}, NULL},
+    {"pnm", 2, {'P', '4'}, NULL},
+    {"pnm", 2, {'P', '5'}, NULL},
+    {"pnm", 2, {'P', '6'}, NULL},
+};
+
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+static size_t find_format(const uint8_t *bytes, size_t n_bytes)
+{
+    size_t i = 0;
+
+    while (i < N_FORMATS &&
+           (n_bytes < formats[i].n || memcmp(bytes, formats[i].bytes, formats[i].n) != 0))
+        i++;
+    return i;
+}
+
+const char *picture_format(const uint8_t *bytes, size_t n_bytes)
+{
+    size_t i = find_format(bytes, n_bytes);
+
+    return i < N_FORMATS ? formats[i].name : NULL;
+}
+
 bool picture_is_cut(const uint8_t *bytes, size_t n_bytes)
 {
-    if (n_bytes >= 2 && memcmp(bytes, "\xff\xd8", 2) == 0)
-        return jpeg_is_cut(bytes, n_bytes);
-    if (n_bytes >= 4 && memcmp(bytes, "\x89PNG", 4) == 0)
-        return png_is_cut(bytes, n_bytes);
-    if (n_bytes >= 2 && memcmp(bytes, "BM", 2) == 0)
-        return bmp_is_cut(bytes, n_bytes);
-    if (n_bytes >= 4 && memcmp(bytes, "RIFF", 4) == 0)
-        return webp_is_cut(bytes, n_bytes);
-    return false;
+    size_t i = find_format(bytes, n_bytes);
+
+    return i < N_FORMATS && formats[i].is_cut && formats[i].is_cut(bytes, n_bytes);
 }

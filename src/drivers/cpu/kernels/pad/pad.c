@@ -4,15 +4,37 @@
 #include "base/stop.h"
 #include "drivers/cpu/kernels/kernel.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* Inner dimensions without padding are moved as one element: fewer, longer copies. */
+static bool has_margin(const struct nn_pad *pad, size_t d)
+{
+    return pad->before[d] || pad->after[d];
+}
+
+/* Dimension d and the one around it, neither of which has a margin, become one. */
+static void join_dimension(struct nn_pad *pad, size_t d)
+{
+    pad->dims[d - 1] *= pad->dims[d];
+    pad->rank--;
+    for (; d < pad->rank; d++) {
+        pad->dims[d] = pad->dims[d + 1];
+        pad->before[d] = pad->before[d + 1];
+        pad->after[d] = pad->after[d + 1];
+    }
+}
+
+/* Inner dimensions without padding are moved as one element: fewer, longer copies. Of others there
+ * are fewer to count through. */
 void nn_pad_finish(struct nn_pad *pad)
 {
     size_t step;
 
-    while (pad->rank && !pad->before[pad->rank - 1] && !pad->after[pad->rank - 1])
+    while (pad->rank && !has_margin(pad, pad->rank - 1))
         pad->element_bytes *= pad->dims[--pad->rank];
+    for (size_t d = pad->rank; d-- > 1;)
+        if (!has_margin(pad, d) && !has_margin(pad, d - 1))
+            join_dimension(pad, d);
 
     step = pad->element_bytes;
     for (size_t i = pad->rank; i-- > 0;) {
@@ -97,6 +119,8 @@ static char *fill_cells(const struct filler *filler, size_t n_cells, char *out)
 {
     size_t n_bytes = n_cells * filler->pad->element_bytes;
 
+    if (n_cells == 0)
+        return out;
     nn_fill(out, n_bytes / filler->value_bytes, filler->value, filler->value_bytes);
     return out + n_bytes;
 }

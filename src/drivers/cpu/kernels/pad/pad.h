@@ -28,7 +28,7 @@ struct nn_pad {
     struct nn_pace *pace;         /* of nn_pad_mirror(): what is left when it ends is not written */
 };
 
-/* nn_pad_finish() - computes the steps, and merges inner dimensions that have no margin. */
+/* nn_pad_finish() - computes the steps, and merges neighboring dimensions that have no margin. */
 void nn_pad_finish(struct nn_pad *pad);
 
 /* nn_pad_value() - the margin holds value, element_bytes (as before nn_pad_finish()) long. */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/cpu/executor/epilogue.h"
 
+#include "drivers/cpu/kernels/common/fused-activation.h"
+
+#include <string.h>
+
 /* Elements of a range: some of them of every operand fit the nearest cache. */
 enum { RANGE = 2048 };
 
@@ -25,6 +29,32 @@ void nn_epilogue_run(const struct nn_kernel_args *args, size_t begin, size_t end
 
         nn_kernel_run(args->epilogue[i].kernel, &part);
     }
+}
+
+static bool same_dims(const struct nn_tensor *a, const struct nn_tensor *b)
+{
+    return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, a->n_dims * sizeof(*a->dims)) == 0;
+}
+
+/* The rows of ADD for floats have bounds for parameters. */
+bool nn_epilogue_take_sum_f32(struct nn_kernel_args *args, struct nn_sum_f32 *ret)
+{
+    const struct nn_epilogue_step *step = args->epilogue;
+    const struct nn_tensor *out = &args->outputs[0], *in, *other;
+    const struct nn_bounds_f32 *bounds;
+
+    if (args->n_epilogue == 0 || step->kernel->operation != NNHAL_OP_ADD ||
+        out->type != NNHAL_TENSOR_FLOAT32)
+        return false;
+    in = step->args.inputs;
+    bounds = step->args.params;
+    other = in[0].data == out->data ? &in[1] : &in[0];
+    if (!same_dims(other, out))
+        return false;
+    *ret = (struct nn_sum_f32){other->data, step->args.outputs[0].data, bounds->low, bounds->high};
+    args->epilogue++;
+    args->n_epilogue--;
+    return true;
 }
 
 struct chain {

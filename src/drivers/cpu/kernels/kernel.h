@@ -203,6 +203,19 @@ void nn_epilogue_run(const struct nn_kernel_args *args, size_t begin, size_t end
 /* nn_epilogue_run_all() - nn_epilogue_run() for the whole output, on all threads. */
 void nn_epilogue_run_all(const struct nn_kernel_args *args);
 
+/* A sum that a kernel computes in registers: out[i] is other[i] plus what would be element i of output 0,
+ * clamped. */
+struct nn_sum_f32 {
+    const float *other; /* may be out: an element is read before it is written */
+    float *out;
+    float low, high;
+};
+
+/* nn_epilogue_take_sum_f32() - takes the first step of the epilogue, a residual ADD of floats without
+ * broadcast, out of args, the kernel's own copy: output 0 is then not written.
+ * Returns: false, nothing changed, if the epilogue begins with something else. */
+bool nn_epilogue_take_sum_f32(struct nn_kernel_args *args, struct nn_sum_f32 *ret);
+
 /* nn_kernel_stopped() - whether deadline or cancellation asks to stop, now. The core asks
  * between steps and between the items of nn_parallel_for() by itself. Other loops that may run
  * longer than a millisecond ask, too, with a struct nn_pace (base/stop.h) where their

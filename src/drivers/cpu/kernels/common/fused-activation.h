@@ -13,6 +13,11 @@
 
 #include <nnhal/types.h>
 
+/* What a float result is clamped to. */
+struct nn_bounds_f32 {
+    float low, high;
+};
+
 /* nn_activation_f32() - the bounds of a float result.
  * Returns: false if code is no fused activation. */
 static inline bool nn_activation_f32(int32_t code, float *ret_low, float *ret_high)

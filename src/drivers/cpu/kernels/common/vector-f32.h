@@ -29,6 +29,16 @@ NN_INLINE nn_vector_f32 nn_load_few_f32(const float *from, size_t n)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
     return (nn_vector_f32)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);
+#elif NN_VARIANT_VECTOR_BYTES == 32
+    __m128 part = _mm_setzero_ps();
+    const float *rest = from + (n & 4);
+
+    if (n & 1)
+        part = _mm_load_ss(rest + (n & 2));
+    if (n & 2)
+        part = _mm_loadl_pi(_mm_movelh_ps(part, part), (const __m64 *)(const void *)rest);
+    return n & 4 ? (nn_vector_f32)_mm256_set_m128(part, _mm_loadu_ps(from))
+                 : (nn_vector_f32)_mm256_set_m128(_mm_setzero_ps(), part);
 #else
     nn_vector_f32 v = {0};
 
@@ -88,6 +98,21 @@ NN_INLINE void nn_store_few_f32(float *to, nn_vector_f32 v, size_t n)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
     _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)v);
+#elif NN_VARIANT_VECTOR_BYTES == 32
+    __m128 part = _mm256_castps256_ps128((__m256)v);
+
+    if (n & 4) {
+        _mm_storeu_ps(to, part);
+        part = _mm256_extractf128_ps((__m256)v, 1);
+        to += 4;
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)(void *)to, part);
+        part = _mm_movehl_ps(part, part);
+        to += 2;
+    }
+    if (n & 1)
+        _mm_store_ss(to, part);
 #else
     memcpy(to, &v, n * sizeof(*to));
 #endif

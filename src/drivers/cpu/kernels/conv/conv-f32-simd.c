@@ -116,8 +116,10 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
     const uint32_t *filter = args->inputs[NN_CONV_FILTER].dims;
     size_t n_columns = nn_conv_columns(&params->shape, filter);
     struct nn_conv_sizes out = nn_conv_sizes(args->outputs[0].dims, false);
+    struct nn_kernel_args rest = *args; /* of the epilogue, what is not computed here */
     struct conv_f32_simd_job job = {
-        .args = args, .shape = &params->shape, .output = args->outputs[0].data};
+        .args = &rest, .shape = &params->shape, .output = args->outputs[0].data};
+    struct nn_sum_f32 sum = {0};
 
     if (!nn_conv_find_image(&params->shape, in, filter, args->outputs[0].dims, element, &job.image))
         return -ENOMEM;
@@ -126,10 +128,13 @@ static int nn_conv_2d_f32(const struct nn_kernel_args *args)
     job.gemm.segments = job.image.segments;
     job.gemm.low = params->low;
     job.gemm.high = params->high;
+    if (nn_epilogue_take_sum_f32(&rest, &sum))
+        job.output = sum.out;
+    job.gemm.sum = sum;
     job.blocks = nn_conv_cut(
         &job.image, &params->shape, &out, NN_GEMM_F32_SIMD_ROWS,
-        nn_conv_by_columns(n_columns, NN_GEMM_F32_SIMD_COLUMNS, args->n_epilogue));
-    job.shares = nn_conv_share(&job.blocks, n_columns, NN_GEMM_F32_SIMD_COLUMNS, args->n_epilogue);
+        nn_conv_by_columns(n_columns, NN_GEMM_F32_SIMD_COLUMNS, rest.n_epilogue));
+    job.shares = nn_conv_share(&job.blocks, n_columns, NN_GEMM_F32_SIMD_COLUMNS, rest.n_epilogue);
     /* At least 8 products a nanosecond. */
     nn_parallel_for(args, job.blocks.n * job.shares.n,
                     1 + out.n * out.h * out.w * (1 + count_products(in, filter) * n_columns / 8) /

@@ -13,13 +13,9 @@
 
 #include <math.h>
 
-struct clamp_params {
-    float low, high;
-};
-
 static int lower_arithmetic(struct nn_lower *lower)
 {
-    struct clamp_params *bounds = lower->params;
+    struct nn_bounds_f32 *bounds = lower->params;
 
     if (!nn_activation_f32(nn_lower_i32(lower, NN_PAIR_ACTIVATION, 0), &bounds->low, &bounds->high))
         return nn_lower_refuse(lower, "input 2 is not a fused activation");
@@ -28,7 +24,7 @@ static int lower_arithmetic(struct nn_lower *lower)
 
 static int lower_unbounded(struct nn_lower *lower)
 {
-    struct clamp_params *bounds = lower->params;
+    struct nn_bounds_f32 *bounds = lower->params;
 
     bounds->low = -INFINITY;
     bounds->high = INFINITY;
@@ -68,7 +64,7 @@ NN_INLINE float apply_f32(uint32_t op, float a, float b)
 
 NN_INLINE void loop_f32(uint32_t op, const struct nn_pair *pair, size_t step_a, size_t step_b)
 {
-    const struct clamp_params bounds = *(const struct clamp_params *)pair->params;
+    const struct nn_bounds_f32 bounds = *(const struct nn_bounds_f32 *)pair->params;
     const float *a = pair->a, *b = pair->b;
     float *out = pair->out;
     size_t n = pair->n;
@@ -214,9 +210,9 @@ INT_OPERATIONS(DEFINE_INT)
                                   .row = NN_VARIANT_SYMBOL(row_function), .element_cost = (cost)
 #define FLOAT_ROWS(name, op, lower_function, cost)                                                 \
     {ROW(#name "_f32", op, NN_T_F32, name##_row_f32, cost),                                        \
-     .params_bytes = sizeof(struct clamp_params), .lower = lower_function},                        \
+     .params_bytes = sizeof(struct nn_bounds_f32), .lower = lower_function},                       \
         {ROW(#name "_f16", op, NN_T_F16, name##_row_f16, (cost) + 64),                             \
-         .params_bytes = sizeof(struct clamp_params), .lower = lower_function},
+         .params_bytes = sizeof(struct nn_bounds_f32), .lower = lower_function},
 #define INT_ROW(name, op, lower_function)                                                          \
     {ROW(#name "_i32", op, NN_T_I32, name##_row_i32, 16), .lower = lower_function},
 

@@ -11,10 +11,21 @@ enum {
     MAX_TILE_ROWS = NN_GEMM_F32_SIMD_ROWS,
     /* With one vector of columns: as many sums as products that are on their way. */
     NARROW_ROWS = 12,
-    WIDE = 4, /* panels that a single row meets at once */
+    BROAD_ROWS = 4, /* with three vectors, where there are 16 registers */
+    WIDE = 4,       /* panels that a single row meets at once */
     LANES = NN_LANES_F32,
     PANEL = 2 * LANES, /* columns */
+    MAX_VECTORS = NN_VARIANT_VECTOR_BYTES == 32 ? 3 : 2,
 };
+
+/* How many vectors of columns the panel has that begins at column: two, or what is left if that is
+ * no more than MAX_VECTORS. A last one alone would load data as often as it multiplies. */
+static size_t panel_vectors(size_t n_columns, size_t column)
+{
+    size_t n_left = (n_columns - column + LANES - 1) / LANES;
+
+    return n_left <= MAX_VECTORS ? n_left : 2;
+}
 
 /* ---- packing ---- */
 
@@ -61,9 +72,9 @@ void nn_gemm_f32_simd_pack(float *block, const struct nn_gemm_f32_source *source
     struct nn_pace pace = nn_pace(stop);
 
     memcpy(block, source->bias, source->n_columns * sizeof(*block));
-    for (size_t first = 0; first < source->n_columns; first += PANEL) {
-        size_t width = nn_min_size(columns - first, PANEL);
-        size_t n = nn_min_size(source->n_columns - first, PANEL);
+    for (size_t first = 0, width; first < source->n_columns; first += width) {
+        size_t n = nn_min_size(source->n_columns - first,
+                               width = panel_vectors(source->n_columns, first) * LANES);
         const float *from = source->weights + first * source->n_step;
         float *to = block + columns + first * source->n_k;
 
@@ -97,23 +108,23 @@ struct segment_f32 {
 };
 
 /* The products of one segment. Returns: the weights of the next one. */
-NN_INLINE const float *segment_add(nn_vector_f32 sums[NARROW_ROWS][2],
+NN_INLINE const float *segment_add(nn_vector_f32 sums[NARROW_ROWS][MAX_VECTORS],
                                    const struct segment_f32 *segment, const size_t n_rows,
                                    const size_t n_vectors)
 {
     const float *rows = segment->rows, *weights = segment->weights;
 
     for (size_t at = 0; at < segment->n_elements; at++, rows++) {
-        nn_vector_f32 w[2];
+        nn_vector_f32 w[MAX_VECTORS];
 
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (size_t j = 0; j < n_vectors; j++, weights += LANES)
             w[j] = nn_load_f32(weights);
 #pragma GCC unroll 12
         for (size_t i = 0; i < n_rows; i++) {
             nn_vector_f32 data = nn_splat_f32(rows[i * segment->stride]);
 
-#pragma GCC unroll 2
+#pragma GCC unroll 3
             for (size_t j = 0; j < n_vectors; j++)
                 sums[i][j] = nn_madd_f32(data, w[j], sums[i][j]);
         }
@@ -121,38 +132,69 @@ NN_INLINE const float *segment_add(nn_vector_f32 sums[NARROW_ROWS][2],
     return weights;
 }
 
+/* What is added to the result at out. */
+static const float *other_at(const struct nn_gemm_f32_simd *gemm, const float *out)
+{
+    return gemm->sum.other + (out - gemm->sum.out);
+}
+
+NN_INLINE nn_vector_f32 sum_clamp(const struct nn_gemm_f32_simd *gemm, nn_vector_f32 a,
+                                  nn_vector_f32 b)
+{
+    return nn_clamp_vector_f32(a + b, gemm->sum.low, gemm->sum.high);
+}
+
+/* Adds other, which lies as the tile's results do, to them; the last vector has n_last lanes. */
+NN_INLINE void other_add(const struct nn_gemm_f32_simd *gemm, const float *other, size_t n_last,
+                         nn_vector_f32 sums[NARROW_ROWS][MAX_VECTORS], const size_t n_rows,
+                         const size_t n_vectors)
+{
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++, other += gemm->n_columns)
+#pragma GCC unroll 3
+        for (size_t j = 0; j < n_vectors; j++) {
+            bool is_whole = j + 1 < n_vectors || n_last == LANES;
+
+            sums[i][j] = sum_clamp(gemm, sums[i][j],
+                                   is_whole ? nn_load_f32(other + j * LANES)
+                                            : nn_load_few_f32(other + j * LANES, n_last));
+        }
+}
+
 /* n_rows and n_vectors are constants where this is called, so that sums are registers. */
-NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tile,
-                        const struct panel_f32 *panel, const size_t n_rows, const size_t n_vectors)
+NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
+                        const float *rows, size_t stride, float *out, const size_t n_rows,
+                        const size_t n_vectors)
 {
     const struct nn_gemm_segments *segments = &gemm->segments;
     const float *weights = panel->weights, *bias = gemm->bias + panel->column;
-    /* What is stored could be the bounds, as far as compilers know. */
-    const float low = gemm->low, high = gemm->high;
-    const size_t n_columns = gemm->n_columns;
-    size_t n_last = nn_min_size(n_columns - panel->column - (n_vectors - 1) * LANES, LANES);
-    nn_vector_f32 sums[NARROW_ROWS][2];
-    float *out = tile->out + panel->column;
+    size_t n_last = nn_min_size(gemm->n_columns - panel->column - (n_vectors - 1) * LANES, LANES);
+    nn_vector_f32 sums[NARROW_ROWS][MAX_VECTORS];
 
 #pragma GCC unroll 12
     for (size_t i = 0; i < n_rows; i++)
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (size_t j = 0; j < n_vectors; j++)
             sums[i][j] = nn_load_f32(bias + j * LANES);
     for (size_t y = 0; y < segments->n_rows; y++)
         for (size_t x = 0; x < segments->n_taps; x++)
             weights = segment_add(
                 sums,
-                &(struct segment_f32){tile->rows + y * segments->row_step + x * segments->tap_step,
-                                      tile->stride, segments->n_elements, weights},
+                &(struct segment_f32){rows + y * segments->row_step + x * segments->tap_step,
+                                      stride, segments->n_elements, weights},
                 n_rows, n_vectors);
 #pragma GCC unroll 12
-    for (size_t i = 0; i < n_rows; i++, out += n_columns) {
-#pragma GCC unroll 2
+    for (size_t i = 0; i < n_rows; i++)
+#pragma GCC unroll 3
         for (size_t j = 0; j < n_vectors; j++)
-            sums[i][j] = nn_clamp_vector_f32(sums[i][j], low, high);
-        if (n_vectors > 1)
-            nn_store_f32(out, sums[i][0]);
+            sums[i][j] = nn_clamp_vector_f32(sums[i][j], gemm->low, gemm->high);
+    if (gemm->sum.other)
+        other_add(gemm, other_at(gemm, out), n_last, sums, n_rows, n_vectors);
+#pragma GCC unroll 12
+    for (size_t i = 0; i < n_rows; i++, out += gemm->n_columns) {
+#pragma GCC unroll 2
+        for (size_t j = 0; j + 1 < n_vectors; j++)
+            nn_store_f32(out + j * LANES, sums[i][j]);
         if (n_last == LANES)
             nn_store_f32(out + (n_vectors - 1) * LANES, sums[i][n_vectors - 1]);
         else
@@ -160,54 +202,83 @@ NN_INLINE void tile_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gem
     }
 }
 
-typedef void (*tile_f32_fn)(const struct nn_gemm_f32_simd *gemm,
-                            const struct nn_gemm_f32_tile *tile, const struct panel_f32 *panel);
+/* All rows of a strip, n_rows of them at once. What is stored could be *gemm, as far as compilers
+ * know: they see a copy. */
+NN_INLINE void strip_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
+                         const struct nn_gemm_f32_tile *strip, const size_t n_rows,
+                         const size_t n_vectors)
+{
+    const struct nn_gemm_f32_simd local = *gemm;
+    const struct panel_f32 at = *panel;
+    const float *rows = strip->rows;
+    size_t stride = strip->stride, n_left = strip->n_rows;
+    float *out = strip->out + panel->column;
 
-#define TILE(n, vectors) NN_VARIANT_SYMBOL(tile_f32_##n##x##vectors)
-#define TILE_OF(n, vectors)                                                                        \
-    static void TILE(n, vectors)(const struct nn_gemm_f32_simd *gemm,                              \
-                                 const struct nn_gemm_f32_tile *tile,                              \
-                                 const struct panel_f32 *panel)                                    \
-    {                                                                                              \
-        tile_run(gemm, tile, panel, n, vectors);                                                   \
+    for (; n_left > 0; n_left -= n_rows) {
+        tile_run(&local, &at, rows, stride, out, n_rows, n_vectors);
+        rows += n_rows * stride;
+        out += n_rows * local.n_columns;
     }
-TILE_OF(1, 1)
-TILE_OF(2, 1)
-TILE_OF(3, 1)
-TILE_OF(4, 1)
-TILE_OF(5, 1)
-TILE_OF(6, 1)
-TILE_OF(7, 1)
-TILE_OF(8, 1)
-TILE_OF(9, 1)
-TILE_OF(10, 1)
-TILE_OF(11, 1)
-TILE_OF(12, 1)
-TILE_OF(1, 2)
-TILE_OF(2, 2)
-TILE_OF(3, 2)
-TILE_OF(4, 2)
-TILE_OF(5, 2)
-TILE_OF(6, 2)
+}
+
+typedef void (*strip_f32_fn)(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
+                             const struct nn_gemm_f32_tile *strip);
+
+#define STRIP(n, vectors) NN_VARIANT_SYMBOL(strip_f32_##n##x##vectors)
+#define STRIP_OF(n, vectors)                                                                       \
+    static void STRIP(n, vectors)(const struct nn_gemm_f32_simd *gemm,                             \
+                                  const struct panel_f32 *panel,                                   \
+                                  const struct nn_gemm_f32_tile *strip)                            \
+    {                                                                                              \
+        strip_run(gemm, panel, strip, n, vectors);                                                 \
+    }
+STRIP_OF(1, 1)
+STRIP_OF(2, 1)
+STRIP_OF(3, 1)
+STRIP_OF(4, 1)
+STRIP_OF(5, 1)
+STRIP_OF(6, 1)
+STRIP_OF(7, 1)
+STRIP_OF(8, 1)
+STRIP_OF(9, 1)
+STRIP_OF(10, 1)
+STRIP_OF(11, 1)
+STRIP_OF(12, 1)
+STRIP_OF(1, 2)
+STRIP_OF(2, 2)
+STRIP_OF(3, 2)
+STRIP_OF(4, 2)
+STRIP_OF(5, 2)
+STRIP_OF(6, 2)
 #if NN_VARIANT_VECTOR_BYTES == 64
-TILE_OF(7, 2)
-TILE_OF(8, 2)
-TILE_OF(9, 2)
-TILE_OF(10, 2)
-TILE_OF(11, 2)
-TILE_OF(12, 2)
+STRIP_OF(7, 2)
+STRIP_OF(8, 2)
+STRIP_OF(9, 2)
+STRIP_OF(10, 2)
+STRIP_OF(11, 2)
+STRIP_OF(12, 2)
+#else
+STRIP_OF(1, 3)
+STRIP_OF(2, 3)
+STRIP_OF(3, 3)
+STRIP_OF(4, 3)
 #endif
 
-static const tile_f32_fn narrow_f32[NARROW_ROWS] = {
-    TILE(1, 1), TILE(2, 1), TILE(3, 1), TILE(4, 1),  TILE(5, 1),  TILE(6, 1),
-    TILE(7, 1), TILE(8, 1), TILE(9, 1), TILE(10, 1), TILE(11, 1), TILE(12, 1),
-};
-static const tile_f32_fn tiles_f32[MAX_TILE_ROWS] = {
-    TILE(1, 2), TILE(2, 2), TILE(3, 2), TILE(4, 2),  TILE(5, 2),  TILE(6, 2),
+/* [vectors][rows] */
+static const strip_f32_fn strips_f32[MAX_VECTORS][NARROW_ROWS] = {
+    {STRIP(1, 1), STRIP(2, 1), STRIP(3, 1), STRIP(4, 1), STRIP(5, 1), STRIP(6, 1), STRIP(7, 1),
+     STRIP(8, 1), STRIP(9, 1), STRIP(10, 1), STRIP(11, 1), STRIP(12, 1)},
 #if NN_VARIANT_VECTOR_BYTES == 64
-    TILE(7, 2), TILE(8, 2), TILE(9, 2), TILE(10, 2), TILE(11, 2), TILE(12, 2),
+    {STRIP(1, 2), STRIP(2, 2), STRIP(3, 2), STRIP(4, 2), STRIP(5, 2), STRIP(6, 2), STRIP(7, 2),
+     STRIP(8, 2), STRIP(9, 2), STRIP(10, 2), STRIP(11, 2), STRIP(12, 2)},
+#else
+    {STRIP(1, 2), STRIP(2, 2), STRIP(3, 2), STRIP(4, 2), STRIP(5, 2), STRIP(6, 2)},
+    {STRIP(1, 3), STRIP(2, 3), STRIP(3, 3), STRIP(4, 3)},
 #endif
 };
+
+/* Rows that sums in registers are left for. */
+static const size_t most_rows[] = {NARROW_ROWS, MAX_TILE_ROWS, BROAD_ROWS};
 
 /* One row and WIDE panels of two vectors: two sums alone would wait for each other, and one panel
  * after the other would be read for too short a time to be fetched ahead. */
@@ -236,9 +307,14 @@ static void wide_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f
             }
         }
 #pragma GCC unroll 8
-    for (size_t j = 0; j < 2 * WIDE; j++)
-        nn_store_f32(tile->out + column + j * LANES,
-                     nn_clamp_vector_f32(sums[j], gemm->low, gemm->high));
+    for (size_t j = 0; j < 2 * WIDE; j++) {
+        float *out = tile->out + column + j * LANES;
+        nn_vector_f32 v = nn_clamp_vector_f32(sums[j], gemm->low, gemm->high);
+
+        if (gemm->sum.other)
+            v = sum_clamp(gemm, v, nn_load_f32(other_at(gemm, out)));
+        nn_store_f32(out, v);
+    }
 }
 
 /* Whether the rows of b and their results follow those of a. */
@@ -248,29 +324,35 @@ static bool tiles_follow(const struct nn_gemm_f32_tile *a, const struct nn_gemm_
     return b->rows == a->rows + a->n_rows * a->stride && b->out == a->out + a->n_rows * n_columns;
 }
 
-/* A panel of one vector: two tiles together where they follow each other. */
-static void narrow_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
-                       const struct nn_gemm_f32_tile *tiles, size_t n_tiles)
+/* Tiles that follow each other are one strip, which is cut anew into heights that differ by one at most:
+ * those that are higher, then the others. */
+static void strip_cut(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
+                      const struct nn_gemm_f32_tile *strip)
 {
-    for (size_t i = 0; i < n_tiles; i++) {
-        struct nn_gemm_f32_tile tile = tiles[i];
+    size_t n_vectors = panel_vectors(gemm->n_columns, panel->column);
+    size_t most = most_rows[n_vectors - 1], n_tiles = (strip->n_rows + most - 1) / most;
+    size_t height = strip->n_rows / n_tiles, n_high = strip->n_rows % n_tiles;
+    struct nn_gemm_f32_tile high = *strip, low = *strip;
 
-        if (i + 1 < n_tiles && tile.n_rows + tiles[i + 1].n_rows <= NARROW_ROWS &&
-            tiles_follow(&tile, &tiles[i + 1], gemm->n_columns))
-            tile.n_rows += tiles[++i].n_rows;
-        narrow_f32[tile.n_rows - 1](gemm, &tile, panel);
-    }
+    high.n_rows = n_high * (height + 1);
+    low.n_rows -= high.n_rows;
+    low.rows += high.n_rows * strip->stride;
+    low.out += high.n_rows * gemm->n_columns;
+    if (n_high)
+        strips_f32[n_vectors - 1][height](gemm, panel, &high);
+    strips_f32[n_vectors - 1][height - 1](gemm, panel, &low);
 }
 
 static void panel_run(const struct nn_gemm_f32_simd *gemm, const struct panel_f32 *panel,
                       const struct nn_gemm_f32_tile *tiles, size_t n_tiles)
 {
-    if (gemm->n_columns - panel->column <= LANES) {
-        narrow_run(gemm, panel, tiles, n_tiles);
-        return;
+    for (size_t i = 0; i < n_tiles;) {
+        struct nn_gemm_f32_tile strip = tiles[i++];
+
+        for (; i < n_tiles && tiles_follow(&strip, &tiles[i], gemm->n_columns); i++)
+            strip.n_rows += tiles[i].n_rows;
+        strip_cut(gemm, panel, &strip);
     }
-    for (size_t i = 0; i < n_tiles; i++)
-        tiles_f32[tiles[i].n_rows - 1](gemm, &tiles[i], panel);
 }
 
 void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
@@ -283,9 +365,10 @@ void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_g
 
     for (size_t n = first, n_done; n < end && !nn_pace_ends(&pace, cost); n += n_done) {
         struct panel_f32 panel = {gemm->panels + n * k, n};
-        bool is_wide = n_tiles == 1 && tiles->n_rows == 1 && end - n >= WIDE * PANEL;
+        bool is_wide = n_tiles == 1 && tiles->n_rows == 1 && end - n >= WIDE * PANEL &&
+                       panel_vectors(gemm->n_columns, n + (WIDE - 1) * PANEL) == 2;
 
-        n_done = is_wide ? WIDE * PANEL : PANEL;
+        n_done = is_wide ? WIDE * PANEL : panel_vectors(gemm->n_columns, n) * LANES;
         if (is_wide)
             wide_run(gemm, tiles, &panel);
         else

@@ -6,8 +6,8 @@
  * A row's elements lie in segments (segments.h); rows are equally far apart. Each sum is one chain of
  * fused multiplications and additions over k in order, so neither tiles nor threads change a bit.
  *
- * Weights lie in panels of two vectors of columns (the last of one, where that is enough):
- * [k][columns]. The bias stands before them. Columns beyond the last are computed and not
+ * Weights lie in panels of two vectors of columns (the last of one, or with AVX2 of three, so that
+ * none is left alone): [k][columns]. The bias stands before them. Columns beyond the last are computed and not
  * written. */
 #ifndef NN_DRIVERS_CPU_KERNELS_GEMM_GEMM_F32_SIMD_H
 #define NN_DRIVERS_CPU_KERNELS_GEMM_GEMM_F32_SIMD_H
@@ -35,6 +35,9 @@ struct nn_gemm_f32_simd {
     size_t n_columns;
     struct nn_gemm_segments segments;
     float low, high;
+    /* If other is not NULL each result is added to the element of other that lies there as the result
+     * does in sum.out, and clamped again. */
+    struct nn_sum_f32 sum;
 };
 
 /* nn_gemm_f32_simd_bytes() - of the packed form. Returns: false if it does not fit a size. */
@@ -52,7 +55,8 @@ struct nn_gemm_f32_source {
 void nn_gemm_f32_simd_pack(float *block, const struct nn_gemm_f32_source *source,
                            struct nn_stop *stop);
 
-/* nn_gemm_f32_simd_use() - a packed block. The caller sets segments, low and high. */
+/* nn_gemm_f32_simd_use() - a packed block. The caller sets segments, low, high and, if there is one, the
+ * sum. */
 struct nn_gemm_f32_simd nn_gemm_f32_simd_use(const float *block, size_t n_columns);
 
 /* n_rows rows, at most NN_GEMM_F32_SIMD_ROWS, stride elements apart; their results are n_columns
@@ -64,8 +68,8 @@ struct nn_gemm_f32_tile {
 };
 
 /* nn_gemm_f32_simd_run() - columns [first, end) of n_tiles tiles: a panel of weights serves one tile
- * after the other. first and end are multiples of NN_GEMM_F32_SIMD_COLUMNS, or end is the last
- * column. Ends early if stop has an outcome. */
+ * after the other. first and end are multiples of NN_GEMM_F32_SIMD_COLUMNS with more columns than that
+ * behind them, or end is the last column. Ends early if stop has an outcome. */
 void nn_gemm_f32_simd_run(const struct nn_gemm_f32_simd *gemm, const struct nn_gemm_f32_tile *tiles,
                           size_t n_tiles, size_t first, size_t end, struct nn_stop *stop);
 

@@ -403,7 +403,7 @@ struct nnhal_driver {
     uint32_t abi;        /* NNHAL_DRIVER_ABI */
     uint32_t type;       /* enum nnhal_device_type */
     const char *name;    /* [a-z0-9_.-]+, at most NNHAL_MAX_NAME_BYTES */
-    const char *version; /* must change with behavior and with cache contents */
+    const char *version; /* printable ASCII; must change with behavior and with cache contents */
     int64_t feature_level;
     const struct nnhal_capabilities *capabilities;
     uint32_t n_extensions;

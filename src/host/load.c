@@ -53,11 +53,13 @@ bool nn_driver_name_is_well_formed(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == n;
 }
 
-static bool text_is_well_formed(const char *text)
+bool nn_driver_version_is_well_formed(const char *version)
 {
-    size_t n = strnlen(text, NNHAL_MAX_NAME_BYTES + 1);
+    size_t n = 0;
 
-    return n > 0 && n <= NNHAL_MAX_NAME_BYTES;
+    while (n <= NNHAL_MAX_NAME_BYTES && version[n] >= ' ' && version[n] <= '~')
+        n++;
+    return n > 0 && n <= NNHAL_MAX_NAME_BYTES && !version[n];
 }
 
 static bool performance_is_well_formed(const struct nnhal_performance_info *info)
@@ -145,8 +147,8 @@ static const char *check_identity(const struct nnhal_driver *driver)
 {
     if (!driver->name || !nn_driver_name_is_well_formed(driver->name))
         return "name is not of [a-z0-9_.-], 1 to 255 bytes, or begins with a dot";
-    if (!driver->version || !text_is_well_formed(driver->version))
-        return "version is missing, empty or longer than 255 bytes";
+    if (!driver->version || !nn_driver_version_is_well_formed(driver->version))
+        return "version is missing, or is not of 1 to 255 printable ASCII characters";
     if (driver->type < NNHAL_DEVICE_OTHER || driver->type > NNHAL_DEVICE_ACCELERATOR)
         return "type is not an enum nnhal_device_type";
     if (!feature_level_is_known(driver->feature_level))

@@ -26,6 +26,10 @@ int nn_load_table(nn_driver_main driver_main, const char *configuration, struct 
  * NNHAL_MAX_NAME_BYTES. */
 bool nn_driver_name_is_well_formed(const char *name);
 
+/* nn_driver_version_is_well_formed() - it is shown on terminals: printable ASCII, 1 to
+ * NNHAL_MAX_NAME_BYTES. */
+bool nn_driver_version_is_well_formed(const char *version);
+
 /* nn_why() - sets the sentence, if there is somewhere to put it; returns r. */
 int nn_why(struct nn_host_why *why, int r, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));

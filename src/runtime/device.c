@@ -9,6 +9,7 @@
 #include "base/variable.h"
 #include "base/wait-limit.h"
 #include "host/host.h"
+#include "host/load.h"
 #include "runtime/object.h"
 
 #include <android/NeuralNetworks.h>
@@ -59,6 +60,21 @@ static int device_set_performance(ANeuralNetworksDevice *device,
     return 0;
 }
 
+/* A service is another program, which has to keep to the rules for drivers by itself: what is shown
+ * on terminals and in files of settings is judged here, before anyone sees it. */
+static int device_set_identity(ANeuralNetworksDevice *device,
+                               const struct nn_hal_get_device_info_reply *info, struct nn_why *why)
+{
+    if (!info->name || !nn_driver_name_is_well_formed(info->name))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA,
+                       "its name is not of [a-z0-9_.-], or begins with a dot");
+    if (!info->version || !nn_driver_version_is_well_formed(info->version))
+        return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "its version is not of printable ASCII");
+    device->name = strdup(info->name);
+    device->version = strdup(info->version);
+    return device->name && device->version ? 0 : nn_error_origin(-ENOMEM);
+}
+
 static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
 {
     struct nn_hal_get_device_info_reply info = {0};
@@ -67,9 +83,9 @@ static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
 
     nn_arena_init(&arena, 0);
     r = nn_fail_status(why, query_info(device->session, &info, &arena), device->path, info.message);
+    if (!r)
+        r = device_set_identity(device, &info, why);
     if (!r) {
-        device->name = info.name ? strdup(info.name) : NULL;
-        device->version = info.version ? strdup(info.version) : NULL;
         device->type = (int32_t)info.type;
         /* A newer driver is used as far as this runtime knows the HAL. */
         device->feature_level = info.feature_level < NNHAL_FEATURE_LEVEL_8 ? info.feature_level
@@ -77,9 +93,7 @@ static int device_fill(ANeuralNetworksDevice *device, struct nn_why *why)
         device->n_model_cache = info.n_model_cache_files;
         device->n_data_cache = info.n_data_cache_files;
         device->pid = info.pid;
-        r = device->name && device->version ? 0 : nn_error_origin(-ENOMEM);
-        if (!r)
-            r = device_set_performance(device, &info.capabilities);
+        r = device_set_performance(device, &info.capabilities);
         if (!r)
             r = nn_rt_device_facts_init(&device->facts, info.n_extensions, info.extensions);
     }

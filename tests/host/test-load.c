@@ -144,6 +144,8 @@ TEST(malformed_identities_are_refused)
     expect_table(-EPROTO, "name");
     fake.driver.version = "";
     expect_table(-EPROTO, "version");
+    fake.driver.version = "1\033[2J";
+    expect_table(-EPROTO, "version");
     fake.driver.type = 0;
     expect_table(-EPROTO, "type");
     fake.driver.feature_level = 32;

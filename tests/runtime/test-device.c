@@ -5,7 +5,7 @@
 
 #include "base/sys.h"
 #include "base/wait-limit.h"
-#include "host/host.h"
+#include "host/session.h"
 #include "ipc/sock.h"
 #include "runtime/session.h"
 #include "service/service.h"
@@ -106,10 +106,8 @@ static void *cutter_main(void *argument)
     return argument;
 }
 
-/* There is a device, and its process has died. */
-static void begin(void)
+static void begin_serving(void)
 {
-    struct nn_why why = {0};
     pthread_t thread;
 
     setenv("NNHAL_RECOVERY", "off", 1);
@@ -123,6 +121,15 @@ static void begin(void)
     ck_assert_int_eq(nn_sock_listen(path, 0600, &listen_fd), 0);
     ck_assert_int_eq(nn_host_open_builtin(fake_main, NULL, NULL, &host), 0);
     pthread_create(&thread, NULL, server_main, NULL);
+}
+
+/* There is a device, and its process has died. */
+static void begin(void)
+{
+    struct nn_why why = {0};
+    pthread_t thread;
+
+    begin_serving();
     ck_assert_int_eq(nn_rt_device_open(NNHAL_WAY_SERVICE, "fake", path, NULL, &why, &device), 0);
     sem_wait(&is_connected);
     cut();
@@ -170,5 +177,43 @@ TEST(who_waits_for_it_waits_until_the_limit)
 }
 TEST_END
 
-CHECK_MAIN("device", without_recovery_one_attempt_is_made_though_it_dies_at_once,
+/* How opening a device ends whose service says this of itself. */
+static int open_with(const char *name, const char *version, struct nn_why *why)
+{
+    int r;
+
+    host->driver.name = name;
+    host->driver.version = version;
+    sem_post(&may_serve);
+    device = NULL;
+    r = nn_rt_device_open(NNHAL_WAY_SERVICE, "fake", path, NULL, why, &device);
+    nn_rt_device_free(device);
+    sem_wait(&has_ended);
+    return r;
+}
+
+TEST(a_service_that_lies_about_what_it_is_called_is_no_device)
+{
+    enum { N_NAMES = 7, N_VERSIONS = 4 };
+    static const char *const names[N_NAMES] = {"$(id)",    "a b", "A",   ".hidden",
+                                               "a\033[2J", "a\n", "\xff"};
+    static const char *const versions[N_VERSIONS] = {"1\033]0;title\a", "1\n2", "\xc2\x9b", ""};
+    struct nn_why why = {0};
+
+    begin_serving();
+    ck_assert_int_eq(open_with("a-name_1.2", "v1.0 (of 2026)", &why), 0);
+    for (size_t i = 0; i < N_NAMES; i++) {
+        ck_assert_int_eq(open_with(names[i], "1", &why), -EPROTO);
+        ck_assert_msg(strstr(why.text, "its name is not of [a-z0-9_.-]"), "%s", why.text);
+    }
+    for (size_t i = 0; i < N_VERSIONS; i++) {
+        ck_assert_int_eq(open_with("fake", versions[i], &why), -EPROTO);
+        ck_assert_msg(strstr(why.text, "its version is not of printable ASCII"), "%s", why.text);
+    }
+    end();
+}
+TEST_END
+
+CHECK_MAIN("device", a_service_that_lies_about_what_it_is_called_is_no_device,
+           without_recovery_one_attempt_is_made_though_it_dies_at_once,
            who_waits_for_it_waits_until_the_limit)

@@ -38,13 +38,15 @@ def commands_of(program, tables):
 
 # -- bash -----------------------------------------------------------------------------
 
-BASH_VALUES = {"device": f'compgen -W "$({DEVICES})" -- "$cur"', "folder": 'compgen -d -- "$cur"',
+# compgen -W would run a $(...) that stands in what another program prints.
+BASH_FITTING = """while IFS= read -r word; do [[ $word == "$cur"* ]] && printf '%s\\n' "$word"; done"""
+BASH_VALUES = {"device": f"{DEVICES} | {BASH_FITTING}", "folder": 'compgen -d -- "$cur"',
                "file": 'compgen -f -- "$cur"', "": "true"}
 
 BASH = r'''
 _@NAME@()
 {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i n=0 before
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i n=0 before word
     # Of --option=value, "=" is a word.
     [[ $cur == = ]] && cur=
     [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}

@@ -17,8 +17,14 @@ PROGRAMS = {"bash": ["nnhal", "nnhal-cts", "nnhal-host", "nnt"],
             "fish": ["nnhal.fish", "nnhal-cts.fish", "nnhal-host.fish", "nnt.fish"]}
 
 
+# What `nnhal devices` prints; a shell that expands the last of them makes a file.
+DEVICES = {"nnhal-one", "nnhal-two", "$(>expanded)"}
+
+
 def needs(shell):
-    return unittest.skipUnless(shutil.which(shell), f"{shell} is not installed: its completions were not tried")
+    if shutil.which(shell):
+        return lambda test: test
+    return unittest.skip(f"{shell} is not installed: its completions were not tried")
 
 
 class Completions(unittest.TestCase):
@@ -31,7 +37,8 @@ class Completions(unittest.TestCase):
         (self.folder / "models").mkdir()
         # Stands in for the program, which would look for drivers.
         stand_in = self.folder / "nnhal"
-        stand_in.write_text("#!/bin/sh\nprintf 'NAME TYPE\\nnnhal-one CPU\\nnnhal-two GPU\\n'\n")
+        rows = "\n".join(f"{name} CPU" for name in sorted(DEVICES))
+        stand_in.write_text(f"#!/bin/sh\ncat <<'END'\nNAME TYPE\n{rows}\nEND\n")
         stand_in.chmod(0o755)
 
     def run_shell(self, *command):
@@ -39,6 +46,7 @@ class Completions(unittest.TestCase):
                               timeout=120, check=False,
                               env=dict(os.environ, PATH=f"{self.folder}:{os.environ['PATH']}", HOME=str(self.folder)))
         self.assertEqual((done.returncode, done.stderr), (0, ""), command)
+        self.assertFalse((self.folder / "expanded").exists(), command)
         return set(done.stdout.splitlines())
 
     def parses(self, shell):
@@ -52,6 +60,12 @@ class Completions(unittest.TestCase):
                               f"COMP_CWORD={len(words) - 1}; _{words[0].replace('-', '_')}; "
                               'printf "%s\\n" "${COMPREPLY[@]}"')
 
+    def zsh(self, *words):
+        """What zsh's functions are told of arguments, options and devices."""
+        tell = "; ".join(f'{each}() {{ print -rl -- "$@" }}' for each in ("_arguments", "_describe", "compadd"))
+        return self.run_shell("zsh", "-fc", f"{tell}; words=({' '.join(words)}); CURRENT=$#words; "
+                              f"complete() {{ source '{FILES / f'_{words[0]}'}' }}; complete; _nnhal_devices")
+
     def fish(self, line):
         offered = self.run_shell("fish", "--no-config", "-c", f"source '{FILES / line.split()[0]}.fish'; "
                                  f"complete -C '{line}'")
@@ -60,13 +74,15 @@ class Completions(unittest.TestCase):
     @needs("zsh")
     def test_zsh(self):
         self.parses("zsh")
+        self.assertLessEqual(DEVICES, self.zsh("nnhal", "run", "x"))
 
     @needs("fish")
     def test_fish(self):
         self.parses("fish")
         self.assertEqual(self.fish("nnhal b"), {"bench"})
         self.assertEqual(self.fish("nnhal run --mode p"), {"private"})
-        self.assertEqual(self.fish("nnhal run --device "), {"nnhal-one", "nnhal-two"})
+        self.assertEqual(self.fish("nnhal run --device "), DEVICES)
+        self.assertEqual(self.fish("nnhal run --device nnhal-t"), {"nnhal-two"})
         self.assertEqual(self.fish("nnhal run --rep"), {"--repeat"})
         self.assertEqual(self.fish("nnhal cache v"), {"verify"})
 
@@ -81,7 +97,8 @@ class Completions(unittest.TestCase):
         self.assertEqual(self.bash("nnhal", "run", "--repeat", "2", "b.tflite", "c"), {"cat.png"})
         self.assertEqual(self.bash("nnhal", "run", "b.tflite", "-m", "p"), {"private"})
         self.assertEqual(self.bash("nnhal", "run", "b.tflite", "--mode", "=", "e"), {"embedded"})
-        self.assertEqual(self.bash("nnhal", "run", "-d", ""), {"nnhal-one", "nnhal-two"})
+        self.assertEqual(self.bash("nnhal", "run", "-d", ""), DEVICES)
+        self.assertEqual(self.bash("nnhal", "run", "-d", "nnhal-t"), {"nnhal-two"})
         self.assertEqual(self.bash("nnhal", "run", "--cache", "m"), {"models"})
         self.assertEqual(self.bash("nnhal", "cache", "v"), {"verify"})
         self.assertEqual(self.bash("nnhal", "cache", "verify", "m"), {"models"})

@@ -40,17 +40,17 @@ static void dense_close(void *device)
 /* -- what is supported ------------------------------------------------------------------ */
 
 static const struct nnhal_operand *operand_of(const struct nnhal_driver_model *model,
+                                              const struct nnhal_operation *operation,
                                               uint32_t which)
 {
-    const struct nnhal_subgraph *graph = &model->model->main;
-
-    return &graph->operands[graph->operations[0].inputs[which]];
+    return &model->model->main.operands[operation->inputs[which]];
 }
 
 /* The bytes of a constant, in the model or in a memory of the application; NULL: it is none. */
-static const void *constant_of(const struct nnhal_driver_model *model, uint32_t which)
+static const void *constant_of(const struct nnhal_driver_model *model,
+                               const struct nnhal_operation *operation, uint32_t which)
 {
-    const struct nnhal_operand *operand = operand_of(model, which);
+    const struct nnhal_operand *operand = operand_of(model, operation, which);
     uint64_t offset = operand->location.offset;
 
     if (operand->lifetime == NNHAL_CONSTANT_COPY)
@@ -60,22 +60,29 @@ static const void *constant_of(const struct nnhal_driver_model *model, uint32_t 
     return NULL;
 }
 
-/* A model of this operation alone, whose weights are constant. The library gives other devices the
- * rest of a model, and this one its part as a model. */
-static bool is_supported(const struct nnhal_driver_model *model)
+/* Its weights are constant. */
+static bool is_supported(const struct nnhal_driver_model *model,
+                         const struct nnhal_operation *operation)
 {
-    const struct nnhal_subgraph *graph = &model->model->main;
-
-    return graph->n_operations == 1 && graph->operations[0].type == NNHAL_OP_FULLY_CONNECTED &&
-           operand_of(model, INPUT)->type == NNHAL_TENSOR_FLOAT32 && constant_of(model, WEIGHTS) &&
-           constant_of(model, BIAS) && constant_of(model, ACTIVATION);
+    return operation->type == NNHAL_OP_FULLY_CONNECTED &&
+           operand_of(model, operation, INPUT)->type == NNHAL_TENSOR_FLOAT32 &&
+           constant_of(model, operation, WEIGHTS) && constant_of(model, operation, BIAS) &&
+           constant_of(model, operation, ACTIVATION);
 }
 
+/* Asked about a whole model, with an answer for each operation. The library gives this device what
+ * it supports of it as a model, and other devices the rest; as dense_prepare() takes one operation,
+ * one is supported: of several, some would come together. */
 static uint32_t dense_get_supported_operations(void *device, const struct nnhal_driver_model *model,
                                                uint8_t *supported)
 {
-    if (is_supported(model))
-        supported[0] = 1;
+    const struct nnhal_subgraph *graph = &model->model->main;
+
+    for (uint32_t i = 0; i < graph->n_operations; i++)
+        if (is_supported(model, &graph->operations[i])) {
+            supported[i] = 1;
+            break;
+        }
     return NNHAL_NONE;
 }
 
@@ -91,28 +98,31 @@ static void dense_release(void *prepared)
 
 static uint32_t dense_fill(struct dense_model *dense, const struct nnhal_driver_model *model)
 {
+    const struct nnhal_operation *operation = &model->model->main.operations[0];
     size_t n_weights = (size_t)dense->n_units * dense->n_inputs;
 
     dense->weights = malloc((n_weights + dense->n_units) * sizeof(float));
     if (!dense->weights)
         return NNHAL_RESOURCE_EXHAUSTED_TRANSIENT;
     dense->bias = dense->weights + n_weights;
-    memcpy(dense->weights, constant_of(model, WEIGHTS), n_weights * sizeof(float));
-    memcpy(dense->bias, constant_of(model, BIAS), dense->n_units * sizeof(float));
-    memcpy(&dense->activation, constant_of(model, ACTIVATION), sizeof(dense->activation));
+    memcpy(dense->weights, constant_of(model, operation, WEIGHTS), n_weights * sizeof(float));
+    memcpy(dense->bias, constant_of(model, operation, BIAS), dense->n_units * sizeof(float));
+    memcpy(&dense->activation, constant_of(model, operation, ACTIVATION),
+           sizeof(dense->activation));
     return NNHAL_NONE;
 }
 
 static uint32_t dense_prepare(void *device, const struct nnhal_prepare *prepare,
                               void **ret_prepared)
 {
+    const struct nnhal_subgraph *graph = &prepare->model.model->main;
     const uint32_t *shape;
     struct dense_model *dense;
     uint32_t status;
 
-    if (!is_supported(&prepare->model))
+    if (graph->n_operations != 1 || !is_supported(&prepare->model, &graph->operations[0]))
         return NNHAL_INVALID_ARGUMENT;
-    shape = operand_of(&prepare->model, WEIGHTS)->dimensions;
+    shape = operand_of(&prepare->model, &graph->operations[0], WEIGHTS)->dimensions;
     /* Asked for before it is taken; given back by the host when the model is released. */
     status = services->charge(services->ctx, prepare->account,
                               sizeof(*dense) +

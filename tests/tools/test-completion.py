@@ -24,7 +24,9 @@ DEVICES = {"nnhal-one", "nnhal-two", "$(>expanded)"}
 def needs(shell):
     if shutil.which(shell):
         return lambda test: test
-    return unittest.skip(f"{shell} is not installed: its completions were not tried")
+    why = f"{shell} is not installed: its completions were not tried"
+    print(f"SKIPPED in part: {why}", flush=True)
+    return unittest.skip(why)
 
 
 class Completions(unittest.TestCase):

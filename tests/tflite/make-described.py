@@ -4,7 +4,7 @@
 
     make-described.py FLATC MODEL_SCHEMA METADATA_SCHEMA FOLDER
 
-FOLDER/described-sound.tflite takes a sound. FOLDER/described.tflite is a picture of 2 x 2 pixels through one operation, with a normalization,
+FOLDER/described-sound.tflite takes a sound, and FOLDER/described-stereo.tflite one of two channels. FOLDER/described.tflite is a picture of 2 x 2 pixels through one operation, with a normalization,
 labels and a calibration; in described-KIND.tflite something of that is missing or damaged.
 """
 
@@ -123,6 +123,8 @@ def main(flatc, model_schema, metadata_schema, folder):
     metadata = maker.compiled("metadata", METADATA)
     maker.write("described", metadata, FILES)
     maker.write("described-sound", maker.compiled("metadata", SOUND), {"labels.txt": LABELS}, sound_model)
+    stereo = json.loads(json.dumps(SOUND).replace('"channels": 1', '"channels": 2'))
+    maker.write("described-stereo", maker.compiled("metadata", stereo), {}, sound_model)
     maker.write("described-without-files", metadata, {})
     maker.write("described-bad-line", metadata, dict(FILES, **{"calibration.csv": "1,2\n"}))
     maker.write("described-many-lines", metadata, dict(FILES, **{"labels.txt": "\n" * (1 << 17)}))

@@ -245,6 +245,8 @@ def sounds_are_classified():
         expect("50.00 %" not in done.stdout and "25.00 %  day" in done.stdout, done.stdout)  # 0.125, 0.25, 0.25
         done = run([0, 8192, 16384], 16000)
         expect(done.returncode == 1 and "wants 8000" in done.stderr and "sox" in done.stderr, done.stderr)
+        done = run([0, 8192, 16384], 8000, model=model.with_name("described-stereo.tflite"))
+        expect(done.returncode == 1 and "the model wants 2 channels" in done.stderr, done.stderr)
         done = run([1], 8000, model=GLYPHS / "glyphs-int8.tflite")
         expect(done.returncode == 2 and "no sound" in done.stderr, done.stderr)
         path.write_bytes(b"RIFF")

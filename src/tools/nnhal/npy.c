@@ -62,8 +62,8 @@ static const char *read_type(struct npy_text *text, struct npy *npy)
         return "its elements are of several types";
     if (type[0] == '>')
         return "its elements are big-endian: numpy's astype() changes that";
-    if ((type[0] != '<' && type[0] != '|') || !strchr("fiub", type[1]) ||
-        !strchr("1248", type[2]) || strlen(type) != 3)
+    if (strlen(type) != 3 || (type[0] != '<' && type[0] != '|') || !strchr("fiub", type[1]) ||
+        !strchr("1248", type[2]))
         return "its elements are of a type that no model takes";
     memcpy(npy->type, type, sizeof(npy->type));
     return NULL;

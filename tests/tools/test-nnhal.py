@@ -252,6 +252,10 @@ def sounds_are_classified():
         path.write_bytes(b"RIFF")
         done = nnhal("run", model, path)
         expect(done.returncode == 1 and "no WAVE file" in done.stderr, done.stderr)
+        path.unlink()
+        os.mkfifo(path)
+        done = nnhal("run", model, path)
+        expect(done.returncode == 1 and "not a regular file" in done.stderr, done.stderr)
     done = nnhal("info", model)
     expect("8000 samples a second, 1 channel\n" in done.stdout, done.stdout)
 

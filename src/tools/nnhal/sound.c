@@ -4,11 +4,13 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool sound_is_named(const char *path)
 {
@@ -29,10 +31,21 @@ static size_t piece_of(const struct session *session)
     return input->dimensions[rank - 1];
 }
 
+/* A FIFO is opened without waiting for who writes to it, and refused then. */
+static FILE *open_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
+
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
 /* Returns: NULL, or a sentence. */
 static const char *read_file(const char *path, struct sound *sound)
 {
-    FILE *file = fopen(path, "rbe");
+    FILE *file = open_file(path);
     const char *wrong = NULL;
     struct stat info;
     size_t n = 0;

@@ -12,13 +12,18 @@ HEAD = "# SPDX-License-Identifier: Apache-2.0\n# Written by scripts/options.py f
 DEVICES = "nnhal devices 2>/dev/null | sed -n '2,$s/ .*//p'"
 
 
+def word_of(argument):
+    """DRIVER of DRIVER[-CONFIGURATION]."""
+    return re.split(r"\W", argument)[0]
+
+
 def kind_of(argument):
     """device, folder, file, a suffix with its dot, or "" for what no shell can know."""
     stem, dot, suffix = argument.partition(".")
     if dot and stem.isupper():
         return "." + suffix
     return {"DEVICE": "device", "DIR": "folder", "FILE": "file", "PICTURE": "file", "DRIVER": "file"}.get(
-        re.split(r"\W", argument)[0], "")
+        word_of(argument), "")
 
 
 def arguments_of(table):
@@ -143,7 +148,7 @@ def zsh_command(table):
     lines = [line for row in table.options() for line in zsh_option(row)]
     for number, (name, is_many) in enumerate(arguments_of(table)):
         values = zsh_values(name, [row.name for row in table.words()] if name == "COMMAND" else ())
-        lines.append(f"    '{'*' if is_many else number + 1}:{name.replace(':', '-')}:{values}'")
+        lines.append(f"    '{'*' if is_many else number + 1}:{word_of(name)}:{values}'")
     return "_arguments -s \\\n" + " \\\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 """What shells complete in command lines, in the files that are installed for them."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ PROGRAMS = {"bash": ["nnhal", "nnhal-cts", "nnhal-host", "nnt"],
             "fish": ["nnhal.fish", "nnhal-cts.fish", "nnhal-host.fish", "nnt.fish"]}
 
 
+COMMANDS = ["bench", "cache", "devices", "info", "run", "serve"]
 # What `nnhal devices` prints; a shell that expands the last of them makes a file.
 DEVICES = {"nnhal-one", "nnhal-two", "$(>expanded)"}
 
@@ -77,6 +79,11 @@ class Completions(unittest.TestCase):
     def test_zsh(self):
         self.parses("zsh")
         self.assertLessEqual(DEVICES, self.zsh("nnhal", "run", "x"))
+        self.assertIn("1:MODEL:_files -g \"*.tflite\"", self.zsh("nnhal", "run", "x"))
+        for words in [("nnhal", name, "x") for name in COMMANDS] + [("nnhal-cts", "x"), ("nnhal-host", "x"), ("nnt", "x")]:
+            for spec in self.zsh(*words):
+                if re.match(r"[1-9*]:", spec):  # name and kind have nothing that _arguments reads otherwise
+                    self.assertRegex(spec, r"^[1-9*]:\w+:[^:]+$")
 
     @needs("fish")
     def test_fish(self):

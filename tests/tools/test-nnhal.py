@@ -402,6 +402,8 @@ def wrong_usage_is_told():
                                                               model, "--runs", "many"),
             (2, "from 1 to 1000000,", "run", model, "--repeat", "1.5"),
             (2, "nnhal run: there is no option --fly", "run", model, "--fly"),
+            (2, "nnhal run: --i begins more than one option", "run", model, "--i=x"),
+            (2, "nnhal run: there is no option --ix", "run", model, "--ix"),
             (2, "no option -z", "run", model, "-z"), (2, "--top wants K", "run", model, "--top"),
             (2, "--top wants K", "run", model, "-k"),
             (2, "--json takes no argument", "run", model, "--json=2"),

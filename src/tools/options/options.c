@@ -185,10 +185,21 @@ static const struct tool_option *find_row(const struct tool_usage *usage, int fo
     return NULL;
 }
 
+/* Whether more than one long name begins with these n characters. */
+static bool is_ambiguous(const struct tool_usage *usage, const char *word, size_t n)
+{
+    int n_rows = 0;
+
+    for (const struct tool_option *row = usage->options; row->sentence; row++)
+        n_rows += is_option(row) && strncmp(row->name, word, n) == 0;
+    return n_rows > 1;
+}
+
 /* What getopt_long() did not like: '?', or ':' for an argument that is missing. */
 static int refuse_option(const struct tool_usage *usage, int what, const char *word)
 {
     const struct tool_option *row = find_row(usage, optopt);
+    size_t n = strcspn(word, "=");
 
     if (row && what == ':')
         return tool_error(TOOL_USAGE, "--%s wants %s behind it; %s --help tells more", row->name,
@@ -199,6 +210,9 @@ static int refuse_option(const struct tool_usage *usage, int what, const char *w
     if (optopt)
         return tool_error(TOOL_USAGE, "there is no option -%c; %s --help lists those there are",
                           optopt, usage->program);
+    if (n > 2 && is_ambiguous(usage, word + 2, n - 2))
+        return tool_error(TOOL_USAGE, "%.*s begins more than one option; %s --help lists them",
+                          (int)n, word, usage->program);
     return tool_error(TOOL_USAGE, "there is no option %s; %s --help lists those there are", word,
                       usage->program);
 }

@@ -22,6 +22,29 @@ void nn_journal_done(struct nn_journal *journal)
     pthread_mutex_destroy(&journal->lock);
 }
 
+static bool is_idle(const struct nn_journal_room *room, uint64_t now_ns)
+{
+    return room->full_ns <= now_ns && !room->n_left_out;
+}
+
+/* Under the lock. The user's own, else an idle one, else one of another user. */
+static struct nn_journal_room *room_find(struct nn_journal_room *rooms, uint32_t uid,
+                                         uint64_t now_ns)
+{
+    struct nn_journal_room *idle = NULL;
+
+    for (size_t i = 0; i < NN_JOURNAL_N_ROOMS; i++) {
+        if (is_idle(&rooms[i], now_ns))
+            idle = &rooms[i];
+        else if (rooms[i].uid == uid)
+            return &rooms[i];
+    }
+    if (!idle)
+        return &rooms[uid % NN_JOURNAL_N_ROOMS];
+    idle->uid = uid;
+    return idle;
+}
+
 /* Under the lock. */
 static bool room_take(struct nn_journal_room *room, uint64_t now_ns)
 {
@@ -51,13 +74,13 @@ static void tell_left_out(const struct nn_journal_room *room)
             "service", NN_LOG_WARNING,
             "%llu lines about clients were left out, the last one about user %u: they came faster "
             "than one a second",
-            (unsigned long long)room->n_left_out, (unsigned)room->uid);
+            (unsigned long long)room->n_left_out, (unsigned)room->left_out_uid);
 }
 
 void nn_journal_say(struct nn_journal *journal, uint32_t uid, enum nn_log_level level,
                     const char *format, ...)
 {
-    struct nn_journal_room *room = &journal->rooms[uid % NN_JOURNAL_N_ROOMS], told = {0};
+    struct nn_journal_room *room, told = {0};
     uint64_t now_ns = nn_sys_now_ns();
     char text[TEXT_BYTES];
     va_list arguments;
@@ -66,13 +89,14 @@ void nn_journal_say(struct nn_journal *journal, uint32_t uid, enum nn_log_level 
     if (!nn_log_enabled("service", level))
         return;
     pthread_mutex_lock(&journal->lock);
+    room = room_find(journal->rooms[level <= NN_LOG_WARNING], uid, now_ns);
     has_room = room_take(room, now_ns);
     if (has_room) {
         told = room_settle(journal, room);
     } else {
         if (room->n_left_out++ == 0)
             __atomic_add_fetch(&journal->n_waiting, 1, __ATOMIC_RELAXED);
-        room->uid = uid;
+        room->left_out_uid = uid;
     }
     pthread_mutex_unlock(&journal->lock);
     if (!has_room)
@@ -89,25 +113,34 @@ bool nn_journal_owes(const struct nn_journal *journal)
     return __atomic_load_n(&journal->n_waiting, __ATOMIC_RELAXED) > 0;
 }
 
+/* Returns when to look at this room again, NNHAL_NO_TIME: nothing is owed. */
+static uint64_t settle_one(struct nn_journal *journal, struct nn_journal_room *room,
+                           uint64_t now_ns)
+{
+    uint64_t next_ns = NNHAL_NO_TIME;
+    struct nn_journal_room told = {0};
+
+    pthread_mutex_lock(&journal->lock);
+    if (room->n_left_out && room_take(room, now_ns))
+        told = room_settle(journal, room);
+    if (room->n_left_out)
+        next_ns = room->full_ns - (NN_JOURNAL_LINES - 1) * LINE_NS;
+    pthread_mutex_unlock(&journal->lock);
+    tell_left_out(&told);
+    return next_ns;
+}
+
 uint64_t nn_journal_settle(struct nn_journal *journal, uint64_t now_ns)
 {
     uint64_t deadline_ns = NNHAL_NO_TIME;
 
     if (!nn_journal_owes(journal))
         return deadline_ns;
-    for (size_t i = 0; i < NN_JOURNAL_N_ROOMS; i++) {
-        struct nn_journal_room *room = &journal->rooms[i], told = {0};
-
-        pthread_mutex_lock(&journal->lock);
-        if (room->n_left_out && room_take(room, now_ns))
-            told = room_settle(journal, room);
-        if (room->n_left_out) {
-            uint64_t next_ns = room->full_ns - (NN_JOURNAL_LINES - 1) * LINE_NS;
+    for (size_t kind = 0; kind < NN_JOURNAL_N_KINDS; kind++)
+        for (size_t i = 0; i < NN_JOURNAL_N_ROOMS; i++) {
+            uint64_t next_ns = settle_one(journal, &journal->rooms[kind][i], now_ns);
 
             deadline_ns = next_ns < deadline_ns ? next_ns : deadline_ns;
         }
-        pthread_mutex_unlock(&journal->lock);
-        tell_left_out(&told);
-    }
     return deadline_ns;
 }

@@ -3,9 +3,14 @@
  *
  * A service tells who comes and goes, what was prepared for whom, and which limits are reached. Who can
  * make it tell something a thousand times a second would hide the lines about others, and fill a disk.
- * So each user has room for NN_JOURNAL_LINES lines, and for one more a second; what finds none is
- * counted, and the count is said as soon as there is room. Users are told apart by their numbers
- * modulo NN_JOURNAL_N_ROOMS: those who share a room share it, and no number of users needs memory.
+ * So each user has room for NN_JOURNAL_LINES lines, and for one more a second, and a second room of
+ * the same size for warnings and errors: what is of interest is not crowded out by what is usual. What
+ * finds no room is counted, and the count is said as soon as there is room for it.
+ *
+ * No number of users needs memory: of each kind there are NN_JOURNAL_N_ROOMS rooms. One belongs to a
+ * user from a line of it until there is room for all lines again, then to who comes next. While all
+ * belong to others a user shares one of them. So only who has as many user numbers as there are rooms
+ * can take a line from another user.
  *
  * The lines are the administrator's: none of them goes to a client.
  *
@@ -21,6 +26,7 @@
 #include <stdint.h>
 
 enum {
+    NN_JOURNAL_N_KINDS = 2, /* information; warnings and errors */
     NN_JOURNAL_N_ROOMS = 64,
     NN_JOURNAL_LINES = 64, /* at once */
 };
@@ -28,12 +34,13 @@ enum {
 struct nn_journal_room {
     uint64_t full_ns; /* when there will be room for all lines again */
     uint64_t n_left_out;
-    uint32_t uid; /* of the last line that was left out */
+    uint32_t uid;          /* whose it is, unless it is idle */
+    uint32_t left_out_uid; /* of the last line that was left out */
 };
 
 struct nn_journal {
     pthread_mutex_t lock;
-    struct nn_journal_room rooms[NN_JOURNAL_N_ROOMS];
+    struct nn_journal_room rooms[NN_JOURNAL_N_KINDS][NN_JOURNAL_N_ROOMS];
     uint32_t n_waiting; /* rooms with lines that were left out and not counted yet; atomic */
 };
 

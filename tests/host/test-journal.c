@@ -14,7 +14,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-enum { N_LINES = 1000, OTHER_ROOM = 1, SAME_ROOM = NN_JOURNAL_N_ROOMS };
+enum { N_LINES = 1000, N_USERS = 100000, N_ROOMS = NN_JOURNAL_N_ROOMS };
 
 static struct nn_journal journal;
 static FILE *errors;
@@ -86,8 +86,10 @@ TEST(a_flood_of_one_user_is_counted_and_hides_no_other)
     n_said = count("client of user 1000");
     ck_assert_uint_ge(n_said, NN_JOURNAL_LINES);
     ck_assert_uint_le(n_said, NN_JOURNAL_LINES + 1 + (nn_sys_now_ns() - begin_ns) / SECOND_NS);
-    say(1000 + OTHER_ROOM, 3);
-    ck_assert_uint_eq(count("client of user 1001"), 3);
+    /* Others keep theirs, also those with numbers that have much in common with it. */
+    for (uint32_t i = 1; i < N_ROOMS; i++)
+        say(1000 + i * N_ROOMS, 1);
+    ck_assert_uint_eq(count("client of user"), n_said + N_ROOMS - 1);
     /* Nothing is lost without a word. */
     ck_assert(nn_journal_owes(&journal));
     now_ns = nn_sys_now_ns() + 2 * SECOND_NS;
@@ -118,16 +120,28 @@ TEST(it_says_when_there_will_be_room)
 }
 TEST_END
 
-/* Users with numbers that share a room share it: no number of users makes more than the rooms hold. */
+/* No number of users makes more than the rooms hold. */
 TEST(many_users_do_not_make_more)
 {
     uint64_t begin_ns = nn_sys_now_ns();
 
     begin("info");
-    for (uint32_t i = 0; i < N_LINES; i++)
-        say(3 + i * SAME_ROOM, 1);
+    for (uint32_t i = 0; i < N_USERS; i++)
+        say(i, 1);
     ck_assert_uint_le(count("client of user"),
-                      NN_JOURNAL_LINES + 1 + (nn_sys_now_ns() - begin_ns) / SECOND_NS);
+                      N_ROOMS * (NN_JOURNAL_LINES + 1 + (nn_sys_now_ns() - begin_ns) / SECOND_NS));
+    end();
+}
+TEST_END
+
+TEST(what_is_usual_takes_no_room_of_a_warning)
+{
+    begin("info");
+    say(1000, N_LINES);
+    nn_journal_say(&journal, 1000, NN_LOG_WARNING, "a warning");
+    nn_journal_say(&journal, 1000, NN_LOG_ERROR, "an error");
+    ck_assert_uint_eq(count("warning: a warning\n"), 1);
+    ck_assert_uint_eq(count("error: an error\n"), 1);
     end();
 }
 TEST_END
@@ -145,4 +159,4 @@ TEST_END
 
 CHECK_MAIN("journal", a_flood_of_one_user_is_counted_and_hides_no_other,
            it_says_when_there_will_be_room, many_users_do_not_make_more,
-           what_is_not_asked_for_takes_no_room)
+           what_is_usual_takes_no_room_of_a_warning, what_is_not_asked_for_takes_no_room)

@@ -56,31 +56,10 @@ static bool room_take(struct nn_journal_room *room, uint64_t now_ns)
     return true;
 }
 
-/* Under the lock, which who prints it has left. */
-static struct nn_journal_room room_settle(struct nn_journal *journal, struct nn_journal_room *room)
-{
-    struct nn_journal_room told = *room;
-
-    if (told.n_left_out)
-        __atomic_sub_fetch(&journal->n_waiting, 1, __ATOMIC_RELAXED);
-    room->n_left_out = 0;
-    return told;
-}
-
-static void tell_left_out(const struct nn_journal_room *room)
-{
-    if (room->n_left_out)
-        nn_log(
-            "service", NN_LOG_WARNING,
-            "%llu lines about clients were left out, the last one about user %u: they came faster "
-            "than one a second",
-            (unsigned long long)room->n_left_out, (unsigned)room->left_out_uid);
-}
-
 void nn_journal_say(struct nn_journal *journal, uint32_t uid, enum nn_log_level level,
                     const char *format, ...)
 {
-    struct nn_journal_room *room, told = {0};
+    struct nn_journal_room *room;
     uint64_t now_ns = nn_sys_now_ns();
     char text[TEXT_BYTES];
     va_list arguments;
@@ -90,10 +69,9 @@ void nn_journal_say(struct nn_journal *journal, uint32_t uid, enum nn_log_level 
         return;
     pthread_mutex_lock(&journal->lock);
     room = room_find(journal->rooms[level <= NN_LOG_WARNING], uid, now_ns);
-    has_room = room_take(room, now_ns);
-    if (has_room) {
-        told = room_settle(journal, room);
-    } else {
+    /* A count that is due comes first. */
+    has_room = !room->n_left_out && room_take(room, now_ns);
+    if (!has_room) {
         if (room->n_left_out++ == 0)
             __atomic_add_fetch(&journal->n_waiting, 1, __ATOMIC_RELAXED);
         room->left_out_uid = uid;
@@ -101,7 +79,6 @@ void nn_journal_say(struct nn_journal *journal, uint32_t uid, enum nn_log_level 
     pthread_mutex_unlock(&journal->lock);
     if (!has_room)
         return;
-    tell_left_out(&told);
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
@@ -113,20 +90,40 @@ bool nn_journal_owes(const struct nn_journal *journal)
     return __atomic_load_n(&journal->n_waiting, __ATOMIC_RELAXED) > 0;
 }
 
+/* When there is room for the count and a line after it: where lines go on coming, some are said. */
+static uint64_t count_ns(const struct nn_journal_room *room)
+{
+    return room->full_ns - (NN_JOURNAL_LINES - 2) * LINE_NS;
+}
+
+static void tell_left_out(uint64_t n_left_out, uint32_t uid)
+{
+    nn_log("service", NN_LOG_WARNING,
+           "%llu lines about clients were left out, the last one about user %u: they came faster "
+           "than one a second",
+           (unsigned long long)n_left_out, (unsigned)uid);
+}
+
 /* Returns when to look at this room again, NNHAL_NO_TIME: nothing is owed. */
 static uint64_t settle_one(struct nn_journal *journal, struct nn_journal_room *room,
                            uint64_t now_ns)
 {
-    uint64_t next_ns = NNHAL_NO_TIME;
-    struct nn_journal_room told = {0};
+    uint64_t next_ns = NNHAL_NO_TIME, n_left_out = 0;
+    uint32_t uid;
 
     pthread_mutex_lock(&journal->lock);
-    if (room->n_left_out && room_take(room, now_ns))
-        told = room_settle(journal, room);
-    if (room->n_left_out)
-        next_ns = room->full_ns - (NN_JOURNAL_LINES - 1) * LINE_NS;
+    uid = room->left_out_uid;
+    if (room->n_left_out && now_ns < count_ns(room)) {
+        next_ns = count_ns(room);
+    } else if (room->n_left_out) {
+        n_left_out = room->n_left_out;
+        room->n_left_out = 0;
+        room_take(room, now_ns);
+        __atomic_sub_fetch(&journal->n_waiting, 1, __ATOMIC_RELAXED);
+    }
     pthread_mutex_unlock(&journal->lock);
-    tell_left_out(&told);
+    if (n_left_out)
+        tell_left_out(n_left_out, uid);
     return next_ns;
 }
 

@@ -5,7 +5,8 @@
  * make it tell something a thousand times a second would hide the lines about others, and fill a disk.
  * So each user has room for NN_JOURNAL_LINES lines, and for one more a second, and a second room of
  * the same size for warnings and errors: what is of interest is not crowded out by what is usual. What
- * finds no room is counted, and the count is said as soon as there is room for it.
+ * finds no room is counted, and the count, a line as well, is said as soon as there is room for it and
+ * for one more.
  *
  * No number of users needs memory: of each kind there are NN_JOURNAL_N_ROOMS rooms. One belongs to a
  * user from a line of it until there is room for all lines again, then to who comes next. While all

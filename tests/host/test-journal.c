@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -101,6 +102,28 @@ TEST(a_flood_of_one_user_is_counted_and_hides_no_other)
 }
 TEST_END
 
+/* Counts are lines as well. */
+TEST(a_flood_that_goes_on_makes_one_line_a_second)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    uint64_t begin_ns = nn_sys_now_ns(), end_ns = begin_ns + 4 * SECOND_NS;
+    size_t n_before;
+
+    begin("info");
+    say(1000, N_LINES);
+    n_before = count("client of user 1000");
+    /* Until there were some of both. */
+    while (nn_sys_now_ns() < end_ns || count("were left out") == 0 ||
+           count("client of user 1000") == n_before) {
+        say(1000, 1);
+        nn_journal_settle(&journal, nn_sys_now_ns());
+        ck_assert_uint_le(count("\n"), NN_JOURNAL_LINES + (nn_sys_now_ns() - begin_ns) / SECOND_NS);
+        nanosleep(&pause, NULL);
+    }
+    end();
+}
+TEST_END
+
 TEST(it_says_when_there_will_be_room)
 {
     uint64_t now_ns = nn_sys_now_ns(), next_ns;
@@ -158,5 +181,6 @@ TEST(what_is_not_asked_for_takes_no_room)
 TEST_END
 
 CHECK_MAIN("journal", a_flood_of_one_user_is_counted_and_hides_no_other,
-           it_says_when_there_will_be_room, many_users_do_not_make_more,
-           what_is_usual_takes_no_room_of_a_warning, what_is_not_asked_for_takes_no_room)
+           a_flood_that_goes_on_makes_one_line_a_second, it_says_when_there_will_be_room,
+           many_users_do_not_make_more, what_is_usual_takes_no_room_of_a_warning,
+           what_is_not_asked_for_takes_no_room)

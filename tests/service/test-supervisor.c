@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -286,6 +287,8 @@ TEST(who_a_client_is_is_said_by_the_kernel_outside)
     pid_t pid, clients[N_CLIENTS];
     int status;
 
+    if (!is_root)
+        printf("SKIPPED in part: clients of other users are not told apart: that takes root\n");
     strcpy(place, "/tmp/nnhal-door-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(place));
     snprintf(socket_path, sizeof(socket_path), "%s/socket", place);

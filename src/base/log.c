@@ -5,6 +5,7 @@
 #include "base/variable.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ enum {
     MAX_TOPIC = 24,
     MAX_LINE = 4096,
     LEVEL_UNSET = -2,
+    PATIENCE_MS = 200, /* with a reader that is slower than a burst of lines */
 };
 
 struct rule {
@@ -38,6 +40,8 @@ static struct {
 
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 static int default_level = -1;
+
+static uint64_t n_lost; /* lines, and not told yet; atomic */
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 static const char *const priorities[] = {"<3>", "<4>", "<6>", "<7>"}; /* of syslog */
@@ -148,6 +152,40 @@ bool nn_trace_enabled(const char *trace)
     return false;
 }
 
+/* One write, so that lines of several threads and processes do not mix. A log that fails is not
+ * logged. Returns whether there was room for it. */
+static bool put_line(const char *line, size_t n, int patience_ms)
+{
+    struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    while (write(STDERR_FILENO, line, n) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EAGAIN)
+            return true;
+        if (poll(&errors, 1, patience_ms) <= 0)
+            return false;
+    }
+    return true;
+}
+
+/* Comes before any other line. Returns whether nothing is left to be told. */
+static bool tell_lost(void)
+{
+    uint64_t n_lines = __atomic_exchange_n(&n_lost, 0, __ATOMIC_RELAXED);
+    char line[128];
+
+    if (n_lines == 0)
+        return true;
+    snprintf(line, sizeof(line),
+             "%snnhal log warning: %" PRIu64 " lines were left out: standard error took none\n",
+             asked.is_journal ? priorities[NN_LOG_WARNING] : "", n_lines);
+    if (put_line(line, strlen(line), 0))
+        return true;
+    __atomic_add_fetch(&n_lost, n_lines, __ATOMIC_RELAXED);
+    return false;
+}
+
 /* Writes prefix and text as one line. A text that is too long is cut; control
  * characters, which may come from a peer, do not reach the terminal. */
 __attribute__((__format__(__printf__, 2, 0))) static void
@@ -168,9 +206,8 @@ print_line(const char *prefix, const char *format, va_list arguments)
         if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
             line[i] = '?';
     line[n++] = '\n';
-    /* One write, so that lines of several threads and processes do not mix. */
-    if (write(STDERR_FILENO, line, n) < 0)
-        errno = saved; /* a log that fails is not logged */
+    if (!tell_lost() || !put_line(line, n, PATIENCE_MS))
+        __atomic_add_fetch(&n_lost, 1, __ATOMIC_RELAXED);
     errno = saved;
 }
 

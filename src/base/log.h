@@ -7,6 +7,8 @@
  * standard error, each with one write, so that threads do not mix. Where that is
  * the journal of systemd, each begins with its priority, "<3>" for an error to
  * "<7>", which the journal takes off.
+ * Where standard error does not block, as in a driver's process, and takes nothing for 200 ms, the line
+ * is left out, and so are all, at once, until it takes some again: then their number is the first line.
  * Layers base, shm, ipc and model log at debug only; they return instead. */
 #ifndef NN_BASE_LOG_H
 #define NN_BASE_LOG_H

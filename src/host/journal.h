@@ -15,7 +15,7 @@
  *
  * The lines are the administrator's: none of them goes to a client.
  *
- * Threads: any. Nothing blocks longer than standard error does. */
+ * Threads: any. Nothing blocks longer than nn_log() does. */
 #ifndef NN_HOST_JOURNAL_H
 #define NN_HOST_JOURNAL_H
 

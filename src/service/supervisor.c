@@ -159,6 +159,8 @@ static int enter_process(struct nn_supervisor *supervisor, int output_fd)
     if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
         dup2(output_fd, STDERR_FILENO) < 0)
         return nn_error_origin(-errno);
+    /* A terminal or a journal that stands still does not stop who serves. */
+    fcntl(output_fd, F_SETFL, O_NONBLOCK);
     close_others(supervisor->line_fd,
                  supervisor->socket_fd >= 0 ? supervisor->socket_fd : supervisor->door_fd);
     supervisor->listen_fd = -1;

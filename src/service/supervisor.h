@@ -63,7 +63,7 @@ struct nn_supervisor {
 };
 
 /* nn_supervisor_split() - makes the driver's process, while there is one thread. There descriptor 0
- * is empty, 1 and 2 are the pipe; it has no terminal, no other descriptor than these, the line, and
+ * is empty, 1 and 2 are the pipe, which does not block; it has no terminal, no other descriptor than these, the line, and
  * socket_fd or the door, and SIGTERM and SIGINT are blocked.
  * Returns: 1 in the driver's process, 0 in the supervisor, where both stay blocked for
  * nn_supervisor_watch(), -errno (there is no other process). */

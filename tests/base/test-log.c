@@ -49,6 +49,39 @@ TEST(nothing_is_printed_unless_asked)
 }
 TEST_END
 
+static size_t count(const char *text, const char *words)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, words)); text++)
+        n++;
+    return n;
+}
+
+TEST(lines_that_nobody_reads_are_counted_and_do_not_block)
+{
+    enum { N_LINES = 2000 };
+    int fd = capture();
+    unsigned n_left_out = 0;
+    size_t n_read = 0;
+    const char *text;
+
+    setenv("NNHAL_LOG", "info", 1);
+    for (int i = 0; i < N_LINES; i++)
+        nn_log("ipc", NN_LOG_INFO, "%d: a line of a flood that does not fit into a pipe", i);
+    while (*(text = printed(fd)))
+        n_read += count(text, "\n");
+    ck_assert_uint_lt(n_read, N_LINES);
+    nn_log("ipc", NN_LOG_INFO, "and on");
+    nn_log("ipc", NN_LOG_INFO, "and on");
+    text = printed(fd);
+    ck_assert_int_eq(sscanf(text, "nnhal log warning: %u lines were left out", &n_left_out), 1);
+    ck_assert_uint_eq(n_read + n_left_out, N_LINES);
+    ck_assert_uint_eq(count(text, "info: and on\n"), 2);
+    ck_assert_uint_eq(count(text, "\n"), 3);
+}
+TEST_END
+
 /* Standard error as a file that JOURNAL_STREAM names, or not. */
 static void log_to_stream(const char *more, const char *wanted)
 {
@@ -133,6 +166,7 @@ TEST(traces_are_named)
 }
 TEST_END
 
-CHECK_MAIN("log", nothing_is_printed_unless_asked, lines_of_the_journal_have_priorities,
-           lines_of_another_stream_have_none, topics_have_levels_of_their_own, a_line_is_one_line,
-           traces_are_named)
+CHECK_MAIN("log", nothing_is_printed_unless_asked,
+           lines_that_nobody_reads_are_counted_and_do_not_block,
+           lines_of_the_journal_have_priorities, lines_of_another_stream_have_none,
+           topics_have_levels_of_their_own, a_line_is_one_line, traces_are_named)

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "ipc/sock.h"
 
@@ -369,6 +370,29 @@ static int flood_errors_and_ask(struct nn_supervisor *supervisor)
     return flood_line(supervisor);
 }
 
+/* More than both pipes hold. */
+static int print_much(struct nn_supervisor *supervisor)
+{
+    for (int i = 0; i < 10000; i++)
+        nn_log("service", NN_LOG_WARNING, "client %d did what many do", i);
+    for (int i = 0; i < 10000; i++)
+        dprintf(STDOUT_FILENO, "and the driver speaks of it as well\n");
+    return 7;
+}
+
+TEST(the_drivers_process_goes_on_while_what_it_prints_is_not_read)
+{
+    int status;
+    pid_t pid;
+
+    setenv("NNHAL_LOG", "warning", 1);
+    pid = start(&plain, print_much);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    close(numbers[0]);
+}
+TEST_END
+
 /* A process that connected; *ret_fd is the service's end. */
 static pid_t start_client(int *ret_fd)
 {
@@ -577,6 +601,7 @@ CHECK_MAIN("supervisor", it_ends_as_the_drivers_process_ends, it_ends_by_the_sam
            it_passes_termination_on, the_drivers_process_ends_with_it,
            it_answers_requests_and_no_others, who_a_client_is_is_said_by_the_kernel_outside,
            termination_that_is_ignored_is_insisted_on, no_flood_keeps_it_from_its_clients_end,
+           the_drivers_process_goes_on_while_what_it_prints_is_not_read,
            the_socket_is_open_in_the_drivers_process_alone,
            without_close_range_the_drivers_process_has_nothing_else_open,
            a_driver_that_cannot_be_supervised_does_not_run, who_started_it_has_to_be_told,

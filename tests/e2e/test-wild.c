@@ -7,6 +7,7 @@
 
 #include <nnhal/ext.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -126,6 +127,53 @@ TEST_END
 TEST(nor_by_the_device_itself)
 {
     kill_twice(FENCED);
+}
+TEST_END
+
+/* Until its device has told of a success. */
+static void launch_and_await(struct ways_formula *formula, ANeuralNetworksEvent **ret_event)
+{
+    struct pollfd fence = {.events = POLLIN};
+
+    ways_formula_fill(formula, 1);
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(formula->execution, NULL, 0, 0,
+                                                             ret_event));
+    OK(ANeuralNetworksEvent_getSyncFenceFd(*ret_event, &fence.fd));
+    ck_assert_int_eq(poll(&fence, 1, -1), 1);
+    ck_assert_int_eq(fence.revents & (POLLIN | POLLERR), POLLIN);
+    close(fence.fd);
+}
+
+static void kill_and_collect(ANeuralNetworksEvent *event)
+{
+    if (ways_is("service"))
+        ways_kill_service(SIGKILL);
+    else
+        ck_assert_int_eq(kill(ways_pid(), SIGKILL), 0);
+    IS(DEAD_OBJECT, ANeuralNetworksEvent_wait(event));
+    ANeuralNetworksEvent_free(event);
+    if (ways_is("service"))
+        ways_start_service();
+}
+
+/* Its process dies twice before it is asked for the rest. */
+TEST(a_request_of_whose_success_a_fence_has_told_is_no_suspect)
+{
+    struct ways_formula formula;
+    ANeuralNetworksEvent *event;
+
+    ways_begin();
+    OK(ways_formula_compile(&formula));
+    ways_formula_bind(&formula, true);
+    OK(ways_formula_run(&formula, 2));
+    for (int i = 0; i < 2; i++) {
+        launch_and_await(&formula, &event);
+        kill_and_collect(event);
+        OK(ways_formula_run(&formula, 2));
+    }
+    OK(run_by(FENCED, &formula, 1));
+    ways_formula_done(&formula);
+    ways_end();
 }
 TEST_END
 
@@ -432,6 +480,7 @@ TEST_END
 
 CHECK_MAIN("wild-" WAY, a_request_that_killed_twice_is_not_tried_a_third_time, nor_in_a_burst,
            nor_with_an_event, nor_by_the_device_itself,
+           a_request_of_whose_success_a_fence_has_told_is_no_suspect,
            a_quarantine_is_said_and_lifted_by_a_success, a_driver_that_does_not_return_is_left,
            arguments_that_were_left_are_not_used_again, a_burst_that_was_left_is_not_used_again,
            busy_workers_do_not_look_like_a_stopped_service,

@@ -132,14 +132,22 @@ uint32_t nn_rt_fenced_wait(struct nn_rt_session *session, int fence_fd, uint64_t
     }
 }
 
-static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, struct nn_why *why)
+/* is_well: its fence has told of a success, so that it is not what its device died of. */
+static void note_suspect(const ANeuralNetworksExecution *execution, bool is_well, int result)
+{
+    if (!is_well || result != ANEURALNETWORKS_DEAD_OBJECT)
+        nn_rt_suspect_note(execution, execution->binding.prepared, result);
+}
+
+static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, bool is_well,
+                       struct nn_why *why)
 {
     struct nn_rt_prepared *prepared = execution->binding.prepared;
 
     nn_rt_reply_mark_outputs(execution, false);
     execution->binding.is_left = true;
     if (status == NNHAL_DEAD_OBJECT)
-        nn_rt_suspect_note(execution, prepared, ANEURALNETWORKS_DEAD_OBJECT);
+        note_suspect(execution, is_well, ANEURALNETWORKS_DEAD_OBJECT);
     return nn_fail_status(why, nn_rt_session_check_status(prepared->session, status),
                           prepared->device->name, NULL);
 }
@@ -166,9 +174,9 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     int r;
 
     if (status == NNHAL_MISSED_DEADLINE_TRANSIENT)
-        return fail_fenced(execution, status, why);
+        return fail_fenced(execution, status, is_well, why);
     if (status == NNHAL_DEAD_OBJECT || !nn_rt_session_is_alive(prepared->session))
-        return fail_fenced(execution, NNHAL_DEAD_OBJECT, why);
+        return fail_fenced(execution, NNHAL_DEAD_OBJECT, is_well, why);
     nn_arena_init(&arena, 0);
     status = nn_rt_session_check_status(
         prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));
@@ -177,7 +185,7 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     if (status == NNHAL_NONE)
         status = info.status == NNHAL_NONE && !is_well ? NNHAL_GENERAL_FAILURE : info.status;
     r = nn_fail_status(why, status, prepared->device->name, info.message);
-    nn_rt_suspect_note(execution, prepared, r);
+    note_suspect(execution, is_well, r);
     if (!r) {
         nn_rt_binding_count_copies(&execution->binding);
         nn_rt_reply_accept_fenced(execution, &info);

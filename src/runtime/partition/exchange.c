@@ -150,6 +150,8 @@ static int make_room(struct nn_rt_exchange *exchange, const struct nn_rt_plan_pa
     uint64_t room_bytes = nn_rt_place_room(count_inputs(exchange, part));
     uint64_t had_bytes = nn_rt_record_get_size(exchange->plan->record, i);
 
+    if (had_bytes > NN_RT_PLACE_MAX_ROOM_BYTES)
+        had_bytes = NN_RT_PLACE_MAX_ROOM_BYTES;
     return nn_rt_places_make_room(&exchange->places, i,
                                   &exchange->knowledge.values[exchange->plan->values[i].operand],
                                   had_bytes > room_bytes ? had_bytes : room_bytes);
@@ -233,16 +235,6 @@ static const void *copy_bytes(struct nn_rt_exchange *exchange, uint32_t i)
     return copy ? memcpy(copy, nn_rt_memory_data(place->memory) + place->offset, n_bytes) : NULL;
 }
 
-/* What a value had, for those who make it again. */
-static void note_size(const struct nn_rt_exchange *exchange, uint32_t i)
-{
-    const struct nn_rt_plan_value *value = &exchange->plan->values[i];
-    uint64_t n_bytes = 0;
-
-    if (nn_rt_value_bytes(&exchange->knowledge.values[value->operand], value->type, &n_bytes))
-        nn_rt_record_note_size(exchange->plan->record, i, n_bytes);
-}
-
 static bool is_told(const struct nn_rt_execution_shape *shape)
 {
     for (uint32_t i = 0; i < shape->n_dims; i++)
@@ -267,7 +259,20 @@ void nn_rt_exchange_learn_shapes(struct nn_rt_exchange *exchange,
                              shape->dims);
         exchange->knowledge.values[part->output_operands[i]].bytes = copy_bytes(exchange,
                                                                                 target->value);
-        note_size(exchange, target->value);
+    }
+}
+
+void nn_rt_exchange_note_sizes(const struct nn_rt_exchange *exchange,
+                               const struct nn_rt_plan_part *part)
+{
+    for (uint32_t i = 0; exchange->plan->is_open && i < part->n_outputs; i++) {
+        uint32_t value = part->targets[i].value;
+        uint64_t n_bytes = 0;
+
+        if (value != NN_RT_PLAN_NONE &&
+            nn_rt_value_bytes(&exchange->knowledge.values[part->output_operands[i]],
+                              exchange->plan->values[value].type, &n_bytes))
+            nn_rt_record_note_size(exchange->plan->record, value, n_bytes);
     }
 }
 

@@ -63,6 +63,11 @@ void nn_rt_exchange_learn_shapes(struct nn_rt_exchange *exchange,
                                  const struct nn_rt_plan_part *part,
                                  const ANeuralNetworksExecution *step);
 
+/* nn_rt_exchange_note_sizes() - of what a part has made, for those who make it again. What would have been
+ * made is of a size that the device claims. */
+void nn_rt_exchange_note_sizes(const struct nn_rt_exchange *exchange,
+                               const struct nn_rt_plan_part *part);
+
 /* nn_rt_exchange_widen() - more room for values that did not fit, and of which the device has not
  * said how large they are. Returns: 0, -ENOMEM, -errno. */
 int nn_rt_exchange_widen(struct nn_rt_exchange *exchange, const struct nn_rt_plan_part *part,

@@ -140,6 +140,8 @@ static int learn_result(struct nn_rt_step *step, struct nn_rt_exchange *exchange
     step->is_made = step->result == 0;
     if (step->result == 0 || step->result == ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE)
         nn_rt_exchange_learn_shapes(exchange, step->part, step->execution);
+    if (step->is_made)
+        nn_rt_exchange_note_sizes(exchange, step->part);
     return step->result;
 }
 

@@ -477,6 +477,7 @@ static int call_with_room(const struct branch_call *call, const struct nn_rt_ste
     bool again = true, is_haunted = false;
     int r = 0;
 
+    call->execution->is_haunted = false; /* an attempt can end before it begins */
     for (uint32_t i = 0; again && i < NN_RT_PLACE_ATTEMPTS; i++) {
         int widened = i ? widen(call) : 0;
 

@@ -96,7 +96,7 @@ def installed(folder):
     programs = [*by_pkg_config(folder), *by_cmake(folder)]
     library = next(Path(folder).rglob("libneuralnetworks.so"))
     os.environ["LD_LIBRARY_PATH"] = str(library.parent)
-    os.environ["NNHAL_HOST"] = str(next(Path(folder).rglob("nnhal-host")))
+    os.environ["NNHAL_HOST"] = str(next(Path(folder).rglob("libexec/nnhal-host")))
     os.environ["NNHAL_DRIVER_PATH"] = str(
         next(Path(folder).rglob("libnnhal-driver-cpu.so")).parent)
     for mode in ("embedded", "private", "service"):

@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include "base/cleanup.h"
+#include "base/plain.h"
 #include "base/variable.h"
 
 #include <inttypes.h>
@@ -192,6 +193,7 @@ __attribute__((__format__(__printf__, 2, 0))) static void
 print_line(const char *prefix, const char *format, va_list arguments)
 {
     char line[MAX_LINE];
+    struct nn_plain plain = {0};
     int saved = errno, n_prefix, n_text;
     size_t n;
 
@@ -202,9 +204,11 @@ print_line(const char *prefix, const char *format, va_list arguments)
     if (n_text < 0)
         return;
     n = strlen(line);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+    for (size_t i = 0; i < n; i++) {
+        line[i] = (char)nn_plain_byte(&plain, (uint8_t)line[i]);
+        if (line[i] == '\n' || line[i] == '\t')
             line[i] = '?';
+    }
     line[n++] = '\n';
     if (!tell_lost() || !put_line(line, n, PATIENCE_MS))
         __atomic_add_fetch(&n_lost, 1, __ATOMIC_RELAXED);

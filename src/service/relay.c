@@ -12,17 +12,6 @@ enum {
     PRIORITY_ERROR = 3,
 };
 
-/* Bytes that follow the first one of a character, in UTF-8; 0 also for what begins none. */
-static uint8_t bytes_after(uint8_t lead)
-{
-    return lead >= 0xf0 && lead < 0xf5 ? 3 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xc2;
-}
-
-static bool is_plain(uint8_t byte)
-{
-    return (byte >= ' ' && byte < 0x7f) || byte == '\n' || byte == '\t';
-}
-
 /* Whether the byte ends a priority that no driver may have. */
 static bool ends_priority(struct nn_relay *relay, uint8_t byte)
 {
@@ -49,19 +38,10 @@ void nn_relay_clean(struct nn_relay *relay, uint8_t *bytes, size_t n_bytes)
 {
     for (size_t i = 0; i < n_bytes; i++) {
         uint8_t byte = bytes[i];
+        bool is_refused = relay->is_journal && ends_priority(relay, byte);
 
-        if (relay->is_journal && ends_priority(relay, byte))
-            bytes[i] = '?';
-        if (byte >= 0x80 && byte < 0xc0 && relay->n_missing) {
-            relay->n_missing--;
-            /* U+0080 to U+009F are control characters as well. */
-            if (relay->lead == 0xc2 && byte < 0xa0)
-                bytes[i] = '?';
-            continue;
-        }
-        relay->n_missing = byte >= 0xc0 && byte < 0xf5 ? bytes_after(byte) : 0;
-        relay->lead = byte;
-        if (!relay->n_missing && !is_plain(byte))
+        bytes[i] = nn_plain_byte(&relay->plain, byte);
+        if (is_refused)
             bytes[i] = '?';
     }
 }

@@ -9,14 +9,15 @@
 #ifndef NN_SERVICE_RELAY_H
 #define NN_SERVICE_RELAY_H
 
+#include "base/plain.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where in a character the text was cut: {0} at the beginning. */
+/* {0} at the beginning of the text. */
 struct nn_relay {
-    uint8_t n_missing; /* bytes of a character that are to come */
-    uint8_t lead;      /* its first one */
+    struct nn_plain plain;
     bool is_journal;   /* where it goes */
     uint8_t n_digits;  /* of a priority that has begun, with '<': 0: none has */
     uint16_t priority; /* what they say */

@@ -141,6 +141,8 @@ TEST(a_line_is_one_line)
     setenv("NNHAL_LOG", "debug", 1);
     nn_log("ipc", NN_LOG_DEBUG, "%s", "two\nlines\x1b[31m");
     ck_assert_str_eq(printed(fd), "nnhal ipc debug: two?lines?[31m\n");
+    nn_log("ipc", NN_LOG_DEBUG, "%s", "K\xc3\xb6ln \xc2\x9b[31m \x9b[31m");
+    ck_assert_str_eq(printed(fd), "nnhal ipc debug: K\xc3\xb6ln \xc2?[31m ?[31m\n");
     memset(huge, 'x', sizeof(huge) - 1);
     huge[sizeof(huge) - 1] = '\0';
     nn_log("ipc", NN_LOG_DEBUG, "%s", huge);

@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 /* text as it comes out, given in pieces of n bytes. */
-static void expect_clean(const char *text, const char *wanted)
+/* What becomes of a text, in pieces of any length. */
+static void expect(bool is_journal, const char *text, const char *wanted)
 {
     size_t n_bytes = strlen(text);
 
     for (size_t n = 1; n <= n_bytes; n++) {
-        struct nn_relay relay = {0};
+        struct nn_relay relay = {.is_journal = is_journal};
         char bytes[256];
 
         memcpy(bytes, text, n_bytes + 1);
@@ -20,6 +21,11 @@ static void expect_clean(const char *text, const char *wanted)
             nn_relay_clean(&relay, (uint8_t *)bytes + i, n < n_bytes - i ? n : n_bytes - i);
         ck_assert_str_eq(bytes, wanted);
     }
+}
+
+static void expect_clean(const char *text, const char *wanted)
+{
+    expect(false, text, wanted);
 }
 
 TEST(text_stays)
@@ -46,17 +52,7 @@ TEST_END
 
 static void expect_journal(const char *text, const char *wanted)
 {
-    size_t n_bytes = strlen(text);
-
-    for (size_t n = 1; n <= n_bytes; n++) {
-        struct nn_relay relay = {.is_journal = true};
-        char bytes[256];
-
-        memcpy(bytes, text, n_bytes + 1);
-        for (size_t i = 0; i < n_bytes; i += n)
-            nn_relay_clean(&relay, (uint8_t *)bytes + i, n < n_bytes - i ? n : n_bytes - i);
-        ck_assert_str_eq(bytes, wanted);
-    }
+    expect(true, text, wanted);
 }
 
 /* The journal writes emergencies onto every terminal. */

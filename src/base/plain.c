@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/plain.h"
+
+#include <stdbool.h>
+
+/* Bytes that follow the first one of a character, in UTF-8; 0 also for what begins none. */
+static uint8_t bytes_after(uint8_t lead)
+{
+    return lead >= 0xf0 && lead < 0xf5 ? 3 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xc2;
+}
+
+static bool is_plain(uint8_t byte)
+{
+    return (byte >= ' ' && byte < 0x7f) || byte == '\n' || byte == '\t';
+}
+
+uint8_t nn_plain_byte(struct nn_plain *plain, uint8_t byte)
+{
+    if (byte >= 0x80 && byte < 0xc0 && plain->n_missing) {
+        plain->n_missing--;
+        /* U+0080 to U+009F are control characters as well. */
+        return plain->lead == 0xc2 && byte < 0xa0 ? '?' : byte;
+    }
+    plain->n_missing = byte >= 0xc0 && byte < 0xf5 ? bytes_after(byte) : 0;
+    plain->lead = byte;
+    return plain->n_missing || is_plain(byte) ? byte : '?';
+}

@@ -509,7 +509,8 @@ def measured_figures_are_kept():
 
 def what_is_left_out_is_named():
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
+        folder = Path(folder) / "\x1b[31m"
+        folder.mkdir()
         drivers = Path(os.environ.get("NNHAL_DRIVER_PATH") or NNHAL.parent / "nnhal-drivers")
         cpu = drivers / "libnnhal-driver-cpu.so"
         (folder / "libnnhal-driver-broken.so").write_text("no library")
@@ -519,6 +520,7 @@ def what_is_left_out_is_named():
         said = nnhal("devices", "--all", environment=environment).stdout
         expect("libnnhal-driver-broken.so is left out: " in said, said)
         expect("is left out: " in said and "has that name" in said, said)
+        expect("\x1b" not in said, "a name reaches the terminal as it is")
         listed = json.loads(nnhal("devices", "--all", "--json", environment=environment).stdout)
         expect(sum("left_out" in entry for entry in listed) == 2, listed)
         expect("left out" not in nnhal("devices", environment=environment).stdout, "it was not asked")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd-devices.c - nnhal devices: what there is and how it is reached */
 #include "figures.h"
+#include "text.h"
 #include "tool.h"
 
 #include <android/NeuralNetworks.h>
@@ -63,9 +64,10 @@ static void print_text(uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         struct device_facts facts = facts_of(i);
 
-        printf("%-20s %-12s %-6d %-9s %-8d %s\n", facts.name, type_name(facts.type),
-               level_number(facts.level), facts.where.way_name, facts.where.pid,
-               *facts.where.path ? facts.where.path : "(built in)");
+        printf("%-20s %-12s %-6d %-9s %-8d ", facts.name, type_name(facts.type),
+               level_number(facts.level), facts.where.way_name, facts.where.pid);
+        text_print(*facts.where.path ? facts.where.path : "(built in)");
+        putchar('\n');
     }
 }
 
@@ -76,7 +78,7 @@ static void print_left_out(void)
     char text[SENTENCE_BYTES];
 
     for (uint32_t i = 0; nnhal_get_left_out(i, text, sizeof(text)) > 0; i++)
-        printf("%s\n", text);
+        printf("%s\n", text_make_plain(text));
 }
 
 static void add_left_out(cJSON *list)
@@ -86,7 +88,7 @@ static void add_left_out(cJSON *list)
     for (uint32_t i = 0; nnhal_get_left_out(i, text, sizeof(text)) > 0; i++) {
         cJSON *entry = cJSON_CreateObject();
 
-        cJSON_AddStringToObject(entry, "left_out", text);
+        text_add_to_json(entry, "left_out", text);
         cJSON_AddItemToArray(list, entry);
     }
 }

@@ -3,12 +3,14 @@
  *
  * RFFT2D transforms each matrix of the last two dimensions: its rows, of which the first half is kept,
  * the other being its conjugate, then its columns. Both are the iterative radix-2 algorithm (Cooley
- * and Tukey, 1965) in double; between them, and in the end, a value is rounded to float. */
+ * and Tukey, 1965) in double; between them, and in the end, a value is rounded to float. The
+ * roots of unity are the step's weights. */
 #include "drivers/cpu/kernels/common/vector.h"
 #include "drivers/cpu/kernels/kernel.h"
 #include "model/operands.h"
 #include "model/ops.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -29,21 +31,11 @@ struct rfft {
 
 /* ---- the transform of a vector ---- */
 
-static size_t reversed(size_t index, size_t n)
-{
-    size_t result = 0;
-
-    for (size_t bit = 1; bit < n; bit *= 2, index /= 2)
-        result = result * 2 + index % 2;
-    return result;
-}
-
+/* Index j counts with its bits reversed: a carry goes to the right. */
 static void reverse_bits(struct complex *v, size_t n, struct nn_pace *pace)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t j = reversed(i, n);
-
-        if (i % PIECE == 0 && nn_pace_ends(pace, PIECE * 20))
+    for (size_t i = 0, j = 0, bit; i < n; i++) {
+        if (i % PIECE == 0 && nn_pace_ends(pace, nn_min_size(PIECE, n) * BUTTERFLY_NS))
             return;
         if (i < j) {
             struct complex kept = v[i];
@@ -51,6 +43,9 @@ static void reverse_bits(struct complex *v, size_t n, struct nn_pace *pace)
             v[i] = v[j];
             v[j] = kept;
         }
+        for (bit = n / 2; j & bit; bit /= 2)
+            j ^= bit;
+        j |= bit;
     }
 }
 
@@ -63,18 +58,28 @@ static void butterfly(struct complex *low, struct complex *high, struct complex 
     *low = (struct complex){low->re + turned.re, low->im + turned.im};
 }
 
+/* n of them, of elements that are half apart, with every step-th root. */
+static void butterflies(struct complex *low, size_t half, const struct complex *roots, size_t step,
+                        size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        butterfly(&low[k], &low[half + k], roots[k * step]);
+}
+
 /* n is a power of two, at most twice the number of roots. */
 static void transform(const struct rfft *fft, struct complex *v, size_t n, struct nn_pace *pace)
 {
     reverse_bits(v, n, pace);
-    for (size_t half = 1; half < n; half *= 2)
-        for (size_t k = 0; k < n / 2; k++) {
-            struct complex *low = v + k / half * (2 * half) + k % half;
+    for (size_t half = 1; half < n; half *= 2) {
+        size_t piece = nn_min_size(PIECE, half), step = fft->n_roots / half;
 
-            if (k % PIECE == 0 && nn_pace_ends(pace, nn_min_size(PIECE, n / 2) * BUTTERFLY_NS))
-                return;
-            butterfly(low, low + half, fft->roots[k % half * (fft->n_roots / half)]);
-        }
+        for (size_t first = 0; first < n; first += 2 * half)
+            for (size_t k = 0; k < half; k += piece) {
+                if (nn_pace_ends(pace, piece * BUTTERFLY_NS))
+                    return;
+                butterflies(v + first + k, half, fft->roots + k * step, step, piece);
+            }
+    }
 }
 
 /* ---- rows and columns ---- */
@@ -139,19 +144,6 @@ static void transform_columns(void *ctx, size_t begin, size_t end, unsigned work
 
 /* ---- RFFT2D ---- */
 
-static void find_roots(struct complex *roots, size_t n, const struct nn_kernel_args *args)
-{
-    struct nn_pace pace = nn_pace(args->stop);
-
-    for (size_t k = 0; k < n; k++) {
-        double angle = -M_PI * (double)k / (double)n;
-
-        if (nn_pace_ends(&pace, 60))
-            return;
-        roots[k] = (struct complex){cos(angle), sin(angle)};
-    }
-}
-
 /* Half of the longer length, at least one. */
 static size_t count_roots(size_t rows, size_t columns)
 {
@@ -164,6 +156,23 @@ static size_t count_roots(size_t rows, size_t columns)
 static size_t length_of(size_t kept)
 {
     return kept == 1 ? 1 : (kept - 1) * 2;
+}
+
+static int lower_rfft(struct nn_lower *lower)
+{
+    const struct nn_lower_operand *out = &lower->outputs[0];
+    size_t n = count_roots(out->dims[out->n_dims - 2], length_of(out->dims[out->n_dims - 1] / 2));
+    struct complex *roots = nn_lower_weights(lower, n * sizeof(*roots));
+    struct nn_pace pace = nn_pace(lower->stop);
+
+    if (!roots)
+        return -ENOMEM;
+    for (size_t k = 0; k < n && !nn_pace_ends(&pace, 60); k++) {
+        double angle = -M_PI * (double)k / (double)n;
+
+        roots[k] = (struct complex){cos(angle), sin(angle)};
+    }
+    return 0;
 }
 
 static size_t cost_of(size_t n)
@@ -185,13 +194,12 @@ static int nn_rfft2d__c(const struct nn_kernel_args *args)
         .in_columns = in->dims[last],
         .rows = out->dims[last - 1],
         .kept = out->dims[last] / 2,
-        .roots = (const struct complex *)args->scratch,
+        .roots = (const struct complex *)(const void *)args->weights,
     };
 
     fft.columns = length_of(fft.kept);
     fft.n_roots = count_roots(fft.rows, fft.columns);
     fft.n_matrices = nn_tensor_count(out) / (fft.rows * fft.kept * 2);
-    find_roots((struct complex *)args->scratch, fft.n_roots, args);
     nn_parallel_for(args, fft.n_matrices * fft.rows, cost_of(fft.columns), transform_rows, &fft);
     if (fft.rows > 1)
         nn_parallel_for(args, fft.n_matrices * fft.kept, cost_of(fft.rows), transform_columns,
@@ -204,7 +212,6 @@ static bool find_rfft_scratch(const struct nn_kernel_step *step, struct nn_kerne
     const struct nn_tensor *out = &step->outputs[0];
     size_t rows = out->dims[out->n_dims - 2], columns = length_of(out->dims[out->n_dims - 1] / 2);
 
-    ret->bytes = count_roots(rows, columns) * sizeof(struct complex);
     ret->worker_bytes = (rows > columns ? rows : columns) * sizeof(struct complex);
     return true;
 }
@@ -222,7 +229,9 @@ static bool check_rfft(const struct nn_kernel_step *step)
 
     return n >= 2 && in->n_dims == n && out->dims[n - 1] >= 2 && out->dims[n - 1] % 2 == 0 &&
            is_power_of_two(out->dims[n - 2]) && is_power_of_two(length_of(out->dims[n - 1] / 2)) &&
-           memcmp(in->dims, out->dims, (n - 2) * sizeof(in->dims[0])) == 0;
+           memcmp(in->dims, out->dims, (n - 2) * sizeof(in->dims[0])) == 0 &&
+           count_roots(out->dims[n - 2], length_of(out->dims[n - 1] / 2)) <=
+               step->weights_bytes / sizeof(struct complex);
 }
 
 /* ---- COMPLEX_ABS, REAL, IMAG ---- */
@@ -292,8 +301,8 @@ static bool check_pairs(const struct nn_kernel_step *step)
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_TFLITE_ROW("rfft2d__c", RFFT2D), .needs_value = 1 << NN_RFFT_LENGTHS, .run = nn_rfft2d__c,
-     .check = check_rfft, .find_scratch = find_rfft_scratch},
+    {NN_TFLITE_ROW("rfft2d__c", RFFT2D), .needs_value = 1 << NN_RFFT_LENGTHS, .lower = lower_rfft,
+     .run = nn_rfft2d__c, .check = check_rfft, .find_scratch = find_rfft_scratch},
     {NN_TFLITE_ROW("complex_abs__c", COMPLEX_ABS), .run = nn_complex_abs__c, .check = check_pairs},
     {NN_TFLITE_ROW("real__c", REAL), .run = nn_real__c, .check = check_pairs},
     {NN_TFLITE_ROW("imag__c", IMAG), .run = nn_imag__c, .check = check_pairs},

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wav.h"
 
+#include "little-endian.h"
+
 #include <string.h>
 
 enum {
@@ -12,16 +14,6 @@ enum {
     FLOAT = 3,
     EXTENSIBLE = 0xfffe,
 };
-
-static uint32_t u16_at(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
-}
-
-static uint32_t u32_at(const uint8_t *p)
-{
-    return u16_at(p) | u16_at(p + 2) << 16;
-}
 
 static size_t frame_bytes(const struct wav *wav)
 {

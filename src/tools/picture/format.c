@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format.h"
 
+#include "../nnhal/little-endian.h"
+
 #include <string.h>
-
-static uint32_t u16_at(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
-}
-
-static uint32_t u32_at(const uint8_t *p)
-{
-    return u16_at(p) | u16_at(p + 2) << 16;
-}
 
 /* A RIFF file: its length without the first 8 bytes stands there. */
 static bool webp_is_cut(const uint8_t *bytes, size_t n_bytes)

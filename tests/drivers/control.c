@@ -10,26 +10,14 @@ const struct control_trial control_usual = {
 
 /* -- graphs ---------------------------------------------------------------------------- */
 
-static uint32_t add_row(struct builder *b, uint32_t graph, uint32_t lifetime, const uint32_t *dims)
-{
-    struct builder_graph *g = &b->graphs[graph];
-    uint32_t operand = builder_operand(b, graph, NNHAL_TENSOR_FLOAT32, lifetime, 1, dims, 0, 0);
-
-    if (lifetime == NNHAL_SUBGRAPH_INPUT)
-        g->inputs[g->n_inputs++] = operand;
-    if (lifetime == NNHAL_SUBGRAPH_OUTPUT)
-        g->outputs[g->n_outputs++] = operand;
-    return operand;
-}
-
 /* [row, count, ...] -> count < CONTROL_ROUNDS */
 static uint32_t add_condition(struct builder *b, const uint32_t *dims, bool has_flag)
 {
     static const float limit = CONTROL_ROUNDS;
     uint32_t graph = builder_add_graph(b), inputs[2], out;
 
-    add_row(b, graph, NNHAL_SUBGRAPH_INPUT, dims);
-    inputs[0] = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
+    split_row(b, graph, NNHAL_SUBGRAPH_INPUT, dims);
+    inputs[0] = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
     if (has_flag)
         builder_input(b, graph, NNHAL_TENSOR_BOOL8, 1, one, 0, 0);
     inputs[1] = builder_constant(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0, &limit, 4, 0);
@@ -43,10 +31,10 @@ static void add_count(struct builder *b, uint32_t graph, float step)
 {
     uint32_t inputs[3], out;
 
-    inputs[0] = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
+    inputs[0] = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
     inputs[1] = builder_constant(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0, &step, 4, 0);
     inputs[2] = builder_i32(b, graph, 0);
-    out = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, one);
+    out = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, one);
     builder_operation(b, graph, NNHAL_OP_ADD, 3, inputs, 1, &out);
 }
 
@@ -54,12 +42,12 @@ static void add_count(struct builder *b, uint32_t graph, float step)
 static uint32_t add_body(struct builder *b, float step)
 {
     uint32_t graph = builder_add_graph(b), inputs[3], out;
-    uint32_t in = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
+    uint32_t in = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
 
     inputs[0] = builder_temporary(b, graph, NNHAL_TENSOR_FLOAT32, 1, row, 0, 0);
     inputs[1] = in;
     inputs[2] = builder_i32(b, graph, 0);
-    out = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, row);
+    out = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, row);
     builder_operation(b, graph, NNHAL_OP_TANH, 1, &in, 1, inputs);
     builder_operation(b, graph, NNHAL_OP_ADD, 3, inputs, 1, &out);
     add_count(b, graph, step);
@@ -71,9 +59,9 @@ static uint32_t add_growing_body(struct builder *b)
 {
     uint32_t graph = builder_add_graph(b), inputs[3], out;
 
-    inputs[0] = inputs[1] = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, open_row);
+    inputs[0] = inputs[1] = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, open_row);
     inputs[2] = builder_i32(b, graph, 0);
-    out = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, open_row);
+    out = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, open_row);
     builder_operation(b, graph, NNHAL_OP_CONCATENATION, 3, inputs, 1, &out);
     add_count(b, graph, 1);
     return graph;
@@ -82,8 +70,8 @@ static uint32_t add_growing_body(struct builder *b)
 static uint32_t add_branch(struct builder *b, uint32_t operation)
 {
     uint32_t graph = builder_add_graph(b);
-    uint32_t in = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
-    uint32_t out = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, row);
+    uint32_t in = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
+    uint32_t out = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, row);
 
     builder_operation(b, graph, operation, 1, &in, 1, &out);
     return graph;
@@ -99,8 +87,8 @@ static void add_if(struct builder *b, uint32_t graph, uint32_t condition, uint32
 
 void control_if(struct builder *b)
 {
-    uint32_t in = add_row(b, 0, NNHAL_SUBGRAPH_INPUT, row);
-    uint32_t out = add_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, row);
+    uint32_t in = split_row(b, 0, NNHAL_SUBGRAPH_INPUT, row);
+    uint32_t out = split_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, row);
 
     add_if(b, 0, builder_input(b, 0, NNHAL_TENSOR_BOOL8, 1, one, 0, 0), in, out);
 }
@@ -108,9 +96,9 @@ void control_if(struct builder *b)
 static void make_while(struct builder *b, uint32_t condition, uint32_t body, const uint32_t *dims)
 {
     const uint32_t inputs[] = {builder_subgraph(b, 0, condition), builder_subgraph(b, 0, body),
-                               add_row(b, 0, NNHAL_SUBGRAPH_INPUT, dims),
-                               add_row(b, 0, NNHAL_SUBGRAPH_INPUT, one)};
-    const uint32_t outputs[] = {add_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, dims),
+                               split_row(b, 0, NNHAL_SUBGRAPH_INPUT, dims),
+                               split_row(b, 0, NNHAL_SUBGRAPH_INPUT, one)};
+    const uint32_t outputs[] = {split_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, dims),
                                 builder_temporary(b, 0, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0)};
 
     builder_operation(b, 0, NNHAL_OP_WHILE, 4, inputs, 2, outputs);
@@ -135,8 +123,8 @@ void control_growing_loop(struct builder *b)
 static uint32_t add_choosing_body(struct builder *b)
 {
     uint32_t graph = builder_add_graph(b), flag, out;
-    uint32_t in = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
-    uint32_t chosen = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, row);
+    uint32_t in = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
+    uint32_t chosen = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, row);
 
     add_count(b, graph, 1);
     flag = builder_input(b, graph, NNHAL_TENSOR_BOOL8, 1, one, 0, 0);
@@ -150,10 +138,10 @@ void control_nested(struct builder *b)
 {
     const uint32_t inputs[] = {builder_subgraph(b, 0, add_condition(b, row, true)),
                                builder_subgraph(b, 0, add_choosing_body(b)),
-                               add_row(b, 0, NNHAL_SUBGRAPH_INPUT, row),
-                               add_row(b, 0, NNHAL_SUBGRAPH_INPUT, one),
+                               split_row(b, 0, NNHAL_SUBGRAPH_INPUT, row),
+                               split_row(b, 0, NNHAL_SUBGRAPH_INPUT, one),
                                builder_input(b, 0, NNHAL_TENSOR_BOOL8, 1, one, 0, 0)};
-    const uint32_t outputs[] = {add_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, row),
+    const uint32_t outputs[] = {split_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, row),
                                 builder_temporary(b, 0, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0),
                                 builder_temporary(b, 0, NNHAL_TENSOR_BOOL8, 1, one, 0, 0)};
 

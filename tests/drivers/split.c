@@ -180,6 +180,15 @@ ANeuralNetworksOperandType split_input_type(const struct builder *b, uint32_t i)
     };
 }
 
+uint32_t split_row(struct builder *b, uint32_t graph, uint32_t lifetime, const uint32_t dims[1])
+{
+    const uint32_t type = NNHAL_TENSOR_FLOAT32;
+
+    return lifetime == NNHAL_SUBGRAPH_INPUT    ? builder_input(b, graph, type, 1, dims, 0, 0)
+           : lifetime == NNHAL_SUBGRAPH_OUTPUT ? builder_output(b, graph, type, 1, dims, 0, 0)
+                                               : builder_temporary(b, graph, type, 1, dims, 0, 0);
+}
+
 ANeuralNetworksModel *split_exp_model(void)
 {
     const uint32_t n = 4, input = 0, output = 1;

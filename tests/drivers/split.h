@@ -34,6 +34,9 @@ struct split_models {
 void split_models_init(struct split_models *models, const struct builder *b, bool is_open);
 void split_models_done(struct split_models *models);
 
+/* split_row() - a row of floats in a graph of the builder, which is listed if it is an input or an output. */
+uint32_t split_row(struct builder *b, uint32_t graph, uint32_t lifetime, const uint32_t dims[1]);
+
 /* split_exp_model() - EXP of four floats; finished. */
 ANeuralNetworksModel *split_exp_model(void);
 

@@ -18,18 +18,6 @@ static const uint32_t one[] = {1}, open_row[] = {0}, row[] = {N};
 
 /* -- models ---------------------------------------------------------------------------------- */
 
-static uint32_t add_row(struct builder *b, uint32_t graph, uint32_t lifetime, const uint32_t *dims)
-{
-    struct builder_graph *g = &b->graphs[graph];
-    uint32_t operand = builder_operand(b, graph, NNHAL_TENSOR_FLOAT32, lifetime, 1, dims, 0, 0);
-
-    if (lifetime == NNHAL_SUBGRAPH_INPUT)
-        g->inputs[g->n_inputs++] = operand;
-    if (lifetime == NNHAL_SUBGRAPH_OUTPUT)
-        g->outputs[g->n_outputs++] = operand;
-    return operand;
-}
-
 static uint32_t add_times(struct builder *b, uint32_t graph, int32_t n)
 {
     return builder_constant(b, graph, NNHAL_TENSOR_INT32, 1, one, 0, 0, &n, sizeof(n), 0);
@@ -40,16 +28,16 @@ static uint32_t add_tiling(struct builder *b, int32_t n)
 {
     uint32_t graph = builder_add_graph(b), inputs[2], out;
 
-    inputs[0] = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
+    inputs[0] = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, row);
     inputs[1] = add_times(b, graph, n);
-    out = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, open_row);
+    out = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, open_row);
     builder_operation(b, graph, NNHAL_OP_TILE, 2, inputs, 1, &out);
     return graph;
 }
 
 static void add_abs(struct builder *b, uint32_t in)
 {
-    uint32_t out = add_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, open_row);
+    uint32_t out = split_row(b, 0, NNHAL_SUBGRAPH_OUTPUT, open_row);
 
     builder_operation(b, 0, NNHAL_OP_ABS, 1, &in, 1, &out);
 }
@@ -57,8 +45,8 @@ static void add_abs(struct builder *b, uint32_t in)
 /* [row, flag] -> the row TIMES times, or once */
 static uint32_t add_if(struct builder *b, uint32_t lifetime)
 {
-    uint32_t chosen = add_row(b, 0, lifetime, open_row);
-    uint32_t in = add_row(b, 0, NNHAL_SUBGRAPH_INPUT, row);
+    uint32_t chosen = split_row(b, 0, lifetime, open_row);
+    uint32_t in = split_row(b, 0, NNHAL_SUBGRAPH_INPUT, row);
     const uint32_t inputs[] = {builder_input(b, 0, NNHAL_TENSOR_BOOL8, 1, one, 0, 0),
                                builder_subgraph(b, 0, add_tiling(b, TIMES)),
                                builder_subgraph(b, 0, add_tiling(b, 1)), in};
@@ -83,8 +71,8 @@ static uint32_t add_condition(struct builder *b)
     static const float limit = ROUNDS;
     uint32_t graph = builder_add_graph(b), inputs[2], out;
 
-    add_row(b, graph, NNHAL_SUBGRAPH_INPUT, open_row);
-    inputs[0] = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
+    split_row(b, graph, NNHAL_SUBGRAPH_INPUT, open_row);
+    inputs[0] = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
     inputs[1] = builder_constant(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0, &limit, 4, 0);
     out = builder_output(b, graph, NNHAL_TENSOR_BOOL8, 1, one, 0, 0);
     builder_operation(b, graph, NNHAL_OP_LESS, 2, inputs, 1, &out);
@@ -97,13 +85,13 @@ static uint32_t add_body(struct builder *b)
     static const float step = 1;
     uint32_t graph = builder_add_graph(b), inputs[3], out;
 
-    inputs[0] = inputs[1] = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, open_row);
+    inputs[0] = inputs[1] = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, open_row);
     inputs[2] = builder_i32(b, graph, 0);
-    out = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, open_row);
+    out = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, open_row);
     builder_operation(b, graph, NNHAL_OP_CONCATENATION, 3, inputs, 1, &out);
-    inputs[0] = add_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
+    inputs[0] = split_row(b, graph, NNHAL_SUBGRAPH_INPUT, one);
     inputs[1] = builder_constant(b, graph, NNHAL_TENSOR_FLOAT32, 1, one, 0, 0, &step, 4, 0);
-    out = add_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, one);
+    out = split_row(b, graph, NNHAL_SUBGRAPH_OUTPUT, one);
     builder_operation(b, graph, NNHAL_OP_ADD, 3, inputs, 1, &out);
     return graph;
 }
@@ -111,11 +99,12 @@ static uint32_t add_body(struct builder *b)
 /* [row, count] -> the row twice as often in each round */
 static void make_while(struct builder *b)
 {
-    uint32_t between = add_row(b, 0, NNHAL_TEMPORARY_VARIABLE, open_row);
-    const uint32_t outputs[] = {between, add_row(b, 0, NNHAL_TEMPORARY_VARIABLE, one)};
-    const uint32_t inputs[] = {
-        builder_subgraph(b, 0, add_condition(b)), builder_subgraph(b, 0, add_body(b)),
-        add_row(b, 0, NNHAL_SUBGRAPH_INPUT, open_row), add_row(b, 0, NNHAL_SUBGRAPH_INPUT, one)};
+    uint32_t between = split_row(b, 0, NNHAL_TEMPORARY_VARIABLE, open_row);
+    const uint32_t outputs[] = {between, split_row(b, 0, NNHAL_TEMPORARY_VARIABLE, one)};
+    const uint32_t inputs[] = {builder_subgraph(b, 0, add_condition(b)),
+                               builder_subgraph(b, 0, add_body(b)),
+                               split_row(b, 0, NNHAL_SUBGRAPH_INPUT, open_row),
+                               split_row(b, 0, NNHAL_SUBGRAPH_INPUT, one)};
 
     builder_operation(b, 0, NNHAL_OP_WHILE, 4, inputs, 2, outputs);
     add_abs(b, between);
@@ -125,10 +114,10 @@ static void make_while(struct builder *b)
 static void make_doubled(struct builder *b)
 {
     struct builder_graph *graph = &b->graphs[0];
-    uint32_t in = add_row(b, 0, NNHAL_SUBGRAPH_INPUT, row);
+    uint32_t in = split_row(b, 0, NNHAL_SUBGRAPH_INPUT, row);
     uint32_t n = builder_input(b, 0, NNHAL_TENSOR_INT32, 1, one, 0, 0);
     uint32_t doubled = builder_temporary(b, 0, NNHAL_TENSOR_INT32, 1, one, 0, 0);
-    uint32_t tiled = add_row(b, 0, NNHAL_TEMPORARY_VARIABLE, open_row);
+    uint32_t tiled = split_row(b, 0, NNHAL_TEMPORARY_VARIABLE, open_row);
     const uint32_t sum[] = {n, n, builder_i32(b, 0, 0)}, tile[] = {in, doubled};
 
     builder_operation(b, 0, NNHAL_OP_ADD, 3, sum, 1, &doubled);

@@ -240,33 +240,34 @@ def states(way):
         close(interpreter.invoke(inputs), alone.invoke(inputs), f"run {i}")
 
 
-def extension(way):
-    """What NNAPI has not and nnhal.tflite has: all nodes are taken, and give what TensorFlow Lite's
-    own kernels give, bit by bit."""
-    model = capi.Model(way.library, BUILD / "tests/tflite/extension.tflite")
+def exact(found, wanted, what):
+    expect(found == wanted, f"{what}: {found}, not {wanted}")
+
+
+def compare_made(way, name, n_nodes, inputs_of, compare):
+    """A model made here: all nodes are taken, and give what TensorFlow Lite's own kernels give."""
+    model = capi.Model(way.library, BUILD / f"tests/tflite/{name}.tflite")
     with log() as printed:
         interpreter = way.interpreter(model)
-    expect("7 of 7 nodes" in printed.text, printed.text)
+    expect(f"{n_nodes} of {n_nodes} nodes" in printed.text, printed.text)
     alone, before = model.interpreter(), n_computed()
     for run in range(3):
-        reals = struct.pack("24f", *((k * 7 % 13 - 6 + run) / 4 for k in range(24)))
-        integers = struct.pack("6i", *(k * 5 - 11 * run for k in range(6)))
-        found, wanted = (one.invoke([reals, integers]) for one in (interpreter, alone))
-        expect(found == wanted, f"run {run}: {found}, not {wanted}")
+        inputs = inputs_of(run)
+        compare(interpreter.invoke(inputs), alone.invoke(inputs), f"run {run}")
     expect(n_computed() == before + 3, "nnhal-cpu did not compute")
+
+
+def extension(way):
+    """What NNAPI has not and nnhal.tflite has, bit by bit."""
+    compare_made(way, "extension", 7, lambda run: [
+        struct.pack("24f", *((k * 7 % 13 - 6 + run) / 4 for k in range(24))),
+        struct.pack("6i", *(k * 5 - 11 * run for k in range(6)))], exact)
 
 
 def fourier(way):
     """Transforms, with complex numbers on the way and as an output."""
-    model = capi.Model(way.library, BUILD / "tests/tflite/fourier.tflite")
-    with log() as printed:
-        interpreter = way.interpreter(model)
-    expect("6 of 6 nodes" in printed.text, printed.text)
-    alone, before = model.interpreter(), n_computed()
-    for run in range(3):
-        reals = [struct.pack("90f", *(((k * 37 + run * 11) % 101 - 50) / 50 for k in range(90)))]
-        close(interpreter.invoke(reals), alone.invoke(reals), f"run {run}")
-    expect(n_computed() == before + 3, "nnhal-cpu did not compute")
+    compare_made(way, "fourier", 6, lambda run: [
+        struct.pack("90f", *(((k * 37 + run * 11) % 101 - 50) / 50 for k in range(90)))], close)
 
 
 def sixteen(way):

@@ -37,6 +37,29 @@ static int load_model(const char *path, struct nnhal_tflite **ret)
     return nnhal_tflite_load(path, ret, message, sizeof(message));
 }
 
+/* Computes a model once; inputs and outputs are as large as it says. */
+static void compute_model(struct nnhal_tflite *model, const void *const *inputs,
+                          void *const *outputs)
+{
+    ANeuralNetworksCompilation *compilation;
+    ANeuralNetworksExecution *execution;
+
+    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
+    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
+    for (uint32_t i = 0; i < nnhal_tflite_n_inputs(model); i++)
+        ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, (int32_t)i, NULL, inputs[i],
+                                                           nnhal_tflite_input(model, i)->n_bytes),
+                         0);
+    for (uint32_t i = 0; i < nnhal_tflite_n_outputs(model); i++)
+        ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, (int32_t)i, NULL, outputs[i],
+                                                            nnhal_tflite_output(model, i)->n_bytes),
+                         0);
+    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    ANeuralNetworksExecution_free(execution);
+    ANeuralNetworksCompilation_free(compilation);
+}
+
 static uint8_t *read_all(const char *path, size_t *ret_n)
 {
     FILE *file = fopen(path, "rb");
@@ -201,26 +224,14 @@ TEST(composed_operations_compute)
                   {2, {1, -2}},
                   {2, {0.5f, 3}}};
     struct nnhal_tflite *model;
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
     float got[5][4] = {{0}};
 
     ck_assert_int_eq(load_model(made_path("small-ops"), &model), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 1, NULL, y, sizeof(y)), 0);
-    for (int i = 0; i < 5; i++)
-        ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, i, NULL, got[i],
-                                                            wanted[i].n * sizeof(float)),
-                         0);
-    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    compute_model(model, (const void *[]){x, y},
+                  (void *[]){got[0], got[1], got[2], got[3], got[4]});
     for (int i = 0; i < 5; i++)
         for (uint32_t k = 0; k < wanted[i].n; k++)
             ck_assert_float_eq_tol(got[i][k], wanted[i].values[k], 1e-5f);
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
     nnhal_tflite_free(model);
 }
 TEST_END
@@ -235,8 +246,6 @@ TEST(the_extension_computes_what_nnapi_has_not)
     static const int64_t dimensions[3] = {2, 3, 4};
     static const int32_t rest_of_n[6] = {2, -5, 0, 5, -2, 0};
     struct nnhal_tflite *model;
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
     float floats[3][36];
     int64_t longs[3][8];
     int32_t ints[6];
@@ -246,17 +255,7 @@ TEST(the_extension_computes_what_nnapi_has_not)
     ck_assert_int_eq(nnhal_tflite_output(model, 2)->type & 0xffff, NNHAL_TFLITE_TENSOR_INT64);
     ck_assert_int_gt(nnhal_tflite_output(model, 2)->type, 0xffff);
     ck_assert_uint_eq(nnhal_tflite_output(model, 2)->n_bytes, sizeof(most));
-    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 1, NULL, n, sizeof(n)), 0);
-    for (int i = 0; i < 7; i++)
-        ck_assert_int_eq(
-            ANeuralNetworksExecution_setOutput(execution, i, NULL, got[i],
-                                               nnhal_tflite_output(model, (uint32_t)i)->n_bytes),
-            0);
-    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    compute_model(model, (const void *[]){x, n}, got);
     for (int i = 0; i < 4; i++) {
         ck_assert_float_eq(floats[0][i], round[i]);
         ck_assert_float_eq(floats[1][i], rest[i]);
@@ -267,8 +266,6 @@ TEST(the_extension_computes_what_nnapi_has_not)
     for (int i = 0; i < 36; i++) /* both slabs fall into the last place */
         ck_assert_float_eq(floats[2][i], i < 24 ? 0 : x[i - 24] + x[i - 12]);
     ck_assert_mem_eq(ints, rest_of_n, sizeof(rest_of_n));
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
     nnhal_tflite_free(model);
 }
 TEST_END
@@ -277,25 +274,14 @@ TEST_END
 TEST(transforms_compute)
 {
     float x[90] = {1}, magnitude[60], real[60], imaginary[60], cosine[90], spectrum[120];
-    float *const got[] = {magnitude, real, imaginary, cosine, spectrum};
+    void *const got[] = {magnitude, real, imaginary, cosine, spectrum};
     struct nnhal_tflite *model;
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
 
     ck_assert_msg(load_model(made_path("fourier"), &model) == 0, "%s", message);
     ck_assert_int_eq(nnhal_tflite_output(model, 4)->type, ANEURALNETWORKS_TENSOR_FLOAT32);
     ck_assert_uint_eq(nnhal_tflite_output(model, 4)->dimensions[2], 10);
     ck_assert_uint_eq(nnhal_tflite_output(model, 4)->n_bytes, sizeof(spectrum));
-    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, x, sizeof(x)), 0);
-    for (int i = 0; i < 5; i++)
-        ck_assert_int_eq(
-            ANeuralNetworksExecution_setOutput(execution, i, NULL, got[i],
-                                               nnhal_tflite_output(model, (uint32_t)i)->n_bytes),
-            0);
-    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    compute_model(model, (const void *[]){x}, got);
     for (int i = 0; i < 60; i++) {
         ck_assert_float_eq(magnitude[i], i < 20);
         ck_assert_float_eq(real[i], i < 20);
@@ -304,8 +290,6 @@ TEST(transforms_compute)
     }
     ck_assert_float_eq_tol(cosine[0], cosf(1), 1e-6f);
     ck_assert_float_eq(cosine[1], 1);
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
     nnhal_tflite_free(model);
 }
 TEST_END
@@ -317,59 +301,32 @@ TEST(sparse_constants_are_made_dense)
     static const float blocks[16] = {1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 5, 6, 0, 0, 7, 8};
     static const float points[24] = {[3] = 1, [7] = 2, [16] = 3, [20] = 4, [18] = 5, [22] = 6};
     struct nnhal_tflite *model;
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
     float got[2][24];
 
     ck_assert_msg(load_model(made_path("sparse"), &model) == 0, "%s", message);
-    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, zeros, sizeof(blocks)),
-                     0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 1, NULL, zeros, sizeof(points)),
-                     0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, 0, NULL, got[0], sizeof(blocks)),
-                     0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setOutput(execution, 1, NULL, got[1], sizeof(points)),
-                     0);
-    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
+    compute_model(model, (const void *[]){zeros, zeros}, (void *[]){got[0], got[1]});
     ck_assert_mem_eq(got[0], blocks, sizeof(blocks));
     ck_assert_mem_eq(got[1], points, sizeof(points));
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
     nnhal_tflite_free(model);
 }
 TEST_END
 
-/* Runs a model on inputs of 0.017 and of the code 0; codes of its outputs from 0 on. */
+/* Runs a model on inputs of 0.017 and of the code 0; codes of its first outputs from 0 on. */
 static void run_sixteen(struct nnhal_tflite *model, int16_t codes[2][120])
 {
     static uint8_t rest[4096];
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
+    void *outputs[128] = {codes[0], codes[1]};
     const int16_t row[4] = {0};
     float image[120];
 
     for (int i = 0; i < 120; i++)
         image[i] = 0.017f;
-    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 0, NULL, image, sizeof(image)),
-                     0);
-    ck_assert_int_eq(ANeuralNetworksExecution_setInput(execution, 1, NULL, row, sizeof(row)), 0);
-    for (uint32_t i = 0; i < nnhal_tflite_n_outputs(model); i++) {
-        size_t n_bytes = nnhal_tflite_output(model, i)->n_bytes;
-
-        ck_assert_uint_le(n_bytes, sizeof(rest));
-        ck_assert_int_eq(ANeuralNetworksExecution_setOutput(
-                             execution, (int32_t)i, NULL, i < 2 ? (void *)codes[i] : rest, n_bytes),
-                         0);
+    ck_assert_uint_le(nnhal_tflite_n_outputs(model), 128);
+    for (uint32_t i = 2; i < nnhal_tflite_n_outputs(model); i++) {
+        ck_assert_uint_le(nnhal_tflite_output(model, i)->n_bytes, sizeof(rest));
+        outputs[i] = rest;
     }
-    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
+    compute_model(model, (const void *[]){image, row}, outputs);
 }
 
 /* All operators with 16 bits are loaded; the first outputs are the quantized image, in steps of 0.0017,
@@ -471,34 +428,12 @@ static void check_codes(const int8_t *codes, int zero_point, const float *wanted
         ck_assert_float_eq_tol((float)(codes[i] - zero_point) / 128, wanted[i], 1.5f / 128);
 }
 
-static void compute_model(struct nnhal_tflite *model, const void *const *inputs, const size_t *n_in,
-                          uint32_t n_inputs, void *const *outputs, const size_t *n_out,
-                          uint32_t n_outputs)
-{
-    ANeuralNetworksCompilation *compilation;
-    ANeuralNetworksExecution *execution;
-
-    ck_assert_int_eq(ANeuralNetworksCompilation_create(nnhal_tflite_model(model), &compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksCompilation_finish(compilation), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_create(compilation, &execution), 0);
-    for (uint32_t i = 0; i < n_inputs; i++)
-        ck_assert_int_eq(
-            ANeuralNetworksExecution_setInput(execution, (int)i, NULL, inputs[i], n_in[i]), 0);
-    for (uint32_t i = 0; i < n_outputs; i++)
-        ck_assert_int_eq(
-            ANeuralNetworksExecution_setOutput(execution, (int)i, NULL, outputs[i], n_out[i]), 0);
-    ck_assert_int_eq(ANeuralNetworksExecution_compute(execution), 0);
-    ANeuralNetworksExecution_free(execution);
-    ANeuralNetworksCompilation_free(compilation);
-}
-
 TEST(lstm_cells_of_8_bits_compute)
 {
     static const uint8_t x0[] = {200, 40}, h0[] = {100, 170};
     static const int16_t c0[] = {1500, -900}, c1[] = {-700, 2000};
     static const int8_t x1[] = {90, -60}, h1[] = {30, -100}, x2[] = {50, -90, 120, 7, -128, 60};
     const void *inputs[] = {x0, h0, c0, x1, h1, c1, x2};
-    const size_t n_in[] = {2, 2, 4, 2, 2, 4, 6}, n_out[] = {2, 4, 2, 6};
     float x[LSTM_SIZE * LSTM_STEPS], output[LSTM_SIZE], cell[LSTM_SIZE];
     uint8_t y0[LSTM_SIZE];
     int16_t n0[LSTM_SIZE];
@@ -507,7 +442,7 @@ TEST(lstm_cells_of_8_bits_compute)
     struct nnhal_tflite *model;
 
     ck_assert_msg(load_model(made_path("quantized-lstm"), &model) == 0, "%s", message);
-    compute_model(model, inputs, n_in, 7, outputs, n_out, 4);
+    compute_model(model, inputs, outputs);
     for (int i = 0; i < LSTM_SIZE; i++) {
         x[i] = (float)(x0[i] - 128) / 128;
         output[i] = (float)(h0[i] - 128) / 128;

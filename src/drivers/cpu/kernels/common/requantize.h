@@ -92,22 +92,33 @@ static inline void nn_requantize_pad(struct nn_requantize *r, size_t column)
     nn_requantize_set(r, column, 0, (struct nn_multiplier){0}, 0);
 }
 
+/* Lanes of units near a border, a bit for each. */
+NN_INLINE uint32_t nn_requantize_near_lanes(nn_vector_i32 units)
+{
+    const nn_vector_i32 fractions = units & nn_splat_i32(0xfff0);
+
+#if NN_VARIANT_VECTOR_BYTES == 64
+    return _mm512_testn_epi32_mask((__m512i)fractions, (__m512i)fractions);
+#else
+    return (uint32_t)_mm256_movemask_ps(
+        (__m256)_mm256_cmpeq_epi32((__m256i)fractions, _mm256_setzero_si256()));
+#endif
+}
+
 /* nn_requantize_near_ties() - a vector of units, the lanes near a border between two codes again. */
 static __attribute__((noinline, cold, pure)) nn_vector_i32
 NN_VARIANT_SYMBOL(nn_requantize_near_ties)(const struct nn_requantize *r, nn_vector_i32 sums,
                                            nn_vector_i32 units, size_t column)
 {
-    for (size_t i = 0; i < NN_LANES_I32; i++) {
+    for (uint32_t left = nn_requantize_near_lanes(units); left != 0; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
         size_t at = column + i;
         struct nn_multiplier m = {r->mantissa[at], -r->shift[at]};
         /* The base is the zero point and a half, at most a quarter more, in units of 2^-16. */
         uint32_t zero = (uint32_t)((int32_t)r->base_above[at] >> 16);
-        int32_t scaled;
+        int32_t scaled = r->rounds_once ? nn_multiplier_apply_once(sums[i], m)
+                                        : nn_multiplier_apply(sums[i], m);
 
-        if (units[i] & 0xfff0)
-            continue;
-        scaled = r->rounds_once ? nn_multiplier_apply_once(sums[i], m)
-                                : nn_multiplier_apply(sums[i], m);
         units[i] = nn_clamp_i32((int32_t)((uint32_t)scaled + zero), r->low, r->high) << 16;
     }
     return units;
@@ -134,30 +145,39 @@ NN_INLINE nn_vector_i32 nn_requantize_units(const struct nn_requantize *r, nn_ve
 #endif
 }
 
-/* nn_requantize_fractions() - the least of two vectors of units, in 16ths of their fractions: 0 near a
- * border. With AVX2 they meet in one vector of words. */
+#if NN_VARIANT_VECTOR_BYTES == 64
+/* Halves of the lanes of a and b, from half 0 or 1 on: for each 128 bits 4 of a, then 4 of b. */
+NN_INLINE nn_vector_i32 nn_requantize_halves(nn_vector_i32 a, nn_vector_i32 b, const short half)
+{
+    const __m512i firsts = _mm512_set_epi16(62, 60, 58, 56, 30, 28, 26, 24, 54, 52, 50, 48, 22, 20,
+                                            18, 16, 46, 44, 42, 40, 14, 12, 10, 8, 38, 36, 34, 32,
+                                            6, 4, 2, 0);
+    const __m512i order = half ? _mm512_add_epi16(firsts, _mm512_set1_epi16(half)) : firsts;
+
+    return (nn_vector_i32)_mm512_permutex2var_epi16((__m512i)a, order, (__m512i)b);
+}
+#endif
+
+/* nn_requantize_fractions() - the fractions of two vectors of units, in a vector of words of any
+ * order. */
 NN_INLINE nn_vector_i32 nn_requantize_fractions(nn_vector_i32 a, nn_vector_i32 b)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    const __m512i mask = _mm512_set1_epi32(0xfff0);
-
-    return (nn_vector_i32)_mm512_min_epi32(_mm512_and_si512((__m512i)a, mask),
-                                           _mm512_and_si512((__m512i)b, mask));
+    return nn_requantize_halves(a, b, 0);
 #else
-    return (nn_vector_i32)_mm256_srli_epi16(
-        _mm256_blend_epi16((__m256i)a, _mm256_slli_epi32((__m256i)b, 16), 0xaa), 4);
+    return (nn_vector_i32)_mm256_blend_epi16((__m256i)a, _mm256_slli_epi32((__m256i)b, 16), 0xaa);
 #endif
 }
 
-/* nn_requantize_is_near() - whether any of two vectors of fractions is near a border. */
+/* nn_requantize_is_near() - whether any of two vectors of fractions is near a border: below 16. */
 NN_INLINE bool nn_requantize_is_near(nn_vector_i32 a, nn_vector_i32 b)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    __m512i least = _mm512_min_epi32((__m512i)a, (__m512i)b);
+    __m512i least = _mm512_min_epu16((__m512i)a, (__m512i)b);
 
-    return __builtin_expect(_mm512_testn_epi32_mask(least, least) != 0, 0);
+    return __builtin_expect(_mm512_testn_epi16_mask(least, _mm512_set1_epi16(-16)) != 0, 0);
 #else
-    __m256i least = _mm256_min_epu16((__m256i)a, (__m256i)b);
+    __m256i least = _mm256_srli_epi16(_mm256_min_epu16((__m256i)a, (__m256i)b), 4);
 
     return __builtin_expect(
         _mm256_movemask_epi8(_mm256_cmpeq_epi16(least, _mm256_setzero_si256())) != 0, 0);
@@ -168,8 +188,7 @@ NN_INLINE bool nn_requantize_is_near(nn_vector_i32 a, nn_vector_i32 b)
 NN_INLINE nn_vector_i32 nn_requantize_words(nn_vector_i32 a, nn_vector_i32 b)
 {
 #if NN_VARIANT_VECTOR_BYTES == 64
-    return (nn_vector_i32)_mm512_packs_epi32(_mm512_srai_epi32((__m512i)a, 16),
-                                             _mm512_srai_epi32((__m512i)b, 16));
+    return nn_requantize_halves(a, b, 1);
 #else
     return (nn_vector_i32)_mm256_packs_epi32(_mm256_srai_epi32((__m256i)a, 16),
                                              _mm256_srai_epi32((__m256i)b, 16));

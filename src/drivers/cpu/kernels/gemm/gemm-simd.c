@@ -400,7 +400,8 @@ NN_INLINE void tile_run(const struct nn_gemm_simd *gemm, const struct nn_gemm_si
                 &(struct segment){tile->rows + y * segments->row_step + x * segments->tap_step,
                                   tile->stride, segments->n_elements, weights},
                 size);
-    corrections_take(sums, corrections, size.n_rows, size.n_vectors);
+    if (gemm->weight_zero)
+        corrections_take(sums, corrections, size.n_rows, size.n_vectors);
     tile_store(gemm, tile, panel->column, sums, size.n_rows, size.n_vectors);
 }
 
@@ -503,25 +504,33 @@ static __m128i narrow_sums(const struct nn_gemm_segments *segments, const uint8_
     return _mm512_castsi512_si128(_mm512_permutexvar_epi32(firsts, sum));
 }
 
-/* The sums of four rows. */
+/* Adds n bytes of each of four rows, from byte at on. */
+NN_INLINE void bytes_add(__m512i sums[SUMMED], const uint8_t *rows[SUMMED], size_t at, size_t n)
+{
+    const __mmask64 mask = n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
+    const __m512i ones = _mm512_set1_epi8(1);
+
+#pragma GCC unroll 4
+    for (size_t k = 0; k < SUMMED; k++)
+        sums[k] = _mm512_dpbusd_epi32(sums[k], _mm512_maskz_loadu_epi8(mask, rows[k] + at), ones);
+}
+
+/* The sums of four rows: side by side, so that they stay in registers and none waits for itself. */
 static __m128i wide_sums(const struct nn_gemm_segments *segments, const uint8_t *rows[SUMMED])
 {
-    const size_t n = segments->n_elements, tail = n % 64;
-    const __mmask64 mask = tail ? ~UINT64_C(0) >> (64 - tail) : 0;
-    const __m512i ones = _mm512_set1_epi8(1);
     __m512i sums[SUMMED];
 
-    for (size_t k = 0; k < SUMMED; k++) {
+#pragma GCC unroll 4
+    for (size_t k = 0; k < SUMMED; k++)
         sums[k] = _mm512_setzero_si512();
-        for (size_t y = 0; y < segments->n_rows; y++)
-            for (size_t x = 0; x < segments->n_taps; x++) {
-                const uint8_t *at = rows[k] + y * segments->row_step + x * segments->tap_step;
+    for (size_t y = 0; y < segments->n_rows; y++)
+        for (size_t x = 0; x < segments->n_taps; x++) {
+            size_t at = y * segments->row_step + x * segments->tap_step, i = 0;
 
-                for (size_t i = 0; i < n / 64; i++, at += 64)
-                    sums[k] = _mm512_dpbusd_epi32(sums[k], _mm512_loadu_si512(at), ones);
-                sums[k] = _mm512_dpbusd_epi32(sums[k], _mm512_maskz_loadu_epi8(mask, at), ones);
-            }
-    }
+            for (; segments->n_elements - i > 64; i += 64)
+                bytes_add(sums, rows, at + i, 64);
+            bytes_add(sums, rows, at + i, segments->n_elements - i);
+        }
     return lanes_sum(sums);
 }
 

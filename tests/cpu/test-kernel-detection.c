@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cleanup.h"
 #include "drivers/cpu/kernels/families.h"
 #include "cpu/kernel-case.h"
 #include "drivers/cpu/kernels/detection/boxes.h"
@@ -56,6 +57,22 @@ TEST(suppression_keeps_the_first_of_equals)
     nms.max_chosen = 1;
     ck_assert_uint_eq(nn_nms_hard(&nms, candidates, 3), 1);
     ck_assert_uint_eq(nn_nms_hard(&nms, candidates, 0), 0);
+}
+TEST_END
+
+/* An overlap of 0 reaches a threshold of 0, and no other; boxes without area have none. */
+TEST(boxes_that_share_nothing)
+{
+    const struct nn_box boxes[] = {{0, 0, 4, 4}, {8, 8, 9, 9}, {5, 5, 5, 5}, {5, 5, 5, 5}};
+    const float thresholds[] = {0.0f, 1e-30f, 0.5f};
+    float scores[] = {0.9f, 0.8f, 0.7f, 0.6f};
+
+    for (size_t i = 0; i < NN_N_ELEMENTS(thresholds); i++) {
+        uint32_t candidates[] = {0, 1, 2, 3};
+        struct nn_nms nms = {scores, boxes, 1, 4, thresholds[i], NN_NMS_HARD, 0.0f, 0.0f};
+
+        ck_assert_uint_eq(nn_nms_hard(&nms, candidates, 4), i == 0 ? 1 : 4);
+    }
 }
 TEST_END
 
@@ -361,8 +378,9 @@ TEST(proposals_by_falling_score)
 TEST_END
 
 CHECK_MAIN("kernel-detection", overlap_of_boxes, suppression_keeps_the_first_of_equals,
-           soft_suppression_lowers_scores, ranking_is_stable_and_survives_nan,
-           bbox_transform_moves_and_clips, bbox_transform_refuses, bbox_transform_in_eighths,
+           boxes_that_share_nothing, soft_suppression_lowers_scores,
+           ranking_is_stable_and_survives_nan, bbox_transform_moves_and_clips,
+           bbox_transform_refuses, bbox_transform_in_eighths,
            nms_limit_orders_by_batch_class_and_score, nms_limit_may_find_nothing,
            nms_limit_stops_when_asked, nms_limit_refuses_corners_out_of_order,
            detection_in_both_modes, detection_decodes_anchors, proposals_by_falling_score)

@@ -44,20 +44,27 @@ static float box_area(const struct nn_box *box)
     return (box->x2 - box->x1) * (box->y2 - box->y1);
 }
 
-float nn_box_iou(const struct nn_box *a, const struct nn_box *b)
+static inline float shared_area(const struct nn_box *a, const struct nn_box *b)
 {
     float width = larger(smaller(a->x2, b->x2) - larger(a->x1, b->x1), 0.0f);
     float height = larger(smaller(a->y2, b->y2) - larger(a->y1, b->y1), 0.0f);
-    float shared = width * height;
+
+    return width * height;
+}
+
+float nn_box_iou(const struct nn_box *a, const struct nn_box *b)
+{
+    float shared = shared_area(a, b);
 
     return shared / (box_area(a) + box_area(b) - shared);
 }
 
 /* ---- suppression ---- */
 
-static float candidates_iou(const struct nn_nms *nms, uint32_t i, uint32_t j)
+/* Of a candidate. Most callers have one score for each box; to divide takes as long as to compare. */
+static inline const struct nn_box *box_of(const struct nn_nms *nms, uint32_t i)
 {
-    return nn_box_iou(&nms->boxes[i / nms->scores_per_box], &nms->boxes[j / nms->scores_per_box]);
+    return &nms->boxes[nms->scores_per_box == 1 ? i : i / nms->scores_per_box];
 }
 
 static void swap_indices(uint32_t *a, uint32_t *b)
@@ -86,15 +93,27 @@ static bool goes_on(const struct nn_nms *nms, size_t n_chosen, size_t n)
            !(nms->args && nn_kernel_stopped(nms->args));
 }
 
+/* Whether boxes overlap by the threshold or more. Most share nothing: what 0 is divided by does not
+ * matter to a threshold above it. */
+static inline bool overlaps(const struct nn_box *a, const struct nn_box *b, float threshold)
+{
+    if (threshold > 0.0f && shared_area(a, b) == 0.0f)
+        return false;
+    return nn_box_iou(a, b) >= threshold;
+}
+
 size_t nn_nms_hard(const struct nn_nms *nms, uint32_t *candidates, size_t n)
 {
     size_t n_chosen = 0;
 
     while (goes_on(nms, n_chosen, n)) {
+        const struct nn_box *best;
+
         bring_best(nms, candidates, n_chosen, n);
+        best = box_of(nms, candidates[n_chosen]);
         for (size_t i = n_chosen + 1; i < n;) {
             /* The last one takes the place of one that is dropped, and is looked at next. */
-            if (candidates_iou(nms, candidates[i], candidates[n_chosen]) >= nms->iou_threshold)
+            if (overlaps(box_of(nms, candidates[i]), best, nms->iou_threshold))
                 swap_indices(&candidates[i], &candidates[--n]);
             else
                 i++;
@@ -125,7 +144,8 @@ size_t nn_nms_soft(const struct nn_nms *nms, uint32_t *candidates, size_t n)
         for (size_t i = n_chosen + 1; i < n;) {
             float *score = &nms->scores[candidates[i]];
 
-            *score *= score_factor(nms, candidates_iou(nms, candidates[i], candidates[n_chosen]));
+            *score *= score_factor(
+                nms, nn_box_iou(box_of(nms, candidates[i]), box_of(nms, candidates[n_chosen])));
             if (*score < nms->score_threshold)
                 swap_indices(&candidates[i], &candidates[--n]);
             else

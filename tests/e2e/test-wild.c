@@ -28,30 +28,9 @@ enum {
     N_STUCK = 20, /* more than a service has workers for one client */
 };
 
-enum path { COMPUTE, BURST, EVENT, FENCED };
-
-static int run_by(enum path path, struct ways_formula *formula, int seed)
-{
-    ANeuralNetworksEvent *event = NULL;
-    int r;
-
-    if (path == COMPUTE || path == BURST)
-        return ways_formula_run(formula, seed);
-    ways_formula_fill(formula, seed);
-    r = path == EVENT ? ANeuralNetworksExecution_startCompute(formula->execution, &event)
-                      : ANeuralNetworksExecution_startComputeWithDependencies(formula->execution,
-                                                                              NULL, 0, 0, &event);
-    if (r == ANEURALNETWORKS_NO_ERROR)
-        r = ANeuralNetworksEvent_wait(event);
-    ANeuralNetworksEvent_free(event);
-    if (r == ANEURALNETWORKS_NO_ERROR)
-        ways_formula_check(formula);
-    return r;
-}
-
 struct killer {
     struct ways_formula formula;
-    enum path path;
+    enum ways_path path;
 };
 
 /* The runtime tries it twice by itself, but once if it is the device that waits. */
@@ -59,8 +38,8 @@ static void *compute_deadly(void *argument)
 {
     struct killer *killer = argument;
 
-    for (int i = killer->path == FENCED ? 0 : 1; i < 2; i++)
-        IS(DEAD_OBJECT, run_by(killer->path, &killer->formula, DEADLY));
+    for (int i = killer->path == WAYS_FENCED ? 0 : 1; i < 2; i++)
+        IS(DEAD_OBJECT, ways_formula_run_by(killer->path, &killer->formula, DEADLY));
     return NULL;
 }
 
@@ -81,7 +60,7 @@ static void let_it_kill(struct killer *killer)
 }
 
 /* The third time it is refused, with a sentence, and no process dies. */
-static void kill_twice(enum path path)
+static void kill_twice(enum ways_path path)
 {
     struct killer killer = {.path = path};
     struct ways_formula *formula = &killer.formula;
@@ -90,17 +69,17 @@ static void kill_twice(enum path path)
 
     ways_begin();
     OK(ways_formula_compile(formula));
-    ways_formula_bind(formula, path == FENCED);
-    if (path == BURST)
+    ways_formula_bind(formula, path == WAYS_FENCED);
+    if (path == WAYS_BURST)
         ways_formula_burst(formula);
-    OK(run_by(path, formula, 1));
+    OK(ways_formula_run_by(path, formula, 1));
     let_it_kill(&killer);
-    OK(run_by(path, formula, 2));
+    OK(ways_formula_run_by(path, formula, 2));
     pid = ways_pid();
-    IS(DEAD_OBJECT, run_by(path, formula, DEADLY));
+    IS(DEAD_OBJECT, ways_formula_run_by(path, formula, DEADLY));
     ck_assert(nnhal_execution_get_error(formula->execution, text, sizeof(text)) > 0);
     ck_assert_msg(strstr(text, "third") != NULL, "%s", text);
-    OK(run_by(path, formula, 3));
+    OK(ways_formula_run_by(path, formula, 3));
     ck_assert_int_eq(ways_pid(), pid);
     ways_formula_done(formula);
     ways_end();
@@ -108,25 +87,25 @@ static void kill_twice(enum path path)
 
 TEST(a_request_that_killed_twice_is_not_tried_a_third_time)
 {
-    kill_twice(COMPUTE);
+    kill_twice(WAYS_COMPUTE);
 }
 TEST_END
 
 TEST(nor_in_a_burst)
 {
-    kill_twice(BURST);
+    kill_twice(WAYS_BURST);
 }
 TEST_END
 
 TEST(nor_with_an_event)
 {
-    kill_twice(EVENT);
+    kill_twice(WAYS_EVENT);
 }
 TEST_END
 
 TEST(nor_by_the_device_itself)
 {
-    kill_twice(FENCED);
+    kill_twice(WAYS_FENCED);
 }
 TEST_END
 
@@ -171,7 +150,7 @@ TEST(a_request_of_whose_success_a_fence_has_told_is_no_suspect)
         kill_and_collect(event);
         OK(ways_formula_run(&formula, 2));
     }
-    OK(run_by(FENCED, &formula, 1));
+    OK(ways_formula_run_by(WAYS_FENCED, &formula, 1));
     ways_formula_done(&formula);
     ways_end();
 }

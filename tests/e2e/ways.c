@@ -311,6 +311,25 @@ int ways_formula_run(struct ways_formula *formula, int seed)
     return result;
 }
 
+int ways_formula_run_by(enum ways_path path, struct ways_formula *formula, int seed)
+{
+    ANeuralNetworksEvent *event = NULL;
+    int r;
+
+    if (path == WAYS_COMPUTE || path == WAYS_BURST)
+        return ways_formula_run(formula, seed);
+    ways_formula_fill(formula, seed);
+    r = path == WAYS_EVENT ? ANeuralNetworksExecution_startCompute(formula->execution, &event)
+                           : ANeuralNetworksExecution_startComputeWithDependencies(
+                                 formula->execution, NULL, 0, 0, &event);
+    if (r == ANEURALNETWORKS_NO_ERROR)
+        r = ANeuralNetworksEvent_wait(event);
+    ANeuralNetworksEvent_free(event);
+    if (r == ANEURALNETWORKS_NO_ERROR)
+        ways_formula_check(formula);
+    return r;
+}
+
 void ways_formula_done(struct ways_formula *formula)
 {
     /* Memory first, as TensorFlow Lite does. */

@@ -84,6 +84,10 @@ void ways_formula_burst(struct ways_formula *formula);
 /* ways_formula_run() - new numbers from seed; whether z is right is asserted.
  * Returns: the code of compute() or burstCompute(). */
 int ways_formula_run(struct ways_formula *formula, int seed);
+/* ways_formula_run_by() - the same by an event, or started by the device; otherwise as
+ * ways_formula_run(). Returns: the code of starting or of waiting. */
+enum ways_path { WAYS_COMPUTE, WAYS_BURST, WAYS_EVENT, WAYS_FENCED };
+int ways_formula_run_by(enum ways_path path, struct ways_formula *formula, int seed);
 /* ways_formula_fill(), ways_formula_check() - the two halves of that around a computation. */
 void ways_formula_fill(struct ways_formula *formula, int seed);
 void ways_formula_check(const struct ways_formula *formula);

@@ -22,30 +22,6 @@ static struct ways_formula formula;
 static ANeuralNetworksMemory *source, *state;
 static float *source_view;
 
-static int wait_for(ANeuralNetworksEvent *event)
-{
-    int r = ANeuralNetworksEvent_wait(event);
-
-    ANeuralNetworksEvent_free(event);
-    return r;
-}
-
-static int compute_by_event(int seed)
-{
-    ANeuralNetworksEvent *event = NULL;
-    int r;
-
-    ways_formula_fill(&formula, seed);
-    r = path == WORKER_EVENT ? ANeuralNetworksExecution_startCompute(formula.execution, &event)
-                             : ANeuralNetworksExecution_startComputeWithDependencies(
-                                   formula.execution, NULL, 0, 0, &event);
-    if (r == ANEURALNETWORKS_NO_ERROR)
-        r = wait_for(event);
-    if (r == ANEURALNETWORKS_NO_ERROR)
-        ways_formula_check(&formula);
-    return r;
-}
-
 static int compile_and_compute(int seed)
 {
     struct ways_formula fresh;
@@ -112,8 +88,9 @@ static int compute_once(int seed)
 {
     switch (path) {
     case WORKER_EVENT:
+        return ways_formula_run_by(WAYS_EVENT, &formula, seed);
     case WORKER_FENCED:
-        return compute_by_event(seed);
+        return ways_formula_run_by(WAYS_FENCED, &formula, seed);
     case WORKER_COMPILE:
     case WORKER_CACHED:
         return compile_and_compute(seed);

@@ -473,7 +473,7 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution *execution,
  * fails, too.
  * Returns: UNEXPECTED_NULL; BAD_STATE and BAD_DATA as compute(), BAD_DATA also for a
  * duration on a compilation without exactly one listed device; OP_FAILED;
- * OUT_OF_MEMORY. */
+ * MISSED_DEADLINE_* if a device in another process does not take it in time; OUT_OF_MEMORY. */
 int ANeuralNetworksExecution_startComputeWithDependencies(
     ANeuralNetworksExecution *execution, const ANeuralNetworksEvent *const *dependencies,
     uint32_t num_dependencies, uint64_t duration, ANeuralNetworksEvent **event);

@@ -50,7 +50,7 @@ static void continue_driver(pid_t pid)
 }
 
 /* Calls with a deadline, when the process is stopped before them. */
-static void miss_deadline(bool in_memory, bool on_burst)
+static void miss_deadline(enum ways_path path)
 {
     struct ways_formula formula;
     uint64_t begin_ns;
@@ -58,19 +58,19 @@ static void miss_deadline(bool in_memory, bool on_burst)
 
     ways_begin();
     OK(ways_formula_compile(&formula));
-    ways_formula_bind_within(&formula, in_memory, TIMEOUT_NS);
-    if (on_burst)
+    ways_formula_bind_within(&formula, path == WAYS_BURST || path == WAYS_FENCED, TIMEOUT_NS);
+    if (path == WAYS_BURST)
         ways_formula_burst(&formula);
     for (int i = 0; i < 20; i++)
-        OK(ways_formula_run(&formula, i));
+        OK(ways_formula_run_by(path, &formula, i));
     pid = ways_pid();
     stop_driver(pid);
     begin_ns = ways_now_ns();
-    IS(MISSED_DEADLINE_TRANSIENT, ways_formula_run(&formula, 1));
+    IS(MISSED_DEADLINE_TRANSIENT, ways_formula_run_by(path, &formula, 1));
     ck_assert_uint_lt(ways_now_ns() - begin_ns, TIMEOUT_NS + GRACE_NS + late_ns());
     continue_driver(pid);
     for (int i = 0; i < 20; i++) {
-        int result = ways_formula_run(&formula, i);
+        int result = ways_formula_run_by(path, &formula, i);
 
         /* A private child may take longer to come back. */
         ck_assert(result == ANEURALNETWORKS_NO_ERROR ||
@@ -79,25 +79,37 @@ static void miss_deadline(bool in_memory, bool on_burst)
         if (result != ANEURALNETWORKS_NO_ERROR)
             ways_nap(S / 5);
     }
-    OK(ways_formula_run(&formula, 2));
+    OK(ways_formula_run_by(path, &formula, 2));
     ways_formula_done(&formula);
     ways_end();
 }
 
 TEST(a_stopped_process_misses_the_deadline)
 {
-    miss_deadline(false, false);
+    miss_deadline(WAYS_COMPUTE);
 }
 TEST_END
 
 TEST(a_stopped_process_misses_the_deadline_of_a_burst)
 {
-    miss_deadline(true, true);
+    miss_deadline(WAYS_BURST);
+}
+TEST_END
+
+TEST(a_stopped_process_misses_the_deadline_of_an_event)
+{
+    miss_deadline(WAYS_EVENT);
+}
+TEST_END
+
+TEST(a_stopped_process_misses_the_deadline_of_what_it_would_start)
+{
+    miss_deadline(WAYS_FENCED);
 }
 TEST_END
 
 /* Without a deadline: three pings decide, and then the call is made again. */
-static void outlast(bool on_burst)
+static void outlast(enum ways_path path)
 {
     struct ways_formula formula;
     uint64_t begin_ns;
@@ -106,14 +118,14 @@ static void outlast(bool on_burst)
 
     ways_begin();
     OK(ways_formula_compile(&formula));
-    ways_formula_bind(&formula, false);
-    if (on_burst)
+    ways_formula_bind(&formula, path == WAYS_FENCED);
+    if (path == WAYS_BURST)
         ways_formula_burst(&formula);
-    OK(ways_formula_run(&formula, 1));
+    OK(ways_formula_run_by(path, &formula, 1));
     pid = ways_pid();
     stop_driver(pid);
     begin_ns = ways_now_ns();
-    result = ways_formula_run(&formula, 2);
+    result = ways_formula_run_by(path, &formula, 2);
     ck_assert_uint_lt(ways_now_ns() - begin_ns, 20 * S);
     if (ways_is("service"))
         ck_assert_int_eq(result, ANEURALNETWORKS_DEAD_OBJECT);
@@ -121,7 +133,7 @@ static void outlast(bool on_burst)
         ck_assert_int_eq(result, ANEURALNETWORKS_NO_ERROR); /* of another child */
     continue_driver(pid);
     begin_ns = ways_now_ns();
-    while (ways_formula_run(&formula, 3) != ANEURALNETWORKS_NO_ERROR)
+    while (ways_formula_run_by(path, &formula, 3) != ANEURALNETWORKS_NO_ERROR)
         ck_assert_uint_lt(ways_now_ns() - begin_ns, 20 * S);
     ways_formula_done(&formula);
     ways_end();
@@ -129,13 +141,25 @@ static void outlast(bool on_burst)
 
 TEST(a_stopped_process_is_given_up)
 {
-    outlast(false);
+    outlast(WAYS_COMPUTE);
 }
 TEST_END
 
 TEST(a_stopped_process_is_given_up_in_a_burst)
 {
-    outlast(true);
+    outlast(WAYS_BURST);
+}
+TEST_END
+
+TEST(a_stopped_process_is_given_up_with_an_event)
+{
+    outlast(WAYS_EVENT);
+}
+TEST_END
+
+TEST(a_stopped_process_is_given_up_that_would_start)
+{
+    outlast(WAYS_FENCED);
 }
 TEST_END
 
@@ -175,6 +199,10 @@ TEST(a_stopped_service_costs_the_list_of_devices_a_second)
 TEST_END
 
 CHECK_MAIN("hang-" WAY, a_stopped_process_misses_the_deadline,
-           a_stopped_process_misses_the_deadline_of_a_burst, a_stopped_process_is_given_up,
-           a_stopped_process_is_given_up_in_a_burst,
+           a_stopped_process_misses_the_deadline_of_a_burst,
+           a_stopped_process_misses_the_deadline_of_an_event,
+           a_stopped_process_misses_the_deadline_of_what_it_would_start,
+           a_stopped_process_is_given_up, a_stopped_process_is_given_up_in_a_burst,
+           a_stopped_process_is_given_up_with_an_event,
+           a_stopped_process_is_given_up_that_would_start,
            a_stopped_service_costs_the_list_of_devices_a_second)

@@ -30,7 +30,7 @@ static bool is_suited(const ANeuralNetworksExecution *execution)
            !has_pointers(execution->arguments.outputs, execution->arguments.n_outputs);
 }
 
-static int call_execute_fenced(const ANeuralNetworksExecution *execution,
+static int call_execute_fenced(ANeuralNetworksExecution *execution,
                                const struct nn_hal_execute_fenced_args *args, struct nn_why *why,
                                struct nn_rt_fenced *ret_fenced)
 {
@@ -49,6 +49,8 @@ static int call_execute_fenced(const ANeuralNetworksExecution *execution,
     nn_arena_done(&arena);
     if (r == ANEURALNETWORKS_DEAD_OBJECT)
         nn_rt_suspect_note(execution, prepared, r);
+    if (r == ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT)
+        execution->binding.is_left = true;
     if (r)
         return r;
     *ret_fenced = (struct nn_rt_fenced){reply.callback, reply.sync_fence};
@@ -86,6 +88,7 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
                         struct nn_rt_fenced *ret_fenced)
 {
     _cleanup_(nn_rt_prepared_unrefp) struct nn_rt_prepared *prepared = NULL;
+    uint64_t limit_ns;
     int r;
 
     if (!is_suited(execution))
@@ -95,9 +98,11 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     r = nn_rt_suspect_check(execution, prepared->device, why);
     if (r)
         return r;
+    limit_ns = nn_wait_limit_narrow(request->deadline_ns);
     r = nn_rt_execution_bind(execution, prepared, why);
     if (!r)
         r = launch_bound(execution, request, why, ret_fenced);
+    nn_wait_limit_restore(limit_ns);
     if (r)
         return r == ANEURALNETWORKS_DEAD_OBJECT ? NN_RT_FENCED_E_UNSUITED : r;
     /* The next computation of a chain of fences is launched before this one has ended: from now on

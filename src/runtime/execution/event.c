@@ -5,21 +5,36 @@
 #include "base/fence.h"
 #include "runtime/execution/computation.h"
 #include "runtime/execution/deadline.h"
-#include "runtime/execution/fenced.h"
 #include "runtime/execution/outcome.h"
 #include "runtime/registry.h"
 
 #include <fcntl.h>
 #include <stddef.h>
 
+/* Forward: events refer to events. */
+static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event);
+
+static ANeuralNetworksEvent *event_of(struct nn_rt_link *link)
+{
+    return NN_CONTAINER_OF(link, ANeuralNetworksEvent, link);
+}
+
+static void unref_links(struct nn_rt_links *links)
+{
+    for (uint32_t i = 0; i < links->n; i++)
+        event_unref(event_of(links->links[i]));
+    free(links->links);
+    *links = (struct nn_rt_links){0};
+}
+
 static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event)
 {
     if (!event || !nn_rt_object_unref(&event->object))
         return NULL;
-    closep(&event->fence_fd);
-    nn_rt_session_unref(event->session);
+    closep(&event->link.fence_fd);
+    nn_rt_session_unref(event->link.session);
     nn_rt_execution_unref(event->execution);
-    free(event->dependencies);
+    unref_links(&event->link.before);
     pthread_cond_destroy(&event->changed);
     pthread_mutex_destroy(&event->lock);
     nn_rt_object_done(&event->object);
@@ -38,7 +53,7 @@ static int event_new(ANeuralNetworksEvent **ret_event)
     nn_rt_object_init(&event->object);
     pthread_mutex_init(&event->lock, NULL);
     pthread_cond_init(&event->changed, NULL);
-    event->fence_fd = -1;
+    event->link.fence_fd = -1;
     *ret_event = event;
     return 0;
 }
@@ -53,8 +68,8 @@ int nn_rt_event_from_fence(int fd, struct nn_why *why, ANeuralNetworksEvent **re
     r = event_new(&event);
     if (r)
         return r;
-    event->fence_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    if (event->fence_fd < 0)
+    event->link.fence_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (event->link.fence_fd < 0)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "file descriptor %d cannot be duplicated: %m",
                        fd);
     *ret_event = steal_ptr(&event);
@@ -65,9 +80,9 @@ int nn_rt_event_get_fence(const ANeuralNetworksEvent *event, struct nn_why *why,
 {
     int fd;
 
-    if (event->fence_fd < 0)
+    if (event->link.fence_fd < 0)
         return nn_fail(why, ANEURALNETWORKS_BAD_DATA, "the event has no fence");
-    fd = fcntl(event->fence_fd, F_DUPFD_CLOEXEC, 3);
+    fd = fcntl(event->link.fence_fd, F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
         return nn_error_origin(-errno);
     *ret_fd = fd;
@@ -85,21 +100,14 @@ static int wait_for_fence(int fd, struct nn_why *why)
 
 static int wait_for_dependencies(ANeuralNetworksEvent *event, struct nn_why *why)
 {
-    for (uint32_t i = 0; i < event->n_dependencies; i++) {
-        int r = nn_rt_event_wait(event->dependencies[i], why);
+    for (uint32_t i = 0; i < event->link.before.n; i++) {
+        int r = nn_rt_event_wait(event_of(event->link.before.links[i]), why);
 
         if (r)
             return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "dependency %u ended with %s", i,
                            nn_result_name(r));
     }
     return 0;
-}
-
-static void drop_dependencies(ANeuralNetworksEvent *event)
-{
-    for (uint32_t i = 0; i < event->n_dependencies; i++)
-        event_unref(event->dependencies[i]);
-    event->n_dependencies = 0;
 }
 
 /* The job holds no reference: nn_rt_event_free() waits until this has unlocked, so that no
@@ -109,7 +117,7 @@ static void event_finish(ANeuralNetworksEvent *event, int r, const struct nn_why
     if (r && why->text[0])
         nn_rt_object_set_message(&event->execution->object, why->text);
     nn_rt_execution_end(event->execution, r);
-    drop_dependencies(event);
+    unref_links(&event->link.before);
     pthread_mutex_lock(&event->lock);
     event->is_done = true;
     event->result = nn_result_from_error(r);
@@ -127,8 +135,8 @@ static void event_compute(struct nn_job *job)
     r = wait_for_dependencies(event, &why);
     if (!r) {
         deadline_ns = nn_deadline_after(event->duration_ns);
-        if (event->deadline_ns < deadline_ns)
-            deadline_ns = event->deadline_ns;
+        if (event->link.deadline_ns < deadline_ns)
+            deadline_ns = event->link.deadline_ns;
         r = nn_rt_execution_compute_begun(event->execution, deadline_ns, &why);
     }
     event_finish(event, r, &why);
@@ -145,16 +153,19 @@ static void event_cancel(struct nn_job *job)
 static int ref_dependencies(ANeuralNetworksEvent *event,
                             const struct nn_rt_event_dependencies *dependencies)
 {
+    struct nn_rt_links *before = &event->link.before;
+
     if (!dependencies || !dependencies->n_events)
         return 0;
-    event->dependencies = calloc(dependencies->n_events, sizeof(*event->dependencies));
-    if (!event->dependencies)
+    before->links = calloc(dependencies->n_events, sizeof(struct nn_rt_link *));
+    if (!before->links)
         return nn_error_origin(-ENOMEM);
-    for (uint32_t i = 0; i < dependencies->n_events; i++) {
-        event->dependencies[i] = (ANeuralNetworksEvent *)dependencies->events[i];
-        nn_rt_object_ref(&event->dependencies[i]->object);
+    for (; before->n < dependencies->n_events; before->n++) {
+        ANeuralNetworksEvent *dependency = (ANeuralNetworksEvent *)dependencies->events[before->n];
+
+        nn_rt_object_ref(&dependency->object);
+        before->links[before->n] = &dependency->link;
     }
-    event->n_dependencies = dependencies->n_events;
     return 0;
 }
 
@@ -176,7 +187,7 @@ static bool get_fences(const struct nn_rt_event_dependencies *dependencies,
     if (dependencies->n_events > NNHAL_MAX_FENCES)
         return false;
     for (uint32_t i = 0; i < dependencies->n_events; i++) {
-        ret_fences[i] = dependencies->events[i]->fence_fd;
+        ret_fences[i] = dependencies->events[i]->link.fence_fd;
         if (ret_fences[i] < 0)
             return false;
     }
@@ -189,8 +200,8 @@ static int event_launch_fenced(ANeuralNetworksEvent *event,
                                struct nn_why *why)
 {
     int32_t fences[NNHAL_MAX_FENCES];
-    const struct nn_rt_fenced_request request = {dependencies->n_events, fences, event->deadline_ns,
-                                                 event->duration_ns};
+    const struct nn_rt_fenced_request request = {dependencies->n_events, fences,
+                                                 event->link.deadline_ns, event->duration_ns};
     struct nn_rt_fenced fenced;
     int r;
 
@@ -198,9 +209,9 @@ static int event_launch_fenced(ANeuralNetworksEvent *event,
         return NN_RT_FENCED_E_UNSUITED;
     r = nn_rt_fenced_launch(event->execution, &request, why, &fenced);
     if (!r) {
-        event->session = nn_rt_session_ref(event->execution->binding.prepared->session);
+        event->link.session = nn_rt_session_ref(event->execution->binding.prepared->session);
         event->callback = fenced.callback;
-        event->fence_fd = fenced.fence_fd;
+        event->link.fence_fd = fenced.fence_fd;
     }
     return r;
 }
@@ -217,7 +228,6 @@ static int event_launch(ANeuralNetworksEvent *event,
         event_submit(event);
         return 0;
     }
-    drop_dependencies(event);
     if (r)
         nn_rt_execution_end(event->execution, r);
     return r;
@@ -238,20 +248,16 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
                                   dependencies ? ANNDIAG_EXECUTION_MODE_ASYNC_WITH_DEPS
                                                : ANNDIAG_EXECUTION_MODE_ASYNC,
                                   why);
-    if (r) {
-        if (event)
-            drop_dependencies(event);
+    if (r)
         return r;
-    }
     event->execution = nn_rt_execution_ref(execution);
     /* The execution's timeout begins now; the duration begins when the dependencies have ended. */
-    event->deadline_ns = nn_deadline_after(execution->timeout_ns);
+    event->link.deadline_ns = nn_deadline_after(execution->timeout_ns);
     event->duration_ns = dependencies ? dependencies->duration_ns : 0;
     if (dependencies)
         r = nn_rt_execution_check_fenced(execution, event->duration_ns, why);
     if (r) {
         nn_rt_execution_end(execution, r);
-        drop_dependencies(event);
         return r;
     }
     r = event_launch(event, dependencies, why);
@@ -264,32 +270,37 @@ int nn_rt_event_start(ANeuralNetworksExecution *execution,
 /* -- waiting --------------------------------------------------------------------------- */
 
 /* Under the lock: the first thread that waits collects for all. */
-static void collect_fenced(ANeuralNetworksEvent *event)
+static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end end)
 {
-    const struct nn_rt_fenced fenced = {event->callback, event->fence_fd};
+    const struct nn_rt_fenced fenced = {event->callback, event->link.fence_fd};
+    struct nn_rt_links before;
     struct nn_why why = {0};
     int r;
 
     if (event->is_done)
         return;
-    r = nn_rt_fenced_collect(event->execution, &fenced, event->deadline_ns, &why);
+    r = nn_rt_fenced_collect(event->execution, &fenced, end, event->link.deadline_ns, &why);
     if (r && why.text[0])
         nn_rt_object_set_message(&event->execution->object, why.text);
     nn_rt_execution_end(event->execution, r);
+    before = nn_rt_chain_detach(&event->link,
+                                end != NN_RT_FENCED_WELL && end != NN_RT_FENCED_FAILED);
+    unref_links(&before);
     event->is_done = true;
     event->result = nn_result_from_error(r);
 }
 
 static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
 {
+    enum nn_rt_fenced_end end = NN_RT_FENCED_WELL;
     int result;
 
     /* Outside of the lock, so that several threads can wait at a time. */
-    if (event->callback && event->fence_fd >= 0)
-        nn_rt_fenced_wait(event->session, event->fence_fd, event->deadline_ns);
+    if (event->callback && event->link.fence_fd >= 0)
+        end = nn_rt_chain_wait(&event->link);
     pthread_mutex_lock(&event->lock);
     if (event->callback)
-        collect_fenced(event);
+        collect_fenced(event, end);
     while (!event->is_done)
         pthread_cond_wait(&event->changed, &event->lock);
     result = event->result;
@@ -302,7 +313,7 @@ static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
 int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
 {
     if (!event->execution)
-        return wait_for_fence(event->fence_fd, why);
+        return wait_for_fence(event->link.fence_fd, why);
     if (nn_rt_object_is_foreign(&event->object))
         return nn_fail_forked(why, "the computation");
     return wait_for_computation(event, why);

@@ -14,20 +14,17 @@
 #define NN_RUNTIME_EXECUTION_EVENT_H
 
 #include "base/jobs.h"
+#include "runtime/execution/chain.h"
 #include "runtime/execution/execution.h"
 
 struct ANeuralNetworksEvent {
     struct nn_rt_object object;
-    int fence_fd;      /* -1: a computation by a job */
+    struct nn_rt_link link;
     uint64_t callback; /* 0: a job, or a fence of the application's */
     struct nn_job job;
     ANeuralNetworksExecution *execution;
-    uint64_t deadline_ns; /* of the execution, from the call; NNHAL_NO_TIME: none */
     uint64_t duration_ns; /* from the end of the dependencies; 0: none */
-    uint32_t n_dependencies;
-    ANeuralNetworksEvent **dependencies;
-    pthread_mutex_t lock;          /* of what follows */
-    struct nn_rt_session *session; /* of a fenced computation */
+    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     bool is_done;
     int result;

@@ -2,16 +2,12 @@
 #include "runtime/execution/fenced.h"
 
 #include "base/error.h"
-#include "base/fence.h"
 #include "base/sys.h"
 #include "base/wait-limit.h"
-#include "hal/proxy.h"
 #include "runtime/execution/reply.h"
 #include "runtime/execution/suspect.h"
 
 #include <errno.h>
-
-#define WATCH_NS UINT64_C(1000000000)
 
 static bool has_pointers(const struct nn_rt_argument *arguments, uint32_t n)
 {
@@ -111,32 +107,6 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
     return 0;
 }
 
-/* Returns: whether the wait may go on. */
-static bool fence_look_around(struct nn_rt_session *session, uint64_t end_ns)
-{
-    if (!session->is_wire)
-        return true;
-    if (nn_sys_now_ns() < end_ns)
-        return nn_hal_proxy_watch(session->hal);
-    nn_hal_proxy_leave_late(session->hal);
-    return false;
-}
-
-uint32_t nn_rt_fenced_wait(struct nn_rt_session *session, int fence_fd, uint64_t deadline_ns)
-{
-    uint64_t end_ns = nn_wait_end(session->is_wire ? deadline_ns : NNHAL_NO_TIME);
-
-    for (;;) {
-        uint64_t look_ns = nn_sys_now_ns() + WATCH_NS;
-        int r = nn_fence_wait(fence_fd, look_ns < end_ns ? look_ns : end_ns);
-
-        if (r != NN_FENCE_E_ACTIVE)
-            return r == 0 ? NNHAL_NONE : NNHAL_GENERAL_FAILURE;
-        if (!fence_look_around(session, end_ns))
-            return nn_sys_now_ns() < end_ns ? NNHAL_DEAD_OBJECT : NNHAL_MISSED_DEADLINE_TRANSIENT;
-    }
-}
-
 /* is_well: its fence has told of a success, so that it is not what its device died of. */
 static void note_suspect(const ANeuralNetworksExecution *execution, bool is_well, int result)
 {
@@ -144,13 +114,19 @@ static void note_suspect(const ANeuralNetworksExecution *execution, bool is_well
         nn_rt_suspect_note(execution, execution->binding.prepared, result);
 }
 
+/* It may be computed later: what it writes to is not used for anything else. */
+static void leave_fenced(ANeuralNetworksExecution *execution)
+{
+    nn_rt_reply_mark_outputs(execution, false);
+    execution->binding.is_left = true;
+}
+
 static int fail_fenced(ANeuralNetworksExecution *execution, uint32_t status, bool is_well,
                        struct nn_why *why)
 {
     struct nn_rt_prepared *prepared = execution->binding.prepared;
 
-    nn_rt_reply_mark_outputs(execution, false);
-    execution->binding.is_left = true;
+    leave_fenced(execution);
     if (status == NNHAL_DEAD_OBJECT)
         note_suspect(execution, is_well, ANEURALNETWORKS_DEAD_OBJECT);
     return nn_fail_status(why, nn_rt_session_check_status(prepared->session, status),
@@ -165,23 +141,16 @@ static void free_callback(struct nn_rt_session *session, uint64_t callback, stru
     nn_hal_free_fenced_callback(session->hal, &args, &reply, arena);
 }
 
-int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                         uint64_t deadline_ns, struct nn_why *why)
+static int collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
+                   bool is_well, struct nn_why *why)
 {
-    struct nn_rt_prepared *prepared = execution->binding.prepared;
     const struct nn_hal_get_fenced_info_args args = {.callback = fenced->callback};
+    struct nn_rt_prepared *prepared = execution->binding.prepared;
     struct nn_hal_get_fenced_info_reply info = {0};
-    uint32_t status = fenced->fence_fd < 0
-                          ? NNHAL_NONE
-                          : nn_rt_fenced_wait(prepared->session, fenced->fence_fd, deadline_ns);
-    bool is_well = status == NNHAL_NONE;
     struct nn_arena arena;
+    uint32_t status;
     int r;
 
-    if (status == NNHAL_MISSED_DEADLINE_TRANSIENT)
-        return fail_fenced(execution, status, is_well, why);
-    if (status == NNHAL_DEAD_OBJECT || !nn_rt_session_is_alive(prepared->session))
-        return fail_fenced(execution, NNHAL_DEAD_OBJECT, is_well, why);
     nn_arena_init(&arena, 0);
     status = nn_rt_session_check_status(
         prepared->session, nn_hal_get_fenced_info(prepared->session->hal, &args, &info, &arena));
@@ -199,5 +168,46 @@ int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt
     }
     free_callback(prepared->session, fenced->callback, &arena);
     nn_arena_done(&arena);
+    return r;
+}
+
+/* Its own process is well, and would keep it for as long as it does not begin. */
+static int abandon(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
+                   struct nn_why *why)
+{
+    struct nn_arena arena;
+
+    leave_fenced(execution);
+    nn_arena_init(&arena, 0);
+    free_callback(execution->binding.prepared->session, fenced->callback, &arena);
+    nn_arena_done(&arena);
+    return nn_fail(why, ANEURALNETWORKS_OP_FAILED,
+                   "a computation before it was given up: its process does not answer, or its "
+                   "deadline has passed");
+}
+
+static int collect_ended(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
+                         enum nn_rt_fenced_end end, struct nn_why *why)
+{
+    const struct nn_rt_session *session = execution->binding.prepared->session;
+    bool is_well = end == NN_RT_FENCED_WELL;
+
+    if (end == NN_RT_FENCED_LATE)
+        return fail_fenced(execution, NNHAL_MISSED_DEADLINE_TRANSIENT, is_well, why);
+    if (end == NN_RT_FENCED_LEFT)
+        return abandon(execution, fenced, why);
+    if (end == NN_RT_FENCED_DEAD || !nn_rt_session_is_alive(session))
+        return fail_fenced(execution, NNHAL_DEAD_OBJECT, is_well, why);
+    return collect(execution, fenced, is_well, why);
+}
+
+int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
+                         enum nn_rt_fenced_end end, uint64_t deadline_ns, struct nn_why *why)
+{
+    bool is_past = nn_sys_now_ns() >= deadline_ns;
+    uint64_t limit_ns = nn_wait_limit_narrow(is_past ? NN_WAIT_UNLIMITED : deadline_ns);
+    int r = collect_ended(execution, fenced, end, why);
+
+    nn_wait_limit_restore(limit_ns);
     return r;
 }

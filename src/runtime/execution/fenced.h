@@ -38,14 +38,19 @@ int nn_rt_fenced_launch(ANeuralNetworksExecution *execution,
                         const struct nn_rt_fenced_request *request, struct nn_why *why,
                         struct nn_rt_fenced *ret_fenced);
 
-/* nn_rt_fenced_wait() - until the fence has signalled. In another process: 50 ms longer than
- * the deadline at most, and while the process answers; a private one is killed after that.
- * Returns: NONE; GENERAL_FAILURE (the fence says so); DEAD_OBJECT; MISSED_DEADLINE_TRANSIENT. */
-uint32_t nn_rt_fenced_wait(struct nn_rt_session *session, int fence_fd, uint64_t deadline_ns);
+/* How a wait for its fence ended. */
+enum nn_rt_fenced_end {
+    NN_RT_FENCED_WELL,
+    NN_RT_FENCED_FAILED, /* the fence says so */
+    NN_RT_FENCED_DEAD,   /* its process is gone, or was given up */
+    NN_RT_FENCED_LATE,   /* 50 ms after the deadline; a private process was killed */
+    NN_RT_FENCED_LEFT,   /* what it depends on was given up: it would not begin */
+};
 
-/* nn_rt_fenced_collect() - waits as nn_rt_fenced_wait(), then asks for result and timing.
- * Returns: the result of the computation. */
+/* nn_rt_fenced_collect() - asks for result and timing of one for which a wait has ended so. Its
+ * process has until the deadline to answer; it has signalled in time where that is past when it is
+ * asked. Returns: the result of the computation. */
 int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
-                         uint64_t deadline_ns, struct nn_why *why);
+                         enum nn_rt_fenced_end end, uint64_t deadline_ns, struct nn_why *why);
 
 #endif

@@ -528,6 +528,96 @@ TEST(a_death_reaches_what_depends_on_it)
 }
 TEST_END
 
+/* -- a process that is stopped ------------------------------------------------------------ */
+
+/* What depends on node 0, and a node that does not. */
+static const struct node after_stopped[] = {
+    {.device = LEFT, .number = 1},
+    {.device = RIGHT, .n_after = 1, .after = {0}, .number = 12},
+    {.device = RIGHT, .n_after = 2, .after = {1, 0}, .number = 122},
+    {.device = RIGHT, .number = 2},
+};
+
+enum { N_STOPPED = sizeof(after_stopped) / sizeof(after_stopped[0]) };
+
+static uint64_t now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec;
+}
+
+/* The end is asked for first: no thread waits for the stopped process. */
+static void wait_for_what_is_stopped(uint64_t timeout_ns, int expected)
+{
+    struct node nodes[N_STOPPED];
+    uint64_t begin_s;
+    int32_t pid;
+
+    if (is_way("embedded"))
+        return;
+    begin();
+    memcpy(nodes, after_stopped, sizeof(nodes));
+    graph_make(nodes, N_STOPPED);
+    OK(ANeuralNetworksExecution_setTimeout(nodes[0].execution, timeout_ns));
+    graph_launch();
+    pid = device_pid(LEFT);
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    for (int i = 1; i < N_STOPPED; i++) /* node 0 does not begin before all threads have stopped */
+        open_gate(i);
+    begin_s = now_s();
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[2].event), ANEURALNETWORKS_OP_FAILED);
+    ck_assert_uint_lt(now_s() - begin_s, LIMIT_S / 2);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[1].event), ANEURALNETWORKS_OP_FAILED);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[0].event), expected);
+    OK(ANeuralNetworksEvent_wait(nodes[3].event));
+    ck_assert_double_eq(nodes[3].z[QUEUE_NUMBER], nodes[3].number);
+    if (services[LEFT])
+        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    graph_free();
+    finish();
+}
+
+TEST(a_stopped_process_ends_what_depends_on_it)
+{
+    wait_for_what_is_stopped(0, ANEURALNETWORKS_DEAD_OBJECT);
+}
+TEST_END
+
+TEST(a_deadline_that_no_process_keeps_ends_what_depends_on_it)
+{
+    wait_for_what_is_stopped(300000000, ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+}
+TEST_END
+
+/* What is launched after a computation that was given up. */
+TEST(nothing_waits_for_what_was_given_up)
+{
+    struct node nodes[2] = {chain[0], chain[1]};
+    int32_t pid;
+
+    if (is_way("embedded"))
+        return;
+    begin();
+    graph_make(nodes, 2);
+    OK(ANeuralNetworksExecution_setTimeout(nodes[0].execution, 300000000));
+    node_launch(&nodes[0]);
+    pid = device_pid(LEFT);
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[0].event),
+                     ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT);
+    node_launch(&nodes[1]);
+    ck_assert_int_eq(ANeuralNetworksEvent_wait(nodes[1].event), ANEURALNETWORKS_OP_FAILED);
+    if (services[LEFT])
+        ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    graph_free();
+    finish();
+}
+TEST_END
+
+/* -- a client that dies --------------------------------------------------------------------- */
+
 /* In a process of its own: launches what will never begin, says so, and waits to be killed. */
 static void be_victim(int told)
 {
@@ -572,4 +662,6 @@ TEST_END
 
 CHECK_MAIN("chain-" WAY, a_chain_runs_on_the_devices_alone, a_failure_reaches_what_depends_on_it,
            a_late_one_reaches_what_depends_on_it, a_death_reaches_what_depends_on_it,
-           a_client_that_dies_leaves_nothing)
+           a_stopped_process_ends_what_depends_on_it,
+           a_deadline_that_no_process_keeps_ends_what_depends_on_it,
+           nothing_waits_for_what_was_given_up, a_client_that_dies_leaves_nothing)

@@ -512,7 +512,8 @@ void ANeuralNetworksEvent_free(ANeuralNetworksEvent *event);
 
 /* ANeuralNetworksEvent_createFromSyncFenceFd() - an event that ends when a fence
  * signals: the file polls as POLLIN after success and as POLLERR after failure
- * (feature level 4). The fd is duplicated.
+ * (feature level 4). The fd is duplicated. Until it signals, who waits for it waits, and a
+ * computation that depends on it until its deadline.
  * Returns: UNEXPECTED_NULL; BAD_DATA if fd is not open; OUT_OF_MEMORY. */
 int ANeuralNetworksEvent_createFromSyncFenceFd(int sync_fence_fd, ANeuralNetworksEvent **event);
 

@@ -367,6 +367,46 @@ TEST(a_failed_dependency_fails_what_follows)
 }
 TEST_END
 
+/* A fence that never signals, and a computation that does not end. */
+TEST(a_deadline_ends_the_wait_for_dependencies)
+{
+    ANeuralNetworksEvent *fence = NULL, *first = NULL, *second = NULL, *third = NULL;
+    const ANeuralNetworksEvent *on_fence[1], *on_first[1];
+    struct rt_run a, b, c;
+    int fds[2];
+
+    rt_init();
+    rt_run_init(&a);
+    rt_run_init(&b);
+    rt_run_init(&c);
+    make_fence(fds);
+    OK(ANeuralNetworksEvent_createFromSyncFenceFd(fds[0], &fence));
+    on_fence[0] = fence;
+    fake_gate_close();
+    OK(ANeuralNetworksExecution_startCompute(a.execution, &first));
+    fake_gate_wait(1);
+    on_first[0] = first;
+    OK(ANeuralNetworksExecution_setTimeout(b.execution, 50000000));
+    OK(ANeuralNetworksExecution_setTimeout(c.execution, 50000000));
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(b.execution, on_fence, 1, 0, &second));
+    OK(ANeuralNetworksExecution_startComputeWithDependencies(c.execution, on_first, 1, 0, &third));
+    IS(MISSED_DEADLINE_TRANSIENT, ANeuralNetworksEvent_wait(second));
+    IS(MISSED_DEADLINE_TRANSIENT, ANeuralNetworksEvent_wait(third));
+    fake_gate_open();
+    OK(ANeuralNetworksEvent_wait(first));
+    ck_assert_uint_eq(fake.n_executed, 1);
+    ANeuralNetworksEvent_free(third);
+    ANeuralNetworksEvent_free(second);
+    ANeuralNetworksEvent_free(first);
+    ANeuralNetworksEvent_free(fence);
+    rt_run_done(&a);
+    rt_run_done(&b);
+    rt_run_done(&c);
+    close(fds[0]);
+    close(fds[1]);
+}
+TEST_END
+
 TEST(dependencies_ask_for_more)
 {
     const uint32_t dims[] = {4};
@@ -607,5 +647,6 @@ CHECK_MAIN("event", an_event_tells_of_the_end, an_execution_may_be_freed_in_flig
            models_and_compilations_are_shared_by_threads, any_number_of_threads_may_wait,
            our_threads_take_no_signals, fences_are_events, descriptor_0_can_be_a_fence,
            a_computation_waits_for_its_dependencies, a_failed_dependency_fails_what_follows,
-           dependencies_ask_for_more, a_device_waits_for_fences_by_itself,
-           a_device_passes_failures_on, a_forked_child_has_dead_objects)
+           a_deadline_ends_the_wait_for_dependencies, dependencies_ask_for_more,
+           a_device_waits_for_fences_by_itself, a_device_passes_failures_on,
+           a_forked_child_has_dead_objects)

@@ -90,7 +90,7 @@ static enum nn_rt_fenced_end look_at_own(const struct nn_rt_session *session, ui
     return NN_RT_FENCED_LATE;
 }
 
-enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link)
+enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_ns)
 {
     const struct nn_rt_session *session = link->session;
     uint64_t end_ns = nn_wait_end(session->is_wire ? link->deadline_ns : NNHAL_NO_TIME), next_ns;
@@ -99,12 +99,15 @@ enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link)
 
     for (;;) {
         uint64_t look_ns = earlier(nn_sys_now_ns() + WATCH_NS, next_ns);
-        int r = nn_fence_wait(link->fence_fd, can_begin ? earlier(look_ns, end_ns) : 0);
+        int r = nn_fence_wait(link->fence_fd,
+                              can_begin ? earlier(earlier(look_ns, end_ns), limit_ns) : 0);
 
         if (r != NN_FENCE_E_ACTIVE)
             return r == 0 ? NN_RT_FENCED_WELL : NN_RT_FENCED_FAILED;
         if (!can_begin)
             return NN_RT_FENCED_LEFT;
+        if (nn_sys_now_ns() >= limit_ns)
+            return NN_RT_FENCED_LIMIT;
         if (session->is_wire)
             own = look_at_own(session, end_ns);
         if (own != NN_RT_FENCED_WELL)

@@ -30,9 +30,9 @@ struct nn_rt_link {
 };
 
 /* nn_rt_chain_wait() - until a fenced computation has ended, or will not: 50 ms after its deadline,
- * while its process answers, and while what it depends on may end. In this
+ * while its process answers, while what it depends on may end, and until limit_ns at most. In this
  * process a deadline is the driver's alone. */
-enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link);
+enum nn_rt_fenced_end nn_rt_chain_wait(struct nn_rt_link *link, uint64_t limit_ns);
 
 /* nn_rt_chain_detach() - that a fenced computation has ended; is_given_up: its fence may not tell so.
  * Returns: what it waited for, whose references are the caller's. */

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/fence.h"
+#include "base/wait-limit.h"
 #include "runtime/execution/computation.h"
 #include "runtime/execution/deadline.h"
 #include "runtime/execution/outcome.h"
@@ -10,6 +11,8 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+
+enum { EVENT_E_LIMIT = 100 }; /* the limit of a wait has passed; ResultCodes are below */
 
 /* Forward: events refer to events. */
 static ANeuralNetworksEvent *event_unref(ANeuralNetworksEvent *event);
@@ -89,20 +92,28 @@ int nn_rt_event_get_fence(const ANeuralNetworksEvent *event, struct nn_why *why,
     return 0;
 }
 
-static int wait_for_fence(int fd, struct nn_why *why)
+static int wait_for_fence(int fd, uint64_t limit_ns, struct nn_why *why)
 {
-    if (nn_fence_wait(fd, NNHAL_NO_TIME) == 0)
-        return 0;
+    int r = nn_fence_wait(fd, limit_ns);
+
+    if (r == 0 || r == NN_FENCE_E_ACTIVE)
+        return r == 0 ? 0 : EVENT_E_LIMIT;
     return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "the fence tells of a failure");
 }
 
 /* -- computations ------------------------------------------------------------------ */
 
+/* Forward: a computation waits for others. */
+static int event_wait(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why);
+
 static int wait_for_dependencies(ANeuralNetworksEvent *event, struct nn_why *why)
 {
     for (uint32_t i = 0; i < event->link.before.n; i++) {
-        int r = nn_rt_event_wait(event_of(event->link.before.links[i]), why);
+        int r = event_wait(event_of(event->link.before.links[i]), event->link.deadline_ns, why);
 
+        if (r == EVENT_E_LIMIT)
+            return nn_fail(why, ANEURALNETWORKS_MISSED_DEADLINE_TRANSIENT,
+                           "the deadline passed before dependency %u had ended", i);
         if (r)
             return nn_fail(why, ANEURALNETWORKS_OP_FAILED, "dependency %u ended with %s", i,
                            nn_result_name(r));
@@ -290,33 +301,51 @@ static void collect_fenced(ANeuralNetworksEvent *event, enum nn_rt_fenced_end en
     event->result = nn_result_from_error(r);
 }
 
-static int wait_for_computation(ANeuralNetworksEvent *event, struct nn_why *why)
+/* Under the lock. Returns: false: the limit has passed first. */
+static bool await_job(ANeuralNetworksEvent *event, uint64_t limit_ns)
+{
+    const struct timespec limit = nn_wait_limit_timespec(limit_ns);
+    int r = 0;
+
+    while (!event->is_done && r == 0)
+        r = pthread_cond_clockwait(&event->changed, &event->lock, CLOCK_MONOTONIC, &limit);
+    return event->is_done;
+}
+
+/* limit_ns: until when; NNHAL_NO_TIME: until the end. Returns: as nn_rt_event_wait(); EVENT_E_LIMIT. */
+static int wait_for_computation(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why)
 {
     enum nn_rt_fenced_end end = NN_RT_FENCED_WELL;
-    int result;
+    int result = EVENT_E_LIMIT;
 
     /* Outside of the lock, so that several threads can wait at a time. */
     if (event->callback && event->link.fence_fd >= 0)
-        end = nn_rt_chain_wait(&event->link);
+        end = nn_rt_chain_wait(&event->link, limit_ns);
+    if (end == NN_RT_FENCED_LIMIT)
+        return EVENT_E_LIMIT;
     pthread_mutex_lock(&event->lock);
     if (event->callback)
         collect_fenced(event, end);
-    while (!event->is_done)
-        pthread_cond_wait(&event->changed, &event->lock);
-    result = event->result;
+    if (await_job(event, limit_ns))
+        result = event->result;
     pthread_mutex_unlock(&event->lock);
-    if (result)
+    if (result && result != EVENT_E_LIMIT)
         nn_rt_object_get_message(&event->execution->object, why->text, sizeof(why->text));
     return result;
 }
 
-int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
+static int event_wait(ANeuralNetworksEvent *event, uint64_t limit_ns, struct nn_why *why)
 {
     if (!event->execution)
-        return wait_for_fence(event->link.fence_fd, why);
+        return wait_for_fence(event->link.fence_fd, limit_ns, why);
     if (nn_rt_object_is_foreign(&event->object))
         return nn_fail_forked(why, "the computation");
-    return wait_for_computation(event, why);
+    return wait_for_computation(event, limit_ns, why);
+}
+
+int nn_rt_event_wait(ANeuralNetworksEvent *event, struct nn_why *why)
+{
+    return event_wait(event, NNHAL_NO_TIME, why);
 }
 
 ANeuralNetworksEvent *nn_rt_event_free(ANeuralNetworksEvent *event)

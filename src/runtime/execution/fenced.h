@@ -45,11 +45,12 @@ enum nn_rt_fenced_end {
     NN_RT_FENCED_DEAD,   /* its process is gone, or was given up */
     NN_RT_FENCED_LATE,   /* 50 ms after the deadline; a private process was killed */
     NN_RT_FENCED_LEFT,   /* what it depends on was given up: it would not begin */
+    NN_RT_FENCED_LIMIT,  /* the caller's limit has passed: it goes on */
 };
 
-/* nn_rt_fenced_collect() - asks for result and timing of one for which a wait has ended so. Its
- * process has until the deadline to answer; it has signalled in time where that is past when it is
- * asked. Returns: the result of the computation. */
+/* nn_rt_fenced_collect() - asks for result and timing of one for which a wait has ended so; not with
+ * LIMIT. Its process has until the deadline to answer; it has signalled in time where that is past
+ * when it is asked. Returns: the result of the computation. */
 int nn_rt_fenced_collect(ANeuralNetworksExecution *execution, const struct nn_rt_fenced *fenced,
                          enum nn_rt_fenced_end end, uint64_t deadline_ns, struct nn_why *why);
 

@@ -11,9 +11,6 @@
 /* So many are placed by size, each looking at all others. */
 enum { MAX_BY_SIZE = 4096 };
 
-/* In order of time each looks at those that live. More looks than this are too many. */
-#define MAX_LOOKS (UINT64_C(1) << 24)
-
 enum {
     CLASSES_PER_OCTAVE = 8, /* at most an eighth of a buffer is wasted */
     N_CLASSES = 64 * CLASSES_PER_OCTAVE,
@@ -217,14 +214,14 @@ static int place_in_classes(struct nn_memory_buffer *const *by_first,
     return 0;
 }
 
-/* How many buffers are looked at if each looks at those that live with it, at most MAX_LOOKS + 1. */
+/* How many buffers are looked at if each looks at those that live with it, at most NN_MEMORY_PLAN_MAX_LOOKS + 1. */
 static uint64_t count_looks(struct nn_memory_buffer *const *by_first,
                             struct nn_memory_buffer *const *by_last, size_t n)
 {
     uint64_t n_looks = 0;
     size_t n_ended = 0;
 
-    for (size_t i = 0; i < n && n_looks <= MAX_LOOKS; i++) {
+    for (size_t i = 0; i < n && n_looks <= NN_MEMORY_PLAN_MAX_LOOKS; i++) {
         while (by_last[n_ended]->last < by_first[i]->first)
             n_ended++;
         n_looks += i - n_ended;
@@ -245,7 +242,7 @@ static int plan_many(struct nn_memory_buffer *buffers, uint32_t n_buffers,
         n = sort_by_time(buffers, n_buffers, true, by_last);
     if (n < 0)
         return nn_error_trace((int)n);
-    if (count_looks(order, by_last, (size_t)n) > MAX_LOOKS)
+    if (count_looks(order, by_last, (size_t)n) > NN_MEMORY_PLAN_MAX_LOOKS)
         return nn_error_trace(place_in_classes(order, by_last, (size_t)n));
     return nn_error_trace(place_in_gaps(order, (size_t)n, true));
 }

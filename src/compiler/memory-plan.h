@@ -15,6 +15,9 @@
 
 #define NN_MEMORY_PLAN_ALIGNMENT 64
 
+/* In order of time each looks at those that live. More looks than this are too many. */
+#define NN_MEMORY_PLAN_MAX_LOOKS (UINT64_C(1) << 24)
+
 struct nn_memory_buffer {
     uint64_t size;   /* in: bytes; 0 takes no room */
     uint32_t first;  /* in: step */

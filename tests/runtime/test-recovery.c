@@ -111,6 +111,31 @@ TEST(a_request_is_refused_after_two_deaths_for_a_while)
 TEST_END
 
 /* As eight threads do that execute one model. */
+TEST(a_request_that_goes_on_killing_is_refused_for_an_hour_at_most)
+{
+    struct nn_rt_suspects suspects = {0};
+    uint64_t now_ns = 100 * S, refused_ns = 60 * S;
+
+    nn_rt_suspects_note_death(&suspects, 7, 1, now_ns);
+    for (uint64_t death = 2; death < 20; death++) {
+        nn_rt_suspects_note_death(&suspects, 7, death, now_ns);
+        ck_assert(nn_rt_suspects_is_refused(&suspects, 7, now_ns + refused_ns - 1));
+        now_ns += refused_ns;
+        ck_assert(!nn_rt_suspects_is_refused(&suspects, 7, now_ns));
+        refused_ns = refused_ns * 2 < 3600 * S ? refused_ns * 2 : 3600 * S;
+    }
+}
+TEST_END
+
+/* The tests above use their names. */
+TEST(the_times_are_those_that_are_promised)
+{
+    ck_assert_uint_eq(NN_RT_RECOVERY_PATIENCE_NS, 2 * S);
+    ck_assert_uint_eq(NN_RT_RECOVERY_FIRST_PAUSE_NS, 500000000);
+    ck_assert_uint_eq(NN_RT_RECOVERY_PROBE_PATIENCE_NS, 750000000);
+}
+TEST_END
+
 TEST(one_death_counts_once_for_equal_requests)
 {
     struct nn_rt_suspects suspects = {0};
@@ -143,4 +168,6 @@ CHECK_MAIN("recovery", deaths_are_counted_by_the_minute,
            pauses_grow_to_a_minute_and_a_success_ends_them, patience_counts_from_the_death,
            in_quarantine_a_call_waits_for_the_first_pause_alone,
            a_request_is_refused_after_two_deaths_for_a_while,
-           one_death_counts_once_for_equal_requests, the_oldest_suspect_is_forgotten)
+           a_request_that_goes_on_killing_is_refused_for_an_hour_at_most,
+           the_times_are_those_that_are_promised, one_death_counts_once_for_equal_requests,
+           the_oldest_suspect_is_forgotten)

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define DEFAULT_MS UINT64_C(10000)
-#define MAX_MS     UINT64_C(3600000)
+#define MAX_MS UINT64_C(3600000)
 
 /* Waking so late means that the process did not run, its driver neither. */
 #define LATE_NS UINT64_C(500000000)
@@ -37,9 +36,9 @@ static uint64_t read_patience(void)
     char *end;
 
     if (!text || *text < '0' || *text > '9')
-        return DEFAULT_MS;
+        return NN_OVERDUE_MS;
     ms = strtoull(text, &end, 10);
-    return *end == '\0' && ms <= MAX_MS ? ms : DEFAULT_MS;
+    return *end == '\0' && ms <= MAX_MS ? ms : NN_OVERDUE_MS;
 }
 
 void nn_overdue_enable(void)

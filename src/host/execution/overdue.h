@@ -16,6 +16,9 @@
 
 #include <stdint.h>
 
+/* Without NNHAL_OVERDUE_MS. */
+#define NN_OVERDUE_MS UINT64_C(10000)
+
 /* A call of the driver, on the stack of the thread that makes it, or work that it has taken. */
 struct nn_overdue_call {
     struct nn_overdue_call *next, *previous;

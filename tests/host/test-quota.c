@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "host/host.h"
 #include "host/quota.h"
+#include "host/session.h"
 
 #include "support/check-main.h"
 
@@ -180,6 +181,33 @@ TEST(the_standard_limits_are_those_that_are_promised)
 }
 TEST_END
 
+static void expect_shares(bool is_shared, uint64_t of_user, uint64_t of_all)
+{
+    struct nn_host host = {.n_refs = 0};
+
+    nn_quota_init(&host.quota);
+    nn_host_limit_memory(&host, is_shared, 4000);
+    ck_assert_uint_eq(host.quota.user_memory_limit, of_user);
+    ck_assert_uint_eq(host.quota.all_memory_limit, of_all);
+    nn_quota_done(&host.quota);
+}
+
+TEST(a_quarter_is_for_one_user_and_three_are_for_all)
+{
+    unsetenv("NNHAL_USER_MEMORY");
+    unsetenv("NNHAL_SERVICE_MEMORY");
+    expect_shares(true, 1000, 3000);
+    expect_shares(false, UINT64_MAX, UINT64_MAX); /* an application's own */
+    setenv("NNHAL_USER_MEMORY", "10%", 1);
+    expect_shares(true, 400, 3000);
+    expect_shares(false, 400, UINT64_MAX);
+    setenv("NNHAL_USER_MEMORY", "much", 1);
+    setenv("NNHAL_SERVICE_MEMORY", "2K", 1);
+    expect_shares(true, 1000, 2048);
+}
+TEST_END
+
 CHECK_MAIN("quota", an_account_holds_its_limit, accounts_of_one_uid_share_a_purse,
            memory_is_one_sum, nothing_is_lost_between_threads,
-           the_standard_limits_are_those_that_are_promised)
+           the_standard_limits_are_those_that_are_promised,
+           a_quarter_is_for_one_user_and_three_are_for_all)

@@ -9,16 +9,12 @@ EXPAND_DIMS, which become others of them), side by side on one image of 16 bits:
 FOLDER/sixteen-refused.tflite has what is not taken, and a DEQUANTIZE of each result.
 """
 
-import json
-import random
-import struct
-import subprocess
 import sys
-from pathlib import Path
+
+import net as network
 
 IMAGE = [1, 6, 5, 4]
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
-ELEMENTS = {"INT8": "b", "INT16": "h", "INT32": "i", "INT64": "q"}
 # The numbers of the operators, and the versions that have 16 bits.
 OPERATORS = {
     "ADD": (0, 3), "CONCATENATION": (2, 3), "CONV_2D": (3, 5), "DEPTHWISE_CONV_2D": (4, 5), "DEQUANTIZE": (6, 3),
@@ -26,60 +22,6 @@ OPERATORS = {
     "TANH": (28, 3), "PAD": (34, 3), "TRANSPOSE": (39, 4), "SUB": (41, 5), "STRIDED_SLICE": (45, 4),
     "SPLIT": (49, 4), "TRANSPOSE_CONV": (67, 3), "LEAKY_RELU": (98, 2), "QUANTIZE": (114, 2),
 }
-
-
-class Net:
-    """A network, whose tensors are its outputs unless they are inputs or constants."""
-
-    def __init__(self):
-        self.rng = random.Random(16)
-        self.tensors, self.operators, self.names, self.buffers = [], [], [], [{}]
-        self.inputs, self.outputs = [], []
-
-    def scale(self, low, high):
-        return low * (high / low) ** self.rng.random()
-
-    def tensor(self, shape, type_="INT16", scale=None, axis=0, values=None, zero_point=0):
-        """scale: one, a list for channels, or None for none."""
-        made = {"name": f"t{len(self.tensors)}", "shape": shape, "type": type_, "buffer": 0}
-        if scale is not None:
-            scales = scale if isinstance(scale, list) else [scale]
-            made["quantization"] = {"scale": scales, "zero_point": [zero_point] * len(scales),
-                                    "quantized_dimension": axis}
-        if values is not None:
-            data = struct.pack(f"<{len(values)}{ELEMENTS[type_]}", *values)
-            self.buffers.append({"data": list(data)})
-            made["buffer"] = len(self.buffers) - 1
-        self.tensors.append(made)
-        return len(self.tensors) - 1
-
-    def integers(self, *values):
-        return self.tensor([len(values)], "INT32", values=values)
-
-    def weights(self, shape, scale, axis=0):
-        n = 1
-        for dimension in shape:
-            n *= dimension
-        return self.tensor(shape, "INT8", scale, axis, [self.rng.randint(-127, 127) for _ in range(n)])
-
-    def bias(self, n, type_="INT64"):
-        return self.tensor([n], type_, values=[self.rng.randint(-2**23, 2**23) for _ in range(n)])
-
-    def add(self, name, inputs, outputs, kind=None, **options):
-        if name not in self.names:
-            self.names.append(name)
-        made = {"opcode_index": self.names.index(name), "inputs": inputs, "outputs": outputs}
-        if kind:
-            made.update(builtin_options_type=kind + "Options", builtin_options=options)
-        self.operators.append(made)
-        self.outputs += outputs
-
-    def json(self):
-        codes = [{"deprecated_builtin_code": OPERATORS[name][0], "builtin_code": name,
-                  "version": OPERATORS[name][1]} for name in self.names]
-        graph = {"tensors": self.tensors, "inputs": self.inputs, "outputs": self.outputs,
-                 "operators": self.operators}
-        return {"version": 3, "operator_codes": codes, "subgraphs": [graph], "buffers": self.buffers}
 
 
 def arithmetic(net, image, row):
@@ -218,7 +160,7 @@ def refused_zero_points(net, reals):
 
 
 def make_refused():
-    net, scale = Net(), 1.7e-3
+    net, scale = network.Net(OPERATORS), 1.7e-3
     reals, image, row = net.tensor(IMAGE, "FLOAT32"), net.tensor(IMAGE, scale=scale), net.tensor([1, 70000], scale=9e-4)
     net.inputs = [reals, row]
     net.add("QUANTIZE", [reals], [image], "Quantize")
@@ -230,7 +172,7 @@ def make_refused():
 
 
 def make_taken():
-    net, scale = Net(), 1.7e-3
+    net, scale = network.Net(OPERATORS), 1.7e-3
     reals, image, row = net.tensor(IMAGE, "FLOAT32"), net.tensor(IMAGE, scale=scale), net.tensor([4], scale=9e-4)
     net.inputs = [reals, row]
     net.add("QUANTIZE", [reals], [image], "Quantize")
@@ -243,10 +185,8 @@ def make_taken():
 
 
 def main(flatc, schema, folder):
-    for name, net in (("sixteen", make_taken()), ("sixteen-refused", make_refused())):
-        path = Path(folder) / (name + ".json")
-        path.write_text(json.dumps(net.json()), encoding="utf-8")
-        subprocess.run([flatc, "--binary", "-o", folder, schema, str(path)], check=True)
+    make_taken().write(flatc, schema, folder, "sixteen")
+    make_refused().write(flatc, schema, folder, "sixteen-refused")
 
 
 main(*sys.argv[1:])

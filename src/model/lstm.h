@@ -2,7 +2,8 @@
 /* lstm.h - which operand of an LSTM operation is what
  *
  * LSTM, the two sequence LSTMs and QUANTIZED_LSTM are the same cell with the
- * same rules about what may be omitted, and differ in where the operands stand.
+ * same rules about what may be omitted, and differ in where the operands stand. nnhal.tflite's
+ * UNIDIRECTIONAL_SEQUENCE_LSTM has the operands of QUANTIZED_LSTM.
  * A map says that for one cell of one operation; inference checks cells through
  * maps, and kernels take their operands through them.
  *
@@ -56,6 +57,7 @@ enum {
     NN_QUANTIZED_LSTM_GATE_SCALE = 26, /* 4 */
     NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT = 30,
     NN_QUANTIZED_LSTM_HIDDEN_SCALE = 31,
+    NN_QUANTIZED_LSTM_TIME_MAJOR = 32, /* nnhal.tflite's UNIDIRECTIONAL_SEQUENCE_LSTM */
 };
 
 /* QUANTIZED_16BIT_LSTM, whose cell has none of the options. */

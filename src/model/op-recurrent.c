@@ -595,14 +595,13 @@ static int check_positive(const struct nn_infer *infer, uint32_t i)
     return 0;
 }
 
-static int infer_quantized_lstm(struct nn_infer *infer)
+/* The cell of QUANTIZED_LSTM: its operands, the states, and the scales; sizes has n_batches and
+ * n_inputs. */
+static int check_quantized_cell(const struct nn_infer *infer, struct lstm_sizes *sizes)
 {
-    struct lstm_sizes sizes = {0};
     int exponent, r;
 
-    sizes.n_batches = input_dim(infer, 0, 0);
-    sizes.n_inputs = input_dim(infer, 0, 1);
-    if ((r = check_lstm(infer, &nn_lstm_map_quantized, &sizes)) ||
+    if ((r = check_lstm(infer, &nn_lstm_map_quantized, sizes)) ||
         (r = read_exponent(infer, nn_lstm_map_quantized.cell_state, &exponent)))
         return r;
     if (exponent > -9 || exponent < -15)
@@ -610,12 +609,64 @@ static int infer_quantized_lstm(struct nn_infer *infer)
     for (uint32_t i = NN_QUANTIZED_LSTM_GATE_SCALE; i < NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT; i++)
         if (check_positive(infer, i))
             return NN_REFUSED;
-    if (check_positive(infer, NN_QUANTIZED_LSTM_HIDDEN_SCALE))
-        return NN_REFUSED;
+    return check_positive(infer, NN_QUANTIZED_LSTM_HIDDEN_SCALE);
+}
+
+static int infer_quantized_lstm(struct nn_infer *infer)
+{
+    struct lstm_sizes sizes = {.n_batches = input_dim(infer, 0, 0),
+                               .n_inputs = input_dim(infer, 0, 1)};
+    int r = check_quantized_cell(infer, &sizes);
+
+    if (r)
+        return r;
     set_2(infer, 0, sizes.n_batches, sizes.n_outputs);
     set_2(infer, 1, sizes.n_batches, sizes.n_cells);
     set_2(infer, 2, sizes.n_batches, sizes.n_outputs);
     nn_infer_set_quant(infer, 0, infer->outputs[2].scale, infer->outputs[2].zero_point);
+    return 0;
+}
+
+/* What TensorFlow Lite computes. With peepholes it takes as many cells as there are outputs. */
+static int check_lite_cell(const struct nn_infer *infer, struct lstm_sizes *sizes)
+{
+    int32_t zero_point;
+    int r = check_quantized_cell(infer, sizes);
+
+    if (r)
+        return r;
+    if (nn_infer_i32(infer, NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT, &zero_point) == 0 &&
+        (zero_point < INT8_MIN || zero_point > INT8_MAX))
+        return nn_refuse(infer->why, "the hidden zero point %d is not of int8", zero_point);
+    if (is_present(infer, nn_lstm_map_quantized.peephole + 1) && sizes->n_cells != sizes->n_outputs)
+        return nn_refuse(infer->why, "peepholes of %u cells with %u outputs", sizes->n_cells,
+                         sizes->n_outputs);
+    return 0;
+}
+
+/* nnhal.tflite's; an input of rank 2 is one step. */
+static int infer_lite_lstm(struct nn_infer *infer)
+{
+    bool is_step = infer->inputs[0].n_dims == 2, is_time_major;
+    struct sequence sequence = {.n_batches = input_dim(infer, 0, 0)};
+    struct lstm_sizes sizes = {.n_inputs = input_dim(infer, 0, is_step ? 1 : 2)};
+    int r = nn_infer_bool(infer, NN_QUANTIZED_LSTM_TIME_MAJOR, &is_time_major);
+
+    if (r || (!is_step && (r = read_sequence(infer, is_time_major, &sequence))))
+        return r;
+    sizes.n_batches = sequence.n_batches;
+    r = check_lite_cell(infer, &sizes);
+    if (r)
+        return r;
+    if (is_step)
+        set_2(infer, 0, sizes.n_batches, sizes.n_outputs);
+    else
+        set_sequence(infer, 0, &sequence, sizes.n_outputs);
+    if (infer->n_outputs == 3) {
+        set_lstm_states(infer, 1, &sizes);
+        nn_infer_set_quant_like(infer, 1, nn_lstm_map_quantized.output_state);
+        nn_infer_set_quant_like(infer, 2, nn_lstm_map_quantized.cell_state);
+    }
     return 0;
 }
 
@@ -630,6 +681,8 @@ static const struct nn_op_functions functions[] = {
     {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_LSTM, NULL, infer_unidirectional_lstm, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_UNIDIRECTIONAL_SEQUENCE_RNN, NULL, infer_unidirectional_rnn, NN_INFER_NOT_EMPTY},
     {NNHAL_OP_QUANTIZED_LSTM, NULL, infer_quantized_lstm, NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 2)},
+    {NN_TFLITE_OP(UNIDIRECTIONAL_SEQUENCE_LSTM), NULL, infer_lite_lstm,
+     NN_INFER_NOT_EMPTY | NN_INFER_RANK(2, 3)},
 };
 
 NN_OP_FAMILY(recurrent, functions);

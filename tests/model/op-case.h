@@ -121,6 +121,8 @@ static inline int op_case_validate(struct op_case *c)
     c->operation.n_outputs = c->n_outputs;
     c->operation.inputs = c->inputs;
     c->operation.outputs = c->outputs;
+    if (c->operation.type >= NN_TFLITE_OPS)
+        return nn_operation_validate_inside(c->operands, c->n_operands, &c->operation, &c->why);
     return nn_operation_validate(c->operands, c->n_operands, &c->operation, &c->facts, &c->why);
 }
 

@@ -390,14 +390,16 @@ TEST(lstm16_has_fixed_scales)
 }
 TEST_END
 
-static void quantized_lstm(float cell_scale)
+/* The inputs of QUANTIZED_LSTM behind the first: 3 inputs, 4 cells, 2 batches. */
+static void add_quantized_cell(float cell_scale, bool has_peepholes)
 {
-    op_case_init(&c, NNHAL_OP_QUANTIZED_LSTM);
-    IN(&c, Q8S, 2, 3);
     for (uint32_t i = 0; i < 8; i++)
         IN(&c, Q8Y, 4, i < 4 ? 3 : 4);
     for (uint32_t i = 0; i < 3; i++)
-        op_case_omit(&c, Q16);
+        if (has_peepholes)
+            IN(&c, Q16, 4);
+        else
+            op_case_omit(&c, Q16);
     for (uint32_t i = 0; i < 4; i++)
         IN(&c, I32, 4);
     op_case_omit(&c, Q8Y);
@@ -413,6 +415,13 @@ static void quantized_lstm(float cell_scale)
         IN_F32(&c, 0.01f);
     IN_I32(&c, 0);
     IN_F32(&c, 0.01f);
+}
+
+static void quantized_lstm(float cell_scale)
+{
+    op_case_init(&c, NNHAL_OP_QUANTIZED_LSTM);
+    IN(&c, Q8S, 2, 3);
+    add_quantized_cell(cell_scale, false);
     OUT(&c, Q8S);
     OUT(&c, Q16);
     OUT(&c, Q8S);
@@ -437,9 +446,77 @@ TEST(quantized_lstm_cell_scale_is_a_power_of_two)
 }
 TEST_END
 
+/* nnhal.tflite's: the cell of QUANTIZED_LSTM over a sequence of 5 steps. */
+static void lite_lstm(bool is_time_major, bool has_peepholes)
+{
+    op_case_init(&c, NN_TFLITE_OP(UNIDIRECTIONAL_SEQUENCE_LSTM));
+    if (is_time_major)
+        IN(&c, Q8S, 5, 2, 3);
+    else
+        IN(&c, Q8S, 2, 5, 3);
+    add_quantized_cell(1.0f / 2048, has_peepholes);
+    IN_BOOL(&c, is_time_major);
+    OUT(&c, Q8S);
+}
+
+TEST(lite_lstm_outputs)
+{
+    for (int is_time_major = 0; is_time_major < 2; is_time_major++) {
+        lite_lstm(is_time_major, false);
+        if (is_time_major)
+            EXPECT_SHAPE(&c, 0, 5, 2, 4);
+        else
+            EXPECT_SHAPE(&c, 0, 2, 5, 4);
+        /* It counts as the model says: what the codes are of, the hidden scale tells. */
+        ck_assert(c.infer_outputs[0].scale == 0.5f);
+        OUT(&c, Q8S);
+        EXPECT_INVALID(&c);
+        OUT(&c, Q16);
+        EXPECT_SHAPE(&c, 1, 2, 4);
+        EXPECT_SHAPE(&c, 2, 2, 4);
+        ck_assert(c.infer_outputs[1].zero_point == 10 && c.infer_outputs[2].scale == 1.0f / 2048);
+    }
+    /* One step. */
+    lite_lstm(true, false);
+    c.operands[c.inputs[0]].n_dimensions = 2;
+    memcpy(c.dims[c.inputs[0]], (uint32_t[]){2, 3}, 2 * sizeof(uint32_t));
+    EXPECT_SHAPE(&c, 0, 2, 4);
+}
+TEST_END
+
+TEST(lite_lstm_refuses)
+{
+    const uint32_t hidden_zero_point = 30, weights = 1, recurrent = 5;
+
+    lite_lstm(true, false);
+    *c.numbers[hidden_zero_point] = 128;
+    EXPECT_REFUSED(&c);
+    lite_lstm(false, false);
+    c.dims[c.inputs[0]][0] = 3; /* batches, of which the states have 2 */
+    EXPECT_REFUSED(&c);
+    lite_lstm(true, true);
+    EXPECT_SHAPE(&c, 0, 5, 2, 4);
+    /* More cells than outputs, which go through a projection, with peepholes. */
+    for (uint32_t i = weights; i < recurrent + 4; i++)
+        c.dims[c.inputs[i]][0] = 6;
+    for (uint32_t i = 9; i < 16; i++)
+        c.dims[c.inputs[i]][0] = 6;
+    c.dims[c.inputs[19]][1] = 6;
+    c.operands[c.inputs[16]].lifetime = NNHAL_SUBGRAPH_INPUT;
+    c.operands[c.inputs[16]].n_dimensions = 2;
+    memcpy(c.dims[c.inputs[16]], (uint32_t[]){4, 6}, 2 * sizeof(uint32_t));
+    EXPECT_REFUSED(&c);
+    for (uint32_t i = 9; i < 12; i++) {
+        c.operands[c.inputs[i]].lifetime = NNHAL_NO_VALUE;
+        c.operands[c.inputs[i]].n_dimensions = 0;
+    }
+    EXPECT_SHAPE(&c, 0, 5, 2, 4);
+}
+TEST_END
+
 CHECK_MAIN("op-recurrent", rnn_shapes, unidirectional_rnn_orders, bidirectional_rnn_forms,
            bidirectional_rnn_refuses, svdf_filters_are_units_times_rank, lstm_shapes,
            lstm_takes_flat_states, lstm_refuses_half_a_gate, lstm_refuses_sizes_and_bounds,
            lstm_counts, unidirectional_lstm_outputs, quantized_unidirectional_lstm_is_tolerated,
            bidirectional_lstm_forms, lstm16_has_fixed_scales,
-           quantized_lstm_cell_scale_is_a_power_of_two)
+           quantized_lstm_cell_scale_is_a_power_of_two, lite_lstm_outputs, lite_lstm_refuses)

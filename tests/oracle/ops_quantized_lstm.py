@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two quantized LSTMs, in exact 16-bit and 32-bit integers."""
+"""The quantized LSTMs, NNAPI's two and nnhal.tflite's, in exact 16-bit and 32-bit integers."""
 
 import math
 
@@ -145,12 +145,12 @@ def inverse_sqrt(n):
     return (x << -shift, 0) if shift < 0 else (x, -shift)
 
 
-def layer_norm(q, weights, bias):
+def layer_norm(q, weights, bias, lowest):
     n = len(q)
     mean = tdiv(1024 * sum(q), n)
     variance = tdiv(sum(v * v for v in q) * (2**20 // n) - mean * mean, 2**20)
     if variance < 1:
-        variance = min(1, math.trunc(f32(10000 * weights.scale)))
+        variance = lowest(1, math.trunc(f32(10000 * weights.scale)))
     a, e = inverse_sqrt(variance)
     m, shift = qm(weights.scale)
     out = []
@@ -161,12 +161,16 @@ def layer_norm(q, weights, bias):
 
 
 class Cell:
-    """Operands and arithmetic of QUANTIZED_LSTM."""
+    """Operands and arithmetic of QUANTIZED_LSTM. lowest: of 1 and what a variance below 1 would be by its scale."""
+
+    lowest = staticmethod(min)
+    norm_scale = 3e-5
 
     def __init__(self, case):
         self.case = case
         self.batches, self.inputs, self.cells = (case.between(1, 3) for _ in range(3))
         self.cells += 1
+        self.x_dims = [self.batches, self.inputs]
         self.coupled, self.peephole = case.coin(0.4), case.coin(0.4)
         self.norm_present, self.projected = case.coin(), case.coin()
         self.outputs = case.between(1, 4) if self.projected else self.cells
@@ -190,7 +194,7 @@ class Cell:
 
     def make(self):
         case, cells = self.case, self.cells
-        self.x = operand(case, nnt.Q8S, [self.batches, self.inputs], -128, 127, case.scale(), case.between(-20, 20))
+        self.x = operand(case, nnt.Q8S, self.x_dims, -128, 127, case.scale(), case.between(-20, 20))
         self.weights = self.group(nnt.Q8Y, [cells, self.inputs], -127, 127, 0.005)
         self.recurrent = self.group(nnt.Q8Y, [cells, self.outputs], -127, 127, 0.005)
         self.peepholes = [self.part(self.peephole and not (k == 0 and self.coupled), nnt.Q16Y, [cells],
@@ -200,7 +204,7 @@ class Cell:
         self.projection_bias = self.part(self.projected and case.coin(), nnt.I32, [self.outputs], -5000, 5000, 0.0)
         self.h = operand(case, nnt.Q8S, [self.batches, self.outputs], -128, 127, case.scale(0.006, 0.02), case.between(-20, 20))
         self.c = operand(case, nnt.Q16Y, [self.batches, cells], -20000, 20000, 2.0**self.power)
-        self.norm = self.group(nnt.Q16Y, [cells], 1, 30000, 3e-5, self.norm_present)
+        self.norm = self.group(nnt.Q16Y, [cells], 1, 30000, self.norm_scale, self.norm_present)
 
     def operands(self):
         case = self.case
@@ -227,12 +231,12 @@ class Cell:
                 weights = self.peepholes[{0: 0, 1: 1, 3: 2}[k]]
                 q = sat16(mbqm(weights.values[u] * c[u], *multiplier(weights, 2.0**self.power)) + q)
             out.append(q)
-        return layer_norm(out, self.norm[k], self.bias[k]) if self.norm_present else out
+        return layer_norm(out, self.norm[k], self.bias[k], self.lowest) if self.norm_present else out
 
-    def step(self, b):
-        x = [q - self.x.zero_point for q in rows(self.x, b)]
-        h = [q - self.h.zero_point for q in rows(self.h, b)]
-        old = rows(self.c, b)
+    def step(self, x, h, old):
+        """The new cell state and output of codes of one batch."""
+        x = [q - self.x.zero_point for q in x]
+        h = [q - self.h.zero_point for q in h]
         f = [logistic16(q) for q in self.gate(1, x, h, old)]
         m = [tanh16(q, 3) for q in self.gate(2, x, h, old)]
         i = [32767 - v for v in f] if self.coupled else [logistic16(q) for q in self.gate(0, x, h, old)]
@@ -245,6 +249,9 @@ class Cell:
                         -128, 127) for ov, cv in zip(o, new)]
         return new, self.project(hidden) if self.projected else hidden
 
+    def clip_scale(self):
+        return self.projection.scale
+
     def project(self, hidden):
         m, shift = qm(f32(f32(self.projection.scale * self.hidden_scale) / self.h.scale))
         shifted, out = [q + self.hidden_zero for q in hidden], []
@@ -253,7 +260,7 @@ class Cell:
             total += self.projection_bias.values[r] if self.projection_bias.values else 0
             y = clamp(mbqm(total, m, shift) + self.h.zero_point, -128, 127)
             if self.projection_clip > 0:
-                bound = math.trunc(clamp(f32(self.projection_clip / self.projection.scale), -128, 127))
+                bound = math.trunc(clamp(f32(self.projection_clip / self.clip_scale()), -128, 127))
                 y = clamp(y, -bound, bound)
             out.append(y)
         return out
@@ -262,7 +269,7 @@ class Cell:
 @operation('QUANTIZED_LSTM')
 def quantized_lstm(case, name):
     cell = Cell(case)
-    results = [cell.step(b) for b in range(cell.batches)]
+    results = [cell.step(rows(cell.x, b), rows(cell.h, b), rows(cell.c, b)) for b in range(cell.batches)]
     out = [q for _, y in results for q in y]
     shape = [cell.batches, cell.outputs]
     quant = (cell.h.scale, cell.h.zero_point)
@@ -270,3 +277,63 @@ def quantized_lstm(case, name):
                       [case.output(nnt.Q8S, shape, out, *quant),
                        case.output(nnt.Q16Y, cell.c.dims, [q for c, _ in results for q in c], cell.c.scale),
                        case.output(nnt.Q8S, shape, out, *quant)])
+
+
+# nnhal.tflite
+
+class LiteCell(Cell):
+    """What differs in TensorFlow Lite, and a sequence of steps; one of rank 2 is a step."""
+
+    lowest = staticmethod(max)
+
+    def __init__(self, case):
+        super().__init__(case)
+        self.out_scale = case.scale(0.006, 0.02)
+        if self.norm_scale != Cell.norm_scale:
+            self.inter = [case.scale(1.0, 4.0) for _ in range(4)]
+
+    def make(self):
+        case = self.case
+        self.steps, self.time_major = case.between(1, 4), case.coin()
+        self.is_step = case.coin(0.2)
+        if self.is_step:
+            self.steps, self.time_major = 1, True
+        else:
+            self.x_dims = self.sequence(self.inputs)
+        if self.peephole:
+            self.outputs = self.cells
+        if case.coin(0.3):  # sums that differ little: a variance below 1 counts as more than 1
+            self.norm_scale = 1e-3
+        super().make()
+
+    def sequence(self, size):
+        if self.is_step:
+            return [self.batches, size]
+        return ([self.steps, self.batches] if self.time_major else [self.batches, self.steps]) + [size]
+
+    def clip_scale(self):
+        return self.out_scale
+
+    def walk(self):
+        """All outputs, and the states behind the last step."""
+        out, last_h, last_c = [None] * (self.steps * self.batches), [], []
+        for b in range(self.batches):
+            h, c = rows(self.h, b), rows(self.c, b)
+            for t in range(self.steps):
+                row = t * self.batches + b if self.time_major else b * self.steps + t
+                c, h = self.step(rows(self.x, row), h, c)
+                out[row] = h
+            last_h += h
+            last_c += c
+        return [q for row in out for q in row], last_h, last_c
+
+
+@operation('TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM')
+def sequence_lstm(case, name):
+    cell = LiteCell(case)
+    out, last_h, last_c = cell.walk()
+    outputs = [case.output(nnt.Q8S, cell.sequence(cell.outputs), out, cell.out_scale, case.between(-20, 20))]
+    if case.coin():
+        outputs += [case.output(nnt.Q8S, cell.h.dims, last_h, cell.h.scale, cell.h.zero_point),
+                    case.output(nnt.Q16Y, cell.c.dims, last_c, cell.c.scale)]
+    return case.model(name, cell.operands() + [case.boolean(cell.time_major)], outputs)

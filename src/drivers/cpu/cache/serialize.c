@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "compiler/blob.h"
 #include "drivers/cpu/cache/model-codec.h"
+#include "model/ops.h"
 #include "model/types.h"
 
 #include <string.h>
@@ -56,6 +57,7 @@ static bool may_be_omitted(uint32_t operation, uint32_t input)
     case NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM:
     case NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN:
     case NNHAL_OP_QUANTIZED_LSTM:
+    case NN_TFLITE_OP(UNIDIRECTIONAL_SEQUENCE_LSTM):
         return input != 0;
     default:
         return false;

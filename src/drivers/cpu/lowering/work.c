@@ -3,6 +3,7 @@
 
 #include "base/arith.h"
 #include "compiler/passes/view.h"
+#include "model/ops.h"
 #include "model/types.h"
 
 enum {
@@ -121,6 +122,7 @@ static uint64_t work_of_rows(const struct work *work)
     case NNHAL_OP_RNN:
     case NNHAL_OP_SVDF:
     case NNHAL_OP_QUANTIZED_LSTM:
+    case NN_TFLITE_OP(UNIDIRECTIONAL_SEQUENCE_LSTM):
     case NNHAL_OP_QUANTIZED_16BIT_LSTM:
     case NNHAL_OP_BIDIRECTIONAL_SEQUENCE_LSTM:
     case NNHAL_OP_BIDIRECTIONAL_SEQUENCE_RNN:

@@ -1,329 +1,158 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QUANTIZED_LSTM, plain C: 8-bit weights and activations, 16-bit cells and gates.
- *
- * The sums of a gate are int32, and every later step of it an int16, saturated.
- * The biases belong to the layer normalization where there is one, and are added
- * to the first sum where there is none. One item of work is one batch. */
-#include "drivers/cpu/kernels/kernel.h"
-#include "drivers/cpu/kernels/common/fixed-math.h"
-#include "drivers/cpu/kernels/common/operand.h"
-#include "drivers/cpu/kernels/quantized-lstm/fixed16.h"
+/* QUANTIZED_LSTM, and UNIDIRECTIONAL_SEQUENCE_LSTM of nnhal.tflite, plain C: one step of the cell of
+ * cell8.h, or a sequence of them. One item of work is one batch. */
+#include "drivers/cpu/kernels/quantized-lstm/cell8.h"
+#include "drivers/cpu/kernels/rnn/sequence.h"
 
-#include "model/lstm.h"
+#include "model/ops.h"
 
-#include <math.h>
 #include <string.h>
 
 #define MAP (&nn_lstm_map_quantized)
 
-struct gate_params {
-    struct nn_multiplier input, recurrent, peephole, layer_norm;
-    int32_t lowest_variance;
-};
+/* ---- a step ---- */
 
-struct q_lstm_params {
-    struct gate_params gates[NN_LSTM_GATE_N];
-    struct nn_multiplier hidden, projection;
-    int32_t cell_shift; /* the cell state's scale is 2^cell_shift */
-    int32_t cell_clip;  /* 0: none */
-    int32_t projection_clip;
-    int32_t hidden_zero_point;
-};
-
-/* ---- lowering ---- */
-
-static float scale_of(const struct nn_lower *lower, uint32_t i)
+static int lower_step(struct nn_lower *lower)
 {
-    return lower->inputs[i].scale;
-}
-
-static void lower_gate(const struct nn_lower *lower, uint32_t k, uint32_t peephole, int cell_shift,
-                       struct gate_params *gate)
-{
-    float inter = nn_lower_f32(lower, NN_QUANTIZED_LSTM_GATE_SCALE + k, 1.0f);
-    float input = scale_of(lower, MAP->weights + k) * scale_of(lower, MAP->x);
-    float recurrent = scale_of(lower, MAP->recurrent + k) * scale_of(lower, MAP->output_state);
-    float norm = scale_of(lower, MAP->layer_norm + k);
-
-    gate->input = nn_multiplier_make((double)(input / inter));
-    gate->recurrent = nn_multiplier_make((double)(recurrent / inter));
-    gate->layer_norm = nn_multiplier_make((double)norm);
-    gate->lowest_variance = (int32_t)fminf(1.0f, truncf(10000.0f * norm));
-    if (peephole != NN_LSTM_NO_OPERAND)
-        gate->peephole = nn_multiplier_make(
-            (double)(ldexpf(scale_of(lower, MAP->peephole + peephole), cell_shift) / inter));
-}
-
-/* A bound as a code: 0 if there is none. */
-static int32_t clip_code(float bound, float scale, float lowest, float highest)
-{
-    if (!(bound > 0.0f))
-        return 0;
-    return (int32_t)fminf(fmaxf(bound / scale, lowest), highest);
-}
-
-static int lower_quantized_lstm(struct nn_lower *lower)
-{
-    static const uint32_t peepholes[NN_LSTM_GATE_N] = {0, 1, NN_LSTM_NO_OPERAND, 2};
-    const struct nn_lower_operand *projection = &lower->inputs[MAP->projection];
-    float cell_scale = scale_of(lower, MAP->cell_state);
-    float hidden_scale = nn_lower_f32(lower, NN_QUANTIZED_LSTM_HIDDEN_SCALE, 1.0f);
-    struct q_lstm_params *params = lower->params;
-
-    params->cell_shift = (int32_t)lroundf(log2f(cell_scale));
-    for (uint32_t k = 0; k < NN_LSTM_GATE_N; k++)
-        lower_gate(lower, k, peepholes[k], params->cell_shift, &params->gates[k]);
-    params->hidden = nn_multiplier_make((double)(0x1p-30f / hidden_scale));
-    params->hidden_zero_point = (int8_t)nn_lower_i32(lower, NN_QUANTIZED_LSTM_HIDDEN_ZERO_POINT, 0);
-    params->cell_clip = clip_code(nn_lower_f32(lower, NN_QUANTIZED_LSTM_CELL_CLIP, 0.0f),
-                                  cell_scale, -32768.0f, 32767.0f);
-    if (!projection->is_omitted) {
-        params->projection = nn_multiplier_make(
-            (double)(projection->scale * hidden_scale / scale_of(lower, MAP->output_state)));
-        params->projection_clip = clip_code(
-            nn_lower_f32(lower, NN_QUANTIZED_LSTM_PROJECTION_CLIP, 0.0f), projection->scale,
-            -128.0f, 127.0f);
-    }
+    nn_cell8_lower(lower, false, lower->params);
     return 0;
 }
 
-static bool find_quantized_lstm_scratch(const struct nn_kernel_step *step,
-                                        struct nn_kernel_scratch *ret)
+static bool find_step_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
 {
     size_t n_cells = step->inputs[MAP->weights + NN_LSTM_OUTPUT].dims[0];
 
-    ret->worker_bytes = n_cells * (NN_LSTM_GATE_N + 1) * sizeof(int16_t);
+    ret->worker_bytes = nn_cell8_scratch(n_cells) * sizeof(int16_t);
     return true;
-}
-
-/* ---- layer normalization ---- */
-
-static struct nn_multiplier row_factor(const int16_t *q, size_t n, int32_t lowest,
-                                       int64_t *ret_mean)
-{
-    int64_t sum = 0, squares = 0, mean, variance, part = (INT64_C(1) << 20) / (int64_t)n;
-    struct nn_multiplier factor;
-    int right_shift;
-
-    for (size_t u = 0; u < n; u++) {
-        sum += q[u];
-        squares += (int64_t)q[u] * q[u];
-    }
-    mean = sum * 1024 / (int64_t)n;
-    variance = (squares * part - mean * mean) / (INT64_C(1) << 20);
-    if (variance < 1)
-        variance = lowest;
-    *ret_mean = mean;
-    nn_fx_inverse_sqrt((int32_t)variance, &factor.mantissa, &right_shift);
-    factor.shift = -right_shift;
-    return factor;
-}
-
-static void normalize_gate(int16_t *q, size_t n, const struct gate_params *gate,
-                           const int16_t *weights, const int32_t *bias)
-{
-    struct nn_multiplier out = gate->layer_norm, factor;
-    int64_t mean;
-
-    factor = row_factor(q, n, gate->lowest_variance, &mean);
-    out.shift = out.shift + 12 > 30 ? 30 : out.shift + 12;
-    for (size_t u = 0; u < n; u++) {
-        int32_t v = nn_multiplier_apply((int32_t)(1024 * (int64_t)q[u] - mean), factor);
-        int64_t a = (int64_t)v * weights[u] + bias[u];
-
-        a = (a > 0 ? a + 512 : a - 512) / 1024;
-        q[u] = nn_sat16(nn_multiplier_apply((int32_t)a, out));
-    }
-}
-
-/* ---- gates ---- */
-
-struct q_lstm_cell {
-    const struct nn_kernel_args *args;
-    const struct q_lstm_params *params;
-    size_t n_inputs, n_cells, n_outputs;
-    struct nn_pace *pace; /* the worker's */
-};
-
-static const void *data_of(const struct q_lstm_cell *cell, uint32_t i)
-{
-    return cell->args->inputs[i].data;
-}
-
-static int32_t dot_i8(const int8_t *weights, const int8_t *x, int32_t zero_point, size_t n)
-{
-    int32_t sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += weights[i] * (x[i] - zero_point);
-    return sum;
-}
-
-/* A gate of one batch before its activation; peephole counts from the map's first. */
-static void run_gate(const struct q_lstm_cell *cell, uint32_t k, size_t b, uint32_t peephole,
-                     const int16_t *c, int16_t *q)
-{
-    const struct gate_params *gate = &cell->params->gates[k];
-    const struct nn_tensor *x = &cell->args->inputs[MAP->x];
-    const struct nn_tensor *h = &cell->args->inputs[MAP->output_state];
-    const int8_t *input = data_of(cell, MAP->weights + k);
-    const int8_t *recurrent = data_of(cell, MAP->recurrent + k);
-    const int16_t *peepholes = peephole == NN_LSTM_NO_OPERAND
-                                   ? NULL
-                                   : data_of(cell, MAP->peephole + peephole);
-    const int16_t *norm = data_of(cell, MAP->layer_norm + k);
-    const int32_t *bias = data_of(cell, MAP->bias + k);
-    size_t cost = 20 + cell->n_inputs + cell->n_outputs;
-
-    for (size_t u = 0; u < cell->n_cells && !nn_pace_ends(cell->pace, cost); u++) {
-        int32_t sum = dot_i8(input + u * cell->n_inputs,
-                             (const int8_t *)x->data + b * cell->n_inputs, x->zero_point,
-                             cell->n_inputs);
-
-        if (!norm)
-            sum = (int32_t)((uint32_t)sum + (uint32_t)bias[u]);
-        q[u] = nn_sat16(nn_multiplier_apply(sum, gate->input));
-        sum = dot_i8(recurrent + u * cell->n_outputs, (const int8_t *)h->data + b * cell->n_outputs,
-                     h->zero_point, cell->n_outputs);
-        q[u] = nn_sat16(nn_multiplier_apply(sum, gate->recurrent) + q[u]);
-        if (peepholes)
-            q[u] = nn_sat16(nn_multiplier_apply(peepholes[u] * c[u], gate->peephole) + q[u]);
-    }
-    if (norm)
-        normalize_gate(q, cell->n_cells, gate, norm, bias);
-}
-
-/* ---- a step ---- */
-
-static void update_cell(const struct q_lstm_cell *cell, const int16_t *i, const int16_t *f,
-                        const int16_t *j, const int16_t *old, int16_t *c)
-{
-    int shift = 30 + cell->params->cell_shift;
-    int32_t clip = cell->params->cell_clip;
-
-    for (size_t u = 0; u < cell->n_cells; u++) {
-        int64_t kept = nn_rdp64((int64_t)f[u] * old[u], 15);
-        int64_t taken = nn_rdp64((int64_t)i[u] * j[u], shift);
-
-        c[u] = nn_sat16((int32_t)(kept + taken));
-        if (clip > 0)
-            c[u] = (int16_t)nn_clamp_i32(c[u], -clip, clip);
-    }
-}
-
-/* The hidden state as codes; stored minus the zero point, used plus it. */
-static void make_hidden(const struct q_lstm_cell *cell, const int16_t *o, const int16_t *c,
-                        int8_t *hidden)
-{
-    const struct q_lstm_params *params = cell->params;
-
-    for (size_t u = 0; u < cell->n_cells; u++) {
-        int32_t product = o[u] * nn_tanh16(c[u], params->cell_shift + 15);
-        int32_t code = nn_multiplier_apply(product, params->hidden) - params->hidden_zero_point;
-
-        hidden[u] = (int8_t)nn_clamp_i32(code, -128, 127);
-    }
-}
-
-static void project_hidden(const struct q_lstm_cell *cell, const int8_t *hidden, int8_t *out)
-{
-    const struct q_lstm_params *params = cell->params;
-    const int8_t *weights = data_of(cell, MAP->projection);
-    const int32_t *bias = data_of(cell, MAP->projection_bias);
-    int32_t zero_point = cell->args->inputs[MAP->output_state].zero_point;
-
-    for (size_t r = 0; r < cell->n_outputs; r++) {
-        int32_t sum = dot_i8(weights + r * cell->n_cells, hidden, -params->hidden_zero_point,
-                             cell->n_cells);
-        int32_t y;
-
-        if (bias)
-            sum = (int32_t)((uint32_t)sum + (uint32_t)bias[r]);
-        y = nn_multiplier_apply(sum, params->projection) + zero_point;
-        y = nn_clamp_i32(y, -128, 127);
-        if (params->projection_clip > 0)
-            y = nn_clamp_i32(y, -params->projection_clip, params->projection_clip);
-        out[r] = (int8_t)y;
-    }
-}
-
-static void activate_gate(int16_t *q, size_t n)
-{
-    for (size_t u = 0; u < n; u++)
-        q[u] = nn_logistic16(q[u]);
-}
-
-static void run_batch(const struct q_lstm_cell *cell, size_t b, int16_t *scratch)
-{
-    const struct nn_kernel_args *args = cell->args;
-    size_t n = cell->n_cells;
-    int16_t *i = scratch, *f = i + n, *j = f + n, *o = j + n;
-    int8_t *hidden = (int8_t *)(o + n);
-    const int16_t *old = (const int16_t *)data_of(cell, MAP->cell_state) + b * n;
-    int16_t *c = (int16_t *)args->outputs[1].data + b * n;
-    int8_t *out = (int8_t *)args->outputs[2].data + b * cell->n_outputs;
-
-    run_gate(cell, NN_LSTM_FORGET, b, 1, old, f);
-    activate_gate(f, n);
-    run_gate(cell, NN_LSTM_CELL, b, NN_LSTM_NO_OPERAND, old, j);
-    for (size_t u = 0; u < n; u++)
-        j[u] = nn_tanh16(j[u], 3);
-    if (data_of(cell, MAP->weights)) {
-        run_gate(cell, NN_LSTM_INPUT, b, 0, old, i);
-        activate_gate(i, n);
-    } else {
-        for (size_t u = 0; u < n; u++)
-            i[u] = (int16_t)(INT16_MAX - f[u]);
-    }
-    update_cell(cell, i, f, j, old, c);
-    run_gate(cell, NN_LSTM_OUTPUT, b, 2, c, o);
-    activate_gate(o, n);
-    make_hidden(cell, o, c, hidden);
-    if (data_of(cell, MAP->projection))
-        project_hidden(cell, hidden, out);
-    else
-        memcpy(out, hidden, n);
-    memcpy((int8_t *)args->outputs[0].data + b * cell->n_outputs, out, cell->n_outputs);
 }
 
 static void run_batches(void *ctx, size_t begin, size_t end, unsigned worker)
 {
-    struct q_lstm_cell cell = *(const struct q_lstm_cell *)ctx;
-    struct nn_pace pace = nn_pace(cell.args->stop);
+    struct nn_cell8 cell = *(const struct nn_cell8 *)ctx;
+    const struct nn_kernel_args *args = cell.args;
+    struct nn_pace pace = nn_pace(args->stop);
 
     cell.pace = &pace;
-    for (size_t b = begin; b < end; b++)
-        run_batch(&cell, b, nn_worker_scratch(cell.args, worker));
+    for (size_t b = begin; b < end; b++) {
+        size_t at = b * cell.n_outputs;
+        int8_t *out = (int8_t *)args->outputs[2].data + at;
+
+        nn_cell8_step(
+            &cell,
+            &(struct nn_cell8_io){
+                .x = (const int8_t *)args->inputs[MAP->x].data + b * cell.n_inputs,
+                .h = (const int8_t *)args->inputs[MAP->output_state].data + at,
+                .old = (const int16_t *)args->inputs[MAP->cell_state].data + b * cell.n_cells,
+                .c = (int16_t *)args->outputs[1].data + b * cell.n_cells,
+                .out = out},
+            nn_worker_scratch(args, worker));
+        memcpy((int8_t *)args->outputs[0].data + at, out, cell.n_outputs);
+    }
 }
 
 static int nn_quantized_lstm__c(const struct nn_kernel_args *args)
 {
-    const struct nn_tensor *weights = &args->inputs[MAP->weights + NN_LSTM_OUTPUT];
-    struct q_lstm_cell cell = {
-        .args = args,
-        .params = args->params,
-        .n_inputs = weights->dims[1],
-        .n_cells = weights->dims[0],
-        .n_outputs = args->inputs[MAP->recurrent + NN_LSTM_OUTPUT].dims[1],
-    };
+    struct nn_cell8 cell = nn_cell8_open(args);
 
-    nn_parallel_for(args, args->inputs[0].dims[0],
-                    1 + cell.n_cells * (cell.n_inputs + cell.n_outputs + 100), run_batches, &cell);
+    nn_parallel_for(args, args->inputs[0].dims[0], 1 + nn_cell8_cost(&cell), run_batches, &cell);
     return 0;
 }
 
-/* Shifts beyond these would not be defined. */
-static bool check_quantized_lstm(const struct nn_kernel_step *step)
+static bool check_step(const struct nn_kernel_step *step)
 {
-    const struct q_lstm_params *p = step->params;
+    return step->n_inputs == 32 && step->n_outputs == 3 && nn_cell8_is_defined(step->params);
+}
 
-    return step->n_inputs == 32 && step->n_outputs == 3 && p->cell_shift >= -15 &&
-           p->cell_shift <= -9;
+/* ---- a sequence ---- */
+
+struct lite_sequence {
+    struct nn_cell8 cell;
+    struct nn_sequence sequence;
+};
+
+static int lower_sequence(struct nn_lower *lower)
+{
+    nn_cell8_lower(lower, true, lower->params);
+    return 0;
+}
+
+/* The cell state of a batch, behind what a step needs. */
+static bool find_sequence_scratch(const struct nn_kernel_step *step, struct nn_kernel_scratch *ret)
+{
+    size_t n_cells = step->inputs[MAP->weights + NN_LSTM_OUTPUT].dims[0];
+
+    ret->worker_bytes = (nn_cell8_scratch(n_cells) + n_cells) * sizeof(int16_t);
+    return true;
+}
+
+static void walk_batch(const struct lite_sequence *walk, size_t b, int16_t *scratch)
+{
+    const struct nn_cell8 *cell = &walk->cell;
+    const struct nn_kernel_args *args = cell->args;
+    const int8_t *h = (const int8_t *)args->inputs[MAP->output_state].data + b * cell->n_outputs;
+    int16_t *c = scratch + nn_cell8_scratch(cell->n_cells);
+    size_t c_bytes = cell->n_cells * sizeof(*c);
+
+    memcpy(c, (const int16_t *)args->inputs[MAP->cell_state].data + b * cell->n_cells, c_bytes);
+    for (size_t t = 0; t < walk->sequence.n_steps && !nn_pace_ends(cell->pace, 1); t++) {
+        size_t row = nn_sequence_row(&walk->sequence, t, b);
+        int8_t *out = (int8_t *)args->outputs[0].data + row * cell->n_outputs;
+
+        nn_cell8_step(cell,
+                      &(struct nn_cell8_io){.x = (const int8_t *)args->inputs[MAP->x].data +
+                                                 row * cell->n_inputs,
+                                            .h = h,
+                                            .old = c,
+                                            .c = c,
+                                            .out = out},
+                      scratch);
+        h = out;
+    }
+    if (args->n_outputs < 3)
+        return;
+    memcpy((int8_t *)args->outputs[1].data + b * cell->n_outputs, h, cell->n_outputs);
+    memcpy((int16_t *)args->outputs[2].data + b * cell->n_cells, c, c_bytes);
+}
+
+static void walk_batches(void *ctx, size_t begin, size_t end, unsigned worker)
+{
+    struct lite_sequence walk = *(const struct lite_sequence *)ctx;
+    struct nn_pace pace = nn_pace(walk.cell.args->stop);
+
+    walk.cell.pace = &pace;
+    for (size_t b = begin; b < end; b++)
+        walk_batch(&walk, b, nn_worker_scratch(walk.cell.args, worker));
+}
+
+/* An input of rank 2 is one step. */
+static int nn_unidirectional_sequence_lstm_q8__c(const struct nn_kernel_args *args)
+{
+    const struct nn_cell8_params *params = args->params;
+    const struct nn_tensor *x = &args->inputs[MAP->x];
+    struct lite_sequence walk = {
+        .cell = nn_cell8_open(args),
+        .sequence = {.n_steps = 1, .n_batches = x->dims[0], .is_time_major = true}};
+
+    if (x->n_dims == 3)
+        walk.sequence = nn_sequence_read(x, params->is_time_major);
+    nn_parallel_for(args, walk.sequence.n_batches,
+                    1 + walk.sequence.n_steps * nn_cell8_cost(&walk.cell), walk_batches, &walk);
+    return 0;
+}
+
+static bool check_sequence(const struct nn_kernel_step *step)
+{
+    return step->n_inputs == 33 && (step->n_outputs == 1 || step->n_outputs == 3) &&
+           nn_cell8_is_defined(step->params);
 }
 
 static const struct nn_kernel kernels[] = {
-    {NN_ROW("quantized_lstm__c", QUANTIZED_LSTM), .params_bytes = sizeof(struct q_lstm_params),
-     .lower = lower_quantized_lstm, .run = nn_quantized_lstm__c, .check = check_quantized_lstm,
-     .find_scratch = find_quantized_lstm_scratch},
+    {NN_ROW("quantized_lstm__c", QUANTIZED_LSTM), .params_bytes = sizeof(struct nn_cell8_params),
+     .lower = lower_step, .run = nn_quantized_lstm__c, .check = check_step,
+     .find_scratch = find_step_scratch},
+    {NN_TFLITE_ROW("unidirectional_sequence_lstm_q8__c", UNIDIRECTIONAL_SEQUENCE_LSTM),
+     .in0 = NN_T_S8, .params_bytes = sizeof(struct nn_cell8_params), .lower = lower_sequence,
+     .run = nn_unidirectional_sequence_lstm_q8__c, .check = check_sequence,
+     .find_scratch = find_sequence_scratch},
 };
 NN_KERNEL_FAMILY(quantized_lstm, kernels);

@@ -76,3 +76,18 @@ uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input)
     tfl_add1(b, tfl_operation_on(b, tensor, ANEURALNETWORKS_DEQUANTIZE), result, plain);
     return result;
 }
+
+uint32_t tfl_next_state(struct tfl_builder *b, uint32_t i)
+{
+    struct tfl_form form;
+    uint32_t next;
+
+    if (!tfl_in(b, i)) {
+        tfl_fail(b, -ENOTSUP, "a state is missing");
+        return TFL_NO_OPERAND;
+    }
+    form = tfl_form_of(b, tfl_in(b, i));
+    next = tfl_temporary(b, &form);
+    tfl_set_next_state(b, i, next);
+    return next;
+}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* map-quantized-lstm.c - LSTM cells whose data is 8-bit
  *
- * There are two kinds. The basic one (uint8) has one matrix for all gates and
- * becomes QUANTIZED_16BIT_LSTM; the full one (int8) becomes QUANTIZED_LSTM. Both of
- * NNAPI's operations are one step of time: a sequence is one for each step. */
+ * There are two kinds. The basic one (uint8) has one matrix for all gates and becomes
+ * QUANTIZED_16BIT_LSTM. The full one (int8), one step or a sequence of them, becomes nnhal.tflite's
+ * UNIDIRECTIONAL_SEQUENCE_LSTM: NNAPI's QUANTIZED_LSTM rounds, clips and counts otherwise than
+ * TensorFlow Lite in some cells, and has no sequences. */
 #include "tflite/map.h"
 
 #include <errno.h>
@@ -112,16 +113,15 @@ enum {
     CLIPS = 24,
     GATE_SCALES = 26,
     HIDDEN = 30,
-    FULL_INPUTS = 32,
+    TIME_MAJOR = 32,
+    FULL_INPUTS = 33,
     N_INTERMEDIATES = 5,
-    MAX_STEPS = 256,
 };
 
+/* NULL: the file does not say it. */
 static const struct tfl_tensor *intermediate_tensor(const struct tfl_builder *b, uint32_t i)
 {
-    if (i >= b->op->n_intermediates || b->op->intermediates[i] < 0)
-        return NULL;
-    return &b->graph->tensors[b->op->intermediates[i]];
+    return b->op->intermediates[i] < 0 ? NULL : &b->graph->tensors[b->op->intermediates[i]];
 }
 
 /* Input i of one of these types, or left out. */
@@ -165,28 +165,23 @@ static float gate_scale(struct tfl_builder *b, uint32_t gate)
     return tensor ? tensor->scale : 0;
 }
 
-/* What the cell puts out before a projection; without one, its output. The
- * operation subtracts its zero point, so that it gets the other sign. */
+/* The codes of what the cell puts out before a projection. TensorFlow Lite subtracts the zero point,
+ * and reads these codes without a projection, too. */
 static void set_hidden(struct tfl_builder *b, uint32_t *inputs)
 {
-    const struct tfl_tensor *tensor = tfl_in(b, PROJECTION)
-                                          ? intermediate_tensor(b, N_INTERMEDIATES - 1)
-                                          : tfl_out(b, 0);
+    const struct tfl_tensor *tensor = intermediate_tensor(b, N_INTERMEDIATES - 1);
 
-    if (!tensor || !(tensor->scale > 0)) {
-        tfl_fail(b, -ENOTSUP, "the scale of the hidden values is missing");
-        return;
-    }
+    tfl_need(b, tensor && tensor->scale > 0, "the scale of the hidden values is missing");
     tfl_need(b, tensor->zero_point >= INT8_MIN && tensor->zero_point <= INT8_MAX,
              "the zero point of the hidden values is %d, which int8 does not have",
              tensor->zero_point);
-    inputs[0] = tfl_i32(b, -tensor->zero_point);
+    inputs[0] = tfl_i32(b, tensor->zero_point);
     inputs[1] = tfl_f32(b, tensor->scale);
 }
 
-/* All inputs but data and states, which change from step to step. */
 static void full_inputs(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS])
 {
+    inputs[DATA] = tfl_input(b, DATA);
     for (uint32_t i = DATA + 1; i < FIRST_PEEPHOLE; i++)
         inputs[i] = weights_operand(b, i);
     for (uint32_t i = FIRST_PEEPHOLE; i < FIRST_BIAS; i++)
@@ -196,6 +191,8 @@ static void full_inputs(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS])
     inputs[PROJECTION] = weights_operand(b, PROJECTION);
     inputs[PROJECTION_BIAS] = typed_operand(b, PROJECTION_BIAS, TFL_INT32,
                                             ANEURALNETWORKS_TENSOR_INT32);
+    inputs[STATE] = tfl_input(b, STATE);
+    inputs[CELL] = tfl_input(b, CELL);
     for (uint32_t i = FIRST_NORM; i < CLIPS; i++)
         inputs[i] = typed_operand(b, i, TFL_INT16, ANEURALNETWORKS_TENSOR_QUANT16_SYMM);
     inputs[CLIPS] = tfl_f32(b, b->op->options.cell_clip);
@@ -203,6 +200,7 @@ static void full_inputs(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS])
     for (uint32_t gate = 0; gate < N_GATES; gate++)
         inputs[GATE_SCALES + gate] = tfl_f32(b, gate_scale(b, gate));
     set_hidden(b, inputs + HIDDEN);
+    inputs[TIME_MAJOR] = tfl_bool(b, b->op->options.time_major);
 }
 
 /* Whether the data is int8 and the states are there; the cell's scale a power of two. */
@@ -212,9 +210,11 @@ static bool is_full(struct tfl_builder *b, uint32_t rank)
     const struct tfl_tensor *state = tfl_in(b, STATE), *out = tfl_out(b, 0);
     int exponent;
 
-    if (!data || data->n_dimensions != rank || !out || out->type != TFL_INT8 ||
-        out->n_dimensions != rank)
-        tfl_fail(b, -ENOTSUP, "data and output must be int8 of rank %u", rank);
+    if (!data || data->n_dimensions != rank || !out || out->type != TFL_INT8)
+        tfl_fail(b, -ENOTSUP, "data and output must be int8, the data of rank %u", rank);
+    else if (b->op->n_intermediates != N_INTERMEDIATES)
+        tfl_fail(b, -ENOTSUP, "%u intermediate tensors, in place of %u", b->op->n_intermediates,
+                 N_INTERMEDIATES);
     else if (!state || state->type != TFL_INT8 || state->n_dimensions != 2 || !cell ||
              cell->type != TFL_INT16 || cell->n_dimensions != 2)
         tfl_fail(b, -ENOTSUP, "a cell of int8 needs a state of int8 and one of int16");
@@ -223,98 +223,28 @@ static bool is_full(struct tfl_builder *b, uint32_t rank)
     return b->result == 0;
 }
 
-/* One step: data and states in, states and output out. */
-static void full_step(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS], uint32_t data,
-                      uint32_t output)
+static void map_full(struct tfl_builder *b, uint32_t rank)
 {
-    struct tfl_form state = tfl_form_of(b, tfl_in(b, STATE));
-    struct tfl_form cell = tfl_form_of(b, tfl_in(b, CELL));
-    uint32_t outputs[3] = {tfl_temporary(b, &state), tfl_temporary(b, &cell), output};
+    uint32_t inputs[FULL_INPUTS], outputs[3];
 
-    inputs[DATA] = data;
-    tfl_add(b, ANEURALNETWORKS_QUANTIZED_LSTM, inputs, FULL_INPUTS, outputs, 3);
-    inputs[STATE] = outputs[0];
-    inputs[CELL] = outputs[1];
-    tfl_set_next_state(b, STATE, outputs[0]);
-    tfl_set_next_state(b, CELL, outputs[1]);
+    if (!is_full(b, rank))
+        return;
+    full_inputs(b, inputs);
+    outputs[0] = tfl_output(b, 0);
+    if (b->keeps_states) {
+        outputs[1] = tfl_next_state(b, STATE);
+        outputs[2] = tfl_next_state(b, CELL);
+    }
+    tfl_add(b, tfl_extension_operation(b, NNHAL_TFLITE_UNIDIRECTIONAL_SEQUENCE_LSTM), inputs,
+            FULL_INPUTS, outputs, b->keeps_states ? 3 : 1);
 }
 
 void tfl_map_full_lstm(struct tfl_builder *b)
 {
-    uint32_t inputs[FULL_INPUTS];
-
-    if (!is_full(b, 2))
-        return;
-    full_inputs(b, inputs);
-    inputs[STATE] = tfl_input(b, STATE);
-    inputs[CELL] = tfl_input(b, CELL);
-    full_step(b, inputs, tfl_input(b, DATA), tfl_output(b, 0));
-}
-
-/* ---- sequences ---- */
-
-/* A temporary of rank 2 or 3 as of one step of the tensor, [batch, size] or with a 1 for time. */
-static uint32_t step_temporary(struct tfl_builder *b, const struct tfl_tensor *tensor,
-                               uint32_t time, bool has_time)
-{
-    struct tfl_form form = tfl_form_of(b, tensor);
-
-    form.dimensions[time] = 1;
-    if (!has_time) {
-        form.dimensions[0] = tensor->dimensions[1 - time];
-        form.dimensions[1] = tensor->dimensions[2];
-        form.n_dimensions = 2;
-    }
-    return tfl_temporary(b, &form);
-}
-
-static void add_reshape(struct tfl_builder *b, uint32_t from, uint32_t to, const int32_t *shape,
-                        uint32_t rank)
-{
-    tfl_add1(b, ANEURALNETWORKS_RESHAPE, to, from, tfl_i32s(b, shape, rank));
-}
-
-/* One step of the sequence, from and to slices of [.., 1, ..]. */
-static void sequence_step(struct tfl_builder *b, uint32_t inputs[FULL_INPUTS], uint32_t time,
-                          uint32_t from, uint32_t to)
-{
-    const struct tfl_tensor *data = tfl_in(b, DATA), *out = tfl_out(b, 0);
-    int32_t n_batches = (int32_t)data->dimensions[1 - time];
-    const int32_t flat[] = {n_batches, (int32_t)data->dimensions[2]};
-    const int32_t slice[] = {time ? n_batches : 1, time ? 1 : n_batches,
-                             (int32_t)out->dimensions[2]};
-    uint32_t step_in = step_temporary(b, data, time, false);
-    uint32_t step_out = step_temporary(b, out, time, false);
-
-    add_reshape(b, from, step_in, flat, 2);
-    full_step(b, inputs, step_in, step_out);
-    add_reshape(b, step_out, to, slice, 3);
+    map_full(b, 2);
 }
 
 void tfl_map_full_sequence_lstm(struct tfl_builder *b)
 {
-    const struct tfl_tensor *data = tfl_in(b, DATA);
-    uint32_t time = b->op->options.time_major ? 0 : 1, n;
-    uint32_t inputs[FULL_INPUTS], from[MAX_STEPS], to[MAX_STEPS + 1];
-
-    if (!is_full(b, 3))
-        return;
-    n = data->dimensions[time];
-    tfl_need(b, n > 0 && n <= MAX_STEPS, "%u steps of int8, each an operation; %u can be mapped", n,
-             MAX_STEPS);
-    full_inputs(b, inputs);
-    inputs[STATE] = tfl_input(b, STATE);
-    inputs[CELL] = tfl_input(b, CELL);
-    for (uint32_t i = 0; i < n; i++) {
-        from[i] = step_temporary(b, data, time, true);
-        to[i] = step_temporary(b, tfl_out(b, 0), time, true);
-    }
-    tfl_add(
-        b, ANEURALNETWORKS_SPLIT,
-        (const uint32_t[]){tfl_input(b, DATA), tfl_i32(b, (int32_t)time), tfl_i32(b, (int32_t)n)},
-        3, from, n);
-    for (uint32_t i = 0; i < n; i++)
-        sequence_step(b, inputs, time, from[i], to[i]);
-    to[n] = tfl_i32(b, (int32_t)time);
-    tfl_add(b, ANEURALNETWORKS_CONCATENATION, to, n + 1, (const uint32_t[]){tfl_output(b, 0)}, 1);
+    map_full(b, 3);
 }

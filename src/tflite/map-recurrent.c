@@ -34,22 +34,6 @@ static void float_inputs(struct tfl_builder *b, uint32_t *inputs, uint32_t first
     }
 }
 
-/* What input i, a state, becomes. */
-static uint32_t next_state(struct tfl_builder *b, uint32_t i)
-{
-    struct tfl_form form;
-    uint32_t next;
-
-    if (!tfl_in(b, i)) {
-        tfl_fail(b, -ENOTSUP, "a state is missing");
-        return TFL_NO_OPERAND;
-    }
-    form = tfl_form_of(b, tfl_in(b, i));
-    next = tfl_temporary(b, &form);
-    tfl_set_next_state(b, i, next);
-    return next;
-}
-
 static uint32_t lstm_settings(struct tfl_builder *b, uint32_t *inputs)
 {
     inputs[0] = tfl_i32(b, b->op->options.activation);
@@ -86,8 +70,8 @@ static void map_sequence_lstm(struct tfl_builder *b)
     n += lstm_norms(b, inputs + n);
     outputs[0] = tfl_output(b, 0);
     if (b->keeps_states) {
-        outputs[1] = next_state(b, LSTM_STATE);
-        outputs[2] = next_state(b, LSTM_CELL);
+        outputs[1] = tfl_next_state(b, LSTM_STATE);
+        outputs[2] = tfl_next_state(b, LSTM_CELL);
     }
     tfl_add(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, n, outputs,
             b->keeps_states ? 3 : 1);
@@ -115,8 +99,8 @@ static void map_lstm(struct tfl_builder *b)
     scratch = tfl_form_of(b, cell);
     scratch.dimensions[1] *= tfl_in(b, 1) ? 4 : 3;
     outputs[0] = tfl_temporary(b, &scratch);
-    outputs[1] = next_state(b, LSTM_STATE);
-    outputs[2] = next_state(b, LSTM_CELL);
+    outputs[1] = tfl_next_state(b, LSTM_STATE);
+    outputs[2] = tfl_next_state(b, LSTM_CELL);
     outputs[3] = tfl_output(b, 0);
     tfl_add(b, ANEURALNETWORKS_LSTM, inputs, n, outputs, 4);
 }
@@ -147,7 +131,7 @@ static void map_rnn(struct tfl_builder *b)
     float_inputs(b, inputs, 0, 5);
     inputs[5] = tfl_i32(b, b->op->options.activation);
     tfl_add(b, ANEURALNETWORKS_RNN, inputs, 6,
-            (const uint32_t[]){next_state(b, RNN_STATE), tfl_output(b, 0)}, 2);
+            (const uint32_t[]){tfl_next_state(b, RNN_STATE), tfl_output(b, 0)}, 2);
 }
 
 static void map_sequence_rnn(struct tfl_builder *b)
@@ -160,7 +144,7 @@ static void map_sequence_rnn(struct tfl_builder *b)
     inputs[6] = tfl_i32(b, b->op->options.time_major);
     outputs[0] = tfl_output(b, 0);
     if (b->keeps_states)
-        outputs[1] = next_state(b, RNN_STATE);
+        outputs[1] = tfl_next_state(b, RNN_STATE);
     tfl_add(b, ANEURALNETWORKS_UNIDIRECTIONAL_SEQUENCE_RNN, inputs, 7, outputs,
             b->keeps_states ? 2 : 1);
 }
@@ -175,7 +159,7 @@ static void map_svdf(struct tfl_builder *b)
     inputs[5] = tfl_i32(b, b->op->options.rank);
     inputs[6] = tfl_i32(b, b->op->options.activation);
     tfl_add(b, ANEURALNETWORKS_SVDF, inputs, 7,
-            (const uint32_t[]){next_state(b, RNN_STATE), tfl_output(b, 0)}, 2);
+            (const uint32_t[]){tfl_next_state(b, RNN_STATE), tfl_output(b, 0)}, 2);
 }
 
 const struct tfl_mapping tfl_map_recurrent[] = {

@@ -49,6 +49,9 @@ void tfl_map_full_sequence_lstm(struct tfl_builder *b);
  * quantized, constants when the model is built. */
 uint32_t tfl_float_of(struct tfl_builder *b, uint32_t input);
 
+/* tfl_next_state() - a temporary for what input i, a state, becomes by the operation. */
+uint32_t tfl_next_state(struct tfl_builder *b, uint32_t i);
+
 /* tfl_operation_on() - NNAPI's operation, or nnhal.tflite's of the same name if the tensor that it
  * reads has 16 bits. */
 int32_t tfl_operation_on(struct tfl_builder *b, const struct tfl_tensor *tensor, int32_t nnapi);

@@ -26,6 +26,7 @@ NO_TFLITE = {
     "CHANNEL_SHUFFLE": UNKNOWN, "GENERATE_PROPOSALS": UNKNOWN, "HEATMAP_MAX_KEYPOINT": UNKNOWN,
     "INSTANCE_NORMALIZATION": UNKNOWN, "ROI_ALIGN": UNKNOWN, "ROI_POOLING": UNKNOWN,
     "SQUEEZE": RESHAPED, "EXPAND_DIMS": RESHAPED, "IF": ONE_SUBGRAPH, "WHILE": ONE_SUBGRAPH,
+    "QUANTIZED_LSTM": "nnhal.tflite's UNIDIRECTIONAL_SEQUENCE_LSTM gives TensorFlow Lite's bits",
     "RANK": "TensorFlow Lite's delegate does not map it",
     "BIDIRECTIONAL_SEQUENCE_RNN": "TensorFlow Lite's delegate does not map it",
     "RANDOM_MULTINOMIAL": "TensorFlow Lite's seeds are attributes, and its results 64 bits wide",

@@ -240,6 +240,13 @@ def states(way):
         close(interpreter.invoke(inputs), alone.invoke(inputs), f"run {i}")
 
 
+def lstm(way):
+    """Cells of 8 bits, one step and sequences: from run to run, too, for their states are kept."""
+    rng = random.Random(3)
+    compare_made(way, "lstm", 34, lambda run: [bytes(rng.randrange(256) for _ in range(n))
+                                               for n in (60, 60, 1500, 15)], exact)
+
+
 def exact(found, wanted, what):
     expect(found == wanted, f"{what}: {found}, not {wanted}")
 
@@ -355,7 +362,7 @@ def killed_while_computing(way):
 
 
 OF_DELEGATE = {"cache": cache, "copies": copies, "memory": from_memory, "resize": resize,
-               "dynamic": dynamic, "extension": extension, "fourier": fourier, "sixteen": sixteen,
+               "dynamic": dynamic, "extension": extension, "fourier": fourier, "lstm": lstm, "sixteen": sixteen,
                "sixteen-refused": sixteen_refused, "states": states, "twice": twice,
                "killed": killed_while_computing}
 OF_PRIVATE = {"kill", "killed"}  # there the driver's process is the application's own
